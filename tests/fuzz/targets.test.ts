@@ -30,8 +30,8 @@ const readFacts = (): readonly string[] => {
   const filters = consumers.filter(({ stream }) => stream === 'HP_EVT').map(({ filter }) => filter);
   const wanted = (subject: string): boolean =>
     orchestratorLogic().inbound.every(({ wants }) => wants?.(subject) !== false);
-  return ofKind('fact/').filter((name) => {
-    const subject = `hp.evt.${name.replace('fact/', '')}.x`;
+  return ofKind('event/').filter((name) => {
+    const subject = `hp.evt.${name.replace('event/', '')}.x`;
     return filters.some((filter) => passes(filter, subject)) && wanted(subject);
   });
 };

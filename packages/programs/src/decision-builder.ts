@@ -1,3 +1,4 @@
+import { digestOf } from '@holdpoint/contracts/values/json';
 import {
   type Answer,
   type Decision,
@@ -6,22 +7,26 @@ import {
   type TimerChange,
 } from '@holdpoint/runtime/decider';
 import { evolve, type ProgramChange, taskPhaseAfter } from './evolve.ts';
-import type { Program, ProgramFact, ProgramState } from './state.ts';
+import type { Program, ProgramTaskEvent, ProgramState } from './state.ts';
 
 /** A decision in the making: each step sees the state that the steps before it led to. */
-export type Draft = {
+export type DecisionBuilder = {
   /** The store's clock. Epoch milliseconds. */
   readonly now: number;
   readonly task: () => Program;
   readonly emit: (change: ProgramChange) => void;
   readonly send: (message: Outgoing) => void;
   readonly timer: (change: TimerChange) => void;
-  readonly done: (answer?: Answer) => Decision<ProgramFact>;
+  readonly done: (answer?: Answer) => Decision<ProgramTaskEvent>;
 };
 
-export const createDraft = (state: ProgramState, id: Program['id'], now: number): Draft => {
+export const createDecisionBuilder = (
+  state: ProgramState,
+  id: Program['id'],
+  now: number,
+): DecisionBuilder => {
   let current = state;
-  const events: ProgramFact[] = [];
+  const events: ProgramTaskEvent[] = [];
   const send: Outgoing[] = [];
   const timers: TimerChange[] = [];
 
@@ -34,7 +39,7 @@ export const createDraft = (state: ProgramState, id: Program['id'], now: number)
     now,
     task,
     emit: (change) => {
-      const event = { ...change, id, phase: taskPhaseAfter(current, change) } as ProgramFact;
+      const event = { ...change, id, phase: taskPhaseAfter(current, change) } as ProgramTaskEvent;
       events.push(event);
       current = evolve(current, event);
     },
@@ -45,4 +50,10 @@ export const createDraft = (state: ProgramState, id: Program['id'], now: number)
       return decision({ events, send, timers, answer: answer ?? { ok: { id, phase, version } } });
     },
   };
+};
+
+/** Records that a fork can start from this state. */
+export const checkpoint = (builder: DecisionBuilder, reason: string): void => {
+  const { node, visit, state } = builder.task();
+  builder.emit({ type: 'state_checkpoint', node, visit, digest: digestOf(state), reason });
 };

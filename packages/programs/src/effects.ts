@@ -9,9 +9,9 @@ import { type NodeDefinition, WorkflowDefinition } from '@holdpoint/contracts/wo
 import { definitionProblems } from '@holdpoint/workflows/definition/definition-problems';
 import { problemText } from '@holdpoint/workflows/problems/problem';
 import { repeatTimer } from '@holdpoint/runtime/decider';
-import type { Draft } from './decision-builder.ts';
+import type { DecisionBuilder } from './decision-builder.ts';
 import { cancelEffect, effectTimer, submitEffect, watchEffect, withdrawTimer } from './outgoing.ts';
-import { bytesOf, type Recorded, roomProblem } from './size-limits.ts';
+import { bytesOf, type RecordResult, sizeProblem } from './size-limits.ts';
 import { effectKey, effectsOf, entryOf, type Program } from './state.ts';
 
 type EffectEntry = Extract<Entry, { readonly kind: 'effect' }>;
@@ -97,8 +97,8 @@ const stands = (task: Program, { key, ended }: EffectEntry): boolean => {
 };
 
 /** Has an effect carried out, by a task of its own. The same one again is answered with what became of it. */
-export const recordEffect = (draft: Draft, effect: ProgramEffect): Recorded => {
-  const task = draft.task();
+export const recordEffect = (builder: DecisionBuilder, effect: ProgramEffect): RecordResult => {
+  const task = builder.task();
   const key = effectKey(effect.idempotencyKey);
   const digest = digestOf(effect);
   const known = entryOf(task, key);
@@ -121,27 +121,32 @@ export const recordEffect = (draft: Draft, effect: ProgramEffect): Recorded => {
     digest,
     task: effectTaskIdOf(task.id, effect.idempotencyKey, asked),
   };
-  const full = known === undefined ? roomProblem(task, entry) : undefined;
+  const full = known === undefined ? sizeProblem(task, entry) : undefined;
   if (full !== undefined) return { error: full };
   const { node, visit, attempt, lease } = task;
-  draft.emit({ type: 'phase_recorded', node, visit, attempt, lease, entry, effect });
-  askForEffect(draft, entry.task, effect, 0);
+  builder.emit({ type: 'phase_recorded', node, visit, attempt, lease, entry, effect });
+  submitAndWatch(builder, entry.task, effect, 0);
   return { entry };
 };
 
-const askForEffect = (draft: Draft, child: TaskId, effect: ProgramEffect, ask: number): void => {
-  draft.send(submitEffect(submissionOf(draft.task(), child, effect), ask));
-  draft.send(watchEffect(child, draft.task().id, ask));
-  draft.timer(repeatTimer(effectTimer(child), ask, draft.now));
+const submitAndWatch = (
+  builder: DecisionBuilder,
+  child: TaskId,
+  effect: ProgramEffect,
+  ask: number,
+): void => {
+  builder.send(submitEffect(submissionOf(builder.task(), child, effect), ask));
+  builder.send(watchEffect(child, builder.task().id, ask));
+  builder.timer(repeatTimer(effectTimer(child), ask, builder.now));
 };
 
 /** Nothing was heard of the task that carries out an effect. */
-export const askForEffectAgain = (draft: Draft, child: TaskId, ask: number): void => {
-  const task = draft.task();
+export const resendEffect = (builder: DecisionBuilder, child: TaskId, ask: number): void => {
+  const task = builder.task();
   const entry = effectsOf(task).find((each) => each.task === child);
   const effect = entry === undefined ? undefined : task.wanted[entry.key];
   if (entry === undefined || entry.ended !== undefined || effect === undefined) return;
-  askForEffect(draft, child, effect, ask);
+  submitAndWatch(builder, child, effect, ask);
 };
 
 /** How the effect has ended, as far as there is room for it. */
@@ -152,18 +157,23 @@ export const endOf = ({ outcome, outputs, error }: EffectEnd): EffectEnd => ({
 });
 
 /** What is under way is called off: it may still happen, and then its own task knows. */
-export const withdrawEffects = (draft: Draft, reason: string): void => {
-  for (const { task: child, ended } of effectsOf(draft.task()))
+export const withdrawEffects = (builder: DecisionBuilder, reason: string): void => {
+  for (const { task: child, ended } of effectsOf(builder.task()))
     if (ended === undefined) {
-      draft.timer({ clear: effectTimer(child) });
-      withdrawEffect(draft, child, reason, 0);
+      builder.timer({ clear: effectTimer(child) });
+      withdrawEffect(builder, child, reason, 0);
     }
 };
 
-export const withdrawEffect = (draft: Draft, child: TaskId, reason: string, ask: number): void => {
-  draft.send(cancelEffect(draft.task(), child, reason, ask));
-  draft.send(watchEffect(child, draft.task().id, WITHDRAWN + ask));
-  draft.timer(repeatTimer(withdrawTimer(child), ask, draft.now));
+export const withdrawEffect = (
+  builder: DecisionBuilder,
+  child: TaskId,
+  reason: string,
+  ask: number,
+): void => {
+  builder.send(cancelEffect(builder.task(), child, reason, ask));
+  builder.send(watchEffect(child, builder.task().id, WITHDRAWN + ask));
+  builder.timer(repeatTimer(withdrawTimer(child), ask, builder.now));
 };
 
 /** Watching again is another question than before, or the bus takes it for a repeat. */

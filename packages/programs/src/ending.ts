@@ -2,7 +2,7 @@ import type { ErrorBody } from '@holdpoint/contracts/values/errors';
 import { inputIdOf, type NodeId } from '@holdpoint/contracts/values/ids';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import { repeatTimer } from '@holdpoint/runtime/decider';
-import type { Draft } from './decision-builder.ts';
+import type { DecisionBuilder } from './decision-builder.ts';
 import { withdrawEffects } from './effects.ts';
 import {
   LEASE_TIMER,
@@ -10,63 +10,68 @@ import {
   QUESTION_TIMER,
   RETRY_TIMER,
   sleepTimer,
-  tellWatcher,
+  notifyWatcher,
   withdrawQuestion,
   withdrawTimer,
 } from './outgoing.ts';
 import type { OpenQuestion, Program } from './state.ts';
 
 /** What was asked of others is not wanted any more. */
-const letGo = (draft: Draft, before: Program, reason: string): void => {
-  for (const timer of [LEASE_TIMER, ORDER_TIMER, QUESTION_TIMER, RETRY_TIMER]) draft.timer({ clear: timer });
+const releaseAll = (builder: DecisionBuilder, before: Program, reason: string): void => {
+  for (const timer of [LEASE_TIMER, ORDER_TIMER, QUESTION_TIMER, RETRY_TIMER])
+    builder.timer({ clear: timer });
   for (const entry of before.entries)
-    if (entry.kind === 'sleep' && entry.over !== true) draft.timer({ clear: sleepTimer(entry.key) });
-  withdrawEffects(draft, reason);
-  if (before.question !== undefined) withdraw(draft, before.question, reason, 0);
+    if (entry.kind === 'sleep' && entry.over !== true) builder.timer({ clear: sleepTimer(entry.key) });
+  withdrawEffects(builder, reason);
+  if (before.question !== undefined) withdrawOpenQuestion(builder, before.question, reason, 0);
 };
 
-export const withdraw = (
-  draft: Draft,
+export const withdrawOpenQuestion = (
+  builder: DecisionBuilder,
   { approval }: Pick<OpenQuestion, 'approval'>,
   reason: string,
   ask: number,
 ): void => {
-  const { id, questions } = draft.task();
+  const { id, questions } = builder.task();
   const numbers = Array.from({ length: questions }, (_, at) => at + 1);
   const number = numbers.find((each) => inputIdOf(id, each) === approval) ?? questions;
-  draft.send(withdrawQuestion(draft.task(), approval, number, reason, ask));
-  draft.timer(repeatTimer(withdrawTimer(approval), ask, draft.now));
+  builder.send(withdrawQuestion(builder.task(), approval, number, reason, ask));
+  builder.timer(repeatTimer(withdrawTimer(approval), ask, builder.now));
 };
 
-const tellWatchers = (draft: Draft): void => {
-  for (const watcher of draft.task().watchers) {
-    const message = tellWatcher(draft.task(), watcher, 0);
-    if (message !== undefined) draft.send(message);
+const notifyWatchers = (builder: DecisionBuilder): void => {
+  for (const watcher of builder.task().watchers) {
+    const message = notifyWatcher(builder.task(), watcher, 0);
+    if (message !== undefined) builder.send(message);
   }
 };
 
 /** The task has reached its goal. */
-export const completeTask = (draft: Draft, node: NodeId): void => {
-  const before = draft.task();
+export const completeTask = (builder: DecisionBuilder, node: NodeId): void => {
+  const before = builder.task();
   const { output } = before;
   const outputs: Record<string, JsonObject> = output === undefined ? {} : { [node]: { output } };
-  draft.emit({ type: 'completed', outputs });
-  letGo(draft, before, 'the task is completed');
-  tellWatchers(draft);
+  builder.emit({ type: 'completed', outputs });
+  releaseAll(builder, before, 'the task is completed');
+  notifyWatchers(builder);
 };
 
 /** The task cannot reach its goal. */
-export const failTask = (draft: Draft, { code, message, details }: ErrorBody, node: NodeId): void => {
-  const before = draft.task();
+export const failTask = (
+  builder: DecisionBuilder,
+  { code, message, details }: ErrorBody,
+  node: NodeId,
+): void => {
+  const before = builder.task();
   const error = { code, message, details: { ...details, node } };
-  draft.emit({ type: 'failed', outcome: code === 'ERR_FORBIDDEN' ? 'blocked' : 'failed', error });
-  letGo(draft, before, 'the task has failed');
-  tellWatchers(draft);
+  builder.emit({ type: 'failed', outcome: code === 'ERR_FORBIDDEN' ? 'blocked' : 'failed', error });
+  releaseAll(builder, before, 'the task has failed');
+  notifyWatchers(builder);
 };
 
-export const cancelTask = (draft: Draft, by: string, reason: string): void => {
-  const before = draft.task();
-  draft.emit({ type: 'cancelled', by, reason });
-  letGo(draft, before, reason);
-  tellWatchers(draft);
+export const cancelTask = (builder: DecisionBuilder, by: string, reason: string): void => {
+  const before = builder.task();
+  builder.emit({ type: 'cancelled', by, reason });
+  releaseAll(builder, before, reason);
+  notifyWatchers(builder);
 };

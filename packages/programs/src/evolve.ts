@@ -3,17 +3,17 @@ import type { TaskPhase } from '@holdpoint/contracts/task/status';
 import {
   entryOf,
   hasEnded,
-  type PhaseSeen,
+  type PhaseSummary,
   type Program,
-  type ProgramFact,
+  type ProgramTaskEvent,
   type ProgramState,
 } from './state.ts';
 
 type Without<Event> = Event extends unknown ? Omit<Event, 'id' | 'phase'> : never;
 /** A fact before it is known in which phase it leaves the task. */
-export type ProgramChange = Without<ProgramFact>;
+export type ProgramChange = Without<ProgramTaskEvent>;
 
-type Of<Type extends ProgramFact['type']> = Extract<ProgramFact, { readonly type: Type }>;
+type Of<Type extends ProgramTaskEvent['type']> = Extract<ProgramTaskEvent, { readonly type: Type }>;
 
 /** A message comes again while its acknowledgement is missing, not after so many others that were acted upon. */
 const COMMANDS_KEPT = 50;
@@ -61,7 +61,7 @@ const heard = (task: Program, command: CommandId | undefined): Program => {
     : { ...task, commands: [...commands, command].slice(-COMMANDS_KEPT) };
 };
 
-const seen = (task: Program, node: string, how: Omit<PhaseSeen, 'attempt'>): Program['seen'] => ({
+const seen = (task: Program, node: string, how: Omit<PhaseSummary, 'attempt'>): Program['seen'] => ({
   ...task.seen,
   [node]: { ...how, attempt: task.attempt },
 });
@@ -153,7 +153,7 @@ const over = (task: Program, outcome: NonNullable<Program['outcome']>): Program 
   return { ...rest, status: 'ended', outcome };
 };
 
-const changed = (task: Program, event: Exclude<ProgramFact, Of<'program_submitted'>>): Program => {
+const changed = (task: Program, event: Exclude<ProgramTaskEvent, Of<'program_submitted'>>): Program => {
   switch (event.type) {
     case 'phase_ordered': {
       const { suspendedOn: _, ...rest } = released(task);
@@ -225,7 +225,7 @@ const changed = (task: Program, event: Exclude<ProgramFact, Of<'program_submitte
 const doneBy = ({ lease, worker }: Program): Pick<Program, 'done'> =>
   worker === undefined ? {} : { done: { lease, worker } };
 
-export const evolve = (state: ProgramState, event: ProgramFact): ProgramState => {
+export const evolve = (state: ProgramState, event: ProgramTaskEvent): ProgramState => {
   if (event.type === 'program_submitted') return created(event);
   if (state.phase === 'absent') throw new Error(`a task that does not exist has ${event.type}`);
   const task = state;

@@ -477,7 +477,12 @@ describe('an attempt that fails', () => {
         input: { failures: [{ attempt: 1, error: { message: 'no tea' } }], state: { topic: 'tea' } },
       });
     given(
-      ...after(...again, claim(2), record(2, { kind: 'retry_state', state: { topic: 'soup' } }), timer('lease')),
+      ...after(
+        ...again,
+        claim(2),
+        record(2, { kind: 'retry_state', state: { topic: 'soup' } }),
+        timer('lease'),
+      ),
     )
       .when(claim(3), NOW)
       .thenAnswers({ input: { retried: true, state: { topic: 'soup' } } });

@@ -41,7 +41,7 @@ export const orderWork = (task: Program, given: WorkInput, ask: number): Outgoin
     lease,
     program: { id: program.id, version: program.version, hash },
     activation,
-    ...(fits && { given }),
+    ...(fits && { input: given }),
   };
   return {
     subject: subjects.work(hash),

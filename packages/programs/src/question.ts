@@ -5,12 +5,11 @@ import { effectIdOf, inputIdOf, jobOf } from '@holdpoint/contracts/values/ids';
 import { asSent, type Json, type JsonObject } from '@holdpoint/contracts/values/json';
 import type { ProgramAnswer, ProgramQuestion } from '@holdpoint/contracts/program/work';
 import { repeatTimer } from '@holdpoint/runtime/decider';
-import { checkpoint } from './checkpoints.ts';
-import type { Draft } from './decision-builder.ts';
+import { checkpoint, type DecisionBuilder } from './decision-builder.ts';
 import { failTask } from './ending.ts';
 import { orderPhase } from './order-phase.ts';
-import { askPeople, QUESTION_TIMER } from './outgoing.ts';
-import { tryAgain } from './retry.ts';
+import { requestAnswer, QUESTION_TIMER } from './outgoing.ts';
+import { startNextAttempt } from './retry.ts';
 import type { Program } from './state.ts';
 
 /** The question itself, in the form in which people are asked about effects: that is what they look at, and nothing is carried out. */
@@ -30,12 +29,12 @@ type About =
   | { readonly about: 'phase'; readonly state: JsonObject; readonly output?: Json | undefined };
 
 /** Asks people for something. It is recorded before anybody is asked. */
-export const ask = (draft: Draft, asks: ProgramQuestion, about: About): void => {
-  const { id, node, visit, attempt, questions } = draft.task();
-  checkpoint(draft, 'before people are asked');
+export const askQuestion = (builder: DecisionBuilder, asks: ProgramQuestion, about: About): void => {
+  const { id, node, visit, attempt, questions } = builder.task();
+  checkpoint(builder, 'before people are asked');
   const question = questions + 1;
-  const effect = questionAsEffect(draft.task(), asks, question);
-  draft.emit({
+  const effect = questionAsEffect(builder.task(), asks, question);
+  builder.emit({
     type: 'input_requested',
     node,
     visit,
@@ -48,14 +47,14 @@ export const ask = (draft: Draft, asks: ProgramQuestion, about: About): void => 
     asks,
     ...about,
   });
-  putQuestion(draft, 0);
+  sendQuestion(builder, 0);
 };
 
-export const putQuestion = (draft: Draft, times: number): void => {
-  const { question } = draft.task();
+export const sendQuestion = (builder: DecisionBuilder, times: number): void => {
+  const { question } = builder.task();
   if (question === undefined) return;
-  draft.send(askPeople(draft.task(), question, times));
-  draft.timer(repeatTimer(QUESTION_TIMER, times, draft.now));
+  builder.send(requestAnswer(builder.task(), question, times));
+  builder.timer(repeatTimer(QUESTION_TIMER, times, builder.now));
 };
 
 /** Whether it is to be tried again: what people are asked when a phase says that they shall be. */
@@ -65,13 +64,13 @@ const FAIL = 'fail';
 const TITLE_MAX = 500;
 
 export const askAboutFailure = (
-  draft: Draft,
+  builder: DecisionBuilder,
   { title, body }: { readonly title?: string | undefined; readonly body?: string | undefined },
   message: string,
 ): void => {
-  const { node, id } = draft.task();
-  ask(
-    draft,
+  const { node, id } = builder.task();
+  askQuestion(
+    builder,
     {
       title: (title ?? `${jobOf(id, node)} failed: ${message}`).slice(0, TITLE_MAX).toWellFormed(),
       ...(body !== undefined && { body }),
@@ -90,8 +89,8 @@ export const askAboutFailure = (
 const ANSWERS: ReadonlySet<ApprovalResolved['outcome']> = new Set(['answered', 'expired', 'cancelled']);
 
 /** Only the answer to what this task has asked counts, whoever says so. */
-export const answered = (draft: Draft, fact: ApprovalResolved): void => {
-  const task = draft.task();
+export const onAnswer = (builder: DecisionBuilder, fact: ApprovalResolved): void => {
+  const task = builder.task();
   const { question } = task;
   if (question?.approval !== fact.id || task.status !== 'asked') return;
   // What is decided of an effect is no answer: whoever says that of a question is not whom it was put to.
@@ -103,8 +102,8 @@ export const answered = (draft: Draft, fact: ApprovalResolved): void => {
     ...(said && { response: fact.response }),
     ...(fact.comment !== undefined && { comment: fact.comment }),
   };
-  draft.timer({ clear: QUESTION_TIMER });
-  draft.emit({
+  builder.timer({ clear: QUESTION_TIMER });
+  builder.emit({
     type: 'input_received',
     node: task.node,
     visit: task.visit,
@@ -112,15 +111,15 @@ export const answered = (draft: Draft, fact: ApprovalResolved): void => {
     approval: fact.id,
     answer,
   });
-  if (question.about === 'phase') return orderPhase(draft, 'respond');
-  return decided(draft, answer);
+  if (question.about === 'phase') return orderPhase(builder, 'respond');
+  return onFailureDecision(builder, answer);
 };
 
-const decided = (draft: Draft, answer: ProgramAnswer): void => {
-  if (answer.response === RETRY) return tryAgain(draft, 0, { by: answer.by });
-  const { failures, node } = draft.task();
+const onFailureDecision = (builder: DecisionBuilder, answer: ProgramAnswer): void => {
+  if (answer.response === RETRY) return startNextAttempt(builder, 0, { by: answer.by });
+  const { failures, node } = builder.task();
   const why =
     answer.outcome === 'expired' ? 'nobody has said what is to become of it' : `${answer.by} lets it fail`;
   const last = failures.at(-1)?.error ?? errorBody('PROGRAM_PHASE_FAILED', why);
-  return failTask(draft, { ...last, message: `${last.message} (${why})` }, node);
+  return failTask(builder, { ...last, message: `${last.message} (${why})` }, node);
 };

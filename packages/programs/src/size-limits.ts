@@ -10,7 +10,7 @@ import { STATE_MAX_BYTES } from '@holdpoint/contracts/program/work';
 import type { Program } from './state.ts';
 
 /** What is recorded, or why it is not. */
-export type Recorded = { readonly entry?: Entry } | { readonly error: ErrorBody };
+export type RecordResult = { readonly entry?: Entry } | { readonly error: ErrorBody };
 
 /** Of the JSON of a value, in whatever order its fields are. */
 export const bytesOf = (value: object | Json): number => Buffer.byteLength(JSON.stringify(value));
@@ -25,7 +25,7 @@ const sizeOf = (entry: Entry): number => {
 };
 
 /** Why there is no room for it; nothing when there is. */
-export const roomProblem = ({ entries }: Pick<Program, 'entries'>, entry: Entry): ErrorBody | undefined => {
+export const sizeProblem = ({ entries }: Pick<Program, 'entries'>, entry: Entry): ErrorBody | undefined => {
   const bytes = sizeOf(entry);
   if (bytes > ENTRY_MAX_BYTES)
     return errorBody(

@@ -40,7 +40,7 @@ export type PhaseStatus =
   | 'ended';
 
 /** How a phase stands for those who look at the whole task. */
-export type PhaseSeen = {
+export type PhaseSummary = {
   readonly status: 'open' | 'succeeded' | 'skipped' | 'failed';
   readonly attempt: number;
   readonly output?: Json | undefined;
@@ -48,7 +48,7 @@ export type PhaseSeen = {
 };
 
 /** When an effect was asked for last: one that did not happen may be asked for again by a later attempt. */
-export type Asked = { readonly count: number; readonly visit: number; readonly attempt: number };
+export type EffectRequestCount = { readonly count: number; readonly visit: number; readonly attempt: number };
 
 /** A task whose workflow is a program. */
 export type Program = {
@@ -85,7 +85,7 @@ export type Program = {
   /** Why nobody works on it, as far as is known. */
   readonly waits?: string;
   readonly entries: readonly Entry[];
-  readonly asked: Readonly<Record<string, Asked>>;
+  readonly asked: Readonly<Record<string, EffectRequestCount>>;
   /** What the tasks of effects are to do, by the keys of those that have not ended. */
   readonly wanted: Readonly<Record<string, ProgramEffect>>;
   readonly suspendedOn?: readonly string[];
@@ -103,7 +103,7 @@ export type Program = {
   readonly questions: number;
   /** Phases that have ended. */
   readonly ended: number;
-  readonly seen: Readonly<Record<string, PhaseSeen>>;
+  readonly seen: Readonly<Record<string, PhaseSummary>>;
   readonly pausedByHand: boolean;
   readonly commands?: readonly CommandId[];
   readonly watchers: readonly TaskId[];
@@ -115,7 +115,7 @@ export type Program = {
 export type ProgramState = { readonly phase: 'absent' } | Program;
 
 /** What becomes of it: facts of its own, and those that it shares with every task. */
-export type ProgramFact =
+export type ProgramTaskEvent =
   | ProgramEvent
   | Extract<
       TaskEvent,

@@ -5,11 +5,11 @@ import { type ProgramDefinition, programHash } from '@holdpoint/contracts/progra
 import { STATE_MAX_BYTES } from '@holdpoint/contracts/program/work';
 import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { type Decision, refused } from '@holdpoint/runtime/decider';
-import { createDraft } from './decision-builder.ts';
-import type { ForkedFrom } from './messages.ts';
+import { createDecisionBuilder } from './decision-builder.ts';
+import type { ForkProgram } from './messages.ts';
 import { orderPhase } from './order-phase.ts';
 import { bytesOf, stateTooLarge } from './size-limits.ts';
-import { effectsOf, phaseOf, type ProgramFact, type ProgramState } from './state.ts';
+import { effectsOf, phaseOf, type ProgramTaskEvent, type ProgramState } from './state.ts';
 
 const conflict = (task: TaskId): Decision<never> =>
   refused(errorBody('ORCHESTRATOR_TASK_CONFLICT', `task ${task} was submitted before with other content`));
@@ -40,7 +40,7 @@ export const submit = (
   program: ProgramDefinition,
   submission: SubmitTask,
   now: number,
-): Decision<ProgramFact> => {
+): Decision<ProgramTaskEvent> => {
   const {
     goal,
     acceptanceCriteria = [],
@@ -51,8 +51,9 @@ export const submit = (
   } = submission;
   const { id: _, ...content } = submission;
   const contentDigest = digestOf({ ...content, program, acceptanceCriteria, inputs, requestedBy });
-  const draft = createDraft(state, task, now);
-  if (state.phase !== 'absent') return state.contentDigest === contentDigest ? draft.done() : conflict(task);
+  const builder = createDecisionBuilder(state, task, now);
+  if (state.phase !== 'absent')
+    return state.contentDigest === contentDigest ? builder.done() : conflict(task);
   const problems = programProblems(program);
   if (problems.length > 0)
     return refused(
@@ -61,7 +62,7 @@ export const submit = (
       }),
     );
   if (bytesOf(inputs) > STATE_MAX_BYTES) return refused(stateTooLarge());
-  draft.emit({
+  builder.emit({
     type: 'program_submitted',
     goal,
     acceptanceCriteria,
@@ -76,22 +77,23 @@ export const submit = (
     at: now,
     contentDigest,
   });
-  orderPhase(draft);
-  return draft.done();
+  orderPhase(builder);
+  return builder.done();
 };
 
 /** A new task that goes on from where another was: with the phase that it had come to, from the beginning of that. */
 export const fork = (
   state: ProgramState,
-  { task, origin, version, by }: ForkedFrom,
+  { task, origin, version, by }: ForkProgram,
   now: number,
-): Decision<ProgramFact> => {
+): Decision<ProgramTaskEvent> => {
   const contentDigest = digestOf({ forkedFrom: origin.id, version, by });
-  const draft = createDraft(state, task, now);
-  if (state.phase !== 'absent') return state.contentDigest === contentDigest ? draft.done() : conflict(task);
+  const builder = createDecisionBuilder(state, task, now);
+  if (state.phase !== 'absent')
+    return state.contentDigest === contentDigest ? builder.done() : conflict(task);
   const { goal, acceptanceCriteria, inputs, program, hash, repository, node } = origin;
   const isLast = phaseOf(origin, node) === undefined;
-  draft.emit({
+  builder.emit({
     type: 'program_submitted',
     goal,
     acceptanceCriteria: [...acceptanceCriteria],
@@ -110,6 +112,6 @@ export const fork = (
     at: now,
     contentDigest,
   });
-  orderPhase(draft);
-  return draft.done();
+  orderPhase(builder);
+  return builder.done();
 };

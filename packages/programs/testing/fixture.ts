@@ -54,7 +54,8 @@ export const say = (
   kind: 'work',
   payload: { task: TASK, lease, worker, request: what },
 });
-export const claim = (lease: number, worker?: string) => say(lease, { kind: 'claim', withInput: true }, worker);
+export const claim = (lease: number, worker?: string) =>
+  say(lease, { kind: 'claim', withInput: true }, worker);
 export const beat = (lease: number, worker?: string) => say(lease, { kind: 'heartbeat' }, worker);
 export const end = (lease: number, how: PhaseEnd, worker?: string) =>
   say(lease, { kind: 'end', end: how }, worker);
@@ -74,7 +75,11 @@ export const failedWith = (message = 'no tea'): PhaseEnd => ({
   error: { code: 'PROGRAM_PHASE_FAILED', message },
 });
 export const question: ProgramQuestion = { title: 'Shall it go out?', input: { kind: 'approval' } };
-export const asked = (state: JsonObject = { topic: 'tea' }): PhaseEnd => ({ kind: 'input_requested', state, question });
+export const asked = (state: JsonObject = { topic: 'tea' }): PhaseEnd => ({
+  kind: 'input_requested',
+  state,
+  question,
+});
 
 export const effect = (args: JsonObject = { path: 'out.txt', text: '{{ as it is }}' }): ProgramEffect => ({
   kind: 'write_external',

@@ -110,13 +110,20 @@ export const locked = (
     waitingFor: change.waitingFor ?? [],
   }));
 /** How the board says that artifacts stand. */
-export const stands = (name: string, artifactStates: Readonly<Record<string, ArtifactState['state']>>): Answer =>
+export const stands = (
+  name: string,
+  artifactStates: Readonly<Record<string, ArtifactState['state']>>,
+): Answer =>
   informs((task) => ({
     kind: 'artifacts',
     task: task.id,
     node: name,
     attempt: nodeState(task, id(name)).attempt,
-    artifactStates: Object.entries(artifactStates).map(([label, state]) => ({ label, state, by: 'other/maker' })),
+    artifactStates: Object.entries(artifactStates).map(([label, state]) => ({
+      label,
+      state,
+      by: 'other/maker',
+    })),
   }));
 /** Another task, or a node of it, has ended. */
 export const ended = (peer: string, outcome: Outcome | 'unknown'): Answer =>

@@ -50,8 +50,8 @@ const answerMove: fc.Arbitrary<NodeMove> = fc
     stale: seldom,
   })
   .map(({ outcome, answer, stale }) => (state, node) => {
-    const { doubt, stuck, revision = 1 } = nodeIn(state, node) ?? {};
-    const id = stale ? approvalOf(99) : (doubt?.approval ?? stuck?.approval ?? approvalOf(98));
+    const { inDoubt, stuck, revision = 1 } = nodeIn(state, node) ?? {};
+    const id = stale ? approvalOf(99) : (inDoubt?.approval ?? stuck?.approval ?? approvalOf(98));
     const said = outcome === 'answered' && { answer, statement: `statement on ${id}: ${answer}` };
     const fact = { type: 'resolved', id, task: TASK, node, revision, outcome, by: 'grace', at: NOW, ...said };
     return { kind: 'approval', fact } as TaskMessage;
@@ -78,9 +78,9 @@ const outcomeFacts = fc.constantFrom<object>(
 const effectMove: fc.Arbitrary<NodeMove> = fc
   .record({ says: outcomeFacts, late: seldom, foreign: seldom, newer: fc.boolean() })
   .map(({ says: of, late, foreign, newer }) => (state, node) => {
-    const { gate, attempt = 1, doubt } = nodeIn(state, node) ?? {};
+    const { gate, attempt = 1, inDoubt } = nodeIn(state, node) ?? {};
     // Of before the answer to a doubt, or of after it.
-    const says = newer && doubt !== undefined && 'epoch' in of ? { ...of, epoch: doubt.epoch + 2 } : of;
+    const says = newer && inDoubt !== undefined && 'epoch' in of ? { ...of, epoch: inDoubt.epoch + 2 } : of;
     const id = foreign ? OTHER_EFFECT : (gate?.effectId ?? OTHER_EFFECT);
     const about = { id, task: TASK, node, attempt: late ? Math.max(1, attempt - 1) : attempt };
     const order = { ...gate, grant: late ? 'an earlier one' : gate?.grant?.token };
@@ -160,9 +160,10 @@ const fittingMove = (nodes: readonly NodeId[]): fc.Arbitrary<Move> =>
         recovering: recovery,
         retrying: (_, node) => ({ kind: 'timer', name: `retry:${node}`, data: null }),
         escalated: (state, node) => {
-          const { doubt, stuck } = nodeIn(state, node) ?? {};
-          if (doubt?.said !== undefined) return effect(state, node);
-          const isAsked = openQuestion({ ...(doubt && { doubt }), ...(stuck && { stuck }) }) !== undefined;
+          const { inDoubt, stuck } = nodeIn(state, node) ?? {};
+          if (inDoubt?.answered !== undefined) return effect(state, node);
+          const isAsked =
+            openQuestion({ ...(inDoubt && { inDoubt }), ...(stuck && { stuck }) }) !== undefined;
           return isAsked && pick % 5 !== 0 ? said(state, node) : byHand('retry', { node });
         },
       };

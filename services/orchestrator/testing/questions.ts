@@ -109,7 +109,8 @@ export const openQuestions = (
     // What was said of a doubt is handed on until the executor has reported, or nobody wants to know any more.
     for (const [key, asked] of open) {
       const { purpose, node } = questionOf(asked);
-      const isSaid = after.phase !== 'absent' && node !== undefined && findNode(after, node)?.doubt?.said;
+      const isSaid =
+        after.phase !== 'absent' && node !== undefined && findNode(after, node)?.inDoubt?.answered;
       if (purpose === 'effect.resolve' && !isSaid) open.delete(key);
     }
     // A verdict that nobody waits for any more, because somebody else has said what follows, is harmless: it is not taken back.

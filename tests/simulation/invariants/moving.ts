@@ -8,7 +8,7 @@ import { type RecoveryChange, taskIn, tasksIn } from '../event-states.ts';
 import type { World } from '../world.ts';
 
 /** What asks again for a node that recovery, or a person, has to say something about. */
-const timerOf = (node: NodeId, { status, stuck, doubt }: NodeState): string | undefined => {
+const timerOf = (node: NodeId, { status, stuck, inDoubt }: NodeState): string | undefined => {
   switch (status) {
     case 'recovering':
       return replyTimer(node);
@@ -16,7 +16,7 @@ const timerOf = (node: NodeId, { status, stuck, doubt }: NodeState): string | un
       return retryTimer(node);
     case 'escalated':
       // Where nobody is asked by name, whoever looks after tasks finds it by its phase.
-      return stuck === undefined && doubt?.approval === undefined ? undefined : replyTimer(node);
+      return stuck === undefined && inDoubt?.approval === undefined ? undefined : replyTimer(node);
     default:
       return undefined;
   }

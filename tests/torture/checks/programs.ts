@@ -3,6 +3,7 @@ import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';
 import type { ProgramEvidence, StoredAggregate, StoredEvent } from '../evidence/evidence.ts';
 import { TOKEN_STEP } from '../workload/program.ts';
 import { type Check, takeNotes } from './check.ts';
+import { replayProgram } from './replay.ts';
 
 type Recorded = {
   readonly kind?: string;
@@ -80,49 +81,11 @@ export const programEnds: Check = {
   },
 };
 
-/** What only the holder of a lease can have said. */
-const SAID: ReadonlySet<string> = new Set([
-  'phase_started',
-  'phase_recorded',
-  'phase_suspended',
-  'phase_retry_prepared',
-  'phase_completed',
-  'phase_skipped',
-]);
-/** After these nobody holds it any more. */
-const ENDS: ReadonlySet<string> = new Set([
-  'phase_suspended',
-  'phase_returned',
-  'phase_completed',
-  'phase_skipped',
-  'phase_failed',
-  'input_requested',
-]);
-
 export const fencing: Check = {
   id: 'K29',
   promise: 'leases only rise, and nothing is recorded under one that was over',
   programs: true,
-  ofProgram: ({ id, program }) => {
-    const { expect, finding } = takeNotes(id);
-    let lease = 0;
-    let isOpen = false;
-    for (const { type, version, data } of program?.events ?? []) {
-      const own = Number(data['lease'] ?? Number.NaN);
-      if (type === 'phase_ordered') {
-        expect(own > lease, () => `lease ${String(own)} was given after ${String(lease)}`);
-        lease = own;
-        isOpen = true;
-      } else if (SAID.has(type))
-        expect(
-          isOpen && own === lease,
-          () =>
-            `${type} at version ${String(version)} has lease ${String(own)}, and ${isOpen ? String(lease) : 'none'} is in force`,
-        );
-      if (ENDS.has(type)) isOpen = false;
-    }
-    return finding();
-  },
+  ofProgram: (evidence) => replayProgram('K29', evidence),
 };
 
 export const recorded: Check = {

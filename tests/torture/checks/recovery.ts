@@ -4,75 +4,23 @@ import { absent, nodeState, type TaskState } from '@holdpoint/orchestrator/task/
 import type { StoredAggregate, StoredEvent } from '../evidence/evidence.ts';
 import { LEFT } from '../workload/agent-failures.ts';
 import { type Check, takeNotes } from './check.ts';
+import { replayTask } from './replay.ts';
 
 type Said = { readonly kind?: string; readonly rule?: string; readonly class?: string };
 const verdictOf = ({ data }: StoredEvent): Said | undefined => data['verdict'] as Said | undefined;
-const isAbout = ({ data }: StoredEvent, node: unknown): boolean =>
-  data['node'] === node || data['route'] === node;
 const jobOf = ({ data }: StoredEvent): string => `${String(data['node'])} ${String(data['attempt'])}`;
 
 const assessedIn = (recovery: StoredAggregate | undefined): readonly StoredEvent[] =>
   recovery?.events.filter(({ type }) => type === 'assessed') ?? [];
 
-/** What each verdict leads to. */
-const LEADS_TO: Readonly<Record<string, readonly string[]>> = {
-  retry: ['node_retrying', 'restarted'],
-  rollback: ['rollback_ordered'],
-  continue: ['handoff_ordered'],
-  skip: ['node_escalated'],
-  escalate: ['node_escalated'],
-};
-const FOLLOWS: ReadonlySet<string> = new Set(Object.values(LEADS_TO).flat());
-
-/** What was made of a failure first: something that a verdict has led to, before the job fails or starts again. */
-const followedBy = (events: readonly StoredEvent[], from: number): StoredEvent | undefined => {
-  const node = events[from]?.data['node'];
-  const next = events
-    .slice(from + 1)
-    .find(
-      (event) =>
-        isAbout(event, node) &&
-        (FOLLOWS.has(event.type) || event.type === 'node_failed' || event.type === 'node_started'),
-    );
-  return next !== undefined && FOLLOWS.has(next.type) && verdictOf(next) !== undefined ? next : undefined;
-};
-
 const isGivingUp = (event: StoredEvent): boolean =>
   event.type === 'assessed' && ['skip', 'escalate'].includes(String(verdictOf(event)?.kind));
-
-/** One verdict, unless it could not be followed: then the job is given up. */
-const isOneVerdict = ([first, second, ...more]: readonly StoredEvent[]): boolean =>
-  second === undefined ||
-  (first !== undefined && !isGivingUp(first) && isGivingUp(second) && more.length === 0);
 
 export const verdicts: Check = {
   id: 'K23',
   promise: 'a failure has one verdict, and what follows from it is what the verdict says',
   graphs: true,
-  ofTask: ({ id, task, recovery }) => {
-    const { expect, finding } = takeNotes(id);
-    const judged = Map.groupBy(assessedIn(recovery), jobOf);
-    for (const [job, all] of judged)
-      expect(isOneVerdict(all), () => `${job} has ${String(all.length)} verdicts`);
-    const events = task?.events ?? [];
-    events.forEach((event, i) => {
-      if (event.type !== 'node_failed') return;
-      const next = followedBy(events, i);
-      if (next === undefined) return;
-      const all = (judged.get(jobOf(event)) ?? []).map(verdictOf);
-      const said = all.find((each) => LEADS_TO[String(each?.kind)]?.includes(next.type) === true) ?? all[0];
-      const done = verdictOf(next);
-      expect(
-        said?.rule !== undefined && said.rule === done?.rule,
-        () => `${jobOf(event)} was taken by ${String(done?.rule)}, and judged by ${String(said?.rule)}`,
-      );
-      expect(
-        (LEADS_TO[String(said?.kind)] ?? []).includes(next.type),
-        () => `${jobOf(event)} has the verdict ${String(said?.kind)}, and ${next.type} followed`,
-      );
-    });
-    return finding();
-  },
+  ofTask: (evidence) => replayTask('K23', evidence),
 };
 
 /** What is no event is told by whoever looks at histories. */
@@ -102,7 +50,9 @@ export const stuckJobs: Check = {
     const escalated = givenUpIn(task);
     const jobs = Map.groupBy(recovery?.events ?? [], ({ data }) => String(data['node']));
     for (const [node, events] of jobs) {
-      const last = events.findLast(({ type }) => ['assessed', 'attempt_recorded', 'job_unstuck'].includes(type));
+      const last = events.findLast(({ type }) =>
+        ['assessed', 'attempt_recorded', 'job_unstuck'].includes(type),
+      );
       const isListed = last !== undefined && isGivingUp(last);
       expect(
         isListed === escalated.has(node),

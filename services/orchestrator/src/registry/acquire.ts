@@ -10,7 +10,12 @@ type Release = Extract<RegistryRequest, { readonly kind: 'release' }>;
 const entryOf = ({ held, waiting }: Registry, job: Job): LockHolder | LockWaiter | undefined =>
   held.find((each) => isSameNode(each, job)) ?? waiting.find((each) => isSameNode(each, job));
 
-const notifyLocks = (builder: DecisionBuilder, job: Job, acquired: boolean, waitingFor: readonly string[]): void =>
+const notifyLocks = (
+  builder: DecisionBuilder,
+  job: Job,
+  acquired: boolean,
+  waitingFor: readonly string[],
+): void =>
   builder.notify(job.task, {
     kind: 'locks',
     ...jobIn(job),

@@ -36,7 +36,8 @@ export const artifactStatuses = (
 export const statusesOf = (
   artifactStates: ArtifactStatuses,
   labels: readonly string[],
-): readonly ArtifactState[] => labels.map((label) => artifactStates.get(label) ?? { label, state: 'missing' });
+): readonly ArtifactState[] =>
+  labels.map((label) => artifactStates.get(label) ?? { label, state: 'missing' });
 
 export const areAvailable = (artifactStates: readonly ArtifactState[]): boolean =>
   artifactStates.every(({ state }) => state === 'available');

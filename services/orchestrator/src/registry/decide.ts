@@ -31,7 +31,7 @@ const REMIND_MS = 20_000;
 const REMINDER_TIMER = 'held';
 
 const handleRequest = (builder: DecisionBuilder, request: RegistryRequest): void => {
-  switch (request.ask) {
+  switch (request.kind) {
     case 'acquire':
       return acquire(builder, request);
     case 'release':

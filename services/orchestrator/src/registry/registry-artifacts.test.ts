@@ -109,7 +109,11 @@ describe('reference 67: how an artifact stands', () => {
       { state: 'available', by: 't1/n' },
     ],
     ['its maker takes it back', [report('t1', 1, made()), report('t1', 2)], { state: 'missing' }],
-    ['whoever was to make it left it out', [report('t1', 1, coming()), report('t1', 2)], { state: 'missing' }],
+    [
+      'whoever was to make it left it out',
+      [report('t1', 1, coming()), report('t1', 2)],
+      { state: 'missing' },
+    ],
   ] as const;
 
   test.each(cases)('%s', (_, messages, standing) => {

@@ -114,7 +114,10 @@ describe('artifacts', () => {
       report('t1', 1, artifact('available', 'new')),
     );
     expect([standingOf(again, '0')?.state, standingOf(again, '1')?.state]).toEqual(['missing', 'available']);
-    const anew = after(boardWith({ made }), report('t1', 1, artifact('available', '0'), artifact('available', 'new')));
+    const anew = after(
+      boardWith({ made }),
+      report('t1', 1, artifact('available', '0'), artifact('available', 'new')),
+    );
     expect([standingOf(anew, '0')?.state, standingOf(anew, '1')?.state]).toEqual(['available', 'missing']);
   });
 

@@ -24,10 +24,18 @@ export const WATCHES_MAX = 5_000;
  */
 export const NOTIFIED_MAX_BYTES = 8 * 1024 * 1024;
 
-const notifyWatcher = (builder: DecisionBuilder, job: Job, artifactStates: readonly ArtifactState[]): number => {
+const notifyWatcher = (
+  builder: DecisionBuilder,
+  job: Job,
+  artifactStates: readonly ArtifactState[],
+): number => {
   let told = 0;
   for (const portion of chunks(artifactStates)) {
-    builder.notify(job.task, { kind: 'artifacts', ...jobIn(job), artifactStates: [...portion.artifactStates] });
+    builder.notify(job.task, {
+      kind: 'artifacts',
+      ...jobIn(job),
+      artifactStates: [...portion.artifactStates],
+    });
     told += portion.bytes;
   }
   return told;

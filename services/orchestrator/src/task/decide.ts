@@ -84,14 +84,14 @@ const resendCommands = (builder: DecisionBuilder, node: NodeId, ask: number): vo
 /** What a node waits to be answered, by now. */
 const pendingCommands = (builder: DecisionBuilder, node: NodeId, ask: number): readonly Outgoing[] => {
   const task = builder.task();
-  const { status, orders, underGrant, doubt, preparation, stuck } = nodeState(task, node);
+  const { status, orders, underGrant, inDoubt, preparation, stuck } = nodeState(task, node);
   const steps = Object.keys(orders ?? {}).map((id) => orderStep(task, node, id as EffectId, ask));
   switch (status) {
     case 'awaiting_approval':
       return [requestApproval(task, node, ask)];
     case 'running':
       // Once a person has let it be done again, the executor has the order, and needs what was said.
-      if (doubt?.said !== undefined) return [resolveInDoubt(task, node, ask), ...steps];
+      if (inDoubt?.answered !== undefined) return [resolveInDoubt(task, node, ask), ...steps];
       return underGrant ? [orderEffect(task, node, ask), ...steps] : steps;
     case 'recovering':
       return preparation === undefined
@@ -99,9 +99,11 @@ const pendingCommands = (builder: DecisionBuilder, node: NodeId, ask: number): r
         : [...rollbackCommands(task, node, ask), ...steps];
     case 'escalated':
       if (stuck !== undefined) return [requestStuckAnswer(task, node, ask)];
-      if (doubt?.approval === undefined) return [];
+      if (inDoubt?.approval === undefined) return [];
       return [
-        doubt.said === undefined ? requestInDoubtAnswer(task, node, ask) : resolveInDoubt(task, node, ask),
+        inDoubt.answered === undefined
+          ? requestInDoubtAnswer(task, node, ask)
+          : resolveInDoubt(task, node, ask),
       ];
     case 'locking':
       return [acquireLocks(task, node, ask)];

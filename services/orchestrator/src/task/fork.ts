@@ -1,7 +1,7 @@
 import type { TaskId } from '@holdpoint/contracts/values/ids';
 import type { CarriedNode, TaskEvent } from '@holdpoint/contracts/task/events';
 import { evolve } from './model/evolve.ts';
-import type { Forked } from './model/messages.ts';
+import type { ForkTask } from './model/messages.ts';
 import { absent, nodeState, type Task, type TaskState } from './model/state.ts';
 
 const CARRIED: ReadonlySet<string> = new Set(['succeeded', 'skipped', 'unreached']);
@@ -26,7 +26,7 @@ export const forkAt = (
   history: readonly TaskEvent[],
   version: number,
   { task, by }: { readonly task: TaskId; readonly by: string },
-): Forked | undefined => {
+): ForkTask | undefined => {
   if (history.length < version) return undefined;
   const origin = history.slice(0, version).reduce<TaskState>(evolve, absent);
   return origin.phase === 'absent'

@@ -312,7 +312,9 @@ describe('6.4 of the reference: what a node waits for', () => {
   test.each(['available', 'missing'] as const)(
     '67. an artifact of the run itself needs no board (its maker has %s it)',
     (state) => {
-      const maker = node('m', { produces: { [state === 'available' ? 'succeeded' : 'failed']: [shared('x')] } });
+      const maker = node('m', {
+        produces: { [state === 'available' ? 'succeeded' : 'failed']: [shared('x')] },
+      });
       const task = play([maker, node('a', { needs: [shared('x')] })]);
       expect(task.said).toContain(`node_waiting a artifacts: waiting on ${THING} (t-1/m)`);
       expect(task.when(succeeds('m')).said[1]).toBe(

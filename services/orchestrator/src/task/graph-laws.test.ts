@@ -86,12 +86,12 @@ const STARTS: ReadonlySet<TaskEvent['type']> = new Set([
 const timersFor = (task: Task): readonly string[] => [
   ...(Object.values(task.peers).includes(null) ? ['peers'] : []),
   ...task.definition.nodes.flatMap(({ id }) => {
-    const { status, orders, underGrant, locks, doubt } = nodeState(task, id);
+    const { status, orders, underGrant, locks, inDoubt } = nodeState(task, id);
     if (status === 'retrying') return [`retry:${id}`];
     const waits =
       status === 'awaiting_approval' ||
       status === 'recovering' ||
-      (status === 'escalated' && doubt !== undefined) ||
+      (status === 'escalated' && inDoubt !== undefined) ||
       (status === 'locking' && locks === 'wanted') ||
       orders !== undefined ||
       underGrant === true;
@@ -183,11 +183,11 @@ describe('any graph, whatever is answered', () => {
       for (const step of steps) {
         const requests = requestsIn(step);
         for (const request of requests) {
-          if (request.ask !== 'acquire') continue;
+          if (request.kind !== 'acquire') continue;
           expect(released.has(`${request.node} ${String(request.attempt)}`), request.node).toBe(false);
         }
         for (const request of requests)
-          if (request.ask === 'release') released.add(`${request.node} ${String(request.attempt)}`);
+          if (request.kind === 'release') released.add(`${request.node} ${String(request.attempt)}`);
       }
     });
   });

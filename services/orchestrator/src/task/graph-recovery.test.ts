@@ -687,7 +687,7 @@ describe('an order that may not begin', () => {
 
   test('goes on by itself', () => {
     const task = play([effect('call')]).when(approves('call'), holds, succeeds('call'));
-    expect([task.task.phase, task.task.heldNodes]).toEqual(['completed', 0]);
+    expect([task.task.phase, task.task.deferredNodes]).toEqual(['completed', 0]);
   });
 });
 

@@ -11,17 +11,17 @@ import { definitionProblems } from '@holdpoint/workflows/definition/definition-p
 import { graphOf } from '@holdpoint/workflows/graph/graph';
 import { problemText } from '@holdpoint/workflows/problems/problem';
 import { START_APPROVAL_MS } from './outgoing/outgoing.ts';
-import { holdTask } from './outgoing/circuits.ts';
-import { createDraft, type Draft } from './model/decision-builder.ts';
-import { tellBoard } from './graph/ending.ts';
+import { deferTask } from './outgoing/circuits.ts';
+import { createDecisionBuilder, type DecisionBuilder } from './model/decision-builder.ts';
+import { sendArtifactReport } from './graph/ending.ts';
 import type { TaskChange } from './model/evolve.ts';
-import type { Forked } from './model/messages.ts';
+import type { ForkTask } from './model/messages.ts';
 import { watchPeers } from './outgoing/watch-peers.ts';
-import { settle } from './graph/advance.ts';
+import { advance } from './graph/advance.ts';
 import { isApprovalGate } from './model/control-nodes.ts';
 import type { TaskState } from './model/state.ts';
 import { type BuiltInWorkflow, findWorkflow, workflowNames } from '../workflows/catalog.ts';
-import { wiringOf } from './model/workflow-index.ts';
+import { workflowIndex } from './model/workflow-index.ts';
 
 type Refusal = Decision<never>;
 type Submitted = Omit<Extract<TaskChange, { readonly type: 'submitted' }>, 'type' | 'at'>;
@@ -52,11 +52,11 @@ const invalid = (problems: readonly string[]): Refusal => {
 };
 
 /** What was sent, or one of the workflows that ship with Holdpoint. */
-const defined = (
+const resolveDefinition = (
   workflows: readonly BuiltInWorkflow[],
   submission: SubmitTask,
 ): WorkflowDefinition | Refusal => {
-  if (submission.definition !== undefined) return checked(submission.definition);
+  if (submission.definition !== undefined) return validated(submission.definition);
   const workflow = findWorkflow(workflows, submission.workflow);
   if (workflow === undefined) {
     const known = workflowNames(workflows);
@@ -81,7 +81,7 @@ const defined = (
   );
 };
 
-const checked = (definition: WorkflowDefinition): WorkflowDefinition | Refusal => {
+const validated = (definition: WorkflowDefinition): WorkflowDefinition | Refusal => {
   const problems = definitionProblems(definition).filter(({ severity }) => severity === 'error');
   return problems.length === 0 ? definition : invalid(problems.map(problemText));
 };
@@ -100,23 +100,26 @@ const withApproval = (definition: WorkflowDefinition, wanted: SubmitTask['approv
 };
 
 /** What comes with Holdpoint: its workflows, and the gate of effects that have none of their own. */
-export type Shipped = { readonly workflows: readonly BuiltInWorkflow[]; readonly gate?: Gate | undefined };
+export type ShippedDefaults = {
+  readonly workflows: readonly BuiltInWorkflow[];
+  readonly gate?: Gate | undefined;
+};
 
-const begin = (draft: Draft, submitted: Submitted, circuit?: string): Decision<TaskEvent> => {
-  draft.emit({ type: 'submitted', ...submitted, at: draft.now });
-  draft.emit({ type: 'ready' });
-  tellBoard(draft);
-  watchPeers(draft);
-  const { graph } = wiringOf(submitted.definition);
-  draft.touch(submitted.forkedFrom === undefined ? graph.entries : graph.nodes.keys());
-  if (circuit !== undefined) holdTask(draft, circuit);
-  settle(draft);
-  return draft.done();
+const begin = (builder: DecisionBuilder, submitted: Submitted, circuit?: string): Decision<TaskEvent> => {
+  builder.emit({ type: 'submitted', ...submitted, at: builder.now });
+  builder.emit({ type: 'ready' });
+  sendArtifactReport(builder);
+  watchPeers(builder);
+  const { graph } = workflowIndex(submitted.definition);
+  builder.enqueue(submitted.forkedFrom === undefined ? graph.entries : graph.nodes.keys());
+  if (circuit !== undefined) deferTask(builder, circuit);
+  advance(builder);
+  return builder.done();
 };
 
 /** A new task starts at once; a repeat is answered with the task it made; the same id with other content is refused. */
 export const submit = (
-  { workflows, gate }: Shipped,
+  { workflows, gate }: ShippedDefaults,
   state: TaskState,
   task: TaskId,
   submission: SubmitTask,
@@ -126,10 +129,11 @@ export const submit = (
   const { goal, workflow, acceptanceCriteria = [], inputs = {}, requestedBy = 'unknown', agent } = submission;
   const { id: _, ...content } = submission;
   const contentDigest = digestOf({ ...content, acceptanceCriteria, inputs, requestedBy });
-  const draft = createDraft(state, task, now);
-  if (state.phase !== 'absent') return state.contentDigest === contentDigest ? draft.done() : conflict(task);
+  const builder = createDecisionBuilder(state, task, now);
+  if (state.phase !== 'absent')
+    return state.contentDigest === contentDigest ? builder.done() : conflict(task);
   if (state.tombstone) return cancelledBefore(task);
-  const definition = defined(workflows, submission);
+  const definition = resolveDefinition(workflows, submission);
   if ('events' in definition) return definition;
   const circuit = openCircuits.find((name) => name === workflowCircuit(definition.id));
   const submitted = {
@@ -145,22 +149,23 @@ export const submit = (
     ...(submission.repository !== undefined && { repository: submission.repository }),
     ...(submission.after !== undefined && { after: submission.after }),
   };
-  return begin(draft, submitted, circuit);
+  return begin(builder, submitted, circuit);
 };
 
 /** A new task that goes on from where another was. */
 export const fork = (
-  { gate }: Shipped,
+  { gate }: ShippedDefaults,
   state: TaskState,
-  { task, origin, carried, by }: Forked,
+  { task, origin, carried, by }: ForkTask,
   now: number,
 ): Decision<TaskEvent> => {
-  const draft = createDraft(state, task, now);
+  const builder = createDecisionBuilder(state, task, now);
   const { id, version, goal, acceptanceCriteria, inputs, definition, workflow, repository } = origin;
   const contentDigest = digestOf({ forkedFrom: id, version, by });
-  if (state.phase !== 'absent') return state.contentDigest === contentDigest ? draft.done() : conflict(task);
+  if (state.phase !== 'absent')
+    return state.contentDigest === contentDigest ? builder.done() : conflict(task);
   if (state.tombstone) return cancelledBefore(task);
-  return begin(draft, {
+  return begin(builder, {
     goal,
     acceptanceCriteria: [...acceptanceCriteria],
     inputs,

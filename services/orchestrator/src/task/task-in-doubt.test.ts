@@ -263,7 +263,13 @@ describe('the answer', () => {
   test('to a doubt that another has followed meanwhile is not enough: people are asked of the later one', () => {
     const cancelled = {
       subject: 'hp.cmd.approval.cancel',
-      data: { id: QUESTION, task: TASK, node: NODE, revision: 1, reason: 'the doubt is another one by now' },
+      data: {
+        id: QUESTION,
+        task: TASK,
+        node: NODE,
+        revision: 1,
+        reason: 'the effect is in doubt again, for another start',
+      },
     };
     const next = { subject: 'hp.cmd.approval.request' };
     given(...asked)

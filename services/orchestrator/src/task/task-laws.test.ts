@@ -220,8 +220,8 @@ const expectedTimers = (state: TaskState, open: readonly Outgoing[]): readonly s
   });
   if (isTerminal(state.phase)) return withdrawals;
   const waiting = statusesOf(state).flatMap(([node, status]) => {
-    const { doubt, stuck } = findNode(state, node as NodeId) ?? {};
-    const asks = status === 'escalated' && (doubt !== undefined || stuck !== undefined);
+    const { inDoubt, stuck } = findNode(state, node as NodeId) ?? {};
+    const asks = status === 'escalated' && (inDoubt !== undefined || stuck !== undefined);
     const timer = asks ? 'reply' : TIMER_OF[status];
     return timer === undefined ? [] : [`${timer}:${node}`];
   });

@@ -12,7 +12,7 @@ import {
   submit,
   TASK,
 } from '../../testing/tasks.ts';
-import { askApproval } from './outgoing/outgoing.ts';
+import { requestApproval } from './outgoing/outgoing.ts';
 import { taskDecider } from './decide.ts';
 import type { Task } from './model/state.ts';
 
@@ -162,7 +162,7 @@ test('a request shows the start of a long goal and target, and cuts no character
     now: NOW,
   }).events;
   const task = events.reduce((state, event) => taskDecider.evolve(state, event), taskDecider.initial) as Task;
-  const { title } = askApproval(task, NODE, 0).data as { title: string };
+  const { title } = requestApproval(task, NODE, 0).data as { title: string };
   expect(title.length).toBeLessThanOrEqual(500);
   expect(title).toContain('a'.repeat(199));
   expect(title.isWellFormed()).toBe(true);

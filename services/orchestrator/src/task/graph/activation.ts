@@ -1,7 +1,7 @@
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import { jobOf } from '@holdpoint/contracts/values/ids';
 import { nodeState, outcomeOf, type Task } from '../model/state.ts';
-import { wiringOf } from '../model/workflow-index.ts';
+import { workflowIndex } from '../model/workflow-index.ts';
 
 /** What the graph says of a node that has not run. */
 export type Activation =
@@ -36,7 +36,7 @@ const waitingOn = (task: Task, node: NodeId): string => {
  * is taken is enough, and one that is not is no hindrance. Edges that close a loop do not count.
  */
 export const activationOf = (task: Task, node: NodeId): Activation => {
-  const incoming = wiringOf(task.definition).graph.incoming(node);
+  const incoming = workflowIndex(task.definition).graph.incoming(node);
   if (incoming.length === 0) return peersOf(task);
   const alternatives = new Set<NodeId>();
   for (const { from, on } of incoming) {

@@ -41,7 +41,7 @@ export type NodeEnd = Extract<
 
 /** Whatever the node still waits for, it waits no more; what it holds or has asked for is given back. */
 export const releaseNode = (builder: DecisionBuilder, node: NodeId, before: NodeState): void => {
-  if (AWAITS_REPLY.has(before.status) || before.doubt !== undefined || before.stuck !== undefined)
+  if (AWAITS_REPLY.has(before.status) || before.inDoubt !== undefined || before.stuck !== undefined)
     builder.timer({ clear: replyTimer(node) });
   if (before.status === 'retrying') builder.timer({ clear: retryTimer(node) });
   if (before.looks !== undefined) builder.timer({ clear: lookTimer(node) });

@@ -3,18 +3,18 @@ import type { FailureClass } from '@holdpoint/contracts/workflow/failure-class';
 import type { Verdict } from '@holdpoint/contracts/recovery/verdict';
 import type { Outcome } from '@holdpoint/contracts/workflow/workflow';
 import { nodeDefinition, nodeState, type Task } from '../model/state.ts';
-import { BUDGET_DEFAULT } from './steps.ts';
-import { wiringOf } from '../model/workflow-index.ts';
+import { RETRY_BUDGET_DEFAULT } from './steps.ts';
+import { workflowIndex } from '../model/workflow-index.ts';
 
 /** The routes of a node to what has already run. */
-export const loopsFrom = (task: Task, node: NodeId, outcome: Outcome): readonly NodeId[] =>
-  wiringOf(task.definition)
+export const backRoutes = (task: Task, node: NodeId, outcome: Outcome): readonly NodeId[] =>
+  workflowIndex(task.definition)
     .graph.outgoing(node)
     .flatMap(({ to, on, loop }) => (loop && on === outcome ? [to] : []));
 
 /** Whether such a route may be taken once more. */
-export const mayLeadBack = (task: Task, node: NodeId): boolean =>
-  (nodeState(task, node).loops ?? 0) < (nodeDefinition(task, node).retry?.budget ?? BUDGET_DEFAULT);
+export const mayLoop = (task: Task, node: NodeId): boolean =>
+  (nodeState(task, node).loops ?? 0) < (nodeDefinition(task, node).retry?.budget ?? RETRY_BUDGET_DEFAULT);
 
 /** Where the work itself has to be another, a check leads back to whoever did it. */
 const WANTS_OTHER_WORK: ReadonlySet<FailureClass> = new Set([
@@ -25,7 +25,7 @@ const WANTS_OTHER_WORK: ReadonlySet<FailureClass> = new Set([
 ]);
 
 /** The route that another attempt takes; none where the node itself is tried again. */
-export const wayBack = (
+export const backRouteFor = (
   task: Task,
   node: NodeId,
   verdict: Pick<Verdict, 'class'> | undefined,
@@ -33,5 +33,5 @@ export const wayBack = (
   const { failure } = nodeState(task, node);
   const isWork =
     failure?.result !== undefined && verdict !== undefined && WANTS_OTHER_WORK.has(verdict.class);
-  return isWork ? loopsFrom(task, node, 'failed') : [];
+  return isWork ? backRoutes(task, node, 'failed') : [];
 };

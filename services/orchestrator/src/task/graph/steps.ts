@@ -5,15 +5,15 @@ import type { StepResult } from '@holdpoint/contracts/task/step';
 import type { NodeDefinition, Step } from '@holdpoint/contracts/workflow/workflow';
 import { evaluateCondition, evaluateExpression } from '@holdpoint/workflows/expression/expression';
 import { repeatTimer } from '@holdpoint/runtime/decider';
-import { decidedHere, isDecidedHere } from '../model/control-nodes.ts';
+import { controlResult, isControlNode } from '../model/control-nodes.ts';
 import { orderEffect, orderStep, replyTimer } from '../outgoing/outgoing.ts';
-import type { Draft } from '../model/decision-builder.ts';
-import { type StepPlan, workOf } from '../outgoing/node-effects.ts';
-import { scopeFor } from '../model/scope.ts';
-import { nodeDefinition, type NodeState, nodeState, type Task } from '../model/state.ts';
+import type { DecisionBuilder } from '../model/decision-builder.ts';
+import { type StepPlan, workEffect } from '../outgoing/node-effects.ts';
+import { expressionScope } from '../model/scope.ts';
+import { type GateRequest, nodeDefinition, type NodeState, nodeState, type Task } from '../model/state.ts';
 
 /** Runs of an item until its condition holds, when its budget says nothing else. */
-export const BUDGET_DEFAULT = 3;
+export const RETRY_BUDGET_DEFAULT = 3;
 const ITEMS_MAX = 1_000;
 
 /** What an attempt has come to: steps to order now, steps to wait for, or its result. */
@@ -24,7 +24,13 @@ export type Progress =
 
 const DONE: StepResult = { outcome: 'succeeded' };
 
-export const isSingle = ({ before, afterwards, finally: last, forEach, until }: NodeDefinition): boolean =>
+export const isSingleStep = ({
+  before,
+  afterwards,
+  finally: last,
+  forEach,
+  until,
+}: NodeDefinition): boolean =>
   [before, afterwards, last].every((steps) => steps === undefined || steps.length === 0) &&
   forEach === undefined &&
   until === undefined;
@@ -37,7 +43,11 @@ const planOf = (step: string, { uses, args }: Step, item?: Json): StepPlan => ({
 });
 
 /** One after the other: the first that has not ended, or the first that did not succeed. */
-const inTurn = (name: string, steps: readonly Step[] = [], done: NodeState['done'] = {}): Progress => {
+const sequenceProgress = (
+  name: string,
+  steps: readonly Step[] = [],
+  done: NodeState['done'] = {},
+): Progress => {
   for (const [index, step] of steps.entries()) {
     const key = `${name}.${String(index)}`;
     const result = done[key];
@@ -48,7 +58,7 @@ const inTurn = (name: string, steps: readonly Step[] = [], done: NodeState['done
 };
 
 const isTrue = (task: Task, text: string, more: JsonObject): boolean =>
-  evaluateCondition(text, scopeFor(task, text, more));
+  evaluateCondition(text, expressionScope(task, text, more));
 
 /** Whether a guard lets a node run. Throws `ExpressionError`. */
 export const guardHolds = (task: Task, { guard }: NodeDefinition): boolean =>
@@ -57,7 +67,7 @@ export const guardHolds = (task: Task, { guard }: NodeDefinition): boolean =>
 /** What a node is repeated for. Throws `ExpressionError`, and `RangeError` for what is no list, or too long a one. */
 export const itemsOf = (task: Task, { forEach }: NodeDefinition): readonly Json[] | undefined => {
   if (forEach === undefined) return undefined;
-  const items: Json = evaluateExpression(forEach, scopeFor(task, forEach));
+  const items: Json = evaluateExpression(forEach, expressionScope(task, forEach));
   if (!Array.isArray(items)) throw new RangeError('for_each: the expression gives no list');
   if (items.length > ITEMS_MAX)
     throw new RangeError(`for_each: ${String(items.length)} items, at most ${String(ITEMS_MAX)}`);
@@ -74,7 +84,7 @@ type Item = { readonly index: number; readonly value: Json | undefined };
 /** One item: repeated until its condition holds, within its budget. */
 const itemProgress = (task: Task, node: NodeDefinition, { index, value }: Item): StepPlan | StepResult => {
   const { done = {} } = nodeState(task, node.id);
-  const runsMax = node.until === undefined ? 1 : (node.retry?.budget ?? BUDGET_DEFAULT) + 1;
+  const runsMax = node.until === undefined ? 1 : (node.retry?.budget ?? RETRY_BUDGET_DEFAULT) + 1;
   for (let round = 0; round < runsMax; round += 1) {
     const step = `run.${String(index)}.${String(round)}`;
     const result = done[step];
@@ -88,7 +98,7 @@ const itemProgress = (task: Task, node: NodeDefinition, { index, value }: Item):
 };
 
 /** What the items came to together: the first that did not succeed, or all of their outputs. */
-const together = (results: readonly StepResult[], repeated: boolean): StepResult => {
+const combinedResult = (results: readonly StepResult[], repeated: boolean): StepResult => {
   const broken = results.find(({ outcome }) => outcome !== 'succeeded');
   if (broken !== undefined) return broken;
   const context = Object.assign({}, ...results.map((result) => result.context)) as StepResult['context'];
@@ -99,7 +109,7 @@ const together = (results: readonly StepResult[], repeated: boolean): StepResult
 
 const mainProgress = (task: Task, node: NodeDefinition): Progress => {
   const { items, done = {}, orders = {} } = nodeState(task, node.id);
-  if (isDecidedHere(node)) return { kind: 'ended', result: decidedHere(node) };
+  if (isControlNode(node)) return { kind: 'ended', result: controlResult(node) };
   if (node.forEach === undefined && node.until === undefined) {
     const result = done['run'];
     return result === undefined ? { kind: 'order', steps: [planOf('run', node)] } : { kind: 'ended', result };
@@ -112,7 +122,7 @@ const mainProgress = (task: Task, node: NodeDefinition): Progress => {
   const under = new Set(Object.values(orders).map(({ step }) => step));
   const open = reached.filter((each): each is StepPlan => 'step' in each);
   if (open.length === 0 || (broken && under.size === 0))
-    return { kind: 'ended', result: together(results, node.forEach !== undefined) };
+    return { kind: 'ended', result: combinedResult(results, node.forEach !== undefined) };
   const room = Math.max(0, (node.parallel ?? 1) - under.size);
   const next = broken ? [] : open.filter(({ step }) => !under.has(step)).slice(0, room);
   return next.length === 0 ? { kind: 'await' } : { kind: 'order', steps: next };
@@ -124,16 +134,16 @@ export const progressOf = (task: Task, id: NodeId): Progress => {
   const { done = {} } = nodeState(task, id);
   let result = DONE;
   for (const part of [
-    () => inTurn('before', node.before, done),
+    () => sequenceProgress('before', node.before, done),
     () => mainProgress(task, node),
-    () => inTurn('afterwards', node.afterwards, done),
+    () => sequenceProgress('afterwards', node.afterwards, done),
   ]) {
     const progress = part();
     if (progress.kind !== 'ended') return progress;
     if (progress.result !== DONE) result = { ...progress.result };
     if (progress.result.outcome !== 'succeeded') break;
   }
-  const last = inTurn('finally', node.finally, done);
+  const last = sequenceProgress('finally', node.finally, done);
   if (last.kind !== 'ended') return last;
   const main = done['run'];
   if (result.outcome === 'succeeded' && main !== undefined) result = main;
@@ -145,34 +155,43 @@ export const progressOf = (task: Task, id: NodeId): Progress => {
 };
 
 /** Orders a step that needs no grant. Throws `ExpressionError`. */
-export const orderWork = (draft: Draft, node: NodeId, step: string, effect: CanonicalEffect): void => {
-  const { id: task } = draft.task();
-  const { attempt } = nodeState(draft.task(), node);
+export const orderWork = (
+  builder: DecisionBuilder,
+  node: NodeId,
+  step: string,
+  effect: CanonicalEffect,
+): void => {
+  const { id: task } = builder.task();
+  const { attempt } = nodeState(builder.task(), node);
   const effectId = effectIdOf(task, node, effect.idempotencyKey);
-  draft.emit({ type: 'step_ordered', node, attempt, step, effectId, effect, digest: effectDigest(effect) });
-  draft.send(orderStep(draft.task(), node, effectId, 0));
-  awaitReply(draft, node);
+  builder.emit({ type: 'step_ordered', node, attempt, step, effectId, effect, digest: effectDigest(effect) });
+  builder.send(orderStep(builder.task(), node, effectId, 0));
+  startReplyTimer(builder, node);
 };
 
-/** Orders the effect that was approved. */
-export const orderApproved = (draft: Draft, node: NodeId): void => {
-  const { attempt, gate } = nodeState(draft.task(), node);
-  if (gate?.grant === undefined) throw new Error(`node ${node} has no grant`);
+/** Orders the approved effect under `grant`: by default the one that the node keeps. */
+export const orderApproved = (
+  builder: DecisionBuilder,
+  node: NodeId,
+  grant: GateRequest['grant'] = nodeState(builder.task(), node).gate?.grant,
+): void => {
+  const { attempt, gate } = nodeState(builder.task(), node);
+  if (gate === undefined || grant === undefined) throw new Error(`node ${node} has no grant`);
   const { approval, effectId } = gate;
-  const { token: grant, validUntil } = gate.grant;
-  draft.emit({ type: 'effect_ordered', node, attempt, effectId, approval, grant, validUntil });
-  draft.send(orderEffect(draft.task(), node, 0));
-  awaitReply(draft, node);
+  const { token, validUntil } = grant;
+  builder.emit({ type: 'effect_ordered', node, attempt, effectId, approval, grant: token, validUntil });
+  builder.send(orderEffect(builder.task(), node, 0));
+  startReplyTimer(builder, node);
 };
 
 /** Orders what comes next; the main step of an effect goes by its grant. */
-export const orderSteps = (draft: Draft, id: NodeId, steps: readonly StepPlan[]): void => {
+export const orderSteps = (builder: DecisionBuilder, id: NodeId, steps: readonly StepPlan[]): void => {
   for (const plan of steps) {
-    const node = nodeDefinition(draft.task(), id);
-    if (node.effect !== undefined && plan.step === 'run') orderApproved(draft, id);
-    else orderWork(draft, id, plan.step, workOf(draft.task(), id, plan));
+    const node = nodeDefinition(builder.task(), id);
+    if (node.effect !== undefined && plan.step === 'run') orderApproved(builder, id);
+    else orderWork(builder, id, plan.step, workEffect(builder.task(), id, plan));
   }
 };
 
-export const awaitReply = (draft: Draft, node: NodeId): void =>
-  draft.timer(repeatTimer(replyTimer(node), 0, draft.now));
+export const startReplyTimer = (builder: DecisionBuilder, node: NodeId): void =>
+  builder.timer(repeatTimer(replyTimer(node), 0, builder.now));

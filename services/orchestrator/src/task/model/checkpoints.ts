@@ -1,39 +1,43 @@
 import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import type { Checkpoint } from '@holdpoint/contracts/task/status';
-import type { Draft } from './decision-builder.ts';
-import { markOf } from './evolve.ts';
+import type { DecisionBuilder } from './decision-builder.ts';
+import { checkpointMark } from './evolve.ts';
 import { type NodeState, nodeState, type Task } from './state.ts';
 
-type Noted = Pick<Checkpoint, 'kind' | 'epoch' | 'revision' | 'name' | 'reason' | 'by' | 'agent'>;
+type CheckpointFields = Pick<Checkpoint, 'kind' | 'epoch' | 'revision' | 'name' | 'reason' | 'by' | 'agent'>;
 
 /** Enough for people to go by. */
 const REASON_MAX = 1_000;
 
 /** Records what whoever resumes the task may go by, once for each attempt and doubt, or request. */
-export const checkpoint = (draft: Draft, node: NodeId, { reason, ...about }: Noted): void => {
-  const { attempt, marks = [] } = nodeState(draft.task(), node);
-  if (marks.includes(markOf(about))) return;
+export const recordCheckpoint = (
+  builder: DecisionBuilder,
+  node: NodeId,
+  { reason, ...about }: CheckpointFields,
+): void => {
+  const { attempt, marks = [] } = nodeState(builder.task(), node);
+  if (marks.includes(checkpointMark(about))) return;
   const text = reason.slice(0, REASON_MAX).toWellFormed();
-  draft.emit({ type: 'checkpoint', node, attempt, ...about, reason: text });
+  builder.emit({ type: 'checkpoint', node, attempt, ...about, reason: text });
 };
 
 const hasMark = (marks: readonly string[], ...kinds: readonly Checkpoint['kind'][]): boolean =>
   marks.some((mark) => kinds.some((kind) => mark.startsWith(kind)));
 
 /** What a fact about something that this attempt has ordered, and that has not ended, tells beside its outcome. */
-export const noteFact = (draft: Draft, fact: EffectEvent): void => {
-  const { attempt, status } = nodeState(draft.task(), fact.node);
+export const checkpointEffectEvent = (builder: DecisionBuilder, fact: EffectEvent): void => {
+  const { attempt, status } = nodeState(builder.task(), fact.node);
   if (fact.attempt !== attempt) return undefined;
   switch (fact.type) {
     case 'duplicate_prevented': {
       const reason = `it was ordered again, and not carried out again: it is ${fact.standing.replace('_', ' ')}`;
-      return checkpoint(draft, fact.node, { kind: 'duplicate_effect_prevented', reason });
+      return recordCheckpoint(builder, fact.node, { kind: 'duplicate_effect_prevented', reason });
     }
     case 'in_doubt': {
       if (fact.cause !== 'worker_lost' || fact.epoch < 1 || status !== 'running') return undefined;
       const { epoch, reason } = fact;
-      return checkpoint(draft, fact.node, { kind: 'worker_crash_detected', epoch, reason });
+      return recordCheckpoint(builder, fact.node, { kind: 'worker_crash_detected', epoch, reason });
     }
     default:
       return undefined;
@@ -41,34 +45,36 @@ export const noteFact = (draft: Draft, fact: EffectEvent): void => {
 };
 
 /** It is applied by now: if a worker was lost on the way, what its class allows has been done. */
-export const noteApplied = (draft: Draft, node: NodeId): void => {
-  const { marks = [] } = nodeState(draft.task(), node);
+export const checkpointApplied = (builder: DecisionBuilder, node: NodeId): void => {
+  const { marks = [] } = nodeState(builder.task(), node);
   const decided = hasMark(marks, 'resume_granted', 'resume_blocked');
   if (decided || !hasMark(marks, 'worker_crash_detected')) return;
   const reason = 'its worker was lost, and what its class allows then was done: it is applied';
-  checkpoint(draft, node, { kind: 'resume_granted', reason });
+  recordCheckpoint(builder, node, { kind: 'resume_granted', reason });
 };
 
 /** A verdict that cannot be followed; recovery is asked again with the reason. */
 const REFUSED = { kind: 'suggestion_refused', name: 'verdict' } as const;
 
-export const noteRefusal = (draft: Draft, node: NodeId, reason: string): void =>
-  checkpoint(draft, node, { ...REFUSED, reason });
+export const recordRefusedVerdict = (builder: DecisionBuilder, node: NodeId, reason: string): void =>
+  recordCheckpoint(builder, node, { ...REFUSED, reason });
 
 /** Why what recovery has said of this attempt cannot be done; undefined while nothing of the kind is known. */
-export const refusalOf = (
+export const refusedVerdictReason = (
   { checkpoints = [] }: Task,
   node: NodeId,
   { attempt, marks = [] }: NodeState,
 ): string | undefined =>
-  marks.includes(markOf(REFUSED))
+  marks.includes(checkpointMark(REFUSED))
     ? (checkpoints.findLast(
-        (each) => each.node === node && each.attempt === attempt && markOf(each) === markOf(REFUSED),
+        (each) =>
+          each.node === node && each.attempt === attempt && checkpointMark(each) === checkpointMark(REFUSED),
       )?.reason ?? 'it cannot be done here')
     : undefined;
 
 /** Somebody, or a rule, lets an attempt be followed by another although nobody knows what became of its effect. */
-export const grantResume = (draft: Draft, node: NodeId, reason: string): void => {
-  const { doubt } = nodeState(draft.task(), node);
-  if (doubt !== undefined) checkpoint(draft, node, { kind: 'resume_granted', epoch: doubt.epoch, reason });
+export const recordResumeGrant = (builder: DecisionBuilder, node: NodeId, reason: string): void => {
+  const { inDoubt } = nodeState(builder.task(), node);
+  if (inDoubt !== undefined)
+    recordCheckpoint(builder, node, { kind: 'resume_granted', epoch: inDoubt.epoch, reason });
 };

@@ -1,12 +1,12 @@
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import type { StepContext, StepResult } from '@holdpoint/contracts/task/step';
 import { hasEnded, nodeState, type Task } from './state.ts';
-import { wiringOf } from './workflow-index.ts';
+import { workflowIndex } from './workflow-index.ts';
 
 /** Where a node works: as the nodes before it left things, along every edge that leads to it. */
 export const contextBefore = (task: Task, node: NodeId): StepContext => {
   const before: Record<string, string> = {};
-  for (const { from } of wiringOf(task.definition).graph.incoming(node)) {
+  for (const { from } of workflowIndex(task.definition).graph.incoming(node)) {
     const state = nodeState(task, from);
     if (hasEnded(state)) Object.assign(before, state.context);
   }

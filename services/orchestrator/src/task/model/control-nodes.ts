@@ -4,7 +4,7 @@ import type { NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { parseBool } from '@holdpoint/workflows/reading/coerce';
 
 /** Whether an executor has to carry the node out, or the orchestrator ends it by itself. */
-export const isDecidedHere = ({ uses, script, until, forEach }: NodeDefinition): boolean => {
+export const isControlNode = ({ uses, script, until, forEach }: NodeDefinition): boolean => {
   if (forEach !== undefined || until !== undefined) return false;
   if (CAPABILITIES[uses] === undefined && !isCustom(uses)) return true;
   return GATES_WITH_SCRIPT.has(uses) && (script === undefined || script.trim() === '');
@@ -14,7 +14,7 @@ export const isDecidedHere = ({ uses, script, until, forEach }: NodeDefinition):
  * A gate that nobody has configured lets everything through, and says so. One that is there for an approval does not: without
  * anybody to ask it is in the way, unless its template says that none is required.
  */
-export const decidedHere = (node: NodeDefinition): StepResult => {
+export const controlResult = (node: NodeDefinition): StepResult => {
   const { uses, args, approval } = node;
   if (!isApprovalGate(node))
     return uses.startsWith('control.gate.')

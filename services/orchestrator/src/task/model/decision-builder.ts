@@ -9,10 +9,11 @@ import {
 } from '@holdpoint/runtime/decider';
 import { evolve, phaseAfter, type TaskChange } from './evolve.ts';
 import { mayGo, mayReopen } from './phases.ts';
-import type { Task, TaskState } from './state.ts';
+import { allNodes } from './nodes.ts';
+import { hasEnded, type Task, type TaskState } from './state.ts';
 
 /** A decision in the making: each step sees the state that the steps before it led to. */
-export type Draft = {
+export type DecisionBuilder = {
   /** The store's clock. Epoch milliseconds. */
   readonly now: number;
   readonly task: () => Task;
@@ -20,18 +21,18 @@ export type Draft = {
   readonly send: (message: Outgoing) => void;
   readonly timer: (change: TimerChange) => void;
   /** Something has changed that these nodes may have waited for. */
-  readonly touch: (nodes: Iterable<NodeId>) => void;
+  readonly enqueue: (nodes: Iterable<NodeId>) => void;
   /** The next node that was touched, until there is none left. */
-  readonly nextTouched: () => NodeId | undefined;
+  readonly nextNode: () => NodeId | undefined;
   readonly done: (answer?: Answer) => Decision<TaskEvent>;
 };
 
-export const createDraft = (state: TaskState, id: Task['id'], now: number): Draft => {
+export const createDecisionBuilder = (state: TaskState, id: Task['id'], now: number): DecisionBuilder => {
   let current = state;
   const events: TaskEvent[] = [];
   const send: Outgoing[] = [];
   const timers: TimerChange[] = [];
-  const touched = new Set<NodeId>();
+  const queue = new Set<NodeId>();
 
   const task = (): Task => {
     if (current.phase === 'absent') throw new Error(`task ${id} does not exist`);
@@ -53,12 +54,12 @@ export const createDraft = (state: TaskState, id: Task['id'], now: number): Draf
     },
     send: (message) => void send.push(message),
     timer: (change) => void timers.push(change),
-    touch: (nodes) => {
-      for (const node of nodes) touched.add(node);
+    enqueue: (nodes) => {
+      for (const node of nodes) queue.add(node);
     },
-    nextTouched: () => {
-      const [next] = touched;
-      if (next !== undefined) touched.delete(next);
+    nextNode: () => {
+      const [next] = queue;
+      if (next !== undefined) queue.delete(next);
       return next;
     },
     done: (answer) => {
@@ -66,4 +67,16 @@ export const createDraft = (state: TaskState, id: Task['id'], now: number): Draf
       return decision({ events, send, timers, answer: answer ?? { ok: { id, phase, version } } });
     },
   };
+};
+
+/** Enqueues every node that has not ended, after a time in which the task could not advance. */
+export const enqueueOpenNodes = (builder: DecisionBuilder): void => {
+  const { definition, nodes } = builder.task();
+  const states = allNodes(nodes);
+  builder.enqueue(
+    definition.nodes.flatMap(({ id }, place) => {
+      const state = states[place];
+      return state !== undefined && !hasEnded(state) ? [id] : [];
+    }),
+  );
 };

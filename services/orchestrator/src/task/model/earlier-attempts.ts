@@ -1,10 +1,10 @@
 import type { Gate as GateTemplate } from '@holdpoint/contracts/workflow/gate';
 import { suggestionsOf } from '@holdpoint/workflows/gate/problems';
 import {
-  type Decided,
+  type GateDecision,
   type EarlierAttempt,
   hasEnded,
-  type KnownEffect,
+  type AppliedEffect,
   type NodeState,
   outcomeOf,
 } from './state.ts';
@@ -14,10 +14,10 @@ const EARLIER_KEPT = 20;
 const MESSAGE_MAX = 2_000;
 
 /** What was decided, in words. */
-export const decidedText = ({ outcome, by, comment }: Decided): string =>
+export const decisionText = ({ outcome, by, comment }: GateDecision): string =>
   `${outcome.replace('_', ' ')} by ${by}${comment === undefined ? '' : `: ${comment}`}`;
 
-const mayBeSkipped = (gate: GateTemplate): boolean =>
+const maySkipDuplicates = (gate: GateTemplate): boolean =>
   suggestionsOf(gate).some(([, { emit }]) => emit === 'skip_duplicate_effect');
 
 const endOf = (state: NodeState): string => {
@@ -30,16 +30,16 @@ const endOf = (state: NodeState): string => {
 const errorOf = (state: NodeState): EarlierAttempt['error'] => {
   const { error, failure, gate } = state;
   if (outcomeOf(state) === 'succeeded') return null;
-  const decided = gate?.closed && { code: 'ERR_FORBIDDEN', message: decidedText(gate.closed) };
+  const decided = gate?.closed && { code: 'ERR_FORBIDDEN', message: decisionText(gate.closed) };
   const found = error ?? decided ?? failure?.error;
   return found === undefined
     ? null
     : { code: found.code, message: found.message.slice(0, MESSAGE_MAX).toWellFormed() };
 };
 
-const knownIn = (state: NodeState): KnownEffect | undefined => {
-  const { status, gate, ordered, known, outputs = {}, context, payloads, detail, exitCode } = state;
-  if (status !== 'succeeded' || gate === undefined || ordered !== true) return known;
+const appliedEffectIn = (state: NodeState): AppliedEffect | undefined => {
+  const { status, gate, ordered, appliedBefore, outputs = {}, context, payloads, detail, exitCode } = state;
+  if (status !== 'succeeded' || gate === undefined || ordered !== true) return appliedBefore;
   return {
     effectId: gate.effectId,
     result: {
@@ -53,16 +53,16 @@ const knownIn = (state: NodeState): KnownEffect | undefined => {
 };
 
 /** What the gate of a node looks at once another attempt has followed this one. */
-export const followed = (
+export const rememberAttempt = (
   gate: GateTemplate | undefined,
   state: NodeState,
-): Pick<NodeState, 'earlier' | 'known'> => {
+): Pick<NodeState, 'earlier' | 'appliedBefore'> => {
   if (gate === undefined) return {};
   const { attempt, earlier = [] } = state;
   const entry = { attempt, outcome: endOf(state), error: errorOf(state) };
-  const known = mayBeSkipped(gate) ? knownIn(state) : undefined;
+  const appliedBefore = maySkipDuplicates(gate) ? appliedEffectIn(state) : undefined;
   return {
     ...(gate.loadContext.includes('attempts') && { earlier: [...earlier, entry].slice(-EARLIER_KEPT) }),
-    ...(known && { known }),
+    ...(appliedBefore && { appliedBefore }),
   };
 };

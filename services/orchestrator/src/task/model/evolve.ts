@@ -1,6 +1,7 @@
 import type { AttemptReport, Usage } from '@holdpoint/contracts/workflow/attempt';
 import type { CommandId, NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
+import type { Verdict } from '@holdpoint/contracts/recovery/verdict';
 import { RollbackInputs } from '@holdpoint/contracts/recovery/rollback';
 import type { Checkpoint, TaskPhase } from '@holdpoint/contracts/task/status';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
@@ -65,7 +66,7 @@ const created = (event: Submitted): Task => {
 /** The step that puts by what a session leaves to the next. */
 export const HANDOFF_STEP = 'handoff';
 /** Marks an attempt that was held up once: what says so again comes late. */
-export const DEFERRED_MARK = 'held';
+export const DEFERRED_MARK = 'deferred';
 
 /** A message comes again while its acknowledgement is missing, not after so many others that were acted upon. */
 const COMMANDS_KEPT = 50;
@@ -115,6 +116,9 @@ const succeeded = (task: Task, event: Extract<TaskEvent, { type: 'node_succeeded
 const addUsage = (task: Task, report: AttemptReport | undefined): Task =>
   report?.usage === undefined ? task : { ...task, spent: sumUsage(task.spent, report.usage) };
 
+/** The hint is for the next attempt, which a verdict that gives up does not have. */
+const withoutHint = ({ hint: _, ...verdict }: Verdict): Verdict => verdict;
+
 const COUNTED = ['inputTokens', 'outputTokens', 'costUsd', 'durationMs'] as const;
 
 const sumUsage = (spent: Usage = {}, used: Usage): Usage =>
@@ -142,11 +146,11 @@ const stepEnded = (task: Task, { node, step, result }: Extract<TaskEvent, { type
       : {};
   const open = Object.fromEntries(Object.entries(orders).filter(([, order]) => order.step !== step));
   const rest = Object.keys(open).length > 0 ? open : undefined;
-  const granted = step === 'run' ? { underGrant: undefined, doubt: undefined } : {};
+  const granted = step === 'run' ? { underGrant: undefined, inDoubt: undefined } : {};
   const { usage: _, ...said } = result.report ?? {};
   // Once counted it is not counted again with the whole.
   const kept = result.report === undefined ? result : { ...result, report: said };
-  const change = { orders: rest, held: undefined, ...granted, ...late, done: { ...done, [step]: kept } };
+  const change = { orders: rest, deferral: undefined, ...granted, ...late, done: { ...done, [step]: kept } };
   return addUsage(changeNode(task, node, change), result.report);
 };
 
@@ -156,7 +160,7 @@ const markUndone = (task: Task, inputs: JsonObject): Task => {
   return task.definition.nodes.reduce((reached, { id }) => {
     const { gate, undone = 0 } = nodeState(reached, id);
     return gate !== undefined && effects.has(gate.effectId)
-      ? changeNode(reached, id, { undone: undone + 1, ordered: undefined, known: undefined })
+      ? changeNode(reached, id, { undone: undone + 1, ordered: undefined, appliedBefore: undefined })
       : reached;
   }, task);
 };
@@ -208,7 +212,7 @@ const fold = (task: Task, event: TaskEvent): Task => {
         attempt,
         revision,
         underGrant: undefined,
-        held: undefined,
+        deferral: undefined,
         gate: { approval, effectId, effect, digest, ...(asked && { asked }) },
       });
     }
@@ -284,18 +288,24 @@ const fold = (task: Task, event: TaskEvent): Task => {
         status: 'escalated',
         reason: before.status === 'escalated' ? before.reason : reason,
         // An answer to the one before would be about something else.
-        ...(before.doubt?.epoch !== epoch && withdrawalOf(before, 'the doubt is another one by now', 'run')),
-        doubt: { effectId, epoch, reason, approval },
+        ...(before.inDoubt?.epoch !== epoch &&
+          withdrawalOf(before, 'the effect is in doubt again, for another start', 'run')),
+        inDoubt: { effectId, epoch, reason, approval },
         questions: question,
       });
     }
     case 'in_doubt_answered': {
-      const { doubt } = nodeState(task, event.node);
+      const { inDoubt } = nodeState(task, event.node);
       const { answer, by, statement } = event;
-      const again: NodeChange = { status: 'running', underGrant: true, reason: undefined, failure: undefined };
+      const again: NodeChange = {
+        status: 'running',
+        underGrant: true,
+        reason: undefined,
+        failure: undefined,
+      };
       return changeNode(task, event.node, {
         ...(answer === 'retry' && again),
-        doubt: doubt && { ...doubt, said: { answer, by, statement } },
+        inDoubt: inDoubt && { ...inDoubt, answered: { answer, by, statement } },
       });
     }
     case 'checkpoint': {
@@ -313,7 +323,7 @@ const fold = (task: Task, event: TaskEvent): Task => {
         // a session has left before recovery has said whether the next one goes on with it.
         locks: event.outcome === 'in_doubt' || hasWorktree(task, event.node) ? before.locks : undefined,
         status: 'recovering',
-        doubt: event.doubt,
+        inDoubt: event.doubt,
         failure: {
           outcome: event.outcome,
           error: event.error,
@@ -354,10 +364,10 @@ const fold = (task: Task, event: TaskEvent): Task => {
     case 'node_deferred': {
       const { target, reason } = event;
       const { marks = [] } = nodeState(task, event.node);
-      return changeNode(task, event.node, { held: { target, reason }, marks: [...marks, DEFERRED_MARK] });
+      return changeNode(task, event.node, { deferral: { target, reason }, marks: [...marks, DEFERRED_MARK] });
     }
     case 'node_undeferred':
-      return changeNode(task, event.node, { held: undefined });
+      return changeNode(task, event.node, { deferral: undefined });
     case 'deferred':
       return { ...task, circuit: { name: event.circuit, state: 'waiting' } };
     case 'undeferred': {
@@ -423,19 +433,18 @@ const fold = (task: Task, event: TaskEvent): Task => {
       return rememberCommand(step === undefined ? reached : addUsage(reached, report), event.command);
     }
     case 'node_escalated': {
-      const { doubt: known, locks } = nodeState(task, event.node);
+      const { inDoubt: known, locks } = nodeState(task, event.node);
       // What was said of it has led to something else.
-      const doubt = known?.said === undefined ? known : undefined;
+      const inDoubt = known?.answered === undefined ? known : undefined;
       // Until somebody knows whether it happened, nobody else may do what it was locked for.
-      const kept = doubt === undefined ? {} : { locks };
-      const verdict = event.verdict && { ...event.verdict, hint: undefined };
+      const kept = inDoubt === undefined ? {} : { locks };
       return changeNode(task, event.node, {
         ...NO_ATTEMPT,
         ...kept,
         status: 'escalated',
-        doubt,
+        inDoubt,
         reason: event.reason,
-        verdict,
+        verdict: event.verdict && withoutHint(event.verdict),
       });
     }
     case 'restarted':
@@ -504,7 +513,7 @@ const HAS_BEGUN: ReadonlySet<TaskPhase> = new Set(['executing', 'awaiting_approv
 
 /** All that runs waits for what it talks to. */
 const isDeferred = (task: Task): boolean =>
-  (task.heldNodes ?? 0) > 0 && task.heldNodes === countOf(task, 'running');
+  (task.deferredNodes ?? 0) > 0 && task.deferredNodes === countOf(task, 'running');
 
 const phaseOf = (task: Task): TaskPhase => {
   if (task.pausedByHand || countOf(task, 'escalated') > 0) return 'paused';

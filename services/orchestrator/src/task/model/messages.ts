@@ -8,7 +8,9 @@ import type { Task } from './state.ts';
 
 type Command = Exclude<CommandOf<'orchestrator'>, { readonly kind: 'registry' }> & { readonly task: TaskId };
 /** What names the thing it changes so that a repeat finds it changed. */
-type IdempotentCommand = Extract<Command, { readonly kind: 'recover' | 'circuit_state' | 'watch' | 'notify' }> | Submission;
+type IdempotentCommand =
+  | Extract<Command, { readonly kind: 'recover' | 'circuit_state' | 'watch' | 'notify' }>
+  | Submission;
 
 /** A submission, and which circuits of workflows were open as far as whoever took it knew. */
 type Submission = Extract<Command, { readonly kind: 'submit' }> & {

@@ -80,7 +80,13 @@ export const NO_ATTEMPT = {
 } as const;
 
 /** An attempt is over: what it still asks of others is taken back, except for what ended it. */
-export const endedNode = (task: Task, node: NodeId, change: NodeChange, why: string, endedBy?: string): Task => {
+export const endedNode = (
+  task: Task,
+  node: NodeId,
+  change: NodeChange,
+  why: string,
+  endedBy?: string,
+): Task => {
   const before = nodeState(task, node);
   const withdrawal = withdrawalOf(before, why, endedBy);
   // What people were told is in the history; the effect itself may still turn out to have happened.

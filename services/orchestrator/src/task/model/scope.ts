@@ -16,7 +16,7 @@ const nodesNamedIn = (task: Task, text: string): JsonObject =>
   );
 
 /** What an expression, or a text with expressions in it, may speak of. */
-export const scopeFor = (task: Task, text: string, more: JsonObject = {}): JsonObject => ({
+export const expressionScope = (task: Task, text: string, more: JsonObject = {}): JsonObject => ({
   inputs: task.inputs,
   task: { id: task.id, goal: task.goal, requested_by: task.requestedBy },
   nodes: nodesNamedIn(task, text),

@@ -122,7 +122,7 @@ export type InDoubtEffect = {
   readonly epoch: number;
   readonly reason?: string;
   readonly approval?: ApprovalId;
-  readonly said?: { readonly answer: InDoubtAnswer; readonly by: string; readonly statement: string };
+  readonly answered?: { readonly answer: InDoubtAnswer; readonly by: string; readonly statement: string };
 };
 
 /** Of a step that was carried out and has failed: what recovery goes by. */
@@ -153,10 +153,10 @@ export type NodeState = {
   readonly session?: number;
   /** What its last attempt said of itself. */
   readonly report?: AttemptReport;
-  readonly held?: Deferral;
+  readonly deferral?: Deferral;
   /** How often its effect was taken back: what is done after that is another effect. */
   readonly undone?: number;
-  readonly doubt?: InDoubtEffect;
+  readonly inDoubt?: InDoubtEffect;
   /** How many questions about doubts it has put, in all of its attempts. */
   readonly questions?: number;
   /** Checkpoints of this attempt, so that each is recorded once. */
@@ -192,7 +192,7 @@ export type NodeState = {
   /** The latest attempts before this one, oldest first, where a gate looks at them. */
   readonly earlier?: readonly EarlierAttempt[];
   /** The same effect is not done twice: what is known of it where a gate asks. */
-  readonly known?: AppliedEffect;
+  readonly appliedBefore?: AppliedEffect;
   /** How often a route or a rule of its own has led back from it. */
   readonly loops?: number;
 };
@@ -226,7 +226,7 @@ export type Task = {
   readonly counts: Readonly<Partial<Record<NodeStatus, number>>>;
   readonly pausedNodes: number;
   /** How many nodes run whose orders may not begin, because what they talk to fails. */
-  readonly heldNodes?: number;
+  readonly deferredNodes?: number;
   /** The circuit of its workflow: it waits for that, or tries it. */
   readonly circuit?: { readonly name: string; readonly state: 'waiting' | 'trial' };
   /** What its attempts have used, and how often its budget was extended. */
@@ -266,8 +266,11 @@ export const nodeDefinition = (task: Task, node: NodeId): NodeDefinition => {
 };
 
 /** What people are asked about its effect, or about the job itself, while nobody has answered. */
-export const openQuestion = ({ doubt, stuck }: Pick<NodeState, 'doubt' | 'stuck'>): ApprovalId | undefined =>
-  stuck?.approval ?? (doubt?.said === undefined ? doubt?.approval : undefined);
+export const openQuestion = ({
+  inDoubt,
+  stuck,
+}: Pick<NodeState, 'inDoubt' | 'stuck'>): ApprovalId | undefined =>
+  stuck?.approval ?? (inDoubt?.answered === undefined ? inDoubt?.approval : undefined);
 
 /** A question about a job that has never asked for approval is of the first revision all the same. */
 export const questionRevision = ({ revision }: Pick<NodeState, 'revision'>): number => Math.max(1, revision);

@@ -1,14 +1,14 @@
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import { downstreamOf } from '@holdpoint/workflows/graph/graph';
 import { nodeDefinition, nodeState, type Task } from './state.ts';
-import { wiringOf } from './workflow-index.ts';
+import { workflowIndex } from './workflow-index.ts';
 
 /** Whether a node starts anew when the task goes back to another one: that one comes before it, or is it. */
-export const startsAnewWith = (task: Task, to: NodeId, node: NodeId): boolean =>
-  downstreamOf(wiringOf(task.definition).graph, to).includes(node);
+export const isDownstreamOf = (task: Task, to: NodeId, node: NodeId): boolean =>
+  downstreamOf(workflowIndex(task.definition).graph, to).includes(node);
 
 /** An agent that has worked in this run. */
-const isAgentThatRan = (task: Task, id: NodeId): boolean => {
+const hasAgentRun = (task: Task, id: NodeId): boolean => {
   const { agent, uses } = nodeDefinition(task, id);
   const { status } = nodeState(task, id);
   return (
@@ -18,7 +18,7 @@ const isAgentThatRan = (task: Task, id: NodeId): boolean => {
 
 /** The agent whose work a node comes after by the fewest edges; of several the last in the definition. */
 export const nearestAgent = (task: Task, node: NodeId): NodeId | undefined => {
-  const { graph } = wiringOf(task.definition);
+  const { graph } = workflowIndex(task.definition);
   const seen = new Set([node]);
   let reached: readonly NodeId[] = [node];
   while (reached.length > 0) {
@@ -28,7 +28,7 @@ export const nearestAgent = (task: Task, node: NodeId): NodeId | undefined => {
     for (const id of reached) seen.add(id);
     const place = (id: NodeId): number => graph.position.get(id) ?? 0;
     const agent = reached
-      .filter((id) => isAgentThatRan(task, id))
+      .filter((id) => hasAgentRun(task, id))
       .toSorted((one, other) => place(one) - place(other))
       .at(-1);
     if (agent !== undefined) return agent;

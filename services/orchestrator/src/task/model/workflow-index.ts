@@ -8,7 +8,7 @@ import {
 import { type Graph, graphOf } from '@holdpoint/workflows/graph/graph';
 
 /** A definition as the engine walks it: the graph, and who makes and needs which artifact. */
-export type Wiring = {
+export type WorkflowIndex = {
   readonly graph: Graph;
   /** Nodes that may make an artifact, whatever the outcome it is for. */
   readonly producers: ReadonlyMap<string, readonly NodeId[]>;
@@ -22,15 +22,15 @@ export const outputLabel = (node: NodeId): string =>
   artifactLabel({ type: 'custom', typeId: 'operation_output', key: node });
 
 /** The labels of what a node makes when it ends so. */
-export const madeBy = ({ id, produces }: NodeDefinition, outcome: Outcome): readonly string[] => [
+export const labelsMadeBy = ({ id, produces }: NodeDefinition, outcome: Outcome): readonly string[] => [
   ...(produces?.[outcome] ?? []).map(artifactLabel),
   outputLabel(id),
 ];
 
-const build = (definition: WorkflowDefinition): Wiring => {
+const buildIndex = (definition: WorkflowDefinition): WorkflowIndex => {
   const producers = new Map<string, NodeId[]>();
   const consumers = new Map<string, NodeId[]>();
-  const givers = new Set<NodeId>();
+  const exporters = new Set<NodeId>();
   const add = (index: Map<string, NodeId[]>, label: string, node: NodeId): void => {
     const nodes = index.get(label);
     if (nodes === undefined) index.set(label, [node]);
@@ -41,19 +41,19 @@ const build = (definition: WorkflowDefinition): Wiring => {
     for (const artifact of needs) add(consumers, artifactLabel(artifact), id);
     for (const artifact of Outcome.options.flatMap((outcome) => produces[outcome] ?? [])) {
       add(producers, artifactLabel(artifact), id);
-      if (scopeOf(artifact) !== 'run') givers.add(id);
+      if (scopeOf(artifact) !== 'run') exporters.add(id);
     }
   }
-  return { graph: graphOf(definition), producers, consumers, givers };
+  return { graph: graphOf(definition), producers, consumers, givers: exporters };
 };
 
-const known = new WeakMap<WorkflowDefinition, Wiring>();
+const indexes = new WeakMap<WorkflowDefinition, WorkflowIndex>();
 
 /** Worked out once for each definition object: a loaded task makes it anew. */
-export const wiringOf = (definition: WorkflowDefinition): Wiring => {
-  const before = known.get(definition);
+export const workflowIndex = (definition: WorkflowDefinition): WorkflowIndex => {
+  const before = indexes.get(definition);
   if (before !== undefined) return before;
-  const wiring = build(definition);
-  known.set(definition, wiring);
+  const wiring = buildIndex(definition);
+  indexes.set(definition, wiring);
   return wiring;
 };

@@ -1,62 +1,65 @@
-import type { AdmitTask } from '@holdpoint/contracts/task/commands';
+import type { ReportCircuitState } from '@holdpoint/contracts/task/commands';
 import { repeatTimer } from '@holdpoint/runtime/decider';
-import { CIRCUIT_TIMER, enterCircuit, type Trial } from './outgoing.ts';
-import type { Draft } from '../model/decision-builder.ts';
+import { CIRCUIT_TIMER, acquireCircuit, type Trial } from './outgoing.ts';
+import { type DecisionBuilder, enqueueOpenNodes } from '../model/decision-builder.ts';
 import { isTerminal } from '../model/phases.ts';
 import type { Task } from '../model/state.ts';
-import { touchOpen } from '../model/touch.ts';
 
 /** The circuit of its workflow is open, as far as is known: nothing starts before recovery lets it. */
-export const holdTask = (draft: Draft, circuit: string): void => {
-  draft.emit({ type: 'deferred', circuit });
-  askToEnter(draft, 0);
+export const deferTask = (builder: DecisionBuilder, circuit: string): void => {
+  builder.emit({ type: 'deferred', circuit });
+  requestCircuit(builder, 0);
 };
 
 /** Asks whether the task may start, and goes on asking. */
-export const askToEnter = (draft: Draft, ask: number): void => {
-  const { circuit } = draft.task();
+export const requestCircuit = (builder: DecisionBuilder, ask: number): void => {
+  const { circuit } = builder.task();
   if (circuit?.state !== 'waiting') return;
-  draft.send(enterCircuit(draft.task(), circuit.name, draft.now));
-  draft.timer(repeatTimer(CIRCUIT_TIMER, ask, draft.now));
+  builder.send(acquireCircuit(builder.task(), circuit.name, builder.now));
+  builder.timer(repeatTimer(CIRCUIT_TIMER, ask, builder.now));
 };
 
 /** A little later than recovery's own clock says, so that one question is enough. */
 const MARGIN_MS = 250;
 
 /** What recovery says of it. Only a circuit that is closed, or half open for this task, lets it start. */
-export const admitted = (draft: Draft, { circuit: name, state, until }: AdmitTask): void => {
-  const { circuit, phase } = draft.task();
+export const onCircuitState = (
+  builder: DecisionBuilder,
+  { circuit: name, state, until }: ReportCircuitState,
+): void => {
+  const { circuit, phase } = builder.task();
   if (isTerminal(phase) || circuit?.state !== 'waiting' || circuit.name !== name)
-    return state === 'half_open' ? turnDown(draft, name) : undefined;
+    return state === 'half_open' ? abandonTrial(builder, name) : undefined;
   if (state === 'open') {
     if (until === undefined) return;
-    const dueAt = Math.max(until, draft.now) + MARGIN_MS;
-    return draft.timer({ set: CIRCUIT_TIMER, dueAt, data: { ask: 0 } });
+    const dueAt = Math.max(until, builder.now) + MARGIN_MS;
+    return builder.timer({ set: CIRCUIT_TIMER, dueAt, data: { ask: 0 } });
   }
-  draft.timer({ clear: CIRCUIT_TIMER });
-  draft.emit({ type: 'undeferred', circuit: name, trial: state === 'half_open' });
-  touchOpen(draft);
+  builder.timer({ clear: CIRCUIT_TIMER });
+  builder.emit({ type: 'undeferred', circuit: name, trial: state === 'half_open' });
+  enqueueOpenNodes(builder);
 };
 
 const isTrialOf = ({ circuit }: Task, name: string): boolean =>
   circuit?.state === 'trial' && circuit.name === name;
 
 /** Whoever is let try and does not says so at once, or nobody else could try until his time is over. */
-const turnDown = (draft: Draft, name: string): void => {
-  const task = draft.task();
-  if (!isTrialOf(task, name)) return draft.send(enterCircuit(task, name, draft.now, 'left'));
-  if (isTerminal(task.phase)) leaveCircuit(draft);
+const abandonTrial = (builder: DecisionBuilder, name: string): void => {
+  const task = builder.task();
+  if (!isTrialOf(task, name)) return builder.send(acquireCircuit(task, name, builder.now, 'left'));
+  if (isTerminal(task.phase)) reportTrial(builder);
 };
 
 /** What people have said no to says nothing against the workflow, and what was called off says nothing at all. */
-const trialOf = ({ phase, outcome }: Task): Trial => {
+const trialOutcome = ({ phase, outcome }: Task): Trial => {
   if (phase === 'cancelled') return 'left';
   return outcome === 'failed' ? 'badly' : 'well';
 };
 
 /** Whoever was let try says what has become of it. */
-export const leaveCircuit = (draft: Draft): void => {
-  const task = draft.task();
+export const reportTrial = (builder: DecisionBuilder): void => {
+  const task = builder.task();
   const { circuit } = task;
-  if (circuit?.state === 'trial') draft.send(enterCircuit(task, circuit.name, draft.now, trialOf(task)));
+  if (circuit?.state === 'trial')
+    builder.send(acquireCircuit(task, circuit.name, builder.now, trialOutcome(task)));
 };

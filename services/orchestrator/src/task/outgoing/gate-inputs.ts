@@ -1,12 +1,21 @@
 import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
 import type { Gate, GateInput } from '@holdpoint/contracts/workflow/gate';
 import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
-import { evaluateExpression, ExpressionError } from '@holdpoint/workflows/expression/expression';
+import {
+  evaluateExpression,
+  ExpressionError,
+  renderTemplate,
+} from '@holdpoint/workflows/expression/expression';
 import { expectedOf, fitsInput, hasExpressions, KIND_INPUT } from '@holdpoint/workflows/gate/problems';
 import { parseBool } from '@holdpoint/workflows/reading/coerce';
-import { gateText } from './gate-texts.ts';
-import { scopeFor } from '../model/scope.ts';
+import { expressionScope } from '../model/scope.ts';
 import type { Task } from '../model/state.ts';
+
+/** Longer than anything that is shown: what a gate makes is cut, and does not fail for a long goal. */
+const TEXT_MAX = 262_144;
+
+/** A text of a gate, filled in. Throws `ExpressionError`. */
+export const gateText = (text: string, scope: JsonObject): string => renderTemplate(text, scope, TEXT_MAX);
 
 /** Characters of all inputs together, as JSON: they are kept with the request. */
 const INPUTS_MAX = 65_536;
@@ -45,7 +54,7 @@ export const gateInputs = (
   const fail = (what: string): never => {
     throw new ExpressionError(`gate ${gate.id}@${gate.version}: ${what}`);
   };
-  const scopeOf = (text: string): JsonObject => ({ ...scopeFor(task, text), ...scope });
+  const scopeOf = (text: string): JsonObject => ({ ...expressionScope(task, text), ...scope });
   const inputs = Object.fromEntries(
     Object.entries(gate.inputs).map(([name, input]): [string, Json] => {
       const given = Object.hasOwn(gate.given, name) ? gate.given[name] : undefined;

@@ -2,12 +2,12 @@ import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effe
 import type { Gate, GateContext } from '@holdpoint/contracts/workflow/gate';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import { asSent, type JsonObject } from '@holdpoint/contracts/values/json';
-import { filledIn } from './node-effects.ts';
+import { renderEffectText } from './node-effects.ts';
 import { allNodes } from '../model/nodes.ts';
 import { hasEnded, nodeDefinition, nodeState, type Task } from '../model/state.ts';
 
 /** What a request is about. */
-export type About = {
+export type GatedEffect = {
   readonly effect: CanonicalEffect;
   readonly digest: string;
   readonly revision: number;
@@ -27,7 +27,7 @@ const nodeIn = (task: Task, id: NodeId, revision: number): JsonObject => {
   return { id, name: name ?? id, uses, attempt: nodeState(task, id).attempt, revision };
 };
 
-const effectIn = (task: Task, id: NodeId, { effect, digest }: About): JsonObject => {
+const effectIn = (task: Task, id: NodeId, { effect, digest }: GatedEffect): JsonObject => {
   const { kind, effectClass, uses, target, args, idempotencyKey } = effect;
   const node = nodeDefinition(task, id);
   const { probe, compensate, rollbackHint } = node.effect ?? {};
@@ -39,14 +39,14 @@ const effectIn = (task: Task, id: NodeId, { effect, digest }: About): JsonObject
     args,
     digest,
     idempotency_key: idempotencyKey,
-    probe: probe === undefined ? null : filledIn(task, node, probe),
-    compensate: compensate === undefined ? null : filledIn(task, node, compensate),
+    probe: probe === undefined ? null : renderEffectText(task, node, probe),
+    compensate: compensate === undefined ? null : renderEffectText(task, node, compensate),
     rollback_hint: rollbackHint ?? null,
   };
 };
 
 /** What an effect may speak of in what it gives to its gate, beside what any text of its node may. Throws `ExpressionError`. */
-export const givenScope = (task: Task, id: NodeId, about: About): JsonObject => ({
+export const gateInputScope = (task: Task, id: NodeId, about: GatedEffect): JsonObject => ({
   task: taskIn(task),
   node: nodeIn(task, id, about.revision),
   effect: effectIn(task, id, about),
@@ -61,7 +61,7 @@ const outputsIn = ({ definition, nodes }: Task): JsonObject =>
     }),
   );
 
-const loaded = (task: Task, id: NodeId, { revision }: About, what: GateContext): JsonObject => {
+const loaded = (task: Task, id: NodeId, { revision }: GatedEffect, what: GateContext): JsonObject => {
   switch (what) {
     case 'task':
       return { task: taskIn(task) };
@@ -81,7 +81,7 @@ export const gateScope = (
   task: Task,
   id: NodeId,
   { loadContext }: Gate,
-  about: About,
+  about: GatedEffect,
   inputs: JsonObject,
 ): JsonObject => ({
   ...Object.fromEntries(loadContext.flatMap((what) => Object.entries(loaded(task, id, about, what)))),

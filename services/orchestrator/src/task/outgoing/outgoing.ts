@@ -135,10 +135,10 @@ const gatedBy = (gate: ReturnType<typeof effectGate>): Pick<Question, 'policy' |
   gate === undefined ? {} : { policy: gate.policy, gate: `${gate.id}@${gate.version}` };
 
 const inDoubtOf = (task: Task, node: NodeId): InDoubtEffect & { readonly approval: ApprovalId } => {
-  const { doubt } = nodeState(task, node);
-  if (doubt?.approval === undefined)
+  const { inDoubt } = nodeState(task, node);
+  if (inDoubt?.approval === undefined)
     throw new Error(`node ${node} of ${task.id} asks nobody what became of it`);
-  return { ...doubt, approval: doubt.approval };
+  return { ...inDoubt, approval: inDoubt.approval };
 };
 
 /** Asks people what became of an effect. Nobody is hurried: the answer has to be found out. */
@@ -158,8 +158,8 @@ export const requestInDoubtAnswer = (task: Task, node: NodeId, ask: number): Out
 
 /** Hands the executor what was said of a doubt. */
 export const resolveInDoubt = (task: Task, node: NodeId, ask: number): Outgoing => {
-  const { approval, effectId: id, said } = inDoubtOf(task, node);
-  if (said === undefined) throw new Error(`nobody has said what became of node ${node} of ${task.id}`);
+  const { approval, effectId: id, answered } = inDoubtOf(task, node);
+  if (answered === undefined) throw new Error(`nobody has said what became of node ${node} of ${task.id}`);
   const pool = poolOf(task, node);
   const subject = subjects.effectCommand('resolve', pool);
   return command('effect', 'resolve', subject, `${approval}.${String(ask)}`, {
@@ -167,7 +167,7 @@ export const resolveInDoubt = (task: Task, node: NodeId, ask: number): Outgoing 
     task: task.id,
     node,
     attempt: nodeState(task, node).attempt,
-    statement: said.statement,
+    statement: answered.statement,
   });
 };
 

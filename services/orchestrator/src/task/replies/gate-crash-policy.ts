@@ -1,13 +1,13 @@
 import type { EffectEvent } from '@holdpoint/contracts/effect/events';
-import { checkpoint } from '../model/checkpoints.ts';
-import type { Draft } from '../model/decision-builder.ts';
+import { recordCheckpoint } from '../model/checkpoints.ts';
+import type { DecisionBuilder } from '../model/decision-builder.ts';
 import { effectGate } from '../model/effect-gate.ts';
-import { type Aftermath, afterCrash, afterDuplicate } from './gate-suggestions.ts';
+import { type CrashJudgement, afterCrash, afterDuplicate } from './gate-suggestions.ts';
 import { nodeState } from '../model/state.ts';
 
 /** What the gate of an effect says of a lost worker, or of an order that came again. */
-const aftermathOf = (draft: Draft, fact: EffectEvent): Aftermath | undefined => {
-  const recovery = effectGate(draft.task(), fact.node)?.recovery;
+const crashJudgement = (builder: DecisionBuilder, fact: EffectEvent): CrashJudgement | undefined => {
+  const recovery = effectGate(builder.task(), fact.node)?.recovery;
   if (recovery === undefined) return undefined;
   switch (fact.type) {
     case 'in_doubt':
@@ -22,18 +22,18 @@ const aftermathOf = (draft: Draft, fact: EffectEvent): Aftermath | undefined => 
 };
 
 /** Records what a gate suggests about an effect under way, and the orchestrator does not do. */
-export const noteSuggestion = (draft: Draft, fact: EffectEvent): void => {
-  const { attempt, status, revision } = nodeState(draft.task(), fact.node);
+export const recordRefusedSuggestion = (builder: DecisionBuilder, fact: EffectEvent): void => {
+  const { attempt, status, revision } = nodeState(builder.task(), fact.node);
   if (fact.attempt !== attempt || status !== 'running') return;
-  const { refused: reason } = aftermathOf(draft, fact) ?? {};
+  const { refused: reason } = crashJudgement(builder, fact) ?? {};
   if (reason === undefined) return;
   const about =
     fact.type === 'in_doubt'
       ? { epoch: fact.epoch, name: 'on_worker_crash' }
       : { revision, name: 'on_duplicate_side_effect_attempt' };
-  checkpoint(draft, fact.node, { kind: 'suggestion_refused', ...about, reason });
+  recordCheckpoint(builder, fact.node, { kind: 'suggestion_refused', ...about, reason });
 };
 
 /** Whether people are asked what became of it, without recovery having its say. */
-export const asksPeopleAtOnce = (draft: Draft, fact: EffectEvent): boolean =>
-  aftermathOf(draft, fact)?.course === 'people';
+export const skipsRecovery = (builder: DecisionBuilder, fact: EffectEvent): boolean =>
+  crashJudgement(builder, fact)?.course === 'people';

@@ -5,8 +5,8 @@ import { id, template } from '../../../testing/graphs.ts';
 import {
   afterCrash,
   afterDuplicate,
-  type Course,
-  type Facts,
+  type GateRoute,
+  type GateFacts,
   judge,
   suggestionFor,
 } from './gate-suggestions.ts';
@@ -28,7 +28,7 @@ const suggestions: readonly Suggestion[] = emit.options.flatMap((each) =>
 );
 const both = [true, false];
 /** Everything that can be so when a request is decided: only an approval comes with a grant. */
-const situations: readonly Facts[] = ApprovalOutcome.options.flatMap((outcome) =>
+const situations: readonly GateFacts[] = ApprovalOutcome.options.flatMap((outcome) =>
   both.flatMap((granted) =>
     granted && outcome !== 'approved'
       ? []
@@ -45,12 +45,12 @@ const situations: readonly Facts[] = ApprovalOutcome.options.flatMap((outcome) =
 );
 
 /** The table of the specification, written once more from the other side. */
-const usual = ({ outcome, granted, agent }: Facts): Course => {
+const usual = ({ outcome, granted, agent }: GateFacts): GateRoute => {
   if (outcome === 'changes_requested') return agent ? { kind: 'back', to: agent } : { kind: 'paused' };
   return { kind: outcome === 'approved' && granted ? 'resume' : 'blocked' };
 };
-const expected = (suggestion: Suggestion, facts: Facts): { course: Course; refused: boolean } => {
-  const honoured = (course: Course) => ({ course, refused: false });
+const expected = (suggestion: Suggestion, facts: GateFacts): { course: GateRoute; refused: boolean } => {
+  const honoured = (course: GateRoute) => ({ course, refused: false });
   const not = { course: usual(facts), refused: true };
   switch (suggestion.emit) {
     case 'resume_executor':

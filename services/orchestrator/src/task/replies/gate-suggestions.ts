@@ -6,7 +6,7 @@ import type { NodeId } from '@holdpoint/contracts/values/ids';
 // What a gate says is a suggestion. Here the orchestrator decides what it does, and why it does something else.
 
 /** What it does once a request is decided. */
-export type Course =
+export type GateRoute =
   /** The effect is ordered, or the node goes on. */
   | { readonly kind: 'resume' }
   /** The task goes back to that node. */
@@ -21,10 +21,10 @@ export type Course =
   | { readonly kind: 'known' };
 
 /** What it does, and why that is not what was suggested. */
-export type Judgement = { readonly course: Course; readonly refused?: string };
+export type GateJudgement = { readonly course: GateRoute; readonly refused?: string };
 
 /** What was decided, and what is known of the effect and of the way that led to it. */
-export type Facts = {
+export type GateFacts = {
   readonly outcome: ApprovalOutcome;
   /** It was approved, and there is a grant. */
   readonly granted: boolean;
@@ -56,24 +56,24 @@ export const suggestionFor = (
 };
 
 /** What follows when nothing is suggested, or nothing that can be done. */
-export const defaultCourse = ({ outcome, granted, agent }: Facts): Course => {
+export const defaultRoute = ({ outcome, granted, agent }: GateFacts): GateRoute => {
   if (outcome === 'approved' && granted) return { kind: 'resume' };
   if (outcome !== 'changes_requested') return { kind: 'blocked' };
   return agent === undefined ? { kind: 'paused' } : { kind: 'back', to: agent };
 };
 
-const returned = ({ phase, to }: Suggestion, facts: Facts): Course | string => {
+const returned = ({ phase, to }: Suggestion, facts: GateFacts): GateRoute | string => {
   if (to !== undefined)
     return facts.leadsHere(to) ? { kind: 'back', to } : `the node does not come after ${to}`;
   // Changes are made by whoever has worked on it; a person is waited for where nobody has.
   const goesBack = facts.outcome === 'changes_requested' && facts.agent !== undefined;
   if (phase !== undefined && !(phase === 'paused' && goesBack)) return { kind: phase };
   // It was approved, and is not to go on: somebody has to say what is.
-  return facts.outcome === 'approved' ? { kind: 'paused' } : defaultCourse(facts);
+  return facts.outcome === 'approved' ? { kind: 'paused' } : defaultRoute(facts);
 };
 
 /** What it comes to, or why it cannot be done. */
-const courseFor = (suggestion: Suggestion, facts: Facts): Course | string => {
+const routeFor = (suggestion: Suggestion, facts: GateFacts): GateRoute | string => {
   switch (suggestion.emit) {
     case 'resume_executor':
       return facts.granted && facts.outcome === 'approved'
@@ -91,18 +91,20 @@ const courseFor = (suggestion: Suggestion, facts: Facts): Course | string => {
 const refusal = ({ emit }: Suggestion, why: string): string => `${emit} was suggested: ${why}`;
 
 /** What follows from a decision. */
-export const judge = (suggestion: Suggestion | undefined, facts: Facts): Judgement => {
-  const usual = defaultCourse(facts);
+export const judge = (suggestion: Suggestion | undefined, facts: GateFacts): GateJudgement => {
+  const usual = defaultRoute(facts);
   if (suggestion === undefined) return { course: usual };
-  const course = courseFor(suggestion, facts);
-  return typeof course === 'string' ? { course: usual, refused: refusal(suggestion, course) } : { course };
+  const route = routeFor(suggestion, facts);
+  return typeof route === 'string'
+    ? { course: usual, refused: refusal(suggestion, route) }
+    : { course: route };
 };
 
 /** What follows a lost worker: what the class of the effect says, or people are asked at once what became of it. */
-export type Aftermath = { readonly course: 'usual' | 'people'; readonly refused?: string };
+export type CrashJudgement = { readonly course: 'usual' | 'people'; readonly refused?: string };
 
-const USUAL: Aftermath = { course: 'usual' };
-const usually = (suggestion: Suggestion, why: string): Aftermath => ({
+const USUAL: CrashJudgement = { course: 'usual' };
+const usually = (suggestion: Suggestion, why: string): CrashJudgement => ({
   course: 'usual',
   refused: refusal(suggestion, why),
 });
@@ -111,7 +113,10 @@ const usually = (suggestion: Suggestion, why: string): Aftermath => ({
  * Nobody knows whether the effect happened. What its class lets the executor repeat, or look up, goes on; otherwise recovery,
  * or people, are asked. Nothing else is safe.
  */
-export const afterCrash = (suggestion: Suggestion | undefined, next: EffectInDoubt['next']): Aftermath => {
+export const afterCrash = (
+  suggestion: Suggestion | undefined,
+  next: EffectInDoubt['next'],
+): CrashJudgement => {
   if (suggestion === undefined) return USUAL;
   const { emit, phase, to } = suggestion;
   const byItself = next !== 'person';
@@ -135,7 +140,7 @@ export const afterCrash = (suggestion: Suggestion | undefined, next: EffectInDou
 export const afterDuplicate = (
   suggestion: Suggestion | undefined,
   standing: EffectDuplicatePrevented['standing'],
-): Aftermath => {
+): CrashJudgement => {
   if (suggestion === undefined) return USUAL;
   const { emit, phase, to } = suggestion;
   switch (emit) {

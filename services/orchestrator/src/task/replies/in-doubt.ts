@@ -45,18 +45,18 @@ export const askInDoubt = (
 
 /** What became of the question. One that nobody answered is put again: without an answer nothing goes on. */
 export const onInDoubtAnswer = (builder: DecisionBuilder, fact: ApprovalResolved, state: NodeState): void => {
-  const { doubt, status, attempt } = state;
+  const { inDoubt, status, attempt } = state;
   const { node, statement, by, comment } = fact;
-  if (doubt === undefined || doubt.said !== undefined || status !== 'escalated') return;
+  if (inDoubt === undefined || inDoubt.answered !== undefined || status !== 'escalated') return;
   const { data: answer } = InDoubtAnswer.safeParse(fact.answer);
   if (fact.outcome !== 'answered' || answer === undefined || statement === undefined)
-    return askInDoubt(builder, node, doubt, doubt.reason ?? '');
+    return askInDoubt(builder, node, inDoubt, inDoubt.reason ?? '');
   const { id: approval } = fact;
   builder.emit({ type: 'in_doubt_answered', node, attempt, approval, answer, by, comment, statement });
   if (answer === 'retry')
     recordCheckpoint(builder, node, {
       kind: 'resume_granted',
-      epoch: doubt.epoch,
+      epoch: inDoubt.epoch,
       reason: `${by} has said that it is to be done again`,
     });
   builder.send(resolveInDoubt(builder.task(), node, 0));
@@ -65,20 +65,20 @@ export const onInDoubtAnswer = (builder: DecisionBuilder, fact: ApprovalResolved
 };
 
 /** Whether it is done again because a person has said so. */
-const isRepeatedByAnswer = ({ status, doubt }: NodeState): boolean =>
-  status === 'running' && doubt?.said?.answer === 'retry';
+const isRepeatedByAnswer = ({ status, inDoubt }: NodeState): boolean =>
+  status === 'running' && inDoubt?.answered?.answer === 'retry';
 
 /** What was stated before the answer, or of an order that it has replaced, is no outcome of what it led to. */
 export const precedesAnswer = (state: NodeState, fact: EffectEvent): boolean =>
   isRepeatedByAnswer(state) &&
-  (fact.type === 'refused' || ('epoch' in fact && fact.epoch <= (state.doubt?.epoch ?? 0)));
+  (fact.type === 'refused' || ('epoch' in fact && fact.epoch <= (state.inDoubt?.epoch ?? 0)));
 
 /** The doubt that people were asked about is over, and a later one stands in its place. */
 export const laterInDoubt = (state: NodeState, fact: EffectEvent): InDoubt | undefined => {
   if (fact.type !== 'in_doubt' || fact.next !== 'person') return undefined;
-  const { status, doubt } = state;
-  const wasAsked = (status === 'escalated' || isRepeatedByAnswer(state)) && doubt?.approval !== undefined;
-  return wasAsked && fact.epoch > doubt.epoch ? fact : undefined;
+  const { status, inDoubt } = state;
+  const wasAsked = (status === 'escalated' || isRepeatedByAnswer(state)) && inDoubt?.approval !== undefined;
+  return wasAsked && fact.epoch > inDoubt.epoch ? fact : undefined;
 };
 
 /** Done again, and failed: recovery has had its say on this attempt, so that whoever wanted it hears of it. */
@@ -102,8 +102,8 @@ export const notAppliedByPerson = ({ status }: NodeState, fact: EffectEvent): No
 
 /** A person has said that it did not happen, and could have said that it is to be done again: so it is not tried again. */
 export const onNotApplied = (builder: DecisionBuilder, { node, reason }: NotApplied): void => {
-  const { doubt } = nodeState(builder.task(), node);
-  const who = doubt?.said === undefined ? reason : `${doubt.said.by} said so`;
+  const { inDoubt } = nodeState(builder.task(), node);
+  const who = inDoubt?.answered === undefined ? reason : `${inDoubt.answered.by} said so`;
   const error = errorBody('EXECUTOR_NOT_APPLIED', `it did not happen: ${who}`);
   failForGood(builder, node, error);
 };

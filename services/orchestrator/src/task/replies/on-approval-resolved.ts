@@ -33,7 +33,7 @@ type Resolution = { readonly fact: ApprovalResolved; readonly state: NodeState; 
 /** What the approvals service decided. A late answer to a question that is no longer open changes nothing. */
 export const onApprovalResolved = (builder: DecisionBuilder, fact: ApprovalResolved): void => {
   const state = findNode(builder.task(), fact.node);
-  if (state?.doubt?.approval === fact.id) return onInDoubtAnswer(builder, fact, state);
+  if (state?.inDoubt?.approval === fact.id) return onInDoubtAnswer(builder, fact, state);
   if (state?.stuck?.approval === fact.id) return onStuckAnswer(builder, fact, state);
   const { status, gate } = state ?? {};
   if (state === undefined || status !== 'awaiting_approval' || gate?.approval !== fact.id) return;
@@ -63,7 +63,7 @@ const judged = (
   const facts: GateFacts = {
     outcome,
     granted: grantIn(fact) !== undefined,
-    applied: state.known?.effectId === gate.effectId,
+    applied: state.appliedBefore?.effectId === gate.effectId,
     agent: outcome === 'changes_requested' ? nearestAgent(task, node) : undefined,
     leadsHere: (to) => isDownstreamOf(task, to, node),
   };
@@ -148,8 +148,8 @@ const applyRoute = (
     case 'known': {
       close(builder, resolution, false);
       note();
-      const { known } = nodeState(builder.task(), node);
-      return finishAttempt(builder, node, { ...known?.result, outcome: 'succeeded' }, 'run');
+      const { appliedBefore } = nodeState(builder.task(), node);
+      return finishAttempt(builder, node, { ...appliedBefore?.result, outcome: 'succeeded' }, 'run');
     }
   }
 };

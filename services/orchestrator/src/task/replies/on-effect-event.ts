@@ -89,12 +89,12 @@ export const onEffectEvent = (builder: DecisionBuilder, fact: EffectEvent): void
 
 /** An order may not begin because what it talks to fails; or it begins. Shown once for each attempt. */
 const onDeferral = (builder: DecisionBuilder, fact: EffectEvent): void => {
-  const { held, marks = [], status, attempt } = nodeState(builder.task(), fact.node);
+  const { deferral, marks = [], status, attempt } = nodeState(builder.task(), fact.node);
   if (status !== 'running' || fact.attempt !== attempt) return;
   const { node } = fact;
   if (fact.type === 'deferred' && !marks.includes(DEFERRED_MARK))
     builder.emit({ type: 'node_deferred', node, attempt, target: fact.target, reason: fact.reason });
-  if (fact.type === 'undeferred' && held !== undefined)
+  if (fact.type === 'undeferred' && deferral !== undefined)
     builder.emit({ type: 'node_undeferred', node, attempt });
 };
 

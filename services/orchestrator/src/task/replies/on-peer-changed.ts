@@ -32,7 +32,10 @@ export const onNotification = (builder: DecisionBuilder, notification: Notificat
 };
 
 /** Whoever does not need what it holds gives it back: so nothing stays locked that was asked for in vain. */
-const locksGranted = (builder: DecisionBuilder, { node, attempt, acquired, waitingFor }: NotificationOf<'locks'>): void => {
+const locksGranted = (
+  builder: DecisionBuilder,
+  { node, attempt, acquired, waitingFor }: NotificationOf<'locks'>,
+): void => {
   const state = findNode(builder.task(), node);
   const current = state !== undefined && state.attempt === attempt && state.locks !== undefined;
   if (!current) {
@@ -50,7 +53,10 @@ const locksGranted = (builder: DecisionBuilder, { node, attempt, acquired, waiti
   builder.enqueue([node]);
 };
 
-const artifactsKnown = (builder: DecisionBuilder, { node, attempt, artifactStates }: NotificationOf<'artifacts'>): void => {
+const artifactsKnown = (
+  builder: DecisionBuilder,
+  { node, attempt, artifactStates }: NotificationOf<'artifacts'>,
+): void => {
   const state = findNode(builder.task(), node);
   if (state?.attempt !== attempt || state.status !== 'waiting') return;
   const known = new Map((state.artifactStates ?? []).map((standing) => [standing.label, standing]));

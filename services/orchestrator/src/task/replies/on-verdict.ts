@@ -3,109 +3,118 @@ import type { NodeId } from '@holdpoint/contracts/values/ids';
 import type { Verdict } from '@holdpoint/contracts/recovery/verdict';
 import type { RecoverTask } from '@holdpoint/contracts/task/commands';
 import type { Outgoing } from '@holdpoint/runtime/decider';
-import { askRecovery, replyTimer, retryTimer, settleJob } from '../outgoing/outgoing.ts';
-import { grantResume, noteRefusal, refusalOf } from '../model/checkpoints.ts';
-import { askPeople } from './in-doubt.ts';
-import type { Draft } from '../model/decision-builder.ts';
-import { giveBack } from '../graph/ending.ts';
-import { handOn } from './session-handoff.ts';
-import { mayLeadBack, wayBack } from '../graph/loops.ts';
-import { proceed } from '../graph/start-when-ready.ts';
-import { rewind } from '../graph/rewind.ts';
-import { rollBack } from './rollback.ts';
+import { assessFailure, replyTimer, retryTimer, reportUnstuck } from '../outgoing/outgoing.ts';
+import { recordResumeGrant, recordRefusedVerdict, refusedVerdictReason } from '../model/checkpoints.ts';
+import { askInDoubt } from './in-doubt.ts';
+import type { DecisionBuilder } from '../model/decision-builder.ts';
+import { releaseAttempt } from '../graph/ending.ts';
+import { startHandoff } from './session-handoff.ts';
+import { mayLoop, backRouteFor } from '../graph/loops.ts';
+import { startWhenReady } from '../graph/start-when-ready.ts';
+import { restartNodes } from '../graph/rewind.ts';
+import { startRollback } from './rollback.ts';
 import { findNode, type NodeState, nodeState } from '../model/state.ts';
-import { awaitReply } from '../graph/steps.ts';
-import { askWhatBecomes } from './stuck-job.ts';
+import { startReplyTimer } from '../graph/steps.ts';
+import { askAboutStuckJob } from './stuck-job.ts';
 
 /** Carries out what recovery suggests for the attempt that failed. */
-export const recover = (draft: Draft, suggestion: RecoverTask): void => {
+export const onVerdict = (builder: DecisionBuilder, suggestion: RecoverTask): void => {
   const { node, attempt, verdict } = suggestion;
-  const state = findNode(draft.task(), node);
+  const state = findNode(builder.task(), node);
   if (state?.status !== 'recovering' || state.attempt !== attempt) {
-    if (!isStuckAt(state, attempt)) settleEnded(draft, suggestion);
+    if (!isStuckAt(state, attempt)) replyStuckJob(builder, suggestion);
     return undefined;
   }
   // What a verdict leads to is under way.
-  if (state.mending !== undefined) return undefined;
+  if (state.preparation !== undefined) return undefined;
   // It comes again, and recovery has yet to hear that it cannot be done.
-  if (!isGivingUp(verdict) && refusalOf(draft.task(), node, state) !== undefined) return undefined;
+  if (!isGivingUp(verdict) && refusedVerdictReason(builder.task(), node, state) !== undefined)
+    return undefined;
   switch (verdict.kind) {
     case 'retry':
-      return again(draft, node, verdict);
+      return retryAfterVerdict(builder, node, verdict);
     case 'skip':
     case 'escalate':
-      return giveUp(draft, node, verdict);
+      return markStuck(builder, node, verdict);
     case 'rollback':
-      return rollBack(draft, node, verdict, refuseVerdict);
+      return startRollback(builder, node, verdict, refuseVerdict);
     case 'continue':
-      return handOn(draft, node, verdict);
+      return startHandoff(builder, node, verdict);
   }
 };
 
 /** Recovery asks from time to time whether a job is still stuck. */
-export const settled = ({ task, node, attempt, verdict }: RecoverTask, now: number): readonly Outgoing[] =>
-  isGivingUp(verdict) ? [settleJob({ task, node, attempt, how: 'ended' }, now)] : [];
+export const stuckJobReply = (
+  { task, node, attempt, verdict }: RecoverTask,
+  now: number,
+): readonly Outgoing[] =>
+  isGivingUp(verdict) ? [reportUnstuck({ task, node, attempt, how: 'ended' }, now)] : [];
 
-export const settleEnded = (draft: Draft, suggestion: RecoverTask): void => {
-  for (const message of settled(suggestion, draft.now)) draft.send(message);
+export const replyStuckJob = (builder: DecisionBuilder, suggestion: RecoverTask): void => {
+  for (const message of stuckJobReply(suggestion, builder.now)) builder.send(message);
 };
 
 const isStuckAt = (state: NodeState | undefined, attempt: number): boolean =>
   state?.status === 'escalated' && state.attempt === attempt && state.verdict !== undefined;
 
 /** Another attempt: of the node itself, or along its route back to what it checks. */
-export const again = (draft: Draft, node: NodeId, verdict: Verdict): void => {
-  const task = draft.task();
+export const retryAfterVerdict = (builder: DecisionBuilder, node: NodeId, verdict: Verdict): void => {
+  const task = builder.task();
   const state = nodeState(task, node);
   const { attempt } = state;
   const { delayMs, hint, reason } = verdict;
-  const back = wayBack(task, node, verdict);
-  if (back.length > 0 && !mayLeadBack(task, node))
-    return refuseVerdict(draft, node, 'its template allows no more attempts');
-  draft.timer({ clear: replyTimer(node) });
-  grantResume(draft, node, `a verdict lets it go on: ${reason}`);
+  const back = backRouteFor(task, node, verdict);
+  if (back.length > 0 && !mayLoop(task, node))
+    return refuseVerdict(builder, node, 'its template allows no more attempts');
+  builder.timer({ clear: replyTimer(node) });
+  recordResumeGrant(builder, node, `a verdict lets it go on: ${reason}`);
   if (back.length > 0) {
     const { hint: _, ...about } = verdict;
-    return rewind(draft, back, { route: node, verdict: about, ...(hint !== undefined && { hint }) });
+    return restartNodes(builder, back, { route: node, verdict: about, ...(hint !== undefined && { hint }) });
   }
-  tryAgain(draft, node, verdict, attempt + 1);
-  return draft.timer({ set: retryTimer(node), dueAt: draft.now + delayMs });
+  tryAgain(builder, node, verdict, attempt + 1);
+  return builder.timer({ set: retryTimer(node), dueAt: builder.now + delayMs });
 };
 
-const tryAgain = (draft: Draft, node: NodeId, { hint, ...verdict }: Verdict, attempt: number): void => {
-  const before = nodeState(draft.task(), node);
+const tryAgain = (
+  builder: DecisionBuilder,
+  node: NodeId,
+  { hint, ...verdict }: Verdict,
+  attempt: number,
+): void => {
+  const before = nodeState(builder.task(), node);
   const { delayMs } = verdict;
   const told = hint !== undefined && { hint };
-  draft.emit({ type: 'node_retrying', node, attempt, delayMs, verdict, ...told });
-  giveBack(draft, node, before);
+  builder.emit({ type: 'node_retrying', node, attempt, delayMs, verdict, ...told });
+  releaseAttempt(builder, node, before);
 };
 
 /** What recovery has said cannot be done. It gives the job up then, and has it on its list: only it does so. */
-export const refuseVerdict = (draft: Draft, node: NodeId, reason: string): void => {
-  noteRefusal(draft, node, reason);
-  draft.send(askRecovery(draft.task(), node, 0));
-  awaitReply(draft, node);
+export const refuseVerdict = (builder: DecisionBuilder, node: NodeId, reason: string): void => {
+  recordRefusedVerdict(builder, node, reason);
+  builder.send(assessFailure(builder.task(), node, 0));
+  startReplyTimer(builder, node);
 };
 
 /** Nothing tries it again by itself: a person decides. */
-const giveUp = (draft: Draft, node: NodeId, { hint: _, ...verdict }: Verdict): void => {
+const markStuck = (builder: DecisionBuilder, node: NodeId, { hint: _, ...verdict }: Verdict): void => {
   const { reason } = verdict;
-  const state = nodeState(draft.task(), node);
-  const { attempt, doubt, failure } = state;
-  draft.timer({ clear: replyTimer(node) });
-  draft.emit({ type: 'node_escalated', node, attempt, reason, verdict });
-  giveBack(draft, node, state);
-  if (doubt !== undefined) askPeople(draft, node, doubt, failure?.error.message ?? reason);
-  else askWhatBecomes(draft, node);
+  const state = nodeState(builder.task(), node);
+  const { attempt, inDoubt, failure } = state;
+  builder.timer({ clear: replyTimer(node) });
+  builder.emit({ type: 'node_escalated', node, attempt, reason, verdict });
+  releaseAttempt(builder, node, state);
+  if (inDoubt !== undefined) askInDoubt(builder, node, inDoubt, failure?.error.message ?? reason);
+  else askAboutStuckJob(builder, node);
 };
 
 /** The delay of a granted retry is over. */
-export const retryDue = (draft: Draft, node: NodeId): void => {
-  const state = nodeState(draft.task(), node);
+export const onRetryDue = (builder: DecisionBuilder, node: NodeId): void => {
+  const state = nodeState(builder.task(), node);
   if (state.status !== 'retrying') return;
-  if (draft.task().pausedByHand || state.paused === true)
-    return draft.timer({ set: retryTimer(node), dueAt: draft.now + PAUSED_RETRY_MS });
-  proceed(draft, node);
+  if (builder.task().pausedByHand || state.paused === true)
+    return builder.timer({ set: retryTimer(node), dueAt: builder.now + PAUSED_RETRY_MS });
+  startWhenReady(builder, node);
 };
 
 /** How often a retry that fell due during a pause looks whether the pause is over. */

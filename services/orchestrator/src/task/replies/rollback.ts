@@ -86,7 +86,10 @@ export const startRollback = (
 export const rollbackCommands = (task: Task, node: NodeId, ask: number): readonly Outgoing[] => {
   const { preparation } = nodeState(task, node);
   if (preparation?.kind !== 'rollback') return [];
-  return [submitRollback(task, node, preparation.by, preparation.inputs, ask), watchPeer(task, preparation.by, ask)];
+  return [
+    submitRollback(task, node, preparation.by, preparation.inputs, ask),
+    watchPeer(task, preparation.by, ask),
+  ];
 };
 
 /** Which node waits for this task to take its worktree back. */

@@ -3,48 +3,52 @@ import { HINT_MAX, type Verdict } from '@holdpoint/contracts/recovery/verdict';
 import type { StepResult } from '@holdpoint/contracts/task/step';
 import { replyTimer, retryTimer } from '../outgoing/outgoing.ts';
 import { hasWorktree } from '../model/context.ts';
-import type { Draft } from '../model/decision-builder.ts';
-import { workOf } from '../outgoing/node-effects.ts';
-import { letGo } from '../graph/ending.ts';
-import { HANDOFF } from '../model/evolve.ts';
-import { placeOf, reportOf } from '../outgoing/evidence.ts';
+import type { DecisionBuilder } from '../model/decision-builder.ts';
+import { workEffect } from '../outgoing/node-effects.ts';
+import { releaseNode } from '../graph/ending.ts';
+import { HANDOFF_STEP } from '../model/evolve.ts';
+import { workPlaceOf, attemptReport } from '../outgoing/evidence.ts';
 import { nodeState, type Task } from '../model/state.ts';
 import { orderWork } from '../graph/steps.ts';
 
 /** A job goes on in a new session. What it has in its worktree is committed first, so that nothing of it can be lost. */
-export const handOn = (draft: Draft, node: NodeId, verdict: Verdict): void => {
-  const { attempt } = nodeState(draft.task(), node);
-  draft.timer({ clear: replyTimer(node) });
-  draft.emit({ type: 'handoff_ordered', node, attempt, verdict });
-  const task = draft.task();
-  if (!hasWorktree(task, node)) return handedOn(draft, node, undefined);
-  const { base } = placeOf(task, node);
+export const startHandoff = (builder: DecisionBuilder, node: NodeId, verdict: Verdict): void => {
+  const { attempt } = nodeState(builder.task(), node);
+  builder.timer({ clear: replyTimer(node) });
+  builder.emit({ type: 'handoff_ordered', node, attempt, verdict });
+  const task = builder.task();
+  if (!hasWorktree(task, node)) return finishHandoff(builder, node, undefined);
+  const { base } = workPlaceOf(task, node);
   const args = {
     message: `wip: session ${String((verdict.session ?? 2) - 1)} of ${node} hands on`,
     ...(base !== undefined && { base }),
   };
-  const plan = { step: HANDOFF, uses: 'cap.env.builtin.git.handoff', args };
-  return orderWork(draft, node, HANDOFF, workOf(task, node, plan));
+  const plan = { step: HANDOFF_STEP, uses: 'cap.env.builtin.git.handoff', args };
+  return orderWork(builder, node, HANDOFF_STEP, workEffect(task, node, plan));
 };
 
 /** It is put by, or could not be: what is in the worktree is there all the same. */
-export const handedOn = (draft: Draft, node: NodeId, result: StepResult | undefined): void => {
-  const before = nodeState(draft.task(), node);
-  const { mending, attempt } = before;
-  if (mending?.kind !== 'continue') return;
-  const { hint: _, ...verdict } = mending.verdict;
+export const finishHandoff = (
+  builder: DecisionBuilder,
+  node: NodeId,
+  result: StepResult | undefined,
+): void => {
+  const before = nodeState(builder.task(), node);
+  const { preparation, attempt } = before;
+  if (preparation?.kind !== 'continue') return;
+  const { hint: _, ...verdict } = preparation.verdict;
   const { delayMs, session } = verdict;
-  draft.emit({
+  builder.emit({
     type: 'node_retrying',
     node,
     attempt: attempt + 1,
     delayMs,
     verdict,
-    hint: handOff(draft.task(), node, mending.verdict, result),
+    hint: handoffText(builder.task(), node, preparation.verdict, result),
     ...(session !== undefined && { session }),
   });
-  letGo(draft, node, before);
-  draft.timer({ set: retryTimer(node), dueAt: draft.now + delayMs });
+  releaseNode(builder, node, before);
+  builder.timer({ set: retryTimer(node), dueAt: builder.now + delayMs });
 };
 
 const LOG_MAX = 20;
@@ -67,13 +71,13 @@ const openEffects = (task: Task): readonly string[] =>
   });
 
 /** What the next session is told: the goal, what is done, what comes next, what is open, and what was tried before. */
-const handOff = (
+const handoffText = (
   task: Task,
   node: NodeId,
   { hint = '' }: Verdict,
   result: StepResult | undefined,
 ): string => {
-  const { done, next } = reportOf(task, node) ?? {};
+  const { done, next } = attemptReport(task, node) ?? {};
   const { outputs = {} } = result ?? {};
   const log = textsIn(outputs['log']).slice(0, LOG_MAX);
   const files = textsIn(outputs['files']).slice(0, FILES_MAX);

@@ -4,14 +4,14 @@ import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import { type CommandId, effectIdOf, jobOf, type NodeId, stuckIdOf } from '@holdpoint/contracts/values/ids';
 import { HINT_MAX } from '@holdpoint/contracts/recovery/verdict';
-import { askStuck, replyTimer, retryTimer } from '../outgoing/outgoing.ts';
-import type { Draft } from '../model/decision-builder.ts';
-import { endNode, letGo } from '../graph/ending.ts';
+import { requestStuckAnswer, replyTimer, retryTimer } from '../outgoing/outgoing.ts';
+import type { DecisionBuilder } from '../model/decision-builder.ts';
+import { endNode, releaseNode } from '../graph/ending.ts';
 import { type NodeState, nodeDefinition, nodeState, type Task } from '../model/state.ts';
-import { awaitReply } from '../graph/steps.ts';
-import { wayBack } from '../graph/loops.ts';
-import { proceed } from '../graph/start-when-ready.ts';
-import { rewind } from '../graph/rewind.ts';
+import { startReplyTimer } from '../graph/steps.ts';
+import { backRouteFor } from '../graph/loops.ts';
+import { startWhenReady } from '../graph/start-when-ready.ts';
+import { restartNodes } from '../graph/rewind.ts';
 
 /** The job itself, in the form in which people are asked about effects: that is what they look at, and nothing is carried out. */
 const jobAsEffect = (task: Task, node: NodeId): CanonicalEffect => {
@@ -29,12 +29,12 @@ const jobAsEffect = (task: Task, node: NodeId): CanonicalEffect => {
 };
 
 /** Asks people what is to become of a job that is stuck. */
-export const askWhatBecomes = (draft: Draft, node: NodeId): void => {
-  const { id: task } = draft.task();
-  const { attempt, questions = 0 } = nodeState(draft.task(), node);
-  const effect = jobAsEffect(draft.task(), node);
+export const askAboutStuckJob = (builder: DecisionBuilder, node: NodeId): void => {
+  const { id: task } = builder.task();
+  const { attempt, questions = 0 } = nodeState(builder.task(), node);
+  const effect = jobAsEffect(builder.task(), node);
   const question = questions + 1;
-  draft.emit({
+  builder.emit({
     type: 'stuck_asked',
     node,
     attempt,
@@ -44,29 +44,29 @@ export const askWhatBecomes = (draft: Draft, node: NodeId): void => {
     digest: effectDigest(effect),
     question,
   });
-  draft.send(askStuck(draft.task(), node, 0));
-  awaitReply(draft, node);
+  builder.send(requestStuckAnswer(builder.task(), node, 0));
+  startReplyTimer(builder, node);
 };
 
 /** A person has said what is to become of it. A question that nobody answered is put again. */
-export const stuckResolved = (draft: Draft, fact: ApprovalResolved, state: NodeState): void => {
+export const onStuckAnswer = (builder: DecisionBuilder, fact: ApprovalResolved, state: NodeState): void => {
   const { node, by, comment } = fact;
   const { attempt, status, stuck } = state;
   if (status !== 'escalated' || stuck === undefined) return;
   const answer = StuckAnswer.safeParse(fact.answer).data;
-  if (fact.outcome !== 'answered' || answer === undefined) return askWhatBecomes(draft, node);
-  draft.timer({ clear: replyTimer(node) });
-  draft.emit({ type: 'stuck_answered', node, attempt, approval: fact.id, answer, by, comment });
+  if (fact.outcome !== 'answered' || answer === undefined) return askAboutStuckJob(builder, node);
+  builder.timer({ clear: replyTimer(node) });
+  builder.emit({ type: 'stuck_answered', node, attempt, approval: fact.id, answer, by, comment });
   const said = comment === undefined ? `${by} said so` : `${by}: ${comment}`;
   switch (answer) {
     case 'retry':
-      return tryOnceMore(draft, node, { by, comment });
+      return retryByPerson(builder, node, { by, comment });
     case 'skip':
-      return endNode(draft, { type: 'node_skipped', node, attempt, reason: said });
+      return endNode(builder, { type: 'node_skipped', node, attempt, reason: said });
     case 'done':
-      return endNode(draft, { type: 'node_succeeded', node, attempt, outputs: {}, by, detail: said });
+      return endNode(builder, { type: 'node_succeeded', node, attempt, outputs: {}, by, detail: said });
     case 'cancel':
-      return endNode(draft, {
+      return endNode(builder, {
         type: 'node_ended',
         node,
         attempt,
@@ -76,7 +76,7 @@ export const stuckResolved = (draft: Draft, fact: ApprovalResolved, state: NodeS
   }
 };
 
-type OneMore = {
+type RetryGrant = {
   readonly by: string;
   readonly comment?: string | undefined;
   readonly command?: CommandId;
@@ -86,20 +86,24 @@ type OneMore = {
  * A person grants one attempt more, which counts like any other, and what the person says is told to whoever tries: along
  * the route back to the work, where a check has found it wanting.
  */
-export const tryOnceMore = (draft: Draft, node: NodeId, { by, comment, command }: OneMore): void => {
-  const before = nodeState(draft.task(), node);
+export const retryByPerson = (
+  builder: DecisionBuilder,
+  node: NodeId,
+  { by, comment, command }: RetryGrant,
+): void => {
+  const before = nodeState(builder.task(), node);
   const hint = hintWith(comment, before.hint);
   const told = {
     ...(hint !== undefined && { hint }),
     ...(command !== undefined && { command }),
   };
-  const back = wayBack(draft.task(), node, before.verdict);
-  if (back.length > 0) return rewind(draft, back, { by, ...told });
-  draft.emit({ type: 'node_retrying', node, attempt: before.attempt + 1, delayMs: 0, ...told });
-  letGo(draft, node, before);
-  if (draft.task().pausedByHand || before.paused === true)
-    draft.timer({ set: retryTimer(node), dueAt: draft.now });
-  else proceed(draft, node);
+  const back = backRouteFor(builder.task(), node, before.verdict);
+  if (back.length > 0) return restartNodes(builder, back, { by, ...told });
+  builder.emit({ type: 'node_retrying', node, attempt: before.attempt + 1, delayMs: 0, ...told });
+  releaseNode(builder, node, before);
+  if (builder.task().pausedByHand || before.paused === true)
+    builder.timer({ set: retryTimer(node), dueAt: builder.now });
+  else startWhenReady(builder, node);
 };
 
 const hintWith = (comment: string | undefined, hint: string | undefined): string | undefined => {
