@@ -4,7 +4,7 @@ import {
   admissionWork,
   approval,
   boardLocks,
-  deskLaws,
+  approvalsLaws,
   effectOrders,
   entitled,
   httpRequest,
@@ -26,17 +26,14 @@ export const SERVICE_BUGS: readonly Bug[] = [
     file: 'services/approvals/src/approval/decide-request.ts',
     find: `  if (!isAmong(audience, by)) {`,
     replace: `  if (by.groups.length === 0) {`,
-    caughtBy: [approval('by somebody outside the audience, %s, is refused, and kept once')],
+    caughtBy: [approval('a decision of a person outside the audience, %s, is refused and recorded once')],
   },
   {
     name: "an agent decides its own owner's request",
     file: 'services/approvals/src/approval/decide-request.ts',
     find: `  if (isOwn && by.agent !== undefined)`,
     replace: `  if (by.name === '' && by.agent !== undefined)`,
-    caughtBy: [
-      SEEDS,
-      entitled('decides on nothing that its owner has asked for, whatever the gate lets people do'),
-    ],
+    caughtBy: [SEEDS, entitled('an agent never decides on a request of its owner')],
   },
   {
     name: 'a standing rule approves a deploy',
@@ -46,7 +43,7 @@ export const SERVICE_BUGS: readonly Bug[] = [
     caughtBy: [
       standingRule('declines every %s, whatever it says: a person looks at it'),
       standingRuleMatch('%s, whatever the rule says'),
-      deskLaws('a rule approves nothing that a person has to look at'),
+      approvalsLaws('a rule never approves a request that needs a person'),
     ],
   },
   {
@@ -126,7 +123,7 @@ export const SERVICE_BUGS: readonly Bug[] = [
     file: 'services/recovery/src/attempts/decide.ts',
     find: `  if (known !== undefined && !isRefused) return decision({ send: [suggest(known, now)] });`,
     replace: `  if (known !== undefined && now < 0) return decision({ send: [suggest(known, now)] });`,
-    caughtBy: [SEEDS, recovery('asked about again gets the verdict that was given, under a new message id')],
+    caughtBy: [SEEDS, recovery('a repeated failure receives its verdict again under a new message id')],
   },
   {
     name: 'a shared lock is granted to an exclusive request',

@@ -1,19 +1,21 @@
+import type { ApprovalEvent } from '@holdpoint/contracts/approval/events';
+import type { Decider } from '@holdpoint/runtime/decider';
 import { questionOf } from '@holdpoint/contracts/workflow/approval-policy';
 import { namesOf } from '@holdpoint/contracts/workflow/audience';
 import { events } from '@holdpoint/contracts/catalog/events';
 import type { Verb } from '@holdpoint/contracts/workflow/approval-policy';
 import { GrantClaims } from '@holdpoint/contracts/effect/grant';
 import { holdsEveryLaw } from '@holdpoint/runtime/testing/laws';
-import { eventsOf, runOf, type Step } from '@holdpoint/runtime/testing/run';
+import { type Act, eventsOf, runOf, type Step } from '@holdpoint/runtime/testing/run';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { approvalActs, deskActs, PEOPLE, ruleActs } from '../testing/aggregate-messages.ts';
-import { desk, rollbackFor, verify } from '../testing/requests.ts';
-import type { Pending } from './approval/state.ts';
+import { anchorActs, approvalActs, PEOPLE, ruleActs, tokenActs } from '../testing/aggregate-messages.ts';
+import { audit, rollbackFor, rules, telling, verify } from '../testing/requests.ts';
+import type { ApprovalMessage, ApprovalState, ApprovalWork, Pending } from './approval/state.ts';
+import { tokenDecider } from './token/access-token.ts';
 import { ROLLBACK_RULE } from './rule/rollback-rule.ts';
-import type { ServiceEvent, ServiceMessage, ServiceState, ServiceWork } from './aggregates.ts';
 
-type Run = readonly Step<ServiceState, ServiceMessage, ServiceEvent, ServiceWork>[];
+type Run = readonly Step<ApprovalState, ApprovalMessage, ApprovalEvent, ApprovalWork>[];
 
 const requestIn = (run: Run) => eventsOf(run).find((event) => event.type === 'requested');
 const resolutionIn = (run: Run) => eventsOf(run).find((event) => event.type === 'resolved');
@@ -29,35 +31,41 @@ const taken = (run: Run): readonly { readonly by: string; readonly verb: Verb; r
 /** A property of every run of one approval under any policy. */
 const always = (check: (run: Run) => void): void =>
   fc.assert(
-    fc.property(approvalActs, (acts) => check(runOf(desk, acts))),
+    fc.property(approvalActs, (acts) => check(runOf(telling, acts))),
     { numRuns: 500 },
   );
 
-test('any messages in any order keep every law of a decider', () => {
+/** Checks every law and every event of one kind of aggregate. */
+const checkKind = <State, Message, Event, Work>(
+  decider: Decider<State, Message, Event, Work>,
+  arbitrary: fc.Arbitrary<readonly Act<Message>[]>,
+): void =>
   fc.assert(
-    fc.property(deskActs, (acts) => void holdsEveryLaw(desk, acts)),
-    { numRuns: 500 },
-  );
-});
-
-test('every event is one that the contract allows', () => {
-  fc.assert(
-    fc.property(deskActs, (acts) => {
-      for (const event of eventsOf(runOf(desk, acts))) {
+    fc.property(arbitrary, (acts) => {
+      const run = holdsEveryLaw(decider, acts);
+      for (const event of eventsOf(run)) {
         const sent: unknown = JSON.parse(JSON.stringify(event));
         expect(events.approvals.parse(sent)).toEqual(sent);
       }
     }),
     { numRuns: 500 },
   );
-});
 
-test('the runs of these tests come to everything that an approval can come to', () => {
+test('approvals satisfy the laws of a decider, and their events the contract', () =>
+  checkKind(telling, approvalActs));
+test('standing rules satisfy the laws of a decider, and their events the contract', () =>
+  checkKind(rules, ruleActs));
+test('access tokens satisfy the laws of a decider, and their events the contract', () =>
+  checkKind(tokenDecider, tokenActs));
+test('the audit log satisfies the laws of a decider, and its events the contract', () =>
+  checkKind(audit, anchorActs));
+
+test('the generated runs cover every outcome of an approval', () => {
   const ends = new Set<string>();
   const types = new Set<string>();
   let votes = 0;
   for (const acts of fc.sample(approvalActs, { numRuns: 3_000, seed: 6 })) {
-    const run = runOf(desk, acts);
+    const run = runOf(telling, acts);
     for (const event of eventsOf(run)) types.add(event.type);
     const resolved = resolutionIn(run);
     if (resolved === undefined) continue;
@@ -98,7 +106,7 @@ test('the runs of these tests come to everything that an approval can come to', 
   expect(votes).toBe(3);
 });
 
-test('nobody is counted twice, and never is anything approved by fewer people than its quorum', () => {
+test('a person is counted once, and an approval always has its quorum', () => {
   always((run) => {
     const resolved = resolutionIn(run);
     if (resolved?.outcome !== 'approved' || resolved.rule !== undefined) return;
@@ -113,7 +121,7 @@ test('nobody is counted twice, and never is anything approved by fewer people th
   });
 });
 
-test('what enough people have approved in time waits no longer', () => {
+test('a request with enough approvals in time is closed', () => {
   always((run) => {
     const last = run.at(-1)?.after;
     if (last?.status !== 'pending') return;
@@ -123,7 +131,7 @@ test('what enough people have approved in time waits no longer', () => {
   });
 });
 
-test('nothing is decided by a person or a rule at its deadline or after it', () => {
+test('no person and no rule decides at or after the deadline', () => {
   always((run) => {
     const [closing] = run.filter(
       ({ before, after }) => before.status === 'pending' && after.status === 'closed',
@@ -136,7 +144,7 @@ test('nothing is decided by a person or a rule at its deadline or after it', () 
   });
 });
 
-test('a rejection that somebody may give ends it at once where there is a veto', () => {
+test('with a veto a valid rejection closes the request at once', () => {
   always((run) => {
     for (const { message, before, after, made, now } of run) {
       if (message.kind !== 'decide' || message.payload.decision !== 'reject') continue;
@@ -152,7 +160,7 @@ test('a rejection that somebody may give ends it at once where there is a veto',
   });
 });
 
-test('nobody counts who was not asked by then, nor whoever asked where four eyes have to look', () => {
+test('votes count only from the audience and, with four eyes, not from the requester', () => {
   always((run) => {
     for (const { message, before, made } of run) {
       if (message.kind !== 'decide' || before.status !== 'pending') continue;
@@ -170,7 +178,7 @@ test('nobody counts who was not asked by then, nor whoever asked where four eyes
   });
 });
 
-test('whom it was put to only ever grows, and only by being handed on', () => {
+test('the audience only grows, and only by escalation', () => {
   always((run) => {
     for (const { before, after, made } of run) {
       if (before.status !== 'pending' || after.status === 'absent' || after.status === 'withdrawn') continue;
@@ -182,7 +190,7 @@ test('whom it was put to only ever grows, and only by being handed on', () => {
   });
 });
 
-test('what is said of several at once answers no question', () => {
+test('a bulk decision never answers a question', () => {
   always((run) => {
     for (const { message, before, made } of run) {
       if (message.kind !== 'decide' || message.isOneOfMany !== true || before.status !== 'pending') continue;
@@ -192,7 +200,7 @@ test('what is said of several at once answers no question', () => {
   });
 });
 
-test('a rule approves nothing that a person has to look at', () => {
+test('a rule never approves a request that needs a person', () => {
   always((run) => {
     const resolved = resolutionIn(run);
     if (resolved?.rule === undefined) return;
@@ -209,7 +217,7 @@ test('a rule approves nothing that a person has to look at', () => {
   });
 });
 
-test('as long as it waits, its expiry is set; once it is over, nothing is set but what is told or kept', () => {
+test('a pending request has its expiry timer; a closed one has only timers of notices, outcome and remembered rules', () => {
   always((run) => {
     const set = new Set<string>();
     for (const { message, made, after } of run) {
@@ -226,7 +234,7 @@ test('as long as it waits, its expiry is set; once it is over, nothing is set bu
   });
 });
 
-test('once it is resolved, its decision is never another', () => {
+test('a resolution never changes', () => {
   always((run) => {
     const ends = run.flatMap(({ after }) => ('decided' in after ? [after.decided] : []));
     for (const end of ends) expect(end).toEqual(ends[0]);
@@ -234,7 +242,7 @@ test('once it is resolved, its decision is never another', () => {
   });
 });
 
-test('a notice is recorded once for each surface, and each reminder and step once, in their order', () => {
+test('each notice is recorded once per surface, and reminders and escalations once and in order', () => {
   always((run) => {
     const all = eventsOf(run);
     const told = all.flatMap((event) =>
@@ -252,10 +260,10 @@ test('a notice is recorded once for each surface, and each reminder and step onc
   });
 });
 
-test('a rule is used no more often than it may be, never once it is revoked, and once for each approval', () => {
+test('a rule respects its number of uses, decides once per approval, and never after its revocation', () => {
   fc.assert(
     fc.property(ruleActs, (acts) => {
-      const all = eventsOf(runOf(desk, acts));
+      const all = eventsOf(runOf(rules, acts));
       const [added] = all.flatMap((event) => (event.type === 'rule_added' ? [event] : []));
       const used = all.flatMap((event) => (event.type === 'rule_used' ? [event] : []));
       expect(used.length).toBeLessThanOrEqual(added?.spec.usesMax ?? Infinity);
@@ -268,6 +276,6 @@ test('a rule is used no more often than it may be, never once it is revoked, and
   );
 });
 
-test('everybody in these tests is called otherwise', () => {
+test('the people in these tests have different names', () => {
   expect(new Set(PEOPLE.map(({ name }) => name)).size).toBe(PEOPLE.length);
 });

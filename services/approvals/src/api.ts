@@ -108,7 +108,7 @@ const ruleEndpoints = (
         const id = ruleIdOf(name, caller.identity);
         const author = { name, groups, ...(roles && { roles }) };
         const message = { kind: 'add_rule', id, spec, author } as const;
-        return (await awaitCommit(engine, { aggregate: id, message })) as RuleView;
+        return (await awaitCommit(engine, { kind: 'rule', aggregate: id, message })) as RuleView;
       },
     },
     rule_revoke: {
@@ -116,7 +116,7 @@ const ruleEndpoints = (
         const by = await callerOf(deps, caller, 'rules:write');
         const administrator = identity.isAdministrator(by);
         const message = { kind: 'revoke_rule', id, by, administrator, reason } as const;
-        return (await awaitCommit(engine, { aggregate: id, message })) as RuleView;
+        return (await awaitCommit(engine, { kind: 'rule', aggregate: id, message })) as RuleView;
       },
     },
     rule_list: { query: (page) => listRules(pool, page, { rollbackRule }) },
@@ -131,14 +131,18 @@ const accessTokenEndpoints = (
     command: async (payload, caller) => {
       const by = await callerOf(deps, caller, 'tokens:write');
       const message = tokenMessage(deps.identity, by, payload);
-      return { aggregate: accessTokenIdOf(payload.sha256), message };
+      return { kind: 'token', aggregate: accessTokenIdOf(payload.sha256), message };
     },
   },
   token_revoke: {
     command: async ({ id }, caller) => {
       const by = await callerOf(deps, caller, 'tokens:write');
       const administrator = deps.identity.isAdministrator(by);
-      return { aggregate: id, message: { kind: 'revoke_token', id, by: by.name, administrator } };
+      return {
+        kind: 'token',
+        aggregate: id,
+        message: { kind: 'revoke_token', id, by: by.name, administrator },
+      };
     },
   },
   token_list: {

@@ -71,7 +71,11 @@ const performWith =
       }
       case 'rule_applies': {
         const { approval, rule, author } = work;
-        return accept({ kind: 'approval', aggregate: approval, message: { kind: 'rule_applies', rule, author } });
+        return accept({
+          kind: 'approval',
+          aggregate: approval,
+          message: { kind: 'rule_applies', rule, author },
+        });
       }
       case 'rule_kept':
         return accept({ kind: 'approval', aggregate: work.approval, message: { kind: 'rule_kept' } });

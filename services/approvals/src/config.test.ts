@@ -23,41 +23,43 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-describe('the rule that is built in', () => {
+describe('the built-in rule', () => {
   const settings = (more: object) => readConfig({ ...base, HOLDPOINT_GRANT_KEY: PEM, ...more }).env;
 
-  test('decides unless it is switched off', () => {
+  test('the built-in rule decides unless it is turned off', () => {
     expect(settings({}).HOLDPOINT_ROLLBACK_RULE).toBe('on');
     expect(settings({ HOLDPOINT_ROLLBACK_RULE: 'off' }).HOLDPOINT_ROLLBACK_RULE).toBe('off');
   });
 
-  test('is on or off, and nothing in between', () => {
+  test('the setting of the built-in rule takes only on and off', () => {
     expect(() => settings({ HOLDPOINT_ROLLBACK_RULE: 'no' })).toThrow(/HOLDPOINT_ROLLBACK_RULE/);
   });
 });
 
-describe('the key that signs', () => {
-  test('comes from a file, which may change', () => {
+describe('the signing key', () => {
+  test('the key comes from a file that may change', () => {
     const path = join(folder, 'key.pem');
     expect(readConfig({ ...base, HOLDPOINT_GRANT_KEY_FILE: path })).toMatchObject({ grantKeyFile: path });
   });
 
-  test('or from the environment, and then it stays', () => {
+  test('the key may come from the environment and then stays', () => {
     const config = readConfig({ ...base, HOLDPOINT_GRANT_KEY: PEM });
     expect(config.grantKeys.signing).toHaveLength(1);
     expect(config.grantKeyFile).toBeUndefined();
   });
 
   test.each([
-    ['from neither', {}],
-    ['from both', { HOLDPOINT_GRANT_KEY: PEM, HOLDPOINT_GRANT_KEY_FILE: '/somewhere' }],
-  ])('%s is a mistake that is told with all others', (_, keys) => {
+    ['from no setting', {}],
+    ['from both settings', { HOLDPOINT_GRANT_KEY: PEM, HOLDPOINT_GRANT_KEY_FILE: '/somewhere' }],
+  ])('a key %s is reported together with all other problems', (_, keys) => {
     const wrong = { ...base, ...keys, HOLDPOINT_NATS_URL: 'nowhere' };
     expect(() => readConfig(wrong)).toThrow(ConfigError);
-    expect(() => readConfig(wrong)).toThrow(/HOLDPOINT_NATS_URL.*HOLDPOINT_GRANT_KEY_FILE: set either this or/);
+    expect(() => readConfig(wrong)).toThrow(
+      /HOLDPOINT_NATS_URL.*HOLDPOINT_GRANT_KEY_FILE: set either this or/,
+    );
   });
 
-  test('that is none is refused under the name that it came by, and not shown', () => {
+  test('an invalid key is reported by its setting without its value', () => {
     expect(() => readConfig({ ...base, HOLDPOINT_GRANT_KEY: 'sesame' })).toThrow(
       'HOLDPOINT_GRANT_KEY: not a private key in PEM',
     );

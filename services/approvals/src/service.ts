@@ -1,20 +1,18 @@
 import { join } from 'node:path';
-import type { Engine } from '@holdpoint/runtime/engine/engine';
 import type { Logger } from '@holdpoint/runtime/observability/log';
 import { type RunningService, startService } from '@holdpoint/runtime/service/service';
-import type { Pool } from 'pg';
 import { createAskOutcome } from './adapters/ask-outcome.ts';
 import { startAuditAnchors } from './adapters/audit-anchors.ts';
-import { type RunningIdentity, startIdentity } from './adapters/identity/start-identity.ts';
+import { startIdentity } from './adapters/identity/start-identity.ts';
 import { createFeed } from './adapters/feed.ts';
 import { createKeyring } from './adapters/keyring.ts';
 import { endpoints } from './api.ts';
 import type { ApprovalsConfig } from './config.ts';
 import { createActiveRules, startRuleRefresh } from './adapters/active-rules.ts';
 import { createDecisionSubmitter } from './submit-decision.ts';
-import { createServiceDecider, type ServiceMessage } from './aggregates.ts';
+import { createKinds } from './aggregates.ts';
 import { approvalMetrics, pollApprovals } from './metrics.ts';
-import { type ApprovalsParts, approvalsLogic } from './bindings.ts';
+import { approvalsBindings } from './bindings.ts';
 import type { SurfaceDeps } from './surfaces/surface-deps.ts';
 import { createDiscord } from './surfaces/discord/discord.ts';
 import { createEvents } from './surfaces/console/events/events.ts';
@@ -24,92 +22,83 @@ import { createWeb } from './surfaces/http/app.ts';
 import { createWatch } from './surfaces/websocket/server.ts';
 
 export const startApprovals = (
-  { env, grantKeys, grantKeyFile, principals, oidc, signIn, discord: asked }: ApprovalsConfig,
+  { env, grantKeys, grantKeyFile, principals, oidc, signIn, discord: discordSettings }: ApprovalsConfig,
   log: Logger,
 ): Promise<RunningService> => {
   const keyring = createKeyring(grantKeys, grantKeyFile, log);
   const { tokens } = keyring;
   const rollbackRule = env.HOLDPOINT_ROLLBACK_RULE === 'on';
-  const surfaces = asked === undefined ? [] : (['discord'] as const);
-  const decider = createServiceDecider(keyring.sign, { surfaces, rollbackRule });
-  let deliver: ApprovalsParts['deliver'];
-  let askOutcome: ApprovalsParts['askOutcome'];
-  const book = createActiveRules(Date.now, log);
-  let identity: RunningIdentity | undefined;
-  const identityOn = (pool: Pool): RunningIdentity =>
-    (identity ??= startIdentity({ env, principals, oidc, signIn }, pool, log));
-  const depsOn = (pool: Pool, engine: Engine<ServiceMessage>): SurfaceDeps => ({
-    pool,
-    engine,
-    decider,
-    identity: identityOn(pool),
-    decisions: createDecisionSubmitter(engine, tokens.is),
-    tokens,
-    keyring,
-    rollbackRule,
-    log,
-  });
+  const surfaces = discordSettings === undefined ? [] : (['discord'] as const);
+  const { HOLDPOINT_WATCH_HEARTBEAT_MS: heartbeatMs, HOLDPOINT_WEB_ORIGINS: origins } = env;
   return startService(
-    {
-      service: 'approvals',
-      logic: approvalsLogic({
-        decider,
-        rulesFor: book.rulesFor,
-        deliver: (delivery, accept) => deliver?.(delivery, accept),
-        askOutcome: (effect, accept) => askOutcome?.(effect, accept),
-      }),
-      migrations: join(import.meta.dirname, '..', 'migrations'),
-      endpoints: (pool, engine) => endpoints(depsOn(pool, engine)),
-      figures: approvalMetrics,
-      attend: (pool, engine, _announce, _artifacts, { listener, gauge, sample, look, settle }) => {
-        const deps = depsOn(pool, engine);
-        const rules = startRuleRefresh(book, pool, engine, listener, log);
-        const anchors = startAuditAnchors(pool, engine, log);
-        const feed = createFeed(pool, listener, log);
-        const watch = createWatch(deps, feed, env);
-        pollApprovals(pool, sample);
-        gauge('watchers', 'WebSocket connections', [], () => [{ labels: {}, value: watch.watchers() }]);
-        const { failures, stop: stopIdentity } = identityOn(pool);
-        gauge('authentication_failures_total', 'Failed authentication attempts by kind', ['kind'], failures);
-        const discord = asked && createDiscord(deps, asked, gauge);
-        const { HOLDPOINT_WATCH_HEARTBEAT_MS: heartbeatMs, HOLDPOINT_WEB_ORIGINS: origins } = env;
-        const events = createEvents({ deps, listener, look, heartbeatMs });
-        gauge('console_streams', 'Open console event streams', [], () => [
-          { labels: {}, value: events.streams() },
-        ]);
-        const page = createPage(env.HOLDPOINT_CONSOLE_FOLDER);
-        const ways = identityOn(pool).signIn;
-        const consoleApp = consoleRoutes({
-          deps,
-          listener,
-          look,
-          settle,
-          events,
-          page,
-          origins,
-          signIn: ways,
-        });
-        deliver = discord?.deliver;
-        askOutcome = createAskOutcome(listener);
-        return {
-          stop: async () => {
-            events.stop();
-            await watch.stop();
-            await Promise.all([
-              feed.stop(),
-              rules.stop(),
-              anchors.stop(),
-              keyring.stop(),
-              stopIdentity(),
-              discord?.stop(),
-            ]);
-          },
-          web: {
-            ...createWeb(deps, env, ...(discord === undefined ? [] : [discord.routes]), consoleApp),
-            upgrade: watch.upgrade,
-          },
-        };
-      },
+    { service: 'approvals', migrations: join(import.meta.dirname, '..', 'migrations') },
+    ({ pool, listener, overview, meter, gauge, poll }) => {
+      const kinds = createKinds(keyring.sign, { surfaces, rollbackRule });
+      const identity = startIdentity({ env, principals, oidc, signIn }, pool, log);
+      const activeRules = createActiveRules(Date.now, log);
+      const feed = createFeed(pool, listener, log);
+      pollApprovals(pool, poll);
+      gauge('authentication_failures_total', 'Failed authentication attempts', ['kind'], identity.failures);
+      return {
+        kinds,
+        onCommitted: approvalMetrics(meter),
+        bind: (engine, resolveDeadLetter) => {
+          const deps: SurfaceDeps = {
+            pool,
+            engine,
+            decider: kinds.approval.decider,
+            identity,
+            decisions: createDecisionSubmitter(engine, tokens.is),
+            tokens,
+            keyring,
+            rollbackRule,
+            log,
+          };
+          const rules = startRuleRefresh(activeRules, pool, engine, listener, log);
+          const anchors = startAuditAnchors(pool, engine, log);
+          const watch = createWatch(deps, feed, env);
+          gauge('watchers', 'WebSocket connections', [], () => [{ labels: {}, value: watch.watchers() }]);
+          const discord = discordSettings && createDiscord(deps, discordSettings, gauge);
+          const events = createEvents({ deps, listener, look: overview, heartbeatMs });
+          gauge('console_streams', 'Console pages that receive live updates', [], () => [
+            { labels: {}, value: events.streams() },
+          ]);
+          const consoleApp = consoleRoutes({
+            deps,
+            listener,
+            look: overview,
+            settle: resolveDeadLetter,
+            events,
+            page: createPage(env.HOLDPOINT_CONSOLE_FOLDER),
+            origins,
+            signIn: identity.signIn,
+          });
+          return {
+            ...approvalsBindings({
+              rulesFor: activeRules.rulesFor,
+              ...(discord && { deliver: discord.deliver }),
+              askOutcome: createAskOutcome(listener),
+            }),
+            endpoints: endpoints(deps),
+            web: {
+              ...createWeb(deps, env, ...(discord === undefined ? [] : [discord.routes]), consoleApp),
+              upgrade: watch.upgrade,
+            },
+            stop: async () => {
+              events.stop();
+              await watch.stop();
+              await Promise.all([
+                feed.stop(),
+                rules.stop(),
+                anchors.stop(),
+                keyring.stop(),
+                identity.stop(),
+                discord?.stop(),
+              ]);
+            },
+          };
+        },
+      };
     },
     env,
     log,

@@ -32,7 +32,7 @@ export const createDecisionSubmitter = (
     if (token !== undefined && !isTokenOf(id, token))
       throw new HoldpointError('APPROVALS_TOKEN_MISMATCH', 'the token does not belong to this approval');
     const message = { kind: 'decide', payload, by, surface, isOneOfMany } as const;
-    const answer = await awaitCommit(engine, { aggregate: id, message }, trace);
+    const answer = await awaitCommit(engine, { kind: 'approval', aggregate: id, message }, trace);
     return answer as DecisionResult;
   };
 

@@ -30,7 +30,7 @@ const refusalOf = (by: Principal, wanted: object): unknown => {
   throw new Error('it was made');
 };
 
-test('a token is its maker’s, and good for reading and deciding, unless more is said', () => {
+test('a token belongs to its creator and may read and decide by default', () => {
   expect(made(ada, { expiresInMs: 60_000 })).toEqual({
     kind: 'create_token',
     token: {
@@ -47,12 +47,12 @@ test('a token is its maker’s, and good for reading and deciding, unless more i
 });
 
 describe('groups', () => {
-  test('of whom the directory knows stay there: a token keeps none', () => {
+  test('a token for a person in the directory stores no groups', () => {
     expect(made(ada, { groups: ['developers'] })).toMatchObject({ token: { groups: [] } });
     expect(made(grace, { principal: 'ada', groups: ['auditors'] })).toMatchObject({ token: { groups: [] } });
   });
 
-  test('of anybody else are his own, or fewer', () => {
+  test('a token for another person stores their groups or fewer', () => {
     const scopes = ['approvals:read'];
     expect(made(bot, { scopes })).toMatchObject({ token: { groups: ['bots', 'nightly'] } });
     expect(made(bot, { scopes, groups: ['bots'] })).toMatchObject({ token: { groups: ['bots'] } });
@@ -63,7 +63,7 @@ describe('groups', () => {
     expect(refusalOf(ada, { groups: ['operators'] })).toMatchObject({ code: 'APPROVALS_NOT_ENTITLED' });
   });
 
-  test('of somebody new are what an administrator says, and none otherwise', () => {
+  test('an administrator may set the groups of a new person', () => {
     expect(made(grace, { principal: 'release-bot', groups: ['releasers'] })).toMatchObject({
       token: { principal: 'release-bot', groups: ['releasers'] },
       by: 'grace',
@@ -81,7 +81,7 @@ describe('groups', () => {
   );
 });
 
-describe('a token for another', () => {
+describe('only an administrator may create a token for another person', () => {
   test.each(['grace', 'release-bot'])('%s is made by administrators alone', (principal) => {
     expect(refusalOf(ada, { principal })).toMatchObject({ code: 'APPROVALS_NOT_ENTITLED' });
     expect(made(grace, { principal })).toMatchObject({ token: { principal } });
@@ -89,16 +89,16 @@ describe('a token for another', () => {
 });
 
 describe('scopes', () => {
-  test('may be any of those that are its maker’s', () => {
+  test('a token may have any scopes of its creator', () => {
     expect(made(ada, { scopes: [...Scope.options, 'audit:read'] })).toMatchObject({
       token: { scopes: Scope.options },
     });
   });
 
   test.each([
-    ['what is usual', undefined],
+    ['the default', undefined],
     ['more', ['approvals:read', 'audit:read']],
-  ])('of a token do not grow with the next: %s', (_, scopes) => {
+  ])('a token cannot grant more scopes than its own: %s', (_, scopes) => {
     expect(refusalOf(bot, { scopes })).toMatchObject({ code: 'APPROVALS_SCOPE' });
     const small: Principal = { ...grace, scopes: ['tokens:write'] };
     expect(refusalOf(small, { scopes })).toMatchObject({ code: 'APPROVALS_SCOPE' });
@@ -107,11 +107,11 @@ describe('scopes', () => {
 });
 
 describe('an agent', () => {
-  test('is named in the token that is made for it', () => {
+  test('a token for an agent names the agent', () => {
     expect(made(ada, { agent: 'claude' })).toMatchObject({ token: { principal: 'ada', agent: 'claude' } });
   });
 
-  test('makes none, or it could make one that is no agent’s', () => {
+  test('an agent cannot create tokens', () => {
     expect(refusalOf({ ...ada, agent: 'claude' }, {})).toMatchObject({ code: 'APPROVALS_NOT_ENTITLED' });
   });
 });

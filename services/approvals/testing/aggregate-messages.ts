@@ -8,10 +8,11 @@ import { asSent } from '@holdpoint/contracts/values/json';
 import type { Act } from '@holdpoint/runtime/testing/run';
 import fc from 'fast-check';
 import type { ApprovalMessage } from '../src/approval/state.ts';
-import type { ServiceMessage } from '../src/aggregates.ts';
 import { DELIVERY_ATTEMPTS_MAX } from '../src/approval/notices.ts';
 import { BUILT_IN, ROLLBACK_RULE } from '../src/rule/rollback-rule.ts';
+import type { AuditMessage } from '../src/audit/audit-log.ts';
 import type { RuleMessage } from '../src/rule/rule.ts';
+import type { TokenMessage } from '../src/token/access-token.ts';
 import {
   ada,
   APPROVAL,
@@ -239,10 +240,10 @@ export const ruleActs = actsOf(ruleMessage);
 
 const SHA = 'ab'.repeat(32);
 const TOKEN = accessTokenIdOf(SHA);
-const tokenMessage: fc.Arbitrary<ServiceMessage> = fc.oneof(
+const tokenMessage: fc.Arbitrary<TokenMessage> = fc.oneof(
   fc
     .tuple(person, person, fc.option(fc.constant(60_000), { nil: undefined }))
-    .map(([owner, by, expiresInMs]): ServiceMessage => ({
+    .map(([owner, by, expiresInMs]): TokenMessage => ({
       kind: 'create_token',
       token: {
         id: TOKEN,
@@ -255,21 +256,16 @@ const tokenMessage: fc.Arbitrary<ServiceMessage> = fc.oneof(
       by: by.name,
       ...(expiresInMs !== undefined && { expiresInMs }),
     })),
-  fc.tuple(person, fc.boolean()).map(([{ name }, administrator]): ServiceMessage => ({
+  fc.tuple(person, fc.boolean()).map(([{ name }, administrator]): TokenMessage => ({
     kind: 'revoke_token',
     id: TOKEN,
     by: name,
     administrator,
   })),
 );
-const anchorMessage: fc.Arbitrary<ServiceMessage> = fc
+const anchorMessage: fc.Arbitrary<AuditMessage> = fc
   .tuple(fc.integer({ min: 1, max: 9 }), fc.constantFrom('a', 'b'))
   .map(([seq, digit]) => ({ kind: 'anchor', seq, hash: digit.repeat(64) }));
 
-/** Messages about one aggregate of any kind. */
-export const deskActs: fc.Arbitrary<readonly Act<ServiceMessage>[]> = fc.oneof(
-  { weight: 5, arbitrary: approvalActs },
-  { weight: 3, arbitrary: ruleActs },
-  actsOf(tokenMessage),
-  actsOf(anchorMessage),
-);
+export const tokenActs = actsOf(tokenMessage);
+export const anchorActs = actsOf(anchorMessage);

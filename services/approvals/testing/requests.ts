@@ -22,7 +22,8 @@ import type { RuleEvent, RuleMatch, RuleSpec } from '@holdpoint/contracts/approv
 import { createSigner, createVerifier } from '@holdpoint/runtime/service/jws';
 import { createApprovalDecider } from '../src/approval/decide.ts';
 import type { ApprovalMessage, Principal } from '../src/approval/state.ts';
-import { createServiceDecider } from '../src/aggregates.ts';
+import { createAuditDecider } from '../src/audit/audit-log.ts';
+import { createRuleDecider } from '../src/rule/rule.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('ed25519');
 
@@ -33,11 +34,14 @@ export const verify = createVerifier([publicKey]);
 export const SURFACES: readonly Surface[] = ['discord', 'websocket'];
 /** The same with surfaces. */
 export const telling = createApprovalDecider(createSigner(privateKey), { surfaces: SURFACES });
-/** All aggregates of the service, with surfaces. */
-export const desk = createServiceDecider(createSigner(privateKey), { surfaces: SURFACES });
+export const rules = createRuleDecider();
+export const audit = createAuditDecider(createSigner(privateKey));
 
-/** The same without the built-in rule. */
-export const deskWithoutRule = createServiceDecider(createSigner(privateKey), { rollbackRule: false });
+/** The deciders without the built-in rule. */
+export const withoutRollbackRule = {
+  approvals: createApprovalDecider(createSigner(privateKey), { rollbackRule: false }),
+  rules: createRuleDecider({ rollbackRule: false }),
+};
 
 export const TASK = TaskId.parse('t-1');
 export const NODE = NodeId.parse('append');

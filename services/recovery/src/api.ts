@@ -1,14 +1,13 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { circuitIdOf, jobOf } from '@holdpoint/contracts/values/ids';
-import type { RecoveryEvent } from '@holdpoint/contracts/recovery/events';
-import type { Decider } from '@holdpoint/runtime/decider';
 import type { OwnEndpoints } from '@holdpoint/runtime/bus/api';
 import { readState } from '@holdpoint/runtime/store/read';
 import type { Pool } from 'pg';
 import { classify } from './classification/classify.ts';
 import { fingerprintOf } from './classification/fingerprint.ts';
 import { attemptView, reportedJob, stuckJobs } from './attempts/history.ts';
-import { isCircuit, type RecoveryMessage, type RecoveryState } from './attempts/decide.ts';
+import { attemptsDecider } from './attempts/decide.ts';
+import type { RecoveryMessage } from './bindings.ts';
 import { listCircuits } from './queries/circuits.ts';
 import { countClasses } from './queries/classes.ts';
 import { listStuck } from './queries/stuck.ts';
@@ -16,14 +15,10 @@ import { listStuck } from './queries/stuck.ts';
 /** The error code that output without an error is classified with. */
 const UNSAID = { code: 'NODE_FAILED', message: '' };
 
-export const endpoints = (
-  pool: Pool,
-  decider: Decider<RecoveryState, RecoveryMessage, RecoveryEvent>,
-): OwnEndpoints<'recovery', RecoveryMessage> => ({
+export const endpoints = (pool: Pool): OwnEndpoints<'recovery', RecoveryMessage> => ({
   history: {
     query: async ({ task, node }) => {
-      const state = await readState(pool, decider, task);
-      if (isCircuit(state)) return { items: [], stuck: [] };
+      const state = await readState(pool, attemptsDecider, task);
       const isMeant = (each: { readonly node: string }): boolean => node === undefined || each.node === node;
       return {
         items: state.attempts.filter(isMeant).map(attemptView),
@@ -34,8 +29,8 @@ export const endpoints = (
   stuck: { query: (page) => listStuck(pool, page) },
   report: {
     query: async ({ task, node }) => {
-      const state = await readState(pool, decider, task);
-      const found = isCircuit(state) ? undefined : reportedJob(state, node);
+      const state = await readState(pool, attemptsDecider, task);
+      const found = reportedJob(state, node);
       if (found === undefined)
         throw new HoldpointError('RECOVERY_UNKNOWN', `no report: ${jobOf(task, node)} was never stuck`);
       return found;
@@ -51,6 +46,7 @@ export const endpoints = (
   circuits: { query: (page) => listCircuits(pool, page) },
   circuit: {
     command: (payload) => ({
+      kind: 'circuit',
       aggregate: circuitIdOf(payload.target),
       message: { kind: 'set_circuit', payload },
     }),

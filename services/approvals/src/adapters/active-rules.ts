@@ -71,15 +71,16 @@ export const startRuleRefresh = (
     book.refresh(
       () => readActiveRules(pool),
       ({ id }, rules) =>
-        engine.accept({
-          aggregate: id,
-          message: { kind: 'consider', rules },
-          committed: () => undefined,
-          failed: (reason) =>
-            log.error({ approval: id, code: reason.code }, 'standing rules could not be consulted'),
-          // The request still waits for a person.
-          unavailable: () => log.warn({ approval: id }, 'standing rules could not be consulted'),
-        }),
+        engine.accept(
+          { kind: 'approval', aggregate: id, message: { kind: 'consider', rules } },
+          {
+            committed: () => undefined,
+            failed: (reason) =>
+              log.error({ approval: id, code: reason.code }, 'standing rules could not be consulted'),
+            // The request still waits for a person.
+            unavailable: () => log.warn({ approval: id }, 'standing rules could not be consulted'),
+          },
+        ),
     );
   void refresh();
   listener.listen(filters.ruleEvents, () => void refresh());

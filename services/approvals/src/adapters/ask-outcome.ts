@@ -14,6 +14,7 @@ export const outcomeIn = (
 ): Parameters<Accept>[0] | undefined =>
   view.approval === approval && OUTCOMES.includes(view.state)
     ? {
+        kind: 'approval',
         aggregate: approval,
         message: { kind: 'outcome', fact: { id: approval, effect, outcome: view.state, epoch: view.epoch } },
       }

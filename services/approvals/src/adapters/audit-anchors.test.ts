@@ -22,6 +22,6 @@ test.each<[string, AuditHead, boolean, boolean]>([
   ['to which a line was added, and five minutes are over', head(1, 5 * MINUTE_MS), false, true],
   ['to which 999 lines were added', head(999, MINUTE_MS), false, false],
   ['to which 1,000 lines were added', head(1_000, MINUTE_MS), false, true],
-])('a log %s', (_, state, atStart, due) => {
+])('an anchor is due as expected for a log %s', (_, state, atStart, due) => {
   expect(isDue(state, atStart)).toBe(due);
 });

@@ -46,7 +46,11 @@ export const startAuditAnchors = (
         log.error({ line: anchor.seq }, 'the audit log differs from its last anchor: signing has stopped');
         return;
       }
-      await awaitCommit(engine, { aggregate: AUDIT_ID, message: { kind: 'anchor', seq, hash } });
+      await awaitCommit(engine, {
+        kind: 'audit',
+        aggregate: AUDIT_ID,
+        message: { kind: 'anchor', seq, hash },
+      });
     }
     atStart = false;
   };

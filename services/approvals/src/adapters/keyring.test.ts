@@ -41,11 +41,11 @@ const signedBy = (key: KeyObject): boolean =>
   createVerifier([publicOf(key)])(keyring.sign(AUDIT)) !== undefined;
 
 describe('a keyring', () => {
-  test('signs with its first key', () => {
+  test('a keyring signs with its first key', () => {
     expect([signedBy(one), signedBy(two)]).toEqual([true, false]);
   });
 
-  test('publishes all of its keys, each vouching for all, and those that are retired apart', () => {
+  test('a keyring publishes signing and retired keys with a statement by each signing key', () => {
     const { keys, retired, statements } = keyring.publish(5_000, 'n');
     expect([keys.map(({ kid }) => kid), retired?.map(({ kid }) => kid)]).toEqual([
       [kidOf(one), kidOf(two)],
@@ -62,7 +62,7 @@ describe('a keyring', () => {
     expect(JSON.stringify(keyring.publish(0))).not.toContain('PRIVATE');
   });
 
-  test('has the tokens of approvals outlive a change of keys', async () => {
+  test('tokens of approvals stay valid after a key change', async () => {
     const token = keyring.tokens.of('a-1');
     writeFileSync(path, privatePem(two) + privatePem(one));
     await vi.waitUntil(() => signedBy(two), { timeout: 20_000 });
@@ -72,30 +72,30 @@ describe('a keyring', () => {
 
 test.each([
   ['nothing', '', 'not a private key in PEM'],
-  ['public keys alone', publicPem(one), 'not a private key in PEM'],
+  ['only public keys', publicPem(one), 'not a private key in PEM'],
   [
-    'a key that is none',
+    'an invalid key',
     '-----BEGIN PRIVATE KEY-----\nsesame\n-----END PRIVATE KEY-----',
     'not a private key in PEM',
   ],
   [
-    'a retired key that is none',
+    'an invalid retired key',
     `${privatePem(one)}-----BEGIN PUBLIC KEY-----\nsesame\n-----END PUBLIC KEY-----`,
     'not a public key in PEM',
   ],
   [
-    'a key of another kind',
+    'a key of another type',
     generateKeyPairSync('rsa', { modulusLength: 2_048 })
       .privateKey.export({ type: 'pkcs8', format: 'pem' })
       .toString(),
     'not an Ed25519 key',
   ],
-])('a file with %s is refused, and not shown', (_, text, problem) => {
+])('a key file with %s is refused without showing its content', (_, text, problem) => {
   expect(() => parseGrantKeys(text)).toThrow(`HOLDPOINT_GRANT_KEY_FILE: ${problem}`);
   expect(() => parseGrantKeys(text)).not.toThrow('sesame');
 });
 
-test('keys are told from retired ones by what is there of them', () => {
+test('private keys sign, and public keys in the file are retired', () => {
   const { signing, retired } = parseGrantKeys(publicPem(old) + privatePem(one));
   expect([signing.map(kidOf), retired.map(keyIdOf)]).toEqual([
     [kidOf(one)],

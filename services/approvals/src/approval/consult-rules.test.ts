@@ -49,7 +49,7 @@ const asking = { kind: 'use_rule', rule: RULE, approval: requestFor(), rest: [OT
 const rejected: ApprovalEvent = { ...resolvedHead, outcome: 'rejected', by: 'ada', digest, at: ASKED + 1 };
 
 describe('standing rules', () => {
-  test('that seem to fit a request are asked, one after the other, while people are asked as well', () => {
+  test('matching rules are asked one after another while people are notified', () => {
     given()
       .when(asks(), ASKED)
       .thenEmits(requested)
@@ -60,13 +60,13 @@ describe('standing rules', () => {
       .thenStarts(asking);
   });
 
-  test('are asked once for a request that comes again', () => {
+  test('a repeated request does not ask the rules again', () => {
     given(requested)
       .when(asks(), ASKED + 1)
       .thenNothing();
   });
 
-  test('are asked again while nothing is decided, and not for ever', () => {
+  test('rules are asked again a limited number of times while the request is pending', () => {
     for (const tries of [1, 2, 3, 4])
       given(requested)
         .when(askTimer(tries), ASKED + tries)
@@ -84,7 +84,7 @@ describe('standing rules', () => {
       .thenStarts();
   });
 
-  test('are not asked any more once it is decided', () => {
+  test('rules are not asked after the decision', () => {
     given(requested, rejected)
       .when(askTimer(1), ASKED + 9)
       .thenEmits()
@@ -94,7 +94,7 @@ describe('standing rules', () => {
 });
 
 describe('a standing rule', () => {
-  test('decides as its author would: with its name, its author and a grant that says so', () => {
+  test('a rule approves with its id, its author and a grant', () => {
     const run = runOf(decider, [
       { message: asks(), now: ASKED },
       { message: applies, now: ASKED + 7 },
@@ -114,7 +114,7 @@ describe('a standing rule', () => {
     expect(ApprovalEventSchema.safeParse(resolved).success).toBe(true);
   });
 
-  test('decides once, and a person who comes later is told which rule it was', () => {
+  test('a later person learns which rule has decided', () => {
     const history = historyOf(decider, [asks(), ASKED], [applies, ASKED + 1]);
     given(...history)
       .when(applies, ASKED + 2)
@@ -126,17 +126,17 @@ describe('a standing rule', () => {
   });
 
   test.each([
-    ['after a person has', [requested, rejected], ASKED + 2],
-    ['after its time', [requested], DEADLINE],
-    ['before anything is asked', [], ASKED],
-    ['on what was withdrawn', [{ ...rejected, outcome: 'cancelled' } as const], ASKED],
-  ])('does not decide %s', (_, history, now) => {
+    ['after a person', [requested, rejected], ASKED + 2],
+    ['after the deadline', [requested], DEADLINE],
+    ['before the request', [], ASKED],
+    ['on a withdrawn request', [{ ...rejected, outcome: 'cancelled' } as const], ASKED],
+  ])('a rule does not decide %s', (_, history, now) => {
     given(...history)
       .when(applies, now)
       .thenNothing();
   });
 
-  test('does not decide where the gate wants four eyes, and its author has asked', () => {
+  test('a rule does not decide on its author’s request with four eyes', () => {
     given(requestedBy(requestUnder({ fourEyes: true })))
       .when({ ...applies, author: 'linus' }, ASKED + 1)
       .thenNothing();
@@ -150,19 +150,19 @@ describe('a standing rule', () => {
       'a destructive edit',
       requestFor('hello', { effect: { ...effectOf('hello'), kind: 'destructive_edit' } }),
     ],
-    ['a doubt', questionFor()],
-    ['a job that is stuck', stuckFor()],
-    ['what a gate keeps from rules', requestUnder({ rules: false })],
-    ['what two people have to approve', requestUnder({ quorum: 2 })],
-    ['what nobody can approve', requestUnder({ decisions: ['reject'] })],
-  ])('never decides on %s, whoever says that it does', (_, request) => {
+    ['an in-doubt effect', questionFor()],
+    ['a stuck job', stuckFor()],
+    ['a request whose policy excludes rules', requestUnder({ rules: false })],
+    ['a request with a quorum of two', requestUnder({ quorum: 2 })],
+    ['a request without the choice to approve', requestUnder({ decisions: ['reject'] })],
+  ])('a rule never decides on %s', (_, request) => {
     given(requestedBy(request))
       .when(applies, ASKED + 1)
       .thenNothing();
   });
 });
 
-describe('a rule that is made with a decision', () => {
+describe('a rule created with a decision', () => {
   const spec = specOf({ usesMax: 20 });
   const kept = rememberedIdOf(APPROVAL);
   const rule = { rule: kept, spec, from: APPROVAL, author: { name: 'ada', groups: ['operators'] } };
@@ -171,7 +171,7 @@ describe('a rule that is made with a decision', () => {
   const remembering = decides(ada, 'approve', { remember: spec });
   const approved = historyOf(decider, [asks([]), ASKED], [remembering, ASKED + 1]);
 
-  test('is named by it, and kept until it is there', () => {
+  test('the decision names the rule, and the command repeats until the rule exists', () => {
     given(requested)
       .when(remembering, ASKED + 1)
       .thenEmitsLike({ outcome: 'approved', by: 'ada', remembered: kept })
@@ -194,7 +194,7 @@ describe('a rule that is made with a decision', () => {
       .thenStarts();
   });
 
-  test('is named again to the same person who says the same again', () => {
+  test('a repeated decision receives the rule’s id again', () => {
     given(...approved)
       .when(remembering, ASKED + 9)
       .thenNothing()
@@ -204,24 +204,24 @@ describe('a rule that is made with a decision', () => {
   test.each([
     ['a rejection', requested, decides(ada, 'reject', { remember: spec })],
     [
-      'what it would not fit',
+      'a rule that does not match',
       requested,
       decides(ada, 'approve', { remember: specOf({ match: { ...MATCH, target: 'file:other' } }) }),
     ],
-    ['what more than one person has to approve', requestedBy(requestUnder({ quorum: 2 })), remembering],
-    ['what its gate keeps from rules', requestedBy(requestUnder({ rules: false })), remembering],
+    ['a quorum of more than one', requestedBy(requestUnder({ quorum: 2 })), remembering],
+    ['a policy that excludes rules', requestedBy(requestUnder({ rules: false })), remembering],
     [
       'a deploy',
       requestedBy(requestFor('hello', { effect: { ...effectOf('hello'), kind: 'deploy' } })),
       decides(ada, 'approve', { remember: specOf({ match: { target: 'file:*' } }) }),
     ],
-  ])('is refused with %s, and nothing is decided by it', (_, request, message) => {
+  ])('remembering a rule is refused for %s, and the request stays pending', (_, request, message) => {
     given(request)
       .when(message, ASKED + 1)
       .thenRefuses('APPROVALS_RULE_REFUSED');
   });
 
-  test('is refused to whoever may not decide at all', () => {
+  test('a person outside the audience cannot remember a rule', () => {
     given(requested)
       .when(decides(mallory, 'approve', { remember: spec }), ASKED + 1)
       .thenAnswersError('APPROVALS_NOT_ENTITLED');
@@ -230,7 +230,7 @@ describe('a rule that is made with a decision', () => {
       .thenAnswersError('APPROVALS_FOUR_EYES');
   });
 
-  test('takes credentials that are good for making rules: good for deciding is not enough', () => {
+  test('remembering a rule needs the scope rules:write', () => {
     const deciding = { ...ada, scopes: ['approvals:read', 'approvals:decide'] as const };
     given(requested)
       .when(decides(deciding, 'approve', { remember: spec }), ASKED + 1)

@@ -55,17 +55,17 @@ const expired = {
 const again = { subject: `hp.evt.approval.resolved.${APPROVAL}`, type: 'dev.holdpoint.approval.resolved.v1' };
 
 describe('a request', () => {
-  test('that is new waits for a decision until its time is over', () => {
+  test('a new request is pending until it expires', () => {
     given().when(request(), ASKED).thenEmits(requested).thenTimes({ set: 'expiry', dueAt: DEADLINE });
   });
 
-  test('that is repeated while it waits changes nothing', () => {
+  test('a repeated pending request changes nothing', () => {
     given(requested)
       .when(request(), ASKED + 5_000)
       .thenNothing();
   });
 
-  test('that is repeated after the decision is answered with it again, under a new message id each time', () => {
+  test('a request repeated after the decision receives the resolution again under a new message id', () => {
     given(requested, rejected)
       .when(request(), 7_000_000)
       .thenEmits()
@@ -76,9 +76,9 @@ describe('a request', () => {
   });
 
   test.each([
-    ['while it waits', [requested]],
+    ['while it is pending', [requested]],
     ['after the decision', [requested, rejected]],
-  ])('for another effect under the same id is refused %s', (_, history) => {
+  ])('a request with the same id for another effect is refused %s', (_, history) => {
     given(...history)
       .when(request(requestFor('other line')), ASKED + 1)
       .thenRefuses('APPROVALS_DIGEST_MISMATCH');
@@ -91,7 +91,7 @@ describe('a request', () => {
     ['a task that is not of its effect', requestFor('hello', { task: 't-2' as never })],
     ['a node that is not of its effect', requestFor('hello', { node: 'deploy' as never })],
   ];
-  test.each(forged)('with %s is refused', (_, payload) => {
+  test.each(forged)('a request with %s is refused', (_, payload) => {
     given().when(request(payload), ASKED).thenRefuses('APPROVALS_DIGEST_MISMATCH');
     given(requested).when(request(payload), ASKED).thenRefuses('APPROVALS_DIGEST_MISMATCH');
   });
@@ -101,7 +101,7 @@ describe('a decision', () => {
   test.each([
     ['reject', 'rejected'],
     ['request_changes', 'changes_requested'],
-  ] as const)('to %s closes the request without a grant', (verb, outcome) => {
+  ] as const)('the decision to %s closes the request without a grant', (verb, outcome) => {
     given(requested)
       .when(decide(ada, verb, { comment: 'not today' }), ASKED + 1)
       .thenEmits({
@@ -117,14 +117,14 @@ describe('a decision', () => {
       .thenAnswers({ id: APPROVAL, status: outcome, by: 'ada' });
   });
 
-  test('on what was never requested is refused', () => {
+  test('a decision on an unknown approval is refused', () => {
     given().when(decide(ada, 'approve'), ASKED).thenRefuses('APPROVALS_UNKNOWN');
   });
 
   test.each([
     ['in another group', mallory],
     ['in no group', { name: 'ada', groups: [] }],
-  ])('by somebody outside the audience, %s, is refused, and kept once', (_, who) => {
+  ])('a decision of a person outside the audience, %s, is refused and recorded once', (_, who) => {
     const attempt = {
       type: 'decision_refused',
       id: APPROVAL,
@@ -144,25 +144,25 @@ describe('a decision', () => {
         .thenRefuses('APPROVALS_NOT_ENTITLED');
   });
 
-  test('by a member of one group of several counts', () => {
+  test('membership in one group of the audience is enough', () => {
     given(requested)
       .when(decide(grace, 'reject'), ASKED + 1)
       .thenEmitsLike({ outcome: 'rejected', by: 'grace' });
   });
 
-  test('by somebody who was shown another effect is refused', () => {
+  test('a decision with another digest is refused', () => {
     given(requested)
       .when(decide(ada, 'approve', { digest: requestFor('other line').digest }), ASKED + 1)
       .thenRefuses('APPROVALS_DIGEST_MISMATCH');
   });
 
-  test('by somebody who was shown this effect counts', () => {
+  test('a decision with the right digest counts', () => {
     given(requested)
       .when(decide(ada, 'approve', { digest: requestFor().digest }), ASKED + 1)
       .thenEmitsLike({ outcome: 'approved' });
   });
 
-  test('by the same person again is answered the same', () => {
+  test('a repeated decision of the same person receives the same answer', () => {
     given(requested, rejected)
       .when(decide(ada, 'reject'), DEADLINE + 1)
       .thenNothing()
@@ -170,11 +170,11 @@ describe('a decision', () => {
   });
 
   test.each([
-    ['the same person with another mind', ada, 'approve'],
-    ['another person of the same mind', grace, 'reject'],
+    ['the same person with another decision', ada, 'approve'],
+    ['another person with the same decision', grace, 'reject'],
     ['another person', grace, 'approve'],
     ['an outsider', mallory, 'approve'],
-  ] as const)('that comes too late, from %s, is told what was decided', (_, who, verb) => {
+  ] as const)('a late decision of %s receives the decision that counts', (_, who, verb) => {
     given(requested, rejected)
       .when(decide(who, verb), ASKED + 2)
       .thenRefuses('APPROVALS_ALREADY_DECIDED');
@@ -182,16 +182,16 @@ describe('a decision', () => {
 });
 
 describe('the deadline', () => {
-  test('a decision one millisecond before it counts', () => {
+  test('a decision one millisecond before the deadline counts', () => {
     given(requested)
       .when(decide(ada, 'approve'), DEADLINE - 1)
       .thenEmitsLike({ outcome: 'approved', at: DEADLINE - 1 });
   });
 
   test.each([
-    ['at it', 0],
-    ['after it', 3_600_000],
-  ])('a decision %s finds the request expired', (_, late) => {
+    ['at the deadline', 0],
+    ['after the deadline', 3_600_000],
+  ])('a decision %s expires the request', (_, late) => {
     given(requested)
       .when(decide(ada, 'approve'), DEADLINE + late)
       .thenEmits(expired)
@@ -200,23 +200,23 @@ describe('the deadline', () => {
   });
 
   test.each([
-    ['at it', 0],
-    ['after it', 3_600_000],
-  ])('the timer %s closes the request, as of the deadline', (_, late) => {
+    ['at the deadline', 0],
+    ['after the deadline', 3_600_000],
+  ])('the expiry timer %s closes the request as of the deadline', (_, late) => {
     given(requested)
       .when(expiry, DEADLINE + late)
       .thenEmits(expired)
       .thenTimes({ clear: 'expiry' });
   });
 
-  test('a timer that fires early is set again', () => {
+  test('an early expiry timer is set again', () => {
     given(requested)
       .when(expiry, DEADLINE - 1)
       .thenEmits()
       .thenTimes({ set: 'expiry', dueAt: DEADLINE });
   });
 
-  test('a timer that fires after the decision, or that nobody set, changes nothing', () => {
+  test('a timer after the decision and an unknown timer change nothing', () => {
     given(requested, rejected).when(expiry, DEADLINE).thenNothing();
     given().when(expiry, DEADLINE).thenNothing();
     given(requested).when({ kind: 'timer', name: 'other', data: null }, DEADLINE).thenNothing();
@@ -234,7 +234,7 @@ describe('a cancellation', () => {
   /** Of a request that there was, what it was about is said as well. */
   const closed = { ...cancelled, digest } as const;
 
-  test('closes what still waits', () => {
+  test('a cancellation closes a pending request', () => {
     given(requested)
       .when(cancel, ASKED + 1)
       .thenEmits(closed)
@@ -246,16 +246,19 @@ describe('a cancellation', () => {
     ['expired', [requested, expired], expired],
     ['cancelled', [requested, closed], closed],
     ['cancelled before it was requested', [cancelled], cancelled],
-  ])('of what is %s is answered with how it ended, under a new message id each time', (_, history, end) => {
-    for (const now of [DEADLINE + 2, DEADLINE + 3])
-      given(...history)
-        .when(cancel, now)
-        .thenEmits()
-        .thenSends({ ...again, id: `approval.${APPROVAL}.again.${String(now)}`, data: end })
-        .thenTimes();
-  });
+  ])(
+    'a cancellation of a request that is %s receives the resolution under a new message id',
+    (_, history, end) => {
+      for (const now of [DEADLINE + 2, DEADLINE + 3])
+        given(...history)
+          .when(cancel, now)
+          .thenEmits()
+          .thenSends({ ...again, id: `approval.${APPROVAL}.again.${String(now)}`, data: end })
+          .thenTimes();
+    },
+  );
 
-  test('that comes before its request is remembered', () => {
+  test('a cancellation before its request is remembered', () => {
     given()
       .when(cancel, ASKED + 1)
       .thenEmits(cancelled)
@@ -274,19 +277,22 @@ describe('a cancellation', () => {
     given(cancelled).when(expiry, DEADLINE).thenNothing();
   });
 
-  test('that comes before its request, and does not say enough to be answered, changes nothing', () => {
+  test('an incomplete cancellation before its request changes nothing', () => {
     given()
       .when({ kind: 'cancel', payload: { id: APPROVAL, reason: 'task cancelled' } }, ASKED)
       .thenNothing();
   });
 });
 
-describe('what lists show', () => {
+describe('the view for lists', () => {
   const stateAfter = (...history: readonly ApprovalEvent[]) =>
     history.reduce((state, event) => decider.evolve(state, event), decider.initial);
 
-  test('is every request with how it stands, and nothing that nobody was asked', () => {
-    expect(approvalSummary(stateAfter(requested))).toMatchObject({ status: 'pending', view: { id: APPROVAL } });
+  test('lists show requests with their status, and no withdrawn ones', () => {
+    expect(approvalSummary(stateAfter(requested))).toMatchObject({
+      status: 'pending',
+      view: { id: APPROVAL },
+    });
     expect(approvalSummary(stateAfter(requested, rejected))).toMatchObject({
       status: 'rejected',
       view: { status: 'rejected', decidedBy: 'ada' },

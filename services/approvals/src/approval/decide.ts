@@ -172,3 +172,5 @@ export const createApprovalDecider = (
     },
   };
 };
+
+export type ApprovalDecider = ReturnType<typeof createApprovalDecider>;

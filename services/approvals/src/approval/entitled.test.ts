@@ -20,7 +20,7 @@ const given = specFor(decider);
 const under = (policy: ApprovalPolicy, audience: readonly string[] = ['operators']) =>
   requestedBy(requestUnder(policy, { audience: [...audience] }));
 
-describe('an audience of', () => {
+describe('an audience', () => {
   const TABLE: readonly (readonly [audience: string, who: Principal, may: boolean])[] = [
     ['user:ada', ada, true],
     ['user:ada', grace, false],
@@ -41,14 +41,14 @@ describe('an audience of', () => {
     else outcome.thenEmitsLike({ type: 'decision_refused' }).thenAnswersError('APPROVALS_NOT_ENTITLED');
   });
 
-  test('several is any of them', () => {
+  test('an audience with several entries contains anyone in one of them', () => {
     for (const who of [grace, barbara])
       given(under({}, ['user:grace', 'role:release-manager']))
         .when(decides(who, 'reject'), ASKED + 1)
         .thenEmitsLike({ outcome: 'rejected', by: who.name });
   });
 
-  test('nobody else is any of them, whatever his groups are called', () => {
+  test('group names that look like other entries give no access', () => {
     for (const group of ['user:ada', 'role:release-manager'])
       given(under({}, ['user:ada', 'role:release-manager']))
         .when(decides({ name: 'mallory', groups: [group] }, 'approve'), ASKED + 1)
@@ -75,13 +75,13 @@ describe('four eyes', () => {
     },
   );
 
-  test('let everybody else decide', () => {
+  test('with four eyes everyone but the requester may decide', () => {
     given(under({ fourEyes: true }))
       .when(decides(ada, 'approve'), ASKED + 1)
       .thenEmitsLike({ outcome: 'approved', by: 'ada' });
   });
 
-  test('leave whoever asked out of a quorum', () => {
+  test('with four eyes the requester is not part of a quorum', () => {
     const run = runOf(decider, [
       { message: { kind: 'request', payload: requestUnder({ fourEyes: true, quorum: 2 }) }, now: ASKED },
       { message: decides(ada, 'approve'), now: ASKED + 1 },
@@ -90,19 +90,19 @@ describe('four eyes', () => {
     expect(eventsOf(run).map(({ type }) => type)).toEqual(['requested', 'voted', 'decision_refused']);
   });
 
-  test('are looked at only where the policy says so', () => {
+  test('four eyes apply only if the policy sets them', () => {
     given(under({}))
       .when(decides(linus, 'approve'), ASKED + 1)
       .thenEmitsLike({ outcome: 'approved', by: 'linus' });
   });
 });
 
-describe('what a policy does not let be said', () => {
+describe('choices that a policy excludes', () => {
   test.each([
     [['approve', 'reject'], 'request_changes'],
     [['approve'], 'reject'],
     [['request_changes'], 'approve'],
-  ] as const)('of %j is refused, and told what can be', (decisions, verb) => {
+  ] as const)('an excluded choice of %j is refused with the allowed ones', (decisions, verb) => {
     given(under({ decisions: [...decisions] }))
       .when(decides(ada, verb), ASKED + 1)
       .thenRefuses('APPROVALS_NO_CHOICE');
@@ -112,8 +112,8 @@ describe('what a policy does not let be said', () => {
   });
 });
 
-describe('attempts of people who may not', () => {
-  test('are kept once for each person and reason', () => {
+describe('refused attempts', () => {
+  test('a refused attempt is recorded once per person and reason', () => {
     const run = runOf(decider, [
       { message: { kind: 'request', payload: requestUnder({ fourEyes: true }) }, now: ASKED },
       ...Array.from({ length: 5 }, (_, index) => ({
@@ -128,7 +128,7 @@ describe('attempts of people who may not', () => {
     ]);
   });
 
-  test('cannot fill the history', () => {
+  test('the number of recorded refusals is bounded', () => {
     const run = runOf(decider, [
       { message: { kind: 'request', payload: requestUnder({}) }, now: ASKED },
       ...Array.from({ length: 200 }, (_, index) => ({
@@ -148,7 +148,7 @@ describe('an agent', () => {
   const agent: Principal = { ...linus, agent: 'claude' };
   const open = () => under({});
 
-  test('decides on nothing that its owner has asked for, whatever the gate lets people do', () => {
+  test('an agent never decides on a request of its owner', () => {
     given(open())
       .when(decides(agent, 'approve'), ASKED + 1)
       .thenEmits({
@@ -162,7 +162,7 @@ describe('an agent', () => {
       .thenAnswersError('APPROVALS_FOUR_EYES');
   });
 
-  test('nor on what another agent of his, or itself, has asked for', () => {
+  test('an agent never decides on a request of itself or another agent of its owner', () => {
     for (const name of ['claude', 'other'])
       given(requestedBy(requestUnder({}, { audience: ['operators'], agent: name })))
         .when(decides(agent, 'approve'), ASKED + 1)
@@ -170,7 +170,7 @@ describe('an agent', () => {
         .thenAnswersError('APPROVALS_FOUR_EYES');
   });
 
-  test('has asked for its owner: with four eyes he does not decide either, and without them he does', () => {
+  test('a request of an agent counts as its owner’s request for four eyes', () => {
     const asked = (policy: ApprovalPolicy) =>
       requestedBy(requestUnder(policy, { audience: ['operators'], agent: 'claude' }));
     given(asked({ fourEyes: true }))
@@ -181,13 +181,13 @@ describe('an agent', () => {
       .thenEmitsLike({ outcome: 'approved' });
   });
 
-  test('decides for its owner on what others have asked for, and both are in the record', () => {
+  test('an agent decides on requests of others, and the event names agent and owner', () => {
     given(open())
       .when(decides({ ...ada, agent: 'reviewer' }, 'approve'), ASKED + 1)
       .thenEmitsLike({ type: 'resolved', outcome: 'approved', by: 'ada', agent: 'reviewer' });
   });
 
-  test('that comes once its owner has decided is told what stands, and not that it has', () => {
+  test('an agent that repeats its owner’s decision receives the decision that counts', () => {
     const run = runOf(decider, [
       { message: { kind: 'request', payload: requestUnder({}) }, now: ASKED },
       { message: decides(linus, 'approve'), now: ASKED + 1 },
@@ -200,7 +200,7 @@ describe('an agent', () => {
     ]);
   });
 
-  test('and its owner are one person where several have to approve', () => {
+  test('an agent and its owner count as one person for a quorum', () => {
     const run = runOf(decider, [
       { message: { kind: 'request', payload: requestUnder({ quorum: 2 }) }, now: ASKED },
       { message: decides(ada, 'approve'), now: ASKED + 1 },

@@ -21,7 +21,7 @@ const approvedAt = (now: number, by = decider) => {
   return { ...resolved, grant: resolved.grant };
 };
 
-test('an approval is granted for exactly this effect, by whom and until when', () => {
+test('a grant names the exact effect, the approvers and its expiry', () => {
   const now = DEADLINE - 1;
   const { digest, effectId } = requestFor();
   expect(approvedAt(now)).toMatchObject({
@@ -40,25 +40,25 @@ test('an approval is granted for exactly this effect, by whom and until when', (
   });
 });
 
-test('a grant never outlives what the orchestrator is told of it', () => {
+test('a grant expires no later than the resolution says', () => {
   for (const now of [ASKED, ASKED + 1, ASKED + 999]) {
     const { grant, validUntil = 0 } = approvedAt(now);
     expect(GrantClaims.parse(verify(grant)).exp * 1_000).toBeLessThanOrEqual(validUntil);
   }
 });
 
-test('the same decision gives the same grant', () => {
+test('the same decision yields the same grant', () => {
   expect(approvedAt(ASKED + 5).grant).toBe(approvedAt(ASKED + 5).grant);
 });
 
-test('a grant is worth nothing under the key of somebody else', () => {
+test('a grant does not verify with another key', () => {
   const other = generateKeyPairSync('ed25519');
   const forged = approvedAt(ASKED, createApprovalDecider(createSigner(other.privateKey))).grant;
   expect(verify(forged)).toBeUndefined();
   expect(createVerifier([other.publicKey])(approvedAt(ASKED).grant)).toBeUndefined();
 });
 
-test('what is emitted is what the contract allows', () => {
+test('the events satisfy the contract', () => {
   const resolved = approvedAt(ASKED);
   expect(ApprovalEvent.parse(JSON.parse(JSON.stringify(resolved)))).toEqual(
     JSON.parse(JSON.stringify(resolved)),

@@ -42,34 +42,37 @@ const answeredWith = (answer: InDoubtAnswer, now = ASKED + 1) => {
   return { ...resolved, statement: resolved.statement };
 };
 
-describe('a question about a doubt', () => {
-  test.each(InDoubtAnswer.options)('is answered with %s, and signed for that one doubt', (answer) => {
-    const resolved = answeredWith(answer);
-    expect(resolved).toMatchObject({
-      ...resolvedHead,
-      outcome: 'answered',
-      answer,
-      by: 'ada',
-      comment: 'I looked there',
-      at: ASKED + 1,
-    });
-    expect(resolved.grant).toBeUndefined();
-    const iat = Math.floor((ASKED + 1) / 1_000);
-    expect(AnswerClaims.parse(verify(resolved.statement))).toEqual({
-      use: 'answer',
-      jti: APPROVAL,
-      sub: questionFor().effectId,
-      digest: questionFor().digest,
-      epoch: DOUBT.epoch,
-      answer,
-      by: 'ada',
-      iat,
-      exp: iat + HOUR_S,
-    });
-    expect(ApprovalEvent.parse(JSON.parse(JSON.stringify(resolved)))).toEqual(
-      JSON.parse(JSON.stringify(resolved)),
-    );
-  });
+describe('a question about an in-doubt effect', () => {
+  test.each(InDoubtAnswer.options)(
+    'the answer %s to an in-doubt question is signed for that epoch',
+    (answer) => {
+      const resolved = answeredWith(answer);
+      expect(resolved).toMatchObject({
+        ...resolvedHead,
+        outcome: 'answered',
+        answer,
+        by: 'ada',
+        comment: 'I looked there',
+        at: ASKED + 1,
+      });
+      expect(resolved.grant).toBeUndefined();
+      const iat = Math.floor((ASKED + 1) / 1_000);
+      expect(AnswerClaims.parse(verify(resolved.statement))).toEqual({
+        use: 'answer',
+        jti: APPROVAL,
+        sub: questionFor().effectId,
+        digest: questionFor().digest,
+        epoch: DOUBT.epoch,
+        answer,
+        by: 'ada',
+        iat,
+        exp: iat + HOUR_S,
+      });
+      expect(ApprovalEvent.parse(JSON.parse(JSON.stringify(resolved)))).toEqual(
+        JSON.parse(JSON.stringify(resolved)),
+      );
+    },
+  );
 
   test.each(['approve', 'reject', 'request_changes'] as const)(
     'is not one whether it may run: %s is no choice',
@@ -80,7 +83,7 @@ describe('a question about a doubt', () => {
     },
   );
 
-  test('tells nobody outside the audience what could be said', () => {
+  test('a person outside the audience does not learn the choices', () => {
     for (const choice of ['applied', 'approve'] as const)
       given(questioned)
         .when(say(mallory, choice), ASKED + 1)
@@ -88,7 +91,7 @@ describe('a question about a doubt', () => {
         .thenAnswersError('APPROVALS_NOT_ENTITLED');
   });
 
-  test('has one answer: the same again is acknowledged, everything later is told what stands', () => {
+  test('an in-doubt question has one answer; repeats are acknowledged and later answers refused', () => {
     const answered = answeredWith('applied');
     given(questioned, answered)
       .when(say(ada, 'applied'), DEADLINE + 1)
@@ -105,14 +108,14 @@ describe('a question about a doubt', () => {
         .thenRefuses('APPROVALS_ALREADY_DECIDED');
   });
 
-  test('that has expired is not answered any more', () => {
+  test('an expired in-doubt question takes no answer', () => {
     given(questioned)
       .when(say(ada, 'applied'), DEADLINE)
       .thenEmitsLike({ type: 'resolved', outcome: 'expired' })
       .thenAnswersError('APPROVALS_ALREADY_DECIDED');
   });
 
-  test('is told again, with its statement, to whoever asks again', () => {
+  test('a repeated in-doubt question receives the signed answer again', () => {
     const answered = answeredWith('retry');
     given(questioned, answered)
       .when(ask, ASKED + 9)
@@ -120,14 +123,14 @@ describe('a question about a doubt', () => {
       .thenSends({ data: answered });
   });
 
-  test('is no request for approval of the same effect, nor one about another doubt', () => {
+  test('an in-doubt question differs from a request for the same effect and from another epoch', () => {
     for (const payload of [requestFor(), questionFor({ doubt: { ...DOUBT, epoch: 5 } })])
       given(questioned)
         .when({ kind: 'request', payload }, ASKED + 1)
         .thenRefuses('APPROVALS_DIGEST_MISMATCH');
   });
 
-  test('is shown with its doubt and, once there is one, with its answer', () => {
+  test('the view contains the in-doubt effect and its answer', () => {
     const state = [questioned, answeredWith('not_applied')].reduce(
       (before, event) => decider.evolve(before, event),
       decider.initial,
@@ -142,7 +145,7 @@ describe('a question about a doubt', () => {
   });
 });
 
-test.each(InDoubtAnswer.options)('whether an effect may run is not answered with %s', (answer) => {
+test.each(InDoubtAnswer.options)('a request to run an effect does not take the answer %s', (answer) => {
   given(requested)
     .when(say(ada, answer), ASKED + 1)
     .thenRefuses('APPROVALS_NO_CHOICE');

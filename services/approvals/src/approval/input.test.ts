@@ -50,34 +50,31 @@ const answeredWith = (input: InputRequest, response: Json) => {
 const TEXT: InputRequest = { kind: 'text', maxLength: 12 };
 const FILLED = { env: 'prod', percent: 5, watched: false };
 
-describe('what a program asks for', () => {
+describe('a question of a program', () => {
   test.each([
     ['yes or no', { kind: 'approval' }, false],
-    ['one of some', CHOICE, 'b'],
+    ['a choice', CHOICE, 'b'],
     ['a text', TEXT, 'as it is\n'],
     ['a form', FORM, FILLED],
-  ] as const)(
-    'that is %s is answered with a response, and nothing is signed for it',
-    (_, input, response) => {
-      const resolved = answeredWith(input, response);
-      const said = JSON.parse(JSON.stringify(resolved)) as unknown;
-      expect(said).toEqual({
-        ...resolvedHead,
-        outcome: 'answered',
-        response,
-        by: 'ada',
-        comment: 'as we said',
-        digest: inputFor(input).digest,
-        at: ASKED + 1,
-      });
-      expect(ApprovalEvent.parse(said)).toEqual(said);
-    },
-  );
+  ] as const)('a question for %s takes a response without a signature', (_, input, response) => {
+    const resolved = answeredWith(input, response);
+    const said = JSON.parse(JSON.stringify(resolved)) as unknown;
+    expect(said).toEqual({
+      ...resolvedHead,
+      outcome: 'answered',
+      response,
+      by: 'ada',
+      comment: 'as we said',
+      digest: inputFor(input).digest,
+      at: ASKED + 1,
+    });
+    expect(ApprovalEvent.parse(said)).toEqual(said);
+  });
 
   test.each([
     ['approve', true],
     ['reject', false],
-  ] as const)('is yes or no, and %s says so as well', (choice, response) => {
+  ] as const)('a yes-or-no question also takes %s', (choice, response) => {
     given(asking())
       .when(decides(ada, choice, { comment: 'fine' }), ASKED + 1)
       .thenEmitsLike({ type: 'resolved', outcome: 'answered', response, by: 'ada', comment: 'fine' })
@@ -97,7 +94,7 @@ describe('what a program asks for', () => {
     [TEXT, null, /a text is needed/],
     [FORM, { ...FILLED, env: 'moon', percent: 0 }, /env: one of test, prod; percent: at least 1/],
     [FORM, { ...FILLED, more: 1 }, /more: there is no such field/],
-  ])('%j is not answered with %j, and goes on waiting', (input, response, problem) => {
+  ])('the question %j does not take %j and stays pending', (input, response, problem) => {
     given(asking(input))
       .when(decides(ada, 'respond', response === undefined ? {} : { response }), ASKED + 1)
       .thenNothing()
@@ -115,7 +112,7 @@ describe('what a program asks for', () => {
     expect(run.at(-1)?.after.status).toBe('pending');
   });
 
-  test('is answered with nothing that is too large to be told', () => {
+  test('an oversized response is refused', () => {
     const fields = Array.from({ length: 25 }, (_, i) => ({
       type: 'text' as const,
       name: `f${String(i)}`,
@@ -139,13 +136,13 @@ describe('what a program asks for', () => {
     ['approve', CHOICE],
     ['reject', TEXT],
     ['approve', FORM],
-  ] as const)('is none that is answered with %s', (choice, input) => {
+  ] as const)('a question of a program does not take %s', (choice, input) => {
     given(asking(input))
       .when(decides(ada, choice), ASKED + 1)
       .thenRefuses('APPROVALS_NO_CHOICE');
   });
 
-  test('has a response with respond alone', () => {
+  test('only the decision respond takes a response', () => {
     for (const message of [
       decides(ada, 'approve', { response: false }),
       decides(ada, 'reject', { response: false }),
@@ -158,7 +155,7 @@ describe('what a program asks for', () => {
       .thenRefuses('APPROVALS_RESPONSE_INVALID');
   });
 
-  test('is for its audience alone, and under four eyes not for whoever asked', () => {
+  test('audience and four eyes apply to questions of programs', () => {
     given(asking(CHOICE))
       .when(responds('a', mallory), ASKED + 1)
       .thenEmitsLike({ type: 'decision_refused', by: 'mallory' })
@@ -168,7 +165,7 @@ describe('what a program asks for', () => {
       .thenAnswersError('APPROVALS_FOUR_EYES');
   });
 
-  test('takes one person, however many an effect would take', () => {
+  test('one person answers a question, whatever the quorum', () => {
     const policy = { quorum: 3, veto: false, decisions: ['request_changes' as const] };
     for (const message of [responds(true), decides(ada, 'approve')])
       given({ ...asking(), policy })
@@ -176,7 +173,7 @@ describe('what a program asks for', () => {
         .thenEmitsLike({ type: 'resolved', outcome: 'answered', response: true, by: 'ada' });
   });
 
-  test('is decided by no rule, remembered by none, and not together with others', () => {
+  test('questions of programs take no rules and no bulk decisions', () => {
     given(asking())
       .when({ kind: 'rule_applies', rule: RULE, author: 'ada' }, ASKED + 1)
       .thenNothing();
@@ -188,7 +185,7 @@ describe('what a program asks for', () => {
       .thenRefuses('APPROVALS_NO_CHOICE');
   });
 
-  test('has one answer: the same again is acknowledged, everything later is told what stands', () => {
+  test('a question of a program has one answer; repeats are acknowledged and later answers refused', () => {
     const answered = answeredWith(FORM, FILLED);
     const again = { watched: false, percent: 5, env: 'prod' };
     given(asking(FORM), answered)
@@ -205,7 +202,7 @@ describe('what a program asks for', () => {
         .thenAnswersError('APPROVALS_ALREADY_DECIDED');
   });
 
-  test('is told in a few words to whoever comes later', () => {
+  test('the error for a late answer contains a shortened response', () => {
     const text: InputRequest = { kind: 'text' };
     const run = runOf(decider, [
       { message: { kind: 'request', payload: inputFor(text) }, now: ASKED },
@@ -218,7 +215,7 @@ describe('what a program asks for', () => {
     expect(answer.error.message.length).toBeLessThan(300);
   });
 
-  test('expires, whatever a gate says of effects, and is not put anew here', () => {
+  test('a question expires whatever the policy says about effects', () => {
     given({ ...asking(), policy: { onExpiry: 'reject' } })
       .when({ kind: 'timer', name: 'expiry', data: null }, DEADLINE)
       .thenEmitsLike({ type: 'resolved', outcome: 'expired', surface: 'clock' });
@@ -228,7 +225,7 @@ describe('what a program asks for', () => {
       .thenAnswersError('APPROVALS_ALREADY_DECIDED');
   });
 
-  test('is told again to whoever asks again', () => {
+  test('a repeated question receives its answer again', () => {
     const answered = answeredWith(CHOICE, 'a');
     given(asking(CHOICE), answered)
       .when({ kind: 'request', payload: inputFor(CHOICE) }, ASKED + 9)
@@ -236,7 +233,7 @@ describe('what a program asks for', () => {
       .thenSends({ data: answered });
   });
 
-  test('is no other question about the same', () => {
+  test('another question with the same id is refused', () => {
     const { input: _, ...effect } = inputFor();
     for (const payload of [effect, { ...effect, stuck: STUCK }, inputFor(CHOICE), inputFor(TEXT)])
       given(asking())
@@ -244,12 +241,12 @@ describe('what a program asks for', () => {
         .thenRefuses('APPROVALS_DIGEST_MISMATCH');
   });
 
-  test('is not asked together with another question', () => {
+  test('a request with two questions is refused', () => {
     for (const payload of [stuckFor({ input: CHOICE }), inputFor(CHOICE, { doubt: DOUBT })])
       given().when({ kind: 'request', payload }, ASKED).thenRefuses('CONTRACT_INVALID');
   });
 
-  test('is shown as what it is, with what was said, and is no risk', () => {
+  test('the view contains question and response, with low risk', () => {
     const state = [asking(CHOICE), answeredWith(CHOICE, 'b')].reduce(
       (before, event) => decider.evolve(before, event),
       decider.initial,
@@ -265,7 +262,7 @@ describe('what a program asks for', () => {
     expect(riskOf(inputFor().effect)).toBe('low');
   });
 
-  test('is never answered with what does not fit, whatever is said', () => {
+  test('no invalid response ever answers a question', () => {
     fc.assert(
       fc.property(
         fc.constantFrom<InputRequest>({ kind: 'approval' }, CHOICE, TEXT, FORM),

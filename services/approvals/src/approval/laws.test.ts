@@ -13,11 +13,11 @@ import type { ApprovalState } from './state.ts';
 const resolutionsOf = (run: Parameters<typeof eventsOf<ApprovalEvent>>[0]) =>
   eventsOf(run).flatMap((event) => (event.type === 'resolved' ? [event] : []));
 
-test('any messages in any order keep every law of a decider', () => {
+test('any messages in any order satisfy the laws of a decider', () => {
   fc.assert(fc.property(acts, (sequence) => void holdsEveryLaw(decider, sequence)));
 });
 
-test('an approval is requested once, resolved at most once, and in this order; without a request it is cancelled', () => {
+test('an approval is requested once and then resolved at most once, or cancelled without a request', () => {
   fc.assert(
     fc.property(acts, (sequence) => {
       const all = eventsOf(runOf(decider, sequence));
@@ -36,7 +36,7 @@ test('an approval is requested once, resolved at most once, and in this order; w
   );
 });
 
-test('every event is one that the contract allows', () => {
+test('every event satisfies the contract', () => {
   fc.assert(
     fc.property(acts, (sequence) => {
       for (const event of eventsOf(runOf(decider, sequence))) {
@@ -47,7 +47,7 @@ test('every event is one that the contract allows', () => {
   );
 });
 
-test('only an approval carries a grant, given in time by somebody entitled, for what was requested', () => {
+test('only an approval in time by an entitled person carries a grant, and for the requested effect', () => {
   fc.assert(
     fc.property(acts, (sequence) => {
       const run = runOf(decider, sequence);
@@ -71,7 +71,7 @@ test('only an approval carries a grant, given in time by somebody entitled, for 
   );
 });
 
-test('only questions are answered, in time and by somebody entitled, a doubt with a statement on that one, and a program with what it asked for', () => {
+test('only questions are answered, in time and by an entitled person, with a signed statement or a valid response', () => {
   fc.assert(
     fc.property(acts, (sequence) => {
       const run = runOf(decider, sequence);
@@ -112,7 +112,7 @@ const stored = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value))
 
 const isOver = ({ status }: ApprovalState): boolean => status === 'closed' || status === 'withdrawn';
 
-test('once it is resolved, nothing changes it any more', () => {
+test('nothing changes a resolved approval', () => {
   fc.assert(
     fc.property(acts, (sequence) => {
       const run = runOf(decider, sequence);
@@ -126,7 +126,7 @@ test('once it is resolved, nothing changes it any more', () => {
   );
 });
 
-test('whoever asks or cancels is told how it ended, now or once it has: the fact is stated, or its expiry is set', () => {
+test('every request and cancellation leads to a published resolution or a set expiry timer', () => {
   fc.assert(
     fc.property(acts, (sequence) => {
       for (const { message, made, after } of runOf(decider, sequence)) {
@@ -147,7 +147,7 @@ test('whoever asks or cancels is told how it ended, now or once it has: the fact
   );
 });
 
-test('as long as it waits, its expiry is set; once it is resolved, it is not: what was approved is asked about', () => {
+test('a pending approval has an expiry timer, and an approved one an outcome timer instead', () => {
   fc.assert(
     fc.property(acts, (sequence) => {
       const set = new Map<string, number>();

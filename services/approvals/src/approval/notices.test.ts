@@ -42,8 +42,8 @@ const retries = (notice: 'requested' | 'resolved', dueAt: number, tries: number)
     data: { surface, notice, number: 1, tries },
   }));
 
-describe('every surface is told', () => {
-  test('of a request, and again after a while unless it says that it was told', () => {
+describe('notices to every surface', () => {
+  test('a request notifies every surface, and repeats until the surface confirms', () => {
     given()
       .when({ kind: 'request', payload: requestFor() }, ASKED)
       .thenEmits(asked)
@@ -51,13 +51,13 @@ describe('every surface is told', () => {
       .thenStarts(...deliveries('requested'));
   });
 
-  test('once of a request that comes again', () => {
+  test('a repeated request sends no second notice', () => {
     given(asked)
       .when({ kind: 'request', payload: requestFor() }, ASKED + 1)
       .thenNothing();
   });
 
-  test('of reminders, and of those who are asked as well, under their number', () => {
+  test('reminders and escalations notify surfaces with their numbers', () => {
     const policy = { remindMs: [1_000, 2_000], handOn: [{ afterMs: 1_000, audience: ['auditors'] }] };
     const due = requestedBy(requestUnder(policy));
     const work = (notice: 'reminded' | 'escalated', number: number) =>
@@ -70,7 +70,7 @@ describe('every surface is told', () => {
       .thenStarts(...work('escalated', 1));
   });
 
-  test('of the decision, whatever it is and whoever made it', () => {
+  test('every kind of decision notifies surfaces', () => {
     for (const message of [
       decides(ada, 'reject'),
       { kind: 'cancel', payload: { id: APPROVAL, reason: 'over' } } as const,
@@ -84,7 +84,7 @@ describe('every surface is told', () => {
       .thenStarts(...deliveries('resolved'));
   });
 
-  test('of an expiry that somebody came upon: at once, by timers, for who is refused has set nothing going', () => {
+  test('an expiry found by a late decision notifies surfaces through timers that are due at once', () => {
     given(asked)
       .when(decides(ada, 'approve'), DEADLINE + 7)
       .thenEmitsLike({ outcome: 'expired' })
@@ -110,7 +110,7 @@ describe('every surface is told', () => {
   });
 });
 
-test('a request whose end is come upon long after is told of once, and again only after a while', () => {
+test('a late expiry sends its notice once and repeats it after the usual delay', () => {
   given(asked)
     .when(timer('expiry'), DEADLINE + 3_600_000)
     .thenEmitsLike({ outcome: 'expired', at: DEADLINE })
@@ -118,10 +118,10 @@ test('a request whose end is come upon long after is told of once, and again onl
     .thenStarts(...deliveries('resolved'));
 });
 
-describe('a delivery', () => {
+describe('a delivered notice', () => {
   const report: ApprovalMessage = { kind: 'delivered', ...which, reference: 'm-1' };
 
-  test('is recorded with what the surface calls it, and not tried again', () => {
+  test('a delivery is recorded with the surface’s reference and not repeated', () => {
     given(asked)
       .when(report, ASKED + 1)
       .thenEmits(delivered)
@@ -133,7 +133,7 @@ describe('a delivery', () => {
       .thenStarts();
   });
 
-  test('that is reported twice is recorded once', () => {
+  test('a delivery that is reported twice is recorded once', () => {
     given(asked, delivered)
       .when(report, ASKED + 2)
       .thenNothing();
@@ -142,7 +142,7 @@ describe('a delivery', () => {
       .thenNothing();
   });
 
-  test('is one of one notice to one surface', () => {
+  test('a delivery concerns one notice on one surface', () => {
     for (const other of [
       { ...which, surface: 'websocket' },
       { ...which, notice: 'reminded' },
@@ -153,22 +153,22 @@ describe('a delivery', () => {
         .thenEmitsLike({ type: 'delivered', ...other });
   });
 
-  test('of what nobody was asked is none', () => {
+  test('a delivery for a withdrawn or unknown request is ignored', () => {
     given().when(report, ASKED).thenNothing();
     given({ ...rejected, outcome: 'cancelled' })
       .when(report, ASKED)
       .thenNothing();
   });
 
-  test('that was under way when it was decided is still recorded', () => {
+  test('a delivery that overlaps with the decision is recorded', () => {
     given(asked, rejected)
       .when(report, ASKED + 2)
       .thenEmitsLike({ type: 'delivered', surface: 'discord' });
   });
 });
 
-describe('a surface that cannot be told', () => {
-  test('is tried again, each time after twice as long, and no less often than once an hour', () => {
+describe('an unavailable surface', () => {
+  test('delivery is retried with doubling delays of at most an hour', () => {
     const delays = Array.from({ length: DELIVERY_ATTEMPTS_MAX - 1 }, (_, tries) => {
       const now = ASKED + tries;
       const made = telling.decide({ ...telling.evolve(telling.initial, asked) }, tellAgain(tries + 1), {
@@ -192,7 +192,7 @@ describe('a surface that cannot be told', () => {
     at: ASKED + 9,
   };
 
-  test('is given up after so many times, and that is recorded', () => {
+  test('delivery is given up after the last attempt, with an event', () => {
     given(asked)
       .when(tellAgain(DELIVERY_ATTEMPTS_MAX), ASKED + 9)
       .thenEmits(failed)
@@ -200,7 +200,7 @@ describe('a surface that cannot be told', () => {
       .thenStarts();
   });
 
-  test('is given up once', () => {
+  test('delivery is given up only once', () => {
     given(asked, failed)
       .when(tellAgain(DELIVERY_ATTEMPTS_MAX), ASKED + 10)
       .thenEmits()
@@ -208,7 +208,7 @@ describe('a surface that cannot be told', () => {
       .thenStarts();
   });
 
-  test('is not told any more that something is asked which is decided by now', () => {
+  test('the notice of a request is dropped after the decision', () => {
     given(asked, rejected)
       .when(tellAgain(3), ASKED + 9)
       .thenEmits()
@@ -216,7 +216,7 @@ describe('a surface that cannot be told', () => {
       .thenStarts();
   });
 
-  test('is told of the decision all the same', () => {
+  test('the notice of the decision is delivered even after others were given up', () => {
     const resolved = { surface: 'discord', notice: 'resolved', number: 1 };
     given(asked, rejected)
       .when(timer('tell/discord/resolved/1', { ...resolved, tries: 2 }), ASKED + 9)

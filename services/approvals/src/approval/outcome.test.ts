@@ -34,8 +34,8 @@ const noted = (outcome: string, epoch: number, at = ASKED + 2): ApprovalEvent =>
   at,
 });
 
-describe('what became of an effect', () => {
-  test('is noted with what approved it, and changes nothing of the decision', () => {
+describe('the outcome of an effect', () => {
+  test('an outcome is recorded with its approval and leaves the decision unchanged', () => {
     given(...approved)
       .when(told('applied', 1), ASKED + 2)
       .thenEmits(noted('applied', 1))
@@ -49,7 +49,7 @@ describe('what became of an effect', () => {
     expect(state).toMatchObject({ status: 'closed', decided: { outcome: 'approved', by: 'ada' } });
   });
 
-  test('is asked about once nobody has told of it, ever more rarely, and in the end no more', () => {
+  test('the executor is asked for a missing outcome at growing intervals, a limited number of times', () => {
     const ask = { kind: 'ask_outcome', approval: APPROVAL, effect: requestFor().effectId } as const;
     given(...approved)
       .when(timer('outcome', { asks: 1 }), ASKED + 120_001)
@@ -71,7 +71,7 @@ describe('what became of an effect', () => {
       .thenStarts();
   });
 
-  test('is asked about until it is applied, or nothing more can come of it', () => {
+  test('the executor is asked until the effect is applied or the grant has expired', () => {
     const failed = noted('failed_clean', 1);
     given(...approved)
       .when(told('failed_clean', 1), ASKED + 2)
@@ -86,50 +86,50 @@ describe('what became of an effect', () => {
       .thenStarts();
   });
 
-  test('is noted once, however often it is told', () => {
+  test('a repeated outcome is recorded once', () => {
     given(...approved, noted('applied', 1))
       .when(told('applied', 1), ASKED + 3)
       .thenNothing();
   });
 
   test.each([
-    ['a doubt, and then what it came to', noted('in_doubt', 1), told('applied', 1)],
-    ['a doubt, and then that it did not happen', noted('in_doubt', 1), told('not_applied', 1)],
-    ['a failure, and then a later start', noted('failed_clean', 1), told('applied', 2)],
-    ['a doubt of a later start', noted('failed_clean', 1), told('in_doubt', 2)],
-    ['a refusal, and then that it ran', noted('refused', 0), told('applied', 1)],
-  ])('is told anew by %s', (_, before, message) => {
+    ['a result after in doubt', noted('in_doubt', 1), told('applied', 1)],
+    ['not applied after in doubt', noted('in_doubt', 1), told('not_applied', 1)],
+    ['a later epoch after a failure', noted('failed_clean', 1), told('applied', 2)],
+    ['in doubt of a later epoch', noted('failed_clean', 1), told('in_doubt', 2)],
+    ['a result after a refusal', noted('refused', 0), told('applied', 1)],
+  ])('the recorded outcome changes with %s', (_, before, message) => {
     given(...approved, before)
       .when(message, ASKED + 3)
       .thenEmitsLike({ type: 'effect_outcome_recorded', ...(message.kind === 'outcome' && message.fact) });
   });
 
   test.each([
-    ['a doubt of the same start', noted('applied', 1), told('in_doubt', 1)],
-    ['another word on what is certain', noted('applied', 1), told('failed_clean', 1)],
-    ['an earlier start', noted('applied', 2), told('failed_clean', 1)],
-    ['a doubt of an earlier start', noted('in_doubt', 2), told('in_doubt', 1)],
+    ['in doubt of the same epoch', noted('applied', 1), told('in_doubt', 1)],
+    ['another outcome of the same epoch', noted('applied', 1), told('failed_clean', 1)],
+    ['an earlier epoch', noted('applied', 2), told('failed_clean', 1)],
+    ['in doubt of an earlier epoch', noted('in_doubt', 2), told('in_doubt', 1)],
     ['a refusal of a repeated order', noted('applied', 1), told('refused', 0)],
-  ])('is not overwritten by %s', (_, before, message) => {
+  ])('the recorded outcome does not change with %s', (_, before, message) => {
     given(...approved, before)
       .when(message, ASKED + 3)
       .thenNothing();
   });
 
-  test('of another effect is another approval’s', () => {
+  test('the outcome of another effect is ignored', () => {
     given(...approved)
       .when(told('applied', 1, EffectId.parse('e-other')), ASKED + 2)
       .thenNothing();
   });
 
-  test('is no matter of what approved nothing', () => {
+  test('a request without a grant records no outcome', () => {
     for (const history of [[], [requested], after('reject')])
       given(...history)
         .when(told('applied', 1), ASKED + 2)
         .thenNothing();
   });
 
-  test('comes whenever it comes: an order may be told of long after', () => {
+  test('an outcome is recorded however late it arrives', () => {
     const history = continued(
       decider,
       approved,

@@ -27,8 +27,8 @@ const TWO = under({ quorum: 2 });
 const voted = (by: Principal, decision: 'approve' | 'reject' | 'request_changes', at = ASKED + 1) =>
   ({ type: 'voted', id: APPROVAL, by: by.name, decision, surface: undefined, at, digest }) as const;
 
-describe('where two people have to approve', () => {
-  test('the first is kept, and told how many it still takes', () => {
+describe('a quorum of two', () => {
+  test('the first vote is recorded, and its answer contains the number of missing ones', () => {
     given(TWO)
       .when(decides(ada, 'approve', { comment: 'read it' }, 'cli'), ASKED + 1)
       .thenEmits({ ...voted(ada, 'approve'), comment: 'read it', surface: 'cli' })
@@ -37,7 +37,7 @@ describe('where two people have to approve', () => {
       .thenAnswers({ id: APPROVAL, status: 'pending', by: 'ada', missing: 1 });
   });
 
-  test('the second closes it, with everybody whose word counted, and a grant that names both', () => {
+  test('the second vote closes the request with all votes and a grant that names both people', () => {
     const run = runOf(decider, [
       { message: { kind: 'request', payload: requestUnder({ quorum: 2 }) }, now: ASKED },
       { message: decides(ada, 'approve', {}, 'cli'), now: ASKED + 1 },
@@ -60,7 +60,7 @@ describe('where two people have to approve', () => {
     expect(GrantClaims.parse(verify(grant ?? ''))).toMatchObject({ by: 'ada, grace', digest });
   });
 
-  test('the same person twice is one of them', () => {
+  test('two votes of the same person count once', () => {
     given(TWO, voted(ada, 'approve'))
       .when(decides(ada, 'approve'), ASKED + 2)
       .thenNothing()
@@ -73,7 +73,7 @@ describe('where two people have to approve', () => {
       .thenNothing();
   });
 
-  test('the same person in three places is one of them', () => {
+  test('votes of one person on three surfaces count once', () => {
     const run = runOf(decider, [
       { message: { kind: 'request', payload: requestUnder({ quorum: 3 }) }, now: ASKED },
       ...(['cli', 'web', 'discord'] as const).map((surface, index) => ({
@@ -84,7 +84,7 @@ describe('where two people have to approve', () => {
     expect(eventsOf(run).map(({ type }) => type)).toEqual(['requested', 'voted']);
   });
 
-  test('one rejection ends it, and nothing that was said before is lost', () => {
+  test('one rejection closes the request and keeps earlier votes', () => {
     given(TWO, voted(ada, 'approve'))
       .when(decides(grace, 'reject', { comment: 'no' }), ASKED + 2)
       .thenEmitsLike({
@@ -98,13 +98,13 @@ describe('where two people have to approve', () => {
       .thenTimes({ clear: 'expiry' });
   });
 
-  test('whoever wants changes is heard at once', () => {
+  test('a request for changes closes the request at once', () => {
     given(under({ quorum: 3, veto: false }), voted(ada, 'approve'))
       .when(decides(grace, 'request_changes'), ASKED + 2)
       .thenEmitsLike({ outcome: 'changes_requested', by: 'grace' });
   });
 
-  test('those who have approved are answered the same again, those who have not are told what stands', () => {
+  test('after the decision voters receive the same answer again, and others the decision', () => {
     const run = runOf(decider, [
       { message: { kind: 'request', payload: requestUnder({ quorum: 2, veto: false }) }, now: ASKED },
       { message: decides(barbara, 'reject'), now: ASKED + 1 },
@@ -124,14 +124,14 @@ describe('where two people have to approve', () => {
         .thenRefuses('APPROVALS_ALREADY_DECIDED');
   });
 
-  test('one is not enough by the deadline', () => {
+  test('a request with one vote expires', () => {
     given(TWO, voted(ada, 'approve'))
       .when(decides(grace, 'approve'), DEADLINE)
       .thenEmitsLike({ outcome: 'expired', at: DEADLINE })
       .thenAnswersError('APPROVALS_ALREADY_DECIDED');
   });
 
-  test('what many people are called still fits into a grant', () => {
+  test('the names of many voters are cut to fit into a grant', () => {
     const people = Array.from({ length: 20 }, (_, index) => ({
       name: `${'名'.repeat(97)}${String(index)}`,
       groups: ['operators'],
@@ -146,8 +146,8 @@ describe('where two people have to approve', () => {
   });
 });
 
-describe('a mind that is changed before the decision', () => {
-  test('counts as it was changed', () => {
+describe('a changed vote', () => {
+  test('the latest vote of a person counts', () => {
     const open = under({ quorum: 2, veto: false });
     given(open, voted(ada, 'approve'))
       .when(decides(ada, 'reject'), ASKED + 2)
@@ -168,7 +168,7 @@ describe('a mind that is changed before the decision', () => {
       });
   });
 
-  test('is a veto where there is one', () => {
+  test('a vote changed to a rejection is a veto', () => {
     given(TWO, voted(ada, 'approve'))
       .when(decides(ada, 'reject'), ASKED + 2)
       .thenEmitsLike({ outcome: 'rejected', by: 'ada', votes: [{ by: 'ada', decision: 'reject' }] });
@@ -178,7 +178,7 @@ describe('a mind that is changed before the decision', () => {
 describe('without a veto', () => {
   const open = under({ quorum: 2, veto: false });
 
-  test('a rejection takes as many people as an approval would', () => {
+  test('without a veto a rejection needs the quorum too', () => {
     given(open)
       .when(decides(ada, 'reject'), ASKED + 1)
       .thenEmits(voted(ada, 'reject'))
@@ -191,14 +191,14 @@ describe('without a veto', () => {
       .thenEmitsLike({ outcome: 'rejected', by: 'grace' });
   });
 
-  test('one person decides where one is enough', () => {
+  test('without a veto one rejection closes a request with a quorum of one', () => {
     given(under({ veto: false }))
       .when(decides(ada, 'reject'), ASKED + 1)
       .thenEmitsLike({ outcome: 'rejected' });
   });
 });
 
-test('where one person is enough, nobody is counted', () => {
+test('a quorum of one records no votes', () => {
   for (const policy of [{}, { quorum: 1 }])
     given(under(policy))
       .when(decides(ada, 'approve'), ASKED + 1)

@@ -46,8 +46,8 @@ const handedOn = (step: number, audience: readonly string[], at: number): Approv
   at,
 });
 
-describe('a request that nobody decides', () => {
-  test('sets the earliest reminder and the earliest step with its expiry', () => {
+describe('an undecided request', () => {
+  test('a request sets its expiry, its first reminder and its first escalation', () => {
     given()
       .when({ kind: 'request', payload }, ASKED)
       .thenEmits(asked)
@@ -58,7 +58,7 @@ describe('a request that nobody decides', () => {
       );
   });
 
-  test('is reminded of, each reminder setting the next one, the last one none', () => {
+  test('each reminder sets the next one', () => {
     given(asked)
       .when(remind(1), FIRST + 5)
       .thenEmits(reminded(1, FIRST + 5))
@@ -69,7 +69,7 @@ describe('a request that nobody decides', () => {
       .thenTimes();
   });
 
-  test('is handed on to others as well, and those of before may still decide', () => {
+  test('an escalation adds people to the audience', () => {
     const first = handedOn(1, STEP_ONE, ASKED + 20_000);
     const second = handedOn(2, [...STEP_ONE, 'operators'], ASKED + 40_000);
     given(asked)
@@ -86,7 +86,7 @@ describe('a request that nobody decides', () => {
         .thenEmitsLike({ outcome: 'approved', by: who.name });
   });
 
-  test('is nobody else’s before it is handed on, however often they were reminded', () => {
+  test('people of a later escalation may not decide before it', () => {
     given(asked, reminded(1, FIRST), reminded(2, ASKED + 30_000))
       .when(decides(barbara, 'approve'), ASKED + 30_001)
       .thenEmitsLike({ type: 'decision_refused', by: 'barbara' })
@@ -95,7 +95,7 @@ describe('a request that nobody decides', () => {
 });
 
 describe('a timer', () => {
-  test('that comes again changes nothing, and does not take the next one away', () => {
+  test('a duplicated timer changes nothing and keeps the next one', () => {
     given(asked, reminded(1, FIRST))
       .when(remind(1), FIRST + 1)
       .thenEmits()
@@ -106,14 +106,14 @@ describe('a timer', () => {
       .thenTimes({ set: 'hand_on', dueAt: ASKED + 40_000, data: { number: 2 } });
   });
 
-  test('that comes again after the last of its kind changes nothing', () => {
+  test('a duplicate of the last timer changes nothing', () => {
     given(asked, reminded(1, FIRST), reminded(2, ASKED + 30_000))
       .when(remind(2), ASKED + 30_001)
       .thenEmits()
       .thenTimes({ clear: 'remind' });
   });
 
-  test('that nobody set, of a turn that is not the next one, changes nothing', () => {
+  test('a timer with an unexpected number changes nothing', () => {
     for (const number of [0, 2, 3])
       given(asked)
         .when(handOn(number), ASKED + 45_000)
@@ -125,7 +125,7 @@ describe('a timer', () => {
       .thenTimes({ clear: 'remind' });
   });
 
-  test('that comes early is set again, and nobody is asked before his time', () => {
+  test('an early timer is set again and adds nobody', () => {
     given(asked)
       .when(remind(1), FIRST - 1)
       .thenEmits()
@@ -139,7 +139,7 @@ describe('a timer', () => {
   test.each([
     ['remind', remind(1)],
     ['hand_on', handOn(1)],
-  ])('%s changes nothing once the request is over, or its time is', (_, message) => {
+  ])('the timer %s changes nothing after the decision or the deadline', (_, message) => {
     const rejected = {
       type: 'resolved',
       id: APPROVAL,
@@ -156,7 +156,7 @@ describe('a timer', () => {
     given(asked).when(message, DEADLINE).thenNothing();
   });
 
-  test('of each kind is cleared by the decision', () => {
+  test('a decision clears the timers of reminders and escalations', () => {
     given(asked)
       .when(decides(ada, 'reject'), ASKED + 1)
       .thenTimes({ clear: 'expiry' }, { clear: 'remind' }, { clear: 'hand_on' });
@@ -169,7 +169,7 @@ describe('the deadline', () => {
     ['reject', 'rejected'],
     ['request_changes', 'changes_requested'],
     [undefined, 'expired'],
-  ] as const)('comes to what the gate says: %s is %s, by nobody and by the clock', (onExpiry, outcome) => {
+  ] as const)('the deadline follows the policy: %s leads to %s by the clock', (onExpiry, outcome) => {
     const request = requestedBy(requestUnder(onExpiry === undefined ? {} : { onExpiry }));
     for (const message of [timer('expiry'), decides(ada, 'approve')])
       given(request)
@@ -181,7 +181,7 @@ describe('the deadline', () => {
       .thenEmitsLike({ outcome: 'approved' });
   });
 
-  test('whoever decides on it is told of its outcome, and has not decided', () => {
+  test('a decision at the deadline receives the outcome of the expiry', () => {
     const request = requestedBy(requestUnder({ onExpiry: 'reject' }));
     given(request)
       .when(decides(ada, 'reject'), DEADLINE)
@@ -189,13 +189,13 @@ describe('the deadline', () => {
       .thenAnswersError('APPROVALS_ALREADY_DECIDED');
   });
 
-  test('comes to nothing but the end of a question about a doubt, whatever the gate says', () => {
+  test('an in-doubt question only expires, whatever the policy says', () => {
     given(requestedBy(questionFor({ policy: { onExpiry: 'reject' } })))
       .when(timer('expiry'), DEADLINE)
       .thenEmitsLike({ outcome: 'expired' });
   });
 
-  test('is that of the request: the first decision of each side stands for the other', () => {
+  test('reminders and escalations leave the deadline unchanged', () => {
     const request = requestedBy(requestFor());
     const expired = {
       type: 'resolved',

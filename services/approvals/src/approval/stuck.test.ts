@@ -38,8 +38,8 @@ const answeredWith = (answer: StuckAnswer) => {
   return resolved;
 };
 
-describe('a question about a job that is stuck', () => {
-  test.each(StuckAnswer.options)('is answered with %s, and nothing is signed for it', (answer) => {
+describe('a question about a stuck job', () => {
+  test.each(StuckAnswer.options)('the answer %s about a stuck job is not signed', (answer) => {
     const resolved = answeredWith(answer);
     const said = JSON.parse(JSON.stringify(resolved)) as unknown;
     expect(said).toEqual({
@@ -63,27 +63,27 @@ describe('a question about a job that is stuck', () => {
     },
   );
 
-  test('is for its audience alone', () => {
+  test('only the audience answers about a stuck job', () => {
     given(stuckAsked)
       .when(decides(mallory, 'skip'), ASKED + 1)
       .thenEmitsLike({ type: 'decision_refused', by: 'mallory' })
       .thenAnswersError('APPROVALS_NOT_ENTITLED');
   });
 
-  test('takes one person, however many an effect would take', () => {
+  test('one person answers about a stuck job, whatever the quorum', () => {
     const policy = { quorum: 3, veto: false, decisions: ['approve' as const] };
     given({ ...stuckAsked, policy })
       .when(decides(ada, 'done'), ASKED + 1)
       .thenEmitsLike({ type: 'resolved', outcome: 'answered', answer: 'done', by: 'ada' });
   });
 
-  test('is remembered by no rule', () => {
+  test('an answer about a stuck job creates no rule', () => {
     given(stuckAsked)
       .when(decides(ada, 'retry', { remember: specOf({ match: { target: '*' } }) }), ASKED + 1)
       .thenRefuses('APPROVALS_RULE_REFUSED');
   });
 
-  test('has one answer: the same again is acknowledged, everything later is told what stands', () => {
+  test('a stuck job has one answer; repeats are acknowledged and later answers refused', () => {
     const answered = answeredWith('skip');
     given(stuckAsked, answered)
       .when(decides(ada, 'skip'), DEADLINE + 1)
@@ -99,7 +99,7 @@ describe('a question about a job that is stuck', () => {
         .thenAnswersError('APPROVALS_ALREADY_DECIDED');
   });
 
-  test('expires, whatever a gate says of effects', () => {
+  test('a question about a stuck job expires whatever the policy says', () => {
     given({ ...stuckAsked, policy: { onExpiry: 'reject' } })
       .when({ kind: 'timer', name: 'expiry', data: null }, DEADLINE)
       .thenEmitsLike({ type: 'resolved', outcome: 'expired', surface: 'clock' });
@@ -109,7 +109,7 @@ describe('a question about a job that is stuck', () => {
       .thenAnswersError('APPROVALS_ALREADY_DECIDED');
   });
 
-  test('is told again to whoever asks again', () => {
+  test('a repeated question about a stuck job receives its answer again', () => {
     const answered = answeredWith('cancel');
     given(stuckAsked, answered)
       .when(ask, ASKED + 9)
@@ -117,7 +117,7 @@ describe('a question about a job that is stuck', () => {
       .thenSends({ data: answered });
   });
 
-  test('is no other question about the same', () => {
+  test('another question about the same job is refused', () => {
     const { stuck: _, ...effect } = stuckFor();
     for (const payload of [effect, { ...effect, doubt: DOUBT }, questionFor(), requestFor()])
       given(stuckAsked)
@@ -125,13 +125,13 @@ describe('a question about a job that is stuck', () => {
         .thenRefuses('APPROVALS_DIGEST_MISMATCH');
   });
 
-  test('is not asked together with a doubt', () => {
+  test('a request about a stuck job and an in-doubt effect is refused', () => {
     given()
       .when({ kind: 'request', payload: questionFor({ stuck: STUCK }) }, ASKED)
       .thenRefuses('CONTRACT_INVALID');
   });
 
-  test('is shown as what it is, and is no risk', () => {
+  test('the view contains the stuck job, with low risk', () => {
     const state = [stuckAsked, answeredWith('done')].reduce(
       (before, event) => decider.evolve(before, event),
       decider.initial,

@@ -6,7 +6,7 @@ import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/bus/streams';
 import { readState } from '@holdpoint/runtime/store/read';
 import type { Pool } from 'pg';
 import { z } from 'zod';
-import type { ServiceDecider } from '../aggregates.ts';
+import type { ApprovalDecider } from '../approval/decide.ts';
 import { changesBetween } from './changes.ts';
 import { approvalView } from './requests.ts';
 
@@ -41,7 +41,7 @@ const earlierIds = ({ task, node, revision }: ApprovalView): readonly string[] =
  */
 export const previousOf = async (
   pool: Pool,
-  decider: ServiceDecider,
+  decider: ApprovalDecider,
   view: ApprovalView,
 ): Promise<ApprovalDetail['previous']> => {
   const ids = questionOf(view) === 'effect' ? earlierIds(view) : [];

@@ -18,8 +18,6 @@ import {
   ASKED,
   DEADLINE,
   decides,
-  desk,
-  deskWithoutRule,
   DOUBT,
   effectOf,
   requestedBy,
@@ -27,13 +25,18 @@ import {
   resolvedHead,
   rollbackFor,
   RULE,
+  rules,
   STUCK,
+  telling,
   verify,
+  withoutRollbackRule,
 } from '../../testing/requests.ts';
-import type { ServiceMessage } from '../aggregates.ts';
+import type { ApprovalMessage } from '../approval/state.ts';
+import type { RuleMessage } from './rule.ts';
 import { BUILT_IN, decidesRollback, ROLLBACK_RULE, ROLLBACK_SPEC } from './rollback-rule.ts';
 
-const given = specFor(desk);
+const given = specFor(telling);
+const givenRule = specFor(rules);
 const WORKTREE = '.holdpoint/worktrees/work-t-1-prepare';
 const argsOf = (change: JsonObject, context: JsonObject = { worktree: WORKTREE }): JsonObject => ({
   with: { isolated: true, worktree: WORKTREE, ...change },
@@ -44,18 +47,22 @@ const at = (worktree: string): Partial<CanonicalEffect> => ({
   target: `worktree:${worktree}`,
 });
 
-const applies: ServiceMessage = { kind: 'rule_applies', rule: ROLLBACK_RULE, author: BUILT_IN.name };
-const asks = (payload = rollbackFor()): ServiceMessage => ({ kind: 'request', payload, rules: [RULE] });
-const use = (approval = rollbackFor(), rest: readonly (typeof RULE)[] = []): ServiceMessage => ({
+const applies: Extract<ApprovalMessage, { kind: 'rule_applies' }> = {
+  kind: 'rule_applies',
+  rule: ROLLBACK_RULE,
+  author: BUILT_IN.name,
+};
+const asks = (payload = rollbackFor()): ApprovalMessage => ({ kind: 'request', payload, rules: [RULE] });
+const use = (approval = rollbackFor(), rest: readonly (typeof RULE)[] = []): RuleMessage => ({
   kind: 'use_rule',
   rule: ROLLBACK_RULE,
   approval,
   rest,
 });
 /** Which rules a new request has asked first. */
-const askedBy = (payload: RequestApproval, rules: readonly (typeof RULE)[] = []) =>
-  desk
-    .decide(desk.initial, { kind: 'request', payload, rules }, { now: ASKED })
+const askedBy = (payload: RequestApproval, others: readonly (typeof RULE)[] = []) =>
+  telling
+    .decide(telling.initial, { kind: 'request', payload, rules: others }, { now: ASKED })
     .work.filter(({ kind }) => kind === 'use_rule');
 const added: RuleEvent = {
   type: 'rule_added',
@@ -124,8 +131,8 @@ const NEAR_MISSES: readonly (readonly [why: string, request: RequestApproval])[]
   ['that is a stuck job', rollbackFor({}, { stuck: STUCK })],
 ];
 
-describe('the rule that is built in', () => {
-  test('is for a rollback in the isolated worktree of a task', () => {
+describe('the built-in rule', () => {
+  test('the built-in rule decides on a rollback in the isolated worktree of a task', () => {
     expect(decidesRollback(rollbackFor())).toBe(true);
     expect(decidesRollback(rollbackFor({ args: { with: { isolated: true, worktree: WORKTREE } } }))).toBe(
       true,
@@ -134,51 +141,48 @@ describe('the rule that is built in', () => {
       expect(decidesRollback(rollbackFor({}, { policy }))).toBe(true);
   });
 
-  test.each(NEAR_MISSES)(
-    'is neither asked nor decides where a rollback is not what it is for: %s',
-    (_, request) => {
-      expect(decidesRollback(request)).toBe(false);
-      expect(askedBy(request)).toEqual([]);
-      for (const history of [[], [added, used]]) {
-        const other = { ...request, id: 'a-2' as typeof APPROVAL };
-        given(...history)
-          .when(use(other), ASKED)
-          .thenNothing();
-        given(...history)
-          .when(use(other, [RULE]), ASKED)
-          .thenEmits()
-          .thenStarts({ kind: 'use_rule', rule: RULE, approval: other, rest: [] });
-      }
-      // Whoever signs looks himself.
-      given(requestedBy(request))
-        .when(applies, ASKED + 1)
+  test.each(NEAR_MISSES)('the built-in rule is not asked and does not decide when %s', (_, request) => {
+    expect(decidesRollback(request)).toBe(false);
+    expect(askedBy(request)).toEqual([]);
+    for (const history of [[], [added, used]]) {
+      const other = { ...request, id: 'a-2' as typeof APPROVAL };
+      givenRule(...history)
+        .when(use(other), ASKED)
         .thenNothing();
-    },
-  );
+      givenRule(...history)
+        .when(use(other, [RULE]), ASKED)
+        .thenEmits()
+        .thenStarts({ kind: 'use_rule', rule: RULE, approval: other, rest: [] });
+    }
+    // Whoever signs looks himself.
+    given(requestedBy(request))
+      .when(applies, ASKED + 1)
+      .thenNothing();
+  });
 
-  test('is asked before all others', () => {
+  test('the built-in rule is asked first', () => {
     const approval = rollbackFor();
     expect(askedBy(approval, [RULE])).toEqual([
       { kind: 'use_rule', rule: ROLLBACK_RULE, approval, rest: [RULE] },
     ]);
   });
 
-  test('is there from its first use, which is recorded like that of any rule', () => {
+  test('the first use adds the built-in rule and is recorded', () => {
     const decided = { ...applies, approval: APPROVAL } as const;
-    given().when(use(), ASKED).thenEmits(added, used).thenStarts(decided);
-    given(added, used)
+    givenRule().when(use(), ASKED).thenEmits(added, used).thenStarts(decided);
+    givenRule(added, used)
       .when(use(), ASKED + 1)
       .thenEmits()
       .thenStarts(decided);
-    given(added, used)
+    givenRule(added, used)
       .when(use(rollbackFor({}, { id: 'a-2' as typeof APPROVAL })), ASKED)
       .thenEmits({ ...used, approval: 'a-2' as typeof APPROVAL });
     for (const event of [added, used]) expect(RuleEvent.parse(event)).toEqual(event);
     expect(RuleSpec.parse(ROLLBACK_SPEC)).toEqual(ROLLBACK_SPEC);
   });
 
-  test('decides with its name, and a grant that says so', () => {
-    const run = runOf(desk, [
+  test('the built-in rule approves with its id and a grant', () => {
+    const run = runOf(telling, [
       { message: asks(), now: ASKED },
       { message: applies, now: ASKED + 7 },
     ]);
@@ -197,7 +201,7 @@ describe('the rule that is built in', () => {
     expect(GrantClaims.parse(verify(grant ?? ''))).toMatchObject({ by, digest });
   });
 
-  test('decides nothing in the name of somebody else, and nobody else anything in its name', () => {
+  test('the built-in rule decides only as itself, and no other rule as it', () => {
     for (const message of [
       { ...applies, author: 'ada' },
       { ...applies, rule: RULE },
@@ -211,11 +215,11 @@ describe('the rule that is built in', () => {
       .thenNothing();
   });
 
-  test('is too late once it has expired', () => {
+  test('the built-in rule does not decide after the deadline', () => {
     given(requestedBy(rollbackFor())).when(applies, DEADLINE).thenNothing();
   });
 
-  test('leaves it to a person who is faster', () => {
+  test('the built-in rule does not replace the decision of a person', () => {
     given(requestedBy(rollbackFor()))
       .when(decides(ada, 'reject'), ASKED + 1)
       .thenEmitsLike({ outcome: 'rejected', by: 'ada' });
@@ -223,24 +227,24 @@ describe('the rule that is built in', () => {
 
   test.each([true, false])('is not revoked, by an administrator or not: %s', (administrator) => {
     for (const history of [[], [added]])
-      given(...history)
+      givenRule(...history)
         .when({ kind: 'revoke_rule', id: ROLLBACK_RULE, by: ada, administrator }, ASKED)
         .thenRefuses('APPROVALS_RULE_REFUSED');
   });
 
-  test('is switched off: then it is not asked, and decides nothing, whatever is on its way', () => {
-    const givenOff = specFor(deskWithoutRule);
+  test('a built-in rule that is turned off decides nothing', () => {
+    const givenOff = specFor(withoutRollbackRule.approvals);
     givenOff().when({ kind: 'request', payload: rollbackFor() }, ASKED).thenStarts();
     givenOff(requestedBy(rollbackFor()))
       .when(applies, ASKED + 1)
       .thenNothing();
     for (const history of [[], [added]])
-      givenOff(...history)
+      specFor(withoutRollbackRule.rules)(...history)
         .when(use(), ASKED)
         .thenNothing();
   });
 
-  test('is called as no other rule can be', () => {
+  test('no other rule can have the id of the built-in rule', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (author, command) => {
         expect(ruleIdOf(author, command)).toMatch(/^u-[^lo]+$/);
@@ -287,7 +291,7 @@ const effects: fc.Arbitrary<CanonicalEffect> = fc
     target: matching ? `worktree:${worktree}` : target,
   }));
 
-test('no other destructive edit, merge or deploy is ever approved by a rule, whatever is said by whom', () => {
+test('no rule ever approves another destructive edit, a merge or a deploy', () => {
   let approved = 0;
   fc.assert(
     fc.property(
@@ -307,7 +311,7 @@ test('no other destructive edit, merge or deploy is ever approved by a rule, wha
           effectId: rollbackFor({ idempotencyKey: effect.idempotencyKey }).effectId,
           ...(policy !== undefined && { policy }),
         });
-        const run = runOf(desk, [
+        const run = runOf(telling, [
           { message: { kind: 'request', payload: request }, now: ASKED },
           ...said.map((each) => ({ message: { kind: 'rule_applies', ...each } as const, now: ASKED + 1 })),
         ]);

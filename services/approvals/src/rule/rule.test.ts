@@ -6,7 +6,7 @@ import {
   ada,
   APPROVAL,
   ASKED,
-  desk,
+  rules,
   effectOf,
   grace,
   linus,
@@ -23,7 +23,7 @@ import {
 } from '../../testing/requests.ts';
 import type { RuleMessage } from './rule.ts';
 
-const given = specFor(desk);
+const given = specFor(rules);
 const authorOf = ({ name, groups }: typeof ada) => ({ name, groups: [...groups] });
 const add = (change: Partial<Extract<RuleMessage, { kind: 'add_rule' }>> = {}): RuleMessage => ({
   kind: 'add_rule',
@@ -56,8 +56,8 @@ const applies = { kind: 'rule_applies', approval: APPROVAL, rule: RULE, author: 
 const onwards = { kind: 'use_rule', rule: OTHER_RULE, approval: requestFor(), rest: [] } as const;
 const approvalId = (text: string) => requestFor('hello', { id: text as typeof APPROVAL }).id;
 
-describe('a rule that is added', () => {
-  test('is recorded with whoever answers for it, and from when it ends', () => {
+describe('a new rule', () => {
+  test('a new rule is recorded with its author and its expiry', () => {
     const spec = specOf({ expiresInMs: 60_000, usesMax: 3 });
     const event = { ...ruleAdded({ spec, expiresAt: ASKED + 60_000, at: ASKED }) };
     given()
@@ -68,20 +68,20 @@ describe('a rule that is added', () => {
     expect(RuleEventSchema.parse(event)).toEqual(event);
   });
 
-  test('without an end has none', () => {
+  test('a rule without an expiry never expires', () => {
     given()
       .when(add(), ASKED)
       .thenEmits(ruleAdded({ at: ASKED }));
   });
 
-  test('again is answered again, and stays what it was', () => {
+  test('a rule that is added again keeps its state and receives the same answer', () => {
     given(ruleAdded())
       .when(add({ spec: specOf({ name: 'another name' }) }), ASKED)
       .thenNothing()
       .thenAnswers({ name: 'sample lines', status: 'active' });
   });
 
-  test('with a decision tells its approval that it is kept, each time it is added', () => {
+  test('a rule remembered by a decision notifies the approval each time it is added', () => {
     const kept = { kind: 'rule_kept', approval: APPROVAL } as const;
     given()
       .when(add({ from: APPROVAL }), ASKED)
@@ -94,12 +94,12 @@ describe('a rule that is added', () => {
   });
 });
 
-describe('a rule that is asked', () => {
-  test('decides on what it fits, and that is recorded', () => {
+describe('a rule that is asked to decide', () => {
+  test('a matching rule decides and records its use', () => {
     given(ruleAdded()).when(use(), ASKED).thenEmits(used()).thenStarts(applies);
   });
 
-  test('again for the same approval decides again, and is used once', () => {
+  test('a rule decides again on the same approval without another use', () => {
     given(ruleAdded(), used())
       .when(use(), ASKED + 1)
       .thenEmits()
@@ -145,7 +145,7 @@ describe('a rule that is asked', () => {
     ['is asked about a doubt', [ruleAdded()], questionFor()],
     ['is asked about a job that is stuck', [ruleAdded({ spec: anything })], stuckFor()],
   ];
-  test.each(declined)('declines when it %s, and hands the question on', (_, history, request) => {
+  test.each(declined)('a rule that %s passes the request on', (_, history, request) => {
     given(...history)
       .when(use(request), ASKED)
       .thenNothing();
@@ -167,13 +167,13 @@ describe('a rule that is asked', () => {
     },
   );
 
-  test('decides up to a moment before its end', () => {
+  test('a rule decides until just before its expiry', () => {
     given(ruleAdded({ expiresAt: ASKED + 1 }))
       .when(use(), ASKED)
       .thenEmits(used());
   });
 
-  test('decides for whoever asked where four eyes are not looked at, or its author is somebody else', () => {
+  test('a rule decides on its author’s request without four eyes, and on requests of others with them', () => {
     given(ruleAdded({ author: authorOf(linus) }))
       .when(use(), ASKED)
       .thenEmits(used());
@@ -182,53 +182,53 @@ describe('a rule that is asked', () => {
       .thenEmits(used());
   });
 
-  test('is used as often as it may be, and not once more', () => {
-    let state = desk.evolve(desk.initial, ruleAdded({ spec: specOf({ usesMax: 3 }) }));
+  test('a rule decides at most as often as its limit', () => {
+    let state = rules.evolve(rules.initial, ruleAdded({ spec: specOf({ usesMax: 3 }) }));
     const uses = Array.from({ length: 6 }, (_, index) => {
-      const { events } = desk.decide(
+      const { events } = rules.decide(
         state,
         use(requestFor('hello', { id: approvalId(`a-${String(index)}`) })),
         {
           now: ASKED,
         },
       );
-      state = events.reduce((before, event) => desk.evolve(before, event), state);
+      state = events.reduce((before, event) => rules.evolve(before, event), state);
       return events.length;
     });
     expect(uses).toEqual([1, 1, 1, 0, 0, 0]);
   });
 
-  test('hands the question on to the next, and that one to those after it', () => {
+  test('a rule passes the request and the remaining rules on to the next one', () => {
     given(ruleAdded(), revoked)
       .when(use(requestFor(), [OTHER_RULE, RULE]), ASKED)
       .thenStarts({ ...onwards, rest: [RULE] });
   });
 });
 
-describe('a rule is revoked', () => {
+describe('revoking a rule', () => {
   test.each([
     ['its author', ada, false],
     ['an administrator', grace, true],
-  ])('by %s', (_, by, administrator) => {
+  ])('a rule may be revoked by %s', (_, by, administrator) => {
     given(ruleAdded())
       .when({ ...revoke(by, administrator), reason: 'over' } as RuleMessage, ASKED)
       .thenEmits({ ...revoked, by: by.name, reason: 'over' })
       .thenAnswers({ status: 'revoked', revokedBy: by.name });
   });
 
-  test('by nobody else', () => {
+  test('nobody else may revoke a rule', () => {
     given(ruleAdded()).when(revoke(grace), ASKED).thenRefuses('APPROVALS_NOT_ENTITLED');
     given(ruleAdded(), revoked).when(revoke(grace), ASKED).thenRefuses('APPROVALS_NOT_ENTITLED');
   });
 
-  test('once, by whoever was first', () => {
+  test('a rule is revoked once, by the first person', () => {
     given(ruleAdded(), revoked)
       .when(revoke(grace, true), ASKED + 1)
       .thenNothing()
       .thenAnswers({ status: 'revoked', revokedBy: 'ada' });
   });
 
-  test('only if there is one', () => {
+  test('revoking an unknown rule is refused', () => {
     given().when(revoke(ada, true), ASKED).thenRefuses('APPROVALS_UNKNOWN_RULE');
   });
 });

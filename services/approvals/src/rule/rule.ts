@@ -11,7 +11,7 @@ import {
   type RuleSubject,
   type RuleView,
 } from '@holdpoint/contracts/approval/standing-rule';
-import { type Decision, decision, refused } from '@holdpoint/runtime/decider';
+import { type Decider, type Decision, decision, refused } from '@holdpoint/runtime/decider';
 import { BUILT_IN, decidesRollback, ROLLBACK_RULE, ROLLBACK_SPEC } from './rollback-rule.ts';
 
 /** A standing rule: a decision made in advance. */
@@ -223,18 +223,21 @@ const revoke = (
   });
 };
 
-export const decideRule = (
-  state: Rule | undefined,
-  message: RuleMessage,
-  now: number,
-  { rollbackRule = true }: { readonly rollbackRule?: boolean } = {},
-): RuleDecision => {
-  switch (message.kind) {
-    case 'add_rule':
-      return add(state, message, now);
-    case 'use_rule':
-      return use(state, message, now, rollbackRule);
-    case 'revoke_rule':
-      return revoke(state, message, now);
-  }
-};
+export type RuleDecider = Decider<Rule | undefined, RuleMessage, RuleEvent, RuleWork>;
+
+export const createRuleDecider = ({
+  rollbackRule = true,
+}: { readonly rollbackRule?: boolean } = {}): RuleDecider => ({
+  initial: undefined,
+  evolve: evolveRule,
+  decide: (state, message, { now }) => {
+    switch (message.kind) {
+      case 'add_rule':
+        return add(state, message, now);
+      case 'use_rule':
+        return use(state, message, now, rollbackRule);
+      case 'revoke_rule':
+        return revoke(state, message, now);
+    }
+  },
+});

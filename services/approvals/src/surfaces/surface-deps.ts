@@ -6,13 +6,14 @@ import type { ApprovalTokens } from '../adapters/approval-token.ts';
 import type { Keyring } from '../adapters/keyring.ts';
 import type { Identity } from '../adapters/identity/identity.ts';
 import type { DecisionSubmitter } from '../submit-decision.ts';
-import type { ServiceDecider, ServiceMessage } from '../aggregates.ts';
+import type { ServiceMessage } from '../aggregates.ts';
+import type { ApprovalDecider } from '../approval/decide.ts';
 
 /** Dependencies of every surface. */
 export type SurfaceDeps = {
   readonly pool: Pool;
   readonly engine: Pick<Engine<ServiceMessage>, 'accept'>;
-  readonly decider: ServiceDecider;
+  readonly decider: ApprovalDecider;
   readonly identity: Identity;
   readonly decisions: DecisionSubmitter;
   readonly tokens: ApprovalTokens;

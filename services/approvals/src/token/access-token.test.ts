@@ -3,10 +3,10 @@ import type { TokenEvent } from '@holdpoint/contracts/approval/access-token';
 import { TokenEvent as TokenEventSchema } from '@holdpoint/contracts/approval/access-token';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';
-import { ASKED, desk } from '../../testing/requests.ts';
-import { type TokenMessage, tokenView } from './access-token.ts';
+import { ASKED } from '../../testing/requests.ts';
+import { tokenDecider, type TokenMessage, tokenView } from './access-token.ts';
 
-const given = specFor(desk);
+const given = specFor(tokenDecider);
 const sha256 = 'ab'.repeat(32);
 const id = accessTokenIdOf(sha256);
 const token = {
@@ -33,27 +33,29 @@ const created: TokenEvent = { type: 'token_created', ...token, sha256, by: 'root
 const revoked: TokenEvent = { type: 'token_revoked', id, by: 'ada', at: ASKED + 5 };
 
 describe('an access token', () => {
-  test('is made from the hash of its secret, which is all that is kept of it', () => {
+  test('a token stores only the hash of its secret', () => {
     given().when(create(), ASKED).thenEmits(created).thenAnswers({ id, principal: 'ada', status: 'active' });
     expect(TokenEventSchema.parse(created)).toEqual(created);
   });
 
-  test('may have an end, counted from when it is made', () => {
+  test('a token may expire, counted from its creation', () => {
     given()
       .when(create({ expiresInMs: 60_000 }), ASKED)
       .thenEmits({ ...created, expiresAt: ASKED + 60_000 })
       .thenAnswers({ expiresAt: ASKED + 60_000 });
   });
 
-  test('is never shown with the hash of its secret', () => {
-    const state = desk.evolve(desk.initial, created);
-    if (state.status !== 'token') throw new Error('no token');
+  test('the view of a token does not contain the hash', () => {
+    const state = tokenDecider.evolve(tokenDecider.initial, created);
+    if (state === undefined) throw new Error('no token');
     expect(JSON.stringify(tokenView(state))).not.toContain(sha256);
     for (const message of [create(), revoke('ada')])
-      expect(JSON.stringify(desk.decide(state, message, { now: ASKED + 1 }).answer)).not.toContain(sha256);
+      expect(JSON.stringify(tokenDecider.decide(state, message, { now: ASKED + 1 }).answer)).not.toContain(
+        sha256,
+      );
   });
 
-  test('that is made again in the same way is answered again', () => {
+  test('a repeated creation receives the same answer', () => {
     given(created)
       .when(create(), ASKED + 9)
       .thenNothing()
@@ -61,19 +63,19 @@ describe('an access token', () => {
   });
 
   test.each([
-    ['for somebody else', [created], create({ token: { ...token, principal: 'mallory' } })],
-    ['by somebody else', [created], create({ by: 'mallory' })],
-    ['once it is revoked', [created, revoked], create()],
-  ])('is not made again %s', (_, history, message) => {
+    ['for another person', [created], create({ token: { ...token, principal: 'mallory' } })],
+    ['from another creator', [created], create({ by: 'mallory' })],
+    ['after its revocation', [created, revoked], create()],
+  ])('a token with the same secret is refused %s', (_, history, message) => {
     given(...history)
       .when(message, ASKED + 9)
       .thenRefuses('APPROVALS_TOKEN_CONFLICT');
   });
 
   test.each([
-    ['whose it is', revoke('ada'), 'ada'],
+    ['its owner', revoke('ada'), 'ada'],
     ['an administrator', revoke('root', true), 'root'],
-  ])('is revoked by %s', (_, message, by) => {
+  ])('a token is revoked by %s', (_, message, by) => {
     given(created)
       .when(message, ASKED + 5)
       .thenEmits({ ...revoked, by })
@@ -86,14 +88,14 @@ describe('an access token', () => {
       .thenRefuses('APPROVALS_NOT_ENTITLED');
   });
 
-  test('is revoked once, by whoever was first', () => {
+  test('a token is revoked once, by the first person', () => {
     given(created, revoked)
       .when(revoke('root', true), ASKED + 9)
       .thenNothing()
       .thenAnswers({ status: 'revoked', revokedBy: 'ada' });
   });
 
-  test('that there never was is not revoked', () => {
+  test('revoking an unknown token is refused', () => {
     given().when(revoke('root', true), ASKED).thenRefuses('APPROVALS_UNKNOWN_TOKEN');
   });
 });

@@ -2,7 +2,7 @@ import type { AccessTokenView, TokenEvent } from '@holdpoint/contracts/approval/
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import type { AccessTokenId } from '@holdpoint/contracts/values/ids';
 import { asSent } from '@holdpoint/contracts/values/json';
-import { type Decision, decision, refused } from '@holdpoint/runtime/decider';
+import { type Decider, type Decision, decision, refused } from '@holdpoint/runtime/decider';
 
 /** An access token. Only the hash of its secret is stored. */
 export type AccessToken = { readonly status: 'token'; readonly sha256: string } & Omit<
@@ -85,9 +85,9 @@ const revoke = (
   return decision({ events: [event], ...answered(evolveToken(state, event)) });
 };
 
-export const decideToken = (
-  state: AccessToken | undefined,
-  message: TokenMessage,
-  now: number,
-): TokenDecision =>
-  message.kind === 'create_token' ? create(state, message, now) : revoke(state, message, now);
+export const tokenDecider: Decider<AccessToken | undefined, TokenMessage, TokenEvent> = {
+  initial: undefined,
+  evolve: evolveToken,
+  decide: (state, message, { now }) =>
+    message.kind === 'create_token' ? create(state, message, now) : revoke(state, message, now),
+};

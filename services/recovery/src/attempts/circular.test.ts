@@ -7,18 +7,18 @@ const PARSE = 'I parse the date with a regular expression and build the ISO stri
 const LIBRARY = 'I add the library luxon and let it read the time zone from the environment';
 const tried = (approach: string | undefined, fingerprint = 'one') => ({ approach, fingerprint });
 
-describe('a circle', () => {
-  test('is the same approach for the third time', () => {
+describe('a circular job', () => {
+  test('the third attempt with the same approach is circular', () => {
     expect(circularAttempts('VERIFICATION_FAILED', [tried(PARSE)], tried(PARSE))).toBeUndefined();
     expect(circularAttempts('VERIFICATION_FAILED', [tried(PARSE), tried(PARSE)], tried(PARSE))).toBe(3);
   });
 
-  test('is found between other approaches, and whatever it failed with', () => {
+  test('circular attempts may alternate with others and fail differently', () => {
     const earlier = [tried(PARSE), tried(LIBRARY), tried(PARSE, 'two'), tried(LIBRARY)];
     expect(circularAttempts('BROKEN_BUILD', earlier, tried(PARSE, 'three'))).toBe(3);
   });
 
-  test('is none of different approaches, nor of attempts that say nothing', () => {
+  test('different and unreported approaches are not circular', () => {
     const others = ['I rewrite the module', 'I move the call to the caller', LIBRARY];
     expect(
       circularAttempts(
@@ -33,13 +33,16 @@ describe('a circle', () => {
     expect(circularAttempts('UNKNOWN', [tried(' '), tried(' ')], tried(' '))).toBeUndefined();
   });
 
-  test.each(FailureClass.options)('of %s is one only where another approach could help', (option) => {
-    const found = circularAttempts(option, [tried(PARSE), tried(PARSE)], tried(PARSE));
-    const helps = ['BROKEN_BUILD', 'VERIFICATION_FAILED', 'UNKNOWN'].includes(option);
-    expect(found).toBe(helps ? 3 : undefined);
-  });
+  test.each(FailureClass.options)(
+    'failures of class %s are circular only if another approach could help',
+    (option) => {
+      const found = circularAttempts(option, [tried(PARSE), tried(PARSE)], tried(PARSE));
+      const helps = ['BROKEN_BUILD', 'VERIFICATION_FAILED', 'UNKNOWN'].includes(option);
+      expect(found).toBe(helps ? 3 : undefined);
+    },
+  );
 
-  test('is as long and as narrow as the repository says', () => {
+  test('the repository sets the number and similarity of circular attempts', () => {
     const twice = [tried(PARSE)];
     expect(circularAttempts('UNKNOWN', twice, tried(PARSE), { circular: { attempts: 2 } })).toBe(2);
     const near = `${PARSE}, and then I also update the documentation and the changelog of the package`;
@@ -47,7 +50,7 @@ describe('a circle', () => {
     expect(circularAttempts('UNKNOWN', twice, tried(near, 'two'), strict)).toBeUndefined();
   });
 
-  test('needs approaches that are less alike where the error is the very same', () => {
+  test('the same error lowers the required similarity', () => {
     const other = 'I parse the date with a regular expression, then convert it';
     // A little more than they are alike.
     const rules = { circular: { attempts: 2, similarity: similarity(PARSE, other) / 0.85 } };

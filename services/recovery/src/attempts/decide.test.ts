@@ -6,9 +6,9 @@ import { eventsOf } from '@holdpoint/runtime/testing/run';
 import { historyOf, specFor } from '@holdpoint/runtime/testing/spec';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { recoveryDecider, type RecoveryMessage } from './decide.ts';
+import { attemptsDecider, type AttemptsMessage } from './decide.ts';
 
-const given = specFor(recoveryDecider);
+const given = specFor(attemptsDecider);
 const task = TaskId.parse('t-1');
 const node = NodeId.parse('append');
 const NOW = 1_000_000;
@@ -21,16 +21,16 @@ const failure = (attempt: number, change: Partial<AssessFailure> = {}): AssessFa
   error: { code: 'EXECUTOR_TARGET_UNAVAILABLE', message: 'busy' },
   ...change,
 });
-const assess = (payload: AssessFailure): RecoveryMessage => ({ kind: 'assess', payload });
+const assess = (payload: AssessFailure): AttemptsMessage => ({ kind: 'assess', payload });
 const after = (...failures: readonly AssessFailure[]) =>
-  historyOf(recoveryDecider, ...failures.map((each) => [assess(each), NOW] as const));
+  historyOf(attemptsDecider, ...failures.map((each) => [assess(each), NOW] as const));
 const inDoubt = failure(1, {
   outcome: 'in_doubt',
   error: { code: 'EXECUTOR_OUTCOME_UNKNOWN', message: 'lost' },
 });
 
 describe('a failure', () => {
-  test('is recorded with its verdict, and the verdict is suggested to the orchestrator', () => {
+  test('a failure is recorded with its verdict, which goes to the orchestrator', () => {
     const verdict = { kind: 'retry', delayMs: 1_000, class: 'TRANSIENT', rule: 'verdicts@2/transient' };
     given()
       .when(assess(failure(1)), NOW)
@@ -45,26 +45,26 @@ describe('a failure', () => {
   test.each([
     [2, 'retry', 2_000],
     [5, 'escalate', 0],
-  ] as const)('for the %ith time is judged by those before it: %s', (count, kind, delayMs) => {
+  ] as const)('failure number %i of a job leads to: %s', (count, kind, delayMs) => {
     const earlier = Array.from({ length: count - 1 }, (_, i) => failure(i + 1));
     given(...after(...earlier))
       .when(assess(failure(count)), NOW)
       .thenEmitsLike({ verdict: { kind, delayMs } });
   });
 
-  test('of another node is judged by its own history', () => {
+  test('each node has its own history', () => {
     given(...after(failure(1), failure(2)))
       .when(assess(failure(1, { node: NodeId.parse('deploy') })), NOW)
       .thenEmitsLike({ verdict: { kind: 'retry', delayMs: 1_000 } });
   });
 
-  test('that nobody can be sure of is given to a person', () => {
+  test('an in-doubt effect escalates to a person', () => {
     given()
       .when(assess(inDoubt), NOW)
       .thenEmitsLike({ verdict: { kind: 'escalate', class: 'EFFECT_IN_DOUBT' } });
   });
 
-  test('asked about again gets the verdict that was given, under a new message id', () => {
+  test('a repeated failure receives its verdict again under a new message id', () => {
     const history = after(failure(1), failure(2));
     given(...history)
       .when(assess(failure(1)), NOW + 9)
@@ -75,14 +75,14 @@ describe('a failure', () => {
       });
   });
 
-  test('asked about again with another story keeps the verdict that was given', () => {
+  test('a repeated failure with other details keeps its verdict', () => {
     given(...after(failure(1)))
       .when(assess(inDoubt), NOW)
       .thenEmits()
       .thenSends({ data: { verdict: { kind: 'retry', class: 'TRANSIENT' } } });
   });
 
-  test('that is given up is told again from time to time, until it is settled', () => {
+  test('the verdict of a stuck job is sent again at intervals until the job is resolved', () => {
     const stuck = after(inDoubt);
     const timer = { kind: 'timer', name: 'stuck:append', data: { count: 0 } } as const;
     given()
@@ -96,7 +96,7 @@ describe('a failure', () => {
         data: { node, attempt: 1, verdict: { kind: 'escalate' } },
       })
       .thenTimes({ set: 'stuck:append', dueAt: NOW + 900_000, data: { count: 1 } });
-    const settle: RecoveryMessage = {
+    const settle: AttemptsMessage = {
       kind: 'job_unstuck',
       payload: { task, node, attempt: 1, how: 'ended' },
     };
@@ -104,7 +104,7 @@ describe('a failure', () => {
       .when(settle, NOW)
       .thenEmitsLike({ type: 'job_unstuck', how: 'ended' })
       .thenTimes({ clear: 'stuck:append' });
-    const settled = historyOf(recoveryDecider, [assess(inDoubt), NOW], [settle, NOW]);
+    const settled = historyOf(attemptsDecider, [assess(inDoubt), NOW], [settle, NOW]);
     given(...settled)
       .when(timer, NOW)
       .thenNothing();
@@ -113,10 +113,10 @@ describe('a failure', () => {
       .thenNothing();
   });
 
-  test('that is given up stays so, whatever is heard late of an earlier attempt', () => {
+  test('a late success of an earlier attempt leaves a job stuck', () => {
     const stuck = after(failure(2, { ...inDoubt, attempt: 2 }));
-    const late: RecoveryMessage = { kind: 'record_attempt', payload: { task, node, attempt: 1 } };
-    const history = [...stuck, ...historyOf(recoveryDecider, [late, NOW])];
+    const late: AttemptsMessage = { kind: 'record_attempt', payload: { task, node, attempt: 1 } };
+    const history = [...stuck, ...historyOf(attemptsDecider, [late, NOW])];
     given(...stuck)
       .when(late, NOW)
       .thenEmitsLike({ type: 'attempt_recorded', attempt: 1 })
@@ -130,9 +130,9 @@ describe('a failure', () => {
     ['a success', { kind: 'record_attempt', payload: { task, node, attempt: 1 } }],
     ['a failure', assess(failure(1))],
   ] as const)(
-    'counts although %s of an earlier attempt is heard after it',
-    (_what, late: RecoveryMessage) => {
-      const history = historyOf(recoveryDecider, [assess(failure(2)), NOW], [late, NOW]);
+    'a failure counts even if %s of an earlier attempt arrives later',
+    (_what, late: AttemptsMessage) => {
+      const history = historyOf(attemptsDecider, [assess(failure(2)), NOW], [late, NOW]);
       given(...history)
         .when(assess(failure(3)), NOW)
         .thenEmitsLike({
@@ -141,10 +141,10 @@ describe('a failure', () => {
     },
   );
 
-  test('that is given up stays so, whatever is heard late of the failure of an earlier attempt', () => {
+  test('a late failure of an earlier attempt leaves a job stuck', () => {
     for (const late of [failure(1), inDoubt]) {
       const history = historyOf(
-        recoveryDecider,
+        attemptsDecider,
         [assess({ ...inDoubt, attempt: 2 }), NOW],
         [assess(late), NOW],
       );
@@ -154,7 +154,7 @@ describe('a failure', () => {
     }
   });
 
-  test('whose verdict cannot be followed is given up, and is on the list with a report', () => {
+  test('a job whose verdict is refused escalates with a report', () => {
     const refused = { ...failure(1), refused: 'its template allows no more attempts' };
     const verdict = {
       kind: 'escalate',
@@ -187,14 +187,14 @@ describe('a failure', () => {
       .thenEmitsLike({ verdict: { kind: 'retry', delayMs: 2_000 } });
   });
 
-  test('is not a timer', () => {
+  test('an unknown timer changes nothing', () => {
     given(...after(failure(1)))
       .when({ kind: 'timer', name: 'any', data: null }, NOW)
       .thenNothing();
   });
 });
 
-describe('any failures in any order', () => {
+describe('any sequence of failures', () => {
   const payload = fc.record({
     attempt: fc.integer({ min: 1, max: 7 }),
     node: fc.constantFrom(node, NodeId.parse('deploy'), NodeId.parse('constructor')),
@@ -212,14 +212,14 @@ describe('any failures in any order', () => {
     { maxLength: 20 },
   );
 
-  test('keep every law of a decider', () => {
-    fc.assert(fc.property(acts, (sequence) => void holdsEveryLaw(recoveryDecider, sequence)));
+  test('any failures satisfy the laws of a decider', () => {
+    fc.assert(fc.property(acts, (sequence) => void holdsEveryLaw(attemptsDecider, sequence)));
   });
 
-  test('give one verdict for each attempt, each one that the contract allows', () => {
+  test('each attempt has one verdict, which satisfies the contract', () => {
     fc.assert(
       fc.property(acts, (sequence) => {
-        const events = eventsOf(holdsEveryLaw(recoveryDecider, sequence));
+        const events = eventsOf(holdsEveryLaw(attemptsDecider, sequence));
         const keys = events.map((event) =>
           event.type === 'assessed' ? `${event.node}/${String(event.attempt)}` : event.type,
         );
@@ -229,10 +229,10 @@ describe('any failures in any order', () => {
     );
   });
 
-  test('are answered every one, with a verdict for the attempt that was asked about', () => {
+  test('every failure is answered with the verdict of its attempt', () => {
     fc.assert(
       fc.property(acts, (sequence) => {
-        for (const { message, made } of holdsEveryLaw(recoveryDecider, sequence)) {
+        for (const { message, made } of holdsEveryLaw(attemptsDecider, sequence)) {
           if (message.kind !== 'assess') continue;
           const { node: asked, attempt } = message.payload;
           expect(made.send).toMatchObject([{ data: { node: asked, attempt } }]);

@@ -2,7 +2,7 @@ import { eventType } from '@holdpoint/contracts/bus/cloudevents';
 import { workflowCircuit } from '@holdpoint/contracts/recovery/circuit';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import type { AssessFailure, RecordAttempt, MarkJobUnstuck } from '@holdpoint/contracts/recovery/commands';
-import type { FailureAssessed, RecoveryEvent } from '@holdpoint/contracts/recovery/events';
+import type { FailureAssessed } from '@holdpoint/contracts/recovery/events';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
 import {
   type Decider,
@@ -13,13 +13,7 @@ import {
   type TimerFired,
 } from '@holdpoint/runtime/decider';
 import {
-  type Circuit,
-  type CircuitMessage,
-  type CircuitRules,
-  decideCircuit,
-  evolveCircuit,
-} from '../circuit/circuit.ts';
-import {
+  type AttemptsEvent,
   failureOf,
   evolveHistory,
   type History,
@@ -31,22 +25,11 @@ import {
 } from './history.ts';
 import { escalated, judge } from './verdict.ts';
 
-/** State of either aggregate. Their ids never coincide. */
-export type RecoveryState = History | Circuit;
-
-export type RecoveryMessage =
+export type AttemptsMessage =
   | { readonly kind: 'assess'; readonly payload: AssessFailure }
   | { readonly kind: 'record_attempt'; readonly payload: RecordAttempt }
   | { readonly kind: 'job_unstuck'; readonly payload: MarkJobUnstuck }
-  | CircuitMessage;
-type AttemptMessage = Extract<
-  RecoveryMessage,
-  { readonly kind: 'assess' | 'record_attempt' | 'job_unstuck' }
->;
-
-export const isCircuit = (state: RecoveryState): state is Circuit => !('attempts' in state);
-/** The initial state, which both aggregates share. */
-const isNew = ({ attempts }: History): boolean => attempts.length === 0;
+  | TimerFired;
 
 /** Characters kept from the end of the output; the complete log is an artifact. */
 const OUTPUT_KEPT = 4_000;
@@ -129,7 +112,7 @@ const escalatedAssessment = (
   verdict: escalated(state, failure, known.verdict),
 });
 
-const assess = (state: History, failure: AssessFailure, now: number): Decision<RecoveryEvent> => {
+const assess = (state: History, failure: AssessFailure, now: number): Decision<AttemptsEvent> => {
   const { node, attempt } = failure;
   const known = failureOf(state, node, attempt);
   const isRefused = failure.refused !== undefined && known !== undefined && !isStuckBy(known);
@@ -151,7 +134,7 @@ const clearStuckTimer = (state: History, node: NodeId, attempt: number): readonl
   return stuck === undefined || attempt < stuck ? [] : [{ clear: stuckTimer(node) }];
 };
 
-const record = (state: History, payload: RecordAttempt, now: number): Decision<RecoveryEvent> => {
+const record = (state: History, payload: RecordAttempt, now: number): Decision<AttemptsEvent> => {
   const { task, node, attempt, uses, workflow, goal, exitCode, report, good, place, session } = payload;
   if (state.attempts.some((each) => !isFailure(each) && each.node === node && each.attempt === attempt))
     return decision({});
@@ -181,24 +164,13 @@ const settle = (
   state: History,
   { task, node, attempt, how, by }: MarkJobUnstuck,
   now: number,
-): Decision<RecoveryEvent> =>
+): Decision<AttemptsEvent> =>
   stuckAt(state, node) === attempt
     ? decision({
         events: [{ type: 'job_unstuck', task, node, attempt, at: now, how, ...(by !== undefined && { by }) }],
         timers: clearStuckTimer(state, node, attempt),
       })
     : decision({});
-
-const decideTask = (state: History, message: AttemptMessage, now: number): Decision<RecoveryEvent> => {
-  switch (message.kind) {
-    case 'assess':
-      return assess(state, message.payload, now);
-    case 'record_attempt':
-      return record(state, message.payload, now);
-    case 'job_unstuck':
-      return settle(state, message.payload, now);
-  }
-};
 
 /**
  * Sends the verdict of a stuck job again. If the job is no longer stuck, the orchestrator answers with its
@@ -208,7 +180,7 @@ const stuckTimerFired = (
   state: History,
   { name, data }: TimerFired,
   now: number,
-): Decision<RecoveryEvent> => {
+): Decision<AttemptsEvent> => {
   const node = name.slice('stuck:'.length) as NodeId;
   const stuck = stuckAt(state, node);
   const last = stuck === undefined ? undefined : failureOf(state, node, stuck);
@@ -217,39 +189,20 @@ const stuckTimerFired = (
   return decision({ send: [suggest(last, now)], timers: [stuckReminder(node, before + 1, now)] });
 };
 
-/** Long enough for a restart of the target, short enough to wait for. */
-export const CIRCUIT_OPEN_MS = 30_000;
-
-/** The decider of both aggregates: the attempts of a task, and circuits. */
-export const createRecoveryDecider = (
-  rules: CircuitRules,
-): Decider<RecoveryState, RecoveryMessage, RecoveryEvent> => ({
+/** The attempts of one task, and its stuck jobs. */
+export const attemptsDecider: Decider<History, AttemptsMessage, AttemptsEvent> = {
   initial: EMPTY_HISTORY,
-  evolve: (state, event) => {
-    if ('target' in event) {
-      if (!isCircuit(state) && !isNew(state))
-        throw new Error('expected a circuit, found the attempts of a task');
-      return evolveCircuit(isCircuit(state) ? state : undefined, event);
-    }
-    if (isCircuit(state)) throw new Error('expected the attempts of a task, found a circuit');
-    return evolveHistory(state, event);
-  },
+  evolve: evolveHistory,
   decide: (state, message, { now }) => {
     switch (message.kind) {
       case 'assess':
+        return assess(state, message.payload, now);
       case 'record_attempt':
+        return record(state, message.payload, now);
       case 'job_unstuck':
-        if (isCircuit(state)) throw new Error('expected the attempts of a task, found a circuit');
-        return decideTask(state, message, now);
+        return settle(state, message.payload, now);
       case 'timer':
-        if (!isCircuit(state) && !isNew(state)) return stuckTimerFired(state, message, now);
-        break;
-      default:
-        if (!isCircuit(state) && !isNew(state))
-          throw new Error('expected a circuit, found the attempts of a task');
+        return stuckTimerFired(state, message, now);
     }
-    return decideCircuit(isCircuit(state) ? state : undefined, message, now, rules);
   },
-});
-
-export const recoveryDecider = createRecoveryDecider({ openMs: CIRCUIT_OPEN_MS });
+};

@@ -53,7 +53,10 @@ const attemptsAfter = (attempts: readonly Attempt[], event: Attempt): readonly A
   return event.type === 'attempt_recorded' || place < 0 ? [...attempts, event] : attempts.with(place, event);
 };
 
-export const evolveHistory = (history: History, event: Exclude<RecoveryEvent, CircuitEvent>): History => {
+/** The events of this aggregate. */
+export type AttemptsEvent = Exclude<RecoveryEvent, CircuitEvent>;
+
+export const evolveHistory = (history: History, event: AttemptsEvent): History => {
   const { attempts, stuck } = history;
   switch (event.type) {
     case 'assessed':

@@ -2,7 +2,7 @@ import { FailureClass, type FailureClass as Class } from '@holdpoint/contracts/w
 import { describe, expect, test } from 'vitest';
 import { delayMsOf, rowFor, TABLE, TABLE_VERSION } from './verdict-table.ts';
 
-describe('the row that decides', () => {
+describe('the deciding row', () => {
   type Case = readonly [
     failureClass: Class,
     failures: number,
@@ -38,7 +38,7 @@ describe('the row that decides', () => {
   ];
 
   test.each(rows)(
-    'on %s after %i failures, good commit %s, is %s: %s',
+    'for %s after %i failures, good commit %s, the row is %s: %s',
     (failureClass, failures, hasGoodCommit, name, verdict, delayMs) => {
       const row = rowFor({ class: failureClass, failures, hasGoodCommit });
       expect({ name: row.name, verdict: row.verdict, delayMs: delayMsOf(row, failures) }).toEqual({
@@ -49,7 +49,7 @@ describe('the row that decides', () => {
     },
   );
 
-  test('is tried here for every row of the table', () => {
+  test('the cases above cover every row of the table', () => {
     expect(new Set(rows.map(([, , , name]) => name))).toEqual(new Set(TABLE.map(({ name }) => name)));
   });
 
@@ -62,13 +62,13 @@ describe('the row that decides', () => {
     ['CONTEXT_EXHAUSTED', { continues: 9, thresholds: { CONTEXT_EXHAUSTED: 1 } }, 9, 'context'],
     ['TRANSIENT', { thresholds: { UNKNOWN: 9 } }, 5, 'transient-lasting'],
   ] as const)(
-    'on %s goes by the thresholds of the repository: %j, failure %i is %s',
+    'for %s the repository may set thresholds: with %j failure %i leads to %s',
     (of, rules, failures, name) => {
       expect(rowFor({ class: of, failures, hasGoodCommit: true, rules }).name).toBe(name);
     },
   );
 
-  test('waits as the repository says, where it waits at all', () => {
+  test('the repository sets the backoff of rows that wait', () => {
     const rules = { backoff: { firstMs: 10, mostMs: 25 } };
     const transient = rowFor({ class: 'TRANSIENT', failures: 1, hasGoodCommit: false });
     expect([1, 2, 3].map((failures) => delayMsOf(transient, failures, rules))).toEqual([10, 20, 25]);
@@ -77,24 +77,24 @@ describe('the row that decides', () => {
   });
 });
 
-describe('the table', () => {
-  test('has a version and rows that can be told apart', () => {
+describe('the verdict table', () => {
+  test('the table has a version and unique row names', () => {
     expect(TABLE_VERSION).toBeGreaterThanOrEqual(1);
     expect(new Set(TABLE.map(({ name }) => name)).size).toBe(TABLE.length);
   });
 
-  test('retries nothing for ever, and gives every reason in words', () => {
+  test('every retry has a threshold, and every row a reason', () => {
     const goesOn = TABLE.filter(({ verdict }) => verdict !== 'skip' && verdict !== 'escalate');
     for (const { name, untilThreshold: up } of goesOn) expect(up, name).toBeDefined();
     for (const row of TABLE) expect(row.reason, row.name).not.toBe('');
   });
 
-  test.each(FailureClass.options)('has a last row for %s, which nothing can keep from deciding', (option) => {
+  test.each(FailureClass.options)('the last row for %s has no condition', (option) => {
     const last = TABLE.findLast((row) => row.class === option);
     expect([last?.untilThreshold, last?.goodCommit]).toEqual([undefined, undefined]);
   });
 
-  test('has no row that an earlier one hides', () => {
+  test('every row can be reached', () => {
     for (const row of TABLE) {
       const reachable = Array.from({ length: 100 }, (_, i) =>
         [true, false].map((hasGoodCommit) => rowFor({ class: row.class, failures: i + 1, hasGoodCommit })),
@@ -103,7 +103,7 @@ describe('the table', () => {
     }
   });
 
-  test('waits longer each time, up to the most that a row allows', () => {
+  test('delays double up to the limit of the row', () => {
     const row = TABLE.find(({ name }) => name === 'transient');
     if (row === undefined) throw new Error('there is no such row');
     const delays = Array.from({ length: 40 }, (_, i) => delayMsOf(row, i + 1));

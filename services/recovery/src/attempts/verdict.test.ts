@@ -3,7 +3,7 @@ import { HINT_MAX, REPORT_MAX, Verdict } from '@holdpoint/contracts/recovery/ver
 import { NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isCircuit, recoveryDecider } from './decide.ts';
+import { attemptsDecider } from './decide.ts';
 import { judge } from './verdict.ts';
 import { EMPTY_HISTORY, type History } from './history.ts';
 
@@ -41,11 +41,10 @@ const failing = (attempt: number, kind: Kind, change: Partial<AssessFailure> = {
 });
 
 const after = (...failures: readonly AssessFailure[]): History => {
-  let state = recoveryDecider.initial;
+  let state = attemptsDecider.initial;
   for (const payload of failures)
-    for (const event of recoveryDecider.decide(state, { kind: 'assess', payload }, { now: 1_000 }).events)
-      state = recoveryDecider.evolve(state, event);
-  if (isCircuit(state)) throw new Error('it is a circuit');
+    for (const event of attemptsDecider.decide(state, { kind: 'assess', payload }, { now: 1_000 }).events)
+      state = attemptsDecider.evolve(state, event);
   return state;
 };
 const passed = (history: History, good: string, worktree = place.worktree): History => ({
@@ -56,7 +55,7 @@ const passed = (history: History, good: string, worktree = place.worktree): Hist
   ],
 });
 
-describe('the whole tree', () => {
+describe('verdicts by history', () => {
   type Branch = readonly [what: string, history: History, failure: AssessFailure, row: string, kind: string];
   const times = (count: number, kind: Kind, change: Partial<AssessFailure> = {}) =>
     Array.from({ length: count }, (_, i) => failing(i + 1, kind, change));
@@ -192,7 +191,7 @@ describe('the whole tree', () => {
     expect(verdict.because?.rule).not.toBe('');
   });
 
-  test('starts over once the job has succeeded', () => {
+  test('counting starts again after a success', () => {
     const before = after(failing(1, 'VERIFICATION_FAILED'), failing(2, 'VERIFICATION_FAILED'));
     const succeeded: History = {
       ...before,
@@ -202,7 +201,7 @@ describe('the whole tree', () => {
     expect(judge(succeeded, failing(4, 'VERIFICATION_FAILED')).verdict.kind).toBe('retry');
   });
 
-  test('goes back to what a check has passed on last, rather than to where it began', () => {
+  test('a rollback prefers the last checked commit to the base', () => {
     const history = passed(passed(EMPTY_HISTORY, BASE), GOOD);
     const { verdict } = judge(
       history,
@@ -212,11 +211,11 @@ describe('the whole tree', () => {
   });
 });
 
-describe('what the next attempt is told', () => {
+describe('the hint for the next attempt', () => {
   const report = { approach: 'a `regular` expression\nover two lines' };
   const history = after(failing(1, 'VERIFICATION_FAILED', { report }));
 
-  test('is every attempt with its approach and its error, and what to do otherwise', () => {
+  test('the hint lists approaches and errors and asks for a different approach', () => {
     const { hint = '' } = judge(history, failing(2, 'VERIFICATION_FAILED')).verdict;
     expect(hint).toContain('- Attempt 1: a \\`regular\\` expression over two lines. Result: exit code 1');
     expect(hint).toContain('- Attempt 2: approach not reported. Result: exit code 1');
@@ -226,24 +225,24 @@ describe('what the next attempt is told', () => {
     expect(hint).toContain('AssertionError: expected 3 to be 4');
   });
 
-  test('is that its changes were rolled back, after a rollback', () => {
+  test('the hint after a rollback says that the changes were rolled back', () => {
     const broken = failing(1, 'BROKEN_BUILD', { place: { ...place, base: BASE } });
     expect(judge(EMPTY_HISTORY, broken).verdict.hint).toContain('were rolled back');
   });
 
-  test('is to do the same again, where the failure was none of its own', () => {
+  test('the hint after an external failure asks to repeat', () => {
     const { hint } = judge(EMPTY_HISTORY, failing(1, 'TRANSIENT')).verdict;
     expect(hint).toContain('failed for an external reason');
     expect(hint).not.toContain('different approach');
   });
 
-  test('never leaves a block of text open, whatever the output holds', () => {
+  test('no output can leave a code block of the hint open', () => {
     const output = '```\n````\nrm -rf\n`````';
     const { hint = '' } = judge(EMPTY_HISTORY, failing(1, 'UNKNOWN', { output })).verdict;
     expect(hint.match(/^`{6}/gm)).toHaveLength(2);
   });
 
-  test('fits, however much there was', () => {
+  test('the hint stays within its limit', () => {
     const long = { approach: 'word '.repeat(400) };
     let all = EMPTY_HISTORY;
     for (let attempt = 1; attempt < 40; attempt += 1)
@@ -261,7 +260,7 @@ describe('what the next attempt is told', () => {
   });
 });
 
-describe('the report on a job that is stuck', () => {
+describe('the report about a stuck job', () => {
   const failure = failing(3, 'VERIFICATION_FAILED', {
     goal: 'Greet people <b>by name</b>',
     workflow: 'template.stage.approve@v1',
@@ -291,11 +290,11 @@ describe('the report on a job that is stuck', () => {
     '## Files involved',
     '## Effects applied so far',
     '## Recommended actions',
-  ])('has a part %s', (title) => {
+  ])('the report contains %s', (title) => {
     expect(report.split('\n')).toContain(title);
   });
 
-  test('says all that a person needs', () => {
+  test('the report contains the facts that a person needs', () => {
     for (const said of [
       'Greet people \\<b\\>by name\\</b\\>',
       'VERIFICATION\\_FAILED',
@@ -310,7 +309,7 @@ describe('the report on a job that is stuck', () => {
       expect(report.replaceAll('**VERIFICATION_FAILED**', 'VERIFICATION\\_FAILED')).toContain(said);
   });
 
-  test('fits into a request, whatever has failed', () => {
+  test('the report stays within its limit', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary', maxLength: 40_000 }),
@@ -333,7 +332,7 @@ describe('any sequence of failures', () => {
   /** What the table allows of each class, and one attempt of whichever class it is that ends it. */
   const BOUND = 2 + 1 + 1 + 5 + 4 + 2 + 1;
 
-  test('comes to a person within a bound that follows from the table', () => {
+  test('any failures reach a person within the bound of the table', () => {
     const kinds = fc.array(fc.constantFrom(...(Object.keys(FAILURES) as Kind[])), {
       minLength: BOUND,
       maxLength: 40,

@@ -6,11 +6,10 @@ import { eventsOf } from '@holdpoint/runtime/testing/run';
 import { historyOf, specFor } from '@holdpoint/runtime/testing/spec';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { TRIAL_MS } from './circuit.ts';
-import { createRecoveryDecider, isCircuit, type RecoveryMessage } from '../attempts/decide.ts';
+import { type CircuitMessage, createCircuitDecider, TRIAL_MS } from './circuit.ts';
 
 const OPEN_MS = 5_000;
-const decider = createRecoveryDecider({ openMs: OPEN_MS });
+const decider = createCircuitDecider({ openMs: OPEN_MS });
 const given = specFor(decider);
 const NOW = 1_000_000;
 const target = 'https://api.example';
@@ -20,17 +19,17 @@ const report = (
   state: ReportCircuit['state'],
   executor = 'executor-1',
   reason = 'it cannot be reached',
-): RecoveryMessage => ({ kind: 'circuit_report', payload: { target, state, executor, reason } });
-const set = (state: SetCircuit['state']): RecoveryMessage => ({
+): CircuitMessage => ({ kind: 'circuit_report', payload: { target, state, executor, reason } });
+const set = (state: SetCircuit['state']): CircuitMessage => ({
   kind: 'set_circuit',
   payload: { target, state, reason: 'they move', by: 'ada' },
 });
-const timer: RecoveryMessage = { kind: 'timer', name: 'circuit', data: null };
-const after = (...messages: readonly RecoveryMessage[]) =>
+const timer: CircuitMessage = { kind: 'timer', name: 'circuit', data: null };
+const after = (...messages: readonly CircuitMessage[]) =>
   historyOf(decider, ...messages.map((message) => [message, NOW] as const));
 
 describe('a circuit', () => {
-  test('opens when an executor has found that its target fails, and is due to be tried later', () => {
+  test('a circuit opens after an executor’s report and sets a timer for the trial', () => {
     given()
       .when(report('open'), NOW)
       .thenEmits({
@@ -44,19 +43,19 @@ describe('a circuit', () => {
       .thenTimes({ set: 'circuit', dueAt: NOW + OPEN_MS });
   });
 
-  test('that is open is not opened again, however many find the same', () => {
+  test('further reports leave an open circuit unchanged', () => {
     given(...after(report('open')))
       .when(report('open', 'executor-2'), NOW)
       .thenNothing();
   });
 
-  test('is half open after its time, and nobody may try before he has asked', () => {
+  test('a circuit becomes half open after its time, without a trial slot taken', () => {
     given(...after(report('open')))
       .when(timer, NOW + OPEN_MS)
       .thenEmits({ type: 'circuit_half_opened', id, target });
   });
 
-  test('that is half open lets the first try who asks, and no other', () => {
+  test('the first executor that asks gets the trial slot', () => {
     given(...after(report('open'), timer))
       .when(report('half_open', 'executor-2'), NOW)
       .thenEmits({ type: 'circuit_half_opened', id, target, executor: 'executor-2' })
@@ -66,19 +65,19 @@ describe('a circuit', () => {
       .thenNothing();
   });
 
-  test('gives somebody else a turn when whoever may try is not heard of', () => {
+  test('the trial slot is free again after its timeout', () => {
     given(...after(report('open'), timer, report('half_open', 'executor-2')))
       .when(timer, NOW + TRIAL_MS)
       .thenEmits({ type: 'circuit_half_opened', id, target });
   });
 
-  test('that is open lets nobody try before its time', () => {
+  test('an open circuit gives no trial slot before its time', () => {
     given(...after(report('open')))
       .when(report('half_open'), NOW)
       .thenNothing();
   });
 
-  test('closes when its target is there, and opens for as long again when it is not', () => {
+  test('a trial closes the circuit or opens it again', () => {
     const trial = after(report('open'), timer, report('half_open'));
     given(...trial)
       .when(report('closed', 'executor-1', 'it answered'), NOW)
@@ -88,14 +87,14 @@ describe('a circuit', () => {
       .thenEmitsLike({ type: 'circuit_opened', until: NOW + 1 + OPEN_MS });
   });
 
-  test('that was never open is closed: there is nothing to say', () => {
+  test('closing a circuit that never opened changes nothing', () => {
     given().when(report('closed'), NOW).thenNothing();
     given().when(timer, NOW).thenNothing();
   });
 });
 
 describe('a person', () => {
-  test('opens a circuit for as long as he likes, whatever is found', () => {
+  test('a person holds a circuit open against any reports', () => {
     given().when(set('open'), NOW).thenEmitsLike({ type: 'circuit_opened', by: 'ada', reason: 'they move' });
     for (const found of [report('closed'), report('half_open'), report('open'), timer])
       given(...after(set('open')))
@@ -103,21 +102,21 @@ describe('a person', () => {
         .thenNothing();
   });
 
-  test('closes any circuit', () => {
+  test('a person closes any circuit', () => {
     for (const history of [[report('open')], [set('open')], [report('open'), timer]] as const)
       given(...after(...history))
         .when(set('closed'), NOW)
         .thenEmitsLike({ type: 'circuit_closed', by: 'ada' });
   });
 
-  test('keeps a circuit open that an executor has opened', () => {
+  test('a person takes over a circuit that an executor opened', () => {
     given(...after(report('open')))
       .when(set('open'), NOW)
       .thenEmitsLike({ type: 'circuit_opened', by: 'ada' });
   });
 });
 
-describe('whatever is found, said and waited for, in any order', () => {
+describe('any sequence of messages', () => {
   const message = fc.oneof(
     fc
       .tuple(fc.constantFrom('open', 'half_open', 'closed'), fc.constantFrom('executor-1', 'executor-2'))
@@ -129,7 +128,7 @@ describe('whatever is found, said and waited for, in any order', () => {
     maxLength: 25,
   });
 
-  test('a circuit keeps every law of a decider, and its facts are those of the contract', () => {
+  test('circuits satisfy the laws of a decider, and their events the contract', () => {
     fc.assert(
       fc.property(acts, (sequence) => {
         const events = eventsOf(holdsEveryLaw(decider, sequence));
@@ -138,14 +137,14 @@ describe('whatever is found, said and waited for, in any order', () => {
     );
   });
 
-  test('one executor at the most may try, and none while a person holds the circuit open', () => {
+  test('at most one executor has the trial slot, and none while a person holds the circuit open', () => {
     fc.assert(
       fc.property(acts, (sequence) => {
         for (const { before, made } of holdsEveryLaw(decider, sequence)) {
           const named = made.events.filter(
             (event) => event.type === 'circuit_half_opened' && event.executor !== undefined,
           );
-          const mayBe = isCircuit(before) && !before.held && before.executor === undefined;
+          const mayBe = before !== undefined && !before.held && before.executor === undefined;
           expect(named.length).toBeLessThanOrEqual(mayBe ? 1 : 0);
         }
       }),

@@ -13,7 +13,13 @@ import { eventType } from '@holdpoint/contracts/bus/cloudevents';
 import { circuitIdOf, type TaskId } from '@holdpoint/contracts/values/ids';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
-import { type Decision, decision, type Outgoing, type TimerFired } from '@holdpoint/runtime/decider';
+import {
+  type Decider,
+  type Decision,
+  decision,
+  type Outgoing,
+  type TimerFired,
+} from '@holdpoint/runtime/decider';
 
 /**
  * The circuit of one target for all executors, or of one workflow for all its tasks. A circuit that never
@@ -70,7 +76,7 @@ const markSpent = (state: Circuit | undefined): Pick<Circuit, 'failedTasks'> =>
     ? {}
     : { failedTasks: state.failedTasks.map((each) => ({ ...each, spent: true })) };
 
-export const evolveCircuit = (state: Circuit | undefined, event: CircuitEvent): Circuit => {
+const evolveCircuit = (state: Circuit | undefined, event: CircuitEvent): Circuit => {
   const { id, target } = event;
   switch (event.type) {
     case 'circuit_opened': {
@@ -280,22 +286,28 @@ const timerFired = (state: Circuit | undefined, name: string): CircuitDecision =
   return isDue ? decision({ events: [halfOpened(state)] }) : unchanged;
 };
 
-export const decideCircuit = (
-  state: Circuit | undefined,
-  message: CircuitMessage,
-  now: number,
+/** Long enough for a restart of the target, short enough to wait for. */
+export const CIRCUIT_OPEN_MS = 30_000;
+
+export const createCircuitDecider = (
   rules: CircuitRules,
-): CircuitDecision => {
-  switch (message.kind) {
-    case 'circuit_report':
-      return report(state, message.payload, now, rules);
-    case 'circuit_record_failure':
-      return recordFailure(state, message.payload, now);
-    case 'circuit_acquire':
-      return acquire(state, message.payload, now, rules);
-    case 'set_circuit':
-      return setCircuit(state, message.payload);
-    case 'timer':
-      return timerFired(state, message.name);
-  }
-};
+): Decider<Circuit | undefined, CircuitMessage, CircuitEvent> => ({
+  initial: undefined,
+  evolve: evolveCircuit,
+  decide: (state, message, { now }) => {
+    switch (message.kind) {
+      case 'circuit_report':
+        return report(state, message.payload, now, rules);
+      case 'circuit_record_failure':
+        return recordFailure(state, message.payload, now);
+      case 'circuit_acquire':
+        return acquire(state, message.payload, now, rules);
+      case 'set_circuit':
+        return setCircuit(state, message.payload);
+      case 'timer':
+        return timerFired(state, message.name);
+    }
+  },
+});
+
+export const circuitDecider = createCircuitDecider({ openMs: CIRCUIT_OPEN_MS });

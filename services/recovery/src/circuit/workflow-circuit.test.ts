@@ -6,30 +6,29 @@ import { eventsOf } from '@holdpoint/runtime/testing/run';
 import { historyOf, specFor } from '@holdpoint/runtime/testing/spec';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { TASK_TRIAL_MS, WORKFLOW_CIRCUIT } from './circuit.ts';
-import { recoveryDecider, type RecoveryMessage } from '../attempts/decide.ts';
+import { circuitDecider, type CircuitMessage, TASK_TRIAL_MS, WORKFLOW_CIRCUIT } from './circuit.ts';
 
-const given = specFor(recoveryDecider);
+const given = specFor(circuitDecider);
 const target = workflowCircuit('approve');
 const id = circuitIdOf(target);
 const NOW = 10_000_000;
 const RULES = { failures: 3, windowMs: 60_000, coolDownMs: 30_000 };
 
 const taskOf = (n: number): TaskId => TaskId.parse(`t-${String(n)}`);
-const count = (n: number): RecoveryMessage => ({
+const count = (n: number): CircuitMessage => ({
   kind: 'circuit_record_failure',
   payload: { target, task: taskOf(n), circuit: RULES },
 });
-const countPlainly = (n: number): RecoveryMessage => ({
+const countPlainly = (n: number): CircuitMessage => ({
   kind: 'circuit_record_failure',
   payload: { target, task: taskOf(n) },
 });
-const enter = (n: number, ended?: 'well' | 'badly'): RecoveryMessage => ({
+const enter = (n: number, ended?: 'well' | 'badly'): CircuitMessage => ({
   kind: 'circuit_acquire',
   payload: { target, task: taskOf(n), ...(ended && { ended, circuit: RULES }) },
 });
-const coolDown: RecoveryMessage = { kind: 'timer', name: 'circuit', data: null };
-const set = (state: 'open' | 'closed'): RecoveryMessage => ({
+const coolDown: CircuitMessage = { kind: 'timer', name: 'circuit', data: null };
+const set = (state: 'open' | 'closed'): CircuitMessage => ({
   kind: 'set_circuit',
   payload: { target, state, by: 'ada' },
 });
@@ -38,8 +37,7 @@ const admits = (n: number, answer: object) => ({
   data: { id: taskOf(n), circuit: target, ...answer },
 });
 
-const after = (...acts: readonly (readonly [RecoveryMessage, number])[]) =>
-  historyOf(recoveryDecider, ...acts);
+const after = (...acts: readonly (readonly [CircuitMessage, number])[]) => historyOf(circuitDecider, ...acts);
 const open = after([count(1), NOW], [count(2), NOW + 1], [count(3), NOW + 2]);
 const halfOpen = [...open, { type: 'circuit_half_opened', id, target } satisfies CircuitEvent];
 const trying = [
@@ -47,8 +45,8 @@ const trying = [
   { type: 'circuit_half_opened', id, target, executor: 'task:t-7' } satisfies CircuitEvent,
 ];
 
-describe('jobs of a workflow that are given up', () => {
-  test('are counted, and enough of them within the window open its circuit', () => {
+describe('stuck jobs of a workflow', () => {
+  test('enough stuck jobs within the window open the workflow’s circuit', () => {
     given(...open.slice(0, 2))
       .when(count(3), NOW + 2)
       .thenEmitsLike(
@@ -58,27 +56,27 @@ describe('jobs of a workflow that are given up', () => {
       .thenTimes({ set: 'circuit', dueAt: NOW + 2 + RULES.coolDownMs });
   });
 
-  test('of one task count once', () => {
+  test('stuck jobs of one task count once', () => {
     given(...open.slice(0, 2))
       .when(count(2), NOW + 9)
       .thenNothing();
   });
 
-  test('that were long ago count no more', () => {
+  test('stuck jobs outside the window do not count', () => {
     given(...open.slice(0, 2))
       .when(count(3), NOW + RULES.windowMs + 1)
       .thenEmitsLike({ type: 'circuit_failure_recorded' })
       .thenTimes();
   });
 
-  test('are as many as the built-in rule says, where the repository says nothing', () => {
+  test('the default limits apply without settings of the repository', () => {
     const { failures } = WORKFLOW_CIRCUIT;
     const all = Array.from({ length: failures }, (_, i) => [countPlainly(i), NOW] as const);
     expect(after(...all.slice(0, -1)).map(({ type }) => type)).not.toContain('circuit_opened');
     expect(after(...all).map(({ type }) => type)).toContain('circuit_opened');
   });
 
-  test('change nothing while it is open, or held by a person', () => {
+  test('stuck jobs change nothing while the circuit is open or held', () => {
     given(...open)
       .when(count(9), NOW + 3)
       .thenNothing();
@@ -88,8 +86,8 @@ describe('jobs of a workflow that are given up', () => {
   });
 });
 
-describe('a task that wants to start', () => {
-  test('may, while it is closed', () => {
+describe('a task that acquires the circuit', () => {
+  test('a task may start while the circuit is closed', () => {
     given()
       .when(enter(7), NOW)
       .thenEmits()
@@ -100,14 +98,14 @@ describe('a task that wants to start', () => {
       .thenSends(admits(7, { state: 'open', until: NOW + 2 + RULES.coolDownMs }));
   });
 
-  test('waits without an end while a person holds it open', () => {
+  test('a task waits without a time limit while a person holds the circuit', () => {
     given(...after([set('open'), NOW]))
       .when(enter(7), NOW)
       .thenEmits()
       .thenSends({ data: { id: taskOf(7), circuit: target, state: 'open' } });
   });
 
-  test('tries, as the first who asks once the time is over; everybody else waits', () => {
+  test('the first task after the open time gets the trial slot, and others wait', () => {
     given(...open)
       .when(coolDown, NOW)
       .thenEmitsLike({ type: 'circuit_half_opened' });
@@ -126,15 +124,15 @@ describe('a task that wants to start', () => {
       .thenSends(admits(8, { state: 'open' }));
   });
 
-  test('is not waited for for ever: whoever asks next may try', () => {
+  test('another task gets the trial slot after its timeout', () => {
     given(...trying)
       .when(coolDown, NOW)
       .thenEmits({ type: 'circuit_half_opened', id, target });
   });
 });
 
-describe('the task that has tried', () => {
-  test('well, closes it; badly, opens it again; anybody else says nothing', () => {
+describe('a trial task', () => {
+  test('a trial task that succeeds closes the circuit, one that fails opens it, and other tasks change nothing', () => {
     given(...trying)
       .when(enter(7, 'well'), NOW)
       .thenEmitsLike({ type: 'circuit_closed', by: 'recovery' });
@@ -149,8 +147,8 @@ describe('the task that has tried', () => {
       .thenNothing();
   });
 
-  test('no more gives its turn to whoever asks next', () => {
-    const left = (n: number): RecoveryMessage => ({
+  test('a trial task that gives up its slot frees it for the next', () => {
+    const left = (n: number): CircuitMessage => ({
       kind: 'circuit_acquire',
       payload: { target, task: taskOf(n), left: true },
     });
@@ -165,7 +163,7 @@ describe('the task that has tried', () => {
         .thenNothing();
   });
 
-  test('and was given up itself opens it at once', () => {
+  test('a trial task that gets stuck opens the circuit at once', () => {
     given(...trying)
       .when(count(7), NOW + RULES.windowMs * 2)
       .thenEmitsLike(
@@ -175,7 +173,7 @@ describe('the task that has tried', () => {
   });
 });
 
-test('a person closes it, and what was counted before counts no more', () => {
+test('a circuit closed by a person starts counting again', () => {
   given(...open)
     .when(set('closed'), NOW)
     .thenEmitsLike({ type: 'circuit_closed', by: 'ada' });
@@ -189,7 +187,7 @@ test('a person closes it, and what was counted before counts no more', () => {
     .thenNothing();
 });
 
-test('whatever is said in whatever order keeps every law, and lets one task try at a time', () => {
+test('any messages satisfy the laws of a decider and give one trial slot at a time', () => {
   const message = fc.oneof(
     fc.nat(6).map((n) => count(n)),
     fc.nat(6).map((n) => enter(n)),
@@ -203,7 +201,7 @@ test('whatever is said in whatever order keeps every law, and lets one task try 
   });
   fc.assert(
     fc.property(acts, (sequence) => {
-      const run = holdsEveryLaw(recoveryDecider, sequence);
+      const run = holdsEveryLaw(circuitDecider, sequence);
       for (const event of eventsOf(run)) expect(RecoveryEvent.parse(event)).toEqual(event);
       let trial: string | undefined;
       for (const { made, message: said } of run) {

@@ -34,7 +34,7 @@ const VITEST = text(
 );
 const TSC = `src/a.ts(3,7): error TS2322: Type 'string' is not assignable to type 'number'.`;
 
-describe('a check that prints several things', () => {
+describe('a check with mixed output', () => {
   const cases: readonly (readonly [
     title: string,
     output: string,
@@ -196,25 +196,25 @@ describe('an agent', () => {
   const GOES = 'I have updated the callers.';
 
   test.each([
-    ['has used up its context', 'Prompt is too long', 'CONTEXT_EXHAUSTED'],
-    ['has met a provider that is busy', 'API Error: 529 {"error":{"type":"overloaded_error"}}', 'TRANSIENT'],
+    ['an agent that exhausted its context', 'Prompt is too long', 'CONTEXT_EXHAUSTED'],
+    ['an agent whose provider is busy', 'API Error: 529 {"error":{"type":"overloaded_error"}}', 'TRANSIENT'],
     [
-      'has run into the limit of a minute',
+      'an agent with a rate limit',
       `429: would exceed your rate limit of 40,000 input tokens per minute`,
       'TRANSIENT',
     ],
-    ['has to be paid for', 'Your credit balance is too low to access the API', 'UNKNOWN'],
+    ['an agent without quota', 'Your credit balance is too low to access the API', 'UNKNOWN'],
     [
-      'has said too much at once',
+      'an agent with an oversized request',
       `API Error: the response exceeded the 32000 output token maximum`,
       'UNKNOWN',
     ],
-    ['says nothing of it', 'I could not find the file.', 'UNKNOWN'],
+    ['an agent without a known message', 'I could not find the file.', 'UNKNOWN'],
   ] as const)('%s', (_, line, failureClass) => {
     expect(classify(failed(text(GOES, line), { uses: AGENTS })).class).toBe(failureClass);
   });
 
-  test('is believed by what it said last', () => {
+  test('the last message of an agent counts', () => {
     const output = text(
       'stream error: stream disconnected; retrying 1/5',
       GOES,
@@ -227,17 +227,17 @@ describe('an agent', () => {
     ).toBe('TRANSIENT');
   });
 
-  test('may have read about anything before', () => {
+  test('earlier output of an agent does not count', () => {
     const output = text('context_length_exceeded', 'connect ECONNREFUSED', ...Array<string>(100).fill(GOES));
     expect(classify(failed(output, { uses: AGENTS })).class).toBe('UNKNOWN');
   });
 
-  test('may have said it in its error alone', () => {
+  test('the error of an agent is enough', () => {
     const error = { code: 'NODE_FAILED', message: 'the agent ended: Prompt is too long' };
     expect(classify(failed('', { uses: AGENTS, error })).class).toBe('CONTEXT_EXHAUSTED');
   });
 
-  test('says of itself that there is more to do than it can keep in mind', () => {
+  test('an agent’s report of an exhausted context counts', () => {
     const { class: found, because } = classify(
       failed('', { uses: AGENTS, report: { stop: 'context_exhausted', next: 'the callers' } }),
     );
@@ -248,7 +248,7 @@ describe('an agent', () => {
   });
 });
 
-test('of what nobody says what it was, the results of a check count, unless an agent ended after them', () => {
+test('output of an unknown capability is classified as a check unless an agent ran out of context after it', () => {
   const unnamed = (output: string): FailureClass => classify(failed(output, { uses: undefined })).class;
   expect(unnamed(text('Prompt is too long', VITEST))).toBe('VERIFICATION_FAILED');
   expect(unnamed(text(VITEST, 'API Error: Connection error.'))).toBe('VERIFICATION_FAILED');
@@ -276,7 +276,7 @@ describe('an effect in doubt', () => {
     },
   );
 
-  test('is no business of the rules of a repository', () => {
+  test('rules of the repository do not apply to in-doubt effects', () => {
     const rules = { rules: [{ id: 'all', class: 'TRANSIENT' as const }] };
     expect(classify(doubt({ rules })).class).toBe('EFFECT_IN_DOUBT');
   });
@@ -294,7 +294,7 @@ describe('the rules of a repository', () => {
   const ruled = (output: string, more: Partial<Failure> = {}): ReturnType<typeof classify> =>
     classify(failed(output, { rules: { rules: [rule] }, ...more }));
 
-  test('come before the built-in ones, and are named', () => {
+  test('repository rules come before the built-in ones and are named', () => {
     expect(ruled(text(TSC, '  deadlock detected at row 3'))).toEqual({
       class: 'TRANSIENT',
       because: { rule: 'recovery.toml/flaky-db', evidence: 'deadlock detected at row 3' },
@@ -308,11 +308,11 @@ describe('the rules of a repository', () => {
     ['the error', 'deadlock detected', { error: { code: 'OTHER', message: '' } }],
     ['the label', 'deadlock detected', { uses: AGENTS }],
     ['a label', 'deadlock detected', { uses: undefined }],
-  ])('say nothing without %s', (_, output, more) => {
+  ])('a repository rule does not apply without %s', (_, output, more) => {
     expect(ruled(output, more as Partial<Failure>).because.rule).not.toContain('flaky-db');
   });
 
-  test('are read from the first to the last', () => {
+  test('the first matching repository rule decides', () => {
     const rules: ClassRule[] = [
       { id: 'one', class: 'UNKNOWN', exitCodes: [7] },
       { id: 'two', class: 'BROKEN_BUILD', exitCodes: [1] },
@@ -321,7 +321,7 @@ describe('the rules of a repository', () => {
     expect(classify(failed(VITEST, { rules: { rules } })).because.rule).toBe('recovery.toml/two');
   });
 
-  test('hold for one label, or for all that begin alike', () => {
+  test('a repository rule matches one capability or a prefix', () => {
     const by = (uses: string): string =>
       classify(failed('', { rules: { rules: [{ id: 'x', class: 'TRANSIENT', uses }] } })).because.rule;
     expect([by(CHECK), by('cap.env.*'), by('cap.env.shell'), by('cap.agent.*')]).toEqual([
@@ -332,7 +332,7 @@ describe('the rules of a repository', () => {
     ]);
   });
 
-  test('cannot be made to take long, and what is no pattern is found nowhere', () => {
+  test('patterns run in bounded time, and invalid ones match nothing', () => {
     const output = `${'a'.repeat(60_000)}\n${TSC}`;
     for (const pattern of ['(a*)*zq', '(a|aa)+$zq', '(.*)(.*)(.*)(.*)zq', '(', '(?=a)a']) {
       expect(
@@ -348,7 +348,7 @@ test.each([
   'EXECUTOR_TARGET_UNAVAILABLE',
   'EXECUTOR_CIRCUIT_OPEN',
   'RUNTIME_UNAVAILABLE',
-])('%s passes by itself', (code) => {
+])('the error %s is transient', (code) => {
   const { class: found, because } = classify(failed(TSC, { error: { code, message: 'gone' } }));
   expect([found, because]).toEqual([
     'TRANSIENT',
@@ -364,25 +364,25 @@ test.each([
   [127, 'BROKEN_BUILD'],
   [124, 'UNKNOWN'],
   [1, 'UNKNOWN'],
-] as const)('exit code %i of what says nothing', (exitCode, failureClass) => {
+] as const)('exit code %i without output has its own class', (exitCode, failureClass) => {
   expect(classify(failed('done\n', { exitCode })).class).toBe(failureClass);
 });
 
-describe('the table', () => {
+describe('the rules', () => {
   const table = [...RULES, ...AGENT];
 
-  test('is written in patterns, each under a name of its own', () => {
+  test('rules have valid patterns and unique ids', () => {
     expect(table.filter(({ pattern }) => !isPattern(pattern)).map(({ id }) => id)).toEqual([]);
     expect(new Set(table.map(({ id }) => id)).size).toBe(table.length);
     expect(table.filter(({ id }) => !/^[a-z0-9][a-z0-9-]{1,60}$/.test(id))).toEqual([]);
   });
 
-  test('overrules only what is in it', () => {
+  test('rules overrule only existing rules', () => {
     const ids = new Set(RULES.map(({ id }) => id));
     expect(RULES.flatMap(({ overrules = [] }) => overrules).filter((id) => !ids.has(id))).toEqual([]);
   });
 
-  test('leaves the circles to the history', () => {
+  test('no rule classifies a job as circular', () => {
     expect(table.filter(({ class: failureClass }) => failureClass === 'CIRCULAR_FIX')).toEqual([]);
   });
 });
@@ -450,7 +450,7 @@ const anyFailure: fc.Arbitrary<Failure> = fc.record({
   ),
 });
 
-test('every failure has a class and a reason that fits into a verdict, and always the same', () => {
+test('every failure has one class with evidence that fits into a verdict', () => {
   fc.assert(
     fc.property(anyFailure, (failure) => {
       const found = classify(failure);
@@ -463,7 +463,7 @@ test('every failure has a class and a reason that fits into a verdict, and alway
   );
 });
 
-test('no output takes long', () => {
+test('no output takes long to classify', () => {
   const hostile = [
     'a',
     ' ',

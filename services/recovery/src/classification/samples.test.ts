@@ -35,7 +35,7 @@ const classified = ({ head, output }: Sample): ReturnType<typeof classify> =>
     output,
   });
 
-describe('every sample', () => {
+describe('recorded samples', () => {
   test.each(samples.map((sample) => [sample.path, sample] as const))('%s', (_, sample) => {
     const { class: found, because } = classified(sample);
     expect({ class: found, because }).toEqual({ class: sample.head['class'], because });
@@ -44,7 +44,7 @@ describe('every sample', () => {
   });
 });
 
-test('there are enough of them, of every class that an output can show', () => {
+test('the samples cover every class that output can show', () => {
   expect(samples.length).toBeGreaterThan(90);
   const classes = new Set(samples.map(({ head }) => FailureClass.parse(head['class'])));
   expect([...classes].sort()).toEqual([
@@ -56,7 +56,7 @@ test('there are enough of them, of every class that an output can show', () => {
   ]);
 });
 
-test('no machine, account or registry shows in them', () => {
+test('the samples contain no machine, account or registry', () => {
   const telling = /\/(?:root|work|tmp|Users)\/|\bregistry\.npmjs|pypi\.org|proxy\.golang|10\.\d+\.\d+\.\d+/;
   expect(samples.filter(({ output }) => telling.test(output)).map(({ path }) => path)).toEqual([]);
 });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_SIMILARITY, similarity } from './similarity.ts';
 
-describe('the same way in other words', () => {
+describe('paraphrases of one approach', () => {
   test.each([
     [
       'Replace the regex parser in parser.ts with a hand-written tokenizer',
@@ -33,7 +33,7 @@ describe('the same way in other words', () => {
   });
 });
 
-describe('another way', () => {
+describe('different approaches', () => {
   test.each([
     [
       'in the same file',
@@ -83,7 +83,7 @@ const approach = fc.oneof(
   fc.array(fc.constantFrom(...WORDS), { maxLength: 15 }).map((words) => words.join(' ')),
 );
 
-test('the measure is symmetric, 1 of equals, and never outside of 0 and 1', () => {
+test('similarity is symmetric, 1 for equal texts, and between 0 and 1', () => {
   fc.assert(
     fc.property(approach, approach, (a, b) => {
       const found = similarity(a, b);
@@ -96,7 +96,7 @@ test('the measure is symmetric, 1 of equals, and never outside of 0 and 1', () =
   );
 });
 
-test('what has no words is alike if nothing tells it apart', () => {
+test('texts without words are similar only if they are equal', () => {
   expect(similarity('1', '2')).toBe(1);
   expect(similarity('?', '!')).toBe(0);
   expect(similarity('', 'add a cache')).toBe(0);

@@ -12,8 +12,8 @@ type Attempts = ReturnType<typeof createAttempts>;
 const fail = (attempts: Attempts, source: string, times: number): readonly (number | undefined)[] =>
   Array.from({ length: times }, () => attempts.failed(source, 'unknown'));
 
-describe('failures of one source', () => {
-  test('are taken until they are too many, and again as the first of them are a minute ago', () => {
+describe('failed authentications of one source', () => {
+  test('a source waits after too many failures until the first of them is a minute old', () => {
     const { attempts, clock } = recorded();
     for (let i = 0; i < FAILURES_MAX; i += 1) {
       clock.now = i * 1_000;
@@ -31,7 +31,7 @@ describe('failures of one source', () => {
     ['2001:db8::1', '2001:db8:0:0:ffff::2'],
     ['::ffff:10.0.0.1', '10.0.0.1'],
     ['fe80::1%eth0', 'fe80::2'],
-  ])('count together for %s and %s, which are one network or one address', (one, other) => {
+  ])('failures of %s and %s count together: they are one network or address', (one, other) => {
     const { attempts } = recorded();
     fail(attempts, one, FAILURES_MAX);
     expect(attempts.failed(other, 'unknown')).toBe(60_000);
@@ -41,14 +41,14 @@ describe('failures of one source', () => {
     ['2001:db8::1', '2001:db8:0:1::1'],
     ['10.0.0.1', '10.0.0.2'],
     ['bus', '10.0.0.1'],
-  ])('do not count for another: %s and %s', (one, other) => {
+  ])('failures of %s and %s count separately', (one, other) => {
     const { attempts } = recorded();
     fail(attempts, one, FAILURES_MAX);
     expect(attempts.failed(other, 'unknown')).toBeUndefined();
   });
 });
 
-test('so many sources are remembered and no more; whoever failed longest ago is forgotten', () => {
+test('the number of remembered sources is bounded; the least recent failure is dropped', () => {
   const { attempts } = recorded();
   fail(attempts, 'first', FAILURES_MAX);
   fail(attempts, 'second', FAILURES_MAX);
@@ -60,7 +60,7 @@ test('so many sources are remembered and no more; whoever failed longest ago is 
   expect(attempts.sources()).toBe(10_000);
 });
 
-test('a log line comes once a second at the most, and says how many there were', () => {
+test('failures are logged at most once a second, with their number', () => {
   const { attempts, clock, lines } = recorded();
   fail(attempts, 'a', 30);
   attempts.noted('b', 'scope');
@@ -72,7 +72,7 @@ test('a log line comes once a second at the most, and says how many there were',
   expect(lines.slice(1)).toMatchObject([{ fields: { kind: 'expired', failures: 31 } }]);
 });
 
-test('every kind of failure is counted, from none on', () => {
+test('every kind of failure has a counter that starts at zero', () => {
   const { attempts } = recorded();
   fail(attempts, 'a', 25);
   attempts.noted('a', 'missing');

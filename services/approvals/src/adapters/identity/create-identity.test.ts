@@ -56,19 +56,19 @@ const errorFor = async (authorization: string | undefined, identity = identityWi
   throw new Error('somebody was let in');
 };
 
-describe('who has a token of the directory', () => {
+describe('a token of the directory', () => {
   test.each([
     ['Bearer hpt_ada', { name: 'ada', groups: ['operators'] }],
     ['Bearer hpt_grace', { name: 'grace', groups: ['auditors', 'operators'], roles: ['lead'] }],
     ['bearer hpt_ada', { name: 'ada', groups: ['operators'] }],
   ])(
-    '%s is who it belongs to, may do everything, and its hash goes no further',
+    '%s authenticates its owner with all scopes and without exposing the hash',
     async (authorization, who) => {
       expect(await shown(identityWith(), authorization, 'tokens:write')).toEqual(who);
     },
   );
 
-  test('is found by what Discord calls him, and known by his name', () => {
+  test('a person is found by Discord user id and by name', () => {
     const identity = identityWith();
     expect(identity.ofDiscord('42')).toEqual({ name: 'ada', groups: ['operators'] });
     expect(identity.ofDiscord('43')).toBeUndefined();
@@ -76,7 +76,7 @@ describe('who has a token of the directory', () => {
   });
 });
 
-describe('who has none, or a wrong one, is told the same:', () => {
+describe('missing and wrong tokens receive the same answer', () => {
   test.each([
     '',
     'hpt_ada',
@@ -99,16 +99,16 @@ describe('who has none, or a wrong one, is told the same:', () => {
     expect(error).toMatchObject({ code: 'APPROVALS_UNAUTHENTICATED' });
   });
 
-  test('a token without end', async () => {
+  test('an overlong token is refused', async () => {
     expect(await errorFor(`Bearer ${'x'.repeat(100_000)}`)).toEqual(await errorFor(undefined));
   });
 
-  test('the token is not in what is said', async () => {
+  test('the error does not contain the token', async () => {
     const error = await errorFor('Bearer sesame');
     expect(JSON.stringify(error) + String(error)).not.toContain('sesame');
   });
 
-  test('the hash of nothing is nobody’s token', async () => {
+  test('the hash of an empty string authenticates nobody', async () => {
     const directory = createDirectory([{ name: 'nobody', groups: [], tokenSha256: hashOf('') }]);
     const careless = identityWith([stored('')], { directory: () => directory });
     for (const authorization of [undefined, '', 'Bearer ', 'Bearer'])
@@ -116,8 +116,8 @@ describe('who has none, or a wrong one, is told the same:', () => {
   });
 });
 
-describe('a token of the store', () => {
-  test('is good for its scopes, and for nothing else', async () => {
+describe('a stored token', () => {
+  test('a stored token allows its scopes and no others', async () => {
     const identity = identityWith([stored('s')]);
     expect(await shown(identity, 'Bearer s')).toEqual({
       name: 'bot',
@@ -129,7 +129,7 @@ describe('a token of the store', () => {
     });
   });
 
-  test('of somebody whom the directory knows gives him the groups that stand there', async () => {
+  test('a person in the directory has the directory’s groups', async () => {
     const identity = identityWith([stored('s', { principal: 'grace', groups: ['operators', 'releasers'] })]);
     expect(await shown(identity, 'Bearer s')).toEqual({
       name: 'grace',
@@ -142,12 +142,12 @@ describe('a token of the store', () => {
   test.each([
     ['expired', 'the token has expired'],
     ['revoked', 'the token was revoked'],
-  ] as const)('that is %s lets nobody in, and whoever has it hears why', async (state, message) => {
+  ] as const)('a token that is %s is refused, with the reason', async (state, message) => {
     const error = await errorFor('Bearer s', identityWith([stored('s', { [state]: true })]));
     expect(error).toMatchObject({ code: 'APPROVALS_UNAUTHENTICATED', message });
   });
 
-  test('of somebody of the issuer whom the directory has by now is worth nothing: he would be two', async () => {
+  test('a token for an OIDC name is refused once the directory lists the person', async () => {
     const identity = identityWith([
       stored('s', { principal: 'oidc:sub-ada' }),
       stored('t', { principal: 'oidc:sub-eve' }),
@@ -156,7 +156,7 @@ describe('a token of the store', () => {
     expect(await shown(identity, 'Bearer t')).toMatchObject({ name: 'oidc:sub-eve' });
   });
 
-  test('that a store finds under another hash than it was asked for is not taken', async () => {
+  test('a stored token with a different hash is refused', async () => {
     const findToken = () => Promise.resolve(stored('another'));
     expect(await errorFor('Bearer s', identityWith([], { findToken }))).toMatchObject({
       code: 'APPROVALS_UNAUTHENTICATED',
@@ -164,7 +164,7 @@ describe('a token of the store', () => {
   });
 });
 
-describe('a source of many wrong tokens', () => {
+describe('a source with many wrong tokens', () => {
   const afterFailures = async () => {
     const identity = identityWith([stored('s')]);
     for (let i = 0; i < FAILURES_MAX; i += 1)
@@ -174,27 +174,27 @@ describe('a source of many wrong tokens', () => {
     return identity;
   };
 
-  test('is told to wait, and for how long', async () => {
+  test('after many wrong tokens the error tells how long to wait', async () => {
     expect(await errorFor('Bearer wrong', await afterFailures())).toMatchObject({
       code: 'APPROVALS_TOO_MANY_ATTEMPTS',
       details: { retryAfterSeconds: 60 },
     });
   });
 
-  test('is let in with a good one all the same', async () => {
+  test('a valid token is accepted in spite of earlier failures', async () => {
     const identity = await afterFailures();
     expect(await shown(identity, 'Bearer hpt_ada')).toMatchObject({ name: 'ada' });
     expect(await shown(identity, 'Bearer s')).toMatchObject({ name: 'bot' });
   });
 
-  test('slows down nobody elsewhere', async () => {
+  test('failures do not slow down other sources', async () => {
     const identity = await afterFailures();
     await expect(shown(identity, 'Bearer x', 'approvals:read', '10.0.0.2')).rejects.toMatchObject({
       code: 'APPROVALS_UNAUTHENTICATED',
     });
   });
 
-  test('is none that shows no token, or a good one for something else', async () => {
+  test('missing tokens and missing scopes do not slow down a source', async () => {
     const identity = identityWith([stored('s')]);
     for (let i = 0; i < 2 * FAILURES_MAX; i += 1) {
       await errorFor(undefined, identity);
@@ -208,7 +208,7 @@ describe('a source of many wrong tokens', () => {
   });
 });
 
-test('an agent’s token says so of whoever shows it, known to the directory or not', async () => {
+test('an agent’s token names the agent, whether its owner is in the directory or not', async () => {
   const identity = identityWith([
     stored('hpt_claude', { principal: 'ada', agent: 'claude' }),
     stored('hpt_robot', { agent: 'robot' }),

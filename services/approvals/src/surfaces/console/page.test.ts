@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-test('a page that is not built is said to be, and is there once it is', async () => {
+test('a page is served once it is built', async () => {
   let now = 0;
   const dist = join(folder, 'dist');
   const app = pageRoutes(createPage(dist, () => now));
@@ -24,7 +24,7 @@ test('a page that is not built is said to be, and is there once it is', async ()
   expect(await (await app.request('/')).text()).toBe('here');
 });
 
-test('only what lies in its folder is served, and neither maps nor what links lead to', async () => {
+test('only files in the folder are served, without source maps and symbolic links', async () => {
   await writeFile(join(folder, 'secret.json'), '{}');
   const dist = join(folder, 'dist');
   await mkdir(join(dist, 'assets'), { recursive: true });
@@ -43,7 +43,7 @@ test('only what lies in its folder is served, and neither maps nor what links le
     expect([path, await page.find(path)]).toEqual([path, undefined]);
 });
 
-test('a browser that takes nothing compressed is sent the plain file, once', async () => {
+test('a browser without compression receives the plain file, which it may cache', async () => {
   const text = 'x'.repeat(2_000);
   await writeFile(join(folder, 'index.html'), text);
   const app = pageRoutes(createPage(folder));

@@ -130,6 +130,7 @@ export const createDeliveries = ({ pool, decider, tokens, log, rest }: Parts): D
         if (reference === undefined) return;
         complaints.clear();
         accept({
+          kind: 'approval',
           aggregate: approval,
           message: { kind: 'delivered', surface, notice, number, reference },
         });

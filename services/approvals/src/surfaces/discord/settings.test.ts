@@ -33,8 +33,8 @@ const problemOf = (env: Readonly<Record<string, string>>): string => {
   throw new Error('it was taken');
 };
 
-describe('people are asked on discord', () => {
-  test('when all of it is set', () => {
+describe('the Discord surface', () => {
+  test('Discord is on when all settings are set', () => {
     expect(read(all)).toMatchObject({
       token: SECRET,
       channel: '123456789012345678',
@@ -45,7 +45,7 @@ describe('people are asked on discord', () => {
     );
   });
 
-  test('not when none of it is', () => {
+  test('Discord is off when no setting is set', () => {
     expect(read({})).toBeUndefined();
     expect(read(Object.fromEntries(Object.keys(all).map((name) => [name, ''])))).toBeUndefined();
     expect(read({ HOLDPOINT_DISCORD_API: 'http://127.0.0.1:1' })).toBeUndefined();
@@ -55,7 +55,7 @@ describe('people are asked on discord', () => {
     'HOLDPOINT_DISCORD_TOKEN_FILE',
     'HOLDPOINT_DISCORD_CHANNEL',
     'HOLDPOINT_DISCORD_PUBLIC_KEY',
-  ] as const)('not without %s, and it is said what is missing', (name) => {
+  ] as const)('Discord settings without %s are refused with the missing names', (name) => {
     const { [name]: _, ...others } = all;
     expect(problemOf(others)).toContain(`${name}: missing`);
     expect(problemOf({ [name]: all[name] })).toContain('missing');
@@ -68,14 +68,14 @@ describe('people are asked on discord', () => {
     ['HOLDPOINT_DISCORD_API', 'http://discord.example/api'],
     ['HOLDPOINT_DISCORD_API', 'https://discord.example/api?x=1'],
     ['HOLDPOINT_DISCORD_TOKEN_FILE', '/nowhere/token'],
-  ])('not with a wrong %s, and the value is not shown', (name, value) => {
+  ])('an invalid %s is refused without its value', (name, value) => {
     const problem = problemOf({ ...all, [name]: value });
     expect(problem).toContain(name);
     expect(problem).not.toContain(value);
   });
 
   test.each([' ', 'two words', 'line\nbreak', 'caf\u00e9'])(
-    'not with a token like %j, which is not shown',
+    'the token %j is refused without its value',
     async (token) => {
       const path = join(folder, 'bad');
       await writeFile(path, token);

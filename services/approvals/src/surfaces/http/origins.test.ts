@@ -4,18 +4,18 @@ import { WebEnv } from './settings.ts';
 
 const { isConfigured, mayConnect } = createOrigins(['https://approvals.example']);
 
-describe('a page may connect', () => {
+describe('an allowed origin', () => {
   test.each([
-    ['of no origin, because it is none', undefined],
+    ['without an origin, such as a CLI,', undefined],
     ['of the service itself', 'http://holdpoint.internal:8080'],
-    ['of the service behind a proxy that speaks TLS', 'https://holdpoint.internal:8080'],
-    ['of an origin that is configured', 'https://approvals.example'],
-  ])('%s', (_, origin) => {
+    ['of the service behind a TLS proxy', 'https://holdpoint.internal:8080'],
+    ['of a configured origin', 'https://approvals.example'],
+  ])('a page %s may connect', (_, origin) => {
     expect(mayConnect(origin, 'holdpoint.internal:8080')).toBe(true);
   });
 });
 
-describe('a page may not connect', () => {
+describe('a refused origin', () => {
   test.each([
     'null',
     '',
@@ -26,22 +26,22 @@ describe('a page may not connect', () => {
     'http://holdpoint.internal',
     'http://holdpoint.internal:80801',
     'http://evil@holdpoint.internal:8080',
-  ])('of %j', (origin) => {
+  ])('a page of origin %j may not connect', (origin) => {
     expect(mayConnect(origin, 'holdpoint.internal:8080')).toBe(false);
     expect(isConfigured(origin)).toBe(false);
   });
 
-  test('when nobody says whom it meant', () => {
+  test('a page may not connect without a Host header', () => {
     expect(mayConnect('http://undefined', undefined)).toBe(false);
   });
 });
 
-describe('settings of pages and watchers', () => {
-  test('are none, and fifteen seconds, when left out', () => {
+describe('settings of origins and WebSocket', () => {
+  test('by default no origins are allowed and the heartbeat is fifteen seconds', () => {
     expect(WebEnv.parse({})).toEqual({ HOLDPOINT_WEB_ORIGINS: [], HOLDPOINT_WATCH_HEARTBEAT_MS: 15_000 });
   });
 
-  test('are origins with commas between them', () => {
+  test('origins are comma-separated', () => {
     const { HOLDPOINT_WEB_ORIGINS: origins } = WebEnv.parse({
       HOLDPOINT_WEB_ORIGINS: ' https://a.example , http://localhost:5173,',
     });
@@ -56,7 +56,7 @@ describe('settings of pages and watchers', () => {
     'null',
     'ftp://a.example',
     'https://A.example',
-  ])('are not %j, which no browser would send', (origin) => {
+  ])('the origin %j is refused', (origin) => {
     const { success, error } = WebEnv.safeParse({ HOLDPOINT_WEB_ORIGINS: origin });
     expect(success).toBe(false);
     expect(error?.issues.map(({ path }) => path)).toEqual([['HOLDPOINT_WEB_ORIGINS']]);

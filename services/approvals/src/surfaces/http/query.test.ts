@@ -5,8 +5,8 @@ import { fieldsOf } from './query.ts';
 const list = api.approvals.list.request;
 const fields = (query: string) => fieldsOf(list, new URLSearchParams(query));
 
-describe('a query', () => {
-  test('is what the contract has, numbers as numbers and lists as lists', () => {
+describe('a query string', () => {
+  test('a query is parsed by the contract, with numbers and lists', () => {
     expect(fields('limit=5&status=pending&audience=user:ada&audience=operators&search=12')).toEqual({
       limit: 5,
       status: 'pending',
@@ -17,7 +17,7 @@ describe('a query', () => {
     expect(fields('')).toEqual({});
   });
 
-  test('leaves to the contract what is no number', () => {
+  test('a text that is no number is left to the contract', () => {
     expect(fields('limit=')).toEqual({ limit: '' });
     expect(fields('limit=1e3')).toEqual({ limit: '1e3' });
     expect(fields('limit=99999999999999999999')).toEqual({ limit: '99999999999999999999' });
@@ -29,7 +29,7 @@ describe('a query', () => {
     ['constructor=x', 'constructor: unknown parameter'],
     ['limit=1&limit=2', 'limit: given more than once'],
     [`${'x'.repeat(300)}=1`, `${'x'.repeat(100)}: unknown parameter`],
-  ])('of %s is refused', (query, message) => {
+  ])('the query %s is refused', (query, message) => {
     expect(() => fields(query)).toThrow(expect.objectContaining({ code: 'CONTRACT_INVALID', message }));
   });
 });

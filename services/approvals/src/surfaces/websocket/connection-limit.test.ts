@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createConnectionLimit } from './connection-limit.ts';
 
-test('nobody has more places than there are for one name, and each that is given back is free again', () => {
+test('slots are limited per name, and a released slot is free again', () => {
   const places = createConnectionLimit(2);
   const [first, second] = [places.take('ada'), places.take('ada')];
   expect(places.take('ada')).toBeUndefined();

@@ -62,20 +62,20 @@ const providerWith = (secret?: string): OidcProvider =>
   );
 const written = (): string => JSON.stringify(log.lines);
 
-test('why a code was refused is written down, and not the code', async () => {
+test('the log contains the reason of a refused code, but not the code', async () => {
   expect(await providerWith(SECRET).redeem(code)).toBeUndefined();
   expect(written()).toContain('"said":"invalid_grant"');
   expect(written()).not.toMatch(new RegExp(`${code.code}|${code.verifier}|${SECRET}|no such`));
 });
 
-test('an error that could be any text is not written down', async () => {
+test('free-text errors of the provider are not logged', async () => {
   answer = { status: 400, body: { error: `invalid ${code.code}` } };
   await expect(providerWith(SECRET).redeem(code)).rejects.toMatchObject({ code: 'RUNTIME_UNAVAILABLE' });
   expect(log.lines).toHaveLength(1);
   expect(written()).not.toContain(code.code);
 });
 
-test('tokens that are wrong are not written down', async () => {
+test('invalid tokens are not logged', async () => {
   answer = {
     status: 200,
     body: { token_type: 'Bearer', access_token: 'an-access-token', id_token: 'an.id.token' },
@@ -85,7 +85,7 @@ test('tokens that are wrong are not written down', async () => {
   expect(written()).not.toMatch(/an-access-token|an\.id\.token/);
 });
 
-test('however often it fails, it is complained about once a second', async () => {
+test('failures of the provider are logged at most once a second', async () => {
   answer = { status: 500, body: {} };
   const provider = providerWith();
   for (const at of [0, 1, 999, 1_000, 1_001]) {
@@ -96,11 +96,11 @@ test('however often it fails, it is complained about once a second', async () =>
 });
 
 test.each([
-  ['with a header, where the provider says nothing of it', SECRET, undefined, 'Basic'],
-  ['with a header, where it may choose', SECRET, ['client_secret_post', 'client_secret_basic'], 'Basic'],
-  ['in the form, where the provider wants that', SECRET, ['client_secret_post'], 'form'],
-  ['by its id alone, where it has no secret', undefined, ['client_secret_basic'], 'none'],
-])('the client says who it is %s', async (_, secret, ways, way) => {
+  ['with a header by default', SECRET, undefined, 'Basic'],
+  ['with a header when both are supported', SECRET, ['client_secret_post', 'client_secret_basic'], 'Basic'],
+  ['in the form when only that is supported', SECRET, ['client_secret_post'], 'form'],
+  ['by its id alone when it has no secret', undefined, ['client_secret_basic'], 'none'],
+])('the client authenticates %s', async (_, secret, ways, way) => {
   metadata = { token_endpoint_auth_methods_supported: ways };
   await providerWith(secret).redeem(code);
   const [{ authorization, form }] = asked as [(typeof asked)[number]];
@@ -115,7 +115,7 @@ test.each([
   });
 });
 
-test('what a provider says of itself is kept for a while, and then asked for anew', async () => {
+test('metadata of the provider is cached and then fetched again', async () => {
   const provider = providerWith();
   expect((await provider.metadata()).authorization_endpoint).toBe(`${issuer}/authorize`);
   metadata = { authorization_endpoint: `${issuer}/moved` };

@@ -46,13 +46,13 @@ const problemOf = (env: NodeJS.ProcessEnv): string => {
   throw new Error('it was taken');
 };
 
-describe('without settings of its own', () => {
-  test('there is no issuer, and operators are administrators', () => {
+describe('identity without settings', () => {
+  test('by default there is no issuer and operators are administrators', () => {
     expect(read({}).oidc).toBeUndefined();
     expect(read({}).env.HOLDPOINT_ADMINISTRATORS).toEqual(['operators']);
   });
 
-  test('what is empty counts as left out', () => {
+  test('empty values count as unset', () => {
     const names = ['ADMINISTRATORS', 'OIDC_ISSUER', 'OIDC_AUDIENCE', 'OIDC_JWKS', 'OIDC_GROUPS_CLAIM'];
     const empty = Object.fromEntries(
       [...names, 'OIDC_NAME_CLAIM', 'OIDC_SCOPES'].map((name) => [`HOLDPOINT_${name}`, '']),
@@ -69,8 +69,8 @@ describe('without settings of its own', () => {
   });
 });
 
-describe('an issuer', () => {
-  test('is taken with what is usual beside it', () => {
+describe('an OIDC issuer', () => {
+  test('an issuer has default claims and scopes', () => {
     expect(read(oidc()).oidc).toEqual({
       issuer: 'https://issuer.example/realm',
       audience: ['holdpoint', 'other'],
@@ -88,7 +88,7 @@ describe('an issuer', () => {
     });
   });
 
-  test('is taken with claims and scopes of its own, and keys from a file', () => {
+  test('an issuer may set claims, scopes and a key file', () => {
     const env = {
       HOLDPOINT_OIDC_JWKS: jwks,
       HOLDPOINT_OIDC_GROUPS_CLAIM: 'https://a.example/groups',
@@ -131,7 +131,7 @@ test.each([
   ['HOLDPOINT_OIDC_SCOPES', 'approvals:everything'],
   ['HOLDPOINT_OIDC_NAME_CLAIM', 'c'.repeat(201)],
   ['HOLDPOINT_ADMINISTRATORS', 'ops\nroot'],
-])('a wrong %s is named, and its value is not shown: %s', (name, value) => {
+])('an invalid %s is named without its value: %s', (name, value) => {
   const problem = problemOf({ ...oidc(), [name]: value });
   expect(problem).toContain(name);
   expect(problem).not.toContain(value);

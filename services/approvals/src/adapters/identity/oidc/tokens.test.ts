@@ -48,21 +48,21 @@ const tokens = createOidcTokens(settings, createLocalJWKSet(await jwksOf(first, 
 
 const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-describe('a token of the issuer', () => {
+describe('an OIDC token', () => {
   test.each([
     ['ES256', first],
     ['RS256', rsa],
-  ])('says what it says when all of it is right, with %s', async (_, key) => {
+  ])('a valid token signed with %s yields its claims', async (_, key) => {
     const claims = usual();
     expect(await tokens.claimsOf(await signed(key, claims))).toEqual(claims);
   });
 
-  test('may be a little early or late, as clocks are', async () => {
+  test('small clock differences are tolerated', async () => {
     const claims = { ...usual(), nbf: now() + 20, exp: now() - 20 };
     expect(await tokens.claimsOf(await signed(first, claims))).toEqual(claims);
   });
 
-  test('that does not say which key signed it is tried with each that fits', async () => {
+  test('a token without a key id is tried with each matching key', async () => {
     const second = await newKey('second');
     const several = createOidcTokens(settings, createLocalJWKSet(await jwksOf(first, second)));
     const unnamed = await new SignJWT(usual()).setProtectedHeader({ alg: 'ES256' }).sign(second.privateKey);
@@ -85,24 +85,24 @@ describe('a token of the issuer', () => {
     ['an end that is no number', { exp: 'tomorrow' }],
     ['a beginning to come', { nbf: now() + 120 }],
     ['no subject', { sub: undefined }],
-  ])('with %s is wrong', async (_, claims) => {
+  ])('a token with %s is invalid', async (_, claims) => {
     expect(await tokens.claimsOf(await signed(first, { ...usual(), ...claims }))).toBeUndefined();
   });
 
-  test('signed with another key of the same name is wrong', async () => {
+  test('a token signed with another key of the same id is invalid', async () => {
     expect(await tokens.claimsOf(await signed(stranger, usual()))).toBeUndefined();
   });
 
-  test('that names a key that is not there is wrong', async () => {
+  test('a token with an unknown key id is invalid', async () => {
     expect(await tokens.claimsOf(await signed({ ...first, kid: 'third' }, usual()))).toBeUndefined();
   });
 
-  test('with algorithm none is wrong', async () => {
+  test('a token with algorithm none is invalid', async () => {
     for (const alg of ['none', 'None', 'NONE'])
       expect(await tokens.claimsOf(`${part({ alg })}.${part(usual())}.`)).toBeUndefined();
   });
 
-  test('signed with the public key as if it were a secret is wrong', async () => {
+  test('a token signed with the public key as HMAC secret is invalid', async () => {
     const secrets = [
       await exportSPKI(rsa.publicKey),
       JSON.stringify(await exportJWK(rsa.publicKey)),
@@ -115,7 +115,7 @@ describe('a token of the issuer', () => {
     }
   });
 
-  test('whose claims were changed after it was signed is wrong', async () => {
+  test('a token with altered claims is invalid', async () => {
     const [header = '', , signature = ''] = (await signed(first, usual())).split('.');
     expect(
       await tokens.claimsOf(`${header}.${part({ ...usual(), sub: 's-2' })}.${signature}`),
@@ -128,7 +128,7 @@ describe('a token of the issuer', () => {
     'e30.e30.',
     'e30.e30.e30',
     `${part({ alg: 'ES256', crit: ['x'], x: 1 })}.e30.AA`,
-  ])('%j is none', async (text) => {
+  ])('%j is no valid token', async (text) => {
     expect(await tokens.claimsOf(text)).toBeUndefined();
   });
 });
@@ -139,16 +139,16 @@ test.each([
   ['a.b.c', true],
   ['a.b.', true],
   ['a.b.c.d', false],
-])('%s looks like a token of an issuer: %s', (token, like) => {
+])('%s looks like a JWT: %s', (token, like) => {
   expect(looksLikeJwt(token)).toBe(like);
 });
 
-describe('the person of a token', () => {
+describe('the person of an OIDC token', () => {
   const directory = createDirectory([{ name: 'ada', groups: ['operators'], roles: ['lead'], oidc: 's-ada' }]);
   const scopes = ['approvals:read'] as const;
   const named = { groupsClaim: 'groups', nameClaim: 'sub', scopes };
 
-  test('is the one of the directory, with what it says of him, whatever else the token says', () => {
+  test('a person in the directory keeps the directory’s name and groups', () => {
     const claims = { sub: 's-ada', groups: ['admins', '\n'] };
     expect(personOf(claims, named, directory)).toEqual({
       name: 'ada',
@@ -158,7 +158,7 @@ describe('the person of a token', () => {
     });
   });
 
-  test('is somebody of the issuer otherwise, who is never called as anybody of the directory', () => {
+  test('other people have prefixed names that never collide with the directory', () => {
     expect(personOf({ sub: 'ada', groups: ['a', 'b', 'a'] }, named, directory)).toEqual({
       name: 'oidc:ada',
       groups: ['a', 'b'],
@@ -167,7 +167,7 @@ describe('the person of a token', () => {
     expect(personOf({ sub: 'x' }, named, directory)).toEqual({ name: 'oidc:x', groups: [], scopes });
   });
 
-  test('is named by the claims that are set for it; known is he by his subject alone', () => {
+  test('the configured claims name a person; only the subject identifies them', () => {
     const other = { groupsClaim: 'https://a.example/teams', nameClaim: 'email', scopes };
     const claims = { sub: 's-1', email: 's-ada', 'https://a.example/teams': 'one' };
     expect(personOf(claims, other, directory)).toEqual({ name: 'oidc:s-ada', groups: ['one'], scopes });
@@ -175,7 +175,7 @@ describe('the person of a token', () => {
     expect(personOf({ sub: 's-1' }, { ...other, nameClaim: 'toString' }, directory)).toBeUndefined();
   });
 
-  test('has no group that would pass for somebody else', () => {
+  test('groups that look like a person or role are dropped', () => {
     const groups = ['user:ada', 'role:lead', 'GROUP:x', 'fine', 'app:fine'];
     expect(personOf({ sub: 'x', groups }, named, directory)?.groups).toEqual(['fine', 'app:fine']);
   });
@@ -191,12 +191,12 @@ describe('the person of a token', () => {
     ['a name that cannot be seen', { sub: '\u200b' }],
     ['a name with an escape sequence', { sub: '\u001b[2J' }],
     ['a name that is no text', { sub: 7 }],
-  ])('is nobody with %s', (_, claims) => {
+  ])('a token with %s belongs to nobody', (_, claims) => {
     expect(personOf({ sub: 'x', ...claims }, named, directory)).toBeUndefined();
   });
 });
 
-describe('keys that are fetched', () => {
+describe('fetched keys', () => {
   let server: Server | undefined;
   afterEach(() => {
     server?.closeAllConnections();
@@ -215,7 +215,7 @@ describe('keys that are fetched', () => {
     return { ...createOidcTokens(settings, keys.keyOf), asked: () => asked };
   };
 
-  test('are fetched once for many tokens, whatever keys these name', async () => {
+  test('keys are fetched once for many tokens, also for unknown key ids', async () => {
     const body = JSON.stringify(await jwksOf(first));
     const remote = await served(() => ({ body }));
     expect(await remote.claimsOf(await signed(first, usual()))).toMatchObject({ sub: 's-1' });
@@ -228,13 +228,13 @@ describe('keys that are fetched', () => {
   });
 
   test.each([
-    ['not there', { status: 404, body: '' }],
-    ['somewhere else', { status: 302, body: '' }],
+    ['missing', { status: 404, body: '' }],
+    ['redirected', { status: 302, body: '' }],
     ['not JSON', { body: '<html>' }],
-    ['no set of keys', { body: '{"keys":"none"}' }],
+    ['not a key set', { body: '{"keys":"none"}' }],
     ['too long', { body: `{"keys":[],"more":"${'x'.repeat(300_000)}"}` }],
   ])(
-    'and are %s make no token wrong: it cannot be known, and they are not asked for at once again',
+    'keys that are %s make tokens unverifiable rather than invalid, and are not fetched again at once',
     async (_, answer) => {
       const remote = await served(() => answer);
       const token = await signed(first, usual());
@@ -244,7 +244,7 @@ describe('keys that are fetched', () => {
     },
   );
 
-  test('and cannot be reached make no token wrong', async () => {
+  test('unreachable keys make tokens unverifiable rather than invalid', async () => {
     const keys = createOidcKeys('http://127.0.0.1:1/jwks', silentLogger());
     const remote = createOidcTokens(settings, keys.keyOf);
     await expect(remote.claimsOf(await signed(first, usual()))).rejects.toMatchObject({
@@ -252,7 +252,7 @@ describe('keys that are fetched', () => {
     });
   });
 
-  test('and hold a private one are not taken', async () => {
+  test('a key set with a private key is refused', async () => {
     const { keys } = await jwksOf(first);
     const body = JSON.stringify({ keys: [{ ...(await exportJWK(first.privateKey)), kid: keys[0]?.kid }] });
     const remote = await served(() => ({ body }));

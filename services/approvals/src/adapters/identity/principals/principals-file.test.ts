@@ -15,7 +15,7 @@ const problemOf = (text: string): string => {
   throw new Error('it was taken');
 };
 
-test('everything that people are known by is read', () => {
+test('the file is read with all credentials of a person', () => {
   const ada = {
     name: 'ada',
     groups: ['operators'],
@@ -28,7 +28,7 @@ test('everything that people are known by is read', () => {
   expect(parsePrincipals(textOf(ada, eve))).toEqual([ada, eve]);
 });
 
-describe('what only one person may have names the place where a second one has it', () => {
+describe('a duplicate of a unique field is refused with its position', () => {
   const own = { name: 'ada', tokenSha256: hash, discord: '42', oidc: 'subject-1' };
 
   test.each(Object.entries(own))('%s', (field, value) => {
@@ -41,25 +41,21 @@ describe('what only one person may have names the place where a second one has i
     expect(problem).not.toContain(value);
   });
 
-  test('names that look the same are the same', () => {
+  test('names that look the same are duplicates', () => {
     const composed = { name: 'Zo\u00e9', groups: [] };
     expect(problemOf(textOf(composed, { name: 'Zoe\u0301', groups: [] }))).toContain('principals[1].name');
   });
 });
 
-describe('refused, with its place and without its value:', () => {
+describe('an invalid entry is refused with its position and without its value', () => {
   test.each([
-    ['a name of the issuer’s people', { name: 'oidc:ada', groups: [] }, 'principals[0].name'],
-    ['the same in capitals', { name: 'OIDC:ada', groups: [] }, 'principals[0].name'],
-    ['a name with a line end', { name: 'ada\nlovelace', groups: [] }, 'principals[0].name'],
-    ['a name with what nobody sees', { name: 'ada\u200b', groups: [] }, 'principals[0].name'],
+    ['a name with the OIDC prefix', { name: 'oidc:ada', groups: [] }, 'principals[0].name'],
+    ['the OIDC prefix in capitals', { name: 'OIDC:ada', groups: [] }, 'principals[0].name'],
+    ['a name with a line break', { name: 'ada\nlovelace', groups: [] }, 'principals[0].name'],
+    ['a name with an invisible character', { name: 'ada\u200b', groups: [] }, 'principals[0].name'],
+    ['a group that looks like a person', { name: 'ada', groups: ['user:eve'] }, 'principals[0].groups[0]'],
     [
-      'a group that would pass for a person',
-      { name: 'ada', groups: ['user:eve'] },
-      'principals[0].groups[0]',
-    ],
-    [
-      'a role that would pass for a group',
+      'a role that looks like a group',
       { name: 'ada', groups: [], roles: ['group:x'] },
       'principals[0].roles[0]',
     ],

@@ -18,7 +18,7 @@ const ISSUER = 'https://issuer.example/realm';
 const read = (env: Readonly<Record<string, string>>, issuer: string | undefined = ISSUER) =>
   signInSettings(SignInEnv.parse(env), issuer === '' ? undefined : { issuer });
 
-test('nobody signs in by a login when there is no client, or it is left empty', () => {
+test('the sign-in is off without a client id', () => {
   expect(read({})).toBeUndefined();
   expect(
     read({
@@ -30,7 +30,7 @@ test('nobody signs in by a login when there is no client, or it is left empty', 
   ).toBeUndefined();
 });
 
-test('a client is taken with what is usual beside it', () => {
+test('a client has default scopes and a default name', () => {
   expect(read({ HOLDPOINT_OIDC_CLIENT_ID: 'console' })).toEqual({
     issuer: ISSUER,
     clientId: 'console',
@@ -40,7 +40,7 @@ test('a client is taken with what is usual beside it', () => {
   });
 });
 
-test('a client is taken with a secret, scopes and a name of its own', () => {
+test('a client may set a secret, scopes and a name', () => {
   expect(
     read({
       HOLDPOINT_OIDC_CLIENT_ID: 'console',
@@ -63,11 +63,11 @@ test.each([
   'issuer.example',
   'https://issuer.example/?a',
   'https://issuer.example/#a',
-])('people are sent to no issuer that could not be trusted, or asked: %s', (issuer) => {
+])('an insecure issuer URL is refused: %s', (issuer) => {
   expect(() => read({ HOLDPOINT_OIDC_CLIENT_ID: 'console' }, issuer)).toThrow(/^HOLDPOINT_OIDC_ISSUER: /);
 });
 
-test('a client without its issuer, and a secret without its client, are named', () => {
+test('a client without an issuer and a secret without a client are refused', () => {
   expect(() => read({ HOLDPOINT_OIDC_CLIENT_ID: 'console' }, '')).toThrow(
     'HOLDPOINT_OIDC_ISSUER: required with HOLDPOINT_OIDC_CLIENT_ID',
   );
@@ -81,12 +81,12 @@ test.each([
   ['HOLDPOINT_OIDC_CLIENT_SCOPES', 'groups'],
   ['HOLDPOINT_OIDC_CLIENT_SCOPES', 'openid,"quoted"'],
   ['HOLDPOINT_OIDC_PROVIDER_NAME', 'turned\u202Earound'],
-])('a wrong %s is named: %j', (name, value) => {
+])('an invalid %s is refused: %j', (name, value) => {
   const { error } = SignInEnv.safeParse({ HOLDPOINT_OIDC_CLIENT_ID: 'console', [name]: value });
   expect(error?.issues.map(({ path }) => path)).toEqual([[name]]);
 });
 
-test('a file without a secret is named, and not shown', async () => {
+test('a file without a secret is refused without showing its content', async () => {
   for (const [name, text] of [
     ['empty', ''],
     ['two-lines', 'one-half\nother-half'],

@@ -50,24 +50,24 @@ const codeOf = async (asked: Promise<unknown>): Promise<string | undefined> => {
   }
 };
 
-test('whoever signs in shows his ID token from then on', async () => {
+test('a sign-in returns the ID token', async () => {
   expect(await signInWith().redeem(code, 'here')).toEqual({ token: given.idToken });
 });
 
-test('where Holdpoint does not take the ID token, he shows his access token', async () => {
+test('a sign-in returns the access token when the ID token is not accepted', async () => {
   expect(await signInWith({}, [given.accessToken]).redeem(code, 'here')).toEqual({
     token: given.accessToken,
   });
 });
 
-test('where it takes neither he is told that the settings are wrong, and is not slowed down for it', async () => {
+test('a sign-in with no accepted token reports a configuration problem and counts no failure', async () => {
   const signIn = signInWith({}, []);
   for (let i = 0; i <= FAILURES_MAX; i += 1)
     await expect(signIn.redeem(code, 'here')).rejects.toThrow('check the OIDC settings');
   expect(signIn.attempts.counted()).toContainEqual({ labels: { kind: 'oidc' }, value: FAILURES_MAX + 1 });
 });
 
-test('a token that fits into no header is given to nobody', async () => {
+test('a token that is too long for a header is not returned', async () => {
   const idToken = `${'x'.repeat(9_000)}-ada`;
   const provider = {
     metadata: () => Promise.reject(new Error('not asked')),
@@ -77,7 +77,7 @@ test('a token that fits into no header is given to nobody', async () => {
   expect(await signIn.redeem(code, 'here')).toEqual({ token: given.accessToken });
 });
 
-test('an access token of somebody else is given to nobody', async () => {
+test('an access token of another subject is not returned', async () => {
   const accessToken = 'access-token-of-eve';
   const provider = {
     metadata: () => Promise.reject(new Error('not asked')),
@@ -89,9 +89,9 @@ test('an access token of somebody else is given to nobody', async () => {
 });
 
 test.each([
-  ['the provider does not take', { provider: { redeem: () => Promise.resolve(undefined) } }],
-  ['is worth a token that is wrong', { idTokens: { claimsOf: () => Promise.resolve(undefined) } }],
-])('whoever brings a code that %s is refused, and after many of them slowed down', async (_, more) => {
+  ['the provider rejects', { provider: { redeem: () => Promise.resolve(undefined) } }],
+  ['yields an invalid token', { idTokens: { claimsOf: () => Promise.resolve(undefined) } }],
+])('a code that %s is refused, and many of them slow down their source', async (_, more) => {
   const signIn = signInWith(more as Partial<SignInParts>);
   for (let i = 0; i < FAILURES_MAX; i += 1)
     expect(await codeOf(signIn.redeem(code, 'here'))).toBe('APPROVALS_SIGN_IN_REFUSED');
@@ -99,7 +99,7 @@ test.each([
   expect(await codeOf(signIn.redeem(code, 'elsewhere'))).toBe('APPROVALS_SIGN_IN_REFUSED');
 });
 
-test('a provider that does not answer is nobody’s failure', async () => {
+test('an unavailable provider counts no failure', async () => {
   const away = () => Promise.reject(new HoldpointError('RUNTIME_UNAVAILABLE', 'away'));
   const signIn = signInWith({ provider: { metadata: away, redeem: away } });
   expect(await codeOf(signIn.redeem(code, 'here'))).toBe('RUNTIME_UNAVAILABLE');
@@ -109,7 +109,7 @@ test('a provider that does not answer is nobody’s failure', async () => {
   expect(signIn.attempts.counted()).toContainEqual({ labels: { kind: 'oidc' }, value: 0 });
 });
 
-test('of very many codes at once some are refused, and none is forgotten', async () => {
+test('concurrent sign-ins are limited, and their slots are released', async () => {
   const open: (() => void)[] = [];
   const provider = {
     metadata: () => Promise.reject(new Error('not asked')),

@@ -30,7 +30,7 @@ const connected = async (): Promise<{ readonly stream: EventStream; readonly rea
 
 const LINE = 'x'.repeat(65_536);
 
-test('a reader that takes nothing is cut off, and holds no more than it may', async () => {
+test('a client that does not read is disconnected, with bounded memory', async () => {
   const { stream } = await connected();
   let sent = 0;
   while (!stream.isOver() && sent < 1_000) {
@@ -43,7 +43,7 @@ test('a reader that takes nothing is cut off, and holds no more than it may', as
   expect(await stream.ready()).toBe(false);
 });
 
-test('whoever waits until a reader can take more is let on once it has read', async () => {
+test('a waiting sender continues once the client has read', async () => {
   const { stream, reader } = await connected();
   let waited = 0;
   let bytes = 0;
@@ -58,7 +58,7 @@ test('whoever waits until a reader can take more is let on once it has read', as
   expect(bytes).toBeGreaterThan(200 * LINE.length);
 });
 
-test('a reader that goes ends it', async () => {
+test('a client that disconnects ends the stream', async () => {
   const { stream, reader } = await connected();
   reader.destroy();
   await stream.ended;

@@ -59,8 +59,8 @@ const given = (count: number, pageMax = 3) => {
 
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-describe('whoever follows a task', () => {
-  test('is told what was before, page by page, and then what happens, without asking', async () => {
+describe('a follower of a task', () => {
+  test('a follower receives earlier events page by page and then new ones', async () => {
     const { follow, heard, asked, grow, say } = given(7);
     await follow(0).look();
     expect([heard, asked]).toEqual([
@@ -72,7 +72,7 @@ describe('whoever follows a task', () => {
     expect([heard.at(-1), asked.length]).toEqual([8, 3]);
   });
 
-  test('is told each once and in order, whatever the bus does with them', async () => {
+  test('a follower receives each event once and in order, whatever the bus does', async () => {
     const { follow, heard, grow, say } = given(1);
     await follow(0).look();
     grow(5);
@@ -81,7 +81,7 @@ describe('whoever follows a task', () => {
     expect(heard).toEqual([1, 2, 3, 4, 5]);
   });
 
-  test('is told by the next look what the bus has lost', async () => {
+  test('the next read delivers events that the bus has lost', async () => {
     const { follow, heard, grow } = given(1);
     const following = follow(1);
     await following.look();
@@ -90,7 +90,7 @@ describe('whoever follows a task', () => {
     expect(heard).toEqual([2, 3]);
   });
 
-  test('goes on with what was said while nobody answered', async () => {
+  test('events received during an outage follow after it', async () => {
     const { follow, heard, grow, say, leave } = given(1);
     const following = follow(1);
     await following.look();
@@ -104,7 +104,7 @@ describe('whoever follows a task', () => {
     expect(heard).toEqual([2, 3, 4]);
   });
 
-  test('is told that what it saw may not have happened', async () => {
+  test('a follower is reset when the task was restored', async () => {
     const { follow, heard, grow, say } = given(2);
     await follow(9).look();
     grow(3);
@@ -112,7 +112,7 @@ describe('whoever follows a task', () => {
     expect(heard).toEqual(['set back to 2', 3]);
   });
 
-  test('hears of no other task, and of nothing once it has stopped', async () => {
+  test('a follower receives no events of other tasks, and none after it stops', async () => {
     const { follow, heard, say, isListening } = given(0);
     const following = follow(0);
     await following.look();
@@ -128,7 +128,7 @@ test.each([
   ['12', { version: 12, place: 0 }],
   ['12.345', { version: 12, place: 345 }],
   [undefined, { version: 0, place: 0 }],
-])('a stream goes on from %j', (text, cursor) => {
+])('a stream resumes from %j', (text, cursor) => {
   expect(parseCursor(text)).toEqual(cursor);
 });
 

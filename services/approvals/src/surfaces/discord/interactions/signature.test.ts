@@ -12,7 +12,7 @@ const signedAt = (seconds: number | string, what: Uint8Array = body) => ({
 });
 const seconds = NOW / 1_000;
 
-describe('a request', () => {
+describe('a signed request', () => {
   test.each([0, -SKEW_MAX_MS, SKEW_MAX_MS])('is discord’s when it was signed %d ms from now', (ms) => {
     expect(isSigned(publicKey, signedAt(seconds + ms / 1_000), NOW)).toBe(true);
   });
@@ -20,25 +20,25 @@ describe('a request', () => {
   test.each([
     ['too old', signedAt(seconds - SKEW_MAX_MS / 1_000 - 1)],
     ['too new', signedAt(seconds + SKEW_MAX_MS / 1_000 + 1)],
-    ['at a time that is none', signedAt('now')],
-    ['at a time with a blank', signedAt(` ${String(seconds)}`)],
-    ['of another body', { ...signedAt(seconds), body: Buffer.from('{"type":3}') }],
-    ['of no body', { ...signedAt(seconds), body: Buffer.alloc(0) }],
-    ['at another time', { ...signedAt(seconds), timestamp: String(seconds + 1) }],
-    ['with half of a signature', { ...signedAt(seconds), signature: signedAt(seconds).signature.slice(64) }],
-    ['with a longer signature', { ...signedAt(seconds), signature: `${signedAt(seconds).signature}00` }],
-    ['without a signature', { ...signedAt(seconds), signature: undefined }],
-    ['without a time', { ...signedAt(seconds), timestamp: undefined }],
-  ])('is not when it is %s', (_what, request) => {
+    ['with an invalid time', signedAt('now')],
+    ['with a blank in its time', signedAt(` ${String(seconds)}`)],
+    ['for another body', { ...signedAt(seconds), body: Buffer.from('{"type":3}') }],
+    ['for an empty body', { ...signedAt(seconds), body: Buffer.alloc(0) }],
+    ['for another time', { ...signedAt(seconds), timestamp: String(seconds + 1) }],
+    ['too short', { ...signedAt(seconds), signature: signedAt(seconds).signature.slice(64) }],
+    ['too long', { ...signedAt(seconds), signature: `${signedAt(seconds).signature}00` }],
+    ['missing', { ...signedAt(seconds), signature: undefined }],
+    ['sent without a time', { ...signedAt(seconds), timestamp: undefined }],
+  ])('a signature is invalid when it is %s', (_what, request) => {
     expect(isSigned(publicKey, request, NOW)).toBe(false);
   });
 
-  test('is not when somebody else has signed it', () => {
+  test('a signature by another key is invalid', () => {
     expect(isSigned(generateKeyPairSync('ed25519').publicKey, signedAt(seconds), NOW)).toBe(false);
   });
 });
 
-test('an interaction is seen once for as long as its signature is good', () => {
+test('a repeated interaction is detected while its signature is valid', () => {
   const isSeen = createReplayGuard();
   expect([isSeen('1', NOW), isSeen('1', NOW), isSeen('2', NOW)]).toEqual([false, true, false]);
   expect(isSeen('1', NOW + 2 * SKEW_MAX_MS)).toBe(true);

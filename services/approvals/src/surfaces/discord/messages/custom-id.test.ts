@@ -5,8 +5,8 @@ const token = '0e9b2c5a-8f0e-4d53-9c57-6f6a8f1f4d11';
 const digest = 'a'.repeat(64);
 const id = 'a-0123456789';
 
-describe('what a button says of itself', () => {
-  test('is read as it was written', () => {
+describe('the id of a button', () => {
+  test('an id is parsed as it was written', () => {
     const text = customId('keep', { id, digest, token }) ?? '';
     expect(text.length).toBeLessThanOrEqual(100);
     expect(parseCustomId(text)).toEqual({
@@ -22,14 +22,14 @@ describe('what a button says of itself', () => {
     ['skip', 'skip'],
     ['done', 'done'],
     ['end', 'cancel'],
-  ] as const)('reads the button %s of a message from before a restart: it says %s', (press, choice) => {
+  ] as const)('the button id %s of earlier versions means %s', (press, choice) => {
     expect(parseCustomId(`${press}.${'a'.repeat(12)}.${token}.${id}`)?.press).toEqual({
       does: 'decide',
       choice,
     });
   });
 
-  test('is an option by its place, or a form', () => {
+  test('an id names an option by its position, or a form', () => {
     expect(parseCustomId(customId('pick24', { id, digest, token }) ?? '')?.press).toEqual({
       does: 'pick',
       option: 24,
@@ -37,7 +37,7 @@ describe('what a button says of itself', () => {
     expect(parseCustomId(customId('in?', { id, digest, token }) ?? '')?.press).toEqual({ does: 'open' });
   });
 
-  test('has no room for the longest ids', () => {
+  test('the longest approval ids do not fit', () => {
     expect(customId('again', { id: 'x'.repeat(44), digest, token })).toHaveLength(100);
     expect(customId('again', { id: 'x'.repeat(45), digest, token })).toBeUndefined();
   });
@@ -58,7 +58,7 @@ describe('what a button says of itself', () => {
     `pick100.${'a'.repeat(12)}.${token}.${id}`,
     `pick-1.${'a'.repeat(12)}.${token}.${id}`,
     'x'.repeat(100_000),
-  ])('is nothing when it is %j', (text) => {
+  ])('the id %j is invalid', (text) => {
     expect(parseCustomId(text)).toBeUndefined();
   });
 });

@@ -49,8 +49,8 @@ const options = (...labels: readonly string[]): InputRequest => ({
 const fieldsNamed = (count: number): InputField[] =>
   Array.from({ length: count }, (_, i) => ({ type: 'text', name: `f${String(i)}`, required: false }));
 
-describe('what a program asks for', () => {
-  test('that is yes or no has a button for each', () => {
+describe('a question of a program', () => {
+  test('a yes-or-no question has a button for each answer', () => {
     const { embed, labels, fields, components } = only(pending({ kind: 'approval' }));
     expect(embed.title).toBe('A program asks: Ship it?');
     expect(labels).toEqual([['Yes', 'No']]);
@@ -62,26 +62,26 @@ describe('what a program asks for', () => {
     expect(said).toMatchObject([{ choice: 'approve' }, { choice: 'reject' }]);
   });
 
-  test('that is one of some has a button for each, up to 25', () => {
+  test('a choice has a button for each option, up to 25', () => {
     expect(only(pending(CHOICE)).labels).toEqual([['The first', 'The second']]);
     const many = only(pending(options(...Array.from({ length: 25 }, (_, i) => `option ${String(i)}`))));
     expect(many.labels.map((row) => row.length)).toEqual([5, 5, 5, 5, 5]);
     expect(many.embed.description).toContain('25\\. option 24 (v24)');
   });
 
-  test('has numbers where its options cannot be told apart otherwise', () => {
+  test('options with similar labels have numbers', () => {
     expect(only(pending(options('same', 'same'))).labels).toEqual([['1. same', '2. same']]);
     const long = only(pending(options(`${'x'.repeat(90)}a`, `${'x'.repeat(90)}b`)));
     expect(long.labels[0]).toEqual([`1. ${'x'.repeat(75)} …`, `2. ${'x'.repeat(75)} …`]);
     expect(long.embed.description).toContain(`2\\. ${'x'.repeat(90)}b`);
   });
 
-  test('that is a text has a button that opens a form', () => {
+  test('a text question has a button that opens a form', () => {
     expect(only(pending({ kind: 'text' })).labels).toEqual([['Answer…']]);
     expect(only(pending({ kind: 'text', maxLength: 80 })).embed.description).toBe('At most 80 characters.');
   });
 
-  test('that is a form has one with its fields, which are listed', () => {
+  test('a form question lists its fields and has a button', () => {
     const { labels, embed } = only(pending(FORM));
     expect(labels).toEqual([['Fill in…']]);
     expect(embed.description.split('\n')).toEqual([
@@ -92,7 +92,7 @@ describe('what a program asks for', () => {
     ]);
   });
 
-  test('that no form of discord holds says where it is answered', () => {
+  test('a form that is too large for Discord names the command instead', () => {
     const twice: InputField[] = [...fieldsNamed(1), ...fieldsNamed(1)];
     for (const fields of [fieldsNamed(6), twice]) {
       const message = only(pending({ kind: 'form', fields }));
@@ -104,7 +104,7 @@ describe('what a program asks for', () => {
     expect(tooLong.fields['Answer']).toContain('holdpoint approval answer aaaa');
   });
 
-  test('is all there, however long its prompt', () => {
+  test('a long prompt is shown completely', () => {
     const { embed } = only(pending({ kind: 'text' }, { title: `${'very long '.repeat(30)}?`, body: 'more' }));
     expect(embed.description).toContain(`${'very long '.repeat(30)}?`);
     expect(embed.description).toContain('> more');
@@ -117,7 +117,7 @@ describe('a response', () => {
     [CHOICE, 'b', 'The second (b)', 'b'],
     [{ kind: 'text' }, '@all\n*now*', '> \\@all\n> \\*now\\*', '\\@all\\\\u\\{a\\}\\*now\\*'],
     [FORM, { env: 'prod' }, '```json\n{\n  "env": "prod"\n}\n```', 'a form'],
-  ])('to %j, %j, is shown as what it is', (input, response, shown, short) => {
+  ])('the response to %j, %j, is shown readably', (input, response, shown, short) => {
     const { embed, fields, components } = only(answered(input, response));
     expect(embed.title).toBe('Answered: Ship it?');
     expect(components).toEqual([]);
@@ -125,20 +125,20 @@ describe('a response', () => {
     expect(fields['Decision']).toContain(`**Answered**: ${short}, by ada on the command line`);
   });
 
-  test('is cut where it is long, and says where all of it is', () => {
+  test('a long response is cut with a command that shows all of it', () => {
     const { fields } = only(answered({ kind: 'text' }, 'x'.repeat(9_000)));
     expect(fields['Response']).toMatch(/x{500}.*cut; all of it: `holdpoint approval show a-1`/);
   });
 });
 
-describe('a form', () => {
+describe('a Discord form', () => {
   const opened = (input: InputRequest) => {
     const { request } = pending(input);
     const named = { press: { does: 'open' } as const, id: request.id, token: TOKEN, digest: '' };
     return formFor(named, request);
   };
 
-  test('has a text for each field, which says what it wants', () => {
+  test('a form has a text with a hint for each field', () => {
     expect(opened(FORM)).toMatchObject({
       type: 9,
       data: {
@@ -158,7 +158,7 @@ describe('a form', () => {
     });
   });
 
-  test('is none for what has buttons of its own', () => {
+  test('questions with buttons have no form', () => {
     for (const input of [CHOICE, { kind: 'approval' } as const])
       expect(() => opened(input)).toThrow('altered');
   });
@@ -166,13 +166,13 @@ describe('a form', () => {
   const typed = (values: Readonly<Record<string, string>>): Json =>
     responseFromTexts(FORM, new Map(Object.entries(values)));
 
-  test('is read as the values that its fields want', () => {
+  test('submitted texts are parsed into the types of the fields', () => {
     const response = typed({ env: 'production', percent: ' 5 ', watched: 'No', why: ' ', comment: 'x' });
     expect(response).toEqual({ env: 'prod', percent: 5, watched: false });
     expect(inputProblems(FORM, response)).toEqual([]);
   });
 
-  test('that is filled in otherwise says what is wrong', () => {
+  test('an invalid form lists its problems', () => {
     expect(inputProblems(FORM, typed({ env: 'moon', percent: 'five', watched: '' }))).toEqual([
       'env: one of test, prod',
       'percent: a number is needed',
@@ -180,7 +180,7 @@ describe('a form', () => {
   });
 });
 
-test('what is pressed under another question says nothing', () => {
+test('a button of another question is refused', () => {
   const { request } = pending({ kind: 'approval' });
   const presses: readonly Extract<Press, { does: 'pick' | 'fill' }>[] = [
     { does: 'pick', option: 0 },
@@ -195,7 +195,7 @@ test('what is pressed under another question says nothing', () => {
   });
 });
 
-describe('however much there is to say', () => {
+describe('large messages', () => {
   const long = fc
     .string({ unit: 'binary', minLength: 1, maxLength: 30 })
     .chain((part) => fc.integer({ min: 1, max: 40 }).map((times) => part.repeat(times)));
@@ -218,7 +218,7 @@ describe('however much there is to say', () => {
     })),
   );
 
-  test('the message and the form stay within what discord takes', () => {
+  test('message and form stay within Discord’s limits', () => {
     fc.assert(
       fc.property(inputs, long, long, (input, text, name) => {
         const state = pending(input, {

@@ -31,12 +31,12 @@ const only = (state: Parameters<typeof messageOf>[0]) => {
   return { ...message, embed };
 };
 
-describe('however much there is to say', () => {
+describe('large messages', () => {
   const long = fc
     .string({ unit: 'binary', minLength: 1, maxLength: 40 })
     .chain((part) => fc.integer({ min: 1, max: 400 }).map((times) => part.repeat(times)));
 
-  test('it stays within what discord takes', () => {
+  test('a message stays within Discord’s limits', () => {
     fc.assert(
       fc.property(long, long, long, fc.boolean(), fc.boolean(), (body, target, comment, isOver, isStuck) => {
         const state = pending({
@@ -76,7 +76,7 @@ describe('however much there is to say', () => {
     );
   });
 
-  test('what is cut says where all of it is, and both the text and the arguments have their part', () => {
+  test('cut text and arguments share the room and name the command that shows all', () => {
     const { embed } = only(
       pending({ body: 'b'.repeat(9_000), effect: { ...effectOf('x'), args: { a: 'a'.repeat(9_000) } } }),
     );
@@ -86,10 +86,10 @@ describe('however much there is to say', () => {
   });
 });
 
-describe('a job that is stuck', () => {
+describe('a stuck job', () => {
   const stuck = { class: 'CIRCULAR_FIX', reason: 'the same *three* times' } as const;
 
-  test('is shown with why, and as much of its report as there is room for', () => {
+  test('a stuck job is shown with its reason and as much of its report as fits', () => {
     const { embed } = only(pending({ stuck, body: `# Report\n${'r'.repeat(31_000)}` }));
     expect(embed.title).toMatch(/^A job is stuck: /);
     expect(embed.description).toContain(String.raw`The job is stuck: the same \*three\* times`);
@@ -101,7 +101,7 @@ describe('a job that is stuck', () => {
     expect(Object.keys(fields)).not.toContain('Target');
   });
 
-  test('without a report says why', () => {
+  test('a stuck job without a report shows its reason', () => {
     expect(only(pending({ stuck })).embed.description).toMatch(/^The job is stuck: .*times$/);
   });
 });
@@ -110,7 +110,7 @@ describe('buttons', () => {
   const labels = (change: Parameters<typeof requestFor>[1]): readonly string[][] =>
     only(pending(change)).components.map(({ components }) => components.map(({ label }) => label));
 
-  test('are only those that may be pressed', () => {
+  test('buttons are those that the policy allows', () => {
     expect(labels({ policy: { decisions: ['approve', 'reject'], rules: false } })).toEqual([
       ['Approve', 'Reject'],
       ['Reject with reason…'],
@@ -118,7 +118,7 @@ describe('buttons', () => {
     expect(labels({ policy: { decisions: ['request_changes'] } })).toEqual([['Request changes…']]);
   });
 
-  test('are the answers where a question is put', () => {
+  test('buttons of a question are its answers', () => {
     expect(labels({ stuck: { class: 'UNKNOWN', reason: 'twice' } })).toEqual([
       ['Try again', 'Skip', 'Mark as done', 'Cancel'],
     ]);
@@ -127,7 +127,7 @@ describe('buttons', () => {
     ]);
   });
 
-  test('say what fits what is asked, and nothing else', () => {
+  test('labels and texts fit the question', () => {
     for (const asked of [{}, { doubt: DOUBT }, { stuck: STUCK }]) {
       const { components } = only(pending(asked));
       const said = components.flatMap((row) =>
@@ -138,7 +138,7 @@ describe('buttons', () => {
     }
   });
 
-  test('are left out, and that is said, where an id leaves no room for them', () => {
+  test('a message without room for buttons says so', () => {
     const { components, embed } = only(
       pending({ id: 'a'.repeat(64) as ReturnType<typeof requestFor>['id'] }),
     );

@@ -7,7 +7,7 @@ const rendered = (text: string): string => text.replaceAll(/\\([^0-9A-Za-z\s])/g
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 const NOTE = ' … (cut)';
 
-describe('a text of somebody else', () => {
+describe('untrusted text', () => {
   test.each([
     ['plain words, 3.5 and a/b', 'plain words, 3.5 and a/b'],
     [
@@ -20,7 +20,7 @@ describe('a text of somebody else', () => {
     ['- a', '\\- a'],
     ['12. a', '12\\. a'],
     ['# a', '\\# a'],
-  ])('%j stays what it is', (text, shown) => {
+  ])('the text %j is shown literally', (text, shown) => {
     expect(inline(text, 200)).toBe(shown);
     expect(rendered(shown)).toBe(text);
   });
@@ -34,11 +34,11 @@ describe('a text of somebody else', () => {
     ['\u{e0041}\u115f', '\\u{e0041}\\u{115f}'],
     [' ', '\\u{20}'],
     ['', '(empty)'],
-  ])('%j shows what cannot be seen', (text, shown) => {
+  ])('the text %j has its invisible characters escaped', (text, shown) => {
     expect(rendered(inline(text, 200))).toBe(shown);
   });
 
-  test('is never longer than it may be, and never ends in the middle of a mark', () => {
+  test('text is cut at the limit, never inside an escape', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.integer({ min: 20, max: 60 }), (text, max) => {
         for (const shown of [inline(text, max, NOTE), quoted(text, max, NOTE)]) {
@@ -51,11 +51,11 @@ describe('a text of somebody else', () => {
     );
   });
 
-  test('of several lines is a quotation in each of them', () => {
+  test('each line of a long text is quoted', () => {
     expect(quoted('one\r\n```\n> two\n1. x', 200, NOTE)).toBe('> one\n> \\`\\`\\`\n> \\> two\n> 1\\. x');
   });
 
-  test('that is cut says so', () => {
+  test('cut text has a note', () => {
     expect(inline('x'.repeat(100), 30, NOTE)).toBe(`${'x'.repeat(21)}${NOTE}`);
     expect(inline('x'.repeat(29), 30, NOTE)).toBe('x'.repeat(29));
     expect(quoted('ab\n'.repeat(50), 30, NOTE)).toMatch(/^> ab\n> ab[^]* … \(cut\)$/);
@@ -63,7 +63,7 @@ describe('a text of somebody else', () => {
 });
 
 describe('arguments', () => {
-  test('are JSON that nothing in them can end, and that is read as what it was', () => {
+  test('arguments are a JSON block that their content cannot end', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const block = jsonBlock(value, 100_000, NOTE);
@@ -75,7 +75,7 @@ describe('arguments', () => {
     );
   });
 
-  test('that are too long are cut inside of the block, and say so behind it', () => {
+  test('long arguments are cut inside the block with a note after it', () => {
     const block = jsonBlock({ text: '```@everyone'.repeat(100) }, 200, NOTE);
     expect(block.length).toBeLessThanOrEqual(200);
     expect(block).toMatch(/^```json\n[^`]*\n``` … \(cut\)$/);
