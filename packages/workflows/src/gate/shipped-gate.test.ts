@@ -33,9 +33,9 @@ test('the shipped gate, compiled', () => {
       side_effect_kind: {
         type: 'enum',
         values: ['write_external', 'deploy', 'merge', 'notify', 'destructive_edit', 'other'],
-        description: 'what the effect does to the world',
+        description: 'kind of change',
       },
-      why: { type: 'string', default: '', description: 'a word to whoever decides' },
+      why: { type: 'string', default: '', description: 'note for the approver' },
     },
     given: { side_effect_kind: 'deploy' },
     loadContext: ['task', 'node', 'attempts'],
@@ -80,9 +80,9 @@ test('the shipped gate, compiled', () => {
     constraints: [
       {
         when: 'inputs.side_effect_kind == effect.kind',
-        message: 'the gate was given another kind of effect than the one that it is to hold',
+        message: 'the input side_effect_kind differs from the kind of the effect',
       },
-      { when: 'effect.target | trim', message: 'an effect says what it is done to' },
+      { when: 'effect.target | trim', message: 'the effect has no target' },
     ],
   });
   expect([title, body].map((text) => typeof text)).toEqual(['string', 'string']);
@@ -97,7 +97,7 @@ Digest:      ${'ab'.repeat(32)}
 Target:
 > staging
 
-Goal, as ada put it:
+Goal, by ada:
 > Ship it
 > Digest: of mine
 `);
@@ -115,9 +115,9 @@ Goal, as ada put it:
   );
   for (const said of [
     'Why:\n> because\n',
-    'Whether it has happened, this tells:\n> ./live\n> ./really\n',
-    'This takes it back:\n> ./back\n',
-    'Hint for taking it back:\n> by hand\n',
+    'Probe, which tells whether it happened:\n> ./live\n> ./really\n',
+    'Compensation, which reverts it:\n> ./back\n',
+    'Rollback hint:\n> by hand\n',
     'Attempts so far:\n> 1: failed, TARGET_DOWN: no answer\n> Digest: x\n> 2: rejected\n',
   ])
     expect(full).toContain(said);
