@@ -18,12 +18,12 @@ const paths = placesOf(program)
   .filter((path) => path !== '');
 
 describe('help', () => {
-  test('is there for every command of the program', () => {
+  test('every command has help', () => {
     expect(program).toBeInstanceOf(Command);
     expect(paths.length).toBeGreaterThan(40);
   });
 
-  test.each(paths)('of `%s` shows how it is typed', async (path) => {
+  test.each(paths)('the help of `%s` has an example', async (path) => {
     const { code, out, err } = await typeLine([...path.split(' '), '--help']);
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(out).toMatch(new RegExp(`^Examples?:\\n  holdpoint ${path.split(' ')[0] ?? ''}\\b`, 'm'));

@@ -10,18 +10,18 @@ import { findTerminal } from './kit/terminal.ts';
 
 const INPUT_GAP_MS = 20;
 
-// Whoever reads the output may stop early, as `head` does.
+// The reader of the output may stop early, as `head` does.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit(0);
 });
 
 const { npm_lifecycle_event: script, INIT_CWD: before, XDG_CONFIG_HOME: config, HOME: home } = process.env;
-/** `npm run holdpoint` runs in the clone, wherever it was typed. */
+/** `npm run holdpoint` changes to the clone; use the directory of the user instead. */
 const directory = script === 'holdpoint' && before ? before : process.cwd();
 const settings = config || (home ? join(home, '.config') : undefined);
 
-/** Not every user of a machine has a name. */
+/** The user of a process can have no name. */
 const userName = (): string | undefined => {
   try {
     return userInfo().username;
@@ -30,7 +30,7 @@ const userName = (): string | undefined => {
   }
 };
 
-/** Somebody who types ends with Ctrl-D; a pipe that has nothing yet is asked again. */
+/** Ctrl-D ends typed input; an empty pipe is polled. */
 const readInput = (into: Buffer): number => {
   for (;;) {
     try {

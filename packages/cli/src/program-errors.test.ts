@@ -17,7 +17,7 @@ test.each([
   ['an option', ['task', 'list', '--\u001b[31m']],
   ['an argument', ['task', 'show', '\u001b[31m\u202e']],
   ['a command', ['\u001b[31m']],
-])('what is wrong with %s is shown, and a terminal does not act upon it', async (_, args) => {
+])('a usage error of %s shows escaped arguments', async (_, args) => {
   const text = await said(...args);
   expect(text).toContain('\\u{1b}[31m');
   expect(text).toMatch(/^error USAGE: [^\p{Cc}\p{Cf}]*\n[^\p{Cc}\p{Cf}]*\n$/u);

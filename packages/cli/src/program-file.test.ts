@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-test.each(['holdpoint', 'holdpoint.mjs'])('%s can stand on the PATH by a link', async (name) => {
+test.each(['holdpoint', 'holdpoint.mjs'])('%s works through a link on the PATH', async (name) => {
   const link = join(folder, 'hp');
   symlinkSync(join(BIN, name), link);
   const { stdout } = await run(process.execPath, [link, 'jobs', '--help'], { env, cwd: folder });

@@ -11,14 +11,14 @@ const NOW = Date.UTC(2026, 0, 15, 9, 31, 0);
 type Call = readonly [endpoint: string, payload: unknown];
 type Answers = Readonly<Record<string, unknown>>;
 
-/** Of an approval the one about an effect that is to run; the other one asks what became of it. */
+/** For approvals, the example about an effect instead of the in-doubt question. */
 const fileOf = (name: string): string =>
   name === 'approvals.get' ? `${name}.response--effect.json` : `${name}.response.json`;
 
 const example = (name: string): Record<string, unknown> =>
   JSON.parse(readFileSync(join(EXAMPLES, fileOf(name)), 'utf8')) as Record<string, unknown>;
 
-/** Services that answer what the contracts' examples say, or what a test puts in their place. */
+/** Services that return the contracts' examples, unless the test overrides them. */
 const answering = (answers: Answers, calls: Call[], closed: () => void): Client =>
   ({
     call: async (service: string, endpoint: string, payload: unknown) => {
@@ -53,7 +53,7 @@ const run = async (line: string, answers: Answers = {}) => {
 const refused = (code: ConstructorParameters<typeof HoldpointError>[0], message: string) =>
   new HoldpointError(code, message);
 
-describe('what is asked of the services', () => {
+describe('requests to the services', () => {
   test.each([
     [
       'task submit --workflow sample --goal Say_hello',
@@ -110,7 +110,7 @@ describe('what is asked of the services', () => {
     ['approval list', 'approvals.list', {}],
     ['approval show a-1', 'approvals.get', { id: 'a-1' }],
     ['effect list t-1', 'executor.list', { task: 't-1' }],
-  ])('%s', async (line, endpoint, payload) => {
+  ])('`%s` calls the API', async (line, endpoint, payload) => {
     const ended = { events: [{ version: 1, at: NOW, type: 'completed', data: { phase: 'completed' } }] };
     const ack = { id: 't-1', phase: 'executing', version: 2 };
     const { calls, code, err, open } = await run(line, {
@@ -122,7 +122,7 @@ describe('what is asked of the services', () => {
     expect({ code, err, open }).toEqual({ code: 0, err: '', open: 0 });
   });
 
-  test('a decision is bound to the digest of what was shown, or to the one that was given', async () => {
+  test('a decision is bound to the shown or the given digest', async () => {
     const { digest } = example('approvals.get');
     const given = 'f'.repeat(64);
     const decided = async (line: string) => (await run(line)).calls.at(-1);
@@ -137,15 +137,15 @@ describe('what is asked of the services', () => {
   });
 });
 
-describe('what is shown', () => {
-  test('--json prints exactly what was answered, in one line', async () => {
+describe('output', () => {
+  test('--json prints exactly the response, on one line', async () => {
     const answer = { id: 't-1', phase: 'queued', version: 1, since2: { text: '\u001b\u202e' } };
     const { out } = await run('task submit --workflow w --goal g --json', { 'orchestrator.submit': answer });
     expect(JSON.parse(out)).toEqual(answer);
     expect(out).toMatch(/^[ -~]+\n$/);
   });
 
-  test('a task with its nodes', async () => {
+  test('task show prints the task with its nodes', async () => {
     const { out } = await run('task show t-1');
     expect(out).toMatch(/^phase +failed \(version \d+\)$/m);
     expect(out).toMatch(
@@ -154,15 +154,15 @@ describe('what is shown', () => {
     expect(out).toMatch(/^ {2}worker_crash_detected +append +attempt 1 /m);
   });
 
-  test('an approval with the whole effect, and who decided', async () => {
+  test('approval show prints the whole effect and the decision', async () => {
     const { out } = await run('approval show a-1');
-    expect(out).toContain('status      approved by operator on 2026-01-15 09:31:00Z: fine');
-    expect(out).toContain('effect      cap.file.append (write_external) on file:greetings.txt, keyed');
+    expect(out).toContain('status        approved by operator on 2026-01-15 09:31:00Z: fine');
+    expect(out).toContain('effect        cap.file.append (write_external) on file:greetings.txt, keyed');
     expect(out).toContain(String(example('approvals.get')['digest']));
     expect(out).toContain('    "line": "hello"');
   });
 
-  test('a pending approval says how long it waits', async () => {
+  test('a pending approval shows its remaining time', async () => {
     const pending = {
       ...example('approvals.get'),
       status: 'pending',
@@ -171,17 +171,17 @@ describe('what is shown', () => {
       comment: undefined,
     };
     const { out } = await run('approval show a-1', { 'approvals.get': pending });
-    expect(out).toContain('status      pending, expires 2026-01-15 09:35:00Z (in 4 min)');
+    expect(out).toContain('status        pending, expires 2026-01-15 09:35:00Z (in 4 min)');
   });
 
-  test('a decision says what was decided and by whom', async () => {
+  test('a decision prints its outcome and author', async () => {
     const { out } = await run('approval approve a-1');
     expect(out).toMatch(
-      /^a-\w+ is approved by operator, and remembered as rule u-\w+\n {2}t-\w+\/append: cap\.file\.append \(write_external\) on file:greetings\.txt\n$/,
+      /^a-\w+ is approved by operator, rule u-\w+ created\n {2}t-\w+\/append: cap\.file\.append \(write_external\) on file:greetings\.txt\n$/,
     );
   });
 
-  test('nothing that a submitter wrote reaches the terminal as it is', async () => {
+  test('untrusted text never reaches the terminal unescaped', async () => {
     const nasty = '\u001b[2J\u202e\r\n';
     const effect = {
       uses: `u${nasty}`,
@@ -244,13 +244,13 @@ describe('what is shown', () => {
   });
 });
 
-describe('how it ends', () => {
+describe('exit codes', () => {
   test.each([
     ['completed', 0],
     ['failed', 1],
     ['cancelled', 1],
     ['paused', 10],
-  ])('watching a task that is %s: %i', async (phase, code) => {
+  ])('watching a task that is %s exits with %i', async (phase, code) => {
     const events = [{ version: 1, at: NOW, type: phase, data: { phase } }];
     expect(await run('task watch t-1', { 'orchestrator.history': { events } })).toMatchObject({
       code,
@@ -258,7 +258,7 @@ describe('how it ends', () => {
     });
   });
 
-  test('a refusal has its code and text on standard error', async () => {
+  test('a refusal prints code and text on standard error', async () => {
     const answers = {
       'orchestrator.get': refused('ORCHESTRATOR_UNKNOWN_TASK', 'there is no task t-1\n\u001b[31m'),
     };
@@ -270,7 +270,7 @@ describe('how it ends', () => {
     });
   });
 
-  test('a decision that came too late says what stands, and who made it', async () => {
+  test('a late decision prints the decision that stands', async () => {
     const answers = { 'approvals.decide': refused('APPROVALS_ALREADY_DECIDED', 'decided') };
     const { code, err } = await run('approval reject a-1', answers);
     expect({ code, err }).toEqual({
@@ -294,17 +294,17 @@ describe('how it ends', () => {
     'task submit --workflow w --goal g --input a',
     'approval approve a-1 --digest abc',
     'approval list --nonsense',
-  ])('%s is a mistake on the command line', async (line) => {
+  ])('`%s` is a usage error', async (line) => {
     const { code, out, err, calls } = await run(line);
     expect({ code, out, calls }).toEqual({ code: 2, out: '', calls: [] });
     expect(err).toMatch(/^error USAGE: /);
   });
 
-  test('help is no mistake', async () => {
+  test('help exits with 0', async () => {
     expect(await run('task submit --help')).toMatchObject({ code: 0, err: '', calls: [] });
   });
 
-  test('an error that nobody foresaw is not made to look like one of ours', async () => {
+  test('an unexpected error is rethrown', async () => {
     const bug = new TypeError('bug');
     await expect(run('task show t-1', { 'orchestrator.get': bug })).rejects.toBe(bug);
   });

@@ -1,7 +1,7 @@
 import { NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import { type NodeView, NodeView as NodeViewSchema, type TaskView } from '@holdpoint/contracts/task/views';
 
-/** A node as the API shows it. */
+/** A node, as the API returns it. */
 export const nodeView = (
   id: string,
   job: NodeView['job'],
@@ -18,7 +18,7 @@ export const nodeView = (
     ...more,
   });
 
-/** A run as the API shows it: its first node is where it begins, its last where it ends. */
+/** A run, as the API returns it: the first node is the entry, the last one the sink. */
 export const runView = (
   id: string,
   nodes: readonly NodeView[],

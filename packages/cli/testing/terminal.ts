@@ -5,7 +5,7 @@ import type { Surroundings } from '../src/kit/environment.ts';
 export const NOW = Date.UTC(2026, 0, 15, 9, 31, 0);
 
 export type Call = readonly [endpoint: string, payload: unknown];
-/** What each endpoint answers: a value, an error, or what depends on the request. */
+/** Response per endpoint: a value, an error, or a function of the request. */
 export type Answers = Readonly<Record<string, unknown>>;
 
 const answerOf = async (answers: Answers, name: string, payload: unknown): Promise<unknown> => {
@@ -17,7 +17,7 @@ const answerOf = async (answers: Answers, name: string, payload: unknown): Promi
   return answer;
 };
 
-/** Services that answer what a test says, and nobody who writes a line. */
+/** A client with these responses. */
 const clientWith = (answers: Answers, calls: Call[], closed: () => void): Client =>
   ({
     call: async (service: string, endpoint: string, payload: unknown) => {
@@ -29,7 +29,7 @@ const clientWith = (answers: Answers, calls: Call[], closed: () => void): Client
     close: async () => closed(),
   }) as unknown as Client;
 
-/** Types one command line among such services. */
+/** Runs one command line against these responses. */
 export const typeLine = async (
   args: readonly string[],
   answers: Answers = {},

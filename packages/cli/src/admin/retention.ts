@@ -7,7 +7,7 @@ import { sizeText } from './doctor/finding.ts';
 import type { Line } from '../output/painted.ts';
 import { table } from '../output/table.ts';
 
-/** What a service keeps, as people call it. */
+/** Display names of the data of each service. */
 const KEEPS: Readonly<Record<ServiceName, string>> = {
   orchestrator: 'tasks',
   approvals: 'approvals',
@@ -22,7 +22,7 @@ const HOUR_MS = 3_600_000;
 const ageText = (ms: number): string =>
   ms % (24 * HOUR_MS) === 0 ? `${String(ms / (24 * HOUR_MS))} days` : `${String(ms / HOUR_MS)} hours`;
 
-/** What the bus keeps by itself, whichever limit is reached first. */
+/** Limits of the bus; the one reached first applies. */
 export const BUS_POLICY = [
   ...streams.map(({ name, maxAgeMs, maxBytes }) => ({ name, maxAgeMs, maxBytes })),
   ...buckets.map(({ stream: name, maxAgeMs, maxBytes }) => ({ name, maxAgeMs, maxBytes })),
@@ -38,7 +38,7 @@ const isAudit = (name: string): boolean => name.startsWith('audit');
 
 const daysText = (days: number): string => `${String(Math.round(days * 100) / 100)} days`;
 
-/** What stays for how long, and what would go; `asIf`: by another number of days than what is kept. */
+/** Retention and expired data. `asIf`: retention in days to compute instead of the configured one. */
 export const policyLines = (kept: readonly Kept[], asIf: number | undefined): readonly Line[] => {
   const audit = kept.find(({ service }) => service === 'approvals');
   return [
@@ -62,14 +62,13 @@ export const policyLines = (kept: readonly Kept[], asIf: number | undefined): re
     ),
     '',
     ...BUS_POLICY.map(
-      ({ name, maxAgeMs, maxBytes }) =>
-        `${name} keeps ${ageText(maxAgeMs)} or ${sizeText(maxBytes)}, whichever is reached first`,
+      ({ name, maxAgeMs, maxBytes }) => `${name}: up to ${ageText(maxAgeMs)} or ${sizeText(maxBytes)}`,
     ),
-    `The audit log is kept${audit === undefined ? '' : ` (${sizeText(bytesOf(audit, isAudit))})`}: nothing of it goes.`,
-    'Of these at the most: what a task may still need stays as long as the task, and the task goes last.',
+    `Audit log${audit === undefined ? '' : ` (${sizeText(bytesOf(audit, isAudit))})`}: kept forever.`,
+    'Upper bounds: data that a task needs is purged together with the task.',
   ];
 };
 
-/** How a policy is changed: no service may do it, and so nor may whoever asks one. */
+/** Explains how to change the retention: services and clients cannot change it. */
 export const changeText = (days: number): string =>
-  `To keep it so: HOLDPOINT_KEEP_DAYS=${String(days)} node infra/postgres/main.ts`;
+  `To keep this retention: HOLDPOINT_KEEP_DAYS=${String(days)} node infra/postgres/main.ts`;

@@ -63,40 +63,40 @@ const responded = async (input: InputRequest, ...args: readonly string[]) => {
   return calls.at(-1);
 };
 
-describe('what a program asks for is shown', () => {
+describe('a question from a workflow is shown', () => {
   test.each<readonly [string, InputRequest, string]>([
     [
       'yes or no',
       { kind: 'approval' },
-      'a program asks\n  wanted  yes or no\n  holdpoint approval answer a-3 --yes|--no\n',
+      'question from the workflow\n  wanted  yes or no\n  holdpoint approval answer a-3 --yes|--no\n',
     ],
     [
       'one of some',
       CHOICE,
-      'a program asks\n  wanted  one of 2 options\n    1  test  The test system\n    2  prod\n  holdpoint approval answer a-3 --choice <value>\n',
+      'question from the workflow\n  wanted  one of 2 options\n    1  test  The test system\n    2  prod\n  holdpoint approval answer a-3 --choice <value>\n',
     ],
     [
       'a text',
       TEXT,
-      'a program asks\n  wanted  a text of at most 12 characters\n  holdpoint approval answer a-3 --text <text>\n',
+      'question from the workflow\n  wanted  text of at most 12 characters\n  holdpoint approval answer a-3 --text <text>\n',
     ],
-  ])('%s', async (_, input, shown) => {
+  ])('a question from a workflow shows %s', async (_, input, shown) => {
     const { out } = await type(['show', 'a-3'], input);
     expect(out).toContain(`\n${shown}`);
     expect(out).toContain('Ship \\u{202e}it?');
     expect(out).not.toMatch(/^(digest|arguments|effect)/m);
   });
 
-  test('with each field of a form', async () => {
+  test('a form is shown with each field', async () => {
     const { out } = await type(['show', 'a-3'], FORM);
     expect(out).toMatch(/^ {4}env +one of test, prod +Where to\?$/m);
     expect(out).toMatch(/^ {4}percent +a whole number, at least 1, at most 100$/m);
-    expect(out).toMatch(/^ {4}watched +yes or no, may be left out$/m);
-    expect(out).toMatch(/^ {4}why +a text, may be left out +For the record\.$/m);
+    expect(out).toMatch(/^ {4}watched +yes or no, optional$/m);
+    expect(out).toMatch(/^ {4}why +a text, optional +For the record\.$/m);
     expect(out).toContain('--field <name>=<value> …');
   });
 
-  test('with its text, and what was said', async () => {
+  test('a question is shown with its text and the response', async () => {
     const more = {
       body: 'Look first.',
       status: 'answered',
@@ -104,19 +104,19 @@ describe('what a program asks for is shown', () => {
       decidedBy: 'ada',
     };
     const { out } = await type(['show', 'a-3'], TEXT, { 'approvals.get': asked(TEXT, more) });
-    expect(out).toContain('the program says\n  | Look first.\n');
-    expect(out).toContain('the response\n  | no\n  | status  approved\n');
+    expect(out).toContain('question\n  | Look first.\n');
+    expect(out).toContain('response\n  | no\n  | status  approved\n');
     expect(out).toMatch(/^status +answered with "no\\nstatus +approved" by ada/m);
     expect(out).not.toContain('holdpoint approval answer');
   });
 
-  test('in a list as what it is', async () => {
+  test('a list marks a question from a workflow', async () => {
     const { out } = await type(['list'], CHOICE);
-    expect(out).toMatch(/^a-3 .* a program asks .* asks for one of 2 options/m);
+    expect(out).toMatch(/^a-3 .* question from the workflow .* asks for one of 2 options/m);
   });
 });
 
-describe('approval answer', () => {
+describe('approval answer with a response', () => {
   test.each<readonly [string, InputRequest, readonly string[], Json]>([
     ['yes', { kind: 'approval' }, ['--yes'], true],
     ['no', { kind: 'approval' }, ['--no'], false],
@@ -136,14 +136,14 @@ describe('approval answer', () => {
       ['--field', 'percent=five', '--field', 'more=1'],
       { percent: 'five', more: '1' },
     ],
-  ])('says %s', async (_, input, args, response) => {
+  ])('approval answer sends %s', async (_, input, args, response) => {
     expect(await responded(input, ...args, '--comment', 'as we said')).toEqual([
       'approvals.decide',
       { id: 'a-3', decision: 'respond', response, comment: 'as we said', digest: example['digest'] },
     ]);
   });
 
-  test('tells what was said, or the answer as it came', async () => {
+  test('approval answer prints the response, or the API response as JSON', async () => {
     const { out } = await type(['respond', 'a-3', '--choice', 'prod'], CHOICE);
     expect(out).toMatch(/^a-3 is answered with "prod" by ada\n {2}t-.*: asks for one of 2 options\n$/);
     const json = await type(['respond', 'a-3', '--yes', '--json'], { kind: 'approval' });
@@ -157,11 +157,11 @@ describe('approval answer', () => {
     [['--text', 'x', '--choice', 'y']],
     [['--json', '{']],
     [['--field', 'env']],
-  ])('takes no %j', async (args) => {
+  ])('approval answer refuses %j', async (args) => {
     expect(await type(['respond', 'a-3', ...args], TEXT)).toMatchObject({ code: 2, calls: [] });
   });
 
-  test('tells what does not fit', async () => {
+  test('approval answer reports a response that does not fit', async () => {
     const { code, err } = await type(['respond', 'a-3', '--choice', 'moon'], CHOICE, {
       'approvals.decide': new HoldpointError('APPROVALS_RESPONSE_INVALID', 'one of test, prod'),
     });
@@ -172,7 +172,7 @@ describe('approval answer', () => {
   });
 });
 
-describe('at a terminal', () => {
+describe('a question at a terminal', () => {
   const watched = async (
     input: InputRequest,
     typed: readonly (string | undefined)[],
@@ -218,23 +218,23 @@ describe('at a terminal', () => {
     [CHOICE, ['the test system'], 'test'],
     [TEXT, ['as it is'], 'as it is'],
     [FORM, ['1', '10', '', 'because'], { env: 'test', percent: 10, why: 'because' }],
-  ])('%j is asked for, and what is typed is said', async (input, typed, response) => {
+  ])('the terminal asks %j and sends the typed response', async (input, typed, response) => {
     const { said, prompts, out } = await watched(input, typed);
     expect(said).toEqual([response]);
     expect(prompts).toHaveLength(typed.length);
     expect(out).toContain('a-3 is answered with');
   });
 
-  test('what does not fit is asked for again, with what is wrong', async () => {
+  test('an invalid response is asked for again, with the problem', async () => {
     const { prompts, said } = await watched(FORM, ['moon', 'prod', '5.5', '5', 'perhaps', 'yes', undefined]);
     expect(prompts).toEqual([
       'Where to? [one of test, prod] ',
       '! env: one of test, prod: Where to? [one of test, prod] ',
       'percent [a whole number, at least 1, at most 100] ',
       '! percent: a whole number is needed: percent [a whole number, at least 1, at most 100] ',
-      'watched [yes or no, empty: leave it out] ',
-      '! watched: true or false is needed: watched [yes or no, empty: leave it out] ',
-      'why [a text, empty: leave it out] ',
+      'watched [yes or no, empty: skip] ',
+      '! watched: true or false is needed: watched [yes or no, empty: skip] ',
+      'why [a text, empty: skip] ',
     ]);
     expect(said).toEqual([{ env: 'prod', percent: 5, watched: true }]);
   });
@@ -245,14 +245,14 @@ describe('at a terminal', () => {
     [CHOICE, [undefined]],
     [TEXT, [' ']],
     [FORM, ['prod', '']],
-  ])('%j is left as it is where nothing is said: %j', async (input, typed) => {
+  ])('%j stays pending without a valid answer: %j', async (input, typed) => {
     const { said, out, prompts } = await watched(input, typed);
     expect(said).toEqual([]);
-    expect(out).toContain('left as it is');
+    expect(out).toContain('still pending');
     expect(prompts.length).toBeLessThanOrEqual(5);
   });
 
-  test('what is refused is told as a line', async () => {
+  test('a refused response is printed as a line', async () => {
     const { out } = await watched(
       TEXT,
       ['hello'],

@@ -4,7 +4,7 @@ import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { TaskEvent } from '@holdpoint/contracts/task/events';
 import type { Client } from '../bus/client.ts';
 
-/** When the effect of a doubt was ordered last, in epoch milliseconds; undefined where its task is not known any more. */
+/** Time of the last order of an in-doubt effect, in epoch milliseconds; undefined if its task no longer exists. */
 export const begunAt = async (client: Client, approval: ApprovalView): Promise<number | undefined> => {
   if (questionOf(approval) !== 'doubt') return undefined;
   const { task, effectId } = approval;

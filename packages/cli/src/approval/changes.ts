@@ -13,18 +13,17 @@ const diffLine = (line: string): Line => {
   return paint === undefined ? `  ${line}` : [{ text: `  ${line}`, paint }];
 };
 
-/** What became of the last review, and what of the effect and of the gate's text is different by now. */
+/** Outcome of the last review, and the differences in the effect and the gate's text since then. */
 export const changesText = ({ previous }: ApprovalDetail): readonly Line[] => {
   if (previous === undefined) return [];
   const { id, status, comment, changes } = previous;
   return [
-    `before this, ${id} was ${status.replace('_', ' ')}`,
+    `previously, ${id} was ${status.replace('_', ' ')}`,
     ...(comment === undefined ? [] : printableLines(comment).map((line) => `  | ${line}`.trimEnd())),
-    'what changed since the last review',
+    'changes since the last review',
     ...(changes === '' ? ['  nothing'] : printableLines(changes.trimEnd()).map(diffLine)),
   ];
 };
 
-/** The same lines further to the right. */
 export const indented = (lines: readonly Line[]): readonly Line[] =>
   lines.map((line) => (typeof line === 'string' ? `  ${line}` : ['  ', ...line]));

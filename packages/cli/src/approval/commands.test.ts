@@ -37,7 +37,7 @@ const type = (args: string | readonly string[], answers: Answers = {}) =>
 const decided = async (args: string | readonly string[]) => (await type(args)).calls.at(-1)?.[1];
 
 describe('approval list', () => {
-  test('asks for what is put to one person by every name that he has', async () => {
+  test('--mine asks for every audience name of the user', async () => {
     const { calls } = await type('approval list --mine --audience role:auditor --order risk');
     const audience = ['user:ada', 'operators', 'group:operators', 'role:chief', 'role:auditor'];
     expect(calls).toEqual([
@@ -46,7 +46,7 @@ describe('approval list', () => {
     ]);
   });
 
-  test('asks for all that is named', async () => {
+  test('the list sends every filter', async () => {
     const words = ['approval', 'list', '--audience', 'operators', '--kind', 'deploy', '--risk', 'high'];
     const more = ['--task', 't-1', '--requester', 'ada', '--search', 'to production', '--limit', '7'];
     const { calls } = await type([...words, ...more]);
@@ -66,18 +66,21 @@ describe('approval list', () => {
     ]);
   });
 
-  test.each(['--kind work', '--risk none', '--order latest', '--task a.b'])('takes no %s', async (option) => {
-    expect(await type(`approval list ${option}`)).toMatchObject({ code: 2, calls: [] });
-  });
+  test.each(['--kind work', '--risk none', '--order latest', '--task a.b'])(
+    'approval list refuses %s',
+    async (option) => {
+      expect(await type(`approval list ${option}`)).toMatchObject({ code: 2, calls: [] });
+    },
+  );
 
-  test('says risk, time left and votes', async () => {
+  test('the list shows risk, time left and votes', async () => {
     const vote = { by: 'grace', decision: 'approve', at: NOW };
     const item = { ...pending, risk: undefined, policy: { quorum: 2 }, votes: [vote] };
     const { out } = await type('approval list', { 'approvals.list': { items: [item] } });
     expect(out).toMatch(/^a-1 .*low risk +expires in 4 min, 1 of 2 approved +cap\.file\.append/m);
   });
 
-  test('goes on behind pages on which nothing was found', async () => {
+  test('the list continues after empty pages', async () => {
     const pages = (asked: { after?: string }) => {
       const number = Number(asked.after ?? 0);
       return number < 3 ? { items: [], next: String(number + 1) } : { items: [pending] };
@@ -89,7 +92,7 @@ describe('approval list', () => {
 });
 
 describe('approval show', () => {
-  test('says what the gate says and wants, who has said what, and the risk', async () => {
+  test('approval show prints the text and policy of the gate, the votes and the risk', async () => {
     const shown = {
       ...pending,
       body: 'Look at the plan.\nstatus      approved\u001b[2J',
@@ -98,9 +101,9 @@ describe('approval show', () => {
     };
     const { out } = await type('approval show a-1', { 'approvals.get': shown });
     expect(out).toContain('  | Look at the plan.\n  | status      approved\\u{1b}[2J\n');
-    expect(out).toMatch(/^needs +2 different people to approve$/m);
-    expect(out).toMatch(/^ +somebody else than whoever asked \(four eyes\)$/m);
-    expect(out).toMatch(/^said +approve by grace on 2026-01-15 09:31:00Z: fine$/m);
+    expect(out).toMatch(/^needs +2 different approvers$/m);
+    expect(out).toMatch(/^ +approver is not the requester \(four eyes\)$/m);
+    expect(out).toMatch(/^votes +approve by grace on 2026-01-15 09:31:00Z: fine$/m);
     expect(out).toMatch(/^risk +medium$/m);
     expect(out).toContain('    "line": "hello"');
   });
@@ -113,16 +116,16 @@ describe('approval show', () => {
       '--- effect before\n+++ effect now\n@@ -1 +1 @@\n-    "line": "hello"\n+    "line": "bye\u001b[2J"',
   };
 
-  test('says how the last review ended, and what is different by now', async () => {
+  test('approval show prints the outcome of the last review and the changes since then', async () => {
     const { out } = await type('approval show a-1', {
       'approvals.get': { ...pending, revision: 2, previous },
     });
-    expect(out).toContain('before this, a-0 was changes requested\n  | say goodbye\\u{202e}\n');
+    expect(out).toContain('previously, a-0 was changes requested\n  | say goodbye\\u{202e}\n');
     expect(out).toContain('  -    "line": "hello"\n  +    "line": "bye\\u{1b}[2J"\n');
     expect(out).not.toContain('\u001b');
   });
 
-  test('has colours where there are any', async () => {
+  test('approval show uses colours only on a colour terminal', async () => {
     const terminal = { columns: 80, ansi: true, colour: true, ask: () => Promise.resolve(undefined) };
     const answers = { ...services, 'approvals.get': { ...pending, revision: 2, previous } };
     const { out } = await typeLine(['approval', 'show', 'a-1'], answers, { terminal });
@@ -131,15 +134,15 @@ describe('approval show', () => {
   });
 });
 
-describe('a decision', () => {
-  test('that is not the last one needed says how many are missing', async () => {
+describe('approval approve and reject', () => {
+  test('a vote that does not decide prints the number of missing approvals', async () => {
     const answer = { id: 'a-1', status: 'pending', by: 'ada', missing: 1 };
     const { out, code } = await type('approval approve a-1', { 'approvals.decide': answer });
     expect(code).toBe(0);
-    expect(out).toMatch(/^a-1 has ada's approve, and is still pending: 1 more has to approve\n/);
+    expect(out).toMatch(/^a-1: ada voted approve; still pending: 1 more approval needed\n/);
   });
 
-  test('asking for changes needs to say which', async () => {
+  test('request-changes needs a comment', async () => {
     expect(await type('approval request-changes a-1')).toMatchObject({ code: 2, calls: [] });
     expect(await decided(['approval', 'request-changes', 'a-1', '--comment', 'to staging'])).toEqual({
       id: 'a-1',
@@ -149,7 +152,7 @@ describe('a decision', () => {
     });
   });
 
-  test('on several is one for each, and one that is refused keeps back no other', async () => {
+  test('several approvals are decided one by one, and a refused one does not stop the others', async () => {
     const standing = { ...pending, id: 'a-2', status: 'rejected', decidedBy: 'grace', decidedAt: NOW };
     const answers: Answers = {
       'approvals.get': ({ id }: { id: string }) => (id === 'a-2' ? standing : { ...pending, id }),
@@ -168,7 +171,7 @@ describe('a decision', () => {
     expect(fine).toBe(0);
   });
 
-  test('on several is printed as one line of JSON each', async () => {
+  test('several approvals print one line of JSON each', async () => {
     const { out } = await type('approval approve a-1 a-2 --json');
     expect(
       out
@@ -178,7 +181,7 @@ describe('a decision', () => {
     ).toEqual(['a-1', 'a-2'].map((id) => approved({ id })));
   });
 
-  test('on several takes no digest, which is of one', async () => {
+  test('--digest needs exactly one approval', async () => {
     expect(await type(`approval approve a-1 a-2 --digest ${'f'.repeat(64)}`)).toMatchObject({
       code: 2,
       calls: [],
@@ -186,7 +189,7 @@ describe('a decision', () => {
   });
 });
 
-describe('approve and remember', () => {
+describe('approve and add a rule', () => {
   const ruleIn = async (args: readonly string[]): Promise<unknown> => {
     const said = (await decided(['approval', 'approve', 'a-1', ...args])) as { remember?: unknown };
     return said.remember;
@@ -199,7 +202,7 @@ describe('approve and remember', () => {
   };
   const DAY_MS = 86_400_000;
 
-  test('makes a rule for the like of it, for 30 days', async () => {
+  test('--remember creates a rule for similar requests that lasts 30 days', async () => {
     expect(await ruleIn(['--remember'])).toEqual({
       name: 'cap.file.append on file:greetings.txt',
       match,
@@ -207,7 +210,7 @@ describe('approve and remember', () => {
     });
   });
 
-  test('says name, time, uses and targets', async () => {
+  test('--remember sends name, lifetime, uses and targets', async () => {
     const more = ['--expires', '7d', '--uses', '3', '--match-target', 'file:*'];
     expect(await ruleIn(['--remember', 'greetings', ...more])).toEqual({
       name: 'greetings',
@@ -224,7 +227,7 @@ describe('approve and remember', () => {
     ['a gate that wants a person', { policy: { rules: false } }, ''],
     ['a question', { doubt: { epoch: 1, reason: 'lost' } }, ''],
     ['another target', {}, ' --match-target elsewhere'],
-  ])('is refused for %s, and decides nothing', async (_, more, options) => {
+  ])('--remember is refused for %s, and decides nothing', async (_, more, options) => {
     const { code, err, calls } = await type(`approval approve a-1 --remember x${options}`, {
       'approvals.get': { ...pending, ...more },
     });
@@ -238,12 +241,12 @@ describe('approve and remember', () => {
     '--uses 2',
     '--match-any-target',
     '--remember --match-target x --match-any-target',
-  ])('%s alone is a mistake', async (options) => {
+  ])('%s needs --remember', async (options) => {
     expect(await type(`approval approve a-1 ${options}`)).toMatchObject({ code: 2, calls: [] });
   });
 });
 
-describe('a question about a job that is stuck', () => {
+describe('a question about a stuck job', () => {
   const question = {
     ...pending,
     effect: {
@@ -271,29 +274,29 @@ describe('a question about a job that is stuck', () => {
       ...more,
     });
 
-  test('is told from others in the list', async () => {
+  test('a list marks a question about a stuck job', async () => {
     const { out } = await ask('approval list');
     expect(out).toMatch(
-      /^a-1 +t-1\/build +what now\? +low risk +expires in 4 min +stuck with CIRCULAR_FIX +stuck: build$/m,
+      /^a-1 +t-1\/build +how to continue\? +low risk +expires in 4 min +stuck with CIRCULAR_FIX +stuck: build$/m,
     );
   });
 
-  test('is shown with its report, what each answer leads to, and nothing of an effect', async () => {
+  test('a stuck job is shown with its report and the consequence of each answer, without an effect', async () => {
     const { out, calls } = await ask('approval show a-1');
     expect(out).toMatch(/^risk +low$/m);
-    expect(out).toMatch(/^ {2}failed with +CIRCULAR_FIX$/m);
-    expect(out).toMatch(/^ {2}it is stuck +the same approach\n {2} +three times$/m);
-    expect(out).toMatch(/^ {2}its report +holdpoint recovery report t-1\/build$/m);
+    expect(out).toMatch(/^ {2}failure +CIRCULAR_FIX$/m);
+    expect(out).toMatch(/^ {2}stuck because +the same approach\n {2} +three times$/m);
+    expect(out).toMatch(/^ {2}report +holdpoint recovery report t-1\/build$/m);
     for (const answer of ['retry', 'skip', 'done', 'cancel'])
       expect(out).toMatch(new RegExp(`^    ${answer} +\\S`, 'm'));
     expect(out).toContain('\n  holdpoint approval answer a-1 retry|skip|done|cancel\n');
-    expect(out).toContain('the report\n  | # build is stuck\n  | holdpoint approval approve a-9\\u{1b}[2J\n');
+    expect(out).toContain('report\n  | # build is stuck\n  | holdpoint approval approve a-9\\u{1b}[2J\n');
     for (const none of [/^effect/m, /^key/m, /^digest/m, /^needs/m, /^arguments/m, /secret/])
       expect(out).not.toMatch(none);
     expect(calls.map(([name]) => name)).toEqual(['approvals.get']);
   });
 
-  test.each(['retry', 'skip', 'done', 'cancel'])('is answered with %s', async (answer) => {
+  test.each(['retry', 'skip', 'done', 'cancel'])('a stuck job accepts the answer %s', async (answer) => {
     const { code, out, calls } = await ask(['approval', 'answer', 'a-1', answer, '--comment', 'as agreed']);
     expect(code).toBe(0);
     expect(calls.at(-1)?.[1]).toEqual({
@@ -305,7 +308,7 @@ describe('a question about a job that is stuck', () => {
     expect(out).toBe(`a-1 is answered with ${answer} by ada\n  t-1/build: stuck with CIRCULAR_FIX\n`);
   });
 
-  test('is told what was said by others when they were faster', async () => {
+  test('a late answer prints the answer that stands', async () => {
     const standing = { ...question, status: 'answered', answer: 'skip', decidedBy: 'grace', decidedAt: NOW };
     let asked = 0;
     const { code, err } = await ask('approval answer a-1 retry', {
@@ -316,7 +319,7 @@ describe('a question about a job that is stuck', () => {
     expect(err).toContain('APPROVALS_ALREADY_DECIDED: a-1 is already answered with skip by grace on 2026');
   });
 
-  test('is not approved, and no rule is made from it', async () => {
+  test('a stuck job cannot be approved, and creates no rule', async () => {
     const { err } = await ask('approval approve a-1 --remember');
     expect(err).toContain('CLI_NOTHING_TO_REMEMBER: a-1 asks what is to become of a job that is stuck');
     expect(await ask('approval answer a-1 approve')).toMatchObject({ code: 2, calls: [] });
@@ -349,19 +352,19 @@ describe('approval watch', () => {
     return { out, prompts, said };
   };
 
-  test('asks for the comment of changes, and leaves it without one', async () => {
+  test('approval watch asks for the comment of requested changes, and decides nothing without one', async () => {
     const { said, prompts } = await watching(['c', ' to staging ']);
     expect(said).toMatchObject([{ decision: 'request_changes', comment: 'to staging' }]);
-    expect(prompts[1]).toBe('What is to change? ');
+    expect(prompts[1]).toBe('Which changes? ');
     expect((await watching(['c', ' '])).said).toEqual([]);
   });
 
-  test('approves and remembers', async () => {
+  test('approval watch approves and adds a rule', async () => {
     const { said } = await watching(['r']);
     expect(said).toMatchObject([{ decision: 'approve', remember: { match: { kinds: ['notify'] } } }]);
   });
 
-  test('offers only what may be said, and what can be remembered', async () => {
+  test('approval watch offers only allowed decisions, and rules only where one is possible', async () => {
     const merge = await watching(['r'], { effect: { ...effect, kind: 'merge' } });
     expect(merge.said).toEqual([]);
     expect(merge.prompts[0]).toBe('Approve it? [y: approve, n: reject, c: request changes, other: later] ');
@@ -375,24 +378,26 @@ describe('approval watch', () => {
     ['skip', 'skip'],
     ['D', 'done'],
     ['cancel', 'cancel'],
-  ])('takes %s as the answer to what is to become of a stuck job: %s', async (typed, decision) => {
+  ])('approval watch takes %s for a stuck job as %s', async (typed, decision) => {
     const stuck = { class: 'UNKNOWN', reason: 'twice' };
     const { said, prompts, out } = await watching([typed], { stuck, revision: 2 });
-    expect(prompts).toEqual(['What now? [r: try again, s: skip, d: mark as done, c: cancel, other: later] ']);
+    expect(prompts).toEqual([
+      'How to continue? [r: retry, s: skip, d: mark as done, c: cancel, other: later] ',
+    ]);
     expect(said).toMatchObject([{ decision }]);
-    expect(out).toContain('failed with  UNKNOWN');
+    expect(out).toContain('failure        UNKNOWN');
   });
 
-  test('takes nothing else for an answer to it', async () => {
+  test('approval watch leaves a stuck job pending after any other key', async () => {
     const stuck = { class: 'UNKNOWN', reason: 'twice' };
     for (const typed of ['y', 'a', '', 'approve'])
       expect((await watching([typed], { stuck })).said).toEqual([]);
   });
 
-  test('shows what changed since the last review', async () => {
+  test('approval watch shows changes since the last review', async () => {
     const previous = { id: 'a-0', status: 'changes_requested', changes: '-old\n+new' };
     const full = { ...pending, revision: 2, previous };
     const { out } = await watching([''], { revision: 2 }, full);
-    expect(out).toContain('what changed since the last review\n  -old\n  +new\n');
+    expect(out).toContain('changes since the last review\n  -old\n  +new\n');
   });
 });

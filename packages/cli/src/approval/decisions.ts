@@ -13,7 +13,7 @@ import { Refusal } from '../kit/refusal.ts';
 
 const PAGE = 500;
 
-/** A decision that came too late is answered with the one that stands. */
+/** For a late decision, reports the decision that stands. */
 const withWhatStands = async (client: Client, id: ApprovalView['id'], error: unknown): Promise<never> => {
   if (!(error instanceof HoldpointError) || error.code !== 'APPROVALS_ALREADY_DECIDED') throw error;
   const settled = await client.call('approvals', 'get', { id });
@@ -27,7 +27,7 @@ export type Said = {
   readonly response?: Json | undefined;
 };
 
-/** Bound to what was shown: an effect that is edited in between is not decided on by mistake. */
+/** Binds the decision to the shown digest: an effect that was edited meanwhile is not decided by mistake. */
 export const decideOn = (
   client: Client,
   { id, digest }: Pick<ApprovalView, 'id' | 'digest'>,
@@ -50,7 +50,6 @@ export const decideOn = (
 const aboutLine = (approval: ApprovalView): string =>
   `  ${approval.task}/${approval.node}: ${subjectLine(approval)}`;
 
-/** What was decided, and about what. */
 export const decidedText = (
   approval: ApprovalView,
   { id, by }: { readonly id: string; readonly by: string },
@@ -59,24 +58,26 @@ export const decidedText = (
 
 type Answer = ApiResponse<'approvals', 'decide'>;
 
-/** `a-1 is approved by ada`, or what it still takes. */
+/** `a-1 is approved by ada`, or the number of missing approvals. */
 export const answerLine = ({ id, status, by, missing, remembered }: Answer, choice: Choice): string => {
   if (status === 'pending') {
     const more =
-      missing === undefined ? '' : `: ${String(missing)} more ${missing === 1 ? 'has' : 'have'} to approve`;
-    return `${id} has ${by}'s ${choice.replace('_', ' ')}, and is still pending${more}`;
+      missing === undefined
+        ? ''
+        : `: ${String(missing)} more ${missing === 1 ? 'approval' : 'approvals'} needed`;
+    return `${id}: ${by} voted ${choice.replace('_', ' ')}; still pending${more}`;
   }
   const what = status === 'answered' ? `answered with ${choice}` : status.replace('_', ' ');
-  return `${id} is ${what} by ${by}${remembered === undefined ? '' : `, and remembered as rule ${remembered}`}`;
+  return `${id} is ${what} by ${by}${remembered === undefined ? '' : `, rule ${remembered} created`}`;
 };
 
-/** What came of a decision, and what it was about. */
+/** The outcome of a decision and the effect that it decides. */
 export const answerText = (approval: ApprovalView, answer: Answer, choice: Choice): readonly string[] => [
   answerLine(answer, choice),
   aboutLine(approval),
 ];
 
-/** Tells a program what it asks for. Whether it fits is for the service to say, which knows what was asked by then. */
+/** Answers a question of a workflow. The service checks whether the response fits. */
 export const respondTo = async (
   client: Client,
   approval: ApprovalView,
@@ -87,7 +88,7 @@ export const respondTo = async (
   return { answer, lines: decidedText(approval, answer, `answered with ${responseLine(response)}`) };
 };
 
-/** The question that people are asked about an effect. */
+/** The in-doubt question about an effect. */
 export const questionAbout = async (client: Client, effect: EffectId): Promise<ApprovalView> => {
   let after: string | undefined;
   do {
@@ -99,8 +100,5 @@ export const questionAbout = async (client: Client, effect: EffectId): Promise<A
     if (found !== undefined) return found;
     after = page.next;
   } while (after !== undefined);
-  throw new Refusal(
-    'CLI_NOTHING_TO_DECIDE',
-    `nobody is asked what became of ${effect}: there is nothing to answer`,
-  );
+  throw new Refusal('CLI_NOTHING_TO_DECIDE', `${effect} has no open question: nothing to answer`);
 };

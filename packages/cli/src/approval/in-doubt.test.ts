@@ -51,26 +51,26 @@ const services: Answers = {
 };
 const type = (line: string, answers: Answers = services) => typeLine(line.split(' '), answers);
 
-describe('a question about a doubt', () => {
-  test('is told from a request for approval in the list', async () => {
+describe('a question about an in-doubt effect', () => {
+  test('a list marks a question about an in-doubt effect', async () => {
     const { out } = await type('approval list');
     expect(out).toMatch(/^a-1 .*may it run\?/m);
     expect(out).toMatch(/^a-2 .*did it happen\?/m);
   });
 
-  test('says what was to be done, when, why nobody knows, and what each answer leads to', async () => {
+  test('an in-doubt question shows the effect, its time, the reason and the consequence of each answer', async () => {
     const { out } = await type('approval show a-2');
     expect(out).toContain('did it happen?');
-    expect(out).toMatch(/to be done +cap\.file\.append/);
+    expect(out).toMatch(/effect +cap\.file\.append/);
     expect(out).toMatch(/on +file:greetings\.txt/);
     expect(out).toMatch(/ordered +2026-01-15 09:30:00Z/);
-    expect(out).toMatch(/nobody knows +worker executor-1 was not heard of/);
+    expect(out).toMatch(/unknown because +worker executor-1 was not heard of/);
     for (const answer of ['applied', 'not_applied', 'retry'])
       expect(out).toMatch(new RegExp(`^    ${answer} +\\S`, 'm'));
     expect(out).toContain('holdpoint approval answer a-2 applied|not_applied|retry');
   });
 
-  test('is shown without the time of its order when its task is not known any more', async () => {
+  test('an in-doubt question of an unknown task is shown without the time of its order', async () => {
     const gone = new HoldpointError('ORCHESTRATOR_UNKNOWN_TASK', 'gone');
     const { code, out } = await type('approval show a-2', { ...services, 'orchestrator.history': gone });
     expect(code).toBe(0);
@@ -78,7 +78,7 @@ describe('a question about a doubt', () => {
   });
 
   test.each(['applied', 'not_applied', 'retry'])(
-    'is answered with %s, by its id or that of its effect',
+    '%s answers an in-doubt question, by its ID or the ID of its effect',
     async (answer) => {
       for (const line of [`approval answer a-2 ${answer}`, `effect resolve ${EFFECT} ${answer}`]) {
         const { out, calls } = await typeLine([...line.split(' '), '--comment', 'I looked'], services);
@@ -91,14 +91,14 @@ describe('a question about a doubt', () => {
     },
   );
 
-  test('takes no other answer', async () => {
+  test('an in-doubt question refuses other answers', async () => {
     for (const line of ['approval answer a-2 approve', `effect resolve ${EFFECT} maybe`]) {
       const { code, calls } = await type(line);
       expect({ code, calls }).toEqual({ code: 2, calls: [] });
     }
   });
 
-  test('that nobody has put cannot be answered', async () => {
+  test('an effect without an open question cannot be resolved', async () => {
     const { code, err } = await type(`effect resolve ${EFFECT} applied`, {
       ...services,
       'approvals.list': { items: [request] },
@@ -107,7 +107,7 @@ describe('a question about a doubt', () => {
     expect(err).toContain('CLI_NOTHING_TO_DECIDE');
   });
 
-  test('is found on a later page', async () => {
+  test('a question is found on a later page', async () => {
     const pages = (asked: unknown) =>
       (asked as { after?: string }).after === 'p2' ? { items: [question] } : { items: [request], next: 'p2' };
     const { code } = await type(`effect resolve ${EFFECT} retry`, { ...services, 'approvals.list': pages });
@@ -115,10 +115,10 @@ describe('a question about a doubt', () => {
   });
 });
 
-test('an effect is shown with its doubt, its duplicates and what was said of it', async () => {
+test('effect show prints the reason, the duplicates and the answer of an in-doubt effect', async () => {
   const { out } = await type(`effect show ${EFFECT}`);
   expect(out).toMatch(/state +in doubt \(epoch 4, started 2x\)/);
-  expect(out).toMatch(/next +a person has to say what became of it/);
+  expect(out).toMatch(/next +an operator answers/);
   expect(out).toMatch(/cause +worker lost/);
   expect(out).toMatch(/prevented +1 duplicates/);
   expect(out).toMatch(/answer +retry by operator/);
@@ -165,13 +165,16 @@ describe('approval watch', () => {
     ['', 'r', ['retry']],
     ['a', 'y', []],
     [undefined, 'constructor', []],
-  ])('takes %s for a request and %s for a question', async (first, second, decisions) => {
-    const { decided, prompts } = await watched([first, second]);
-    expect(decided).toEqual(decisions);
-    expect(prompts.map((prompt) => prompt.split('?')[0])).toEqual(['Approve it', 'Did it happen']);
-  });
+  ])(
+    'approval watch takes %s for a request and %s for an in-doubt question',
+    async (first, second, decisions) => {
+      const { decided, prompts } = await watched([first, second]);
+      expect(decided).toEqual(decisions);
+      expect(prompts.map((prompt) => prompt.split('?')[0])).toEqual(['Approve it', 'Did it happen']);
+    },
+  );
 
-  test('asks nobody who cannot decide', async () => {
+  test('approval watch does not ask without a token', async () => {
     const { out, prompts } = await watched([], false);
     expect(prompts).toEqual([]);
     expect(out).toContain('did it happen?');

@@ -8,15 +8,14 @@ import { fieldWants, typedOption, typedValue, typedYesOrNo } from '@holdpoint/co
 import type { Json } from '@holdpoint/contracts/values/json';
 import { printable } from '../output/printable.ts';
 
-/** One line that somebody typed; undefined when nobody is there to answer, or somebody else was faster. */
+/** One typed line; undefined without a user at the terminal, or when another approver decided first. */
 export type Ask = (prompt: string) => Promise<string | undefined>;
 
-/** Whoever mistypes so often is left alone. */
 const TRIES_MAX = 5;
 
 type Read = (text: string) => { readonly value: Json } | { readonly problem: string };
 
-/** Asks until what is typed fits; undefined when nothing is typed any more. */
+/** Asks until the input fits; undefined for an empty line. */
 const askUntil = async (ask: Ask, prompt: string, read: Read): Promise<Json | undefined> => {
   let problem = '';
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
@@ -37,7 +36,7 @@ const fitting =
     return problem === undefined ? { value } : { problem };
   };
 
-/** By its value or its label, or by its number in the list that was shown. */
+/** Matches the value, the label or the number of an option. */
 const optionBy = (options: readonly InputOption[], text: string): Json => {
   const value = typedOption(options, text);
   if (options.some((option) => option.value === value)) return value;
@@ -45,9 +44,7 @@ const optionBy = (options: readonly InputOption[], text: string): Json => {
 };
 
 const fieldPrompt = (field: InputField): string =>
-  printable(
-    `${field.label ?? field.name} [${fieldWants(field)}${field.required ? '' : ', empty: leave it out'}] `,
-  );
+  printable(`${field.label ?? field.name} [${fieldWants(field)}${field.required ? '' : ', empty: skip'}] `);
 
 const valueBy = (field: InputField, text: string): Json =>
   (field.type === 'choice' ? optionBy(field.options, text) : typedValue(field, text)) ?? '';
@@ -60,7 +57,7 @@ const fittingField =
     return problem === undefined ? { value } : { problem };
   };
 
-/** Field after field; undefined once one that is needed is left out. */
+/** Asks field by field; undefined if a required field stays empty. */
 const askForm = async (ask: Ask, fields: readonly InputField[]): Promise<Json | undefined> => {
   const values: Record<string, Json> = {};
   for (const field of fields) {
@@ -71,14 +68,14 @@ const askForm = async (ask: Ask, fields: readonly InputField[]): Promise<Json | 
   return values;
 };
 
-/** Asks for a response that fits; undefined where it is left for later. */
+/** Asks for a valid response; undefined if the user postpones it. */
 export const askForResponse = (ask: Ask, input: InputRequest): Promise<Json | undefined> => {
   switch (input.kind) {
     case 'approval':
       return askUntil(ask, 'Yes or no? [y: yes, n: no, empty: later] ', fitting(input, typedYesOrNo));
     case 'choice': {
       const { options } = input;
-      const prompt = `Which one? [1-${String(options.length)}, or its value, empty: later] `;
+      const prompt = `Choose one [1-${String(options.length)}, or a value, empty: later] `;
       return askUntil(
         ask,
         prompt,
@@ -88,7 +85,7 @@ export const askForResponse = (ask: Ask, input: InputRequest): Promise<Json | un
     case 'text':
       return askUntil(
         ask,
-        'Your answer? [a line, empty: later] ',
+        'Your answer [one line, empty: later] ',
         fitting(input, (text) => text),
       );
     case 'form':

@@ -7,7 +7,7 @@ import { columns, shorten } from '../output/columns.ts';
 
 const SHOWN = 60;
 
-/** What a program wants, in a few words. */
+/** Short description of the requested input. */
 export const inputWants = (input: InputRequest): string => {
   switch (input.kind) {
     case 'approval':
@@ -15,15 +15,13 @@ export const inputWants = (input: InputRequest): string => {
     case 'choice':
       return `one of ${String(input.options.length)} options`;
     case 'text':
-      return input.maxLength === undefined
-        ? 'a text'
-        : `a text of at most ${String(input.maxLength)} characters`;
+      return input.maxLength === undefined ? 'text' : `text of at most ${String(input.maxLength)} characters`;
     case 'form':
-      return `a form: ${input.fields.map(({ name }) => name).join(', ')}`;
+      return `form: ${input.fields.map(({ name }) => name).join(', ')}`;
   }
 };
 
-/** A response in a line: JSON, so that a text cannot be taken for anything else. */
+/** A response on one line, as JSON to keep texts distinguishable. */
 export const responseLine = (response: Json): string => {
   if (typeof response === 'boolean') return response ? 'yes' : 'no';
   return shorten(JSON.stringify(response), SHOWN);
@@ -31,11 +29,11 @@ export const responseLine = (response: Json): string => {
 
 const fieldRow = (field: InputField): readonly string[] => [
   field.name,
-  `${fieldWants(field)}${field.required ? '' : ', may be left out'}`,
+  `${fieldWants(field)}${field.required ? '' : ', optional'}`,
   [field.label, field.help].filter((text) => text !== undefined && text !== '').join('. '),
 ];
 
-/** Numbers are what is typed at a prompt. */
+/** Numbers can be typed at the prompt. */
 const detailRows = (input: InputRequest): readonly (readonly string[])[] => {
   switch (input.kind) {
     case 'approval':
@@ -59,7 +57,7 @@ const FLAGS: Readonly<Record<InputRequest['kind'], string>> = {
   form: '--field <name>=<value> …',
 };
 
-/** What is asked, and how it is answered. */
+/** The question and how to answer it. */
 export const inputText = ({ id, status }: ApprovalView, input: InputRequest): readonly string[] => [
   ASKED.input,
   ...columns([['wanted', inputWants(input)]], '  '),
@@ -67,7 +65,7 @@ export const inputText = ({ id, status }: ApprovalView, input: InputRequest): re
   ...(status === 'pending' ? [`  holdpoint approval answer ${id} ${FLAGS[input.kind]}`] : []),
 ];
 
-/** All of a response that is more than a line shows: a text as it is, a form field by field. */
+/** The full response, if it is longer than one line: a text as it is, a form field by field. */
 export const responseText = (response: Json): string => {
   if (typeof response === 'string') return response;
   if (typeof response !== 'object' || response === null) return '';

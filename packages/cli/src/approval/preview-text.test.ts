@@ -6,7 +6,7 @@ const preview = {
   diffstat: ' hello.txt | 1 +\n 1 file changed, 1 insertion(+)',
 };
 
-test('a merge is shown with its commits and its files, and nothing in them reaches the terminal as it is', () => {
+test('a merge is shown with its commits and files, as escaped text', () => {
   const lines = previewText({ args: { preview } });
   expect(lines).toHaveLength(4);
   expect(lines[1]).toMatch(/^ {2}828529a8233a work/);
@@ -14,7 +14,7 @@ test('a merge is shown with its commits and its files, and nothing in them reach
   expect(lines.slice(2)).toEqual(['  hello.txt | 1 +', '  1 file changed, 1 insertion(+)']);
 });
 
-test('what has no preview of that kind is shown by its arguments alone', () => {
+test('an unknown preview is shown as arguments only', () => {
   expect(previewText({ args: {} })).toEqual([]);
   expect(previewText({ args: { preview: 'soon' } })).toEqual([]);
   expect(previewText({ args: { preview: { tree: 'x' } } })).toEqual([]);

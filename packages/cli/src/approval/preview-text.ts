@@ -9,7 +9,7 @@ const Changes = z.object({
   diffstat: z.string().default(''),
 });
 
-/** What was looked ahead at, in the form in which git shows it; the arguments have all of it once more. */
+/** The preview in git's format; the arguments contain it too. */
 export const previewText = ({ args }: Pick<CanonicalEffect, 'args'>): readonly string[] => {
   const preview = Changes.safeParse(args['preview']);
   if (!preview.success) return [];

@@ -10,7 +10,7 @@ import type { Terminal } from '../kit/environment.ts';
 
 type Key = {
   readonly key: string;
-  /** The same in full. */
+  /** The full word. */
   readonly word: string;
   readonly choice: Choice;
   readonly says: string;
@@ -22,15 +22,15 @@ const DECISION: readonly Key[] = [
   { key: 'y', word: 'yes', choice: 'approve', says: 'approve' },
   { key: 'n', word: 'no', choice: 'reject', says: 'reject' },
   { key: 'c', word: 'changes', choice: 'request_changes', says: 'request changes', needsComment: true },
-  { key: 'r', word: 'remember', choice: 'approve', says: 'approve and remember', remembers: true },
+  { key: 'r', word: 'remember', choice: 'approve', says: 'approve and add a rule', remembers: true },
 ];
 const DOUBT: readonly Key[] = [
   { key: 'a', word: 'applied', choice: 'applied', says: 'applied' },
   { key: 'n', word: 'not_applied', choice: 'not_applied', says: 'not applied' },
-  { key: 'r', word: 'retry', choice: 'retry', says: 'do it again' },
+  { key: 'r', word: 'retry', choice: 'retry', says: 'retry' },
 ];
 const STUCK: readonly Key[] = [
-  { key: 'r', word: 'retry', choice: 'retry', says: 'try again' },
+  { key: 'r', word: 'retry', choice: 'retry', says: 'retry' },
   { key: 's', word: 'skip', choice: 'skip', says: 'skip' },
   { key: 'd', word: 'done', choice: 'done', says: 'mark as done' },
   { key: 'c', word: 'cancel', choice: 'cancel', says: 'cancel' },
@@ -39,10 +39,10 @@ type Prompt = { readonly asks: string; readonly keys: readonly Key[] };
 const PROMPTS: Readonly<Record<Exclude<Question, 'input'>, Prompt>> = {
   effect: { asks: 'Approve it?', keys: DECISION },
   doubt: { asks: 'Did it happen?', keys: DOUBT },
-  stuck: { asks: 'What now?', keys: STUCK },
+  stuck: { asks: 'How to continue?', keys: STUCK },
 };
 
-/** What can be typed; everything else leaves it as it is. */
+/** The allowed keys. Any other key leaves the request pending. */
 const keysOf = (approval: ApprovalView, { keys }: Prompt): readonly Key[] => {
   const choices = choicesOf(approval);
   return keys.filter(
@@ -54,7 +54,7 @@ const promptOf = ({ asks }: Prompt, keys: readonly Key[]): string =>
   `${asks} [${keys.map(({ key, says }) => `${key}: ${says}`).join(', ')}, other: later] `;
 
 export type Prompted = { readonly lines: readonly string[]; readonly decided: boolean };
-const LEFT: Prompted = { lines: ['left as it is'], decided: false };
+const LEFT: Prompted = { lines: ['still pending'], decided: false };
 
 const type = async ({ ask }: Terminal, prompt: string): Promise<string> =>
   (await ask(prompt, new AbortController().signal))?.trim() ?? '';
@@ -63,7 +63,7 @@ const told = async (decide: () => Promise<Prompted>): Promise<Prompted> => {
   try {
     return await decide();
   } catch (error) {
-    // Too late, or not entitled: the next one may still be decided.
+    // Too late or not entitled: the next request may still be decidable.
     if (!(error instanceof HoldpointError)) throw error;
     return {
       lines: [`${error.code}: ${error.message}`],
@@ -72,7 +72,7 @@ const told = async (decide: () => Promise<Prompted>): Promise<Prompted> => {
   }
 };
 
-/** Asks for what a program wants, and says it. */
+/** Asks the user for the input that a workflow wants, and sends it. */
 export const askFor = async (client: Client, ask: Ask, approval: ApprovalView): Promise<Prompted> => {
   const response = approval.input && (await askForResponse(ask, approval.input));
   if (response === undefined) return LEFT;
@@ -82,7 +82,7 @@ export const askFor = async (client: Client, ask: Ask, approval: ApprovalView): 
   });
 };
 
-/** Asks for a decision on what was shown, and makes it. What is refused is told as a line. */
+/** Asks the user for a decision and sends it. A refusal is printed as a line. */
 export const askAbout = async (
   client: Client,
   terminal: Terminal,
@@ -98,7 +98,7 @@ export const askAbout = async (
   const typed = (await type(terminal, promptOf(prompt, keys))).toLowerCase();
   const chosen = keys.find(({ key, word }) => key === typed || word === typed);
   if (chosen === undefined) return LEFT;
-  const comment = chosen.needsComment && (await type(terminal, 'What is to change? '));
+  const comment = chosen.needsComment && (await type(terminal, 'Which changes? '));
   if (comment === '') return LEFT;
   const said = { comment, ...(chosen.remembers && { remember: ruleFrom(approval) }) };
   return told(async () => {

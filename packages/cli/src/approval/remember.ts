@@ -6,7 +6,7 @@ import { Refusal } from '../kit/refusal.ts';
 const DEFAULT_MS = 30 * 86_400_000;
 const NAME_MAX = 200;
 
-/** What of a rule is said by whoever approves. The target is the one of the approval, unless he says otherwise. */
+/** Options of a rule created from an approval. The target defaults to that of the approval. */
 export type Remember = {
   readonly name?: string | undefined;
   readonly expiresInMs?: number | undefined;
@@ -17,11 +17,11 @@ export type Remember = {
 
 const nothing = (why: string): Refusal => new Refusal('CLI_NOTHING_TO_REMEMBER', why);
 
-/** The rule that would have approved this. Throws `CLI_NOTHING_TO_REMEMBER` when there is none. */
+/** Builds a rule that matches this request. Throws `CLI_NOTHING_TO_REMEMBER` if no rule can. */
 export const ruleFrom = (approval: ApprovalView, remember: Remember = {}): RuleSpec => {
   const { effect, id, workflow } = approval;
   const question = questionOf(approval);
-  if (question !== 'effect') throw nothing(`${id} asks ${ASKS[question]}: no rule answers that`);
+  if (question !== 'effect') throw nothing(`${id} asks ${ASKS[question]}: rules cannot answer that`);
   const { uses, kind, target } = effect;
   const spec = RuleSpec.safeParse({
     name: (remember.name ?? `${uses} on ${remember.anyTarget === true ? 'anything' : target}`).slice(
@@ -39,12 +39,10 @@ export const ruleFrom = (approval: ApprovalView, remember: Remember = {}): RuleS
   });
   if (!spec.success)
     throw nothing(
-      `no rule can be made from ${id}: ${spec.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')}`,
+      `cannot create a rule from ${id}: ${spec.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')}`,
     );
   if (!matches(spec.data.match, approval))
-    throw nothing(
-      `the rule would not approve ${id} itself: its target does not fit, or its gate wants a person`,
-    );
+    throw nothing(`the rule would not match ${id}: its target differs, or its gate needs a person`);
   return spec.data;
 };
 

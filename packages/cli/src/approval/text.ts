@@ -17,19 +17,18 @@ import { previewText } from './preview-text.ts';
 
 const TITLE_SHOWN = 60;
 
-/** What it is about, in a line: the effect, what a job that is stuck has failed with, or what a program asks for. */
+/** The subject on one line: the effect, the failure of a stuck job, or the requested input. */
 export const subjectLine = ({ effect, stuck, input }: ApprovalView): string => {
   if (input !== undefined) return `asks for ${inputWants(input)}`;
   return stuck === undefined ? effectLine(effect) : `stuck with ${stuck.class}`;
 };
 
-/** `answered with skip`, or with what a program was told. */
+/** `answered with skip`, or with the response to a workflow. */
 const outcomeText = ({ status, answer, response }: ApprovalView): string => {
   const said = response === undefined ? answer : responseLine(response);
   return said === undefined ? status.replace('_', ' ') : `answered with ${said}`;
 };
 
-/** `approved by operator on 2026-01-15 09:31:00Z: fine` */
 export const decisionText = (approval: ApprovalView): string => {
   const { decidedBy, decidedAt, comment } = approval;
   return [
@@ -45,18 +44,18 @@ const stateText = (approval: ApprovalView, now: number): string =>
     ? `pending, expires ${instant(approval.expiresAt)} (in ${span(approval.expiresAt - now)})`
     : decisionText(approval);
 
-/** What each answer to a doubt leads to. */
+/** Consequence of each answer about an in-doubt effect. */
 const DOUBT: Readonly<Record<InDoubtAnswer, string>> = {
-  applied: 'it did happen: it is recorded as applied, and the task goes on',
-  not_applied: 'it did not happen: the node has failed, and its routes for that follow',
-  retry: 'whether it happened or not, it is done once more',
+  applied: 'it happened: record it as applied and continue the task',
+  not_applied: 'it did not happen: the node fails, and its failure routes follow',
+  retry: 'run it again, whether it happened or not',
 };
-/** And to a job that is stuck. */
+/** Consequence of each answer about a stuck job. */
 const STUCK: Readonly<Record<StuckAnswer, string>> = {
-  retry: 'it is tried once more',
-  skip: 'it is left out, and what follows it goes on',
-  done: 'somebody has done it by hand: it counts as done',
-  cancel: 'it is given up, and ends as cancelled',
+  retry: 'try again',
+  skip: 'skip it and continue after it',
+  done: 'done by hand: count it as done',
+  cancel: 'end it as cancelled',
 };
 
 const answersText = (
@@ -69,7 +68,7 @@ const answersText = (
     : []),
 ];
 
-/** For who has to find out: what was to be done, why nobody knows, and what follows from each answer. */
+/** For the operator who investigates: the effect, why its outcome is unknown, and the consequence of each answer. */
 const doubtText = (
   approval: ApprovalView,
   reason: string,
@@ -78,34 +77,34 @@ const doubtText = (
   ASKED.doubt,
   ...columns(
     [
-      ['to be done', approval.effect.uses],
+      ['effect', approval.effect.uses],
       ['on', approval.effect.target],
       ...(begunAt === undefined ? [] : [['ordered', instant(begunAt)]]),
-      ...printableLines(reason).map((line, i) => [i === 0 ? 'nobody knows' : '', line]),
+      ...printableLines(reason).map((line, i) => [i === 0 ? 'unknown because' : '', line]),
     ],
     '  ',
   ),
-  '  look at the target, then answer',
+  '  check the target, then answer',
   ...answersText(approval, DOUBT),
 ];
 
 type Stuck = NonNullable<ApprovalView['stuck']>;
 
-/** What has failed, and what follows from each answer. */
+/** The failure, and the consequence of each answer. */
 const stuckText = (approval: ApprovalView, { class: failed, reason }: Stuck): readonly string[] => [
   ASKED.stuck,
   ...columns(
     [
-      ['failed with', failed],
-      ...printableLines(reason).map((line, i) => [i === 0 ? 'it is stuck' : '', line]),
-      ['its report', reportCommand(jobOf(approval.task, approval.node))],
+      ['failure', failed],
+      ...printableLines(reason).map((line, i) => [i === 0 ? 'stuck because' : '', line]),
+      ['report', reportCommand(jobOf(approval.task, approval.node))],
     ],
     '  ',
   ),
   ...answersText(approval, STUCK),
 ];
 
-/** The question itself, where it is not whether the effect may run. */
+/** The question, unless it is whether the effect may run. */
 const questionText = (approval: ApprovalView, begunAt: number | undefined): readonly string[] => {
   const { doubt, stuck, input } = approval;
   if (doubt !== undefined) return doubtText(approval, doubt.reason, begunAt);
@@ -113,32 +112,32 @@ const questionText = (approval: ApprovalView, begunAt: number | undefined): read
   return stuck === undefined ? [] : stuckText(approval, stuck);
 };
 
-/** Marked as somebody's words: nothing in it is to look like a line of ours. */
+/** Prefixed as a quotation: untrusted text must not look like our own output. */
 const saidText = (head: string, text: string): readonly string[] => [
   head,
   ...printableLines(text).map((line) => `  | ${line}`.trimEnd()),
 ];
 
 const BODIES: Readonly<Record<Question, string>> = {
-  effect: 'the gate says',
-  doubt: 'the gate says',
-  stuck: 'the report',
-  input: 'the program says',
+  effect: 'gate',
+  doubt: 'gate',
+  stuck: 'report',
+  input: 'question',
 };
 
-/** What the gate or the program says, or the report. */
+/** The text of the gate, the workflow or the report. */
 const bodyText = (approval: ApprovalView): readonly string[] => {
   const { body = '' } = approval;
   return body === '' ? [] : saidText(BODIES[questionOf(approval)], body);
 };
 
-/** All that was said to a program. */
+/** The full response to a workflow. */
 const respondedText = ({ response = null }: ApprovalView): readonly string[] => {
   const text = responseText(response);
-  return text === '' ? [] : saidText('the response', text);
+  return text === '' ? [] : saidText('response', text);
 };
 
-/** Where an effect is decided on. What stands in its place otherwise is no more than a name. */
+/** The effect, for requests that decide on one. Other requests carry only a name. */
 const hasEffect = (approval: ApprovalView): boolean => ['effect', 'doubt'].includes(questionOf(approval));
 
 const effectRows = (approval: ApprovalView): readonly (readonly string[])[] => {
@@ -163,19 +162,19 @@ const detailText = (approval: ApprovalDetail): readonly Line[] =>
 
 const riskText = ({ risk, effect }: ApprovalView): string => risk ?? riskOf(effect);
 
-/** The exact effect, with nothing left out: this is what a person decides on. */
+/** The complete effect: approvers decide on exactly this. */
 export const approvalText = (approval: ApprovalDetail, now: number, begunAt?: number): readonly Line[] => [
   ...columns([
     ['approval', approval.id],
     ['title', approval.title],
     ['status', stateText(approval, now)],
     ['risk', riskText(approval)],
-    ['asked by', approval.requestedBy],
+    ['requested by', approval.requestedBy],
     ['decided by', `members of ${approval.audience.join(', ')}`],
     ...policyText(approval).map((text, i) => [i === 0 ? 'needs' : '', text]),
-    ...voteTexts(approval).map((text, i) => [i === 0 ? 'said' : '', text]),
+    ...voteTexts(approval).map((text, i) => [i === 0 ? 'votes' : '', text]),
     ...(approval.rule === undefined ? [] : [['by rule', approval.rule]]),
-    ...(approval.remembered === undefined ? [] : [['remembered', `as rule ${approval.remembered}`]]),
+    ...(approval.remembered === undefined ? [] : [['remembered', `rule ${approval.remembered} created`]]),
     ...(approval.outcome === undefined ? [] : [['outcome', approval.outcome.replaceAll('_', ' ')]]),
     ['task', `${approval.task}/${approval.node}, revision ${String(approval.revision)}`],
     ...(approval.gate === undefined ? [] : [['gate', approval.gate]]),
@@ -187,7 +186,7 @@ export const approvalText = (approval: ApprovalDetail, now: number, begunAt?: nu
   ...detailText(approval),
 ];
 
-/** How it stands, as one cell of a list. */
+/** Status as a cell of a list. */
 const stateCell = (approval: ApprovalView, now: number): string => {
   if (approval.status !== 'pending') return decisionText({ ...approval, comment: undefined });
   const votes = votesShort(approval);

@@ -4,31 +4,31 @@ import { instant } from '../output/columns.ts';
 
 const VERBS = { approve: 'approve', reject: 'reject', request_changes: 'request changes' } as const;
 
-/** What of its policy is not as it is without one. */
+/** Differences between the policy and the default policy. */
 export const policyText = (approval: ApprovalView): readonly string[] => {
   const { quorum, fourEyes, veto, decisions, onExpiry, rules } = policyOf(approval);
   const isEffect = questionOf(approval) === 'effect';
   return [
-    ...(quorum > 1 ? [`${String(quorum)} different people to approve`] : []),
+    ...(quorum > 1 ? [`${String(quorum)} different approvers`] : []),
     ...(quorum > 1 && !veto ? [`${String(quorum)} rejections to reject`] : []),
     ...(quorum > 1 && veto ? ['one rejection to reject'] : []),
-    ...(fourEyes ? ['somebody else than whoever asked (four eyes)'] : []),
+    ...(fourEyes ? ['approver is not the requester (four eyes)'] : []),
     ...(!isEffect || approval.policy?.decisions === undefined
       ? []
       : [`one of ${decisions.map((each) => VERBS[each]).join(', ')}`]),
-    ...(onExpiry === 'request_changes' ? ['a decision in time: it goes back for changes otherwise'] : []),
-    ...(rules || !isEffect ? [] : ['a person: no standing rule may decide']),
+    ...(onExpiry === 'request_changes' ? ['no decision in time requests changes'] : []),
+    ...(rules || !isEffect ? [] : ['a person decides: standing rules do not apply']),
   ];
 };
 
-/** Who has said what, and why. */
+/** Votes with voter and reason. */
 export const voteTexts = ({ votes = [] }: ApprovalView): readonly string[] =>
   votes.map(
     ({ by, decision, comment, at }) =>
       `${VERBS[decision]} by ${by} on ${instant(at)}${comment === undefined ? '' : `: ${comment}`}`,
   );
 
-/** `1 of 2 approved`; empty where one person is enough. */
+/** `1 of 2 approved`; empty if one approval is enough. */
 export const votesShort = (approval: ApprovalView): string => {
   const { quorum } = policyOf(approval);
   const { votes = [] } = approval;

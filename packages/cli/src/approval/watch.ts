@@ -9,10 +9,10 @@ import { everyPage } from '../bus/every-page.ts';
 import type { Session } from '../kit/session.ts';
 
 const LOOK_EVERY_MS = 2_000;
-/** Of those that others have decided, so many are told one by one. */
+/** Limit for decisions of others that are printed one by one. */
 const TOLD_MAX = 50;
 
-/** All of them, however many: one left out here would look like one that others have decided. */
+/** All pending requests: a missing one would look decided. */
 const pendingOf = (
   client: Client,
   audience: readonly string[] | undefined,
@@ -24,27 +24,28 @@ const pendingOf = (
     }),
   );
 
-/** With what is different from the last time, where there was one. */
+/** Includes the changes since the previous review. */
 const inFull = (client: Client, approval: ApprovalView): Promise<ApprovalView> =>
   approval.revision === 1 || questionOf(approval) !== 'effect'
     ? Promise.resolve(approval)
     : client.call('approvals', 'get', { id: approval.id });
 
-/** One line of what has been decided elsewhere. */
 const resolvedLine = async (client: Client, approval: ApprovalView): Promise<string> => {
   const { id } = approval;
   try {
     const settled = await client.call('approvals', 'get', { id });
     return `${id} is ${decisionText(settled)} (${subjectLine(approval)})`;
   } catch (error) {
-    if (error instanceof HoldpointError && error.code === 'APPROVALS_UNKNOWN') return `${id} is gone`;
+    if (error instanceof HoldpointError && error.code === 'APPROVALS_UNKNOWN')
+      return `${id} no longer exists`;
     throw error;
   }
 };
 
 /**
- * Shows each thing that waits for a decision once, and asks for it where one can be made; then what becomes of those that others
- * decide. With `audience`, only what is put to one of these names.
+ * * Shows each pending request once and asks for a decision on a terminal; then shows the decisions of others.
+ * `audience`
+ * limits this to requests addressed to one of these names.
  */
 export const watchApprovals = async (
   client: Client,
@@ -60,7 +61,7 @@ export const watchApprovals = async (
     const gone = [...waiting.values()].filter(({ id }) => !still.has(id));
     for (const approval of gone) waiting.delete(approval.id);
     for (const approval of gone.slice(0, TOLD_MAX)) session.lines([await resolvedLine(client, approval)]);
-    if (gone.length > TOLD_MAX) session.lines([`${String(gone.length - TOLD_MAX)} more were decided`]);
+    if (gone.length > TOLD_MAX) session.lines([`${String(gone.length - TOLD_MAX)} more decided`]);
     for (const approval of pending) {
       if (shown.has(approval.id)) continue;
       shown.add(approval.id);

@@ -10,7 +10,7 @@ import { terminalSink } from '../kit/sinks.ts';
 const whole = Buffer.alloc(ARTIFACT_RANGE_MAX_BYTES * 2 + 10, 'abc');
 const sha256 = createHash('sha256').update(whole).digest('hex');
 
-/** A service that has this content, whatever it is asked for. */
+/** A service that returns this content for every artifact. */
 const serving = (content: Buffer): Pick<Client, 'call'> => ({
   call: <S extends ServiceName, E extends keyof Api[S] & string>(
     _service: S,
@@ -29,14 +29,14 @@ const serving = (content: Buffer): Pick<Client, 'call'> => ({
   },
 });
 
-test('an artifact comes in parts, which are what its name says', async () => {
+test('an artifact is read in parts, and its digest checked', async () => {
   const parts: Buffer[] = [];
   await readArtifact(serving(whole), artifactUriOf(sha256), (part) => void parts.push(part));
   expect(parts.map(({ length }) => length)).toEqual([ARTIFACT_RANGE_MAX_BYTES, ARTIFACT_RANGE_MAX_BYTES, 10]);
   expect(Buffer.concat(parts).equals(whole)).toBe(true);
 });
 
-test('what is not what its name says is told, though all of it has come', async () => {
+test('a digest mismatch is reported after the last part', async () => {
   const other = Buffer.from(whole);
   other[5] = 0;
   await expect(readArtifact(serving(other), artifactUriOf(sha256), () => undefined)).rejects.toMatchObject({
@@ -44,7 +44,7 @@ test('what is not what its name says is told, though all of it has come', async 
   });
 });
 
-test('a terminal is shown lines, however they were cut into parts', () => {
+test('a terminal gets whole lines, independent of the parts', () => {
   const lines: string[] = [];
   const sink = terminalSink((line) => void lines.push(line));
   const text = Buffer.from('one ü\ntwo');

@@ -7,7 +7,6 @@ import { jobName, type JobName } from '../job/target.ts';
 
 const PAGE = 500;
 
-/** An artifact as people name it. */
 export type ArtifactName =
   | { readonly kind: 'uri'; readonly uri: ArtifactUri }
   | ({ readonly kind: 'job' } & JobName);
@@ -15,11 +14,10 @@ export type ArtifactName =
 export const artifactName = (text: string): ArtifactName => {
   if (!text.startsWith('artifact:')) return { kind: 'job', ...jobName(text) };
   const uri = ArtifactUri.safeParse(text);
-  if (!uri.success) throw new InvalidArgumentError('artifact:// and 64 lower-case hex digits.');
+  if (!uri.success) throw new InvalidArgumentError('expected artifact:// and 64 lower-case hex digits');
   return { kind: 'uri', uri: uri.data };
 };
 
-/** All artifacts of a task, oldest first. */
 export const artifactsOf = async (
   client: Pick<Client, 'call'>,
   task: TaskId,
@@ -34,7 +32,7 @@ export const artifactsOf = async (
   }
 };
 
-/** The latest log of a job: of its last attempt, and of that what it is there for. */
+/** The log of the job's last attempt; the log of its `run` step, if there is one. */
 export const latestLog = (items: readonly ArtifactView[], node: string): ArtifactView | undefined => {
   const logs = items.filter((item) => item.node === node && item.name.endsWith('.log'));
   return logs.findLast(({ step }) => step === 'run' || step.startsWith('run.')) ?? logs.at(-1);
@@ -49,6 +47,6 @@ export const findArtifact = async (
   if (log !== undefined) return log.uri;
   throw new HoldpointError(
     'EXECUTOR_UNKNOWN_ARTIFACT',
-    `there is no log of ${name.task}/${name.node}: it has printed nothing, or does not exist`,
+    `no log of ${name.task}/${name.node}: no output, or no such job`,
   );
 };

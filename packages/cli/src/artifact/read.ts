@@ -7,10 +7,10 @@ import {
 } from '@holdpoint/contracts/effect/stored-artifact';
 import type { Client } from '../bus/client.ts';
 
-/** The executor may have to fetch all of it before it can give the first part. */
+/** The executor may fetch the whole artifact before it returns the first part. */
 const PART_TIMEOUT_MS = 60_000;
 
-/** Hands on what an artifact holds, part by part. Throws at the end when it is not what its name says. */
+/** Streams an artifact part by part. Throws at the end if the digest does not match. */
 export const readArtifact = async (
   client: Pick<Client, 'call'>,
   uri: ArtifactUri,
@@ -30,5 +30,8 @@ export const readArtifact = async (
     if (part.length < limit || offset >= artifact.bytes) break;
   }
   if (hash.digest('hex') !== sha256In(uri))
-    throw new HoldpointError('EXECUTOR_UNKNOWN_ARTIFACT', `what came is not ${uri}: its digest is another`);
+    throw new HoldpointError(
+      'EXECUTOR_UNKNOWN_ARTIFACT',
+      `content does not match ${uri}: the digest differs`,
+    );
 };

@@ -55,7 +55,7 @@ const logOf = (by: Pair = own): AuditLine[] => {
   return lines;
 };
 
-/** The service, in pages of two lines. */
+/** Serves the log in pages of two lines. */
 const serving = (lines: readonly AuditLine[], by: Pair = own): Answers => ({
   'approvals.keys': published(by),
   'approvals.audit': ({ after = 0, limit = 500 }: { after?: number; limit?: number }) => {
@@ -74,7 +74,7 @@ const file = (name: string): string => join(directory, name);
 const write = (name: string, text: string): void => writeFileSync(file(name), text);
 
 describe('the audit log', () => {
-  test('is listed with when, about what, what, who, digest, rule and surface, and moves no cursor', async () => {
+  test('audit list escapes every column', async () => {
     const { code, out, calls } = await typeLine(['audit', 'list'], serving(logOf()));
     expect(code).toBe(0);
     expect(calls.map(([, payload]) => payload)).toEqual([
@@ -89,7 +89,7 @@ describe('the audit log', () => {
     expect(second).toMatch(/^2 .* a-1 +resolved approved +rule u-1 of ada +u-1 +rule$/);
   });
 
-  test('is listed from a line on, of one approval, and as JSON', async () => {
+  test('audit list filters by line, by approval, and prints JSON', async () => {
     const { out, calls } = await typeLine(
       ['audit', 'list', '--about', 'a-1', '--after', '1', '--limit', '1', '--json'],
       serving(logOf()),
@@ -99,25 +99,25 @@ describe('the audit log', () => {
     expect((await typeLine(['audit', 'list'], serving([]))).out).toBe('no lines\n');
   });
 
-  test('that is whole is said to be, with how far it is anchored and by whom', async () => {
+  test('audit verify reports an intact log with anchors and keys', async () => {
     const { code, out, err } = await typeLine(['audit', 'verify'], serving(logOf()));
     expect([code, out]).toEqual([
       0,
-      `the audit log is whole: 3 lines, the last one ${logOf()[2]?.hash.slice(0, 12) ?? ''}\n` +
-        '1 anchors, up to line 2; 1 lines behind the last one are not anchored yet\n' +
+      `audit log intact: 3 lines, last hash ${logOf()[2]?.hash.slice(0, 12) ?? ''}\n` +
+        '1 anchors, up to line 2; the last 1 lines are not anchored yet\n' +
         `keys: ${keyIdOf(own.publicKey)}\n`,
     ]);
-    expect(err).toContain('with --keys');
-    expect(err).toContain('the anchors on the bus could not be read');
+    expect(err).toContain('use --keys');
+    expect(err).toContain('could not read the anchors on the bus');
   });
 
-  test('that was altered is said to be, and where', async () => {
+  test('audit verify reports an altered line', async () => {
     const lines = logOf();
     const changed = lines.map((line) => (line.seq === 2 ? { ...line, entry: '{"by":"eve"}' } : line));
     const { code, out } = await typeLine(['audit', 'verify'], serving(changed));
     expect(code).toBe(1);
     expect(out).toMatch(
-      /^line 2 +altered +it does not say what was hashed\nthe audit log is not what was written: 1 faults in 3 lines\n/,
+      /^line 2 +altered +it does not say what was hashed\naudit log damaged: 1 problems in 3 lines\n/,
     );
     const json = await typeLine(['audit', 'verify', '--json'], serving(changed));
     expect([json.code, JSON.parse(json.out)]).toMatchObject([
@@ -126,7 +126,7 @@ describe('the audit log', () => {
     ]);
   });
 
-  test('is not believed where it was signed with a key that the user does not trust', async () => {
+  test('audit verify distrusts a log signed with an unknown key', async () => {
     write('grant.pub.pem', signingKeyOf(own.publicKey).publicKey);
     const trusting = (lines: AuditLine[], by: Pair) =>
       typeLine(['audit', 'verify', '--keys', 'grant.pub.pem'], serving(lines, by), { directory });
@@ -136,9 +136,9 @@ describe('the audit log', () => {
     expect([bad.code, bad.out]).toEqual([1, expect.stringMatching(/^line 3 +anchor unsigned/)]);
   });
 
-  test('without any anchor is not said to be signed', async () => {
+  test('audit verify warns of a log without anchors', async () => {
     const { code, err } = await typeLine(['audit', 'verify'], serving(logOf().slice(0, 2)));
-    expect([code, err]).toEqual([0, expect.stringContaining('no anchor was found')]);
+    expect([code, err]).toEqual([0, expect.stringContaining('no anchor found')]);
   });
 });
 
@@ -151,7 +151,7 @@ describe('an export of the audit log', () => {
   const verify = (...more: readonly string[]) =>
     typeLine(['audit', 'verify', '--file', 'audit.jsonl', ...more], {}, { directory });
 
-  test('has the keys, the lines and the end, and asks nobody when it is verified', async () => {
+  test('an export has keys, lines and end, and is verified offline', async () => {
     const parts = await exported();
     expect(parts.map((part) => (JSON.parse(part) as { kind: string }).kind)).toEqual([
       'keys',
@@ -162,24 +162,24 @@ describe('an export of the audit log', () => {
     ]);
     const { code, out, calls } = await verify();
     expect([code, calls]).toEqual([0, []]);
-    expect(out).toContain('the audit log is whole: 3 lines');
+    expect(out).toContain('audit log intact: 3 lines');
   });
 
-  test('goes to standard output as well', async () => {
+  test('an export goes to standard output without --out', async () => {
     const { out } = await typeLine(['audit', 'export'], serving(logOf()));
     write('audit.jsonl', out);
     expect((await verify()).code).toBe(0);
   });
 
-  test('is not written over a file that is there', async () => {
+  test('an export never overwrites a file', async () => {
     write('audit.jsonl', 'mine');
     const { code, err } = await typeLine(['audit', 'export', '--out', 'audit.jsonl'], serving(logOf()), {
       directory,
     });
-    expect([code, err]).toEqual([2, expect.stringContaining('is there already')]);
+    expect([code, err]).toEqual([2, expect.stringContaining('already exists')]);
   });
 
-  test('that was changed is found out', async () => {
+  test('audit verify detects a changed export', async () => {
     const parts = await exported();
     write('audit.jsonl', parts.map((part) => part.replace('of ada', 'of eve')).join('\n'));
     expect((await verify()).out).toMatch(/^line 2 +altered/);
@@ -189,18 +189,18 @@ describe('an export of the audit log', () => {
 
   test.each<[string, (parts: string[]) => string[], string]>([
     ['without its end', (parts) => parts.slice(0, -1), 'its end is missing'],
-    ['that lacks a line before its end', (parts) => parts.toSpliced(3, 1), 'it had 3 lines'],
+    ['that lacks a line before its end', (parts) => parts.toSpliced(3, 1), 'expected 3 lines'],
     ['without its keys', (parts) => parts.slice(1), 'is not an export'],
     ['with something behind its end', (parts) => [...parts, '{"kind":"end","lines":3}'], 'is not an export'],
     ['that is no export', () => ['no export'], 'is not an export'],
-    ['that is empty', () => [], 'is not whole'],
-  ])('%s is refused', async (_, change, problem) => {
+    ['that is empty', () => [], 'is truncated'],
+  ])('an export %s is refused', async (_, change, problem) => {
     write('audit.jsonl', change(await exported()).join('\n'));
     const { code, err } = await verify();
     expect([code, err]).toEqual([2, expect.stringContaining(problem)]);
   });
 
-  test('from before shows that all of the log was written anew since', async () => {
+  test('an earlier export reveals a rewrite of the whole log', async () => {
     await exported();
     const anew: AuditLine[] = [];
     add(anew, 'requested', { requestedBy: 'eve' });
@@ -211,7 +211,7 @@ describe('an export of the audit log', () => {
     expect([code, out]).toEqual([1, expect.stringMatching(/^line 2 +rewritten/)]);
   });
 
-  test('that is not there, and keys that are none, are refused', async () => {
+  test('a missing export and invalid keys are refused', async () => {
     const missing = await verify();
     expect([missing.code, missing.err]).toEqual([2, expect.stringContaining('cannot be read')]);
     await exported();

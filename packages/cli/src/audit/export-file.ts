@@ -6,11 +6,11 @@ import { PublishedKeys } from '@holdpoint/contracts/approval/signing-keys';
 import { z } from 'zod';
 import { UsageError } from '../kit/usage-error.ts';
 
-/** One line of an export. The keys come first, then anchors that stood outside of the database, then the log, then its end. */
+/** One line of an export. Order: keys, external anchors, log lines, end. */
 const Part = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('keys'), ...PublishedKeys.shape }),
   z.object({ kind: z.literal('anchor'), statement: z.string() }),
-  // What it should be is for whoever verifies it.
+  // The verifier checks the format.
   z.object({ kind: z.literal('line'), line: z.unknown() }),
   z.object({ kind: z.literal('end'), lines: z.int() }),
 ]);
@@ -19,7 +19,7 @@ export type Part = z.infer<typeof Part>;
 export const textOfPart = (part: Part): string => `${JSON.stringify(part)}\n`;
 
 const CHUNK_BYTES = 1_048_576;
-/** Far beyond what the database keeps in a line. */
+/** Larger than any line in the database. */
 const LINE_MAX = 16 * CHUNK_BYTES;
 
 const openFile = (name: string, directory: string): number => {
@@ -30,7 +30,7 @@ const openFile = (name: string, directory: string): number => {
   }
 };
 
-/** The lines of a file, one after the other: it may be larger than memory. */
+/** Reads a file line by line: exports can be larger than memory. */
 export function* fileLines(name: string, directory: string): Generator<string> {
   const file = openFile(name, directory);
   try {
@@ -53,12 +53,12 @@ const partOf = (text: string): Part | undefined => {
   try {
     return Part.safeParse(JSON.parse(text)).data;
   } catch {
-    // The caller says that the file is no export.
+    // The caller reports that the file is not an export.
     return undefined;
   }
 };
 
-/** The parts of an export. Throws `UsageError` at what is none, and where its end is missing. */
+/** The parts of an export. Throws `UsageError` for an invalid part or a missing end. */
 export function* exportParts(name: string, directory: string): Generator<Part> {
   let ended = false;
   for (const text of fileLines(name, directory)) {
@@ -67,7 +67,7 @@ export function* exportParts(name: string, directory: string): Generator<Part> {
     ended = part.kind === 'end';
     yield part;
   }
-  if (!ended) throw new UsageError(`${name} is not whole: its end is missing`);
+  if (!ended) throw new UsageError(`${name} is truncated: its end is missing`);
 }
 
 const Anchor = z.object({ statement: z.string() });
@@ -84,7 +84,7 @@ const anchorIn = (line: unknown): readonly string[] => {
   }
 };
 
-/** Every anchor of an export, those in its lines among them. */
+/** Every anchor of an export, including anchors in log lines. */
 export const anchorsOf = (name: string, directory: string): readonly string[] => {
   const found: string[] = [];
   for (const part of exportParts(name, directory)) {

@@ -5,7 +5,6 @@ import type { Client } from '../bus/client.ts';
 
 const PAGE = 500;
 
-/** The audit log as the service has it, line by line. */
 export async function* fetchLines(
   client: Client,
   {
@@ -28,7 +27,7 @@ export async function* fetchLines(
   }
 }
 
-/** Anchors as the bus still has them: whoever could rewrite the database has not written these. Undefined where they cannot be read. */
+/** Anchors from the bus: a writer of the database cannot change these. Undefined if they cannot be read. */
 export const fetchAnchors = async (client: Client): Promise<readonly string[] | undefined> => {
   const bodies = await client.stored?.(subjects.event('approval', 'audit_anchored', AUDIT_ID));
   return bodies?.flatMap((body) => {

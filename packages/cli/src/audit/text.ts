@@ -6,7 +6,7 @@ import type { Verified } from './verify.ts';
 
 const Text = z.string().optional().catch(undefined);
 
-/** What a line tells people first. Anything else of its entry is shown with `--json`. */
+/** The fields shown in the list. `--json` shows all fields. */
 const Entry = z
   .object({
     by: Text,
@@ -36,7 +36,7 @@ const entryOf = ({ entry }: AuditLine): Entry => {
   try {
     return Entry.parse(JSON.parse(entry));
   } catch {
-    // Whoever verifies the log is told; the list shows what can be shown.
+    // Verification reports this; the list shows the readable part.
     return {};
   }
 };
@@ -71,7 +71,6 @@ const rowOf = (line: AuditLine): readonly string[] => {
 
 const HEADER = ['line', 'when', 'about', 'what', 'who', 'digest', 'rule', 'surface', 'text'];
 
-/** Lines for people: when, about what, what, who, digest, rule and surface. */
 export const auditText = (items: readonly AuditLine[]): readonly string[] =>
   columns([HEADER, ...items.map(rowOf)]);
 
@@ -82,15 +81,14 @@ const NAMES = {
   altered: 'altered',
   unlinked: 'unlinked',
   event_altered: 'event altered',
-  event_gone: 'event gone',
+  event_gone: 'event missing',
   anchor_unsigned: 'anchor unsigned',
   rewritten: 'rewritten',
-  cut_off: 'cut off',
+  cut_off: 'truncated',
 } as const satisfies Record<AuditProblem['fault'], string>;
 
-const placeOf = (seq: number): string => (seq === 0 ? 'beside the log' : `line ${String(seq)}`);
+const placeOf = (seq: number): string => (seq === 0 ? 'outside the log' : `line ${String(seq)}`);
 
-/** What came of a look at the whole log. */
 export const verifiedText = ({ report, keys }: Verified): readonly string[] => {
   const { lines, head, anchoredTo, anchors, problems, problemCount } = report;
   const told = problems.map(({ seq, fault, text }) => [placeOf(seq), NAMES[fault], text]);
@@ -100,9 +98,9 @@ export const verifiedText = ({ report, keys }: Verified): readonly string[] => {
     ...columns(told),
     ...(more > 0 ? [`and ${String(more)} more`] : []),
     problemCount === 0
-      ? `the audit log is whole: ${String(lines)} lines${head === undefined ? '' : `, the last one ${head.hash.slice(0, DIGEST_SHOWN)}`}`
-      : `the audit log is not what was written: ${String(problemCount)} faults in ${String(lines)} lines`,
-    `${String(anchors)} anchors, up to line ${String(anchoredTo)}; ${String(behind)} lines behind the last one are not anchored yet`,
+      ? `audit log intact: ${String(lines)} lines${head === undefined ? '' : `, last hash ${head.hash.slice(0, DIGEST_SHOWN)}`}`
+      : `audit log damaged: ${String(problemCount)} problems in ${String(lines)} lines`,
+    `${String(anchors)} anchors, up to line ${String(anchoredTo)}; the last ${String(behind)} lines are not anchored yet`,
     `keys: ${keys.join(', ')}`,
   ];
 };

@@ -9,21 +9,20 @@ import { UsageError } from '../kit/usage-error.ts';
 import { exportParts } from './export-file.ts';
 import { fetchAnchors, fetchLines } from './fetch.ts';
 
-/** What a log was verified with, and what came of it. */
 export type Verified = {
   readonly report: AuditReport;
   readonly keys: readonly string[];
-  /** What keeps the outcome from meaning more. */
+  /** Limitations of the result. */
   readonly warnings: readonly string[];
 };
 
-/** Whom the user trusts: the keys of a file, or, without one, those that the log brings along. */
+/** The trusted keys: from a file, or from the log itself. */
 export const readKeys = (name: string | undefined, directory: string): readonly KeyObject[] | undefined => {
   if (name === undefined) return undefined;
   try {
     return publicKeysIn(readFileSync(resolve(directory, name), 'utf8'));
   } catch (cause) {
-    const problem = cause instanceof TypeError ? cause.message : 'it cannot be read';
+    const problem = cause instanceof TypeError ? cause.message : 'cannot be read';
     throw new UsageError(`${name}: ${problem}`, { cause });
   }
 };
@@ -37,11 +36,9 @@ const trustedWith = (
   return [...keys, ...retired];
 };
 
-const BROUGHT =
-  'the keys are those that the log brought along: with --keys it is verified with public keys of your own';
-const UNREAD =
-  'the anchors on the bus could not be read: a log that was rewritten as a whole would not be noticed';
-const UNANCHORED = 'no anchor was found: nobody has signed what the log says';
+const BROUGHT = 'verified with the keys in the log itself; use --keys for keys that you trust';
+const UNREAD = 'could not read the anchors on the bus: a rewrite of the whole log would go unnoticed';
+const UNANCHORED = 'no anchor found: the content of the log is not signed';
 
 const begin = (
   given: readonly KeyObject[] | undefined,
@@ -66,21 +63,19 @@ const begin = (
 
 export type VerifyOptions = {
   readonly keys: readonly KeyObject[] | undefined;
-  /** Anchors that were kept from before. */
+  /** Anchors from an earlier export. */
   readonly anchors: readonly string[];
 };
 
-/** The log as the service has it now. */
 export const verifyLog = async (client: Client, { keys, anchors }: VerifyOptions): Promise<Verified> => {
   const published = await client.call('approvals', 'keys', {});
-  // Before the lines: what is anchored meanwhile is none that they could lack.
+  // Read anchors first: an anchor written later could name lines that were not read.
   const onBus = await fetchAnchors(client);
   const { verifier, finish } = begin(keys, published, [...anchors, ...(onBus ?? [])]);
   for await (const line of fetchLines(client)) verifier.take(line);
   return finish(onBus === undefined ? [UNREAD] : []);
 };
 
-/** The same of an export. */
 export const verifyExport = (name: string, directory: string, { keys, anchors }: VerifyOptions): Verified => {
   const parts = exportParts(name, directory);
   const first = parts.next();
@@ -98,7 +93,7 @@ export const verifyExport = (name: string, directory: string, { keys, anchors }:
       count += 1;
     } else if (part.kind !== 'end') throw new UsageError(`${name} is not an export of the audit log`);
     else if (part.lines !== count)
-      throw new UsageError(`${name} is not whole: it had ${String(part.lines)} lines`);
+      throw new UsageError(`${name} is truncated: expected ${String(part.lines)} lines`);
   }
   return (begun ?? begin(keys, published, kept)).finish();
 };

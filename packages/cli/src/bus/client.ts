@@ -8,39 +8,39 @@ import type { Settings } from './settings.ts';
 import { readStored } from './stored.ts';
 import { type Fact, type Watch, watchFacts, type WatchOptions } from './watch.ts';
 
-/** How long an answer is waited for. Every endpoint answers after one commit or one query. */
+/** Time to wait for an answer. Every endpoint answers after one commit or one query. */
 const ANSWER_TIMEOUT_MS = 5_000;
 
 export type CallOptions = {
   readonly timeoutMs?: number;
-  /** Identifies the request: sent again with the same id, a submission without an id of its own finds the same task. */
+  /** Request ID: a resubmission with the same ID finds the same task. */
   readonly requestId?: string;
 };
 
-/** The public API and the facts, typed by the contracts. */
+/** The public API and events, typed by the contracts. */
 export interface Client {
   readonly connection: NatsConnection;
-  /** What this machine calls its user, as far as it knows. */
+  /** Login name of the local user, if known. */
   readonly userName?: string;
-  /** There is a token to make decisions with. */
+  /** True if the client has a token to decide with. */
   readonly canDecide?: boolean;
-  /** Resolves to exactly what was answered; throws `HoldpointError`, with the code of the service that refused. */
+  /** Resolves to the response. Throws `HoldpointError` with the code of the service. */
   call<S extends ServiceName, E extends keyof Api[S] & string>(
     service: S,
     endpoint: E,
     payload: ApiRequest<S, E>,
     options?: CallOptions,
   ): Promise<ApiResponse<S, E>>;
-  /** Facts as they come; resolves once nothing that is published from now on will be missed. */
+  /** Subscribes to events; after it resolves, no published event is missed. */
   watch(filter: string, onFact: (fact: Fact) => void, options?: WatchOptions): Promise<Watch>;
-  /** The bodies of all facts on one subject that the stream still has, oldest first; undefined when it cannot be read. */
+  /** Bodies of all stored events on a subject, oldest first; undefined if the stream cannot be read. */
   stored?(subject: string): Promise<readonly unknown[] | undefined>;
-  /** The same connection, for somebody with another token. */
+  /** The same connection with another token. */
   as?(token: string): Client;
   close(): Promise<void>;
 }
 
-/** The API on a connection that is there, asked by whoever has the token; closing it closes the connection. */
+/** The API on an existing connection. Closing it closes the connection. */
 const clientOn = (connection: NatsConnection, token: string | undefined): Client => ({
   connection,
   canDecide: token !== undefined,

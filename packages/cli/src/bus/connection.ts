@@ -10,21 +10,21 @@ import {
 import { UsageError } from '../kit/usage-error.ts';
 import type { Settings } from './settings.ts';
 
-/** The bus user of people and their tools. */
+/** Bus user for operators and their tools. */
 const DEFAULT_USER = 'operator';
 const CONNECT_TIMEOUT_MS = 3_000;
 
 const unavailable = (message: string, cause: unknown): HoldpointError =>
   new HoldpointError('RUNTIME_UNAVAILABLE', message, { cause });
 
-/** Hosts of an address without the user and password that may stand in it. */
+/** Hosts of the addresses, without credentials. */
 const hostsOf = (natsUrl: string): string =>
   natsUrl
     .split(',')
     .map((url) => url.trim().replace(/^([a-z]+:\/\/)?([^@/]*@)?/i, ''))
     .join(', ');
 
-/** Signs with the seed; one that cannot is found here and not in the middle of a login. */
+/** Signs with the seed. Fails here for an invalid seed, instead of during the login. */
 const authenticatorFor = (seed: Uint8Array): Authenticator => {
   const authenticator = nkeyAuthenticator(seed);
   try {
@@ -45,12 +45,12 @@ export const connectTo = async ({
     return await connect({
       servers: natsUrl.split(',').map((url) => url.trim()),
       name: 'holdpoint-client',
-      // Below this prefix, and nowhere else, the user may listen for answers.
+      // The user may subscribe to replies only below this prefix.
       inboxPrefix: `_INBOX_${user}`,
       ...(authenticator && { authenticator }),
       timeout: CONNECT_TIMEOUT_MS,
       maxReconnectAttempts: -1,
-      // A network that lets nothing through looks to the server like somebody who does not say who he is.
+      // A blocked network looks like a missing login to the server.
       ignoreAuthErrorAbort: true,
       reconnectTimeWait: 250,
       reconnectJitter: 250,
@@ -61,26 +61,26 @@ export const connectTo = async ({
     if (error instanceof errors.AuthorizationError) {
       throw new HoldpointError(
         'ERR_FORBIDDEN',
-        `NATS at ${hostsOf(natsUrl)} refuses this user: is the seed right?`,
+        `NATS at ${hostsOf(natsUrl)} refused this user: check the seed`,
         { cause: error },
       );
     }
     const reason = error instanceof Error ? ` (${error.message})` : '';
-    throw unavailable(`NATS at ${hostsOf(natsUrl)} does not answer${reason}: is it running?`, error);
+    throw unavailable(`NATS at ${hostsOf(natsUrl)} does not answer${reason}: check that it runs`, error);
   }
 };
 
-/** Why no answer came, in words that say what to look at. */
+/** Explains why no answer came and what to check. */
 export const toHoldpointError = (error: unknown, service: ServiceName, timeoutMs: number): unknown => {
   const reason = error instanceof errors.RequestError ? (error.cause ?? error) : error;
   if (reason instanceof errors.NoRespondersError)
-    return unavailable(`${service} does not answer: is it running?`, error);
+    return unavailable(`${service} does not answer: check that it runs`, error);
   if (reason instanceof errors.TimeoutError) {
-    const waited = `${service} did not answer within ${String(timeoutMs / 1_000)} s: is it running?`;
-    return unavailable(`${waited} It may have acted all the same: look before you repeat`, error);
+    const waited = `${service} did not answer within ${String(timeoutMs / 1_000)} s: check that it runs`;
+    return unavailable(`${waited} The request may have taken effect: check before you repeat it`, error);
   }
   if (reason instanceof errors.PermissionViolationError) {
-    return new HoldpointError('ERR_FORBIDDEN', `this NATS user may not ask ${service}`, { cause: error });
+    return new HoldpointError('ERR_FORBIDDEN', `this NATS user may not call ${service}`, { cause: error });
   }
   if (reason instanceof errors.ClosedConnectionError || reason instanceof errors.DrainingConnectionError) {
     return unavailable('the connection to NATS is closed', error);

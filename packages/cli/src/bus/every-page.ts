@@ -3,7 +3,7 @@ const LIMIT = 500;
 type Page<Item> = { readonly items: readonly Item[]; readonly next?: string | undefined };
 export type Place = { readonly limit: number; readonly after?: string };
 
-/** All that a list has, page by page; what is beyond so many pages is not asked for. */
+/** Collects a list page by page, up to a maximum number of pages. */
 export const everyPage = async <Item>(
   pagesMax: number,
   ask: (place: Place) => Promise<Page<Item>>,

@@ -11,8 +11,8 @@ const endpoints = Object.entries(api.approvals).map(([name, { description }]) =>
 const asking = endpoints.filter(({ asks }) => asks).map(({ name }) => name);
 const open = endpoints.filter(({ asks }) => !asks).map(({ name }) => name);
 
-describe('the token', () => {
-  test.each(asking)('goes with approvals.%s, which asks whose call it is', (endpoint) => {
+describe('the token in requests', () => {
+  test.each(asking)('the token goes with approvals.%s, which needs the caller', (endpoint) => {
     expect(headersFor('approvals', endpoint, { token: 'hpt_x' }).get('authorization')).toBe('Bearer hpt_x');
   });
 
@@ -22,26 +22,26 @@ describe('the token', () => {
     ['executor', 'get'],
     ['recovery', 'decide'],
     ['approvals', 'toString'],
-  ] as const)('does not go with %s.%s', (service, endpoint) => {
+  ] as const)('the token does not go with %s.%s', (service, endpoint) => {
     expect(headersFor(service, endpoint, { token: 'hpt_x' }).has('authorization')).toBe(false);
   });
 
-  test.each(asking)('that is not there is asked for before anything is sent: approvals.%s', (endpoint) => {
+  test.each(asking)('approvals.%s without a token fails before anything is sent', (endpoint) => {
     expect(() => headersFor('approvals', endpoint, {})).toThrow(HoldpointError);
     expect(() => headersFor('approvals', endpoint, {})).toThrow(/needs a token: set HOLDPOINT_TOKEN/);
   });
 
-  test.each(open)('need not be there for approvals.%s', (endpoint) => {
+  test.each(open)('approvals.%s works without a token', (endpoint) => {
     expect(headersFor('approvals', endpoint, {}).has('authorization')).toBe(false);
   });
 });
 
-test('approvals hear where a person decides, and others need not', () => {
+test('only approvals receive the surface of a decision', () => {
   expect(headersFor('approvals', 'list', {}).get(SURFACE_HEADER)).toBe('cli');
   expect(headersFor('orchestrator', 'list', {}).has(SURFACE_HEADER)).toBe(false);
 });
 
-test('a request has the id that it is given', () => {
+test('a request carries its request ID', () => {
   expect(headersFor('orchestrator', 'submit', { requestId: 'r-1' }).get(HEADERS.id)).toBe('r-1');
   expect(headersFor('orchestrator', 'submit', {}).has(HEADERS.id)).toBe(false);
 });

@@ -4,7 +4,7 @@ import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { headers as createHeaders, type MsgHdrs } from '@nats-io/transport-node';
 
-/** Which endpoints of approvals ask whose call it is. The token goes only there, not to everybody who serves an endpoint. */
+/** Approvals endpoints that need the caller's identity. Other endpoints never receive the token. */
 const NEEDS_TOKEN: Readonly<Record<keyof Api['approvals'], boolean>> = {
   about: false,
   counts: false,
@@ -28,13 +28,13 @@ const NEEDS_TOKEN: Readonly<Record<keyof Api['approvals'], boolean>> = {
   dead_letter: false,
 };
 
-/** A client of an older release may be asked for endpoints that it does not know. */
+/** An older client can receive requests for endpoints that it does not know. */
 const needsToken = (endpoint: string): boolean =>
   Object.hasOwn(NEEDS_TOKEN, endpoint) && NEEDS_TOKEN[endpoint as keyof typeof NEEDS_TOKEN];
 
 const what = (endpoint: string): string => (endpoint.startsWith('decide') ? 'a decision' : 'this');
 
-/** What goes with a request beside its body. Throws `APPROVALS_UNAUTHENTICATED` when it needs a token and there is none. */
+/** Headers of a request. Throws `APPROVALS_UNAUTHENTICATED` if the endpoint needs a missing token. */
 export const headersFor = (
   service: ServiceName,
   endpoint: string,

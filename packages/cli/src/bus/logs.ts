@@ -6,21 +6,21 @@ import type { NatsConnection } from '@nats-io/transport-node';
 
 const STREAM: (typeof streams)[number]['name'] = 'HP_LOG';
 const BATCH = 500;
-/** What is stored is delivered at once: after this there is nothing. */
+/** Stored messages are delivered immediately: after this delay there are no more. */
 const FETCH_MS = 2_000;
 const NOT_FOUND = 404;
 
-/** The lines that a node of a task wrote, as long as the bus keeps them. */
+/** The log lines of a node, while the bus keeps them. */
 export interface LogSource {
-  /** Hands on what was stored after `from`, oldest first; resolves to the place of the last line there is. */
+  /** Delivers lines after position `from`, oldest first. Resolves to the position of the last line. */
   readonly read: (from: number, onLine: (line: LogLine) => void) => Promise<number>;
-  /** The latest line, and its place. */
+  /** The latest line and its position. */
   readonly newest: () => Promise<{ readonly place: number; readonly line: LogLine | undefined } | undefined>;
-  /** Calls whenever there may be more to read. */
+  /** Calls when there may be more lines. */
   readonly watch: (onMore: () => void) => { readonly stop: () => Promise<void> };
 }
 
-/** What anybody may write there need not be a line: it is left out. */
+/** The subject is writable by others: invalid messages are dropped. */
 const parseLine = (message: { readonly json: () => unknown }): LogLine | undefined => {
   try {
     return LogLine.safeParse(message.json()).data;
@@ -49,7 +49,7 @@ const readBetween = async (
       if (line !== undefined) onLine(line);
       if (place >= last) break;
     }
-    // The stream drops its oldest messages: what is gone does not come.
+    // The stream drops its oldest messages: these never arrive.
     if (place === before) return;
   }
 };
@@ -62,7 +62,7 @@ export const logSource = (connection: NatsConnection, task: string, node: string
       const stored = await manager.streams.getMessage(STREAM, { last_by_subj: subject });
       return stored === null ? undefined : { place: stored.seq, line: parseLine(stored) };
     } catch (error) {
-      // No line yet, or no stream: there is no output either way.
+      // No line, or no stream: no output in both cases.
       if (error instanceof JetStreamApiError && error.status === NOT_FOUND) return undefined;
       throw error;
     }

@@ -23,11 +23,11 @@ test.each([
   ['orchestrator', 'retry', { id: 't-1', node: 'a' }, { by: 'ada' }],
   ['recovery', 'circuit', { target: 'workflow:sample', state: 'open' }, { by: 'ada' }],
   ['executor', 'dead_letter', { sequence: 3, action: 'drop' }, { by: 'ada' }],
-])('%s %s says who gives the command', async (service, endpoint, payload, name) => {
+])('%s %s carries the user name', async (service, endpoint, payload, name) => {
   expect(await asked('ada', service, endpoint, payload)).toEqual({ ...payload, ...name });
 });
 
-test('who is named already stays', async () => {
+test('an explicit name is kept', async () => {
   expect(await asked('ada', 'orchestrator', 'cancel', { id: 't-1', by: 'grace' })).toEqual({
     id: 't-1',
     by: 'grace',
@@ -37,7 +37,7 @@ test('who is named already stays', async () => {
 test.each([
   ['a question', 'ada', 'orchestrator', 'get'],
   ['a decision, which goes by its token', 'ada', 'approvals', 'decide'],
-  ['where nobody knows who it is', undefined, 'orchestrator', 'cancel'],
-] as const)('%s is as it was', async (_, user, service, endpoint) => {
+  ['where unknown because who it is', undefined, 'orchestrator', 'cancel'],
+] as const)('%s is sent unchanged', async (_, user, service, endpoint) => {
   expect(await asked(user, service, endpoint, { id: 't-1' })).toEqual({ id: 't-1' });
 });

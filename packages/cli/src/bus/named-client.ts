@@ -3,7 +3,7 @@ import type { Client } from './client.ts';
 
 type Field = 'requestedBy' | 'by';
 
-/** Under which name each command takes who gives it. */
+/** The field of each command that names the operator. */
 const NAMED: { readonly [Service in ServiceName]?: Readonly<Record<string, Field>> } = {
   orchestrator: {
     submit: 'requestedBy',
@@ -19,7 +19,7 @@ const NAMED: { readonly [Service in ServiceName]?: Readonly<Record<string, Field
   recovery: { circuit: 'by' },
 };
 
-/** The same for the commands that every service has. */
+/** The same for commands of every service. */
 const OF_ALL: Readonly<Record<string, Field>> = { dead_letter: 'by' };
 
 const fieldOf = (service: ServiceName, endpoint: string): Field | undefined =>
@@ -31,8 +31,9 @@ const withName = <Payload>(field: Field | undefined, payload: Payload, user: str
   field === undefined ? payload : { [field]: user.slice(0, NAME_MAX), ...payload };
 
 /**
- * The same client, which says who gives a command: for the record, as this machine knows its user. It proves nothing;
- * who decides on an approval is known by a token.
+ * * Adds the local user name to commands, for the record. It proves nothing: approvals identify the approver by *
+ * token.
+
  */
 export const namedClient = (client: Client, user: string | undefined): Client => {
   if (user === undefined || user === '') return client;

@@ -6,7 +6,7 @@ const OTHERS = 0o077;
 const isMissing = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
 
-/** The text of a file that nobody but its user may read or write; undefined where there is none. */
+/** Reads a file that only its owner may access; undefined if it does not exist. */
 export const readOwnFile = (path: string): string | undefined => {
   let descriptor: number;
   try {
@@ -18,8 +18,8 @@ export const readOwnFile = (path: string): string | undefined => {
   try {
     const { uid, mode, size } = fstatSync(descriptor);
     if (uid !== process.getuid?.() || (mode & OTHERS) !== 0)
-      throw new UsageError(`${path}: found a file that others may use; expected your own, with mode 0600`);
-    if (size > 65_536) throw new UsageError(`${path} is not what a start writes`);
+      throw new UsageError(`${path} is accessible to other users: set mode 0600`);
+    if (size > 65_536) throw new UsageError(`${path}: invalid format`);
     return readFileSync(descriptor, 'utf8');
   } finally {
     closeSync(descriptor);

@@ -3,8 +3,8 @@ import { isAbsolute, join } from 'node:path';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Where a start leaves the path of its `running.json`, for whoever stands in a folder of their own; undefined where the
- * environment names no home. A relative path would be another file in every folder.
+ * * File in which `npm start` stores the path of its `running.json`, to find it from any directory; undefined
+ * without a * home directory. Relative paths are rejected: they would depend on the directory.
  */
 export const pointerFile = ({ XDG_STATE_HOME: state, HOME: home }: Environment): string | undefined => {
   if (state !== undefined && isAbsolute(state)) return join(state, 'holdpoint', 'running');

@@ -53,8 +53,8 @@ const startHere = (more: Readonly<Record<string, unknown>> = {}): string => {
   );
 };
 
-describe('from the environment', () => {
-  test('address, seed and token', () => {
+describe('settings from the environment', () => {
+  test('the environment gives address, seed and token', () => {
     const HOLDPOINT_NATS_SEED_FILE = write('seed', '  SUSEED\n');
     const HOLDPOINT_TOKEN_FILE = write('token', 'hpt_file\n');
     const env = { HOLDPOINT_NATS_URL: 'nats://a', HOLDPOINT_NATS_SEED_FILE, HOLDPOINT_TOKEN_FILE };
@@ -62,7 +62,7 @@ describe('from the environment', () => {
     expect(read({ ...env, HOLDPOINT_TOKEN: 'hpt_given' })).toMatchObject({ token: 'hpt_given' });
   });
 
-  test('an address alone takes no secret of a local start along', () => {
+  test('an address from the environment is not combined with local secrets', () => {
     startHere();
     expect(read({ HOLDPOINT_NATS_URL: 'nats://elsewhere' })).toEqual({
       natsUrl: 'nats://elsewhere',
@@ -76,7 +76,7 @@ describe('from the environment', () => {
     ['HOLDPOINT_NATS_SEED_FILE', 'empty', 'holds no secret'],
     ['HOLDPOINT_TOKEN_FILE', 'gone', 'cannot be read'],
     ['HOLDPOINT_TOKEN_FILE', 'prose', 'holds no secret'],
-  ])('%s that names a file which is %s is named', (name, file, problem) => {
+  ])('%s with a file that is %s names the file', (name, file, problem) => {
     write('empty', '\n');
     write('prose', 'more than one word');
     expect(failure({ HOLDPOINT_NATS_URL: 'nats://a', [name]: join(root, file) })).toBe(
@@ -86,15 +86,15 @@ describe('from the environment', () => {
 
   test('a token that would break its header is refused', () => {
     expect(failure({ HOLDPOINT_NATS_URL: 'nats://a', HOLDPOINT_TOKEN: 'a\r\nb' })).toBe(
-      'HOLDPOINT_TOKEN: not a token',
+      'HOLDPOINT_TOKEN: invalid token',
     );
   });
 });
 
-describe('from a local start', () => {
+describe('settings from a local start', () => {
   const local = { natsUrl: 'nats://127.0.0.1:4222', seed: 'SUSEED', token: 'hpt_local' };
 
-  test('in this directory or one above', () => {
+  test('a local start is found in this directory or one above', () => {
     startHere();
     const below = join(root, 'a/b');
     mkdirSync(below, { recursive: true });
@@ -103,21 +103,21 @@ describe('from a local start', () => {
     expect(read({ HOLDPOINT_TOKEN: 'hpt_mine' })).toEqual({ ...local, token: 'hpt_mine' });
   });
 
-  test('that is nowhere says what to do', () => {
+  test('without a local start the error tells how to start one', () => {
     expect(failure()).toBe('no Holdpoint runs here: start one with `npm start`, or set HOLDPOINT_NATS_URL');
   });
 
-  test('that is not ready says so', () => {
+  test('a start in progress asks to try again', () => {
     write('.holdpoint/data/running.json', '{"pid":1}');
-    expect(failure()).toBe('Holdpoint is still starting here: try again in a moment');
+    expect(failure()).toBe('Holdpoint is still starting: try again in a moment');
   });
 
-  test('whose file is broken names the file', () => {
+  test('a broken file is named', () => {
     const file = write('.holdpoint/data/running.json', '{"natsUrl":');
-    expect(failure()).toBe(`${file} is not what a start writes`);
+    expect(failure()).toBe(`${file}: invalid format`);
   });
 
-  test.each(['natsSeedFile', 'tokenFile'])('whose %s lies elsewhere is not followed', (name) => {
+  test.each(['natsSeedFile', 'tokenFile'])('a %s outside of the directory is refused', (name) => {
     const secret = write('elsewhere/id_ed25519', 'private');
     const file = startHere({ [name]: secret });
     expect(failure()).toBe(`${file}: ${name} ${secret} lies outside of ${join(root, '.holdpoint/data')}`);
@@ -129,14 +129,14 @@ describe('from a local start', () => {
   });
 });
 
-describe('from elsewhere', () => {
+describe('settings from a start elsewhere', () => {
   const local = { natsUrl: 'nats://127.0.0.1:4222', seed: 'SUSEED', token: 'hpt_local' };
   const elsewhere = () => {
     const directory = join(root, 'own/repository');
     mkdirSync(directory, { recursive: true });
     return directory;
   };
-  /** What a start leaves behind, and how `HOME` looks to whoever asks. */
+  /** The files of a start, and the environment of the client. */
   const pointAt = (target: string, mode = 0o600) => {
     chmodSync(target, 0o600);
     const pointer = write('home/.local/state/holdpoint/running', `${target}\n`);
@@ -155,17 +155,17 @@ describe('from elsewhere', () => {
     return moved;
   };
 
-  test('the start that the environment names is found', () => {
+  test('HOLDPOINT_RUNNING names a start', () => {
     expect(read({ HOLDPOINT_RUNNING: started() }, elsewhere())).toEqual(local);
     const gone = join(root, 'gone.json');
     expect(failure({ HOLDPOINT_RUNNING: gone })).toBe(`HOLDPOINT_RUNNING: ${gone} cannot be read`);
   });
 
-  test('the start that left word in the home of the user is found', () => {
+  test("the user's last start is found through the home directory", () => {
     expect(read(pointAt(started()), elsewhere())).toEqual(local);
   });
 
-  test('the word may lie where XDG_STATE_HOME says', () => {
+  test('XDG_STATE_HOME replaces the home directory', () => {
     const target = started();
     chmodSync(write('state/holdpoint/running', target), 0o600);
     expect(read({ XDG_STATE_HOME: join(root, 'state'), HOME: '/nowhere' }, elsewhere())).toEqual(local);
@@ -177,25 +177,27 @@ describe('from elsewhere', () => {
     expect(read(env, elsewhere()).natsUrl).toBe('nats://near');
   });
 
-  test('a start that is over is none', () => {
+  test('a stopped start is ignored', () => {
     const target = started();
     const env = pointAt(target);
     rmSync(target);
     expect(failure(env, elsewhere())).toMatch(/^no Holdpoint runs here/);
   });
 
-  test('word that others could have left is not believed', () => {
-    expect(failure(pointAt(started(), 0o644), elsewhere())).toContain('expected your own, with mode 0600');
+  test('a pointer that other users can write is refused', () => {
+    expect(failure(pointAt(started(), 0o644), elsewhere())).toContain(
+      'is accessible to other users: set mode 0600',
+    );
     const target = join(root, 'clone/.holdpoint/data/running.json');
     const env = pointAt(target);
     chmodSync(target, 0o666);
-    expect(failure(env, elsewhere())).toContain('expected your own, with mode 0600');
+    expect(failure(env, elsewhere())).toContain('is accessible to other users: set mode 0600');
   });
 
-  test('word that is no path is not followed', () => {
+  test('a pointer without an absolute path is refused', () => {
     const env = pointAt(started());
     writeFileSync(join(root, 'home/.local/state/holdpoint/running'), 'relative.json');
-    expect(failure(env, elsewhere())).toContain('is not what a start writes');
+    expect(failure(env, elsewhere())).toContain('invalid format');
   });
 });
 

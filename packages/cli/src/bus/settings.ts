@@ -5,18 +5,18 @@ import { readOwnFile } from './own-file.ts';
 import { pointerFile } from './running-pointer.ts';
 import { UsageError } from '../kit/usage-error.ts';
 
-/** Where Holdpoint is, and who asks. */
+/** Address and credentials. */
 export type Settings = {
   readonly natsUrl: string;
-  /** The nkey seed of the bus user; undefined where the server asks for none. */
+  /** The nkey seed of the bus user; undefined if the server needs none. */
   readonly seed?: Uint8Array | undefined;
-  /** The bearer token of the person; what anybody may see needs none. */
+  /** Bearer token of the user; public endpoints need none. */
   readonly token?: string | undefined;
-  /** The bus user that the seed belongs to; `operator` when nothing is said. */
+  /** The bus user of the seed (default: `operator`). */
   readonly user?: string | undefined;
 };
 
-/** What of `running.json` is read here; a start writes it, with more in it. */
+/** The part of `running.json` that the CLI reads. */
 const Running = z.object({
   natsUrl: z.string().optional(),
   natsSeedFile: z.string().optional(),
@@ -24,7 +24,7 @@ const Running = z.object({
 });
 
 const RUNNING_FILE = join('.holdpoint', 'data', 'running.json');
-/** As much as the longest token that is taken has: whatever is longer is something else. */
+/** Longest accepted token. */
 const SECRET_MAX_BYTES = 8_192;
 
 const readSecret = (path: string, name: string): string => {
@@ -44,7 +44,7 @@ const isMissing = (error: unknown): boolean =>
 
 type RunningText = { readonly file: string; readonly text: string };
 
-/** The nearest `running.json`, in this directory or one above. */
+/** The nearest `running.json`, in this directory or above. */
 const findRunning = (directory: string): RunningText | undefined => {
   const file = join(directory, RUNNING_FILE);
   try {
@@ -60,13 +60,14 @@ const parseRunning = (file: string, text: string): z.infer<typeof Running> => {
   try {
     return Running.parse(JSON.parse(text));
   } catch (cause) {
-    throw new UsageError(`${file} is not what a start writes`, { cause });
+    throw new UsageError(`${file}: invalid format`, { cause });
   }
 };
 
 /**
- * A secret that `running.json` names. Somebody else's directory may hold a file of that name, so the secret has to lie
- * below it: otherwise it could have any file of ours read and sent to an address of its choice.
+ * * A secret named by `running.json`. It must lie below the directory of that file: a `running.json` in an
+ * untrusted
+ * directory could otherwise make the CLI send any file to an address of its choice.
  */
 const readNearby = (file: string, named: string | undefined, what: string): string | undefined => {
   if (named === undefined) return undefined;
@@ -90,13 +91,12 @@ const bytes = (seed: string | undefined): Uint8Array | undefined =>
 const tokenFrom = (env: Environment): string | undefined => {
   const { HOLDPOINT_TOKEN: token, HOLDPOINT_TOKEN_FILE: file } = env;
   if (token) {
-    if (/\s/.test(token)) throw new UsageError('HOLDPOINT_TOKEN: not a token');
+    if (/\s/.test(token)) throw new UsageError('HOLDPOINT_TOKEN: invalid token');
     return token;
   }
   return file ? readSecret(file, 'HOLDPOINT_TOKEN_FILE') : undefined;
 };
 
-/** The one that the environment names. */
 const namedRunning = (file: string): RunningText => {
   try {
     return { file, text: readFileSync(file, 'utf8') };
@@ -105,12 +105,12 @@ const namedRunning = (file: string): RunningText => {
   }
 };
 
-/** The one that this user's last start left word of, wherever that was. A start that is over has taken its file away. */
+/** The `running.json` of the user's last start. A stopped Holdpoint has removed it. */
 const pointedRunning = (env: Environment): RunningText | undefined => {
   const pointer = pointerFile(env);
   const file = pointer === undefined ? undefined : readOwnFile(pointer)?.trim();
   if (file === undefined) return undefined;
-  if (!isAbsolute(file)) throw new UsageError(`${String(pointer)} is not what a start writes`);
+  if (!isAbsolute(file)) throw new UsageError(`${String(pointer)}: invalid format`);
   const text = readOwnFile(file);
   return text === undefined ? undefined : { file, text };
 };
@@ -121,7 +121,7 @@ const fromRunning = (env: Environment, directory: string, token: string | undefi
   if (running === undefined)
     throw new UsageError('no Holdpoint runs here: start one with `npm start`, or set HOLDPOINT_NATS_URL');
   const { natsUrl, natsSeedFile, tokenFile } = parseRunning(running.file, running.text);
-  if (natsUrl === undefined) throw new UsageError('Holdpoint is still starting here: try again in a moment');
+  if (natsUrl === undefined) throw new UsageError('Holdpoint is still starting: try again in a moment');
   return {
     natsUrl,
     seed: bytes(readNearby(running.file, natsSeedFile, 'natsSeedFile')),
@@ -130,9 +130,11 @@ const fromRunning = (env: Environment, directory: string, token: string | undefi
 };
 
 /**
- * From the environment, or else from the Holdpoint that was started in this directory or above, or else from the one that
- * this user started last. An address from the
- * environment is never combined with secrets of a local start: they are not meant for another server.
+ * * Settings from the environment, else from a Holdpoint started in this directory or above, else from the user's
+ * last
+ * start. An address from the environment is never combined with local secrets: they belong to another
+ * server.
+
  */
 export const readSettings = (env: Environment, directory: string): Settings => {
   const { HOLDPOINT_NATS_URL: natsUrl, HOLDPOINT_NATS_SEED_FILE: seedFile } = env;

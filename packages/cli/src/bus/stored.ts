@@ -10,7 +10,7 @@ import {
 
 const EVENTS: (typeof streams)[number]['name'] = 'HP_EVT';
 const BATCH = 500;
-/** No stream, no bus that keeps any, or not for this user. */
+/** No stream, no JetStream, or no permission. */
 const UNREADABLE = [
   JetStreamError,
   NoRespondersError,
@@ -20,7 +20,6 @@ const UNREADABLE = [
 ] as const;
 const ANSWER_WITHIN_MS = 5_000;
 
-/** The bodies of all facts on one subject that the stream still has, oldest first; undefined when it cannot be read. */
 export const readStored = async (
   connection: NatsConnection,
   subject: string,
@@ -42,7 +41,7 @@ export const readStored = async (
         left = message.info.pending;
         if (left === 0) break;
       }
-      // What was there a moment ago has gone meanwhile.
+      // The message was removed meanwhile.
       if (bodies.length === before) return bodies;
     }
     return bodies;

@@ -6,7 +6,7 @@ import { type Fact, watchFacts } from './watch.ts';
 
 type Callback = (error: Error | null, msg: unknown) => void;
 
-/** A connection on which one message comes, or a subscription is refused. */
+/** A connection that delivers one message, or refuses a subscription. */
 const hearing = (headers: Readonly<Record<string, string>>, body: string, refused: Error | null = null) =>
   ({
     subscribe: (_: string, { callback }: { callback: Callback }) => {
@@ -27,14 +27,14 @@ const heard = async (headers: Readonly<Record<string, string>>, body = '{}'): Pr
   return facts;
 };
 
-describe('a fact', () => {
-  test('has the version and the time of its headers', async () => {
+describe('an event from the bus', () => {
+  test('an event has the version and time of its headers', async () => {
     const headers = { 'ce-version': '3', 'ce-time': '2026-01-15T09:30:00.000Z' };
     expect(await heard(headers)).toMatchObject([{ version: 3, at: Date.UTC(2026, 0, 15, 9, 30) }]);
   });
 
   test.each(['never', 'x', '1e400', '0.5', '+999999-01-01'])(
-    'whose headers say %s has neither',
+    'headers with %s give neither version nor time',
     async (text) => {
       expect(await heard({ 'ce-version': text, 'ce-time': text === '0.5' ? 'x' : text })).toMatchObject([
         { version: undefined, at: undefined },
@@ -43,7 +43,7 @@ describe('a fact', () => {
   );
 });
 
-describe('who follows a task', () => {
+describe('following a task by events', () => {
   const rings = async (connection: Client['connection']): Promise<readonly unknown[]> => {
     const rung: unknown[] = [];
     const client = {
@@ -53,11 +53,11 @@ describe('who follows a task', () => {
     return rung;
   };
 
-  test('asks the store when a message on the bus is no fact', async () => {
+  test('an invalid message on the bus makes the follower read the store', async () => {
     expect(await rings(hearing({}, 'not JSON'))).toEqual([undefined]);
   });
 
-  test('asks the store when the bus may not be listened to', async () => {
+  test('a refused subscription makes the follower read the store', async () => {
     expect(await rings(hearing({}, '{}', new Error('permissions violation')))).toEqual([undefined]);
   });
 });

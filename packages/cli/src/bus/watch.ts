@@ -4,13 +4,13 @@ import type { streams } from '@holdpoint/contracts/bus/streams';
 import { DeliverPolicy, jetstream, type JsMsg } from '@nats-io/jetstream';
 import type { Msg, MsgHdrs, NatsConnection } from '@nats-io/transport-node';
 
-/** A fact as it came over the bus: perhaps twice, perhaps out of order; `version` tells. */
+/** An event from the bus. It can arrive twice or out of order; `version` tells. */
 export type Fact = {
   readonly subject: string;
   readonly aggregate: string;
   readonly event: string;
   readonly id: string;
-  /** Gapless for each aggregate. */
+  /** Gapless per aggregate. */
   readonly version: number | undefined;
   /** Epoch milliseconds. */
   readonly at: number | undefined;
@@ -20,15 +20,15 @@ export type Fact = {
 export type Watch = { readonly stop: () => Promise<void> };
 
 export type WatchOptions = {
-  /** Everything that the stream still has comes first. */
+  /** Delivers the stored events first. */
   readonly replay?: boolean;
-  /** A message that is no fact, or a subscription that the server refused. By default it ends the process. */
+  /** Called for invalid messages and refused subscriptions. By default it ends the process. */
   readonly onError?: (error: Error) => void;
 };
 
 const EVENTS: (typeof streams)[number]['name'] = 'HP_EVT';
 
-/** Headers are what a sender wrote: one that says nothing useful says nothing. */
+/** Headers are untrusted: useless values are ignored. */
 const numberOf = (text: string | undefined, read: (text: string) => number): number | undefined => {
   const number = text ? read(text) : undefined;
   return Number.isSafeInteger(number) ? number : undefined;
@@ -55,7 +55,7 @@ const endProcess = (error: Error): void => {
   });
 };
 
-/** Subscribes to facts; `filter` comes from `filters` of the contracts. */
+/** Subscribes to events; `filter` comes from `filters` of the contracts. */
 export const watchFacts = async (
   connection: NatsConnection,
   filter: string,
@@ -67,7 +67,7 @@ export const watchFacts = async (
     try {
       fact = factOf(msg.subject, msg.headers, () => msg.json());
     } catch (cause) {
-      onError(new Error(`not a fact: ${msg.subject}`, { cause }));
+      onError(new Error(`not an event: ${msg.subject}`, { cause }));
       return;
     }
     onFact(fact);
@@ -84,7 +84,7 @@ const follow = async (
   const subscription = connection.subscribe(filter, {
     callback: (error, msg) => (error === null ? take(msg) : onError(error)),
   });
-  // The answer to a ping comes after the server has taken the subscription.
+  // The pong arrives after the server has registered the subscription.
   await connection.flush();
   return { stop: () => subscription.drain() };
 };
@@ -95,7 +95,7 @@ const replayThenFollow = async (
   take: (msg: JsMsg) => void,
 ): Promise<Watch> => {
   const consumer = await jetstream(connection).consumers.get(EVENTS, {
-    // One filter, as text: a list would be asked for on a subject that no permission is given for, and needs server 2.10.
+    // A single filter as text: a list needs another API subject, without permission, and server 2.10.
     filter_subjects: filter,
     deliver_policy: DeliverPolicy.All,
   });

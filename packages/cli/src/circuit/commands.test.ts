@@ -12,7 +12,7 @@ const open = {
 };
 
 describe('circuits', () => {
-  test('are listed page by page, with until when and why', async () => {
+  test('circuit list shows every page, with end time and reason', async () => {
     const { out, calls } = await typeLine(['circuit', 'list'], {
       'recovery.circuits': { items: [open] },
     });
@@ -22,7 +22,7 @@ describe('circuits', () => {
     expect(out).toContain('executor-1: 5 of 6 requests failed');
   });
 
-  test('of workflows are listed and closed like those of targets', async () => {
+  test('circuits of workflows are listed and closed like those of targets', async () => {
     const circuit = {
       id: 'o-2',
       target: 'workflow:release',
@@ -31,7 +31,7 @@ describe('circuits', () => {
       reason: '5 given up',
     };
     const listed = await typeLine(['circuits', 'list'], { 'recovery.circuits': { items: [circuit] } });
-    expect(listed.out).toContain('workflow:release  open  until a person closes it  recovery: 5 given up\n');
+    expect(listed.out).toContain('workflow:release  open  until you close it  recovery: 5 given up\n');
     const closed = await typeLine(['circuit', 'close', 'workflow:release', '--by', 'ada'], {
       'recovery.circuit': { ...circuit, state: 'closed' },
     });
@@ -41,7 +41,7 @@ describe('circuits', () => {
     expect(closed.out).toBe('workflow:release is closed\n');
   });
 
-  test('that are none are said to be none', async () => {
+  test('circuit list without circuits says so', async () => {
     const { out } = await typeLine(['circuit', 'list'], { 'recovery.circuits': { items: [] } });
     expect(out).toBe('no circuits: no target has failed\n');
   });
@@ -49,7 +49,7 @@ describe('circuits', () => {
   test.each([
     ['open', 'open', ['--reason', 'they move tonight'], { reason: 'they move tonight' }],
     ['close', 'closed', [], {}],
-  ])('can be told to %s', async (verb, state, options, said) => {
+  ])('circuit %s sets the state', async (verb, state, options, said) => {
     const { out, calls } = await typeLine(['circuit', verb, TARGET, ...options], {
       'recovery.circuit': { ...open, state },
     });

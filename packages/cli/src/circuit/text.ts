@@ -8,9 +8,9 @@ const NAMES = { open: 'open', half_open: 'half open', closed: 'closed' } as cons
 const next = ({ state, until, executor }: CircuitView): string => {
   if (state === 'closed') return '';
   if (state === 'half_open')
-    return executor === undefined ? 'until somebody tries it' : `${executor} tries it`;
+    return executor === undefined ? 'until a trial succeeds' : `${executor} runs the trial`;
   const end = new Date(until ?? Number.NaN);
-  return Number.isNaN(end.getTime()) ? 'until a person closes it' : `until ${end.toISOString()}`;
+  return Number.isNaN(end.getTime()) ? 'until you close it' : `until ${end.toISOString()}`;
 };
 
 const lineOf = (circuit: CircuitView): readonly string[] => [
@@ -20,10 +20,8 @@ const lineOf = (circuit: CircuitView): readonly string[] => [
   `${circuit.by}${circuit.reason === undefined ? '' : `: ${circuit.reason}`}`,
 ];
 
-/** Far more than there are targets; what is beyond is not asked for. */
 const PAGES_MAX = 20;
 
-/** Of targets and of workflows. */
 export const allCircuits = (client: Client): Promise<readonly CircuitView[]> =>
   everyPage(PAGES_MAX, (place) => client.call('recovery', 'circuits', place));
 

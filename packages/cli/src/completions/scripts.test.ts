@@ -8,7 +8,7 @@ const script = async (shell: string): Promise<string> => {
   return out;
 };
 
-/** What bash offers when the last of these words is being typed. */
+/** The completions of bash for the last word. */
 const offered = (completion: string, words: readonly string[]): readonly string[] => {
   const quoted = words.map((word) => `'${word}'`).join(' ');
   const program = `${completion}
@@ -17,7 +17,7 @@ COMP_WORDS=(${quoted}); COMP_CWORD=${String(words.length - 1)}; _holdpoint; prin
 };
 
 describe('the bash completion', () => {
-  test('is a script that bash can read', async () => {
+  test('bash can parse the script', async () => {
     const input = await script('bash');
     expect(() => execFileSync('bash', ['-n'], { input, stdio: 'pipe' })).not.toThrow();
   });
@@ -29,9 +29,11 @@ describe('the bash completion', () => {
     [['holdpoint', 'task', 'fork', '--ver'], ['--version']],
     [['holdpoint', 'run', 'demo', '--spec'], ['--spec-dir']],
     [['holdpoint', '--no-ansi', 'approval', 'app'], ['approve']],
-  ])('%j', async (words, expected) => expect(offered(await script('bash'), words)).toEqual(expected));
+  ])('%j is completed', async (words, expected) =>
+    expect(offered(await script('bash'), words)).toEqual(expected),
+  );
 
-  test('offers every command at the top, and nothing that is hidden', async () => {
+  test('the top level offers every visible command', async () => {
     const all = offered(await script('bash'), ['holdpoint', '']);
     expect(all).toEqual(expect.arrayContaining(['run', 'jobs', 'workflow', 'admin', 'task', 'completions']));
     expect(await script('bash')).not.toContain('--input-named');
@@ -44,6 +46,6 @@ test.each(['zsh', 'fish'])('the %s completion knows the same commands', async (s
   expect(text).toContain('--dismiss-failures');
 });
 
-test('another shell is a mistake on the command line', async () => {
+test('an unknown shell is a usage error', async () => {
   expect(await typeLine(['completions', 'tcsh'])).toMatchObject({ code: 2, out: '' });
 });

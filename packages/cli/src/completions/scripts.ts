@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
 
-/** What may follow a command: its subcommands, its options, the words of the options that take one of a few. */
+/** Words that can follow a command: subcommands and options. */
 export type Place = {
-  /** The command's names below the program, such as `jobs list`. */
+  /** The command's names, such as `jobs list`. */
   readonly path: string;
   readonly words: readonly string[];
 };
 
-/** Every command of a program with what may follow it, from the top down. */
+/** Every command with the words that can follow it, top down. */
 export const placesOf = (command: Command, path = ''): readonly Place[] => {
   const help = command.createHelp();
   const below = help.visibleCommands(command).filter((child) => child.name() !== 'help');
@@ -23,18 +23,19 @@ export const placesOf = (command: Command, path = ''): readonly Place[] => {
   ];
 };
 
-/** Names of commands and options are letters and dashes: nothing in them needs quoting, and this keeps it so. */
+/** Names consist of letters and dashes, so the scripts need no quoting. Throws otherwise. */
 const checked = (places: readonly Place[]): readonly Place[] => {
   for (const { path, words } of places)
     for (const word of [...path.split(' '), ...words])
-      if (!/^[a-z-]*$/i.test(word)) throw new TypeError(`not a word for a shell: ${JSON.stringify(word)}`);
+      if (!/^[a-z-]*$/i.test(word))
+        throw new TypeError(`invalid name for shell completion: ${JSON.stringify(word)}`);
   return places;
 };
 
 const commandsOf = (places: readonly Place[]): readonly string[] =>
   places.map(({ path }) => path).filter((path) => path !== '');
 
-/** What a word has to be, after those before it, to lead on to a command. */
+/** Pattern of all command paths. */
 const commandPattern = (places: readonly Place[]): string =>
   commandsOf(places)
     .map((path) => `'${path}'`)
@@ -97,6 +98,6 @@ const SCRIPTS = { bash, zsh, fish } as const;
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** A script that makes a shell complete the commands and options of a program. */
+/** A shell completion script for all commands and options. */
 export const completionScript = (program: Command, shell: Shell): string =>
   SCRIPTS[shell](checked(placesOf(program)));

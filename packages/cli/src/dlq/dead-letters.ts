@@ -24,13 +24,13 @@ const STREAM: (typeof streams)[number]['name'] = 'HP_DLQ';
 const BODY_SHOWN = 80;
 const NOT_FOUND = 404;
 
-/** A dead letter and its place in the stream, which is its name in the commands. */
+/** A dead letter and its sequence in the stream, which identifies it in commands. */
 export type Buried = { readonly sequence: number; readonly service: string; readonly letter: DeadLetter };
 
-/** What lies there and is no letter is shown for what it is: it may not hide those around it. */
+/** Shows an unreadable message as it is, so that it does not hide the others. */
 const notALetter = (stored: StoredMsg): DeadLetter => ({
   subject: stored.subject,
-  reason: { code: 'CONTRACT_INVALID', message: 'this is no dead letter' },
+  reason: { code: 'CONTRACT_INVALID', message: 'not a dead letter' },
   headers: {},
   body: new TextDecoder().decode(stored.data.subarray(0, BODY_MAX_BYTES)),
   bodyBytes: stored.data.length,
@@ -39,7 +39,7 @@ const notALetter = (stored: StoredMsg): DeadLetter => ({
   at: stored.time.getTime(),
 });
 
-/** Which letter this says to be settled: people have handled it again, or dropped it. */
+/** The sequence that this message resolves, if it records a retry or a drop. */
 const settledBy = (stored: StoredMsg): number | undefined => {
   if (!SERVICES.some((service) => subjects.resolvedDeadLetter(service) === stored.subject)) return undefined;
   try {
@@ -53,7 +53,7 @@ const parseLetter = (stored: StoredMsg): DeadLetter | undefined => {
   try {
     return DeadLetter.safeParse(stored.json()).data;
   } catch {
-    // Not JSON, or nested without end: no letter either way.
+    // Not JSON, or nested too deeply.
     return undefined;
   }
 };
@@ -76,7 +76,7 @@ const load = async (manager: JetStreamManager, sequence: number): Promise<Stored
   }
 };
 
-/** The latest dead letters that nobody has settled, newest first. */
+/** The latest unresolved dead letters, newest first. */
 export const listDeadLetters = async (
   connection: NatsConnection,
   limit: number,
@@ -84,14 +84,12 @@ export const listDeadLetters = async (
   const manager = await jetstreamManager(connection, { checkAPI: false });
   const { state } = await manager.streams.info(STREAM).catch((error: unknown) => {
     if (!isNotFound(error)) throw error;
-    throw new HoldpointError(
-      'RUNTIME_UNAVAILABLE',
-      `there is no stream ${STREAM}: is the orchestrator running?`,
-      { cause: error },
-    );
+    throw new HoldpointError('RUNTIME_UNAVAILABLE', `no stream ${STREAM}: check that the orchestrator runs`, {
+      cause: error,
+    });
   });
   const buried: Buried[] = [];
-  // What became of a letter is said after it: whoever goes backwards has read it by then.
+  // A resolution is stored after its dead letter, so reading backwards finds it first.
   const settled = new Set<number>();
   for (
     let sequence = state.last_seq;
@@ -109,22 +107,23 @@ export const listDeadLetters = async (
 
 export const showDeadLetter = async (connection: NatsConnection, sequence: number): Promise<Buried> => {
   const stored = await load(await jetstreamManager(connection, { checkAPI: false }), sequence);
-  if (stored === undefined) throw new UsageError(`there is no dead letter ${String(sequence)}`);
+  if (stored === undefined) throw new UsageError(`no dead letter ${String(sequence)}`);
   return buriedOf(stored);
 };
 
-/** Settles a letter by the service whose it is. One that is settled already stays as it is, and is answered with that. */
+/** Resolves a dead letter through its service. If it is resolved already, returns the earlier resolution. */
 export const settleDeadLetter = async (
   { connection, call }: Pick<Client, 'connection' | 'call'>,
   request: ResolveDeadLetter,
 ): Promise<DeadLetterResolved> => {
   const { service } = await showDeadLetter(connection, request.sequence);
   const owner = SERVICES.find((each) => each === service);
-  if (owner === undefined) throw new UsageError(`dead letter ${String(request.sequence)} is of no service`);
+  if (owner === undefined)
+    throw new UsageError(`dead letter ${String(request.sequence)} belongs to no service`);
   return call(owner, 'dead_letter', request);
 };
 
-const SETTLED = { retry: 'handled again', drop: 'dropped' } as const;
+const SETTLED = { retry: 'retried', drop: 'dropped' } as const;
 
 export const settledText = (
   { sequence, action, by, at }: DeadLetterResolved,

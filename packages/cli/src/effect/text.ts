@@ -3,12 +3,11 @@ import { columns } from '../output/columns.ts';
 import { printableLines } from '../output/printable.ts';
 
 const NEXT: Readonly<Record<NonNullable<EffectView['next']>, string>> = {
-  repeat: 'it is repeated',
-  probe: 'the target is asked',
-  person: 'a person has to say what became of it',
+  repeat: 'retry automatically',
+  probe: 'probe the target',
+  person: 'an operator answers',
 };
 
-/** One effect as the ledger has it. */
 export const effectText = (effect: EffectView): readonly string[] => {
   const { id, task, node, state, epoch, starts, prevented = 0, uses, target, effectClass } = effect;
   const { reason, next, cause, waits, answer, answeredBy, idempotencyKey, digest } = effect;

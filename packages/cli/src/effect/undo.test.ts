@@ -54,7 +54,7 @@ const run = async (line: string, answers: Readonly<Record<string, unknown>>) => 
   return { code, out, err, asked };
 };
 
-describe('an effect is taken back', () => {
+describe('effect undo', () => {
   const answers = (change: Partial<EffectOrder> = {}) => ({
     'executor.order': { ...order, ...change },
     'orchestrator.submit': { id: 't-2', phase: 'queued', version: 1 },
@@ -68,7 +68,7 @@ describe('an effect is taken back', () => {
     target: 'staging',
   };
 
-  test('by a task that has what it was ordered with, and what it gave', async () => {
+  test('effect undo submits a task with the arguments and outputs of the effect', async () => {
     const { code, out, asked } = await run('effect undo e-1', answers());
     expect(asked).toEqual([
       ['executor.order', { id: 'e-1' }],
@@ -78,7 +78,7 @@ describe('an effect is taken back', () => {
     expect(out).toContain('task t-2 is queued: approve cap.env.shell.command.run.compensate');
   });
 
-  test('by the executors that did it, unless others are named', async () => {
+  test('effect undo uses the pool of the effect, unless another one is named', async () => {
     const poolOf = async (line: string, pool?: string) =>
       (await run(line, answers(pool === undefined ? {} : { pool }))).asked[1]?.[1];
     expect(await poolOf('effect undo e-1', 'gpu')).toMatchObject({ inputs: { pool: 'gpu' } });
@@ -97,7 +97,7 @@ describe('an effect is taken back', () => {
       { compensation: undefined },
       'e-1 cannot be undone: cap.env.shell.command.run has no compensation',
     ],
-  ])('not at all when %s, and nothing is submitted', async (_, change, said) => {
+  ])('effect undo submits nothing when %s', async (_, change, said) => {
     const { code, err, asked } = await run('effect undo e-1', answers(change));
     expect(code).not.toBe(0);
     expect(err).toContain(said);
@@ -105,13 +105,13 @@ describe('an effect is taken back', () => {
   });
 });
 
-describe('capabilities are shown', () => {
-  test('in a list: label, class, kind, whether it may be work, and what else it can do', async () => {
+describe('capabilities', () => {
+  test('capability list shows label, class, kind, effect or work, and operations', async () => {
     const { out } = await run('capability list', { 'executor.capabilities': { items: [view] } });
     expect(out).toMatch(/^cap\.custom\.set_flag +probeable +deploy +effect +preview probe\n$/);
   });
 
-  test('one with its arguments', async () => {
+  test('capability show prints the arguments', async () => {
     const { out, asked } = await run('capability show cap.custom.set_flag', {
       'executor.capabilities': { items: [view] },
     });
@@ -121,7 +121,7 @@ describe('capabilities are shown', () => {
     expect(out).toContain('"type"');
   });
 
-  test('or it is said that there is none', async () => {
+  test('an unknown capability is an error', async () => {
     const none = new HoldpointError('EXECUTOR_UNKNOWN_CAPABILITY', 'this executor has no cap.custom.x');
     const { code, err } = await run('capability show cap.custom.x', { 'executor.capabilities': none });
     expect(code).not.toBe(0);

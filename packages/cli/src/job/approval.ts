@@ -9,7 +9,7 @@ import { waitText } from './record.ts';
 const isUnknown = (error: unknown): boolean =>
   error instanceof HoldpointError && error.code === 'APPROVALS_UNKNOWN';
 
-/** The approval that a job has, once the approvals service knows of it: the request is on its way for a moment. */
+/** The approval of a job; undefined while the request is on its way. */
 export const findApproval = async (
   client: Client,
   id: ApprovalId | undefined,
@@ -23,21 +23,18 @@ export const findApproval = async (
   }
 };
 
-/** What a job waits for people about: its approval, or what its program asks for. */
+/** The pending request of a job: its approval, or the question of its workflow. */
 export const waitsFor = ({ job, approval, question }: Job['node']): ApprovalId | undefined =>
   job === 'waiting_on_approval' ? (approval ?? question) : undefined;
 
 export const isPending = ({ node }: Job): boolean => waitsFor(node) !== undefined;
 
-/** Says what the job does instead of waiting for somebody. */
+/** The pending request. Throws `CLI_NOTHING_TO_DECIDE` with the actual status. */
 export const pendingApproval = (job: Job): ApprovalId => {
   const { id, node } = job;
   const pending = waitsFor(node);
   if (pending !== undefined) return pending;
   const wait = waitText(node);
-  const why = wait === '' ? '' : `, it waits for ${wait}`;
-  throw new Refusal(
-    'CLI_NOTHING_TO_DECIDE',
-    `${id} is ${node.job}${why}: there is nothing to approve or reject`,
-  );
+  const why = wait === '' ? '' : `, waiting for ${wait}`;
+  throw new Refusal('CLI_NOTHING_TO_DECIDE', `${id} is ${node.job}${why}: nothing to approve or reject`);
 };

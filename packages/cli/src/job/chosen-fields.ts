@@ -1,10 +1,10 @@
 import type { ListDisplay } from '@holdpoint/workflows/config/config';
 import type { JobRecord } from './record.ts';
 
-/** `Exit code`, as people read it, is the field `exit_code`. */
+/** Converts the label `Exit code` to the field `exit_code`. */
 const plain = (name: string): string => name.trim().toLowerCase().replaceAll(/[ -]+/g, '_');
 
-/** The fields that a repository's configuration asks for, in its order and with its labels; all of them where it asks for none. */
+/** The fields chosen in the repository's configuration, with its order and labels (default: all fields). */
 export const chosenFields = (record: JobRecord, { fields, labels }: ListDisplay): JobRecord => {
   const labelOf = new Map([...labels].map(([name, label]) => [plain(name), label]));
   return Object.fromEntries(

@@ -10,13 +10,13 @@ import { jobName } from './target.ts';
 export type JobDecision = {
   readonly approval: ApprovalView;
   readonly by: string;
-  /** How many people still have to approve. */
+  /** Number of missing approvals. */
   readonly missing: number;
-  /** The job some moments later: the decision has to get there first. */
+  /** The job after the decision took effect. */
   readonly job: Job;
 };
 
-/** For a request, or a decision, that is on its way from one service to the next. */
+/** Time for a request or decision to travel between services. */
 const TRIES = 20;
 const TRY_EVERY_MS = 150;
 
@@ -26,7 +26,10 @@ const awaitApproval = async (client: Client, job: Job): Promise<ApprovalView> =>
     const approval = await findApproval(client, id);
     if (approval !== undefined) return approval;
     if (tries === TRIES)
-      throw new HoldpointError('APPROVALS_UNKNOWN', `${job.id} waits for ${id}, which has not arrived yet`);
+      throw new HoldpointError(
+        'APPROVALS_UNKNOWN',
+        `request ${id} of ${job.id} has not arrived yet: try again`,
+      );
     await pause(TRY_EVERY_MS);
   }
 };
@@ -39,7 +42,7 @@ const awaitEffect = async (client: Client, id: string): Promise<Job> => {
   }
 };
 
-/** Decides on what a job waits for, bound to the effect as it is now. */
+/** Decides the pending request of a job, bound to the current digest. */
 export const decideJob = async (
   client: Client,
   job: Job,
@@ -52,6 +55,6 @@ export const decideJob = async (
     ...request,
     ...(comment !== undefined && { comment }),
   });
-  // Nothing follows as long as others have to decide as well.
+  // Other approvers have to decide too.
   return { approval, by, missing, job: missing > 0 ? job : await awaitEffect(client, job.id) };
 };

@@ -4,19 +4,18 @@ import type { NodeView, TaskView } from '@holdpoint/contracts/task/views';
 import type { Client } from '../bus/client.ts';
 import { asJobName, type JobName, type Target } from './target.ts';
 
-/** A node with the run that it belongs to. */
 export type Job = {
   readonly id: string;
   readonly run: TaskView;
   readonly node: NodeView;
-  /** When its run was submitted, where that is known. Epoch milliseconds. */
+  /** Submission time of the task, if known. Epoch milliseconds. */
   readonly createdAt?: number | undefined;
 };
 
 export const jobsOf = (run: TaskView, createdAt?: number): readonly Job[] =>
   run.nodes.map((node) => ({ id: jobOf(run.id, node.id), run, node, createdAt }));
 
-/** What it waits for by the graph of its run; where the run begins, what the run was told to wait for as well. */
+/** Dependencies in the graph; for entry jobs, also those of the task. */
 export const comesAfter = ({ run, node }: Job): readonly string[] => [
   ...node.after.map((other) => jobOf(run.id, other)),
   ...(run.entries.includes(node.id) ? (run.after ?? []) : []),
@@ -29,10 +28,7 @@ export const loadJob = async (client: Client, { task, node, id }: JobName): Prom
   const run = await loadTask(client, task);
   const found = jobsOf(run).find((job) => job.node.id === node);
   if (found === undefined)
-    throw new HoldpointError(
-      'ORCHESTRATOR_UNKNOWN_NODE',
-      `there is no job ${id}: run ${task} has no node ${node}`,
-    );
+    throw new HoldpointError('ORCHESTRATOR_UNKNOWN_NODE', `no job ${id}: task ${task} has no node ${node}`);
   return found;
 };
 

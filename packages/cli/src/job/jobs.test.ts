@@ -13,7 +13,7 @@ const build = runView('t-new', [
     after: ['build'],
     gated: true,
     approval: 'a-1',
-    wait: { kind: 'approval', detail: 'a person has to approve a-1' },
+    wait: { kind: 'approval', detail: 'a person has needed a-1' },
   }),
   nodeView('test', 'failed', { after: ['build'], error: { code: 'NODE_FAILED', message: 'exit 3' } }),
   nodeView('report', 'blocked_by_dependency', {
@@ -98,7 +98,7 @@ describe('jobs list', () => {
   const ids = async (line: string) =>
     ((await parsed(`${line} --format json`))['jobs'] as { job: string }[]).map(({ job }) => job);
 
-  test('hides what succeeded, newest run first, and says how many', async () => {
+  test('jobs list hides succeeded jobs and counts them, newest task first', async () => {
     expect(await ids('list')).toEqual([
       't-new/build',
       't-new/deploy',
@@ -113,7 +113,7 @@ describe('jobs list', () => {
     expect(await ids('list --run t-old')).toEqual(['t-old/only']);
   });
 
-  test('has the same keys for every job, and all values are text', async () => {
+  test('every job has the same keys with text values', async () => {
     const [first] = (await parsed('list --format json'))['jobs'] as Record<string, unknown>[];
     expect(first).toEqual({
       job: 't-new/build',
@@ -134,7 +134,7 @@ describe('jobs list', () => {
     });
   });
 
-  test('is a table or blocks for people', async () => {
+  test('jobs list prints a table or blocks', async () => {
     expect((await jobs('list --format table')).out).toMatch(
       /^t-new\/test +failed +.* NODE_FAILED: exit 3 +cap\./m,
     );
@@ -142,7 +142,7 @@ describe('jobs list', () => {
     expect((await jobs('list', { 'orchestrator.list': { items: [] } })).out).toBe('no jobs\n');
   });
 
-  test('on a terminal is a table that is no wider than it', async () => {
+  test('a table fits the terminal', async () => {
     const terminal = { columns: 40, ansi: true, colour: false, ask: async () => undefined };
     const { out } = await typeLine(['jobs', 'list'], services, { terminal });
     expect(out).toMatch(/^Job +Status/m);
@@ -152,23 +152,23 @@ describe('jobs list', () => {
     expect(Math.max(...schedule.out.split('\n').map((row) => row.length))).toBe(40);
   });
 
-  test('shows the others when a run cannot be shown, and says which', async () => {
+  test('a task that cannot be loaded is named, and the others are listed', async () => {
     const gone = { ...summary(old, 1), id: 't-gone' };
     const { out, err, code } = await jobs('list --format json', {
       'orchestrator.list': { items: [gone, summary(old, 1)] },
     });
     expect(code).toBe(0);
     expect(JSON.parse(out)).toMatchObject({ jobs: [{ job: 't-old/only' }] });
-    expect(err).toContain('run t-gone is left out: ORCHESTRATOR_UNKNOWN_TASK');
+    expect(err).toContain('task t-gone left out: ORCHESTRATOR_UNKNOWN_TASK');
   });
 
-  test('--raw is typed, and needs JSON', async () => {
+  test('--raw prints typed fields, and needs JSON', async () => {
     expect(await parsed('list --raw --format json')).toMatchObject({
       version: 1,
       generated_at: '2026-01-15T09:31:00.000Z',
       jobs: [
         { job_id: 't-new/build', wait: null, workflow: { run_id: 't-new', template_id: 'template.demo' } },
-        { wait: { kind: 'approval', detail: 'a person has to approve a-1' }, waited_on: ['approval'] },
+        { wait: { kind: 'approval', detail: 'a person has needed a-1' }, waited_on: ['approval'] },
         {},
         {},
         { job_id: 't-old/only', schedule: { after: ['t-new/build'] } },
@@ -177,7 +177,7 @@ describe('jobs list', () => {
     expect((await jobs('list --raw')).code).toBe(2);
   });
 
-  test('is coloured on a terminal that takes colours, and nowhere else', async () => {
+  test('colours are used only on a colour terminal', async () => {
     const terminal = { columns: 80, ansi: true, colour: true, ask: async () => undefined };
     const onTerminal = (line: string) => typeLine(line.split(' '), services, { terminal });
     expect((await onTerminal('jobs list')).out).toContain('\u001b[31mfailed\u001b[39m');
@@ -187,7 +187,7 @@ describe('jobs list', () => {
   });
 });
 
-describe('what others wrote is only shown', () => {
+describe('untrusted text in jobs is escaped', () => {
   const nasty = '\u001b[2J\u202e\r\n';
   const error = { code: nasty, message: nasty };
   const node = nodeView('n', 'failed', {
@@ -231,7 +231,7 @@ describe('what others wrote is only shown', () => {
     'schedule --all --format json --raw',
     'approve t-1/n',
     'cancel t-1/n',
-  ])('jobs %s', async (line) => {
+  ])('jobs %s escapes untrusted text', async (line) => {
     const words = ['jobs', ...line.split(' ')];
     const plain = await typeLine(words, answers);
     expect(plain.out + plain.err).not.toMatch(/[^\P{Cc}\n]|\p{Cf}/u);
@@ -244,7 +244,7 @@ describe('what others wrote is only shown', () => {
 });
 
 describe('jobs show and status', () => {
-  test('show what is known as one flat object of text', async () => {
+  test('jobs show prints one flat object of text', async () => {
     expect(await parsed('show t-new/build --format json')).toMatchObject({
       job: 't-new/build',
       status: 'running',
@@ -265,7 +265,7 @@ describe('jobs show and status', () => {
     });
   });
 
-  test('show leaves out what has no value, and takes a whole run', async () => {
+  test('jobs show omits empty fields, and takes a whole task', async () => {
     const shown = await parsed('show t-new/build --format json');
     expect(Object.values(shown)).not.toContain('');
     expect((await parsed('show --run t-new --format json'))['jobs']).toHaveLength(5);
@@ -275,7 +275,7 @@ describe('jobs show and status', () => {
     });
   });
 
-  test('an approval was waited for although it has been decided, and a failure has its reason', async () => {
+  test('a decided approval still counts as a wait, and a failure has its reason', async () => {
     const run = runView('t-new', [
       nodeView('gate', 'blocked_by_approval', { gated: true }),
       nodeView('build', 'failed', { reason: 'exit code 3' }),
@@ -318,12 +318,12 @@ describe('jobs show and status', () => {
 
   test.each([
     ['show t-none/a', 1, 'ORCHESTRATOR_UNKNOWN_TASK'],
-    ['status t-new/none', 1, 'ORCHESTRATOR_UNKNOWN_NODE: there is no job t-new/none'],
+    ['status t-new/none', 1, 'ORCHESTRATOR_UNKNOWN_NODE: no job t-new/none'],
     ['show', 2, 'name a <task>'],
     ['show t-new/build --node build', 2, 'unknown option'],
     ['show t-new/build --run t-new', 2, 'not both'],
     ['show a.b/c', 2, '<task>/<node>'],
-  ])('%s', async (line, exit, said) => {
+  ])('jobs %s calls the API', async (line, exit, said) => {
     const { code, err } = await jobs(line);
     expect(code).toBe(exit);
     expect(err).toContain(said);
@@ -336,7 +336,7 @@ describe('jobs schedule', () => {
       ({ job_id }) => job_id,
     );
 
-  test('has what goes on or is held up and the failure that does it, oldest run first', async () => {
+  test('the schedule shows running and waiting jobs and the failures that block them, oldest task first', async () => {
     expect(await order('')).toEqual([
       't-old/only',
       't-new/build',
@@ -347,7 +347,7 @@ describe('jobs schedule', () => {
     expect(await order('--all')).toHaveLength(6);
   });
 
-  test('shows a job first, with what is around it', async () => {
+  test('the schedule focuses on a job and its neighbours', async () => {
     expect(await order('--job t-new/deploy --max-depth 1')).toEqual(['t-new/deploy', 't-new/build']);
     expect(await order('--job t-new/deploy')).toEqual([
       't-new/deploy',
@@ -358,7 +358,7 @@ describe('jobs schedule', () => {
     ]);
   });
 
-  test('has edges within a run, across runs, and by artifact', async () => {
+  test('the schedule has edges within a task, across tasks, and by artifact', async () => {
     const { version, ordering, edges } = await parsed('schedule --format json');
     expect({ version, ordering }).toEqual({ version: 1, ordering: 'created_at_then_job_id' });
     expect(edges).toEqual(
@@ -373,7 +373,7 @@ describe('jobs schedule', () => {
     expect(raw['edges']).toEqual(edges);
   });
 
-  test('is a summary or a graph for people', async () => {
+  test('the schedule is a summary or a graph', async () => {
     expect((await jobs('schedule')).out).toMatch(
       /^1 +demo +only +waiting_on_deps +dependencies: t-new\/build +t-old\/only$/m,
     );
@@ -385,10 +385,10 @@ describe('jobs schedule', () => {
   });
 
   test.each([
-    ['summary', 'nothing is scheduled'],
-    ['dag', 'nothing is scheduled'],
+    ['summary', 'no jobs scheduled'],
+    ['dag', 'no jobs scheduled'],
     ['json', '{"version":1,"ordering":"created_at_then_job_id","jobs":[],"edges":[]}'],
-  ])('of nothing is empty as %s', async (format, empty) => {
+  ])('an empty schedule prints %s', async (format, empty) => {
     const answers = { 'orchestrator.list': { items: [] } };
     const { out, code } = await jobs(`schedule --format ${format}`, answers);
     expect({ code, out }).toEqual({ code: 0, out: `${empty}\n` });
@@ -400,13 +400,13 @@ describe('jobs schedule', () => {
     'schedule --watch',
     'schedule --watch --format dag',
     'schedule --watch --format json',
-  ])('%s is refused', async (line) => {
+  ])('jobs %s is refused', async (line) => {
     const { code, err, calls } = await jobs(line);
     expect({ code, calls }).toEqual({ code: 1, calls: [] });
     expect(err).toContain('error CLI_SCHEDULE_OPTIONS');
   });
 
-  test('is drawn again and again on a terminal, no wider than it, until it cannot be', async () => {
+  test('--watch redraws within the terminal width until a service fails', async () => {
     let looks = 0;
     const list = () => {
       looks += 1;
@@ -427,7 +427,7 @@ describe('jobs schedule', () => {
     expect(Math.max(...widths)).toBe(30);
   });
 
-  test('is not drawn again and again where there are no escape sequences', async () => {
+  test('--watch needs escape sequences', async () => {
     const terminal = { columns: 80, ansi: true, colour: true, ask: async () => undefined };
     const { code, err } = await typeLine(['--no-ansi', 'jobs', 'schedule', '--watch'], services, {
       terminal,
@@ -438,7 +438,7 @@ describe('jobs schedule', () => {
 });
 
 describe('jobs approve and reject', () => {
-  /** The decision has arrived by the time that the run is looked at again. */
+  /** The run shows the decision when it is read again. */
   const deciding = (job: 'running' | 'blocked_by_approval'): Answers => {
     let decided = false;
     const after = {
@@ -456,7 +456,7 @@ describe('jobs approve and reject', () => {
   const decisionIn = (calls: readonly (readonly [string, unknown])[]) =>
     calls.find(([name]) => name === 'approvals.decide')?.[1];
 
-  test('decide on exactly what the job waits for', async () => {
+  test('jobs approve decides exactly the pending request of the job', async () => {
     const approved = await jobs(
       'approve t-new/deploy --reason looks_right --format json',
       deciding('running'),
@@ -489,7 +489,7 @@ describe('jobs approve and reject', () => {
     });
   });
 
-  test('of a run decide on all that wait', async () => {
+  test('--run decides every pending request of the task', async () => {
     const { out, calls } = await jobs('approve --run t-new', deciding('running'));
     expect(calls.filter(([name]) => name === 'approvals.decide')).toHaveLength(1);
     expect(out).toBe(
@@ -499,9 +499,9 @@ describe('jobs approve and reject', () => {
 
   test.each([
     ['approve t-new/build', 't-new/build is running'],
-    ['reject t-old/only', 'it waits for dependencies: t-new/build'],
+    ['reject t-old/only', 'waiting for dependencies: t-new/build'],
     ['approve --run t-old', 'no job of task t-old waits for an approval'],
-  ])('%s says what the job does instead', async (line, said) => {
+  ])('jobs %s reports what the job does instead', async (line, said) => {
     const { code, err, calls } = await jobs(line);
     expect(code).toBe(1);
     expect(err).toContain('error CLI_NOTHING_TO_DECIDE');
@@ -526,7 +526,7 @@ describe('jobs are steered', () => {
     ['skip t-new/deploy', 'orchestrator.skip', { id: 't-new', node: 'deploy' }],
     ['retry t-new/test', 'orchestrator.retry', { id: 't-new', node: 'test', rewind: true }],
     ['retry --run t-new', 'orchestrator.retry', { id: 't-new', rewind: true }],
-  ])('%s', async (line, endpoint, payload) => {
+  ])('jobs %s calls the API', async (line, endpoint, payload) => {
     const { calls, code, err } = await jobs(line, steering);
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(calls).toContainEqual([endpoint, payload]);
@@ -541,20 +541,20 @@ describe('jobs are steered', () => {
     expect(err).toContain('git worktree remove');
   });
 
-  test('what has ended cannot be cancelled', async () => {
+  test('an ended job cannot be cancelled', async () => {
     const { code, err, calls } = await jobs('cancel t-new/test', steering);
     expect(code).toBe(1);
     expect(err).toContain('error CLI_NOT_ACTIVE: t-new/test is failed');
     expect(calls.map(([name]) => name)).toEqual(['orchestrator.get']);
   });
 
-  test('a retry of a run in which something waits for a person leaves the rest as it is', async () => {
+  test('a retry of a task with an escalated job restarts nothing else', async () => {
     const stuck = runView('t-new', [nodeView('test', 'failed'), nodeView('deploy', 'escalated')]);
     const { calls } = await jobs('retry --run t-new', { ...steering, 'orchestrator.get': stuck });
     expect(calls).toContainEqual(['orchestrator.retry', { id: 't-new' }]);
   });
 
-  test('a retry says what starts anew', async () => {
+  test('a retry lists the restarted jobs', async () => {
     const nodes = ['test', 'report'];
     const restarted = {
       type: 'restarted',
@@ -592,7 +592,7 @@ describe('jobs are steered', () => {
   });
 });
 
-describe('a job that is stuck', () => {
+describe('a stuck job', () => {
   const verdict = {
     kind: 'skip',
     delayMs: 0,
@@ -611,10 +611,10 @@ describe('a job that is stuck', () => {
     'orchestrator.list': { items: [summary(stuck, NOW)] },
   };
 
-  test('is shown with why, and what to do', async () => {
+  test('jobs show prints the verdict and the next command for a stuck job', async () => {
     expect(await parsed('show t-new/test --format json', answers)).toMatchObject({
       status: 'escalated',
-      wait: 'a person: VERIFICATION_FAILED: the check failed as often as the limit allows',
+      wait: 'operator: VERIFICATION_FAILED: the check failed as often as the limit allows',
       session: '2',
       verdict:
         'skip: VERIFICATION_FAILED: the check failed as often as the limit allows (verdicts@2/verification-again)',
@@ -624,19 +624,19 @@ describe('a job that is stuck', () => {
     });
   });
 
-  test('is in the schedule, with what to do below', async () => {
+  test('the schedule prints the next command for a stuck job', async () => {
     const { out } = await jobs('schedule', answers);
-    expect(out).toMatch(/^1 .* escalated +a person: VERIFICATION_FAILED: the check .* t-new\/test$/m);
+    expect(out).toMatch(/^1 .* escalated +operator: VERIFICATION_FAILED: the check .* t-new\/test$/m);
     expect(out).toMatch(/^t-new\/test is stuck: holdpoint recovery report t-new\/test, then /m);
   });
 
-  test('has its verdict typed for programs', async () => {
+  test('--raw has the typed verdict of a stuck job', async () => {
     const { job } = await parsed('show t-new/test --format json --raw', answers);
     expect(job).toMatchObject({ recovery: { stuck: true, verdict, session: 2, circuit: null } });
   });
 });
 
-test('a job of a run that waits for a circuit says so', async () => {
+test('a job of a task that waits for a circuit shows the circuit', async () => {
   const held = runView('t-new', [nodeView('test', 'queued'), nodeView('done', 'succeeded')], {
     phase: 'circuit_open',
     circuit: 'workflow:demo',

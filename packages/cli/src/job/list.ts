@@ -17,7 +17,7 @@ export type Selection = {
 
 const counted = (count: number): string => `${count.toLocaleString('en-US')} ${count === 1 ? 'job' : 'jobs'}`;
 
-/** What a list shows: everything that somebody may still want to look at, unless all is asked for. */
+/** The jobs that still need attention, or all jobs. */
 export const select = (jobs: readonly Job[], { all, dismissFailures }: Filter): Selection => {
   const wanted = jobs.filter(({ node: { job } }) => {
     if (all) return true;
@@ -38,7 +38,7 @@ export const listJson = ({ jobs, hidden, outcome }: Selection, display: ListDisp
   jobs: jobs.map((job) => chosenFields(listRecord(job), display)),
 });
 
-/** One field below the other; only those that have a value. */
+/** One field per line, without empty fields. */
 export const recordLines = (record: JobRecord, job?: Job): readonly Line[] => {
   const fields = Object.entries(record).filter(([, value]) => value !== '');
   const width = Math.max(...fields.map(([name]) => name.length));

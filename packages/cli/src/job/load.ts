@@ -7,11 +7,11 @@ const PAGE = 100;
 const AT_ONCE = 8;
 
 export type Loaded = {
-  /** Newest run first; the jobs of a run in the order of its definition. */
+  /** Newest task first; jobs in the order of the definition. */
   readonly jobs: readonly Job[];
-  /** There are older runs than were looked at. */
+  /** There are older tasks. */
   readonly more: boolean;
-  /** Runs that could not be shown, and why: they may not hide the others. */
+  /** Tasks that could not be loaded, with the reason. The others are still listed. */
   readonly problems: readonly string[];
 };
 
@@ -33,11 +33,10 @@ const show = async (client: Client, { id, createdAt }: TaskSummary): Promise<Sho
     return { jobs: jobsOf(await loadTask(client, id), createdAt) };
   } catch (error) {
     if (!(error instanceof HoldpointError)) throw error;
-    return { problem: `run ${id} is left out: ${error.code}: ${error.message}` };
+    return { problem: `task ${id} left out: ${error.code}: ${error.message}` };
   }
 };
 
-/** Every job of the newest runs. */
 export const loadJobs = async (client: Client, limit: number): Promise<Loaded> => {
   const listed = await listRuns(client, limit);
   const shown: Shown[] = [];

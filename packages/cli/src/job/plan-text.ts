@@ -10,9 +10,9 @@ import { statusSpan } from './status.ts';
 
 const HEADER = ['#', 'Slug', 'Name', 'Status', 'Wait', 'Job'] as const;
 const WAIT_SHOWN = 100;
-const EMPTY = 'nothing is scheduled';
+const EMPTY = 'no jobs scheduled';
 
-/** Of a flow that was named by its file, the name of the file says enough. */
+/** The file name, for a workflow named by its file. */
 const flowOf = ({ selector, workflow }: Job['run']): string =>
   (selector ?? workflow).replace(/^file:(?:.*\/)?(.+?)(?:\.(?:toml|json))?$/su, '$1');
 
@@ -28,7 +28,7 @@ export const planSummary = ({ jobs }: Plan, top: number): readonly Line[] => {
     slugOf(job),
     nameOf(job),
     statusSpan(job.node.job),
-    // The name of the job comes after it, and has to be seen.
+    // The job's name follows and must stay visible.
     shorten(waitOf(job), WAIT_SHOWN),
     job.id,
   ]);
@@ -47,7 +47,7 @@ const edgeText = (edge: Edge): string =>
 
 const INDENT = '  ';
 
-/** A job, and below it what it comes after, as deep as asked for. A job that stands there already is not unfolded again. */
+/** A job with its dependencies below, to the given depth. A job that was shown already is not expanded again. */
 const branch = (job: Job, plan: Plan, depth: number, indent: string, seen: Set<string>): readonly Line[] => {
   const head: Line = [`${indent}${job.id} `, statusSpan(job.node.job), ` ${waitOf(job)}`.trimEnd()];
   if (depth === 0 || seen.has(job.id)) return [head];
@@ -69,7 +69,7 @@ export const planDag = (plan: Plan, depth: number): readonly Line[] => {
   const before = new Set(plan.edges.map(({ from }) => from));
   const last = plan.jobs.filter(({ id }) => !before.has(id));
   const seen = new Set<string>();
-  // Whatever goes round in a loop has no last one.
+  // A cycle has no last job.
   const tops = last.length === 0 ? plan.jobs.slice(0, 1) : last;
   return tops.flatMap((job) => branch(job, plan, depth, '', seen));
 };

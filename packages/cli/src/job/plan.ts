@@ -2,7 +2,7 @@ import { jobOf } from '@holdpoint/contracts/values/ids';
 import type { Job } from './job.ts';
 import { isBlocked, isEnded } from './status.ts';
 
-/** Why one job comes after another. */
+/** Reason for the order of two jobs. */
 export type Edge =
   | { readonly from: string; readonly to: string; readonly after: { readonly policy: 'success' } }
   | {
@@ -12,7 +12,7 @@ export type Edge =
       readonly state: 'present' | 'coming' | 'missing';
     };
 
-/** Jobs in the order in which they are served, and what holds them together. */
+/** Jobs in execution order, with their dependencies. */
 export type Plan = { readonly jobs: readonly Job[]; readonly edges: readonly Edge[] };
 
 export const ORDERING = 'created_at_then_job_id';
@@ -20,7 +20,7 @@ export const ORDERING = 'created_at_then_job_id';
 const byAge = (one: Job, other: Job): number =>
   (one.createdAt ?? 0) - (other.createdAt ?? 0) || (one.id < other.id ? -1 : 1);
 
-/** What the entry nodes of a run were told to wait for, as jobs. */
+/** The dependencies of a task's entry jobs, as jobs. */
 const awaitedBy = ({ run }: Job, sinks: ReadonlyMap<string, readonly string[]>): readonly string[] =>
   (run.after ?? []).flatMap((reference) =>
     reference.includes('/') ? [reference] : (sinks.get(reference) ?? [reference]),
@@ -41,7 +41,7 @@ const stateOf = ({ node: { job } }: Job): 'present' | 'coming' | 'missing' => {
   return isEnded(job) ? 'missing' : 'coming';
 };
 
-/** Artifacts are known by their label, within a run and within its repository. */
+/** Artifacts are matched by label within a task and its repository. */
 const artifactEdges = (job: Job, producers: ReadonlyMap<string, readonly Job[]>): readonly Edge[] =>
   (job.node.needs ?? []).flatMap((artifact): readonly Edge[] => {
     const made = (producers.get(artifact) ?? []).filter(
@@ -65,7 +65,7 @@ const edgesOf = (jobs: readonly Job[]): readonly Edge[] => {
   return jobs.flatMap((job) => [...afterEdges(job, sinks), ...artifactEdges(job, byArtifact)]);
 };
 
-/** What is going on or held up, and the failures that hold it up; everything with `all`. */
+/** Running and waiting jobs with the failures that block them; with `all`, every job. */
 export const planOf = (jobs: readonly Job[], all: boolean): Plan => {
   const edges = edgesOf(jobs);
   const open = jobs.filter(({ node: { job } }) => all || !isEnded(job) || isBlocked(job));
@@ -79,7 +79,7 @@ export const planOf = (jobs: readonly Job[], all: boolean): Plan => {
   };
 };
 
-/** Everything that is at most so many edges away from a job. */
+/** Jobs within this distance of a job. */
 const around = (edges: readonly Edge[], id: string, depth: number): ReadonlySet<string> => {
   const near = new Set([id]);
   for (let step = 0; step < depth; step += 1) {
@@ -94,7 +94,6 @@ const around = (edges: readonly Edge[], id: string, depth: number): ReadonlySet<
   return near;
 };
 
-/** One job first, then its neighbourhood. */
 export const focusOn = ({ jobs, edges }: Plan, id: string, depth: number): Plan => {
   const near = around(edges, id, depth);
   const kept = jobs.filter((job) => near.has(job.id));

@@ -5,13 +5,13 @@ import { waitKinds, waitOf } from './wait.ts';
 
 const iso = (at: number): string => new Date(at).toISOString();
 
-/** What every envelope of `--raw` begins with. */
+/** Common fields of all `--raw` output. */
 export const envelope = (now: number): { readonly version: 1; readonly generated_at: string } => ({
   version: 1,
   generated_at: iso(now),
 });
 
-/** A job with its fields typed: for programs, where `--format json` is for people and their scripts. */
+/** A job with typed fields, for scripts. */
 export const rawJob = (job: Job, timeline?: Timeline): Readonly<Record<string, unknown>> => {
   const { id, run, node, createdAt } = job;
   const created = createdAt ?? timeline?.created;

@@ -15,17 +15,17 @@ export type JobRecord = Readonly<Record<string, string>>;
 const joined = (parts: readonly string[] | undefined): string => (parts ?? []).join(', ');
 const time = (at: number | undefined): string => (at === undefined ? '' : instant(at));
 
-/** With its run, what that waits for as a whole counts as well. */
+/** With the task given, includes the waits of the whole task. */
 export const waitText = (node: NodeView, run?: Pick<TaskView, 'phase' | 'circuit'>): string => {
   const wait = waitOf(node);
   if (wait !== undefined) return `${wait.kind}: ${wait.detail}`;
-  if (node.job === 'escalated') return `a person: ${stuckReason(node)}`;
-  // A run that was let try has a circuit too, and does not wait for it.
+  if (node.job === 'escalated') return `operator: ${stuckReason(node)}`;
+  // A task on a circuit trial also has a circuit, but does not wait for it.
   const held = run?.phase === 'circuit_open' && !isEnded(node.job);
   return held && run.circuit !== undefined ? `circuit: ${run.circuit}` : '';
 };
 
-/** What can be told without asking the approvals service. */
+/** Fields that need no request to the approvals service. */
 const approvalState = ({ gated, job, approval }: NodeView): string => {
   if (job === 'waiting_on_approval') return 'pending';
   if (job === 'blocked_by_approval') return 'rejected';
@@ -38,7 +38,7 @@ const failureText = ({ error, job, detail, reason }: NodeView): string => {
   return job === 'failed' ? (detail ?? reason ?? job) : '';
 };
 
-/** The fields of a list, in their order. Each has a value, an empty one where there is nothing to say. */
+/** The fields of a list, in order. Missing values are empty. */
 export const listRecord = (job: Job, timeline?: Timeline): JobRecord => {
   const { id, run, node, createdAt } = job;
   return {
@@ -111,7 +111,7 @@ const checkpointsText = ({ run, node }: Job): string =>
     )
     .join(', ');
 
-/** What recovery said, and what a person can do about it. */
+/** The verdict of recovery and the available actions. */
 const recoveryRecord = ({ id, node, run }: Job): JobRecord => ({
   session: node.session === undefined ? '' : String(node.session),
   verdict: node.verdict === undefined ? '' : verdictText(node.verdict),
@@ -121,7 +121,7 @@ const recoveryRecord = ({ id, node, run }: Job): JobRecord => ({
   circuit: run.circuit ?? '',
 });
 
-/** Everything that is known of one job; fields without a value are left out. */
+/** Every known field of a job; empty fields are omitted. */
 export const showRecord = (job: Job, timeline: Timeline, approval: ApprovalView | undefined): JobRecord => {
   const { node } = job;
   const all = {

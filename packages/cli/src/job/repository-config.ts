@@ -5,18 +5,18 @@ import { openRepository } from '@holdpoint/workflows/files/repository';
 import { problemText } from '@holdpoint/workflows/problems/problem';
 import type { Session } from '../kit/session.ts';
 
-/** The top of the repository above a folder, if there is one. */
+/** The root of the repository that contains a directory, if any. */
 export const rootAbove = (directory: string): string | undefined => {
   try {
     return openRepository(directory).root;
   } catch (error) {
-    // Jobs can be looked at from anywhere.
+    // Jobs can be listed from any directory.
     if (error instanceof WorkflowFileError && error.code === 'WORKFLOW_NO_REPOSITORY') return undefined;
     throw error;
   }
 };
 
-/** What the repository in which the user stands says. What is wrong there stops nobody from looking at jobs. */
+/** The configuration of the current repository. Problems in it are warnings here. */
 export const readConfig = ({ place, warn }: Pick<Session, 'place' | 'warn'>): WorkflowConfig => {
   const directory = place();
   const root = directory === undefined ? undefined : rootAbove(directory);
@@ -26,6 +26,6 @@ export const readConfig = ({ place, warn }: Pick<Session, 'place' | 'warn'>): Wo
   return config ?? DEFAULT_CONFIG;
 };
 
-/** How lists are shown, as that repository has it. */
+/** Display settings of the current repository. */
 export const readDisplay = (session: Pick<Session, 'place' | 'warn'>): WorkflowConfig['display'] =>
   readConfig(session).display;

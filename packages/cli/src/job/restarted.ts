@@ -4,7 +4,7 @@ import { TaskEvent } from '@holdpoint/contracts/task/events';
 import type { TaskView } from '@holdpoint/contracts/task/views';
 import { isEnded } from './status.ts';
 
-/** The nodes that were started anew since a version of the run. */
+/** Nodes that restarted since a version of the task. */
 export const restartedSince = (history: readonly HistoryEntry[], version: number): readonly string[] => {
   const nodes = history
     .filter((entry) => entry.version > version)
@@ -17,7 +17,7 @@ export const restartedSince = (history: readonly HistoryEntry[], version: number
   return [...new Set(nodes)];
 };
 
-/** What a retry did, by the run as it was before and as it is now. */
+/** The effect of a retry, computed from the task before and after it. */
 export const retryJson = (
   before: TaskView,
   now: TaskView,

@@ -3,9 +3,9 @@ import { EXIT } from '../kit/failure.ts';
 import type { Paint, Span } from '../output/painted.ts';
 
 type Meaning = {
-  /** Nothing more happens to it by itself. */
+  /** Terminal: nothing more happens without an operator. */
   readonly ended: boolean;
-  /** What a command that waited for it returns. */
+  /** Exit code for a followed job. */
   readonly exit: number;
   readonly paint: Paint;
 };
@@ -36,7 +36,6 @@ const MEANING: Readonly<Record<JobStatus, Meaning>> = {
 
 export const isEnded = (status: JobStatus): boolean => MEANING[status].ended;
 export const exitOf = (status: JobStatus): number => MEANING[status].exit;
-/** It ended, and nobody has to look at it. */
 export const isWell = (status: JobStatus): boolean => isEnded(status) && exitOf(status) === EXIT.ok;
 export const isBlocked = (status: JobStatus): boolean => exitOf(status) === EXIT.waiting;
 export const statusSpan = (status: JobStatus): Span => ({ text: status, paint: MEANING[status].paint });

@@ -17,7 +17,7 @@ const line = (seq: number, text: string, more: Partial<LogLine> = {}): LogLine =
   ...more,
 });
 
-/** A job that is as the script says each time that it is looked at, and what it has written by then. */
+/** A job that changes with each read, and its output so far. */
 const scripted = (
   looks: readonly { readonly job: JobStatus | Error; readonly written: readonly LogLine[] }[],
 ) => {
@@ -69,18 +69,18 @@ const A = line(1, 'a');
 const B = line(2, 'b', { stream: 'stderr' });
 const C = line(3, 'c');
 
-describe('tail', () => {
-  test('shows what there is, and does not wait', async () => {
+describe('the output of a job', () => {
+  test('tail prints the stored lines and does not wait', async () => {
     const script = scripted([{ job: 'running', written: [A, B] }]);
     expect(await tail(script, 'both', tailOnce)).toEqual({ seen: ['a', 'b'], job: 'running', open: 0 });
   });
 
-  test('of one stream shows its lines only', async () => {
+  test('--stream selects one stream', async () => {
     const script = scripted([{ job: 'running', written: [A, B, C] }]);
     expect((await tail(script, 'stderr', tailOnce)).seen).toEqual(['b']);
   });
 
-  test('that follows sees late lines, those of the end included, and stops listening', async () => {
+  test('--follow prints late lines up to the end, then unsubscribes', async () => {
     const script = scripted([
       { job: 'running', written: [] },
       { job: 'running', written: [A] },
@@ -90,19 +90,19 @@ describe('tail', () => {
     expect(await tail(script)).toEqual({ seen: ['a', 'b', 'c'], job: 'failed', open: 0 });
   });
 
-  test('shows a line once, however often it came', async () => {
+  test('a duplicate line is printed once', async () => {
     const script = scripted([{ job: 'succeeded', written: [A, A, B, A, C, B] }]);
     expect((await tail(script)).seen).toEqual(['a', 'b', 'c']);
   });
 
-  test('shows what a step says when it was begun again, and what the next attempt says', async () => {
+  test('a restarted step and the next attempt are printed too', async () => {
     const again = line(1, 'a again', { at: 50 });
     const next = line(1, 'second', { attempt: 2, at: 60 });
     const script = scripted([{ job: 'succeeded', written: [A, C, again, next] }]);
     expect((await tail(script)).seen).toEqual(['a', 'c', 'a again', 'second']);
   });
 
-  test('goes on when the service was away', async () => {
+  test('tail survives an unavailable service', async () => {
     const away = new HoldpointError('RUNTIME_UNAVAILABLE', 'away');
     const script = scripted([
       { job: 'running', written: [A] },
@@ -112,7 +112,7 @@ describe('tail', () => {
     expect(await tail(script)).toMatchObject({ seen: ['a', 'c'], job: 'succeeded' });
   });
 
-  test('ends with an error that will not go away, and stops listening', async () => {
+  test('tail ends with a permanent error, then unsubscribes', async () => {
     const gone = new HoldpointError('ORCHESTRATOR_UNKNOWN_TASK', 'gone');
     const script = scripted([
       { job: 'running', written: [A] },

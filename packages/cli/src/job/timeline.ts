@@ -1,7 +1,7 @@
 import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
 import { TaskEvent } from '@holdpoint/contracts/task/events';
 
-/** What the history of a run says of one of its nodes. Times are epoch milliseconds. */
+/** The history of one node. Times are epoch milliseconds. */
 export type Timeline = {
   readonly created: number | undefined;
   /** Of the latest attempt. */

@@ -2,10 +2,10 @@ import type { NodeView } from '@holdpoint/contracts/task/views';
 
 type Wait = NonNullable<NodeView['wait']>;
 
-/** What a job waits for. Where nobody gives a reason, its status is one. */
+/** The reason why a job waits (default: its status). */
 export const waitOf = ({ wait, job, approval, locks }: NodeView): Wait | undefined => {
   if (wait !== undefined) return wait;
-  if (job === 'waiting_on_approval') return { kind: 'approval', detail: approval ?? 'a person' };
+  if (job === 'waiting_on_approval') return { kind: 'approval', detail: approval ?? 'operator' };
   if (job === 'waiting_on_locks') return { kind: 'locks', detail: (locks ?? []).join(', ') };
   return undefined;
 };

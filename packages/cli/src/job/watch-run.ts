@@ -3,6 +3,6 @@ import { filters } from '@holdpoint/contracts/bus/subjects';
 import type { Client } from '../bus/client.ts';
 import type { Watch } from '../bus/watch.ts';
 
-/** Calls whenever something may have happened to a run; what it is has to be asked. */
+/** Calls when a task may have changed. */
 export const watchRun = (client: Client, id: TaskId, onChange: () => void): Promise<Watch> =>
   client.watch(filters.eventsAbout('task', id), onChange, { onError: onChange });

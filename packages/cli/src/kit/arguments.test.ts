@@ -18,20 +18,23 @@ describe('inputs', () => {
     [['a=x:=y'], { a: 'x:=y' }],
     [['a:=1', 'b:={"c":[true,null]}'], { a: 1, b: { c: [true, null] } }],
     [['a=two\nlines'], { a: 'two\nlines' }],
-  ])('%j', (texts, inputs) => {
+  ])('the inputs %j are parsed', (texts, inputs) => {
     expect(all(...texts)).toEqual(inputs);
   });
 
-  test.each([[['a']], [['=b']], [[':=1']], [['a:=one']], [['a=1', 'a=2']]])('%j is refused', (texts) => {
-    expect(() => all(...texts)).toThrow(InvalidArgumentError);
-  });
+  test.each([[['a']], [['=b']], [[':=1']], [['a:=one']], [['a=1', 'a=2']]])(
+    'the inputs %j are refused',
+    (texts) => {
+      expect(() => all(...texts)).toThrow(InvalidArgumentError);
+    },
+  );
 
-  test('a key called __proto__ is a key', () => {
+  test('a key called __proto__ is an ordinary key', () => {
     expect(JSON.stringify(all('__proto__=x'))).toBe('{"__proto__":"x"}');
   });
 });
 
-test('what a schema refuses is a mistake on the command line', () => {
+test('a schema violation is a usage error', () => {
   expect(as(TaskId)('t-1')).toBe('t-1');
   expect(() => as(TaskId)('t.1')).toThrow(InvalidArgumentError);
 });
@@ -47,12 +50,12 @@ test.each([
   ['2026-01-15T09:30Z', Date.UTC(2026, 0, 15, 9, 30)],
   ['2026-01-15 09:30:05Z', Date.UTC(2026, 0, 15, 9, 30, 5)],
   ['2026-01-15T09:30:00.250+02:00', Date.UTC(2026, 0, 15, 7, 30, 0, 250)],
-])('%s is a moment, the same on every machine', (text, at) => {
+])('%s is parsed to the same time on every machine', (text, at) => {
   expect(moment(text)).toBe(at);
 });
 
 test.each(['', '2026', '2026-13-01', '2026-01-15T09:30', '15.1.2026', '1969-12-31', 'today'])(
-  '%j is none',
+  '%j is not a time',
   (text) => {
     expect(() => moment(text)).toThrow(InvalidArgumentError);
   },

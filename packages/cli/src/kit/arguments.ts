@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
 import { InvalidArgumentError } from 'commander';
 import type { z } from 'zod';
 
-/** An argument that a schema of the contracts accepts; anything else is a mistake on the command line. */
+/** Parses an argument by a contract schema. Throws a usage error. */
 export const as =
   <Schema extends z.ZodType>(schema: Schema) =>
   (text: string): z.output<Schema> => {
@@ -16,44 +16,43 @@ export const wholeNumber =
   (text: string): number => {
     const number = Number(text);
     if (/^\d+$/.test(text) && number >= 1 && number <= max) return number;
-    throw new InvalidArgumentError(`a number from 1 to ${String(max)}`);
+    throw new InvalidArgumentError(`expected a number from 1 to ${String(max)}`);
   };
 
 const COUNT_MAX = 1_000_000_000;
 
-/** A number that may be none. */
+/** A number that may be zero. */
 export const count = (text: string): number => {
   const number = Number(text);
   if (/^\d+$/.test(text) && number <= COUNT_MAX) return number;
-  throw new InvalidArgumentError(`a number from 0 to ${String(COUNT_MAX)}`);
+  throw new InvalidArgumentError(`expected a number from 0 to ${String(COUNT_MAX)}`);
 };
 
-/** One of a few words. */
 export const oneOf =
   <const Words extends readonly string[]>(words: Words) =>
   (text: string): Words[number] => {
     const found = words.find((word) => word === text);
     if (found !== undefined) return found;
-    throw new InvalidArgumentError(`one of ${words.join(', ')}`);
+    throw new InvalidArgumentError(`expected one of ${words.join(', ')}`);
   };
 
 const UNITS_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** A time such as `90s`, `30m`, `12h` or `30d`, in milliseconds. */
+/** Parses `90s`, `30m`, `12h` or `30d` to milliseconds. */
 export const duration = (text: string): number => {
   const { number, unit } = /^(?<number>[1-9]\d{0,5})(?<unit>[smhd])$/.exec(text)?.groups ?? {};
   if (number === undefined || unit === undefined)
-    throw new InvalidArgumentError('a time such as 90s, 30m, 12h or 30d');
+    throw new InvalidArgumentError('expected a time such as 90s, 30m, 12h or 30d');
   return Number(number) * UNITS_MS[unit as keyof typeof UNITS_MS];
 };
 
 const MOMENT = /^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
-/** A day of UTC, which stands for its first moment, or a time with its zone; in epoch milliseconds. */
+/** Parses a UTC day (its start) or a time with zone to epoch milliseconds. */
 export const moment = (text: string): number => {
   const at = MOMENT.test(text) ? Date.parse(text.replace(' ', 'T')) : Number.NaN;
   if (at >= 0) return at;
-  throw new InvalidArgumentError('a day such as 2026-01-15, or a time such as 2026-01-15T09:30:00Z');
+  throw new InvalidArgumentError('expected a day such as 2026-01-15, or a time such as 2026-01-15T09:30:00Z');
 };
 
 export const collect = (text: string, before: readonly string[] = []): readonly string[] => [...before, text];
@@ -62,16 +61,16 @@ const parseJson = (key: string, text: string): Json => {
   try {
     return JSON.parse(text) as Json;
   } catch {
-    throw new InvalidArgumentError(`${key}:= needs JSON after it`);
+    throw new InvalidArgumentError(`expected JSON after ${key}:=`);
   }
 };
 
-/** Adds `key=text` or `key:=json` to the inputs named before it. */
 export const collectInput = (text: string, before: JsonObject = {}): JsonObject => {
   const match = /^(?<key>[^=:]+)(?<sign>:?=)(?<value>.*)$/su.exec(text);
   const { key, sign, value } = match?.groups ?? {};
-  if (key === undefined || value === undefined) throw new InvalidArgumentError('key=text, or key:=json');
-  if (Object.hasOwn(before, key)) throw new InvalidArgumentError(`${key} is given twice`);
+  if (key === undefined || value === undefined)
+    throw new InvalidArgumentError('expected key=text or key:=json');
+  if (Object.hasOwn(before, key)) throw new InvalidArgumentError(`${key} occurs twice`);
   return Object.fromEntries([
     ...Object.entries(before),
     [key, sign === ':=' ? parseJson(key, value) : value],

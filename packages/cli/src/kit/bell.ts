@@ -3,7 +3,7 @@ export type Bell = {
   readonly wait: (timeoutMs: number) => Promise<void>;
 };
 
-/** Wakes whoever waits; a ring that nobody waits for is kept. */
+/** A wake-up signal. A ring without a waiter is kept for the next wait. */
 export const createBell = (): Bell => {
   let rung = false;
   let wake: (() => void) | undefined;

@@ -3,11 +3,11 @@ import { resolve } from 'node:path';
 import { OUTPUT_MAX } from '@holdpoint/contracts/recovery/commands';
 import { UsageError } from './usage-error.ts';
 
-/** Gives the next bytes of something, none at its end. */
+/** Reads the next bytes; returns zero at the end. */
 export type NextBytes = (into: Buffer) => number;
 
 const BLOCK = 65_536;
-/** As many bytes as a character can take. */
+/** Maximum size of a UTF-8 character, times the limit. */
 const TAIL_BYTES = OUTPUT_MAX * 4;
 
 const keepEnd = (kept: Buffer, more: Buffer): Buffer => {
@@ -15,7 +15,7 @@ const keepEnd = (kept: Buffer, more: Buffer): Buffer => {
   return all.subarray(Math.max(0, all.length - TAIL_BYTES));
 };
 
-/** The end of a text, as much of it as a failure is judged by; whatever is no text in it is replaced. */
+/** The last characters of a text, as many as the classification uses. Invalid bytes are replaced. */
 export const tailOf = (next: NextBytes): string => {
   const block = Buffer.alloc(BLOCK);
   let kept: Buffer = Buffer.alloc(0);

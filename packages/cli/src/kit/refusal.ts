@@ -1,4 +1,4 @@
-/** Something that this program does not do, though the command line is well formed. Its code is a promise. */
+/** A refusal of a well-formed command line. Its code is stable. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly code: `CLI_${string}`;

@@ -6,34 +6,31 @@ import type { NextBytes } from './read-tail.ts';
 import type { Surroundings, Terminal } from './environment.ts';
 import { UsageError } from './usage-error.ts';
 
-/** What a command is given to do its work. */
+/** Services of the CLI for a command. */
 export type Session = {
-  /** Connects, does the work, and closes the connection whatever happens. */
+  /** Connects, runs the work and always closes the connection. */
   readonly use: (work: (client: Client) => Promise<number | undefined>) => Promise<void>;
-  /** The same for work that asks no service. */
+  /** Runs work that needs no connection. */
   readonly local: (work: () => number | undefined) => Promise<void>;
   readonly lines: (lines: readonly Line[]) => void;
-  /** The same in place of what the terminal shows. */
+  /** Overwrites the screen. */
   readonly redraw: (lines: readonly Line[]) => void;
   readonly json: (value: unknown) => void;
-  /** To standard error. */
   readonly warn: (line: string) => void;
-  /** A text of this program's own, as it is: a script, a drawing. */
+  /** Prints trusted text unchanged: a script or a drawing. */
   readonly verbatim: (text: string) => void;
-  /** What somebody else made, byte for byte: for files and pipes. */
+  /** Prints untrusted bytes unchanged, for files and pipes. */
   readonly bytes: (data: Uint8Array) => void;
-  /** Standard input; undefined where there is none. */
   readonly input: NextBytes | undefined;
   readonly now: () => number;
-  /** The command line as it was typed. */
   readonly words: readonly string[];
-  /** Where the user stands, for a command that has to know it. */
+  /** Current directory; throws if unknown. */
   readonly directory: () => string;
-  /** The same where it need not be known. */
+  /** Current directory, if known. */
   readonly place: () => string | undefined;
-  /** The folder of this user's own flows, which any repository may use. */
+  /** Directory of the user's own workflows. */
   readonly globalWorkflows: string | undefined;
-  /** Undefined where the output goes anywhere else. */
+  /** Undefined if the output is not a terminal. */
   readonly terminal: () => Terminal | undefined;
 };
 
@@ -43,7 +40,7 @@ const CLEAR_BELOW = '\u001b[J';
 
 export type SessionControl = { readonly session: Session; readonly exitCode: () => number };
 
-/** `plain`: the command line asked for no escape sequences. */
+/** `plain`: print no escape sequences. */
 export const createSession = (
   { connect, out, outBytes, err, in: input, now, directory, globalWorkflows, terminal }: Surroundings,
   words: readonly string[],
@@ -64,12 +61,12 @@ export const createSession = (
     local: async (work) => {
       exitCode = work() ?? EXIT.ok;
     },
-    // The one way out for text: whatever a service or a submitter wrote, a terminal only shows it.
+    // All text passes through here: untrusted text is escaped.
     lines: (lines) => {
       const colour = here()?.colour === true;
       for (const line of lines) out(`${paintLine(line, colour)}\n`);
     },
-    // In one piece, and over what stands there: nobody sees half of it, and nothing flickers.
+    // A single write avoids flicker.
     redraw: (lines) => {
       const colour = here()?.colour === true;
       const rows = lines.map((line) => `${paintLine(line, colour)}${CLEAR_REST_OF_LINE}\n`);
@@ -83,7 +80,7 @@ export const createSession = (
     now,
     words,
     directory: () => {
-      if (directory === undefined) throw new UsageError('there is no directory to look into');
+      if (directory === undefined) throw new UsageError('current directory unknown');
       return directory;
     },
     place: () => directory,

@@ -3,15 +3,14 @@ import { resolve } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import { UsageError } from './usage-error.ts';
 
-/** Where an artifact goes. */
 export type Sink = {
   readonly write: (bytes: Buffer) => void;
-  /** All of it has come, and it is what it should be. */
+  /** The content is complete and verified. */
   readonly done: () => void;
   readonly failed: () => void;
 };
 
-/** A new file. What is not whole is taken away again. */
+/** A new file. It is removed again if the content is incomplete. */
 export const fileSink = (name: string, directory: string): Sink => {
   const path = resolve(directory, name);
   const open = (): number => {
@@ -19,7 +18,7 @@ export const fileSink = (name: string, directory: string): Sink => {
       return openSync(path, 'wx', 0o600);
     } catch (cause) {
       const isThere = cause instanceof Error && 'code' in cause && cause.code === 'EEXIST';
-      throw new UsageError(`${name} ${isThere ? 'is there already' : 'cannot be written'}`, { cause });
+      throw new UsageError(`${name} ${isThere ? 'already exists' : 'cannot be written'}`, { cause });
     }
   };
   const file = open();
@@ -35,10 +34,10 @@ export const fileSink = (name: string, directory: string): Sink => {
   };
 };
 
-/** A line without an end is shown in pieces. */
+/** Longer lines are split. */
 const LINE_MAX = 65_536;
 
-/** Lines for a terminal, in which nothing moves the cursor. */
+/** Escaped lines for a terminal. */
 export const terminalSink = (onLine: (line: string) => void): Sink => {
   const decoder = new StringDecoder('utf8');
   let open = '';

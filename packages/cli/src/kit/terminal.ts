@@ -8,7 +8,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const ask = async (question: string, signal: AbortSignal): Promise<string | undefined> => {
   if (!process.stdin.isTTY) return undefined;
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
-  // The terminal would otherwise keep the Ctrl-C to itself.
+  // The readline interface would swallow Ctrl-C.
   terminal.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
   try {
     return await terminal.question(question, { signal });
@@ -20,7 +20,7 @@ const ask = async (question: string, signal: AbortSignal): Promise<string | unde
   }
 };
 
-/** The terminal of this process; undefined where its output goes anywhere else. */
+/** The terminal of this process; undefined if the output is redirected. */
 export const findTerminal = (env: Environment): Terminal | undefined => {
   if (!process.stdout.isTTY) return undefined;
   const ansi = env['TERM'] !== 'dumb';

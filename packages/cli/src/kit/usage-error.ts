@@ -1,4 +1,4 @@
-/** The command line or the surroundings are not as they have to be; nothing was asked of anybody. */
+/** The command line or the environment is invalid; no service was called. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }

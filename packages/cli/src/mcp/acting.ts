@@ -3,20 +3,20 @@ import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { z } from 'zod';
 import type { Client } from '../bus/client.ts';
 
-/** Who acts: an agent, and the person that it acts for. Both go into every record. */
+/** The agent and the user it acts for. Both are recorded. */
 export type Acting = {
   readonly agent: z.infer<typeof AgentName>;
   readonly owner: string;
-  /** The approvals service knows it by its token: what it decides counts as the agent's. */
+  /** The approvals service identifies the agent by token: its decisions count as the agent's. */
   readonly proven: boolean;
 };
 
-/** What is known of somebody without a token. */
+/** Identity without a token. */
 export type Unproven = { readonly agent: string; readonly owner: string };
 
 /**
- * A token says whose agent shows it. A person's own token makes the agent what it calls itself, which is good for asking; to
- * decide, it takes a token that was made for an agent, because with a person's it would decide as that person.
+ * * Identifies the agent by its token. A user's own token lets the agent name itself, which is enough to submit. *
+ * Decisions need a token made for an agent: with a user's token the agent would decide as that user.
  */
 export const actingAs = async (client: Client, { agent, owner }: Unproven): Promise<Acting> => {
   if (client.canDecide === false) return { agent, owner, proven: false };
@@ -24,12 +24,12 @@ export const actingAs = async (client: Client, { agent, owner }: Unproven): Prom
   return { agent: known.agent ?? agent, owner: known.name, proven: known.agent !== undefined };
 };
 
-/** Throws `APPROVALS_NOT_ENTITLED` unless the token is an agent's. */
+/** Throws `APPROVALS_NOT_ENTITLED` unless the token belongs to an agent. */
 export const mustBeProven = ({ proven, owner, agent }: Acting): void => {
   if (proven) return;
   const how = `holdpoint token create ${agent} --agent ${agent} --scope approvals:read --scope approvals:decide`;
   throw new HoldpointError(
     'APPROVALS_NOT_ENTITLED',
-    `an agent decides with a token of its own, and this one is ${owner}'s: ${how}`,
+    `decisions need a token of the agent, this one belongs to ${owner}: ${how}`,
   );
 };

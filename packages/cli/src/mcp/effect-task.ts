@@ -15,29 +15,29 @@ import { defaultGate } from '@holdpoint/workflows/files/gate-source';
 import { z } from 'zod';
 import type { Client } from '../bus/client.ts';
 
-/** One effect that somebody has to approve before it happens. */
 export const AskedEffect = {
-  goal: z.string().trim().min(1).max(10_000).describe('what it is for: people read it when they decide'),
-  uses: CapabilityLabel.describe('the capability that carries it out, such as cap.file.append'),
-  args: JsonObject.describe('its arguments, exactly as they will be used'),
-  target: z
-    .string()
-    .min(1)
-    .max(512)
-    .describe('what it changes, such as file:notes.txt or https://api.example'),
-  kind: SideEffectKind.optional().describe('what kind of effect it is; write_external, when left out'),
-  audience: Audience.optional().describe('who may decide; the group operators, when left out'),
-  quorum: z.int().min(1).max(20).optional().describe('so many different people have to approve'),
-  fourEyes: z.boolean().optional().describe('whoever has asked, or has had it asked, may not decide'),
-  timeoutMs: z.int().min(1_000).max(WAIT_MAX_MS).optional().describe('how long a decision is waited for'),
-  pool: Pool.optional().describe('the executors that are to do it'),
-  id: TaskId.optional().describe('id of the task: asking again with the same one finds the same task'),
+  goal: z.string().trim().min(1).max(10_000).describe('purpose, shown to the approvers'),
+  uses: CapabilityLabel.describe('capability, such as cap.file.append'),
+  args: JsonObject.describe('arguments, used exactly as given'),
+  target: z.string().min(1).max(512).describe('target, such as file:notes.txt or https://api.example'),
+  kind: SideEffectKind.optional().describe('kind of effect (default: write_external)'),
+  audience: Audience.optional().describe('groups that may decide (default: operators)'),
+  quorum: z.int().min(1).max(20).optional().describe('number of different approvers'),
+  fourEyes: z.boolean().optional().describe('the requester and the owner of the agent may not decide'),
+  timeoutMs: z
+    .int()
+    .min(1_000)
+    .max(WAIT_MAX_MS)
+    .optional()
+    .describe('time limit for the decision, in milliseconds'),
+  pool: Pool.optional().describe('executor pool'),
+  id: TaskId.optional().describe('task ID: submitting the same ID again returns the same task'),
 } as const;
 
 const Asked = z.object(AskedEffect);
 export type Asked = z.infer<typeof Asked>;
 
-/** The node that the effect is. */
+/** The node of the effect. */
 export const EFFECT = 'effect' as NodeId;
 
 const TIMEOUT_MS = 24 * 3_600_000;
@@ -46,10 +46,10 @@ const capability = async (client: Client, uses: Asked['uses']): Promise<Capabili
   const { items } = await client.call('executor', 'capabilities', { uses });
   const found = items.find((item) => item.uses === uses);
   if (found !== undefined) return found;
-  throw new HoldpointError('EXECUTOR_UNKNOWN_CAPABILITY', `no executor can do ${uses}`);
+  throw new HoldpointError('EXECUTOR_UNKNOWN_CAPABILITY', `no executor supports ${uses}`);
 };
 
-/** A workflow of one effect, with the gate that ships with Holdpoint, made no weaker than that. */
+/** A workflow with one effect and the shipped gate, which options can only make stricter. */
 export const effectWorkflow = async (
   client: Client,
   asked: Asked,
@@ -82,7 +82,7 @@ export const effectWorkflow = async (
         effect: {
           kind: asked.kind ?? only ?? 'write_external',
           effectClass,
-          // One task, one effect: the same task asked for again is the same effect.
+          // One task per effect: submitting the same task again returns the same effect.
           idempotencyKey: `agent:${task}`,
           target,
           pool: asked.pool ?? DEFAULT_POOL,

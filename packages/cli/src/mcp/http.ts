@@ -12,7 +12,7 @@ export const MCP_PATH = '/mcp';
 export type HttpSettings = {
   readonly host: string;
   readonly port: number;
-  /** Pages that may ask, each exactly; none, when it is empty. Programs send no origin. */
+  /** Allowed web origins; none if empty. Non-browser clients send no origin. */
   readonly origins: readonly string[];
 };
 
@@ -29,7 +29,7 @@ const refuse = (response: ServerResponse, status: number, code: string, message:
     .end(JSON.stringify(body));
 };
 
-/** A page that has had a name of its own lead here would send that name: it is not one of ours. */
+/** Blocks DNS rebinding: a page with a forged host name would send that name. */
 const isOurHost = (host: string | undefined, { host: bound }: HttpSettings): boolean => {
   const name = host?.replace(/:\d+$/, '').toLowerCase();
   return name !== undefined && [...LOCAL, bound.toLowerCase()].includes(name);
@@ -38,13 +38,13 @@ const isOurHost = (host: string | undefined, { host: bound }: HttpSettings): boo
 const bearerOf = ({ headers }: IncomingMessage): string | undefined =>
   /^Bearer ([^\s]{1,8192})$/i.exec(headers.authorization ?? '')?.[1];
 
-/** Undefined when there is too much of it, or it is none. */
+/** Undefined if the body is too large or invalid. */
 const readJson = async (request: IncomingMessage): Promise<{ readonly json: unknown } | 'large' | 'bad'> => {
   const pieces: Buffer[] = [];
   let size = 0;
   for await (const piece of request) {
     size += (piece as Buffer).length;
-    // It is read to its end all the same: whoever sends it is to hear why it was refused.
+    // Read the body to its end: the client should receive the reason.
     if (size <= PAYLOAD_MAX_BYTES) pieces.push(piece as Buffer);
   }
   if (size > PAYLOAD_MAX_BYTES) return 'large';
@@ -55,7 +55,7 @@ const readJson = async (request: IncomingMessage): Promise<{ readonly json: unkn
   }
 };
 
-/** Each request is served for whoever's token it shows, and the token is looked at with each: one that is revoked ends at once. */
+/** Serves each request with its own token and checks the token each time: a revoked token ends at once. */
 const answer = async (
   client: Client,
   agent: string,
@@ -65,10 +65,10 @@ const answer = async (
 ): Promise<void> => {
   const { origin, host } = request.headers;
   if (new URL(request.url ?? '/', 'http://here').pathname !== MCP_PATH)
-    return refuse(response, 404, 'MCP_UNKNOWN_PATH', `only ${MCP_PATH} is served`);
-  if (!isOurHost(host, settings)) return refuse(response, 403, 'MCP_HOST_REFUSED', 'this is another host');
+    return refuse(response, 404, 'MCP_UNKNOWN_PATH', `only ${MCP_PATH} exists`);
+  if (!isOurHost(host, settings)) return refuse(response, 403, 'MCP_HOST_REFUSED', 'host not allowed');
   if (origin !== undefined && !settings.origins.includes(origin))
-    return refuse(response, 403, 'MCP_ORIGIN_REFUSED', 'pages of this origin may not ask');
+    return refuse(response, 403, 'MCP_ORIGIN_REFUSED', 'origin not allowed');
   const token = bearerOf(request);
   const caller = token === undefined ? undefined : client.as?.(token);
   if (caller === undefined)
@@ -80,8 +80,8 @@ const answer = async (
     );
   const unproven: Unproven = { agent, owner: 'unknown' };
   const acting = await actingAs(caller, unproven);
-  // Without sessions there is nothing to stream outside of an answer, and nothing to end.
-  if (request.method !== 'POST') return refuse(response, 405, 'MCP_METHOD', 'only POST is served');
+  // Without sessions there are no streams outside a response, and nothing to close.
+  if (request.method !== 'POST') return refuse(response, 405, 'MCP_METHOD', 'only POST is allowed');
   const body = await readJson(request);
   if (body === 'large') return refuse(response, 413, 'CONTRACT_PAYLOAD_TOO_LARGE', 'the body is too large');
   if (body === 'bad') return refuse(response, 400, 'CONTRACT_NOT_JSON', 'the body is not JSON');
@@ -96,12 +96,12 @@ const answer = async (
 const refuseWith = (response: ServerResponse, error: unknown): void => {
   if (response.headersSent) return void response.destroy();
   if (error instanceof HoldpointError) refuse(response, ERRORS[error.code] ?? 500, error.code, error.message);
-  else refuse(response, 500, 'MCP_FAILED', 'the request could not be served');
+  else refuse(response, 500, 'MCP_FAILED', 'internal error');
 };
 
 export type Serving = { readonly url: string; readonly stop: () => Promise<void> };
 
-/** Serves agents over Streamable HTTP, each with a token of its own. */
+/** Serves agents over Streamable HTTP, each with its own token. */
 export const serveHttp = async (client: Client, agent: string, settings: HttpSettings): Promise<Serving> => {
   const server: Server = createServer((request, response) => {
     answer(client, agent, settings, request, response).catch((error: unknown) => refuseWith(response, error));

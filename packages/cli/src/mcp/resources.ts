@@ -6,10 +6,10 @@ import type { Client } from '../bus/client.ts';
 import { logSource } from '../bus/logs.ts';
 
 const TASKS_LISTED = 50;
-/** What an agent can take in; the artifact of the log has all of it. */
+/** Limit for a resource; the log artifact has the full output. */
 const LOG_MAX_CHARACTERS = 200_000;
 
-/** The library hands on the text of an error alone: the code goes into it. */
+/** The library passes on only the message, so the code goes into it. */
 const reading = async <Read>(read: () => Promise<Read>): Promise<Read> => {
   try {
     return await read();
@@ -35,7 +35,7 @@ const logText = async (client: Client, task: TaskId, node: NodeId): Promise<stri
   return lines.join('\n');
 };
 
-/** What an agent can read: tasks, what their nodes have printed, and what recovery says of those that are stuck. */
+/** Resources for agents: tasks, output of nodes, and recovery reports of stuck jobs. */
 export const addResources = (server: McpServer, client: Client): void => {
   server.registerResource(
     'task',
@@ -61,7 +61,7 @@ export const addResources = (server: McpServer, client: Client): void => {
   server.registerResource(
     'log',
     new ResourceTemplate('holdpoint://log/{task}/{node}', { list: undefined }),
-    { description: 'What a node of a task has printed, as long as the bus keeps it', mimeType: 'text/plain' },
+    { description: 'Output of a node, while the bus keeps it', mimeType: 'text/plain' },
     async (uri, { task, node }) => {
       const text = await logText(client, part(TaskId, task), part(NodeId, node));
       return { contents: [{ uri: uri.href, mimeType: 'text/plain', text }] };
@@ -70,7 +70,7 @@ export const addResources = (server: McpServer, client: Client): void => {
   server.registerResource(
     'report',
     new ResourceTemplate('holdpoint://report/{task}/{node}', { list: undefined }),
-    { description: 'What a person needs to know of a job that is stuck', mimeType: 'text/markdown' },
+    { description: 'Recovery report of a stuck job', mimeType: 'text/markdown' },
     async (uri, { task, node }) => {
       const asked = { task: part(TaskId, task), node: part(NodeId, node) };
       const { report } = await reading(() => client.call('recovery', 'report', asked));

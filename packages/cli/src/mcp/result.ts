@@ -1,13 +1,13 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 
-/** What a tool gives: as text for whoever reads text, and as it is. */
+/** A tool result, as text and as structured content. */
 const given = (value: object): CallToolResult => ({
   content: [{ type: 'text', text: JSON.stringify(value, undefined, 1) }],
   structuredContent: value as Record<string, unknown>,
 });
 
-/** A refusal is a result that the agent can read, with the code that it can go by. */
+/** Returns a refusal as a result with its code. */
 export const answering = async (work: () => Promise<object>): Promise<CallToolResult> => {
   try {
     return given(await work());

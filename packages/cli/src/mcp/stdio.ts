@@ -3,7 +3,7 @@ import type { Client } from '../bus/client.ts';
 import { actingAs, type Unproven } from './acting.ts';
 import { createMcpServer } from './server.ts';
 
-/** Serves whoever has started this program, until he closes its input. Nothing else may be written to its output. */
+/** Serves the parent process until it closes the input. Nothing else may write to the output. */
 export const serveStdio = async (client: Client, unproven: Unproven): Promise<void> => {
   const server = createMcpServer(client, await actingAs(client, unproven));
   const over = new Promise<void>((resolve) => {

@@ -18,12 +18,12 @@ import { waitForTask } from './waiting.ts';
 
 const WAIT_DEFAULT_MS = 60_000;
 const WAIT_MAX_MS = 600_000;
-/** A request reaches its gate within a moment, or something is away. */
+/** A request reaches its gate within seconds, unless a service is down. */
 const REQUEST_WITHIN_MS = 10_000;
 const REQUEST_GAP_MS = 100;
 const APPROVALS_SHOWN = 50;
 
-/** A task, and what of it waits for a decision. */
+/** A task with its pending requests. */
 const withApprovals = async (client: Client, task: TaskView): Promise<object> => {
   const page = await client.call('approvals', 'list', { task: task.id, limit: APPROVALS_SHOWN });
   const approvals = page.items.map(
@@ -43,7 +43,7 @@ const withApprovals = async (client: Client, task: TaskView): Promise<object> =>
   return { task, approvals };
 };
 
-/** The digest of what is asked, once the approvals service has it; nothing, when it does not come in time. */
+/** The digest of the request; undefined if the approvals service does not have it in time. */
 const requestOf = async (
   client: Client,
   id: ApprovalId,
@@ -66,7 +66,7 @@ const addAsking = (server: McpServer, client: Client, { owner, agent }: Acting):
   server.registerTool(
     'task_get',
     {
-      description: 'One task with its nodes, and the approvals that it waits for.',
+      description: 'Show one task with its nodes and pending approvals.',
       inputSchema: { id: TaskId },
       annotations: { readOnlyHint: true },
     },
@@ -77,7 +77,7 @@ const addAsking = (server: McpServer, client: Client, { owner, agent }: Acting):
     'task_submit',
     {
       description:
-        'Run a workflow on a goal. Its effects wait for people; with an id of your own you may submit again safely.',
+        'Run a workflow for a goal. Its effects wait for approval; with your own task ID you can safely submit again.',
       inputSchema: {
         workflow: z.string().min(1).max(200).describe('id or id@version'),
         goal: z.string().trim().min(1).max(100_000),
@@ -108,7 +108,7 @@ const addAsking = (server: McpServer, client: Client, { owner, agent }: Acting):
     'task_request_approval',
     {
       description:
-        'Ask people whether one exact effect may happen. It is carried out once, after somebody entitled has approved it; wait for that with task_wait.',
+        'Request approval of one exact effect. It runs once, after an entitled approver has approved it; wait with task_wait.',
       inputSchema: AskedEffect,
       annotations: { destructiveHint: false },
     },
@@ -135,10 +135,12 @@ const addSaying = (server: McpServer, client: Client, acting: Acting): void => {
     'task_resolve_approval',
     {
       description:
-        'Decide on an approval for your owner. It takes a token that was made for you, and never works on what your owner or an agent of his has asked for.',
+        'Decide a request for your owner. This needs a token created for you, and never works for requests of your owner or the owner’s agents.',
       inputSchema: {
         id: ApprovalId,
-        digest: Digest.describe('of the effect as task_get has shown it: another effect is not decided on'),
+        digest: Digest.describe(
+          'digest of the effect, as shown by task_get; a changed effect is not decided',
+        ),
         decision: Verb,
         comment: z.string().max(10_000).optional(),
       },
@@ -152,8 +154,7 @@ const addSaying = (server: McpServer, client: Client, acting: Acting): void => {
   server.registerTool(
     'task_record_checkpoint',
     {
-      description:
-        'Leave a note with a node of a task for whoever goes on with it. The same name counts once.',
+      description: 'Leave a note on a node for the next worker. A repeated name counts once.',
       inputSchema: RecordCheckpoint.pick({ id: true, node: true, name: true, note: true }).shape,
       annotations: { destructiveHint: false, idempotentHint: true },
     },
@@ -173,7 +174,7 @@ const addWaiting = (server: McpServer, client: Client): void => {
   server.registerTool(
     'task_wait',
     {
-      description: 'Wait until a task has ended, or stands still because people have to decide.',
+      description: 'Wait until a task has ended, or is waiting for a decision.',
       inputSchema: {
         id: TaskId,
         until: z.enum(['ended', 'standing']).default('ended'),
@@ -191,7 +192,7 @@ const addWaiting = (server: McpServer, client: Client): void => {
           onChange: ({ version, phase }) => {
             if (progressToken === undefined) return;
             const params = { progressToken, progress: version, message: phase };
-            // Whoever does not listen any more has gone, and the wait ends with that.
+            // The client has disconnected, which ends the wait.
             void sendNotification({ method: 'notifications/progress', params }).catch(() => undefined);
           },
         });
@@ -200,7 +201,7 @@ const addWaiting = (server: McpServer, client: Client): void => {
   );
 };
 
-/** What an agent can do: ask, look, wait, leave notes, and, with a token of its own, decide on what others have asked for. */
+/** The tools of an agent: submit, read, wait, take notes and, with an agent token, decide requests of others. */
 export const addTools = (server: McpServer, client: Client, acting: Acting): void => {
   addAsking(server, client, acting);
   addSaying(server, client, acting);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { clock, columns, instant, shorten, span } from './columns.ts';
 
-test('columns are aligned, and nothing in a cell breaks them', () => {
+test('columns are aligned, and cell content cannot break them', () => {
   expect(
     columns(
       [
@@ -13,7 +13,7 @@ test('columns are aligned, and nothing in a cell breaks them', () => {
   ).toEqual(['  a    long          x', '  bbb  c\\u{1b}\\u{a}  y\\u{202e}']);
 });
 
-test('empty cells leave no blanks at the end', () => {
+test('empty cells leave no trailing blanks', () => {
   expect(
     columns([
       ['a', ''],
@@ -29,11 +29,11 @@ test.each([
   [119_999, '1 min'],
   [3_600_000, '1 h'],
   [200_000_000, '2 d'],
-])('%i ms is %s', (ms, text) => {
+])('%i ms is shown as %s', (ms, text) => {
   expect(span(ms)).toBe(text);
 });
 
-test('times are the same everywhere', () => {
+test('times do not depend on the machine', () => {
   const at = Date.UTC(2026, 0, 15, 9, 30, 0, 123);
   expect([instant(at), clock(at)]).toEqual(['2026-01-15 09:30:00Z', '09:30:00.123']);
 });
@@ -48,15 +48,15 @@ test.each([
   expect(shorten(text, 10)).toBe(short);
 });
 
-test('one wide cell is not paid for by every other row', () => {
+test('one wide cell does not pad the other rows', () => {
   const rows = [['x'.repeat(100_000), 'a'], ...Array.from({ length: 1_000 }, () => ['b', 'c'])];
   expect(columns(rows).join('').length).toBeLessThan(300_000);
 });
 
 test.each([8_640_000_000_000_001, Number.MAX_SAFE_INTEGER, Number.NaN, Infinity])(
-  'a number that is no time is shown as none: %d',
+  'an invalid time is shown as unknown: %d',
   (epochMs) => {
-    expect(instant(epochMs)).toBe('no time');
-    expect(clock(epochMs).trim()).toBe('no time');
+    expect(instant(epochMs)).toBe('unknown');
+    expect(clock(epochMs).trim()).toBe('unknown');
   },
 );

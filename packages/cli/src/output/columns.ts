@@ -1,9 +1,9 @@
 import { printable } from './printable.ts';
 
-/** Beyond this a column is not kept straight: one long cell would be paid for in blanks by every other row. */
+/** Longer cells are not aligned: one of them would pad every other row. */
 const PADDED_MAX = 100;
 
-/** Rows as aligned text; every cell may be untrusted. The last column is not padded. */
+/** Aligns rows as text. Cells may be untrusted. The last column is not padded. */
 export const columns = (rows: readonly (readonly string[])[], indent = ''): readonly string[] => {
   const cells = rows.map((row) => row.map(printable));
   const widths = cells.reduce<readonly number[]>(
@@ -23,20 +23,20 @@ export const columns = (rows: readonly (readonly string[])[], indent = ''): read
   );
 };
 
-/** A number that comes from somebody else need not be a time. */
+/** Untrusted numbers can be invalid times. */
 const isoText = (epochMs: number): string | undefined => {
   const date = new Date(epochMs);
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
 };
 
-/** `2026-01-15 09:30:00Z`: the same on every machine, so that two people can speak of it. */
+/** `2026-01-15 09:30:00Z`: independent of the machine's time zone. */
 export const instant = (epochMs: number): string =>
   isoText(epochMs)
     ?.replace('T', ' ')
-    .replace(/\.\d+Z$/, 'Z') ?? 'no time';
+    .replace(/\.\d+Z$/, 'Z') ?? 'unknown';
 
 /** `09:30:00.123` */
-export const clock = (epochMs: number): string => isoText(epochMs)?.slice(-13, -1) ?? 'no time'.padEnd(12);
+export const clock = (epochMs: number): string => isoText(epochMs)?.slice(-13, -1) ?? 'unknown'.padEnd(12);
 
 const UNITS = [
   ['d', 86_400_000],
@@ -45,7 +45,7 @@ const UNITS = [
   ['s', 1_000],
 ] as const;
 
-/** `4 min`: rounded down, so that nobody counts on time that is not there. */
+/** `4 min`: rounded down. */
 export const span = (ms: number): string => {
   const unit = UNITS.find(([, size]) => ms >= size);
   return unit === undefined ? '0 s' : `${String(Math.floor(ms / unit[1]))} ${unit[0]}`;

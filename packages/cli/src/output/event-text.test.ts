@@ -22,7 +22,7 @@ const effect = {
   args: {},
 };
 
-describe('what recovery does to a task', () => {
+describe('events of recovery', () => {
   test.each<readonly [type: string, event: object, text: string]>([
     [
       'rollback_ordered',
@@ -50,7 +50,7 @@ describe('what recovery does to a task', () => {
     [
       'stuck_asked',
       { ...of, approval: 'a-1', effectId: 'e-1', effect, digest: DIGEST, question: 1 },
-      'build: what now? question a-1',
+      'build: how to continue? question a-1',
     ],
     [
       'stuck_answered',
@@ -63,16 +63,16 @@ describe('what recovery does to a task', () => {
       'build: waits for https://x: 5 failed',
     ],
     ['node_undeferred', of, 'build'],
-    ['deferred', { circuit: 'workflow:w' }, 'waits for workflow:w, until a person closes it'],
+    ['deferred', { circuit: 'workflow:w' }, 'waits for workflow:w, until you close it'],
     ['deferred', { circuit: 'workflow:w', until: 0 }, 'waits for workflow:w, until 1970-01-01 00:00:00Z'],
-    ['undeferred', { circuit: 'workflow:w', trial: true }, 'workflow:w, as the one that may try'],
+    ['undeferred', { circuit: 'workflow:w', trial: true }, 'workflow:w, as the trial'],
     ['undeferred', { circuit: 'workflow:w', trial: false }, 'workflow:w'],
     [
       'budget_extended',
       { node: 'build', approval: 'a-1', by: 'ada' },
-      'build: as much again, by ada, approval a-1',
+      'build: budget doubled by ada, approval a-1',
     ],
-  ])('%s', (type, event, text) => {
+  ])('the event %s is shown on one line', (type, event, text) => {
     expect(eventText(TaskEvent.parse({ type, id: 't-1', phase: 'recovering', ...event }))).toBe(text);
   });
 });

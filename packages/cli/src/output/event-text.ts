@@ -15,11 +15,10 @@ const quoted = (comment: string | undefined): string =>
 
 const because = (text: string | undefined): string => (text === undefined || text === '' ? '' : `: ${text}`);
 
-/** What led to it: a class, when recovery said so. */
 const verdictText = (verdict: Verdict | undefined): string =>
   verdict === undefined ? '' : `${verdict.class}, ${verdict.reason}`;
 
-/** What an event says beside its name and phase. */
+/** Details of an event, besides its name and phase. */
 export const eventText = (event: TaskEvent): string => {
   switch (event.type) {
     case 'submitted':
@@ -73,11 +72,11 @@ export const eventText = (event: TaskEvent): string => {
     case 'node_undeferred':
       return event.node;
     case 'deferred':
-      return `waits for ${event.circuit}${event.until === undefined ? ', until a person closes it' : `, until ${instant(event.until)}`}`;
+      return `waits for ${event.circuit}${event.until === undefined ? ', until you close it' : `, until ${instant(event.until)}`}`;
     case 'undeferred':
-      return `${event.circuit}${event.trial ? ', as the one that may try' : ''}`;
+      return `${event.circuit}${event.trial ? ', as the trial' : ''}`;
     case 'budget_extended':
-      return `${event.node}: as much again${event.by === undefined ? '' : `, by ${event.by}`}, approval ${event.approval}`;
+      return `${event.node}: budget doubled${event.by === undefined ? '' : ` by ${event.by}`}, approval ${event.approval}`;
     case 'node_skipped':
     case 'node_escalated':
       return `${event.node}: ${event.reason}`;

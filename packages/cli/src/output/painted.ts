@@ -1,10 +1,10 @@
 import { styleText } from 'node:util';
 import { printable } from './printable.ts';
 
-/** What a colour says. Without colours the text says it as well. */
+/** Meaning of a colour. The text carries the same meaning without colours. */
 export type Paint = 'good' | 'bad' | 'waits' | 'busy' | 'faint' | 'strong';
 
-/** Text that may come from anybody, and how it is shown where there are colours. */
+/** Possibly untrusted text, with an optional colour. */
 export type Span = string | { readonly text: string; readonly paint: Paint };
 export type Line = string | readonly Span[];
 
@@ -21,17 +21,17 @@ export const textOf = (span: Span): string => (typeof span === 'string' ? span :
 
 const paintSpan = (span: Span, colour: boolean): string => {
   const text = printable(textOf(span));
-  // The stream is not asked: whether there are colours has been decided by now.
+  // The caller has decided about colours.
   return colour && typeof span !== 'string' && text !== ''
     ? styleText(FORMATS[span.paint], text, { validateStream: false })
     : text;
 };
 
-/** One line for a terminal. Escape sequences are put around what was made harmless before, and nowhere else. */
+/** Paints one line. Text is escaped before colour sequences are added. */
 export const paintLine = (line: Line, colour: boolean): string =>
   typeof line === 'string' ? printable(line) : line.map((span) => paintSpan(span, colour)).join('');
 
-/** The part of a line that a terminal shows in one row. */
+/** Cuts a line to the width of the terminal. */
 export const cutLine = (line: Line, columns: number): Line => {
   let left = columns;
   return (typeof line === 'string' ? [line] : line).map((span): Span => {
@@ -41,7 +41,7 @@ export const cutLine = (line: Line, columns: number): Line => {
   });
 };
 
-/** Rows that would not fit into a terminal are cut there: a table that is broken into pieces is none. */
+/** Cuts lines to the terminal: wrapped tables are unreadable. */
 export const fitLines = (
   lines: readonly Line[],
   terminal: { readonly columns: number } | undefined,

@@ -18,18 +18,18 @@ describe('printable text', () => {
     ['a filler', 'a\u3164b', 'a\\u{3164}b'],
     ['a tag character', 'a\u{e0041}b', 'a\\u{e0041}b'],
     ['half a character', 'a\ud800b', 'a\\u{d800}b'],
-  ])('shows %s', (_, text, shown) => {
+  ])('printable escapes %s', (_, text, shown) => {
     expect(printable(text)).toBe(shown);
   });
 
   test.each(['plain', 'Grüße, Жук, 日本語', '😀 👍🏽', 'quotes \' and " and \\', ''])(
-    'leaves %j alone',
+    'printable keeps %j',
     (text) => {
       expect(printable(text)).toBe(text);
     },
   );
 
-  test('has nothing left that a terminal would act upon, and is stable', () => {
+  test('printable text contains no control characters, and is stable', () => {
     const text = fc.string({
       unit: fc.oneof(
         fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
@@ -45,13 +45,13 @@ describe('printable text', () => {
     );
   });
 
-  test('keeps the lines of a text apart', () => {
+  test('printable keeps the lines of a text', () => {
     expect(printableLines('a\nb\r\nc\rd\u001b')).toEqual(['a', 'b', 'c\\u{d}d\\u{1b}']);
   });
 });
 
 describe('printable JSON', () => {
-  test('is the same value, and safe to show', () => {
+  test('printable JSON parses to the same value', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const text = printableJson(value);

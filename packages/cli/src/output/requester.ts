@@ -1,9 +1,9 @@
 import type { Question } from '@holdpoint/contracts/approval/question';
 
-/** What is asked, in as few words as a cell of a list has room for. */
+/** Short form of each question, for lists. */
 export const ASKED: Readonly<Record<Question, string>> = {
   effect: 'may it run?',
   doubt: 'did it happen?',
-  stuck: 'what now?',
-  input: 'a program asks',
+  stuck: 'how to continue?',
+  input: 'question from the workflow',
 };

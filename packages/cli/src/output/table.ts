@@ -1,7 +1,7 @@
 import { type Line, type Span, textOf } from './painted.ts';
 import { printable } from './printable.ts';
 
-/** Beyond this a column is not kept straight: one long cell would be paid for in blanks by every other row. */
+/** Longer cells are not aligned: one of them would pad every other row. */
 const PADDED_MAX = 60;
 const GAP = '  ';
 
@@ -12,7 +12,7 @@ const padded = (span: Span, width: number): readonly Span[] => [
   ' '.repeat(Math.max(0, width - widthOf(span))),
 ];
 
-/** Rows as aligned lines, the first of them the header; a column in which nothing stands is left out. */
+/** Aligned rows with a header. Empty columns are dropped. */
 export const table = (header: readonly string[], rows: readonly (readonly Span[])[]): readonly Line[] => {
   const used = header.map((_, i) => rows.some((row) => textOf(row[i] ?? '') !== ''));
   const kept = <Cell>(cells: readonly Cell[]): readonly Cell[] => cells.filter((_, i) => used[i] === true);

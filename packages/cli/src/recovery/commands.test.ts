@@ -52,7 +52,7 @@ describe('recovery history', () => {
   const type = (words: readonly string[], history: unknown) =>
     typeLine(['recovery', 'history', ...words], { 'recovery.history': history });
 
-  test('of a task shows each attempt of each job, and what is stuck', async () => {
+  test('the history of a task shows every attempt of every job, and stuck jobs', async () => {
     const { out, calls } = await type(['t-1'], { items: [failed, passed], stuck: [stuck] });
     expect(calls).toEqual([['recovery.history', { task: 't-1' }]]);
     expect(out.split('\n').map((line) => line.replaceAll(/ {2,}/g, '  '))).toEqual([
@@ -64,24 +64,24 @@ describe('recovery history', () => {
       '  error  NODE_FAILED: exit code 1…',
       '  files  src/0.ts, src/1.ts, src/2.ts, src/3.ts, src/4.ts, src/5.ts, src/6.ts, src/7.ts, and 2 more',
       expect.stringMatching(/^check {2}2 {2}2 {2}succeeded *$/),
-      '  good  a check has passed on cccccccccccc',
+      '  good  a check passed on cccccccccccc',
       't-1/build is stuck since 2026-01-15 09:31:00Z: VERIFICATION_FAILED: the check failed as often as the limit allows: holdpoint recovery report t-1/build',
       '',
     ]);
   });
 
-  test('of one job names it to the service and not in every line', async () => {
+  test('the history of a job does not repeat its name', async () => {
     const { out, calls } = await type(['t-1/build'], { items: [failed], stuck: [] });
     expect(calls).toEqual([['recovery.history', { task: 't-1', node: 'build' }]]);
     expect(out).toMatch(/^# +Session/);
   });
 
-  test('of nothing says that there is none', async () => {
+  test('an empty history says so', async () => {
     const { out } = await type(['t-1/build'], { items: [], stuck: [] });
-    expect(out).toBe('no attempts of t-1/build are on record\n');
+    expect(out).toBe('no attempts of t-1/build\n');
   });
 
-  test('is exported as JSON', async () => {
+  test('the history is exported as JSON', async () => {
     const { out } = await type(['t-1/build', '--json'], { items: [failed], stuck: [stuck] });
     expect(JSON.parse(out)).toEqual({
       task: 't-1',
@@ -126,7 +126,7 @@ describe('recovery history', () => {
     [[passed, failed], 'failed', false],
     [[{ ...passed, outcome: 'in_doubt' }], 'failed', false],
     [[], 'none', undefined],
-  ])('has a status by its last attempt', async (items, status, success) => {
+  ])('the status of the history is that of the last attempt', async (items, status, success) => {
     const { out } = await type(['t-1', '--json'], { items, stuck: [] });
     const exported = JSON.parse(out) as { status: string; attempts: { success: boolean }[] };
     expect(exported.status).toBe(status);
@@ -134,27 +134,27 @@ describe('recovery history', () => {
     expect(exported).not.toHaveProperty('node');
   });
 
-  test.each(['t.1', 't-1/a/b', 't-1/', '/a'])('%s is no job', async (name) => {
+  test.each(['t.1', 't-1/a/b', 't-1/', '/a'])('%s is not a target', async (name) => {
     expect(await type([name], {})).toMatchObject({ code: 2, calls: [] });
   });
 });
 
 describe('recovery stuck', () => {
-  test('lists what waits for a person, page by page, and what to do', async () => {
+  test('recovery stuck lists every page with the command to resolve a job', async () => {
     const other = { ...stuck, node: 'test', goal: undefined };
     const page = ({ after }: { after?: string }) =>
       after === undefined ? { items: [stuck], next: 'x' } : { items: [other] };
     const { out, calls } = await typeLine(['recovery', 'stuck'], { 'recovery.stuck': page });
     expect(calls.map(([, asked]) => asked)).toEqual([{ limit: 500 }, { limit: 500, after: 'x' }]);
     expect(out).toMatch(
-      /^t-1\/build +VERIFICATION_FAILED +2026-01-15 09:31:00Z +3 +the check has failed .* Greet people$/m,
+      /^t-1\/build +VERIFICATION_FAILED +2026-01-15 09:31:00Z +3 +the check failed .* Greet people$/m,
     );
     expect(out).toMatch(/holdpoint recovery resolve <job> retry\|skip\|done\|cancel\n$/);
     const asJson = await typeLine(['recovery', 'stuck', '--json'], { 'recovery.stuck': { items: [stuck] } });
     expect(JSON.parse(asJson.out)).toEqual({ items: [stuck] });
   });
 
-  test('says when nothing does', async () => {
+  test('recovery stuck without stuck jobs says so', async () => {
     const { out } = await typeLine(['recovery', 'stuck'], { 'recovery.stuck': { items: [] } });
     expect(out).toBe('no jobs are stuck\n');
   });
@@ -165,18 +165,18 @@ describe('recovery report', () => {
   const type = (words: readonly string[], answer: object) =>
     typeLine(['recovery', 'report', ...words], { 'recovery.report': answer });
 
-  test('prints the Markdown, in which nothing moves a cursor', async () => {
+  test('recovery report prints escaped Markdown', async () => {
     const { out, err, calls } = await type(['t-1/build'], { job: stuck, stuck: true, report });
     expect(calls).toEqual([['recovery.report', { task: 't-1', node: 'build' }]]);
     expect({ out, err }).toEqual({ out: '# t-1/build is stuck\n\n- one\n\\u{1b}[2J\n', err: '' });
   });
 
-  test('says when the job is no longer stuck', async () => {
+  test('recovery report says when the job is no longer stuck', async () => {
     const { err } = await type(['t-1/build'], { job: stuck, stuck: false, report });
     expect(err).toBe('t-1/build is no longer stuck\n');
   });
 
-  test('may be JSON, and is of a job', async () => {
+  test('recovery report prints JSON, and needs a job', async () => {
     const answer = { job: stuck, stuck: false, report };
     const { out, err } = await type(['t-1/build', '--json'], answer);
     expect(JSON.parse(out)).toEqual(answer);
@@ -193,7 +193,7 @@ describe('recovery resolve', () => {
       Object.fromEntries(['retry', 'skip', 'done', 'cancel'].map((verb) => [`orchestrator.${verb}`, ack])),
     );
 
-  test.each(['retry', 'skip', 'done', 'cancel'])('%s', async (how) => {
+  test.each(['retry', 'skip', 'done', 'cancel'])('recovery resolve with %s calls the API', async (how) => {
     const { out, calls } = await type(how, '--reason', 'seen to', '--by', 'ada');
     expect(calls).toEqual([
       [`orchestrator.${how}`, { id: 't-1', node: 'build', reason: 'seen to', by: 'ada' }],
@@ -201,13 +201,13 @@ describe('recovery resolve', () => {
     expect(out).toBe(`t-1/build: ${how} recorded, the task is executing\n`);
   });
 
-  test('as done may give what others wait for', async () => {
+  test('done can set outputs for other jobs', async () => {
     const { calls } = await type('done', '--output', 'digest=abc', '--output', 'size:=3');
     expect(calls[0]?.[1]).toEqual({ id: 't-1', node: 'build', outputs: { digest: 'abc', size: 3 } });
     expect(await type('skip', '--output', 'a=b')).toMatchObject({ code: 2, calls: [] });
   });
 
-  test('knows four ways', async () => {
+  test('recovery resolve refuses unknown answers', async () => {
     expect(await type('ignore')).toMatchObject({ code: 2, calls: [] });
     expect(await type()).toMatchObject({ code: 2, calls: [] });
   });
@@ -229,7 +229,7 @@ describe('recovery classes', () => {
   const type = (words: readonly string[], more: object = {}) =>
     typeLine(['recovery', 'classes', ...words], { 'recovery.classes': { ...answer, ...more } });
 
-  test('counts the last week by days of UTC, with what each class comes to', async () => {
+  test('recovery classes counts the last week by UTC day with totals', async () => {
     const { out, calls } = await type([]);
     expect(calls).toEqual([['recovery.classes', { from: NOW - 7 * DAY, to: NOW, bucket: 'day' }]]);
     expect(out).toBe(
@@ -243,7 +243,7 @@ describe('recovery classes', () => {
     );
   });
 
-  test('of a shorter time counts by hours, unless days are asked for', async () => {
+  test('a short period is counted by hour, unless --bucket is given', async () => {
     const { out, calls } = await type(['--last', '24h'], { bucket: 'hour' });
     expect(calls).toEqual([['recovery.classes', { from: NOW - DAY, to: NOW, bucket: 'hour' }]]);
     expect(out).toMatch(/^2026-01-14 00:00Z +0 +12 +12$/m);
@@ -251,7 +251,7 @@ describe('recovery classes', () => {
     expect(days.calls[0]?.[1]).toMatchObject({ bucket: 'day' });
   });
 
-  test('may be JSON, and says when nothing failed', async () => {
+  test('recovery classes prints JSON, and says when nothing failed', async () => {
     expect(JSON.parse((await type(['--json'])).out)).toEqual(answer);
     expect((await type([], { items: [] })).out).toBe('no failed attempts\n');
   });
@@ -261,7 +261,7 @@ describe('recovery classes', () => {
     [['--last', '401h', '--bucket', 'hour']],
     [['--last', 'year']],
     [['--bucket', 'week']],
-  ])('%j is a mistake on the command line', async (words) => {
+  ])('recovery classify %j is a usage error', async (words) => {
     expect(await type(words)).toMatchObject({ code: 2, calls: [] });
   });
 });
@@ -284,7 +284,7 @@ describe('recovery classify', () => {
       { 'recovery.classify': answer },
       { directory: folder, ...more },
     );
-  /** Gives a text piece by piece. */
+  /** Returns a text piece by piece. */
   const giving = (text: string, size = 7) => {
     let left = Buffer.from(text);
     return (into: Buffer): number => {
@@ -294,7 +294,7 @@ describe('recovery classify', () => {
     };
   };
 
-  test('of a file says the class, by which rule, and on what evidence', async () => {
+  test('a file is classified with rule and evidence', async () => {
     writeFileSync(join(folder, 'build.log'), 'error TS2304: gone\n');
     const { out, calls } = await type(['build.log', '--exit-code', '2', '--uses', 'control.gate.cicd']);
     expect(calls).toEqual([
@@ -307,18 +307,18 @@ describe('recovery classify', () => {
     expect(JSON.parse(asJson.out)).toEqual(answer);
   });
 
-  test('of the standard input takes its end, as much as counts', async () => {
+  test('standard input is read to its end, and only the tail is sent', async () => {
     const { calls } = await type([], { in: giving('ü'.repeat(OUTPUT_MAX * 3) + 'end', 1_001) });
     expect(calls[0]?.[1]).toEqual({ output: `${'ü'.repeat(OUTPUT_MAX - 3)}end` });
   });
 
-  test('takes whatever is no text for what it can', async () => {
+  test('invalid bytes are replaced', async () => {
     writeFileSync(join(folder, 'log'), Buffer.from([0x61, 0, 0xff, 0x62]));
     const { calls } = await type(['log']);
     expect(calls[0]?.[1]).toEqual({ output: 'a\uFFFD\uFFFDb' });
   });
 
-  test('goes by the rules of the repository', async () => {
+  test('the rules of the repository apply', async () => {
     mkdirSync(join(folder, '.git'));
     mkdirSync(join(folder, '.holdpoint'));
     writeFileSync(join(folder, '.holdpoint', 'recovery.toml'), '[thresholds]\nUNKNOWN = 4\n');
@@ -336,14 +336,14 @@ describe('recovery classify', () => {
     [[], 'name a file'],
     [['--exit-code', '256'], '0 to 255'],
     [['--uses', 'x y'], 'a label'],
-  ])('%j is a mistake on the command line', async (words, said) => {
+  ])('recovery classify %j is a usage error', async (words, said) => {
     const { code, err, calls } = await type(words);
     expect({ code, calls }).toEqual({ code: 2, calls: [] });
     expect(err).toContain(said);
   });
 });
 
-test('a refusal is told as everywhere', async () => {
+test('a refusal prints its code', async () => {
   const { code, err } = await typeLine(['recovery', 'report', 't-1/build'], {
     'recovery.report': new HoldpointError('RECOVERY_UNKNOWN_JOB' as 'RUNTIME_POISON', 'it was never stuck'),
   });

@@ -11,7 +11,7 @@ import { costText } from './usage-text.ts';
 
 type History = ApiResponse<'recovery', 'history'>;
 
-/** Far beyond any year that a clock shows is no time, but what is asked for is still shown. */
+/** Null for values that are not a time. */
 const iso = (at: number | undefined): string | null => {
   const date = new Date(at ?? Number.NaN);
   return Number.isNaN(date.getTime()) ? null : date.toISOString();
@@ -59,7 +59,7 @@ const statusOf = ({ items, stuck }: History): Status => {
   return last.outcome === 'succeeded' ? 'succeeded' : 'failed';
 };
 
-/** The history as a file: its names are a promise. */
+/** The history as JSON. Field names are stable. */
 export const historyJson = ({ task, node }: Target, history: History): unknown => ({
   task,
   ...(node !== undefined && { node }),
@@ -97,7 +97,7 @@ const filesText = (files: readonly string[]): string => {
   return `${files.slice(0, FILES_SHOWN).join(', ')}${more > 0 ? `, and ${String(more)} more` : ''}`;
 };
 
-/** What is too long for a column. */
+/** Fields that are too long for a column. */
 const detailsOf = ({ approach, verdict, error, files = [], good }: AttemptView): readonly string[] =>
   columns(
     [
@@ -106,7 +106,7 @@ const detailsOf = ({ approach, verdict, error, files = [], good }: AttemptView):
       ['verdict', verdict && `${verdict.reason} (${verdict.rule})`],
       ['error', error && `${error.code}: ${error.message}`],
       ['files', files.length === 0 ? undefined : filesText(files)],
-      ['good', good && `a check has passed on ${good.slice(0, 12)}`],
+      ['good', good && `a check passed on ${good.slice(0, 12)}`],
     ].flatMap(([name = '', text]) =>
       text === undefined || text === '' ? [] : [[name, shorten(text.trim(), TEXT_SHOWN)]],
     ),
@@ -119,9 +119,9 @@ const stuckText = (stuck: readonly StuckJob[]): readonly Line[] =>
     `${failure}: ${reason}: ${reportCommand(jobOf(task, node))}`,
   ]);
 
-/** Each attempt with what it tried and what came of it, the oldest first. */
+/** Each attempt with its details, oldest first. */
 export const historyLines = (target: Target, { items, stuck }: History): readonly Line[] => {
-  if (items.length === 0 && stuck.length === 0) return [`no attempts of ${nameOf(target)} are on record`];
+  if (items.length === 0 && stuck.length === 0) return [`no attempts of ${nameOf(target)}`];
   const [head = '', ...rows] = table(
     HEADER,
     items.map((item) => rowOf(item, target.node === undefined ? item.node : '')),

@@ -4,7 +4,7 @@ import type { Problem } from '@holdpoint/workflows/problems/problem';
 import { rootAbove } from '../job/repository-config.ts';
 import type { Session } from '../kit/session.ts';
 
-/** What the repository in which the user stands says of its failures; nothing where there is no repository. */
+/** Recovery rules of the current repository; undefined without a repository. */
 export const rulesHere = ({
   place,
 }: Pick<Session, 'place'>): { readonly rules?: RecoveryRules; readonly problems: readonly Problem[] } => {

@@ -3,7 +3,7 @@ import type { Budget } from '@holdpoint/contracts/workflow/workflow';
 import { span } from '../output/columns.ts';
 
 const number = (value: number): string => value.toLocaleString('en-US');
-/** Cents are enough for people, but what is less than one is not nothing. */
+/** Cents are precise enough, except below one cent. */
 export const costText = (usd: number): string =>
   `$${usd > 0 && usd < 0.01 ? usd.toFixed(4) : usd.toFixed(2)}`;
 
@@ -17,7 +17,7 @@ const part = <Value>(
   return used === undefined ? [] : [text(used)];
 };
 
-/** `12,345 of 200,000 tokens, $0.42 of $5.00, 4 min of work`; nothing where nothing is known. */
+/** `12,345 of 200,000 tokens, $0.42 of $5.00, 4 min of work`; empty if nothing is known. */
 export const spentText = (spent: Usage = {}, budget: Budget = {}): string => {
   const { inputTokens, outputTokens, costUsd, durationMs } = spent;
   const tokens =

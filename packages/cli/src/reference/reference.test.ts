@@ -10,7 +10,7 @@ import { commandReference, GENERATE_COMMAND, isAlias } from './markdown.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..', '..');
 
-test('the reference that is checked in is what the program says of itself', () => {
+test('the checked-in reference is up to date', () => {
   const stale = [...referenceFiles()].filter(([path, content]) => {
     const file = join(ROOT, path);
     return !existsSync(file) || readFileSync(file, 'utf8') !== content;
@@ -24,7 +24,7 @@ test('the reference that is checked in is what the program says of itself', () =
 describe('the reference', () => {
   const files = referenceFiles();
 
-  test('has a heading for every command', () => {
+  test('the reference has a heading for every command', () => {
     const silent = {
       connect: () => Promise.reject(new Error('unused')),
       out: () => {},
@@ -40,12 +40,12 @@ describe('the reference', () => {
       expect(text).toContain(`| \`${path}\` |`);
   });
 
-  test('has every error', () => {
+  test('the reference has every error', () => {
     const text = files.get('docs/reference/errors.md') ?? '';
     expect(Object.keys(ERRORS).filter((code) => !text.includes(`| \`${code}\` |`))).toEqual([]);
   });
 
-  test('shows what a cell cannot hold as it is', () => {
+  test('the reference escapes table cells', () => {
     const program = new Command('x');
     program.command('act').description('a | b <c>').option('--of <a|b>', 'one | other', 'a');
     const text = commandReference(program);

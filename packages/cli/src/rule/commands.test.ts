@@ -14,7 +14,7 @@ const rule = {
 };
 
 describe('standing rules', () => {
-  test('are listed with what they approve, how often they did and until when they hold', async () => {
+  test('rule list shows match, uses and expiry', async () => {
     const { out, calls } = await typeLine(['rule', 'list', '--status', 'active'], {
       'approvals.rule_list': { items: [rule], next: 'later' },
     });
@@ -24,12 +24,12 @@ describe('standing rules', () => {
     expect(out).toContain('more: --after later');
   });
 
-  test('that are none are said to be none', async () => {
+  test('rule list without rules says so', async () => {
     const { out } = await typeLine(['rule', 'list'], { 'approvals.rule_list': { items: [] } });
-    expect(out).toBe('no standing rules: every decision is made by a person\n');
+    expect(out).toBe('no standing rules\n');
   });
 
-  test('are added with all that was typed', async () => {
+  test('rule add sends every option', async () => {
     const line = [
       'rules',
       'add',
@@ -54,15 +54,15 @@ describe('standing rules', () => {
     [['rule', 'add', 'x', '--kind', 'deploy'], 'a person looks at those'],
     [['rule', 'add', 'x', '--kind', 'nonsense'], 'one of write_external'],
     [['rule', 'add', 'x', '--kind', 'notify', '--expires', 'soon'], 'a time such as 90s'],
-    [['rule', 'add', 'x', '--kind', 'notify', '--arg', 'nowhere'], 'place=pattern'],
-  ])('that cannot be are refused before anything is asked: %j', async (line, problem) => {
+    [['rule', 'add', 'x', '--kind', 'notify', '--arg', 'nowhere'], 'path=pattern'],
+  ])('an invalid rule is refused before any request: %j', async (line, problem) => {
     const { code, err, calls } = await typeLine(line, {});
     expect(code).not.toBe(0);
     expect(err).toContain(problem);
     expect(calls).toEqual([]);
   });
 
-  test('say what they would have decided', async () => {
+  test('rule test prints the requests that the rule would have approved', async () => {
     const found = {
       id: 'a-1',
       title: 'tell the team',
@@ -74,11 +74,11 @@ describe('standing rules', () => {
       'approvals.rule_test': { looked: 10, items: [found] },
     });
     expect(calls).toEqual([['approvals.rule_test', { match: { target: 'slack:*' }, last: 10 }]]);
-    expect(out).toContain('it would have approved 1 of the latest 10 requests');
+    expect(out).toContain('would have approved 1 of the latest 10 requests');
     expect(out).toContain('approved by ada');
   });
 
-  test('end when they are revoked', async () => {
+  test('rule revoke ends a rule', async () => {
     const { out, calls } = await typeLine(['rule', 'revoke', rule.id, '--reason', 'over'], {
       'approvals.rule_revoke': { ...rule, status: 'revoked', revokedBy: 'ada' },
     });

@@ -3,7 +3,6 @@ import { SideEffectKind } from '@holdpoint/contracts/workflow/workflow';
 import { type Command, InvalidArgumentError } from 'commander';
 import { UsageError } from '../kit/usage-error.ts';
 
-/** What a rule is about, as it is typed. */
 export type MatchOptions = {
   readonly kind?: readonly string[];
   readonly capability?: string;
@@ -25,21 +24,21 @@ const collectArgument = (
 ): Readonly<Record<string, string>> => {
   const { place, pattern } = /^(?<place>[^=]+)=(?<pattern>.+)$/su.exec(text)?.groups ?? {};
   if (place === undefined || pattern === undefined)
-    throw new InvalidArgumentError('place=pattern, such as body.channel=C0*');
+    throw new InvalidArgumentError('expected path=pattern, such as body.channel=C0*');
   return { ...before, [place]: pattern };
 };
 
-/** Adds the options that say what a rule is about. */
+/** Adds the options that a rule matches on. */
 export const withMatch = (command: Command): Command =>
   command
-    .option('--kind <kind>', 'a kind of effect; may be given several times', collectKind)
-    .option('--capability <pattern>', 'what is done; * stands for anything')
-    .option('--target <pattern>', 'on what; * stands for anything')
-    .option('--arg <place=pattern>', 'what stands at a place in the arguments', collectArgument)
-    .option('--requester <pattern>', 'who has asked for it')
-    .option('--workflow <pattern>', 'the workflow that it belongs to');
+    .option('--kind <kind>', 'kind of effect (repeatable)', collectKind)
+    .option('--capability <pattern>', 'capability; * matches any text')
+    .option('--target <pattern>', 'target; * matches any text')
+    .option('--arg <path=pattern>', 'argument at this path', collectArgument)
+    .option('--requester <pattern>', 'requester; * matches any text')
+    .option('--workflow <pattern>', 'workflow; * matches any text');
 
-/** Throws `UsageError` when it would fit everything, or what a person has to look at. */
+/** Throws `UsageError` if the rule would match everything, or effects that need a person. */
 export const matchOf = ({ kind, capability, target, arg, requester, workflow }: MatchOptions): RuleMatch => {
   const parsed = RuleMatch.safeParse({
     kinds: kind,

@@ -9,7 +9,7 @@ export const matchText = (match: RuleMatch): string => {
     kinds === undefined ? '' : kinds.join(' or '),
     [capability ?? '', target === undefined ? '' : `on ${target}`].join(' ').trim(),
     ...Object.entries(match.arguments ?? {}).map(([place, pattern]) => `${place}=${pattern}`),
-    requester === undefined ? '' : `asked by ${requester}`,
+    requester === undefined ? '' : `requested by ${requester}`,
     workflow === undefined ? '' : `in ${workflow}`,
   ];
   return parts.filter((part) => part !== '').join(', ');
@@ -17,7 +17,7 @@ export const matchText = (match: RuleMatch): string => {
 
 const lifeOf = ({ status, expiresAt, usesMax, uses, revokedBy }: RuleView): string =>
   [
-    status === 'revoked' ? `revoked by ${revokedBy ?? 'nobody'}` : status,
+    status === 'revoked' ? `revoked by ${revokedBy ?? 'unknown'}` : status,
     usesMax === undefined ? `used ${String(uses)} times` : `used ${String(uses)} of ${String(usesMax)} times`,
     expiresAt === undefined ? '' : `until ${instant(expiresAt)}`,
   ]
@@ -34,13 +34,13 @@ export const ruleText = (rule: RuleView): readonly string[] =>
   ]);
 
 export const ruleListText = ({ items, next }: ApiResponse<'approvals', 'rule_list'>): readonly string[] => [
-  ...(items.length === 0 ? ['no standing rules: every decision is made by a person'] : []),
+  ...(items.length === 0 ? ['no standing rules'] : []),
   ...columns(items.map((rule) => [rule.id, rule.name, lifeOf(rule), rule.author, matchText(rule.match)])),
   ...(next === undefined ? [] : [`more: --after ${next}`]),
 ];
 
 export const ruleTestText = ({ items, looked }: ApiResponse<'approvals', 'rule_test'>): readonly string[] => [
-  `it would have approved ${String(items.length)} of the latest ${String(looked)} requests`,
+  `would have approved ${String(items.length)} of the latest ${String(looked)} requests`,
   ...columns(
     items.map(({ id, status, decidedBy, requestedAt, title }) => [
       id,

@@ -5,7 +5,7 @@ import type { TaskView } from '@holdpoint/contracts/task/views';
 import type { Client } from '../bus/client.ts';
 import { Refusal } from '../kit/refusal.ts';
 
-/** As many as one submission takes. */
+/** Limit of one submission. */
 const AFTER_MAX = 200;
 const RUN_PREFIX = 'run:';
 
@@ -13,17 +13,17 @@ const refuse = (reference: string, found: string, expected: string): never => {
   throw new Refusal('CLI_AFTER', `--after ${reference}: found ${found}; expected ${expected}`);
 };
 
-const FORMS = '<run>/<node>, <run>, or run:<run> for its last jobs';
+const FORMS = '<task>/<node>, <task>, or run:<task> for its last jobs';
 
 const taskOf = (reference: string): TaskId => {
   const name = reference.startsWith(RUN_PREFIX) ? reference.slice(RUN_PREFIX.length) : reference;
   const task = TaskIdSchema.safeParse(name.split('/', 1)[0]);
   const valid = reference.startsWith(RUN_PREFIX) ? !name.includes('/') : JobReference.safeParse(name).success;
-  return task.success && valid ? task.data : refuse(reference, 'neither a run nor a job', FORMS);
+  return task.success && valid ? task.data : refuse(reference, 'neither a task nor a job', FORMS);
 };
 
 const hintFor = (reference: string): string =>
-  /^run[_-]/.test(reference) ? ` (for the last jobs of a run, write run:${reference})` : '';
+  /^run[_-]/.test(reference) ? ` (for the last jobs of a task, write run:${reference})` : '';
 
 const load = async (client: Client, reference: string): Promise<TaskView> => {
   const id = taskOf(reference);
@@ -31,7 +31,7 @@ const load = async (client: Client, reference: string): Promise<TaskView> => {
     return await client.call('orchestrator', 'get', { id });
   } catch (error) {
     if (!(error instanceof HoldpointError) || error.code !== 'ORCHESTRATOR_UNKNOWN_TASK') throw error;
-    const message = `--after ${reference}: there is no run ${id}${hintFor(reference)}`;
+    const message = `--after ${reference}: no task ${id}${hintFor(reference)}`;
     throw new HoldpointError(error.code, message, { cause: error });
   }
 };
@@ -41,13 +41,13 @@ export const sinkJobs = ({ id, sinks }: TaskView): readonly string[] => sinks.ma
 const expand = (reference: string, run: TaskView): readonly string[] => {
   if (reference.startsWith(RUN_PREFIX)) {
     if (run.sinks.length > 0) return sinkJobs(run);
-    return refuse(reference, 'a run in which every job leads on to another', 'a run with last jobs');
+    return refuse(reference, 'a task whose jobs form a cycle', 'a task with last jobs');
   }
   const [, node] = reference.split('/');
   if (node === undefined || run.nodes.some(({ id }) => id === node)) return [reference];
   throw new HoldpointError(
     'ORCHESTRATOR_UNKNOWN_NODE',
-    `--after ${reference}: run ${run.id} has no node ${node}`,
+    `--after ${reference}: task ${run.id} has no node ${node}`,
   );
 };
 
@@ -56,11 +56,11 @@ export const checkAfter = (jobs: readonly string[]): readonly string[] => {
   if (unique.length <= AFTER_MAX) return unique;
   throw new Refusal(
     'CLI_AFTER',
-    `--after: found ${String(unique.length)} jobs; expected at most ${String(AFTER_MAX)}`,
+    `--after names ${String(unique.length)} jobs; at most ${String(AFTER_MAX)} are allowed`,
   );
 };
 
-/** The jobs that are meant, in the order in which they were named. Each is known to exist before anything is submitted. */
+/** The referenced jobs in order. All are checked before anything is submitted. */
 export const resolveAfter = async (
   client: Client,
   references: readonly string[],

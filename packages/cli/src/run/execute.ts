@@ -69,7 +69,9 @@ const templateOf = ({ flow: { found, template } }: Order): Enqueued['template'] 
   version: template.version,
 });
 
-/** Submits all runs, each after the last jobs of the one before. What they wait for is known to exist before the first. */
+/**
+ * Submits all runs, each after the last jobs of the previous one. Checks dependencies before the first submission.
+ */
 const submitAll = async (client: Client, order: Order): Promise<readonly Enqueued[]> => {
   const outside = await resolveAfter(client, order.after);
   const enqueued: Enqueued[] = [];
@@ -104,7 +106,7 @@ const followOne = async (
   return { ...enqueued, run };
 };
 
-/** In order, as far as all goes well. */
+/** Follows the runs in order, until one does not succeed. */
 const followAll = async (client: Client, order: Order, enqueued: readonly Enqueued[], session: Session) => {
   const ended: Enqueued[] = [];
   for (const each of enqueued) {
@@ -116,7 +118,7 @@ const followAll = async (client: Client, order: Order, enqueued: readonly Enqueu
   return ended;
 };
 
-/** Submits what a command line asked for, and follows it if it shall. Resolves to the exit code. */
+/** Submits the runs of a command line and follows them on request. Resolves to the exit code. */
 export const execute = async (client: Client, order: Order, session: Session): Promise<number> => {
   const { json, runs, follow } = order;
   const enqueued = await submitAll(client, order);

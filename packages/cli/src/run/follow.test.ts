@@ -34,7 +34,7 @@ const follow = async (looks: readonly (TaskView | Error)[]) => {
 };
 
 describe('following a run', () => {
-  test('tells each change of a job once, and ends with the run', async () => {
+  test('each change of a job is reported once, until the run ends', async () => {
     const begun = runView('t-1', [nodeView('a', 'running'), nodeView('b', 'waiting_on_deps')]);
     const on = runView('t-1', [nodeView('a', 'succeeded'), nodeView('b', 'running')]);
     const over = runView('t-1', [nodeView('a', 'succeeded'), nodeView('b', 'failed')], { phase: 'failed' });
@@ -44,14 +44,14 @@ describe('following a run', () => {
     });
   });
 
-  test('that waits for a person, or is paused, goes on', async () => {
+  test('following continues while the run waits or is paused', async () => {
     const waits = runView('t-1', [nodeView('a', 'waiting_on_approval')], { phase: 'awaiting_approval' });
     const paused = runView('t-1', [nodeView('a', 'paused')], { phase: 'paused' });
     const over = runView('t-1', [nodeView('a', 'succeeded')], { phase: 'completed' });
     expect((await follow([waits, paused, over])).phase).toBe('completed');
   });
 
-  test('goes on when the service was away, but not when it was never there', async () => {
+  test('following survives an unavailable service, but not at the first read', async () => {
     const begun = runView('t-1', [nodeView('a', 'running')]);
     const over = runView('t-1', [nodeView('a', 'succeeded')], { phase: 'completed' });
     expect((await follow([begun, away, away, over])).told).toEqual(['a running', 'a succeeded']);

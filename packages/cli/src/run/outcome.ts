@@ -5,11 +5,11 @@ import { columns } from '../output/columns.ts';
 import { EXIT } from '../kit/failure.ts';
 import type { Line } from '../output/painted.ts';
 
-/** A run that was submitted, as its template was found. */
+/** A submitted run and its template. */
 export type Enqueued = {
   readonly run: TaskView;
   readonly template: { readonly selector: string; readonly id: string; readonly version: string };
-  /** The specification that it is about. */
+  /** The specification of the run. */
   readonly item?: string | undefined;
 };
 
@@ -71,7 +71,7 @@ const ENDINGS: Readonly<Partial<Record<JobStatus, Ending>>> = {
 const endedAs = ({ id, nodes }: TaskView, ending: Ending): readonly string[] =>
   nodes.filter(({ job }) => ENDINGS[job] === ending).map((node) => jobOf(id, node.id));
 
-/** How the run as a whole ended. What its jobs did on the way may have been made good by a route. */
+/** How the run ended. A route can repair failed jobs. */
 const endingOf = ({ outcome, phase }: TaskView): Ending => {
   if (outcome !== undefined) return outcome;
   if (phase === 'completed') return 'succeeded';
@@ -118,7 +118,7 @@ export const terminalLines = (enqueued: Enqueued): readonly Line[] => {
   ]);
 };
 
-/** What made more than one run of one command line. */
+/** The option that created several runs. */
 export type Batch = { readonly repeat: number } | { readonly batch_dir: string; readonly spec_count: number };
 
 export const manyEnqueuedJson = (batch: Batch, runs: readonly Enqueued[]) => ({
@@ -127,7 +127,7 @@ export const manyEnqueuedJson = (batch: Batch, runs: readonly Enqueued[]) => ({
   runs: runs.map(enqueuedJson),
 });
 
-/** `runs` are those that were followed to their end; of the others it is only known that they were submitted. */
+/** `runs` were followed to their end; `left` were only submitted. */
 export const manyTerminalJson = (batch: Batch, runs: readonly Enqueued[], left: readonly Enqueued[]) => {
   const last = runs.at(-1);
   return {

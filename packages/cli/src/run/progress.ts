@@ -9,10 +9,10 @@ import type { Line } from '../output/painted.ts';
 import type { Onlooker } from './follow.ts';
 
 const LINE_SHOWN = 200;
-/** Of how many jobs at once the latest line is looked for. */
+/** Limit for jobs whose latest line is shown. */
 const JOBS_SHOWN = 20;
 
-/** What a job says of itself beside its status. */
+/** Details of a job's status. */
 const statusText = (node: NodeView): string => {
   const { job, detail, reason, error } = node;
   const wait = waitOf(node);
@@ -33,7 +33,7 @@ export const statusLine = (node: NodeView, { id }: TaskView): Line => [
 const writes = ({ uses }: NodeView): boolean =>
   !uses.startsWith('control.') || uses.startsWith('control.gate.');
 
-/** Prints each change of a job, and the latest line of those that run. */
+/** Prints every status change, and the latest line of running jobs. */
 export const createProgress = (client: Client, lines: (lines: readonly Line[]) => void): Onlooker => {
   const places = new Map<string, number>();
   const showNewest = async (node: NodeView, { id }: TaskView): Promise<void> => {
@@ -44,7 +44,7 @@ export const createProgress = (client: Client, lines: (lines: readonly Line[]) =
   };
   return {
     onStatus: async (node, run) => {
-      // What it wrote last is worth seeing before how it ended.
+      // Show the last output before the outcome.
       if (isEnded(node.job) && writes(node)) await showNewest(node, run);
       lines([statusLine(node, run)]);
     },

@@ -40,7 +40,7 @@ afterEach(() => rmSync(root, { recursive: true }));
 
 const known = new HoldpointError('ORCHESTRATOR_UNKNOWN_TASK', 'no such task');
 
-/** Runs that are submitted are numbered, and succeed at once. */
+/** Submitted runs are numbered and succeed immediately. */
 const services = (others: Readonly<Record<string, ReturnType<typeof runView>>> = {}): Answers => {
   let submitted = 0;
   return {
@@ -65,8 +65,8 @@ const run = (line: string, answers: Answers = services(), directory = root) =>
 const submitted = ({ calls }: Awaited<ReturnType<typeof run>>) =>
   calls.filter(([name]) => name === 'orchestrator.submit').map(([, payload]) => SubmitTask.parse(payload));
 
-describe('a flow is submitted', () => {
-  test('with its definition, its repository and its inputs', async () => {
+describe('a run is submitted', () => {
+  test('a run is submitted with definition, repository and inputs', async () => {
     const done = await run('run demo cats --note x');
     expect({ code: done.code, err: done.err }).toEqual({ code: 0, err: '' });
     const [task] = submitted(done);
@@ -87,13 +87,13 @@ describe('a flow is submitted', () => {
     ['run .holdpoint/workflows/demo.toml cats', { topic: 'cats' }],
     ['run file:.holdpoint/workflows/demo.toml -- --cats', { topic: '--cats' }],
     ['run demo --note', { note: 'true' }],
-  ])('%s', async (line, inputs) => {
+  ])('`%s` reports its problem', async (line, inputs) => {
     const done = await run(line);
     expect(done.err).toBe('');
     expect(submitted(done)[0]?.inputs).toMatchObject(inputs);
   });
 
-  test('with what the repository says of its failures, which is not submitted as long as it is wrong', async () => {
+  test("the repository's recovery rules are submitted, unless they are invalid", async () => {
     expect(submitted(await run('run demo x'))[0]?.definition).not.toHaveProperty('recovery');
     const file = join(root, '.holdpoint/recovery.toml');
     writeFileSync(file, '[[rules]]\nid = "busy"\nclass = "TRANSIENT"\npattern = "busy"\n');
@@ -109,7 +109,7 @@ describe('a flow is submitted', () => {
     );
   });
 
-  test('from a folder further down, and for another repository', async () => {
+  test('a run works from a subdirectory, and for another repository', async () => {
     mkdirSync(join(root, 'a/b'), { recursive: true });
     expect(submitted(await run('run demo x', services(), join(root, 'a/b')))[0]?.repository).toBe(root);
     expect(submitted(await run(`run demo x -C ${root}`, services(), '/'))[0]?.repository).toBe(root);
@@ -119,9 +119,11 @@ describe('a flow is submitted', () => {
     ['run demo x --require-approval', { approval: 'required' }],
     ['run demo x --no-require-approval', { approval: 'none' }],
     ['run demo x --id t-mine --goal g', { id: 't-mine', goal: 'g' }],
-  ])('%s', async (line, fields) => expect(submitted(await run(line))[0]).toMatchObject(fields));
+  ])('`%s` reports its problem', async (line, fields) =>
+    expect(submitted(await run(line))[0]).toMatchObject(fields),
+  );
 
-  test('and says so in JSON with stable keys', async () => {
+  test('--format json prints stable keys', async () => {
     const { out } = await run('run demo x --format json');
     expect(JSON.parse(out)).toEqual({
       outcome: 'workflow_run_enqueued',
@@ -139,7 +141,7 @@ describe('a flow is submitted', () => {
   });
 });
 
-describe('what is wrong is said at once, and nothing is submitted', () => {
+describe('an invalid run submits nothing', () => {
   test.each([
     ['run demo --topc cats', 'named.topc', '"topic"'],
     ['run demo a b', 'positional[1]', 'at most 1'],
@@ -147,14 +149,14 @@ describe('what is wrong is said at once, and nothing is submitted', () => {
     ['run demmo', 'demmo', '"demo"'],
     ['run gone.toml', 'gone.toml', 'an existing file'],
     ['run ../../etc/passwd.toml', 'passwd', 'repository'],
-  ])('%s', async (line, found, expected) => {
+  ])('`%s` reports its problem', async (line, found, expected) => {
     const { code, err, calls } = await run(line);
     expect({ code, calls }).toEqual({ code: 1, calls: [] });
     expect(err).toContain(found);
     expect(err).toContain(expected);
   });
 
-  test('as JSON with every problem', async () => {
+  test('--format json prints every problem', async () => {
     const { code, out } = await run('run demo a --topc cats --nte x --format json');
     expect(code).toBe(1);
     expect(JSON.parse(out)).toMatchObject({
@@ -166,7 +168,7 @@ describe('what is wrong is said at once, and nothing is submitted', () => {
     });
   });
 
-  test('outside of a repository', async () => {
+  test('a run outside of a repository is refused', async () => {
     const { code, err } = await run('run demo', services(), '/');
     expect(code).toBe(1);
     expect(err).toContain('error WORKFLOW_NO_REPOSITORY');
@@ -184,15 +186,15 @@ describe('what is wrong is said at once, and nothing is submitted', () => {
     'run demo --check --no-require-approval',
     'run demo --check --repeat 2',
     'run demo --spec-dir d --repeat 2',
-  ])('%s is a mistake on the command line', async (line) => {
+  ])('`%s` is a usage error', async (line) => {
     const { code, calls, err } = await run(line);
     expect({ code, calls }).toEqual({ code: 2, calls: [] });
     expect(err).toMatch(/^error USAGE: /);
   });
 });
 
-describe('--check', () => {
-  test('says how many nodes there are, asks nobody, and writes nothing', async () => {
+describe('run --check', () => {
+  test('--check prints the number of nodes, calls no service and writes nothing', async () => {
     const before = readdirSync(root, { recursive: true });
     const { code, out, calls } = await run('run demo x --check --format json');
     expect({ code, calls }).toEqual({ code: 0, calls: [] });
@@ -202,7 +204,7 @@ describe('--check', () => {
   });
 });
 
-describe('--after', () => {
+describe('run --after', () => {
   const other = runView(
     't-0',
     [nodeView('a', 'running'), nodeView('b', 'queued'), nodeView('c', 'queued')],
@@ -210,7 +212,7 @@ describe('--after', () => {
   );
   const two = { ...other, sinks: [...other.sinks, ...other.entries] };
 
-  test('names jobs, runs, and the last jobs of a run, each once and in that order', async () => {
+  test('--after takes jobs, tasks, and the last jobs of a task, each once and in order', async () => {
     const done = await run(
       'run demo x --after t-0/b --after run:t-0 --after t-0 --after t-0/c',
       services({ 't-0': two }),
@@ -219,13 +221,13 @@ describe('--after', () => {
   });
 
   test.each([
-    ['gone', 'ORCHESTRATOR_UNKNOWN_TASK: --after gone: there is no run gone'],
+    ['gone', 'ORCHESTRATOR_UNKNOWN_TASK: --after gone: no task gone'],
     ['run_7', 'write run:run_7'],
-    ['t-0/none', 'ORCHESTRATOR_UNKNOWN_NODE: --after t-0/none: run t-0 has no node none'],
+    ['t-0/none', 'ORCHESTRATOR_UNKNOWN_NODE: --after t-0/none: task t-0 has no node none'],
     ['run:t-0/b', 'CLI_AFTER'],
     ['a.b', 'CLI_AFTER'],
     ['run:t-9', 'last jobs'],
-  ])('%s is refused before anything is submitted', async (reference, said) => {
+  ])('--after %s is refused before anything is submitted', async (reference, said) => {
     const loop = { ...runView('t-9', [nodeView('a', 'running')]), sinks: [] };
     const done = await run(`run demo x --after ${reference}`, services({ 't-0': two, 't-9': loop }));
     expect(done.code).toBe(1);
@@ -235,7 +237,7 @@ describe('--after', () => {
 });
 
 describe('several runs', () => {
-  test('--repeat: each after the last jobs of the one before', async () => {
+  test('--repeat starts each run after the last jobs of the previous one', async () => {
     const done = await run('run demo x --repeat 3 --id t-r --after t-0 --format json', {
       ...services({ 't-0': runView('t-0', [nodeView('a', 'running')]) }),
     });
@@ -268,7 +270,7 @@ describe('several runs', () => {
       writeFileSync(join(root, 'specs', name), '# a specification\n');
   };
 
-  test('--spec-dir: one for each specification, in order', async () => {
+  test('--spec-dir submits one run per specification, in order', async () => {
     specs();
     const done = await run('run demo x --spec-dir specs');
     expect(done.err).toBe('');
@@ -297,21 +299,21 @@ describe('several runs', () => {
     ['run demo x --spec-dir specs --slug s', 'slug'],
     ['run demo x --spec-dir specs --set branch=b', 'branch'],
     ['run demo x --spec-dir gone', 'gone'],
-  ])('%s is refused whole', async (line, said) => {
+  ])('%s is refused as a whole', async (line, said) => {
     specs();
     const done = await run(line);
     expect({ code: done.code, calls: done.calls }).toEqual({ code: 1, calls: [] });
     expect(done.err).toContain(said);
   });
 
-  test('--spec-dir needs a flow that takes a specification', async () => {
+  test('--spec-dir needs a workflow with a specification', async () => {
     mkdirSync(join(root, 'specs'));
     writeFileSync(join(root, 'specs/a.md'), 'a');
     expect((await run('run demo x --spec-dir specs')).err).toContain('spec_file');
   });
 });
 
-describe('--follow', () => {
+describe('run --follow', () => {
   const endingIn = (
     more: Partial<ReturnType<typeof runView>>,
     job: 'succeeded' | 'failed' = 'succeeded',
@@ -326,7 +328,7 @@ describe('--follow', () => {
     ['failed', 'failed', 1, 'failed'],
     ['cancelled', 'cancelled', 1, 'failed'],
     ['failed', 'blocked', 10, 'blocked'],
-  ] as const)('of a run that is %s as %s returns its outcome', async (phase, outcome, exit, state) => {
+  ] as const)('a run that is %s as %s returns its exit code', async (phase, outcome, exit, state) => {
     const answers = endingIn({ phase, outcome });
     const text = await run('run demo x --follow', answers);
     expect(text.code).toBe(exit);
@@ -347,7 +349,7 @@ describe('--follow', () => {
     });
   });
 
-  test('several runs stop being followed at the first that does not succeed', async () => {
+  test('following stops at the first run that does not succeed', async () => {
     const { code, out } = await run(
       'run demo x --repeat 3 --follow --format json',
       endingIn({ phase: 'failed', outcome: 'blocked' }),
@@ -366,16 +368,16 @@ describe('--follow', () => {
   });
 });
 
-describe('help', () => {
-  test('of a flow shows its inputs', async () => {
+describe('help of run', () => {
+  test('help with a workflow prints its inputs', async () => {
     const { code, out, calls } = await run('run demo --help');
     expect({ code, calls }).toEqual({ code: 0, calls: [] });
     expect(out).toContain('Usage: holdpoint run demo [options] [topic]');
-    expect(out).toMatch(/--about, --topic <value> +by place 1/);
+    expect(out).toMatch(/--about, --topic <value> +position 1/);
     expect(out).toMatch(/--note <value> +default: none/);
   });
 
-  test('of the command shows its options', async () => {
+  test('help without a workflow prints the options', async () => {
     const { code, out } = await run('run --help');
     expect(code).toBe(0);
     expect(out).toContain('--spec-dir');

@@ -9,7 +9,7 @@ import { findApproval } from '../job/approval.ts';
 import { resolveCommand, stuckReason } from '../recovery/stuck.ts';
 import type { Session } from '../kit/session.ts';
 
-/** Of a report: its summary stands first. */
+/** Length of the report's summary. */
 const LINES_SHOWN = 12;
 
 const beginningOf = (report: string): readonly string[] =>
@@ -18,19 +18,19 @@ const beginningOf = (report: string): readonly string[] =>
     .filter((line) => line.trim() !== '')
     .slice(0, LINES_SHOWN);
 
-/** The first lines of the report on a job; none where there is no report, or nobody who has it. */
+/** The first lines of a job's report; empty without a report. */
 const excerpt = async (client: Client, run: TaskView, node: NodeView): Promise<readonly string[]> => {
   try {
     const { report } = await client.call('recovery', 'report', { task: run.id, node: node.id });
     return beginningOf(report);
   } catch (error) {
-    // Looking on goes on without it.
+    // The report is optional.
     if (error instanceof HoldpointError) return [];
     throw error;
   }
 };
 
-/** What people are asked about a job, as far as it is there by now. */
+/** The question about a job, if it has arrived. */
 type Asked = { readonly doubt?: ApprovalId } | 'to come' | 'by a program';
 
 const askedAbout = async (client: Client, { question, verdict }: NodeView): Promise<Asked> => {
@@ -41,7 +41,7 @@ const askedAbout = async (client: Client, { question, verdict }: NodeView): Prom
   return asked.doubt === undefined ? {} : { doubt: asked.id };
 };
 
-/** Says once of each attempt that a person has to look at it: why, and by which command. */
+/** Prints once per attempt that the job is stuck, why, and which command resolves it. */
 export const createStuckTeller = (
   client: Client,
   { lines, warn }: Pick<Session, 'lines' | 'warn'>,
@@ -62,7 +62,7 @@ export const createStuckTeller = (
     if (report.length > 0) lines(indented([...report, `… ${reportCommand(job)}`]));
   };
 
-  /** The question comes a little later than the verdict, and a job may be asked about more than once. */
+  /** The question arrives later than the verdict, and a job can have several questions. */
   const look = async (run: TaskView, node: NodeView): Promise<void> => {
     const attempt = `${node.id} ${String(node.attempt)}`;
     const key = `${attempt} ${node.question ?? ''}`;

@@ -7,17 +7,17 @@ import { Refusal } from '../kit/refusal.ts';
 
 export type Submission = ApiRequest<'orchestrator', 'submit'>;
 
-/** A flow whose resolved form is more than one message holds cannot be handed over, whoever asks. */
+/** A workflow that does not fit into one message cannot be submitted. */
 const tooLarge = (error: unknown, { workflow, definition }: Submission): unknown =>
   error instanceof HoldpointError && error.code === 'CONTRACT_PAYLOAD_TOO_LARGE'
     ? new HoldpointError(
         error.code,
-        `${workflow} with ${String(definition?.nodes.length ?? 0)} nodes is too large to be submitted: ${error.message}; split it into flows that follow one another with --after`,
+        `${workflow} with ${String(definition?.nodes.length ?? 0)} nodes is too large: ${error.message}; split it and chain the parts with --after`,
         { cause: error },
       )
     : error;
 
-/** Submits a run and resolves to it as it is right after. */
+/** Submits a run and resolves to its first state. */
 export const submitRun = async (client: Client, submission: Submission): Promise<TaskView> => {
   const { id } = await client
     .call('orchestrator', 'submit', submission, { requestId: randomUUID() })
@@ -29,10 +29,10 @@ export const submitRun = async (client: Client, submission: Submission): Promise
 
 const ID_MAX = 64;
 
-/** The id of one of several runs; a single run has the id as it was given. */
+/** The ID of one of several runs; a single run keeps the given ID. */
 export const idOf = (id: string | undefined, index: number, count: number): string | undefined => {
   if (id === undefined || count === 1) return id;
   const numbered = `${id}-${String(index + 1)}`;
   if (numbered.length <= ID_MAX) return numbered;
-  throw new Refusal('CLI_ID', `--id ${id}: found ${numbered}; expected at most ${String(ID_MAX)} characters`);
+  throw new Refusal('CLI_ID', `--id ${id}: ${numbered} is longer than ${String(ID_MAX)} characters`);
 };

@@ -84,14 +84,14 @@ const atDesk = async (
   };
 };
 
-describe('a run that waits for a person', () => {
-  test('says once how it is approved', async () => {
+describe('a run that waits for a decision', () => {
+  test('a pending request prints once how to approve it', async () => {
     const { out, asked } = await atDesk({ canDecide: false });
-    expect(out).toBe('t-1/deploy waits for a person: holdpoint approval approve a-1\n');
+    expect(out).toBe('t-1/deploy waits for a decision: holdpoint approval approve a-1\n');
     expect(asked).toBe(0);
   });
 
-  test('asks whoever has a token, who sees the whole effect, and is approved as it was shown', async () => {
+  test('a user with a token is asked, sees the whole effect, and approves exactly that', async () => {
     const { out, asked, decided } = await atDesk({ canDecide: true, answer: 'y' });
     expect(asked).toBe(1);
     expect(out).toContain('"command": "./deploy.sh"');
@@ -99,7 +99,7 @@ describe('a run that waits for a person', () => {
     expect(out).toContain('a-1 is approved by ada');
   });
 
-  test('asks for what a program wants, and says it', async () => {
+  test('a question from a workflow is asked and answered', async () => {
     const phase = { question: 'a-1', gated: true };
     const program = runView('t-1', [nodeView('deploy', 'waiting_on_approval', phase)]);
     const wanted = { ...approval, title: 'Ship it?', input: { kind: 'approval' } };
@@ -107,12 +107,12 @@ describe('a run that waits for a person', () => {
       'approvals.get': wanted,
       'approvals.decide': { id: 'a-1', status: 'answered', by: 'ada' },
     });
-    expect(out).toContain('t-1/deploy waits for a person: holdpoint approval answer a-1\n');
+    expect(out).toContain('t-1/deploy waits for a decision: holdpoint approval answer a-1\n');
     expect(decided).toEqual([{ id: 'a-1', decision: 'respond', digest: approval.digest, response: false }]);
     expect(out).toContain('a-1 is answered with no by ada');
   });
 
-  test('asks for what a program wants to know of its failure, which is not told as stuck', async () => {
+  test("a workflow's question about its failure is asked, and not reported as stuck", async () => {
     const failed = runView('t-1', [nodeView('review', 'escalated', { question: 'a-1' })]);
     const options = [{ value: 'retry', label: 'Try again' }];
     const { out, err, decided } = await atDesk({ canDecide: true, answer: '1' }, [failed, failed], {
@@ -120,21 +120,21 @@ describe('a run that waits for a person', () => {
       'approvals.decide': { id: 'a-1', status: 'answered', by: 'ada' },
     });
     expect(decided).toEqual([{ id: 'a-1', decision: 'respond', digest: approval.digest, response: 'retry' }]);
-    expect(out).toContain('t-1/review waits for a person: holdpoint approval answer a-1\n');
+    expect(out).toContain('t-1/review waits for a decision: holdpoint approval answer a-1\n');
     expect(out + err).not.toContain('stuck');
   });
 
-  test.each(['', 'n', 'yess', undefined])('is left as it is after the answer %s', async (answer) => {
+  test.each(['', 'n', 'yess', undefined])('a request stays pending after the answer %s', async (answer) => {
     expect((await atDesk({ canDecide: true, answer })).decided).toEqual([]);
   });
 
-  test('says it on standard error where the output is JSON, and asks nobody', async () => {
+  test('with JSON output the hint goes to standard error, and the user is not asked', async () => {
     const { out, err, asked } = await atDesk({ canDecide: true, json: true });
     expect({ out, asked }).toEqual({ out: '', asked: 0 });
     expect(err).toContain('holdpoint approval approve a-1');
   });
 
-  test('is not spoken of when somebody was faster', async () => {
+  test('a request that others decided is not mentioned', async () => {
     const { out } = await atDesk({ canDecide: false }, [waiting], {
       'approvals.get': { ...approval, status: 'approved' },
     });
@@ -142,22 +142,22 @@ describe('a run that waits for a person', () => {
   });
 });
 
-test('a paused run says once, and again after it went on, how it is resumed', async () => {
+test('a paused run prints its hint once per pause', async () => {
   const paused = runView('t-1', [], { phase: 'paused' });
   const goes = runView('t-1', [], { phase: 'executing' });
   const { err } = await atDesk({ canDecide: false }, [paused, paused, goes, paused]);
-  expect(err.match(/holdpoint task resume --run t-1/g)).toHaveLength(2);
+  expect(err.match(/holdpoint task resume t-1/g)).toHaveLength(2);
 });
 
-test('a run that waits for a circuit says which, and how it goes on at once', async () => {
+test('a run that waits for a circuit prints how to continue now', async () => {
   const held = runView('t-1', [], { phase: 'circuit_open', circuit: 'workflow:release' });
   const { err } = await atDesk({ canDecide: false }, [held, held]);
   expect(err).toBe(
-    'run t-1 waits for workflow:release, and goes on by itself: holdpoint circuit list, and holdpoint circuit close <target> for at once\n',
+    'task t-1 waits for workflow:release and continues automatically; to continue now: holdpoint circuit close <target>\n',
   );
 });
 
-describe('a job that is stuck', () => {
+describe('a stuck job of a run', () => {
   const verdict = {
     kind: 'skip',
     delayMs: 0,
@@ -174,7 +174,7 @@ describe('a job that is stuck', () => {
     ...answers,
   });
 
-  test('is told of once, with the beginning of its report and what to do', async () => {
+  test('a stuck job is reported once, with the start of its report and the next command', async () => {
     const { out } = await atDesk({ canDecide: false }, [stuck, stuck], about({}));
     expect(out.split('\n')).toEqual([
       't-1/check is stuck: VERIFICATION_FAILED: the check failed as often as the limit allows: holdpoint recovery resolve t-1/check retry|skip|done|cancel',
@@ -186,7 +186,7 @@ describe('a job that is stuck', () => {
     ]);
   });
 
-  test('is told of again when another attempt gets stuck, and not when only its question comes later', async () => {
+  test('a stuck job is reported again for another attempt, but not for a later question', async () => {
     const early = runView('t-1', [nodeView('check', 'escalated', { attempt: 3, verdict })]);
     const goes = runView('t-1', [nodeView('check', 'running', { attempt: 4 })]);
     const again = runView('t-1', [nodeView('check', 'escalated', { attempt: 4, verdict })]);
@@ -194,19 +194,19 @@ describe('a job that is stuck', () => {
     expect(out.match(/is stuck/g)).toHaveLength(2);
   });
 
-  test('is one line on standard error where the output is JSON', async () => {
+  test('with JSON output a stuck job is one line on standard error', async () => {
     const { out, err } = await atDesk({ canDecide: false, json: true }, [stuck], about({}));
     expect(out).toBe('');
     expect(err).toMatch(/^t-1\/check is stuck: .*holdpoint recovery resolve t-1\/check .*\n$/);
   });
 
-  test('is told of without a report as well', async () => {
+  test('a stuck job is reported without a report too', async () => {
     const refused = new HoldpointError('RUNTIME_UNAVAILABLE', 'away');
     const { out } = await atDesk({ canDecide: false }, [stuck], about({ 'recovery.report': refused }));
     expect(out.match(/\n/g)).toHaveLength(1);
   });
 
-  test('is a question where nobody knows what became of its effect, as soon as it is put', async () => {
+  test('an in-doubt effect is reported as a question, once it arrives', async () => {
     const doubt = { ...verdict, kind: 'escalate', class: 'EFFECT_IN_DOUBT' } as const;
     const early = runView('t-1', [nodeView('pay', 'escalated', { verdict: doubt })]);
     const asked = runView('t-1', [nodeView('pay', 'escalated', { verdict: doubt, question: 'a-9' })]);

@@ -17,14 +17,14 @@ import type { Terminal } from '../kit/environment.ts';
 
 const LOOK_EVERY_MS = 2_000;
 
-/** What a person can do about a run that does not go on by itself. */
+/** Hints for tasks that do not continue without an operator. */
 const HINTS: Readonly<Partial<Record<TaskView['phase'], (run: TaskView) => string>>> = {
-  paused: ({ id }) => `run ${id} is paused: holdpoint task resume --run ${id}`,
-  circuit_open: ({ id, circuit = 'a target that fails' }) =>
-    `run ${id} waits for ${circuit}, and goes on by itself: holdpoint circuit list, and holdpoint circuit close <target> for at once`,
+  paused: ({ id }) => `task ${id} is paused: holdpoint task resume ${id}`,
+  circuit_open: ({ id, circuit = 'a failing target' }) =>
+    `task ${id} waits for ${circuit} and continues automatically; to continue now: holdpoint circuit close <target>`,
 };
 
-/** Ends when somebody else has decided. */
+/** Resolves when the request was decided elsewhere. */
 const decidedElsewhere = async (client: Client, id: ApprovalId, signal: AbortSignal): Promise<void> => {
   while (!signal.aborted) {
     const approval = await findApproval(client, id);
@@ -35,7 +35,7 @@ const decidedElsewhere = async (client: Client, id: ApprovalId, signal: AbortSig
   }
 };
 
-/** Lets whoever sits at the terminal be asked, unless somebody else is faster. */
+/** Asks at the terminal until the request is decided elsewhere. */
 const askHere = async <Made>(
   client: Client,
   { ask }: Terminal,
@@ -56,13 +56,13 @@ const approve = async (client: Client, { id, digest }: ApprovalView): Promise<st
   try {
     return answerLine(await decideOn(client, { id, digest }, 'approve'), 'approve');
   } catch (error) {
-    // Too late, or not entitled: the run goes on being followed.
+    // Too late or not entitled: keep following the run.
     if (!(error instanceof HoldpointError)) throw error;
     return `${error.code}: ${error.message}`;
   }
 };
 
-/** Says once of each request how it is approved, and asks for the decision where one can be made. */
+/** Prints each pending request once, and asks for a decision if possible. */
 export const createDesk = (
   client: Client,
   { lines, warn, terminal, now }: Session,
@@ -74,7 +74,7 @@ export const createDesk = (
   const tell = async (node: NodeView, run: TaskView, approval: ApprovalView): Promise<void> => {
     const { id, input } = approval;
     const verb = input === undefined ? 'approve' : 'answer';
-    const how = `${jobOf(run.id, node.id)} waits for a person: holdpoint approval ${verb} ${id}`;
+    const how = `${jobOf(run.id, node.id)} waits for a decision: holdpoint approval ${verb} ${id}`;
     if (json) return warn(how);
     lines([[{ text: how, paint: 'waits' }]]);
     if (here === undefined) return;
@@ -85,7 +85,7 @@ export const createDesk = (
     }
     const answer = await askHere(client, here, id, (ask) => ask('Approve it? [y/N] '));
     if (answer !== undefined && /^y(es)?$/i.test(answer.trim())) lines([await approve(client, approval)]);
-    else lines([answer === undefined ? '' : 'left as it is']);
+    else lines([answer === undefined ? '' : 'still pending']);
   };
 
   const tellStuck = createStuckTeller(client, { lines, warn }, json);
@@ -98,7 +98,7 @@ export const createDesk = (
       warn(hint);
     }
     for (const node of run.nodes) {
-      // Of a failure a program asks as it asks for anything else; what is stuck is told below.
+      // Workflows in TypeScript ask about a failure like about anything else; stuck jobs are reported below.
       const asked = node.job === 'escalated' ? node.question : waitsFor(node);
       if (asked === undefined || told.has(asked)) continue;
       const approval = await findApproval(client, asked);

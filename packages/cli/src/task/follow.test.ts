@@ -17,7 +17,7 @@ const LIFE = [
   entry(5, 'completed'),
 ];
 
-/** A source that plays a script: what the store has when it is asked for the nth time, and what the bus says before. */
+/** A scripted source: the content of the store per read, and the preceding announcements. */
 const scripted = (
   stored: readonly (number | Error)[],
   said: Readonly<Record<number, readonly (HistoryEntry | undefined)[]>> = {},
@@ -53,37 +53,37 @@ const follow = async (source: TaskSource) => {
 };
 
 describe('following a task', () => {
-  test('that is over already shows all of it', async () => {
+  test('a task that has ended is shown completely', async () => {
     const { source, state } = scripted([5]);
     expect(await follow(source)).toEqual({ versions: [1, 2, 3, 4, 5], phase: 'completed' });
     expect(state).toEqual({ asked: 1, stopped: true });
   });
 
-  test('takes what the bus says without asking again', async () => {
+  test('events from the bus are shown without another read', async () => {
     const { source, state } = scripted([3], { 0: LIFE.slice(3) });
     expect(await follow(source)).toEqual({ versions: [1, 2, 3, 4, 5], phase: 'completed' });
     expect(state.asked).toBe(1);
   });
 
-  test('shows each event once and in order, whatever the bus repeats and turns around', async () => {
+  test('each event is shown once and in order, despite duplicates and reordering', async () => {
     const { source } = scripted([1], { 0: [LIFE[4], LIFE[2], LIFE[0], LIFE[2], LIFE[1], LIFE[4], LIFE[3]] });
     expect(await follow(source)).toEqual({ versions: [1, 2, 3, 4, 5], phase: 'completed' });
   });
 
-  test('asks the store for what the bus lost', async () => {
+  test('events that the bus lost are read from the store', async () => {
     const { source, state } = scripted([1, 5], { 0: [LIFE[3]] });
     expect(await follow(source)).toEqual({ versions: [1, 2, 3, 4, 5], phase: 'completed' });
     expect(state.asked).toBe(2);
   });
 
-  test('asks the store when the bus says nothing at all', async () => {
+  test('a silent bus is replaced by polling', async () => {
     expect(await follow(scripted([1, 2, 3, 4, 5]).source)).toEqual({
       versions: [1, 2, 3, 4, 5],
       phase: 'completed',
     });
   });
 
-  test('goes on when the service was away', async () => {
+  test('following survives an unavailable service', async () => {
     const away = new HoldpointError('RUNTIME_UNAVAILABLE', 'away');
     expect(await follow(scripted([2, away, away, 5]).source)).toEqual({
       versions: [1, 2, 3, 4, 5],
@@ -91,14 +91,14 @@ describe('following a task', () => {
     });
   });
 
-  test('ends with an error that will not go away, and stops listening', async () => {
+  test('following ends with a permanent error, then unsubscribes', async () => {
     const unknown = new HoldpointError('ORCHESTRATOR_UNKNOWN_TASK', 'no such task');
     const { source, state } = scripted([unknown]);
     await expect(follow(source)).rejects.toBe(unknown);
     expect(state.stopped).toBe(true);
   });
 
-  test('does not end at a circuit, which closes by itself', async () => {
+  test('following continues at a circuit, which closes automatically', async () => {
     const events = [entry(1, 'circuit_open'), entry(2, 'executing'), entry(3, 'completed')];
     let asked = 0;
     const source: TaskSource = {
@@ -111,7 +111,7 @@ describe('following a task', () => {
     expect(await follow(source)).toEqual({ versions: [1, 2, 3], phase: 'completed' });
   });
 
-  test.each(['completed', 'failed', 'cancelled', 'paused'])('ends at %s', async (phase) => {
+  test.each(['completed', 'failed', 'cancelled', 'paused'])('following ends at %s', async (phase) => {
     const source: TaskSource = {
       history: async () => [entry(1, phase)],
       watch: async () => ({ stop: async () => undefined }),
@@ -119,7 +119,7 @@ describe('following a task', () => {
     expect(await follow(source)).toEqual({ versions: [1], phase });
   });
 
-  test('does not end at a pause that is over', async () => {
+  test('following continues after a pause has ended', async () => {
     const events = [entry(1, 'paused'), entry(2, 'executing'), entry(3, 'failed')];
     const source: TaskSource = {
       history: async () => events,

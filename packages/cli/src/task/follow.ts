@@ -6,7 +6,7 @@ import { createBell } from '../kit/bell.ts';
 import type { Client } from '../bus/client.ts';
 import { isUnavailable } from '../kit/failure.ts';
 
-/** Where a task's history comes from: the store has the truth, the bus says early that there is more of it. */
+/** Source of a task's history: the store has the events, the bus announces new ones early. */
 export type TaskSource = {
   readonly history: () => Promise<readonly HistoryEntry[]>;
   readonly watch: (
@@ -14,10 +14,10 @@ export type TaskSource = {
   ) => Promise<{ readonly stop: () => Promise<void> }>;
 };
 
-/** The store is asked this often while the bus says nothing: a fact that got lost is late, not missing. */
+/** Polling interval for announcements that the bus lost. */
 const ASK_EVERY_MS = 3_000;
 
-/** A task that waits for a circuit goes on by itself. */
+/** A task that waits for a circuit continues without an operator. */
 const OVER: readonly TaskPhase[] = ['completed', 'failed', 'cancelled', 'paused'];
 
 export const taskSource = (client: Client, id: TaskEvent['id']): TaskSource => ({
@@ -31,14 +31,15 @@ export const taskSource = (client: Client, id: TaskEvent['id']): TaskSource => (
             ? undefined
             : { version, at, type: event, data: { ...data } },
         ),
-      // The bus only says that there is more to read: what is no fact, or a refused subscription, is asked about too.
+      // The bus only announces: after an invalid message or a refused subscription, read the store too.
       { onError: () => onFact(undefined) },
     ),
 });
 
 /**
- * Hands on every event of a task, once and in order, from the first to the one that ends it or makes it wait for a
- * person; resolves to the phase that it is in then. A service that is away for a while only delays it.
+ * * Delivers every event of a task once and in order, until the task has ended or is paused. Resolves to its
+ * phase.
+ * Unavailable services only delay it.
  */
 export const followTask = async (
   { history, watch }: TaskSource,
@@ -64,7 +65,7 @@ export const followTask = async (
     try {
       for (const entry of await history()) if (entry.version > version) advance(entry);
     } catch (error) {
-      // The first answer says whether there is such a task at all; later the service may come back.
+      // The first read tells whether the task exists; later reads tolerate failures.
       if (version === 0 || !isUnavailable(error)) throw error;
     }
     advanceEarly();

@@ -4,17 +4,17 @@ import { ProgramEvent } from '@holdpoint/contracts/program/events';
 import { expect, test } from 'vitest';
 import { programText } from './program-text.ts';
 
-const EXAMPLES = join(import.meta.dirname, '../../../contracts/examples/fact');
+const EXAMPLES = join(import.meta.dirname, '../../../contracts/examples/event');
 const examples = readdirSync(EXAMPLES).flatMap((file) => {
   const { data } = ProgramEvent.safeParse(JSON.parse(readFileSync(join(EXAMPLES, file), 'utf8')));
   return data === undefined ? [] : [[file, data] as const];
 });
 
-test('there is an example of every fact of a program', () => {
+test('every event of a TypeScript workflow has an example', () => {
   expect(new Set(examples.map(([, { type }]) => type)).size).toBe(ProgramEvent.options.length);
 });
 
-test.each(examples)('%s is told in one line that names its phase', (_file, event) => {
+test.each(examples)('%s is shown on one line with its phase', (_file, event) => {
   const text = programText(event);
   expect(text).not.toContain('\n');
   expect(text).toContain(event.type === 'program_submitted' ? event.program.id : event.node);

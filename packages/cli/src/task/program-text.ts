@@ -3,13 +3,13 @@ import { shorten } from '../output/columns.ts';
 
 const TEXT_SHOWN = 60;
 
-/** What a fact of a program says beside its name and phase. */
+/** Details of an event of a TypeScript workflow, besides its name and phase. */
 export const programText = (event: ProgramEvent): string => {
   switch (event.type) {
     case 'program_submitted':
       return `${event.program.id}@${event.program.version} by ${event.requestedBy}: ${shorten(event.goal, TEXT_SHOWN)}`;
     case 'phase_ordered':
-      return `${event.node}: attempt ${String(event.attempt)}${event.activation === 'respond' ? ', with an answer' : ''}`;
+      return `${event.node}: attempt ${String(event.attempt)}${event.activation === 'respond' ? ', with a response' : ''}`;
     case 'phase_started':
       return `${event.node}: by ${event.worker}`;
     case 'phase_waiting':
@@ -17,11 +17,11 @@ export const programText = (event: ProgramEvent): string => {
     case 'phase_recorded':
       return `${event.node}: ${event.entry.kind} ${event.entry.key}${event.entry.kind === 'effect' ? `, task ${event.entry.task}` : ''}`;
     case 'phase_entry_completed':
-      return `${event.node}: ${event.key}${event.ended === undefined ? ' is over' : `: ${event.ended.outcome}`}`;
+      return `${event.node}: ${event.key}${event.ended === undefined ? ' has expired' : `: ${event.ended.outcome}`}`;
     case 'phase_suspended':
       return `${event.node}: waits for ${shorten(event.on.join(', '), TEXT_SHOWN)}`;
     case 'phase_returned':
-      return `${event.node}: ${event.lost ? 'lost' : 'given back'} by ${event.worker}: ${event.reason}`;
+      return `${event.node}: ${event.lost ? 'lost' : 'released'} by ${event.worker}: ${event.reason}`;
     case 'phase_retry_prepared':
       return event.node;
     case 'phase_completed':

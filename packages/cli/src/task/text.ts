@@ -16,7 +16,7 @@ import { spentText } from '../recovery/usage-text.ts';
 const GOAL_SHOWN = 60;
 const REASON_SHOWN = 100;
 
-/** What people are asked: what became of the effect, or what is to become of the job. */
+/** The pending question: about an in-doubt effect or a stuck job. */
 const askedText = (verdict: TaskView['nodes'][number]['verdict']): string =>
   verdict === undefined || verdict.class === 'EFFECT_IN_DOUBT' ? ASKED.doubt : ASKED.stuck;
 
@@ -73,7 +73,7 @@ export const taskText = (task: TaskView): readonly string[] => [
 ];
 
 export const taskListText = ({ items, next }: ApiResponse<'orchestrator', 'list'>): readonly string[] => [
-  ...(items.length === 0 ? [next === undefined ? 'no tasks' : 'no tasks yet: not all were looked at'] : []),
+  ...(items.length === 0 ? [next === undefined ? 'no tasks' : 'no matching tasks on this page'] : []),
   ...columns(
     items.map(({ id, phase, workflow, createdAt, goal }) => [
       id,
@@ -93,14 +93,14 @@ const detailOf = (data: HistoryEntry['data']): string => {
   return ofProgram === undefined ? '' : programText(ofProgram);
 };
 
-/** One event as one line. An event of a newer release has its name and no details. */
+/** One event per line. Unknown events of newer releases show only their name. */
 export const entryText = ({ version, at, type, data }: HistoryEntry): string => {
   const phase = typeof data['phase'] === 'string' ? data['phase'] : '';
   const detail = detailOf(data);
   return `${String(version).padStart(4)}  ${clock(at)}  ${phase.padEnd(17)}  ${type.padEnd(18)}  ${detail}`.trimEnd();
 };
 
-/** How a command that waited for a task ends. */
+/** Exit code for a watched task. */
 export const exitCodeFor = (phase: TaskPhase): number => {
   switch (phase) {
     case 'completed':

@@ -31,7 +31,7 @@ const sentHash = (calls: readonly (readonly [string, unknown])[]): unknown =>
   (calls[0]?.[1] as { sha256?: unknown } | undefined)?.sha256;
 
 describe('token create', () => {
-  test('sends the hash of a secret that is made here, and never the secret', async () => {
+  test('token create sends only the hash of a locally generated secret', async () => {
     const { code, out, calls } = await typeLine(['token', 'create', 'laptop'], making);
     expect(code).toBe(0);
     const secret = out.trimEnd();
@@ -40,28 +40,28 @@ describe('token create', () => {
     expect(JSON.stringify(calls)).not.toMatch(SECRET);
   });
 
-  test('makes another secret each time', async () => {
+  test('every token gets another secret', async () => {
     const outs = await Promise.all(
       Array.from({ length: 5 }, async () => (await typeLine(['token', 'create', 'laptop'], making)).out),
     );
     expect(new Set(outs).size).toBe(5);
   });
 
-  test('says into a pipe the secret alone, and the rest to whoever reads the errors', async () => {
+  test('a pipe gets only the secret, standard error the rest', async () => {
     const { out, err } = await typeLine(['token', 'create', 'laptop'], making);
     expect(out).toMatch(new RegExp(`^${SECRET.source}\n$`));
     expect(err).toContain('k-7h2k9m1x4c laptop: token of ada');
     expect(err).not.toMatch(SECRET);
   });
 
-  test('says on a terminal what it is, and that it is shown once', async () => {
+  test('a terminal shows the token once with a warning', async () => {
     const { out } = await typeLine(['token', 'create', 'laptop'], making, { terminal });
     expect(out).toContain('scopes approvals:read, approvals:decide; no expiry');
     expect(out).toMatch(SECRET);
     expect(out).toContain('shown only once');
   });
 
-  test('names the agent that it is for, and says so', async () => {
+  test('a token for an agent names the agent', async () => {
     const agents = { 'approvals.token_create': { ...token, agent: 'claude' } };
     const line = ['token', 'create', 'claude', '--agent', 'claude'];
     const { calls, err } = await typeLine(line, agents);
@@ -69,7 +69,7 @@ describe('token create', () => {
     expect(err).toContain('token of the agent claude of ada');
   });
 
-  test('sends whose it is, what it is good for and until when', async () => {
+  test('token create sends owner, scopes, groups and lifetime', async () => {
     const line =
       'token create ci --for bot --scope approvals:read --scope audit:read --group bots --expires 30d';
     const { code, calls } = await typeLine(line.split(' '), making);
@@ -88,7 +88,7 @@ describe('token create', () => {
     ]);
   });
 
-  test('writes the secret into a file that only its user can read, and prints it nowhere', async () => {
+  test('--out writes the secret to a private file and prints it nowhere', async () => {
     const line = ['token', 'create', 'laptop', '--out', 'token'];
     const { code, out, err, calls } = await typeLine(line, making, { directory: folder });
     expect(code).toBe(0);
@@ -100,15 +100,15 @@ describe('token create', () => {
     expect(out + err).not.toMatch(SECRET);
   });
 
-  test('makes no token when its file is there already', async () => {
+  test('an existing file prevents the token', async () => {
     const line = ['token', 'create', 'laptop', '--out', 'token'];
     await typeLine(line, making, { directory: folder });
     const { code, err, calls } = await typeLine(line, making, { directory: folder });
     expect({ code, calls }).toEqual({ code: 2, calls: [] });
-    expect(err).toContain('token is there already');
+    expect(err).toContain('token already exists');
   });
 
-  test('leaves no file behind when it is refused', async () => {
+  test('a refused token leaves no file', async () => {
     const refused = { 'approvals.token_create': new HoldpointError('APPROVALS_NOT_ENTITLED', 'no') };
     const line = ['token', 'create', 'laptop', '--out', 'token'];
     const { code, out, err } = await typeLine(line, refused, { directory: folder });
@@ -116,7 +116,7 @@ describe('token create', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test('prints JSON with the secret, unless it is in a file', async () => {
+  test('--json prints the secret, unless --out is used', async () => {
     const { out, calls } = await typeLine(['token', 'create', 'laptop', '--json'], making);
     const answer = JSON.parse(out) as { id: string; secret: string };
     expect(answer.id).toBe(token.id);
@@ -133,14 +133,14 @@ describe('token create', () => {
     ['--for', 'oidc:ada'],
     ['--for', 'ada,eve'],
     ['--group', ''],
-  ])('takes no %s %j', async (option, value) => {
+  ])('token create refuses %s %j', async (option, value) => {
     const { code, calls } = await typeLine(['token', 'create', 'laptop', option, value], making);
     expect({ code, calls }).toEqual({ code: 2, calls: [] });
   });
 });
 
 describe('token list', () => {
-  test('goes through all pages, and shows what becomes of each', async () => {
+  test('token list shows every page with the state of each token', async () => {
     const others = [
       { ...token, id: 'k-bbbbbbbbbb', name: 'ci', status: 'revoked', revokedBy: 'grace' },
       { ...token, id: 'k-cccccccccc', name: 'old', expiresAt: NOW - 1 },
@@ -159,13 +159,13 @@ describe('token list', () => {
     ]);
   });
 
-  test('says so when there are none', async () => {
+  test('token list without tokens says so', async () => {
     const { out } = await typeLine(['token', 'list'], { 'approvals.token_list': { items: [] } });
     expect(out).toBe('no tokens\n');
   });
 });
 
-test('token revoke names what it made worthless', async () => {
+test('token revoke prints the revoked token', async () => {
   const { out, calls } = await typeLine(['token', 'revoke', token.id], {
     'approvals.token_revoke': { ...token, status: 'revoked', revokedBy: 'ada' },
   });
@@ -173,7 +173,7 @@ test('token revoke names what it made worthless', async () => {
   expect(out).toBe('k-7h2k9m1x4c of ada, called laptop: revoked\n');
 });
 
-test('whoami says who, in which groups, and what for', async () => {
+test('whoami prints user, groups, roles and scopes', async () => {
   const { out } = await typeLine(['whoami'], {
     'approvals.whoami': {
       name: 'ada',

@@ -29,7 +29,7 @@ const {
 const asScope = (text: string, before: readonly Scope[] = []): readonly Scope[] => {
   const { success, data } = Scope.safeParse(text);
   if (success) return [...before, data];
-  throw new InvalidArgumentError(`one of ${Scope.options.join(', ')}`);
+  throw new InvalidArgumentError(`expected one of ${Scope.options.join(', ')}`);
 };
 
 /** Parses a value by a schema of the contracts. Throws a usage error. */
@@ -132,7 +132,7 @@ const addCreate = (group: Command, session: Session): void => {
       )
       .option('--expires <time>', 'lifetime, such as 12h or 30d (default: none)', asExpiry)
       .option('--out <file>', 'write the secret to a new file that only you can read')
-      .option('--json', 'print the answer as it came, including the secret unless --out is used')
+      .option('--json', 'print the API response as JSON, including the secret unless --out is used')
       .action((name: string, options: Create) => use((client) => create(client, name, options))),
     'token create laptop --expires 30d --out token',
     'token create release-bot --for release-bot --group releasers --scope approvals:decide',

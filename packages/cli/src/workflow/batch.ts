@@ -5,7 +5,6 @@ import type { Input, Inputs } from './inputs.ts';
 import type { FlowPlace } from './location.ts';
 import { type LoadedFlow, type Prepared, type PreparedRun, prepareRun } from './prepare.ts';
 
-/** One run of a command line. */
 export type Item = PreparedRun & { readonly item?: string | undefined };
 export type Runs = { readonly items: readonly Item[]; readonly batch?: Batch | undefined };
 
@@ -17,10 +16,10 @@ const refuse = (path: string, found: string, expected: string): Problem => ({
   expected,
 });
 
-/** What a folder of specifications gives to each run. */
+/** Parameters that `--spec-dir` sets for each run. */
 const FROM_SPEC = ['spec_file', 'slug', 'branch'] as const;
 
-/** The parameters that the command line itself gives a value. */
+/** Parameters that the command line sets. */
 const givenNames = ({ template }: LoadedFlow, { positional, named, set }: Inputs): readonly string[] => {
   const { cli } = template;
   const flags = new Map(Object.entries(cli.named).map(([flag, param]) => [flag.replaceAll('-', '_'), param]));
@@ -36,14 +35,14 @@ const batchProblems = (flow: LoadedFlow, inputs: Inputs): readonly Problem[] => 
   const given = givenNames(flow, inputs);
   const twice = FROM_SPEC.filter((name) => given.includes(name));
   return [
-    ...twice.map((name) => refuse(name, 'a value of its own', 'none: --spec-dir gives it to each run')),
+    ...twice.map((name) => refuse(name, 'a value', 'none: --spec-dir sets it for each run')),
     ...(flow.template.params.has('spec_file')
       ? []
-      : [refuse('params', 'no parameter spec_file', 'a flow with spec_file, for --spec-dir')]),
+      : [refuse('params', 'no parameter spec_file', 'a workflow with spec_file, for --spec-dir')]),
   ];
 };
 
-/** One run for each specification of a folder. None is prepared unless all of them can be. */
+/** One run per specification. Prepares all of them or none. */
 const prepareSpecs = (place: FlowPlace, flow: LoadedFlow, inputs: Inputs, dir: string): Prepared<Runs> => {
   const refused = batchProblems(flow, inputs);
   const { specs, problems } = listSpecs(place.root, dir);
@@ -67,7 +66,6 @@ const prepareSpecs = (place: FlowPlace, flow: LoadedFlow, inputs: Inputs, dir: s
   return { value: { items, batch: { batch_dir: dir, spec_count: specs.length } }, problems: found };
 };
 
-/** Everything that a command line wants to run. */
 export const prepareRuns = (
   place: FlowPlace,
   flow: LoadedFlow,

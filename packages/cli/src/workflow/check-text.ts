@@ -4,7 +4,6 @@ import { identityOf, type LoadedFlow } from './prepare.ts';
 
 const countOf = ({ items }: Runs): number => items[0]?.definition.nodes.length ?? 0;
 
-/** That a flow could run, and with how much work. */
 export const checkedJson = ({ found, template }: LoadedFlow, runs: Runs): unknown => ({
   outcome: 'workflow_validation_passed',
   workflow_template_selector: found.selector,

@@ -19,7 +19,7 @@ const write = (name: string, text: string): void => writeFileSync(join(root, '.h
 const RELEASE = 'id: release\nversion: "3"\napproval_request:\n  title: "Release {{ effect.target }}?"\n';
 
 describe('workflow gate list', () => {
-  test('has the gate of every effect, and those of the repository', async () => {
+  test('workflow gate list shows shipped gates and those of the repository', async () => {
     expect((await type('workflow gate list')).out).toMatch(/^approval_recovery_v2 +2 +shipped +default/m);
     write('release.yaml', RELEASE);
     write('README.md', 'no gate');
@@ -35,7 +35,7 @@ describe('workflow gate list', () => {
     });
   });
 
-  test('says what is wrong with one of them, and fails', async () => {
+  test('workflow gate list reports an invalid gate and fails', async () => {
     write('release.yaml', RELEASE.replace('title', 'titel'));
     const { code, out, err } = await type('workflow gate list');
     expect(code).toBe(1);
@@ -46,7 +46,7 @@ describe('workflow gate list', () => {
 });
 
 describe('workflow gate show', () => {
-  test('prints a gate as it is written, or as it is stored', async () => {
+  test('workflow gate show prints the source, or the compiled gate as JSON', async () => {
     write('release.yaml', RELEASE);
     expect(await type('workflow gate show release')).toMatchObject({ code: 0, out: RELEASE });
     const { out } = await type('workflow gate show release --format json');
@@ -59,18 +59,18 @@ describe('workflow gate show', () => {
     );
   });
 
-  test('of a repository that has one of the same name shows that one', async () => {
+  test('a gate of the repository replaces a shipped gate of the same name', async () => {
     write('approval_recovery_v2.yaml', RELEASE.replace('release', 'approval_recovery_v2'));
     expect((await type('workflow gate show approval_recovery_v2')).out).toContain('Release {{');
   });
 
-  test.each(['gone', '../release', 'Release'])('of %s is none', async (name) => {
+  test.each(['gone', '../release', 'Release'])('an unknown gate %s is an error', async (name) => {
     const { code, err } = await type(`workflow gate show ${name}`);
     expect(code).toBe(1);
     expect(err).toContain('WORKFLOW_EFFECT_GATE');
   });
 
-  test('names the nearest', async () => {
+  test('an unknown gate suggests the nearest name', async () => {
     expect((await type('workflow gate show approval_recovery_v1')).err).toContain(
       'did you mean "approval_recovery_v2"?',
     );
@@ -78,7 +78,7 @@ describe('workflow gate show', () => {
 });
 
 describe('workflow gate validate', () => {
-  test('takes several files, and fails when one of them is wrong', async () => {
+  test('workflow gate validate takes several files, and fails if one is invalid', async () => {
     write('release.yaml', RELEASE);
     write('bad.yaml', `${RELEASE}extra: 1\npolicy: { quorum: none }\n`);
     const good = await type('workflow gate validate .holdpoint/gates/release.yaml');
@@ -95,7 +95,7 @@ describe('workflow gate validate', () => {
     expect(JSON.parse(json)).toMatchObject({ outcome: 'gate_validation_passed', id: 'release' });
   });
 
-  test('reads nothing outside of the repository', async () => {
+  test('workflow gate validate reads no file outside of the repository', async () => {
     symlinkSync('/etc/hostname', join(root, '.holdpoint/gates/out.yaml'));
     for (const file of ['/etc/hostname', '../gate.yaml', '.holdpoint/gates/out.yaml']) {
       const { code, err } = await type(`workflow gate validate ${file}`);

@@ -15,8 +15,8 @@ afterEach(() => rmSync(root, { recursive: true }));
 const type = (line: string, directory = root) => typeLine(line.split(' '), {}, { directory });
 const CONFIG = '.holdpoint/config.toml';
 
-describe('init', () => {
-  test('writes the templates and a configuration, and says which files it wrote', async () => {
+describe('workflow init', () => {
+  test('workflow init writes templates and a configuration, and lists them', async () => {
     const { code, out, calls } = await type('workflow init');
     expect({ code, calls }).toEqual({ code: 0, calls: [] });
     expect(out).toMatch(/^written +\.holdpoint\/workflows\/develop\.toml$/m);
@@ -24,7 +24,7 @@ describe('init', () => {
     expect((await type('workflow init')).out).toMatch(/^there +\.holdpoint\/config\.toml$/m);
   });
 
-  test('--check writes nothing, and fails as long as something is missing', async () => {
+  test('--check writes nothing, and fails while a file is missing', async () => {
     const { code, out } = await type('workflow init --check');
     expect(code).toBe(1);
     expect(out).toMatch(/^missing +\.holdpoint\/config\.toml$/m);
@@ -33,7 +33,7 @@ describe('init', () => {
     expect((await type('workflow init --check')).code).toBe(0);
   });
 
-  test('never changes what is there', async () => {
+  test('workflow init never changes an existing file', async () => {
     await type('workflow init');
     writeFileSync(join(root, CONFIG), '# mine\n');
     const { out } = await type('workflow init --format json');
@@ -42,15 +42,15 @@ describe('init', () => {
     expect((await type('workflow init')).out).toMatch(/^kept +\.holdpoint\/config\.toml \(modified/m);
   });
 
-  test('outside of a repository says so', async () => {
+  test('workflow init outside of a repository is an error', async () => {
     const { code, err } = await type('workflow init', '/');
     expect(code).toBe(1);
     expect(err).toMatch(/^error WORKFLOW_NO_REPOSITORY: /);
   });
 });
 
-describe('validate', () => {
-  test('looks at the rules for failures as well', async () => {
+describe('workflow validate', () => {
+  test('workflow validate also checks the recovery rules', async () => {
     await type('workflow init');
     writeFileSync(join(root, '.holdpoint/recovery.toml'), '[thresholds]\nUNKNOWN = 0\n[backof]\n');
     const { code, err } = await type('workflow validate draft');
@@ -69,7 +69,7 @@ describe('validate', () => {
     expect(err).toBe('');
   });
 
-  test('says everything that is wrong, and fails when one of several is', async () => {
+  test('workflow validate reports every problem, and fails if one workflow is invalid', async () => {
     await type('workflow init');
     writeFileSync(
       join(root, 'bad.toml'),
@@ -84,7 +84,7 @@ describe('validate', () => {
     expect(JSON.parse(json)).toMatchObject({ outcome: 'workflow_validation_failed' });
   });
 
-  test('of an argument that no input can fill is an error', async () => {
+  test('an argument that no input can fill is an error', async () => {
     writeFileSync(
       join(root, 'bad.toml'),
       'id = "a"\nversion = "v1"\n[[nodes]]\nid = "n"\nuses = "cap.env.shell.command.run"\n',
@@ -93,19 +93,19 @@ describe('validate', () => {
   });
 });
 
-describe('graph', () => {
+describe('workflow graph', () => {
   test.each([
     ['mermaid', /^flowchart TD\n/],
     ['dot', /^digraph /],
     ['ascii', /worktree_prepare/],
-  ])('as %s', async (format, drawn) => {
+  ])('workflow graph prints %s', async (format, drawn) => {
     await type('workflow init');
     const { code, out } = await type(`workflow graph draft --format ${format}`);
     expect(code).toBe(0);
     expect(out).toMatch(drawn);
   });
 
-  test('of a flow that is not there is none', async () => {
+  test('workflow graph of an unknown workflow is an error', async () => {
     expect(await type('workflow graph gone.toml')).toMatchObject({ code: 1, calls: [] });
     expect((await type('workflow graph')).code).toBe(2);
     expect((await type('workflow graph draft --format png')).code).toBe(2);

@@ -15,13 +15,13 @@ const flagsOf = ({ cli }: Template, param: string): string =>
 const defaultText = (value: string): string =>
   value === '' ? '' : `default: ${shorten(value, DEFAULT_SHOWN)}`;
 
-/** What a flow takes, by its own `[cli]`, in the form of a command's help. */
+/** The inputs of a workflow as help text, by its `[cli]` section. */
 export const flowHelp = ({ found, template }: LoadedFlow): readonly string[] => {
   const flow = found.alias ?? found.selector;
   const places = template.cli.positional;
   const params = [...template.params].map(([name, value]) => [
     `  ${flagsOf(template, name)} <value>`,
-    [places.includes(name) ? `by place ${String(places.indexOf(name) + 1)}` : '', defaultText(value)]
+    [places.includes(name) ? `position ${String(places.indexOf(name) + 1)}` : '', defaultText(value)]
       .filter((part) => part !== '')
       .join('; '),
   ]);
@@ -33,7 +33,7 @@ export const flowHelp = ({ found, template }: LoadedFlow): readonly string[] => 
     'Inputs:',
     ...(params.length === 0 ? ['  none'] : columns(params)),
     '',
-    'Options of every flow: holdpoint run --help',
+    'Options of every workflow: holdpoint run --help',
     '',
     'Example:',
     `  holdpoint run ${flow}${places.map((name) => ` ${dashed(name).toUpperCase()}`).join('')} --follow`,

@@ -9,21 +9,21 @@ import { openRepository } from '@holdpoint/workflows/files/repository';
 import type { Problem } from '@holdpoint/workflows/problems/problem';
 import type { Session } from '../kit/session.ts';
 
-/** A repository with its configuration, and how its files are read. */
+/** A repository with its configuration and file access. */
 export type FlowPlace = {
   readonly root: string;
-  /** Where the paths of the command line start. */
+  /** Base of relative paths on the command line. */
   readonly from: string;
   readonly config: WorkflowConfig;
   readonly alsoUnder: readonly string[];
   readonly read: ReadFile;
-  /** How the repository wants its failures taken. */
+  /** The repository's recovery rules. */
   readonly recovery?: RecoveryRules | undefined;
-  /** What is wrong with the configuration, and with those rules. */
+  /** Problems in the configuration and the recovery rules. */
   readonly problems: readonly Problem[];
 };
 
-/** The repository above a folder: the one that the user stands in, unless another is named. */
+/** The repository that contains the current or the named directory. */
 export const openPlace = (
   { directory, globalWorkflows }: Pick<Session, 'directory' | 'globalWorkflows'>,
   named: string | undefined,

@@ -8,16 +8,15 @@ import type { Problem } from '@holdpoint/workflows/problems/problem';
 import type { Inputs } from './inputs.ts';
 import type { FlowPlace } from './location.ts';
 
-/** A flow that was found and read, before it is given its inputs. */
+/** A workflow file before it has inputs. */
 export type LoadedFlow = { readonly found: FoundWorkflow; readonly template: Template };
 
-/** A flow with its inputs, ready to be submitted. */
+/** A workflow with its inputs, ready to submit. */
 export type PreparedRun = {
   readonly definition: WorkflowDefinition;
   readonly params: Readonly<Record<string, string>>;
 };
 
-/** What came of it, and everything that is wrong. */
 export type Prepared<Value> = { readonly value?: Value; readonly problems: readonly Problem[] };
 
 const isError = ({ severity }: Problem): boolean => severity === 'error';
@@ -45,7 +44,7 @@ const optionsFor = (
   { positional, named, set }: Given,
 ): Options => ({
   positional,
-  // Of a name that is given again, the last value counts.
+  // The last value of a repeated name counts.
   named: Object.fromEntries(named),
   set: Object.fromEntries(set),
   specFile: read,
@@ -59,11 +58,11 @@ const compile = (template: Template, options: Options): Prepared<PreparedRun> =>
   return { ...(definition !== undefined && { value: { definition, params } }), problems };
 };
 
-/** A flow with its inputs, or all of the reasons why it cannot run with them. */
+/** A workflow with its inputs, or every reason why it cannot run. */
 export const prepareRun = (place: FlowPlace, flow: LoadedFlow, inputs: Given): Prepared<PreparedRun> =>
   compile(flow.template, optionsFor(place, flow, inputs));
 
-/** What is missing to a run here and now, though nothing is wrong with the flow. */
+/** Problems of a run, not of the workflow. */
 const MISSING: ReadonlySet<string> = new Set([
   'WORKFLOW_INPUT_MISSING',
   'WORKFLOW_ARGS_MISSING',
@@ -73,7 +72,7 @@ const MISSING: ReadonlySet<string> = new Set([
 const withoutMissing = (problems: readonly Problem[]): readonly Problem[] =>
   problems.filter(({ code }) => !MISSING.has(code));
 
-/** Something stands for each input that was not given, and for an agent. No script does: without one, a gate is another gate. */
+/** Placeholders for missing inputs and agents. Scripts get none: without a script, a gate is another gate. */
 const withStandIns = ({ params }: Template, options: Options): Options => {
   const given = new Set([...Object.keys(options.named), ...Object.keys(options.set)]);
   const empty = [...params].filter(

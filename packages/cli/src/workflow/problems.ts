@@ -4,7 +4,7 @@ import type { Session } from '../kit/session.ts';
 
 const isError = ({ severity }: Problem): boolean => severity === 'error';
 
-/** Tells of everything that is wrong with a flow at once. Resolves to the exit code when it stops the command. */
+/** Reports every problem of a workflow. Resolves to the exit code if the command must stop. */
 export const reportProblems = (
   problems: readonly Problem[],
   { lines, json, warn }: Pick<Session, 'lines' | 'json' | 'warn'>,

@@ -15,7 +15,7 @@ program.command('other').option('--flag');
 const spelled = (line: string): string =>
   spellCommandLine(line.split(' '), program).join(' ').replaceAll(INPUT_FLAG, 'IN');
 
-describe('an option that nobody declared is an input of the flow', () => {
+describe('an undeclared option is an input of the workflow', () => {
   test.each([
     ['run f --slug login', 'run f IN slug=login'],
     ['run f --spec-file=a.md', 'run f IN spec_file=a.md'],
@@ -26,7 +26,7 @@ describe('an option that nobody declared is an input of the flow', () => {
     ['run --slug login f a', 'run IN slug=login f a'],
     ['--no-ansi run f --slug x', '--no-ansi run f IN slug=x'],
     ['run f --slug x --no-ansi', 'run f IN slug=x --no-ansi'],
-  ])('%s', (typed, understood) => expect(spelled(typed)).toBe(understood));
+  ])('`%s` stays unchanged', (typed, understood) => expect(spelled(typed)).toBe(understood));
 
   test('workflow run takes inputs too', () => {
     const nested = new Command('holdpoint');
@@ -40,17 +40,17 @@ describe('an option that nobody declared is an input of the flow', () => {
     ]);
   });
 
-  test('a value that begins with a dash is not taken: it may be the next option', () => {
+  test('a value that starts with a dash is taken as the next option', () => {
     expect(spelled('run f --fast -C there')).toBe('run f IN fast=true -C there');
   });
 });
 
-describe('what is declared stays as it is', () => {
+describe('declared options stay unchanged', () => {
   test.each([
     'run f --goal --follow',
     'run f --goal=x -C dir --set a=b',
     'run f -x',
     'other --flag --unknown x',
     'run f -- --slug x',
-  ])('%s', (line) => expect(spelled(line)).toBe(line));
+  ])('`%s` stays unchanged', (line) => expect(spelled(line)).toBe(line));
 });

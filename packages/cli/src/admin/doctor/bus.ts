@@ -15,7 +15,7 @@ import {
 import { type NatsConnection, PermissionViolationError, RequestError } from '@nats-io/transport-node';
 import { fail, type Finding, ok, sizeText, warn } from './finding.ts';
 
-/** What the bus says of itself, as far as this user may ask. */
+/** State of the bus, as far as this user may read it. */
 export type BusSeen = {
   readonly url: string;
   readonly server: string;
@@ -24,11 +24,11 @@ export type BusSeen = {
   readonly account?: JetStreamAccountStats;
   readonly streams: ReadonlyMap<string, StreamInfo>;
   readonly consumers: ReadonlyMap<string, readonly ConsumerInfo[]>;
-  /** What could not be asked, and why. */
+  /** Queries that failed, with the reason. */
   readonly refused: readonly string[];
 };
 
-/** Every stream of Holdpoint, with how much it may hold. */
+/** Every stream of Holdpoint with its limits. */
 const DECLARED = [
   ...streams.map(({ name, maxBytes, maxAgeMs, subjects }) => ({ name, maxBytes, maxAgeMs, subjects })),
   ...buckets.map(({ stream: name, maxBytes, maxAgeMs }) => ({
@@ -46,7 +46,7 @@ const isForbidden = (error: unknown): boolean =>
   error instanceof PermissionViolationError ||
   (error instanceof RequestError && error.cause instanceof PermissionViolationError);
 
-/** Looks at everything that is declared. What the user may not ask is noted, and not thrown. */
+/** Reads every declared stream and consumer. Missing permissions are recorded, not thrown. */
 export const lookAtBus = async (connection: NatsConnection): Promise<BusSeen> => {
   const manager = await jetstreamManager(connection, { checkAPI: false });
   const refused: string[] = [];
@@ -55,7 +55,7 @@ export const lookAtBus = async (connection: NatsConnection): Promise<BusSeen> =>
       return await question();
     } catch (error) {
       if (!isMissing(error))
-        refused.push(isForbidden(error) ? `${what}: not for this user` : `${what}: ${messageOf(error)}`);
+        refused.push(isForbidden(error) ? `${what}: no permission` : `${what}: ${messageOf(error)}`);
       return undefined;
     }
   };
@@ -93,7 +93,7 @@ const everyConsumer = async (pages: AsyncIterable<ConsumerInfo>): Promise<readon
 
 const serverFinding = ({ url, server, jetstream, roundTripMs }: BusSeen): Finding => {
   const [major = 0, minor = 0] = server.split('.').map(Number);
-  const says = `NATS ${server} at ${url}, ${String(roundTripMs)} ms away`;
+  const says = `NATS ${server} at ${url}, round trip ${String(roundTripMs)} ms`;
   if (!jetstream) return fail('nats', `${says}, without JetStream`, 'start the server with JetStream');
   return major < 2 || (major === 2 && minor < 9)
     ? fail('nats', says, 'Holdpoint needs NATS 2.9 or later')
@@ -112,19 +112,20 @@ const storageFinding = ({ account }: BusSeen): readonly Finding[] => {
     return [
       warn(
         check,
-        `${sizeText(storage)} used, and no limit`,
+        `${sizeText(storage)} used, no limit`,
         'set max_file_store and max_file, so that a full disk stops nothing else',
       ),
     ];
   const share = storage / limits.max_storage;
   const says = `${sizeText(storage)} of ${sizeText(limits.max_storage)} (${percent(share)})`;
-  const todo = 'raise max_file_store and max_file if the disk has room; streams drop their oldest before';
+  const todo =
+    'raise max_file_store and max_file if the disk has room; streams will drop their oldest messages';
   if (share >= FULL_FAIL) return [fail(check, says, todo)];
   return [share >= FULL_WARN ? warn(check, says, todo) : ok(check, says)];
 };
 
 const NS_PER_MS = 1_000_000;
-const RECREATE = 'start the orchestrator: it creates streams and consumers, and brings them up to date';
+const RECREATE = 'start the orchestrator: it creates and updates streams and consumers';
 
 const streamFinding = (
   { name, maxBytes, maxAgeMs, subjects }: (typeof DECLARED)[number],
@@ -135,48 +136,48 @@ const streamFinding = (
   if (info === undefined)
     return seen.refused.some((text) => text.startsWith(`${check}:`))
       ? undefined
-      : fail(check, 'it is not there', RECREATE);
+      : fail(check, 'does not exist', RECREATE);
   const { config, state, cluster } = info;
   const differs = [
     ...(config.max_bytes === maxBytes ? [] : ['max_bytes']),
     ...(config.max_age === maxAgeMs * NS_PER_MS ? [] : ['max_age']),
     ...(subjects === undefined || String(config.subjects) === String(subjects) ? [] : ['subjects']),
   ];
-  if (differs.length > 0) return warn(check, `not as declared: ${differs.join(', ')}`, RECREATE);
+  if (differs.length > 0) return warn(check, `differs from its declaration: ${differs.join(', ')}`, RECREATE);
   if (config.num_replicas > 1 && cluster?.leader === undefined)
-    return fail(check, 'it has no leader', 'see to the other servers of the NATS cluster');
+    return fail(check, 'has no leader', 'check the other servers of the NATS cluster');
   const behind = (cluster?.replicas ?? []).filter((replica) => replica.offline);
   if (behind.length > 0)
     return warn(
       check,
-      `replicas are away: ${behind.map((replica) => replica.name).join(', ')}`,
+      `missing replicas: ${behind.map((replica) => replica.name).join(', ')}`,
       'start those servers of the NATS cluster',
     );
   const says = `${String(state.messages)} messages, ${sizeText(state.bytes)} of ${sizeText(maxBytes)}`;
   if (name === 'HP_DLQ' && state.messages > 0)
-    return warn(check, says, 'look at `holdpoint dlq list`: no service could handle these');
-  // Full is how these streams are meant to be: the oldest goes. Of commands it must not, before somebody has read it.
+    return warn(check, says, 'run `holdpoint dlq list`: no service could handle these messages');
+  // These streams are meant to be full: they drop the oldest message. The command stream must never drop an unread one.
   return name === 'HP_CMD' && state.bytes >= maxBytes * FULL_WARN
-    ? warn(check, says, 'see what the services are waiting for: the oldest commands go first')
+    ? warn(check, says, 'check why the services do not keep up: the oldest commands are dropped first')
     : ok(check, says);
 };
 
-/** More than services take in a few seconds. */
+/** A larger backlog than services clear in a few seconds. */
 const LAG_WARN = 5_000;
 
 const consumerFinding = (declared: ConsumerDeclaration, info: ConsumerInfo | undefined): Finding => {
   const check = `consumer ${declared.name}`;
-  if (info === undefined) return fail(check, `${declared.stream} has none`, RECREATE);
+  if (info === undefined) return fail(check, `${declared.stream} has no consumer`, RECREATE);
   if (info.config.filter_subject !== declared.filter)
     return warn(check, `it reads ${String(info.config.filter_subject)}, not ${declared.filter}`, RECREATE);
   const { num_pending: pending, num_ack_pending: taken, num_redelivered: again } = info;
-  const says = `${String(pending)} waiting, ${String(taken)} taken, ${String(again)} delivered again`;
+  const says = `${String(pending)} waiting, ${String(taken)} in progress, ${String(again)} redelivered`;
   return pending >= LAG_WARN
-    ? warn(check, says, `${declared.service} does not keep up: look at its log, start more of it`)
+    ? warn(check, says, `${declared.service} does not keep up: check its log, add replicas`)
     : ok(check, says);
 };
 
-/** Those of the contracts, and those of every pool that the bus has. */
+/** The declared consumers, and one per executor pool on the bus. */
 const declaredConsumers = (seen: BusSeen): readonly ConsumerDeclaration[] => {
   const known = new Set(consumers.map(({ name }) => name));
   const pools = (seen.consumers.get('HP_CMD') ?? [])
@@ -193,7 +194,7 @@ export const judgeBus = (seen: BusSeen): readonly Finding[] => [
     warn(
       'permissions',
       text,
-      'use the bus user `operator`, or make its configuration anew with `node infra/nats/main.ts`',
+      'use the bus user `operator`, or regenerate its configuration with `node infra/nats/main.ts`',
     ),
   ),
   ...DECLARED.flatMap((declared) => streamFinding(declared, seen) ?? []),
@@ -210,7 +211,7 @@ export const judgeBus = (seen: BusSeen): readonly Finding[] => [
   }),
 ];
 
-/** When the server said it, by its own clock; servers before 2.10 do not say. */
+/** Server time of the answer. Servers before 2.10 do not report it. */
 export const busClock = (seen: BusSeen): number | undefined => {
   for (const info of seen.streams.values()) {
     const time = 'ts' in info && typeof info.ts === 'string' ? Date.parse(info.ts) : Number.NaN;

@@ -7,24 +7,20 @@ import { hearServices, judgeServices, skewFinding } from './services.ts';
 const identityFinding = async (client: Client): Promise<Finding> => {
   const check = 'identity';
   if (client.canDecide === false)
-    return warn(
-      check,
-      'there is no token: everything can be seen, and nothing decided',
-      'set HOLDPOINT_TOKEN or HOLDPOINT_TOKEN_FILE',
-    );
+    return warn(check, 'no token: read-only access', 'set HOLDPOINT_TOKEN or HOLDPOINT_TOKEN_FILE');
   try {
     const { name, groups, scopes, agent } = await client.call('approvals', 'whoami', {});
     const who = agent === undefined ? name : `the agent ${agent} of ${name}`;
-    return ok(check, `${who} (${groups.join(', ') || 'in no group'}), good for ${scopes.join(', ')}`);
+    return ok(check, `${who} (groups: ${groups.join(', ') || 'none'}), scopes ${scopes.join(', ')}`);
   } catch (error) {
     if (!(error instanceof HoldpointError)) throw error;
     return error.code === 'RUNTIME_UNAVAILABLE'
-      ? fail(check, 'approvals does not answer', 'see to the service first')
-      : fail(check, `${error.code}: ${error.message}`, 'have a new token made: `holdpoint token create`');
+      ? fail(check, 'approvals does not answer', 'check the service first')
+      : fail(check, `${error.code}: ${error.message}`, 'create a new token: `holdpoint token create`');
   }
 };
 
-/** Looks at everything that this user can see. What fails is a finding; nothing is thrown for it. */
+/** Runs every check that this user may run. A failed check is a finding and does not throw. */
 export const examine = async (client: Client, now: () => number): Promise<readonly Finding[]> => {
   const from = now();
   const seen = await lookAtBus(client.connection);

@@ -1,13 +1,12 @@
-/** `warn`: it works, and somebody should look. `fail`: something does not work, or soon will not. */
+/** `warn`: works, but needs attention. `fail`: does not work, or will soon stop working. */
 export type Standing = 'ok' | 'warn' | 'fail';
 
-/** One thing that was looked at. */
 export type Finding = {
-  /** What was looked at: `nats`, `service recovery`, `stream HP_CMD`. A promise, as codes are. */
+  /** Subject of the check: `nats`, `service recovery`, `stream HP_CMD`. Stable across releases. */
   readonly check: string;
   readonly standing: Standing;
   readonly says: string;
-  /** What to do about it, where there is something to do. */
+  /** Suggested action, if any. */
   readonly todo?: string;
 };
 
@@ -27,7 +26,6 @@ export const fail = (check: string, says: string, todo: string): Finding => ({
 
 const MIB = 1024 * 1024;
 
-/** `46 MiB`, `1.5 GiB`. */
 export const sizeText = (bytes: number): string => {
   if (bytes < MIB) return `${String(Math.ceil(bytes / 1024))} KiB`;
   if (bytes < 1024 * MIB) return `${String(Math.round(bytes / MIB))} MiB`;

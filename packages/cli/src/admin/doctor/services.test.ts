@@ -24,11 +24,11 @@ const heard = (change: Partial<NonNullable<Heard['about']>> = {}): Heard => ({
 const standings = (each: Heard): Readonly<Record<string, string>> =>
   Object.fromEntries(judgeServices([each]).map(({ check, standing }) => [check, standing]));
 
-test('a service that is well has nothing against it', () => {
+test('a healthy service has no findings', () => {
   expect(new Set(Object.values(standings(heard())))).toEqual(new Set(['ok']));
 });
 
-test('another release is looked into, pending migrations are wrong, and both say what to do', () => {
+test('another release is a warning, pending migrations are an error, both with advice', () => {
   const findings = judgeServices([
     heard({ version: '9.9.9', migrations: { applied: [], pending: ['0002_more'], unknown: [] } }),
   ]);
@@ -39,14 +39,14 @@ test('another release is looked into, pending migrations are wrong, and both say
   expect(findings.filter(({ standing, todo }) => standing !== 'ok' && todo === undefined)).toEqual([]);
 });
 
-describe('a clock', () => {
+describe('clock skew', () => {
   const asked = { from: NOW, to: NOW + 500 };
   test.each([
     ['within the time that asking took', NOW + 250, 'ok'],
     ['a second ahead', NOW + 1_500, 'ok'],
     ['two seconds behind', NOW - 2_000, 'warn'],
     ['half a minute ahead', NOW + 30_500, 'fail'],
-  ])('%s', (_, clock, standing) => {
+  ])('clock skew: %s', (_, clock, standing) => {
     expect(skewFinding('clock', clock, asked).standing).toBe(standing);
   });
 });

@@ -6,7 +6,7 @@ import type { Client } from '../../bus/client.ts';
 import { span } from '../../output/columns.ts';
 import { fail, type Finding, ok, sizeText, warn } from './finding.ts';
 
-/** What a service said of itself, and between which moments of this machine it did. */
+/** Answer of a service, with the local times of the request and the response. */
 export type Heard = {
   readonly service: ServiceName;
   readonly about?: ServiceInfo;
@@ -15,7 +15,7 @@ export type Heard = {
   readonly to: number;
 };
 
-/** Asks every service; one that does not answer is told of, and holds up no other. */
+/** Asks every service. A service that does not answer is reported and does not block the others. */
 export const hearServices = (client: Pick<Client, 'call'>, now: () => number): Promise<readonly Heard[]> =>
   Promise.all(
     SERVICES.map(async (service): Promise<Heard> => {
@@ -33,12 +33,12 @@ export const hearServices = (client: Pick<Client, 'call'>, now: () => number): P
 const serviceFinding = ({ service, about, error }: Heard): Finding => {
   const check = `service ${service}`;
   if (about === undefined)
-    return fail(check, error ?? 'it does not answer', 'start it, and look at its log and its /readyz');
+    return fail(check, error ?? 'does not answer', 'start it, and check its log and /readyz');
   const { version, node, instance, clock, startedAt } = about;
   const says = `${version} on Node.js ${node}, up ${span(clock - startedAt)} (${instance})`;
   return version === VERSION
     ? ok(check, says)
-    : warn(check, `${says}; this command line is ${VERSION}`, 'bring both to the same release');
+    : warn(check, `${says}; this command line is ${VERSION}`, 'install the same release of both');
 };
 
 const migrationsFinding = ({ service, about }: Heard): Finding | undefined => {
@@ -54,17 +54,17 @@ const migrationsFinding = ({ service, about }: Heard): Finding | undefined => {
   if (unknown.length > 0)
     return warn(
       check,
-      `the database had ${unknown.join(', ')}, which this release does not know`,
-      'a later release was here: go on with that one, or restore the backup from before it',
+      `the database has migrations unknown to this release: ${unknown.join(', ')}`,
+      'a later release migrated this database: use that release, or restore an earlier backup',
     );
   return ok(check, `${String(applied.length)} applied, none pending`);
 };
 
-/** Nobody notices less; OIDC tolerates thirty seconds between issuer and service. */
+/** OIDC tolerates thirty seconds of skew between issuer and service; smaller differences are not noticeable. */
 const SKEW_WARN_MS = 2_000;
 const SKEW_FAIL_MS = 30_000;
 
-/** How far a clock is from this machine's, as well as the time that asking took lets it be known. */
+/** Skew between a clock and this machine's, as precisely as the round trip allows. */
 export const skewFinding = (
   check: string,
   clock: number,
@@ -73,8 +73,8 @@ export const skewFinding = (
   const certain = Math.max(0, from - clock, clock - to);
   const sign = clock > to ? 'ahead of' : 'behind';
   const says =
-    certain === 0 ? 'agrees with this machine' : `${(certain / 1_000).toFixed(1)} s ${sign} this machine`;
-  const todo = 'let NTP (chrony, systemd-timesyncd) set the clocks of both; deadlines go by the database’s';
+    certain === 0 ? 'in sync with this machine' : `${(certain / 1_000).toFixed(1)} s ${sign} this machine`;
+  const todo = 'set both clocks by NTP (chrony, systemd-timesyncd); deadlines use the database clock';
   if (certain >= SKEW_FAIL_MS) return fail(check, says, todo);
   return certain >= SKEW_WARN_MS ? warn(check, says, todo) : ok(check, says);
 };
@@ -82,7 +82,7 @@ export const skewFinding = (
 const databaseFindings = (heard: readonly Heard[]): readonly Finding[] => {
   const first = heard.find(({ about }) => about !== undefined);
   if (first?.about === undefined)
-    return [fail('database', 'no service answers that could say', 'see to the services first')];
+    return [fail('database', 'no service reports it', 'check the services first')];
   const { version, bytes } = first.about.database;
   return [
     ok('database', `PostgreSQL ${version}, ${sizeText(bytes)}`),

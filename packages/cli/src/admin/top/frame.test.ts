@@ -31,13 +31,13 @@ const stuck = Array.from({ length: 40 }, (_, i) => ({
   class: 'TEST',
 }));
 
-describe('a frame', () => {
-  test('of a quiet system fits the smallest terminal', () => {
+describe('a frame of admin top', () => {
+  test('a frame of an idle system fits the smallest terminal', () => {
     expect(shown(quiet)).toMatchSnapshot();
     expect(shown(quiet).length).toBeLessThanOrEqual(ROWS_MAX);
   });
 
-  test('of a busy one does, however much there is', () => {
+  test('a frame of a busy system fits the smallest terminal', () => {
     const busy: Look = {
       ...quiet,
       away: ['recovery'],
@@ -52,17 +52,17 @@ describe('a frame', () => {
     expect(rows).toContain('           and 37 more');
   });
 
-  test('tells rates from two looks, and none from one, or over a stream that began anew', () => {
+  test('rates need two samples, and restart with a recreated stream', () => {
     const later = { ...quiet, at: AT + 2_000, published: { HP_EVT: 150, HP_CMD: 10, HP_LOG: 1 } };
     expect(shown(later, quiet).join('\n')).toContain('facts 25.0/s · commands - · log lines 0.5/s');
     expect(shown(quiet).join('\n')).toContain('facts - ');
   });
 
-  test('says what it could not be told', () => {
+  test('unavailable values are shown as unknown', () => {
     const { stuck: _, doubts: __, lags: ___, ...rest } = quiet;
     const text = shown({ ...rest, counts: {}, away: ['orchestrator', 'approvals'] }).join('\n');
     expect(text).toContain('2 of 4 services\naway: orchestrator, approvals');
     for (const row of ['TASKS', 'APPROVALS', 'EFFECTS', 'STUCK', 'lag'])
-      expect(text).toMatch(new RegExp(`^${row} +not known: no answer`, 'm'));
+      expect(text).toMatch(new RegExp(`^${row} +unknown: no answer`, 'm'));
   });
 });

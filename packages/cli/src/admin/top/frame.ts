@@ -5,7 +5,7 @@ import { instant, shorten, span } from '../../output/columns.ts';
 import { cutLine, type Line, type Paint, type Span } from '../../output/painted.ts';
 import type { Look } from './look.ts';
 
-/** A frame is never higher than this: the smallest terminal shows all of it, and has a line left. */
+/** Height of a frame: fits the smallest terminal with one line left. */
 export const ROWS_MAX = 23;
 const STUCK_SHOWN = 3;
 const CIRCUITS_SHOWN = 3;
@@ -14,7 +14,7 @@ const TITLE_MAX = 48;
 const LABEL = 11;
 const label = (text: string): Span => ({ text: text.padEnd(LABEL), paint: 'strong' });
 
-const away: Span = { text: 'not known: no answer', paint: 'bad' };
+const away: Span = { text: 'unknown: no answer', paint: 'bad' };
 
 const countOf = (counts: Counts['open'] | Counts['ended'], status: string): number =>
   counts.find((each) => each.status === status)?.count ?? 0;
@@ -52,7 +52,7 @@ const taskLines = (counts: Counts | undefined): readonly Line[] => {
   const of = (phases: readonly TaskPhase[]) =>
     joined(phases.map((phase) => figure(countOf(counts.open, phase), phase, PHASES[phase])));
   return [
-    [label('TASKS'), ...of(OPEN_PHASES), ...(counts.more ? [' (more than are counted)'] : [])],
+    [label('TASKS'), ...of(OPEN_PHASES), ...(counts.more ? [' (limit reached)'] : [])],
     [label(''), ...of(OTHER_PHASES)],
     [
       label('last hour'),
@@ -70,8 +70,8 @@ const approvalLines = ({ counts, oldest, at }: Look): readonly Line[] => {
   );
   const waits: Span =
     oldest === undefined
-      ? 'nobody is waited for'
-      : `the oldest ${span(at - oldest.requestedAt)}: ${shorten(oldest.title, TITLE_MAX)}`;
+      ? 'none'
+      : `oldest ${span(at - oldest.requestedAt)}: ${shorten(oldest.title, TITLE_MAX)}`;
   return [
     [label('APPROVALS'), ...joined([figure(pending?.count ?? 0, 'pending', 'waits'), waits])],
     [label('last hour'), ...joined(decided)],
@@ -83,7 +83,7 @@ const effectLines = ({ counts, doubts, doubtsMore }: Look): readonly Line[] => {
   if (ledger === undefined) return [[label('EFFECTS'), away], ''];
   const inDoubt: Span =
     doubts === undefined
-      ? { text: 'in doubt: not known', paint: 'bad' }
+      ? { text: 'in doubt: unknown', paint: 'bad' }
       : {
           text: `in doubt ${String(doubts)}${doubtsMore === true ? ' or more' : ''}`,
           paint: doubts > 0 ? 'bad' : 'faint',
@@ -123,7 +123,7 @@ const stuckLines = ({ stuck }: Look): readonly Line[] => {
 const circuitLines = ({ circuits }: Look): readonly Line[] => {
   if (circuits === undefined) return [[label('CIRCUITS'), away]];
   const head: Span =
-    circuits.length > 0 ? { text: `${String(circuits.length)} not closed`, paint: 'bad' } : 'closed';
+    circuits.length > 0 ? { text: `${String(circuits.length)} open`, paint: 'bad' } : 'closed';
   const rows = circuits
     .slice(0, CIRCUITS_SHOWN)
     .map(({ target, state }) => [label(''), `${shorten(target, TITLE_MAX)} ${state}`]);
@@ -136,7 +136,7 @@ const STREAMS = [
   ['HP_LOG', 'log lines'],
 ] as const;
 
-/** How many a second since the look before; what a stream has lost meanwhile makes it begin anew. */
+/** Rate per second since the previous sample. A stream that lost messages restarts its rate. */
 const rateOf = (stream: string, before: Look | undefined, { published, at }: Look): string => {
   const [then, now] = [before?.published[stream], published[stream]];
   if (before === undefined || then === undefined || now === undefined || now < then || at <= before.at)
@@ -177,7 +177,7 @@ const head = ({ at, away: missing }: Look): readonly Line[] => {
   ];
 };
 
-/** One frame: what there is, and what has changed since the look before. */
+/** One frame: the current state, and the changes since the previous sample. */
 export const frameOf = (look: Look, before: Look | undefined, columns: number): readonly Line[] =>
   [
     ...head(look),

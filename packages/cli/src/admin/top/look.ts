@@ -9,34 +9,34 @@ import { type ServiceName, SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import type { Client } from '../../bus/client.ts';
 
-/** A consumer that is behind, or not there. */
+/** A consumer that lags or is missing. */
 export type Lag = { readonly consumer: string; readonly pending: number };
 
-/** The system at one moment. What could not be had is undefined, and said so. */
+/** The system at one moment. Unavailable values are undefined and shown as unknown. */
 export type Look = {
   readonly at: number;
   readonly counts: Readonly<Partial<Record<ServiceName, Counts>>>;
   readonly away: readonly ServiceName[];
-  /** The oldest request that waits, and how many are questions of what became of an effect. */
+  /** The oldest pending request, and the number of questions about in-doubt effects. */
   readonly oldest?: ApprovalView | undefined;
   readonly doubts?: number;
-  /** There are more requests than were looked at for doubts. */
+  /** Not all pending requests were checked for in-doubt questions. */
   readonly doubtsMore?: boolean;
   readonly stuck?: readonly StuckJob[];
   readonly circuits?: readonly CircuitView[];
-  /** How many messages each stream has ever had. */
+  /** Messages ever stored, per stream. */
   readonly published: Readonly<Record<string, number>>;
   readonly lags?: readonly Lag[];
 };
 
-/** More are told as more. */
+/** Larger counts are shown as "or more". */
 const LOOKED_AT = 200;
 
 const orUndefined = async <Answer>(asked: Promise<Answer>): Promise<Answer | undefined> => {
   try {
     return await asked;
   } catch {
-    // A frame is drawn with what there is: what is away is shown as away, and asked again in a moment.
+    // Draw the available data: an unavailable service is shown as such and asked again in the next frame.
     return undefined;
   }
 };
@@ -67,7 +67,6 @@ const busFigures = async (
   return { published, lags };
 };
 
-/** Looks at all of it at once. */
 export const lookAround = async (client: Client, now: () => number): Promise<Look> => {
   const manager = await jetstreamManager(client.connection, { checkAPI: false });
   const [counted, pending, stuck, circuits, bus] = await Promise.all([
