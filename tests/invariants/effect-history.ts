@@ -84,9 +84,9 @@ export const watchEffects = (expect: Expect) => {
     if (event.type !== 'duplicate_prevented') return;
     expect(
       'a prevented repeat follows a start and its outcome',
-      known.hasStarted && known.status === event.standing,
+      known.hasStarted && known.status === event.outcome,
       event.task,
-      () => `${aggregate} is ${known.status}, and its repeat was prevented as ${event.standing}`,
+      () => `${aggregate} is ${known.status}, and its repeat was prevented as ${event.outcome}`,
     );
     expect(
       'a repeat is prevented once for each attempt',

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { type Outcome, type Settings, simulate } from './simulate.ts';
 
-/** What many runs together have come to. */
+/** Totals over many runs. */
 export type Campaign = {
   readonly runs: number;
   readonly tasks: number;
@@ -9,7 +9,7 @@ export type Campaign = {
   readonly faults: number;
   readonly checked: ReadonlyMap<string, number>;
   readonly seen: ReadonlyMap<string, number>;
-  /** How often each kind of fault has struck. */
+  /** By kind of fault: how often it struck. */
   readonly struck: ReadonlyMap<string, number>;
   readonly failed: Outcome | undefined;
 };
@@ -18,7 +18,7 @@ const add = (sum: Map<string, number>, more: Iterable<readonly [string, number]>
   for (const [name, count] of more) sum.set(name, (sum.get(name) ?? 0) + count);
 };
 
-/** Runs one seed after the other, until one fails, `isOver` says so, or there are no more. */
+/** Runs one seed after the other until one fails, `isOver` returns true, or no seed is left. */
 export const runCampaign = async (
   seeds: Iterable<number>,
   settings: Partial<Omit<Settings, 'seed'>>,
@@ -35,7 +35,7 @@ export const runCampaign = async (
   for (const seed of seeds) {
     if (isOver()) break;
     const outcome = await simulate({ ...settings, seed });
-    // A run is one long turn of the event loop, and until that is over nothing goes that a weak reference has led to.
+    // A run is one long turn of the event loop. Weak references are released only between turns.
     await setImmediate();
     runs += 1;
     tasks += outcome.tasks.length;
@@ -55,7 +55,6 @@ export const runCampaign = async (
   return { runs, tasks, steps, faults, checked, seen, struck, failed };
 };
 
-/** One after the other; without an end unless a count is given. */
 export function* seedsFrom(first: number, count = Infinity): Generator<number> {
   for (let seed = first; seed < first + count; seed += 1) yield seed;
 }

@@ -1,12 +1,11 @@
-/** An invariant that did not hold. */
 export type Violation = {
   readonly invariant: string;
-  /** The task that it concerns, or nothing. */
+  /** The task that it concerns, or an empty string. */
   readonly about: string;
   readonly detail: string;
 };
 
-/** Counts what was checked, and keeps the first thing that was wrong. */
+/** Counts the checks and keeps the first violation. */
 export type Judge = {
   readonly expect: (invariant: string, holds: boolean, about: string, detail: () => string) => void;
   readonly violation: () => Violation | undefined;
@@ -19,7 +18,7 @@ export const createJudge = (): Judge => {
   return {
     expect: (invariant, holds, about, detail) => {
       checked.set(invariant, (checked.get(invariant) ?? 0) + 1);
-      // What comes after a first violation may only follow from it.
+      // Later violations may only follow from the first.
       if (!holds) violation ??= { invariant, about, detail: detail() };
     },
     violation: () => violation,

@@ -1,23 +1,23 @@
 /**
- * Every choice of a run is a function of the seed and of what is being chosen, never of the choices before it. So one fault
- * can be taken out of a failing run while the rest of it stays as it was: that is what makes shrinking work.
+ * Every choice of a run is a function of the seed and of a label, never of earlier choices. So one fault can
+ * be left out of a failing run while the rest stays the same, which makes shrinking possible.
  */
 export type Choices = {
-  /** From 0 up to 1; each time that the same label comes it is another number. */
+  /** From 0 up to 1. The same label gives another number on each call. */
   readonly number: (label: string) => number;
   readonly between: (label: string, from: number, to: number) => number;
   readonly happens: (label: string, probability: number) => boolean;
   readonly pick: <Item>(label: string, items: readonly Item[]) => Item;
 };
 
-/** FNV-1a. Two labels that share a hash share their numbers, which harms nothing. */
+/** FNV-1a. Two labels with the same hash share their numbers, which is harmless. */
 const hashOf = (label: string): number => {
   let hash = 0x811c9dc5;
   for (let i = 0; i < label.length; i += 1) hash = Math.imul(hash ^ label.charCodeAt(i), 0x01000193);
   return hash;
 };
 
-/** The end of murmur3, over all three. */
+/** The finalizer of murmur3 over all three. */
 const mix = (seed: number, hash: number, count: number): number => {
   let mixed = Math.imul(hash ^ Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b), 0x01000193) + count;
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);

@@ -23,18 +23,18 @@ import { recoveryDecider, type RecoveryState } from '@holdpoint/recovery/attempt
 import type { Decider } from '@holdpoint/runtime/decider';
 import type { StoredEvent } from '@holdpoint/runtime/engine/ports';
 
-/** One event, and the states that it stands between. */
+/** One event with the states before and after it. */
 export type Change<State, Event> = {
   readonly aggregate: string;
   readonly version: number;
-  /** When it was decided, by the store's clock. */
+  /** Commit time by the store's clock. */
   readonly at: number;
   readonly before: State;
   readonly event: Event;
   readonly after: State;
 };
 
-/** The states that follow from what is stored, folded apart from the engines that wrote it. */
+/** The states that follow from the stored events, folded independently of the engines that wrote them. */
 export type Book<State, Event> = {
   readonly states: ReadonlyMap<string, State>;
   readonly stateOf: (aggregate: string) => State;
@@ -71,7 +71,7 @@ const createBook = <State, Event>({
     versionOf: (aggregate) => versions.get(aggregate) ?? 0,
     add: (events) =>
       events.map(({ aggregate, version, at, body }) => {
-        // As it is stored, not as it was decided.
+        // Read back from its stored form.
         const event = JSON.parse(body) as Event;
         const before = stateOf(aggregate);
         const after = evolve(before, event);
@@ -96,7 +96,6 @@ export const createBooks = () => ({
 });
 export type Books = ReturnType<typeof createBooks>;
 
-/** Undefined for a task that was not submitted yet. */
 export const taskIn = ({ orchestrator }: Pick<Books, 'orchestrator'>, id: string): Task | undefined => {
   const state = orchestrator.stateOf(id);
   return 'definition' in state ? state : undefined;
@@ -116,6 +115,6 @@ export const programsIn = ({ orchestrator }: Pick<Books, 'orchestrator'>): reado
 export const boardsIn = ({ orchestrator }: Pick<Books, 'orchestrator'>): readonly Registry[] =>
   [...orchestrator.states.values()].filter((state): state is Registry => state.phase === 'board');
 
-/** The task that an event is about, for whoever reads the trace. */
+/** The task of an event, for the trace. */
 export const taskOf = (event: object, aggregate: string): string =>
   'task' in event && typeof event.task === 'string' ? event.task : aggregate;

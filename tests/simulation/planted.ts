@@ -4,7 +4,7 @@ import { decision, type TimerChange } from '@holdpoint/runtime/decider';
 import type { TimerRow } from '@holdpoint/runtime/engine/ports';
 import type { Bug } from './services/cluster.ts';
 
-/** A bug that the simulator has to find, and the invariants by which it may. */
+/** A bug and the invariants that may find it. */
 export type Planted = { readonly name: string; readonly bug: Bug; readonly finds: readonly string[] };
 
 export const PLANTED: readonly Planted[] = [
@@ -58,7 +58,7 @@ export const PLANTED: readonly Planted[] = [
     name: 'an expired lease lets anything be started again',
     finds: [
       'an effect that may have happened is repeated only where that is harmless or a person wants it',
-      // An opaque effect that waits to be repeated has no timer that would offer it again.
+      // An opaque effect that waits for its repeat has no timer that offers it again.
       'a node that waits forever has a person, a task or a missing artifact as its reason',
       'no effect stays in progress',
     ],

@@ -1,15 +1,12 @@
 import type { Clock } from '@holdpoint/runtime/engine/clock';
 import type { Timeline } from './timeline.ts';
 
-/**
- * One run of a process, from its start to its end. Whatever is to happen inside goes through `enter`: when the process is
- * dead it does not happen, and while it is frozen it waits.
- */
+/** One life of a process. All work runs through `enter`: a dead process drops it, a frozen one delays it. */
 export type Life = {
   readonly name: string;
   readonly isAlive: () => boolean;
   readonly enter: (step: () => void) => void;
-  /** As SIGSTOP does; SIGCONT comes after `ms`. */
+  /** SIGSTOP, and SIGCONT after `ms`. */
   readonly freeze: (ms: number) => void;
   readonly isFrozen: () => boolean;
   readonly end: () => void;
@@ -32,7 +29,7 @@ export const createLife = (name: string, timeline: Timeline): Life => {
   };
 
   const after = (ms: number, step: () => void): (() => void) => {
-    // It may be called off while it waits for the process to thaw.
+    // The caller may cancel it while the process is frozen.
     let wanted = true;
     timeline.in(ms, () => {
       enter(() => {

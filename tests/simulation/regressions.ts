@@ -1,4 +1,4 @@
-/** Seeds in which the simulator has found something, and what. They are run each time. */
+/** Seeds that once showed a bug. Every test run repeats them. */
 export const REGRESSIONS: readonly {
   readonly seed: number;
   readonly tasks: number;

@@ -4,7 +4,7 @@ import { readable } from './trace.ts';
 
 const LINES_MAX = 80;
 
-/** What failed, how to see it again, and the smallest way there that was found, for people. */
+/** The violation, the command that repeats it, and the shortest trace that was found. */
 export const describeFailure = async (
   failed: Outcome,
   settings: Pick<Settings, 'tasks' | 'bug'>,

@@ -1,11 +1,11 @@
 import { type Outcome, type Settings, simulate } from './simulate.ts';
 
-/** Runs at the most while a failure is made smaller. */
+/** The limit of runs while shrinking. */
 const RUNS_MAX = 300;
 
 /**
- * Leaves out faults and tasks, halves first and then ever smaller parts, for as long as the same invariant still fails
- * (ddmin). What is left is what matters.
+ * Leaves out faults and tasks, first halves and then smaller parts, while the same invariant still fails
+ * (ddmin).
  */
 export const shrink = async (
   failed: Outcome,

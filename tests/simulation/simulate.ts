@@ -20,11 +20,10 @@ import { createWorld } from './world.ts';
 
 export type Settings = {
   readonly seed: number;
-  /** Tasks that are submitted. */
   readonly tasks: number;
-  /** Steps after which the run is broken off. */
+  /** The run is cut off after this many steps. */
   readonly steps: number;
-  /** Faults and tasks that are left out. */
+  /** The names of faults and tasks to leave out. */
   readonly without: ReadonlySet<string>;
   readonly traced: boolean;
   readonly bug: Bug;
@@ -39,27 +38,27 @@ export type Outcome = {
   readonly steps: number;
   /** Simulated milliseconds. */
   readonly lasted: number;
-  /** How many events of each kind there were. */
+  /** By kind of event: its number. */
   readonly seen: ReadonlyMap<string, number>;
   readonly trace: readonly TraceLine[];
 };
 
-/** Resolves once every promise that can go on has gone on: the next tick comes when no microtask is left. */
+/** Resolves once every pending promise has continued: the next tick comes when no microtask is left. */
 const turn = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));
 
-/** In one run, unless it is told otherwise. */
+/** The default of a run. */
 export const TASKS = 40;
-/** Beside the others, one of a program for so many of them. */
+/** One program for this many tasks. */
 const TASKS_PER_PROGRAM = 10;
 const WORKERS = 2;
 const STORM_MS = 60_000;
 const SUBMIT_WITHIN_MS = 40_000;
-/** By then everything has long come to its end: asking again takes minutes, and the longest that a question waits for people is a month. */
+/** Long after everything should have ended: resends take minutes, and the longest question waits a month. */
 const END_MS = WAIT_MAX_MS + 30 * 3_600_000;
 const SEVERITIES = [0, 0.3, 1, 1, 2, 4];
 const REPLICAS = [1, 2, 2, 3];
 
-/** One life of the whole system, from the first submission until nothing is left to happen. */
+/** One run of the whole system, from the first submission until no step is left. */
 export const simulate = async (wanted: Partial<Settings> & { readonly seed: number }): Promise<Outcome> => {
   const settings: Settings = {
     tasks: TASKS,
@@ -122,7 +121,7 @@ export const simulate = async (wanted: Partial<Settings> & { readonly seed: numb
       checkRetired();
       break;
     }
-    // Everything that this step has set free runs to its next call of a port.
+    // Every promise that this step resolved runs to its next call of a port.
     if (timeline.isStirred()) await turn();
   }
   return {

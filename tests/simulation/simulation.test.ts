@@ -7,7 +7,6 @@ import { FAULTS } from './faults/fault-rates.ts';
 
 const SETTINGS = { tasks: TASKS, bug: {} };
 const FIXED = 64;
-/** How long the fresh seeds go on; a bound of the work, not of what it has to reach. */
 const FRESH_MS = Number(process.env['HOLDPOINT_SIMULATION_SECONDS'] ?? 60) * 1_000;
 
 const expectHeld = async (campaign: Campaign): Promise<void> => {
@@ -15,7 +14,7 @@ const expectHeld = async (campaign: Campaign): Promise<void> => {
   expect(failure).toBeUndefined();
 };
 
-/** What a generator that is too tame would never bring about. */
+/** Events that occur only with a generator that is wild enough. */
 const SOMETIMES = [
   'approvals decision_refused',
   'approvals delivered',

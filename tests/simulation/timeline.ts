@@ -1,15 +1,15 @@
 type Happening = { readonly at: number; readonly order: number; step: (() => void) | undefined };
 
-/** The only time that there is in a simulation. Milliseconds since its start. */
+/** The only clock of a simulation: milliseconds since its start. */
 export type Timeline = {
   readonly now: () => number;
-  /** Returns what calls it off. */
+  /** Returns the function that cancels the step. */
   readonly in: (ms: number, step: () => void) => () => void;
-  /** Takes the next step and moves the time there; false when nothing is left to happen before `until`. */
+  /** Takes the next step and moves the clock; false when none is left before `until`. */
   readonly step: (until: number) => boolean;
-  /** Said whenever a step sets promises free. */
+  /** Called whenever a step resolves promises. */
   readonly stir: () => void;
-  /** Whether there is something to wait for since the last time of asking. */
+  /** Whether a step has resolved promises since the last call. */
   readonly isStirred: () => boolean;
   readonly isEmpty: () => boolean;
   readonly steps: () => number;
@@ -19,7 +19,7 @@ const before = (one: Happening, other: Happening): boolean =>
   one.at < other.at || (one.at === other.at && one.order < other.order);
 
 export const createTimeline = (): Timeline => {
-  /** A binary heap: the next one is at the top. */
+  /** A binary heap with the next step at the top. */
   const heap: Happening[] = [];
   let now = 0;
   let order = 0;

@@ -1,8 +1,8 @@
-/** What happened, for people: one line each, with who it concerns. */
+/** One line for each thing that happened, with the component and the task. */
 export type Trace = {
-  /** Whether anybody will read it: what is dear to say can be left out otherwise. */
+  /** Whether the trace is read. Otherwise expensive lines can be left out. */
   readonly wanted: boolean;
-  /** `text` is made only when somebody will read it. */
+  /** `text` is called only for a trace that is read. */
   readonly note: (who: string, about: string, text: () => string) => void;
   readonly fault: (name: string) => void;
   readonly lines: () => readonly TraceLine[];
@@ -10,7 +10,7 @@ export type Trace = {
 export type TraceLine = {
   readonly at: number;
   readonly who: string;
-  /** The task that it concerns; empty for what concerns everybody. */
+  /** The task of the line; empty when it concerns all tasks. */
   readonly about: string;
   readonly text: string;
 };
@@ -29,7 +29,7 @@ export const createTrace = (now: () => number, wanted: boolean): Trace => {
   };
 };
 
-/** The lines that concern one task, or all of them, and every fault between them. */
+/** The lines of one task, or of all, and every fault between them. */
 export const readable = (lines: readonly TraceLine[], task: string | undefined): readonly string[] =>
   lines
     .filter(({ about }) => task === undefined || about === '' || about === task)

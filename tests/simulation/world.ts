@@ -18,20 +18,20 @@ import { createWeather, type Weather, type WeatherSettings } from './faults/faul
 
 export type WorldSettings = WeatherSettings & { readonly seed: number; readonly traced: boolean };
 
-/** Who hears of what happens, right when it happens. */
+/** Listeners that run right when something happens. */
 export type Watchers = {
   readonly committed: ((service: ServiceName, write: BatchWrite, now: number) => void)[];
   readonly published: ((wire: WireMessage) => void)[];
   readonly applied: ((application: Application) => void)[];
   readonly worked: ((work: Application) => void)[];
-  /** A dead letter, and the id of its message. */
+  /** A dead letter and the id of its message. */
   readonly lettered: ((letter: Letter, id: string) => void)[];
 };
 
-/** What the executors have seen of each start, by effect and epoch. */
+/** By effect and epoch: the outcome that the executor saw. */
 export type Reports = Map<string, string>;
 
-/** Everything outside of the services, under one clock and one seed. */
+/** Everything outside the services, with one clock and one seed. */
 export type World = {
   readonly reports: Reports;
   readonly shown: Shown;
@@ -45,13 +45,13 @@ export type World = {
   readonly bus: Bus;
   readonly target: Target;
   readonly away: Away;
-  /** Effects that take down whoever carries them out. */
+  /** Effects that kill the executor which runs them. */
   readonly deadly: Set<string>;
-  /** Whether the rule of approvals for rollbacks in worktrees of their own is on. */
+  /** Whether the built-in rule for rollbacks in worktrees is on. */
   readonly rollbackRule: boolean;
   readonly watchers: Watchers;
   readonly poison: Poison;
-  /** Dead letters that are committed, by the ids of their messages. */
+  /** The ids of committed dead letters. */
   readonly kept: Set<string>;
 };
 

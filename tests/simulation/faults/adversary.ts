@@ -7,7 +7,6 @@ import { subjects } from '@holdpoint/contracts/bus/subjects';
 import type { WireMessage } from '@holdpoint/runtime/engine/ports';
 import type { World } from '../world.ts';
 
-/** What nobody can read. */
 export const MALFORMED = '{"id":';
 
 const EVERY_MS = 2_500;
@@ -23,7 +22,7 @@ const TRICKS = [
   'an approval is forged',
 ] as const;
 
-/** Somebody on the bus who means no good: repeats what he has heard, changes it, makes it up. */
+/** A client with valid credentials and bad intent: it repeats, changes and forges messages. */
 export const startAdversary = (
   { timeline, choices, bus, books, watchers, trace }: World,
   overMs: number,
@@ -40,7 +39,6 @@ export const startAdversary = (
   const say = (name: string, wire: Omit<WireMessage, 'headers'>): void =>
     bus.publish(name, { ...wire, headers: [[HEADERS.messageId, name]] });
 
-  /** Of an effect: what works without a grant, whoever may order at all may order as he likes. */
   const heardOrder = (name: string): RunEffect | undefined => {
     const orders = heard
       .filter(({ subject }) => subject.startsWith('hp.cmd.effect.run.'))

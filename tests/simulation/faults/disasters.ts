@@ -28,7 +28,7 @@ const TARGET_AWAY_MS = 30_000;
 /** The names of all disasters that a run of this length may have. */
 const count = (overMs: number, severity: number): number => Math.ceil((overMs / EVERY_MS) * severity);
 
-/** What befalls the whole system at some moment, each under a name by which it can be left out. */
+/** Faults that hit the whole system. Each has a name, so that shrinking can leave it out. */
 export const planDisasters = (
   world: World,
   cluster: Cluster,

@@ -3,28 +3,26 @@ import type { Timeline } from '../timeline.ts';
 import type { Trace } from '../trace.ts';
 
 /**
- * What goes wrong: every fault has a name made of the place where it strikes, so that a failing run can be tried again
- * without it. After `calmAt` nothing goes wrong any more.
+ * Each fault has a name made of the place where it strikes, so that a failing run can be repeated without it.
+ * After `calmAt` no fault strikes.
  */
 export type Weather = {
-  /** Whether this fault strikes here and now. */
   readonly strikes: (fault: Fault, place: string) => boolean;
-  /** The same for several of which one at the most may strike. */
+  /** The same for several faults of which at most one may strike. */
   readonly oneOf: <Kind extends Fault>(place: string, faults: readonly Kind[]) => Kind | undefined;
-  /** How long something takes: mostly a moment, in bad weather sometimes very long. */
+  /** The duration of a step: mostly short, sometimes very long. */
   readonly latency: (place: string) => number;
-  /** Something is sent: what it does happens after a while, in calm weather at once. */
+  /** Runs the step after a latency; after `calmAt` at once. */
   readonly send: (place: string, step: () => void) => void;
   readonly isCalm: () => boolean;
-  /** Every fault that has struck. */
   readonly struck: () => readonly string[];
 };
 
 export type WeatherSettings = {
   readonly calmAt: number;
-  /** 0: nothing ever goes wrong; 1: the rates below; more: worse. */
+  /** 0: no faults; 1: the rates below; higher: more faults. */
   readonly severity: number;
-  /** Faults that are not to strike, by their names. */
+  /** The names of faults that must not strike. */
   readonly without: ReadonlySet<string>;
 };
 
@@ -107,7 +105,7 @@ export const createWeather = (
   return {
     isCalm,
     latency,
-    // A process that dies between sending and arriving is of interest only while processes die.
+    // Between sending and arriving a process may die. After `calmAt` no process dies.
     send: (place, step) => (isCalm() ? step() : void timeline.in(latency(place), step)),
     struck: () => struck,
     oneOf,

@@ -2,22 +2,21 @@ import type { ServiceLogic } from '@holdpoint/runtime/engine/core';
 import { letterIdOf } from '@holdpoint/runtime/engine/dead-letter';
 import type { World } from '../world.ts';
 
-/** What somebody who cannot handle a message says of it. */
+/** The error of a service that cannot handle a message. */
 export const POISONED = 'it is poison on purpose';
 
 const ILLS = ['message cannot be read', 'message cannot be handled'] as const;
 type Ill = { readonly kind: (typeof ILLS)[number]; readonly until: number };
 
-/** Messages that a service cannot handle, by their dead letters, each until somebody has mended that. */
+/**
+ * The messages that a service cannot handle, by the ids of their dead letters, with the time of their repair.
+ */
 export type Poison = Map<string, Ill | undefined>;
 
-/** Five deliveries take fifteen seconds: some are mended before, and come through by themselves. */
+/** Five deliveries take fifteen seconds: some messages are repaired earlier and need no dead letter. */
 const MENDED_WITHIN_MS = [5_000, 60_000] as const;
 
-/**
- * A release with a fault in it: it does not understand some messages, or fails on them, in every replica and as often as they
- * come, until it is mended.
- */
+/** A faulty release: every replica fails to decode or to handle some messages until the repair. */
 export const withPoison = <State, Message, Event extends { readonly type: string }, Work>(
   { weather, timeline, choices, poison }: World,
   logic: ServiceLogic<State, Message, Event, Work>,
@@ -25,7 +24,6 @@ export const withPoison = <State, Message, Event extends { readonly type: string
   const { service, decider } = logic.kind;
   const marked = new WeakMap<object, number>();
 
-  /** Whether it is poison shows when it first comes. */
   const illOf = (id: string): Ill | undefined => {
     if (!poison.has(id)) {
       const kind = weather.oneOf(`poison ${id}`, ILLS);

@@ -3,7 +3,7 @@ import type { FailureClass } from '@holdpoint/contracts/workflow/failure-class';
 import type { StepResult } from '@holdpoint/contracts/task/step';
 import type { Choices } from '../choices.ts';
 
-/** What a failed step says of itself, so that it is taken for a failure of each class: as real tools print it. */
+/** Error output as real tools print it, one sample for each failure class. */
 const SIGNS = {
   BROKEN_BUILD: {
     exitCode: 101,
@@ -18,7 +18,7 @@ const SIGNS = {
 >;
 
 const CLASSES = Object.keys(SIGNS) as (keyof typeof SIGNS)[];
-/** A few, so that some are tried again and again. */
+/** Few approaches, so that agents repeat some. */
 const APPROACHES = [
   'replace the parser with a hand-written state machine',
   'cache the compiled templates in a map by path',
@@ -26,7 +26,7 @@ const APPROACHES = [
   'move the lock into the transaction of the caller',
 ];
 
-/** How an attempt failed: most jobs fail in one way, and some in another each time. */
+/** Most jobs always fail in the same way, some in another way each time. */
 export const failureAt = (
   choices: Choices,
   job: string,
@@ -38,7 +38,6 @@ export const failureAt = (
   return { exitCode, hint: `hint of ${place}`, ...said };
 };
 
-/** What an agent says of its attempt. */
 export const reportAt = (choices: Choices, place: string): AttemptReport => ({
   ...(choices.happens(`says what it tried ${place}`, 0.8) && {
     approach: choices.pick(`approach ${place}`, APPROACHES),

@@ -2,18 +2,18 @@ import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import type { Deferral } from '@holdpoint/executor/effect/state';
 import type { Timeline } from '../timeline.ts';
 
-/** Targets that do not answer for a while: their circuits are open, and whatever talks to them waits. */
+/** Targets that are unreachable for a while: their circuits are open, and effects on them wait. */
 export type Away = {
-  /** Undefined for work, which talks to nobody outside. */
+  /** Undefined for work, which has no target. */
   readonly targetOf: (order: RunEffect) => string | undefined;
   readonly heldBy: (order: RunEffect) => Deferral | undefined;
   readonly isAway: (target: string) => boolean;
   readonly goAway: (target: string, ms: number) => void;
-  /** Called with each target that is there again. */
+  /** Called for each target that is reachable again. */
   readonly whenBack: (step: (target: string) => void) => void;
 };
 
-/** Few, so that one that is away holds up many. */
+/** Few, so that one outage defers many effects. */
 export const TARGETS = ['outside:0', 'outside:1', 'outside:2'] as const;
 
 export const createAway = (timeline: Timeline): Away => {

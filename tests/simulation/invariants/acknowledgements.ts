@@ -5,18 +5,18 @@ import type { Delivery } from '@holdpoint/runtime/engine/intake';
 import type { Book } from '../event-states.ts';
 import type { World } from '../world.ts';
 
-/** The same message, without what the process that took it lent to it. */
+/** The message without the slot that the process added to it. */
 const asSent = <Message>(message: Message): Message =>
   typeof message === 'object' && message !== null && 'slot' in message
     ? { ...message, slot: undefined }
     : message;
 
-/** A message, and what was known of its aggregate when it came. */
+/** A message and the version of its aggregate when it arrived. */
 type Taken<Message> = { readonly routed: Routed<Message>; readonly version: number };
 
 /**
- * Nothing is acknowledged before it is committed: when a message is acknowledged, deciding it once more on what is stored
- * must lead to nothing new.
+ * A message is acknowledged only after its commit. At each acknowledgement the message is decided once more
+ * on the stored state and must lead to no new event.
  */
 export const watchAcknowledgements = <State, Message, Event extends { readonly type: string }, Work>(
   { judge, books, databases, timeline, poison, kept }: World,
@@ -31,7 +31,7 @@ export const watchAcknowledgements = <State, Message, Event extends { readonly t
     if (kept.has(letter)) return;
     if (taken === undefined) {
       const ill = poison.get(letter);
-      // What nobody wants leads to nothing; what nobody can read, to a letter.
+      // An unwanted message leads to nothing, an unreadable one to a dead letter.
       judge.expect(
         'a message is acknowledged only after its commit',
         ill?.kind !== 'message cannot be read' || ill.until < timeline.now(),
@@ -41,8 +41,7 @@ export const watchAcknowledgements = <State, Message, Event extends { readonly t
       return;
     }
     const { aggregate, message } = taken.routed;
-    // Once something has been committed since, it may be this message or another; then nothing can be said.
-    // Nor of what has ended and gone meanwhile: the books remember it, and nobody else does.
+    // If another commit came in between, or the aggregate was purged, nothing can be concluded.
     const isGone = book.versionOf(aggregate) > 0 && !databases[service].tables.events.has(aggregate);
     const again =
       !isGone && book.versionOf(aggregate) === taken.version
@@ -68,12 +67,12 @@ export const watchAcknowledgements = <State, Message, Event extends { readonly t
         },
       })),
     },
-    /** Round an intake, which decodes a message before it does anything else with it. */
+    /** Wraps an intake, which decodes each message first. */
     take:
       (take: (delivery: Delivery) => void) =>
       (delivery: Delivery): void => {
         decoded = undefined;
-        // Its fate may be known before `take` returns, or long after other messages have been decoded.
+        // The acknowledgement may come before `take` returns, or long after other messages were decoded.
         const mine: { taken?: Taken<Message> | undefined } = {};
         take({
           ...delivery,

@@ -3,7 +3,7 @@ import type { ApprovalState } from '@holdpoint/approvals/approval/state';
 import { type Change, programIn, taskIn } from '../event-states.ts';
 import type { World } from '../world.ts';
 
-/** An agent decides on nothing that its owner has asked for, by whichever agent of his, and whose agent asks is in the record. */
+/** A request of an agent names that agent. */
 export const checkAgents = (
   { judge, books }: World,
   { aggregate, before, event }: Change<ApprovalState, ApprovalEvent>,

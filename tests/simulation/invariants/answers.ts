@@ -4,7 +4,7 @@ import type { World } from '../world.ts';
 import { nodeState } from '@holdpoint/orchestrator/task/model/state';
 import { nodesOf } from './attempts.ts';
 
-/** What follows what a person has said of a job that is stuck. */
+/** By answer: the events that may follow it. */
 const FOLLOWS: Readonly<Record<string, (event: TaskEvent) => boolean>> = {
   retry: ({ type }) => type === 'node_retrying' || type === 'restarted',
   skip: ({ type }) => type === 'node_skipped',
@@ -12,7 +12,7 @@ const FOLLOWS: Readonly<Record<string, (event: TaskEvent) => boolean>> = {
   cancel: (event) => event.type === 'node_ended' && event.outcome === 'cancelled',
 };
 
-/** What a person says of a job that is stuck is what follows, and nothing else does. */
+/** The answer to a stuck job decides what follows. */
 export const watchAnswers = ({ judge, books }: World) => {
   const said = new Map<string, string>();
   return ({ aggregate, before, event, after }: TaskChange): void => {

@@ -12,11 +12,11 @@ import type { World } from '../world.ts';
 const isEntitled = (audience: readonly string[], name: string): boolean =>
   Object.values(PEOPLE).some((person) => person.name === name && isAmong(audience, person));
 
-/** As many different people as it takes, each of them entitled, and whoever asked for it not among them where that is said. */
+/** The approvers are entitled, and the requester is not one of them under four eyes. */
 const checkWhoDecided = ({ judge, books }: World, before: Pending, event: ApprovalResolved): void => {
   const { request, audience } = before;
   const { quorum, fourEyes } = policyOf(request);
-  // It has nobody behind it, and is held to what it may decide on.
+  // The built-in rule has no author. Its own check limits what it may decide.
   if (event.rule === ROLLBACK_RULE) return;
   const rule = event.rule === undefined ? undefined : books.approvals.stateOf(event.rule);
   const votes = event.votes ?? [];
@@ -41,7 +41,7 @@ const checkWhoDecided = ({ judge, books }: World, before: Pending, event: Approv
   );
 };
 
-/** Only who was asked has answered, with one of the answers that there are. */
+/** Only the audience answers, with one of the allowed choices. */
 const checkAnswer = (
   { judge }: World,
   { request, audience }: Pending,
@@ -67,7 +67,7 @@ const checkAnswer = (
   );
 };
 
-/** An approval ends once, in time, and its grant is for exactly what was asked. */
+/** Who decided an approval, and for what its grant is valid. */
 export const checkApproval = (
   world: World,
   { aggregate, before, event, at }: Change<ApprovalState, ApprovalEvent>,

@@ -7,7 +7,7 @@ import { TABLE, THRESHOLDS } from '@holdpoint/recovery/attempts/verdict-table';
 import { taskIn, type TaskChange } from '../event-states.ts';
 import type { World } from '../world.ts';
 
-/** How many failures of one class may be followed by another attempt: as the rows of the class say, up to its threshold. */
+/** How many failures of one class may be followed by another attempt. */
 const followedOf = (failureClass: FailureClass, rules: RecoveryRules = {}): number => {
   const own = failureClass === 'CONTEXT_EXHAUSTED' ? rules.continues : undefined;
   const threshold = own ?? rules.thresholds?.[failureClass] ?? THRESHOLDS[failureClass];
@@ -18,16 +18,16 @@ const followedOf = (failureClass: FailureClass, rules: RecoveryRules = {}): numb
 const FOLLOWED: ReadonlySet<string> = new Set(['retry', 'rollback', 'continue']);
 
 /**
- * So often a job fails at the most before a person is asked, unless it succeeds in between: as often as each class may be
- * followed by another attempt, and once more. With the thresholds that are built in: 2 + 1 + 1 + 4 + 5 + 2 + 1 = 16.
+ * The number of failures of a job before a person is asked, unless it succeeds in between: the sum over all
+ * classes, plus one. With the built-in thresholds: 2 + 1 + 1 + 4 + 5 + 2 + 1 = 16.
  */
 export const failuresMost = (rules?: RecoveryRules): number =>
   Classes.options.reduce((sum, each) => sum + followedOf(each, rules), 0) + 1;
 
-/** How often a job may go on in a new session before a person is asked, unless it succeeds in between. */
+/** The number of new sessions of a job before a person is asked, unless it succeeds in between. */
 const continuesMost = (rules?: RecoveryRules): number => followedOf('CONTEXT_EXHAUSTED', rules);
 
-/** Somebody has said what is to become of the node: from there on it is counted anew. */
+/** A person has decided about the node: counting starts again. */
 const isWord = (event: TaskEvent): boolean => {
   switch (event.type) {
     case 'stuck_answered':
@@ -48,13 +48,13 @@ export const nodesOf = (event: TaskEvent): readonly string[] => {
   return 'node' in event && event.node !== undefined ? [event.node] : [];
 };
 
-/** Watches how often jobs are tried, what comes between two attempts, and that all of it comes to an end. */
+/** Bounds the attempts of a job and checks what happens between two of them. */
 export const watchAttempts = ({ judge, books }: World) => {
   const failures = new Map<string, number>();
   const continues = new Map<string, number>();
-  /** By job and attempt: what it was taken back by. */
+  /** By job and attempt: the task of its rollback. */
   const rollbacks = new Map<string, string>();
-  /** How each task has ended, also where a person has sent it back since. */
+  /** All outcomes of a task, also before a person restarted it. */
   const ends = new Map<string, Set<string>>();
 
   const count = (counts: Map<string, number>, job: string): number => {

@@ -15,7 +15,7 @@ const isOf = ({ task, node }: LockHolder, other: { readonly task: string; readon
 
 const OF_A_RUN = /^custom:(prompt_text|plan_text|operation_output):/;
 
-/** No two jobs hold what one of them wants for itself, and none is taken from who works. */
+/** Locks exclude each other, and a running job keeps its locks. */
 export const checkBoard = ({ judge, books }: World, { aggregate, event, after }: BoardChange): void => {
   if (after.phase !== 'board') return;
   if (event.type === 'lock_acquired') {
@@ -52,7 +52,7 @@ const boardOf = ({ books }: World, task: Task): Registry | undefined => {
   return state.phase === 'board' ? state : undefined;
 };
 
-/** What is ordered under locks is ordered while the board says that they are held. */
+/** A job orders effects only while the registry says that it holds its locks. */
 export const checkLocked = (world: World, { before, event, after }: TaskChange): void => {
   if (before.phase === 'absent' || after.phase === 'absent' || after.repository === undefined) return;
   const orders = event.type === 'effect_ordered' || (event.type === 'step_ordered' && !EARLY.has(event.step));
@@ -72,7 +72,7 @@ export const checkLocked = (world: World, { before, event, after }: TaskChange):
   );
 };
 
-/** When all is quiet nobody holds, or waits for, what he does not need. */
+/** Once nothing is in progress, the registry has no holder and no queue entry of an ended job. */
 export const checkQuietBoards = ({ judge, books }: World): void => {
   for (const { id, held, waiting } of boardsIn(books))
     for (const job of [...held, ...waiting]) {

@@ -4,7 +4,7 @@ import { verifyGrant } from '../services/grants.ts';
 import type { World } from '../world.ts';
 import { isOpen } from './open-findings.ts';
 
-/** A budget grows by what somebody has granted, once each time; and nothing starts on a budget that is used up. */
+/** A budget grows once for each approved extension. */
 export const watchBudgets = ({ judge, books }: World) => {
   const used = new Set<string>();
   return ({ before, event }: TaskChange): void => {

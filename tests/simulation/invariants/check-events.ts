@@ -40,10 +40,7 @@ import { watchTasks } from './tasks.ts';
 import type { startPeople } from '../users/approvers.ts';
 import type { World } from '../world.ts';
 
-/**
- * Enters everything that is committed into the books, checks it there, and tells the people what they would see. Returns
- * what is left to check at the end.
- */
+/** Feeds every commit to the invariants and to the simulated users. Returns the checks for the end. */
 export const startScribe = (
   world: World,
   people: Pick<ReturnType<typeof startPeople>, 'asked'>,

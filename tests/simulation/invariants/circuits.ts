@@ -5,7 +5,7 @@ import { isCircuit } from '@holdpoint/recovery/attempts/decide';
 import type { RecoveryChange, TaskChange } from '../event-states.ts';
 import type { World } from '../world.ts';
 
-/** What only a task does that may start. */
+/** Events of a task that has started. */
 const STARTS: ReadonlySet<TaskEvent['type']> = new Set([
   'step_ordered',
   'effect_ordered',
@@ -15,9 +15,12 @@ const STARTS: ReadonlySet<TaskEvent['type']> = new Set([
   'node_waiting',
 ]);
 
-/** While the circuit of its workflow is open a task that was held does not start; one tries at a time. */
+/**
+ * While the circuit of its workflow is open a deferred task does not start. A circuit has one trial at a
+ * time.
+ */
 export const watchCircuits = ({ judge, books }: World) => {
-  /** By circuit: every task that was ever let try, so that a late answer is known for one. */
+  /** By circuit: every task that ever had the trial, so that a late answer is recognised. */
   const tried = new Map<string, Set<string>>();
   const closed = new Set<string>();
 

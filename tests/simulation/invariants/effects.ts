@@ -10,7 +10,6 @@ import type { Application } from '../outside/target.ts';
 import type { World } from '../world.ts';
 
 const REPEATABLE: ReadonlySet<string> = new Set(['keyed', 'fenced', 'idempotent']);
-/** These say that nothing has happened. */
 const NOTHING_HAPPENED: ReadonlySet<string> = new Set([
   'absent',
   'prepared',
@@ -20,7 +19,7 @@ const NOTHING_HAPPENED: ReadonlySet<string> = new Set([
   'cancelled',
 ]);
 
-/** What is started was approved, is in nobody else's hands, and is never recorded as what it is not. */
+/** The recorded outcomes of an effect are what its executors saw. */
 export const checkEffect = (
   { judge, target, books, reports }: World,
   { aggregate, before, event }: Change<EffectState, EffectEvent>,
@@ -28,7 +27,7 @@ export const checkEffect = (
   const entry = entryIn(before);
   const seen = (epoch: number): string | undefined => reports.get(`${aggregate} ${String(epoch)}`);
   const isWork = entry?.order.effect.kind === 'work';
-  // The target is asked, and so are people: what they say counts as what was seen.
+  // Answers of the target and of people count as what was seen.
   const said = event.type === 'probed' ? event.found : event.type === 'answered' ? event.answer : undefined;
   if (said !== undefined && 'epoch' in event) reports.set(`${aggregate} ${String(event.epoch)}`, said);
   if (event.type === 'applied') {
@@ -39,7 +38,7 @@ export const checkEffect = (
         event.task,
         () => aggregate,
       );
-    // A late report resolves a doubt; it is entered under its own epoch first.
+    // A late report ends the doubt. It is recorded under its own epoch first.
     const late = before.status === 'in_doubt' && entry?.evidence.some((epoch) => seen(epoch) === 'applied');
     judge.expect(
       'the recorded outcome of an epoch is what its executor saw',
@@ -58,17 +57,17 @@ export const checkEffect = (
   }
 };
 
-/** Its author has declared that it does no harm to do it again. */
+/** Its author has declared that a repeat is harmless. */
 export const mayRepeat = ({ effect }: RunEffect): boolean => effect.effectClass === 'idempotent';
 
-/** Checked when something reaches the world. */
+/** Runs at every application by the target. */
 export const watchApplications = (world: World): ((application: Application) => void) => {
-  /** By job: the effect that its author means, whatever ids it was given. */
+  /** By job: how often its effect was applied under any id. */
   const byJob = new Map<string, number>();
   return (application) => {
     const order = entryIn(world.books.executor.stateOf(application.effect))?.order;
     checkApplication(world, application);
-    // What is bound to a preview is another effect when that shows something else.
+    // An effect that is bound to a preview changes with the preview.
     if (order === undefined || CAPABILITIES[application.uses]?.preview !== undefined || mayRepeat(order))
       return;
     const job = `${order.effect.task}/${order.effect.node}`;
@@ -93,7 +92,7 @@ const checkApplication = ({ judge, target, books }: World, { effect, uses, args 
   );
 };
 
-/** Checked when work was done: it may be done again, but not more often than it was started, and not by what is held back. */
+/** Work may repeat, but only as often as it was started. */
 export const checkWork = ({ judge, target, books }: World, { effect, uses, args }: Application): void => {
   const entry = entryIn(books.executor.stateOf(effect));
   const task = entry?.order.effect.task ?? '';

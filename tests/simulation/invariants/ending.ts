@@ -7,7 +7,7 @@ import { checkStuckList } from './moving.ts';
 import { checkProgramsEnded } from './programs.ts';
 import { checkTold } from './surfaces.ts';
 
-/** Once nothing goes wrong any more and everybody does his part, everything comes to its end. */
+/** Once no fault strikes and every user responds, everything ends. */
 export const checkEnding = (
   world: World,
   submitted: readonly string[],

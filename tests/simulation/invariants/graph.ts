@@ -11,7 +11,7 @@ import type { World } from '../world.ts';
 
 const BUDGET = 3;
 
-/** What says that a node is let in. A look into the repository and a preview come before that, but after what it follows. */
+/** The events with which a node starts. `inspect` and `preview` come earlier, but after the predecessors. */
 const BEGINS: ReadonlySet<TaskEvent['type']> = new Set([
   'step_ordered',
   'effect_ordered',
@@ -20,7 +20,7 @@ const BEGINS: ReadonlySet<TaskEvent['type']> = new Set([
   'node_started',
 ]);
 
-/** Every way of success that leads to it was taken, or one of the others. */
+/** Every success edge to the node was taken, or one of the other edges. */
 const mayRun = (task: Task, node: NodeId): boolean => {
   const incoming = graphOf(task.definition).incoming(node);
   if (incoming.length === 0) return Object.values(task.peers).every((outcome) => outcome === 'succeeded');
@@ -39,9 +39,9 @@ const makes = ({ produces = {} }: NodeDefinition, outcome: string | undefined, l
 const madeHere = (task: Task, label: string): boolean =>
   task.definition.nodes.some((node) => makes(node, outcomeOf(nodeState(task, node.id)), label));
 
-/** Watches the graphs of all tasks: what runs when, how often, and with what. */
+/** Order, number and inputs of the nodes of every task. */
 export const watchGraphs = ({ judge }: World) => {
-  /** By repository and label: whether any task has ever made it. */
+  /** By repository and label: artifacts that any task has produced. */
   const made = new Set<string>();
   const loops = new Map<string, number>();
 
@@ -66,7 +66,7 @@ export const watchGraphs = ({ judge }: World) => {
     }
   };
 
-  /** Once it is on its way, what it needed may be made anew. */
+  /** After its start a node may lose an artifact to a new version. */
   const checkNeeds = (task: Task, node: NodeId): void => {
     const { status } = nodeState(task, node);
     if (status !== 'idle' && status !== 'waiting' && status !== 'retrying') return;
@@ -79,7 +79,7 @@ export const watchGraphs = ({ judge }: World) => {
       );
   };
 
-  /** What belongs to a run comes from this run, and from the latest attempt at it. */
+  /** An artifact of the task comes from the latest attempt of its own producer. */
   const checkPayloads = (task: Task, node: NodeId, args: JsonObject): void => {
     const payloads = (args['payloads'] ?? {}) as Record<string, MadeBy>;
     for (const artifact of nodeDefinition(task, node).needs ?? []) {
@@ -132,7 +132,6 @@ export const watchGraphs = ({ judge }: World) => {
       if (event.route !== undefined) count(after, event.route);
       else for (const node of event.nodes) loops.delete(`${after.id}/${node}`);
     }
-    // What a person grants is no loop.
     const isOwn =
       event.type === 'node_retrying' && event.verdict === undefined && event.command === undefined;
     if (isOwn && nodeState(before, event.node).status !== 'escalated') count(after, event.node);

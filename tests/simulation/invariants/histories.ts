@@ -4,7 +4,7 @@ import type { BatchWrite, Head, Summary, StoredEvent } from '@holdpoint/runtime/
 import type { Book } from '../event-states.ts';
 import type { Judge } from '../checker.ts';
 
-/** What the engine shows of an aggregate is what follows from the events that are stored. */
+/** The stored read model follows from the stored events. */
 export const checkHead = (judge: Judge, head: Head, version: number, replayed: Summary): void => {
   const same =
     head.version === version &&
@@ -19,7 +19,6 @@ export const checkHead = (judge: Judge, head: Head, version: number, replayed: S
   );
 };
 
-/** A state that is stored to be read instead of its events is the one that follows from them. */
 export const checkSnapshots = (
   judge: Judge,
   { snapshots }: Pick<BatchWrite, 'snapshots'>,
@@ -30,7 +29,7 @@ export const checkSnapshots = (
     const replayed = book.stateOf(aggregate);
     judge.expect(
       'a snapshot equals the replayed events',
-      // As a store keeps it: there a field that is undefined is one that is not there.
+      // Undefined fields do not survive storage.
       isDeepStrictEqual(JSON.parse(state), JSON.parse(JSON.stringify(replayed))),
       aggregate,
       () => `${state} is stored, ${JSON.stringify(replayed)} follows from the events`,

@@ -9,7 +9,7 @@ import type { Book } from '../event-states.ts';
 import type { ToldOfLetter } from '../users/dead-letter-operators.ts';
 import type { World } from '../world.ts';
 
-/** Whatever people ask at the same time, a dead letter is settled once, as one of them has asked. */
+/** Operators may act at the same time: a dead letter is resolved once, as one of them requested. */
 export const watchLetters = ({ judge, bus }: World) => {
   const wanted = new Map<string, Set<string>>();
   const keyOf = ({ service, sequence }: Pick<Letter, 'service' | 'sequence'>): string =>
@@ -31,13 +31,13 @@ export const watchLetters = ({ judge, bus }: World) => {
       );
       told.set(keyOf(letter), letter.sequence);
     },
-    /** At the end: what people were told stands in the stream, once. */
+    /** At the end: every answer that an operator got is in the stream, once. */
     check: (): void => {
       for (const [key, sequence] of told) {
-        // The bus may have forgotten the letter since, and all that was said of it.
+        // The bus may have lost the dead letter and its resolution since.
         if (bus.letters.find(sequence) === undefined) continue;
         const statements = bus.letters.statementsOn(sequence);
-        // One statement may be there twice, when its sender did not hear for minutes that it was taken.
+        // A resolution may be stored twice when its sender missed the confirmation for minutes.
         const different = new Set(statements.map((each) => JSON.stringify(each)));
         judge.expect('a dead letter is resolved once', different.size === 1, '', () =>
           JSON.stringify({ key, statements }),
@@ -54,8 +54,8 @@ export const watchLetters = ({ judge, bus }: World) => {
 };
 
 /**
- * A dead letter that was tried again has been handled: when that is stated, deciding its message once more on what is stored
- * leads to nothing new.
+ * A retried dead letter was handled. When its resolution is published, its message is decided once more on
+ * the stored state and must lead to no new event.
  */
 export const watchRetries = <State, Message, Event extends { readonly type: string }, Work>(
   { judge, books, databases, bus }: World,
@@ -78,7 +78,7 @@ export const watchRetries = <State, Message, Event extends { readonly type: stri
     routed?.onDone?.();
     if (routed === undefined) return;
     const { aggregate, message } = routed;
-    // Once something has been committed since it was begun with, it may be this message or another: nothing can be said then.
+    // If another commit came in between, nothing can be concluded.
     const before = versions.get(aggregate) ?? book.versionOf(aggregate);
     const isGone = book.versionOf(aggregate) > 0 && !databases[service].tables.events.has(aggregate);
     if (isGone || before !== book.versionOf(aggregate)) return;

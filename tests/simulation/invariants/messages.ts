@@ -6,16 +6,12 @@ import { messageIdOf, type World } from '../world.ts';
 
 const DEAD_LETTERS: ReadonlySet<string> = new Set(SERVICES.map((service) => subjects.deadLetter(service)));
 
-/** The task that a message is about, for whoever reads the trace. */
 const taskIn = (body: string): string => /"task":"([^"]+)"/.exec(body)?.[1] ?? '';
 
-/**
- * Nothing is published for a transaction that did not commit, and in the end the bus has had everything of one that did.
- * Returns the check for the end.
- */
+/** Only committed messages are published, and finally all of them are. Returns the check for the end. */
 export const watchMessages = ({ watchers, judge, bus, poison }: World): (() => void) => {
   const committed = new Set<string>();
-  /** What a service says to another one is never put aside as something that cannot be read. */
+  /** A message between services is never a dead letter, unless a fault poisoned it. */
   const checkDeadLetter = (wire: WireMessage): void => {
     const letter = DeadLetter.parse(JSON.parse(wire.body));
     judge.expect(

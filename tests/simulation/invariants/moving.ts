@@ -7,7 +7,7 @@ import { stuckAt } from '@holdpoint/recovery/attempts/history';
 import { type RecoveryChange, taskIn, tasksIn } from '../event-states.ts';
 import type { World } from '../world.ts';
 
-/** What asks again for a node that recovery, or a person, has to say something about. */
+/** The timer that resends for a node which waits for recovery or for a person. */
 const timerOf = (node: NodeId, { status, stuck, inDoubt }: NodeState): string | undefined => {
   switch (status) {
     case 'recovering':
@@ -15,14 +15,14 @@ const timerOf = (node: NodeId, { status, stuck, inDoubt }: NodeState): string | 
     case 'retrying':
       return retryTimer(node);
     case 'escalated':
-      // Where nobody is asked by name, whoever looks after tasks finds it by its phase.
+      // Without a question of its own the task is found by its phase.
       return stuck === undefined && inDoubt?.approval === undefined ? undefined : replyTimer(node);
     default:
       return undefined;
   }
 };
 
-/** Whoever waits for recovery, for a person or for a circuit has something that asks again, whatever becomes of the messages. */
+/** A node that waits for recovery, a person or a circuit has a timer that resends. */
 export const checkMoving = ({ judge, databases }: World, task: Task): void => {
   if (isTerminal(task.phase)) return;
   const { timers } = databases.orchestrator.tables;
@@ -41,7 +41,7 @@ export const checkMoving = ({ judge, databases }: World, task: Task): void => {
   }
 };
 
-/** The jobs of a task that recovery has on its list. */
+/** The jobs of a task on recovery's list of stuck jobs. */
 const listed = ({ books }: World, task: string): readonly (readonly [NodeId, number])[] => {
   const state = books.recovery.stateOf(task);
   if (isCircuit(state)) return [];
@@ -52,7 +52,7 @@ const listed = ({ books }: World, task: string): readonly (readonly [NodeId, num
   });
 };
 
-/** What is heard late of an earlier attempt says nothing of a later one that was given up. */
+/** A late report on an earlier attempt does not change the entry of a later one. */
 export const checkLateNews = (
   { judge }: World,
   { aggregate, before, event, after }: RecoveryChange,
@@ -70,7 +70,6 @@ export const checkLateNews = (
   );
 };
 
-/** Whatever is stuck can be found, long after the last fault and after everything that was told. */
 export const checkStuck = (world: World): void => {
   const { judge, books } = world;
   for (const task of tasksIn(books))
@@ -86,7 +85,7 @@ export const checkStuck = (world: World): void => {
     }
 };
 
-/** In the end the list of stuck jobs says nothing that is not so: recovery asks from time to time, ever more rarely. */
+/** Recovery asks about listed jobs from time to time, so that finally the list is correct. */
 export const checkStuckList = (world: World): void => {
   const { judge, books } = world;
   checkStuck(world);

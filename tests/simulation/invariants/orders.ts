@@ -7,21 +7,21 @@ import { verifyGrant } from '../services/grants.ts';
 import type { World } from '../world.ts';
 import type { OfTask } from './tasks.ts';
 
-/** What an event ends that does not name the step. */
+/** The step that ends with an event which does not name it. */
 const ENDS: Readonly<Record<string, string>> = {
   node_inspected: 'inspect',
   node_previewed: 'preview',
-  // The grant had run out, and the executor has said that nothing was begun.
+  // The grant had expired, and the executor answered that nothing had started.
   approval_requested: 'run',
 };
-/** These follow from a result, and do not say of which step. */
+/** These follow from a result and do not name its step. */
 const FOLLOW_A_RESULT: ReadonlySet<string> = new Set(['restarted', 'node_retrying', 'node_escalated']);
 
 type Open = { readonly part: string; readonly attempt: number };
 
-/** Watches what is ordered: with which right, once, and never while an earlier attempt may still be under way unasked. */
+/** What a task orders: with a grant, once per attempt, and never beside an open order of an earlier attempt. */
 export const watchOrders = ({ judge, books }: World) => {
-  /** By job and id of the effect: what was ordered, and is still waited for. */
+  /** By job and effect id: the open orders. */
   const open = new Map<string, Map<string, Open>>();
   const openOf = (task: string, node: string): Map<string, Open> => {
     const key = `${task}/${node}`;
@@ -42,7 +42,7 @@ export const watchOrders = ({ judge, books }: World) => {
     const claims = verifyGrant(event.grant);
     const approval = books.approvals.stateOf(event.approval);
     const gate = findNode(after, event.node)?.gate;
-    // A forged one is handed on; it is the executor that can tell.
+    // A forged grant is passed on; the executor refuses it.
     if (claims === undefined) return;
     judge.expect(
       'an effect is ordered with its own grant',
@@ -77,7 +77,6 @@ export const watchOrders = ({ judge, books }: World) => {
     return Object.hasOwn(orders, id) || effect;
   };
 
-  /** What is not waited for any more has ended, or is taken back. */
   const checkDropped = (after: Task, event: TaskChange['event'], node: NodeId): void => {
     const step = 'step' in event ? (event.step ?? 'run') : ENDS[event.type];
     const own = 'node' in event && event.node === node;

@@ -14,7 +14,6 @@ import { mayRepeat } from './effects.ts';
 type Of<Type extends ProgramTaskEvent['type']> = Extract<ProgramTaskEvent, { readonly type: Type }>;
 type Ending = Of<'phase_completed'> | Of<'input_requested'>;
 
-/** Leases under which nothing may be said any more. */
 const UNDER_A_LEASE: ReadonlySet<string> = new Set([
   'phase_recorded',
   'phase_suspended',
@@ -24,13 +23,13 @@ const UNDER_A_LEASE: ReadonlySet<string> = new Set([
   'phase_skipped',
 ]);
 
-/** Phases whose state is changed before another attempt. */
+/** Phases whose state changes before another attempt. */
 const CHANGED_BY_RETRY: ReadonlySet<string> = new Set(['tries', 'pauses', 'asks', 'pick', 'act']);
 
 const outputOf = (entry: Entry | undefined): Json | undefined =>
   entry?.kind === 'step' ? entry.output : undefined;
 
-/** What the phase has come to if nobody was disturbed: it follows from what is recorded, and from nothing else. */
+/** The log lines that follow from the records of the phase. */
 const linesOf = (task: Program, state: ProgramState): readonly (Json | undefined)[] => {
   const item = state.plan[state.at];
   if (item === undefined) return [];
@@ -69,7 +68,7 @@ const WORKS: ReadonlySet<string> = new Set([
   'act',
 ]);
 
-/** The state after the work of a phase; `isAsking`: people are still to say something. */
+/** The state after the work of a phase. `isAsking`: its question is still open. */
 const expectedState = (task: Program, next: string | undefined, isAsking: boolean): ProgramState => {
   const before = ProgramState.parse(task.state);
   const node: string = task.node;
@@ -93,17 +92,17 @@ const expectedState = (task: Program, next: string | undefined, isAsking: boolea
 
 type Asked = { readonly program: string; readonly key: string };
 
-/** Watches tasks of programs, and the workers that they are given to. */
+/** The leases, records, effects and answers of programs. */
 export const watchPrograms = (world: World) => {
   const { judge, books, target } = world;
-  /** By task and lease: who has it, and what was recorded before. */
+  /** By task and lease: the worker, and the records from before the lease. */
   const holders = new Map<string, string>();
   const recorded = new Map<string, ReadonlySet<string>>();
   const endings = new Set<string>();
-  /** By the task that carries it out: the effect that the author means. */
+  /** By child task: the effect of the program. */
   const children = new Map<string, Asked>();
   const happened = new Map<string, number>();
-  /** Tasks of effects that somebody has taken as done, or left out. */
+  /** Child tasks that an operator completed or skipped by hand. */
   const byHand = new Set<string>();
   const keyOf = (task: string, lease: number): string => `${task} ${String(lease)}`;
 
@@ -116,7 +115,7 @@ export const watchPrograms = (world: World) => {
     }
   };
 
-  /** An end of the worker's own, not one that it was found to have come to. */
+  /** Only endings that the worker itself reported. */
   const noteEnding = (task: string, before: Program, event: ProgramTaskEvent): void => {
     const isLost = event.type === 'phase_returned' && event.lost;
     const ends =
@@ -276,7 +275,7 @@ export const watchPrograms = (world: World) => {
   };
 };
 
-/** What asks again for a program that somebody has to say something about. */
+/** By status: the timer that resends. */
 const TIMERS: Readonly<Partial<Record<Program['status'], string>>> = {
   ordered: 'order',
   started: 'lease',
@@ -284,7 +283,7 @@ const TIMERS: Readonly<Partial<Record<Program['status'], string>>> = {
   retrying: 'retry',
 };
 
-/** Whoever waits has something that asks again, whatever becomes of the messages; what is not wanted is called off so. */
+/** A waiting program has a timer that resends. Unwanted effects are withdrawn in the same way. */
 export const checkMovingProgram = ({ judge, databases, books }: World, task: Program): void => {
   const { timers } = databases.orchestrator.tables;
   const has = (name: string): boolean => timers.has(`${task.id}/${name}`);
@@ -310,7 +309,7 @@ export const checkMovingProgram = ({ judge, databases, books }: World, task: Pro
   }
 };
 
-/** Why a program may still wait when everybody has done his part; undefined when it may not. */
+/** Why a program may wait after every user has responded, or undefined. */
 const excuseOf = ({ books }: World, task: Program): string | undefined => {
   switch (task.status) {
     case 'ordered':
@@ -332,7 +331,7 @@ const excuseOf = ({ books }: World, task: Program): string | undefined => {
   }
 };
 
-/** Long after the last thing that happened: the programs that still wait, each with a reason that the others bear out. */
+/** Long after the last event: each open program has a reason to wait. Returns the open ones. */
 export const checkWaitingPrograms = (world: World): readonly Program[] => {
   const { judge, books } = world;
   for (const task of programsIn(books).filter(({ status }) => status === 'ended'))
@@ -356,7 +355,6 @@ export const checkWaitingPrograms = (world: World): readonly Program[] => {
   return open;
 };
 
-/** In the end nothing of a program is left. */
 export const checkProgramsEnded = (world: World): void => {
   const { judge, books } = world;
   for (const { id, phase, question } of programsIn(books)) {

@@ -5,7 +5,7 @@ import type { World } from '../world.ts';
 
 const OPEN: ReadonlySet<string> = new Set(['pending', 'prepared', 'started']);
 
-/** What goes is needed by nobody, does not come back, and in the end everything has gone. */
+/** Nothing is purged that an open task needs, nothing purged returns, and finally everything is purged. */
 export const watchRetired = (world: World) => {
   const { judge, books, databases, watchers } = world;
   const gone = new Set<string>();
@@ -26,7 +26,7 @@ export const watchRetired = (world: World) => {
     return 'status' in state ? state.status : '';
   };
 
-  // Before anything else hears of it: what follows from it would be told instead.
+  // Registered first, so that a violation names the cause and not its consequences.
   watchers.committed.push((service, { events }) => {
     for (const { aggregate, version, type } of events)
       judge.expect(

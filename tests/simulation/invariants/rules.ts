@@ -3,7 +3,7 @@ import { ruleDecides, type Rule, statusOf } from '@holdpoint/approvals/rule/rule
 import { decidesRollback, ROLLBACK_RULE } from '@holdpoint/approvals/rule/rollback-rule';
 import type { World } from '../world.ts';
 
-/** A rule decides only while it holds, as often as it says, and on what its author might decide on himself. */
+/** A standing rule decides only while it is valid, within its limit, and only what its author could decide. */
 export const checkRule = (
   { judge, books, rollbackRule }: World,
   aggregate: string,

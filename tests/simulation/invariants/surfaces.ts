@@ -1,9 +1,8 @@
 import type { World } from '../world.ts';
 
-/** What a start can come to, as the ledger has it. An order that came to no start need not say whose it was. */
+/** Outcomes of a start. Without a start the order need not name its approval. */
 const NOTED = new Set(['applied', 'failed_clean', 'not_applied', 'in_doubt']);
 
-/** In the end every surface has shown the end of every approval, and every approval knows what became of its effect. */
 export const checkTold = ({ judge, books, shown }: World): void => {
   for (const [id, state] of books.approvals.states) {
     if (state.status !== 'closed') continue;

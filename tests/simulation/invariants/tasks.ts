@@ -15,9 +15,8 @@ import type { TaskChange } from '../event-states.ts';
 import type { World } from '../world.ts';
 import { mayRepeat } from './effects.ts';
 
-/** Watches phases and outcomes of all tasks. */
 export const watchTasks = (world: World): ((change: TaskChange) => void) => {
-  /** Jobs that somebody has done otherwise, so that nothing need be recorded of them. */
+  /** Jobs that an operator completed by hand: their effects need no record. */
   const byHand = new Set<string>();
   return (change) => {
     const { aggregate, event } = change;
@@ -30,7 +29,7 @@ export const watchTasks = (world: World): ((change: TaskChange) => void) => {
   };
 };
 
-/** Phases go only where the table lets them; a task that has ended stays so, unless a person sends it back. */
+/** The outcomes of a task and of its nodes. */
 const checkTask = (world: World, change: TaskChange, byHand: ReadonlySet<string>): void => {
   const { judge, target, books } = world;
   const { aggregate, before, event, after } = change;
@@ -59,7 +58,7 @@ const checkTask = (world: World, change: TaskChange, byHand: ReadonlySet<string>
 
 const COMPLETE: ReadonlySet<string> = new Set(['succeeded', 'skipped', 'unreached']);
 
-/** What a node comes to is what the executor has recorded of its own order. */
+/** The outcome of a node is the recorded outcome of its own order. */
 const checkOutcome = (
   { judge, books, databases }: World,
   { aggregate, event }: TaskChange,
@@ -92,7 +91,7 @@ const checkOutcome = (
   );
 };
 
-/** It was carried out, and says of itself that it has come to nothing; or its steps have, together. */
+/** The effect was applied and reports a failure, or the node's steps together failed. */
 const hasFailed = (
   { executor }: World['books'],
   task: Task,
@@ -106,7 +105,7 @@ const hasFailed = (
 
 type Ordered = { readonly id: string; readonly digest: string; readonly grant?: string | undefined };
 
-/** The order that a step of a node was given by: its own, or that of the approved effect. */
+/** The order of a step: its own, or that of the approved effect. */
 const orderFor = (
   task: Task,
   {
@@ -121,7 +120,7 @@ const orderFor = (
   return gate && { id: gate.effectId, digest: gate.digest, grant: gate.grant?.token };
 };
 
-/** The same key stands for something else already: nothing of that is recorded, because nothing changes by it. */
+/** The key belongs to another effect, so that the ledger records nothing of this order. */
 const isOther = (books: World['books'], { id, digest }: Ordered): boolean =>
   entryIn(books.executor.stateOf(id))?.order.digest !== digest;
 
@@ -142,7 +141,7 @@ const fails = (fact: EffectEvent, attempt: number, order: Ordered): boolean => {
   }
 };
 
-/** Effects that nodes have succeeded by; a preview may have shown that there was nothing to do. */
+/** The effects of succeeded nodes. A preview may have shown that nothing was to do. */
 const effectsDone = (task: Task, byHand: ReadonlySet<string>): readonly string[] =>
   task.definition.nodes.flatMap(({ id, effect }) => {
     if (byHand.has(`${task.id}/${id}`)) return [];

@@ -12,7 +12,6 @@ import type { World } from '../world.ts';
 
 const withoutHint = ({ hint: _, ...verdict }: Verdict): Omit<Verdict, 'hint'> => verdict;
 
-/** What a verdict may lead to. One that cannot be followed leads to another one. */
 const LEADS_TO: Readonly<Record<string, ReadonlySet<Verdict['kind']>>> = {
   node_retrying: new Set<Verdict['kind']>(['retry', 'rollback', 'continue']),
   restarted: new Set<Verdict['kind']>(['retry', 'rollback']),
@@ -21,7 +20,7 @@ const LEADS_TO: Readonly<Record<string, ReadonlySet<Verdict['kind']>>> = {
   node_escalated: new Set<Verdict['kind']>(['skip', 'escalate']),
 };
 
-/** Every failure has one verdict, which stays the same, is what is done, and reaches whoever tries next. */
+/** A resent verdict is the same, and a retry gets its hint. */
 export const watchVerdicts = (world: World) => {
   const { judge, books, watchers } = world;
   const assessed = new Map<string, readonly Verdict[]>();
@@ -48,7 +47,7 @@ export const watchVerdicts = (world: World) => {
   const checkFollowed = ({ aggregate, before, event }: TaskChange): void => {
     if (before.phase === 'absent' || !('verdict' in event) || event.verdict === undefined) return;
     const { node, verdict } = event;
-    // A route back names the node that it leads to, and the one whose verdict it was.
+    // A route back names its target; `route` is the node that failed.
     const judged = event.type === 'restarted' ? (event.route ?? node) : node;
     const attempt = nodeState(before, judged).attempt;
     const known = failureOf(aggregate, judged, attempt)?.verdict;
@@ -75,10 +74,10 @@ export const watchVerdicts = (world: World) => {
   };
 };
 
-/** A hand-off says more, and may be cut at its end. */
+/** A hand-off adds text and may cut the end. */
 const TOLD = 20_000;
 
-/** The main step of an attempt is given what it is to be told. */
+/** The main step of a retry gets the hint as an argument. */
 const checkTold = ({ judge }: World, { aggregate, before, event }: TaskChange): void => {
   if (before.phase === 'absent' || event.type !== 'step_ordered' || !event.step.startsWith('run')) return;
   const { hint } = nodeState(before, event.node);

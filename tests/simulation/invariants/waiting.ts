@@ -16,7 +16,7 @@ import type { World } from '../world.ts';
 
 import { checkStuck } from './moving.ts';
 
-/** Why a node may still wait when everybody has done his part and nothing happens any more; undefined when it may not. */
+/** Why a node may wait after every user has responded and nothing is in progress, or undefined. */
 const excuseOf = (world: World, task: Task, node: NodeId): string | undefined => {
   const { status, wait } = nodeState(task, node);
   if (task.circuit?.state === 'waiting')
@@ -69,7 +69,7 @@ const makersOf = (task: Task, label: string): readonly { readonly made: boolean;
     }),
   );
 
-/** Somebody who waits himself makes it, or nobody does and the policy is to wait for that. */
+/** An open node produces it, or none does and the policy is to wait. */
 const artifactIsMissing = ({ books, target }: World, task: Task, node: NodeId): string | undefined => {
   const neighbours = tasksIn(books).filter(({ repository }) => repository === task.repository);
   const waits = task.definition.policy?.missingProducer === 'wait';
@@ -79,7 +79,7 @@ const artifactIsMissing = ({ books, target }: World, task: Task, node: NodeId): 
     const makers = others.flatMap((other) => makersOf(other, label));
     const there =
       artifact.type === 'custom' ? makers.some(({ made }) => made) : target.has(task.repository ?? '', label);
-    // What the run itself is still to make counts before what lies there.
+    // An open producer of the same task counts before an existing artifact.
     const own = makersOf(task, label).some(({ open }) => open);
     return own || (!there && (waits || makers.some(({ open }) => open)));
   })
@@ -87,7 +87,7 @@ const artifactIsMissing = ({ books, target }: World, task: Task, node: NodeId): 
     : undefined;
 };
 
-/** Long after the last fault, and after the last thing that happened: whoever still waits has a reason that others know. */
+/** Long after the last event: each open task has a reason to wait. Returns the open ones. */
 export const checkWaiting = (world: World): readonly Task[] => {
   checkStuck(world);
   const open = tasksIn(world.books).filter(({ phase }) => !isTerminal(phase));

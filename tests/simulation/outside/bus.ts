@@ -18,7 +18,6 @@ type Stored = {
   readonly wire: WireMessage;
   readonly data: Uint8Array;
 };
-/** A message on its way to one consumer. */
 type Pending = { readonly message: Stored; deliveries: number; done: boolean; callOff: () => void };
 type Consumer = {
   readonly declaration: ConsumerDeclaration;
@@ -27,21 +26,22 @@ type Consumer = {
   readonly pending: Set<Pending>;
 };
 
-/** JetStream as it may behave: it loses, doubles, delays and reorders, forgets everything, and acknowledges all the same. */
+/**
+ * JetStream with every fault that it may have: it loses, doubles, delays and reorders messages, and forgets
+ * confirmed ones.
+ */
 export type Bus = {
   readonly publisher: (life: Life, crash: () => void) => Publisher;
-  /** Somebody outside publishes; `confirmed` tells whether the bus said that it has it. */
+  /** Publishes for an external client. `confirmed` says whether the bus confirmed it. */
   readonly publish: (name: string, wire: WireMessage, confirmed?: (stored: boolean) => void) => void;
   readonly read: (declaration: ConsumerDeclaration, reader: Reader) => void;
-  /** Everything that is stored is gone, and so is the memory of message ids. */
+  /** Deletes all messages and the memory of message ids. */
   readonly wipe: () => void;
   readonly goAway: (ms: number) => void;
   readonly waiting: () => number;
-  /** The dead letters, and what became of them. */
   readonly letters: LetterBox;
-  /** Whether a consumer is handed what comes on a subject. */
   readonly reads: (consumer: string, subject: string) => boolean;
-  /** Whether a message of this id has ever been stored, whatever became of it. */
+  /** Whether a message with this id was ever stored. */
   readonly hasStored: (messageId: string) => boolean;
 };
 
@@ -54,7 +54,7 @@ const PUBLISH_FAULTS = [
 
 type PublishFault = (typeof PUBLISH_FAULTS)[number];
 
-/** What nobody asks for again at once, if ever. */
+/** Messages that are resent late or never. */
 const OF_RECOVERY = /^hp\.cmd\.(recovery\.|task\.(recover|admit)$)/;
 
 const LETTERS = 'hp.dlq.';
@@ -116,7 +116,7 @@ export const createBus = (
       headers: () => Object.fromEntries(wire.headers),
       ack: () =>
         settle(() => {
-          // What a server that crashed had not yet written down, it hands out again.
+          // A crashed server redelivers acknowledgements that it had not written.
           if (weather.strikes('acknowledged message comes again', place))
             return plan(consumer, pending, choices.between(place, 0, COMES_AGAIN_MS));
           pending.done = true;
@@ -153,14 +153,14 @@ export const createBus = (
 
   const nameOf = (wire: WireMessage): string => header(wire, HEADERS.messageId) ?? wire.subject;
 
-  /** What becomes of one message, and whether its sender may hear that it is stored. */
+  /** Stores one message, or not. Returns whether its sender may get the confirmation. */
   const receive = (name: string, wire: WireMessage, fault: PublishFault | undefined): boolean => {
     if (isAway() || fault === 'publish is lost') return false;
     if (fault === 'publish arrives late') {
       timeline.in(choices.between(`late ${name}`, 0, COMES_AGAIN_MS), () => store(name, wire, false));
       return false;
     }
-    // It is on no disk yet when the server dies: confirmed, and forgotten.
+    // The server confirms, and dies before the message is on disk.
     if (OF_RECOVERY.test(wire.subject) && weather.strikes('message of recovery is forgotten', name)) {
       everStored.add(nameOf(wire));
       return true;
@@ -184,12 +184,12 @@ export const createBus = (
           const first = messages[0];
           const place = `${life.name} publish ${first === undefined ? '' : nameOf(first)}`;
           weather.send(place, () => {
-            // What is in the buffer of a dead process goes nowhere.
+            // A dead process loses its send buffer.
             if (!life.isAlive()) return;
             const fault = weather.oneOf(place, ['crash before the publish', 'crash after the publish']);
             if (fault === 'crash before the publish') return crash();
             let all = true;
-            // One message of a batch at the most is struck: it may be any of them.
+            // At most one message of a batch is struck.
             const struck = messages[Math.floor(choices.number(`${place} which`) * messages.length)];
             for (const wire of messages) {
               published(wire);

@@ -10,18 +10,18 @@ import type { Life } from '../process-life.ts';
 import type { Timeline } from '../timeline.ts';
 import type { Weather } from '../faults/fault-rates.ts';
 
-/** A service's schema in PostgreSQL, with a network and a server that fail in between. */
+/** A service's schema in PostgreSQL behind a faulty network. */
 export type Database = {
   readonly tables: MemoryTables;
   readonly connect: (life: Life, crash: () => void) => Store;
-  /** Epoch milliseconds by its clock, which may jump. */
+  /** Epoch milliseconds by the server's clock, which may jump. */
   readonly now: () => number;
   readonly jump: (ms: number) => void;
-  /** Whether a transaction holds it that has not ended. */
+  /** Whether an open transaction holds it. */
   readonly isLocked: (aggregate: string) => boolean;
-  /** Removes aggregates whole. */
+  /** Removes whole aggregates. */
   readonly retire: (aggregates: readonly string[]) => void;
-  /** Refuses every call for so long. */
+  /** Refuses every call for this long. */
   readonly goAway: (ms: number) => void;
 };
 
@@ -33,7 +33,6 @@ const COMMIT_FAULTS = [
   'commit stands, its answer is lost',
 ] as const;
 
-/** Somebody waits for what is committed here, and has not been told yet. */
 const isVerdict = ({ events }: BatchWrite): boolean => events.some(({ type }) => type === 'assessed');
 
 const EPOCH = Date.UTC(2026, 0, 1);
@@ -55,13 +54,13 @@ export const createDatabase = (
     const place = (call: string): string => `${life.name} ${call}`;
     let seen: number | undefined;
 
-    /** A call over the network: the effect on the server, then the answer, each after a while, unless something dies. */
+    /** A call over the network: request, effect and answer each take time, unless the process dies. */
     const call = <Result>(name: string, effect: () => Promise<Result>): Promise<Result> =>
       new Promise((resolve, reject) => {
         const answer = (tell: () => void): void =>
           void timeline.in(weather.latency(place(`${name} <`)), () => life.enter(tell));
         weather.send(place(`${name} >`), () => {
-          // A call that has left the process arrives, whatever becomes of the process.
+          // A call that has left the process arrives, even when the process dies.
           if (timeline.now() < awayUntil || weather.strikes('store refuses the call', place(name))) {
             answer(() => reject(new Error('the store does not answer')));
           } else {
@@ -81,7 +80,7 @@ export const createDatabase = (
         if (open) for (const id of aggregates) held.set(id, (held.get(id) ?? 0) - 1);
         open = false;
       };
-      // As on PostgreSQL: once something was retired an id may stand for something else.
+      // As on PostgreSQL: after a purge an id may stand for another history.
       const anew = retired !== seen;
       seen = retired;
       const close = async (): Promise<void> => {
@@ -89,7 +88,7 @@ export const createDatabase = (
         if (open) await transaction.rollback();
         release();
       };
-      // The server ends what a dead client has left open, once it notices; what is on the wire may come before that.
+      // The server notices a dead client and rolls back. A commit on the wire may arrive first.
       const abandoned = (): void =>
         void timeline.in(weather.latency(place('noticed dead')), () => void close());
       if (life.isAlive()) life.atEnd(abandoned);
@@ -130,7 +129,7 @@ export const createDatabase = (
             await close();
             throw error instanceof Conflict ? error : new CommitUnknown('no answer', { cause: error });
           }),
-        // A connection that breaks is closed on the server, and its transaction with it.
+        // A broken connection closes its transaction on the server.
         rollback: () => (open ? call('rollback', close).catch(close) : Promise.resolve()),
       };
     };

@@ -6,14 +6,12 @@ import type { Life } from '../process-life.ts';
 import type { Timeline } from '../timeline.ts';
 import type { Weather } from '../faults/fault-rates.ts';
 
-/** The stream of dead letters, and of what became of them. */
 export type LetterBox = {
   readonly keep: (sequence: number, wire: WireMessage) => void;
   readonly wipe: () => void;
   readonly find: (sequence: number) => Letter | undefined;
-  /** Every statement that the stream has taken on a letter, in their order. */
+  /** Every stored resolution of a dead letter, in order. */
   readonly statementsOn: (sequence: number) => readonly DeadLetterResolved[];
-  /** As a process reads them over the network. */
   readonly connect: (life: Life) => Letters;
 };
 
@@ -39,7 +37,7 @@ export const createLetterBox = (
       });
     return {
       find: (sequence) => ask(`letter ${String(sequence)}`, () => letters.get(sequence)),
-      // What was stated first stands, as in the real ones.
+      // The first resolution counts, as in the real store.
       settled: (after) =>
         ask(
           'settled letters',

@@ -5,10 +5,10 @@ import { effectView } from '@holdpoint/executor/queries/effects';
 import type { Life } from '../process-life.ts';
 import type { World } from '../world.ts';
 
-/** What a surface outside has shown, by approval: the notices, in their order. */
+/** By approval: the notices that an external surface has shown. */
 export type Shown = Map<string, string[]>;
 
-/** Shows each notice after a while, unless the surface is away; then it says nothing, as a surface that is away does. */
+/** Shows each notice after a while, unless the surface is away. */
 export const simulatedSurface =
   ({ weather, timeline, shown }: World, life: Life) =>
   ({ approval, surface, notice, number }: Delivery, accept: Accept): void => {
@@ -16,7 +16,7 @@ export const simulatedSurface =
     timeline.in(weather.latency(place), () => {
       if (weather.strikes('surface is away', place)) return;
       shown.set(approval, [...(shown.get(approval) ?? []), notice]);
-      // What was shown may be all that anybody ever hears of it.
+      // The confirmation may be the only thing that anyone learns.
       life.enter(() =>
         accept({
           aggregate: approval,
@@ -26,7 +26,7 @@ export const simulatedSurface =
     });
   };
 
-/** The executor answers with what its ledger has, after a while, or not at all. */
+/** The executor answers from its ledger after a while, or not at all. */
 export const simulatedLook =
   ({ weather, timeline, books }: World, life: Life) =>
   (asked: AskOutcome, accept: Accept): void => {

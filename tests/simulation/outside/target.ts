@@ -3,7 +3,7 @@ import type { Choices } from '../choices.ts';
 import type { Timeline } from '../timeline.ts';
 import type { Weather } from '../faults/fault-rates.ts';
 
-/** What reached the outside world: the ground truth. */
+/** What reached the target: the ground truth. */
 export type Application = {
   readonly effect: string;
   readonly uses: string;
@@ -13,26 +13,26 @@ export type Application = {
 export type Answer = 'applied' | 'error';
 
 /**
- * The outside world. A `keyed` target remembers the keys that it has seen, and a `fenced` one is not any more as the request
- * has to find it; an `opaque` one does whatever it is told, and so does a `probeable` one, which tells afterwards.
+ * The external target. A `keyed` target remembers keys, a `fenced` one rejects changed state, an `opaque` one
+ * applies every request. A `probeable` one does too, and answers probes.
  */
 export type Target = {
-  /** A request that has left. It may arrive late or never, and so may its answer, whatever became of its sender. */
+  /** Sends a request. Both the request and its answer may be late or lost. */
   readonly send: (request: Application, answered: (answer: Answer) => void) => void;
-  /** A program that was started beside the executor: unlike a request it can be ended, and then it does nothing more. */
+  /** Starts a process beside the executor. Unlike a request it can be ended, and then it has no effect. */
   readonly launch: (request: Application, answered: (answer: Answer) => void) => Program;
   readonly applications: (effect: string) => number;
-  /** Work was done: in a worktree, by a script. */
+  /** A stage or a script ran. */
   readonly worked: (work: Application) => void;
   readonly runs: (work: string) => number;
-  /** What lies in the repositories. */
+  /** Artifacts in the repositories. */
   readonly put: (repository: string, label: string) => void;
   readonly has: (repository: string, label: string) => boolean;
 };
 
 export type Program = {
   readonly end: () => void;
-  /** It does at once what it would have done. */
+  /** Acts at once instead of later. */
   readonly hurry: () => void;
 };
 
@@ -42,7 +42,7 @@ export type TargetWatchers = {
   readonly worked: (work: Application) => void;
 };
 
-/** The longest that a request is on its way: after it a target that says no says so for ever. */
+/** The longest delay of a request. After it a negative answer of the target is final. */
 export const LATE_MS = 60_000;
 const SLOW_MS = 8_000;
 
@@ -116,7 +116,7 @@ export const createTarget = (
       const place = `${repository} ${label}`;
       const before = there.get(place);
       if (before !== undefined) return before;
-      // Some of it has lain there all along.
+      // Some artifacts exist from the start.
       const found = choices.happens(`there ${place}`, 0.3);
       there.set(place, found);
       return found;

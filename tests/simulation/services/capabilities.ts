@@ -17,19 +17,19 @@ import type { World } from '../world.ts';
 
 const Args = z.record(z.string(), z.unknown());
 const ANSWER_TIMEOUT_MS = 8_000;
-/** Twice a lease: many wake up while somebody else is at it. */
+/** Twice a lease: many processes wake up after another one took over. */
 const FROZEN_AT_MOST_MS = 2 * LEASE_MS;
 const WORKS_MS = 400;
 
-/** Of a target that hardly ever takes anything. */
+/** For a target that refuses most requests. */
 const STUBBORN_REFUSES = 0.6;
 const HANDOFF = 'cap.env.builtin.git.handoff';
 
 type Parts = Pick<World, 'target' | 'weather' | 'choices' | 'deadly'>;
 
 /**
- * A capability that sends its arguments to the target when it is ordered as an effect, and works by itself when it is
- * ordered as work. Labels and classes are those of real capabilities.
+ * A capability with the label and class of a real one. As an effect it sends its arguments to the target, as
+ * work it runs by itself.
  */
 export const simulatedCapability = (
   uses: string,
@@ -53,7 +53,7 @@ export const simulatedCapability = (
       throw new CleanFailure(errorBody('EXECUTOR_TARGET_UNAVAILABLE', 'nothing could be put by'));
     context.assertInForce();
   };
-  /** What has taken one worker down takes the next one down as well, while the weather is bad. */
+  /** Some work kills every executor that runs it, until `calmAt`. */
   const takesDown = (id: string): boolean => {
     if (weather.isCalm()) return false;
     if (!deadly.has(id) && weather.strikes('job takes its worker down', `deadly ${id}`)) deadly.add(id);
@@ -69,7 +69,7 @@ export const simulatedCapability = (
       const request = { effect: context.effectId, uses, args };
       let program: Program | undefined;
       const giveUp = life.clock.after(ANSWER_TIMEOUT_MS, () => {
-        // What was started here is ended before anybody says that it cannot tell; what was sent away is not to be had back.
+        // A local process is ended before the outcome counts as unknown. A request cannot be recalled.
         program?.end();
         reject(new Error('no answer'));
       });
@@ -77,19 +77,19 @@ export const simulatedCapability = (
         life.enter(() => {
           giveUp();
           if (answer === 'error') return reject(new Error('the target failed'));
-          // It has happened, whatever it says of itself.
+          // It happened, whatever the result says.
           return resolve(resultAfter(context, args));
         });
       if (context.order.effect.effectClass === 'probeable') {
         program = target.launch(request, answered);
-        // It goes with the executor: killed, or done just before.
+        // The local process dies with its executor, or acts just before.
         const { end, hurry } = program;
         life.atEnd(() => (choices.happens(`done before the end ${place}`, 0.3) ? hurry() : end()));
       } else target.send(request, answered);
       underWay(place, context.effectId);
     });
 
-  /** Whether it was applied, as the target has it at that moment. */
+  /** Whether the target has applied it. */
   const probe = (_: unknown, { effectId }: EffectContext): Promise<ProbeResult> =>
     new Promise((resolve, reject) => {
       const place = `probe ${life.name} ${effectId}`;

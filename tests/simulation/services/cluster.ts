@@ -48,20 +48,19 @@ type ApprovalDecider = ReturnType<typeof createApprovalDecider>;
 type TaskDecider = ReturnType<typeof createTaskDecider>;
 type OrchestratorDecider = ReturnType<typeof createOrchestratorDecider>;
 
-/** A bug planted on purpose: what it changes. */
+/** What a planted bug changes. */
 export type Bug = Tampering & {
   readonly retention?: RetentionBug;
   readonly task?: Changed<TaskDecider>;
-  /** Tasks and boards. */
   readonly orchestrator?: Changed<OrchestratorDecider>;
   readonly approval?: Changed<ApprovalDecider>;
-  /** Approvals, and the rules that decide on them. */
+  /** Approvals and standing rules. */
   readonly desk?: Changed<ServiceDecider>;
   readonly effect?: Changed<EffectDecider>;
   readonly recovery?: Changed<typeof recoveryDecider>;
 };
 
-/** Effects that one executor carries out at the same time: few, so that some have to wait for a place. */
+/** Concurrent effects of one executor: few, so that some wait for a slot. */
 const PLACES = 3;
 
 const same = <D>(decider: D): D => decider;
@@ -73,7 +72,7 @@ const withBug = (logic: OrchestratorLogic, { orchestrator }: Bug): OrchestratorL
     ? logic
     : { ...logic, kind: { ...logic.kind, decider: orchestrator(logic.kind.decider) } };
 
-/** Keeps what the runner says of each start: the ledger may record nothing else. */
+/** Records every outcome that a runner reports: the ledger may contain nothing else. */
 const reporting =
   ({ reports }: World, perform: ExecutorLogic['perform']): NonNullable<ExecutorLogic['perform']> =>
   (work, accept) =>
@@ -84,7 +83,7 @@ const reporting =
       accept(routed);
     });
 
-/** The four services, each with its real decider, its real intake and, in the executor, the real runner. */
+/** The four services with their real deciders and intakes, and the executor with its real runner. */
 const log = silentLogger();
 
 export const startCluster = (world: World, replicas: number, bug: Bug = {}): Cluster => {
@@ -123,10 +122,10 @@ export const startCluster = (world: World, replicas: number, bug: Bug = {}): Clu
     const capabilities = new Map(
       Object.keys(CAPABILITIES).map((uses) => [uses, simulatedCapability(uses, life, crash, world)]),
     );
-    // The journal takes its time like everything else; that it may be lost is the business of other tests.
+    // The journal takes time. Its loss has tests of its own.
     const note = ({ id }: { readonly id: string }): Promise<void> =>
       new Promise((resolve) => void life.clock.after(weather.latency(`${life.name} notes ${id}`), resolve));
-    // A name comes again only when the process that had it is gone, and with it what it had started.
+    // A process name is reused only after its process and all its children are gone.
     const isOver = allEndedFor((journal) => journal === life.name);
     const runner = createRunner({
       capabilities,

@@ -2,7 +2,7 @@ import type { AuditClaims } from '@holdpoint/contracts/audit/audit';
 import { SignedClaims } from '@holdpoint/contracts/effect/grant';
 import { sha256Of } from '@holdpoint/contracts/values/json';
 
-// Real signatures have tests of their own; here they would be most of the work.
+// Real signatures have their own tests and would dominate the run time.
 const seal = (text: string): string =>
   sha256Of(`the approvals service alone can say this: ${text}`).slice(0, 16);
 

@@ -10,8 +10,8 @@ const SWEEP_AFTER_MS = 6_500;
 const LOOK_AGAIN_MS = 1_500;
 
 /**
- * The periodic jobs of all replicas, but only where there is something for them to do: a simulation whose clock is stopped
- * by nothing but work would otherwise never end.
+ * The periodic jobs of all replicas, run only when they have work: a clock that moves from event to event
+ * would otherwise never stop.
  */
 export const startHousekeeping = (world: World, nodes: Nodes): void => {
   const { timeline, choices, weather, databases, watchers } = world;

@@ -13,16 +13,16 @@ import type { ToldOfLetter } from '../users/dead-letter-operators.ts';
 import { createLife, type Life } from '../process-life.ts';
 import type { World } from '../world.ts';
 
-/** What a caller of the API is told, if anything. */
+/** The answer of the API, if one arrives. */
 export type Told = { readonly answer: Answer | undefined } | 'failed' | 'unavailable';
 
-/** One replica of a service: a process that dies, freezes and is started again. */
+/** One replica of a service: a process that may die, freeze and restart. */
 export type Node<Message> = {
   readonly name: string;
   readonly isUp: () => boolean;
-  /** A call of the service's API; what is never told was lost. */
+  /** Calls the service's API. A lost answer calls nothing. */
   readonly call: (aggregate: string, message: Message, told: (told: Told) => void) => void;
-  /** A call of the service's endpoint for dead letters. */
+  /** Calls the service's endpoint for dead letters. */
   readonly settle: (letter: ResolveDeadLetter, told: (told: ToldOfLetter) => void) => void;
   readonly tick: () => void;
   readonly sweep: () => void;
@@ -30,14 +30,14 @@ export type Node<Message> = {
   readonly freeze: (ms: number) => void;
 };
 
-/** What a planted bug changes between a service and its world. */
+/** What a planted bug changes between a service and its environment. */
 export type Tampering = {
   readonly store?: (store: Store, world: World, life: Life) => Store;
   readonly settle?: (settle: DeadLetterResolver) => DeadLetterResolver;
   readonly take?: (take: (delivery: Delivery) => void) => (delivery: Delivery) => void;
 };
 
-/** Makes the logic of one life. What it does not get from the bus it hands in itself. */
+/** Builds the service for one life of the process. */
 export type LogicFor<State, Message, Event extends { readonly type: string }, Work> = (
   life: Life,
   crash: () => void,
@@ -82,7 +82,7 @@ export const startNode = <State, Message, Event extends { readonly type: string 
   const log = {
     warn: () => undefined,
     error: (fields: object, message: string) => {
-      // What cannot be read is somebody else's fault, and is not said like this.
+      // Unreadable messages come from the adversary and are expected.
       if (message === 'message could not be handled' && !('reason' in fields && fields.reason === POISONED))
         problem('no decider throws', JSON.stringify(fields));
       trace.note(name, '', () => `logs: ${message} ${JSON.stringify(fields).slice(0, 300)}`);
@@ -172,7 +172,7 @@ export const startNode = <State, Message, Event extends { readonly type: string 
     tick: () => life.enter(() => core.engine.tick()),
     sweep: () =>
       life.enter(() => {
-        // What the store refuses now is swept the next time.
+        // The next sweep repeats what the store refuses now.
         core.engine.sweep(OUTBOX_STALE_MS).catch(() => undefined);
       }),
     crash,

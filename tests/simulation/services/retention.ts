@@ -3,7 +3,7 @@ import type { BatchWrite } from '@holdpoint/runtime/engine/ports';
 import { watchRetired } from '../invariants/retired.ts';
 import type { World } from '../world.ts';
 
-/** Of the aggregates of each service: what ends them, as in its migrations. */
+/** By service: the final statuses of its aggregates, as in the migrations. */
 const FINAL: Readonly<Record<ServiceName, ReadonlySet<string>>> = {
   orchestrator: new Set(['completed', 'failed', 'cancelled']),
   approvals: new Set([
@@ -18,32 +18,32 @@ const FINAL: Readonly<Record<ServiceName, ReadonlySet<string>>> = {
   executor: new Set(['applied', 'failed_clean', 'not_applied', 'in_doubt', 'cancelled', 'refused']),
   recovery: new Set(['assessed']),
 };
-/** Timers that only look after what nobody needs to know any more. */
+/** Timers that do not keep an aggregate. */
 const IDLE: ReadonlySet<string> = new Set(['outcome']);
-/** What a task has asked for, by the events that say so. */
+/** Events that name another aggregate of the task. */
 const ASKS: ReadonlySet<string> = new Set(['approval_requested', 'step_ordered', 'input_requested']);
 
 /**
- * The floor, in this world: longer than any message may be late here, or come again, or be tried again by people; and long
- * enough to ask several times, as everybody does who waits. Four days are some thousand times.
+ * The shortest retention: longer than any message is late, redelivered or retried, and long enough for
+ * several resends.
  */
 export const KEEP_MS = 30 * 60_000;
-/** Most tasks have ended by then, and some wait for people or for others until much later. */
+/** By then most tasks have ended, and some still wait. */
 const BEGINS_MS = KEEP_MS;
 const WITHIN_MS = 40 * 60_000;
 const TIMES = 25;
 
-/** In the order of the services, or in any other: each looks after its own. */
+/** Any order works: each service purges its own aggregates. */
 const ORDER: readonly ServiceName[] = ['approvals', 'executor', 'recovery', 'orchestrator'];
 
 export type Retire = (service: ServiceName, keepMs: number) => void;
 
-/** What is planted in it: what belongs to a task that has not ended may go as well. */
+/** The planted bug: records of an open task may be purged. */
 export type RetentionBug = { readonly heedless?: boolean };
 
 /**
- * What has ended goes, whole, and the task last: the rules of the function `retire` in the schemas, on the stores in memory. So
- * what the services do after something has gone is seen; the function itself is tested where there is a PostgreSQL.
+ * Purges ended aggregates by the rules of the SQL function, on the stores in memory. It shows what services
+ * do after a purge; the function itself has integration tests.
  */
 export const startRetention = (world: World, { heedless = false }: RetentionBug = {}): (() => void) => {
   const { databases, timeline, choices, watchers, books } = world;
@@ -103,7 +103,7 @@ export const startRetention = (world: World, { heedless = false }: RetentionBug 
     timeline.in(choices.between(place, BEGINS_MS, BEGINS_MS + WITHIN_MS), () => retire(service, KEEP_MS));
   }
   return () => {
-    // Once everything has ended nothing keeps it: what its task has asked for goes, and then the task.
+    // Once everything has ended nothing keeps an aggregate.
     for (const service of ORDER) retire(service, -1);
     check(books.orchestrator.states.keys());
   };

@@ -10,7 +10,7 @@ import { failureAt, reportAt } from '../faults/step-failures.ts';
 import type { Target } from '../outside/target.ts';
 import type { Weather } from '../faults/fault-rates.ts';
 
-/** Who made a thing, and in which attempt: nobody may be handed what was made for somebody else. */
+/** Producer and attempt of an artifact: a node must not get the artifact of another. */
 export type MadeBy = { readonly by: string; readonly attempt: number };
 
 const FAILS = 0.12;
@@ -28,11 +28,11 @@ const payloadsOf = (order: RunEffect, produces: readonly Artifact[]): Record<str
   );
 };
 
-/** In which a task works alone: the place where it may be taken back without asking. */
+/** The worktree of a task, where a rollback needs no approval. */
 export const worktreeOf = (task: string): string => `.holdpoint/worktrees/${task}`;
 const commitOf = (what: string): string => sha256Of(what).slice(0, 40);
 
-/** What the step leaves for those who look at the repository. */
+/** The artifact that a step leaves in the repository. */
 const leftBy = ({ effect: { task, uses }, id }: RunEffect, choices: Choices): JsonObject => {
   if (uses === 'cap.env.builtin.worktree.prepare')
     return { worktree: worktreeOf(task), commit: commitOf(`base of ${task}`) };
@@ -43,7 +43,7 @@ const leftBy = ({ effect: { task, uses }, id }: RunEffect, choices: Choices): Js
   return {};
 };
 
-/** What a stage says that it has come to. Each time it may be something else: work is repeated, and so is a gate. */
+/** The result of a stage. It differs each time, because work and gates are repeated. */
 export const resultOfWork = (
   order: RunEffect,
   input: StepInput,
@@ -88,7 +88,7 @@ export const resultOfWork = (
   return result as JsonObject;
 };
 
-/** Where the next one works. */
+/** The working folder of the next step. */
 const contextAfter = (
   { effect: { task, node, uses } }: RunEffect,
   choices: Choices,
@@ -101,7 +101,7 @@ const contextAfter = (
   return changes === false && prepared === false ? {} : { context: { ...changes, ...prepared } };
 };
 
-/** In calm weather somebody has tidied up. */
+/** After `calmAt` every worktree is clean. */
 const inspection = (
   { id }: RunEffect,
   { artifacts = [], preconditions, repository = '' }: StepInput,

@@ -14,23 +14,23 @@ import type { Told } from './replica.ts';
 import type { World } from '../world.ts';
 
 const RESTARTS_AFTER_MS = [50, 4_000] as const;
-/** As on a bus: a word that was not answered by then counts as lost. */
+/** An unanswered message counts as lost after this time. */
 const SAY_TIMEOUT_MS = 3_000;
-/** Twice a lease: many wake up while somebody else is at it. */
+/** Twice a lease: many workers wake up after another one took over. */
 const FROZEN_AT_MOST_MS = 60_000;
-/** So long a worker that stops waits until what it gives back is taken. */
+/** How long a stopping worker waits for the confirmation of what it returns. */
 const FAREWELL_MS = 5_000;
 const PARKS_AFTER_MS = [300, 4_000] as const;
 
 export type Words = {
-  /** A worker says something. */
+  /** A worker sends a message. */
   readonly said: (said: WorkRequest) => void;
-  /** And was told that it is so. */
+  /** A worker gets its answer. */
   readonly heard: (said: WorkRequest, answer: WorkAnswer) => void;
 };
 
 export type SimulatedWorker = {
-  /** As SIGTERM does: it gives back what it works on, and ends. */
+  /** SIGTERM: the worker returns its phases and ends. */
   readonly stop: () => void;
   readonly crash: () => void;
   readonly freeze: (ms: number) => void;
@@ -46,7 +46,7 @@ const newsIn = (subject: string, body: string): { task: string; news: TaskNews }
     : undefined;
 };
 
-/** Processes of a user: they run phases by the real runner, over a bus that loses what they say. They keep nothing. */
+/** Processes of a user that run phases with the real runner of the SDK. They store nothing. */
 export const startWorkers = (
   world: World,
   { orchestrator }: Pick<Cluster, 'orchestrator'>,
@@ -94,7 +94,7 @@ export const startWorkers = (
         };
         const send = (): void => {
           words.said(said);
-          // What has left arrives, whatever becomes of its sender.
+          // A message that has left arrives, even when its sender dies.
           timeline.in(weather.latency(place), once);
           if (fault === 'word of a worker is doubled')
             timeline.in(choices.between(`again ${place}`, 0, SAY_TIMEOUT_MS * 10), once);

@@ -6,12 +6,12 @@ import { tasksIn } from '../event-states.ts';
 import type { Life } from '../process-life.ts';
 import type { World } from '../world.ts';
 
-/** How long it takes until a fact that was missed is found by asking. */
+/** How long until a missed event is found by polling. */
 const ASKS_AGAIN_MS = 3_000;
 
 /**
- * What one orchestrator knows of the circuits of workflows: nothing when it starts, then what it is told, of which some is
- * missed, and what it finds by asking. When one has closed it wakes the tasks that wait.
+ * What one orchestrator knows of workflow circuits: nothing at its start, then the events that it gets and
+ * the polled state. A closed circuit wakes the tasks that wait.
  */
 export const followWorkflowCircuits = (
   { books, timeline, weather, watchers }: World,

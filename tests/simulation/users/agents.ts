@@ -3,14 +3,14 @@ import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import type { Choices } from '../choices.ts';
 import { PEOPLE } from '../workload/gates.ts';
 
-/** Each of them acts for one person at a time; several people may have one of the same name. */
+/** An agent acts for one person at a time. Agents of several people may share a name. */
 const AGENTS = ['scribe', 'tester'] as const;
 const BY_AGENT = 0.35;
 const TRIES = 0.3;
 
 const OWNERS: readonly Principal[] = [PEOPLE.ada, PEOPLE.linus];
 
-/** Some of what people have done they have submitted by an agent of theirs. */
+/** Submits some tasks in the name of an agent. */
 export const asSubmitted = <Said extends Pick<SubmitTask, 'requestedBy'>>(
   choices: Choices,
   task: string,
@@ -20,7 +20,10 @@ export const asSubmitted = <Said extends Pick<SubmitTask, 'requestedBy'>>(
     ? { ...said, agent: choices.pick(`agent of ${task}`, AGENTS) }
     : said;
 
-/** Who tries to decide on something for a person: the agent that has asked, another one, or one of somebody else's. */
+/**
+ * The principal of an attempt: the requesting agent, another agent of its owner, or an agent of another
+ * person.
+ */
 export const agentThatTries = (choices: Choices, place: string): Principal | undefined =>
   choices.happens(`an agent tries ${place}`, TRIES)
     ? { ...choices.pick(`owner of ${place}`, OWNERS), agent: choices.pick(`agent at ${place}`, AGENTS) }

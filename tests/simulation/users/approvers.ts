@@ -24,7 +24,7 @@ const ASK_AGAIN_MS = 4_000;
 const CALLS_MAX = 12;
 const LOOKS_WITHIN_MS = 15_000;
 const AROUND_EXPIRY_MS = 60;
-/** Also a frozen process has thawed by then, and has been told that its lease is over. */
+/** By then a frozen process has thawed and knows that its lease is over. */
 const AFTER_LATE_MS = 60_000;
 const NEVER_LOOKS = 0.25;
 const LATE_ANSWER_MS = 150_000;
@@ -37,7 +37,7 @@ export type Call = <Message>(
   told?: (told: Told) => void,
 ) => void;
 
-/** People who decide, and operators who look after what was put to them. */
+/** Approvers, and operators who handle open questions. */
 export const startPeople = (world: World, cluster: Cluster) => {
   const { timeline, choices, judge, books } = world;
 
@@ -46,7 +46,7 @@ export const startPeople = (world: World, cluster: Cluster) => {
     return candidates.length === 0 ? undefined : choices.pick(place, candidates);
   };
 
-  /** Calls until it is told something: every call may be made again. */
+  /** Repeats a call until it is answered: every call may be repeated. */
   const call = <Message>(
     nodes: readonly Node<Message>[],
     aggregate: string,
@@ -83,7 +83,7 @@ export const startPeople = (world: World, cluster: Cluster) => {
         (state.status === 'closed' &&
           state.decided.outcome === ok['status'] &&
           (state.decided.by === ok['by'] || counted(state.decided.votes))) ||
-        // Where others have to decide as well, his word is kept until they have, unless he has changed it since.
+        // Under a quorum the vote stays pending, unless the approver changes it.
         (ok['status'] === 'pending' &&
           (state.status === 'closed' || (state.status === 'pending' && counted(state.votes))));
       judge.expect(
@@ -101,7 +101,7 @@ export const startPeople = (world: World, cluster: Cluster) => {
     return drawn < 0.95 ? 'reject' : 'request_changes';
   };
 
-  /** Nobody looks before everything that was on its way has arrived: after that the target is believed. */
+  /** Approvers answer after every late request has arrived. From then on the target's answer is final. */
   const askedWhatBecame = (id: ApprovalId, effect: string): void => {
     const place = `answer to ${id}`;
     if (choices.happens(`stranger ${place}`, DECIDES.stranger))
@@ -116,7 +116,7 @@ export const startPeople = (world: World, cluster: Cluster) => {
     );
   };
 
-  /** Nobody is hurried: some look at once, some much later, some never; and some say what is no answer. */
+  /** Some approvers answer at once, some much later, some never, and some invalidly. */
   const askedWhatBecomes = (id: ApprovalId): void => {
     const place = `what becomes by ${id}`;
     if (choices.happens(`stranger ${place}`, DECIDES.stranger))
@@ -133,7 +133,7 @@ export const startPeople = (world: World, cluster: Cluster) => {
       );
   };
 
-  /** A program wants to know something: mostly it is told, sometimes what fits nothing, twice, too late or not at all. */
+  /** Most questions of programs get a valid answer; some get an invalid, double, late or missing one. */
   const askedByProgram = (request: Extract<ApprovalEvent, { readonly type: 'requested' }>): void => {
     const id = ApprovalId.parse(request.id);
     const place = `response to ${id}`;
@@ -156,7 +156,7 @@ export const startPeople = (world: World, cluster: Cluster) => {
       );
   };
 
-  /** One has decided, and somebody else has to: mostly somebody does. */
+  /** Under a quorum a second approver mostly follows. */
   const secondAsked = (id: ApprovalId): void => {
     const place = `second decision on ${id}`;
     if (choices.happens(`nobody ${place}`, DECIDES.nobody)) return;
@@ -169,7 +169,7 @@ export const startPeople = (world: World, cluster: Cluster) => {
     timeline.in(choices.between(place, 0, LOOKS_WITHIN_MS), () => decide(id, verbFor(place), SENIOR));
   };
 
-  /** Agents do not wait to be asked, and say what they would like. */
+  /** Agents try to decide without being asked. */
   const agentAsked = (request: Extract<ApprovalEvent, { readonly type: 'requested' }>): void => {
     const id = ApprovalId.parse(request.id);
     const place = `by an agent on ${id}`;
@@ -177,8 +177,8 @@ export const startPeople = (world: World, cluster: Cluster) => {
     if (agent === undefined) return;
     timeline.in(choices.between(place, 0, LOOKS_WITHIN_MS), () => {
       if (request.input !== undefined) decide(id, 'respond', agent, responseTo(world, request, agent.name));
-      else if (request.doubt !== undefined) {
-        // Whoever may answer is believed: only one whose word must not count says what he cannot know.
+      else if (request.inDoubt !== undefined) {
+        // Only an agent whose answer must not count gives an answer that it cannot know.
         if (agent.name === request.requestedBy) decide(id, 'applied', agent);
       } else if (request.stuck !== undefined) decide(id, choices.pick(place, StuckAnswer.options), agent);
       else decide(id, verbFor(place), agent);
@@ -193,7 +193,7 @@ export const startPeople = (world: World, cluster: Cluster) => {
     const id = ApprovalId.parse(event.id);
     agentAsked(event);
     if (event.input !== undefined) return askedByProgram(event);
-    if (event.doubt !== undefined) return askedWhatBecame(id, event.effectId);
+    if (event.inDoubt !== undefined) return askedWhatBecame(id, event.effectId);
     if (event.stuck !== undefined) return askedWhatBecomes(id);
     if (choices.happens(`stranger ${place}`, DECIDES.stranger))
       timeline.in(choices.between(place, 0, LOOKS_WITHIN_MS), () => decide(id, 'approve', STRANGER));

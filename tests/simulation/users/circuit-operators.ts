@@ -9,7 +9,7 @@ const WITHIN_MS = 40_000;
 const OPEN_AT_MOST_MS = 30_000;
 const OPENS = 0.15;
 
-/** People who keep tasks of a workflow from starting for a while, and who close its circuit again. */
+/** Operators who open workflow circuits for a while and close them again. */
 export const startBreakers = ({ timeline, choices }: World, cluster: Cluster, call: Call) => {
   const set = (target: string, state: 'open' | 'closed'): void =>
     call(cluster.recovery, circuitIdOf(target), {

@@ -12,15 +12,18 @@ const TWICE = 0.4;
 const AFTERWARDS = 0.3;
 const SOON_MS = 20_000;
 const LATE = 0.3;
-/** By then most tasks that its message was for have ended. */
+/** By then most tasks of the message have ended. */
 const LATE_MS = 90_000;
 const TRIES_MAX = 6;
 const AGAIN_MS = 7_000;
 
-/** What somebody who asks is told: what became of it, or why nothing did. */
+/** The answer to an operator: the resolution, or the reason of the refusal. */
 export type ToldOfLetter = DeadLetterResolved | { readonly refused: string };
 
-/** Those who try dead letters again or drop them: at once, at the same time from two places, once more, late, or never. */
+/**
+ * Operators who retry or drop dead letters: at once, on two replicas at the same time, repeatedly, late, or
+ * never.
+ */
 export const startLetterKeepers = (world: World, cluster: Nodes): (() => void) => {
   const { timeline, choices, watchers } = world;
   const watched = watchLetters(world);
@@ -32,7 +35,7 @@ export const startLetterKeepers = (world: World, cluster: Nodes): (() => void) =
     watched.asked(letter, wanted);
     if (up.length > 0)
       choices.pick(place, up).settle(wanted, (told) => {
-        // What cannot be handled yet may be later; whoever was told so asks again.
+        // A retry that fails now may succeed later; the operator repeats it.
         heard = !('refused' in told) || told.refused.startsWith('CONTRACT_');
         watched.told(letter, told);
       });

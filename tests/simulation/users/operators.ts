@@ -19,10 +19,10 @@ const WORKFLOW_OF_ROLLBACKS = 'rollback';
 type Kind = 'cancel' | 'pause' | 'resume' | 'skip' | 'retry' | 'done';
 type Said = { readonly node?: NodeId; readonly attempt?: number; readonly rewind?: boolean };
 
-/** Those who stop tasks and nodes, let them go on, leave them out and send them back. */
+/** Operators who pause, resume, cancel, skip and restart tasks and nodes. */
 export const startHands = ({ timeline, choices, books }: World, cluster: Cluster, call: Call) => {
   let commands = 0;
-  /** A command has a name of its own, which stays the same when it has to be given again. */
+  /** A command keeps its id when it is repeated. */
   const tell = (task: TaskId, kind: Kind, said: Said = {}): void => {
     commands += 1;
     const commandId = commandIdOf(kind, `${task} ${String(commands)}`);
@@ -31,7 +31,7 @@ export const startHands = ({ timeline, choices, books }: World, cluster: Cluster
     call(cluster.orchestrator, task, message);
   };
 
-  /** Whoever pauses a task, or a node, looks whether it goes on. */
+  /** An operator who paused a task or node resumes it later. */
   const unpause = (id: TaskId, node?: NodeId, looks = 1): void => {
     const task = taskIn(books, id);
     const paused = node === undefined ? task?.pausedByHand : task && findNode(task, node)?.paused;
@@ -60,17 +60,17 @@ export const startHands = ({ timeline, choices, books }: World, cluster: Cluster
     if (kind === 'pause') timeline.in(at + within(`when on with ${id}/${node}`), () => unpause(id, node));
   };
 
-  /** Questions that were left to others: once each, because those may not answer. */
+  /** Questions left to the approvers, once each, because these may not answer. */
   const left = new Set<string>();
   const retries = new Map<string, number>();
-  /** What was put to a person: another attempt, or the end, of the node or of all. */
+  /** Handles an escalated node: another attempt, or the end of the node or the task. */
   const settle = (id: TaskId, node: NodeId, attempt: number): void => {
     const task = taskIn(books, id);
     if (task === undefined || isTerminal(task.phase)) return;
     const found = findNode(task, node);
     if (found?.status !== 'escalated' || found.attempt !== attempt) return;
     const place = `${id} ${node}`;
-    // Most of what nobody knows is left to whoever is asked what became of it.
+    // Most questions about an effect in doubt are left to their approvers.
     const approval = openQuestion(found);
     if (
       approval !== undefined &&
@@ -78,7 +78,7 @@ export const startHands = ({ timeline, choices, books }: World, cluster: Cluster
       choices.happens(`wait for the answer ${place}`, 0.7)
     ) {
       left.add(approval);
-      // Some jobs nobody but whoever is asked ever looks at.
+      // Some stuck jobs are left to their approvers.
       if (found.stuck !== undefined && choices.happens(`nobody looks ${place}`, 0.5)) return;
       return void timeline.in(LATE_MS * 4, () => settle(id, node, attempt));
     }
@@ -94,7 +94,7 @@ export const startHands = ({ timeline, choices, books }: World, cluster: Cluster
   };
 
   const rewinds = new Map<string, number>();
-  /** A task that failed: somebody looks, sends it back, or leaves out what failed. */
+  /** After a failure: an operator restarts the task or skips what failed. */
   const afterFailure = (id: TaskId): void => {
     const count = (rewinds.get(id) ?? 0) + 1;
     if (count > REWINDS_MAX || !choices.happens(`rewind ${id}`, BY_HAND.rewind)) return;

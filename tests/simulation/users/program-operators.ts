@@ -20,7 +20,7 @@ const BY_HAND = { cancel: 0.1, pause: 0.12, retry: 0.3, fork: 0.12 } as const;
 
 type Asked = Pick<RequestApproval, 'id' | 'input' | 'timeoutMs'>;
 
-/** What somebody says to what a program asks for: mostly what it wants. */
+/** The response to a question of a program: mostly a valid one. */
 export const responseTo = ({ choices }: Pick<World, 'choices'>, { id, input }: Asked, who: string): Json => {
   const place = `${who} says to ${id}`;
   switch (input?.kind) {
@@ -36,10 +36,9 @@ export const responseTo = ({ choices }: Pick<World, 'choices'>, { id, input }: A
   }
 };
 
-/** What fits nothing that a program asks for. */
 export const NONSENSE: Json = { no: 'sense' };
 
-/** Those who stop programs, let them go on, try again and fork them. */
+/** Operators who pause, resume, retry, cancel and fork programs. */
 export const startProgramHands = (
   { timeline, choices, books, databases }: World,
   cluster: Cluster,
@@ -52,7 +51,7 @@ export const startProgramHands = (
     if (looks < LOOKS_MAX) timeline.in(4_000 * looks, () => unpause(id, looks + 1));
   };
 
-  /** From a moment of it that has been, or is to come until then. */
+  /** Forks at a past checkpoint, or at one that is reached until then. */
   const fork = (id: TaskId): void => {
     const { initial } = orchestratorDecider;
     const evolve = (state: OrchestratorState, event: OrchestratorEvent) =>

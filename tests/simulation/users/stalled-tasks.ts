@@ -5,18 +5,18 @@ import { checkWaiting } from '../invariants/waiting.ts';
 import type { startPeople } from './approvers.ts';
 import type { World } from '../world.ts';
 
-/** Longer than anybody waits before he asks again, and than any approval lasts. */
+/** Longer than any resend interval and any approval timeout. */
 const QUIET_MS = 12 * 60_000;
 const LOOKS_MAX = 40;
 const RESETS_MAX = 10;
 
-/** What goes on for as long as a task waits for its repository. */
+/** Events that recur while a task waits for its repository. */
 const isLooking = (event: TaskEvent | ProgramTaskEvent): boolean =>
   event.type === 'node_inspected' || (event.type === 'step_ordered' && event.step === 'inspect');
 
 /**
- * Looks from time to time whether the tasks still get on. Once they do not, each of them has to have a reason to wait; those
- * that have one are cancelled, so that everything comes to its end.
+ * Checks from time to time whether tasks still progress. Once they do not, each open task must have a reason,
+ * and is then cancelled.
  */
 export const startCaretaker = (
   world: World,
@@ -32,7 +32,7 @@ export const startCaretaker = (
     const open = quiet ? checkWaiting(world) : [];
     for (const { id } of programs) people.tell(id, 'cancel');
     for (const { id, circuit } of open) {
-      // Somebody closes what keeps it from starting, if that is what it waits for.
+      // Closes the workflow circuit that keeps the task from starting.
       if (circuit?.state === 'waiting' && looks < RESETS_MAX) people.reset(circuit.name);
       else people.tell(id, 'cancel');
     }

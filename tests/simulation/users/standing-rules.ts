@@ -19,7 +19,7 @@ const SPECS: readonly RuleSpec[] = [
 
 const isRule = (state: { readonly status: string }): state is Rule => state.status === 'rule';
 
-/** The rules that seem to fit: as they are stored, and sometimes one that does not. */
+/** The rules that match the request, and sometimes one that does not. */
 export const rulesFor =
   ({ books, choices, timeline }: World) =>
   (request: RequestApproval): readonly RuleId[] => {
@@ -28,7 +28,7 @@ export const rulesFor =
     return rules.filter((rule) => odd || ruleDecides(rule, request, timeline.now())).map(({ id }) => id);
   };
 
-/** People who decide beforehand, and some who think better of it. */
+/** Users who add standing rules, and some who revoke them. */
 export const startRules = (world: World, cluster: Cluster, call: Call): void => {
   const { timeline, choices } = world;
   for (const spec of SPECS) {

@@ -16,11 +16,11 @@ const PUBLISH_AGAIN_MS = 9_000;
 const LOOK_AGAIN_MS = 1_000;
 const LOOKS_MAX = 15;
 
-/** The tasks that were thought up before this one, whether they are left out or not: so leaving one out changes no other. */
+/** All tasks planned before this one, also those that are left out: leaving one out changes no other. */
 const before = (task: string): readonly string[] =>
   Array.from({ length: Number(task.split('-')[1]) }, (_, i) => `t-${String(i)}`);
 
-/** Submits tasks over a while, on both ways in, and remembers which ones were accepted. */
+/** Submits tasks over a while by API and by bus. Remembers the accepted ones. */
 export const startSubmitters = (
   { timeline, choices, bus, books, judge }: World,
   cluster: Cluster,
@@ -44,7 +44,7 @@ export const startSubmitters = (
       );
     });
 
-  /** The bus may forget what it confirmed, so a submitter looks whether the task is there. */
+  /** The bus may lose a confirmed message, so the submitter checks that the task exists. */
   const byBus = (id: TaskId, payload: SubmitTask, tries = 1): void => {
     const messageId = `submit.${id}.${String(tries)}`;
     bus.publish(messageId, {
@@ -58,7 +58,10 @@ export const startSubmitters = (
     });
   };
 
-  /** Whoever waits for another task mostly submits it first; who does not hears that there is none. */
+  /**
+   * A task that waits for another is mostly submitted after it. Otherwise the submission fails and is
+   * repeated.
+   */
   const once = (peers: readonly string[], submit: () => void, looks = 1): void => {
     if (looks > LOOKS_MAX || peers.every(exists)) return submit();
     timeline.in(LOOK_AGAIN_MS, () => once(peers, submit, looks + 1));

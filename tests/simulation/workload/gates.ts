@@ -4,7 +4,7 @@ import type { Choices } from '../choices.ts';
 
 const PLAIN = 0.45;
 
-/** Everybody who may decide in a simulation, and who has tasks done. */
+/** Every approver and requester of a simulation. */
 export const PEOPLE = {
   ada: { name: 'ada', groups: ['operators'] },
   linus: { name: 'linus', groups: ['operators', 'others'] },
@@ -29,7 +29,7 @@ const randomPolicy = (choices: Choices, place: string, timeoutMs: number): Appro
   };
 };
 
-/** A gate of a template: who has to decide, how many of them, and what follows. */
+/** A random approval template. */
 export const randomGate = (choices: Choices, place: string, timeoutMs: number): Gate | undefined =>
   choices.happens(`plain gate of ${place}`, PLAIN)
     ? undefined

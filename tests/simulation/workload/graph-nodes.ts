@@ -8,10 +8,9 @@ import { randomGate } from './gates.ts';
 type Parts = Partial<NodeDefinition> & Pick<NodeDefinition, 'uses'>;
 type Optional = Omit<Partial<NodeDefinition>, 'uses'>;
 
-/** Those that are sent to the target with the node's own arguments. */
+/** The capabilities that send the node's own arguments to the target. */
 export const SENT = Object.keys(CAPABILITIES).filter((uses) => CAPABILITIES[uses]?.stage !== true);
 
-/** What an effect of that label is, where it is nothing else. */
 export const kindOf = (uses: string): SideEffectKind => CAPABILITIES[uses]?.kind ?? 'write_external';
 
 const WORK = [
@@ -21,7 +20,7 @@ const WORK = [
   'cap.env.builtin.plan.persist',
   'cap.env.builtin.git.stage_commit',
 ];
-/** Whose failures are recovery's, mostly: one does what the other checks. */
+/** Agents fail in ways that recovery handles. */
 const AGENT = 'cap.agent.invoke';
 const AROUND = ['cap.env.shell.command.run', 'cap.env.builtin.worktree.prepare'];
 const GATES = ['control.gate.stop_condition', 'control.gate.cicd', 'control.gate.conflict_resolution'];
@@ -31,7 +30,7 @@ const RECOVERS = 0.45;
 const APPROVAL_MS = [5_000, 5 * 60_000] as const;
 const AUDIENCE = ['operators'];
 
-/** Draws for one node: each part under a name of its own. */
+/** Random draws of one node, each with its own label. */
 const drawFor = (choices: Choices, place: string) => ({
   chance: (what: string, probability: number): boolean => choices.happens(`${what} ${place}`, probability),
   pick: <Item>(what: string, items: readonly Item[]): Item => choices.pick(`${what} ${place}`, items),
@@ -41,7 +40,7 @@ const drawFor = (choices: Choices, place: string) => ({
 });
 type Draw = ReturnType<typeof drawFor>;
 
-/** How long people have, and what the gate says of them. */
+/** A gate with its timeout and its template. */
 const gated = (draw: Draw, approvalTimeoutMs: number) => {
   const gate = draw.gate(approvalTimeoutMs);
   return { approvalTimeoutMs, ...(gate !== undefined && { gate }) };
@@ -79,7 +78,7 @@ const KINDS = [
   'ask',
 ] as const;
 
-/** What the node is; everything else depends on it. */
+/** The capability of the node; all other parts depend on it. */
 const randomUse = (draw: Draw, place: string): Parts => {
   const kind = draw.pick('kind', KINDS);
   switch (kind) {
@@ -117,7 +116,7 @@ const approvalOf = (draw: Draw): Optional => ({
   approval: { audience: AUDIENCE, timeoutMs: draw.whole('start timeout', ...APPROVAL_MS) },
 });
 
-/** Of the run, of everybody in the repository, and of the repository itself. */
+/** An artifact with the scope of the run, of the shared tasks, or of the repository. */
 const randomArtifact = (draw: Draw, what: string): Artifact => {
   const number = String(draw.whole(`which ${what}`, 0, 3));
   return draw.pick<Artifact>(`${what} of`, [
@@ -154,7 +153,7 @@ const locks = (draw: Draw): Optional =>
 const steps = (draw: Draw, what: string, probability: number): Step[] =>
   draw.chance(what, probability) ? [{ uses: draw.pick(`${what} uses`, AROUND), args: { text: what } }] : [];
 
-/** What runs around it, and how often it runs itself. */
+/** Steps around the node, and its repetitions. */
 const repeats = (draw: Draw, { effect, uses }: Parts): Optional => {
   if (uses === 'control.prepare' || uses === 'control.gate.approval') return {};
   const before = steps(draw, 'before', 0.12);
@@ -180,7 +179,7 @@ const GUARDS = [
   'nodes.n0.outputs.coin.nothing.at.all',
 ];
 
-/** When it may run, and what follows when it fails. */
+/** Guards and failure policy. */
 const rules = (draw: Draw): Optional => ({
   ...(draw.chance('retry', 0.35) && {
     retry: {
@@ -201,7 +200,7 @@ const rules = (draw: Draw): Optional => ({
   ...(draw.chance('approval', 0.08) && approvalOf(draw)),
 });
 
-/** Whether recovery decides what follows a failure: then nothing of its own may. */
+/** Whether recovery handles a failure. Then the node may have no policy of its own. */
 const recovering = (draw: Draw, { uses, retry }: Parts): Optional => {
   if (CONTROLS.has(uses) || !draw.chance('recovers', RECOVERS)) return {};
   const { mode } = retry ?? {};
@@ -212,14 +211,14 @@ const recovering = (draw: Draw, { uses, retry }: Parts): Optional => {
   };
 };
 
-/** An effect that something takes back. */
+/** An effect with a compensation. */
 export const undoable = (choices: Choices, place: string): Parts => {
   const draw = drawFor(choices, place);
   const uses = draw.pick('what', ['cap.file.write', MERGE]);
   return { uses, ...effectOf(draw, uses, kindOf(uses), place) };
 };
 
-/** A script that changes what is outside, and another one that tells whether it has. */
+/** A script with an external effect and a probe. */
 export const probedScript = (choices: Choices, place: string): Parts => {
   const uses = 'cap.env.shell.command.run';
   const draw = drawFor(choices, place);

@@ -11,7 +11,7 @@ import { probedScript, randomParts, undoable } from './graph-nodes.ts';
 
 const NODES_MAX = 6;
 const TRIES_MAX = 20;
-/** Few, so that one that has gone wrong keeps others waiting. */
+/** Few, so that a failing workflow delays others. */
 export const WORKFLOWS = ['graph', 'other', 'third'];
 const REPOSITORIES = ['/repositories/one', '/repositories/two'];
 
@@ -21,7 +21,7 @@ const idsFrom = (from: number, to: number): readonly NodeId[] =>
 
 type Routes = NonNullable<NodeDefinition['on']>;
 
-/** Ways on for each outcome, and now and then a way back. */
+/** Edges for each outcome, and sometimes an edge back. */
 const randomRoutes = (
   choices: Choices,
   place: string,
@@ -66,7 +66,7 @@ const randomNode = (choices: Choices, task: string, index: number, count: number
   };
 };
 
-/** How the repository wants its failures taken: now and then otherwise than everybody does. */
+/** The recovery rules of the repository, sometimes changed. */
 const randomRecovery = (choices: Choices, task: string): Pick<WorkflowDefinition, 'recovery'> => {
   const chance = (what: string, probability: number): boolean =>
     choices.happens(`${what} of ${task}`, probability);
@@ -131,7 +131,10 @@ const graph = (choices: Choices, task: string): WorkflowDefinition => {
   };
 };
 
-/** An agent in a worktree, a check that leads back to it, and what follows: all of it, or most, is recovery's when it fails. */
+/**
+ * An agent in a worktree, a check that leads back to it, and the nodes after it. Recovery handles most
+ * failures.
+ */
 const agentAndCheck = (choices: Choices, task: string): WorkflowDefinition => {
   const chance = (what: string, probability: number): boolean =>
     choices.happens(`${what} of ${task}`, probability);
@@ -144,7 +147,7 @@ const agentAndCheck = (choices: Choices, task: string): WorkflowDefinition => {
   } as const satisfies Partial<NodeDefinition>;
   const alone = chance('alone', 0.3) && { locks: [{ key: 'k-0', mode: 'exclusive' } as const] };
   const [prepare, agent, write, check, last] = idsFrom(0, 5) as [NodeId, NodeId, NodeId, NodeId, NodeId];
-  // What has happened before the check is taken back with the work, once that is taken back.
+  // An effect before the check is undone when the worktree goes back.
   const writes = chance('writes before', 0.35);
   return {
     id: choices.pick(`workflow of ${task}`, WORKFLOWS),
@@ -190,7 +193,7 @@ const agentAndCheck = (choices: Choices, task: string): WorkflowDefinition => {
   };
 };
 
-/** The first of a few that can be run at all. */
+/** The first random graph that validates. */
 const runnableGraph = (choices: Choices, task: string): WorkflowDefinition => {
   for (let tries = 1; tries < TRIES_MAX; tries += 1) {
     const name = tries === 1 ? task : `${task} (${String(tries)})`;
@@ -205,7 +208,7 @@ const runnableGraph = (choices: Choices, task: string): WorkflowDefinition => {
   };
 };
 
-/** Routes, loops, gates, scripts, effects, locks and artifacts, in one of two repositories or in none. */
+/** Edges, loops, gates, scripts, effects, locks and artifacts, in one of two repositories or in none. */
 export const randomGraph = (
   choices: Choices,
   task: string,

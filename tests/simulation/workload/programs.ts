@@ -9,7 +9,7 @@ import { z } from 'zod';
 import type { Choices } from '../choices.ts';
 import { kindOf } from './graph-nodes.ts';
 
-/** What comes one after the other: a program is told in its input what it is to go through. */
+/** The phases in order. The input of a program states which of them it visits. */
 const PHASES = [
   'work',
   'tries',
@@ -31,7 +31,7 @@ export const Item = z.object({
   /** Attempts that fail. */
   fails: z.int(),
   artifact: z.boolean(),
-  /** The key of an effect, and what carries it out. */
+  /** The key of an effect and its capability. */
   key: z.string().optional(),
   uses: z.string(),
 });
@@ -45,7 +45,7 @@ export const ProgramState = z.object({
 });
 export type ProgramState = z.infer<typeof ProgramState>;
 
-/** Effects that are simple to say: what they are sent with is theirs alone. */
+/** Capabilities with simple effects whose arguments are unique. */
 const USES = ['cap.http.request', 'cap.file.append', 'cap.notify.webhook'] as const;
 export const OPTIONS = ['left', 'right'] as const;
 const EXPIRES_MS = 25_000;
@@ -73,7 +73,7 @@ export const effectFor = ({ key = 'k', uses }: Item): EffectRequest => ({
   approvalTimeoutMs: 60_000,
 });
 
-/** The work of an item: what it comes to follows from what it has recorded, and from nothing else. */
+/** The work of an item. Its result follows from its records alone. */
 const doItem = async (
   ctx: ItemContext<ProgramState>,
   made: (place: string) => string,
@@ -92,7 +92,7 @@ const doItem = async (
   return lines;
 };
 
-/** A program whose version says whether there are workers for it. Each time that a step is run it gives something else. */
+/** A program whose version decides whether a worker runs it. Each run of a step returns another value. */
 export const simulatedProgram = (choices: Choices, version: string): Workflow => {
   const { agentPhase, humanPhase, effectPhase, terminalPhase } = phasesFor(ProgramState);
   const made = (place: string): string => String(Math.floor(choices.number(`made ${place}`) * 1e9));
@@ -232,14 +232,13 @@ const randomItem = (choices: Choices, place: string): Item => {
     fails: mayFail && chance('fails', 0.4) ? 1 + Math.floor(choices.number(`failures ${place}`) * 3) : 0,
     artifact: chance('artifact', 0.15),
     ...((phase === 'act' || chance('acts', 0.35)) && {
-      // Few, so that one is asked for more than once.
+      // Few keys, so that some are requested again.
       key: choices.pick(`key ${place}`, ['k1', 'k2', 'k3']),
     }),
     uses: '',
   };
 };
 
-/** A task of a program. */
 export const randomProgram = (
   choices: Choices,
   task: string,

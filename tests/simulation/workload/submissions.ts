@@ -9,7 +9,7 @@ import type { Choices } from '../choices.ts';
 import { kindOf, SENT } from './graph-nodes.ts';
 import { randomGraph } from './graphs.ts';
 
-/** Whoever submits says the whole definition in its inputs. */
+/** The submission carries the whole definition in its inputs. */
 export const simulatedWorkflow: BuiltInWorkflow = {
   id: 'simulated',
   version: '1',
@@ -50,7 +50,7 @@ const randomNode = (choices: Choices, task: string, index: number): NodeDefiniti
   };
 };
 
-/** Some nodes side by side, some one after the other, most of them effects. */
+/** Parallel and sequential nodes, most of them effects. */
 const plainDefinition = (choices: Choices, task: string): WorkflowDefinition => {
   const count = 1 + Math.floor(choices.number(`size of ${task}`) ** 2 * NODES_MAX);
   const nodes = Array.from({ length: count }, (_, index) => randomNode(choices, task, index));
@@ -63,7 +63,7 @@ const plainDefinition = (choices: Choices, task: string): WorkflowDefinition => 
   return { id: 'simulated', version: '1', nodes: [...nodes, last] };
 };
 
-/** A task: some as they were before there were graphs, by a workflow that is known; most a graph of their own. */
+/** A submission: some of a known simple workflow, most with a graph of their own. */
 export const randomSubmission = (
   choices: Choices,
   task: string,
