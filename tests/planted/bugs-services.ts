@@ -41,7 +41,7 @@ export const SERVICE_BUGS: readonly Bug[] = [
     find: `  if (kind === 'work' || ALWAYS_A_PERSON.includes(kind)) return false;`,
     replace: `  if (kind === 'work') return false;`,
     caughtBy: [
-      standingRule('declines every %s, whatever it says: a person looks at it'),
+      standingRule('a rule declines every %s'),
       standingRuleMatch('%s, whatever the rule says'),
       approvalsLaws('a rule never approves a request that needs a person'),
     ],

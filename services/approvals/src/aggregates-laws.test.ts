@@ -204,7 +204,7 @@ test('a rule never approves a request that needs a person', () => {
   always((run) => {
     const resolved = resolutionIn(run);
     if (resolved?.rule === undefined) return;
-    const { effect, policy, doubt, stuck, input, digest } = requestIn(run) ?? {};
+    const { effect, policy, inDoubt: doubt, stuck, input, digest } = requestIn(run) ?? {};
     const isRollback = resolved.rule === ROLLBACK_RULE && digest === rollbackFor().digest;
     expect(isRollback ? [] : ['deploy', 'merge', 'destructive_edit']).not.toContain(effect?.kind);
     expect({ quorum: policy?.quorum ?? 1, rules: policy?.rules ?? true, doubt, stuck, input }).toEqual({

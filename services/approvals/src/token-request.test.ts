@@ -72,7 +72,7 @@ describe('groups', () => {
   });
 
   test.each(['user:ada', 'role:lead', 'group:operators', 'a\nb'])(
-    'that would pass for somebody else are none, for administrators neither: %j',
+    'ambiguous group names are refused, also for administrators: %j',
     (group) => {
       expect(refusalOf(grace, { principal: 'x', groups: [group] })).toMatchObject({
         code: 'CONTRACT_INVALID',

@@ -4,7 +4,7 @@ import { isDue } from './audit-anchors.ts';
 
 const MINUTE_MS = 60_000;
 const NOW = 1_768_000_000_000;
-/** So many lines behind the line of the last anchor, which is so old. */
+/** Lines after the last anchor's line, and the age of that anchor. */
 const head = (lines: number, ageMs: number): AuditHead => ({
   seq: 100 + lines,
   hash: '',

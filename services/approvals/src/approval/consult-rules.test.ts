@@ -142,7 +142,7 @@ describe('a standing rule', () => {
       .thenNothing();
   });
 
-  // A rule looks at all of that before it lets itself be used. Whoever grants looks again.
+  // The rule has checked this; the approval checks again.
   test.each([
     ['a deploy', requestFor('hello', { effect: { ...effectOf('hello'), kind: 'deploy' } })],
     ['a merge', requestFor('hello', { effect: { ...effectOf('hello'), kind: 'merge' } })],

@@ -50,7 +50,7 @@ const signatureFor = (
   now: number,
   sign: SignGrant,
 ): SignedFields => {
-  const { id, effectId, digest, doubt } = request;
+  const { id, effectId, digest, inDoubt: doubt } = request;
   const validUntil = now + GRANT_VALID_MS;
   const seconds = (ms: number): number => Math.floor(ms / 1_000);
   const claims = { jti: id, sub: effectId, digest, by, iat: seconds(now), exp: seconds(validUntil) };

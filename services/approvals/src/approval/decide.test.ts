@@ -231,7 +231,7 @@ describe('a cancellation', () => {
     comment: 'task cancelled',
     at: ASKED + 1,
   } as const;
-  /** Of a request that there was, what it was about is said as well. */
+  /** A cancelled request also contains its subject. */
   const closed = { ...cancelled, digest } as const;
 
   test('a cancellation closes a pending request', () => {

@@ -25,7 +25,7 @@ import {
 
 /** Recomputes digest and effect id from the effect: a request must be consistent. */
 const requestError = (asked: RequestApproval): ErrorBody | undefined => {
-  const { effect, digest, effectId, task, node, doubt, stuck, input } = asked;
+  const { effect, digest, effectId, task, node, inDoubt: doubt, stuck, input } = asked;
   // One decision cannot answer several questions.
   if ([doubt, stuck, input].filter((each) => each !== undefined).length > 1)
     return errorBody('CONTRACT_INVALID', 'doubt, stuck, input: a request may contain only one question');
@@ -65,12 +65,12 @@ const request = (
     });
   }
   if (state.status === 'withdrawn') return repeatAnswer(state, now);
-  const { digest, doubt, input } = state.request;
+  const { digest, inDoubt: doubt, input } = state.request;
   const isSame =
     digest === payload.digest &&
     questionOf(state.request) === questionOf(payload) &&
     isSameJson(input, payload.input);
-  if (!isSame || doubt?.epoch !== payload.doubt?.epoch) {
+  if (!isSame || doubt?.epoch !== payload.inDoubt?.epoch) {
     return refused(
       errorBody('APPROVALS_DIGEST_MISMATCH', `approval ${payload.id} was requested for another effect`),
     );

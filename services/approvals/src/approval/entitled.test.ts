@@ -59,7 +59,7 @@ describe('an audience', () => {
 
 describe('four eyes', () => {
   test.each(['approve', 'reject', 'request_changes'] as const)(
-    'keep whoever asked from deciding, to %s as well',
+    'with four eyes the requester cannot %s',
     (verb) => {
       given(under({ fourEyes: true }))
         .when(decides(linus, verb, {}, 'cli'), ASKED + 1)

@@ -124,7 +124,7 @@ describe('a question about an in-doubt effect', () => {
   });
 
   test('an in-doubt question differs from a request for the same effect and from another epoch', () => {
-    for (const payload of [requestFor(), questionFor({ doubt: { ...DOUBT, epoch: 5 } })])
+    for (const payload of [requestFor(), questionFor({ inDoubt: { ...DOUBT, epoch: 5 } })])
       given(questioned)
         .when({ kind: 'request', payload }, ASKED + 1)
         .thenRefuses('APPROVALS_DIGEST_MISMATCH');

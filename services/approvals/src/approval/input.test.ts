@@ -242,7 +242,7 @@ describe('a question of a program', () => {
   });
 
   test('a request with two questions is refused', () => {
-    for (const payload of [stuckFor({ input: CHOICE }), inputFor(CHOICE, { doubt: DOUBT })])
+    for (const payload of [stuckFor({ input: CHOICE }), inputFor(CHOICE, { inDoubt: DOUBT })])
       given().when({ kind: 'request', payload }, ASKED).thenRefuses('CONTRACT_INVALID');
   });
 

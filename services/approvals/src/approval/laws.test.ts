@@ -98,7 +98,7 @@ test('only questions are answered, in time and by an entitled person, with a sig
           digest: asked?.digest,
           sub: asked?.effectId,
           jti: requestFor().id,
-          epoch: asked?.doubt?.epoch,
+          epoch: asked?.inDoubt?.epoch,
           answer,
           by,
         });

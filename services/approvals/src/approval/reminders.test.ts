@@ -18,7 +18,7 @@ import {
 } from '../../testing/requests.ts';
 
 const given = specFor(decider);
-// Out of order on purpose: what comes first is what is due first.
+// Unordered on purpose: reminders follow their due times.
 const POLICY = {
   remindMs: [30_000, 10_000],
   handOn: [
@@ -208,7 +208,7 @@ describe('the deadline', () => {
       surface: 'clock',
       at: DEADLINE,
     } as const;
-    // The clock of the database may step back between two decisions.
+    // The database's clock may step back between two decisions.
     given(request, expired)
       .when(decides(ada, 'approve'), DEADLINE - 1)
       .thenRefuses('APPROVALS_ALREADY_DECIDED');

@@ -55,7 +55,7 @@ describe('a question about a stuck job', () => {
   });
 
   test.each(['approve', 'reject', 'request_changes', 'applied', 'not_applied'] as const)(
-    'is none that is answered with %s',
+    'a question about a stuck job does not take %s',
     (choice) => {
       given(stuckAsked)
         .when(decides(ada, choice), ASKED + 1)

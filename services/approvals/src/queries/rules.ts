@@ -77,7 +77,7 @@ export const testRule = async (
   );
   const views = z.array(z.object({ view: ApprovalView })).parse(rows);
   return {
-    looked: views.length,
+    examined: views.length,
     items: views.flatMap(({ view }) =>
       matches(match, view)
         ? [

@@ -86,19 +86,19 @@ const NEAR_MISSES: readonly (readonly [why: string, request: RequestApproval])[]
   ),
   ['of kind work', rollbackFor({ kind: 'work' })],
   ['its preview', rollbackFor({ uses: 'cap.env.builtin.git.rollback.preview' })],
-  ['what takes a merge back', rollbackFor({ uses: 'cap.env.builtin.git.integrate_plan_branch.compensate' })],
-  ['one of an operator', rollbackFor({ uses: 'cap.custom.rollback' })],
-  ['in a checkout that is shared', rollbackFor({ args: argsOf({ isolated: false }) })],
-  ['in one that says no more than that it is isolated', rollbackFor({ args: argsOf({ isolated: 'true' }) })],
-  ['in one of which it is not said', rollbackFor({ args: { with: { worktree: WORKTREE } } })],
-  ['in no worktree', rollbackFor({ args: { with: { isolated: true } } })],
+  ['the undo of a merge', rollbackFor({ uses: 'cap.env.builtin.git.integrate_plan_branch.compensate' })],
+  ['a custom capability', rollbackFor({ uses: 'cap.custom.rollback' })],
+  ['in a shared checkout', rollbackFor({ args: argsOf({ isolated: false }) })],
+  ['isolated as text', rollbackFor({ args: argsOf({ isolated: 'true' }) })],
+  ['without isolated', rollbackFor({ args: { with: { worktree: WORKTREE } } })],
+  ['without a worktree', rollbackFor({ args: { with: { isolated: true } } })],
   ['without arguments', rollbackFor({ args: {} })],
-  ['with arguments that are none', rollbackFor({ args: { with: [true, WORKTREE] } })],
+  ['with arguments of another type', rollbackFor({ args: { with: [true, WORKTREE] } })],
   ['on another target', rollbackFor({ target: 'worktree:.holdpoint/worktrees/other' })],
-  ['on a target that begins alike', rollbackFor({ target: `worktree:${WORKTREE}x` })],
-  ['on a target of another form', rollbackFor({ target: WORKTREE })],
-  ['that works elsewhere', rollbackFor({ args: argsOf({}, { worktree: '.holdpoint/worktrees/other' }) })],
-  ['that works in the repository', rollbackFor({ args: argsOf({}, { worktree: '.' }) })],
+  ['on a target with the same prefix', rollbackFor({ target: `worktree:${WORKTREE}x` })],
+  ['on a target without its prefix', rollbackFor({ target: WORKTREE })],
+  ['in another worktree', rollbackFor({ args: argsOf({}, { worktree: '.holdpoint/worktrees/other' }) })],
+  ['in the repository itself', rollbackFor({ args: argsOf({}, { worktree: '.' }) })],
   ...[
     '.',
     '',
@@ -123,12 +123,12 @@ const NEAR_MISSES: readonly (readonly [why: string, request: RequestApproval])[]
     '/srv/.holdpoint/worktrees/x',
     '.holdpoint/worktrees/х',
   ].map((worktree) => [`in ${JSON.stringify(worktree)}`, rollbackFor(at(worktree))] as const),
-  ['where two have to approve', rollbackFor({}, { policy: { quorum: 2 } })],
-  ['where four eyes have to look', rollbackFor({}, { policy: { fourEyes: true } })],
-  ['where the gate wants a person', rollbackFor({}, { policy: { rules: false } })],
-  ['where nothing can be approved', rollbackFor({}, { policy: { decisions: ['reject'] } })],
-  ['of which it is asked what became of it', rollbackFor({}, { doubt: DOUBT })],
-  ['that is a stuck job', rollbackFor({}, { stuck: STUCK })],
+  ['with a quorum of two', rollbackFor({}, { policy: { quorum: 2 } })],
+  ['with four eyes', rollbackFor({}, { policy: { fourEyes: true } })],
+  ['with a policy that excludes rules', rollbackFor({}, { policy: { rules: false } })],
+  ['without the choice to approve', rollbackFor({}, { policy: { decisions: ['reject'] } })],
+  ['as an in-doubt question', rollbackFor({}, { inDoubt: DOUBT })],
+  ['as a stuck job', rollbackFor({}, { stuck: STUCK })],
 ];
 
 describe('the built-in rule', () => {
@@ -141,7 +141,7 @@ describe('the built-in rule', () => {
       expect(decidesRollback(rollbackFor({}, { policy }))).toBe(true);
   });
 
-  test.each(NEAR_MISSES)('the built-in rule is not asked and does not decide when %s', (_, request) => {
+  test.each(NEAR_MISSES)('the built-in rule does not decide on a similar effect: %s', (_, request) => {
     expect(decidesRollback(request)).toBe(false);
     expect(askedBy(request)).toEqual([]);
     for (const history of [[], [added, used]]) {

@@ -117,33 +117,29 @@ describe('a rule that is asked to decide', () => {
     request: RequestApproval,
   ])[] = [
     [
-      'does not fit it',
+      'does not match the request',
       [ruleAdded({ spec: specOf({ match: { ...MATCH, target: 'file:other' } }) })],
       requestFor(),
     ],
-    ['there never was', [], requestFor()],
+    ['does not exist', [], requestFor()],
     ['was revoked', [ruleAdded(), revoked], requestFor()],
-    ['has ended', [ruleAdded({ expiresAt: ASKED })], requestFor()],
+    ['has expired', [ruleAdded({ expiresAt: ASKED })], requestFor()],
     [
       'is used up',
       [ruleAdded({ spec: specOf({ usesMax: 2 }) }), used(approvalId('a-8')), used(approvalId('a-9'))],
       requestFor(),
     ],
+    ['has an author outside the audience', [ruleAdded({ author: authorOf(mallory) })], requestFor()],
     [
-      'comes from somebody who may not decide on it',
-      [ruleAdded({ author: authorOf(mallory) })],
-      requestFor(),
-    ],
-    [
-      'comes from whoever asked, where that takes four eyes',
+      'was created by the requester under four eyes',
       [ruleAdded({ author: authorOf(linus) })],
       requestUnder({ fourEyes: true }),
     ],
-    ['is not enough, where two people have to approve', [ruleAdded()], requestUnder({ quorum: 2 })],
-    ['is not wanted by the gate', [ruleAdded()], requestUnder({ rules: false })],
-    ['is asked where nothing can be approved', [ruleAdded()], requestUnder({ decisions: ['reject'] })],
-    ['is asked about a doubt', [ruleAdded()], questionFor()],
-    ['is asked about a job that is stuck', [ruleAdded({ spec: anything })], stuckFor()],
+    ['meets a quorum of two', [ruleAdded()], requestUnder({ quorum: 2 })],
+    ['meets a policy that excludes rules', [ruleAdded()], requestUnder({ rules: false })],
+    ['meets a request without the choice to approve', [ruleAdded()], requestUnder({ decisions: ['reject'] })],
+    ['meets an in-doubt question', [ruleAdded()], questionFor()],
+    ['meets a question about a stuck job', [ruleAdded({ spec: anything })], stuckFor()],
   ];
   test.each(declined)('a rule that %s passes the request on', (_, history, request) => {
     given(...history)
@@ -155,17 +151,14 @@ describe('a rule that is asked to decide', () => {
       .thenStarts({ ...onwards, approval: request });
   });
 
-  test.each(['merge', 'deploy', 'destructive_edit'] as const)(
-    'declines every %s, whatever it says: a person looks at it',
-    (kind) => {
-      const request = requestFor('hello', { effect: { ...effectOf('hello'), kind } });
-      // As one that was made before there was such a check might say.
-      for (const match of [{ capability: '*' }, { kinds: [kind], target: '*' }])
-        given(ruleAdded({ spec: specOf({ match }) }))
-          .when(use(request), ASKED)
-          .thenNothing();
-    },
-  );
+  test.each(['merge', 'deploy', 'destructive_edit'] as const)('a rule declines every %s', (kind) => {
+    const request = requestFor('hello', { effect: { ...effectOf('hello'), kind } });
+    // As an earlier version without this check could have stored it.
+    for (const match of [{ capability: '*' }, { kinds: [kind], target: '*' }])
+      given(ruleAdded({ spec: specOf({ match }) }))
+        .when(use(request), ASKED)
+        .thenNothing();
+  });
 
   test('a rule decides until just before its expiry', () => {
     given(ruleAdded({ expiresAt: ASKED + 1 }))

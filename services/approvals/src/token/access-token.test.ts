@@ -82,7 +82,7 @@ describe('an access token', () => {
       .thenAnswers({ id, status: 'revoked', revokedBy: by });
   });
 
-  test.each(['mallory', 'root'])('is not revoked by %s, who is no administrator', (by) => {
+  test.each(['mallory', 'root'])('a token is not revoked by %s, who is no administrator', (by) => {
     given(created)
       .when(revoke(by), ASKED + 5)
       .thenRefuses('APPROVALS_NOT_ENTITLED');

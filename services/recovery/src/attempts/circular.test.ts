@@ -52,7 +52,7 @@ describe('a circular job', () => {
 
   test('the same error lowers the required similarity', () => {
     const other = 'I parse the date with a regular expression, then convert it';
-    // A little more than they are alike.
+    // Slightly more than their similarity.
     const rules = { circular: { attempts: 2, similarity: similarity(PARSE, other) / 0.85 } };
     const same = circularAttempts('UNKNOWN', [tried(PARSE, 'one')], tried(other, 'one'), rules);
     const different = circularAttempts('UNKNOWN', [tried(PARSE, 'one')], tried(other, 'two'), rules);

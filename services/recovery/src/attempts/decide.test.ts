@@ -98,7 +98,7 @@ describe('a failure', () => {
       .thenTimes({ set: 'stuck:append', dueAt: NOW + 900_000, data: { count: 1 } });
     const settle: AttemptsMessage = {
       kind: 'job_unstuck',
-      payload: { task, node, attempt: 1, how: 'ended' },
+      payload: { task, node, attempt: 1, resolution: 'ended' },
     };
     given(...stuck)
       .when(settle, NOW)
@@ -122,7 +122,7 @@ describe('a failure', () => {
       .thenEmitsLike({ type: 'attempt_recorded', attempt: 1 })
       .thenTimes();
     given(...history)
-      .when({ kind: 'job_unstuck', payload: { task, node, attempt: 2, how: 'done' } }, NOW)
+      .when({ kind: 'job_unstuck', payload: { task, node, attempt: 2, resolution: 'done' } }, NOW)
       .thenEmitsLike({ type: 'job_unstuck', attempt: 2 });
   });
 
@@ -149,7 +149,7 @@ describe('a failure', () => {
         [assess(late), NOW],
       );
       given(...history)
-        .when({ kind: 'job_unstuck', payload: { task, node, attempt: 2, how: 'done' } }, NOW)
+        .when({ kind: 'job_unstuck', payload: { task, node, attempt: 2, resolution: 'done' } }, NOW)
         .thenEmitsLike({ type: 'job_unstuck', attempt: 2 });
     }
   });
@@ -179,7 +179,7 @@ describe('a failure', () => {
         .thenEmits()
         .thenSends({ data: { verdict } });
     given(...history)
-      .when({ kind: 'job_unstuck', payload: { task, node, attempt: 1, how: 'retry' } }, NOW)
+      .when({ kind: 'job_unstuck', payload: { task, node, attempt: 1, resolution: 'retry' } }, NOW)
       .thenEmitsLike({ type: 'job_unstuck', attempt: 1 });
     // It is the same failure: the next one is the second.
     given(...history)

@@ -162,7 +162,7 @@ const record = (state: History, payload: RecordAttempt, now: number): Decision<A
 
 const settle = (
   state: History,
-  { task, node, attempt, how, by }: MarkJobUnstuck,
+  { task, node, attempt, resolution: how, by }: MarkJobUnstuck,
   now: number,
 ): Decision<AttemptsEvent> =>
   stuckAt(state, node) === attempt

@@ -87,7 +87,7 @@ export const reportOn = (history: History, failure: AssessFailure, verdict: Verd
     '',
     ...(goal === undefined ? [] : [`- Goal: ${oneLine(goal, 1_000)}`]),
     ...(workflow === undefined ? [] : [`- Workflow: ${code(workflow)}`]),
-    `- Class: **${verdict.class}**, because of ${code(verdict.because?.rule ?? verdict.rule)}: ${oneLine(verdict.because?.evidence ?? '', 500)}`,
+    `- Class: **${verdict.class}**, because of ${code(verdict.classification?.rule ?? verdict.rule)}: ${oneLine(verdict.classification?.evidence ?? '', 500)}`,
     `- Verdict: ${verdict.kind} (${code(verdict.rule)}): ${oneLine(verdict.reason, 500)}`,
     `- Attempts: ${String(attempts.length + 1)}`,
     ...(place?.worktree === undefined ? [] : [`- Worktree: ${code(place.worktree)}`]),

@@ -128,15 +128,15 @@ describe('verdicts by history', () => {
       'verification-again',
       'skip',
     ],
-    ['a context that is used up', EMPTY_HISTORY, failing(1, 'CONTEXT_EXHAUSTED'), 'context', 'continue'],
+    ['an exhausted context', EMPTY_HISTORY, failing(1, 'CONTEXT_EXHAUSTED'), 'context', 'continue'],
     [
-      'a context that is used up in the sixth session',
+      'an exhausted context in the sixth session',
       after(...times(5, 'CONTEXT_EXHAUSTED')),
       failing(6, 'CONTEXT_EXHAUSTED'),
       'context-again',
       'escalate',
     ],
-    ['what passes', EMPTY_HISTORY, failing(1, 'TRANSIENT'), 'transient', 'retry'],
+    ['a transient failure', EMPTY_HISTORY, failing(1, 'TRANSIENT'), 'transient', 'retry'],
     [
       'what should pass and does not',
       after(...times(4, 'TRANSIENT')),
@@ -144,7 +144,7 @@ describe('verdicts by history', () => {
       'transient-lasting',
       'escalate',
     ],
-    ['what nobody knows', EMPTY_HISTORY, failing(1, 'UNKNOWN'), 'unknown', 'retry'],
+    ['an unknown failure', EMPTY_HISTORY, failing(1, 'UNKNOWN'), 'unknown', 'retry'],
     [
       'what nobody knows, again',
       after(...times(1, 'UNKNOWN')),
@@ -188,7 +188,7 @@ describe('verdicts by history', () => {
     const { verdict } = judge(history, failure);
     expect([verdict.rule, verdict.kind]).toEqual([`verdicts@2/${row}`, kind]);
     expect(Verdict.parse(verdict)).toEqual(verdict);
-    expect(verdict.because?.rule).not.toBe('');
+    expect(verdict.classification?.rule).not.toBe('');
   });
 
   test('counting starts again after a success', () => {

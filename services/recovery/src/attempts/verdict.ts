@@ -61,7 +61,7 @@ export const judge = (history: History, failure: AssessFailure): Judgement => {
     class: found.class,
     rule: `verdicts@${String(TABLE_VERSION)}/${row.name}`,
     reason: row.reason,
-    because: found.because,
+    classification: found.because,
   };
   return { fingerprint, verdict: withDetails(base, history, failure, commit) };
 };
@@ -91,7 +91,7 @@ const withDetails = (
 
 /** The verdict that replaces one that the orchestrator cannot follow. */
 export const escalated = (history: History, failure: AssessFailure, verdict: Verdict): Verdict => {
-  const { class: found, rule, because, reason } = verdict;
+  const { class: found, rule, classification: because, reason } = verdict;
   const { refused = '' } = failure;
   const before = history.attempts.filter(
     ({ node, attempt }) => node !== failure.node || attempt !== failure.attempt,
@@ -102,7 +102,7 @@ export const escalated = (history: History, failure: AssessFailure, verdict: Ver
     class: found,
     rule,
     reason: `${reason}; ${refused}`,
-    ...(because && { because }),
+    ...(because && { classification: because }),
   };
   return withDetails(base, { ...history, attempts: before }, failure, undefined);
 };

@@ -249,7 +249,13 @@ const sendState = (task: TaskId, answer: Omit<ReportCircuitState, 'id'>, now: nu
 /** A task acquires the circuit before it starts, and releases it when it ends. */
 const acquire = (
   state: Circuit | undefined,
-  { target: circuit, task, ended, left = false, circuit: limits = WORKFLOW_CIRCUIT }: AcquireCircuit,
+  {
+    target: circuit,
+    task,
+    outcome: ended,
+    abandoned: left = false,
+    circuit: limits = WORKFLOW_CIRCUIT,
+  }: AcquireCircuit,
   now: number,
   { taskTrialMs = TASK_TRIAL_MS }: CircuitRules,
 ): CircuitDecision => {

@@ -25,7 +25,7 @@ const countPlainly = (n: number): CircuitMessage => ({
 });
 const enter = (n: number, ended?: 'well' | 'badly'): CircuitMessage => ({
   kind: 'circuit_acquire',
-  payload: { target, task: taskOf(n), ...(ended && { ended, circuit: RULES }) },
+  payload: { target, task: taskOf(n), ...(ended && { outcome: ended, circuit: RULES }) },
 });
 const coolDown: CircuitMessage = { kind: 'timer', name: 'circuit', data: null };
 const set = (state: 'open' | 'closed'): CircuitMessage => ({
@@ -150,7 +150,7 @@ describe('a trial task', () => {
   test('a trial task that gives up its slot frees it for the next', () => {
     const left = (n: number): CircuitMessage => ({
       kind: 'circuit_acquire',
-      payload: { target, task: taskOf(n), left: true },
+      payload: { target, task: taskOf(n), abandoned: true },
     });
     given(...trying)
       .when(left(7), NOW)

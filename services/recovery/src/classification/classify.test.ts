@@ -42,26 +42,26 @@ describe('a check with mixed output', () => {
     rule: string,
   ])[] = [
     [
-      'is broken if it does not compile, whatever its tests say',
+      'a build that does not compile is broken in spite of test output',
       text(TSC, VITEST),
       'BROKEN_BUILD',
       'tsc-error',
     ],
-    ['is broken if it does not compile after its tests', text(VITEST, TSC), 'BROKEN_BUILD', 'tsc-error'],
+    ['a compile error after the tests is a broken build', text(VITEST, TSC), 'BROKEN_BUILD', 'tsc-error'],
     [
-      'has failed tests if a test has printed what a compiler prints',
+      'tests that print compiler errors count as failed tests',
       VITEST.replace('AssertionError', `${TSC}\nerror[E0308]: mismatched types\nAssertionError`),
       'VERIFICATION_FAILED',
       'vitest-failed',
     ],
     [
-      'has failed tests if they are about the network',
+      'failed tests about the network count as failed tests',
       VITEST.replace('expected 1', `expected 'connect ECONNREFUSED' to be 'getaddrinfo ENOTFOUND', 1`),
       'VERIFICATION_FAILED',
       'vitest-failed',
     ],
     [
-      'is broken if one package of Go does not build, and tests of another fail',
+      'a Go package that does not build outweighs failed tests of another',
       text(
         '# example.com/a',
         './a.go:3:2: undefined: x',
@@ -83,7 +83,7 @@ describe('a check with mixed output', () => {
       'go-network',
     ],
     [
-      'waits for the network if pip lost its connection, and then found nothing',
+      'a pip connection failure outweighs the missing package after it',
       text(
         `WARNING: Retrying (Retry(total=0)) after connection broken by 'NewConnectionError'`,
         'ERROR: No matching distribution found for x',
@@ -92,13 +92,13 @@ describe('a check with mixed output', () => {
       'pip-connection',
     ],
     [
-      'is broken if it compiles wrongly after a download that was repeated',
+      'a compile error after a retried download is a broken build',
       text('warning: spurious network error (1 try remaining): [7] x', 'error[E0308]: mismatched types'),
       'BROKEN_BUILD',
       'rustc-error',
     ],
     [
-      'has not satisfied clippy, although cargo says that it could not compile',
+      'clippy findings are a failed check although cargo reports a compile failure',
       text(
         'error: length comparison to zero',
         '  = note: `-D clippy::len-zero` implied by `-D warnings`',
@@ -108,7 +108,7 @@ describe('a check with mixed output', () => {
       'clippy',
     ],
     [
-      'is broken if clippy complains about what does not compile',
+      'code that does not compile under clippy is a broken build',
       text(
         'error[E0308]: mismatched types',
         '  = note: `-D clippy::len-zero` implied by `-D warnings`',
@@ -118,7 +118,7 @@ describe('a check with mixed output', () => {
       'rustc-error',
     ],
     [
-      'is not what its disk did to it',
+      'a full disk is no broken build',
       text(
         '/tmp/cc.s: fatal error: error writing to /tmp/cc.s: No space left on device',
         'make: *** [all] Error 1',
@@ -127,13 +127,13 @@ describe('a check with mixed output', () => {
       'disk-full',
     ],
     [
-      'is not broken because memory ran out',
+      'running out of memory is no broken build',
       text('g++: fatal error: Killed signal terminated program cc1plus', 'compilation terminated.'),
       'TRANSIENT',
       'killed-compiler',
     ],
     [
-      'has not used up the context of anybody',
+      'a check that mentions context limits has no exhausted context',
       text(
         `This model's maximum context length is 8192 tokens`,
         'prompt is too long: 9000 tokens > 8192 maximum',
@@ -142,44 +142,39 @@ describe('a check with mixed output', () => {
       'nothing-known',
     ],
     [
-      'is read in colours',
+      'colored output is classified',
       '\u001B[96msrc/a.ts\u001B[0m:\u001B[93m3\u001B[0m:\u001B[93m7\u001B[0m - \u001B[91merror\u001B[0m\u001B[90m TS2322: \u001B[0mno',
       'BROKEN_BUILD',
       'tsc-error-pretty',
     ],
     [
-      'is read with the ends of lines of Windows',
+      'output with Windows line endings is classified',
       text(TSC, '').replaceAll('\n', '\r\n'),
       'BROKEN_BUILD',
       'tsc-error',
     ],
+    ['overwritten lines are classified', `compiling 10%\rcompiling 20%\r${TSC}`, 'BROKEN_BUILD', 'tsc-error'],
     [
-      'is read where a line was written over',
-      `compiling 10%\rcompiling 20%\r${TSC}`,
-      'BROKEN_BUILD',
-      'tsc-error',
-    ],
-    [
-      'is read with paths of Windows',
+      'Windows paths are classified',
       String.raw`C:\src\a.ts(3,7): error TS2322: no`,
       'BROKEN_BUILD',
       'tsc-error',
     ],
     [
-      'is read with paths of Windows in C',
+      'Windows paths of C compilers are classified',
       String.raw`C:\src\a.c:3:7: error: expected ';'`,
       'BROKEN_BUILD',
       'compiler-error-windows',
     ],
     ['is read behind the time of day', `2026-11-22T11:20:33.123Z ${TSC}`, 'BROKEN_BUILD', 'tsc-error'],
     [
-      'is read behind the name of a package',
+      'lines with a package prefix are classified',
       text('web:build: cache miss', `@shop/web:build: ${TSC}`),
       'BROKEN_BUILD',
       'tsc-error',
     ],
     [
-      'is read in the end of a long output',
+      'the end of a long output is classified',
       `${'all is well\n'.repeat(20_000)}${TSC}`,
       'BROKEN_BUILD',
       'tsc-error',
@@ -259,18 +254,21 @@ describe('an effect in doubt', () => {
   const doubt = (more: Partial<Failure>): Failure => failed(TSC, { outcome: 'in_doubt', ...more });
 
   test.each([undefined, 'idempotent', 'keyed', 'fenced'] as const)(
-    'of the class %s can be repeated after a lost worker',
+    'an effect of class %s can be repeated after a lost worker',
     (effectClass) => {
       expect(classify(doubt({ cause: 'worker_lost', effectClass })).class).toBe('WORKER_CRASH');
     },
   );
 
-  test.each(['probeable', 'opaque'] as const)('of the class %s cannot', (effectClass) => {
-    expect(classify(doubt({ cause: 'worker_lost', effectClass })).class).toBe('EFFECT_IN_DOUBT');
-  });
+  test.each(['probeable', 'opaque'] as const)(
+    'an effect of class %s cannot be repeated after a lost worker',
+    (effectClass) => {
+      expect(classify(doubt({ cause: 'worker_lost', effectClass })).class).toBe('EFFECT_IN_DOUBT');
+    },
+  );
 
   test.each([undefined, 'outcome_unknown', 'ledger_set_back'] as const)(
-    'for the reason %s stays so',
+    'an in-doubt effect with cause %s stays in doubt',
     (cause) => {
       expect(classify(doubt({ cause, effectClass: 'idempotent' })).class).toBe('EFFECT_IN_DOUBT');
     },
@@ -387,7 +385,7 @@ describe('the rules', () => {
   });
 });
 
-/** Words and signs that the rules are made of, in any order, with what a terminal may do in between. */
+/** Fragments of the rules in any order, with terminal control sequences. */
 const line = fc.array(
   fc.oneof(
     { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 20 }) },
@@ -483,7 +481,7 @@ test('no output takes long to classify', () => {
     for (const uses of [CHECK, AGENTS, undefined]) {
       const started = performance.now();
       classify(failed(part.repeat(100_000 / part.length), { uses }));
-      // Measured are tens of milliseconds; a pattern that backtracks would need years.
+      // It takes tens of milliseconds; a backtracking pattern would take years.
       expect(performance.now() - started).toBeLessThan(10_000);
     }
   }

@@ -60,7 +60,14 @@ const FORWARDED: Table = {
     fork: steer,
   },
   executor: { get: read, list: read, artifacts: read, artifact: read, capabilities: read, order: read },
-  recovery: { history: read, stuck: read, report: read, classes: read, circuits: read, circuit: operate },
+  recovery: {
+    history: read,
+    stuck: read,
+    report: read,
+    failure_counts: read,
+    circuits: read,
+    circuit: operate,
+  },
 };
 
 export const accessTo = (service: string, endpoint: string): EndpointAccess | undefined => {

@@ -62,7 +62,7 @@ describe('settings of origins and WebSocket', () => {
     expect(error?.issues.map(({ path }) => path)).toEqual([['HOLDPOINT_WEB_ORIGINS']]);
   });
 
-  test.each(['0', '99', '300001', 'soon'])('are no heartbeat of %s ms', (text) => {
+  test.each(['0', '99', '300001', 'soon'])('a heartbeat of %s ms is refused', (text) => {
     expect(WebEnv.safeParse({ HOLDPOINT_WATCH_HEARTBEAT_MS: text }).success).toBe(false);
   });
 });

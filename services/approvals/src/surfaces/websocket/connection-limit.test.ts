@@ -7,7 +7,7 @@ test('slots are limited per name, and a released slot is free again', () => {
   expect(places.take('ada')).toBeUndefined();
   expect(places.take('grace')).toBeDefined();
   first?.release();
-  // Given back twice, it is still one.
+  // A second release has no effect.
   first?.release();
   expect(places.taken('ada')).toBe(1);
   expect(places.take('ada')).toBeDefined();

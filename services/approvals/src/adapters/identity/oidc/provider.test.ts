@@ -5,7 +5,7 @@ import { recordedLog } from '@holdpoint/runtime/testing/recorded-log';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createOidcProvider, type OidcProvider } from './provider.ts';
 
-// What a whole sign-in shows is tried with the service; here is what it writes down, and how it says who it is.
+// Integration tests cover the whole sign-in. These cover logs and client authentication.
 
 const SECRET = 'the-secret-of-the-client';
 const code: OidcCode = {
@@ -25,7 +25,7 @@ let time: number;
 beforeEach(async () => {
   [metadata, asked, log, time] = [{}, [], recordedLog(), 0];
   answer = { status: 400, body: { error: 'invalid_grant', error_description: `no such code: ${code.code}` } };
-  // What is only for who looks for it may hold no secret either.
+  // Debug messages must not contain secrets either.
   Object.assign(log.log, { debug: log.log.warn });
   server = createServer((request, response) => {
     const send = (status: number, body: object): void =>

@@ -104,14 +104,14 @@ describe('an OIDC issuer', () => {
   });
 
   test.each(['http://127.0.0.1:8080/keys', 'http://localhost/keys', 'http://[::1]:1/keys'])(
-    'may have its keys on this machine without TLS: %s',
+    'keys on localhost need no TLS: %s',
     (url) => {
       expect(read({ ...oidc(), HOLDPOINT_OIDC_JWKS: url }).oidc?.jwks).toBe(url);
     },
   );
 
   test.each(['HOLDPOINT_OIDC_ISSUER', 'HOLDPOINT_OIDC_AUDIENCE', 'HOLDPOINT_OIDC_JWKS'])(
-    'is not taken without %s',
+    'an issuer without %s is refused',
     (name) => {
       expect(problemOf({ ...oidc(), [name]: '' })).toBe(`${name}: required with the other OIDC settings`);
     },

@@ -21,7 +21,7 @@ const code: OidcCode = {
 };
 const given: Tokens = { idToken: 'id-token-of-ada', accessToken: 'access-token-of-ada' };
 
-/** Tokens end with whose they are; `taken` says which Holdpoint takes. */
+/** Tokens end with their subject; `taken` lists those that Holdpoint accepts. */
 const signInWith = (more: Partial<SignInParts> = {}, taken: readonly string[] = Object.values(given)) => {
   const attempts = createAttempts(silentLogger(), () => 0);
   const signIn = createSignIn({

@@ -9,7 +9,7 @@ afterEach(() => {
   for (const each of undo.splice(0)) each();
 });
 
-/** A stream, and the other end of it, which reads nothing until it is told to. */
+/** A stream and its client, which reads only on demand. */
 const connected = async (): Promise<{ readonly stream: EventStream; readonly reader: IncomingMessage }> => {
   const opened = Promise.withResolvers<EventStream>();
   const server = createServer((_, response) => opened.resolve(openEventStream(response)));
@@ -38,7 +38,7 @@ test('a client that does not read is disconnected, with bounded memory', async (
     sent += 1;
   }
   await stream.ended;
-  // What is in the buffers of the system beside it is bounded by the system.
+  // The system's own buffers are bounded separately.
   expect(sent).toBeLessThan(1_000);
   expect(await stream.ready()).toBe(false);
 });

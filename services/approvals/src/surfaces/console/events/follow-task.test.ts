@@ -7,7 +7,7 @@ import { createTaskEvents } from './task-events.ts';
 const ID = 't-1' as TaskId;
 const AT = Date.parse('2026-11-22T10:00:00Z');
 
-/** An orchestrator with so many events, and a bus that tells what it is told to tell. */
+/** An orchestrator with a number of events, and a controllable bus. */
 const given = (count: number, pageMax = 3) => {
   let version = count;
   let hearAll: Parameters<Listener['listen']>[1] | undefined;
@@ -46,7 +46,7 @@ const given = (count: number, pageMax = 3) => {
     grow: (to: number) => (version = to),
     leave: (away: boolean) => (isAway = away),
     isListening: () => hearAll !== undefined,
-    /** The bus says that this event has happened. */
+    /** Publishes the event on the bus. */
     say: (each: number, id = 't-1') => {
       const headers = new Map([
         ['ce-version', String(each)],

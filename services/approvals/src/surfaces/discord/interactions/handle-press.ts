@@ -27,7 +27,7 @@ const decideOn = async (
   by: Principal,
   stale: () => void,
 ): Promise<Answer> => {
-  const { status, missing = 0 } = await deps.decisions.decide(
+  const { status, approvalsMissing: missing = 0 } = await deps.decisions.decide(
     by,
     { id, digest, token, ...said },
     { surface: 'discord' },

@@ -48,7 +48,7 @@ describe('large messages', () => {
           gate: comment.slice(0, 140),
           ...(isStuck
             ? { stuck: { class: 'UNKNOWN', reason: comment.slice(0, 2_000) } }
-            : { doubt: { epoch: 1, reason: comment.slice(0, 2_000) } }),
+            : { inDoubt: { epoch: 1, reason: comment.slice(0, 2_000) } }),
           policy: { quorum: 20 },
         });
         const votes = Array.from({ length: 20 }, (_, i) => ({
@@ -122,7 +122,7 @@ describe('buttons', () => {
     expect(labels({ stuck: { class: 'UNKNOWN', reason: 'twice' } })).toEqual([
       ['Try again', 'Skip', 'Mark as done', 'Cancel'],
     ]);
-    expect(labels({ doubt: { epoch: 1, reason: 'lost' } })).toEqual([
+    expect(labels({ inDoubt: { epoch: 1, reason: 'lost' } })).toEqual([
       ['It happened', 'It did not happen', 'Do it again'],
     ]);
   });

@@ -136,7 +136,7 @@ const reportText = (request: RequestApproval, why: string, max: number): string 
 };
 
 /** The body of the gate and the arguments share the room. */
-const effectText = ({ id, body, effect, doubt }: RequestApproval, max: number): string => {
+const effectText = ({ id, body, effect, inDoubt: doubt }: RequestApproval, max: number): string => {
   const note = seeAll(id);
   const reason = doubt === undefined ? '' : `The outcome is unknown: ${inline(doubt.reason, 500, note)}\n`;
   const left = max - reason.length - 1;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { inline, jsonBlock, quoted } from './text.ts';
 
-/** As Discord shows it: a backslash before anything but letters, digits and blanks is not seen. */
+/** As Discord renders it: a backslash before punctuation is invisible. */
 const rendered = (text: string): string => text.replaceAll(/\\([^0-9A-Za-z\s])/g, '$1');
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 const NOTE = ' … (cut)';
