@@ -1,5 +1,5 @@
-// Builds the page when it is not there, or not of these sources. Plain JavaScript, so that what installs the workspace can ask
-// whether that is needed before anything else runs; `node packages/console/build.mjs` builds it with Node.js 24.
+// Builds the page if it is missing or outdated. Plain JavaScript: the installation asks before anything else
+// runs whether a build is needed. `node packages/console/build.mjs` builds with Node.js 24.
 import { createHash } from 'node:crypto';
 import {
   existsSync,
@@ -17,7 +17,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 const here = dirname(fileURLToPath(import.meta.url));
 const dist = join(here, 'dist');
 const stampFile = join(dist, 'sources.sha256');
-/** Contracts are a part of the page, and the lockfile says which libraries are. */
+/** Inputs of the build: contracts are part of the page, and the lockfile names the libraries. */
 const SOURCES = ['src', 'public', 'index.html', 'vite.config.ts', 'package.json', '../contracts/src'];
 
 const filesBelow = (path) => {
@@ -27,7 +27,7 @@ const filesBelow = (path) => {
     .flatMap((name) => filesBelow(join(path, name)));
 };
 
-/** SHA-256 over everything that the page is made of. */
+/** SHA-256 over all inputs. */
 const hashOfSources = () => {
   const hash = createHash('sha256');
   for (const path of SOURCES.flatMap((source) => filesBelow(join(here, source)))) {
@@ -37,11 +37,11 @@ const hashOfSources = () => {
   return hash.digest('hex');
 };
 
-/** Whether the page is there, and of the sources as they are. */
+/** Whether the build exists and matches the sources. */
 export const isBuilt = () =>
   existsSync(stampFile) && readFileSync(stampFile, 'utf8').trim() === hashOfSources();
 
-/** Builds the page beside the one that is served, and puts it in its place at the end. */
+/** Builds in a separate directory, then replaces the served one. */
 export const buildPage = async () => {
   const hash = hashOfSources();
   const draft = join(here, `dist.${String(process.pid)}`);

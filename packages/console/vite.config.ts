@@ -3,10 +3,10 @@ import { defineConfig, type Plugin } from 'vite';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-/** The two places where contracts use Node.js: hashing, and the header of a signed text. */
+/** Replacements for Node.js modules in contracts: hashing, and the header of a JWS. */
 const REPLACED: readonly (readonly [from: RegExp, to: string])[] = [
   [/^node:crypto$/, here('src/audit/node-crypto.ts')],
-  [/^\.\/jws\.ts$/, here('src/audit/jws.ts')],
+  [/\/jws\.ts$/, here('src/audit/jws.ts')],
 ];
 
 const contractsInBrowser = (): Plugin => ({
@@ -22,7 +22,7 @@ const contractsInBrowser = (): Plugin => ({
 export default defineConfig({
   root: here('.'),
   base: './',
-  // What a page of ours loads comes from files: the policy of its origin forbids everything inline.
+  // All assets are files: the content security policy forbids inline content.
   build: {
     outDir: 'dist',
     emptyOutDir: true,

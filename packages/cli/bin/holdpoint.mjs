@@ -20,7 +20,7 @@ const fail = (line) => {
 
 const handOver = () => {
   const child = spawn(ownNode, [main, ...process.argv.slice(2)], { stdio: 'inherit' });
-  // A Ctrl-C reaches both of us, other signals perhaps only this process: the command decides what they mean.
+  // Ctrl-C reaches both processes, other signals maybe only this one: forward them to the command.
   for (const signal of INTERRUPTS) process.on(signal, () => child.kill(signal));
   child.once('error', (error) => fail(`Node.js ${NODE_MIN} could not be started: ${error.message}`));
   child.once('close', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));

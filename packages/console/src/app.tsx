@@ -13,10 +13,9 @@ import { redeem, redeemProblem, SignIn, whoIs } from './session/sign-in.tsx';
 import { hrefOf, type Page, type Route, routeOf } from './text/route.ts';
 import { TasksPage } from './tasks/tasks-page.tsx';
 
-/** Of this tab, and gone with it. */
+/** Per tab, cleared when it closes. */
 const TOKEN = 'holdpoint-token';
-const EXPIRED =
-  'Your token has expired, or was revoked. Nothing that you did not see confirmed was decided. Sign in again.';
+const EXPIRED = 'Your token expired or was revoked. Unconfirmed decisions were not made. Sign in again.';
 
 const NAMES: Readonly<Record<Page, string>> = {
   inbox: 'Inbox',
@@ -27,7 +26,7 @@ const NAMES: Readonly<Record<Page, string>> = {
 const STATES: Readonly<Record<WatchState, string>> = {
   connecting: 'Connecting …',
   live: 'Live',
-  lost: 'Connection lost, trying again …',
+  lost: 'Connection lost, reconnecting …',
 };
 
 const KEYS: readonly (readonly [string, string])[] = [
@@ -35,8 +34,8 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['j  k', 'next, previous'],
   ['n', 'new task'],
   ['/', 'search'],
-  ['a  r  c', 'approve, reject, request changes: asks for a comment, then Ctrl+Enter sends'],
-  ['x', 'select for a decision on several'],
+  ['a  r  c', 'approve, reject, request changes: asks for a comment, Ctrl+Enter sends'],
+  ['x', 'select for a bulk decision'],
   ['Esc', 'back'],
   ['?', 'this list'],
 ];
@@ -82,7 +81,7 @@ const useRoute = (): Route => {
   useEffect(() => {
     const turn = (): void => setRoute(routeOf(location.hash));
     addEventListener('hashchange', turn);
-    // Whoever was fast has gone on before anybody listened.
+    // The page may have navigated before the listener existed.
     turn();
     return () => removeEventListener('hashchange', turn);
   }, []);
@@ -121,7 +120,7 @@ const Signed = ({
       session.watch.hear({
         gap: () => undefined,
         approval: ({ title, status, decidedBy }, change) => {
-          // What this person did himself is said where he did it.
+          // Decisions of this user are announced where they are made.
           if (change === 'resolved' && decidedBy !== me.name)
             tell(`${status.replace('_', ' ')} by ${decidedBy ?? 'nobody'}: ${title.slice(0, 80)}`);
           if (change === 'requested') tell(`New request: ${title.slice(0, 80)}`);
@@ -198,7 +197,7 @@ const initial = (): State => {
   const arrival = takeArrival();
   if (arrival?.kind === 'code') return { state: 'arriving', arrival };
   const token = sessionStorage.getItem(TOKEN);
-  // Who is signed in stays so, whatever link he has followed.
+  // A link must not end the session.
   return token === null ? { state: 'out', notice: arrival?.notice } : { state: 'asking', token };
 };
 

@@ -35,7 +35,7 @@ describe.skipIf(chromium === undefined)('the console', () => {
     await page.getByRole('button', { name: 'Approve' }).click();
     await page.getByLabel('Comment (optional)').fill('as agreed');
     await page.getByRole('button', { name: 'Confirm: Approve' }).click();
-    await page.getByText('Your decision counts.').waitFor();
+    await page.getByText('Decision recorded.').waitFor();
     await article.getByText('this page').waitFor();
     expect(await system.client.ask('approvals', 'get', { id: task.approval })).toMatchObject({
       status: 'approved',
@@ -47,7 +47,7 @@ describe.skipIf(chromium === undefined)('the console', () => {
     await waitForPhase(system.client, task.id, 'completed');
     await page.locator('.badges').getByText('Done').waitFor();
     await page.getByRole('button', { name: 'Verify the whole log' }).click();
-    await page.getByText('The whole log holds').waitFor();
+    await page.getByText('The log is intact').waitFor();
     await page.getByText('✓ verified').first().waitFor();
     expect(await seriousFindings(page)).toEqual([]);
   });
@@ -61,9 +61,9 @@ describe.skipIf(chromium === undefined)('the console', () => {
       .poll(async () => (await linesAbout(task)).map(({ type }) => type), { timeout: 10_000 })
       .toContain('resolved');
     await page.getByRole('button', { name: 'Verify the whole log' }).click();
-    await page.getByText('The whole log holds').waitFor();
+    await page.getByText('The log is intact').waitFor();
     await expect.poll(() => page.getByText('✓ verified').count()).toBe((await linesAbout(task)).length);
-    expect(await page.getByText('does not hold').count()).toBe(0);
+    expect(await page.getByText('verification failed').count()).toBe(0);
   });
 
   test('shows in two browsers what one of them has decided, and refuses the other one', async () => {
@@ -88,10 +88,7 @@ describe.skipIf(chromium === undefined)('the console', () => {
     await page.getByText('Live', { exact: true }).waitFor();
     const tasks = [await held(), await held()];
     for (const { approval } of tasks) await page.getByLabel(`Select ${approval}`).check();
-    await page
-      .getByRole('form', { name: 'Decide together' })
-      .getByRole('button', { name: 'Approve' })
-      .click();
+    await page.getByRole('form', { name: 'Bulk decision' }).getByRole('button', { name: 'Approve' }).click();
     await page.getByRole('button', { name: 'Approve 2' }).click();
     await page.getByText('Decided on 2 requests.').waitFor();
     for (const { id } of tasks) await waitForPhase(system.client, id, 'completed');
@@ -120,7 +117,7 @@ describe.skipIf(chromium === undefined)('the console', () => {
     await tried.services.get('recovery')?.stop();
     await page
       .locator('[data-service=recovery]')
-      .getByText('Does not answer', { exact: true })
+      .getByText('No answer', { exact: true })
       .waitFor({ timeout: 60_000 });
     await page.locator('[data-service=orchestrator]').getByText('Working').waitFor();
     expect(await seriousFindings(page)).toEqual([]);

@@ -63,7 +63,7 @@ describe.skipIf(chromium === undefined)('the page', () => {
       expect([day(today), day(today - DAY)]).toContain((await rowsOf(visitor))[1]?.split('\t')[0]);
       await page.getByText('from midnight to midnight UTC').waitFor();
       await page.getByRole('button', { name: 'Day', exact: true }).click();
-      await page.getByText('One bar for each hour, in your time.').waitFor();
+      await page.getByText('One bar per hour (your time).').waitFor();
       expect((await rowsOf(visitor))[1]).toMatch(/\d{1,2}:00:00\t/);
       expect(await page.locator('.chart rect').count()).toBe(24 * 3);
       await page.getByRole('button', { name: 'Month', exact: true }).click();
@@ -74,7 +74,7 @@ describe.skipIf(chromium === undefined)('the page', () => {
       ).toBe('true');
       standIn.state.classes = [];
       await page.getByRole('button', { name: 'Week', exact: true }).click();
-      await page.getByText('Nothing failed in this time.').waitFor();
+      await page.getByText('No failures in this period.').waitFor();
     });
   });
 
@@ -85,14 +85,14 @@ describe.skipIf(chromium === undefined)('the page', () => {
       const { page } = await open('#/tasks');
       const rows = page.getByRole('region', { name: 'Tasks' }).getByRole('listitem');
       await rows.nth(2).waitFor();
-      await page.getByPlaceholder('Words, or an id').fill(' append ');
+      await page.getByPlaceholder('Words or an ID').fill(' append ');
       await untilTrue('only one is there', async () => (await rows.count()) === 1);
       expect(asked()).toEqual({ limit: 50, search: 'append' });
       await page.getByLabel('State').selectOption('completed');
       await page.getByPlaceholder('Workflow').fill('draft@2');
-      await page.getByPlaceholder('Asked for by').fill('ada');
+      await page.getByPlaceholder('Requested by').fill('ada');
       await page.getByLabel('Submitted').selectOption('7');
-      await page.getByText('No tasks here.').waitFor();
+      await page.getByText('No tasks.').waitFor();
       const { createdAfter, ...rest } = asked() ?? {};
       expect(rest).toEqual({
         limit: 50,
@@ -102,29 +102,29 @@ describe.skipIf(chromium === undefined)('the page', () => {
         requestedBy: 'ada',
       });
       expect(Math.abs(Date.now() - 7 * DAY - Number(createdAfter))).toBeLessThan(600_000);
-      await page.getByPlaceholder('Words, or an id').fill('t-hmd6mtstfwhc');
-      await page.getByPlaceholder('Words, or an id').press('Enter');
+      await page.getByPlaceholder('Words or an ID').fill('t-hmd6mtstfwhc');
+      await page.getByPlaceholder('Words or an ID').press('Enter');
       await page.getByRole('heading', { level: 2, name: 'Greet the reader in three languages' }).waitFor();
     });
 
     test('that are not found yet may be further on; another question begins at the front', async () => {
       standIn.state.more = '1768469400000.t-hmd6mtstfwhc';
       const { page } = await open('#/tasks');
-      await page.getByText('Not all were looked at: Older goes on.').waitFor();
+      await page.getByText('Not all tasks were searched: Older searches on.').waitFor();
       await page.getByRole('button', { name: 'Older ›' }).click();
       await page.getByText('page 2').waitFor();
       await untilTrue('the next page is asked for', () =>
         Promise.resolve(asked()?.['after'] === standIn.state.more),
       );
       await page.getByPlaceholder('Workflow').fill('nothing');
-      await page.getByText('None among the latest that were looked at: Older goes on.').waitFor();
+      await page.getByText('No match among the latest tasks: Older searches on.').waitFor();
       await page.getByText('page 1').waitFor();
       expect(asked()).toEqual({ limit: 50, workflow: 'nothing' });
     });
 
     test.each(LOOKS)('can be looked for by everybody, %s', async (_, options) => {
       const { page } = await open('#/tasks', options);
-      await page.getByPlaceholder('Asked for by').waitFor();
+      await page.getByPlaceholder('Requested by').waitFor();
       expect(await seriousFindings(page)).toEqual([]);
       expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
     });

@@ -61,7 +61,7 @@ describe.skipIf(chromium === undefined)('a new task, in the page', () => {
     await page.getByLabel(/^Done when/).fill('it is merged\nnothing else is');
     await page.getByRole('button', { name: 'Start the task' }).click();
     await isAtTask(page);
-    await page.getByText('The task is started.').waitFor();
+    await page.getByText('Task started.').waitFor();
     const [[id, sent] = []] = startedWith('merge the greeting');
     expect(sent).toEqual({
       id,
@@ -106,9 +106,9 @@ describe.skipIf(chromium === undefined)('a new task, in the page', () => {
     expect(await goal.getAttribute('aria-invalid')).toBe('true');
     expect(await page.evaluate('document.activeElement.id')).toBe('new-goal');
     expect(await page.locator('.field-problem').allTextContents()).toEqual([
-      'It is needed.',
-      'It is needed.',
-      'It is needed.',
+      'Required.',
+      'Required.',
+      'Required.',
     ]);
     expect(await page.getByLabel(/^Short name/).inputValue()).toBe('kept');
     expect(startedWith('').size).toBe(0);

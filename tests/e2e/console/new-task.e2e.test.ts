@@ -71,7 +71,7 @@ describe.skipIf(chromium === undefined)('a new task, in the console', () => {
     await page.getByLabel(/^Address/).fill('file:///etc/passwd');
     await page.getByLabel(/^Body/).fill('{"order": 7}');
     await page.getByRole('button', { name: 'Start the task' }).click();
-    await page.getByRole('alert').getByText('It cannot be started like this.').waitFor();
+    await page.getByRole('alert').getByText('The task cannot be started like this.').waitFor();
     const address = page.locator('.field', { has: page.getByLabel(/^Address/) });
     await address.locator('.field-problem').waitFor();
     expect(await page.getByLabel(/^Body/).inputValue()).toBe('{"order": 7}');
@@ -91,11 +91,11 @@ describe.skipIf(chromium === undefined)('a new task, in the console', () => {
     await page.getByLabel(/^Command of the agent/).fill('sh\n-c\necho a plan');
     await page.getByRole('button', { name: 'Start the task' }).click();
     const repository = page.locator('.field', { has: page.getByLabel(/^Repository/) });
-    await repository.getByText('It is needed.').waitFor();
+    await repository.getByText('Required.').waitFor();
     await page.getByLabel(/^Repository/).fill(tried.repository);
     await page.getByRole('button', { name: 'Start the task' }).click();
     // What is missing, the service knows: it names what would do.
-    await page.getByText('One of these is needed: Branch, Short name').waitFor();
+    await page.getByText('Choose one of: Branch, Short name').waitFor();
     await page.getByLabel(/^Short name/).fill('greeting');
     await page.getByRole('button', { name: 'Start the task' }).click();
     const id = await shown(page);

@@ -103,7 +103,7 @@ describe.skipIf(chromium === undefined)('the page', () => {
     await page.keyboard.press('c');
     await page.keyboard.type('one sentence less');
     await page.keyboard.press('Control+Enter');
-    await page.getByText('Your decision counts.').waitFor();
+    await page.getByText('Decision recorded.').waitFor();
     expect(standIn.decisions.at(-1)).toMatchObject({
       id: 'a-merge00001',
       decision: 'request_changes',
@@ -118,7 +118,7 @@ describe.skipIf(chromium === undefined)('the page', () => {
 
   test('shows a service that does not answer as such', async () => {
     const { page } = await open('#/health');
-    await page.locator('[data-service=executor]').getByText('Does not answer', { exact: true }).waitFor();
+    await page.locator('[data-service=executor]').getByText('No answer', { exact: true }).waitFor();
     await page.locator('[data-service=recovery]').getByText('Working').waitFor();
     await page.getByText('goal: Required').waitFor();
     expect(await page.locator('.card.down').count()).toBe(1);
@@ -150,7 +150,7 @@ describe.skipIf(chromium === undefined)('the page', () => {
       expect(sent()).toBe(before);
       standIn.state.fate = 'answer';
       await visitor.page.getByRole('button', { name: 'Confirm: Approve' }).click();
-      await visitor.page.getByText('Your decision counts.').waitFor();
+      await visitor.page.getByText('Decision recorded.').waitFor();
       expect(sent()).toBe(before + 1);
     });
 
@@ -172,19 +172,19 @@ describe.skipIf(chromium === undefined)('the page', () => {
 
   test('keeps what it says of what somebody did, whatever is told of others meanwhile', async () => {
     const { page } = await open('#/recovery');
-    const again = page.getByRole('button', { name: 'Use again' });
+    const again = page.getByRole('button', { name: 'Close circuit' });
     await again.waitFor();
     // From here on no time goes by: what is said stays until something else takes its place.
     await page.clock.install();
     await page.clock.pauseAt(Date.now() + 60_000);
     await again.click();
     await page.getByRole('button', { name: 'Confirm: use it again' }).click();
-    await page.getByText('It is used again.').waitFor();
+    await page.getByText('Circuit closed.').waitFor();
     const [approval] = standIn.state.approvals;
     if (approval === undefined) throw new TypeError('there is nothing to tell of');
     standIn.tell('requested', approval);
     await page.getByText(/^New request: /).waitFor();
-    expect(await page.getByText('It is used again.').count()).toBe(1);
+    expect(await page.getByText('Circuit closed.').count()).toBe(1);
   });
 
   test('that loses its connection says so, and catches up with what it has missed', async () => {
@@ -259,19 +259,19 @@ describe.skipIf(chromium === undefined)('the page', () => {
     await slider.focus();
     // From the twelfth to the sixth: the first attempt has just failed.
     for (let i = 0; i < 6; i += 1) await page.keyboard.press('ArrowLeft');
-    await steps.getByText('Trying again').waitFor();
+    await steps.getByText('Retrying').waitFor();
     await page
       .getByRole('img', { name: /^Workflow with 6 steps/ })
-      .getByText('! Trying again')
+      .getByText('! Retrying')
       .waitFor();
     await page.getByRole('button', { name: 'Verify the whole log' }).click();
-    await page.getByText('The whole log holds: 4 lines').waitFor();
+    await page.getByText('The log is intact: 4 lines').waitFor();
     expect(await page.getByText('✓ verified, signed').count()).toBe(2);
     standIn.state.audit = standIn.state.audit.map((line) =>
       line.seq === 2 ? { ...line, entry: line.entry.replace('ada', 'eve') } : line,
     );
     await page.getByRole('button', { name: 'Verify the whole log' }).click();
-    await page.getByText('The log does not hold').waitFor();
+    await page.getByText('The log is damaged').waitFor();
     await page.getByText('line 2: it does not say what was hashed').waitFor();
   });
 });

@@ -109,7 +109,7 @@ describe.skipIf(chromium === undefined)('whoever signs in by a login', () => {
     const { page } = await open('#/tasks');
     await toLogin(page);
     await page.getByRole('button', { name: 'Cancel' }).click();
-    await page.getByText('Example Login did not let you in, or you turned back there.').waitFor();
+    await page.getByText('Example Login denied access, or you cancelled the login.').waitFor();
     expect(page.url()).toBe(`${url}#/tasks`);
     expect(await stored(page)).toEqual([]);
     await page.getByLabel('Your token').fill(system.client.token);
@@ -147,7 +147,7 @@ describe.skipIf(chromium === undefined)('whoever signs in by a login', () => {
     const { page } = await open();
     await toLogin(page);
     await logIn(page);
-    await page.getByText('You were not signed in: the OIDC provider does not vouch').waitFor();
+    await page.getByText('Sign-in failed: the OIDC provider does not vouch').waitFor();
     expect(page.url()).toBe(url);
     expect(await stored(page)).toEqual([]);
   });

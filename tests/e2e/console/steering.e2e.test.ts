@@ -72,7 +72,7 @@ describe.skipIf(chromium === undefined)('in the console', () => {
     const task = await held();
     const page = await open(`#/tasks/${task.id}`);
     const badge = page.locator('.badges');
-    await badge.getByText('Waiting for a decision').waitFor();
+    await badge.getByText('Needs a decision').waitFor();
     const slider = page.getByRole('slider', { name: 'Replay' });
     await slider.focus();
     await slider.press('Home');
@@ -105,10 +105,10 @@ describe.skipIf(chromium === undefined)('in the console', () => {
       (await ask('recovery', 'stuck', { limit: 500 })).items.some(({ task }) => task === id);
 
     test.each([
-      ['Try it once more', 'succeeded', 'retry', 2],
-      ['Leave it out', 'skipped', 'skip', 1],
-      ['It is done', 'succeeded', 'done', 1],
-      ['Give it up', 'cancelled', 'cancel', 1],
+      ['Try again', 'succeeded', 'retry', 2],
+      ['Skip', 'skipped', 'skip', 1],
+      ['Mark as done', 'succeeded', 'done', 1],
+      ['Cancel it', 'cancelled', 'cancel', 1],
     ] as const)(
       'is on the list with its report, and settled there: %s',
       async (label, job, answer, attempt) => {
@@ -122,12 +122,12 @@ describe.skipIf(chromium === undefined)('in the console', () => {
         await row.locator('.report').getByText(`there is no ${mended}`).first().waitFor();
         expect(await seriousFindings(page)).toEqual([]);
         if (answer === 'retry') writeFileSync(join(tried.repository, mended), '');
-        await row.getByRole('link', { name: 'Say what is to become of it' }).click();
-        await page.getByRole('article').getByText('What is to become of this job?').waitFor();
+        await row.getByRole('link', { name: 'Decide how it continues' }).click();
+        await page.getByRole('article').getByText('How should this job continue?').waitFor();
         await page.getByRole('button', { name: label, exact: true }).click();
         await page.getByLabel('Comment (optional)').fill(`said with ${answer}`);
         await page.getByRole('button', { name: `Confirm: ${label}` }).click();
-        await page.getByText('Your decision counts.').waitFor();
+        await page.getByText('Decision recorded.').waitFor();
         await untilTrue(`the step is ${job}`, async () => (await nodeOf(id, 'work'))?.job === job);
         const { events } = await ask('orchestrator', 'history', { id });
         expect(events.find(({ type }) => type === 'stuck_answered')?.data).toMatchObject({
@@ -146,17 +146,17 @@ describe.skipIf(chromium === undefined)('in the console', () => {
 
     test.each([
       ['Try again', 'succeeded', 'Done'],
-      ['Leave out', 'skipped', 'Left out'],
-      ['Take as done', 'succeeded', 'Done'],
+      ['Skip', 'skipped', 'Skipped'],
+      ['Mark as done', 'succeeded', 'Done'],
     ] as const)('is settled at its task: %s', async (label, job, shown) => {
       const mended = `mended-${label.replaceAll(' ', '-')}`;
       const id = await stuck(mended);
       const page = await open(`#/tasks/${id}`);
       const step = page.getByRole('listitem').filter({ has: page.getByRole('button', { name: /^work/ }) });
-      await step.getByText('Stuck: needs a person').waitFor();
+      await step.getByText('Stuck: needs a decision').waitFor();
       await step.getByRole('button', { name: /^work/ }).click();
       writeFileSync(join(tried.repository, mended), '');
-      const actions = step.getByRole('group', { name: 'What to do with the step' });
+      const actions = step.getByRole('group', { name: 'Actions on the step' });
       await actions.getByRole('button', { name: label }).click();
       await step.getByLabel('Why (optional)').fill('as it was agreed');
       await step.getByRole('button', { name: `Confirm: ${label}` }).click();
@@ -177,15 +177,15 @@ describe.skipIf(chromium === undefined)('in the console', () => {
     const page = await open('#/recovery');
     const row = page.getByRole('listitem').filter({ hasText: target });
     await row.getByText('it is being moved').waitFor();
-    await row.getByRole('button', { name: 'Use again' }).click();
+    await row.getByRole('button', { name: 'Close circuit' }).click();
     await row.getByRole('button', { name: 'Confirm: use it again' }).click();
-    await page.getByText('It is used again.').waitFor();
+    await page.getByText('Circuit closed.').waitFor();
     expect(await circuit()).toMatchObject({ state: 'closed', by: 'operator' });
-    await row.getByRole('button', { name: 'Cut off' }).click();
-    await row.getByRole('button', { name: /^Confirm: cut it off/ }).click();
-    await page.getByText('Nothing is sent there any more.').waitFor();
+    await row.getByRole('button', { name: 'Open circuit' }).click();
+    await row.getByRole('button', { name: /^Confirm: block it/ }).click();
+    await page.getByText('Circuit opened.').waitFor();
     expect(await circuit()).toMatchObject({ state: 'open', by: 'operator' });
-    await row.getByRole('button', { name: 'Use again' }).waitFor();
+    await row.getByRole('button', { name: 'Close circuit' }).waitFor();
   });
 
   test('a message that could not be handled is tried again once it can be, and another is dropped', async () => {
@@ -203,7 +203,7 @@ describe.skipIf(chromium === undefined)('in the console', () => {
       return (await first.count()) === 1 && (await second.count()) === 1 ? true : undefined;
     });
     await first.getByRole('button', { name: 'Try again' }).click();
-    await first.getByRole('button', { name: 'Confirm: try it again' }).click();
+    await first.getByRole('button', { name: 'Confirm: retry it' }).click();
     // What stands against it stands still: it stays, and why is said.
     await page.getByRole('status').getByText(`no task is called ${id}`).waitFor();
     await first.waitFor();
@@ -215,12 +215,12 @@ describe.skipIf(chromium === undefined)('in the console', () => {
       inputs: { file, line },
     });
     await first.getByRole('button', { name: 'Try again' }).click();
-    await first.getByRole('button', { name: 'Confirm: try it again' }).click();
-    await page.getByText('Handed over once more.').waitFor();
+    await first.getByRole('button', { name: 'Confirm: retry it' }).click();
+    await page.getByText('Retried.').waitFor();
     await waitForPhase(tried.system.client, id, 'cancelled');
     await first.waitFor({ state: 'detached' });
     await second.getByRole('button', { name: 'Drop' }).click();
-    await second.getByRole('button', { name: 'Confirm: drop it for good' }).click();
+    await second.getByRole('button', { name: 'Confirm: drop it permanently' }).click();
     await page.getByText('Dropped.').waitFor();
     await second.waitFor({ state: 'detached' });
   });
@@ -231,10 +231,10 @@ describe.skipIf(chromium === undefined)('in the console', () => {
     await waitForRequest(tried.system.client, task);
     const page = await open(`#/inbox/${task.approval}`);
     await page.getByRole('button', { name: 'Approve' }).click();
-    await page.getByLabel(/^Approve and remember/).check();
-    await page.getByLabel('For days').fill('2');
-    await page.getByRole('button', { name: 'Approve and remember' }).click();
-    await page.getByText('Your decision counts.').waitFor();
+    await page.getByLabel(/^Approve and add a rule/).check();
+    await page.getByLabel('Days').fill('2');
+    await page.getByRole('button', { name: 'Approve and add rule' }).click();
+    await page.getByText('Decision recorded.').waitFor();
     await waitForPhase(tried.system.client, task.id, 'completed');
     const { items } = await ask('approvals', 'rule_list', { status: 'active', limit: 500 });
     const rule = items.find(({ match }) => match.target === `file:${file}`);
@@ -271,23 +271,23 @@ describe.skipIf(chromium === undefined)('in the console', () => {
     const article = page.getByRole('article');
     await article.getByText('draft 1').first().waitFor();
     await page.getByRole('button', { name: 'Request changes' }).click();
-    await page.getByLabel('Comment (what should be different)').fill('it wants a second look');
+    await page.getByLabel('Comment (the changes you want)').fill('it wants a second look');
     await page.getByRole('button', { name: 'Confirm: Request changes' }).click();
-    await page.getByText('Your decision counts.').waitFor();
+    await page.getByText('Decision recorded.').waitFor();
     await until('it is requested anew', () => ask('approvals', 'get', { id: two }));
     await page.locator(`[data-row="${two}"]`).click();
-    await article.getByText('What changed since the last review').waitFor();
+    await article.getByText('Changes since the last review').waitFor();
     await article.getByText('it wants a second look').waitFor();
     const changes = article
       .getByRole('group')
-      .filter({ hasText: 'What changed since the last review' })
+      .filter({ hasText: 'Changes since the last review' })
       .getByRole('group', { name: 'Changes' });
     await changes.locator('.removed').getByText('draft 1').waitFor();
     await changes.locator('.added').getByText('draft 2').waitFor();
     expect(await seriousFindings(page)).toEqual([]);
     await page.getByRole('button', { name: 'Approve' }).click();
     await page.getByRole('button', { name: 'Confirm: Approve' }).click();
-    await page.getByText('Your decision counts.').waitFor();
+    await page.getByText('Decision recorded.').waitFor();
     await waitForPhase(tried.system.client, id, 'completed');
     // Nothing but what was approved has happened.
     expect(readFileSync(join(tried.system.workspace, file), 'utf8')).toMatch(/^\S+\tdraft 2\n$/);
@@ -303,7 +303,7 @@ describe.skipIf(chromium === undefined)('in the console', () => {
     const [spared, ...rejected] = tasks;
     const page = await open('#/inbox');
     for (const { approval } of rejected) await page.getByLabel(`Select ${approval}`).check();
-    const form = page.getByRole('form', { name: 'Decide together' });
+    const form = page.getByRole('form', { name: 'Bulk decision' });
     await form.getByRole('button', { name: 'Reject' }).click();
     await form.getByLabel('Comment for all').fill('not on a Friday');
     await form.getByRole('button', { name: 'Reject 2' }).click();

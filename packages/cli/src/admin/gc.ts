@@ -32,7 +32,7 @@ const PURGE_ORDER = ['approvals', 'executor', 'recovery', 'orchestrator'] as con
 const apply = async (client: Client): Promise<Readonly<Record<string, number>>> => {
   const retired: Record<string, number> = {};
   for (const service of PURGE_ORDER)
-    retired[service] = (await client.call(service, 'retire', {}, { timeoutMs: RETIRE_TIMEOUT_MS })).retired;
+    retired[service] = (await client.call(service, 'purge', {}, { timeoutMs: RETIRE_TIMEOUT_MS })).purged;
   return retired;
 };
 

@@ -225,7 +225,7 @@ describe('approve and add a rule', () => {
   test.each([
     ['a kind that a person looks at', { effect: { ...effect, kind: 'merge' } }, ''],
     ['a gate that wants a person', { policy: { rules: false } }, ''],
-    ['a question', { doubt: { epoch: 1, reason: 'lost' } }, ''],
+    ['a question', { inDoubt: { epoch: 1, reason: 'lost' } }, ''],
     ['another target', {}, ' --match-target elsewhere'],
   ])('--remember is refused for %s, and decides nothing', async (_, more, options) => {
     const { code, err, calls } = await type(`approval approve a-1 --remember x${options}`, {

@@ -59,7 +59,10 @@ export const decidedText = (
 type Answer = ApiResponse<'approvals', 'decide'>;
 
 /** `a-1 is approved by ada`, or the number of missing approvals. */
-export const answerLine = ({ id, status, by, missing, remembered }: Answer, choice: Choice): string => {
+export const answerLine = (
+  { id, status, by, approvalsMissing: missing, remembered }: Answer,
+  choice: Choice,
+): string => {
   if (status === 'pending') {
     const more =
       missing === undefined
@@ -96,7 +99,7 @@ export const questionAbout = async (client: Client, effect: EffectId): Promise<A
       limit: PAGE,
       ...(after !== undefined && { after }),
     });
-    const found = page.items.find((item) => item.effectId === effect && questionOf(item) === 'doubt');
+    const found = page.items.find((item) => item.effectId === effect && questionOf(item) === 'in_doubt');
     if (found !== undefined) return found;
     after = page.next;
   } while (after !== undefined);

@@ -25,7 +25,7 @@ const question = {
   input: undefined,
   response: undefined,
 };
-const request = { ...question, id: 'a-1', doubt: undefined };
+const request = { ...question, id: 'a-1', inDoubt: undefined };
 const ordered = {
   version: 3,
   at: Date.UTC(2026, 0, 15, 9, 30),

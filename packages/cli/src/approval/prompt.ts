@@ -38,7 +38,7 @@ const STUCK: readonly Key[] = [
 type Prompt = { readonly asks: string; readonly keys: readonly Key[] };
 const PROMPTS: Readonly<Record<Exclude<Question, 'input'>, Prompt>> = {
   effect: { asks: 'Approve it?', keys: DECISION },
-  doubt: { asks: 'Did it happen?', keys: DOUBT },
+  in_doubt: { asks: 'Did it happen?', keys: DOUBT },
   stuck: { asks: 'How to continue?', keys: STUCK },
 };
 

@@ -74,7 +74,7 @@ const doubtText = (
   reason: string,
   begunAt: number | undefined,
 ): readonly string[] => [
-  ASKED.doubt,
+  ASKED.in_doubt,
   ...columns(
     [
       ['effect', approval.effect.uses],
@@ -106,7 +106,7 @@ const stuckText = (approval: ApprovalView, { class: failed, reason }: Stuck): re
 
 /** The question, unless it is whether the effect may run. */
 const questionText = (approval: ApprovalView, begunAt: number | undefined): readonly string[] => {
-  const { doubt, stuck, input } = approval;
+  const { inDoubt: doubt, stuck, input } = approval;
   if (doubt !== undefined) return doubtText(approval, doubt.reason, begunAt);
   if (input !== undefined) return inputText(approval, input);
   return stuck === undefined ? [] : stuckText(approval, stuck);
@@ -120,7 +120,7 @@ const saidText = (head: string, text: string): readonly string[] => [
 
 const BODIES: Readonly<Record<Question, string>> = {
   effect: 'gate',
-  doubt: 'gate',
+  in_doubt: 'gate',
   stuck: 'report',
   input: 'question',
 };
@@ -138,7 +138,7 @@ const respondedText = ({ response = null }: ApprovalView): readonly string[] => 
 };
 
 /** The effect, for requests that decide on one. Other requests carry only a name. */
-const hasEffect = (approval: ApprovalView): boolean => ['effect', 'doubt'].includes(questionOf(approval));
+const hasEffect = (approval: ApprovalView): boolean => ['effect', 'in_doubt'].includes(questionOf(approval));
 
 const effectRows = (approval: ApprovalView): readonly (readonly string[])[] => {
   const { effect, digest } = approval;

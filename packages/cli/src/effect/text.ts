@@ -9,8 +9,19 @@ const NEXT: Readonly<Record<NonNullable<EffectView['next']>, string>> = {
 };
 
 export const effectText = (effect: EffectView): readonly string[] => {
-  const { id, task, node, state, epoch, starts, prevented = 0, uses, target, effectClass } = effect;
-  const { reason, next, cause, waits, answer, answeredBy, idempotencyKey, digest } = effect;
+  const {
+    id,
+    task,
+    node,
+    state,
+    epoch,
+    starts,
+    duplicatesPrevented: prevented = 0,
+    uses,
+    target,
+    effectClass,
+  } = effect;
+  const { reason, next, cause, deferredReason: waits, answer, answeredBy, idempotencyKey, digest } = effect;
   const rows: (readonly string[])[] = [
     ['effect', id],
     ['task', `${task}/${node}`],

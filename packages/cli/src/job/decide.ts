@@ -51,7 +51,7 @@ export const decideJob = async (
 ): Promise<JobDecision> => {
   const approval = await awaitApproval(client, job);
   const request = { id: approval.id, decision, digest: approval.digest };
-  const { by, missing = 0 } = await client.call('approvals', 'decide', {
+  const { by, approvalsMissing: missing = 0 } = await client.call('approvals', 'decide', {
     ...request,
     ...(comment !== undefined && { comment }),
   });

@@ -115,7 +115,7 @@ const checkpointsText = ({ run, node }: Job): string =>
 const recoveryRecord = ({ id, node, run }: Job): JobRecord => ({
   session: node.session === undefined ? '' : String(node.session),
   verdict: node.verdict === undefined ? '' : verdictText(node.verdict),
-  because: node.verdict?.because === undefined ? '' : becauseText(node.verdict.because),
+  because: node.verdict?.classification === undefined ? '' : becauseText(node.verdict.classification),
   next: isStuck(node) ? `${reportCommand(id)}, then ${resolveCommand(id)}` : '',
   spent: spentText(run.spent, run.budget),
   circuit: run.circuit ?? '',

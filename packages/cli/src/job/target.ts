@@ -5,7 +5,7 @@ import { UsageError } from '../kit/usage-error.ts';
 /** One node of one task. */
 export type JobName = { readonly task: TaskId; readonly node: NodeId; readonly id: string };
 
-/** A whole task, or one job of it. */
+/** A whole task, or one of its jobs. */
 export type Target = { readonly task: TaskId; readonly node?: NodeId };
 
 export const JOB_FORM = '<task>/<node>, such as t-4k2m9x1c7h0a/build';

@@ -50,7 +50,7 @@ export const eventText = (event: TaskEvent): string => {
     case 'node_blocked':
       return `${event.node}: ${event.error.code}: ${event.error.message}`;
     case 'in_doubt_asked':
-      return `${event.node}: ${ASKED.doubt} question ${event.approval}: ${event.reason}`;
+      return `${event.node}: ${ASKED.in_doubt} question ${event.approval}: ${event.reason}`;
     case 'in_doubt_answered':
       return `${event.node}: ${event.answer}, by ${event.by}${quoted(event.comment)}`;
     case 'checkpoint':

@@ -3,7 +3,7 @@ import type { Question } from '@holdpoint/contracts/approval/question';
 /** Short form of each question, for lists. */
 export const ASKED: Readonly<Record<Question, string>> = {
   effect: 'may it run?',
-  doubt: 'did it happen?',
+  in_doubt: 'did it happen?',
   stuck: 'how to continue?',
   input: 'question from the workflow',
 };

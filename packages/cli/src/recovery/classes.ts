@@ -56,7 +56,7 @@ export const addCounting = (recovery: Command, { use, lines, json, now }: Sessio
           throw new UsageError(`--last: at most ${String(FAILURE_BUCKETS_MAX)} ${bucket}s`);
         return use(async (client) => {
           const to = now();
-          const answer = await client.call('recovery', 'classes', { from: to - last, to, bucket });
+          const answer = await client.call('recovery', 'failure_counts', { from: to - last, to, bucket });
           if (asJson) json(answer);
           else lines(countLines(answer.items, answer.bucket));
           return undefined;

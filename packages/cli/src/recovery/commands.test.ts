@@ -227,11 +227,11 @@ describe('recovery classes', () => {
     ],
   };
   const type = (words: readonly string[], more: object = {}) =>
-    typeLine(['recovery', 'classes', ...words], { 'recovery.classes': { ...answer, ...more } });
+    typeLine(['recovery', 'classes', ...words], { 'recovery.failure_counts': { ...answer, ...more } });
 
   test('recovery classes counts the last week by UTC day with totals', async () => {
     const { out, calls } = await type([]);
-    expect(calls).toEqual([['recovery.classes', { from: NOW - 7 * DAY, to: NOW, bucket: 'day' }]]);
+    expect(calls).toEqual([['recovery.failure_counts', { from: NOW - 7 * DAY, to: NOW, bucket: 'day' }]]);
     expect(out).toBe(
       [
         'Day (UTC)   BROKEN_BUILD  TRANSIENT  All',
@@ -245,7 +245,7 @@ describe('recovery classes', () => {
 
   test('a short period is counted by hour, unless --bucket is given', async () => {
     const { out, calls } = await type(['--last', '24h'], { bucket: 'hour' });
-    expect(calls).toEqual([['recovery.classes', { from: NOW - DAY, to: NOW, bucket: 'hour' }]]);
+    expect(calls).toEqual([['recovery.failure_counts', { from: NOW - DAY, to: NOW, bucket: 'hour' }]]);
     expect(out).toMatch(/^2026-01-14 00:00Z +0 +12 +12$/m);
     const days = await type(['--last', '24h', '--bucket', 'day']);
     expect(days.calls[0]?.[1]).toMatchObject({ bucket: 'day' });

@@ -29,7 +29,7 @@ const attemptJson = (attempt: AttemptView): Readonly<Record<string, unknown>> =>
     attempt: attempt.attempt,
     outcome,
     class: attempt.class ?? null,
-    because: verdict?.because ?? null,
+    because: verdict?.classification ?? null,
     verdict:
       verdict === undefined ? null : { kind: verdict.kind, rule: verdict.rule, reason: verdict.reason },
     fingerprint: fingerprint ?? null,
@@ -102,7 +102,7 @@ const detailsOf = ({ approach, verdict, error, files = [], good }: AttemptView):
   columns(
     [
       ['approach', approach],
-      ['because', verdict?.because && becauseText(verdict.because)],
+      ['because', verdict?.classification && becauseText(verdict.classification)],
       ['verdict', verdict && `${verdict.reason} (${verdict.rule})`],
       ['error', error && `${error.code}: ${error.message}`],
       ['files', files.length === 0 ? undefined : filesText(files)],

@@ -39,7 +39,10 @@ export const ruleListText = ({ items, next }: ApiResponse<'approvals', 'rule_lis
   ...(next === undefined ? [] : [`more: --after ${next}`]),
 ];
 
-export const ruleTestText = ({ items, looked }: ApiResponse<'approvals', 'rule_test'>): readonly string[] => [
+export const ruleTestText = ({
+  items,
+  examined: looked,
+}: ApiResponse<'approvals', 'rule_test'>): readonly string[] => [
   `would have approved ${String(items.length)} of the latest ${String(looked)} requests`,
   ...columns(
     items.map(({ id, status, decidedBy, requestedAt, title }) => [

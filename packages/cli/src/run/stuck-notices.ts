@@ -38,7 +38,7 @@ const askedAbout = async (client: Client, { question, verdict }: NodeView): Prom
   const asked = await findApproval(client, question);
   if (asked === undefined) return 'to come';
   if (asked.input !== undefined) return 'by a program';
-  return asked.doubt === undefined ? {} : { doubt: asked.id };
+  return asked.inDoubt === undefined ? {} : { doubt: asked.id };
 };
 
 /** Prints once per attempt that the job is stuck, why, and which command resolves it. */
@@ -54,7 +54,7 @@ export const createStuckTeller = (
     const how =
       doubt === undefined
         ? `${job} is stuck: ${stuckReason(node)}: ${resolveCommand(job)}`
-        : `${job}: ${ASKED.doubt} ${stuckReason(node)}: holdpoint approval answer ${doubt} applied|not_applied|retry`;
+        : `${job}: ${ASKED.in_doubt} ${stuckReason(node)}: holdpoint approval answer ${doubt} applied|not_applied|retry`;
     if (json) return warn(how);
     lines([[{ text: how, paint: 'waits' }]]);
     if (doubt !== undefined) return;

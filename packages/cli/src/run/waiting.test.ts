@@ -211,7 +211,7 @@ describe('a stuck job of a run', () => {
     const early = runView('t-1', [nodeView('pay', 'escalated', { verdict: doubt })]);
     const asked = runView('t-1', [nodeView('pay', 'escalated', { verdict: doubt, question: 'a-9' })]);
     const answers = about({
-      'approvals.get': { ...approval, id: 'a-9', doubt: { epoch: 1, reason: 'lost' } },
+      'approvals.get': { ...approval, id: 'a-9', inDoubt: { epoch: 1, reason: 'lost' } },
     });
     expect((await atDesk({ canDecide: false }, [early, early], answers)).out).toBe('');
     const { out } = await atDesk({ canDecide: false }, [early, asked, asked], answers);

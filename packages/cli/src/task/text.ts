@@ -18,7 +18,7 @@ const REASON_SHOWN = 100;
 
 /** The pending question: about an in-doubt effect or a stuck job. */
 const askedText = (verdict: TaskView['nodes'][number]['verdict']): string =>
-  verdict === undefined || verdict.class === 'EFFECT_IN_DOUBT' ? ASKED.doubt : ASKED.stuck;
+  verdict === undefined || verdict.class === 'EFFECT_IN_DOUBT' ? ASKED.in_doubt : ASKED.stuck;
 
 const nodeRow = ({
   id,

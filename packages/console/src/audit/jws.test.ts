@@ -19,8 +19,8 @@ const signed = (claims: object, header: object = { alg: 'EdDSA', kid: keyIdOf(pa
 const verify = createVerifier([pem]);
 const good = signed({ use: 'audit', seq: 7, text: 'größer' });
 
-describe('in a browser, as in Node.js', () => {
-  test('a statement of a known key is read', () => {
+describe('JWS and hashes in a browser, as in Node.js', () => {
+  test('a statement signed by a known key is read', () => {
     expect(verify(good)).toEqual({ use: 'audit', seq: 7, text: 'größer' });
     expect(verify(good)).toEqual(createVerifierOfNode([pair.publicKey])(good));
     expect(keyIdIn(good)).toBe(keyIdOfNode(good));
@@ -35,18 +35,18 @@ describe('in a browser, as in Node.js', () => {
     ['a signature of another length', good.slice(0, -4)],
     ['no token', 'x'],
     ['nothing', ''],
-  ])('%s is refused', (_, token) => {
+  ])('a token with %s is refused', (_, token) => {
     expect(verify(token)).toBeUndefined();
     expect(createVerifierOfNode([pair.publicKey])(token)).toBeUndefined();
   });
 
-  test('a key that is none is not trusted', () => {
+  test('an invalid key is not trusted', () => {
     expect(
       createVerifier(['-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----', 'x'])(good),
     ).toBeUndefined();
   });
 
-  test.each(['', 'abc', 'grüße \u{1F600}', 'x'.repeat(1_000)])('the hash of %j is the same', (text) => {
+  test.each(['', 'abc', 'grüße \u{1F600}', 'x'.repeat(1_000)])('the hash of %j matches Node.js', (text) => {
     expect(createHash('sha256').update(text).digest('hex')).toBe(sha256Of(text));
   });
 });

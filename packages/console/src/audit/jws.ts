@@ -1,7 +1,7 @@
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { sha256 } from '@noble/hashes/sha2.js';
 
-// Compact JWS with Ed25519, as `@holdpoint/contracts/values/jws` reads it, without anything of Node.js.
+// Compact JWS with Ed25519, like `@holdpoint/contracts/values/jws`, without Node.js.
 
 const bytesOf = (base64url: string): Uint8Array<ArrayBuffer> | undefined => {
   if (!/^[A-Za-z0-9_-]*$/.test(base64url)) return undefined;
@@ -20,7 +20,7 @@ const parse = (part: string): unknown => {
     const bytes = bytesOf(part);
     return bytes && (JSON.parse(new TextDecoder().decode(bytes)) as unknown);
   } catch {
-    // Not JSON is not a token; the caller refuses it like any other forgery.
+    // Not JSON: the caller refuses the token like any forgery.
     return undefined;
   }
 };
@@ -32,14 +32,14 @@ const keyNamedIn = (header: string): string | undefined => {
   return alg === 'EdDSA' && typeof kid === 'string' ? kid : undefined;
 };
 
-/** Which key a token says that it is signed with: a claim like any other, until it is verified. */
+/** The key ID that the token claims. Unverified. */
 export const keyIdIn = (token: string): string | undefined => keyNamedIn(token.split('.', 1)[0] ?? '');
 
-/** Of an Ed25519 key in SPKI the last 32 bytes are the key itself; what stands before them says so. */
+/** The last 32 bytes of an Ed25519 SPKI are the key; a fixed prefix precedes them. */
 const SPKI_BYTES = 44;
 const SPKI_HEAD = '302a300506032b6570032100';
 
-/** The key of a PEM text, and its name; undefined for anything else. */
+/** The key of a PEM text with its ID; undefined for anything else. */
 const keyIn = (pem: string): readonly [kid: string, key: Uint8Array] | undefined => {
   const body = /-----BEGIN PUBLIC KEY-----([^-]+)-----END PUBLIC KEY-----/.exec(pem)?.[1];
   const plain = body?.replaceAll(/\s/g, '').replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
@@ -53,12 +53,12 @@ const isSigned = (signature: Uint8Array, text: string, key: Uint8Array): boolean
   try {
     return ed25519.verify(signature, new TextEncoder().encode(text), key, { zip215: false });
   } catch {
-    // Bytes that are no signature at all.
+    // Not a signature.
     return false;
   }
 };
 
-/** The claims of a token that one of the keys has signed; undefined for anything else. */
+/** The claims of a token signed by one of the keys; undefined for anything else. */
 export const createVerifier = (pems: readonly string[]): ((token: string) => unknown) => {
   const keys = new Map(pems.flatMap((pem) => [keyIn(pem) ?? []].filter((entry) => entry.length === 2)));
   return (token) => {

@@ -30,23 +30,23 @@ const verified = (report: Partial<AuditReport> = {}): Verified => ({
 });
 const fault = (seq: number) => ({ seq, fault: 'rewritten', text: '' }) as const;
 
-describe('a line of the audit log', () => {
+describe('the badge of an audit line', () => {
   test.each<readonly [string, AuditLine, Verified | undefined, string]>([
-    ['before anybody has looked', line(3), undefined, 'not verified yet'],
-    ['up to an anchor', line(3), verified(), '✓ verified, signed'],
-    ['behind the last anchor', line(7), verified(), '✓ verified'],
-    ['that has come since', line(11), verified(), 'not verified yet'],
-    ['of a request that was not known then', line(6, 'a-2'), verified(), 'not verified yet'],
-    ['that the log does not have', line(6), verified(), 'does not hold'],
-    ['that the log has otherwise', line(3, 'a-1', 'another'), verified(), 'does not hold'],
+    ['a line before the verification', line(3), undefined, 'not verified yet'],
+    ['a line before an anchor', line(3), verified(), '✓ verified, signed'],
+    ['a line after the last anchor', line(7), verified(), '✓ verified'],
+    ['a line that arrived later', line(11), verified(), 'not verified yet'],
+    ['a line of a request that was unknown then', line(6, 'a-2'), verified(), 'not verified yet'],
+    ['a line missing from the log', line(6), verified(), 'verification failed'],
+    ['a line that differs from the log', line(3, 'a-1', 'another'), verified(), 'verification failed'],
     [
-      'at which a fault was found',
+      'a line with a problem',
       line(3),
       verified({ problems: [fault(3)], problemCount: 1 }),
-      'does not hold',
+      'verification failed',
     ],
-    ['beside a fault', line(3), verified({ problems: [fault(4)], problemCount: 1 }), 'in a broken log'],
-  ])('%s', (_, shown, looked, mark) => {
+    ['beside a fault', line(3), verified({ problems: [fault(4)], problemCount: 1 }), 'in a damaged log'],
+  ])('the badge is correct for %s', (_, shown, looked, mark) => {
     expect(markOf(shown, looked)[0]).toBe(mark);
   });
 });

@@ -1,10 +1,10 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex } from '@noble/hashes/utils.js';
 
-// What contracts need of `node:crypto`, in a browser. Not the one that browsers have: it is there only on pages that came by
-// HTTPS, and a console inside a company may well not.
+// The part of `node:crypto` that contracts need. Browsers offer their own hash only over HTTPS,
+// which a console inside a company may lack.
 
-/** SHA-256 in hexadecimal, which is all that is asked for. */
+/** SHA-256 in hexadecimal. */
 export const createHash = (algorithm: string) => {
   if (algorithm !== 'sha256') throw new TypeError(`no ${algorithm} in a browser`);
   const hash = sha256.create();

@@ -9,13 +9,15 @@ export type Verified = {
   readonly report: AuditReport;
   /** The approval requests whose lines were compared. */
   readonly about: ReadonlySet<string>;
-  /** The hash of each of their lines, by sequence number, as the whole log has it. */
+  /** The hash of each of their lines, by sequence number. */
   readonly hashes: ReadonlyMap<number, string>;
 };
 
 /**
- * Goes through the whole audit log, in this page and not in the service: what was altered, taken out, put in or moved is found.
- * The signatures are held against the keys that the service publishes, so who distrusts those compares them by hand.
+ * * Verifies the whole audit log in the browser, not in the service: detects altered, removed, inserted and moved
+ * lines.
+ * Signatures are checked with the keys that the service publishes; compare these by hand if you do not
+ * trust it.
  */
 export const verifyLog = async (
   caller: Caller,

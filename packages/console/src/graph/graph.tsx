@@ -10,7 +10,7 @@ export type GraphNode = {
   readonly attempt: number;
 };
 
-/** A picture of more nodes is none. */
+/** Larger graphs are unreadable. */
 export const NODES_MAX = 300;
 const LABEL_MAX = 24;
 const [WIDTH, HEIGHT] = [190, 54];
@@ -24,7 +24,7 @@ const pathOf = (points: readonly { x: number; y: number }[]): string =>
 
 const SIGNS: Readonly<Record<Tone, string>> = { good: '✓', bad: '✗', warn: '!', busy: '▶', quiet: '·' };
 
-/** A workflow with the state of each of its nodes. Says nothing that the list of jobs beside it does not say in words. */
+/** The workflow graph with node states. The list of steps has the same content as text. */
 export const Graph = ({
   nodes,
   edges,
@@ -46,7 +46,7 @@ export const Graph = ({
       const ids = nodes.map(({ id }) => id);
       const flat = placed(ids, edges, 'LR');
       const room = box.current?.clientWidth ?? innerWidth;
-      // From left to right where there is room for it, else from top to bottom.
+      // Left to right if there is room, else top to bottom.
       setDrawing(flat.width <= room ? flat : placed(ids, edges, 'TB'));
     });
     return () => {
@@ -56,13 +56,13 @@ export const Graph = ({
   if (drawing === undefined) return <div ref={box} />;
   const places = new Map(drawing.nodes.map((place) => [place.id, place]));
   return (
-    <div class="graph" ref={box} tabIndex={0} role="group" aria-label="Picture of the workflow">
+    <div class="graph" ref={box} tabIndex={0} role="group" aria-label="Workflow graph">
       <svg
         width={drawing.width}
         height={drawing.height}
         viewBox={`0 0 ${String(drawing.width)} ${String(drawing.height)}`}
         role="img"
-        aria-label={`Workflow with ${String(nodes.length)} steps; the list of steps says the same in words`}
+        aria-label={`Workflow with ${String(nodes.length)} steps; the list of steps has the same content`}
       >
         <defs>
           <marker

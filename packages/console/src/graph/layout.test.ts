@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { placed } from './layout.ts';
 
-test('what follows stands below, and routes that lead back or nowhere do no harm', () => {
+test('successors are drawn below, and routes that lead back or nowhere are harmless', () => {
   const { nodes, edges, height } = placed(
     ['a', 'b', '__proto__'],
     [
@@ -19,7 +19,7 @@ test('what follows stands below, and routes that lead back or nowhere do no harm
   expect(height).toBeGreaterThan(0);
 });
 
-test('what is done at the same time stands side by side', () => {
+test('parallel steps are drawn side by side', () => {
   const edges = [
     ['a', 'b'],
     ['b', 'c'],

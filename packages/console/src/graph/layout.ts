@@ -2,7 +2,7 @@ import * as dagre from '@dagrejs/dagre';
 
 export type Edge = { readonly from: string; readonly to: string; readonly route?: string | undefined };
 type Point = { readonly x: number; readonly y: number };
-/** As much of the library as is used: its own declarations name a package that it brings along inside. */
+/** The used part of the library: its own declarations import a bundled package. */
 type Graph = {
   readonly setGraph: (label: object) => void;
   readonly graph: () => { readonly width?: number; readonly height?: number };
@@ -26,11 +26,11 @@ export type Placed = {
 export const NODE_WIDTH = 190;
 export const NODE_HEIGHT = 54;
 
-/** Where each node and edge of a workflow is drawn. Routes back are drawn too, and have no part in what stands above what. */
+/** Positions of nodes and edges. Back routes are drawn, but do not affect the order. */
 export const placed = (ids: readonly string[], edges: readonly Edge[], direction: 'TB' | 'LR'): Placed => {
   const graph = new graphlib.Graph({ multigraph: true });
   graph.setGraph({ rankdir: direction, nodesep: 24, ranksep: 40, marginx: 12, marginy: 12 });
-  // The library keeps names as keys of objects, and whoever writes a workflow may call a node `__proto__`: it gets numbers.
+  // The library uses names as object keys, and a node may be called `__proto__`: pass numbers.
   const names = new Map(ids.map((id, i) => [id, `n${String(i)}`]));
   for (const name of names.values()) graph.setNode(name, { width: NODE_WIDTH, height: NODE_HEIGHT });
   const drawn = edges.flatMap((edge, i) => {

@@ -11,17 +11,17 @@ import { healthOf, type Letter, lettersOf } from './health-view.ts';
 const LOOK_EVERY_MS = 5_000;
 
 const DOES: Readonly<Record<string, string>> = {
-  orchestrator: 'leads tasks from step to step',
-  approvals: 'asks people, and serves this page',
-  executor: 'carries out what was approved',
-  recovery: 'decides what follows when something fails',
+  orchestrator: 'advances tasks from step to step',
+  approvals: 'asks for approval, and serves this page',
+  executor: 'executes approved effects',
+  recovery: 'classifies failures and selects the next step',
 };
 const HOLDS: Readonly<Record<(typeof streams)[number]['name'], string>> = {
-  HP_CMD: 'Orders to services',
-  HP_EVT: 'What has happened',
-  HP_WORK: 'Work for programs',
+  HP_CMD: 'Commands to services',
+  HP_EVT: 'Events',
+  HP_WORK: 'Work for workers',
   HP_LOG: 'Live output',
-  HP_DLQ: 'Messages that could not be handled',
+  HP_DLQ: 'Dead letters',
 };
 
 const DeadLetter = ({ letter, onDone }: { readonly letter: Letter; readonly onDone: () => void }) => {
@@ -32,7 +32,7 @@ const DeadLetter = ({ letter, onDone }: { readonly letter: Letter; readonly onDo
     setBusy(true);
     try {
       await caller.send(`dlq/${verb}`, { seq: letter.seq }, { key: createKey() });
-      say(verb === 'retry' ? 'Handed over once more.' : 'Dropped.', 'good');
+      say(verb === 'retry' ? 'Retried.' : 'Dropped.', 'good');
     } catch (error) {
       say(textOfError(error), 'bad');
     } finally {
@@ -66,7 +66,7 @@ const DeadLetter = ({ letter, onDone }: { readonly letter: Letter; readonly onDo
           ) : (
             <>
               <button type="button" class="primary" disabled={isBusy} onClick={() => void send(asked)}>
-                Confirm: {asked === 'retry' ? 'try it again' : 'drop it for good'}
+                Confirm: {asked === 'retry' ? 'retry it' : 'drop it permanently'}
               </button>
               <button type="button" disabled={isBusy} onClick={() => setAsked(undefined)}>
                 Back
@@ -87,7 +87,7 @@ const DeadLetters = () => {
   );
   return (
     <Section
-      title="Messages that could not be handled"
+      title="Dead letters"
       aside={value && `${String(value.items.length)}${value.next === undefined ? '' : '+'}`}
     >
       {error !== undefined && <Problem text={error} retry={reload} />}
@@ -102,7 +102,6 @@ const DeadLetters = () => {
   );
 };
 
-/** How the system itself is. */
 export const HealthPage = () => {
   const { caller } = useSession();
   const { value, error, reload } = useLoad(
@@ -124,7 +123,7 @@ export const HealthPage = () => {
         <ul class="cards">
           {value?.services.map(({ name, up, replicas, latencyMs, detail }) => (
             <li key={name} data-service={name} class={up ? 'card' : 'card down'}>
-              <strong>{name}</strong> <Badge word={up ? ['Working', 'good'] : ['Does not answer', 'bad']} />
+              <strong>{name}</strong> <Badge word={up ? ['Working', 'good'] : ['No answer', 'bad']} />
               <p class="dim">{DOES[name]}</p>
               <p>
                 {replicas !== undefined && `${String(replicas)} running`}
@@ -143,7 +142,7 @@ export const HealthPage = () => {
                 <th scope="col">Queue</th>
                 <th scope="col">Messages kept</th>
                 <th scope="col">Size</th>
-                <th scope="col">Still to be read, by whom</th>
+                <th scope="col">Backlog by consumer</th>
               </tr>
             </thead>
             <tbody>
@@ -161,7 +160,7 @@ export const HealthPage = () => {
                           <div key={consumer.name}>
                             {consumer.name}: {consumer.pending.toLocaleString()}
                             {consumer.unacknowledged > 0 &&
-                              `, ${consumer.unacknowledged.toLocaleString()} in hand`}
+                              `, ${consumer.unacknowledged.toLocaleString()} in progress`}
                           </div>
                         ))}
                   </td>

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { healthOf, lettersOf } from './health-view.ts';
 
-test('what is missing is missing, and breaks nothing', () => {
+test('missing health data is shown as missing', () => {
   expect(healthOf(undefined)).toEqual({ services: [], streams: [] });
   expect(healthOf({ services: [null, { name: 'executor', up: 'yes' }] }).services).toEqual([
     { name: '?', up: false, replicas: undefined, latencyMs: undefined, detail: undefined },
@@ -9,7 +9,7 @@ test('what is missing is missing, and breaks nothing', () => {
   ]);
 });
 
-test('streams say how far behind each of their readers is', () => {
+test('streams show the backlog of each consumer', () => {
   const health = healthOf({
     streams: [
       {
@@ -22,7 +22,7 @@ test('streams say how far behind each of their readers is', () => {
   expect(health.streams[0]?.consumers).toEqual([{ name: 'executor', pending: 2, unacknowledged: 1 }]);
 });
 
-test('a dead letter without a number cannot be named, and is left out', () => {
+test('a dead letter without a number is omitted', () => {
   const letter = {
     subject: 'hp.cmd.task.submit',
     reason: { code: 'CONTRACT_INVALID', message: 'no goal' },

@@ -1,4 +1,4 @@
-/** What the gateway says of the services, as far as it says it. */
+/** The health of the services, as far as the gateway reports it. */
 export type HealthView = {
   readonly services: readonly {
     readonly name: string;
@@ -24,7 +24,7 @@ const numberIn = (value: unknown): number | undefined => (typeof value === 'numb
 const textIn = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
 
-/** Reads it leniently: a page that looks after a broken system breaks on nothing that is missing. */
+/** Parses leniently: this page must work with a broken system. */
 export const healthOf = (value: unknown): HealthView => {
   const { services, streams } = bagOf(value);
   return {

@@ -16,11 +16,11 @@ import { EffectView, SinceLast } from './effect-view.tsx';
 import { riskShown } from './inbox-order.ts';
 import { askedOf } from './question.ts';
 
-/** How much time there is to decide. */
+/** Remaining time to decide. */
 export const TimeLeft = ({ expiresAt }: { readonly expiresAt: number }) => {
   const left = expiresAt - useNow();
   const tone = left < 60_000 ? 'bad' : left < 300_000 ? 'warn' : 'quiet';
-  return <span class={`left ${tone}`}>{left > 0 ? `${span(left)} left` : 'time is up'}</span>;
+  return <span class={`left ${tone}`}>{left > 0 ? `${span(left)} left` : 'expired'}</span>;
 };
 
 export const Risk = ({ approval }: { readonly approval: Parameters<typeof riskShown>[0] }) => {
@@ -40,9 +40,9 @@ const Decided = ({ approval }: { readonly approval: ApprovalDetail }) =>
           ['Where', approval.surface && textFor(SURFACES, approval.surface)],
           ['When', approval.decidedAt !== undefined && <When at={approval.decidedAt} />],
           ['Comment', approval.comment && <Long text={approval.comment} block={false} />],
-          ['By the rule', approval.rule],
-          ['Remembered as', approval.remembered],
-          ['What came of it', approval.outcome?.replaceAll('_', ' ')],
+          ['By rule', approval.rule],
+          ['Rule created', approval.remembered],
+          ['Result', approval.outcome?.replaceAll('_', ' ')],
         ]}
       />
     </Section>
@@ -50,7 +50,7 @@ const Decided = ({ approval }: { readonly approval: ApprovalDetail }) =>
 
 const Votes = ({ votes }: { readonly votes: ApprovalDetail['votes'] }) =>
   votes === undefined || votes.length === 0 ? null : (
-    <Section title="Who has decided so far">
+    <Section title="Votes so far">
       <ul>
         {votes.map(({ by, decision, comment, at, surface }) => (
           <li key={by}>
@@ -74,12 +74,12 @@ const Votes = ({ votes }: { readonly votes: ApprovalDetail['votes'] }) =>
   );
 
 const Why = ({ approval }: { readonly approval: ApprovalDetail }) => {
-  const { doubt, stuck } = approval;
+  const { inDoubt: doubt, stuck } = approval;
   if (doubt !== undefined)
     return (
-      <Section title="Why nobody knows">
+      <Section title="Why the outcome is unknown">
         <Long text={doubt.reason} />
-        <p>Look at the target named below, then say what you found.</p>
+        <p>Check the target below, then answer what you found.</p>
       </Section>
     );
   if (stuck === undefined) return null;
@@ -93,7 +93,7 @@ const Why = ({ approval }: { readonly approval: ApprovalDetail }) => {
   );
 };
 
-/** Earlier attempts of the job that asks. */
+/** Earlier attempts of the requesting job. */
 const Earlier = ({ approval }: { readonly approval: ApprovalDetail }) => {
   const { caller } = useSession();
   const { task, node } = approval;
@@ -108,7 +108,7 @@ const Earlier = ({ approval }: { readonly approval: ApprovalDetail }) => {
   );
 };
 
-/** One request with all that a decision needs. */
+/** One request with everything that a decision needs. */
 export const ApprovalPage = ({ id }: { readonly id: string }) => {
   const { caller, watch } = useSession();
   const {
@@ -136,7 +136,7 @@ export const ApprovalPage = ({ id }: { readonly id: string }) => {
       </a>
       {error !== undefined && <Problem text={error} retry={reload} />}
       <p class="kicker">
-        <Short text={approval.requestedBy} max={60} /> asks: {askedOf(approval)}
+        <Short text={approval.requestedBy} max={60} /> requests approval {askedOf(approval)}
       </p>
       <h2 id="approval-title" tabIndex={-1}>
         <Short text={approval.title} max={500} />
@@ -151,28 +151,28 @@ export const ApprovalPage = ({ id }: { readonly id: string }) => {
       <Votes votes={approval.votes} />
       <Why approval={approval} />
       {approval.body !== undefined && approval.body !== '' && (
-        <Section title={isStuck ? 'The report' : 'What the gate says'}>
+        <Section title={isStuck ? 'Report' : 'Message from the gate'}>
           {isStuck ? <Markdown text={approval.body} /> : <Long text={approval.body} />}
         </Section>
       )}
       <SinceLast previous={approval.previous} />
       <EffectView approval={approval} />
-      <Section title="Who asks">
+      <Section title="Requester">
         <Facts
           rows={[
-            ['Asked by', <Safe text={approval.requestedBy} />],
-            ['Through the agent', approval.agent !== undefined && <Safe text={approval.agent} />],
+            ['Requested by', <Safe text={approval.requestedBy} />],
+            ['Through agent', approval.agent !== undefined && <Safe text={approval.agent} />],
             ['When', <When at={approval.requestedAt} />],
             [
-              'For the task',
+              'Task',
               <a href={hrefOf('tasks', approval.task)}>
                 {approval.task} / <Safe text={approval.node} />
               </a>,
             ],
             ['Workflow', approval.workflow !== undefined && <Safe text={approval.workflow} />],
             ['Decided by', <Safe text={approval.audience.join(', ')} />],
-            ['Takes', policy.quorum > 1 && `${String(policy.quorum)} different people`],
-            ['Four eyes', policy.fourEyes && 'whoever asked may not decide'],
+            ['Takes', policy.quorum > 1 && `${String(policy.quorum)} different approvers`],
+            ['Four eyes', policy.fourEyes && 'the requester may not decide'],
             ['Revision', approval.revision > 1 && String(approval.revision)],
           ]}
         />

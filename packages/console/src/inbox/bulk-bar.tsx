@@ -11,10 +11,10 @@ const VERBS: readonly (readonly [Verb, string, string])[] = [
   ['reject', 'Reject', 'stop'],
   ['request_changes', 'Request changes', ''],
 ];
-/** As many as the service takes at once. */
+/** Limit of the service. */
 const AT_ONCE = 200;
 
-/** The same decision on all that are selected, each on exactly what was shown. */
+/** Applies the same decision to all selected requests, each bound to its shown digest. */
 export const BulkBar = ({
   approvals,
   onDone,
@@ -30,7 +30,7 @@ export const BulkBar = ({
   const [isBusy, setBusy] = useState(false);
   const chosen = approvals.slice(0, AT_ONCE);
 
-  /** The answer was lost: which of them have arrived, is looked at. */
+  /** After a lost answer, checks which decisions have arrived. */
   const look = async (decision: Verb): Promise<number> => {
     let counted = 0;
     for (const { id } of chosen) {
@@ -66,12 +66,12 @@ export const BulkBar = ({
         await look(decision)
           .then((counted) =>
             say(
-              `The answer was lost: ${String(counted)} of ${String(chosen.length)} have arrived. What is still listed was not decided.`,
+              `Answer lost: ${String(counted)} of ${String(chosen.length)} decisions arrived. Requests that are still listed were not decided.`,
               'bad',
             ),
           )
           .catch(() =>
-            say('Holdpoint cannot be reached. What is still listed later was not decided.', 'bad'),
+            say('Holdpoint cannot be reached. Requests that stay listed were not decided.', 'bad'),
           );
     } finally {
       setBusy(false);
@@ -82,7 +82,7 @@ export const BulkBar = ({
   return (
     <form
       class="bulk"
-      aria-label="Decide together"
+      aria-label="Bulk decision"
       onSubmit={(event) => {
         event.preventDefault();
         if (verb && !isBusy) void send(verb);

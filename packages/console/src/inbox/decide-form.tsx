@@ -25,17 +25,15 @@ export const SendingNote = ({ sending }: { readonly sending: Sending }) =>
     </p>
   );
 
-/** Why this person cannot decide, as far as it is known before trying. */
+/** Why this user cannot decide, as far as known before trying. */
 const hindrance = (approval: ApprovalView, me: ReturnType<typeof useSession>['me']): string | undefined => {
-  if (!mayDo(me, 'approvals:decide')) return 'Your token is for looking only.';
+  if (!mayDo(me, 'approvals:decide')) return 'Your token is read-only.';
   if (policyOf(approval).fourEyes && approval.requestedBy === me.name)
-    return 'You have asked for this yourself, so somebody else has to decide.';
-  return isAmong(approval.audience, me)
-    ? undefined
-    : `Only ${approval.audience.join(', ')} may decide on this.`;
+    return 'You requested this yourself: another approver must decide.';
+  return isAmong(approval.audience, me) ? undefined : `Only ${approval.audience.join(', ')} may decide this.`;
 };
 
-/** What is decided, said once more before it is sent. */
+/** Confirms the decision before it is sent. */
 export const DecideForm = ({
   approval,
   onSettled,
@@ -61,7 +59,7 @@ export const DecideForm = ({
     forget();
     setChoice(next);
   };
-  // Before the next key is pressed: whoever types on at once means the comment, and no other decision.
+  // Focus before the next key: further typing belongs to the comment and must not decide.
   useLayoutEffect(() => {
     if (choice !== undefined) box.current?.focus();
   }, [choice]);
@@ -131,7 +129,7 @@ export const DecideForm = ({
             <strong>{chosen.label}:</strong> {chosen.follows}.
           </p>
           <label>
-            Comment{chosen.choice === 'request_changes' ? ' (what should be different)' : ' (optional)'}
+            Comment{chosen.choice === 'request_changes' ? ' (the changes you want)' : ' (optional)'}
             <textarea
               ref={box}
               rows={2}
@@ -148,12 +146,12 @@ export const DecideForm = ({
             <fieldset>
               <label class="check">
                 <input type="checkbox" checked={remember} onChange={() => setRemember(!remember)} />
-                Approve and remember: approve the like of it by itself from now on
+                Approve and add a rule that approves similar requests
               </label>
               {remember && (
                 <div class="row">
                   <label>
-                    On (a * stands for anything)
+                    Target (* matches any text)
                     <input
                       value={target}
                       maxLength={512}
@@ -161,7 +159,7 @@ export const DecideForm = ({
                     />
                   </label>
                   <label>
-                    For days
+                    Days
                     <input
                       type="number"
                       min={1}
@@ -174,7 +172,7 @@ export const DecideForm = ({
                   </label>
                 </div>
               )}
-              {isIncomplete && <p class="note refused">That rule would not approve this request itself.</p>}
+              {isIncomplete && <p class="note refused">The rule would not match this request.</p>}
             </fieldset>
           )}
           <div class="row">
@@ -183,7 +181,7 @@ export const DecideForm = ({
               class={`primary ${TONES[chosen.choice] ?? ''}`}
               disabled={isBusy || isIncomplete}
             >
-              {remember && chosen.choice === 'approve' ? 'Approve and remember' : `Confirm: ${chosen.label}`}
+              {remember && chosen.choice === 'approve' ? 'Approve and add rule' : `Confirm: ${chosen.label}`}
             </button>
             <button type="button" disabled={isBusy} onClick={() => setChoice(undefined)}>
               Cancel

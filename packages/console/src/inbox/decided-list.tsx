@@ -20,7 +20,6 @@ const PAGE = 50;
 
 type Page = { readonly items: readonly ApprovalView[]; readonly next?: string | undefined };
 
-/** What was decided, by whom, where and when. */
 export const DecidedList = ({ openId }: { readonly openId: string | undefined }) => {
   const { caller, watch } = useSession();
   const [status, setStatus] = useState<ApprovalStatus>('approved');

@@ -2,7 +2,7 @@ import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effe
 import type { Json } from '@holdpoint/contracts/values/json';
 import { isDiff } from '../text/diff-lines.ts';
 
-/** A part of an effect that reads better by itself than as JSON. */
+/** A part of an effect that is more readable than JSON. */
 export type EffectPart =
   | { readonly kind: 'diff' | 'text' | 'command'; readonly name: string; readonly text: string }
   | {
@@ -16,16 +16,16 @@ const isBag = (value: Json | undefined): value is Bag =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const WORDS: Readonly<Record<string, string>> = {
-  diffstat: 'Files that change',
-  content: 'What is written',
-  line: 'Line that is added',
-  body: 'What is sent',
+  diffstat: 'Changed files',
+  content: 'New content',
+  line: 'Added line',
+  body: 'Sent content',
   text: 'Text',
-  prompt: 'What the agent is told',
-  hint: 'What it is told of earlier attempts',
+  prompt: 'Prompt of the agent',
+  hint: 'Context from earlier attempts',
   script: 'Command',
   command: 'Command',
-  agent: 'Agent that is run',
+  agent: 'Agent command',
 };
 const COMMANDS = new Set(['script', 'command', 'cmd', 'argv', 'agent', 'fixScript']);
 const DEPTH_MAX = 6;
@@ -43,7 +43,7 @@ const commitsIn = (value: Json): readonly { sha: string; subject: string }[] | u
 const isWords = (value: Json): value is readonly string[] =>
   Array.isArray(value) && value.length > 0 && value.every((word) => typeof word === 'string');
 
-/** As somebody would type it: words that hold more than that are quoted. */
+/** The command as typed in a shell, with quotes where needed. */
 const commandOf = (words: readonly string[]): string =>
   words.map((word) => (/^[\w./:=@%+,-]+$/.test(word) ? word : JSON.stringify(word))).join(' ');
 
@@ -65,5 +65,5 @@ const partsIn = (value: Bag, depth: number): readonly EffectPart[] =>
     return isBag(inner) && depth < DEPTH_MAX ? partsIn(inner, depth + 1) : [];
   });
 
-/** What of an effect people want to read first: commands, changes, and texts. All of it is in its arguments once more. */
+/** The most important parts of an effect: commands, changes and texts. The arguments contain them too. */
 export const partsOf = ({ args }: Pick<CanonicalEffect, 'args'>): readonly EffectPart[] => partsIn(args, 0);

@@ -27,20 +27,20 @@ const Part = ({ part }: { readonly part: EffectPart }) => {
   }
 };
 
-/** The exact effect, with nothing left out: this is what a person decides on. */
+/** The complete effect: users decide on exactly this. */
 export const EffectView = ({ approval }: { readonly approval: ApprovalView }) => {
   if (questionOf(approval) === 'stuck') return null;
   const { effect, digest } = approval;
   const parts = partsOf(effect);
   return (
     <>
-      <Section title="What exactly is done">
+      <Section title="What will happen">
         <Facts
           rows={[
             [
               'Does',
               <>
-                <strong>{KINDS[effect.kind]}</strong> with{' '}
+                <strong>{KINDS[effect.kind]}</strong> using{' '}
                 <code>
                   <Safe text={effect.uses} />
                 </code>
@@ -54,14 +54,14 @@ export const EffectView = ({ approval }: { readonly approval: ApprovalView }) =>
             ],
             ['If interrupted', textFor(INTERRUPTED, effect.effectClass)],
             [
-              'Known as',
+              'Effect key',
               <code>
                 <Safe text={effect.idempotencyKey} />
               </code>,
             ],
             [
               'Digest',
-              <code class="digest" title="SHA-256 of all of it: what runs is what has this digest">
+              <code class="digest" title="SHA-256 of the whole effect: only an effect with this digest runs">
                 {digest}
               </code>,
             ],
@@ -83,10 +83,10 @@ export const EffectView = ({ approval }: { readonly approval: ApprovalView }) =>
   );
 };
 
-/** What is different since somebody looked at it last. */
+/** The changes since the last review. */
 export const SinceLast = ({ previous }: { readonly previous: ApprovalDetail['previous'] }) =>
   previous === undefined ? null : (
-    <Section title="What changed since the last review">
+    <Section title="Changes since the last review">
       <p>
         The last request (<a href={`#/inbox/${encodeURIComponent(previous.id)}`}>{previous.id}</a>) was{' '}
         {wordFor(STATUSES, previous.status)[0].toLowerCase()}
@@ -99,6 +99,6 @@ export const SinceLast = ({ previous }: { readonly previous: ApprovalDetail['pre
           </>
         )}
       </p>
-      {previous.changes === '' ? <p>Nothing is different.</p> : <Diff text={previous.changes} />}
+      {previous.changes === '' ? <p>No changes.</p> : <Diff text={previous.changes} />}
     </Section>
   );

@@ -15,7 +15,7 @@ test.each([
   ['risk', 'a-3 a-2 a-4 a-1'],
   ['oldest', 'a-1 a-3 a-2 a-4'],
   ['expiring', 'a-4 a-3 a-2 a-1'],
-] as const)('by %s it is %s', (order, ids) => {
+] as const)('sorting by %s yields %s', (order, ids) => {
   expect(
     inOrder(items, order)
       .map(({ id }) => id)
@@ -23,7 +23,7 @@ test.each([
   ).toBe(ids);
 });
 
-test('what is told of a request takes its place, and takes it away once it is decided', () => {
+test('an update replaces its request, and removes it once it is decided', () => {
   const voted = view('a-2', { risk: 'low' });
   expect(withTold(items, voted).find(({ id }) => id === 'a-2')).toBe(voted);
   expect(withTold(items, voted)).toHaveLength(4);

@@ -5,7 +5,7 @@ export type InboxOrder = 'risk' | 'oldest' | 'expiring';
 const RISKS = ['high', 'medium', 'low'] as const;
 export const riskShown = ({ risk }: Pick<ApprovalView, 'risk'>) => risk ?? 'medium';
 
-/** What comes first: the greatest harm, then what has waited longest; or one of the two times alone. */
+/** Sorts by risk, then age; or by one of the two times. */
 export const inOrder = (items: readonly ApprovalView[], order: InboxOrder): readonly ApprovalView[] => {
   const age = (a: ApprovalView, b: ApprovalView): number => a.requestedAt - b.requestedAt;
   const by: Readonly<Record<InboxOrder, typeof age>> = {
@@ -16,7 +16,7 @@ export const inOrder = (items: readonly ApprovalView[], order: InboxOrder): read
   return [...items].sort((a, b) => by[order](a, b) || (a.id < b.id ? -1 : 1));
 };
 
-/** What is pending after somebody was told how an approval stands by now. */
+/** The pending requests after an update. */
 export const withTold = (items: readonly ApprovalView[], told: ApprovalView): readonly ApprovalView[] => {
   const others = items.filter(({ id }) => id !== told.id);
   return told.status === 'pending' ? [...others, told] : others;

@@ -20,7 +20,7 @@ import { inputOf } from './question.ts';
 const PAGE = 200;
 const PAGES_MAX = 10;
 
-/** What waits, kept up with what is told. */
+/** The pending requests, kept up to date. */
 const usePending = () => {
   const { caller, watch } = useSession();
   const [items, setItems] = useState<readonly ApprovalView[]>();
@@ -28,7 +28,7 @@ const usePending = () => {
   const [isCut, setCut] = useState(false);
   const load = useCallback(async (): Promise<void> => {
     const found: ApprovalView[] = [];
-    // Told while it is being listed: newer than the list.
+    // Updates during the load are newer than the loaded list.
     const meanwhile: ApprovalView[] = [];
     const stop = watch.hear({ approval: (view) => void meanwhile.push(view), gap: () => undefined });
     try {
@@ -105,7 +105,7 @@ const goTo = (href: string): void => {
   location.hash = href;
 };
 
-/** What waits for a decision, and one request beside it. */
+/** The list of requests, with one request beside it. */
 export const InboxPage = ({ rest: [id, ...more] }: { readonly rest: readonly string[] }) => {
   const { me } = useSession();
   const { items, error, isCut, load } = usePending();
@@ -127,7 +127,7 @@ export const InboxPage = ({ rest: [id, ...more] }: { readonly rest: readonly str
       return wanted.every((word) => text.toLowerCase().includes(word));
     });
   }, [items, order, risk, isMine, words, me]);
-  // What was decided meanwhile is no part of what is decided together.
+  // Requests decided meanwhile leave the selection.
   const selected = shown.filter(({ id: each }) => chosen.has(each));
 
   const move = (by: number): void => {
@@ -193,16 +193,13 @@ export const InboxPage = ({ rest: [id, ...more] }: { readonly rest: readonly str
                 <option value="low">Low</option>
               </select>
               <label class="check">
-                <input type="checkbox" checked={isMine} onChange={() => setMine(!isMine)} /> Only mine to
-                decide
+                <input type="checkbox" checked={isMine} onChange={() => setMine(!isMine)} /> Only mine
               </label>
             </div>
             {error !== undefined && <Problem text={error} retry={() => void load()} />}
             {items === undefined && error === undefined && <Busy />}
             {items !== undefined && shown.length === 0 && (
-              <Empty>
-                {items.length === 0 ? 'Nothing waits for a decision.' : 'Nothing of what waits fits.'}
-              </Empty>
+              <Empty>{items.length === 0 ? 'Nothing needs a decision.' : 'No matching requests.'}</Empty>
             )}
             {selected.length > 0 && (
               <BulkBar

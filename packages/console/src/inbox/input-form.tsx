@@ -80,7 +80,7 @@ const Field = ({
   );
 };
 
-/** A question with answers of its own: one of several, a text, or a form. */
+/** A form for a question: a choice, a text, or fields. */
 export const InputForm = ({
   input,
   busy,

@@ -7,31 +7,31 @@ const choices = (approval: object) =>
     .map(({ choice }) => choice)
     .join(' ');
 
-describe('what can be said', () => {
-  test('of an effect is what its gate leaves open', () => {
+describe('the possible decisions', () => {
+  test('an effect offers the decisions that its gate allows', () => {
     expect(choices({})).toBe('approve reject request_changes');
     expect(choices({ policy: { decisions: ['reject', 'approve'] } })).toBe('reject approve');
   });
 
-  test('of a doubt and of a stuck job are their own answers, whatever the gate says', () => {
-    expect(choices({ doubt: { epoch: 1, reason: '' }, policy: { decisions: ['approve'] } })).toBe(
+  test('an in-doubt effect and a stuck job have their own answers, whatever the gate allows', () => {
+    expect(choices({ inDoubt: { epoch: 1, reason: '' }, policy: { decisions: ['approve'] } })).toBe(
       'applied not_applied retry',
     );
     expect(choices({ stuck: { class: 'UNKNOWN', reason: '' } })).toBe('retry skip done cancel');
   });
 });
 
-describe('a question with an answer of its own', () => {
-  test('is none where there is no input', () => {
+describe('a question with its own answer', () => {
+  test('a request without input is not a question', () => {
     expect(inputOf({})).toBeUndefined();
   });
 
-  test('is answered like an effect where only yes or no is asked for', () => {
+  test('a yes-or-no question is answered like an effect', () => {
     expect(inputOf({ input: { kind: 'approval' } })).toBeUndefined();
     expect(choices({ input: { kind: 'approval' } })).toBe('approve reject');
   });
 
-  test('is what the program has asked', () => {
+  test('a question shows the text of the workflow', () => {
     const input = { kind: 'text', maxLength: 20 } as const;
     expect(inputOf({ input })).toBe(input);
   });

@@ -4,50 +4,50 @@ import { policyOf, questionOf } from '@holdpoint/contracts/workflow/approval-pol
 import type { InputRequest } from '@holdpoint/contracts/workflow/input';
 import type { InDoubtAnswer } from '@holdpoint/contracts/effect/grant';
 
-/** What can be said, and what follows from it. */
+/** A possible decision and its consequence. */
 export type Option = { readonly choice: Choice; readonly label: string; readonly follows: string };
 
 const option = (choice: Choice, label: string, follows: string): Option => ({ choice, label, follows });
 
 const EFFECT = {
-  approve: option('approve', 'Approve', 'exactly this is carried out, once'),
-  reject: option('reject', 'Reject', 'it is not carried out, and the task hears why'),
-  request_changes: option('request_changes', 'Request changes', 'the task goes back with your comment'),
+  approve: option('approve', 'Approve', 'this exact effect runs, once'),
+  reject: option('reject', 'Reject', 'it does not run, and the task receives the reason'),
+  request_changes: option('request_changes', 'Request changes', 'the task receives your comment'),
 } as const;
 const DOUBT: Readonly<Record<InDoubtAnswer, Option>> = {
-  applied: option('applied', 'It happened', 'it is recorded as done, and the task goes on'),
+  applied: option('applied', 'It happened', 'record it as applied and continue the task'),
   not_applied: option(
     'not_applied',
     'It did not happen',
-    'the step has failed, and the task follows from that',
+    'the step fails, and the task continues accordingly',
   ),
-  retry: option('retry', 'Do it once more', 'whether it happened or not, it is done again'),
+  retry: option('retry', 'Run it again', 'run it again, whether it happened or not'),
 };
 const STUCK: Readonly<Record<StuckAnswer, Option>> = {
-  retry: option('retry', 'Try it once more', 'whoever tries is told your comment'),
-  skip: option('skip', 'Leave it out', 'what follows it goes on'),
-  done: option('done', 'It is done', 'somebody has done it by hand: it counts as done'),
-  cancel: option('cancel', 'Give it up', 'it ends as cancelled'),
+  retry: option('retry', 'Try again', 'the next attempt receives your comment'),
+  skip: option('skip', 'Skip', 'continue after it'),
+  done: option('done', 'Mark as done', 'done by hand: count it as done'),
+  cancel: option('cancel', 'Cancel it', 'it ends as cancelled'),
 };
 
 const YES_OR_NO: readonly Option[] = [
-  option('approve', 'Yes', 'the program goes on with yes'),
-  option('reject', 'No', 'the program goes on with no'),
+  option('approve', 'Yes', 'the workflow continues with yes'),
+  option('reject', 'No', 'the workflow continues with no'),
 ];
 
-/** A question with an answer of its own: one of several, a text, or a form. */
+/** A question with its own answers: a choice, a text, or a form. */
 export type InputQuestion = Exclude<InputRequest, { readonly kind: 'approval' }>;
 
-/** What a request wants that is more than yes or no. */
+/** The requested input, if it is more than yes or no. */
 export const inputOf = ({ input }: Pick<ApprovalView, 'input'>): InputQuestion | undefined =>
   input === undefined || input.kind === 'approval' ? undefined : input;
 
-/** What can be said of what is asked. */
+/** The possible decisions. */
 export const optionsFor = (approval: ApprovalView): readonly Option[] => {
   switch (questionOf(approval)) {
     case 'effect':
       return policyOf(approval).decisions.map((choice) => EFFECT[choice]);
-    case 'doubt':
+    case 'in_doubt':
       return Object.values(DOUBT);
     case 'stuck':
       return Object.values(STUCK);
@@ -56,15 +56,15 @@ export const optionsFor = (approval: ApprovalView): readonly Option[] => {
   }
 };
 
-/** What is asked, in a sentence. */
+/** The question as a sentence. */
 export const askedOf = (approval: ApprovalView): string => {
   switch (questionOf(approval)) {
     case 'effect':
-      return 'May this be carried out?';
-    case 'doubt':
+      return 'Approve this effect?';
+    case 'in_doubt':
       return 'Did this happen?';
     case 'stuck':
-      return 'What is to become of this job?';
+      return 'How should this job continue?';
     case 'input':
       return 'A question for you';
   }

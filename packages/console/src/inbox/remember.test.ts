@@ -11,7 +11,7 @@ const approval = (rest: object = {}, kind = 'notify'): ApprovalView =>
     ...rest,
   }) as unknown as ApprovalView;
 
-test('a rule from a request approves it, and the service takes it', () => {
+test('a rule built from a request approves it, and the service accepts the rule', () => {
   const spec = ruleFrom(approval(), 'notify:*', 7);
   expect(spec).toMatchObject({
     match: { kinds: ['notify'], target: 'notify:*', workflow: 'shop' },
@@ -20,7 +20,7 @@ test('a rule from a request approves it, and the service takes it', () => {
   expect(RuleSpec.safeParse(spec).success).toBe(true);
 });
 
-test('a target that does not fit makes no rule', () => {
+test('a target that does not match yields no rule', () => {
   expect(ruleFrom(approval(), 'notify:#other')).toBeUndefined();
 });
 
@@ -28,7 +28,7 @@ test.each([
   ['a merge', approval({}, 'merge')],
   ['a gate without rules', approval({ policy: { rules: false } })],
   ['a quorum', approval({ policy: { quorum: 2 } })],
-  ['a question', approval({ doubt: { epoch: 1, reason: 'x' } })],
-])('%s cannot be remembered', (_, request) => {
+  ['a question', approval({ inDoubt: { epoch: 1, reason: 'x' } })],
+])('%s yields no rule', (_, request) => {
   expect(canRemember(request)).toBe(false);
 });

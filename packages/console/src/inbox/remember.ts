@@ -5,11 +5,11 @@ const DAY_MS = 86_400_000;
 const NAME_MAX = 200;
 export const DAYS = 30;
 
-/** Whether a rule may decide on the like of it; what a person has to look at, none may. */
+/** Whether a rule may approve similar requests. Some effects always need a person. */
 export const canRemember = (approval: ApprovalView): boolean =>
   isForRules(approval) && ruleFrom(approval, approval.effect.target) !== undefined;
 
-/** The rule that approves the like of a request, on this target; undefined when it would not approve the request itself. */
+/** The rule that approves similar requests on this target; undefined if it would not match the request itself. */
 export const ruleFrom = (approval: ApprovalView, target: string, days = DAYS): RuleSpec | undefined => {
   const { effect, workflow } = approval;
   if (effect.kind === 'work') return undefined;

@@ -1,11 +1,11 @@
 import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import type { Choice } from '@holdpoint/contracts/approval/commands';
 
-/** What a look at the request tells of a decision whose answer was lost. */
+/** The fate of a decision whose answer was lost. */
 export type Found =
-  /** It counts: it has decided, or it is one of several votes. */
+  /** It decided the request, or counted as a vote. */
   | { readonly kind: 'counted' }
-  /** Somebody has decided otherwise, or it has ended. */
+  /** Another decision closed it, or it expired. */
   | { readonly kind: 'settled' }
   /** It has not arrived: it may be sent again. */
   | { readonly kind: 'not-arrived' };
@@ -16,7 +16,7 @@ const OUTCOME: Readonly<Record<string, ApprovalView['status']>> = {
   request_changes: 'changes_requested',
 };
 
-/** Whether a decision of this person has arrived, as the request stands now. */
+/** Whether a decision of this user has arrived, by the current state of the request. */
 export const lookFor = (
   view: Pick<ApprovalView, 'status' | 'decidedBy' | 'votes' | 'answer'>,
   sent: { readonly by: string; readonly decision: Choice | 'respond' },

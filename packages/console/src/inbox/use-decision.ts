@@ -7,7 +7,7 @@ import { CallError } from '../session/call.ts';
 import { createKey, useSession } from '../session/context.ts';
 import { lookFor } from './sent-decision.ts';
 
-/** A decision as it is sent; `respond` answers a question with answers of its own. */
+/** A decision to send; `respond` answers a question. */
 export type Decision = Omit<DecideApproval, 'id' | 'digest' | 'decision'> & {
   readonly decision: Choice | 'respond';
   readonly response?: unknown;
@@ -16,28 +16,28 @@ export type Decision = Omit<DecideApproval, 'id' | 'digest' | 'decision'> & {
 export type Sending =
   | { readonly state: 'idle' }
   | { readonly state: 'sending' }
-  /** The answer was lost: the request is looked at until it is known what became of the decision. */
+  /** The answer was lost: the page polls the request to learn whether the decision arrived. */
   | { readonly state: 'looking'; readonly text: string }
   | { readonly state: 'done'; readonly text: string }
   | { readonly state: 'refused'; readonly text: string };
 
 const REFUSALS: Readonly<Record<string, string>> = {
-  APPROVALS_ALREADY_DECIDED: 'Somebody was faster: this has been decided already. Below is what stands.',
-  APPROVALS_DIGEST_MISMATCH:
-    'What you looked at is not what is asked any more. Look again before you decide.',
-  APPROVALS_NOT_ENTITLED: 'You are not among those who may decide on this.',
-  APPROVALS_FOUR_EYES: 'You have asked for this yourself, so somebody else has to decide.',
+  APPROVALS_ALREADY_DECIDED: 'Already decided. The current state is shown below.',
+  APPROVALS_DIGEST_MISMATCH: 'The effect changed after you opened it. Review it again before you decide.',
+  APPROVALS_NOT_ENTITLED: 'You are not allowed to decide this.',
+  APPROVALS_FOUR_EYES: 'You requested this yourself: another approver must decide.',
   APPROVALS_SCOPE: 'Your token does not allow decisions.',
-  APPROVALS_UNAUTHENTICATED: 'Your token is not valid any more. Nothing was decided: sign in again.',
+  APPROVALS_UNAUTHENTICATED: 'Your token is no longer valid. Nothing was decided: sign in again.',
 };
 
-/** What a refusal means for whoever has decided. Nothing has happened by his decision. */
+/** Explains a refusal. The refused decision had no effect. */
 export const refusalText = (error: unknown): string =>
   error instanceof CallError ? (REFUSALS[error.code] ?? error.message) : textOfError(error);
 
 /**
- * Sends decisions so that none counts twice: one at a time, and one whose answer was lost is not sent again before a look has
- * shown that it has not arrived. Even then a person does it.
+ * * Sends each decision at most once: one at a time. After a lost answer it first checks whether the decision has
+ * arrived;
+ * only the user sends it again.
  */
 export const useDecision = (onSettled: () => void) => {
   const { caller, me } = useSession();
@@ -50,37 +50,39 @@ export const useDecision = (onSettled: () => void) => {
     if (view === undefined)
       return {
         state: 'refused',
-        text: 'Holdpoint cannot be reached. Look here again before you decide once more.',
+        text: 'Holdpoint cannot be reached. Check this page again before you repeat the decision.',
       };
     switch (lookFor(view, { by: me.name, decision: decision.decision }).kind) {
       case 'counted':
-        return { state: 'done', text: 'The connection was lost, but your decision has arrived.' };
+        return { state: 'done', text: 'The connection was lost, but your decision arrived.' };
       case 'settled':
         return { state: 'refused', text: REFUSALS['APPROVALS_ALREADY_DECIDED'] ?? '' };
       case 'not-arrived':
         return {
           state: 'refused',
-          text: 'The connection was lost, and your decision has not arrived. Nothing was decided: you may send it again.',
+          text: 'The connection was lost and your decision did not arrive. You can send it again.',
         };
     }
   };
 
   const sent = async (view: ApprovalView, decision: Decision): Promise<Sending> => {
-    // The same one, sent again after a look, is known by its key as well.
+    // A decision that is sent again keeps its key.
     key.current ??= createKey();
     try {
       const request = { id: view.id, digest: view.digest, ...decision } as DecideApproval;
-      const { missing = 0 } = await caller.ask('approvals', 'decide', request, { key: key.current });
+      const { approvalsMissing: missing = 0 } = await caller.ask('approvals', 'decide', request, {
+        key: key.current,
+      });
       key.current = undefined;
       return {
         state: 'done',
-        text: missing > 0 ? `Your decision counts; ${String(missing)} more needed.` : 'Your decision counts.',
+        text: missing > 0 ? `Vote recorded; ${String(missing)} more needed.` : 'Decision recorded.',
       };
     } catch (error) {
       if (error instanceof CallError && error.unknown) {
         setSending({
           state: 'looking',
-          text: 'The answer was lost. Looking whether your decision has arrived …',
+          text: 'Answer lost. Checking whether your decision arrived …',
         });
         return found(view.id, decision);
       }
@@ -102,7 +104,7 @@ export const useDecision = (onSettled: () => void) => {
       onSettled();
     }
   };
-  /** Another decision is another one to the service as well. */
+  /** A different decision gets a new key. */
   const forget = (): void => {
     key.current = undefined;
     setSending({ state: 'idle' });

@@ -5,7 +5,7 @@ import { createEventReader, type ServerEvent } from './sse.ts';
 export type EventsState = 'connecting' | 'live' | 'lost';
 export type Following = { readonly stop: () => void };
 
-/** Nothing at all has come for so long: the connection is dead. Three of the heartbeats of the gateway. */
+/** A silent connection is dead after three heartbeats of the gateway. */
 const SILENT_MAX_MS = 45_000;
 
 type Told = {
@@ -14,8 +14,9 @@ type Told = {
 };
 
 /**
- * Follows a stream of server-sent events, and goes on behind the last that was seen whenever the connection ends. Read with
- * `fetch`, because the token travels in a header and never in an address.
+ * * Follows server-sent events and resumes after the last seen ID. Uses `fetch`, because the token travels in a
+ * header
+ * and never in an address.
  */
 export const followEvents = (
   caller: Caller,
@@ -61,7 +62,7 @@ export const followEvents = (
       try {
         await readAll();
       } catch (error) {
-        // Refused for good: it would be refused again.
+        // A permanent refusal: do not retry.
         if (error instanceof CallError && error.status >= 400 && error.status < 500 && error.status !== 429)
           return told.state('lost');
       }

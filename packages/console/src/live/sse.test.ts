@@ -10,7 +10,7 @@ const EVENTS = [
   { type: 'message', data: 'x', id: '9' },
 ];
 
-test('events are the same however they are cut into pieces', () => {
+test('events are parsed the same from any chunks', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 1, max: TEXT.length })), fc.boolean(), (cuts, crlf) => {
       const text = crlf ? TEXT.replaceAll('\n', '\r\n') : TEXT;
@@ -22,7 +22,7 @@ test('events are the same however they are cut into pieces', () => {
   );
 });
 
-test('an event without end is not kept for ever', () => {
+test('an oversized event is refused', () => {
   const read = createEventReader();
   expect(() => {
     for (let i = 0; i < 10; i += 1) read('x'.repeat(1_000_000));

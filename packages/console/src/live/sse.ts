@@ -1,12 +1,12 @@
-/** One event of a stream of server-sent events. */
+/** One server-sent event. */
 export type ServerEvent = { readonly type: string; readonly data: string; readonly id: string | undefined };
 
-/** A line that never ends is not kept. */
+/** Limit for a line. */
 const BUFFER_MAX = 4_194_304;
 
 /**
- * Reads server-sent events from whatever pieces they arrive in. Throws `RangeError` on an event without end. An id counts for
- * later events until another one is given, as the standard has it.
+ * * Parses server-sent events from chunks. Throws `RangeError` for an oversized event. An ID applies to later
+ * events until * another one arrives, as the standard demands.
  */
 export const createEventReader = (): ((chunk: string) => readonly ServerEvent[]) => {
   let [buffer, type, id] = ['', 'message', undefined as string | undefined];
@@ -28,7 +28,7 @@ export const createEventReader = (): ((chunk: string) => readonly ServerEvent[])
   };
   return (chunk) => {
     buffer += chunk;
-    if (buffer.length > BUFFER_MAX) throw new RangeError('an event without end');
+    if (buffer.length > BUFFER_MAX) throw new RangeError('event too large');
     const lines = buffer.split(/\r\n|\n|\r(?!$)/);
     buffer = lines.pop() ?? '';
     return lines.flatMap((text) => line(text) ?? []);

@@ -4,9 +4,9 @@ import { delayOf } from './backoff.ts';
 
 export type WatchState = 'connecting' | 'live' | 'lost';
 export type Heard = {
-  /** How an approval stands by now, and what has happened to it. */
+  /** An approval with its current state and the latest change. */
   readonly approval: (approval: ApprovalView, change: string) => void;
-  /** Something may have been missed: load again. */
+  /** Updates may be missing: reload. */
   readonly gap: () => void;
 };
 export type Watch = {
@@ -18,7 +18,7 @@ export type Watch = {
 
 const PATH = 'api/v1/watch';
 const PROTOCOL = 'holdpoint.v1';
-/** Nothing at all was heard for so many heartbeats: it is dead, whatever the browser thinks. */
+/** A silent connection is dead after this many heartbeats, even if the browser keeps it. */
 const MISSED_MAX = 3;
 const UNAUTHENTICATED = 4401;
 
@@ -26,12 +26,12 @@ const messageIn = (data: unknown): WatchMessage | undefined => {
   try {
     return typeof data === 'string' ? (JSON.parse(data) as WatchMessage) : undefined;
   } catch {
-    // Nothing that is meant for this page.
+    // Not for this page.
     return undefined;
   }
 };
 
-/** One connection to what is told of approvals, for the whole page; it goes on where it ended, for as long as it is wanted. */
+/** The one connection for approval updates of the page. It resumes where it ended. */
 export const createWatch = (
   token: string,
   { all, onExpired }: { readonly all: boolean; readonly onExpired: () => void },
@@ -67,7 +67,7 @@ export const createWatch = (
       case 'subscribed':
         tries = 0;
         turn('live');
-        // What was listed before it was heard of may be older than that.
+        // Data loaded before the first update may be older than it.
         return gap();
       case 'approval.requested':
       case 'approval.resolved':
@@ -120,7 +120,7 @@ export const createWatch = (
     mine.addEventListener('close', ({ code }) => lost(code));
     listen();
   };
-  /** A page that is looked at again, or a machine that is online again, does not wait for its turn. */
+  /** Reconnects at once when the page becomes visible or the machine is online again. */
   const hurry = (): void => {
     if (isStopped || socket !== undefined || document.visibilityState === 'hidden') return;
     clearTimeout(retry);

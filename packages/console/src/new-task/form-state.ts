@@ -1,9 +1,9 @@
 import { createKey } from '../session/context.ts';
 import { NOTHING_TYPED, type Typed } from './submission.ts';
 
-/** A task that somebody has begun to write: kept while he looks elsewhere, or signs in again, and gone with the page. */
+/** Draft of a new task. It survives navigation and sign-in, but not a reload. */
 export type Draft = {
-  /** The task that it becomes, however often it is sent: two of them never come of one. */
+  /** ID of the task, chosen up front: repeated submissions create one task. */
   readonly id: string;
   /** `id@version` */
   readonly workflow: string;
@@ -20,7 +20,7 @@ const begun = (): Draft => ({
   typed: NOTHING_TYPED,
 });
 
-/** By who writes it: nobody else who signs in on this page is shown it. */
+/** Owner of the draft: other users of this page never see it. */
 export const draftOf = (name: string): Draft => drafts.get(name) ?? begun();
 export const keepDraft = (name: string, draft: Draft): void => void drafts.set(name, draft);
 export const dropDraft = (name: string): void => void drafts.delete(name);

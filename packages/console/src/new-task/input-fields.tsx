@@ -5,7 +5,7 @@ import { labelOf } from './submission.ts';
 
 type Told = { readonly 'aria-invalid'?: true; readonly 'aria-describedby'?: string };
 
-/** A field with its name, what it is for, and what is wrong with it; each is said to those who do not see it as well. */
+/** A field with label, help and error, all of them accessible. */
 export const Labelled = ({
   name,
   label,
@@ -86,7 +86,7 @@ const Checked = ({ input, text, problem, onText }: FieldProps) => {
   );
 };
 
-/** One input of a workflow, as what it declares itself to be. */
+/** The field for one input of a workflow, by its declared type. */
 export const InputField = (props: FieldProps) => {
   const { input, text = '', problem, onText } = props;
   const { type, name, help, required } = input;

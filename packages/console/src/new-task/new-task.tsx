@@ -19,7 +19,7 @@ import {
 import { type Submitting, useSubmission } from './use-submission.ts';
 
 const GOAL_MAX = 100_000;
-/** More than so many at once, and those with a value of their own step back. */
+/** Number of inputs above which prefilled ones are collapsed. */
 const INPUTS_AT_ONCE = 6;
 
 const hasDefault = (input: WorkflowInput): boolean => 'default' in input && input.default !== undefined;
@@ -51,7 +51,7 @@ const Inputs = ({
       <Labelled
         name={ANY_INPUTS}
         label="Inputs"
-        help="as a JSON object; what is needed, the program says"
+        help="a JSON object; the workflow defines its fields"
         problem={byField[ANY_INPUTS]}
       >
         {(id, told) => (
@@ -127,10 +127,10 @@ const TaskForm = ({ workflows }: { readonly workflows: readonly OfferedWorkflow[
   const { submitting, start, refuse } = useSubmission(({ submitting: ended, started, isGone }) => {
     if (started !== undefined) {
       dropDraft(me.name);
-      say('The task is started.', 'good');
+      say('Task started.', 'good');
       if (!isGone) location.hash = hrefOf('tasks', started);
     } else if (ended.state === 'refused') {
-      // What is here now is another task than the one that has arrived.
+      // The edited draft is another task than the submitted one.
       if (ended.earlier !== undefined) {
         const next = { ...draftOf(me.name), id: newTaskId() };
         keepDraft(me.name, next);
@@ -142,11 +142,11 @@ const TaskForm = ({ workflows }: { readonly workflows: readonly OfferedWorkflow[
   const workflow = workflows.find((each) => nameOf(each) === draft.workflow) ?? workflows[0];
   const isBusy = submitting.state === 'sending' || submitting.state === 'looking';
   const problems = submitting.state === 'refused' ? submitting.problems : NO_PROBLEMS;
-  // The first that is wrong is where to go on.
+  // Focus the first invalid field.
   useEffect(() => {
     form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus();
   }, [problems]);
-  if (workflow === undefined) return <Empty>There is nothing that a task can be started with.</Empty>;
+  if (workflow === undefined) return <Empty>No workflow can be started here.</Empty>;
   const { typed, id } = draft;
   const change = (changed: Partial<Draft>): void => {
     const next = { ...draft, ...changed };
@@ -156,7 +156,7 @@ const TaskForm = ({ workflows }: { readonly workflows: readonly OfferedWorkflow[
   const onTyped = (changed: Partial<Typed>): void => change({ typed: { ...typed, ...changed } });
   const send = (): void => {
     if (isBusy) return;
-    // What is sent is what is shown, with the id that it keeps.
+    // Submit exactly the shown draft, under its ID.
     keepDraft(me.name, draft);
     const made = submissionOf(workflow, typed, id);
     if ('problems' in made) refuse(made.problems);
@@ -198,7 +198,7 @@ const TaskForm = ({ workflows }: { readonly workflows: readonly OfferedWorkflow[
         label="Goal"
         required
         problem={problems.byField['goal']}
-        help="what is to be achieved, in words"
+        help="what the task should achieve"
       >
         {(field, told) => (
           <textarea
@@ -218,7 +218,7 @@ const TaskForm = ({ workflows }: { readonly workflows: readonly OfferedWorkflow[
           label="Repository"
           required={workflow.repository === 'needed'}
           problem={problems.byField['repository']}
-          help="its whole path on the machine of the executor"
+          help="absolute path on the executor's machine"
         >
           {(field, told) => (
             <input
@@ -239,7 +239,7 @@ const TaskForm = ({ workflows }: { readonly workflows: readonly OfferedWorkflow[
         name="criteria"
         label="Done when"
         problem={problems.byField['acceptanceCriteria']}
-        help="what has to hold in the end, each on a line of its own"
+        help="acceptance criteria, one per line"
       >
         {(field, told) => (
           <textarea
@@ -256,15 +256,14 @@ const TaskForm = ({ workflows }: { readonly workflows: readonly OfferedWorkflow[
           Start the task
         </button>
         <a class="button" href={hrefOf('tasks')}>
-          Not now
+          Cancel
         </a>
-        <span class="hint">Ctrl+Enter starts it; asked for by {me.name}</span>
+        <span class="hint">Ctrl+Enter starts it; requested by {me.name}</span>
       </div>
     </form>
   );
 };
 
-/** A task is started by hand. */
 export const NewTask = () => {
   const { caller, me } = useSession();
   const title = useRef<HTMLHeadingElement>(null);
@@ -282,7 +281,7 @@ export const NewTask = () => {
       <h2 id="new-task-title" tabIndex={-1} ref={title}>
         New task
       </h2>
-      {!allowed && <Empty>Your token does not allow to start tasks.</Empty>}
+      {!allowed && <Empty>Your token cannot start tasks.</Empty>}
       {error !== undefined && <Problem text={error} retry={reload} />}
       {value === undefined && error === undefined && <Busy />}
       {allowed && value !== undefined && <TaskForm workflows={value} />}

@@ -31,8 +31,8 @@ const sent = (...[workflow, said]: readonly [OfferedWorkflow, Typed]) => {
   return 'submission' in made ? made.submission : made.problems.byField;
 };
 
-describe('what was typed', () => {
-  test('is sent as what it is: texts, numbers, yes and no, lists, JSON; what nobody touched is left out', () => {
+describe('the submitted form', () => {
+  test('values are sent as texts, numbers, booleans, lists and JSON, without untouched fields', () => {
     expect(
       sent(
         stage,
@@ -65,22 +65,18 @@ describe('what was typed', () => {
   });
 
   test.each<readonly [Typed['inputs'], Partial<Typed>, Readonly<Record<string, string>>]>([
-    [
-      {},
-      { goal: ' ', repository: '' },
-      { goal: 'It is needed.', repository: 'It is needed.', agent: 'It is needed.' },
-    ],
-    [{ agent: 'a' }, { repository: 'app' }, { repository: 'The whole path is needed, beginning with /.' }],
+    [{}, { goal: ' ', repository: '' }, { goal: 'Required.', repository: 'Required.', agent: 'Required.' }],
+    [{ agent: 'a' }, { repository: 'app' }, { repository: 'Enter an absolute path, starting with /.' }],
     [{ agent: 'a', retries: '0x10' }, {}, { retries: 'a number is needed' }],
     [{ agent: 'a', retries: '1.5' }, {}, { retries: 'a whole number is needed' }],
     [{ agent: 'a', retries: '-1' }, {}, { retries: 'at least 0' }],
     [{ agent: 'a', method: 'BREW' }, {}, { method: 'one of POST' }],
-    [{ agent: 'a', headers: '{' }, {}, { headers: expect.stringMatching(/^This is no JSON: /) as string }],
-  ])('of %j and %j is wrong beside its field', (inputs, more, problems) => {
+    [{ agent: 'a', headers: '{' }, {}, { headers: expect.stringMatching(/^Invalid JSON: /) as string }],
+  ])('the error of %j and %j belongs to its field', (inputs, more, problems) => {
     expect(sent(stage, typed(inputs, more))).toEqual(problems);
   });
 
-  test('of a program, which says nothing of its inputs, is any object', () => {
+  test('a workflow without declared inputs takes any object', () => {
     expect(sent(program, typed({ [ANY_INPUTS]: '{"who": "ada"}' }, { repository: '' }))).toEqual({
       id: ID,
       workflow: 'reply@2',
@@ -91,7 +87,7 @@ describe('what was typed', () => {
     expect(sent(program, typed({ [ANY_INPUTS]: '[1]' }))).toHaveProperty(ANY_INPUTS);
   });
 
-  test('for what has no use for a repository is sent without one, and criteria are lines', () => {
+  test('a workflow without repository is sent without one, and criteria are lines', () => {
     const plain: OfferedWorkflow = { ...stage, repository: 'unused', inputs: [] };
     expect(sent(plain, typed({}, { criteria: 'tests pass\n\n it is short ' }))).toEqual({
       id: ID,
@@ -102,7 +98,7 @@ describe('what was typed', () => {
   });
 });
 
-describe('what the service finds wrong', () => {
+describe('errors of the service', () => {
   test.each<readonly [string, string, string]>([
     ['inputs.slug: Invalid input', 'slug', 'Invalid input'],
     ['nodes.1.args.headers: a header that Holdpoint sets', 'headers', 'a header that Holdpoint sets'],
@@ -115,13 +111,13 @@ describe('what the service finds wrong', () => {
     [
       'merge.toml nodes[x].args: error WORKFLOW_INPUT_MISSING: found nothing; expected one of branch, plan, slug: give --branch VALUE',
       'branch',
-      'One of these is needed: Branch, Short name',
+      'Choose one of: Branch, Short name',
     ],
-  ])('%j stands beside %s', (problem, field, text) => {
+  ])('%j is shown beside %s', (problem, field, text) => {
     expect(placed(stage, [problem])).toEqual({ byField: { [field]: text }, others: [] });
   });
 
-  test('and is of no field stands above all of them, and the first of several beside its own', () => {
+  test('errors without a field are shown at the top, and the first error of a field beside it', () => {
     const problems = ['nothing works', 'inputs.slug: one', 'inputs.slug: two', 'nodes.constructor: no'];
     expect(placed(stage, problems)).toEqual({
       byField: { slug: 'one' },

@@ -6,29 +6,29 @@ import type { OfferedWorkflow, WorkflowInput } from '@holdpoint/contracts/workfl
 
 export type Submission = ApiRequest<'orchestrator', 'submit'>;
 
-/** What is typed of a new task, by the names of its fields; what nobody touched is left out. */
+/** Typed values of the fields, by name; untouched fields are missing. */
 export type Typed = {
   readonly goal: string;
   readonly repository: string;
-  /** One to a line. */
+  /** One item per line. */
   readonly criteria: string;
   readonly inputs: Readonly<Record<string, string>>;
 };
 export const NOTHING_TYPED: Typed = { goal: '', repository: '', criteria: '', inputs: {} };
 
-/** What is wrong, by the field that it is wrong with; the rest is of none of them. */
+/** Errors by field; the rest belongs to no field. */
 export type Problems = {
   readonly byField: Readonly<Record<string, string>>;
   readonly others: readonly string[];
 };
 export const NO_PROBLEMS: Problems = { byField: {}, others: [] };
 
-/** The name of the one field of a workflow that does not say what it takes. */
+/** Name of the single field for a workflow without declared inputs. */
 export const ANY_INPUTS = '(inputs)';
 export const nameOf = ({ id, version }: OfferedWorkflow): string => `${id}@${version}`;
 export const labelOf = ({ name, label = name }: Pick<WorkflowInput, 'name' | 'label'>): string => label;
 
-const NEEDED = 'It is needed.';
+const NEEDED = 'Required.';
 type Read = { readonly value?: Json | undefined } | { readonly problem: string };
 
 const jsonIn = (text: string): Read => {
@@ -36,7 +36,7 @@ const jsonIn = (text: string): Read => {
   try {
     return { value: JSON.parse(text) as Json };
   } catch (error) {
-    return { problem: `This is no JSON: ${error instanceof Error ? error.message : String(error)}` };
+    return { problem: `Invalid JSON: ${error instanceof Error ? error.message : String(error)}` };
   }
 };
 
@@ -55,13 +55,13 @@ const valueIn = (input: WorkflowInput, text: string): Read => {
       const value = typedValue(input, text);
       if (value === undefined) return {};
       const [problem] = inputProblems({ kind: 'form', fields: [input] }, { [input.name]: value });
-      // The name of the field stands above it already.
+      // The label already shows the name.
       return problem === undefined ? { value } : { problem: problem.replace(/^[^:]*: /, '') };
     }
   }
 };
 
-/** What was typed for one input, or what is wrong with it. Nothing typed is nothing said: what counts then is the workflow's. */
+/** The value of one input, or its error. An empty input falls back to the workflow's default. */
 export const readInput = (input: WorkflowInput, text: string | undefined): Read => {
   const read = valueIn(input, text ?? '');
   if ('problem' in read || read.value !== undefined || !input.required) return read;
@@ -72,10 +72,10 @@ const readAny = (text: string): Read => {
   const read = jsonIn(text);
   if ('problem' in read || read.value === undefined) return read;
   const isObject = typeof read.value === 'object' && read.value !== null && !Array.isArray(read.value);
-  return isObject ? read : { problem: 'A JSON object is needed, such as {"name": "value"}.' };
+  return isObject ? read : { problem: 'Enter a JSON object, such as {"name": "value"}.' };
 };
 
-/** The task that was typed, or everything that is wrong with it before it is sent. */
+/** The task to submit, or every error in the form. */
 export const submissionOf = (
   workflow: OfferedWorkflow,
   typed: Typed,
@@ -88,7 +88,7 @@ export const submissionOf = (
   if (goal === '') byField['goal'] = NEEDED;
   if (repository === '' && workflow.repository === 'needed') byField['repository'] = NEEDED;
   if (repository !== '' && !repository.startsWith('/'))
-    byField['repository'] = 'The whole path is needed, beginning with /.';
+    byField['repository'] = 'Enter an absolute path, starting with /.';
   for (const input of workflow.inputs ?? []) {
     const read = readInput(input, typed.inputs[input.name]);
     if ('problem' in read) byField[input.name] = read.problem;
@@ -104,7 +104,7 @@ export const submissionOf = (
   return {
     submission: {
       id,
-      // Exactly the version that was shown.
+      // Submit exactly the shown version.
       workflow: nameOf(workflow),
       goal,
       ...(repository !== '' && { repository }),
@@ -114,10 +114,10 @@ export const submissionOf = (
   };
 };
 
-/** Names as they stand in what a service says of a place: `inputs.url`, `nodes.1.args.url`, `set.slug`, `nodes[x].agent`. */
+/** Names in the error paths of a service: `inputs.url`, `nodes.1.args.url`, `set.slug`, `nodes[x].agent`. */
 const namesIn = (place: string): readonly string[] => place.split(/[.[\]\s]+/).filter((part) => part !== '');
 
-/** Where what a service has found wrong is shown: beside the field that it names last, if there is one of that name. */
+/** The field for an error of the service: the last field that its path names, if there is one. */
 export const placed = (workflow: OfferedWorkflow, problems: readonly string[]): Problems => {
   const fields = new Map((workflow.inputs ?? []).map((input) => [input.name, input]));
   const known = new Set(['goal', 'repository', ...fields.keys()]);
@@ -131,7 +131,7 @@ export const placed = (workflow: OfferedWorkflow, problems: readonly string[]): 
     const labels = meant.flatMap((name) => fields.get(name) ?? []).map(labelOf);
     const text =
       labels.length > 0
-        ? `${labels.length > 1 ? 'One of these is needed: ' : 'It is needed: '}${labels.join(', ')}`
+        ? `${labels.length > 1 ? 'Choose one of: ' : 'Required: '}${labels.join(', ')}`
         : said;
     if (named === undefined) others.push(problem);
     else byField[named] ??= text;

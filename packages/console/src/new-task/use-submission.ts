@@ -15,32 +15,32 @@ export type Submitting =
       readonly state: 'refused';
       readonly text: string;
       readonly problems: Problems;
-      /** It was started before, with other content. */
+      /** It was started before with other content. */
       readonly earlier?: string;
     };
 
 const refused = (text: string, problems = NO_PROBLEMS): Submitting => ({ state: 'refused', text, problems });
 
 const UNREACHABLE =
-  'Holdpoint cannot be reached. What you typed stays here; to start it once more is safe, it becomes one task.';
+  'Holdpoint cannot be reached. Your input is kept; starting again is safe and creates one task.';
 const NOT_ARRIVED =
-  'The connection was lost, and the task has not been started so far. Start it once more: it becomes one task, even if both arrive.';
+  'The connection was lost and the task has not started yet. Start it again: this creates one task, even if both requests arrive.';
 const CONFLICT =
-  'It was started before, and you have changed it since: the earlier one has arrived. What is here now would be another task; look at the earlier one first.';
+  'The earlier version of this task has started, and you changed the form since. Look at that task first; the form would start another one.';
 const REFUSALS: Readonly<Record<string, string>> = {
-  APPROVALS_SCOPE: 'Your token does not allow to start tasks.',
-  APPROVALS_UNAUTHENTICATED: 'Your token is not valid any more. Nothing was started: sign in again.',
+  APPROVALS_SCOPE: 'Your token cannot start tasks.',
+  APPROVALS_UNAUTHENTICATED: 'Your token is no longer valid. Nothing was started: sign in again.',
 };
 
 export type Ended = {
   readonly submitting: Submitting;
-  /** Once it has been started. */
+  /** Once the task has started. */
   readonly started?: string;
-  /** Whoever sent it looks elsewhere by now. */
+  /** The user has left the form. */
   readonly isGone: boolean;
 };
 
-/** Whether the task is there; undefined when nobody could say so for a long while. */
+/** Whether the task exists; undefined if no service could tell for a long time. */
 const isThere = (caller: Caller, id: Submission['id'] & string): Promise<boolean | undefined> =>
   lookUntilAnswered(async () => {
     try {
@@ -53,8 +53,8 @@ const isThere = (caller: Caller, id: Submission['id'] & string): Promise<boolean
   });
 
 /**
- * Starts tasks so that none is started twice: one at a time, each under the id that the page has chosen for it, and one whose
- * answer was lost is looked for before a person starts it again, under the same id.
+ * * Starts each task at most once: one at a time, under an ID chosen by the page. After a lost answer it first
+ * looks for * the task; only the user submits it again, under the same ID.
  */
 export const useSubmission = (onEnded: (ended: Ended) => void) => {
   const { caller } = useSession();
@@ -63,7 +63,7 @@ export const useSubmission = (onEnded: (ended: Ended) => void) => {
   const isGone = useRef(false);
   useEffect(() => () => void (isGone.current = true), []);
 
-  /** Undefined once it has been started. */
+  /** Undefined after a successful start. */
   const sent = async (
     submission: Submission & { readonly id: string },
     workflow: OfferedWorkflow,
@@ -78,12 +78,14 @@ export const useSubmission = (onEnded: (ended: Ended) => void) => {
       if (!error.unknown) {
         const problems = placed(workflow, error.problems);
         const isBeside = error.problems.length > 0;
-        const text = isBeside ? 'It cannot be started like this.' : (REFUSALS[error.code] ?? error.message);
+        const text = isBeside
+          ? 'The task cannot be started like this.'
+          : (REFUSALS[error.code] ?? error.message);
         return refused(text, problems);
       }
       setSubmitting({
         state: 'looking',
-        text: 'The answer was lost. Looking whether the task was started …',
+        text: 'Answer lost. Checking whether the task started …',
       });
       const found = await isThere(caller, submission.id);
       if (found === true) return undefined;
@@ -117,8 +119,8 @@ export const useSubmission = (onEnded: (ended: Ended) => void) => {
   return {
     submitting,
     start,
-    /** Found wrong before it was sent. */
+    /** Errors found before submitting. */
     refuse: (problems: Problems): void =>
-      setSubmitting(refused('Something is missing, or is not what is needed.', problems)),
+      setSubmitting(refused('Some fields are missing or invalid.', problems)),
   };
 };

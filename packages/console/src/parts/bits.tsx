@@ -2,12 +2,12 @@ import type { ComponentChildren } from 'preact';
 import type { Word } from '../tasks/labels.ts';
 import { instant } from '../text/time.ts';
 
-/** A state as a word with a colour. */
+/** A state with a colour. */
 export const Badge = ({ word: [text, tone] }: { readonly word: Word }) => (
   <span class={`badge ${tone}`}>{text}</span>
 );
 
-/** A moment, with all of it on a closer look. */
+/** A time, with the full form on hover. */
 export const When = ({ at }: { readonly at: number }) => (
   <time dateTime={new Date(at).toISOString()} title={new Date(at).toISOString()}>
     {instant(at)}
@@ -45,7 +45,7 @@ export const Section = ({
   </details>
 );
 
-/** Names and values, one below the other; what has no value is left out. */
+/** A list of names and values. Empty values are omitted. */
 export const Facts = ({ rows }: { readonly rows: readonly (readonly [string, ComponentChildren])[] }) => (
   <dl class="facts">
     {rows

@@ -6,7 +6,7 @@ const LINES_SHOWN = 400;
 const LINE_MAX = 2_000;
 const SAID = { added: 'added: ', removed: 'removed: ', same: '', hunk: '', file: '' } as const;
 
-/** A unified diff, line by line, readable without colours too. */
+/** A unified diff, readable without colours. */
 export const Diff = ({ text }: { readonly text: string }) => {
   const lines = useMemo(() => diffLines(text), [text]);
   const [shown, setShown] = useState(LINES_SHOWN);

@@ -5,7 +5,7 @@ const LOOKS_MAX = 120;
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Looks until there is an answer; undefined when that takes too long. Throws what was refused for good. */
+/** Polls until there is an answer; undefined after a timeout. Rethrows permanent refusals. */
 export const lookUntilAnswered = async <Value>(look: () => Promise<Value>): Promise<Value | undefined> => {
   for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
     try {

@@ -6,13 +6,13 @@ import { Long, Safe } from './safe.tsx';
 type Lexer = (text: string) => readonly Token[];
 let lexer: Lexer | undefined;
 
-/** More than this is shown as plain text. */
+/** Larger texts are shown as plain text. */
 const TEXT_MAX = 64_000;
 
 const inner = (tokens: readonly Token[] | undefined): ComponentChildren =>
   tokens?.map((token, i) => <Piece key={i} token={token} />);
 
-/** One piece of Markdown as elements of ours. Links, pictures and tags of whoever wrote it are shown as text. */
+/** Renders one Markdown token. Links, images and tags of untrusted texts are shown as text. */
 const Piece = ({ token }: { readonly token: Token }) => {
   switch (token.type) {
     case 'space':
@@ -57,7 +57,7 @@ const Piece = ({ token }: { readonly token: Token }) => {
   }
 };
 
-/** Markdown that somebody else wrote. Until its reader is there, and when it cannot read it, the text as it is. */
+/** Untrusted Markdown. Falls back to plain text while the parser loads, and on errors. */
 export const Markdown = ({ text }: { readonly text: string }) => {
   const [read, setRead] = useState<Lexer | undefined>(() => lexer);
   useEffect(() => {
@@ -71,7 +71,7 @@ export const Markdown = ({ text }: { readonly text: string }) => {
   try {
     tokens = text.length > TEXT_MAX ? undefined : read?.(text);
   } catch {
-    // Nested too deeply: it is readable as it is.
+    // Nested too deeply: plain text is readable enough.
     tokens = undefined;
   }
   return tokens === undefined ? <Long text={text} /> : <div class="markdown">{inner(tokens)}</div>;

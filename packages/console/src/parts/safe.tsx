@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { excerpt, piecesOf } from '../text/visible.ts';
 
-/** A text that somebody else wrote, with all of it visible and nothing of it acted upon. */
+/** Untrusted text with every character visible. */
 export const Safe = ({ text }: { readonly text: string }) => {
   const pieces = useMemo(() => piecesOf(text), [text]);
   return (
@@ -10,7 +10,7 @@ export const Safe = ({ text }: { readonly text: string }) => {
         'text' in piece ? (
           piece.text
         ) : (
-          <span class="mark" title="a character that is not seen otherwise">
+          <span class="mark" title="an invisible character">
             {piece.mark}
           </span>
         ),
@@ -20,10 +20,10 @@ export const Safe = ({ text }: { readonly text: string }) => {
 };
 
 const LIMITS = { characters: 4_000, lines: 60 } as const;
-/** Even what was opened is shown in parts: a browser lays out no text of any length. */
+/** Expanded texts are shown in parts: browsers cannot lay out arbitrarily long texts. */
 const STEP = 16;
 
-/** The same for a long one: what is behind the first part is shown when it is asked for. */
+/** A long text: the rest is shown on request. */
 export const Long = ({
   text,
   characters = LIMITS.characters,
@@ -64,7 +64,7 @@ export const Long = ({
   );
 };
 
-/** One line of it, cut at its end. */
+/** The text as one truncated line. */
 export const Short = ({ text, max = 120 }: { readonly text: string; readonly max?: number }) => {
   const { shown, left } = excerpt(text, { characters: max, lines: 1 });
   return (

@@ -3,11 +3,11 @@ import type { Session } from '../session/context.ts';
 
 const SAID_FOR_MS = 6_000;
 
-/** What has come of what this person did, and what others did meanwhile: neither takes the place of the other. */
+/** Announcements of this user's actions and of other users' actions do not replace each other. */
 type Kind = 'own' | 'news';
 type Said = { readonly kind: Kind; readonly text: string; readonly tone: 'good' | 'bad' };
 
-/** What is said at the edge of the page, for a while: the latest of each kind. */
+/** Temporary announcements: the latest of each kind. */
 export const useSaid = () => {
   const [said, setSaid] = useState<readonly Said[]>([]);
   const timers = useRef(new Map<Kind, ReturnType<typeof setTimeout>>());

@@ -7,7 +7,7 @@ const isTyping = (target: EventTarget | null): boolean =>
   (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) &&
   !(target instanceof HTMLInputElement && /^(checkbox|radio|button|range)$/.test(target.type));
 
-/** What single keys do while nobody is typing and no dialogue is open. */
+/** Keyboard shortcuts, inactive in fields and dialogs. */
 export const useKeys = (keys: Keys): void => {
   const latest = useRef(keys);
   latest.current = keys;

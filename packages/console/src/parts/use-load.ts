@@ -3,23 +3,24 @@ import { CallError } from '../session/call.ts';
 
 export type Loaded<Value> = {
   readonly value: Value | undefined;
-  /** Why what is shown is not what there is now. */
+  /** Why the shown data may be outdated. */
   readonly error: string | undefined;
   readonly busy: boolean;
   readonly reload: () => void;
 };
 
-/** What went wrong, as a person is told it. */
+/** An error as shown to the user. */
 export const textOfError = (error: unknown): string =>
   error instanceof CallError && error.code === 'CONSOLE_UNREACHABLE'
-    ? 'Holdpoint cannot be reached. What is shown may be out of date.'
+    ? 'Holdpoint cannot be reached. The shown data may be outdated.'
     : error instanceof Error
       ? error.message
       : String(error);
 
 /**
- * Loads whenever one of the keys changes, and when it is asked to. With other keys it is another thing that is loaded; with another
- * version it is the same, and what was loaded last stays until there is something newer.
+ * * Loads when a key changes, or on request. Other keys load another thing; another version reloads the same one
+ * and
+ * keeps the old data until the new data arrives.
  */
 export const useLoad = <Value>(
   load: (signal: AbortSignal) => Promise<Value>,

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { useSession } from '../session/context.ts';
 
-/** The time by the clock of the service, once a second while the page is looked at. Epoch milliseconds. */
+/** The service's clock, once a second while the page is visible. Epoch milliseconds. */
 export const useNow = (): number => {
   const { caller } = useSession();
   const [now, setNow] = useState(caller.now);

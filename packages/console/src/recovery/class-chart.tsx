@@ -11,7 +11,7 @@ import { FAILURE_ORDER } from './class-order.ts';
 
 const [WIDTH, HEIGHT] = [720, 180];
 
-/** Hours are the same for everybody, and said in the time of whoever reads; days begin at midnight of UTC, and say so. */
+/** Hours are shown in local time. Days start at midnight UTC, and say so. */
 const beginning = (from: number, bucket: FailureBucket): string =>
   bucket === 'day' ? utcDay(from) : instant(from);
 
@@ -29,7 +29,7 @@ const Bars = ({ bars, classes, bucket }: Shown) => {
       class="chart"
       viewBox={`0 0 ${String(WIDTH)} ${String(HEIGHT)}`}
       role="img"
-      aria-label="Failures by class over time; the table below says the same"
+      aria-label="Failures by class over time; the table below has the same data"
     >
       {bars.map(({ from, counts }, i) => {
         let top = HEIGHT - 4;
@@ -84,7 +84,7 @@ const Counts = ({ bars, classes, bucket }: Shown) => (
       </tbody>
       <tfoot>
         <tr>
-          <th scope="row">Together</th>
+          <th scope="row">Total</th>
           {classes.map((name) => (
             <td key={name}>{sumOf(bars, name)}</td>
           ))}
@@ -100,14 +100,14 @@ export const ClassChart = () => {
   const { caller } = useSession();
   const [span, setSpan] = useState<SpanName>('week');
   const { value, error, reload } = useLoad(
-    (signal) => caller.ask('recovery', 'classes', rangeOf(span, Date.now()), { signal }),
+    (signal) => caller.ask('recovery', 'failure_counts', rangeOf(span, Date.now()), { signal }),
     [span],
   );
   const bars = value === undefined ? [] : barsOf(value, value.items);
   const classes = FAILURE_ORDER.filter((name) => sumOf(bars, name) > 0);
   return (
-    <Section title="What went wrong, over time">
-      <div class="row" role="group" aria-label="How far back">
+    <Section title="Failures over time">
+      <div class="row" role="group" aria-label="Period">
         {(Object.keys(SPANS) as readonly SpanName[]).map((name) => (
           <button
             key={name}
@@ -122,14 +122,12 @@ export const ClassChart = () => {
       </div>
       {error !== undefined && <Problem text={error} retry={reload} />}
       {value === undefined && error === undefined && <Busy />}
-      {value !== undefined && classes.length === 0 && <Empty>Nothing failed in this time.</Empty>}
+      {value !== undefined && classes.length === 0 && <Empty>No failures in this period.</Empty>}
       {value !== undefined && classes.length > 0 && (
         <>
           <p class="hint">
-            Attempts of all tasks that failed.{' '}
-            {value.bucket === 'day'
-              ? 'One bar for each day, from midnight to midnight UTC.'
-              : 'One bar for each hour, in your time.'}
+            Failed attempts of all tasks.{' '}
+            {value.bucket === 'day' ? 'One bar per day (UTC).' : 'One bar per hour (your time).'}
           </p>
           <Bars bars={bars} classes={classes} bucket={value.bucket} />
           <Counts bars={bars} classes={classes} bucket={value.bucket} />

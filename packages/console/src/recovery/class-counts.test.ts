@@ -7,7 +7,7 @@ const DAY = 24 * HOUR;
 const MIDNIGHT = Date.UTC(2026, 0, 15);
 const names = Object.keys(SPANS) as readonly SpanName[];
 
-test('a day is the hour that it is and the 23 before, a week and a month are days of UTC', () => {
+test('a day has the current hour and the 23 before; a week and a month have UTC days', () => {
   expect(rangeOf('day', MIDNIGHT + 1)).toEqual({
     from: MIDNIGHT - 23 * HOUR,
     to: MIDNIGHT + HOUR,
@@ -21,7 +21,7 @@ test('a day is the hour that it is and the 23 before, a week and a month are day
   });
 });
 
-test('every hour or day has a bar, also when nothing failed in it', () => {
+test('every hour or day has a bar, even without failures', () => {
   const range = { from: MIDNIGHT, to: MIDNIGHT + 3 * DAY, bucket: 'day' as const };
   expect(
     barsOf(range, [
@@ -36,7 +36,7 @@ test('every hour or day has a bar, also when nothing failed in it', () => {
   ]);
 });
 
-test('whatever time it is, it is in the last bar, and nothing that is counted is left out', () => {
+test('the current time is in the last bar, and every failure is counted', () => {
   fc.assert(
     fc.property(
       fc.constantFrom(...names),

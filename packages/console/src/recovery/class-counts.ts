@@ -3,7 +3,7 @@ import type { FailureBucket, FailureCount } from '@holdpoint/contracts/recovery/
 
 type Span = { readonly text: string; readonly bucket: FailureBucket; readonly buckets: number };
 
-/** How far back the chart goes: so many whole hours, or days, the last of which is the one that it is now. */
+/** Range of the chart: whole hours or days, including the current one. */
 export const SPANS = {
   day: { text: 'Day', bucket: 'hour', buckets: 24 },
   week: { text: 'Week', bucket: 'day', buckets: 7 },
@@ -15,7 +15,7 @@ const SIZE_MS: Readonly<Record<FailureBucket, number>> = { hour: 3_600_000, day:
 
 export type Range = { readonly from: number; readonly to: number; readonly bucket: FailureBucket };
 
-/** What is asked for. Days are those of UTC, as the store counts them. */
+/** The query. Days are UTC days, as in the store. */
 export const rangeOf = (name: SpanName, now: number): Range => {
   const { bucket, buckets } = SPANS[name];
   const size = SIZE_MS[bucket];
@@ -29,7 +29,7 @@ export type Bar = {
   readonly all: number;
 };
 
-/** One bar for each bucket, also where nothing failed: time that is left out would look shorter than it was. */
+/** One bar per bucket, including empty ones: gaps would distort the time axis. */
 export const barsOf = ({ from, to, bucket }: Range, items: readonly FailureCount[]): readonly Bar[] => {
   const size = SIZE_MS[bucket];
   return Array.from({ length: Math.max(0, Math.ceil((to - from) / size)) }, (_, i) => {
@@ -43,6 +43,6 @@ export const barsOf = ({ from, to, bucket }: Range, items: readonly FailureCount
   });
 };
 
-/** How many of one class there are in all bars together. */
+/** The total of one class. */
 export const sumOf = (bars: readonly Bar[], name: FailureClass): number =>
   bars.reduce((sum, { counts }) => sum + (counts[name] ?? 0), 0);

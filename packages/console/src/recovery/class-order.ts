@@ -1,5 +1,5 @@
 import { CLASSES } from '../tasks/labels.ts';
 import type { FailureClass } from '@holdpoint/contracts/workflow/failure-class';
 
-/** The order in which classes stand upon one another in the chart. */
+/** Stacking order of the classes. */
 export const FAILURE_ORDER = Object.keys(CLASSES) as readonly FailureClass[];

@@ -29,7 +29,7 @@ const StuckReport = ({ job }: { readonly job: StuckJob }) => {
       {value.question !== undefined && (
         <p>
           <a class="button" href={hrefOf('inbox', value.question)}>
-            Say what is to become of it
+            Decide how it continues
           </a>
         </p>
       )}
@@ -55,7 +55,7 @@ const Stuck = () => {
     >
       {error !== undefined && <Problem text={error} retry={reload} />}
       {value === undefined && error === undefined && <Busy />}
-      {value?.items.length === 0 && <Empty>Nothing is stuck.</Empty>}
+      {value?.items.length === 0 && <Empty>No stuck jobs.</Empty>}
       <ul class="steps">
         {value?.items.map((job) => {
           const name = `${job.task}/${job.node}`;
@@ -115,7 +115,7 @@ const Circuit = ({ circuit, onDone }: { readonly circuit: CircuitView; readonly 
   const send = async (): Promise<void> => {
     try {
       await caller.ask('recovery', 'circuit', { target: circuit.target, state: to });
-      say(to === 'open' ? 'Nothing is sent there any more.' : 'It is used again.', 'good');
+      say(to === 'open' ? 'Circuit opened.' : 'Circuit closed.', 'good');
     } catch (error) {
       say(textOfError(error), 'bad');
     } finally {
@@ -135,7 +135,7 @@ const Circuit = ({ circuit, onDone }: { readonly circuit: CircuitView; readonly 
         rows={[
           ['Why', circuit.reason && <Safe text={circuit.reason} />],
           ['By', <Safe text={circuit.by} />],
-          ['Tried again', circuit.until !== undefined && <When at={circuit.until} />],
+          ['Retried', circuit.until !== undefined && <When at={circuit.until} />],
         ]}
       />
       {mayDo(me, 'operations:write') && (
@@ -143,7 +143,7 @@ const Circuit = ({ circuit, onDone }: { readonly circuit: CircuitView; readonly 
           {isAsked ? (
             <>
               <button type="button" class="primary" onClick={() => void send()}>
-                Confirm: {to === 'open' ? 'cut it off until a person says otherwise' : 'use it again'}
+                Confirm: {to === 'open' ? 'block it until you close the circuit' : 'use it again'}
               </button>
               <button type="button" onClick={() => setAsked(false)}>
                 Back
@@ -151,7 +151,7 @@ const Circuit = ({ circuit, onDone }: { readonly circuit: CircuitView; readonly 
             </>
           ) : (
             <button type="button" onClick={() => setAsked(true)}>
-              {to === 'open' ? 'Cut off' : 'Use again'}
+              {to === 'open' ? 'Open circuit' : 'Close circuit'}
             </button>
           )}
         </div>
@@ -167,13 +167,11 @@ const Circuits = () => {
     [],
   );
   return (
-    <Section title="What is outside" aside={value && String(value.items.length)}>
-      <p class="hint">
-        Targets that failed so often that nothing is sent to them for a while, and those that were so before.
-      </p>
+    <Section title="Circuit breakers" aside={value && String(value.items.length)}>
+      <p class="hint">Targets that are blocked after too many failures, or were blocked before.</p>
       {error !== undefined && <Problem text={error} retry={reload} />}
       {value === undefined && error === undefined && <Busy />}
-      {value?.items.length === 0 && <Empty>Nothing was ever cut off.</Empty>}
+      {value?.items.length === 0 && <Empty>No circuit was ever open.</Empty>}
       <ul class="plain">
         {value?.items.map((circuit) => (
           <Circuit key={circuit.id} circuit={circuit} onDone={reload} />

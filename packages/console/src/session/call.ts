@@ -1,13 +1,13 @@
 import type { Api, ApiRequest, ApiResponse } from '@holdpoint/contracts/catalog/api';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 
-/** What the service refused, or that nobody knows what it did (`unknown`). */
+/** A refusal of the service, or a lost answer (`unknown`). */
 export class CallError extends Error {
   readonly code: string;
   readonly status: number;
-  /** The request may have been carried out, or not: the answer was lost. */
+  /** The request may have had an effect: its answer was lost. */
   readonly unknown: boolean;
-  /** Each thing that is wrong with what was asked, where the service has said them one by one. */
+  /** Every problem of the request, if the service lists them. */
   readonly problems: readonly string[];
 
   constructor(
@@ -27,12 +27,12 @@ export class CallError extends Error {
 export const isExpired = (error: unknown): boolean => error instanceof CallError && error.status === 401;
 
 const ANSWER_WITHIN_MS = 15_000;
-/** The base of everything that is asked: the page is served by the same origin. */
+/** Base of all requests: the same origin serves the page. */
 const API = 'console/api';
 
 type Options = {
   readonly signal?: AbortSignal | undefined;
-  /** A command that comes twice with the same key counts once. */
+  /** Requests with the same key count once. */
   readonly key?: string | undefined;
 };
 
@@ -43,14 +43,14 @@ export type Caller = {
     request: ApiRequest<S, E>,
     options?: Options,
   ) => Promise<ApiResponse<S, E>>;
-  /** The same for what is no endpoint of the bus: `dlq/list`, or a path that is read when there is no body. */
+  /** For paths outside of the bus API: `dlq/list`, or a path that is read without a body. */
   readonly send: (path: string, body: unknown, options?: Options) => Promise<unknown>;
   readonly read: (path: string, signal?: AbortSignal) => Promise<unknown>;
-  /** A body that is sent to a path of its own. */
+  /** Sends a body to such a path. */
   readonly post: (path: string, body: unknown, options?: Options) => Promise<unknown>;
-  /** A body that goes on, such as events. Throws `CallError` unless it is there. */
+  /** A response body that continues, such as events. Throws `CallError` on failure. */
   readonly open: (path: string, signal: AbortSignal) => Promise<Response>;
-  /** Epoch milliseconds by the clock of the service, as far as its answers tell. */
+  /** The service's clock, estimated from its answers. Epoch milliseconds. */
   readonly now: () => number;
 };
 
@@ -60,7 +60,7 @@ const textOf = async (response: Response): Promise<unknown> => {
   try {
     return (await response.json()) as unknown;
   } catch {
-    // Whatever stood in between has answered in its own words; the status says enough.
+    // A proxy answered in another format; the status is enough.
     return undefined;
   }
 };
@@ -78,7 +78,7 @@ const errorOf = async (response: Response): Promise<CallError> => {
   const code = typeof said['code'] === 'string' ? said['code'] : `HTTP_${String(response.status)}`;
   const message =
     typeof said['message'] === 'string' ? said['message'] : `the service answered ${String(response.status)}`;
-  // A gateway that gave up waiting does not know either.
+  // A gateway timeout has an unknown outcome too.
   return new CallError(code, message, {
     status: response.status,
     unknown: response.status >= 500,
@@ -87,8 +87,9 @@ const errorOf = async (response: Response): Promise<CallError> => {
 };
 
 /**
- * Calls with one token, or as nobody. A call that got no answer throws with `unknown`: whoever changes something looks before sending it again.
- * `onExpired` hears of every answer that the token is not good any more.
+ * * Calls with one token, or anonymously. A lost answer throws with `unknown`: check the state before you send a
+ * change
+ * again. `onExpired` is called for every answer that refuses the token.
  */
 export const createCaller = (token: string | undefined, onExpired: () => void): Caller => {
   let skew = 0;
@@ -112,7 +113,7 @@ export const createCaller = (token: string | undefined, onExpired: () => void): 
       throw new CallError('CONSOLE_UNREACHABLE', 'Holdpoint cannot be reached', { unknown: true });
     }
     const date = Date.parse(response.headers.get('date') ?? '');
-    // Whole seconds; half of one is what it is off by on the average.
+    // The header has whole seconds; half a second corrects the average.
     if (Number.isFinite(date) && Math.abs(date + 500 - Date.now()) > 2_000) skew = date + 500 - Date.now();
     else if (Number.isFinite(date)) skew = 0;
     if (response.ok) return response;
@@ -126,7 +127,7 @@ export const createCaller = (token: string | undefined, onExpired: () => void): 
       return (await response.json()) as unknown;
     } catch (error) {
       if (error instanceof DOMException && error.name === 'AbortError') throw error;
-      throw new CallError('CONSOLE_UNREACHABLE', 'the answer was cut off', { unknown: true });
+      throw new CallError('CONSOLE_UNREACHABLE', 'incomplete answer', { unknown: true });
     }
   };
   const post: Caller['post'] = (path, body, { signal, key } = {}) =>
@@ -141,7 +142,7 @@ export const createCaller = (token: string | undefined, onExpired: () => void): 
     );
   const send: Caller['send'] = (path, body, options) => post(`${API}/${path}`, body, options);
   return {
-    // What the service says is what its contract has; what a newer one adds is not looked at.
+    // Responses follow their contract; unknown fields are ignored.
     ask: async (service, endpoint, request, options) =>
       (await send(`${service}/${endpoint}`, request, options)) as never,
     send,

@@ -6,12 +6,12 @@ import type { Caller } from './call.ts';
 
 export type Me = ApiResponse<'approvals', 'whoami'>;
 
-/** Whoever is signed in, and what is asked and heard in his name. */
+/** The signed-in user, with the client and the updates of their session. */
 export type Session = {
   readonly caller: Caller;
   readonly me: Me;
   readonly watch: Watch;
-  /** Says something at the edge of the page, also to those who do not see it. */
+  /** Announces a text at the edge of the page, also to screen readers. */
   readonly say: (text: string, tone?: 'good' | 'bad') => void;
   readonly signOut: () => void;
 };
@@ -24,11 +24,11 @@ export const useSession = (): Session => {
   return session;
 };
 
-/** Whether the token is good for something; a service that knows no such scope yet refuses by itself. */
+/** Whether the token has a scope. Older services without the scope refuse on their own. */
 export const mayDo = ({ scopes }: Me, scope: string): boolean =>
   (scopes as readonly string[]).includes(scope);
 
-/** A key for one thing that somebody does, however often it has to be sent. Not `randomUUID`: that wants HTTPS. */
+/** A key for one user action, kept for retries. `randomUUID` needs HTTPS. */
 export const createKey = (): string => {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   const hex = Array.from(bytes, (byte, i) =>

@@ -6,7 +6,7 @@ const way = { name: 'Example Login', clientId: 'console & co', scopes: ['openid'
 const LOGIN = 'https://issuer.example/login?tenant=a';
 const at = { href: 'https://holdpoint.example/console/?old=1#/tasks/t-1', hash: '#/tasks/t-1' };
 
-test('a sign-in asks for a code that only this tab can redeem, for this page', async () => {
+test('a sign-in requests a code that only this tab can redeem, for this page', async () => {
   const { begun, url } = await beginSignIn(way, LOGIN, at);
   const { origin, pathname, searchParams } = new URL(url);
   expect(origin + pathname).toBe('https://issuer.example/login');
@@ -25,7 +25,7 @@ test('a sign-in asks for a code that only this tab can redeem, for this page', a
   expect(begun).toMatchObject({ place: '#/tasks/t-1', name: 'Example Login' });
 });
 
-test('nothing of one sign-in is that of another', async () => {
+test('two sign-ins share no secret', async () => {
   const [one, other] = [await beginSignIn(way, LOGIN, at), await beginSignIn(way, LOGIN, at)];
   const secrets = [one, other].flatMap(({ begun: { state, nonce, verifier } }) => [state, nonce, verifier]);
   expect(new Set(secrets).size).toBe(6);
@@ -36,7 +36,7 @@ test.each([
   ['https://holdpoint.example', 'https://holdpoint.example/'],
   ['https://holdpoint.example/index.html?a/b', 'https://holdpoint.example/'],
   ['http://127.0.0.1:8702/#/inbox/a?b/c', 'http://127.0.0.1:8702/'],
-])('from %s the way back is %s', async (href, back) => {
+])('from %s the user returns to %s', async (href, back) => {
   expect((await beginSignIn(way, LOGIN, { href, hash: '' })).begun.redirectUri).toBe(back);
 });
 
@@ -49,11 +49,11 @@ const begun: Begun = {
   name: 'Example Login',
 };
 
-test.each(['', '?', '?state=s', '?old=1'])('%j is how nobody comes from a login', (search) => {
+test.each(['', '?', '?state=s', '?old=1'])('%j is not an answer of a login', (search) => {
   expect(arrivalOf(search, begun)).toBeUndefined();
 });
 
-test('whoever comes back with a code redeems it with what his tab has kept, and goes on where he was', () => {
+test("a returned code is redeemed with the tab's verifier, and the user continues at the same place", () => {
   const { verifier, nonce, redirectUri } = begun;
   const code = { code: 'c+d', verifier, nonce, redirectUri };
   const rest = { kind: 'code', name: 'Example Login', place: '#/tasks/t-1' };
@@ -65,26 +65,26 @@ test('whoever comes back with a code redeems it with what his tab has kept, and 
 });
 
 test.each([
-  ['with the state of another tab', '?code=c&state=other', begun],
-  ['without one', '?code=c', begun],
-  ['to a tab that has begun nothing', '?code=c&state=s', undefined],
-  ['to a tab that has begun nothing, and with no state either', '?code=c', undefined],
-  ['with an error and another state', '?error=access_denied&state=other', begun],
-])('whoever comes %s is told so, and nothing is redeemed', (_, search, kept) => {
+  ['the state of another tab', '?code=c&state=other', begun],
+  ['a code without state', '?code=c', begun],
+  ['a code, in a tab that started nothing', '?code=c&state=s', undefined],
+  ['a code without state, in a tab that started nothing', '?code=c', undefined],
+  ['an error and another state', '?error=access_denied&state=other', begun],
+])('a return with %s is reported, and nothing is redeemed', (_, search, kept) => {
   expect(arrivalOf(search, kept)).toEqual({
     kind: 'problem',
-    notice: expect.stringContaining('not begun in this tab') as string,
+    notice: expect.stringContaining('did not start the sign-in') as string,
     place: undefined,
   });
 });
 
 test.each([
-  ['error=access_denied', 'Example Login did not let you in, or you turned back there.'],
-  ['error=temporarily_unavailable', 'Example Login lets nobody in at the moment.'],
+  ['error=access_denied', 'Example Login denied access, or you cancelled the login.'],
+  ['error=temporarily_unavailable', 'Example Login is temporarily unavailable.'],
   ['error=invalid_scope', 'refused the sign-in (invalid_scope).'],
-  ['error=Call+555-1234+now&error_description=urgent', 'refused the sign-in. Whoever'],
-  ['error=access_denied&code=c', 'did not let you in'],
-])('of %s only what the standard says is shown', (query, said) => {
+  ['error=Call+555-1234+now&error_description=urgent', 'refused the sign-in. Ask your administrator'],
+  ['error=access_denied&code=c', 'denied access'],
+])('of the error %s only standard codes are shown', (query, said) => {
   const arrival = arrivalOf(`?state=s&${query}`, begun);
   expect(arrival).toMatchObject({
     kind: 'problem',

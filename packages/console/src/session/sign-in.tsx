@@ -5,42 +5,42 @@ import { CallError, createCaller } from './call.ts';
 import type { Me } from './context.ts';
 import { beginSignIn, keepBegun, type OidcWay } from './oidc.ts';
 
-/** A token as people paste it: with spaces, line ends or its scheme around it. */
+/** A pasted token, without blanks, line ends and scheme. */
 const tokenIn = (text: string): string => text.trim().replace(/^bearer\s+/i, '');
 
 const textOf = (error: unknown): string => {
-  if (!(error instanceof CallError)) return 'That did not work. Try again.';
-  if (error.status === 401) return 'This token is not known, or is not valid any more.';
-  if (error.status === 429) return 'Too many tries. Wait a little.';
+  if (!(error instanceof CallError)) return 'Sign-in failed. Try again.';
+  if (error.status === 401) return 'Unknown or expired token.';
+  if (error.status === 429) return 'Too many attempts. Wait a moment.';
   return error.code === 'CONSOLE_UNREACHABLE' ? 'Holdpoint cannot be reached.' : error.message;
 };
 
-/** Whose a token is. Throws `CallError`. */
+/** The owner of a token. Throws `CallError`. */
 export const whoIs = (token: string): Promise<Me> =>
   createCaller(token, () => undefined).ask('approvals', 'whoami', {});
 
-/** As nobody: nothing that is asked of it needs a token. */
+/** Anonymous calls for endpoints without a token. */
 const nobody = createCaller(undefined, () => undefined);
 
-/** What the service says is what its contract has. Throws `CallError`. */
+/** Responses follow their contract. Throws `CallError`. */
 const waysToSignIn = async (signal?: AbortSignal): Promise<SignInWays> =>
   (await nobody.read('console/sign-in', signal)) as SignInWays;
 
-/** The token for what somebody has come back with. Throws `CallError`. */
+/** Redeems the code for a token. Throws `CallError`. */
 export const redeem = async (code: OidcCode): Promise<string> =>
   ((await nobody.post('console/sign-in/oidc', code)) as SignedIn).token;
 
-/** Why nobody was signed in by a login. */
+/** Why the sign-in failed. */
 export const redeemProblem = (error: unknown, name: string): string => {
-  if (!(error instanceof CallError)) return 'That did not work. Sign in again.';
+  if (!(error instanceof CallError)) return 'Sign-in failed. Sign in again.';
   if (error.code === 'CONSOLE_UNREACHABLE') return 'Holdpoint cannot be reached. Sign in again.';
   if (error.code === 'RUNTIME_UNAVAILABLE')
-    return `${name} does not answer Holdpoint. Sign in again in a while, or with a token.`;
-  if (error.status === 429) return 'Too many tries. Wait a little.';
-  return `You were not signed in: ${error.message}.`;
+    return `${name} does not answer Holdpoint. Sign in later, or with a token.`;
+  if (error.status === 429) return 'Too many attempts. Wait a moment.';
+  return `Sign-in failed: ${error.message}.`;
 };
 
-/** The way by a login, if there is one. */
+/** The configured login, if any. */
 const useOidc = (): OidcWay | undefined => {
   const [way, setWay] = useState<OidcWay>();
   useEffect(() => {
@@ -58,7 +58,7 @@ const OidcButton = ({ way }: { readonly way: OidcWay }) => {
   const [error, setError] = useState<string>();
   const [isBusy, setBusy] = useState(false);
   useEffect(() => {
-    // Whoever turns back at the provider finds the page as he has left it.
+    // After a return from the provider, the browser may restore the page as it was.
     const back = (): void => setBusy(false);
     addEventListener('pageshow', back);
     return () => removeEventListener('pageshow', back);
@@ -67,7 +67,7 @@ const OidcButton = ({ way }: { readonly way: OidcWay }) => {
     setBusy(true);
     setError(undefined);
     try {
-      // One that did not answer when the page was opened may do so by now.
+      // A provider that did not answer before may answer now.
       const login = way.authorizationEndpoint ?? (await waysToSignIn()).oidc?.authorizationEndpoint;
       if (login === undefined) throw new CallError('RUNTIME_UNAVAILABLE', 'the provider does not answer');
       const { begun, url } = await beginSignIn(way, login, location);
@@ -77,7 +77,7 @@ const OidcButton = ({ way }: { readonly way: OidcWay }) => {
       setError(
         failed instanceof CallError && failed.code === 'CONSOLE_UNREACHABLE'
           ? 'Holdpoint cannot be reached.'
-          : `The login of ${way.name} cannot be reached. Try again in a while, or use a token.`,
+          : `The login of ${way.name} cannot be reached. Try again later, or use a token.`,
       );
       setBusy(false);
     }
@@ -113,8 +113,8 @@ export const SignIn = ({
   useEffect(() => field.current?.focus(), []);
   const send = async (): Promise<void> => {
     const token = tokenIn(text);
-    // What no header can hold is no token.
-    if (!/^[\x21-\x7e]{1,8192}$/.test(token)) return setError('This is no token.');
+    // Not a valid header value.
+    if (!/^[\x21-\x7e]{1,8192}$/.test(token)) return setError('Invalid token.');
     setBusy(true);
     setError(undefined);
     try {
@@ -128,7 +128,7 @@ export const SignIn = ({
   return (
     <main class="sign-in">
       <h1>Holdpoint</h1>
-      <p>Nothing happens before somebody entitled to it has said yes.</p>
+      <p>No side effect without the approval of an entitled person.</p>
       {notice !== undefined && (
         <p class="note refused" role="alert">
           <Safe text={notice} />
@@ -162,8 +162,8 @@ export const SignIn = ({
       </form>
       {way !== undefined && <OidcButton way={way} />}
       <p class="hint">
-        Whoever runs Holdpoint gives you a token, or you make one with <code>holdpoint tokens create</code>.
-        It is kept in this tab only, and gone when you close it.
+        Ask your administrator for a token, or create one with <code>holdpoint token create</code>. It is kept
+        in this tab only, until you close it.
       </p>
     </main>
   );

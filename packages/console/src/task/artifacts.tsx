@@ -8,7 +8,7 @@ import { useSession } from '../session/context.ts';
 import { size } from '../text/time.ts';
 
 const CHUNK_BYTES = 262_144;
-/** More than that is fetched by the command line: a page has to hold all of it. */
+/** Larger artifacts need the command line: a page would have to hold them in memory. */
 const WHOLE_MAX_BYTES = 67_108_864;
 
 const bytesOf = (base64: string): Uint8Array<ArrayBuffer> =>
@@ -16,8 +16,7 @@ const bytesOf = (base64: string): Uint8Array<ArrayBuffer> =>
 
 const partOf = async (caller: Caller, uri: string, offset: number): Promise<Uint8Array<ArrayBuffer>> => {
   const { data } = await caller.ask('executor', 'artifact', { uri, offset, limit: CHUNK_BYTES });
-  if (data === undefined)
-    throw new CallError('EXECUTOR_UNKNOWN_ARTIFACT', 'its content is not kept any more');
+  if (data === undefined) throw new CallError('EXECUTOR_UNKNOWN_ARTIFACT', 'content no longer available');
   return bytesOf(data);
 };
 
@@ -25,13 +24,13 @@ const save = async (caller: Caller, { uri, bytes, name }: ArtifactView): Promise
   const parts: Uint8Array<ArrayBuffer>[] = [];
   for (let at = 0; at < bytes;) {
     const part = await partOf(caller, uri, at);
-    // A file that ends early would pass for the whole of it.
+    // A truncated file could be taken for the whole one.
     if (part.length === 0)
-      throw new CallError('EXECUTOR_UNKNOWN_ARTIFACT', 'only a part of it is to be had: nothing was saved');
+      throw new CallError('EXECUTOR_UNKNOWN_ARTIFACT', 'incomplete download: nothing was saved');
     parts.push(part);
     at += part.length;
   }
-  // Never under the type that it says of itself: it is saved, and not opened by the browser.
+  // Never with its own media type: the browser must save it, not open it.
   const address = URL.createObjectURL(new Blob(parts, { type: 'application/octet-stream' }));
   const link = Object.assign(document.createElement('a'), {
     href: address,
@@ -99,7 +98,7 @@ const Row = ({ artifact }: { readonly artifact: ArtifactView }) => {
   );
 };
 
-/** Whole logs and large outputs of a task. */
+/** Logs and large outputs of a task. */
 export const Artifacts = ({ task, version }: { readonly task: string; readonly version: number }) => {
   const { caller } = useSession();
   const [limit, setLimit] = useState(50);

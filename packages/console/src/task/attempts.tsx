@@ -6,10 +6,10 @@ import { CLASSES, textFor, VERDICTS } from '../tasks/labels.ts';
 const OUTCOMES = {
   succeeded: ['Succeeded', 'good'],
   failed: ['Failed', 'bad'],
-  in_doubt: ['Nobody knows', 'warn'],
+  in_doubt: ['Unknown outcome', 'warn'],
 } as const;
 
-/** What was tried, what went wrong, and what followed. */
+/** The attempts with their errors and verdicts. */
 export const AttemptsTable = ({ attempts }: { readonly attempts: readonly AttemptView[] }) => (
   <ol class="attempts">
     {attempts.map((attempt) => (
@@ -37,7 +37,7 @@ export const AttemptsTable = ({ attempts }: { readonly attempts: readonly Attemp
         )}
         {attempt.verdict !== undefined && (
           <div>
-            <span class="label">What followed</span> {textFor(VERDICTS, attempt.verdict.kind)}:{' '}
+            <span class="label">Verdict</span> {textFor(VERDICTS, attempt.verdict.kind)}:{' '}
             <Safe text={attempt.verdict.reason} />
           </div>
         )}

@@ -15,7 +15,7 @@ type State =
 
 const SAID = ['by', 'requestedBy', 'outcome', 'decision', 'surface', 'rule', 'comment', 'digest'] as const;
 
-/** What of a line is for people. */
+/** The readable part of a line. */
 const entryText = (entry: string): string => {
   try {
     const said = JSON.parse(entry) as Readonly<Record<string, unknown>>;
@@ -24,7 +24,7 @@ const entryText = (entry: string): string => {
       return typeof value === 'string' ? [`${name} ${name === 'digest' ? value.slice(0, 12) : value}`] : [];
     }).join(', ');
   } catch {
-    // Shown for what it is.
+    // Shown as it is.
     return entry;
   }
 };
@@ -33,12 +33,12 @@ const Report = ({ verified: { report } }: { readonly verified: Verified }) => (
   <div class={report.problemCount === 0 ? 'note done' : 'note refused'} role="status">
     {report.problemCount === 0 ? (
       <p>
-        ✓ The whole log holds: {report.lines.toLocaleString()} lines, each standing on the one before;{' '}
+        ✓ The log is intact: {report.lines.toLocaleString()} lines, each linked to the previous one;{' '}
         {report.anchors} signatures of the service, up to line {report.anchoredTo}.
       </p>
     ) : (
       <>
-        <p>✗ The log does not hold: {report.problemCount} faults.</p>
+        <p>✗ The log is damaged: {report.problemCount} problems.</p>
         <ul>
           {report.problems.slice(0, 20).map(({ seq, fault, text }) => (
             <li key={`${String(seq)} ${fault}`}>
@@ -52,8 +52,8 @@ const Report = ({ verified: { report } }: { readonly verified: Verified }) => (
 );
 
 /**
- * Everything that the audit log says of a task's requests, and whether the log holds. It is read anew with each version of the task.
- * Undefined requests are not known yet.
+ * * The audit lines of a task's requests, and the verification of the log. Reloads with each version of the task.
+ * * `undefined` requests are not loaded yet.
  */
 export const AuditTrail = ({
   approvals,
@@ -93,7 +93,7 @@ export const AuditTrail = ({
         signal,
       );
       setState({ state: 'done', verified });
-      // The log may have got lines since it was shown.
+      // New lines may have arrived since.
       reload();
     } catch (failed) {
       if (!signal.aborted) setState({ state: 'failed', text: textOfError(failed) });
@@ -102,12 +102,12 @@ export const AuditTrail = ({
   const verified = state.state === 'done' ? state.verified : undefined;
   return (
     <Section title="Audit trail">
-      {!allowed && <Empty>Your token does not allow a look into the audit log.</Empty>}
+      {!allowed && <Empty>Your token cannot read the audit log.</Empty>}
       {error !== undefined && <Problem text={error} retry={reload} />}
       {allowed && known === undefined && error === undefined && <Busy />}
       {known !== undefined && allowed && (
         <>
-          {known.length === 0 && <Empty>Nobody was asked for anything yet.</Empty>}
+          {known.length === 0 && <Empty>No requests yet.</Empty>}
           <ol class="audit">
             {known.map((line) => (
               <li key={line.seq}>

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { eventText, eventWord } from './event-text.ts';
 
-test('an event is told in words, also one of a newer service', () => {
-  expect(eventWord('approval_requested')).toBe('Asked for a decision');
+test('every event has a text, including events of newer services', () => {
+  expect(eventWord('approval_requested')).toBe('Decision requested');
   expect(eventWord('node_teleported')).toBe('node teleported');
   expect(eventWord('constructor')).toBe('constructor');
 });
 
-test('what it says is who, why and what came of it, each once', () => {
+test('the details of an event name who, why and the result, each once', () => {
   expect(
     eventText({
       data: {

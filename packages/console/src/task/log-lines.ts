@@ -1,9 +1,9 @@
 import type { LogLine } from '@holdpoint/contracts/task/log';
 
-/** A line of a task's live output, with the node that wrote it. */
+/** A line of live output with its node. */
 export type TaskLine = LogLine & { readonly node: string };
 
-/** More than this is not kept in a page: what came first goes first, and the whole log is among the artifacts. */
+/** Limit of kept lines: older lines are dropped; the artifacts have the whole log. */
 export const LINES_MAX = 5_000;
 
 const keyOf = ({ node, attempt, step, stream, seq }: TaskLine): string =>
@@ -11,23 +11,23 @@ const keyOf = ({ node, attempt, step, stream, seq }: TaskLine): string =>
 
 export type LogLines = {
   readonly lines: readonly TaskLine[];
-  /** How many are not kept any more. */
+  /** Number of dropped lines. */
   readonly dropped: number;
 };
 
-/** Keeps the latest lines, each once, however often a connection brings them. */
+/** Keeps the latest lines without the duplicates of reconnects. */
 export const createLog = (max = LINES_MAX) => {
   const known = new Set<string>();
   let lines: TaskLine[] = [];
   let dropped = 0;
   return {
-    /** Whether it was new. */
+    /** Whether the line was new. */
     take: (line: TaskLine): boolean => {
       const key = keyOf(line);
       if (known.has(key)) return false;
       known.add(key);
       lines.push(line);
-      // Seldom, because each time costs as much as there is.
+      // Rarely: each compaction copies everything.
       if (lines.length > max * 1.2) {
         const gone = lines.slice(0, lines.length - max);
         lines = lines.slice(-max);
@@ -40,7 +40,7 @@ export const createLog = (max = LINES_MAX) => {
   };
 };
 
-/** The lines that have all of the words, in whatever case. */
+/** The lines that contain all words, ignoring case. */
 export const searched = (lines: readonly TaskLine[], words: string): readonly TaskLine[] => {
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
   if (wanted.length === 0) return lines;

@@ -23,10 +23,9 @@ const Line = ({ text }: { readonly text: string }) => {
 const STATES: Readonly<Record<EventsState, string>> = {
   connecting: 'connecting …',
   live: 'live',
-  lost: 'connection lost, trying again …',
+  lost: 'connection lost, reconnecting …',
 };
 
-/** What a task prints, as it prints it. */
 export const LogView = ({
   log: { lines, dropped },
   state,
@@ -80,7 +79,7 @@ export const LogView = ({
         </span>
       </div>
       {lines.length === 0 ? (
-        <Empty>Nothing was printed lately. Whole logs are among the artifacts.</Empty>
+        <Empty>No recent output. The artifacts have the whole logs.</Empty>
       ) : (
         <div
           class="log"
@@ -91,7 +90,7 @@ export const LogView = ({
           aria-live="off"
           onWheel={({ deltaY }) => deltaY < 0 && setFollows(false)}
         >
-          {dropped > 0 && <p class="hint">{dropped.toLocaleString()} earlier lines are not kept here.</p>}
+          {dropped > 0 && <p class="hint">{dropped.toLocaleString()} earlier lines were dropped.</p>}
           {fitting.length > shown.length && (
             <button type="button" class="link" onClick={() => setCount(count * 4)}>
               show earlier lines ({(fitting.length - shown.length).toLocaleString()} left)

@@ -35,16 +35,16 @@ describe('a task at one version', () => {
     [4, 'recovering', { build: 'recovering 2', ship: 'queued 1' }],
     [7, 'awaiting_approval', { build: 'succeeded 2', ship: 'waiting_on_approval 1' }],
     [8, 'failed', { build: 'succeeded 2', ship: 'blocked_by_approval 1' }],
-  ])('%d is %s', (version, phase, nodes) => {
+  ])('at version %d the node is %s', (version, phase, nodes) => {
     expect(taskAt(events, version)).toMatchObject({ phase, version, at: 99 + version });
     expect(jobs(version)).toEqual(nodes);
   });
 
-  test('behind the last is the last', () => {
+  test('a version after the last one shows the last one', () => {
     expect(taskAt(events, 99).version).toBe(8);
   });
 
-  test('starts anew what was restarted, with its next attempt', () => {
+  test('a restarted node begins again with its next attempt', () => {
     const restarted = [
       ...events,
       {
@@ -60,7 +60,7 @@ describe('a task at one version', () => {
     ]);
   });
 
-  test('has what was carried over from another task', () => {
+  test('a forked task contains the results of its origin', () => {
     const forked = history([
       'submitted',
       { phase: 'queued', definition, forkedFrom: { nodes: { build: { status: 'succeeded', attempt: 1 } } } },
@@ -69,12 +69,12 @@ describe('a task at one version', () => {
   });
 });
 
-test('the workflow is the one that was submitted', () => {
+test('the workflow is the submitted one', () => {
   expect(definitionIn(events).map(({ id }) => id)).toEqual(['build', 'ship']);
   expect(definitionIn([])).toEqual([]);
 });
 
-test('a history takes the next event, ignores one that it has, and is not continued over a gap', () => {
+test('a history appends the next event, ignores duplicates, and is not continued over a gap', () => {
   const next = { version: 9, at: 1, type: 'completed', data: {} };
   expect(withEvent(events, next)).toHaveLength(9);
   expect(withEvent(events, { ...next, version: 8 })).toBe(events);

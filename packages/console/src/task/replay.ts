@@ -1,7 +1,7 @@
 import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
 import type { JobStatus, TaskPhase } from '@holdpoint/contracts/task/status';
 
-/** A node as it was at one version. */
+/** A node at one version. */
 export type NodeThen = { readonly job: JobStatus; readonly attempt: number };
 export type TaskThen = {
   readonly phase: TaskPhase;
@@ -25,7 +25,7 @@ const ENDED: Readonly<Record<string, JobStatus>> = {
   unreached: 'unreached',
 };
 
-/** What events make of a node without looking at anything else of them. */
+/** Node states that follow from the event type alone. */
 const BECOMES: Readonly<Record<string, JobStatus>> = {
   approval_requested: 'waiting_on_approval',
   effect_ordered: 'running',
@@ -61,13 +61,13 @@ const jobAfter = (type: string, data: Data, before: JobStatus): JobStatus => {
   return BECOMES[type] ?? before;
 };
 
-/** The nodes of the workflow that a task was submitted with, as its history has it. */
+/** The nodes of the submitted workflow, from the history. */
 export const definitionIn = (events: readonly HistoryEntry[]): readonly Data[] => {
   const submitted = events.find(({ type }) => type === 'submitted');
   return listOf(dataOf(submitted?.data['definition'])['nodes']).map(dataOf);
 };
 
-/** How a task stood at one version, from its events alone: what people look at when they replay it. */
+/** The task at one version, computed from its events, for the replay. */
 export const taskAt = (events: readonly HistoryEntry[], version: number): TaskThen => {
   const nodes = new Map<string, NodeThen>(
     definitionIn(events).map(({ id }) => [textOf(id), { job: 'queued', attempt: 1 }]),
@@ -94,7 +94,7 @@ export const taskAt = (events: readonly HistoryEntry[], version: number): TaskTh
   return { ...then, nodes };
 };
 
-/** A history and one more event; undefined when something between them is missing, and it has to be loaded again. */
+/** Appends an event to a history; undefined if events are missing and it must be reloaded. */
 export const withEvent = (
   events: readonly HistoryEntry[],
   event: HistoryEntry,

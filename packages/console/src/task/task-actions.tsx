@@ -9,19 +9,19 @@ type Verb = 'pause' | 'resume' | 'retry' | 'skip' | 'done' | 'cancel' | 'fork';
 type Node = TaskView['nodes'][number];
 
 const SAYS: Readonly<Record<Verb, readonly [label: string, follows: string]>> = {
-  pause: ['Pause', 'what runs is finished, and nothing new is started'],
-  resume: ['Resume', 'it goes on where it was paused'],
-  retry: ['Try again', 'what failed is tried once more'],
-  skip: ['Leave out', 'this step is not done, and what follows it goes on'],
-  done: ['Take as done', 'somebody has done it by hand, and what follows it goes on'],
-  cancel: ['Cancel', 'it is given up; what has happened already is not taken back'],
-  fork: ['Fork', 'a new task goes on from this point, and this one stays as it is'],
+  pause: ['Pause', 'running steps finish, and nothing new starts'],
+  resume: ['Resume', 'it continues where it was paused'],
+  retry: ['Try again', 'retry the failed steps'],
+  skip: ['Skip', 'skip this step and continue after it'],
+  done: ['Mark as done', 'done by hand: continue after this step'],
+  cancel: ['Cancel', 'it ends; effects that happened are not undone'],
+  fork: ['Fork', 'a new task continues from this point; this one stays unchanged'],
 };
 const ENDED: readonly string[] = ['completed', 'failed', 'cancelled'];
 const BROKEN: readonly string[] = ['failed', 'escalated', 'blocked_by_dependency', 'blocked_by_approval'];
 const UNSTARTED: readonly string[] = ['queued', 'waiting_on_deps', 'waiting_on_locks', 'paused'];
 
-/** What can be done with a task as it stands. */
+/** The actions on a task in its current state. */
 const verbsForTask = ({ phase, nodes }: TaskView): readonly Verb[] => [
   ...(ENDED.includes(phase) || phase === 'paused' ? [] : (['pause'] as const)),
   ...(phase === 'paused' ? (['resume'] as const) : []),
@@ -29,7 +29,7 @@ const verbsForTask = ({ phase, nodes }: TaskView): readonly Verb[] => [
   ...(ENDED.includes(phase) ? [] : (['cancel'] as const)),
   'fork',
 ];
-/** And with one of its steps. */
+/** The actions on one of its steps. */
 const verbsForNode = ({ phase }: TaskView, { job }: Node): readonly Verb[] => {
   if (phase === 'cancelled' || phase === 'completed') return [];
   const isBroken = BROKEN.includes(job);
@@ -39,7 +39,7 @@ const verbsForNode = ({ phase }: TaskView, { job }: Node): readonly Verb[] => {
   ];
 };
 
-/** Asks once more before anything is done to a task, or to one step of it. */
+/** Asks for confirmation before an action on a task or a step. */
 export const TaskActions = ({
   task,
   node,
@@ -48,7 +48,7 @@ export const TaskActions = ({
 }: {
   readonly task: TaskView;
   readonly node?: Node;
-  /** Where a fork begins. */
+  /** The version to fork from. */
   readonly version: number;
   readonly onDone: () => void;
 }) => {
@@ -63,7 +63,7 @@ export const TaskActions = ({
   if (verbs.length === 0) return null;
 
   const send = async (chosen: Verb): Promise<void> => {
-    // Sent again after a lost answer, it is known by its key and counts once.
+    // The key makes a repeated request count once.
     key.current ??= createKey();
     const options = { key: key.current };
     const { id } = task;
@@ -87,7 +87,7 @@ export const TaskActions = ({
         await caller.ask(
           'orchestrator',
           'retry',
-          // The attempt that was seen: if it was tried again meanwhile, this changes nothing.
+          // Bound to the seen attempt: a newer attempt is not affected.
           { ...job, ...(node && { attempt: node.attempt }) },
           options,
         );
@@ -113,7 +113,7 @@ export const TaskActions = ({
       if (!isLost) key.current = undefined;
       setProblem(
         isLost
-          ? 'The answer was lost. Look at how the task stands; to confirm once more is safe, it counts once.'
+          ? 'Answer lost. Check the state of the task; confirming again is safe and counts once.'
           : textOfError(error),
       );
     } finally {
@@ -132,7 +132,7 @@ export const TaskActions = ({
       <div
         class="choices"
         role="group"
-        aria-label={node === undefined ? 'What to do with the task' : 'What to do with the step'}
+        aria-label={node === undefined ? 'Actions on the task' : 'Actions on the step'}
       >
         {verbs.map((each) => (
           <button

@@ -10,7 +10,7 @@ type Bag = Readonly<Record<string, unknown>>;
 const wordsIn = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.filter((each) => typeof each === 'string') : [];
 
-/** What leads to what: by order, and by routes for how a node ends. */
+/** Edges of the graph: order and routes. */
 const edgesOf = (task: TaskView, events: readonly HistoryEntry[]): readonly Edge[] => {
   const routes = definitionIn(events).flatMap(({ id, on }) =>
     Object.entries((on ?? {}) as Bag).flatMap(([route, targets]) =>
@@ -25,7 +25,7 @@ const edgesOf = (task: TaskView, events: readonly HistoryEntry[]): readonly Edge
   });
 };
 
-/** The workflow as it stands, or as it stood at an earlier version. */
+/** The workflow, now or at an earlier version. */
 export const TaskGraph = ({
   task,
   events,
@@ -42,7 +42,7 @@ export const TaskGraph = ({
   const hasDefinition = events.some(({ type }) => type === 'submitted');
   const edges = useMemo(() => edgesOf(task, events), [task.id, hasDefinition]);
   if (task.nodes.length > NODES_MAX)
-    return <p class="hint">{task.nodes.length} steps are too many for a picture; they are listed below.</p>;
+    return <p class="hint">{task.nodes.length} steps are too many for a graph; they are listed below.</p>;
   return (
     <Graph
       edges={edges}

@@ -20,7 +20,7 @@ import { CHECKPOINTS, JOBS, PHASES, textFor, wordFor } from '../tasks/labels.ts'
 
 type Node = TaskView['nodes'][number];
 
-/** How long the task was in each phase. */
+/** Duration of each phase. */
 const Phases = ({ events }: { readonly events: readonly HistoryEntry[] }) => {
   const turns = useMemo(() => {
     const found: { phase: string; from: number; version: number }[] = [];
@@ -155,7 +155,7 @@ const NodeDetail = ({
         ],
         ['Waits for', node.wait && <Long text={node.wait.detail} block={false} characters={400} />],
         ['Why', node.reason && <Long text={node.reason} block={false} characters={800} />],
-        ['Came to', node.detail && <Long text={node.detail} block={false} characters={800} />],
+        ['Result', node.detail && <Long text={node.detail} block={false} characters={800} />],
         ['Error', node.error && <Long text={node.error.message} block={false} characters={800} />],
         ['Exit code', node.exitCode !== undefined && String(node.exitCode)],
         ['Decision', node.approval && <a href={hrefOf('inbox', node.approval)}>{node.approval}</a>],
@@ -224,7 +224,7 @@ const Steps = ({
 
 const ASKS = new Set(['approval_requested', 'in_doubt_asked', 'stuck_asked']);
 
-/** The requests that a task has put to people, the latest of them. */
+/** The latest requests of a task. */
 const approvalsIn = (events: readonly HistoryEntry[]): readonly string[] =>
   [
     ...new Set(
@@ -248,13 +248,13 @@ const Attempts = ({ id, version }: { readonly id: string; readonly version: numb
       open={value !== undefined && value.items.length > 0}
     >
       {error !== undefined && <Problem text={error} retry={reload} />}
-      {value?.items.length === 0 && <Empty>Nothing had to be tried more than once.</Empty>}
+      {value?.items.length === 0 && <Empty>No step needed a second attempt.</Empty>}
       {value !== undefined && <AttemptsTable attempts={value.items} />}
     </Section>
   );
 };
 
-/** One task: how it stands, what has happened, and what can be done. */
+/** One task: state, history and actions. */
 export const TaskPage = ({ id }: { readonly id: string }) => {
   const { view, events, log, state } = useTask(id);
   const [version, setVersion] = useState<number>();
@@ -314,10 +314,10 @@ export const TaskPage = ({ id }: { readonly id: string }) => {
           rows={[
             ['Goal', task.goal.length > 200 && <Long text={task.goal} block={false} characters={1_000} />],
             ['Workflow', <Safe text={task.selector ?? task.workflow} />],
-            ['Asked for by', <Safe text={task.requestedBy} />],
+            ['Requested by', <Safe text={task.requestedBy} />],
             ['Repository', task.repository && <Safe text={task.repository} />],
             ['Waits for', task.after && task.after.length > 0 && <Safe text={task.after.join(', ')} />],
-            ['On hold because of', task.circuit && <Safe text={task.circuit} />],
+            ['Blocked by circuit', task.circuit && <Safe text={task.circuit} />],
             ['Used', task.spent?.costUsd !== undefined && `${task.spent.costUsd.toFixed(2)} USD`],
             ['Version', String(task.version)],
           ]}

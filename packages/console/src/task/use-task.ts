@@ -7,7 +7,7 @@ import { useSession } from '../session/context.ts';
 import { createLog, type LogLines } from './log-lines.ts';
 import { withEvent } from './replay.ts';
 
-/** Many events at once are shown at once. */
+/** Batches frequent events. */
 const GATHER_MS = 120;
 const PAGE = 500;
 
@@ -15,7 +15,7 @@ const jsonOf = (text: string): unknown => {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    // Cut off, or nothing of ours.
+    // Truncated or foreign.
     return undefined;
   }
 };
@@ -35,7 +35,7 @@ const entryOf = (said: unknown): HistoryEntry | undefined => {
   return { version: told.version, at: told.at ?? Date.now(), type, data: told.data };
 };
 
-/** One task as it stands, with its history and what it prints, kept up with what happens. */
+/** A task with its history and output, kept up to date. */
 export const useTask = (id: string) => {
   const { caller } = useSession();
   const view = useLoad((signal) => caller.ask('orchestrator', 'get', { id }, { signal }), [id]);
@@ -45,7 +45,7 @@ export const useTask = (id: string) => {
   const history = useRef<readonly HistoryEntry[]>([]);
   const { reload } = view;
 
-  /** What is missing of the history, page by page. */
+  /** Loads the missing history page by page. */
   const fill = useCallback(
     async (signal: AbortSignal): Promise<void> => {
       for (;;) {

@@ -5,7 +5,7 @@ import type { FailureClass, VerdictKind } from '@holdpoint/contracts/workflow/fa
 import type { EffectClass, SideEffectKind } from '@holdpoint/contracts/workflow/side-effect';
 import type { CheckpointKind, JobStatus, TaskPhase } from '@holdpoint/contracts/task/status';
 
-/** How something is to be felt about: it decides a colour, and never says anything that the word does not. */
+/** Mood of a state: selects a colour; the word carries the meaning. */
 export type Tone = 'good' | 'bad' | 'warn' | 'busy' | 'quiet';
 export type Word = readonly [word: string, tone: Tone];
 
@@ -13,7 +13,7 @@ export const PHASES: Readonly<Record<TaskPhase, Word>> = {
   queued: ['Queued', 'quiet'],
   execution_ready: ['Ready to start', 'quiet'],
   executing: ['Running', 'busy'],
-  awaiting_approval: ['Waiting for a decision', 'warn'],
+  awaiting_approval: ['Needs a decision', 'warn'],
   recovering: ['Recovering', 'warn'],
   paused: ['Paused', 'quiet'],
   circuit_open: ['On hold', 'warn'],
@@ -25,18 +25,18 @@ export const PHASES: Readonly<Record<TaskPhase, Word>> = {
 export const JOBS: Readonly<Record<JobStatus, Word>> = {
   queued: ['Not started', 'quiet'],
   waiting_on_deps: ['Waits for earlier steps', 'quiet'],
-  waiting_on_approval: ['Waits for a decision', 'warn'],
-  waiting_on_locks: ['Waits for its turn', 'quiet'],
+  waiting_on_approval: ['Needs a decision', 'warn'],
+  waiting_on_locks: ['Waits for locks', 'quiet'],
   running: ['Running', 'busy'],
-  recovering: ['Trying again', 'warn'],
-  escalated: ['Stuck: needs a person', 'bad'],
+  recovering: ['Retrying', 'warn'],
+  escalated: ['Stuck: needs a decision', 'bad'],
   paused: ['Paused', 'quiet'],
   succeeded: ['Done', 'good'],
-  skipped: ['Left out', 'quiet'],
+  skipped: ['Skipped', 'quiet'],
   unreached: ['Not needed', 'quiet'],
   failed: ['Failed', 'bad'],
   cancelled: ['Cancelled', 'quiet'],
-  blocked_by_dependency: ['Cannot go on', 'bad'],
+  blocked_by_dependency: ['Blocked', 'bad'],
   blocked_by_approval: ['Refused', 'bad'],
 };
 
@@ -51,7 +51,7 @@ export const STATUSES: Readonly<Record<ApprovalStatus, Word>> = {
 };
 
 export const KINDS: Readonly<Record<SideEffectKind | 'work', string>> = {
-  write_external: 'Writes outside',
+  write_external: 'External change',
   deploy: 'Deployment',
   merge: 'Merge',
   notify: 'Message',
@@ -60,13 +60,13 @@ export const KINDS: Readonly<Record<SideEffectKind | 'work', string>> = {
   work: 'Work',
 };
 
-/** What an interruption would mean, for whoever decides. */
+/** The consequence of an interruption. */
 export const INTERRUPTED: Readonly<Record<EffectClass, string>> = {
-  fenced: 'safe to repeat: the target takes it only once',
-  keyed: 'safe to repeat: the target knows it again',
-  probeable: 'the target can be asked whether it happened',
+  fenced: 'safe to repeat: the target applies it once',
+  keyed: 'safe to repeat: the target recognizes it',
+  probeable: 'the target can tell whether it happened',
   idempotent: 'harmless to repeat',
-  opaque: 'cannot be checked: if it is interrupted, a person is asked',
+  opaque: 'not checkable: an interruption asks a person',
 };
 
 export const SURFACES: Readonly<Record<Surface, string>> = {
@@ -83,35 +83,35 @@ export const SURFACES: Readonly<Record<Surface, string>> = {
 export const CLASSES: Readonly<Record<FailureClass, string>> = {
   BROKEN_BUILD: 'Broken build',
   VERIFICATION_FAILED: 'Check failed',
-  CIRCULAR_FIX: 'Going round in circles',
+  CIRCULAR_FIX: 'Going in circles',
   CONTEXT_EXHAUSTED: 'Too much for one session',
-  TRANSIENT: 'Passing trouble',
+  TRANSIENT: 'Temporary failure',
   WORKER_CRASH: 'Worker lost',
-  EFFECT_IN_DOUBT: 'Nobody knows whether it happened',
+  EFFECT_IN_DOUBT: 'Unknown outcome',
   UNKNOWN: 'Unknown',
 };
 
 export const VERDICTS: Readonly<Record<VerdictKind, string>> = {
-  retry: 'tried again',
-  rollback: 'taken back, then tried again',
-  skip: 'left out',
-  escalate: 'given to a person',
-  continue: 'went on in a new session',
+  retry: 'retried',
+  rollback: 'rolled back, then retried',
+  skip: 'skipped',
+  escalate: 'escalated',
+  continue: 'continued in a new session',
 };
 
 export const CIRCUITS: Readonly<Record<CircuitState, Word>> = {
   closed: ['Working', 'good'],
-  open: ['Cut off', 'bad'],
-  half_open: ['Being tried', 'warn'],
+  open: ['Open', 'bad'],
+  half_open: ['Trial', 'warn'],
 };
 
 export const CHECKPOINTS: Readonly<Record<CheckpointKind, string>> = {
   worker_crash_detected: 'A worker was lost',
-  duplicate_effect_prevented: 'Kept from happening twice',
-  resume_granted: 'Went on from here',
-  resume_blocked: 'Not allowed to go on',
+  duplicate_effect_prevented: 'Duplicate prevented',
+  resume_granted: 'Checkpoint',
+  resume_blocked: 'Not allowed to continue',
   noted: 'Noted',
-  suggestion_refused: 'A suggestion was not followed',
+  suggestion_refused: 'Suggestion rejected',
 };
 
 export const CHOICES: Readonly<Record<Choice, string>> = {
@@ -120,14 +120,14 @@ export const CHOICES: Readonly<Record<Choice, string>> = {
   request_changes: 'Request changes',
   applied: 'It happened',
   not_applied: 'It did not happen',
-  retry: 'Do it once more',
-  skip: 'Leave it out',
-  done: 'It is done',
-  cancel: 'Give it up',
+  retry: 'Run it again',
+  skip: 'Skip',
+  done: 'Mark as done',
+  cancel: 'Cancel it',
   respond: 'Answered',
 };
 
-/** The word for something that a newer service may say and this page does not know. */
+/** Fallback for values of newer services. */
 export const wordFor = (words: Readonly<Record<string, Word>>, name: string): Word =>
   (Object.hasOwn(words, name) ? words[name] : undefined) ?? [name.replaceAll('_', ' '), 'quiet'];
 

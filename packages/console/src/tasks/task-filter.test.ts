@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { askedFor, endOf, NO_FILTER } from './task-filter.ts';
 
-test('what nobody has filled in is not asked for', () => {
+test('empty filters are not sent', () => {
   expect(askedFor(NO_FILTER, 0)).toEqual({});
   expect(askedFor({ ...NO_FILTER, words: ' ', workflow: ' ', person: '  ' }, 0)).toEqual({});
 });
 
-test('what somebody has filled in is asked of all tasks', () => {
+test('filters are sent with the query', () => {
   const filter = {
     words: ' greet ',
     phase: 'failed',
@@ -24,11 +24,11 @@ test('what somebody has filled in is asked of all tasks', () => {
 });
 
 test.each([
-  [0, false, false, 'No tasks here.'],
-  [0, false, true, 'None among the latest that were looked at: Older goes on.'],
-  [3, false, true, 'Not all were looked at: Older goes on.'],
+  [0, false, false, 'No tasks.'],
+  [0, false, true, 'No match among the latest tasks: Older searches on.'],
+  [3, false, true, 'Not all tasks were searched: Older searches on.'],
   [50, true, true, undefined],
   [3, false, false, undefined],
-])('%i tasks, full: %j, more: %j', (shown, isFull, more, said) => {
+])('the note for %i tasks, full: %j, more: %j', (shown, isFull, more, said) => {
   expect(endOf(shown, isFull, more)).toBe(said);
 });

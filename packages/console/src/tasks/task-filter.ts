@@ -1,13 +1,13 @@
 import type { ApiRequest } from '@holdpoint/contracts/catalog/api';
 import type { TaskPhase } from '@holdpoint/contracts/task/status';
 
-/** What the fields above the list say, as they stand there. */
+/** The filter fields as shown. */
 export type TaskFilter = {
   readonly words: string;
   readonly phase: TaskPhase | '';
   readonly workflow: string;
   readonly person: string;
-  /** How far back, in days. */
+  /** Range in days. */
   readonly days: '' | '1' | '7' | '30';
 };
 
@@ -22,7 +22,7 @@ export const DAYS: Readonly<Record<TaskFilter['days'], string>> = {
 
 const DAY_MS = 86_400_000;
 
-/** What the service is asked; an empty field asks for nothing. */
+/** The query; empty fields are omitted. */
 export const askedFor = (
   { words, phase, workflow, person, days }: TaskFilter,
   now: number,
@@ -34,11 +34,11 @@ export const askedFor = (
   ...(days !== '' && { createdAfter: Math.max(0, now - Number(days) * DAY_MS) }),
 });
 
-/** Why a list is empty, or no longer than it is. */
+/** Why a list is empty or short. */
 export const endOf = (shown: number, isFull: boolean, more: boolean): string | undefined => {
   if (more && !isFull)
     return shown === 0
-      ? 'None among the latest that were looked at: Older goes on.'
-      : 'Not all were looked at: Older goes on.';
-  return shown === 0 ? 'No tasks here.' : undefined;
+      ? 'No match among the latest tasks: Older searches on.'
+      : 'Not all tasks were searched: Older searches on.';
+  return shown === 0 ? 'No tasks.' : undefined;
 };

@@ -3,7 +3,7 @@ import { hrefOf } from '../text/route.ts';
 import { DAYS, NO_FILTER, type TaskFilter } from './task-filter.ts';
 import { PHASES } from './labels.ts';
 
-/** Whoever types is not answered letter by letter. */
+/** Delay while the user types. */
 const SETTLED_MS = 300;
 
 const OPTIONS = {
@@ -11,7 +11,7 @@ const OPTIONS = {
   days: Object.entries(DAYS),
 };
 
-/** What is looked for among all tasks. `onChange` hears of it once nobody types any more. */
+/** The search over all tasks. `onChange` is called after typing stops. */
 export const TaskFilters = ({ onChange }: { readonly onChange: (filter: TaskFilter) => void }) => {
   const [filter, setFilter] = useState(NO_FILTER);
   const [told, setTold] = useState(NO_FILTER);
@@ -29,8 +29,8 @@ export const TaskFilters = ({ onChange }: { readonly onChange: (filter: TaskFilt
       <input
         id="task-search"
         type="search"
-        placeholder="Words, or an id"
-        aria-label="Words in the goal, the workflow or the id; Enter opens a task by its id"
+        placeholder="Words or an ID"
+        aria-label="Words in the goal, the workflow or the ID; Enter opens a task by its ID"
         maxLength={200}
         value={filter.words}
         onInput={({ currentTarget }) => set({ words: currentTarget.value })}
@@ -54,15 +54,15 @@ export const TaskFilters = ({ onChange }: { readonly onChange: (filter: TaskFilt
       <input
         type="search"
         placeholder="Workflow"
-        aria-label="Workflow, with or without its version"
+        aria-label="Workflow, with or without version"
         maxLength={200}
         value={filter.workflow}
         onInput={({ currentTarget }) => set({ workflow: currentTarget.value })}
       />
       <input
         type="search"
-        placeholder="Asked for by"
-        aria-label="Asked for by"
+        placeholder="Requested by"
+        aria-label="Requested by"
         maxLength={200}
         value={filter.person}
         onInput={({ currentTarget }) => set({ person: currentTarget.value })}

@@ -14,7 +14,7 @@ import { TaskPage } from '../task/task-page.tsx';
 import { PHASES, wordFor } from './labels.ts';
 
 const PAGE = 50;
-/** A busy system is not listed anew for each of its events. */
+/** Limits reloads on a busy system. */
 const RELOAD_AT_MOST_EVERY_MS = 1_000;
 
 const Row = ({ task, isOpen }: { readonly task: TaskSummary; readonly isOpen: boolean }) => (
@@ -43,7 +43,7 @@ const Row = ({ task, isOpen }: { readonly task: TaskSummary; readonly isOpen: bo
 const TaskList = ({ openId }: { readonly openId: string | undefined }) => {
   const { caller } = useSession();
   const [filter, setFilter] = useState(NO_FILTER);
-  // The keys that led to each page: back is as fast as on, however many tasks there are.
+  // Cursors of the visited pages: going back needs no search.
   const [keys, setKeys] = useState<readonly string[]>([]);
   const after = keys.at(-1);
   const { value, error, reload } = useLoad(
@@ -122,7 +122,7 @@ const TaskList = ({ openId }: { readonly openId: string | undefined }) => {
   );
 };
 
-/** Where a task is begun: no task can be called that. */
+/** Route of the form: not a valid task ID. */
 const NEW = '~new';
 
 const Begin = () => {
@@ -146,7 +146,7 @@ const Detail = ({ id }: { readonly id: string | undefined }) => {
   return id === NEW ? <NewTask /> : <TaskPage key={id} id={id} />;
 };
 
-/** All tasks, and one of them beside the list. */
+/** The list of tasks, with one task beside it. */
 export const TasksPage = ({ rest: [id] }: { readonly rest: readonly string[] }) => (
   <div class={id === undefined ? 'split' : 'split has-open'}>
     <section class="pane list" aria-label="Tasks">

@@ -1,4 +1,4 @@
-/** How a line of a diff is shown. */
+/** Kind of a diff line. */
 export type DiffLine = {
   readonly kind: 'file' | 'hunk' | 'added' | 'removed' | 'same';
   readonly text: string;
@@ -11,7 +11,7 @@ const kindOf = (line: string): DiffLine['kind'] => {
   return line.startsWith('-') ? 'removed' : 'same';
 };
 
-/** The lines of a unified diff. Inside a hunk a removed `-- x` is a removed line, and no name of a file. */
+/** The lines of a unified diff. Inside a hunk, a removed `-- x` is a removed line, not a file name. */
 export const diffLines = (diff: string): readonly DiffLine[] => {
   let [removed, added] = [0, 0];
   return diff
@@ -31,5 +31,5 @@ export const diffLines = (diff: string): readonly DiffLine[] => {
     });
 };
 
-/** Whether a text reads as a unified diff. */
+/** Whether a text is a unified diff. */
 export const isDiff = (text: string): boolean => /^@@ -\d+(,\d+)? \+\d+(,\d+)? @@/m.test(text);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { hrefOf, routeOf } from './route.ts';
 
-test('a link leads where it was made for', () => {
+test('a link leads to its page', () => {
   expect(routeOf(hrefOf('tasks', 't-1', 'a/b %'))).toEqual({ page: 'tasks', rest: ['t-1', 'a/b %'] });
   expect(routeOf(hrefOf('health'))).toEqual({ page: 'health', rest: [] });
 });

@@ -1,4 +1,4 @@
-/** Where in the page somebody is: `#/tasks/t-1/log` is `tasks`, with what follows. */
+/** The current page: `#/tasks/t-1/log` is `tasks` with the rest as parts. */
 export type Route = { readonly page: Page; readonly rest: readonly string[] };
 export const PAGES = ['inbox', 'tasks', 'recovery', 'health'] as const;
 export type Page = (typeof PAGES)[number];
@@ -9,12 +9,12 @@ const decoded = (part: string): string => {
   try {
     return decodeURIComponent(part);
   } catch {
-    // A link that somebody has typed: it leads to what is not there, and that is said there.
+    // A typed link may name a missing thing; its page says so.
     return part;
   }
 };
 
-/** What is no page leads to the inbox. */
+/** Unknown pages lead to the inbox. */
 export const routeOf = (hash: string): Route => {
   const [page = '', ...rest] = hash
     .replace(/^#?\/?/, '')

@@ -9,7 +9,7 @@ test.each([
   [125_000, '2 min 5 s'],
   [3_600_000, '1 h'],
   [90_000_000, '1 d 1 h'],
-])('%d ms are %s', (ms, text) => {
+])('%d ms are shown as %s', (ms, text) => {
   expect(span(ms)).toBe(text);
 });
 
@@ -17,6 +17,6 @@ test.each([
   [35, '35 B'],
   [1_536, '1.5 KiB'],
   [10_485_760, '10.0 MiB'],
-])('%d bytes are %s', (bytes, text) => {
+])('%d bytes are shown as %s', (bytes, text) => {
   expect(size(bytes)).toBe(text);
 });

@@ -5,7 +5,7 @@ const UNITS = [
   [1_000, 's'],
 ] as const;
 
-/** A span of milliseconds in the two largest units that matter: `2 h 5 min`. */
+/** A duration in its two largest units: `2 h 5 min`. */
 export const span = (ms: number): string => {
   const whole = Math.max(0, Math.round(ms / 1_000) * 1_000);
   const at = UNITS.findIndex(([unit]) => whole >= unit);
@@ -19,15 +19,15 @@ export const span = (ms: number): string => {
     : `${String(count)} ${name} ${String(rest)} ${second[1]}`;
 };
 
-/** When something was, for people in their own time zone. */
+/** A time in the reader's time zone. */
 export const instant = (ms: number): string =>
   new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' }).format(ms);
 
-/** A day as the store counts days: the same for people in every time zone. */
+/** A UTC day: the same in every time zone. */
 export const utcDay = (ms: number): string =>
   new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' }).format(ms);
 
-/** Bytes as people read them. */
+/** A size in bytes, with a unit. */
 export const size = (bytes: number): string => {
   if (bytes < 1_024) return `${String(bytes)} B`;
   const exponent = Math.min(4, Math.floor(Math.log2(bytes) / 10));

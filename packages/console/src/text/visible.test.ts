@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { excerpt, piecesOf, visible } from './visible.ts';
 
-test('a mark that turns text around is shown by its name', () => {
+test('a bidirectional mark is shown by name', () => {
   expect(piecesOf('invoice\u202Efdp.exe')).toEqual([
     { text: 'invoice' },
     { mark: 'U+202E' },
@@ -18,20 +18,20 @@ test.each([
   ['\u2028', '[U+2028]'],
   ['\ud800', '[U+D800]'],
   ['\u3164', '[U+3164]'],
-])('%j is seen', (text, shown) => {
+])('%j is made visible', (text, shown) => {
   expect(visible(text)).toBe(shown);
 });
 
-test('lines and tabs stay, and so do letters of any script', () => {
+test('line ends, tabs and letters of any script are kept', () => {
   expect(visible('a\r\nb\tc\nשלום 漢字')).toBe('a\nb\tc\nשלום 漢字');
   expect(visible('a\rb')).toBe('a[U+000D]b');
 });
 
-test('tags are text like any other', () => {
+test('tags are shown as text', () => {
   expect(piecesOf('<script>alert(1)</script>')).toEqual([{ text: '<script>alert(1)</script>' }]);
 });
 
-test('an excerpt ends at the limit that comes first, and never within a character', () => {
+test('an excerpt ends at the first limit, and never inside a character', () => {
   const limit = { characters: 5, lines: 2 };
   expect(excerpt('abc', limit)).toEqual({ shown: 'abc', left: 0 });
   expect(excerpt('abcdefg', limit)).toEqual({ shown: 'abcde', left: 2 });

@@ -1,17 +1,17 @@
 /**
- * What a browser would act upon instead of showing: controls, marks that turn the direction of text around, separators, halves of
- * surrogate pairs, and what cannot be seen at all. Whoever decides on a text has to see all of it.
+ * * Characters that a browser would interpret instead of showing: controls, bidirectional marks, separators, lone
+ * * surrogates and invisible characters. Users who decide on a text must see every character.
  */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 const RUN = new RegExp(`${UNSAFE.source}+`, 'gu');
 
-/** Part of a text: as it is, or the name of a character that would not be seen. */
+/** A part of a text, or the name of an invisible character. */
 export type Piece = { readonly text: string } | { readonly mark: string };
 
 const nameOf = (character: string): string =>
   `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 
-/** Pieces of a text of several lines: line ends and tabs stay, everything else that is not seen is named. */
+/** Splits a text with several lines: line ends and tabs stay, other invisible characters are named. */
 export const piecesOf = (text: string): readonly Piece[] => {
   const pieces: Piece[] = [];
   let plain = '';
@@ -38,13 +38,13 @@ export const piecesOf = (text: string): readonly Piece[] => {
   return pieces;
 };
 
-/** The same as plain text, for attributes and titles. */
+/** The same as plain text, for attributes. */
 export const visible = (text: string): string =>
   piecesOf(text)
     .map((piece) => ('text' in piece ? piece.text : `[${piece.mark}]`))
     .join('');
 
-/** As much of a text as is shown at once: never half a character, and never more lines than that. */
+/** The first part of a text: never half a character, and at most this many lines. */
 export const excerpt = (
   text: string,
   { characters, lines }: { readonly characters: number; readonly lines: number },

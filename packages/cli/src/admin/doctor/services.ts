@@ -21,7 +21,7 @@ export const hearServices = (client: Pick<Client, 'call'>, now: () => number): P
     SERVICES.map(async (service): Promise<Heard> => {
       const from = now();
       try {
-        const about = await client.call(service, 'about', {});
+        const about = await client.call(service, 'info', {});
         return { service, about, from, to: now() };
       } catch (error) {
         if (!(error instanceof HoldpointError)) throw error;

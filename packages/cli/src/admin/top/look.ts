@@ -83,7 +83,7 @@ export const lookAround = async (client: Client, now: () => number): Promise<Loo
     away: counted.filter(([, counts]) => counts === undefined).map(([service]) => service),
     ...(pending && {
       oldest: pending.items[0],
-      doubts: pending.items.filter((item) => questionOf(item) === 'doubt').length,
+      doubts: pending.items.filter((item) => questionOf(item) === 'in_doubt').length,
       doubtsMore: pending.next !== undefined,
     }),
     ...(stuck && { stuck: stuck.items }),
