@@ -1,11 +1,14 @@
-/** What a coding agent has to be able to do. Put yours in its place: a program, or a model behind an API. */
+/** The interface of a coding agent. Put yours here: a command, or a model behind an API. */
 export type Agent = {
-  /** A change of it is another version of the workflow: no hash can see what is behind these functions. */
+  /**
+   * Change it together with these functions, to get a new version of the workflow: a hash cannot see their
+   * code.
+   */
   readonly version: string;
   readonly plan: (goal: string, signal: AbortSignal) => Promise<readonly string[]>;
-  /** Gives a patch. `remarks` is what reviewers want changed, `hints` what became of earlier attempts. */
+  /** Returns a patch. `remarks` are requests of reviewers, `hints` the results of earlier attempts. */
   readonly code: (task: CodingTask, signal: AbortSignal) => Promise<string>;
-  /** Nothing when all is well, or what is wrong with the patch. */
+  /** Returns the problems of the patch, or an empty text. */
   readonly check: (patch: string, signal: AbortSignal) => Promise<string | undefined>;
 };
 
@@ -16,7 +19,7 @@ export type CodingTask = {
   readonly hints: readonly string[];
 };
 
-/** Stands in for an agent, without any network. Its first patch does not pass the checks. */
+/** A stand-in for an agent, without network. Its first patch fails the checks. */
 export const standIn: Agent = {
   version: 'stand-in-1',
   plan: (goal) => Promise.resolve([`Find where ${goal} belongs`, 'Write it', 'Test it']),

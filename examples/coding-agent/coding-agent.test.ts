@@ -37,9 +37,7 @@ test('whoever wants changes has to say which: he is asked again', async () => {
   env.onInput([{ response: { verdict: 'change' } }]);
   await env.start(workflow, { goal: 'a greeting' });
   await env.settled();
-  expect(env.questions()).toMatchObject([
-    { body: expect.stringContaining('say what is to be changed') as string },
-  ]);
+  expect(env.questions()).toMatchObject([{ body: expect.stringContaining('describe the change') as string }]);
 });
 
 test.each([

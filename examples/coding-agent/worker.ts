@@ -11,6 +11,6 @@ const connection = await connectToBus({ url, seedFile, user: 'worker' });
 const worker = startWorker({ connection, workflows: [codingAgent(standIn)] });
 await worker.ready;
 process.stdout.write(`works on coding-agent (${worker.hashes.join(', ')}); Ctrl-C stops it\n`);
-// SIGTERM and SIGINT stop it: what is at work comes to an end, or is given back.
+// SIGTERM and SIGINT stop it: running phases finish or are handed back.
 await worker.stopped;
 await connection.drain();

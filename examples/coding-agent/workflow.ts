@@ -6,9 +6,9 @@ const State = z.object({
   goal: z.string().min(1),
   plan: z.array(z.string()).default([]),
   patch: z.string().default(''),
-  /** What the checks said of the latest patch; empty when they passed. */
+  /** The problems of the latest patch; empty when the checks pass. */
   report: z.string().default(''),
-  /** What reviewers have asked for. */
+  /** Change requests of reviewers. */
   remarks: z.array(z.string()).default([]),
 });
 const { agentPhase, humanPhase, effectPhase, terminal } = phasesFor(State);
@@ -16,11 +16,14 @@ const { agentPhase, humanPhase, effectPhase, terminal } = phasesFor(State);
 const Review = z
   .object({
     verdict: z.enum(['deploy', 'change', 'drop']).meta({ title: 'What now?' }),
-    remark: z.string().max(2_000).optional().meta({ title: 'What is to be changed?' }),
+    remark: z.string().max(2_000).optional().meta({ title: 'What should change?' }),
   })
-  .refine(({ verdict, remark }) => verdict !== 'change' || remark !== undefined, 'say what is to be changed');
+  .refine(({ verdict, remark }) => verdict !== 'change' || remark !== undefined, 'describe the change');
 
-/** Plans, writes code until its checks pass, has a person review it, and deploys it once somebody has approved exactly that. */
+/**
+ * Plans, writes code until its checks pass, asks a reviewer, and deploys once an approver has approved
+ * exactly that.
+ */
 export const codingAgent = (agent: Agent) =>
   defineWorkflow({
     id: 'coding-agent',
@@ -49,10 +52,10 @@ export const codingAgent = (agent: Agent) =>
             draft.report = problem ?? '';
           });
         },
-        // Rounds in which the agent is told what the checks have said.
+        // Each round shows the agent the problems of the last one.
         until: (state) => state.report === '',
         maxRuns: 4,
-        // An agent that fails, or never gets there, is tried again and told why.
+        // After a failure, the agent tries again and sees the reason.
         onError: { strategy: 'retry', maxRetries: 3, backoff: 'exponential', delayMs: 5_000 },
         next: 'review',
       }),

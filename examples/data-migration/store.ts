@@ -1,13 +1,16 @@
-/** Where the rows are. Put yours in its place. */
+/** The interface of the database. Put yours here. */
 export type Store = {
-  /** A change of it is another version of the workflow: no hash can see what is behind these functions. */
+  /**
+   * Change it together with these functions, to get a new version of the workflow: a hash cannot see their
+   * code.
+   */
   readonly version: string;
   readonly count: (table: string) => Promise<number>;
-  /** Makes what is to be written of the rows from `from` on, up to `to`, and changes nothing. */
+  /** Transforms the rows from `from` (inclusive) to `to` (exclusive) without changing anything. */
   readonly transform: (table: string, from: number, to: number) => Promise<string>;
 };
 
-/** Stands in for a database: every table has a thousand rows. */
+/** A stand-in for a database: every table has a thousand rows. */
 export const standIn: Store = {
   version: 'stand-in-1',
   count: () => Promise.resolve(1_000),

@@ -8,17 +8,17 @@ type Batch = z.output<typeof Batch>;
 const State = z.object({
   table: z.string().regex(/^[a-z_]{1,40}$/),
   batchSize: z.int().min(1).default(250),
-  /** Still to be moved, in their order. */
+  /** Batches still to move, in order. */
   waiting: z.array(Batch).default([]),
-  /** Moved, in the order in which that became known. */
+  /** Moved batches, in order of completion. */
   moved: z.array(Batch).default([]),
-  /** Why the migration was given up. */
+  /** The reason for giving up. */
   problem: z.string().default(''),
 });
 type State = z.output<typeof State>;
 const { agentPhase, terminal } = phasesFor(State);
 
-/** Batches at the same time. After each wave of them it is seen whether all is well. */
+/** Batches at the same time. The state is checked after each wave. */
 const WIDTH = 3;
 
 const batches = (rows: number, size: number): Batch[] =>
@@ -32,7 +32,7 @@ const move = ({ table }: Pick<State, 'table'>, { from }: Batch, line: string): E
   capability: 'cap.file.append',
   args: { file: `${table}.txt`, line },
   target: `file:${table}.txt`,
-  // The same for every attempt and every worker: the batch is moved once.
+  // The same for every attempt and worker, so that a batch moves once.
   idempotencyKey: `move:${String(from)}`,
   title: `Move the batch from row ${String(from)} of ${table}`,
 });
@@ -40,13 +40,13 @@ const move = ({ table }: Pick<State, 'table'>, { from }: Batch, line: string): E
 const takeBack = ({ table }: Pick<State, 'table'>, { from, to }: Batch): EffectRequest => ({
   kind: 'destructive_edit',
   capability: 'cap.file.append',
-  args: { file: `${table}.txt`, line: `${table} ${String(from)} to ${String(to)}, taken back` },
+  args: { file: `${table}.txt`, line: `${table} ${String(from)} to ${String(to)}, reverted` },
   target: `file:${table}.txt`,
   idempotencyKey: `take-back:${String(from)}`,
-  title: `Take back the batch from row ${String(from)} of ${table}`,
+  title: `Revert the batch from row ${String(from)} of ${table}`,
 });
 
-/** Moves a table batch by batch. When one cannot be moved, those that were are taken back, the latest first. */
+/** Moves a table batch by batch. When a batch fails, the moved ones are reverted, latest first. */
 export const dataMigration = (store: Store) =>
   defineWorkflow({
     id: 'data-migration',
@@ -74,7 +74,7 @@ export const dataMigration = (store: Store) =>
             await ctx.effect(move(ctx.state, batch, line));
             return { batch };
           } catch (error) {
-            // It did not happen, and recovery has no more to offer. Anything else is none of our business here.
+            // The batch did not move, and recovery has given up. Other errors are not handled here.
             if (error instanceof EffectRejected || error instanceof EffectFailed)
               return { batch, problem: error.message };
             throw error;
@@ -92,17 +92,18 @@ export const dataMigration = (store: Store) =>
         next: (state) => (state.problem !== '' ? 'roll_back' : state.waiting.length > 0 ? 'migrate' : 'done'),
       }),
       roll_back: agentPhase({
-        // One after the other, the latest first; each is an effect of its own, and approved like any other.
+        // Latest first, one after the other; each is an effect with its own approval.
         forEach: (state) => state.moved.toReversed(),
         run: async (ctx, batch) => {
           await ctx.effect(takeBack(ctx.state, batch));
           return batch.from;
         },
-        // Half a rollback is worse than none: people say whether it is tried once more. What was taken back stays so.
+        // Half a rollback is worse than none, so an operator decides about another attempt. Reverted batches
+        // stay reverted.
         onError: {
           strategy: 'pause',
           prompt: (error, { table }) => ({
-            title: `The rollback of ${table} has stopped. Once more?`,
+            title: `The rollback of ${table} has failed. Try again?`,
             body: error.message,
           }),
         },

@@ -6,7 +6,7 @@ const State = z.object({
   customer: z.string().min(1).max(100),
   question: z.string().min(1).max(10_000),
   answer: z.string().default(''),
-  /** What whoever reviews it wants to be different. */
+  /** Change requests of the reviewer. */
   wishes: z.array(z.string()).default([]),
   reminders: z.int().default(0),
 });
@@ -17,13 +17,13 @@ const REMINDERS_MAX = 3;
 
 const Review = z.object({
   verdict: z.enum(['send', 'rewrite', 'close']).meta({ title: 'What now?' }),
-  wish: z.string().max(1_000).optional().meta({ title: 'What is to be different?' }),
-  answer: z.string().max(5_000).optional().meta({ title: 'Your own words, in place of these' }),
+  wish: z.string().max(1_000).optional().meta({ title: 'What should be different?' }),
+  answer: z.string().max(5_000).optional().meta({ title: 'Your own text instead' }),
 });
 
 const line = (text: string): string => text.replaceAll(/\s+/g, ' ');
 
-/** Drafts an answer, waits for a person for days, reminds them, and sends it once. */
+/** Drafts an answer, waits days for a reviewer, sends reminders, and sends the answer once. */
 export const supportReply = (writer: Writer) =>
   defineWorkflow({
     id: 'support-reply',
@@ -69,7 +69,7 @@ export const supportReply = (writer: Writer) =>
         }),
         onResult: (_outputs, draft) => void (draft.reminders += 1),
         onRejected: 'unanswered',
-        // Whoever was reminded is asked again, until there have been reminders enough.
+        // After each reminder the question opens again, up to the limit.
         next: (state) => (state.reminders < REMINDERS_MAX ? 'review' : 'unanswered'),
       }),
       send: effectPhase({

@@ -1,11 +1,14 @@
-/** Whoever writes the first draft of an answer. Put a model behind it. */
+/** Writes the first draft of an answer. Put a model behind it. */
 export type Writer = {
-  /** A change of it is another version of the workflow: no hash can see what is behind these functions. */
+  /**
+   * Change it together with these functions, to get a new version of the workflow: a hash cannot see their
+   * code.
+   */
   readonly version: string;
   readonly write: (question: string, wishes: readonly string[], signal: AbortSignal) => Promise<string>;
 };
 
-/** Stands in for a model, without any network. */
+/** A stand-in for a model, without network. */
 export const standIn: Writer = {
   version: 'stand-in-1',
   write: (question, wishes) =>

@@ -18,26 +18,26 @@ import { createStopwatch } from './session/stopwatch.ts';
 export type ActivationParts = {
   readonly workflow: Workflow;
   readonly order: WorkOrder;
-  /** It has come before: whether it is still wanted is asked first. */
+  /** A redelivery: the worker first asks whether the order is still valid. */
   readonly isRepeat: boolean;
   readonly port: WorkPort;
   readonly clock: Clock;
-  /** The worker, by a name that no other has. */
+  /** The unique name of the worker. */
   readonly worker: string;
-  /** A phase that does nothing but wait for so long is given back, and ordered anew when there is news. */
+  /** A phase that only waits for this long is handed back. News for it brings a new order. Milliseconds. */
   readonly parkMs: number;
   readonly log: WorkerLog;
-  /** The order need not come again. */
+  /** The bus need not deliver the order again. */
   readonly acknowledge: () => void;
 };
 
-/** One order, worked off. */
+/** An order in progress. */
 export type RunningActivation = {
-  /** Resolves when it is over, in whatever way; it never rejects. */
+  /** Resolves at the end, however it ends; never rejects. */
   readonly done: Promise<void>;
-  /** Somebody else shall go on with it. */
+  /** Lets another worker continue the phase. */
   readonly giveBack: (reason: string) => void;
-  /** Whether it does nothing but wait for what it has recorded. */
+  /** Whether the phase only waits for recorded effects or sleeps. */
   readonly isWaiting: () => boolean;
 };
 
@@ -46,7 +46,7 @@ const WORK_MS = 15 * 60_000;
 const timeoutOf = (phase: AnyPhase): number =>
   phase.type === 'terminal' ? WORK_MS : (phase.spec.timeoutMs ?? WORK_MS);
 
-/** Starts to work off an order: the same code for a worker on the bus and for one in memory. */
+/** Starts an order. Workers on the bus and in memory share this code. */
 export const startActivation = (parts: ActivationParts): RunningActivation => {
   const { workflow, order, isRepeat, port, clock, worker, parkMs, acknowledge } = parts;
   const { task, node, lease, attempt } = order;
@@ -76,7 +76,7 @@ export const startActivation = (parts: ActivationParts): RunningActivation => {
   const phase = workflow.phases.get(node);
   const limitMs = phase === undefined ? WORK_MS : timeoutOf(phase);
   const stopwatch = createStopwatch(clock, limitMs, () =>
-    abort(new PhaseAborted('timeout', `the phase has worked longer than ${String(limitMs)} ms`)),
+    abort(new PhaseAborted('timeout', `the phase exceeded its limit of ${String(limitMs)} ms`)),
   );
 
   const work = async (given: WorkInput): Promise<PhaseEnd | undefined> => {
@@ -121,7 +121,7 @@ export const startActivation = (parts: ActivationParts): RunningActivation => {
   };
 
   let isOver = false;
-  /** What a phase does from now on counts for nothing. */
+  /** Everything the phase does afterwards is ignored. */
   const settle = (): void => {
     isOver = true;
     activity.stop();
@@ -129,7 +129,7 @@ export const startActivation = (parts: ActivationParts): RunningActivation => {
     life.abandon();
   };
 
-  /** What an end is refused with is how the phase has failed. */
+  /** When the orchestrator refuses an end, the phase fails with that error. */
   const conclude = async (end: PhaseEnd): Promise<void> => {
     try {
       await session.end(end);
@@ -147,7 +147,8 @@ export const startActivation = (parts: ActivationParts): RunningActivation => {
 
   const main = async (): Promise<void> => {
     stopwatch.run();
-    // The first time, nobody else can have it: what it needs is there, and so it begins while the lease is asked for.
+    // A first delivery cannot belong to another worker and carries its input, so work starts while the claim
+    // is pending.
     const claiming = claim(order.input === undefined);
     const given = isRepeat || order.input === undefined ? ((await claiming) ?? order.input) : order.input;
     if (given === undefined || life.aborted()?.why === 'lost') return;
@@ -162,7 +163,7 @@ export const startActivation = (parts: ActivationParts): RunningActivation => {
     .catch((error: unknown) => {
       if (error instanceof PhaseAborted) return;
       const { code, message } = failureOf(error);
-      log({ level: 'error', message: 'the phase could not be concluded', fields: { code, message } });
+      log({ level: 'error', message: 'the end of the phase could not be stored', fields: { code, message } });
     })
     .finally(() => {
       settle();

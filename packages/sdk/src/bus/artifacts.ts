@@ -8,9 +8,9 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import type { WorkPort } from '../activation/session/port.ts';
 
 const unavailable = (cause: unknown): HoldpointError =>
-  new HoldpointError('RUNTIME_UNAVAILABLE', 'the artifacts cannot be reached', { cause });
+  new HoldpointError('RUNTIME_UNAVAILABLE', 'the artifact store is unavailable', { cause });
 
-/** What programs keep on the bus, by the SHA-256 of its content. */
+/** Artifacts of programs on the bus, addressed by the SHA-256 of their content. */
 export const artifactsOver = (connection: NatsConnection): Pick<WorkPort, 'keep' | 'fetch'> => {
   const objects = createObjectStore(connection, programBucket);
   return {
@@ -18,9 +18,10 @@ export const artifactsOver = (connection: NatsConnection): Pick<WorkPort, 'keep'
       const sha256 = sha256Of(content);
       const about = { name, mediaType, task, node, attempt: String(attempt) };
       try {
-        // Stored anew even if it is there: it is to last as long as the facts that name it from now on.
+        // Stores existing content again, because retention counts from the latest event that names it.
         const stored = await objects.put(sha256, about, Readable.from([Buffer.from(content)]));
-        if (stored.sha256 !== sha256) throw new Error(`the store has ${stored.sha256} in place of ${sha256}`);
+        if (stored.sha256 !== sha256)
+          throw new Error(`the store returned ${stored.sha256} instead of ${sha256}`);
       } catch (error) {
         throw unavailable(error);
       }
@@ -35,7 +36,7 @@ export const artifactsOver = (connection: NatsConnection): Pick<WorkPort, 'keep'
       }
       const content = Buffer.concat(pieces);
       if (sha256Of(content) === sha256) return content;
-      throw new HoldpointError('EXECUTOR_UNKNOWN_ARTIFACT', `${uri} is not there any more`);
+      throw new HoldpointError('EXECUTOR_UNKNOWN_ARTIFACT', `${uri} no longer exists`);
     },
   };
 };

@@ -12,7 +12,7 @@ export type AskOptions = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** Puts a question to a service. */
+/** Calls an endpoint of a service. */
 export type AskService = <S extends ServiceName, E extends keyof Api[S] & string>(
   service: S,
   endpoint: E,
@@ -20,17 +20,19 @@ export type AskService = <S extends ServiceName, E extends keyof Api[S] & string
   options?: AskOptions,
 ) => Promise<ApiResponse<S, E>>;
 
-/** Why no answer came: whatever it was, it may come the next time, unless this user may not ask at all. */
+/** Every failure may be temporary, except a missing permission. */
 const unanswered = (error: unknown, service: ServiceName): HoldpointError => {
   const reason = error instanceof errors.RequestError ? (error.cause ?? error) : error;
   if (reason instanceof errors.PermissionViolationError)
-    return new HoldpointError('ERR_FORBIDDEN', `this NATS user may not ask ${service}`, { cause: error });
+    return new HoldpointError('ERR_FORBIDDEN', `this NATS user has no permission to call ${service}`, {
+      cause: error,
+    });
   return new HoldpointError('RUNTIME_UNAVAILABLE', `${service} does not answer`, { cause: error });
 };
 
 /**
- * Asks services over a connection. Rejects with `HoldpointError`: what the service has refused it with,
- * `RUNTIME_UNAVAILABLE` when no answer came, `CONTRACT_INVALID` when the answer is none.
+ * Calls services over a connection. Rejects with `HoldpointError`: the service's own error,
+ * `RUNTIME_UNAVAILABLE` without an answer, or `CONTRACT_INVALID` for an invalid answer.
  */
 export const askOver =
   (connection: NatsConnection): AskService =>

@@ -5,7 +5,7 @@ import type { TaskNews, WorkPort } from '../activation/session/port.ts';
 import { artifactsOver } from './artifacts.ts';
 import { type AskService, askOver } from './ask-service.ts';
 
-/** Shorter than a heartbeat: a word that got lost is said again in time. */
+/** Shorter than a heartbeat, so that a lost request is repeated in time. */
 const SAY_TIMEOUT_MS = 3_000;
 
 const Informed = ProgramEvent.options.find((option) => option.shape.type.value === 'phase_entry_completed');
@@ -14,7 +14,7 @@ const newsIn = (event: 'phase_entry_completed' | 'cancelled', msg: Msg): TaskNew
   const body: unknown = msg.json();
   if (event === 'cancelled') {
     const reason = typeof body === 'object' && body !== null && 'reason' in body ? body.reason : undefined;
-    return { kind: 'cancelled', reason: typeof reason === 'string' ? reason : 'no reason is known' };
+    return { kind: 'cancelled', reason: typeof reason === 'string' ? reason : 'unknown reason' };
   }
   const parsed = Informed?.safeParse(body);
   return parsed?.success === true && parsed.data.type === 'phase_entry_completed'
@@ -22,7 +22,7 @@ const newsIn = (event: 'phase_entry_completed' | 'cancelled', msg: Msg): TaskNew
     : undefined;
 };
 
-/** The world of a phase on the bus. */
+/** Connects a phase to the services over NATS. */
 export const busPort = (connection: NatsConnection, ask: AskService = askOver(connection)): WorkPort => ({
   say: (said) => ask('orchestrator', 'work', said, { timeoutMs: SAY_TIMEOUT_MS }),
   ...artifactsOver(connection),
@@ -35,7 +35,7 @@ export const busPort = (connection: NatsConnection, ask: AskService = askOver(co
             const news = newsIn(event, msg);
             if (news !== undefined) hear(news);
           } catch {
-            // It is no fact. What is asked anyway every few seconds tells the same.
+            // An unreadable message; the regular poll returns the same news.
           }
         },
       }),

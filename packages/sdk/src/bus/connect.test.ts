@@ -18,7 +18,7 @@ const freePort = async (): Promise<number> => {
 test('where nobody answers it says so', async () => {
   await expect(connectToBus({ url: `nats://127.0.0.1:${String(await freePort())}` })).rejects.toMatchObject({
     code: 'RUNTIME_UNAVAILABLE',
-    message: 'NATS does not answer: is it running?',
+    message: 'NATS does not answer: check that it runs',
   });
 });
 

@@ -9,22 +9,25 @@ import {
 } from '@nats-io/transport-node';
 
 export type ConnectOptions = {
-  /** `nats://host:port`, several with commas. */
+  /** `nats://host:port`; separate several with commas. */
   readonly url: string;
-  /** The file with the nkey seed of the bus user; left out where the server asks for none. */
+  /** File with the nkey seed of the NATS user; leave it out for a server without authentication. */
   readonly seedFile?: string;
-  /** The bus user: `worker` for whoever runs phases, `operator` for clients. It may listen for answers below `_INBOX_<user>` only. */
+  /**
+   * The NATS user: `worker` for workers, `operator` for clients. It receives answers below `_INBOX_<user>`
+   * only.
+   */
   readonly user?: string;
-  /** For people who look at the connections of the server. */
+  /** Shown in the connection list of the server. */
   readonly name?: string;
 };
 
 const CONNECT_TIMEOUT_MS = 5_000;
 
 const unusable = (seedFile: string, cause: unknown): HoldpointError =>
-  new HoldpointError('ERR_FORBIDDEN', `${seedFile} holds no nkey seed that can be used`, { cause });
+  new HoldpointError('ERR_FORBIDDEN', `${seedFile} contains no valid nkey seed`, { cause });
 
-/** Signs with the seed; one that cannot is found here and not in the middle of a login. */
+/** Reads the seed and signs once, so that a bad seed fails here and not during the login. */
 const authenticatorFrom = async (seedFile: string): Promise<Authenticator> => {
   try {
     const seed = (await readFile(seedFile, 'utf8')).trim();
@@ -37,8 +40,8 @@ const authenticatorFrom = async (seedFile: string): Promise<Authenticator> => {
 };
 
 /**
- * Connects to the bus as one of its users, and stays connected for ever once it was let in. Throws `HoldpointError`:
- * `ERR_FORBIDDEN` when the user is not let in, `RUNTIME_UNAVAILABLE` when nobody answers.
+ * Connects as a NATS user and reconnects without limit after the first login. Throws `HoldpointError`:
+ * `ERR_FORBIDDEN` for refused credentials, `RUNTIME_UNAVAILABLE` without a server.
  */
 export const connectToBus = async ({
   url,
@@ -56,7 +59,7 @@ export const connectToBus = async ({
       ...(authenticator && { authenticator }),
       timeout: CONNECT_TIMEOUT_MS,
       maxReconnectAttempts: -1,
-      // A network that lets nothing through looks to the server like somebody who does not say who he is.
+      // A blocked network looks to the server like a missing login, which must not end the reconnects.
       ignoreAuthErrorAbort: true,
       reconnectTimeWait: 250,
       reconnectJitter: 250,
@@ -65,9 +68,9 @@ export const connectToBus = async ({
     });
   } catch (cause) {
     if (cause instanceof errors.AuthorizationError)
-      throw new HoldpointError('ERR_FORBIDDEN', `NATS does not let the user ${user} in: is the seed right?`, {
+      throw new HoldpointError('ERR_FORBIDDEN', `NATS refused the user ${user}: check the seed`, {
         cause,
       });
-    throw new HoldpointError('RUNTIME_UNAVAILABLE', 'NATS does not answer: is it running?', { cause });
+    throw new HoldpointError('RUNTIME_UNAVAILABLE', 'NATS does not answer: check that it runs', { cause });
   }
 };

@@ -16,19 +16,19 @@ import { retryUnavailable } from './retry.ts';
 import type { ClientPort } from './port.ts';
 
 export type StartOptions = {
-  /** Chosen by whoever starts the task, who may then repeat it safely. */
+  /** Chosen by the caller; a repeated start with the same id starts one task. */
   readonly id?: string;
   readonly goal?: string;
   readonly requestedBy?: string;
-  /** Absolute path of the repository that the task works in, on the executor's machine. */
+  /** Absolute path of the task's repository on the executor's machine. */
   readonly repository?: string;
 };
 
-/** Starts tasks, and follows them. */
+/** Starts and follows tasks. */
 export type Client = {
   /**
-   * Starts a task. Of a workflow by its name the latest version that is known runs, or the one that `id@version` names.
-   * Throws `HoldpointError`: `PROGRAM_STATE_INVALID` when the input does not fit, `ORCHESTRATOR_UNKNOWN_PROGRAM`, …
+   * Starts a task. A workflow name selects its latest known version, `id@version` a specific one. Throws
+   * `HoldpointError`: `PROGRAM_STATE_INVALID` for an invalid input, `ORCHESTRATOR_UNKNOWN_PROGRAM`, …
    */
   readonly start: {
     <State, Input, Result>(
@@ -38,7 +38,7 @@ export type Client = {
     ): Promise<WorkflowHandle<State, Result>>;
     (workflow: string, input: JsonObject, options?: StartOptions): Promise<WorkflowHandle>;
   };
-  /** A task that was started before, by whomever; typed when its workflow is given. */
+  /** A handle of an existing task; typed by its workflow, if passed. */
   readonly get: <State = unknown, Result = unknown>(
     id: string,
     workflow?: Workflow<State, never, Result>,
@@ -49,17 +49,17 @@ const inputsFor = (workflow: Workflow | string, input: unknown): JsonObject => {
   if (typeof workflow !== 'string') return checkState(workflow.schema, input);
   const { success, data } = JsonObject.safeParse(input);
   if (success) return data;
-  throw new HoldpointError('CONTRACT_INVALID', 'the input is a JSON object');
+  throw new HoldpointError('CONTRACT_INVALID', 'the input must be a JSON object');
 };
 
-/** A client of whatever world there is: the bus, or the memory of a test. */
+/** Creates a client on any port: the bus, or a test in memory. */
 export const clientOver = (port: ClientPort, token?: string): Client => {
   const start = async (
     workflow: Workflow | string,
     input: unknown,
     { id, goal, requestedBy, repository }: StartOptions = {},
   ): Promise<WorkflowHandle> => {
-    // With an id of its own a submission that was not answered is simply made again.
+    // The id makes a repeated submission harmless.
     const task = TaskId.parse(id ?? `t-${crypto.randomUUID()}`);
     const name = typeof workflow === 'string' ? workflow : `${workflow.id}@${workflow.version}`;
     const submission = {
@@ -91,9 +91,9 @@ const factIn = (msg: Msg): HistoryEntry | undefined => {
 };
 
 export type ClientOptions = {
-  /** To the bus, as a user that may ask the orchestrator and watch its facts. The client does not close it. */
+  /** A NATS user that may call the orchestrator and subscribe to its events. The client does not close it. */
   readonly connection: NatsConnection;
-  /** An API token of the approvals service: `respond` needs one. */
+  /** An API token of the approvals service, needed for `respond`. */
   readonly token?: string;
 };
 
@@ -110,12 +110,12 @@ export const createClient = ({ connection, token }: ClientOptions): Client =>
             try {
               onFact(factIn(msg));
             } catch {
-              // The bus only says that there is more to read.
+              // The message only signals that there is more to read.
               onFact(undefined);
             }
           },
         });
-        // The answer comes after the server has taken the subscription.
+        // After the flush, the server has the subscription.
         await connection.flush();
         return () => subscription.unsubscribe();
       },

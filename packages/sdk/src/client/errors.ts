@@ -1,22 +1,21 @@
 import { type ErrorBody, type ErrorCode, HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { Json } from '@holdpoint/contracts/values/json';
 
-/** A task has failed. It has the code of what went wrong. */
+/** A task has failed, with the code of the failure. */
 export class WorkflowFailed extends HoldpointError {
   override readonly name = 'WorkflowFailed';
   readonly task: string;
-  /** What a terminal phase with the outcome `failed` gave. */
+  /** The output of a terminal phase with the outcome `failed`. */
   readonly output: Json | undefined;
 
   constructor(task: string, { code, message, details }: ErrorBody, output?: Json) {
-    // A code of a newer service is kept as it is.
+    // Codes of newer services are kept.
     super(code as ErrorCode, message, { ...(details && { details }) });
     this.task = task;
     this.output = output;
   }
 }
 
-/** A task was cancelled. */
 export class WorkflowCancelled extends HoldpointError {
   override readonly name = 'WorkflowCancelled';
   readonly task: string;

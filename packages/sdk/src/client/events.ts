@@ -6,15 +6,15 @@ import type { Frozen } from '../definition/frozen.ts';
 import { clientEventOf, type ClientEvent } from './client-event.ts';
 
 type At = {
-  /** Gapless among all events of the task; not all of them are told here. */
+  /** The version in the task's history. Gaps belong to events that are not shown here. */
   readonly version: number;
-  /** Epoch milliseconds, by the store's clock. */
+  /** Epoch milliseconds of the store's clock. */
   readonly at: number;
 };
 type Named<Name extends string, More> = { readonly name: Name } & At & More;
 type InPhase = { readonly phase: string; readonly visit: number; readonly attempt: number };
 
-/** What becomes of a task, as its clients are told. */
+/** The events of a task, as clients see them. */
 export type WorkflowEvent<State = unknown> =
   | Named<'phase:started', InPhase & { readonly worker: string }>
   | Named<
@@ -33,7 +33,7 @@ export type WorkflowEvent<State = unknown> =
       InPhase & {
         readonly approval: string;
         readonly question: ProgramQuestion;
-        /** `phase`: the phase asks; `failure`: whether it is to be tried again. */
+        /** `phase`: a question of the phase. `failure`: whether to retry. */
         readonly about: 'phase' | 'failure';
       }
     >
@@ -89,12 +89,12 @@ const eventFor = (fact: ClientEvent, at: At): WorkflowEvent<object> | undefined 
   }
 };
 
-/** An event as it is told, if it is told at all. */
+/** The client's form of a recorded event; undefined for internal events. */
 export const eventIn = <State>(entry: HistoryEntry): WorkflowEvent<State> | undefined => {
   const fact = clientEventOf(entry);
   const { version, at } = entry;
   return fact && (eventFor(fact, { version, at }) as WorkflowEvent<State> | undefined);
 };
 
-/** Nothing comes after it. */
+/** Whether the event is the last one of its task. */
 export const isEnd = ({ name }: WorkflowEvent): boolean => name.startsWith('workflow:');

@@ -4,7 +4,7 @@ import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { TaskId } from '@holdpoint/contracts/values/ids';
 import type { ClientPort } from './port.ts';
 
-/** Wakes whoever waits; a ring that nobody waits for is kept. */
+/** Wakes a waiter; a ring without a waiter is kept. */
 const createBell = (clock: Pick<Clock, 'after'>) => {
   let isRung = false;
   let wake: (() => void) | undefined;
@@ -28,7 +28,7 @@ const createBell = (clock: Pick<Clock, 'after'>) => {
   };
 };
 
-/** The store is asked this often while the bus says nothing: a fact that got lost is late, not missing. */
+/** Polling interval while the bus is silent, for lost messages. */
 const ASK_EVERY_MS = 3_000;
 
 const isUnavailable = (error: unknown): boolean =>
@@ -40,8 +40,8 @@ export const historyOf = async (
 ): Promise<readonly HistoryEntry[]> => (await ask('orchestrator', 'history', { id })).events;
 
 /**
- * Every event of a task, once and in order, from the first on: what there is, and then what comes. It ends when nobody wants
- * more of it. A service that is away for a while only delays it; throws when there is no such task.
+ * Every event of a task, once and in order, from the first one on. Never ends by itself. Continues after an
+ * outage of a service; throws for an unknown task.
  */
 export async function* followTask(
   port: ClientPort,
@@ -51,13 +51,13 @@ export async function* followTask(
   const early = new Map<number, HistoryEntry>();
   let version = 0;
 
-  /** What the store has beyond what is known. Its version is asked for first: a history may be long. */
+  /** The stored events after `version`. Compares versions first, because a history may be long. */
   const missing = async (): Promise<readonly HistoryEntry[]> => {
     try {
       if (version > 0 && (await port.ask('orchestrator', 'get', { id })).version <= version) return [];
       return await historyOf(port, id);
     } catch (error) {
-      // The first answer says whether there is such a task at all; later the service may come back.
+      // The first answer tells whether the task exists; a later outage may pass.
       if (version === 0 || !isUnavailable(error)) throw error;
       return [];
     }

@@ -15,12 +15,12 @@ import { emptyView, type OpenInput, type TaskView, applyEvent } from './task-vie
 
 export type RespondOptions = {
   readonly comment?: string;
-  /** Answers only if this phase has asked. */
+  /** Answers only a question of this phase. */
   readonly phase?: string;
 };
 
 export type ForkOptions = {
-  /** A version of the task, or the name of a phase: where the task came to it last. */
+  /** A version of the task, or a phase name: the latest arrival there. */
   readonly at: number | string;
   readonly id?: string;
 };
@@ -28,19 +28,19 @@ export type ForkOptions = {
 /** One task of a workflow. */
 export type WorkflowHandle<State = unknown, Result = unknown> = {
   readonly id: string;
-  /** What the task comes to, once it has ended. Throws `WorkflowFailed` or `WorkflowCancelled`. */
+  /** The result of the task after its end. Throws `WorkflowFailed` or `WorkflowCancelled`. */
   readonly result: () => Promise<Result>;
-  /** As it is by now. */
+  /** The current state. */
   readonly state: () => Promise<Frozen<State>>;
-  /** Everything that becomes of the task, from its first event to its end, each once and in order. */
+  /** All events of the task from first to last, once and in order. */
   readonly events: () => AsyncGenerator<WorkflowEvent<State>, void, undefined>;
   /**
-   * Answers what the task asks at this moment, in the name of whoever the token belongs to. Throws when nothing is asked, or
-   * when the answer does not fit.
+   * Answers the open question of the task as the owner of the token. Throws when there is no open question,
+   * or when the answer is invalid.
    */
   readonly respond: (response: Json, options?: RespondOptions) => Promise<void>;
   readonly cancel: (reason: string) => Promise<void>;
-  /** Starts another task with everything as it was there. Effects that had happened do not happen again. */
+  /** Starts a new task from that version. Effects that happened before it do not happen again. */
   readonly fork: (options: ForkOptions) => Promise<WorkflowHandle<State, Result>>;
 };
 
@@ -54,13 +54,13 @@ const versionFor = (story: TaskView, at: number | string): number => {
   if (typeof at === 'number') return at;
   const version = story.reached[at];
   if (version !== undefined) return version;
-  throw new HoldpointError('ORCHESTRATOR_UNKNOWN_VERSION', `the task has not come to the phase ${at}`);
+  throw new HoldpointError('ORCHESTRATOR_UNKNOWN_VERSION', `the task has not reached the phase ${at}`);
 };
 
 const openInput = ({ input }: TaskView, phase: string | undefined): OpenInput => {
   if (input !== undefined && (phase === undefined || input.phase === phase)) return input;
-  const who = phase === undefined ? 'the task asks' : `the phase ${phase} asks`;
-  throw new HoldpointError('ORCHESTRATOR_ILLEGAL_IN_PHASE', `${who} nothing at this moment`);
+  const who = phase === undefined ? 'the task' : `the phase ${phase}`;
+  throw new HoldpointError('ORCHESTRATOR_ILLEGAL_IN_PHASE', `${who} has no open question`);
 };
 
 export const createHandle = <State, Result>(
@@ -87,7 +87,7 @@ export const createHandle = <State, Result>(
       if (event.name === 'phase:completed') output = event.output;
       if (isEnd(event)) return { end: event, output };
     }
-    throw new Error('the events of a task have no end');
+    throw new Error('the event stream ended before the task');
   };
 
   return {
@@ -110,7 +110,7 @@ export const createHandle = <State, Result>(
       const { approval } = openInput(await story(), phase);
       const headers = { authorization: `Bearer ${token}`, [SURFACE_HEADER]: 'api' };
       const said = { id: approval, decision: 'respond' as const, response };
-      // What has just been asked may not have come to the approvals yet.
+      // A new question may not have reached the approvals service yet.
       await retryUnavailable(
         port,
         () => ask('approvals', 'decide', { ...said, ...(comment !== undefined && { comment }) }, { headers }),

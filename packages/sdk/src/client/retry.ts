@@ -3,7 +3,7 @@ import type { ClientPort } from './port.ts';
 
 const WAITS_MS = [100, 250, 500, 1_000, 2_000, 4_000, 4_000] as const;
 
-/** Asks again for a while where that changes nothing: what is asked has an id, or only looks. */
+/** Retries for a while. Only for requests that are safe to repeat. */
 export const retryUnavailable = async <Value>(
   { clock }: Pick<ClientPort, 'clock'>,
   work: () => Promise<Value>,

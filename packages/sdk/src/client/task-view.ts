@@ -2,18 +2,18 @@ import type { ApprovalId } from '@holdpoint/contracts/values/ids';
 import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
 import type { ClientEvent } from './client-event.ts';
 
-/** A question that waits for people. */
+/** An open question. */
 export type OpenInput = { readonly approval: ApprovalId; readonly phase: string };
 
-/** What the events of a task add up to, as far as its clients want to know it. */
+/** The state that clients derive from the events of a task. */
 export type TaskView = {
   readonly state: JsonObject;
-  /** As the last phase that was completed has left it: what an attempt that fails leads back to. */
+  /** The state after the last completed phase; a failed attempt falls back to it. */
   readonly settled: JsonObject;
   readonly input?: OpenInput | undefined;
-  /** What the last phase came to. */
+  /** The output of the last phase. */
   readonly output?: Json | undefined;
-  /** The versions at which the phases were come to, the latest of each. */
+  /** The version of the latest arrival at each phase. */
   readonly reached: Readonly<Record<string, number>>;
 };
 
@@ -26,7 +26,6 @@ const without = ({ input: _, ...story }: TaskView): TaskView => story;
 const reaching = (story: TaskView, phase: string | undefined, version: number): TaskView =>
   phase === undefined ? story : { ...story, reached: { ...story.reached, [phase]: version } };
 
-/** What one event adds. */
 export const applyEvent = (story: TaskView, fact: ClientEvent, version: number): TaskView => {
   switch (fact.type) {
     case 'program_submitted':

@@ -2,22 +2,22 @@ import type { InputOption, InputRequest } from '@holdpoint/contracts/workflow/in
 import type { z } from 'zod';
 import { fieldsOf } from './form-fields.ts';
 
-/** What people read. */
+/** The text of a question. */
 export type Prompt = {
-  /** A line, at most 500 characters. */
+  /** One line, at most 500 characters. */
   readonly title: string;
   /** At most 32,768 characters. */
   readonly body?: string;
 };
 
-/** One of the things to choose from: its value, or a value with what people read in its place. */
+/** An option: a value, or a value with a label. */
 export type Option<Value extends string = string> =
   | Value
   | { readonly value: Value; readonly label?: string };
 
 type OptionsFor<State, Value extends string> = (state: State) => readonly Option<Value>[];
 
-/** What is asked for, and of which type the answer is. Made by {@link ask}. */
+/** A question and the type of its answer. Created by {@link ask}. */
 export type Ask<Response, State = unknown> =
   | { readonly kind: 'approval'; readonly response?: Response }
   | {
@@ -28,22 +28,23 @@ export type Ask<Response, State = unknown> =
   | { readonly kind: 'text'; readonly maxLength?: number; readonly response?: Response }
   | { readonly kind: 'form'; readonly schema: z.ZodObject; readonly response?: Response };
 
-/** What people can be asked for. Every surface can show it: terminal, web page, Discord. */
+/** The kinds of questions. Every surface supports all of them: terminal, console, Discord. */
 export const ask = {
   /** Yes or no: `true` or `false`. */
   approval: (): Ask<boolean> => ({ kind: 'approval' }),
-  /** One of some, which may follow from the state: the value of what was chosen. */
+  /** One of several options, which may depend on the state. Returns its value. */
   choice: <const Value extends string, State = unknown>(
     options: readonly Option<Value>[] | OptionsFor<State, Value>,
   ): Ask<Value, State> => ({ kind: 'choice', options }),
-  /** Words, at most 10,000 characters. */
+  /** A text, at most 10,000 characters. */
   text: ({ maxLength }: { readonly maxLength?: number } = {}): Ask<string> => ({
     kind: 'text',
     ...(maxLength !== undefined && { maxLength }),
   }),
   /**
-   * A form: texts, numbers, booleans and choices in an object, some of them optional. Refinements of the schema are checked
-   * by the worker, and what they refuse is asked for again. Throws `TypeError` on what no form can show.
+   * A form: texts, numbers, booleans and choices in an object; fields may be optional. The worker checks
+   * refinements of the schema and asks again after a violation. Throws `TypeError` for fields that a form
+   * cannot show.
    */
   form: <Schema extends z.ZodObject>(schema: Schema): Ask<z.output<Schema>> => {
     fieldsOf(schema);
@@ -56,7 +57,7 @@ const optionOf = (option: Option): InputOption =>
     ? { value: option, label: option }
     : { value: option.value, label: option.label ?? option.value };
 
-/** What is asked for, as it goes to the services. */
+/** The question as sent to the services. */
 export const inputRequest = <State>(asked: Ask<unknown, State>, state: State): InputRequest => {
   switch (asked.kind) {
     case 'approval':

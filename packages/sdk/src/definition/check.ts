@@ -11,38 +11,41 @@ const isCount = (value: number | undefined, max: number): boolean =>
 
 const isMissing = (value: unknown): boolean => typeof value !== 'function';
 
-/** What JavaScript would have let pass. */
+/** Checks that plain JavaScript callers need. */
 const phaseProblems = (name: string, phase: AnyPhase): readonly string[] => {
   const say = (isSo: boolean, problem: string): readonly string[] =>
     isSo ? [`phases.${name}: ${problem}`] : [];
   if (phase.type === 'terminal') return [];
   const common = [
-    ...say(isMissing(phase.spec.next) && typeof phase.spec.next !== 'string', 'next is a name or a function'),
-    ...say(!isCount(phase.spec.timeoutMs, WORK_MAX_MS), 'timeoutMs is 1 to 86,400,000'),
+    ...say(
+      isMissing(phase.spec.next) && typeof phase.spec.next !== 'string',
+      'next must be a name or a function',
+    ),
+    ...say(!isCount(phase.spec.timeoutMs, WORK_MAX_MS), 'timeoutMs must be 1 to 86,400,000'),
   ];
   switch (phase.type) {
     case 'agent': {
       const { run, until, forEach, parallel, maxRuns, human } = phase.spec;
       return [
         ...common,
-        ...say(isMissing(run), 'run is a function'),
+        ...say(isMissing(run), 'run must be a function'),
         ...say(until !== undefined && forEach !== undefined, 'until and forEach exclude each other'),
-        ...say(!isCount(parallel, PARALLEL_MAX), `parallel is 1 to ${String(PARALLEL_MAX)}`),
-        ...say(!isCount(maxRuns, RUNS_MAX), `maxRuns is 1 to ${String(RUNS_MAX)}`),
+        ...say(!isCount(parallel, PARALLEL_MAX), `parallel must be 1 to ${String(PARALLEL_MAX)}`),
+        ...say(!isCount(maxRuns, RUNS_MAX), `maxRuns must be 1 to ${String(RUNS_MAX)}`),
         ...say(human !== undefined && isMissing(human.onResponse), 'human needs onResponse'),
       ];
     }
     case 'human':
-      return [...common, ...say(isMissing(phase.spec.onResponse), 'onResponse is a function')];
+      return [...common, ...say(isMissing(phase.spec.onResponse), 'onResponse must be a function')];
     case 'effect':
-      return [...common, ...say(isMissing(phase.spec.effect), 'effect is a function')];
+      return [...common, ...say(isMissing(phase.spec.effect), 'effect must be a function')];
   }
 };
 
 const leadsTo = (phase: ProgramPhase): readonly string[] | undefined =>
   phase.type === 'terminal' ? [] : phase.next;
 
-/** Whether an end can be reached, as far as names tell: what only code knows may lead anywhere. */
+/** Whether a terminal phase is reachable by names. A `next` function may lead anywhere. */
 const reachesAnEnd = ({ initial, phases }: ProgramDefinition): boolean => {
   const byName = new Map<string, ProgramPhase>(phases.map((phase) => [phase.id, phase]));
   const reached = new Set<string>([initial]);
@@ -74,11 +77,11 @@ const stateProblems = (schema: z.ZodObject): readonly string[] => {
     return [];
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    return [`state: it is stored as JSON, and cannot hold this: ${why}`];
+    return [`state: not representable as JSON: ${why}`];
   }
 };
 
-/** Throws `TypeError` with all that is wrong with a workflow, whatever its author's compiler has said. */
+/** Throws `TypeError` with all problems, including those the compiler should have found. */
 export const checkDefinition = (
   state: z.ZodObject,
   phases: ReadonlyMap<string, AnyPhase>,
@@ -92,5 +95,5 @@ export const checkDefinition = (
     ...(parsed.success ? graphProblems(parsed.data) : []),
   ];
   if (parsed.success && problems.length === 0) return parsed.data;
-  throw new TypeError(`this is no workflow:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
+  throw new TypeError(`invalid workflow:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
 };

@@ -5,7 +5,7 @@ type Seen = ReadonlySet<object>;
 
 const isSchema = (value: object): value is z.ZodType => '_zod' in value;
 
-/** The functions that a schema checks with: its JSON Schema does not tell of them. */
+/** The check functions of a schema, which its JSON Schema omits. */
 const checksOf = (value: unknown, seen: Set<object>): readonly string[] => {
   if (typeof value === 'function') return seen.has(value) ? [] : (seen.add(value), [value.toString()]);
   if (typeof value !== 'object' || value === null || seen.has(value)) return [];
@@ -19,7 +19,7 @@ const schemaText = (schema: z.ZodType): unknown => ({
   checks: checksOf(schema, new Set()),
 });
 
-/** All that an author has written, as JSON: functions by their source, schemas by what they accept. */
+/** A specification as JSON: functions as source text, schemas as JSON Schema. */
 const written = (value: unknown, within: Seen): unknown => {
   if (typeof value === 'function') return { function: value.toString() };
   if (typeof value !== 'object' || value === null) return typeof value === 'bigint' ? String(value) : value;
@@ -35,7 +35,6 @@ const written = (value: unknown, within: Seen): unknown => {
 };
 
 /**
- * SHA-256 of a workflow as its author wrote it. What its functions import and close over is no part of it: that is what
- * `build` is for.
+ * SHA-256 of a workflow's own code. It does not cover imports and closures; that is the purpose of `build`.
  */
 export const codeDigest = (spec: object): string => digestOf(written(spec, new Set()));

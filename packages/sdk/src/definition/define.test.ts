@@ -82,12 +82,12 @@ describe('what the compiler has not seen is refused', () => {
     [
       'a phase without work',
       { phases: { work: { type: 'agent', spec: { next: 'done' } }, ...ends } },
-      'run is a function',
+      'run must be a function',
     ],
     [
       'a phase that leads nowhere',
       { phases: { work: { type: 'agent', spec: { run: () => 1 } }, ...ends } },
-      'next is a name or a function',
+      'next must be a name or a function',
     ],
     [
       'a question that nothing follows from',
@@ -97,7 +97,7 @@ describe('what the compiler has not seen is refused', () => {
           ...ends,
         },
       },
-      'onResponse is a function',
+      'onResponse must be a function',
     ],
     [
       'items and rounds together',

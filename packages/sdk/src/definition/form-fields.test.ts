@@ -45,7 +45,7 @@ describe('what no form can show is refused', () => {
   test.each([
     ['a list', z.object({ tags: z.array(z.string()) }), 'the field tags'],
     ['an object', z.object({ address: z.object({ street: z.string() }) }), 'the field address'],
-    ['one or the other', z.object({ id: z.union([z.string(), z.number()]) }), 'the field id'],
+    ['either required or a default', z.object({ id: z.union([z.string(), z.number()]) }), 'the field id'],
     ['nothing', z.object({ name: z.string().nullable() }), 'the field name'],
     ['a date', z.object({ when: z.date() }), 'no surface can show'],
     ['a name that is none', z.object({ 'your name': z.string() }), 'the field your name'],

@@ -1,7 +1,7 @@
 import { InputField } from '@holdpoint/contracts/workflow/input';
 import { z } from 'zod';
 
-/** What JSON Schema says of one field of a form. */
+/** The JSON Schema of one form field. */
 type FieldSchema = {
   readonly type?: unknown;
   readonly enum?: unknown;
@@ -42,7 +42,7 @@ const isTexts = (values: unknown): values is readonly string[] =>
 const knows = (schema: FieldSchema, known: ReadonlySet<string>): boolean =>
   Object.keys(schema).every((key) => known.has(key));
 
-/** `undefined`: no form can show it. */
+/** `undefined`: a form cannot show the field. */
 const shapeOf = (schema: FieldSchema): object | undefined => {
   const { type, maximum, minimum, maxLength } = schema;
   const values = schema.enum ?? (typeof schema.const === 'string' ? [schema.const] : undefined);
@@ -58,7 +58,7 @@ const shapeOf = (schema: FieldSchema): object | undefined => {
     return {
       type: 'number',
       ...(type === 'integer' && { integer: true }),
-      // What zod says of every integer is no limit that anybody has chosen.
+      // zod adds its own limits to every integer; the author did not set them.
       ...(minimum !== undefined && minimum > Number.MIN_SAFE_INTEGER && { min: minimum }),
       ...(maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER && { max: maximum }),
     };
@@ -69,7 +69,7 @@ const fieldOf = (name: string, schema: FieldSchema, required: boolean): InputFie
   const shape = shapeOf(schema);
   if (shape === undefined)
     throw new TypeError(
-      `the field ${name} of the form cannot be shown everywhere: it may be a string, a number, a boolean or an enum of strings`,
+      `the field ${name} of the form must be a string, a number, a boolean or an enum of strings`,
     );
   const field = InputField.safeParse({
     ...shape,
@@ -85,8 +85,8 @@ const fieldOf = (name: string, schema: FieldSchema, required: boolean): InputFie
 const FIELDS_MAX = 25;
 
 /**
- * The fields of a form, from its schema: `meta({ title, description })` of a field are its label and its help. Throws
- * `TypeError` on what some surface could not show.
+ * The fields of a form from its schema. `meta({ title, description })` sets label and help. Throws
+ * `TypeError` for fields that some surface cannot show.
  */
 export const fieldsOf = (schema: z.ZodObject): readonly InputField[] => {
   let json: { properties?: Readonly<Record<string, FieldSchema>>; required?: readonly string[] };
@@ -100,8 +100,6 @@ export const fieldsOf = (schema: z.ZodObject): readonly InputField[] => {
     fieldOf(name, field, required.includes(name)),
   );
   if (fields.length === 0 || fields.length > FIELDS_MAX)
-    throw new TypeError(
-      `a form has 1 to ${String(FIELDS_MAX)} fields, and this one ${String(fields.length)}`,
-    );
+    throw new TypeError(`a form has 1 to ${String(FIELDS_MAX)} fields, not ${String(fields.length)}`);
   return fields;
 };

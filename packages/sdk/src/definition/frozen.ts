@@ -4,7 +4,7 @@ import type { z } from 'zod';
 type AnyJson = z.core.util.JSONType;
 type Atom = string | number | boolean | null | undefined | ((...args: never) => unknown);
 
-/** A value that is only read, down to its leaves. Where any JSON may stand, it is the JSON of the contracts. */
+/** A deeply read-only value. Arbitrary JSON becomes the `Json` type of the contracts. */
 export type Frozen<T> = unknown extends T
   ? T
   : [AnyJson] extends [T]
@@ -13,7 +13,7 @@ export type Frozen<T> = unknown extends T
       ? T
       : { readonly [Name in keyof T]: Frozen<T[Name]> };
 
-/** A draft of a value: what is only read elsewhere is changed here. */
+/** The mutable form of a value inside a draft. */
 export type Draft<T> = unknown extends T
   ? T
   : [AnyJson] extends [T]

@@ -3,19 +3,20 @@ import type { ProgramOnError } from '@holdpoint/contracts/program/definition';
 import type { PhaseError } from './context.ts';
 import type { Prompt } from './ask.ts';
 
-/** Before another attempt: changes the draft of the state that the phase began with. */
+/** Changes the state before another attempt, in a draft of the state at the start of the phase. */
 type OnRetry<State> = (error: PhaseError, draft: Draft<State>) => void;
 
 type Retrying<State> = {
   readonly backoff?: 'fixed' | 'exponential';
-  /** Before the first retry. Milliseconds; a second, when left out. */
+  /** Before the first retry, in milliseconds; 1000 by default. */
   readonly delayMs?: number;
   readonly onRetry?: OnRetry<State>;
 };
 
 /**
- * What a failure leads to. `fail`: the task fails. `retry`: another attempt, so many times, and then the task fails.
- * `pause`: people are asked whether to try once more, each time; with `maxRetries` so many times, and then the task fails.
+ * The reaction to a failure. `fail`: the task fails. `retry`: up to `maxRetries` further attempts, then the
+ * task fails. `pause`: an operator decides about each further attempt; with `maxRetries`, the task fails
+ * after that many.
  */
 export type OnErrorSpec<State> =
   | { readonly strategy: 'fail' }
@@ -23,13 +24,13 @@ export type OnErrorSpec<State> =
   | (Retrying<State> & {
       readonly strategy: 'pause';
       readonly maxRetries?: number;
-      /** How people are asked; in general words, when left out. */
+      /** The text of that question; a general text by default. */
       readonly prompt?: (error: PhaseError, state: Frozen<State>) => Prompt;
     });
 
 const DELAY_MS = 1_000;
 
-/** The part of it that is data: what the orchestrator goes by. */
+/** The part for the orchestrator, as data. */
 export const onErrorData = <State>(spec: OnErrorSpec<State>): ProgramOnError => {
   if (spec.strategy === 'fail')
     return { strategy: 'fail', maxRetries: 0, backoff: 'fixed', delayMs: DELAY_MS };

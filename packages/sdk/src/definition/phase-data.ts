@@ -4,11 +4,11 @@ import type { AnyPhase } from './phase.ts';
 const names = (...wanted: readonly unknown[]): readonly string[] =>
   [...new Set(wanted)].filter((name) => typeof name === 'string');
 
-/** Where it leads, unless only its code knows. */
+/** The possible next phases; unknown for a function. */
 const nextData = (next: unknown, ...more: readonly unknown[]): { readonly next?: readonly string[] } =>
   typeof next === 'string' ? { next: names(next, ...more) } : {};
 
-/** All of a phase that is data, as it is registered. What is wrong with it is found by the schema of the contract. */
+/** The registered form of a phase. The contract's schema reports its mistakes. */
 export const phaseData = (id: string, phase: AnyPhase): object => {
   if (phase.type === 'terminal') return { type: 'terminal', id, outcome: phase.spec.outcome ?? 'succeeded' };
   const { onError, next } = phase.spec;

@@ -3,61 +3,64 @@ import type { Ask, Prompt } from './ask.ts';
 import type { Awaitable, EffectRequest, ItemContext, PhaseContext, PhaseError } from './context.ts';
 import type { OnErrorSpec } from './on-error.ts';
 
-/** Where a phase leads: a name, or a function that gives one. */
+/** The next phase: a name, or a function that returns one. */
 export type Next<Name extends string, Arguments extends readonly unknown[]> =
   | Name
   | ((...args: Arguments) => Name);
 
 type Common<State> = {
-  /** What a failure leads to; the end of the task, when left out. */
+  /** The reaction to a failure; by default the task fails. */
   readonly onError?: OnErrorSpec<State>;
-  /** How long it may work, the time in which it waits for effects and sleeps not counted. 15 minutes, when left out. */
+  /** The limit of working time, without waits for effects and sleeps. 15 minutes by default. */
   readonly timeoutMs?: number;
 };
 
-/** What a phase with items comes to is what each of them came to. */
+/** For a phase with items, one output per item. */
 export type OutputOf<Item, Output> = [Item] extends [never] ? Output : Output[];
 
-/** Where a guard may have skipped the phase, there may be no output. */
+/** A guard may skip the phase, so the output may be missing. */
 type Guarded<Guard, Output> = [Guard] extends [never] ? Output : Output | undefined;
 
-/** A question to people, and what follows from what they say. */
+/** A question and the handling of its answer. */
 export type HumanSpec<State, Name extends string, Response, Given extends readonly unknown[]> = {
-  /** What is asked for: `ask.approval()`, `ask.choice([...])`, `ask.text()`, `ask.form(schema)`. */
+  /** `ask.approval()`, `ask.choice([...])`, `ask.text()` or `ask.form(schema)`. */
   readonly input: Ask<Response, Frozen<State>>;
   readonly prompt: Prompt | ((state: Frozen<State>, ...given: Given) => Prompt | undefined);
-  /** Who may answer: `user:ada`, `group:support`, `role:lead`; `operators`, when left out. */
+  /** Who may answer: `user:ada`, `group:support`, `role:lead`; `operators` by default. */
   readonly audience?: readonly string[];
-  /** Milliseconds until nobody needs to answer any more; seven days, when left out. */
+  /** The question expires after this many milliseconds; seven days by default. */
   readonly expiresMs?: number;
-  /** Where it goes on when the time is over; when left out, the phase fails with `PROGRAM_INPUT_EXPIRED`. */
+  /** The next phase after expiry; by default the phase fails with `PROGRAM_INPUT_EXPIRED`. */
   readonly onExpired?: Name;
-  /** Changes the draft of the state by what was said. */
+  /** Stores the response in a draft of the state. */
   readonly onResponse: (response: Response, draft: Draft<State>) => void;
 };
 
 export type AgentSpec<State, Input, Name extends string, Item, Output, Guard, Response> = Common<State> & {
-  /** Whether the phase is wanted at all: `false` skips it, and the task goes on at `next`. */
+  /** `false` skips the phase; the task continues at `next`. */
   readonly guard?: (state: Frozen<State>, context: ItemContext<State, Input>) => Guard;
   readonly before?: (context: PhaseContext<State, Input>) => unknown;
-  /** Has the work done once for each of these. Written before `run`, so that its items are typed. */
+  /** Runs the work once per item. Write it before `run`, so that items are typed. */
   readonly forEach?: (state: Frozen<State>) => readonly Item[];
-  /** How many items are worked on at the same time; one, when left out. */
+  /** Number of items at the same time; 1 by default. */
   readonly parallel?: number;
-  /** The work. With `forEach` it changes no state: what it gives is recorded, and `after` makes the state of it. */
+  /**
+   * The work. With `forEach`, it cannot change the state: its results are recorded, and `after` stores them
+   * in the state.
+   */
   readonly run: (
     context: [Item] extends [never] ? PhaseContext<State, Input> : ItemContext<State, Input>,
     item: Item,
     index: number,
   ) => Awaitable<Output>;
-  /** Repeats the work until this holds; each round is recorded. Not together with `forEach`. */
+  /** Repeats the work until this is true; each round is recorded. Excludes `forEach`. */
   readonly until?: (state: Frozen<State>, output: Output) => Awaitable<boolean>;
-  /** Rounds at the most, 3 when left out: then the phase goes on with what there is. */
+  /** Maximum rounds, 3 by default; then the phase fails with `PROGRAM_PHASE_FAILED`. */
   readonly maxRuns?: number;
   readonly after?: (context: PhaseContext<State, Input>, output: OutputOf<Item, Output>) => unknown;
-  /** Tidies up when the attempt has ended, in whatever way. */
+  /** Runs at the end of the attempt, whatever its outcome. */
   readonly finally?: (context: PhaseContext<State, Input>) => unknown;
-  /** Asks people once the work is done, unless `prompt` gives nothing. */
+  /** Asks a question after the work, unless `prompt` returns nothing. */
   readonly human?: HumanSpec<
     State,
     Name,
@@ -81,23 +84,23 @@ export type HumanPhaseSpec<State, Name extends string, Response> = Common<State>
 
 export type EffectSpec<State, Name extends string, Result> = Common<State> & {
   readonly guard?: (state: Frozen<State>) => Awaitable<boolean>;
-  /** What is to be done, as data. */
+  /** The effect, as data. */
   readonly effect: (state: Frozen<State>) => EffectRequest<Result>;
-  /** Changes the draft of the state by what the effect gave. */
+  /** Stores the outputs of the effect in a draft of the state. */
   readonly onResult?: (outputs: Result, draft: Draft<State>) => void;
-  /** Where it goes on when people refuse it; when left out, the phase fails with `ERR_FORBIDDEN`. */
+  /** The next phase after a rejection; by default the phase fails with `ERR_FORBIDDEN`. */
   readonly onRejected?: Name;
   readonly next: Next<Name, readonly [state: Frozen<State>]>;
 };
 
 export type TerminalSpec<State, Result> = {
-  /** How the task ends; `succeeded`, when left out. */
+  /** How the task ends; `succeeded` by default. */
   readonly outcome?: 'succeeded' | 'failed';
-  /** What the task comes to. */
+  /** The result of the task. */
   readonly output?: (state: Frozen<State>) => Result;
 };
 
-/** What the type of a phase remembers of it, and no value has. */
+/** Type information of a phase, without a value at run time. */
 type PhaseTypes<State, Name extends string, Result> = {
   readonly known?: {
     readonly state: (state: State) => State;
@@ -106,7 +109,7 @@ type PhaseTypes<State, Name extends string, Result> = {
   };
 };
 
-/** A phase of a workflow, by its `type`. Made by the functions of `phasesFor`. */
+/** A phase by its `type`. Created by the functions of `phasesFor`. */
 export type AgentPhase<State, Name extends string> = PhaseTypes<State, Name, never> & {
   readonly type: 'agent';
   readonly spec: AnyAgent;
@@ -130,10 +133,10 @@ export type Phase<State, Name extends string = string, Result = unknown> =
   | EffectPhase<State, Name>
   | TerminalPhase<State, Result>;
 
-/** A state whose type only its author knows. */
+/** A state of unknown type. */
 export type AnyState = Record<string, unknown>;
 
-/** Phases as whoever runs them sees them. */
+/** Phases as the worker sees them, without their specific types. */
 export type AnyAgent = Omit<
   AgentSpec<AnyState, AnyState, string, unknown, unknown, Awaitable<boolean>, unknown>,
   'run' | 'after' | 'human' | 'next'
@@ -143,7 +146,7 @@ export type AnyAgent = Omit<
   readonly human?: AnyAsk;
   readonly next: Next<string, readonly [state: AnyState, output: unknown, response: unknown]>;
 };
-/** What is common to whatever asks people: `given` is the output of the work, if there is any, and then the error. */
+/** The common part of all questions. `given` is the output of the work, if any, and then the error. */
 export type AnyAsk = HumanSpec<AnyState, string, unknown, readonly unknown[]>;
 export type AnyHuman = Omit<HumanPhaseSpec<AnyState, string, unknown>, 'prompt'> & Pick<AnyAsk, 'prompt'>;
 export type AnyEffect = EffectSpec<AnyState, string, unknown>;

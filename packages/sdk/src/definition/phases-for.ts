@@ -16,7 +16,7 @@ import type {
   TerminalSpec,
 } from './phase.ts';
 
-/** The phases of a workflow whose state fits one schema. */
+/** Constructors of the phases of one workflow, typed by its state. */
 export type PhasesFor<State, Input> = {
   /** Work: an agent, a script, a computation. */
   readonly agentPhase: <
@@ -28,7 +28,7 @@ export type PhasesFor<State, Input> = {
   >(
     spec: AgentSpec<State, Input, Name, Item, Output, Guard, Response>,
   ) => AgentPhase<State, Name>;
-  /** A question to people. */
+  /** A question. */
   readonly humanPhase: <Response, const Name extends string>(
     spec: HumanPhaseSpec<State, Name, Response>,
   ) => HumanPhase<State, Name>;
@@ -36,17 +36,17 @@ export type PhasesFor<State, Input> = {
   readonly effectPhase: <const Name extends string, Result = JsonObject>(
     spec: EffectSpec<State, Name, Result>,
   ) => EffectPhase<State, Name>;
-  /** Where the task ends. */
+  /** An end of the task. */
   readonly terminalPhase: <Result = undefined>(
     spec?: TerminalSpec<State, Result>,
   ) => TerminalPhase<State, Result>;
-  /** {@link PhasesFor.terminalPhase}, by its short name. */
+  /** Short for {@link PhasesFor.terminalPhase}. */
   readonly terminal: <Result = undefined>(spec?: TerminalSpec<State, Result>) => TerminalPhase<State, Result>;
 };
 
 /**
- * What phases of a state are made with. They are bound to the schema, so that inside of a phase the types of state, output and
- * response follow without a word.
+ * Creates the phase constructors for a state schema, so that state, output and response are typed without
+ * annotations.
  */
 export const phasesFor = <Schema extends z.ZodObject>(
   _state: Schema,

@@ -2,13 +2,12 @@ import type { Phase } from './phase.ts';
 
 type Phases = Readonly<Record<string, Phase<never>>>;
 
-/** What the type of a phase remembers of it. */
 type TypesOf<P> = P extends { readonly known?: infer Known } ? NonNullable<Known> : never;
 
-/** The names that a phase may lead to. */
+/** The possible next phases by name. */
 export type NextOf<P> = TypesOf<P> extends { readonly next: infer Name extends string } ? Name : never;
 
-/** What the terminal phases that end a task well may come to. */
+/** The possible results of a successful task. */
 export type ResultOf<P> = {
   [Name in keyof P]: P[Name] extends { readonly type: 'terminal' }
     ? TypesOf<P[Name]> extends { readonly result: infer Result }
@@ -17,7 +16,7 @@ export type ResultOf<P> = {
     : never;
 }[keyof P];
 
-/** Every phase that can be reached from those that are given. */
+/** All phases reachable from the given ones. */
 type Reached<P, From, Seen = never> = [Exclude<From, Seen>] extends [never]
   ? Seen
   : Reached<P, { [Name in From & keyof P]: NextOf<P[Name]> }[From & keyof P], Seen | From>;
@@ -26,14 +25,14 @@ type Terminals<P> = {
   [Name in keyof P]: P[Name] extends { readonly type: 'terminal' } ? Name : never;
 }[keyof P];
 
-/** An error of the compiler, in words. */
+/** A compiler error in words. */
 type Problem<Text extends string> = { readonly problem: Text };
 
 type ValidPhase<P, Name extends keyof P> = [Exclude<NextOf<P[Name]>, keyof P>] extends [never]
   ? unknown
   : Problem<`next names no phase: ${Exclude<NextOf<P[Name]>, keyof P> & string}`>;
 
-/** Holds a definition to what has to be so of every workflow; what is wrong stands in the type. */
+/** Checks a definition at compile time. The resulting type names the mistake. */
 export type ValidWorkflow<Initial, P> = {
   readonly initial: Initial extends keyof P
     ? unknown

@@ -9,31 +9,31 @@ import type { ResultOf, ValidWorkflow } from './valid-workflow.ts';
 
 /** A workflow as its author writes it. */
 export type WorkflowSpec<Schema extends z.ZodObject, Initial extends string, Phases> = {
-  /** Letters, digits, dots, `-` and `_`, at most 100. */
+  /** 1 to 100 letters, digits, dots, `-` and `_`. */
   readonly id: string;
-  /** For people. What runs is known by a hash of all of it, the code included. */
+  /** For readers. A hash of the whole workflow, including its code, identifies what runs. */
   readonly version: string;
   /**
-   * What the state has to fit whenever a phase has ended. It is stored as JSON, so that it may hold defaults and
-   * refinements, and nothing that would change it: no transformation, no date.
+   * The state after every phase must fit this schema. It is stored as JSON, so the schema may have defaults
+   * and refinements, but no transformations or dates.
    */
   readonly state: Schema;
   readonly initial: Initial;
   readonly phases: Phases;
-  /** A checkpoint each time that so many phases have ended. */
+  /** Takes a checkpoint after this many phases. */
   readonly snapshotEvery?: number;
   /**
-   * Tells versions apart whose own code is the same: what functions import, and what they close over, no hash can see.
-   * A commit, or the digest of a lock file.
+   * Distinguishes versions with equal code: the hash cannot see imports and closures. For example a commit,
+   * or the digest of a lock file.
    */
   readonly build?: string;
 };
 
-/** A workflow that workers can run. Its types are what a client of it goes by. */
+/** A workflow that workers can run. Its types serve its clients. */
 export type Workflow<State = unknown, Input = never, Result = unknown> = {
   readonly id: string;
   readonly version: string;
-  /** Names this version, with its code, for ever: 40 hexadecimal digits. */
+  /** Identifies this version with its code: 40 hexadecimal digits. */
   readonly hash: string;
   readonly definition: ProgramDefinition;
   readonly schema: z.ZodObject;
@@ -45,14 +45,12 @@ export type Workflow<State = unknown, Input = never, Result = unknown> = {
   };
 };
 
-/** Of which type the state of a workflow is, what it is started with, and what it comes to. */
+/** The types of a workflow's state, input and result. */
 export type StateOf<W> = W extends Workflow<infer State, never, unknown> ? Frozen<State> : never;
 export type InputOf<W> = W extends Workflow<unknown, infer Input, unknown> ? Input : never;
 export type OutputOf<W> = W extends Workflow<unknown, never, infer Result> ? Result : never;
 
-/**
- * Defines a workflow. Throws `TypeError` with everything that is wrong with it and that the compiler has not seen.
- */
+/** Defines a workflow. Throws `TypeError` with all problems that the compiler could not find. */
 export const defineWorkflow = <
   Schema extends z.ZodObject,
   const Initial extends string,

@@ -5,7 +5,7 @@ import type { Json } from '@holdpoint/contracts/values/json';
 import type { ProgramMessage } from '@holdpoint/programs/messages';
 import type { Timeline } from './timeline.ts';
 
-/** A question as a person sees it. */
+/** A question as an approver sees it. */
 export type TestQuestion = {
   readonly approval: string;
   readonly task: string;
@@ -16,12 +16,12 @@ export type TestQuestion = {
   readonly audience: readonly string[];
 };
 
-/** What a person says; `expired`: nobody says anything, and the time is over. */
+/** An answer; `expired` stands for no answer in time. */
 export type TestAnswer =
   | { readonly response: Json; readonly by?: string; readonly comment?: string }
   | { readonly expired: true };
 
-/** Answers questions as they come; undefined leaves one open. */
+/** Answers questions as they open; undefined leaves a question open. */
 export type AnswerQuestion = (question: TestQuestion) => TestAnswer | undefined;
 
 type Open = { readonly request: RequestApproval; readonly callOff: () => void };
@@ -31,7 +31,7 @@ export type TestApprovals = {
   readonly open: () => readonly TestQuestion[];
   readonly ask: (request: RequestApproval) => void;
   readonly cancel: (id: string, about: Pick<RequestApproval, 'task' | 'node' | 'revision'>) => void;
-  /** Throws `HoldpointError` when there is no such question, or when the answer does not fit. */
+  /** Throws `HoldpointError` for an unknown question or an invalid answer. */
   readonly decide: (id: string, answer: TestAnswer) => void;
 };
 
@@ -47,7 +47,7 @@ const testQuestion = ({ id, task, node, title, body, input, audience }: RequestA
   audience,
 });
 
-/** The approvals service in memory, as far as programs ask it. */
+/** The approvals service in memory, as far as programs use it. */
 export const createTestApprovals = (
   timeline: Timeline,
   epoch: number,

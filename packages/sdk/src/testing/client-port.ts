@@ -22,7 +22,7 @@ type Payload = {
   readonly response: Json;
 } & Omit<SubmitTask, 'id'>;
 
-/** The services as a client asks them, in memory. */
+/** The services of a client, in memory. */
 export const createClientPort = (
   workflows: readonly Workflow[],
   orchestrator: TestOrchestrator,
@@ -35,7 +35,7 @@ export const createClientPort = (
   const programFor = (name: string): ProgramDefinition => {
     const found = workflows.findLast(({ id, version }) => name === id || name === `${id}@${version}`);
     if (found !== undefined) return found.definition;
-    throw new HoldpointError('ORCHESTRATOR_UNKNOWN_PROGRAM', `no program is called ${name}`);
+    throw new HoldpointError('ORCHESTRATOR_UNKNOWN_PROGRAM', `unknown program: ${name}`);
   };
 
   const answer = async (endpoint: string, payload: Payload): Promise<unknown> => {
@@ -70,7 +70,10 @@ export const createClientPort = (
         });
         return { id, status: 'answered', by: 'tester' };
       default:
-        throw new HoldpointError('CONTRACT_UNKNOWN_SUBJECT', `a test environment does not know ${endpoint}`);
+        throw new HoldpointError(
+          'CONTRACT_UNKNOWN_SUBJECT',
+          `the test environment has no endpoint ${endpoint}`,
+        );
     }
   };
 
@@ -82,7 +85,7 @@ export const createClientPort = (
       watchers.set(task, (watchers.get(task) ?? new Set()).add(onFact));
       return Promise.resolve(() => void watchers.get(task)?.delete(onFact));
     },
-    // Nothing gets lost on the way to a client: it need not ask, and so keeps no time from standing still.
+    // No message is lost on the way to a client, so it never polls and never keeps the time from stopping.
     clock: { after: () => () => undefined },
   };
   return {

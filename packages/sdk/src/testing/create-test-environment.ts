@@ -18,47 +18,52 @@ import { createTestWorkers } from './worker.ts';
 
 export type TestEnvironmentOptions = {
   readonly workflows: readonly Workflow[];
-  /** When the test's day begins, in epoch milliseconds: 1 January 2026, when left out. */
+  /** Start of the test's time, in epoch milliseconds; 1 January 2026 by default. */
   readonly epoch?: number;
-  /** As of a worker; 30 s of the test's time, when left out. */
+  /** As for a worker; 30 s of the test's time by default. */
   readonly parkMs?: number;
   /**
-   * Time passes once no phase has done anything for so long: real milliseconds, 50 when left out. More for phases whose
-   * functions wait for something real.
+   * Time passes once no phase has been active for this long: 50 real milliseconds by default. Raise it for
+   * phases that wait for something real.
    */
   readonly graceMs?: number;
 };
 
-/** A world of its own, in memory: orchestrator, workers, people, effects, and a time that passes as fast as it can. */
+/**
+ * A complete system in memory: orchestrator, workers, approvals, effects, and a clock that skips idle time.
+ */
 export type TestEnvironment = {
-  /** Of the same kind as one of the bus. */
+  /** The same client as on the bus. */
   readonly client: Client;
   readonly start: Client['start'];
-  /** How people answer, by a function, or by answers in the order of the questions. Without one, time stands still. */
+  /**
+   * Answers questions, by a function or by a list in order of the questions. Without it, time stops at a
+   * question.
+   */
   readonly onInput: (answering: AnswerQuestion | readonly TestAnswer[]) => void;
-  /** What becomes of effects; without it, or where it gives nothing, each succeeds with no outputs. */
+  /** Decides the result of effects; by default each succeeds without outputs. */
   readonly onEffect: (carryingOut: ExecuteEffect) => void;
-  /** Questions that nobody has answered yet. */
+  /** Open questions. */
   readonly questions: () => readonly TestQuestion[];
   readonly answer: (question: TestQuestion, answer: TestAnswer) => void;
-  /** The effects that were asked for, each once. */
+  /** The requested effects, each once. */
   readonly effects: () => readonly TestEffect[];
-  /** Ends an effect that is pending. */
+  /** Ends a pending effect. */
   readonly endEffect: (idempotencyKey: string, end: TestEffectEnd) => void;
   /** The test's time, in epoch milliseconds. */
   readonly now: () => number;
-  /** Lets so much time pass, whoever waits for whom. */
+  /** Lets this much time pass, even during open questions. */
   readonly advance: (ms: number) => Promise<void>;
-  /** Resolves when nothing more happens by itself: all is over, or somebody is waited for. */
+  /** Resolves when nothing more happens by itself: everything ended, or a question is open. */
   readonly settled: () => Promise<void>;
-  /** The worker dies there; the next begins a second later and knows nothing. */
+  /** Crashes the worker there; the next one starts after a second without any memory. */
   readonly crashWorkerAt: (point: CrashPoint, options?: CrashOptions) => void;
   readonly crashWorker: () => void;
-  /** The worker stops as on SIGTERM, and gives back what it has not finished. */
+  /** Stops the worker as on SIGTERM: it hands unfinished phases back. */
   readonly restartWorker: () => Promise<void>;
   readonly lose: (what: TestMessage, times?: number) => void;
   readonly double: (what: 'order' | 'word', times?: number) => void;
-  /** What phases and the worker had to say. */
+  /** The log lines of phases and the worker. */
   readonly lines: () => readonly WorkerLine[];
   readonly stop: () => void;
 };
@@ -67,7 +72,7 @@ const EPOCH = Date.UTC(2026, 0, 1);
 const PARK_MS = 30_000;
 const GRACE_MS = 50;
 
-/** Runs workflows as a deployment does, with the same orchestrator's decisions and the same worker's code, in no time. */
+/** Runs workflows with the orchestrator's real decisions and the real worker code, without real delays. */
 export const createTestEnvironment = (options: TestEnvironmentOptions): TestEnvironment => {
   const { workflows, epoch = EPOCH, parkMs = PARK_MS, graceMs = GRACE_MS } = options;
   const timeline = createTimeline();
@@ -77,7 +82,7 @@ export const createTestEnvironment = (options: TestEnvironmentOptions): TestEnvi
   const trouble = (error: unknown): void =>
     log({ level: 'error', message: 'the orchestrator failed', fields: { error: failureOf(error).message } });
 
-  /** Each message takes a moment: nobody is answered within his own call. */
+  /** Delivers asynchronously: no call is answered within itself. */
   const deliver = (message: WireMessage): void => {
     driver.stir();
     queueMicrotask(() => route(message));

@@ -2,31 +2,31 @@ import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 
 export type DriverParts = {
   readonly now: () => number;
-  /** When something happens next; undefined when nothing does. */
+  /** The time of the next step; undefined when there is none. */
   readonly nextAt: () => number | undefined;
   readonly moveTo: (time: number) => void;
-  /** Whether a function of a phase has something to do that takes real time. */
+  /** Whether a phase function is doing real work. */
   readonly isBusy: () => boolean;
-  /** Resolves when nothing is decided any more. */
+  /** Resolves when no decision is pending. */
   readonly idle: () => Promise<void>;
   /** Whether time may pass by itself. */
   readonly maySkip: () => boolean;
-  /** Whether something is certain to end, however often it is asked for until then. */
+  /** Whether something is certain to end, even if polled many times before. */
   readonly isAwaited: () => boolean;
-  /** Counts events of tasks. */
+  /** The number of task events. */
   readonly events: () => number;
-  /** A function that does nothing for so long waits for something that only time brings. Real milliseconds. */
+  /** A phase function that is inactive for this long waits for the test's time. Real milliseconds. */
   readonly graceMs: number;
 };
 
-/** Turns without any movement, after which nothing is under way. */
+/** Event loop turns without activity, after which nothing is running. */
 const QUIET_TURNS = 4;
-/** Time that passes without an event so often brings none. */
+/** Steps without an event, after which time passes in vain. */
 const FRUITLESS_MAX = 500;
 
 /**
- * Lets the time of a test pass: whenever nothing is under way, it goes on to what happens next. Where people are waited for,
- * it stands still until somebody says something, or moves it.
+ * Lets the time of a test pass: whenever nothing runs, it skips to the next step. At an open question it
+ * stops until an answer or an `advance`.
  */
 export const startDriver = (parts: DriverParts) => {
   const { now, nextAt, moveTo, isBusy, idle, maySkip, isAwaited, events, graceMs } = parts;
@@ -63,7 +63,7 @@ export const startDriver = (parts: DriverParts) => {
     }
   };
 
-  /** Where time goes next; undefined: it stands still. */
+  /** The next point in time; undefined: time stands still. */
   const target = (): number | undefined => {
     const next = nextAt();
     if (until !== undefined) return Math.min(next ?? until, until);
@@ -112,7 +112,7 @@ export const startDriver = (parts: DriverParts) => {
         settled.push(resolve);
         stir();
       }),
-    /** Moves the time by so much, and resolves when all of that has happened. */
+    /** Lets this much time pass and resolves afterwards. */
     advance: (ms: number): Promise<void> =>
       new Promise((resolve) => {
         until = (until ?? now()) + ms;

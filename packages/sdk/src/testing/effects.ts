@@ -6,9 +6,9 @@ import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import type { ProgramMessage } from '@holdpoint/programs/messages';
 import type { Timeline } from './timeline.ts';
 
-/** An effect as whoever carries it out sees it. */
+/** An effect as an executor sees it. */
 export type TestEffect = {
-  /** The task that carries it out. */
+  /** The task that executes it. */
   readonly task: string;
   readonly title: string;
   readonly capability: string;
@@ -19,13 +19,13 @@ export type TestEffect = {
   readonly audience: readonly string[];
 };
 
-/** What becomes of an effect, perhaps only after a while. */
+/** The result of an effect, possibly after a delay. */
 export type TestEffectEnd = { readonly afterMs?: number } & (
   | { readonly outcome: 'succeeded'; readonly outputs?: JsonObject }
-  /** People have refused it. */
+  /** An approver rejected it. */
   | { readonly outcome: 'rejected'; readonly comment?: string }
   | { readonly outcome: 'failed'; readonly error?: ErrorBody }
-  /** Nobody knows yet. */
+  /** Still open; end it with `endEffect`. */
   | { readonly outcome: 'pending' }
 );
 
@@ -37,14 +37,14 @@ type End = Pick<Peer, 'outcome' | 'outputs' | 'error'>;
 
 export type Effects = {
   readonly carryOutWith: (carryingOut: ExecuteEffect) => void;
-  /** Everything that was carried out or refused, in its order: each effect is here once. */
+  /** All executed or rejected effects in order, each once. */
   readonly all: () => readonly TestEffect[];
-  /** Ends one that is pending. */
+  /** Ends a pending effect. */
   readonly end: (idempotencyKey: string, end: TestEffectEnd) => void;
   readonly submit: (submission: SubmitTask) => void;
   readonly watch: (task: string, watcher: string) => void;
   readonly cancel: (task: string) => void;
-  /** Whether one of them ends after a while. */
+  /** Whether an effect will end after a delay. */
   readonly isAnyUnderWay: () => boolean;
 };
 
@@ -80,7 +80,7 @@ const effectIn = ({ id = '' as TaskId, goal, definition }: SubmitTask): TestEffe
   };
 };
 
-/** The tasks that carry out effects, in memory: without gate and executor, and each of them once. */
+/** Executes effects in memory: without gate or executor, each key once. */
 export const createEffects = (timeline: Timeline, tell: (task: string, message: Inform) => void): Effects => {
   const tasks = new Map<string, TestEffect>();
   const ends = new Map<string, End>();

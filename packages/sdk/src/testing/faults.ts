@@ -1,23 +1,26 @@
 import type { WorkRequest } from '@holdpoint/contracts/program/work';
 
-/** Where a worker can die: around each word that it says to the orchestrator. */
+/** A point where a worker can crash: before or after a request to the orchestrator. */
 export type CrashPoint = `${'before' | 'after'}:${WorkRequest['request']['kind']}`;
 
 export type CrashOptions = {
   /** Only in this phase. */
   readonly phase?: string;
-  /** The how many-th time, from 1. */
+  /** At the n-th occurrence, from 1. */
   readonly nth?: number;
 };
 
-/** What can get lost, or come twice: an order for a worker, a word of a worker, the answer to it, or news of a task. */
+/**
+ * Messages that can be lost or duplicated: an order, a request of a worker (`word`), its answer, or news of a
+ * task.
+ */
 export type TestMessage = 'order' | 'word' | 'answer' | 'news';
 
 type Crash = { readonly point: CrashPoint; readonly phase: string | undefined; left: number };
 
 export type Faults = {
   readonly crashAt: (point: CrashPoint, options?: CrashOptions) => void;
-  /** Whether a worker dies here. */
+  /** Whether the worker crashes here. */
   readonly crashes: (point: CrashPoint, phase: string) => boolean;
   readonly lose: (what: TestMessage, times: number) => void;
   readonly double: (what: 'order' | 'word', times: number) => void;
@@ -37,7 +40,7 @@ const counter = () => {
   };
 };
 
-/** Faults that a test has asked for, each as often as it has. */
+/** The faults of a test, each with its number of repetitions. */
 export const createFaults = (): Faults => {
   const crashes: Crash[] = [];
   const lost = counter();

@@ -11,7 +11,7 @@ import {
   type TestEnvironmentOptions,
 } from './create-test-environment.ts';
 
-/** For the tests of this package: a state that is good for anything, and what is told of it. */
+/** For the tests of this package: a general-purpose state. */
 export const State = z.object({
   topic: z.string().max(1_000_000).default('tea'),
   count: z.number().default(0),
@@ -23,7 +23,7 @@ type Input = z.input<typeof State>;
 
 export const { agentPhase, humanPhase, effectPhase, terminalPhase } = phasesFor(State);
 
-/** Ends well with the whole state, or badly. */
+/** A successful and a failed end. */
 export const ends = {
   done: terminalPhase({ output: (state) => ({ ...state }) }),
   bad: terminalPhase({ outcome: 'failed', output: () => 'bad' }),
@@ -34,7 +34,7 @@ type Going<First extends string, Second extends string> = {
   readonly second?: Phase<State, Second>;
 };
 
-/** `first`, perhaps `second`, `done` and `bad`. */
+/** A workflow of `first`, an optional `second`, `done` and `bad`. */
 export const workflowOf = <
   First extends 'second' | 'done' | 'bad' | 'first',
   Second extends 'done' | 'first' | 'bad',
@@ -64,14 +64,14 @@ export const environmentOf = (
 export type Played = {
   readonly env: TestEnvironment;
   readonly handle: WorkflowHandle<State>;
-  /** What it came to, or what it failed with. */
+  /** The result of the task, or its error. */
   readonly ended: () => Promise<unknown>;
   readonly events: () => Promise<readonly WorkflowEvent[]>;
-  /** The names of its events, with the phase and the attempt. */
+  /** The names of its events, with phase and attempt. */
   readonly told: () => Promise<readonly string[]>;
 };
 
-/** Starts a workflow in an environment of its own. */
+/** Starts a workflow in its own environment. */
 export const play = async (
   phases: Parameters<typeof workflowOf>[0],
   {

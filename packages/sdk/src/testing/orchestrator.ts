@@ -4,37 +4,49 @@ import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import { programDecider } from '@holdpoint/programs/decide';
 import type { ProgramMessage } from '@holdpoint/programs/messages';
-import { isProgram, type Program, type ProgramFact, type ProgramState } from '@holdpoint/programs/state';
+import { isProgram, type Program, type ProgramTaskEvent, type ProgramState } from '@holdpoint/programs/state';
 import { awaitCommit } from '@holdpoint/runtime/engine/await-commit';
 import { createEngine } from '@holdpoint/runtime/engine/engine';
 import { createMemoryStore } from '@holdpoint/runtime/memory/store';
+import type { Addressed, AggregateKind, Kinds } from '@holdpoint/runtime/engine/kinds';
 import type { WireMessage } from '@holdpoint/runtime/engine/ports';
 import type { Timeline } from './timeline.ts';
 
-/** The orchestrator in memory: the same decider, on the same engine, as in a deployment. */
+/** The orchestrator in memory: the same decider on the same engine as in a deployment. */
 export type TestOrchestrator = {
-  /** Resolves once it is committed; throws `HoldpointError` with what it is refused with. */
+  /** Resolves after the commit; throws `HoldpointError` with the reason of a refusal. */
   readonly tell: (task: string, message: ProgramMessage) => Promise<JsonObject>;
   readonly history: (task: string) => readonly HistoryEntry[];
-  /** The task as it was at a version. Throws `HoldpointError` when there is none. */
+  /** The task at a version. Throws `HoldpointError` for an unknown task. */
   readonly at: (task: string, version?: number) => Program;
-  /** When a timer is due next, in milliseconds since the test began. */
+  /** The time of the next timer, in milliseconds since the start of the test. */
   readonly nextTimerAt: () => number | undefined;
   readonly fireTimers: () => void;
-  /** Resolves when nothing is decided any more. */
+  /** Resolves when no decision is pending. */
   readonly idle: () => Promise<void>;
-  /** Counts events: whether anything has happened. */
+  /** The number of events so far. */
   readonly events: () => number;
 };
 
 const CACHED_MAX = 100;
 const BATCH_MAX = 50;
 
+type ToProgram = Addressed<'program', ProgramMessage>;
+
+const kinds: { readonly program: AggregateKind<ProgramState, ProgramMessage, ProgramTaskEvent, never> } = {
+  program: {
+    publishedAs: 'task',
+    decider: programDecider,
+    summarise: ({ phase }) => ({ status: phase, view: null }),
+    snapshotDue: () => false,
+  },
+};
+
 type Parts = {
   readonly timeline: Timeline;
-  /** What the test's day begins with. Epoch milliseconds. */
+  /** Start of the test's time. Epoch milliseconds. */
   readonly epoch: number;
-  /** Takes what the orchestrator sends, facts among it. */
+  /** Receives the orchestrator's messages, including published events. */
   readonly deliver: (message: WireMessage) => void;
   readonly onTrouble: (error: unknown) => void;
 };
@@ -49,7 +61,7 @@ const entryIn = (message: WireMessage, type: string, version: number): HistoryEn
   data: JSON.parse(message.body) as JsonObject,
 });
 
-/** A fact about a task, as a line of its history. */
+/** A published event of a task, as an entry of its history. */
 export const publishedEvent = (
   message: WireMessage,
 ): { readonly task: string; readonly entry: HistoryEntry } | undefined => {
@@ -75,14 +87,9 @@ export const createTestOrchestrator = ({ timeline, epoch, deliver, onTrouble }: 
     deliver(message);
   };
 
-  const engine = createEngine<ProgramState, ProgramMessage, ProgramFact, never>({
-    kind: {
-      service: 'orchestrator',
-      aggregate: 'task',
-      decider: programDecider,
-      summarise: ({ phase }) => ({ status: phase, view: null }),
-      snapshotDue: () => false,
-    },
+  const engine = createEngine<ToProgram, ProgramTaskEvent, never>({
+    service: 'orchestrator',
+    kinds: kinds as Kinds<ProgramTaskEvent, never>,
     store,
     publisher: {
       publish: (messages) => {
@@ -103,16 +110,16 @@ export const createTestOrchestrator = ({ timeline, epoch, deliver, onTrouble }: 
   });
 
   return {
-    tell: (task, message) => awaitCommit<ProgramMessage>(engine, { aggregate: task, message }),
+    tell: (task, message) => awaitCommit<ToProgram>(engine, { kind: 'program', aggregate: task, message }),
     history: (task) => histories.get(task) ?? [],
     at: (task, version = Infinity) => {
       const entries = (histories.get(task) ?? []).filter((entry) => entry.version <= version);
       const state = entries.reduce<ProgramState>(
-        (before, { data }) => programDecider.evolve(before, data as unknown as ProgramFact),
+        (before, { data }) => programDecider.evolve(before, data as unknown as ProgramTaskEvent),
         programDecider.initial,
       );
       if (isProgram(state)) return state;
-      throw new HoldpointError('ORCHESTRATOR_UNKNOWN_TASK', `no task is called ${task}`);
+      throw new HoldpointError('ORCHESTRATOR_UNKNOWN_TASK', `unknown task: ${task}`);
     },
     nextTimerAt: () => {
       const due = [...store.tables.timers.values()].map(({ dueAt }) => dueAt - epoch);

@@ -2,13 +2,13 @@ import type { Clock } from '@holdpoint/runtime/engine/clock';
 
 type TimelineStep = { readonly at: number; readonly order: number; readonly step: () => void };
 
-/** The only time that there is in a test. Milliseconds since it began. */
+/** The test's time, in milliseconds since its start. */
 export type Timeline = {
   readonly now: () => number;
   readonly after: (ms: number, step: () => void) => () => void;
-  /** When something happens next. */
+  /** The time of the next step. */
   readonly nextAt: () => number | undefined;
-  /** Moves the time there, and lets happen what is due by then. */
+  /** Moves the time and runs all steps due by then. */
   readonly moveTo: (time: number) => void;
 };
 
@@ -45,7 +45,7 @@ export const createTimeline = (): Timeline => {
   };
 };
 
-/** A process's own clock: it stands still for good when the process has died. */
+/** The clock of one process; it stops when the process dies. */
 export const clockOf = (timeline: Timeline, isAlive: () => boolean): Clock => {
   const after = (ms: number, step: () => void): (() => void) =>
     timeline.after(ms, () => {

@@ -10,18 +10,18 @@ import type { CrashPoint, Faults } from './faults.ts';
 import type { TestOrchestrator } from './orchestrator.ts';
 import { clockOf, type Timeline } from './timeline.ts';
 
-/** The bus hands an order out again when nobody has acknowledged it. */
+/** The bus redelivers an unacknowledged order after this time. */
 const ACK_WAIT_MS = 30_000;
 const RESTART_MS = 1_000;
 
 export type TestWorkers = {
-  /** An order as it stands on the bus. */
+  /** Receives an order from the bus. */
   readonly take: (order: WorkOrder) => void;
   readonly hear: (task: string, news: TaskNews) => void;
-  /** Whether a phase does anything but wait. */
+  /** Whether a phase does more than wait. */
   readonly isBusy: () => boolean;
   readonly crash: () => void;
-  /** Resolves when the worker has stopped, as on SIGTERM; the next begins after a second. */
+  /** Resolves when the worker has stopped, as on SIGTERM; the next one starts after a second. */
   readonly restart: () => Promise<void>;
   readonly fetch: WorkPort['fetch'];
   readonly stop: () => void;
@@ -34,7 +34,7 @@ export type TestWorkersParts = {
   readonly faults: Faults;
   readonly parkMs: number;
   readonly log: WorkerLog;
-  /** Something moves. */
+  /** Reports activity. */
   readonly stir: () => void;
 };
 
@@ -48,13 +48,13 @@ type Process = {
 
 const never = <Value>(): Promise<Value> => new Promise(() => undefined);
 
-/** One worker after another: when one dies, the next begins a second later, and knows nothing. */
+/** Runs one worker at a time. After a crash, the next one starts a second later without any memory. */
 export const createTestWorkers = (parts: TestWorkersParts): TestWorkers => {
   const { orchestrator, timeline, faults, parkMs, log, stir } = parts;
   const workflows = new Map(parts.workflows.map((workflow) => [workflow.hash, workflow]));
   const artifacts = new Map<string, Uint8Array>();
   const listeners = new Map<string, Set<(news: TaskNews) => void>>();
-  /** Orders that nobody has acknowledged. */
+  /** Unacknowledged orders. */
   const waiting = new Map<WorkOrder, { deliveries: number }>();
   let lives = 0;
   let stopped = false;
@@ -82,7 +82,7 @@ export const createTestWorkers = (parts: TestWorkersParts): TestWorkers => {
     });
   };
 
-  /** The process may die around each word; whatever it still waits for never comes. */
+  /** The process may crash before or after each request; its pending calls never resolve. */
   const sayAs =
     (life: Process, phase: string): WorkPort['say'] =>
     async (said: WorkRequest) => {
@@ -91,15 +91,15 @@ export const createTestWorkers = (parts: TestWorkersParts): TestWorkers => {
         if (now) end(life);
         return !life.isAlive;
       };
-      const { what } = said.say;
+      const { kind } = said.request;
       stir();
-      if (dies(`before:${what}`)) return never();
-      if (faults.isLost('word')) throw new HoldpointError('RUNTIME_UNAVAILABLE', 'a word was lost');
+      if (dies(`before:${kind}`)) return never();
+      if (faults.isLost('word')) throw new HoldpointError('RUNTIME_UNAVAILABLE', 'a request was lost');
       const message = { kind: 'work', payload: asSent(said) as WorkRequest } as const;
       const telling = orchestrator.tell(said.task, message);
       if (faults.isDoubled('word')) orchestrator.tell(said.task, message).catch(() => undefined);
       const answer = await telling.finally(() => stir());
-      if (dies(`after:${what}`)) return never();
+      if (dies(`after:${kind}`)) return never();
       if (faults.isLost('answer')) throw new HoldpointError('RUNTIME_UNAVAILABLE', 'an answer was lost');
       return WorkAnswer.parse(answer);
     };

@@ -1,9 +1,9 @@
 import type { JsMsg } from '@nats-io/jetstream';
 import type { OrderSource } from './order-source.ts';
 
-/** Places for work, given out before the work is there: as many orders are asked for as can be worked off at once. */
+/** Slots are reserved before orders are pulled, so that every pulled order can start at once. */
 type Slots = {
-  /** Takes up to so many; 0 when none is free. */
+  /** Takes at most this many; 0 when none is free. */
   readonly take: (most: number) => number;
   readonly giveBack: (count: number) => void;
   readonly free: () => number;
@@ -27,7 +27,7 @@ const createSlots = (count: number, onFree: () => void): Slots => {
 };
 
 const PULL_MS = 10_000;
-/** With fewer places than versions, each has its turn. */
+/** With fewer slots than versions, the versions take turns. */
 const TURN_MS = 1_000;
 const FIRST_RETRY_MS = 250;
 const LAST_RETRY_MS = 5_000;
@@ -36,7 +36,7 @@ export type DispatchParts = {
   /** By the hash of the version. */
   readonly sources: ReadonlyMap<string, OrderSource>;
   readonly concurrency: number;
-  /** Works off an order; resolves when its place is free again. */
+  /** Executes an order; resolves when its slot is free again. */
   readonly take: (hash: string, order: JsMsg) => Promise<void>;
   readonly onTrouble: (hash: string, error: unknown) => void;
 };
@@ -50,7 +50,7 @@ type PullState = {
   away: boolean;
 };
 
-/** Asks for orders of several versions, altogether for no more than there are free places. */
+/** Pulls orders of several versions, in total at most as many as there are free slots. */
 export const createDispatch = ({ sources, concurrency, take, onTrouble }: DispatchParts) => {
   const asked: PullState[] = [...sources].map(([hash, source]) => ({
     hash,
@@ -67,11 +67,11 @@ export const createDispatch = ({ sources, concurrency, take, onTrouble }: Dispat
 
   const slots = createSlots(concurrency, () => pump());
 
-  /** Whom is asked next: who is asked least, and among those who was asked longest ago. */
+  /** The next version: the one with the fewest open pulls, then the longest wait. */
   const next = (): PullState | undefined =>
     asked.filter(({ away }) => !away).sort((one, other) => one.open - other.open || one.turn - other.turn)[0];
 
-  /** So that all are asked for as many, as far as that goes. */
+  /** An equal share of the free slots, as far as possible. */
   const shareOf = (of: PullState): number => {
     const present = asked.filter(({ away }) => !away);
     const all = present.reduce((sum, { open }) => sum + open, slots.free());

@@ -1,12 +1,12 @@
-/** As many as may come again while the bus still holds them. */
+/** At least as many as the bus may redeliver. */
 const KNOWN_MAX = 5_000;
 
-/** Orders that were taken here: one that comes again is worked off, or has been. */
+/** The orders of this process, to recognise redeliveries. */
 export const createKnownOrders = () => {
   const known = new Set<string>();
   const keyOf = (task: string, lease: number): string => `${task}/${String(lease)}`;
   return {
-    /** Whether it is new. */
+    /** Returns whether the order is new. */
     add: (task: string, lease: number): boolean => {
       const key = keyOf(task, lease);
       if (known.has(key)) return false;
@@ -17,7 +17,7 @@ export const createKnownOrders = () => {
       }
       return true;
     },
-    /** It was not taken after all. */
+    /** The order was not executed after all. */
     forget: (task: string, lease: number): void => void known.delete(keyOf(task, lease)),
   };
 };

@@ -15,15 +15,15 @@ const NANOS_PER_MS = 1_000_000;
 const NOT_FOUND = 404;
 const API_TIMEOUT_MS = 3_000;
 
-/** Where orders of one version come from. */
+/** The orders of one version. */
 export type OrderSource = {
-  /** Hands over as many as are asked for at the most, within that time. Throws when the consumer cannot be reached. */
+  /** Delivers at most this many orders within that time. Throws when the consumer is unreachable. */
   readonly pull: (most: number, withinMs: number, take: (order: JsMsg) => void) => Promise<void>;
-  /** Lets nothing more come in. */
+  /** Stops the delivery. */
   readonly stop: () => void;
 };
 
-/** Finds the durable consumer of a version, or makes it: nobody else does. */
+/** Finds or creates the durable consumer of a version. Only workers create it. */
 const openConsumer = async (connection: NatsConnection, hash: string): Promise<Consumer> => {
   const declared = workConsumer(hash);
   const options = { checkAPI: false, timeout: API_TIMEOUT_MS };
@@ -41,7 +41,7 @@ const openConsumer = async (connection: NatsConnection, hash: string): Promise<C
       description: declared.description,
       filter_subject: declared.filter,
       ack_policy: AckPolicy.Explicit,
-      // Of what the stream still holds, the lease tells what is over.
+      // The lease shows which of the stored orders are over.
       deliver_policy: DeliverPolicy.All,
       ack_wait: declared.ackWaitMs * NANOS_PER_MS,
       max_deliver: -1,
@@ -70,7 +70,7 @@ export const createOrderSource = (connection: NatsConnection, hash: string): Ord
         const error = await messages.closed();
         if (error instanceof Error) throw error;
       } catch (error) {
-        // It is looked for, and made where it is missing, the next time.
+        // The next pull looks for it again.
         opened = undefined;
         throw error;
       }
@@ -82,8 +82,8 @@ export const createOrderSource = (connection: NatsConnection, hash: string): Ord
   };
 };
 
-// What the server has sent already would only come again after its ack wait: it is taken first, and given back at once. The
-// library offers that for plain subscriptions alone; where its inside looks different, those orders come late.
+// Messages already sent would return only after their ack wait, so they are taken and given back at once. The
+// library supports that for plain subscriptions only; if its internals change, these orders arrive late.
 const drain = (messages: ConsumerMessages): void => {
   const { sub } = messages as unknown as { readonly sub?: Subscription };
   if (sub === undefined) messages.stop();

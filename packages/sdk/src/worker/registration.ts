@@ -6,10 +6,10 @@ import type { AskService } from '../bus/ask-service.ts';
 const AGAIN_MS = 60_000;
 const FIRST_RETRY_MS = 250;
 const LAST_RETRY_MS = 10_000;
-/** That many fit into one request. */
+/** Fits into one request. */
 const AT_ONCE = 20;
 
-/** Keeps versions known to the orchestrator, which may have been set back to an earlier day. */
+/** Registers versions, and again when the orchestrator was restored from a backup. */
 export const keepRegistered = (
   connection: NatsConnection,
   ask: AskService,
@@ -22,7 +22,7 @@ export const keepRegistered = (
   let isFirst = true;
   let settle: { readonly done: () => void; readonly refused: (error: unknown) => void };
   const ready = new Promise<void>((done, refused) => (settle = { done, refused }));
-  // Whoever does not look at it is told by the log.
+  // Without a reader of `ready`, the log reports the error.
   ready.catch(() => undefined);
 
   const register = async (): Promise<void> => {

@@ -15,45 +15,45 @@ import { createKnownOrders } from './known-orders.ts';
 import { createOrderSource } from './order-source.ts';
 import { keepRegistered } from './registration.ts';
 
-/** Where nothing else is said: a line of JSON for each, to standard error. */
+/** By default, writes JSON lines to standard error. */
 const logToStandardError: WorkerLog = (line) => {
   process.stderr.write(`${JSON.stringify({ at: new Date().toISOString(), ...line })}\n`);
 };
 
 export type WorkerOptions = {
-  /** To the bus, as a user that may work on programs. The worker does not close it. */
+  /** A NATS user that may work on programs. The worker does not close it. */
   readonly connection: NatsConnection;
-  /** Several versions of one workflow may stand side by side. */
+  /** May contain several versions of one workflow. */
   readonly workflows: readonly Workflow[];
-  /** Phases at the same time; 10, when left out. Better no fewer than there are workflows. */
+  /** Phases at the same time; 10 by default. Use at least the number of workflows. */
   readonly concurrency?: number;
-  /** For people; the name of the machine, when left out. */
+  /** For operators; the host name by default. */
   readonly name?: string;
-  /** A phase that does nothing but wait for so long is given back, and run again when there is news; 30 s, when left out. */
+  /** A phase that only waits for this long is handed back and runs again after news; 30 s by default. */
   readonly parkMs?: number;
-  /** Lines of JSON to standard error, when left out. */
+  /** By default, JSON lines on standard error. */
   readonly log?: WorkerLog;
-  /** What is at work when the worker stops has so long to come to an end; 30 s, when left out. */
+  /** Time for running phases to finish when the worker stops; 30 s by default. */
   readonly drainMs?: number;
-  /** Stops on SIGTERM and SIGINT; `true`, when left out. */
+  /** Whether to stop on SIGTERM and SIGINT; `true` by default. */
   readonly signals?: boolean;
 };
 
 export type Worker = {
-  /** Resolves once the workflows are known to the orchestrator; rejects when it refuses one of them. */
+  /** Resolves once all workflows are registered; rejects when the orchestrator refuses one. */
   readonly ready: Promise<void>;
-  /** Of the workflows, in their order. */
+  /** Of the workflows, in order. */
   readonly hashes: readonly string[];
-  /** Takes nothing new, lets what is at work come to an end, and gives the rest back. May be called twice. */
+  /** Pulls no more orders, lets running phases finish, and hands the rest back. May be called twice. */
   readonly stop: () => Promise<void>;
-  /** Resolves when it has stopped, whatever has stopped it. */
+  /** Resolves when the worker has stopped for any reason. */
   readonly stopped: Promise<void>;
 };
 
 const CONCURRENCY = 10;
 const PARK_MS = 30_000;
 const DRAIN_MS = 30_000;
-/** What is given back says so, unless nobody answers. */
+/** Time for handing phases back when the orchestrator does not answer. */
 const FAREWELL_MS = 5_000;
 const NAME_MAX = 60;
 
@@ -64,13 +64,13 @@ const within = async (ms: number, work: Promise<unknown>): Promise<void> => {
 };
 
 /**
- * Works on the phases of workflows, until it is stopped. It keeps nothing: whatever a phase has recorded is with the
- * orchestrator, and when this process dies another goes on from there.
+ * Runs the phases of workflows until it is stopped. It keeps no state: all records are with the orchestrator,
+ * and after a crash another worker continues.
  */
 export const startWorker = (options: WorkerOptions): Worker => {
   const { connection, workflows, concurrency = CONCURRENCY, parkMs = PARK_MS, drainMs = DRAIN_MS } = options;
   const { log = logToStandardError, signals = true } = options;
-  if (workflows.length === 0) throw new TypeError('a worker needs a workflow to work on');
+  if (workflows.length === 0) throw new TypeError('a worker needs at least one workflow');
   const worker = `${(options.name ?? hostname()).slice(0, NAME_MAX)}-${crypto.randomUUID().slice(0, 12)}`;
   const byHash = new Map(workflows.map((workflow) => [workflow.hash, workflow]));
   const ask = askOver(connection);
@@ -88,7 +88,7 @@ export const startWorker = (options: WorkerOptions): Worker => {
     try {
       return WorkOrder.parse(parseJson(message.data));
     } catch (error) {
-      trouble('an order could not be read, and is dropped', error);
+      trouble('dropped an unreadable order', error);
       return undefined;
     }
   };
@@ -115,7 +115,7 @@ export const startWorker = (options: WorkerOptions): Worker => {
     running.add(activation);
     await activation.done;
     running.delete(activation);
-    // It comes again, and then it is new.
+    // The bus will redeliver it as a new order.
     if (!isAnswered) known.forget(order.task, order.lease);
   };
 
@@ -131,8 +131,7 @@ export const startWorker = (options: WorkerOptions): Worker => {
       const workflow = byHash.get(hash);
       if (workflow !== undefined) await workOff(workflow, message);
     },
-    onTrouble: (hash, error) =>
-      trouble(`no orders of ${byHash.get(hash)?.id ?? hash} can be asked for`, error),
+    onTrouble: (hash, error) => trouble(`cannot pull orders of ${byHash.get(hash)?.id ?? hash}`, error),
   });
 
   const allDone = (): Promise<unknown> => Promise.all([...running].map(({ done }) => done));
@@ -142,7 +141,7 @@ export const startWorker = (options: WorkerOptions): Worker => {
     await within(drainMs, allDone());
     for (const activation of running) activation.giveBack('the worker stops');
     await within(FAREWELL_MS, allDone());
-    // Acknowledgements on their way are part of it.
+    // Includes pending acknowledgements.
     if (!connection.isClosed()) await connection.flush().catch(() => undefined);
   };
   let tellStopped = (): void => undefined;

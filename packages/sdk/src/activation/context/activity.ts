@@ -1,22 +1,20 @@
 import type { Clock } from '@holdpoint/runtime/engine/clock';
 
-/** A part of a phase that goes on by itself: the phase as a whole, or one of its items. */
+/** A concurrent part of a phase: the phase itself, or one of its items. */
 export type Branch = { busy: number; waiting: number };
 
-/**
- * Knows what a phase is doing as far as its context is asked: what it waits for, and whether that is all that it does.
- */
+/** Tracks what a phase waits for, and whether it does anything else. */
 export type Activity = {
-  /** A new one, or one that was closed. */
+  /** Opens a new branch, or reopens a closed one. */
   readonly open: (branch?: Branch) => Branch;
   readonly close: (branch: Branch) => void;
-  /** While this goes on, the branch has something else to do than wait. */
+  /** Marks the branch as busy during `work`. */
   readonly working: <Value>(branch: Branch, work: () => Promise<Value>) => Promise<Value>;
-  /** Waits for something that has a key; resolves to what `until` does. */
+  /** Waits for something with a key; resolves with the result of `until`. */
   readonly waiting: <Value>(branch: Branch, key: string, until: () => Promise<Value>) => Promise<Value>;
-  /** Resolves to what it waits for, once it has done nothing else for that long. */
+  /** Resolves with the awaited keys once the phase has only waited for `parkMs`. */
   readonly parked: Promise<readonly string[]>;
-  /** Resolves when every branch that is open waits. */
+  /** Resolves when every open branch waits. */
   readonly whenWaiting: () => Promise<void>;
   readonly stop: () => void;
 };
@@ -24,7 +22,7 @@ export type Activity = {
 export type ActivityParts = {
   readonly clock: Clock;
   readonly parkMs: number;
-  /** Said whenever it begins to do nothing but wait, and when it goes on. */
+  /** Called when the phase starts and stops to only wait. */
   readonly onWaiting: (isWaiting: boolean) => void;
 };
 
@@ -41,7 +39,7 @@ export const createActivity = ({ clock, parkMs, onWaiting }: ActivityParts): Act
   const onlyWaits = (): boolean =>
     keys.size > 0 && [...branches].every(({ busy, waiting }) => busy === 0 && waiting > 0);
 
-  /** Whatever has changed, it counts from now how long nothing changes. */
+  /** Every change restarts the timer for parking. */
   const changed = (): void => {
     if (stopped) return;
     callOff();

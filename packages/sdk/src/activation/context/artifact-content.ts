@@ -2,7 +2,7 @@ import type { Json } from '@holdpoint/contracts/values/json';
 import type { ArtifactOptions } from '../../definition/context.ts';
 import { toJson } from './json-value.ts';
 
-/** The bytes of an artifact, and what they are. Throws `PROGRAM_OUTPUT_INVALID` on what is no JSON. */
+/** The bytes and media type of an artifact. Throws `PROGRAM_OUTPUT_INVALID` for values that are not JSON. */
 export const artifactContent = (
   content: string | Uint8Array | Json,
   { mediaType }: ArtifactOptions = {},

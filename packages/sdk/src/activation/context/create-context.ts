@@ -16,7 +16,7 @@ import type { WorkerLine, WorkPort } from '../session/port.ts';
 import type { Records } from './records.ts';
 import type { StateHolder } from './state.ts';
 
-/** What all contexts of one activation share. */
+/** Shared by all contexts of one activation. */
 export type ContextParts = {
   readonly order: WorkOrder;
   readonly given: WorkInput;
@@ -39,11 +39,11 @@ const checkName = (what: string, name: string): string => {
 const SOON_MS = 20;
 
 const endOf = ({ ended }: Extract<Entry, { readonly kind: 'effect' }>): EffectEnd => {
-  if (ended === undefined) throw new HoldpointError('RUNTIME_POISON', 'the effect has ended without an end');
+  if (ended === undefined) throw new HoldpointError('RUNTIME_POISON', 'an ended effect has no result');
   return ended;
 };
 
-/** What a part of a phase is given. `scope` stands before the names that it records under. */
+/** Creates the context of one part of a phase. `scope` prefixes the keys of its records. */
 export const createContext = (
   { order, given, state, records, activity, port, clock, log }: ContextParts,
   life: Lifetime,
@@ -74,7 +74,7 @@ export const createContext = (
       const record = { kind: 'sleep', key, ms: Math.round(ms) } as const;
       const known = records.find('sleep', key);
       const entry = known ?? (await activity.working(branch, () => records.record('sleep', record)));
-      // How long is left of one that was begun before is the store's to know.
+      // For a sleep that started earlier, only the store knows the remaining time.
       await records.ended<'sleep'>(branch, entry, record, known === undefined ? ms + SOON_MS : undefined);
     });
   };
@@ -98,7 +98,12 @@ export const createContext = (
     effect,
     step: <Value>(name: string, run: () => Value | Promise<Value>): Promise<Value> =>
       life.during(() =>
-        records.once(branch, `step:${scope}${checkName('a step', name)}`, `what the step ${name} gave`, run),
+        records.once(
+          branch,
+          `step:${scope}${checkName('a step', name)}`,
+          `the result of the step ${name}`,
+          run,
+        ),
       ) as Promise<Value>,
     sleep,
     log: (message, fields) => log({ level: 'info', message, ...(fields && { fields }) }),
@@ -120,10 +125,10 @@ export const createContext = (
   return context;
 };
 
-/** The context of an item: the state is only read. */
+/** The context of an item: the state is read-only. */
 export const withoutUpdate = (context: AnyContext): AnyContext => {
   const refuse = (): never => {
-    throw new TypeError('an item changes no state: give something back, and change the state in `after`');
+    throw new TypeError('an item cannot change the state: return a value and change the state in `after`');
   };
   return Object.defineProperties(
     {},

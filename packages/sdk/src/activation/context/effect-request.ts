@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { EffectRequest } from '../../definition/context.ts';
 import { toJson } from './json-value.ts';
 
-/** People have refused an effect, or nobody has approved it in time. Its code is `ERR_FORBIDDEN`. */
+/** An approver rejected the effect, or the request expired. Its code is `ERR_FORBIDDEN`. */
 export class EffectRejected extends HoldpointError {
   override readonly name = 'EffectRejected';
   constructor(message: string, details?: ErrorBody['details']) {
@@ -14,7 +14,7 @@ export class EffectRejected extends HoldpointError {
   }
 }
 
-/** An effect did not happen: it failed, or was cancelled. It has the code of what went wrong. */
+/** The effect failed or was cancelled. Its code is that of the failure. */
 export class EffectFailed extends HoldpointError {
   override readonly name = 'EffectFailed';
 }
@@ -27,29 +27,29 @@ const targetOf = ({ capability, args }: EffectRequest<unknown>): string => {
   try {
     return originOf(url).slice(0, TARGET_MAX);
   } catch {
-    // What is wrong with the URL is said by whoever checks the arguments.
+    // The check of the arguments reports a bad URL.
     return capability;
   }
 };
 
-/** An effect as it is recorded. Throws `HoldpointError` (`CONTRACT_INVALID`) with what is wrong with it. */
+/** The recorded form of an effect. Throws `CONTRACT_INVALID` with the problems. */
 export const programEffect = (request: EffectRequest<unknown>): ProgramEffect => {
   const { capability, args, target = targetOf(request), result: _, ...rest } = request;
   const asked = { ...rest, uses: capability, args, target };
   const plain = toJson(asked, { code: 'CONTRACT_INVALID', what: 'effect', lenient: true });
   const { success, data, error } = ProgramEffect.safeParse(plain);
   if (success) return data;
-  throw new HoldpointError('CONTRACT_INVALID', `the effect cannot be asked for: ${z.prettifyError(error)}`);
+  throw new HoldpointError('CONTRACT_INVALID', `invalid effect: ${z.prettifyError(error)}`);
 };
 
-/** What an effect gave. Throws `EffectRejected`, `EffectFailed`, or what the schema of the result says. */
+/** The outputs of an effect. Throws `EffectRejected`, `EffectFailed`, or the error of the result schema. */
 export const effectResult = (ended: EffectEnd, { result }: EffectRequest<unknown>): unknown => {
   const { outcome, outputs = {}, error } = ended;
   switch (outcome) {
     case 'succeeded':
       return result === undefined ? (outputs satisfies JsonObject) : parseResult(result, outputs);
     case 'blocked':
-      throw new EffectRejected(error?.message ?? 'it was not approved', error?.details);
+      throw new EffectRejected(error?.message ?? 'the effect was not approved', error?.details);
     case 'failed':
     case 'cancelled': {
       const code = (error?.code ?? (outcome === 'failed' ? 'NODE_FAILED' : 'NODE_CANCELLED')) as ErrorCode;
@@ -64,6 +64,6 @@ const parseResult = (schema: z.ZodType, outputs: JsonObject): unknown => {
   if (success) return data;
   throw new HoldpointError(
     'PROGRAM_OUTPUT_INVALID',
-    `what the effect gave does not fit its schema: ${z.prettifyError(error)}`,
+    `the outputs of the effect do not fit the schema: ${z.prettifyError(error)}`,
   );
 };

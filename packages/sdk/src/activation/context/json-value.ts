@@ -19,7 +19,7 @@ const isPlain = (value: object): boolean => {
 
 const isText = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
 
-/** What of a value JSON cannot hold, with its path; undefined when it can hold all of it. */
+/** The first part of a value that JSON cannot represent, with its path; undefined when there is none. */
 const problemIn = (
   value: unknown,
   path: string,
@@ -30,7 +30,7 @@ const problemIn = (
     case 'boolean':
       return undefined;
     case 'string':
-      return isText(value) ? undefined : `${path}: a text with NUL, or with half of a character`;
+      return isText(value) ? undefined : `${path}: a text with NUL or half a character`;
     case 'number':
       return Number.isFinite(value) ? undefined : `${path}: ${String(value)}`;
     case 'object':
@@ -59,7 +59,7 @@ const problemInside = (
   if (!isPlain(value)) return `${path}: ${nameOf(value)}`;
   if (Object.getOwnPropertySymbols(value).length > 0) return `${path}: a symbol`;
   for (const [name, each] of Object.entries(value)) {
-    if (!isText(name)) return `${path}: a name with NUL, or with half of a character`;
+    if (!isText(name)) return `${path}: a name with NUL or half a character`;
     if (lenient && each === undefined) continue;
     const problem = problemIn(each, `${path}.${name.slice(0, NAME_MAX).toWellFormed()}`, inside, lenient);
     if (problem !== undefined) return problem;
@@ -70,12 +70,12 @@ const problemInside = (
 type Kind = { readonly code: ErrorCode; readonly what: string; readonly lenient?: boolean };
 
 /**
- * A value as it is stored: a copy of it. Throws `HoldpointError` with the code that is given when JSON cannot hold it: what
- * would be left out, or changed, is refused. `lenient`: a property that is undefined is one that is not there.
+ * A copy of a value as it will be stored. Throws `HoldpointError` with the given code if JSON would drop or
+ * change a part. `lenient`: undefined properties are dropped.
  */
 export const toJson = (value: unknown, { code, what, lenient = false }: Kind): Json => {
   const problem = problemIn(value, what, new Set(), lenient);
-  if (problem !== undefined) throw new HoldpointError(code, `it cannot be stored as JSON: ${problem}`);
+  if (problem !== undefined) throw new HoldpointError(code, `cannot be stored as JSON: ${problem}`);
   return JSON.parse(JSON.stringify(value)) as Json;
 };
 

@@ -7,7 +7,7 @@ import { toJson } from './json-value.ts';
 import type { TaskNews } from '../session/port.ts';
 import type { Session } from '../session/session.ts';
 
-/** What stands for nothing: a function that gives nothing gives nothing when it is not run again either. */
+/** Stands for `undefined`, which JSON cannot store: a repeated step returns `undefined` again. */
 const NOTHING = { $holdpoint: 'nothing' } as const;
 
 export const toRecord = (value: Json | undefined): Json => (value === undefined ? NOTHING : value);
@@ -20,19 +20,19 @@ export const fromRecord = (recorded: Json): Json | undefined =>
     ? undefined
     : recorded;
 
-/** News may be lost: whoever waits asks again, this often. */
+/** News may be lost, so a waiting phase also polls. */
 const ASK_EVERY_MS = 5_000;
 
 type Kinds = { readonly [Kind in Entry['kind']]: Extract<Entry, { readonly kind: Kind }> };
 
-/** What a phase has recorded in this visit, and what it records. */
+/** The records of a phase in this visit. */
 export type Records = {
   readonly find: <Kind extends Entry['kind']>(kind: Kind, key: string) => Kinds[Kind] | undefined;
-  /** Throws `HoldpointError` with what it is refused with. */
+  /** Throws `HoldpointError` with the orchestrator's reason. */
   readonly record: <Kind extends Entry['kind']>(kind: Kind, record: WorkRecord) => Promise<Kinds[Kind]>;
-  /** What a function gives, once: what was recorded under the key, or what it gives now. */
+  /** Returns the recorded value of a key, or runs the function and records its value. */
   readonly once: (branch: Branch, key: string, name: string, run: () => unknown) => Promise<Json | undefined>;
-  /** Resolves once the entry has ended. `soonMs`: when it may have. */
+  /** Resolves once the entry has ended. `soonMs`: the earliest useful poll. */
   readonly ended: <Kind extends 'effect' | 'sleep'>(
     branch: Branch,
     entry: Kinds[Kind],
@@ -115,7 +115,7 @@ export const createRecords = ({ entries, session, activity, clock, isOver }: Par
       return activity.waiting(branch, entry.key, async () => {
         for (let waitMs = Math.min(soonMs, ASK_EVERY_MS); ; waitMs = ASK_EVERY_MS) {
           await news(entry.key, waitMs);
-          // Nobody waits for it any more: nothing more is asked.
+          // The activation is over, so the poll stops.
           if (isOver()) return new Promise<never>(() => undefined);
           const now = await record(entry.kind, wanted);
           if (hasEnded(now)) return now;

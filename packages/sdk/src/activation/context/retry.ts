@@ -3,10 +3,10 @@ import type { Clock } from '@holdpoint/runtime/engine/clock';
 
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 5_000;
-/** What is away for longer is a failure of the phase. */
+/** A longer outage fails the phase. */
 const LIMIT_MS = 60_000;
 
-/** Tries again while the bus is away: what is kept or fetched is named by its content, and the same each time. */
+/** Retries during an outage of the bus. Safe, because artifacts are addressed by their content. */
 export const retryWhileUnavailable = async <Value>(
   clock: Clock,
   work: () => Promise<Value>,

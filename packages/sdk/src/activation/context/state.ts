@@ -10,9 +10,9 @@ enablePatches();
 
 const INVALID = 'PROGRAM_STATE_INVALID';
 
-/** A state as it is stored. Throws `HoldpointError`: `PROGRAM_STATE_INVALID`, `PROGRAM_STATE_TOO_LARGE`. */
+/** The stored form of a state. Throws `PROGRAM_STATE_INVALID` or `PROGRAM_STATE_TOO_LARGE`. */
 export const checkState = (schema: z.ZodObject, state: unknown): JsonObject => {
-  // What a schema would turn into something else is found before it does.
+  // Checks for JSON first, because the schema may convert values.
   const plain = toJson(state, { code: INVALID, what: 'state', lenient: true });
   const { success, data, error } = schema.safeParse(plain);
   if (!success)
@@ -22,19 +22,19 @@ export const checkState = (schema: z.ZodObject, state: unknown): JsonObject => {
   if (bytes <= STATE_MAX_BYTES) return checked;
   throw new HoldpointError(
     'PROGRAM_STATE_TOO_LARGE',
-    `the state has ${String(bytes)} bytes, at most ${String(STATE_MAX_BYTES)} are kept: keep what is large as an artifact`,
+    `the state has ${String(bytes)} bytes, above the limit of ${String(STATE_MAX_BYTES)}: store large values as artifacts`,
   );
 };
 
 const isPromise = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 
-/** The state while a phase is at work: changed by drafts alone. */
+/** The state of a running phase; only drafts change it. */
 export type StateHolder = {
   readonly current: () => AnyState;
   readonly update: (recipe: (draft: AnyState) => unknown) => void;
   readonly replace: (state: AnyState) => void;
-  /** Everything that was changed since this was asked for. */
+  /** Returns a function that lists all changes since this call. */
   readonly changesSince: () => () => readonly Patch[];
   readonly apply: (patches: readonly Patch[]) => void;
 };
@@ -46,9 +46,8 @@ export const createStateHolder = (initial: AnyState): StateHolder => {
     current: () => state,
     update: (recipe) => {
       const [changed, patches] = produceWithPatches(state, (draft) => {
-        // A draft does not outlive its function: what is changed later would be lost.
-        if (isPromise(recipe(draft)))
-          throw new TypeError('the state is changed at once, not by an async function');
+        // A draft is valid only during its function: later changes would be lost.
+        if (isPromise(recipe(draft))) throw new TypeError('update needs a synchronous function');
       });
       state = changed;
       changes.push(...patches);

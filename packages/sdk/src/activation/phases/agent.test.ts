@@ -55,7 +55,7 @@ describe('a guard', () => {
       },
       'no idea',
     ],
-    ['says neither', () => 'yes' as unknown as boolean, 'a guard is true or false'],
+    ['says neither', () => 'yes' as unknown as boolean, 'a guard must return true or false'],
   ])('that %s fails the phase', async (_how, guard, message) => {
     const { ended, events } = await play({ first: agentPhase({ guard, run: () => 1, next: 'done' }) });
     expect(await ended()).toMatchObject({ code: 'PROGRAM_PHASE_FAILED', message });

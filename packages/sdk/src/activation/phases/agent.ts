@@ -26,10 +26,12 @@ const isWanted = async (run: PhaseRun, { guard }: AnyAgent): Promise<boolean> =>
   if (guard === undefined) return true;
   const said: unknown = await runPart(run, 'guard', () => guard(run.state.current(), contextOf(run)));
   if (typeof said === 'boolean') return said;
-  throw new StageError('guard', new TypeError('a guard is true or false'));
+  throw new StageError('guard', new TypeError('a guard must return true or false'));
 };
 
-/** The work once more until it is good enough. A round that is recorded is not done again: what it changed is changed again. */
+/**
+ * Repeats the work until it is good enough. For a recorded round, only its state changes are applied again.
+ */
 const runRounds = async (run: PhaseRun, spec: AnyAgent): Promise<unknown> => {
   const { maxRuns = ROUNDS, until } = spec;
   for (let round = 1; round <= maxRuns; round += 1) {
@@ -68,7 +70,7 @@ const oneRound = async (run: PhaseRun, spec: AnyAgent, key: string): Promise<unk
 
 const OUTPUT = { code: 'PROGRAM_OUTPUT_INVALID', what: 'output' } as const;
 
-/** The same item is known by what it is: after a change of the state another may stand in its place. */
+/** Includes the digest of the item: after a state change, another item may have this index. */
 const itemKey = (item: unknown, index: number): string => {
   try {
     return `item:${String(index)}.${digestOf(item).slice(0, KEY_DIGITS)}`;
@@ -100,8 +102,8 @@ const oneItem = async (run: PhaseRun, spec: AnyAgent, item: unknown, index: numb
 };
 
 /**
- * The work once for each item. When one fails, no other is begun, and those that have something to do are waited for; those
- * that only wait, perhaps for people, are not.
+ * Runs the work once per item. After a failure no item starts; busy items finish, and items that only wait
+ * are abandoned.
  */
 const runItems = async (
   run: PhaseRun,
@@ -138,21 +140,21 @@ const runItems = async (
   return outputs;
 };
 
-/** Of items that give nothing there is nothing to store. */
+/** Items without output are stored as null. */
 const asOutput = (outputs: readonly unknown[]): readonly unknown[] => outputs.map((output) => output ?? null);
 
 const work = async (run: PhaseRun, spec: AnyAgent): Promise<unknown> => {
   const { forEach, until } = spec;
   if (forEach !== undefined) {
     const items: unknown = await runPart(run, 'run', () => forEach(run.state.current()));
-    if (!Array.isArray(items)) throw new StageError('run', new TypeError('forEach gives a list'));
+    if (!Array.isArray(items)) throw new StageError('run', new TypeError('forEach must return a list'));
     return runItems(run, spec, items);
   }
   if (until !== undefined) return runRounds(run, spec);
   return runPart(run, 'run', () => spec.run(contextOf(run)));
 };
 
-/** An agent phase from its beginning: guard, before, the work, after, finally, and then people or what comes next. */
+/** Runs an agent phase: guard, before, work, after, finally, then the question or the next phase. */
 export const runAgent = async (run: PhaseRun, spec: AnyAgent): Promise<PhaseEnd> => {
   const { before, after, human, next } = spec;
   if (!(await isWanted(run, spec)))

@@ -7,7 +7,6 @@ import { contextOf, runPart, nextOf, type PhaseRun, stateAfter, storedOutput } f
 const isRejection = (error: unknown): boolean =>
   error instanceof StageError && error.cause instanceof EffectRejected;
 
-/** An effect phase from its beginning. */
 export const runEffect = async (run: PhaseRun, spec: AnyEffect): Promise<PhaseEnd> => {
   const { guard, effect, onResult, onRejected, next } = spec;
   const before = run.state.current();

@@ -3,7 +3,7 @@ import type { PhaseFailure } from '@holdpoint/contracts/program/work';
 
 export type Stage = PhaseFailure['stage'];
 
-/** Something in a part of a phase went wrong. */
+/** An error in one part of a phase. */
 export class StageError extends Error {
   override readonly name = 'StageError';
   readonly stage: Stage;
@@ -14,7 +14,7 @@ export class StageError extends Error {
   }
 }
 
-/** Names the part of the phase that what is thrown inside belongs to. */
+/** Assigns errors inside to a part of the phase. */
 export const inStage = async <Value>(stage: Stage, body: () => Value | Promise<Value>): Promise<Value> => {
   try {
     return await body();
@@ -27,16 +27,16 @@ const MESSAGE_MAX = 2_000;
 
 const shown = (text: string): string => text.replaceAll('\0', '').slice(0, MESSAGE_MAX).toWellFormed();
 
-/** What cannot be turned into a text at all has been thrown as well. */
+/** A thrown value may not even be convertible to text. */
 const textOf = (error: unknown): string => {
   try {
     return error instanceof Error ? error.message || error.name : String(error);
   } catch {
-    return 'something that cannot be shown was thrown';
+    return 'the thrown value cannot be shown as text';
   }
 };
 
-/** An error as it is recorded: the text of it, never its stack, which tells of the machine that it happened on. */
+/** The recorded form of an error: its text without its stack, which would expose the machine. */
 export const failureOf = (error: unknown): ErrorBody => {
   if (!(error instanceof HoldpointError))
     return { code: 'PROGRAM_PHASE_FAILED', message: shown(textOf(error)) };

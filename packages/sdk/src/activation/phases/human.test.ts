@@ -188,5 +188,5 @@ test('a prompt of a human phase that asks nothing fails it', async () => {
       next: 'done',
     }),
   });
-  expect(await ended()).toMatchObject({ message: 'the prompt of a human phase has to say what is asked' });
+  expect(await ended()).toMatchObject({ message: 'the prompt of a human phase must return a title' });
 });

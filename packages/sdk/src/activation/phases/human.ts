@@ -11,17 +11,19 @@ import { retryWhileUnavailable } from '../context/retry.ts';
 import { runPart, fullOutput, lastFailure, nextOf, type PhaseRun, stateAfter } from './phase-run.ts';
 import { repeatedQuestion, questionFor } from './question.ts';
 
-/** A human phase from its beginning. */
 export const runHuman = async (run: PhaseRun, spec: AnyHuman): Promise<PhaseEnd> => {
   const question = await questionFor(run, spec, 'run', lastFailure(run));
   if (question === undefined)
-    throw new StageError('run', new TypeError('the prompt of a human phase has to say what is asked'));
+    throw new StageError('run', new TypeError('the prompt of a human phase must return a title'));
   return { kind: 'input_requested', state: await stateAfter(run, 'run'), question };
 };
 
 type Read = { readonly response: unknown } | { readonly problem: string };
 
-/** What was said, as the phase wants it. The services know the fields of a form, and not what its schema refines. */
+/**
+ * Parses a response with the phase's schema. The services check the form fields, but not the refinements of
+ * the schema.
+ */
 const readResponse = (run: PhaseRun, { input }: AnyAsk, said: Json): Read => {
   const asked = run.given.question?.input ?? inputRequest(input, run.state.current());
   const problems = inputProblems(asked, said);
@@ -34,7 +36,7 @@ const readResponse = (run: PhaseRun, { input }: AnyAsk, said: Json): Read => {
 const expired = async (run: PhaseRun, { onExpired }: AnyAsk): Promise<NodeId> => {
   if (onExpired !== undefined) return nextOf(run, onExpired);
   const title = run.given.question?.title ?? run.order.node;
-  const problem = `nobody has answered in time: ${title}`;
+  const problem = `no answer in time: ${title}`;
   throw new StageError('respond', new HoldpointError('PROGRAM_INPUT_EXPIRED', problem));
 };
 
@@ -44,7 +46,7 @@ const refused = async (
   given: readonly unknown[],
   problem: string,
 ): Promise<PhaseEnd> => {
-  const message = `The answer of ${run.given.answer?.by ?? 'somebody'} does not fit:\n${problem}`;
+  const message = `The answer of ${run.given.answer?.by ?? 'an approver'} is invalid:\n${problem}`;
   const { attempt } = run.order;
   const error = { code: 'APPROVALS_RESPONSE_INVALID', message, attempt, stage: 'respond' };
   const question = (await questionFor(run, spec, 'respond', ...given, error)) ?? run.given.question;
@@ -63,8 +65,8 @@ const answerOf = ({ given: { answer } }: PhaseRun): ProgramAnswer => {
 };
 
 /**
- * What follows from what people have said. `given` stands before the error in what the prompt is given, and before the
- * response in what `next` is: the output of an agent phase.
+ * Handles a response. `given` precedes the error in the arguments of the prompt, and the response in those of
+ * `next`; for an agent phase it is the output.
  */
 const respond = async (
   run: PhaseRun,
@@ -85,7 +87,6 @@ const respond = async (
 export const respondToHuman = (run: PhaseRun, spec: AnyHuman): Promise<PhaseEnd> =>
   respond(run, spec, [], (state, response) => nextOf(run, spec.next, state, response));
 
-/** The same for an agent phase that has asked. */
 export const respondToAgent = async (
   run: PhaseRun,
   human: AnyAsk,

@@ -15,31 +15,31 @@ import type { Lifetime } from '../session/lifetime.ts';
 import type { WorkPort } from '../session/port.ts';
 import { checkState } from '../context/state.ts';
 
-/** One phase of one task, at work. */
+/** One running phase of one task. */
 export type PhaseRun = ContextParts & {
   readonly workflow: Workflow;
   readonly port: WorkPort;
   readonly life: Lifetime;
-  /** The phase as a whole. */
+  /** The branch of the phase itself. */
   readonly root: Branch;
 };
 
 export const contextOf = (run: PhaseRun, life = run.life): AnyContext => createContext(run, life, run.root);
 
-/** Lets a part of a phase do its work, as long as the phase may go on. */
+/** Runs one part of a phase while the phase is allowed to run. */
 export const runPart = <Value>(
   { life }: Pick<PhaseRun, 'life'>,
   stage: Parameters<typeof inStage>[0],
   body: () => Value | Promise<Value>,
 ): Promise<Value> => inStage(stage, () => life.during(body));
 
-/** The latest attempt that failed. */
+/** The latest failed attempt. */
 export const lastFailure = ({ given }: Pick<PhaseRun, 'given'>): PhaseError | undefined => {
   const last = given.failures.at(-1);
   return last && { ...last.error, attempt: last.attempt, stage: last.stage };
 };
 
-/** Where the phase leads. Throws `PROGRAM_NEXT_UNKNOWN` when there is no such phase. */
+/** The next phase. Throws `PROGRAM_NEXT_UNKNOWN` if it does not exist. */
 export const nextOf = <Arguments extends readonly unknown[]>(
   { workflow: { phases } }: Pick<PhaseRun, 'workflow'>,
   next: Next<string, Arguments>,
@@ -57,10 +57,10 @@ export const stateAfter = (
   stage: Parameters<typeof inStage>[0],
 ): Promise<JsonObject> => inStage(stage, () => checkState(schema, state.current()));
 
-/** Marks an output that was too large: what the author of a phase has kept as an artifact is another thing. */
+/** Distinguishes a large output from artifacts that the author stored. */
 export const OUTPUT_MEDIA_TYPE = 'application/vnd.holdpoint.output+json';
 
-/** What a phase came to, as it is stored: in an artifact when it is large. Throws `PROGRAM_OUTPUT_INVALID`. */
+/** The stored form of an output; large ones become an artifact. Throws `PROGRAM_OUTPUT_INVALID`. */
 export const storedOutput = async (run: PhaseRun, output: unknown): Promise<{ readonly output?: Json }> => {
   if (output === undefined) return {};
   const json = toJson(output, { code: 'PROGRAM_OUTPUT_INVALID', what: 'output' });
@@ -71,7 +71,7 @@ export const storedOutput = async (run: PhaseRun, output: unknown): Promise<{ re
   return { output: await retryWhileUnavailable(run.clock, () => run.port.keep(content, origin)) };
 };
 
-/** An output as it was, wherever it is kept. */
+/** The original output, fetched from its artifact if needed. */
 export const fullOutput = async (
   port: Pick<WorkPort, 'fetch'>,
   output: Json | undefined,

@@ -14,13 +14,16 @@ const shorten = (text: string, max: number): string => {
   return plain.length <= max ? plain : `${plain.slice(0, max - 1).toWellFormed()}…`;
 };
 
-/** A text for people, as it is sent: cut where it is too long. */
+/** The prompt as sent; long texts are cut. */
 export const shownPrompt = ({ title, body }: Prompt): Pick<ProgramQuestion, 'title' | 'body'> => ({
   title: shorten(title, TITLE_MAX),
   ...(body !== undefined && body !== '' && { body: shorten(body, BODY_MAX) }),
 });
 
-/** What people are asked; undefined when the prompt says that nobody is. Throws `CONTRACT_INVALID` on what cannot be asked. */
+/**
+ * The question of a phase; undefined when the prompt returns nothing. Throws `CONTRACT_INVALID` for invalid
+ * prompts.
+ */
 export const questionFor = (
   run: PhaseRun,
   { prompt, input, audience, expiresMs }: AnyAsk,
@@ -38,10 +41,10 @@ export const questionFor = (
       ...(expiresMs !== undefined && { timeoutMs: expiresMs }),
     });
     if (success) return data;
-    throw new HoldpointError('CONTRACT_INVALID', `it cannot be asked: ${z.prettifyError(error)}`);
+    throw new HoldpointError('CONTRACT_INVALID', `invalid question: ${z.prettifyError(error)}`);
   });
 
-/** The question once more, with what was wrong with the answer before everything else. */
+/** The same question again, with the problem of the last answer first. */
 export const repeatedQuestion = (question: ProgramQuestion, problem: string): ProgramQuestion => ({
   ...question,
   ...shownPrompt({ title: question.title, body: [problem, question.body ?? ''].join('\n\n').trim() }),

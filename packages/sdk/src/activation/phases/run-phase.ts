@@ -46,7 +46,7 @@ const begin = (run: PhaseRun, phase: AnyPhase): Promise<PhaseEnd> => {
 const onErrorOf = (phase: AnyPhase): OnErrorSpec<AnyState> | undefined =>
   phase.type === 'terminal' ? undefined : phase.spec.onError;
 
-/** Before another attempt: what its author wants changed is changed, once for each attempt, whoever makes it. */
+/** Runs `onRetry` before another attempt, once per attempt across all workers. */
 const transformed = async (
   run: PhaseRun,
   phase: AnyPhase,
@@ -64,7 +64,7 @@ const transformed = async (
   await runPart(run, 'before', () => session.record({ kind: 'retry_state', state }));
 };
 
-/** How the people who are asked about a failure are asked. What goes wrong in that is no other failure. */
+/** The question about a failure. An error in `prompt` does not count as another failure. */
 const questionAbout = (
   run: PhaseRun,
   phase: AnyPhase,
@@ -90,14 +90,14 @@ const whatWentWrong = (run: PhaseRun, error: unknown): Failed => {
   );
 };
 
-/** A phase from the beginning of its activation to its end, whatever happens in it. */
+/** Runs a phase from its activation to its end and never rejects. */
 export const runPhase = async (
   run: PhaseRun,
   phase: AnyPhase,
   session: Pick<Session, 'record'>,
 ): Promise<PhaseEnd> => {
   try {
-    // What was stored may lack what the schema gives: a state begins as it was submitted.
+    // A stored state may lack defaults of the schema: a task starts with the submitted state.
     const state = await runPart(run, 'guard', () => checkState(run.workflow.schema, run.given.state));
     run.state.replace(state);
     await transformed(run, phase, session);

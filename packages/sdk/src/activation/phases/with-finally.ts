@@ -3,13 +3,13 @@ import { failureOf, StageError } from './failure.ts';
 import { contextOf, type PhaseRun } from './phase-run.ts';
 import type { AnyAgent } from '../../definition/phase.ts';
 
-/** What tidies up after a phase that was broken off may take so long. */
+/** Time for `finally` after an abort. */
 const CLEANUP_MS = 30_000;
 
-/** Somebody else goes on with the phase: what is tidied up here would be missing there. */
+/** Another worker continues the phase and needs what `finally` would remove. */
 const isHandedOn = ({ life }: PhaseRun): boolean => ['lost', 'stopping'].includes(life.aborted()?.why ?? '');
 
-/** A phase that was broken off has a little time of its own to tidy up in. */
+/** An aborted phase gets extra time to run `finally`. */
 const cleanupLifetime = ({
   life,
   clock,
@@ -20,7 +20,7 @@ const cleanupLifetime = ({
   return { life: own, end: clock.after(CLEANUP_MS, () => own.abort(reason)) };
 };
 
-/** Does the work, and then what has to be done in any case. What went wrong first is what went wrong. */
+/** Runs the work, then `finally`. The first error wins. */
 export const withFinally = async <Value>(
   run: PhaseRun,
   tidy: AnyAgent['finally'],

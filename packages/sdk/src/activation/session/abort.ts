@@ -1,15 +1,15 @@
-/** Why a phase may not go on: `signal.reason` is one of these. */
+/** Why a phase must stop; part of `signal.reason`. */
 export type AbortCause =
-  /** Somebody has cancelled the task. */
+  /** The task was cancelled. */
   | 'cancelled'
-  /** The lease was given to another worker, or could not be kept. */
+  /** Another worker got the lease, or it could not be renewed. */
   | 'lost'
-  /** The phase has worked longer than it may. */
+  /** The phase exceeded its `timeoutMs`. */
   | 'timeout'
-  /** The worker stops, and somebody else is to go on with it. */
+  /** The worker stops, and another one continues the phase. */
   | 'stopping';
 
-/** What `context.signal` aborts with, and what calls of the context throw from then on. */
+/** The reason of `context.signal`; context calls throw it after the abort. */
 export class PhaseAborted extends Error {
   override readonly name = 'PhaseAborted';
   readonly why: AbortCause;

@@ -1,16 +1,22 @@
 import type { PhaseAborted } from './abort.ts';
 
-/** What never comes: whoever awaits it is left behind, and forgotten. One for all would keep whatever has ever awaited it. */
+/** A new promise each time: a shared one would keep all its waiters in memory. */
 const never = (): Promise<never> => new Promise(() => undefined);
 
-/** How long what a phase does still counts. It ends by an abort, which is told, or by being abandoned, which is not. */
+/**
+ * The time in which the work of a phase counts. It ends by an abort, which the phase notices, or silently
+ * when abandoned.
+ */
 export type Lifetime = {
   readonly signal: AbortSignal;
   readonly aborted: () => PhaseAborted | undefined;
   readonly abort: (reason: PhaseAborted) => void;
-  /** Whatever it still waits for never comes. */
+  /** Pending calls never resolve. */
   readonly abandon: () => void;
-  /** What is awaited, unless the life ends before it: then a rejection with the reason, or nothing at all. */
+  /**
+   * Awaits work unless the lifetime ends first: after an abort it rejects with the reason, after `abandon` it
+   * never resolves.
+   */
   readonly during: <Value>(work: () => Value | Promise<Value>) => Promise<Value>;
 };
 
@@ -53,7 +59,7 @@ export const createLifetime = (): Lifetime => {
     },
     during: (work) => {
       const during = lasting(work);
-      // A phase that is broken off may have begun what it does not wait for yet: that must not end the process.
+      // The phase may not await this yet, and an unhandled rejection would end the process.
       during.catch(() => undefined);
       return during;
     },

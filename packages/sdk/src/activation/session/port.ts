@@ -2,13 +2,13 @@ import type { WorkRequest, WorkAnswer } from '@holdpoint/contracts/program/work'
 import type { StoredArtifact } from '@holdpoint/contracts/effect/stored-artifact';
 import type { Json } from '@holdpoint/contracts/values/json';
 
-/** What a worker hears of a task that it works on: at once or not at all. */
+/** News about a running task. Delivered at most once. */
 export type TaskNews =
-  /** Something that a phase has recorded has ended. */
+  /** A recorded effect or sleep has ended. */
   | { readonly kind: 'informed'; readonly key: string }
   | { readonly kind: 'cancelled'; readonly reason: string };
 
-/** What an artifact is called, and where it comes from. */
+/** The name and source of an artifact. */
 export type ArtifactOrigin = {
   readonly name: string;
   readonly mediaType: string;
@@ -17,18 +17,21 @@ export type ArtifactOrigin = {
   readonly attempt: number;
 };
 
-/** The world as a phase sees it: the orchestrator, and the store of artifacts. */
+/** The services of a phase: the orchestrator and the artifact store. */
 export interface WorkPort {
-  /** Asks once. Throws `HoldpointError`: `RUNTIME_UNAVAILABLE` when no answer came, or what it was refused with. */
+  /**
+   * Sends one request. Throws `HoldpointError`: `RUNTIME_UNAVAILABLE` without an answer, or the
+   * orchestrator's reason.
+   */
   say(said: WorkRequest): Promise<WorkAnswer>;
   keep(content: Uint8Array, origin: ArtifactOrigin): Promise<StoredArtifact>;
-  /** Throws when it is gone, or is not what its name says. */
+  /** Throws if the artifact is gone or its content does not match its name. */
   fetch(artifact: StoredArtifact): Promise<Uint8Array>;
-  /** Returns what ends it. */
+  /** Returns a function that unsubscribes. */
   listen(task: string, hear: (news: TaskNews) => void): () => void;
 }
 
-/** A line that a worker, or a phase of it, has to say. */
+/** A log line of a worker or a phase. */
 export type WorkerLine = {
   readonly level: 'info' | 'warn' | 'error';
   readonly message: string;

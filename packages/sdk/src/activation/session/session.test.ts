@@ -90,7 +90,7 @@ test('an order whose claim nobody answers is left to others', async () => {
   const claiming = session.claim(false);
   await passUntil(25_000);
   expect(await claiming).toEqual({ claimed: 'unanswered' });
-  expect(reasons).toEqual(['the lease could not be kept: nobody answers']);
+  expect(reasons).toEqual(['the lease expired: the orchestrator does not answer']);
 });
 
 test('a claim that is refused is lost at once, and everything with it', async () => {
@@ -122,7 +122,7 @@ describe('a lease that is held', () => {
     await passUntil(50_000);
     expect(reasons).toEqual([]);
     await passUntil(60_000);
-    expect(reasons).toEqual(['the lease could not be kept: nobody answers']);
+    expect(reasons).toEqual(['the lease expired: the orchestrator does not answer']);
   });
 
   test('is not lost by what it refuses to record', async () => {

@@ -8,22 +8,22 @@ import type { WorkPort } from './port.ts';
 
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 3_000;
-/** Shorter than the bus waits for an acknowledgement: who takes the order next finds it free. */
+/** Shorter than the acknowledgement timeout of the bus, so that the next worker finds the order free. */
 const CLAIM_MS = 20_000;
-/** A word that a service cannot handle is said again so often: it may be the one message that went wrong. */
+/** The service may fail on one message only, so a poisoned request is repeated this often. */
 const POISONED_MAX = 3;
 
-/** What became of a claim. `unanswered`: the order is left on the bus. */
+/** The result of a claim. `unanswered`: the order stays on the bus. */
 export type ClaimOutcome = 'held' | 'lost' | 'unanswered';
 
 /**
- * One lease of one phase. What is recorded waits until the claim was answered; an end does not: whoever speaks of an order
- * first has its lease, and whoever does not hold it is not heard.
+ * One lease of one phase. Records wait for the claim; an end does not, because the first request about an
+ * order takes its lease, and requests without the lease are refused.
  */
 export type Session = {
-  /** Asks for the lease, and keeps it by heartbeats from then on. */
+  /** Requests the lease and renews it with heartbeats. */
   readonly claim: (give: boolean) => Promise<{ readonly claimed: ClaimOutcome; readonly given?: WorkInput }>;
-  /** Throws `HoldpointError` with what it is refused with, or `PhaseAborted` once the lease is lost. */
+  /** Throws `HoldpointError` with the orchestrator's reason, or `PhaseAborted` after the lease is lost. */
   readonly record: (record: WorkRecord) => Promise<Entry | undefined>;
   readonly end: (end: PhaseEnd) => Promise<void>;
   /** Stops the heartbeats. */
@@ -42,14 +42,14 @@ export type SessionParts = {
 const wait = (clock: Clock, ms: number): Promise<void> =>
   new Promise((resolve) => void clock.after(ms, resolve));
 
-/** It may be answered the next time. */
+/** Whether a later request may succeed. */
 const isPassing = (error: unknown, poisoned: number): boolean => {
   if (!(error instanceof HoldpointError)) return false;
   return error.code === 'RUNTIME_UNAVAILABLE' || (error.code === 'RUNTIME_POISON' && poisoned < POISONED_MAX);
 };
 
 export const createSession = ({ port, clock, task, lease, worker, onLost }: SessionParts): Session => {
-  // By the clock of this machine that nobody can set: a wrong time of day changes nothing.
+  // Uses the monotonic clock, so that changes of the system time have no effect.
   let goodUntil = clock.now() + CLAIM_MS;
   let lost: PhaseAborted | undefined;
   let isRefused = false;
@@ -70,12 +70,12 @@ export const createSession = ({ port, clock, task, lease, worker, onLost }: Sess
   const once = async (say: WorkRequest['request']): Promise<WorkAnswer> => {
     const since = clock.now();
     const answer = await port.say({ task, lease, worker, request: say });
-    // From before the question: when it was answered is not known here.
+    // Counts from before the request: the time of the answer is unknown.
     goodUntil = Math.max(goodUntil, since + answer.leaseMs);
     return answer;
   };
 
-  /** Says it until it is answered, as long as the lease may still be held. */
+  /** Repeats a request until it is answered or the lease must be over. */
   const say = async (what: WorkRequest['request']): Promise<WorkAnswer> => {
     let retryMs = FIRST_RETRY_MS;
     for (let poisoned = 0; ;) {
@@ -89,7 +89,8 @@ export const createSession = ({ port, clock, task, lease, worker, onLost }: Sess
         }
         if (error instanceof HoldpointError && error.code === 'RUNTIME_POISON') poisoned += 1;
         if (!isPassing(error, poisoned)) throw error;
-        if (clock.now() + retryMs >= goodUntil) throw lose('the lease could not be kept: nobody answers');
+        if (clock.now() + retryMs >= goodUntil)
+          throw lose('the lease expired: the orchestrator does not answer');
       }
       await wait(clock, retryMs);
       retryMs = Math.min(retryMs * 2, LAST_RETRY_MS);
@@ -102,7 +103,7 @@ export const createSession = ({ port, clock, task, lease, worker, onLost }: Sess
       say({ kind: 'heartbeat' }).then(
         (answer) => beat(answer.leaseMs),
         (error: unknown) => {
-          // What it is refused with says that it is over; `say` has told of it, unless nobody knows the task any more.
+          // A refusal means that the lease is lost. `say` has reported it, except for an unknown task.
           lose(error instanceof Error ? error.message : String(error));
         },
       );
@@ -110,7 +111,7 @@ export const createSession = ({ port, clock, task, lease, worker, onLost }: Sess
   };
 
   const whileHeld = async <Value>(step: () => Promise<Value>): Promise<Value> => {
-    if ((await claimed) !== 'held') throw lose('the lease was not given');
+    if ((await claimed) !== 'held') throw lose('the orchestrator refused the lease');
     return step();
   };
 

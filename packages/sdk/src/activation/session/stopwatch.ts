@@ -1,6 +1,6 @@
 import type { Clock } from '@holdpoint/runtime/engine/clock';
 
-/** Measures working time: it stands still while it is paused. */
+/** Measures working time without pauses. */
 export const createStopwatch = (clock: Clock, limitMs: number, onOver: () => void) => {
   let leftMs = limitMs;
   let since: number | undefined;
