@@ -2,29 +2,28 @@ import type { RegistryEvent } from '@holdpoint/contracts/task/registry';
 import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import type { RecoveryEvent } from '@holdpoint/contracts/recovery/events';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
-import {
-  createServiceDecider,
-  type ServiceEvent,
-  type ServiceState,
-  isApproval,
-} from '@holdpoint/approvals/aggregates';
+import { createKinds, type ServiceEvent } from '@holdpoint/approvals/aggregates';
 import type { ApprovalEvent } from '@holdpoint/contracts/approval/events';
 import type { ApprovalState } from '@holdpoint/approvals/approval/state';
+import type { Rule } from '@holdpoint/approvals/rule/rule';
+import { executorKinds } from '@holdpoint/executor/bindings';
 import { createEffectDecider } from '@holdpoint/executor/effect/decide';
-import {
-  orchestratorDecider,
-  type OrchestratorEvent,
-  type OrchestratorState,
-} from '@holdpoint/orchestrator/orchestrator';
-import type { Registry } from '@holdpoint/orchestrator/registry/state';
+import type { EffectState } from '@holdpoint/executor/effect/state';
+import { type OrchestratorEvent, orchestratorKinds } from '@holdpoint/orchestrator/aggregates';
+import type { Registry, RegistryState } from '@holdpoint/orchestrator/registry/state';
 import type { Task, TaskState } from '@holdpoint/orchestrator/task/model/state';
 import { isProgram, type Program, type ProgramTaskEvent, type ProgramState } from '@holdpoint/programs/state';
-import { recoveryDecider, type RecoveryState } from '@holdpoint/recovery/attempts/decide';
-import type { Decider } from '@holdpoint/runtime/decider';
-import type { StoredEvent } from '@holdpoint/runtime/engine/ports';
+import { EMPTY_HISTORY, type History } from '@holdpoint/recovery/attempts/history';
+import { recoveryLogic } from '@holdpoint/recovery/bindings';
+import type { Circuit } from '@holdpoint/recovery/circuit/circuit';
+import { type Addressed, type Kinds, kindNamed } from '@holdpoint/runtime/engine/kinds';
+import type { StoredEvent, Summary } from '@holdpoint/runtime/engine/ports';
+
+type AnyEvent = { readonly type: string };
 
 /** One event with the states before and after it. */
 export type Change<State, Event> = {
+  readonly kind: string;
   readonly aggregate: string;
   readonly version: number;
   /** Commit time by the store's clock. */
@@ -39,60 +38,90 @@ export type Book<State, Event> = {
   readonly states: ReadonlyMap<string, State>;
   readonly stateOf: (aggregate: string) => State;
   readonly versionOf: (aggregate: string) => number;
+  /** The kind that the aggregate was created as; undefined when it does not exist. */
+  readonly kindOf: (aggregate: string) => string | undefined;
+  /** The read-model row that follows from the state. */
+  readonly summaryOf: (aggregate: string) => Summary;
   readonly add: (events: readonly StoredEvent[]) => readonly Change<State, Event>[];
 };
 
 export type TaskChange = Change<TaskState, TaskEvent>;
-export type BoardChange = Change<OrchestratorState, RegistryEvent>;
+export type BoardChange = Change<RegistryState, RegistryEvent>;
 export type ProgramChange = Change<ProgramState, ProgramTaskEvent>;
 export type RecoveryChange = Change<RecoveryState, RecoveryEvent>;
-
-export const isOfTask = (change: Change<OrchestratorState, OrchestratorEvent>): change is TaskChange =>
-  change.after.phase !== 'board' && !isProgram(change.after);
-
-export const isOfProgram = (change: Change<OrchestratorState, OrchestratorEvent>): change is ProgramChange =>
-  isProgram(change.after);
-
 export type ApprovalChange = Change<ApprovalState, ApprovalEvent>;
 
-export const isOfApproval = (change: Change<ServiceState, ServiceEvent>): change is ApprovalChange =>
-  isApproval(change.after);
+type OrchestratorState = TaskState | ProgramState | RegistryState;
+type RecoveryState = History | Circuit | undefined;
 
-const createBook = <State, Event>({
-  initial,
-  evolve,
-}: Pick<Decider<State, never, Event>, 'initial' | 'evolve'>): Book<State, Event> => {
+export const isOfTask = (change: Change<OrchestratorState, OrchestratorEvent>): change is TaskChange =>
+  change.kind === 'task';
+
+export const isOfProgram = (change: Change<OrchestratorState, OrchestratorEvent>): change is ProgramChange =>
+  change.kind === 'program';
+
+export const isOfApproval = (
+  change: Change<ApprovalState | Rule | undefined, ServiceEvent>,
+): change is ApprovalChange => change.kind === 'approval';
+
+export const isCircuit = (state: RecoveryState): state is Circuit =>
+  state !== undefined && !('attempts' in state);
+
+/** `initial` is the state of an aggregate that does not exist. */
+const createBook = <State, Event extends AnyEvent>(all: object, initial: State): Book<State, Event> => {
+  const kinds = all as Kinds<AnyEvent, unknown>;
   const states = new Map<string, State>();
+  const kindsOf = new Map<string, string>();
   const versions = new Map<string, number>();
   const stateOf = (aggregate: string): State => states.get(aggregate) ?? initial;
   return {
     states,
     stateOf,
     versionOf: (aggregate) => versions.get(aggregate) ?? 0,
+    kindOf: (aggregate) => kindsOf.get(aggregate),
+    summaryOf: (aggregate) => kindNamed(kinds, kindsOf.get(aggregate) ?? '').summarise(states.get(aggregate)),
     add: (events) =>
-      events.map(({ aggregate, version, at, body }) => {
+      events.map(({ kind, aggregate, version, at, body }) => {
         // Read back from its stored form.
         const event = JSON.parse(body) as Event;
-        const before = stateOf(aggregate);
-        const after = evolve(before, event);
+        const { decider } = kindNamed(kinds, kind);
+        const before = (states.has(aggregate) ? states.get(aggregate) : decider.initial) as State;
+        const after = decider.evolve(before, event) as State;
         states.set(aggregate, after);
+        kindsOf.set(aggregate, kind);
         versions.set(aggregate, version);
-        return { aggregate, version, at, before, event, after };
+        return { kind, aggregate, version, at, before, event, after };
       }),
   };
 };
 
-const nobody = (): never => {
-  throw new Error('only folds');
+/** The events that a message leads to on the stored state. */
+export const decideAgain = (
+  book: Pick<Book<unknown, AnyEvent>, 'states' | 'kindOf'>,
+  all: object,
+  { kind, aggregate, message }: Addressed,
+  now: number,
+): readonly AnyEvent[] => {
+  const { decider } = kindNamed(all as Kinds<AnyEvent, unknown>, book.kindOf(aggregate) ?? kind);
+  const state = book.states.has(aggregate) ? book.states.get(aggregate) : decider.initial;
+  return decider.decide(state, message, { now }).events;
 };
 
+const unused = (): never => {
+  throw new Error('books fold events and decide nothing');
+};
+
+const approvalKinds = createKinds(unused);
+const effects = createEffectDecider({ verify: unused });
+
 export const createBooks = () => ({
-  orchestrator: createBook<OrchestratorState, OrchestratorEvent>(orchestratorDecider),
-  approvals: createBook<ServiceState, ServiceEvent>(createServiceDecider(nobody)),
-  executor: createBook<ReturnType<ReturnType<typeof createEffectDecider>['evolve']>, EffectEvent>(
-    createEffectDecider({ verify: nobody }),
+  orchestrator: createBook<OrchestratorState, OrchestratorEvent>(orchestratorKinds(), { phase: 'absent' }),
+  approvals: createBook<ApprovalState | Rule, ServiceEvent>(
+    approvalKinds,
+    approvalKinds.approval.decider.initial,
   ),
-  recovery: createBook<RecoveryState, RecoveryEvent>(recoveryDecider),
+  executor: createBook<EffectState, EffectEvent>(executorKinds(effects), effects.initial),
+  recovery: createBook<RecoveryState, RecoveryEvent>(recoveryLogic.kinds, EMPTY_HISTORY),
 });
 export type Books = ReturnType<typeof createBooks>;
 

@@ -1,5 +1,4 @@
 import { entryIn } from '@holdpoint/executor/effect/state';
-import { isCircuit } from '@holdpoint/recovery/attempts/decide';
 import { decision, type TimerChange } from '@holdpoint/runtime/decider';
 import type { TimerRow } from '@holdpoint/runtime/engine/ports';
 import type { Bug } from './services/cluster.ts';
@@ -140,12 +139,14 @@ export const PLANTED: readonly Planted[] = [
     name: 'a rule decides as often as it is asked',
     finds: ['a standing rule decides only requests that it matches'],
     bug: {
-      desk: (decider) => ({
+      rule: (decider) => ({
         ...decider,
-        decide: (state, message, at) => {
-          const asked = state.status === 'rule' && message.kind === 'use_rule';
-          return decider.decide(asked ? { ...state, uses: 0 } : state, message, at);
-        },
+        decide: (state, message, at) =>
+          decider.decide(
+            state !== undefined && message.kind === 'use_rule' ? { ...state, uses: 0 } : state,
+            message,
+            at,
+          ),
       }),
     },
   },
@@ -168,7 +169,7 @@ export const PLANTED: readonly Planted[] = [
     name: 'whoever stands in line for a lock takes it',
     finds: ['a job runs only while it holds its locks'],
     bug: {
-      orchestrator: (decider) => ({
+      task: (decider) => ({
         ...decider,
         decide: (state, message, at) => {
           if (message.kind !== 'notify' || message.payload.notification.kind !== 'locks')
@@ -186,7 +187,7 @@ export const PLANTED: readonly Planted[] = [
       recovery: (decider) => ({
         ...decider,
         decide: (state, message, at) => {
-          if (message.kind !== 'assess' || isCircuit(state)) return decider.decide(state, message, at);
+          if (message.kind !== 'assess') return decider.decide(state, message, at);
           const { node, attempt } = message.payload;
           const attempts = state.attempts.filter((each) => each.node !== node || each.attempt !== attempt);
           return decider.decide({ ...state, attempts }, message, at);

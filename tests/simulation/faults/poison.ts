@@ -1,4 +1,6 @@
 import type { ServiceLogic } from '@holdpoint/runtime/engine/core';
+import type { Addressed } from '@holdpoint/runtime/engine/kinds';
+import { type Kind, mapKinds } from '../services/kinds.ts';
 import { letterIdOf } from '@holdpoint/runtime/engine/dead-letter';
 import type { World } from '../world.ts';
 
@@ -17,11 +19,11 @@ export type Poison = Map<string, Ill | undefined>;
 const MENDED_WITHIN_MS = [5_000, 60_000] as const;
 
 /** A faulty release: every replica fails to decode or to handle some messages until the repair. */
-export const withPoison = <State, Message, Event extends { readonly type: string }, Work>(
+export const withPoison = <To extends Addressed, Event extends { readonly type: string }, Work>(
   { weather, timeline, choices, poison }: World,
-  logic: ServiceLogic<State, Message, Event, Work>,
-): ServiceLogic<State, Message, Event, Work> => {
-  const { service, decider } = logic.kind;
+  logic: ServiceLogic<To, Event, Work>,
+): ServiceLogic<To, Event, Work> => {
+  const { service } = logic;
   const marked = new WeakMap<object, number>();
 
   const illOf = (id: string): Ill | undefined => {
@@ -34,28 +36,36 @@ export const withPoison = <State, Message, Event extends { readonly type: string
     return ill !== undefined && timeline.now() < ill.until ? ill : undefined;
   };
 
-  return {
-    ...logic,
-    kind: {
-      ...logic.kind,
-      decider: {
-        ...decider,
-        decide: (state, message, at) => {
-          const until = typeof message === 'object' && message !== null ? (marked.get(message) ?? 0) : 0;
-          if (timeline.now() < until) throw new Error(POISONED);
-          return decider.decide(state, message, at);
-        },
+  const failing = (kind: Kind): Kind => ({
+    ...kind,
+    decider: {
+      ...kind.decider,
+      decide: (state, message, at) => {
+        const until = typeof message === 'object' && message !== null ? (marked.get(message) ?? 0) : 0;
+        if (timeline.now() < until) throw new Error(POISONED);
+        return kind.decider.decide(state, message, at);
       },
     },
+  });
+
+  const mark = <Message>(message: Message, ill: Ill | undefined): Message => {
+    if (ill !== undefined && typeof message === 'object' && message !== null) marked.set(message, ill.until);
+    return message;
+  };
+
+  return {
+    ...logic,
+    kinds: mapKinds(logic.kinds, failing),
     inbound: logic.inbound.map((inbound) => ({
       ...inbound,
       decode: (subject, payload, meta) => {
         const ill = illOf(letterIdOf(service, meta.identity));
         if (ill?.kind === 'message cannot be read') throw new Error(POISONED);
         const routed = inbound.decode(subject, payload, meta);
-        if (ill !== undefined && typeof routed?.message === 'object' && routed.message !== null)
-          marked.set(routed.message, ill.until);
-        return routed;
+        if (routed === undefined || ill === undefined) return routed;
+        mark(routed.message, ill);
+        const { refresh } = routed;
+        return refresh === undefined ? routed : { ...routed, refresh: () => mark(refresh(), ill) };
       },
     })),
   };

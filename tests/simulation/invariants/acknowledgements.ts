@@ -2,7 +2,8 @@ import type { ServiceLogic } from '@holdpoint/runtime/engine/core';
 import type { Routed } from '@holdpoint/runtime/engine/inbound';
 import { letterIdOf } from '@holdpoint/runtime/engine/dead-letter';
 import type { Delivery } from '@holdpoint/runtime/engine/intake';
-import type { Book } from '../event-states.ts';
+import type { Addressed } from '@holdpoint/runtime/engine/kinds';
+import { decideAgain } from '../event-states.ts';
 import type { World } from '../world.ts';
 
 /** The message without the slot that the process added to it. */
@@ -12,21 +13,21 @@ const asSent = <Message>(message: Message): Message =>
     : message;
 
 /** A message and the version of its aggregate when it arrived. */
-type Taken<Message> = { readonly routed: Routed<Message>; readonly version: number };
+type Taken<To extends Addressed> = { readonly routed: Routed<To>; readonly version: number };
 
 /**
  * A message is acknowledged only after its commit. At each acknowledgement the message is decided once more
  * on the stored state and must lead to no new event.
  */
-export const watchAcknowledgements = <State, Message, Event extends { readonly type: string }, Work>(
+export const watchAcknowledgements = <To extends Addressed, Event extends { readonly type: string }, Work>(
   { judge, books, databases, timeline, poison, kept }: World,
-  logic: ServiceLogic<State, Message, Event, Work>,
+  logic: ServiceLogic<To, Event, Work>,
 ) => {
-  const { service, decider } = logic.kind;
-  const book = books[service] as unknown as Book<State, Event>;
-  let decoded: Taken<Message> | undefined;
+  const { service } = logic;
+  const book = books[service];
+  let decoded: Taken<To> | undefined;
 
-  const check = (taken: Taken<Message> | undefined, identity: string): void => {
+  const check = (taken: Taken<To> | undefined, identity: string): void => {
     const letter = letterIdOf(service, identity);
     if (kept.has(letter)) return;
     if (taken === undefined) {
@@ -45,7 +46,12 @@ export const watchAcknowledgements = <State, Message, Event extends { readonly t
     const isGone = book.versionOf(aggregate) > 0 && !databases[service].tables.events.has(aggregate);
     const again =
       !isGone && book.versionOf(aggregate) === taken.version
-        ? decider.decide(book.stateOf(aggregate), asSent(message), { now: databases[service].now() }).events
+        ? decideAgain(
+            book,
+            logic.kinds,
+            { ...taken.routed, message: asSent(message) },
+            databases[service].now(),
+          )
         : [];
     judge.expect(
       'a message is acknowledged only after its commit',
@@ -73,7 +79,7 @@ export const watchAcknowledgements = <State, Message, Event extends { readonly t
       (delivery: Delivery): void => {
         decoded = undefined;
         // The acknowledgement may come before `take` returns, or long after other messages were decoded.
-        const mine: { taken?: Taken<Message> | undefined } = {};
+        const mine: { taken?: Taken<To> | undefined } = {};
         take({
           ...delivery,
           ack: () => {

@@ -6,7 +6,7 @@ import type { World } from '../world.ts';
 /** A request of an agent names that agent. */
 export const checkAgents = (
   { judge, books }: World,
-  { aggregate, before, event }: Change<ApprovalState, ApprovalEvent>,
+  { aggregate, event }: Change<ApprovalState, ApprovalEvent>,
 ): void => {
   if (event.type === 'requested') {
     const task = taskIn(books, event.task) ?? programIn(books, event.task);

@@ -15,7 +15,7 @@ const isEntitled = (audience: readonly string[], name: string): boolean =>
 /** The approvers are entitled, and the requester is not one of them under four eyes. */
 const checkWhoDecided = ({ judge, books }: World, before: Pending, event: ApprovalResolved): void => {
   const { request, audience } = before;
-  const { quorum, fourEyes } = policyOf(request);
+  const { fourEyes } = policyOf(request);
   // The built-in rule has no author. Its own check limits what it may decide.
   if (event.rule === ROLLBACK_RULE) return;
   const rule = event.rule === undefined ? undefined : books.approvals.stateOf(event.rule);
@@ -70,13 +70,13 @@ const checkAnswer = (
 /** Who decided an approval, and for what its grant is valid. */
 export const checkApproval = (
   world: World,
-  { aggregate, before, event, at }: Change<ApprovalState, ApprovalEvent>,
+  { aggregate, before, event }: Change<ApprovalState, ApprovalEvent>,
 ): void => {
   const { judge } = world;
   if (event.type !== 'resolved') return;
   if (event.outcome === 'answered' && before.status === 'pending') checkAnswer(world, before, event);
   if (event.outcome !== 'approved' || before.status !== 'pending') return;
-  const { expiresAt, request } = before;
+  const { request } = before;
   checkWhoDecided(world, before, event);
   const claims = event.grant === undefined ? undefined : verifyGrant(event.grant);
   const exact =

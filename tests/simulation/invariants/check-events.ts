@@ -1,10 +1,8 @@
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
-import type { BatchWrite, Summary } from '@holdpoint/runtime/engine/ports';
-import type { ServiceEvent, ServiceState } from '@holdpoint/approvals/aggregates';
-import { summarise as summariseRequest } from '@holdpoint/approvals/queries/summary';
-import { summarise as summariseEffect } from '@holdpoint/executor/queries/effects';
-import { summarise as summariseTask } from '@holdpoint/orchestrator/queries/tasks';
-import { recoveryLogic } from '@holdpoint/recovery/bindings';
+import type { BatchWrite } from '@holdpoint/runtime/engine/ports';
+import type { ServiceEvent } from '@holdpoint/approvals/aggregates';
+import type { ApprovalState } from '@holdpoint/approvals/approval/state';
+import type { Rule } from '@holdpoint/approvals/rule/rule';
 import {
   type BoardChange,
   type Change,
@@ -50,13 +48,6 @@ export const startScribe = (
 ): (() => void) => {
   const { books, judge, trace, watchers } = world;
 
-  const summaries: Readonly<Record<ServiceName, (aggregate: string) => Summary>> = {
-    orchestrator: (id) => summariseTask(books.orchestrator.stateOf(id)),
-    approvals: (id) => summariseRequest(books.approvals.stateOf(id)),
-    executor: (id) => summariseEffect(books.executor.stateOf(id)),
-    recovery: (id) => recoveryLogic.kind.summarise(books.recovery.stateOf(id)),
-  };
-
   const stores = watchStores(judge.expect, readGrant);
   const checkApplication = watchApplications(world);
   const checkTask = watchTasks(world);
@@ -86,9 +77,13 @@ export const startScribe = (
     for (const heard of ofPrograms) heard(change);
   };
 
-  const enterRule = ({ aggregate, before, event }: Change<ServiceState, ServiceEvent>): void => {
+  const enterRule = ({
+    aggregate,
+    before,
+    event,
+  }: Change<ApprovalState | Rule | undefined, ServiceEvent>): void => {
     if (event.type === 'rule_added' || event.type === 'rule_used' || event.type === 'rule_revoked')
-      checkRule(world, aggregate, before.status === 'rule' ? before : undefined, event);
+      checkRule(world, aggregate, before?.status === 'rule' ? before : undefined, event);
   };
 
   const enter = (service: ServiceName, { events }: BatchWrite): void => {
@@ -153,7 +148,12 @@ export const startScribe = (
       }
     checkSnapshots(judge, write, books[service]);
     for (const head of write.heads)
-      checkHead(judge, head, books[service].versionOf(head.aggregate), summaries[service](head.aggregate));
+      checkHead(
+        judge,
+        head,
+        books[service].versionOf(head.aggregate),
+        books[service].summaryOf(head.aggregate),
+      );
   });
   watchers.applied.push((application) => {
     trace.note(

@@ -1,8 +1,7 @@
 import { circuitIdOf } from '@holdpoint/contracts/values/ids';
 import { isWorkflowCircuit } from '@holdpoint/contracts/recovery/circuit';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
-import { isCircuit } from '@holdpoint/recovery/attempts/decide';
-import type { RecoveryChange, TaskChange } from '../event-states.ts';
+import { isCircuit, type RecoveryChange, type TaskChange } from '../event-states.ts';
 import type { World } from '../world.ts';
 
 /** Events of a task that has started. */

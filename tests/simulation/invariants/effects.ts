@@ -1,27 +1,15 @@
 import { CAPABILITIES } from '@holdpoint/contracts/effect/capabilities';
-import { effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { canonicalJson } from '@holdpoint/contracts/values/json';
 import { type EffectState, entryIn } from '@holdpoint/executor/effect/state';
 import type { Change } from '../event-states.ts';
-import { verifyGrant } from '../services/grants.ts';
 import type { Application } from '../outside/target.ts';
 import type { World } from '../world.ts';
 
-const REPEATABLE: ReadonlySet<string> = new Set(['keyed', 'fenced', 'idempotent']);
-const NOTHING_HAPPENED: ReadonlySet<string> = new Set([
-  'absent',
-  'prepared',
-  'refused',
-  'failed_clean',
-  'not_applied',
-  'cancelled',
-]);
-
 /** The recorded outcomes of an effect are what its executors saw. */
 export const checkEffect = (
-  { judge, target, books, reports }: World,
+  { judge, target, reports }: World,
   { aggregate, before, event }: Change<EffectState, EffectEvent>,
 ): void => {
   const entry = entryIn(before);
@@ -82,7 +70,7 @@ export const watchApplications = (world: World): ((application: Application) => 
   };
 };
 
-const checkApplication = ({ judge, target, books }: World, { effect, uses, args }: Application): void => {
+const checkApplication = ({ judge, books }: World, { effect, uses, args }: Application): void => {
   const state = books.executor.stateOf(effect);
   const order = entryIn(state)?.order;
   const task = order?.effect.task ?? '';

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { AGGREGATES, type ServiceName } from '@holdpoint/contracts/bus/subjects';
-import type { BatchWrite, Head, Summary, StoredEvent } from '@holdpoint/runtime/engine/ports';
+import type { BatchWrite, Head, Summary } from '@holdpoint/runtime/engine/ports';
 import type { Book } from '../event-states.ts';
 import type { Judge } from '../checker.ts';
 

@@ -1,11 +1,11 @@
 import type { ResolveDeadLetter } from '@holdpoint/contracts/bus/dead-letter';
-import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import type { Engine } from '@holdpoint/runtime/engine/engine';
 import { parseJson } from '@holdpoint/runtime/engine/inbound';
 import type { ServiceLogic } from '@holdpoint/runtime/engine/core';
 import { DeadLetterResolved } from '@holdpoint/contracts/bus/dead-letter';
 import type { Letter } from '@holdpoint/runtime/bus/dead-letters';
-import type { Book } from '../event-states.ts';
+import type { Addressed } from '@holdpoint/runtime/engine/kinds';
+import { decideAgain } from '../event-states.ts';
 import type { ToldOfLetter } from '../users/dead-letter-operators.ts';
 import type { World } from '../world.ts';
 
@@ -57,13 +57,12 @@ export const watchLetters = ({ judge, bus }: World) => {
  * A retried dead letter was handled. When its resolution is published, its message is decided once more on
  * the stored state and must lead to no new event.
  */
-export const watchRetries = <State, Message, Event extends { readonly type: string }, Work>(
+export const watchRetries = <To extends Addressed, Event extends { readonly type: string }, Work>(
   { judge, books, databases, bus }: World,
-  { kind, inbound }: ServiceLogic<State, Message, Event, Work>,
-  engine: Pick<Engine<Message>, 'accept' | 'post'>,
-): Pick<Engine<Message>, 'accept' | 'post'> => {
-  const service: ServiceName = kind.service;
-  const book = books[service] as unknown as Book<State, Event>;
+  { service, kinds, inbound }: ServiceLogic<To, Event, Work>,
+  engine: Pick<Engine<To>, 'accept' | 'post'>,
+): Pick<Engine<To>, 'accept' | 'post'> => {
+  const book = books[service];
   const versions = new Map<string, number>();
 
   const check = ({ sequence, action }: DeadLetterResolved): void => {
@@ -82,19 +81,19 @@ export const watchRetries = <State, Message, Event extends { readonly type: stri
     const before = versions.get(aggregate) ?? book.versionOf(aggregate);
     const isGone = book.versionOf(aggregate) > 0 && !databases[service].tables.events.has(aggregate);
     if (isGone || before !== book.versionOf(aggregate)) return;
-    const again = kind.decider.decide(book.stateOf(aggregate), message, { now: databases[service].now() });
+    const again = decideAgain(book, kinds, routed, databases[service].now());
     judge.expect(
       'a retried dead letter was handled',
-      again.events.length === 0,
+      again.length === 0,
       aggregate,
       () => `${service} states so of ${JSON.stringify(message).slice(0, 300)}, which has led to nothing`,
     );
   };
 
   return {
-    accept: (item) => {
-      versions.set(item.aggregate, book.versionOf(item.aggregate));
-      engine.accept(item);
+    accept: (routed, callbacks) => {
+      versions.set(routed.aggregate, book.versionOf(routed.aggregate));
+      engine.accept(routed, callbacks);
     },
     post: (wire, stored) => {
       check(DeadLetterResolved.parse(JSON.parse(wire.body)));

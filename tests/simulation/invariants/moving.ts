@@ -2,9 +2,8 @@ import { CIRCUIT_TIMER, replyTimer, retryTimer } from '@holdpoint/orchestrator/t
 import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';
 import { type NodeState, nodeState, type Task } from '@holdpoint/orchestrator/task/model/state';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
-import { isCircuit } from '@holdpoint/recovery/attempts/decide';
 import { stuckAt } from '@holdpoint/recovery/attempts/history';
-import { type RecoveryChange, taskIn, tasksIn } from '../event-states.ts';
+import { isCircuit, type RecoveryChange, taskIn, tasksIn } from '../event-states.ts';
 import type { World } from '../world.ts';
 
 /** The timer that resends for a node which waits for recovery or for a person. */
@@ -44,7 +43,7 @@ export const checkMoving = ({ judge, databases }: World, task: Task): void => {
 /** The jobs of a task on recovery's list of stuck jobs. */
 const listed = ({ books }: World, task: string): readonly (readonly [NodeId, number])[] => {
   const state = books.recovery.stateOf(task);
-  if (isCircuit(state)) return [];
+  if (state === undefined || isCircuit(state)) return [];
   const nodes = Object.keys(state.stuck ?? {}) as NodeId[];
   return nodes.flatMap((id) => {
     const attempt = stuckAt(state, id);
@@ -58,7 +57,7 @@ export const checkLateNews = (
   { aggregate, before, event, after }: RecoveryChange,
 ): void => {
   if (event.type !== 'assessed' && event.type !== 'attempt_recorded') return;
-  if (isCircuit(before) || isCircuit(after)) return;
+  if (before === undefined || after === undefined || isCircuit(before) || isCircuit(after)) return;
   const { node, attempt } = event;
   const stuck = stuckAt(before, node);
   if (stuck === undefined || stuck <= attempt) return;

@@ -3,7 +3,7 @@ import type { Json } from '@holdpoint/contracts/values/json';
 import type { Entry } from '@holdpoint/contracts/program/recording';
 import type { WorkRequest, WorkAnswer } from '@holdpoint/contracts/program/work';
 import { entryIn } from '@holdpoint/executor/effect/state';
-import { isTerminal, mayGo, mayReopen } from '@holdpoint/orchestrator/task/model/phases';
+import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';
 import { effectsOf, entryOf, hasEnded, type Program, type ProgramTaskEvent } from '@holdpoint/programs/state';
 import { type ProgramChange, programsIn, taskIn, type TaskChange } from '../event-states.ts';
 import { ProgramState } from '../workload/programs.ts';

@@ -23,7 +23,7 @@ export const watchRetired = (world: World) => {
 
   const statusOf = (service: ServiceName, id: string): string => {
     const state = books[service].stateOf(id);
-    return 'status' in state ? state.status : '';
+    return state !== undefined && 'status' in state ? state.status : '';
   };
 
   // Registered first, so that a violation names the cause and not its consequences.

@@ -3,7 +3,6 @@ import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import { entryIn } from '@holdpoint/executor/effect/state';
 import { allNodes } from '@holdpoint/orchestrator/task/model/nodes';
-import { isTerminal, mayGo, mayReopen } from '@holdpoint/orchestrator/task/model/phases';
 import {
   findNode,
   nodeDefinition,

@@ -2,23 +2,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { RecoverTask } from '@holdpoint/contracts/task/commands';
 import type { FailureAssessed } from '@holdpoint/contracts/recovery/events';
 import type { Verdict } from '@holdpoint/contracts/recovery/verdict';
-import { isGivingUp } from '@holdpoint/contracts/workflow/failure-class';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
-import { isCircuit } from '@holdpoint/recovery/attempts/decide';
 import { isFailure } from '@holdpoint/recovery/attempts/history';
 import { nodeState } from '@holdpoint/orchestrator/task/model/state';
-import type { RecoveryChange, TaskChange } from '../event-states.ts';
+import { isCircuit, type RecoveryChange, type TaskChange } from '../event-states.ts';
 import type { World } from '../world.ts';
-
-const withoutHint = ({ hint: _, ...verdict }: Verdict): Omit<Verdict, 'hint'> => verdict;
-
-const LEADS_TO: Readonly<Record<string, ReadonlySet<Verdict['kind']>>> = {
-  node_retrying: new Set<Verdict['kind']>(['retry', 'rollback', 'continue']),
-  restarted: new Set<Verdict['kind']>(['retry', 'rollback']),
-  rollback_ordered: new Set<Verdict['kind']>(['rollback']),
-  handoff_ordered: new Set<Verdict['kind']>(['continue']),
-  node_escalated: new Set<Verdict['kind']>(['skip', 'escalate']),
-};
 
 /** A resent verdict is the same, and a retry gets its hint. */
 export const watchVerdicts = (world: World) => {
@@ -27,7 +15,7 @@ export const watchVerdicts = (world: World) => {
 
   const failureOf = (task: string, node: string, attempt: number): FailureAssessed | undefined => {
     const state = books.recovery.stateOf(task);
-    if (isCircuit(state)) return undefined;
+    if (state === undefined || isCircuit(state)) return undefined;
     return state.attempts.filter(isFailure).find((each) => each.node === node && each.attempt === attempt);
   };
 
@@ -46,7 +34,7 @@ export const watchVerdicts = (world: World) => {
 
   const checkFollowed = ({ aggregate, before, event }: TaskChange): void => {
     if (before.phase === 'absent' || !('verdict' in event) || event.verdict === undefined) return;
-    const { node, verdict } = event;
+    const { node } = event;
     // A route back names its target; `route` is the node that failed.
     const judged = event.type === 'restarted' ? (event.route ?? node) : node;
     const attempt = nodeState(before, judged).attempt;

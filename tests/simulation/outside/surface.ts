@@ -19,6 +19,7 @@ export const simulatedSurface =
       // The confirmation may be the only thing that anyone learns.
       life.enter(() =>
         accept({
+          kind: 'approval',
           aggregate: approval,
           message: { kind: 'delivered', surface, notice, number, reference: `m-${approval}` },
         }),

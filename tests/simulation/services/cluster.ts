@@ -2,22 +2,33 @@ import { CAPABILITIES } from '@holdpoint/contracts/effect/capabilities';
 import type { ServiceLogic } from '@holdpoint/runtime/engine/core';
 import { silentLogger } from '@holdpoint/runtime/observability/log';
 import { createApprovalDecider } from '@holdpoint/approvals/approval/decide';
-import { createServiceDecider, type ServiceDecider } from '@holdpoint/approvals/aggregates';
-import { approvalsLogic } from '@holdpoint/approvals/bindings';
+import {
+  createKinds,
+  type ServiceEvent,
+  type ServiceMessage,
+  type ServiceWork,
+} from '@holdpoint/approvals/aggregates';
+import { approvalsBindings } from '@holdpoint/approvals/bindings';
+import type { RuleDecider } from '@holdpoint/approvals/rule/rule';
 import { allEndedFor } from '@holdpoint/executor/adapters/runner/execute';
 import { createSlots } from '@holdpoint/executor/adapters/slots/slots';
 import { createRunner } from '@holdpoint/executor/adapters/runner/runner';
 import { createEffectDecider } from '@holdpoint/executor/effect/decide';
-import { executorLogic } from '@holdpoint/executor/logic';
+import { executorBindings, executorKinds } from '@holdpoint/executor/bindings';
+import type { EffectWork } from '@holdpoint/executor/effect/decide';
+import type { ToEffect } from '@holdpoint/executor/adapters/runner/runner';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import { createTaskDecider } from '@holdpoint/orchestrator/task/decide';
-import type { createOrchestratorDecider } from '@holdpoint/orchestrator/orchestrator';
+import type { OrchestratorMessage } from '@holdpoint/orchestrator/aggregates';
 import { rollback } from '@holdpoint/orchestrator/workflows/rollback';
 import { CIRCUIT_TIMER } from '@holdpoint/orchestrator/task/outgoing/outgoing';
 import { NOTHING_KNOWN } from '@holdpoint/orchestrator/submission-context';
 import { orchestratorLogic } from '@holdpoint/orchestrator/bindings';
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
-import { recoveryDecider } from '@holdpoint/recovery/attempts/decide';
-import { createRecoveryLogic } from '@holdpoint/recovery/bindings';
+import { attemptsDecider } from '@holdpoint/recovery/attempts/decide';
+import { createRecoveryLogic, type RecoveryMessage } from '@holdpoint/recovery/bindings';
+import { circuitDecider } from '@holdpoint/recovery/circuit/circuit';
+import type { Addressed } from '@holdpoint/runtime/engine/kinds';
 import { simulatedCapability } from './capabilities.ts';
 import { signGrant, verifyGrant } from './grants.ts';
 import type { RetentionBug } from './retention.ts';
@@ -29,48 +40,34 @@ import { followWorkflowCircuits } from './workflow-circuits.ts';
 import { simulatedWorkflow } from '../workload/submissions.ts';
 import type { World } from '../world.ts';
 
-type ExecutorLogic = ReturnType<typeof executorLogic>;
-type MessageOf<Logic> =
-  Logic extends ServiceLogic<infer _S, infer Message, infer _E, infer _W> ? Message : never;
-export type TaskMessage = MessageOf<ReturnType<typeof orchestratorLogic>>;
-export type ApprovalMessage = MessageOf<ReturnType<typeof approvalsLogic>>;
+type ExecutorLogic = ServiceLogic<ToEffect, EffectEvent, EffectWork>;
 
 export type Cluster = {
-  readonly orchestrator: readonly Node<TaskMessage>[];
-  readonly approvals: readonly Node<ApprovalMessage>[];
-  readonly executor: readonly Node<MessageOf<ExecutorLogic>>[];
-  readonly recovery: readonly Node<MessageOf<ReturnType<typeof createRecoveryLogic>>>[];
+  readonly orchestrator: readonly Node<OrchestratorMessage>[];
+  readonly approvals: readonly Node<ServiceMessage>[];
+  readonly executor: readonly Node<ToEffect>[];
+  readonly recovery: readonly Node<RecoveryMessage>[];
 };
 
 type Changed<D> = (decider: D) => D;
 type EffectDecider = ReturnType<typeof createEffectDecider>;
 type ApprovalDecider = ReturnType<typeof createApprovalDecider>;
 type TaskDecider = ReturnType<typeof createTaskDecider>;
-type OrchestratorDecider = ReturnType<typeof createOrchestratorDecider>;
 
 /** What a planted bug changes. */
 export type Bug = Tampering & {
   readonly retention?: RetentionBug;
   readonly task?: Changed<TaskDecider>;
-  readonly orchestrator?: Changed<OrchestratorDecider>;
   readonly approval?: Changed<ApprovalDecider>;
-  /** Approvals and standing rules. */
-  readonly desk?: Changed<ServiceDecider>;
+  readonly rule?: Changed<RuleDecider>;
   readonly effect?: Changed<EffectDecider>;
-  readonly recovery?: Changed<typeof recoveryDecider>;
+  readonly recovery?: Changed<typeof attemptsDecider>;
 };
 
 /** Concurrent effects of one executor: few, so that some wait for a slot. */
-const PLACES = 3;
+const SLOTS = 3;
 
 const same = <D>(decider: D): D => decider;
-
-type OrchestratorLogic = ReturnType<typeof orchestratorLogic>;
-
-const withBug = (logic: OrchestratorLogic, { orchestrator }: Bug): OrchestratorLogic =>
-  orchestrator === undefined
-    ? logic
-    : { ...logic, kind: { ...logic.kind, decider: orchestrator(logic.kind.decider) } };
 
 /** Records every outcome that a runner reports: the ledger may contain nothing else. */
 const reporting =
@@ -83,42 +80,46 @@ const reporting =
       accept(routed);
     });
 
-/** The four services with their real deciders and intakes, and the executor with its real runner. */
 const log = silentLogger();
 
+/** The four services with their real deciders and intakes, and the executor with its real runner. */
 export const startCluster = (world: World, replicas: number, bug: Bug = {}): Cluster => {
   const { weather, away, rollbackRule } = world;
   const tasks = (bug.task ?? same<TaskDecider>)(createTaskDecider([simulatedWorkflow, rollback]));
-  const orchestrator = (life: Life, _crash: () => void, accept: (task: string, m: TaskMessage) => void) => {
+  const orchestrator = (life: Life, _crash: () => void, accept: (to: OrchestratorMessage) => void) => {
     const wake = (task: string): void =>
-      accept(task, { kind: 'timer', name: CIRCUIT_TIMER, data: { ask: 0 } });
-    return withBug(
-      orchestratorLogic(tasks, { ...NOTHING_KNOWN, open: followWorkflowCircuits(world, life, wake) }),
-      bug,
-    );
+      accept({
+        kind: 'task',
+        aggregate: task,
+        message: { kind: 'timer', name: CIRCUIT_TIMER, data: { ask: 0 } },
+      });
+    return orchestratorLogic(tasks, { ...NOTHING_KNOWN, open: followWorkflowCircuits(world, life, wake) });
   };
   const surfaces = ['discord'] as const;
-  const desk = createServiceDecider(
+  const options = { surfaces, rollbackRule };
+  const kinds = createKinds(
     signGrant,
-    { surfaces, rollbackRule },
-    (bug.approval ?? same<ApprovalDecider>)(createApprovalDecider(signGrant, { surfaces, rollbackRule })),
+    options,
+    (bug.approval ?? same<ApprovalDecider>)(createApprovalDecider(signGrant, options)),
   );
-  const withDesk = bug.desk ?? same<ServiceDecider>;
-  const approvals = (life: Life) =>
-    approvalsLogic({
-      decider: withDesk(desk),
+  const rule = { ...kinds.rule, decider: (bug.rule ?? same<RuleDecider>)(kinds.rule.decider) };
+  const approvals = (life: Life): ServiceLogic<ServiceMessage, ServiceEvent, ServiceWork> => ({
+    service: 'approvals',
+    kinds: { ...kinds, rule },
+    ...approvalsBindings({
       rulesFor: rulesFor(world),
       deliver: simulatedSurface(world, life),
       askOutcome: simulatedLook(world, life),
-    });
+    }),
+  });
   const effects = (bug.effect ?? same<EffectDecider>)(createEffectDecider({ verify: verifyGrant }));
 
   const executor = (life: Life, crash: () => void): ExecutorLogic => {
-    const places = createSlots({ worker: life.name, journal: life.name }, PLACES, undefined, {
+    const slots = createSlots({ worker: life.name, journal: life.name }, SLOTS, undefined, {
       of: away.targetOf,
       limitOf: (target) => (away.isAway(target) ? 0 : Infinity),
     });
-    away.whenBack((target) => life.enter(() => places.changed(target)));
+    away.whenBack((target) => life.enter(() => slots.changed(target)));
     const capabilities = new Map(
       Object.keys(CAPABILITIES).map((uses) => [uses, simulatedCapability(uses, life, crash, world)]),
     );
@@ -129,23 +130,31 @@ export const startCluster = (world: World, replicas: number, bug: Bug = {}): Clu
     const isOver = allEndedFor((journal) => journal === life.name);
     const runner = createRunner({
       capabilities,
-      slots: places,
+      slots,
       clock: life.clock,
       journalStart: note,
       allEnded: isOver,
       deferralOf: away.heldBy,
       log,
     });
-    const logic = executorLogic({ decider: effects, places, runner, pools: [DEFAULT_POOL] });
-    return { ...logic, perform: reporting(world, logic.perform) };
+    const bindings = executorBindings({ slots, runner, pools: [DEFAULT_POOL] });
+    return {
+      service: 'executor',
+      kinds: executorKinds(effects),
+      ...bindings,
+      perform: reporting(world, bindings.perform),
+    };
   };
 
-  const recovery = createRecoveryLogic((bug.recovery ?? same<typeof recoveryDecider>)(recoveryDecider));
+  const recovery = createRecoveryLogic({
+    attempts: (bug.recovery ?? same<typeof attemptsDecider>)(attemptsDecider),
+    circuit: circuitDecider,
+  });
 
-  const start = <State, Message, Event extends { readonly type: string }, Work>(
-    logicFor: LogicFor<State, Message, Event, Work>,
+  const start = <To extends Addressed, Event extends { readonly type: string }, Work>(
+    logicFor: LogicFor<To, Event, Work>,
     service: string,
-  ): readonly Node<Message>[] =>
+  ): readonly Node<To>[] =>
     Array.from({ length: replicas }, (_, index) =>
       startNode(world, `${service}.${String(index + 1)}`, logicFor, bug),
     );

@@ -10,18 +10,20 @@ import { watchAcknowledgements } from '../invariants/acknowledgements.ts';
 import { watchRetries } from '../invariants/letters.ts';
 import { POISONED, withPoison } from '../faults/poison.ts';
 import type { ToldOfLetter } from '../users/dead-letter-operators.ts';
+import type { Addressed } from '@holdpoint/runtime/engine/kinds';
 import { createLife, type Life } from '../process-life.ts';
+import { mapKinds } from './kinds.ts';
 import type { World } from '../world.ts';
 
 /** The answer of the API, if one arrives. */
 export type Told = { readonly answer: Answer | undefined } | 'failed' | 'unavailable';
 
 /** One replica of a service: a process that may die, freeze and restart. */
-export type Node<Message> = {
+export type Node<To extends Addressed> = {
   readonly name: string;
   readonly isUp: () => boolean;
   /** Calls the service's API. A lost answer calls nothing. */
-  readonly call: (aggregate: string, message: Message, told: (told: Told) => void) => void;
+  readonly call: (to: To, told: (told: Told) => void) => void;
   /** Calls the service's endpoint for dead letters. */
   readonly settle: (letter: ResolveDeadLetter, told: (told: ToldOfLetter) => void) => void;
   readonly tick: () => void;
@@ -38,11 +40,11 @@ export type Tampering = {
 };
 
 /** Builds the service for one life of the process. */
-export type LogicFor<State, Message, Event extends { readonly type: string }, Work> = (
+export type LogicFor<To extends Addressed, Event extends { readonly type: string }, Work> = (
   life: Life,
   crash: () => void,
-  accept: (aggregate: string, message: Message) => void,
-) => ServiceLogic<State, Message, Event, Work>;
+  accept: (to: To) => void,
+) => ServiceLogic<To, Event, Work>;
 
 const RESTARTS_AFTER_MS = [50, 4_000] as const;
 const OUTBOX_STALE_MS = 5_000;
@@ -58,15 +60,15 @@ const silent: EngineObserver = {
   callbackFailed: () => undefined,
 };
 
-export const startNode = <State, Message, Event extends { readonly type: string }, Work>(
+export const startNode = <To extends Addressed, Event extends { readonly type: string }, Work>(
   world: World,
   name: string,
-  logicFor: LogicFor<State, Message, Event, Work>,
+  logicFor: LogicFor<To, Event, Work>,
   tampering: Tampering = {},
-): Node<Message> => {
+): Node<To> => {
   const { timeline, choices, weather, databases, bus, judge, trace } = world;
   let life = createLife(name, timeline);
-  let core: Core<Message>;
+  let core: Core<To>;
   let settle: DeadLetterResolver;
 
   const problem = (what: string, error: unknown): void => {
@@ -100,11 +102,9 @@ export const startNode = <State, Message, Event extends { readonly type: string 
     const born = createLife(name, timeline);
     life = born;
     trace.note(name, '', () => 'starts');
-    const accept = (aggregate: string, message: Message): void =>
+    const accept = (to: To): void =>
       born.enter(() =>
-        core.engine.accept({
-          aggregate,
-          message,
+        core.engine.accept(to, {
           committed: () => undefined,
           failed: () => undefined,
           unavailable: () => undefined,
@@ -113,10 +113,13 @@ export const startNode = <State, Message, Event extends { readonly type: string 
     const plain = logicFor(born, crash, accept);
     const { logic: checked, take: watched } = watchAcknowledgements(world, plain);
     const logic = withPoison(world, checked);
-    const { service } = logic.kind;
+    const { service } = logic;
     const store = databases[service].connect(born, crash);
     core = createCore(
-      { ...logic, kind: { ...logic.kind, snapshotDue: snapshotEvery(SNAPSHOT_EVERY) } },
+      {
+        ...logic,
+        kinds: mapKinds(logic.kinds, (kind) => ({ ...kind, snapshotDue: snapshotEvery(SNAPSHOT_EVERY) })),
+      },
       {
         store: tampering.store?.(store, world, born) ?? store,
         publisher: bus.publisher(born, crash),
@@ -126,6 +129,7 @@ export const startNode = <State, Message, Event extends { readonly type: string 
         batchMax: BATCH_MAX,
         cacheMax: CACHE_MAX,
       },
+      () => logic,
     );
     const settling = createDeadLetterActions({
       service,
@@ -144,16 +148,15 @@ export const startNode = <State, Message, Event extends { readonly type: string 
   return {
     name,
     isUp: () => life.isAlive() && !life.isFrozen(),
-    call: (aggregate, message, told) => {
+    call: (to, told) => {
       const { engine } = core;
+      const { aggregate } = to;
       const tell = (what: Told): void => {
         if (!weather.strikes('caller does not hear the answer', `${name} ${aggregate}`))
           timeline.in(weather.latency(`${name} answers ${aggregate}`), () => told(what));
       };
       life.enter(() =>
-        engine.accept({
-          aggregate,
-          message,
+        engine.accept(to, {
           committed: (answer) => tell({ answer }),
           failed: () => tell('failed'),
           unavailable: () => tell('unavailable'),

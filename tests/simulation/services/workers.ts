@@ -90,7 +90,9 @@ export const startWorkers = (
           const up = orchestrator.filter((node) => node.isUp());
           if (up.length === 0) return;
           const payload = asSent(said) as WorkRequest;
-          choices.pick(place, up).call(task, { kind: 'work', payload }, told);
+          choices
+            .pick(place, up)
+            .call({ kind: 'program', aggregate: task, message: { kind: 'work', payload } }, told);
         };
         const send = (): void => {
           words.said(said);

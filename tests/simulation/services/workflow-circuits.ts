@@ -1,8 +1,7 @@
 import { isWorkflowCircuit } from '@holdpoint/contracts/recovery/circuit';
 import type { TaskId } from '@holdpoint/contracts/values/ids';
 import type { RecoveryEvent } from '@holdpoint/contracts/recovery/events';
-import { isCircuit } from '@holdpoint/recovery/attempts/decide';
-import { tasksIn } from '../event-states.ts';
+import { isCircuit, tasksIn } from '../event-states.ts';
 import type { Life } from '../process-life.ts';
 import type { World } from '../world.ts';
 

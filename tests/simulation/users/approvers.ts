@@ -1,3 +1,4 @@
+import type { Addressed } from '@holdpoint/runtime/engine/kinds';
 import type { ApprovalEvent } from '@holdpoint/contracts/approval/events';
 import { type Choice, StuckAnswer } from '@holdpoint/contracts/approval/commands';
 import type { Verb } from '@holdpoint/contracts/workflow/approval-policy';
@@ -30,10 +31,9 @@ const NEVER_LOOKS = 0.25;
 const LATE_ANSWER_MS = 150_000;
 const DECIDES = { nobody: 0.1, atExpiry: 0.08, two: 0.15, stranger: 0.04 } as const;
 
-export type Call = <Message>(
-  nodes: readonly Node<Message>[],
-  aggregate: string,
-  message: Message,
+export type Call = <To extends Addressed>(
+  nodes: readonly Node<To>[],
+  to: To,
   told?: (told: Told) => void,
 ) => void;
 
@@ -41,33 +41,32 @@ export type Call = <Message>(
 export const startPeople = (world: World, cluster: Cluster) => {
   const { timeline, choices, judge, books } = world;
 
-  const up = <Message>(nodes: readonly Node<Message>[], place: string): Node<Message> | undefined => {
+  const up = <To extends Addressed>(nodes: readonly Node<To>[], place: string): Node<To> | undefined => {
     const candidates = nodes.filter((node) => node.isUp());
     return candidates.length === 0 ? undefined : choices.pick(place, candidates);
   };
 
   /** Repeats a call until it is answered: every call may be repeated. */
-  const call = <Message>(
-    nodes: readonly Node<Message>[],
-    aggregate: string,
-    message: Message,
+  const call = <To extends Addressed>(
+    nodes: readonly Node<To>[],
+    to: To,
     told: (told: Told) => void = () => undefined,
     calls = 1,
   ): void => {
     let heard = false;
-    up(nodes, `api ${aggregate}`)?.call(aggregate, message, (what) => {
+    up(nodes, `api ${to.aggregate}`)?.call(to, (what) => {
       heard = typeof what === 'object';
       if (heard) told(what);
     });
     timeline.in(ASK_AGAIN_MS * calls, () => {
-      if (!heard && calls < CALLS_MAX) call(nodes, aggregate, message, told, calls + 1);
+      if (!heard && calls < CALLS_MAX) call(nodes, to, told, calls + 1);
     });
   };
 
   const decide = (id: ApprovalId, verb: Choice, by: Person, response?: Json): void => {
     const payload = { id, decision: verb, ...(response !== undefined && { response }) };
     const message = { kind: 'decide', payload, by } as const;
-    call(cluster.approvals, id, message, (told) => {
+    call(cluster.approvals, { kind: 'approval', aggregate: id, message }, (told) => {
       if (typeof told !== 'object' || told.answer === undefined || !('ok' in told.answer)) return;
       const { ok } = told.answer;
       const state = books.approvals.stateOf(id);

@@ -12,9 +12,10 @@ const OPENS = 0.15;
 /** Operators who open workflow circuits for a while and close them again. */
 export const startBreakers = ({ timeline, choices }: World, cluster: Cluster, call: Call) => {
   const set = (target: string, state: 'open' | 'closed'): void =>
-    call(cluster.recovery, circuitIdOf(target), {
-      kind: 'set_circuit',
-      payload: { target, state, by: 'ada' },
+    call(cluster.recovery, {
+      kind: 'circuit',
+      aggregate: circuitIdOf(target),
+      message: { kind: 'set_circuit', payload: { target, state, by: 'ada' } },
     });
 
   for (const target of WORKFLOWS.map(workflowCircuit)) {

@@ -1,8 +1,9 @@
+import type { TaskRunMessage } from '@holdpoint/orchestrator/program/program-task';
 import { commandIdOf, type NodeId, type TaskId } from '@holdpoint/contracts/values/ids';
 import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';
 import { findNode, nodeState, openQuestion } from '@holdpoint/orchestrator/task/model/state';
 import { taskIn, type TaskChange } from '../event-states.ts';
-import type { Cluster, TaskMessage } from '../services/cluster.ts';
+import type { Cluster } from '../services/cluster.ts';
 import type { Call } from './approvers.ts';
 import { LATE_MS } from '../outside/target.ts';
 import type { World } from '../world.ts';
@@ -27,8 +28,8 @@ export const startHands = ({ timeline, choices, books }: World, cluster: Cluster
     commands += 1;
     const commandId = commandIdOf(kind, `${task} ${String(commands)}`);
     const by = choices.pick(`who says ${commandId}`, ['ada', 'linus']);
-    const message = { kind, payload: { id: task, by, ...said }, task, commandId } as TaskMessage;
-    call(cluster.orchestrator, task, message);
+    const message = { kind, payload: { id: task, by, ...said }, task, commandId } as TaskRunMessage;
+    call(cluster.orchestrator, { kind: 'task', aggregate: task, message });
   };
 
   /** An operator who paused a task or node resumes it later. */

@@ -2,12 +2,8 @@ import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
 import { TaskId } from '@holdpoint/contracts/values/ids';
 import type { Json } from '@holdpoint/contracts/values/json';
 import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';
-import {
-  orchestratorDecider,
-  type OrchestratorEvent,
-  type OrchestratorState,
-} from '@holdpoint/orchestrator/orchestrator';
-import { isProgram } from '@holdpoint/programs/state';
+import { programDecider } from '@holdpoint/programs/decide';
+import { isProgram, type ProgramState, type ProgramTaskEvent } from '@holdpoint/programs/state';
 import { type ProgramChange, programIn } from '../event-states.ts';
 import type { Cluster } from '../services/cluster.ts';
 import type { startPeople } from './approvers.ts';
@@ -53,15 +49,20 @@ export const startProgramHands = (
 
   /** Forks at a past checkpoint, or at one that is reached until then. */
   const fork = (id: TaskId): void => {
-    const { initial } = orchestratorDecider;
-    const evolve = (state: OrchestratorState, event: OrchestratorEvent) =>
-      orchestratorDecider.evolve(state, event);
-    const history = (databases.orchestrator.tables.events.get(id) ?? []) as readonly OrchestratorEvent[];
+    const kind = databases.orchestrator.tables.heads.get(id)?.kind;
+    const history = (databases.orchestrator.tables.events.get(id) ?? []) as readonly ProgramTaskEvent[];
     const version = 1 + Math.floor(choices.number(`version of ${id} to fork`) * history.length);
-    const origin = history.slice(0, version).reduce(evolve, initial);
+    if (kind !== 'program') return;
+    const origin = history
+      .slice(0, version)
+      .reduce<ProgramState>(
+        (state, event) => programDecider.evolve(state, event),
+        programDecider.initial,
+      );
     const task = TaskId.parse(`${id}-fork`);
+    const message = { kind: 'fork_program', task, version, by: 'ada' } as const;
     if (isProgram(origin))
-      call(cluster.orchestrator, task, { kind: 'fork_program', task, origin, version, by: 'ada' });
+      call(cluster.orchestrator, { kind: 'program', aggregate: task, message: { ...message, origin } });
   };
 
   const begin = (id: TaskId): void => {

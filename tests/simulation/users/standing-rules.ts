@@ -35,11 +35,17 @@ export const startRules = (world: World, cluster: Cluster, call: Call): void => 
     const id = ruleIdOf('somebody', spec.name);
     const author = choices.pick(`author of ${spec.name}`, [PEOPLE.ada, PEOPLE.linus, PEOPLE.mallory]);
     const at = choices.between(`add ${spec.name}`, 0, WITHIN_MS);
-    timeline.in(at, () => call(cluster.approvals, id, { kind: 'add_rule', id, spec, author }));
+    timeline.in(at, () =>
+      call(cluster.approvals, {
+        kind: 'rule',
+        aggregate: id,
+        message: { kind: 'add_rule', id, spec, author },
+      }),
+    );
     if (!choices.happens(`revoke ${spec.name}`, REVOKED)) continue;
     const message = { kind: 'revoke_rule', id, by: author, administrator: false } as const;
     timeline.in(at + choices.between(`revoked ${spec.name}`, 0, WITHIN_MS), () =>
-      call(cluster.approvals, id, message),
+      call(cluster.approvals, { kind: 'rule', aggregate: id, message }),
     );
   }
 };

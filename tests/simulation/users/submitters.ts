@@ -32,8 +32,10 @@ export const startSubmitters = (
   const accepted = new Set<string>();
   const exists = (id: string): boolean => books.orchestrator.stateOf(id).phase !== 'absent';
 
-  const byApi = (id: TaskId, payload: SubmitTask): void =>
-    people.call(cluster.orchestrator, id, { kind: 'submit', payload, task: id }, (told) => {
+  const byApi = (id: TaskId, payload: SubmitTask): void => {
+    const kind = payload.program === undefined ? 'task' : 'program';
+    const message = { kind: 'submit', payload, task: id } as const;
+    people.call(cluster.orchestrator, { kind, aggregate: id, message }, (told) => {
       if (typeof told !== 'object' || told.answer === undefined || !('ok' in told.answer)) return;
       accepted.add(id);
       judge.expect(
@@ -43,6 +45,7 @@ export const startSubmitters = (
         () => 'was answered with success and is not there',
       );
     });
+  };
 
   /** The bus may lose a confirmed message, so the submitter checks that the task exists. */
   const byBus = (id: TaskId, payload: SubmitTask, tries = 1): void => {
