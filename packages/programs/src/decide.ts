@@ -8,6 +8,7 @@ import type { ProgramMessage } from './messages.ts';
 import { onAnswer } from './question.ts';
 import { absent, isOver, type Program, type ProgramTaskEvent, type ProgramState } from './state.ts';
 import { fork, submit } from './submit.ts';
+import { PROGRAM_TIMING, type ProgramTiming } from './timing.ts';
 import { onTimer } from './on-timer.ts';
 import { onWorkMessage } from './on-work-message.ts';
 
@@ -19,8 +20,9 @@ const reply = (
   task: Program,
   message: Extract<ProgramMessage, { readonly kind: 'approval' | 'notify' | 'watch' | 'timer' }>,
   now: number,
+  timing: ProgramTiming,
 ): Decision<ProgramTaskEvent> => {
-  const builder = createDecisionBuilder(task, task.id, now);
+  const builder = createDecisionBuilder(task, task.id, now, timing);
   switch (message.kind) {
     case 'approval':
       questionClosed(builder, message.fact);
@@ -44,35 +46,40 @@ const decide = (
   state: ProgramState,
   message: ProgramMessage,
   { now }: { readonly now: number },
+  timing: ProgramTiming,
 ): Decision<ProgramTaskEvent> => {
   switch (message.kind) {
     case 'submit': {
       const { program } = message.payload;
       if (program === undefined) throw new Error('a program is submitted without one');
-      return submit(state, message.task, program, message.payload, now);
+      return submit(state, message.task, program, message.payload, now, timing);
     }
     case 'fork_program':
-      return fork(state, message, now);
+      return fork(state, message, now, timing);
     case 'cancel':
     case 'pause':
     case 'resume':
     case 'retry':
       if (state.phase === 'absent') return unknown(message.payload.id);
-      return onOperatorCommand(createDecisionBuilder(state, message.payload.id, now), message);
+      return onOperatorCommand(createDecisionBuilder(state, message.payload.id, now, timing), message);
     case 'work':
       if (state.phase === 'absent') return unknown(message.payload.task);
-      return onWorkMessage(createDecisionBuilder(state, message.payload.task, now), message.payload);
+      return onWorkMessage(createDecisionBuilder(state, message.payload.task, now, timing), message.payload);
     case 'approval':
     case 'notify':
     case 'watch':
     case 'timer':
-      return state.phase === 'absent' ? decision({}) : reply(state, message, now);
+      return state.phase === 'absent' ? decision({}) : reply(state, message, now, timing);
   }
 };
 
-/** A task whose workflow is a program: the only writer of its phase, like that of every other. */
-export const programDecider: Decider<ProgramState, ProgramMessage, ProgramTaskEvent> = {
+/** The decider of tasks whose workflow is a program. */
+export const createProgramDecider = (
+  timing: ProgramTiming = PROGRAM_TIMING,
+): Decider<ProgramState, ProgramMessage, ProgramTaskEvent> => ({
   initial: absent,
   evolve,
-  decide,
-};
+  decide: (state, message, at) => decide(state, message, at, timing),
+});
+
+export const programDecider = createProgramDecider();

@@ -4,8 +4,10 @@ import {
   type Decision,
   decision,
   type Outgoing,
+  repeatTimer,
   type TimerChange,
 } from '@holdpoint/runtime/decider';
+import type { ProgramTiming } from './timing.ts';
 import { evolve, type ProgramChange, taskPhaseAfter } from './evolve.ts';
 import type { Program, ProgramTaskEvent, ProgramState } from './state.ts';
 
@@ -17,6 +19,9 @@ export type DecisionBuilder = {
   readonly emit: (change: ProgramChange) => void;
   readonly send: (message: Outgoing) => void;
   readonly timer: (change: TimerChange) => void;
+  readonly timing: ProgramTiming;
+  /** Sets the timer that sends an unanswered command again. `resends` counts how often it was sent again. */
+  readonly resendTimer: (name: string, resends: number) => void;
   readonly done: (answer?: Answer) => Decision<ProgramTaskEvent>;
 };
 
@@ -24,6 +29,7 @@ export const createDecisionBuilder = (
   state: ProgramState,
   id: Program['id'],
   now: number,
+  timing: ProgramTiming,
 ): DecisionBuilder => {
   let current = state;
   const events: ProgramTaskEvent[] = [];
@@ -45,6 +51,8 @@ export const createDecisionBuilder = (
     },
     send: (message) => void send.push(message),
     timer: (change) => void timers.push(change),
+    timing,
+    resendTimer: (name, resends) => void timers.push(repeatTimer(name, resends, now, timing.resend)),
     done: (answer) => {
       const { phase, version } = task();
       return decision({ events, send, timers, answer: answer ?? { ok: { id, phase, version } } });

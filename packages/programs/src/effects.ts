@@ -8,7 +8,6 @@ import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { type NodeDefinition, WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { definitionProblems } from '@holdpoint/workflows/definition/definition-problems';
 import { problemText } from '@holdpoint/workflows/problems/problem';
-import { repeatTimer } from '@holdpoint/runtime/decider';
 import type { DecisionBuilder } from './decision-builder.ts';
 import { cancelEffect, effectTimer, submitEffect, watchEffect, withdrawTimer } from './outgoing.ts';
 import { bytesOf, type RecordResult, sizeProblem } from './size-limits.ts';
@@ -137,7 +136,7 @@ const submitAndWatch = (
 ): void => {
   builder.send(submitEffect(submissionOf(builder.task(), child, effect), ask));
   builder.send(watchEffect(child, builder.task().id, ask));
-  builder.timer(repeatTimer(effectTimer(child), ask, builder.now));
+  builder.resendTimer(effectTimer(child), ask);
 };
 
 /** Nothing was heard of the task that carries out an effect. */
@@ -173,7 +172,7 @@ export const withdrawEffect = (
 ): void => {
   builder.send(cancelEffect(builder.task(), child, reason, ask));
   builder.send(watchEffect(child, builder.task().id, WITHDRAWN + ask));
-  builder.timer(repeatTimer(withdrawTimer(child), ask, builder.now));
+  builder.resendTimer(withdrawTimer(child), ask);
 };
 
 /** Watching again is another question than before, or the bus takes it for a repeat. */

@@ -1,7 +1,6 @@
 import type { ErrorBody } from '@holdpoint/contracts/values/errors';
 import { inputIdOf, type NodeId } from '@holdpoint/contracts/values/ids';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
-import { repeatTimer } from '@holdpoint/runtime/decider';
 import type { DecisionBuilder } from './decision-builder.ts';
 import { withdrawEffects } from './effects.ts';
 import {
@@ -36,7 +35,7 @@ export const withdrawOpenQuestion = (
   const numbers = Array.from({ length: questions }, (_, at) => at + 1);
   const number = numbers.find((each) => inputIdOf(id, each) === approval) ?? questions;
   builder.send(withdrawQuestion(builder.task(), approval, number, reason, ask));
-  builder.timer(repeatTimer(withdrawTimer(approval), ask, builder.now));
+  builder.resendTimer(withdrawTimer(approval), ask);
 };
 
 const notifyWatchers = (builder: DecisionBuilder): void => {

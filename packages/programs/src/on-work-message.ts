@@ -3,14 +3,14 @@ import type { WorkRequest, WorkAnswer } from '@holdpoint/contracts/program/work'
 import { asSent } from '@holdpoint/contracts/values/json';
 import type { Answer, Decision } from '@holdpoint/runtime/decider';
 import type { DecisionBuilder } from './decision-builder.ts';
-import { extendLease, LEASE_MS, workInputFor } from './order-phase.ts';
+import { extendLease, workInputFor } from './order-phase.ts';
 import { ORDER_TIMER } from './outgoing.ts';
 import { phaseEnded } from './phase-end.ts';
 import { record } from './records.ts';
 import type { Program, ProgramTaskEvent } from './state.ts';
 
-const answerWith = (task: Program, more: Omit<WorkAnswer, 'lease' | 'leaseMs'> = {}): Answer => ({
-  ok: asSent({ lease: task.lease, leaseMs: LEASE_MS, ...more }),
+const answerWith = (builder: DecisionBuilder, more: Omit<WorkAnswer, 'lease' | 'leaseMs'> = {}): Answer => ({
+  ok: asSent({ lease: builder.task().lease, leaseMs: builder.timing.leaseMs, ...more }),
 });
 
 const lost = ({ id, phase, lease }: Program): Answer => ({
@@ -23,38 +23,38 @@ const holds = (task: Program, { lease, worker }: WorkRequest): boolean => {
   return task.status === 'ordered' || (task.status === 'started' && task.worker === worker);
 };
 
-const take = (draft: DecisionBuilder, worker: string): void => {
-  const { status, node, visit, attempt, lease } = draft.task();
+const take = (builder: DecisionBuilder, worker: string): void => {
+  const { status, node, visit, attempt, lease } = builder.task();
   if (status !== 'ordered') return;
-  draft.emit({ type: 'phase_started', node, visit, attempt, lease, worker });
-  draft.timer({ clear: ORDER_TIMER });
+  builder.emit({ type: 'phase_started', node, visit, attempt, lease, worker });
+  builder.timer({ clear: ORDER_TIMER });
 };
 
 /** What a worker says of the phase that it has been given. */
-export const onWorkMessage = (draft: DecisionBuilder, said: WorkRequest): Decision<ProgramTaskEvent> => {
+export const onWorkMessage = (builder: DecisionBuilder, said: WorkRequest): Decision<ProgramTaskEvent> => {
   const { request: say, worker, lease } = said;
-  const { done } = draft.task();
+  const { done } = builder.task();
   if (say.kind === 'end' && done?.lease === lease && done.worker === worker)
-    return draft.done(answerWith(draft.task()));
-  if (!holds(draft.task(), said)) return draft.done(lost(draft.task()));
-  take(draft, worker);
+    return builder.done(answerWith(builder));
+  if (!holds(builder.task(), said)) return builder.done(lost(builder.task()));
+  take(builder, worker);
   switch (say.kind) {
     case 'claim':
-      extendLease(draft);
-      return draft.done(
-        answerWith(draft.task(), say.withInput === true ? { input: workInputFor(draft.task()) } : {}),
+      extendLease(builder);
+      return builder.done(
+        answerWith(builder, say.withInput === true ? { input: workInputFor(builder.task()) } : {}),
       );
     case 'heartbeat':
-      extendLease(draft);
-      return draft.done(answerWith(draft.task()));
+      extendLease(builder);
+      return builder.done(answerWith(builder));
     case 'record': {
-      extendLease(draft);
-      const recorded = record(draft, say.record);
-      if ('error' in recorded) return draft.done({ error: recorded.error });
-      return draft.done(answerWith(draft.task(), recorded));
+      extendLease(builder);
+      const recorded = record(builder, say.record);
+      if ('error' in recorded) return builder.done({ error: recorded.error });
+      return builder.done(answerWith(builder, recorded));
     }
     case 'end':
-      phaseEnded(draft, say.end);
-      return draft.done(answerWith(draft.task()));
+      phaseEnded(builder, say.end);
+      return builder.done(answerWith(builder));
   }
 };

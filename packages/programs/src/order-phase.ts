@@ -3,21 +3,14 @@ import type { DecisionBuilder } from './decision-builder.ts';
 import { LEASE_TIMER, ORDER_TIMER, orderWork } from './outgoing.ts';
 import type { Program } from './state.ts';
 
-/** So long a worker that says nothing keeps its lease. */
-export const LEASE_MS = 30_000;
-/** An order that nobody has taken is told of after this, and given again: ever more rarely, for somebody may yet come. */
-const UNTAKEN_MS = 10_000;
-const UNTAKEN_MAX_MS = 120_000;
-
-const untakenTimer = (ask: number, now: number) => ({
-  set: ORDER_TIMER,
-  dueAt: now + Math.min(UNTAKEN_MS * 2 ** ask, UNTAKEN_MAX_MS),
-  data: { ask: ask + 1 },
-});
-
 const send = (builder: DecisionBuilder, ask: number): void => {
   builder.send(orderWork(builder.task(), workInputFor(builder.task()), ask));
-  builder.timer(untakenTimer(ask, builder.now));
+  const { firstMs, lastMs } = builder.timing.unclaimed;
+  builder.timer({
+    set: ORDER_TIMER,
+    dueAt: builder.now + Math.min(firstMs * 2 ** ask, lastMs),
+    data: { ask: ask + 1 },
+  });
 };
 
 /** Has somebody work on the phase that the task has come to, unless a person keeps it from going on. */
@@ -46,7 +39,7 @@ export const orderAgain = (builder: DecisionBuilder, ask: number): void => {
 
 /** The worker holds its lease for as long again. */
 export const extendLease = (builder: DecisionBuilder): void =>
-  builder.timer({ set: LEASE_TIMER, dueAt: builder.now + LEASE_MS });
+  builder.timer({ set: LEASE_TIMER, dueAt: builder.now + builder.timing.leaseMs });
 
 /** Nobody holds the phase any more. */
 export const endLease = (builder: DecisionBuilder): void => builder.timer({ clear: LEASE_TIMER });

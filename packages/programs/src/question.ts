@@ -4,7 +4,6 @@ import { errorBody } from '@holdpoint/contracts/values/errors';
 import { effectIdOf, inputIdOf, jobOf } from '@holdpoint/contracts/values/ids';
 import { asSent, type Json, type JsonObject } from '@holdpoint/contracts/values/json';
 import type { ProgramAnswer, ProgramQuestion } from '@holdpoint/contracts/program/work';
-import { repeatTimer } from '@holdpoint/runtime/decider';
 import { checkpoint, type DecisionBuilder } from './decision-builder.ts';
 import { failTask } from './ending.ts';
 import { orderPhase } from './order-phase.ts';
@@ -54,7 +53,7 @@ export const sendQuestion = (builder: DecisionBuilder, times: number): void => {
   const { question } = builder.task();
   if (question === undefined) return;
   builder.send(requestAnswer(builder.task(), question, times));
-  builder.timer(repeatTimer(QUESTION_TIMER, times, builder.now));
+  builder.resendTimer(QUESTION_TIMER, times);
 };
 
 /** Whether it is to be tried again: what people are asked when a phase says that they shall be. */

@@ -7,6 +7,7 @@ import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { type Decision, refused } from '@holdpoint/runtime/decider';
 import { createDecisionBuilder } from './decision-builder.ts';
 import type { ForkProgram } from './messages.ts';
+import type { ProgramTiming } from './timing.ts';
 import { orderPhase } from './order-phase.ts';
 import { bytesOf, stateTooLarge } from './size-limits.ts';
 import { effectsOf, phaseOf, type ProgramTaskEvent, type ProgramState } from './state.ts';
@@ -40,6 +41,7 @@ export const submit = (
   program: ProgramDefinition,
   submission: SubmitTask,
   now: number,
+  timing: ProgramTiming,
 ): Decision<ProgramTaskEvent> => {
   const {
     goal,
@@ -51,7 +53,7 @@ export const submit = (
   } = submission;
   const { id: _, ...content } = submission;
   const contentDigest = digestOf({ ...content, program, acceptanceCriteria, inputs, requestedBy });
-  const builder = createDecisionBuilder(state, task, now);
+  const builder = createDecisionBuilder(state, task, now, timing);
   if (state.phase !== 'absent')
     return state.contentDigest === contentDigest ? builder.done() : conflict(task);
   const problems = programProblems(program);
@@ -86,9 +88,10 @@ export const fork = (
   state: ProgramState,
   { task, origin, version, by }: ForkProgram,
   now: number,
+  timing: ProgramTiming,
 ): Decision<ProgramTaskEvent> => {
   const contentDigest = digestOf({ forkedFrom: origin.id, version, by });
-  const builder = createDecisionBuilder(state, task, now);
+  const builder = createDecisionBuilder(state, task, now, timing);
   if (state.phase !== 'absent')
     return state.contentDigest === contentDigest ? builder.done() : conflict(task);
   const { goal, acceptanceCriteria, inputs, program, hash, repository, node } = origin;

@@ -30,23 +30,28 @@ export type TimerChange =
  * The bus may lose any command: whoever waits for an answer asks again, at first after this, then ever more rarely.
  * Thousands of tasks may wait for people at the same time, and each of them asks: so it must not be often.
  */
-const FIRST_REPEAT_MS = 20_000;
+export type ResendTiming = { readonly firstMs: number; readonly lastMs: number };
+export const RESEND_TIMING: ResendTiming = { firstMs: 20_000, lastMs: 300_000 };
 const REPEAT_FACTOR = 3;
-const LAST_REPEAT_MS = 300_000;
 
 /** How long after the question before it question number `ask` is put, counted from one. */
-export const repeatDelayMs = (ask: number): number =>
-  Math.min(FIRST_REPEAT_MS * REPEAT_FACTOR ** (ask - 1), LAST_REPEAT_MS);
+export const repeatDelayMs = (ask: number, { firstMs, lastMs } = RESEND_TIMING): number =>
+  Math.min(firstMs * REPEAT_FACTOR ** (ask - 1), lastMs);
 
 /** Set with question number `ask`, counted from zero: when it has not been answered by then, the next one is put. */
-export const repeatTimer = (name: string, ask: number, now: number): TimerChange => ({
+export const repeatTimer = (
+  name: string,
+  ask: number,
+  now: number,
+  timing: ResendTiming = RESEND_TIMING,
+): TimerChange => ({
   set: name,
-  dueAt: now + repeatDelayMs(ask + 1),
+  dueAt: now + repeatDelayMs(ask + 1, timing),
   data: { ask: ask + 1 },
 });
 
 /** Which question is to be put now, as {@link repeatTimer} has noted it. */
-export const askOf = (data: Json): number =>
+export const resendsOf = (data: Json): number =>
   typeof data === 'object' && data !== null && 'ask' in data ? Number(data['ask']) : 1;
 
 /** A timer that is due, as the decider gets it. */

@@ -184,7 +184,7 @@ export const createWorld = (submission: SubmitTask) => {
     outcomes.set(key, fact);
     runs.set(run.id, run);
     if (!isWork(run) && known !== undefined && STANDINGS.has(known.type)) {
-      const prevented = { type: 'duplicate_prevented', id: run.id, ...about, standing: known.type };
+      const prevented = { type: 'duplicate_prevented', id: run.id, ...about, outcome: known.type };
       answer({ kind: 'effect', fact: { ...prevented, task: TASK, node: run.effect.node } as EffectEvent });
     }
     // An effect that said that it failed may be carried out again in the next attempt.
@@ -280,7 +280,7 @@ export const createWorld = (submission: SubmitTask) => {
       case 'approval.request':
         if ((data as { stuck?: object }).stuck !== undefined)
           return answerStuck(said.id, { node: said.node, revision: said.revision }, mood);
-        if ((data as { doubt?: object }).doubt !== undefined)
+        if ((data as { inDoubt?: object }).inDoubt !== undefined)
           return answerDoubt(said.id, { node: said.node, revision: said.revision }, mood);
         return resolve(said.id, { node: said.node, revision: said.revision }, mood);
       case 'approval.cancel': {

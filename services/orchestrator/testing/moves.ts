@@ -66,7 +66,7 @@ const outcomeFacts = fc.constantFrom<object>(
   { type: 'in_doubt', epoch: 2, reason: 'lost', next: 'probe' },
   { type: 'not_applied', epoch: 2, reason: 'grace said so', by: 'person' },
   { type: 'not_applied', epoch: 2, reason: 'it is not there', by: 'probe' },
-  { type: 'duplicate_prevented', standing: 'applied' },
+  { type: 'duplicate_prevented', outcome: 'applied' },
   { type: 'refused', error: { code: 'EXECUTOR_GRANT_EXPIRED', message: 'late' } },
   { type: 'refused', error: { code: 'EXECUTOR_GRANT_INVALID', message: 'no' } },
   { type: 'cancelled', reason: 'over' },

@@ -1,6 +1,6 @@
 import type { RegistryEvent, RegistryRequest } from '@holdpoint/contracts/task/registry';
 import type { RepositoryId } from '@holdpoint/contracts/values/ids';
-import type { Decider, Decision, TimerFired } from '@holdpoint/runtime/decider';
+import type { Decider, TimerFired } from '@holdpoint/runtime/decider';
 import { decision } from '@holdpoint/runtime/decider';
 import { acquire, release, remind } from './acquire.ts';
 import { type DecisionBuilder, createDecisionBuilder } from './decision-builder.ts';
@@ -26,8 +26,6 @@ export type RegistryMessage =
   | { readonly kind: 'registry'; readonly id: RepositoryId; readonly request: RegistryRequest }
   | TimerFired;
 
-/** How often holders are reminded. A lock that nobody needs keeps others waiting for about this long. */
-const REMIND_MS = 20_000;
 const REMINDER_TIMER = 'held';
 
 const handleRequest = (builder: DecisionBuilder, request: RegistryRequest): void => {
@@ -43,37 +41,47 @@ const handleRequest = (builder: DecisionBuilder, request: RegistryRequest): void
   }
 };
 
-/** The reminder is there exactly as long as somebody holds something. */
-const keepReminder = (builder: DecisionBuilder, wasSet: boolean): void => {
-  const isNeeded = builder.registry().held.length > 0;
-  if (isNeeded && !wasSet) builder.timer({ set: REMINDER_TIMER, dueAt: builder.now + REMIND_MS });
-  else if (!isNeeded && wasSet) builder.timer({ clear: REMINDER_TIMER });
+/** Durations of the registry decider, in milliseconds. Tests shorten them. */
+export type RegistryTiming = {
+  /** Holders of locks are reminded this often. A lock whose release was lost blocks others for about this long. */
+  readonly reminderMs: number;
 };
 
-const decide = (
-  state: RegistryState,
-  message: RegistryMessage,
-  { now }: { readonly now: number },
-): Decision<RegistryEvent> => {
-  if (message.kind === 'registry') {
-    const builder = createDecisionBuilder(state, message.id, now);
-    const wasSet = builder.registry().held.length > 0;
-    handleRequest(builder, message.request);
-    keepReminder(builder, wasSet);
-    return builder.done();
-  }
-  if (state.phase === 'absent' || message.name !== REMINDER_TIMER) return decision({});
-  const builder = createDecisionBuilder(state, state.id, now);
-  removeExpiredWatches(builder);
-  remind(builder);
-  // A timer that fired is gone.
-  keepReminder(builder, false);
-  return builder.done();
+export const REGISTRY_TIMING: RegistryTiming = { reminderMs: 20_000 };
+
+/** The only writer of a repository's locks and artifacts. */
+export const createRegistryDecider = ({ reminderMs }: RegistryTiming = REGISTRY_TIMING): Decider<
+  RegistryState,
+  RegistryMessage,
+  RegistryEvent
+> => {
+  /** The timer exists exactly as long as a job holds a lock. */
+  const keepReminder = (builder: DecisionBuilder, wasSet: boolean): void => {
+    const isNeeded = builder.registry().held.length > 0;
+    if (isNeeded && !wasSet) builder.timer({ set: REMINDER_TIMER, dueAt: builder.now + reminderMs });
+    else if (!isNeeded && wasSet) builder.timer({ clear: REMINDER_TIMER });
+  };
+
+  return {
+    initial: absent,
+    evolve,
+    decide: (state, message, { now }) => {
+      if (message.kind === 'registry') {
+        const builder = createDecisionBuilder(state, message.id, now);
+        const wasSet = builder.registry().held.length > 0;
+        handleRequest(builder, message.request);
+        keepReminder(builder, wasSet);
+        return builder.done();
+      }
+      if (state.phase === 'absent' || message.name !== REMINDER_TIMER) return decision({});
+      const builder = createDecisionBuilder(state, state.id, now);
+      removeExpiredWatches(builder);
+      remind(builder);
+      // A timer that fired is gone.
+      keepReminder(builder, false);
+      return builder.done();
+    },
+  };
 };
 
-/** The only writer of who holds what in a repository. */
-export const registryDecider: Decider<RegistryState, RegistryMessage, RegistryEvent> = {
-  initial: absent,
-  evolve,
-  decide,
-};
+export const registryDecider = createRegistryDecider();

@@ -8,7 +8,6 @@ import {
   decision,
   type Outgoing,
   refused,
-  repeatTimer,
   resendsOf,
 } from '@holdpoint/runtime/decider';
 import {
@@ -44,6 +43,7 @@ import { rollbackCommands } from './replies/rollback.ts';
 import { advance } from './graph/advance.ts';
 import { outsideNeeds } from './model/artifact-status.ts';
 import { type Absent, absent, findNode, nodeState, type TaskState } from './model/state.ts';
+import { TASK_TIMING, type TaskTiming } from './model/timing.ts';
 import { fork, type ShippedDefaults, submit } from './submit.ts';
 import { withdraw, withdrawalConfirmed } from './outgoing/withdraw.ts';
 import { type BuiltInWorkflow, builtIn } from '../workflows/catalog.ts';
@@ -53,7 +53,7 @@ const unknownTask = (task: string): Decision<never> =>
 
 const decideOperatorCommand = (builder: DecisionBuilder, message: OperatorCommand): Decision<TaskEvent> => {
   const { commandId } = message;
-  // A redelivery, or a sender who has not heard: whatever has happened since, it has had its effect.
+  // A redelivered command, or a sender's retry. Its effect is already recorded.
   if (builder.task().commands?.includes(commandId) === true) return builder.done();
   switch (message.kind) {
     case 'cancel':
@@ -73,15 +73,17 @@ const decideOperatorCommand = (builder: DecisionBuilder, message: OperatorComman
   }
 };
 
-/** The bus may have lost question or answer: ask again, with a new message id and a longer wait. */
+/**
+ * The bus may have lost the command or its reply, so send it again with a new message id and a longer delay.
+ */
 const resendCommands = (builder: DecisionBuilder, node: NodeId, ask: number): void => {
   const questions = pendingCommands(builder, node, ask);
   if (questions.length === 0) return;
   for (const question of questions) builder.send(question);
-  builder.timer(repeatTimer(replyTimer(node), ask, builder.now));
+  builder.resendTimer(replyTimer(node), ask);
 };
 
-/** What a node waits to be answered, by now. */
+/** The commands of a node that have no reply yet. */
 const pendingCommands = (builder: DecisionBuilder, node: NodeId, ask: number): readonly Outgoing[] => {
   const task = builder.task();
   const { status, orders, underGrant, inDoubt, preparation, stuck } = nodeState(task, node);
@@ -90,7 +92,7 @@ const pendingCommands = (builder: DecisionBuilder, node: NodeId, ask: number): r
     case 'awaiting_approval':
       return [requestApproval(task, node, ask)];
     case 'running':
-      // Once a person has let it be done again, the executor has the order, and needs what was said.
+      // After a person answered `retry`, the executor has the order but still needs the answer.
       if (inDoubt?.answered !== undefined) return [resolveInDoubt(task, node, ask), ...steps];
       return underGrant ? [orderEffect(task, node, ask), ...steps] : steps;
     case 'recovering':
@@ -135,7 +137,7 @@ const onTimer = (builder: DecisionBuilder, name: string, data: Json): void => {
 
 type Reply = Exclude<TaskMessage, OperatorCommand | ForkTask | { kind: 'submit' }>;
 
-/** Answers and timers have nobody to be answered; a task that is over only hears that what it withdrew is withdrawn. */
+/** Replies and timers have no caller. An ended task only hears that its withdrawals are confirmed. */
 const decideReply = (builder: DecisionBuilder, message: Reply): void => {
   const open = !isTerminal(builder.task().phase);
   switch (message.kind) {
@@ -176,7 +178,7 @@ const cancelAbsent = (
   });
 };
 
-/** Without a task only two senders need an answer: a watcher, and recovery, which has the job on its list of stuck jobs. */
+/** Without a task, only two senders need a reply: a watcher, and recovery, which lists the job as stuck. */
 const decideAbsent = ({ tombstone }: Absent, message: Reply, now: number): Decision<TaskEvent> => {
   if (message.kind === 'watch')
     return decision({ send: [watchAbsent(message.payload, tombstone ? 'cancelled' : 'unknown', now)] });
@@ -203,7 +205,7 @@ const decide = (
     case 'checkpoint':
       if (state.phase === 'absent')
         return message.kind === 'cancel' ? cancelAbsent(state, message) : unknownTask(message.task);
-      return decideOperatorCommand(createDecisionBuilder(state, state.id, now), message);
+      return decideOperatorCommand(createDecisionBuilder(state, state.id, now, shipped.timing), message);
     case 'approval':
     case 'effect':
     case 'recover':
@@ -212,7 +214,7 @@ const decide = (
     case 'notify':
     case 'timer': {
       if (state.phase === 'absent') return decideAbsent(state, message, now);
-      const builder = createDecisionBuilder(state, state.id, now);
+      const builder = createDecisionBuilder(state, state.id, now, shipped.timing);
       decideReply(builder, message);
       if (!isTerminal(builder.task().phase)) advance(builder);
       const { events, send, timers } = builder.done();
@@ -221,15 +223,15 @@ const decide = (
   }
 };
 
-/** The task: the only writer of its phase. */
+/** The decider of graph tasks, and the only writer of their phase. */
 export const createTaskDecider = (
   workflows: readonly BuiltInWorkflow[],
   gate?: ShippedDefaults['gate'],
+  timing: TaskTiming = TASK_TIMING,
 ): Decider<TaskState, TaskMessage, TaskEvent> => ({
   initial: absent,
   evolve,
-  decide: (state, message, at) => decide({ workflows, gate }, state, message, at),
+  decide: (state, message, at) => decide({ workflows, gate, timing }, state, message, at),
 });
 
-/** The task, of any workflow that ships with Holdpoint. */
 export const taskDecider = createTaskDecider(builtIn);

@@ -6,7 +6,7 @@ import { absent, nodeState, type Task, type TaskState } from './model/state.ts';
 
 const CARRIED: ReadonlySet<string> = new Set(['succeeded', 'skipped', 'unreached']);
 
-/** What of a task had come to an end, and is not done again by a fork. */
+/** Nodes that have ended, which the fork does not repeat. */
 const carriedOf = (task: Task): Record<string, CarriedNode> =>
   Object.fromEntries(
     task.definition.nodes.flatMap(({ id }): readonly [string, CarriedNode][] => {
@@ -21,7 +21,10 @@ const carriedOf = (task: Task): Record<string, CarriedNode> =>
     }),
   );
 
-/** The message that starts a fork, from the history of its origin up to a version. Undefined when it never got so far. */
+/**
+ * The message that starts a fork, from the origin's history up to `version`. Undefined when the history is
+ * shorter.
+ */
 export const forkAt = (
   history: readonly TaskEvent[],
   version: number,

@@ -367,7 +367,7 @@ describe('after a lost worker, or an order that came again', () => {
     expect(task.said).toEqual(['checkpoint a', 'in_doubt_asked a', 'checkpoint a']);
     expect(task.sent('recovery.assess')).toEqual([]);
     expect(task.sent('approval.request')[0]?.data).toMatchObject({
-      doubt: { epoch: 2, reason: 'it is gone' },
+      inDoubt: { epoch: 2, reason: 'it is gone' },
     });
     expect(task.statusOf('a')).toEqual(['escalated']);
   });
@@ -389,14 +389,14 @@ describe('after a lost worker, or an order that came again', () => {
   });
 
   test('an order that came again leads to nothing but what its outcome leads to', () => {
-    const again = { type: 'duplicate_prevented', standing: 'in_doubt' } as const;
+    const again = { type: 'duplicate_prevented', outcome: 'in_doubt' } as const;
     const task = running({ onDuplicateSideEffectAttempt: { emit: 'skip_duplicate_effect' } });
     const prevented = task.when(reports('a', again));
     expect(refusals(prevented)).toEqual([
       'on_duplicate_side_effect_attempt: skip_duplicate_effect was suggested: it is not known to have been applied',
     ]);
     expect(prevented.statusOf('a')).toEqual(['running']);
-    const known = task.when(reports('a', { ...again, standing: 'applied' }));
+    const known = task.when(reports('a', { ...again, outcome: 'applied' }));
     expect(refusals(known)).toEqual([]);
     expect(known.when(applied('a')).task.phase).toBe('completed');
   });

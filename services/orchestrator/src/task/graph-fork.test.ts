@@ -6,7 +6,7 @@ import { type Play, play, playFrom } from '../../testing/play.ts';
 import { NOW } from '../../testing/tasks.ts';
 import { taskDecider } from './decide.ts';
 import { forkAt } from './fork.ts';
-import { snapshotDue } from '../snapshots.ts';
+import { snapshotDue } from './snapshots.ts';
 import { absent, type TaskState } from './model/state.ts';
 
 const FORK = TaskId.parse('t-2');

@@ -506,7 +506,7 @@ describe('a job that is stuck', () => {
     expect(task.sent('recovery.job_unstuck')[0]?.data).toMatchObject({
       node: 'check',
       attempt: 1,
-      how: 'retry',
+      resolution: 'retry',
     });
   });
 
@@ -528,7 +528,7 @@ describe('a job that is stuck', () => {
     const task = stuck().when(answers('check', answer));
     expect(task.said).toEqual(['stuck_answered check', event, 'step_ordered last.run']);
     expect(task.statusOf('check')).toEqual([status]);
-    expect(task.sent('recovery.job_unstuck')[0]?.data).toMatchObject({ how });
+    expect(task.sent('recovery.job_unstuck')[0]?.data).toMatchObject({ resolution: how });
   });
 
   test('with cancel ends, and what depends on it does not start', () => {
@@ -595,20 +595,20 @@ describe('the circuit of a workflow', () => {
   });
 
   test.each([
-    ['well', succeeds('only')],
-    ['badly', fails('only')],
+    ['succeeded', succeeds('only')],
+    ['failed', fails('only')],
   ])('that lets it try hears how it has ended: %s', (how, answer) => {
     const task = held().when(admits('half_open'), answer);
     expect(task.sent('recovery.circuit_acquire')[0]?.data).toEqual({
       target: CIRCUIT,
       task: TASK,
-      ended: how,
+      outcome: how,
     });
   });
 
   test('that lets it try hears that it is called off', () => {
     const task = held().when(admits('half_open'), () => byHand('cancel'));
-    const left = { target: CIRCUIT, task: TASK, left: true };
+    const left = { target: CIRCUIT, task: TASK, abandoned: true };
     expect(task.sent('recovery.circuit_acquire').map(({ data }) => data)).toEqual([left]);
     // What it was told before comes again: what it has said may have been lost.
     expect(
@@ -629,7 +629,7 @@ describe('the circuit of a workflow', () => {
         .when(admits('half_open'))
         .sent('recovery.circuit_acquire')
         .map(({ data }) => data),
-    ).toEqual([{ target: CIRCUIT, task: TASK, left: true }]);
+    ).toEqual([{ target: CIRCUIT, task: TASK, abandoned: true }]);
   });
 
   test('that has let it try is told again how it has ended, when it asks again', () => {
@@ -637,7 +637,7 @@ describe('the circuit of a workflow', () => {
     expect(task.sent('recovery.circuit_acquire')[0]?.data).toEqual({
       target: CIRCUIT,
       task: TASK,
-      ended: 'well',
+      outcome: 'succeeded',
     });
   });
 

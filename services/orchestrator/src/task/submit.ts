@@ -20,6 +20,7 @@ import { watchPeers } from './outgoing/watch-peers.ts';
 import { advance } from './graph/advance.ts';
 import { isApprovalGate } from './model/control-nodes.ts';
 import type { TaskState } from './model/state.ts';
+import type { TaskTiming } from './model/timing.ts';
 import { type BuiltInWorkflow, findWorkflow, workflowNames } from '../workflows/catalog.ts';
 import { workflowIndex } from './model/workflow-index.ts';
 
@@ -51,7 +52,7 @@ const invalid = (problems: readonly string[]): Refusal => {
   );
 };
 
-/** What was sent, or one of the workflows that ship with Holdpoint. */
+/** The submitted definition, or a built-in workflow. */
 const resolveDefinition = (
   workflows: readonly BuiltInWorkflow[],
   submission: SubmitTask,
@@ -86,7 +87,7 @@ const validated = (definition: WorkflowDefinition): WorkflowDefinition | Refusal
   return problems.length === 0 ? definition : invalid(problems.map(problemText));
 };
 
-/** Whether a person lets the entry nodes start is said with the submission, and overrides the workflow. */
+/** The submission may override whether entry nodes need approval. */
 const withApproval = (definition: WorkflowDefinition, wanted: SubmitTask['approval']): WorkflowDefinition => {
   if (wanted === undefined) return definition;
   const entries = new Set(graphOf(definition).entries);
@@ -99,10 +100,11 @@ const withApproval = (definition: WorkflowDefinition, wanted: SubmitTask['approv
   return { ...definition, nodes: definition.nodes.map(change) };
 };
 
-/** What comes with Holdpoint: its workflows, and the gate of effects that have none of their own. */
+/** The built-in workflows, and the gate of effects without their own. */
 export type ShippedDefaults = {
   readonly workflows: readonly BuiltInWorkflow[];
   readonly gate?: Gate | undefined;
+  readonly timing: TaskTiming;
 };
 
 const begin = (builder: DecisionBuilder, submitted: Submitted, circuit?: string): Decision<TaskEvent> => {
@@ -117,9 +119,11 @@ const begin = (builder: DecisionBuilder, submitted: Submitted, circuit?: string)
   return builder.done();
 };
 
-/** A new task starts at once; a repeat is answered with the task it made; the same id with other content is refused. */
+/**
+ * Starts a new task. A repeat is answered with the existing task; other content under the same id is refused.
+ */
 export const submit = (
-  { workflows, gate }: ShippedDefaults,
+  { workflows, gate, timing }: ShippedDefaults,
   state: TaskState,
   task: TaskId,
   submission: SubmitTask,
@@ -129,7 +133,7 @@ export const submit = (
   const { goal, workflow, acceptanceCriteria = [], inputs = {}, requestedBy = 'unknown', agent } = submission;
   const { id: _, ...content } = submission;
   const contentDigest = digestOf({ ...content, acceptanceCriteria, inputs, requestedBy });
-  const builder = createDecisionBuilder(state, task, now);
+  const builder = createDecisionBuilder(state, task, now, timing);
   if (state.phase !== 'absent')
     return state.contentDigest === contentDigest ? builder.done() : conflict(task);
   if (state.tombstone) return cancelledBefore(task);
@@ -152,14 +156,14 @@ export const submit = (
   return begin(builder, submitted, circuit);
 };
 
-/** A new task that goes on from where another was. */
+/** Starts a task from the state of another. */
 export const fork = (
-  { gate }: ShippedDefaults,
+  { gate, timing }: ShippedDefaults,
   state: TaskState,
   { task, origin, carried, by }: ForkTask,
   now: number,
 ): Decision<TaskEvent> => {
-  const builder = createDecisionBuilder(state, task, now);
+  const builder = createDecisionBuilder(state, task, now, timing);
   const { id, version, goal, acceptanceCriteria, inputs, definition, workflow, repository } = origin;
   const contentDigest = digestOf({ forkedFrom: id, version, by });
   if (state.phase !== 'absent')

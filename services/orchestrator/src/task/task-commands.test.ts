@@ -195,7 +195,7 @@ const STUCK = stuckIdOf(TASK, NODE, 1);
 /** Nobody need say any more what is to become of the job, and recovery hears what has. */
 const settledBy = (how: string) => [
   { subject: 'hp.cmd.approval.cancel', data: { id: STUCK } },
-  { subject: 'hp.cmd.recovery.job_unstuck', data: { task: TASK, node: NODE, attempt: 1, how } },
+  { subject: 'hp.cmd.recovery.job_unstuck', data: { task: TASK, node: NODE, attempt: 1, resolution: how } },
 ];
 
 describe('retrying', () => {

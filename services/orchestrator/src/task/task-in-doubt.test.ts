@@ -47,7 +47,7 @@ const asked = after(doubtful, recover('escalate'));
 const about = { id: TASK, node: NODE, attempt: 1 } as const;
 const reply = `reply:${NODE}`;
 /** Recovery had given it up, and hears what has become of it. */
-const settled = (how: string) => ({ subject: 'hp.cmd.recovery.job_unstuck', data: { how } });
+const settled = (how: string) => ({ subject: 'hp.cmd.recovery.job_unstuck', data: { resolution: how } });
 
 describe('an effect that nobody can be sure of', () => {
   test('is put to people once recovery leaves it to them', () => {
@@ -82,7 +82,7 @@ describe('an effect that nobody can be sure of', () => {
           requestedBy: 'linus',
           audience: ['operators'],
           timeoutMs: WAIT_MAX_MS,
-          doubt: { epoch: EPOCH, reason: 'the worker was lost' },
+          inDoubt: { epoch: EPOCH, reason: 'the worker was lost' },
         },
       });
     expect(viewOf(asked).nodes.find(({ id }) => id === NODE)).toMatchObject({
@@ -345,7 +345,7 @@ describe('checkpoints', () => {
   });
 
   test('say that another order was not carried out again, once for each attempt', () => {
-    const prevented = reported({ type: 'duplicate_prevented', standing: 'applied' });
+    const prevented = reported({ type: 'duplicate_prevented', outcome: 'applied' });
     const told = after(histories.running, prevented);
     expect(kindsIn(told)).toEqual(['duplicate_effect_prevented']);
     given(...told)

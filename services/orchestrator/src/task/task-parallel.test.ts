@@ -37,7 +37,7 @@ const after = (...messages: readonly TaskMessage[]): readonly TaskEvent[] =>
 /** A job is stuck no more: nobody need say what is to become of it, and recovery hears so. */
 const settled = (node: NodeId) => [
   { subject: 'hp.cmd.approval.cancel', data: { node } },
-  { subject: 'hp.cmd.recovery.job_unstuck', data: { node, how: 'retry' } },
+  { subject: 'hp.cmd.recovery.job_unstuck', data: { node, resolution: 'retry' } },
 ];
 
 describe('two effects side by side', () => {

@@ -105,7 +105,7 @@ describe('a verdict that is not for this task as it stands', () => {
         .when(recover(kind, change), NOW)
         .thenEmits()
         .thenTimes()
-        .thenSends({ subject: 'hp.cmd.recovery.job_unstuck', data: { how: 'ended' } });
+        .thenSends({ subject: 'hp.cmd.recovery.job_unstuck', data: { resolution: 'ended' } });
   });
 
   const failed: readonly Situation[] = ['recovering', 'pausedRecovering'];
@@ -125,7 +125,7 @@ describe('a verdict that is not for this task as it stands', () => {
         .when(recover('skip'), NOW)
         .thenEmits()
         .thenTimes()
-        .thenSends({ subject: 'hp.cmd.recovery.job_unstuck', data: { ...job, how: 'ended' } });
+        .thenSends({ subject: 'hp.cmd.recovery.job_unstuck', data: { ...job, resolution: 'ended' } });
     },
   );
 
@@ -138,7 +138,7 @@ describe('a verdict that is not for this task as it stands', () => {
     given()
       .when(recover('skip'), NOW)
       .thenEmits()
-      .thenSends({ subject: 'hp.cmd.recovery.job_unstuck', data: { ...job, how: 'ended' } });
+      .thenSends({ subject: 'hp.cmd.recovery.job_unstuck', data: { ...job, resolution: 'ended' } });
   });
 
   test('changes nothing: a retry has begun since', () => {

@@ -2,8 +2,8 @@ import { TaskId } from '@holdpoint/contracts/values/ids';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';
 import { byHand, NOW, recover, submission, submit, TASK, timer } from '../../testing/tasks.ts';
-import { createOrchestratorDecider } from '../orchestrator.ts';
-import { summarise } from '../queries/tasks.ts';
+import { orchestratorKinds } from '../aggregates.ts';
+import { taskSummary } from '../queries/tasks.ts';
 import { taskDecider } from './decide.ts';
 import type { TaskMessage } from './model/messages.ts';
 
@@ -63,11 +63,11 @@ describe('a task that is cancelled before its submission arrives', () => {
     given(RECORDED)
       .when(recover('escalate'), NOW)
       .thenEmits()
-      .thenSends({ data: { task: TASK, how: 'ended' } });
+      .thenSends({ data: { task: TASK, resolution: 'ended' } });
   });
 
   test('also refuses the submission of a program and a fork', () => {
-    const both = createOrchestratorDecider();
+    const both = orchestratorKinds().task.decider;
     const state = both.evolve(both.initial, RECORDED);
     const program = { id: 'p', version: '1', initial: 'a', phases: [{ id: 'a', type: 'terminal' }] };
     for (const message of [
@@ -82,7 +82,7 @@ describe('a task that is cancelled before its submission arrives', () => {
   });
 
   test('is in no list of tasks, and can be purged', () => {
-    expect(summarise(taskDecider.evolve(taskDecider.initial, RECORDED))).toEqual({
+    expect(taskSummary(taskDecider.evolve(taskDecider.initial, RECORDED))).toEqual({
       status: 'tombstone',
       view: null,
     });

@@ -3,18 +3,18 @@ import { jobOf } from '@holdpoint/contracts/values/ids';
 import { nodeState, outcomeOf, type Task } from '../model/state.ts';
 import { workflowIndex } from '../model/workflow-index.ts';
 
-/** What the graph says of a node that has not run. */
+/** The state of a node's incoming edges before it runs. */
 export type Activation =
   | { readonly kind: 'run' }
   | { readonly kind: 'pending'; readonly detail: string }
-  /** Something that it depends on did not succeed. */
+  /** A dependency did not succeed. */
   | { readonly kind: 'blocked'; readonly detail: string }
-  /** The routes that lead to it were not taken. */
+  /** No route to it was taken. */
   | { readonly kind: 'unreached' };
 
 const RUN: Activation = { kind: 'run' };
 
-/** Jobs of other tasks: they come before everything in this one. */
+/** Jobs of other tasks come before every node of this one. */
 const peersOf = (task: Task): Activation => {
   for (const [peer, outcome] of Object.entries(task.peers)) {
     if (outcome === null) return { kind: 'pending', detail: `waiting on job ${peer}` };
@@ -24,7 +24,7 @@ const peersOf = (task: Task): Activation => {
   return RUN;
 };
 
-/** A job that is stuck holds up what depends on it, until a person says what is to become of it. */
+/** A stuck job blocks its dependents until a person resolves it. */
 const waitingOn = (task: Task, node: NodeId): string => {
   const { status, reason } = nodeState(task, node);
   const why = status === 'escalated' ? `, which is stuck: ${reason ?? 'a person has to decide'}` : '';
@@ -32,8 +32,8 @@ const waitingOn = (task: Task, node: NodeId): string => {
 };
 
 /**
- * Every edge on success has to be taken, from whichever node it comes. An edge on another outcome is an alternative: one that
- * is taken is enough, and one that is not is no hindrance. Edges that close a loop do not count.
+ * Every edge on success must be taken. Edges on other outcomes are alternatives: one taken edge is enough,
+ * and an untaken one does not block. Edges that close a loop do not count.
  */
 export const activationOf = (task: Task, node: NodeId): Activation => {
   const incoming = workflowIndex(task.definition).graph.incoming(node);
@@ -48,7 +48,7 @@ export const activationOf = (task: Task, node: NodeId): Activation => {
   let broken: NodeId | undefined;
   let unreached = false;
   let taken = false;
-  // From behind: they mostly end in the order in which they stand, so that the one that is missing is found at once.
+  // Nodes mostly end in definition order, so the last edge is the most likely one to be pending.
   for (let index = incoming.length - 1; index >= 0; index -= 1) {
     const edge = incoming[index];
     if (edge === undefined) continue;
@@ -59,7 +59,7 @@ export const activationOf = (task: Task, node: NodeId): Activation => {
       if (edge.on === 'succeeded') break;
     } else if (edge.on === 'succeeded') {
       if (outcome === 'succeeded') taken = true;
-      // It might have come by another way from there, and has not: no way from there was taken.
+      // The alternative route from there was not taken either.
       else if (outcome === undefined || alternatives.has(edge.from)) unreached = true;
       else broken = edge.from;
     }

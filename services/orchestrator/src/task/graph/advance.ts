@@ -9,7 +9,7 @@ import { nodeDefinition, nodeState } from '../model/state.ts';
 import { guardHolds } from './steps.ts';
 import { workflowIndex } from '../model/workflow-index.ts';
 
-/** Moves the task on as far as it goes without an answer from somebody else. */
+/** Advances the task until every node has ended or waits for a reply. */
 export const advance = (builder: DecisionBuilder): void => {
   const { pausedByHand, circuit } = builder.task();
   if (pausedByHand || circuit?.state === 'waiting') return;
@@ -34,7 +34,7 @@ const advanceNode = (builder: DecisionBuilder, id: NodeId): void => {
     case 'locking':
       return locks === 'held' ? startWhenReady(builder, id) : undefined;
     case 'running':
-      // Something has ended of it, and nothing is under way: it was held back by a pause.
+      // A step ended while the task was paused, and nothing is under way.
       return orders === undefined && underGrant === undefined && done !== undefined
         ? failOnExpressionError(builder, id, () => continueAttempt(builder, id))
         : undefined;
@@ -48,14 +48,15 @@ const activate = (builder: DecisionBuilder, id: NodeId): void => {
   const { attempt, status, wait, inspected, gate } = nodeState(builder.task(), id);
   switch (activation.kind) {
     case 'pending':
-      // An entry waits for other tasks, which has to be said; within the graph it shows for itself.
+      // Only an entry records this wait: it depends on other tasks. Within the graph the wait is visible
+      // anyway.
       if (isEntry(builder, id) && wait?.detail !== activation.detail) {
         const next = { kind: 'dependencies', detail: activation.detail } as const;
         builder.emit({ type: 'node_waiting', node: id, attempt, wait: next });
       }
       return undefined;
     case 'blocked': {
-      // What it depends on in this task has been dealt with; entries that wait for other tasks have nothing before them.
+      // Entries depend on other tasks only, so the dependency code does not fit them.
       const error = errorBody(isEntry(builder, id) ? 'NODE_BLOCKED' : 'NODE_DEPENDENCY', activation.detail);
       return endNode(builder, { type: 'node_ended', node: id, attempt, outcome: 'blocked', error });
     }
@@ -64,7 +65,7 @@ const activate = (builder: DecisionBuilder, id: NodeId): void => {
       return endNode(builder, { type: 'node_ended', node: id, attempt, outcome: 'unreached', error });
     }
     case 'run':
-      // Once it has been let in, its guard is not asked again in the same attempt.
+      // The guard is evaluated once per attempt.
       if (status === 'idle' && inspected === undefined && gate === undefined)
         return evaluateGuard(builder, id);
       return startWhenReady(builder, id);

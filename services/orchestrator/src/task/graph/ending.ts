@@ -3,7 +3,6 @@ import type { JsonObject } from '@holdpoint/contracts/values/json';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import type { StuckResolution } from '@holdpoint/contracts/recovery/commands';
 import { Outcome } from '@holdpoint/contracts/workflow/workflow';
-import { repeatTimer } from '@holdpoint/runtime/decider';
 import {
   CIRCUIT_TIMER,
   notifyTask,
@@ -39,7 +38,7 @@ export type NodeEnd = Extract<
   { readonly type: 'node_succeeded' | 'node_ended' | 'node_skipped' | 'node_blocked' }
 >;
 
-/** Whatever the node still waits for, it waits no more; what it holds or has asked for is given back. */
+/** Clears the timers of a node and releases what it holds or has requested. */
 export const releaseNode = (builder: DecisionBuilder, node: NodeId, before: NodeState): void => {
   if (AWAITS_REPLY.has(before.status) || before.inDoubt !== undefined || before.stuck !== undefined)
     builder.timer({ clear: replyTimer(node) });
@@ -56,7 +55,7 @@ const AWAITS_REPLY: ReadonlySet<NodeState['status']> = new Set([
   'recovering',
 ]);
 
-/** What the attempt holds, or has ordered, is not needed any more. */
+/** Releases the locks of an attempt and withdraws its requests and orders. */
 export const releaseAttempt = (builder: DecisionBuilder, node: NodeId, before: NodeState): void => {
   if (before.locks !== undefined && nodeState(builder.task(), node).locks === undefined)
     builder.send(releaseLocks(builder.task(), node, before.attempt, builder.now));
@@ -74,7 +73,7 @@ const RESOLUTIONS: Partial<Readonly<Record<NodeState['status'], StuckResolution>
   cancelled: 'cancel',
 };
 
-/** A job that recovery had given up is stuck no more, whatever has become of it. */
+/** Tells recovery that a stuck job was resolved, however that happened. */
 export const reportStuckJobEnd = (
   builder: DecisionBuilder,
   node: NodeId,
@@ -84,7 +83,7 @@ export const reportStuckJobEnd = (
   const after = nodeState(builder.task(), node);
   if (after.status === 'escalated' && after.attempt === attempt) return;
   const how = RESOLUTIONS[after.status] ?? 'ended';
-  builder.send(reportUnstuck({ task: builder.task().id, node, attempt, how }, builder.now));
+  builder.send(reportUnstuck({ task: builder.task().id, node, attempt, resolution: how }, builder.now));
 };
 
 const withdrawnIn = (withdrawn: Withdrawal | undefined): readonly (readonly [of: string, key: string])[] => [
@@ -94,7 +93,7 @@ const withdrawnIn = (withdrawn: Withdrawal | undefined): readonly (readonly [of:
   ...(withdrawn?.effects ?? []).map(({ id, attempt }) => [id, `${id}.${String(attempt)}`] as const),
 ];
 
-/** What is still being withdrawn from before has its own timer. */
+/** An older withdrawal has its own timer. */
 const newlyWithdrawn = (
   withdrawn: Withdrawal | undefined,
   before: Withdrawal | undefined,
@@ -103,18 +102,18 @@ const newlyWithdrawn = (
   return withdrawnIn(withdrawn).flatMap(([of, key]) => (known.has(key) ? [] : [of]));
 };
 
-/** Tells the board what others may want to know by now. */
+/** Sends the registry the current state of this task's artifacts. */
 export const sendArtifactReport = (builder: DecisionBuilder, ask = 0): void => {
   const task = builder.task();
   if (task.repository === undefined || workflowIndex(task.definition).givers.size === 0) return;
   builder.send(reportArtifacts(task, ask));
-  builder.timer(repeatTimer(REPORT_TIMER, ask, builder.now));
+  builder.resendTimer(REPORT_TIMER, ask);
 };
 
-/** A message that tells of an end has room for outputs of this size. */
+/** Limit for the outputs in a notification. */
 const PEER_OUTPUTS_MAX = 64 * 1024;
 
-/** What a task of one node has come to, for whoever has submitted it to learn that. */
+/** The outputs or error of a single-node task, for the task that submitted it. */
 export const peerResult = (task: Task): { readonly outputs?: JsonObject; readonly error?: ErrorBody } => {
   const [only, ...others] = task.definition.nodes;
   if (only === undefined || others.length > 0) return {};
@@ -123,7 +122,6 @@ export const peerResult = (task: Task): { readonly outputs?: JsonObject; readonl
   return { ...(fits && { outputs }), ...(error !== undefined && { error }) };
 };
 
-/** Tells the tasks that wait for this node. */
 const notifyWatchers = (
   builder: DecisionBuilder,
   node: NodeId | undefined,
@@ -139,7 +137,7 @@ const notifyWatchers = (
   }
 };
 
-/** Ends a node: what follows it is looked at next. */
+/** Ends a node and enqueues the nodes that depend on it. */
 export const endNode = (builder: DecisionBuilder, end: NodeEnd): void => {
   const { node } = end;
   const before = nodeState(builder.task(), node);
@@ -161,7 +159,7 @@ export const blockNode = (builder: DecisionBuilder, node: NodeId, message: strin
   endNode(builder, { type: 'node_blocked', node, attempt, error: errorBody('ERR_FORBIDDEN', message) });
 };
 
-/** Ends the task: it waits for nothing any more, except to hear that nothing more will come of what it asked for. */
+/** Ends the task. From here on it only waits for its withdrawals to be confirmed. */
 export const endTask = (
   builder: DecisionBuilder,
   end: Extract<TaskChange, { readonly type: 'completed' | 'cancelled' | 'failed' }>,
@@ -183,10 +181,10 @@ export const endTask = (
 };
 
 const OPEN = ['awaiting_approval', 'running', 'recovering', 'retrying', 'escalated'] as const;
-/** Something is missing before it starts; it may be what only this run can make, and does not make any more. */
+/** Such a node may wait for an artifact that this run no longer makes. */
 const BEFORE_START = ['waiting', 'approved', 'locking'] as const;
 
-/** What a task says of its results: more would not fit into a message. */
+/** Limit for the outputs in the `completed` event. */
 const OUTPUTS_MAX = 256 * 1024;
 
 const outputsOf = (task: Task): Record<string, JsonObject> => {
@@ -201,7 +199,10 @@ const outputsOf = (task: Task): Record<string, JsonObject> => {
   return outputs;
 };
 
-/** Whether anything may still come of what is open: a node that waits only for what this run does not make any more waits in vain. */
+/**
+ * Whether an open node can still end by itself. A node that waits only for an artifact of its own run cannot,
+ * once nothing else is open.
+ */
 const isUnderWay = (task: Task): boolean => {
   if (countOf(task, ...OPEN) > 0) return true;
   return countOf(task, ...BEFORE_START) > 0 && task.definition.nodes.some(({ id }) => isAwaited(task, id));
@@ -210,11 +211,10 @@ const isUnderWay = (task: Task): boolean => {
 const isAwaited = (task: Task, node: NodeId): boolean =>
   BEFORE_START.some((status) => status === nodeState(task, node).status) && !waitsForOwnRun(task, node);
 
-/** A person keeps something from starting. */
 const hasPausedNode = (task: Task): boolean =>
   task.pausedNodes > 0 && allNodes(task.nodes).some((state) => state.paused === true && !hasEnded(state));
 
-/** Whether the task is over: nothing is under way, and nothing can start any more. */
+/** Ends the task when nothing is under way and nothing can start. */
 export const endTaskIfDone = (builder: DecisionBuilder): void => {
   const task = builder.task();
   if (task.pausedByHand || isUnderWay(task)) return;
@@ -229,7 +229,7 @@ export const endTaskIfDone = (builder: DecisionBuilder): void => {
 const FAILED: ReadonlySet<NodeState['status']> = new Set(['failed', 'cancelled']);
 const BLOCKED: ReadonlySet<NodeState['status']> = new Set(['blocked']);
 
-/** The first node that ended so, and not only because another had. */
+/** The first node that ended so by itself, not because of another node. */
 const causeIn = (task: Task, statuses: ReadonlySet<NodeState['status']>): NodeId | undefined =>
   task.definition.nodes.find(({ id }) => {
     const { status, error } = nodeState(task, id);
@@ -248,7 +248,7 @@ const failTask = (
   endTask(builder, { type: 'failed', outcome, error });
 };
 
-/** A failure that nothing follows ends the task, unless its policy lets go on what does not depend on it. */
+/** Ends the task after a failure without a route, unless the policy lets independent nodes continue. */
 export const failOnFailedNode = (builder: DecisionBuilder): boolean => {
   const task = builder.task();
   if (countOf(task, 'failed', 'blocked', 'cancelled') === 0) return false;

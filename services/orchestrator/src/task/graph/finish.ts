@@ -14,7 +14,7 @@ import { RETRY_BUDGET_DEFAULT } from './steps.ts';
 
 const CODES = { failed: 'NODE_FAILED', blocked: 'NODE_BLOCKED', cancelled: 'NODE_CANCELLED' } as const;
 
-/** An attempt has its result: the node is done, is tried again, leads back, or has ended without success. */
+/** Applies the result of an attempt: success, another attempt, a route back, or failure. */
 export const finishAttempt = (
   builder: DecisionBuilder,
   id: NodeId,
@@ -36,14 +36,14 @@ export const finishAttempt = (
   return endUnsuccessfully(builder, node, result, step);
 };
 
-/** It has failed, and no rule of its own tries it again: only its routes follow. */
+/** Fails the node without a retry. Only its routes follow. */
 export const failForGood = (builder: DecisionBuilder, id: NodeId, error: ErrorBody): void => {
   const node = nodeDefinition(builder.task(), id);
   const result: StepResult = { outcome: 'failed', detail: error.message.slice(0, DETAIL_MAX).toWellFormed() };
   if (!takeBackRoute(builder, node, result)) endUnsuccessfully(builder, node, result, 'run', error);
 };
 
-/** As much as a result says of itself. */
+/** Limit for the detail of a result. */
 const DETAIL_MAX = 2_000;
 
 const detailOf = ({ detail, exitCode, outcome }: StepResult): string =>
@@ -77,11 +77,11 @@ const succeed = (
     ...(report && { report }),
   });
   for (const record of recordAttempt(builder.task(), id)) builder.send(record);
-  // What a gate has put right is tried anew: a conflict that is resolved leads back to the merge.
+  // A resolved conflict leads back to the merge.
   takeBackRoute(builder, nodeDefinition(builder.task(), id), result);
 };
 
-/** The node's own rules for another attempt: `on_error`, `retry.mode = on_failure`, a gate's `policy = retry`. */
+/** Retries by the node's own rules: `on_error`, `retry.mode = on_failure`, or a gate's `policy = retry`. */
 const retryByRule = (builder: DecisionBuilder, node: NodeDefinition, result: StepResult): boolean => {
   const { attempt, loops = 0 } = nodeState(builder.task(), node.id);
   const { onError, retry, gatePolicy } = node;
@@ -109,7 +109,9 @@ const retryByRule = (builder: DecisionBuilder, node: NodeDefinition, result: Ste
   return true;
 };
 
-/** A route to what has already run: it and everything downstream of it start anew, as often as the budget says. */
+/**
+ * Follows a route to nodes that have already run, within its budget. They and everything downstream restart.
+ */
 const takeBackRoute = (builder: DecisionBuilder, node: NodeDefinition, result: StepResult): boolean => {
   const targets = backRoutes(builder.task(), node.id, result.outcome);
   if (targets.length === 0 || !mayLoop(builder.task(), node.id)) return false;
@@ -127,7 +129,7 @@ const endUnsuccessfully = (
 ): void => {
   const { attempt, loops = 0 } = nodeState(builder.task(), node.id);
   const spent = loops > 0 && backRoutes(builder.task(), node.id, result.outcome).length > 0;
-  // A stop condition that was never met stands in the way; that is not the failure of anybody's work.
+  // A stop condition that was never met blocks the node: no work failed.
   const outcome =
     node.retry?.mode === 'until_gate' && result.outcome === 'failed' ? 'blocked' : result.outcome;
   if (outcome === 'succeeded') throw new Error('nothing to give up');

@@ -6,17 +6,17 @@ import { nodeDefinition, nodeState, type Task } from '../model/state.ts';
 import { RETRY_BUDGET_DEFAULT } from './steps.ts';
 import { workflowIndex } from '../model/workflow-index.ts';
 
-/** The routes of a node to what has already run. */
+/** The routes of a node back to nodes that have already run. */
 export const backRoutes = (task: Task, node: NodeId, outcome: Outcome): readonly NodeId[] =>
   workflowIndex(task.definition)
     .graph.outgoing(node)
     .flatMap(({ to, on, loop }) => (loop && on === outcome ? [to] : []));
 
-/** Whether such a route may be taken once more. */
+/** Whether the retry budget allows one more round. */
 export const mayLoop = (task: Task, node: NodeId): boolean =>
   (nodeState(task, node).loops ?? 0) < (nodeDefinition(task, node).retry?.budget ?? RETRY_BUDGET_DEFAULT);
 
-/** Where the work itself has to be another, a check leads back to whoever did it. */
+/** For these failures the work itself must change, so a failed check leads back to the node that did it. */
 const WANTS_OTHER_WORK: ReadonlySet<FailureClass> = new Set([
   'BROKEN_BUILD',
   'VERIFICATION_FAILED',
@@ -24,7 +24,7 @@ const WANTS_OTHER_WORK: ReadonlySet<FailureClass> = new Set([
   'UNKNOWN',
 ]);
 
-/** The route that another attempt takes; none where the node itself is tried again. */
+/** The route that another attempt takes. Empty when the node itself is retried. */
 export const backRouteFor = (
   task: Task,
   node: NodeId,

@@ -7,17 +7,17 @@ import { releaseAttempt } from './ending.ts';
 import { type InDoubtEffect, type FailedStep, nodeState } from '../model/state.ts';
 import { startReplyTimer } from './steps.ts';
 
-/** How an attempt failed that recovery has to say something about. */
+/** A failed attempt that needs a verdict. */
 export type AttemptFailure = {
   readonly outcome: 'failed' | 'in_doubt';
   readonly error: ErrorBody;
   readonly doubt?: Pick<InDoubtEffect, 'effectId' | 'epoch'>;
   readonly cause?: InDoubtCause | undefined;
-  /** What it came to, when it was carried out and that is what failed. */
+  /** The result of a step that ran and failed. */
   readonly result?: FailedStep;
 };
 
-/** An attempt is over without success: recovery says what follows. */
+/** Fails the attempt and requests a verdict from recovery. */
 export const requestVerdict = (
   builder: DecisionBuilder,
   node: NodeId,
@@ -32,7 +32,7 @@ export const requestVerdict = (
     ...(step !== undefined && { step }),
     outcome,
     error,
-    ...(doubt && { doubt }),
+    ...(doubt && { inDoubt: doubt }),
     ...(cause !== undefined && { cause }),
     ...(result && { result }),
   });

@@ -9,7 +9,7 @@ import { nodeState } from '../model/state.ts';
 import { workflowIndex } from '../model/workflow-index.ts';
 
 type RestartCause = {
-  /** The node whose route it is. */
+  /** The node that the route starts from. */
   readonly route?: NodeId;
   readonly verdict?: Verdict;
   readonly hint?: string;
@@ -17,7 +17,7 @@ type RestartCause = {
   readonly command?: CommandId;
 };
 
-/** What had not ended when the task failed ended with it, through no fault of its own: with the task it goes on. */
+/** Nodes that ended only because the task failed. They continue with it. */
 const interruptedNodes = (builder: DecisionBuilder): readonly NodeId[] =>
   builder.task().phase === 'failed'
     ? builder.task().definition.nodes.flatMap(({ id }) => {
@@ -26,7 +26,7 @@ const interruptedNodes = (builder: DecisionBuilder): readonly NodeId[] =>
       })
     : [];
 
-/** The nodes that start anew when these do: they, and whatever of their downstream has been touched. */
+/** The targets, and everything downstream of them that has left `idle`. */
 export const restartSet = (builder: DecisionBuilder, targets: readonly NodeId[]): readonly NodeId[] => {
   const { graph } = workflowIndex(builder.task().definition);
   const wanted = new Set(targets);
@@ -35,7 +35,7 @@ export const restartSet = (builder: DecisionBuilder, targets: readonly NodeId[])
   return [...all].filter((id) => wanted.has(id) || nodeState(builder.task(), id).status !== 'idle');
 };
 
-/** Sends the task back: the targets and everything downstream of them get a new attempt. */
+/** Restarts the targets and everything downstream, each with its next attempt. */
 export const restartNodes = (
   builder: DecisionBuilder,
   targets: readonly NodeId[],

@@ -19,12 +19,12 @@ import { outsideNeeds, artifactStatus } from '../model/artifact-status.ts';
 import { nodeDefinition, nodeState } from '../model/state.ts';
 import { startReplyTimer, isSingleStep, itemsOf, orderSteps, orderWork, progressOf } from './steps.ts';
 
-/** A grant that ends this soon is not used: the order has to reach the executor while it is valid. */
+/** Orders are not sent under a grant that expires this soon: they could arrive too late. */
 const GRANT_MARGIN_MS = 5_000;
 
 /**
- * Takes a node whose turn has come in the graph as far as it goes: artifacts, preconditions, approval, locks, and then its
- * steps, always looked at in this order. The first that is missing is what it waits for.
+ * Takes a node as far as it goes, in this order: artifacts, preconditions, approval, locks, steps. The node
+ * waits for the first that is missing.
  */
 export const startWhenReady = (builder: DecisionBuilder, id: NodeId): void => {
   const node = nodeDefinition(builder.task(), id);
@@ -39,7 +39,7 @@ export const startWhenReady = (builder: DecisionBuilder, id: NodeId): void => {
   });
 };
 
-/** What a template says wrongly is found out when it is worked out; that is the end of the node. */
+/** An invalid expression in a template shows when it is evaluated. The node then fails. */
 export const failOnExpressionError = (builder: DecisionBuilder, id: NodeId, work: () => void): void => {
   try {
     work();
@@ -84,7 +84,7 @@ const hasNeeds = (builder: DecisionBuilder, node: NodeDefinition): boolean => {
         return wait(builder, node.id, 'artifacts', `looking for ${label}`);
       case 'failed':
       case 'missing': {
-        // Nobody outside of the run can make what belongs to the run.
+        // Only the run itself can make an artifact of the run.
         if (waits && scopeOf(artifact) !== 'run' && builder.task().repository !== undefined)
           return wait(builder, node.id, 'artifacts', `awaiting producer for ${label}`);
         const why = standing.kind === 'failed' ? `dependency failed for ${label}` : `missing ${label}`;
@@ -109,7 +109,7 @@ const isForeign = (
   artifact: NonNullable<NodeDefinition['needs']>[number],
 ): boolean => artifactStatus(builder.task(), id, artifact).kind === 'unknown';
 
-/** Asks the repository and the board, whichever has not been asked yet. True when there is something to wait for. */
+/** Queries the repository and the registry, each once. True when a reply is pending. */
 const requestMissing = (builder: DecisionBuilder, node: NodeDefinition): boolean => {
   const task = builder.task();
   if (task.repository === undefined) return false;
@@ -128,13 +128,13 @@ const requestMissing = (builder: DecisionBuilder, node: NodeDefinition): boolean
   return mayLook || asksBoard;
 };
 
-/** Has the executor look into the repository. */
+/** Orders an inspection of the repository. */
 export const inspectRepository = (builder: DecisionBuilder, id: NodeId): void => {
   if (nodeState(builder.task(), id).orders === undefined)
     orderWork(builder, id, 'inspect', inspectionEffect(builder.task(), id));
 };
 
-/** What an effect would do is known before anybody is asked about it. */
+/** An effect with a preview is previewed before its approval is requested. */
 const isPreviewed = (builder: DecisionBuilder, node: NodeDefinition): boolean => {
   const preview = node.effect && CAPABILITIES[node.uses]?.preview;
   const { preview: seen, orders } = nodeState(builder.task(), node.id);
@@ -145,8 +145,8 @@ const isPreviewed = (builder: DecisionBuilder, node: NodeDefinition): boolean =>
 };
 
 /**
- * Whether nobody has to be asked, or has been and has let it. A budget that is used up several times over is extended as
- * often. Whoever has asked for locks was let start: asking people with locks in hand would hold up everybody who wants them.
+ * Whether the node needs no approval, or has it. A budget that is exceeded several times over is extended as
+ * often. A node with locks was approved before: it must not block others while people decide.
  */
 const isApproved = (builder: DecisionBuilder, node: NodeDefinition): boolean => {
   const { gate, status, locks } = nodeState(builder.task(), node.id);
@@ -155,7 +155,7 @@ const isApproved = (builder: DecisionBuilder, node: NodeDefinition): boolean => 
   if (isExtended) extendBudget(builder, node);
   if (!wantsMore()) {
     if (isExtended || (node.effect === undefined && node.approval === undefined)) return true;
-    // The start of a node is not bound to a time; an effect is, and the executor holds it to that.
+    // The approval of a start does not expire. The executor refuses an effect after its grant's `validUntil`.
     const until = node.effect === undefined ? Infinity : (gate?.grant?.validUntil ?? 0);
     if (gate?.grant !== undefined && until > builder.now + GRANT_MARGIN_MS) return true;
   }
@@ -163,7 +163,7 @@ const isApproved = (builder: DecisionBuilder, node: NodeDefinition): boolean => 
   return false;
 };
 
-/** Asks for a decision on the effect, anew if it was asked before. Throws `ExpressionError`, and `RangeError`. */
+/** Opens a request for approval with the next revision. Throws `ExpressionError` and `RangeError`. */
 export const openApproval = (builder: DecisionBuilder, id: NodeId): void => {
   const { id: task } = builder.task();
   const state = nodeState(builder.task(), id);
@@ -181,7 +181,7 @@ export const openApproval = (builder: DecisionBuilder, id: NodeId): void => {
     effectId: effectIdOf(task, id, effect.idempotencyKey),
     effect,
     digest: about.digest,
-    ...(opening && { asked: opening.asked }),
+    ...(opening && { prompt: opening.asked }),
   });
   for (const note of opening?.notes ?? [])
     recordCheckpoint(builder, id, { kind: 'noted', revision, ...note });
@@ -211,7 +211,6 @@ const start = (builder: DecisionBuilder, node: NodeDefinition): void => {
   return continueAttempt(builder, node.id);
 };
 
-/** Orders the next steps of the attempt, or ends it. */
 export const continueAttempt = (builder: DecisionBuilder, id: NodeId): void => {
   const progress = progressOf(builder.task(), id);
   switch (progress.kind) {
@@ -220,7 +219,7 @@ export const continueAttempt = (builder: DecisionBuilder, id: NodeId): void => {
     case 'await':
       return undefined;
     case 'ended': {
-      // Where the steps have left things is known from each of them in turn.
+      // `stepEnded` has already applied the context of every step.
       const { context: _, ...result } = progress.result;
       return finishAttempt(builder, id, result);
     }

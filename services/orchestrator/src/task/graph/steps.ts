@@ -4,7 +4,6 @@ import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
 import type { StepResult } from '@holdpoint/contracts/task/step';
 import type { NodeDefinition, Step } from '@holdpoint/contracts/workflow/workflow';
 import { evaluateCondition, evaluateExpression } from '@holdpoint/workflows/expression/expression';
-import { repeatTimer } from '@holdpoint/runtime/decider';
 import { controlResult, isControlNode } from '../model/control-nodes.ts';
 import { orderEffect, orderStep, replyTimer } from '../outgoing/outgoing.ts';
 import type { DecisionBuilder } from '../model/decision-builder.ts';
@@ -12,11 +11,11 @@ import { type StepPlan, workEffect } from '../outgoing/node-effects.ts';
 import { expressionScope } from '../model/scope.ts';
 import { type GateRequest, nodeDefinition, type NodeState, nodeState, type Task } from '../model/state.ts';
 
-/** Runs of an item until its condition holds, when its budget says nothing else. */
+/** Default for `retry.budget`. */
 export const RETRY_BUDGET_DEFAULT = 3;
 const ITEMS_MAX = 1_000;
 
-/** What an attempt has come to: steps to order now, steps to wait for, or its result. */
+/** The next steps to order, the wait for ordered steps, or the result of the attempt. */
 export type Progress =
   | { readonly kind: 'order'; readonly steps: readonly StepPlan[] }
   | { readonly kind: 'await' }
@@ -42,7 +41,7 @@ const planOf = (step: string, { uses, args }: Step, item?: Json): StepPlan => ({
   ...(item !== undefined && { item }),
 });
 
-/** One after the other: the first that has not ended, or the first that did not succeed. */
+/** The first step without a result, else the first that did not succeed. */
 const sequenceProgress = (
   name: string,
   steps: readonly Step[] = [],
@@ -60,11 +59,14 @@ const sequenceProgress = (
 const isTrue = (task: Task, text: string, more: JsonObject): boolean =>
   evaluateCondition(text, expressionScope(task, text, more));
 
-/** Whether a guard lets a node run. Throws `ExpressionError`. */
+/** Throws `ExpressionError`. */
 export const guardHolds = (task: Task, { guard }: NodeDefinition): boolean =>
   guard === undefined || isTrue(task, guard, {});
 
-/** What a node is repeated for. Throws `ExpressionError`, and `RangeError` for what is no list, or too long a one. */
+/**
+ * The items of `for_each`. Throws `ExpressionError`, and `RangeError` for a value that is no list or too
+ * long.
+ */
 export const itemsOf = (task: Task, { forEach }: NodeDefinition): readonly Json[] | undefined => {
   if (forEach === undefined) return undefined;
   const items: Json = evaluateExpression(forEach, expressionScope(task, forEach));
@@ -81,7 +83,7 @@ const outputsIn = (result: StepResult): JsonObject => ({
 
 type Item = { readonly index: number; readonly value: Json | undefined };
 
-/** One item: repeated until its condition holds, within its budget. */
+/** One item, repeated until its condition holds, within its budget. */
 const itemProgress = (task: Task, node: NodeDefinition, { index, value }: Item): StepPlan | StepResult => {
   const { done = {} } = nodeState(task, node.id);
   const runsMax = node.until === undefined ? 1 : (node.retry?.budget ?? RETRY_BUDGET_DEFAULT) + 1;
@@ -97,7 +99,7 @@ const itemProgress = (task: Task, node: NodeDefinition, { index, value }: Item):
   return { outcome: 'failed', detail: detail.slice(0, 2_000) };
 };
 
-/** What the items came to together: the first that did not succeed, or all of their outputs. */
+/** The first result that did not succeed, or the outputs of all items. */
 const combinedResult = (results: readonly StepResult[], repeated: boolean): StepResult => {
   const broken = results.find(({ outcome }) => outcome !== 'succeeded');
   if (broken !== undefined) return broken;
@@ -128,7 +130,7 @@ const mainProgress = (task: Task, node: NodeDefinition): Progress => {
   return next.length === 0 ? { kind: 'await' } : { kind: 'order', steps: next };
 };
 
-/** What an attempt does next: before, the work itself, afterwards, and finally in any case. */
+/** The next part of the attempt: `before`, the main step, `afterwards`, and always `finally`. */
 export const progressOf = (task: Task, id: NodeId): Progress => {
   const node = nodeDefinition(task, id);
   const { done = {} } = nodeState(task, id);
@@ -147,7 +149,7 @@ export const progressOf = (task: Task, id: NodeId): Progress => {
   if (last.kind !== 'ended') return last;
   const main = done['run'];
   if (result.outcome === 'succeeded' && main !== undefined) result = main;
-  // What went wrong first is what went wrong.
+  // The first failure is the result of the attempt.
   return {
     kind: 'ended',
     result: result.outcome === 'succeeded' && last.result !== DONE ? last.result : result,
@@ -169,7 +171,7 @@ export const orderWork = (
   startReplyTimer(builder, node);
 };
 
-/** Orders the approved effect under `grant`: by default the one that the node keeps. */
+/** Orders the approved effect under `grant`: by default the one in the node's state. */
 export const orderApproved = (
   builder: DecisionBuilder,
   node: NodeId,
@@ -184,7 +186,7 @@ export const orderApproved = (
   startReplyTimer(builder, node);
 };
 
-/** Orders what comes next; the main step of an effect goes by its grant. */
+/** Orders the next steps. The main step of an effect needs its grant. */
 export const orderSteps = (builder: DecisionBuilder, id: NodeId, steps: readonly StepPlan[]): void => {
   for (const plan of steps) {
     const node = nodeDefinition(builder.task(), id);
@@ -194,4 +196,4 @@ export const orderSteps = (builder: DecisionBuilder, id: NodeId, steps: readonly
 };
 
 export const startReplyTimer = (builder: DecisionBuilder, node: NodeId): void =>
-  builder.timer(repeatTimer(replyTimer(node), 0, builder.now));
+  builder.resendTimer(replyTimer(node), 0);

@@ -3,17 +3,17 @@ import type { NodeId } from '@holdpoint/contracts/values/ids';
 import { hasEnded, nodeDefinition, nodeState, outcomeOf, type Task } from './state.ts';
 import { labelsMadeBy, workflowIndex } from './workflow-index.ts';
 
-/** How one artifact stands that a node needs. */
+/** The availability of an artifact that a node needs. */
 export type ArtifactStatus =
   | { readonly kind: 'there' }
-  /** A node of this run may still make it, or another task does. */
+  /** A node of this run, or another task, may still make it. */
   | { readonly kind: 'pending'; readonly by: string }
   | { readonly kind: 'failed'; readonly by: string }
   | { readonly kind: 'missing' }
-  /** The board, or the repository, has to be asked first. */
+  /** The registry or the repository must be queried first. */
   | { readonly kind: 'unknown' };
 
-/** The node of this run that has made the artifact, if one has: the last of them. */
+/** The last node of this run that has made the artifact. */
 export const producerOf = (task: Task, label: string): NodeId | undefined =>
   workflowIndex(task.definition)
     .producers.get(label)
@@ -47,7 +47,7 @@ const statusInRegistry = (task: Task, node: NodeId, label: string): ArtifactStat
   }
 };
 
-/** In the order in which it is looked for: this run, the repository itself, the other runs of the repository. */
+/** Looks in this order: this run, the repository, the other tasks of the repository. */
 export const artifactStatus = (task: Task, node: NodeId, artifact: Artifact): ArtifactStatus => {
   const label = artifactLabel(artifact);
   const here = statusInRun(task, node, label);
@@ -59,14 +59,14 @@ export const artifactStatus = (task: Task, node: NodeId, artifact: Artifact): Ar
     if (seen === undefined) return { kind: 'unknown' };
     if (seen) return { kind: 'there' };
     const board = statusInRegistry(task, node, label);
-    // It was made once and is gone: that is as good as never made.
+    // It existed once and is gone, so it counts as missing.
     return board.kind === 'there' ? { kind: 'missing' } : board;
   }
   const board = statusInRegistry(task, node, label);
   return board.kind === 'missing' && here !== undefined ? here : board;
 };
 
-/** Whether what it waits for first has to be made by another node of its run. */
+/** Whether the first missing artifact must come from another node of this run. */
 export const waitsForOwnRun = (task: Task, node: NodeId): boolean => {
   const { wait, orders } = nodeState(task, node);
   if (wait?.kind !== 'artifacts' || orders !== undefined) return false;
@@ -76,7 +76,7 @@ export const waitsForOwnRun = (task: Task, node: NodeId): boolean => {
   return first !== undefined && statusInRun(task, node, artifactLabel(first))?.kind === 'pending';
 };
 
-/** Labels that no node of the run makes, or none has: what others may know of. */
+/** The labels that this run does not make, or failed to make: others may know them. */
 export const outsideNeeds = (task: Task, node: NodeId): readonly string[] =>
   (nodeDefinition(task, node).needs ?? []).flatMap((artifact) => {
     const label = artifactLabel(artifact);

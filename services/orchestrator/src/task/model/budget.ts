@@ -16,7 +16,7 @@ const spentOf = ({ inputTokens = 0, outputTokens = 0, costUsd = 0, durationMs = 
   workMs: durationMs,
 });
 
-/** As much as the task may use by now: its budget, and as much again for each time that somebody granted it. */
+/** The budget, plus the same again for each granted extension. */
 export const currentLimits = ({ definition, extensions = 0 }: Task): Limits | undefined => {
   const { budget } = definition.policy ?? {};
   if (budget === undefined) return undefined;
@@ -28,7 +28,7 @@ export const currentLimits = ({ definition, extensions = 0 }: Task): Limits | un
   );
 };
 
-/** What of its budget is used up, for people; undefined while something is left of everything. */
+/** The exhausted limits as text. Undefined while every limit has a rest. */
 export const exhaustedBudget = (task: Task): string | undefined => {
   const limits = currentLimits(task);
   if (limits === undefined) return undefined;
@@ -40,28 +40,31 @@ export const exhaustedBudget = (task: Task): string | undefined => {
     .join(', ');
 };
 
-/** Whether somebody has to grant more before a node starts. Effects have people of their own, and use nothing. */
+/**
+ * Whether a node needs a budget extension before it starts. Effects have their own approval and use no
+ * budget.
+ */
 export const needsBudget = (task: Task, node: NodeDefinition): boolean =>
   node.effect === undefined && !isControlNode(node) && exhaustedBudget(task) !== undefined;
 
-/** What is granted, as part of what is approved. */
+/** The extension, as part of the approved effect. */
 export const budgetRequest = (task: Task): BudgetRequest => {
   const { audience: _, ...more } = task.definition.policy?.budget ?? {};
   return { used: exhaustedBudget(task) ?? '', extension: (task.extensions ?? 0) + 1, more };
 };
 
-/** What an effect asks for, when it is more budget. */
+/** The budget extension that an effect requests. */
 export const budgetRequestIn = ({ args }: CanonicalEffect): BudgetRequest | undefined =>
   BudgetRequest.safeParse(args['budget']).data;
 
-/** Whether an approval was given for the extension that is needed now. */
+/** Whether the current extension was granted. */
 export const isBudgetGranted = (task: Task, node: NodeDefinition): boolean => {
   const { gate } = nodeState(task, node.id);
   const asked = gate && budgetRequestIn(gate.effect);
   return gate?.grant !== undefined && asked?.extension === (task.extensions ?? 0) + 1;
 };
 
-/** The grant counts once. */
+/** Uses up the grant: it counts once. */
 export const extendBudget = (builder: DecisionBuilder, node: NodeDefinition): void => {
   const { gate } = nodeState(builder.task(), node.id);
   if (gate !== undefined) builder.emit({ type: 'budget_extended', node: node.id, approval: gate.approval });

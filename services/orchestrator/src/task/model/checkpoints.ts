@@ -7,10 +7,10 @@ import { type NodeState, nodeState, type Task } from './state.ts';
 
 type CheckpointFields = Pick<Checkpoint, 'kind' | 'epoch' | 'revision' | 'name' | 'reason' | 'by' | 'agent'>;
 
-/** Enough for people to go by. */
+/** Limit for the reason of a checkpoint. */
 const REASON_MAX = 1_000;
 
-/** Records what whoever resumes the task may go by, once for each attempt and doubt, or request. */
+/** Records a checkpoint, once per attempt and mark. */
 export const recordCheckpoint = (
   builder: DecisionBuilder,
   node: NodeId,
@@ -25,13 +25,13 @@ export const recordCheckpoint = (
 const hasMark = (marks: readonly string[], ...kinds: readonly Checkpoint['kind'][]): boolean =>
   marks.some((mark) => kinds.some((kind) => mark.startsWith(kind)));
 
-/** What a fact about something that this attempt has ordered, and that has not ended, tells beside its outcome. */
+/** Records the checkpoint that an effect event carries beside its outcome. */
 export const checkpointEffectEvent = (builder: DecisionBuilder, fact: EffectEvent): void => {
   const { attempt, status } = nodeState(builder.task(), fact.node);
   if (fact.attempt !== attempt) return undefined;
   switch (fact.type) {
     case 'duplicate_prevented': {
-      const reason = `it was ordered again, and not carried out again: it is ${fact.standing.replace('_', ' ')}`;
+      const reason = `it was ordered again, and not carried out again: it is ${fact.outcome.replace('_', ' ')}`;
       return recordCheckpoint(builder, fact.node, { kind: 'duplicate_effect_prevented', reason });
     }
     case 'in_doubt': {
@@ -44,7 +44,7 @@ export const checkpointEffectEvent = (builder: DecisionBuilder, fact: EffectEven
   }
 };
 
-/** It is applied by now: if a worker was lost on the way, what its class allows has been done. */
+/** Records that the effect is applied after its worker was lost. */
 export const checkpointApplied = (builder: DecisionBuilder, node: NodeId): void => {
   const { marks = [] } = nodeState(builder.task(), node);
   const decided = hasMark(marks, 'resume_granted', 'resume_blocked');
@@ -53,13 +53,13 @@ export const checkpointApplied = (builder: DecisionBuilder, node: NodeId): void 
   recordCheckpoint(builder, node, { kind: 'resume_granted', reason });
 };
 
-/** A verdict that cannot be followed; recovery is asked again with the reason. */
+/** A verdict that this task cannot follow. Recovery hears the reason with the next request. */
 const REFUSED = { kind: 'suggestion_refused', name: 'verdict' } as const;
 
 export const recordRefusedVerdict = (builder: DecisionBuilder, node: NodeId, reason: string): void =>
   recordCheckpoint(builder, node, { ...REFUSED, reason });
 
-/** Why what recovery has said of this attempt cannot be done; undefined while nothing of the kind is known. */
+/** Why the verdict of this attempt was refused. Undefined when it was not. */
 export const refusedVerdictReason = (
   { checkpoints = [] }: Task,
   node: NodeId,
@@ -72,7 +72,7 @@ export const refusedVerdictReason = (
       )?.reason ?? 'it cannot be done here')
     : undefined;
 
-/** Somebody, or a rule, lets an attempt be followed by another although nobody knows what became of its effect. */
+/** Records that a person or a rule allowed another attempt although the effect is in doubt. */
 export const recordResumeGrant = (builder: DecisionBuilder, node: NodeId, reason: string): void => {
   const { inDoubt } = nodeState(builder.task(), node);
   if (inDoubt !== undefined)

@@ -3,7 +3,7 @@ import type { StepContext, StepResult } from '@holdpoint/contracts/task/step';
 import { hasEnded, nodeState, type Task } from './state.ts';
 import { workflowIndex } from './workflow-index.ts';
 
-/** Where a node works: as the nodes before it left things, along every edge that leads to it. */
+/** The context that a node starts with, merged along its incoming edges. */
 export const contextBefore = (task: Task, node: NodeId): StepContext => {
   const before: Record<string, string> = {};
   for (const { from } of workflowIndex(task.definition).graph.incoming(node)) {
@@ -13,7 +13,7 @@ export const contextBefore = (task: Task, node: NodeId): StepContext => {
   return before;
 };
 
-/** What a result changes: a field that it says is null is there no more. */
+/** Applies the changes of a result. A field set to null is removed. */
 export const contextAfter = (context: StepContext, changes: StepResult['context'] = {}): StepContext =>
   Object.fromEntries(
     Object.entries({ ...context, ...changes }).filter(
@@ -21,13 +21,13 @@ export const contextAfter = (context: StepContext, changes: StepResult['context'
     ),
   );
 
-/** Where the node works by now: as it found things, and as the steps of this attempt have left them. */
+/** The context including the steps of this attempt. */
 export const contextNow = (task: Task, node: NodeId) =>
   Object.values(nodeState(task, node).done ?? {}).reduce(
     (context, { context: changes }) => contextAfter(context, changes),
     contextBefore(task, node),
   );
 
-/** Whether a session of it leaves something that the next can go on with. */
+/** Whether the next session can continue in the worktree of this one. */
 export const hasWorktree = (task: Task, node: NodeId): boolean =>
   task.repository !== undefined && contextNow(task, node).worktree !== undefined;

@@ -3,7 +3,7 @@ import type { StepResult } from '@holdpoint/contracts/task/step';
 import type { NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { parseBool } from '@holdpoint/workflows/reading/coerce';
 
-/** Whether an executor has to carry the node out, or the orchestrator ends it by itself. */
+/** Whether the orchestrator ends the node without an executor. */
 export const isControlNode = ({ uses, script, until, forEach }: NodeDefinition): boolean => {
   if (forEach !== undefined || until !== undefined) return false;
   if (CAPABILITIES[uses] === undefined && !isCustom(uses)) return true;
@@ -11,8 +11,8 @@ export const isControlNode = ({ uses, script, until, forEach }: NodeDefinition):
 };
 
 /**
- * A gate that nobody has configured lets everything through, and says so. One that is there for an approval does not: without
- * anybody to ask it is in the way, unless its template says that none is required.
+ * An unconfigured gate passes and says so. An approval gate without an audience blocks, unless its template
+ * sets `required = false`.
  */
 export const controlResult = (node: NodeDefinition): StepResult => {
   const { uses, args, approval } = node;

@@ -5,14 +5,19 @@ import {
   type Decision,
   decision,
   type Outgoing,
+  repeatTimer,
   type TimerChange,
 } from '@holdpoint/runtime/decider';
 import { evolve, phaseAfter, type TaskChange } from './evolve.ts';
 import { mayGo, mayReopen } from './phases.ts';
 import { allNodes } from './nodes.ts';
+import type { TaskTiming } from './timing.ts';
 import { hasEnded, type Task, type TaskState } from './state.ts';
 
-/** A decision in the making: each step sees the state that the steps before it led to. */
+/**
+ * Collects the events, messages and timers of one decision. Each step sees the state after the previous
+ * steps.
+ */
 export type DecisionBuilder = {
   /** The store's clock. Epoch milliseconds. */
   readonly now: number;
@@ -20,14 +25,22 @@ export type DecisionBuilder = {
   readonly emit: (change: TaskChange) => void;
   readonly send: (message: Outgoing) => void;
   readonly timer: (change: TimerChange) => void;
-  /** Something has changed that these nodes may have waited for. */
+  readonly timing: TaskTiming;
+  /** Sets the timer that sends an unanswered command again. `resends` counts how often it was sent again. */
+  readonly resendTimer: (name: string, resends: number) => void;
+  /** Marks nodes to be looked at again, because something they may wait for has changed. */
   readonly enqueue: (nodes: Iterable<NodeId>) => void;
-  /** The next node that was touched, until there is none left. */
+  /** Removes the next node from the queue. Undefined when it is empty. */
   readonly nextNode: () => NodeId | undefined;
   readonly done: (answer?: Answer) => Decision<TaskEvent>;
 };
 
-export const createDecisionBuilder = (state: TaskState, id: Task['id'], now: number): DecisionBuilder => {
+export const createDecisionBuilder = (
+  state: TaskState,
+  id: Task['id'],
+  now: number,
+  timing: TaskTiming,
+): DecisionBuilder => {
   let current = state;
   const events: TaskEvent[] = [];
   const send: Outgoing[] = [];
@@ -54,6 +67,8 @@ export const createDecisionBuilder = (state: TaskState, id: Task['id'], now: num
     },
     send: (message) => void send.push(message),
     timer: (change) => void timers.push(change),
+    timing,
+    resendTimer: (name, resends) => void timers.push(repeatTimer(name, resends, now, timing.resend)),
     enqueue: (nodes) => {
       for (const node of nodes) queue.add(node);
     },
@@ -69,7 +84,7 @@ export const createDecisionBuilder = (state: TaskState, id: Task['id'], now: num
   };
 };
 
-/** Enqueues every node that has not ended, after a time in which the task could not advance. */
+/** Enqueues every open node, after a time in which the task could not advance. */
 export const enqueueOpenNodes = (builder: DecisionBuilder): void => {
   const { definition, nodes } = builder.task();
   const states = allNodes(nodes);

@@ -9,11 +9,10 @@ import {
   outcomeOf,
 } from './state.ts';
 
-/** A gate shows a few of them; the history has the rest. */
+/** Gates show only the latest; the history has all. */
 const EARLIER_KEPT = 20;
 const MESSAGE_MAX = 2_000;
 
-/** What was decided, in words. */
 export const decisionText = ({ outcome, by, comment }: GateDecision): string =>
   `${outcome.replace('_', ' ')} by ${by}${comment === undefined ? '' : `: ${comment}`}`;
 
@@ -52,7 +51,7 @@ const appliedEffectIn = (state: NodeState): AppliedEffect | undefined => {
   };
 };
 
-/** What the gate of a node looks at once another attempt has followed this one. */
+/** Keeps what the gate of a node may refer to after the next attempt starts. */
 export const rememberAttempt = (
   gate: GateTemplate | undefined,
   state: NodeState,

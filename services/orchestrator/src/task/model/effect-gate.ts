@@ -3,13 +3,16 @@ import type { NodeId } from '@holdpoint/contracts/values/ids';
 import { forKind } from '@holdpoint/workflows/gate/find-gate';
 import { nodeDefinition, type Task } from './state.ts';
 
-/** How a gate is told that is not the effect's own: what the effect itself says of time and audience counts. */
+/** A default gate takes its audience and timeout from the effect. */
 const asDefault = (gate: Gate): Gate => {
   const { audience: _, ...request } = gate.request;
   return { ...gate, request, timeoutMs: {} };
 };
 
-/** The gate that holds the effect of a node: its own, else the one that the task was submitted under; none for a node without an effect. */
+/**
+ * The gate of a node's effect: its own, else the default gate of the task. Undefined for a node without an
+ * effect.
+ */
 export const effectGate = (task: Task, node: NodeId): Gate | undefined => {
   const { effect } = nodeDefinition(task, node);
   if (effect === undefined) return undefined;

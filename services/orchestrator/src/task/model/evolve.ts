@@ -63,18 +63,18 @@ const created = (event: Submitted): Task => {
   };
 };
 
-/** The step that puts by what a session leaves to the next. */
+/** The step that commits the worktree before a session hand-off. */
 export const HANDOFF_STEP = 'handoff';
-/** Marks an attempt that was held up once: what says so again comes late. */
+/** Marks an attempt that was deferred once: a later `deferred` is a late repeat. */
 export const DEFERRED_MARK = 'deferred';
 
-/** A message comes again while its acknowledgement is missing, not after so many others that were acted upon. */
+/** A repeat comes while its acknowledgement is missing, not after this many other commands. */
 const COMMANDS_KEPT = 50;
 
-/** What whoever resumes a task has to look at; the history has the rest. */
+/** The view shows only the latest; the history has all. */
 const CHECKPOINTS_KEPT = 50;
 
-/** What tells a checkpoint of an attempt from the others. */
+/** Identifies a checkpoint within its attempt. */
 export const checkpointMark = ({
   kind,
   epoch,
@@ -95,7 +95,7 @@ const rememberCommand = (task: Task, command: CommandId | undefined): Task => {
 const succeeded = (task: Task, event: Extract<TaskEvent, { type: 'node_succeeded' }>): Task => {
   const { node, outputs, context, payloads, detail, exitCode, step } = event;
   const before = nodeState(task, node);
-  // It had happened before the question was put again: nobody need answer that.
+  // The effect had been applied before the request was repeated, so the request needs no answer.
   const why = before.status === 'awaiting_approval' ? 'the effect has happened' : 'the node is done';
   const kept = Object.keys(outputs).length > 0 ? outputs : undefined;
   const change: NodeChange = {
@@ -112,7 +112,7 @@ const succeeded = (task: Task, event: Extract<TaskEvent, { type: 'node_succeeded
   return rememberCommand(step === undefined ? done : addUsage(done, event.report), event.command);
 };
 
-/** What an attempt has used is counted with the step that used it. */
+/** Usage is counted with the step that used it. */
 const addUsage = (task: Task, report: AttemptReport | undefined): Task =>
   report?.usage === undefined ? task : { ...task, spent: sumUsage(task.spent, report.usage) };
 
@@ -132,13 +132,13 @@ const sumUsage = (spent: Usage = {}, used: Usage): Usage =>
 const stepEnded = (task: Task, { node, step, result }: Extract<TaskEvent, { type: 'step_ended' }>): Task => {
   const before = nodeState(task, node);
   const { orders = {}, done = {}, status } = before;
-  // It had happened before whatever was asked since: the attempt goes on from there.
+  // The effect had been applied before this status was reached. The attempt continues from there.
   const late =
     step === 'run' && status !== 'running'
       ? {
           status: 'running',
           reason: undefined,
-          // What was to come before another attempt is not wanted any more.
+          // Preparations for another attempt are obsolete.
           orders: undefined,
           preparation: undefined,
           ...withdrawalOf(before, 'the effect has happened', step),
@@ -148,13 +148,13 @@ const stepEnded = (task: Task, { node, step, result }: Extract<TaskEvent, { type
   const rest = Object.keys(open).length > 0 ? open : undefined;
   const granted = step === 'run' ? { underGrant: undefined, inDoubt: undefined } : {};
   const { usage: _, ...said } = result.report ?? {};
-  // Once counted it is not counted again with the whole.
+  // Usage is counted once, not again with the node.
   const kept = result.report === undefined ? result : { ...result, report: said };
   const change = { orders: rest, deferral: undefined, ...granted, ...late, done: { ...done, [step]: kept } };
   return addUsage(changeNode(task, node, change), result.report);
 };
 
-/** What a rollback has taken back has not happened any more: neither a gate nor the ledger may take it for done. */
+/** A rolled-back effect counts as not applied, both for gates and for the next order. */
 const markUndone = (task: Task, inputs: JsonObject): Task => {
   const effects = new Set(RollbackInputs.parse(inputs).undo?.map(({ effect }) => effect));
   return task.definition.nodes.reduce((reached, { id }) => {
@@ -185,7 +185,7 @@ const restarted = (task: Task, event: Extract<TaskEvent, { type: 'restarted' }>)
   return rememberCommand({ ...open, reportSerial: task.version + 1 }, event.command);
 };
 
-/** What an event changes, beside version and phase. */
+/** Applies an event, except for version and phase. */
 const fold = (task: Task, event: TaskEvent): Task => {
   switch (event.type) {
     case 'submitted':
@@ -205,7 +205,7 @@ const fold = (task: Task, event: TaskEvent): Task => {
       };
     }
     case 'approval_requested': {
-      const { approval, effectId, effect, digest, revision, attempt, asked } = event;
+      const { approval, effectId, effect, digest, revision, attempt, prompt: asked } = event;
       return changeNode(task, event.node, {
         status: 'awaiting_approval',
         wait: undefined,
@@ -287,7 +287,7 @@ const fold = (task: Task, event: TaskEvent): Task => {
         locks: before.locks,
         status: 'escalated',
         reason: before.status === 'escalated' ? before.reason : reason,
-        // An answer to the one before would be about something else.
+        // An answer to the previous question would refer to another start of the effect.
         ...(before.inDoubt?.epoch !== epoch &&
           withdrawalOf(before, 'the effect is in doubt again, for another start', 'run')),
         inDoubt: { effectId, epoch, reason, approval },
@@ -319,11 +319,11 @@ const fold = (task: Task, event: TaskEvent): Task => {
       const failed = changeNode(task, event.node, {
         ...NO_ATTEMPT,
         ...withdrawalOf(before, 'the attempt failed', event.step ?? 'run'),
-        // While nobody can know whether it happened, nobody else may do what it was locked for; nor may anybody touch what
-        // a session has left before recovery has said whether the next one goes on with it.
+        // While the effect is in doubt, its locks stay held. So do those of a worktree, until recovery
+        // decides whether the next session uses it.
         locks: event.outcome === 'in_doubt' || hasWorktree(task, event.node) ? before.locks : undefined,
         status: 'recovering',
-        inDoubt: event.doubt,
+        inDoubt: event.inDoubt,
         failure: {
           outcome: event.outcome,
           error: event.error,
@@ -337,7 +337,7 @@ const fold = (task: Task, event: TaskEvent): Task => {
     }
     case 'rollback_ordered': {
       const { by, inputs, verdict } = event;
-      // The task that takes the worktree back takes the locks as well.
+      // The rollback task acquires the locks itself.
       return changeNode(task, event.node, {
         locks: undefined,
         preparation: { kind: 'rollback', by, inputs, verdict },
@@ -380,13 +380,13 @@ const fold = (task: Task, event: TaskEvent): Task => {
       const before = nodeState(task, event.node);
       const { gate: asked, failure } = before;
       const gate = asked && withoutDecision(asked);
-      // What recovery or a person lets it try is no loop of its own; a person was asked of whatever had been given up.
+      // Attempts granted by recovery or a person do not count as loops of the node's own rules.
       const ownRule =
         event.verdict === undefined && event.command === undefined && before.status !== 'escalated';
       const loops = ownRule ? (before.loops ?? 0) + 1 : before.loops;
-      // Outside of a graph with scripts the same grant still holds for the same effect.
+      // Without a preview, the same grant still covers the same effect.
       const kept = { ...(gate && before.preview === undefined && { gate }), ...(failure && { failure }) };
-      // Nobody need say what became of it any more.
+      // The open question needs no answer any more.
       const taken = openQuestion(before) !== undefined && withdrawalOf(before, 'another attempt is made');
       const past = rememberAttempt(effectGate(task, event.node), before);
       const change = {
@@ -434,9 +434,9 @@ const fold = (task: Task, event: TaskEvent): Task => {
     }
     case 'node_escalated': {
       const { inDoubt: known, locks } = nodeState(task, event.node);
-      // What was said of it has led to something else.
+      // The answer has led to another state.
       const inDoubt = known?.answered === undefined ? known : undefined;
-      // Until somebody knows whether it happened, nobody else may do what it was locked for.
+      // While the effect is in doubt, its locks stay held.
       const kept = inDoubt === undefined ? {} : { locks };
       return changeNode(task, event.node, {
         ...NO_ATTEMPT,
@@ -475,7 +475,7 @@ const watcherOf = ({ watcher, node }: { readonly watcher: TaskId; readonly node?
   ...(node !== undefined && { node }),
 });
 
-/** A peer as the submission named it. */
+/** A peer in the form in which the submission named it. */
 export const peerName = ({
   peer,
   node,
@@ -491,27 +491,27 @@ export const evolve = (state: TaskState, event: TaskEvent): TaskState => {
   return { ...fold(state, event), version: state.version + 1, phase: event.phase };
 };
 
-/** An event before its phase is known. */
+/** An event without its id and phase. */
 export type TaskChange = TaskEvent extends infer E
   ? E extends TaskEvent
     ? Omit<E, 'phase' | 'id'>
     : never
   : never;
 
-/** Which phase an event leads to: ends first, then what needs a person, then what goes on by itself. */
+/** The phase after an event. Precedence: end, waits for a person, runs by itself. */
 export const phaseAfter = (state: TaskState, change: TaskChange): TaskPhase => {
   if (change.type === 'submitted' || state.phase === 'absent') return 'queued';
   if (change.type === 'completed' || change.type === 'failed' || change.type === 'cancelled')
     return change.type;
   if (change.type === 'ready') return 'execution_ready';
-  // What other tasks want to know, or say, changes nothing of a task that is over.
+  // Watches and ended peers do not change the phase: the task may have ended.
   if (change.type === 'watcher_added' || change.type === 'peer_ended') return state.phase;
   return phaseOf(fold(state, { ...change, id: state.id, phase: state.phase }));
 };
 
 const HAS_BEGUN: ReadonlySet<TaskPhase> = new Set(['executing', 'awaiting_approval', 'recovering']);
 
-/** All that runs waits for what it talks to. */
+/** Every running node is deferred. */
 const isDeferred = (task: Task): boolean =>
   (task.deferredNodes ?? 0) > 0 && task.deferredNodes === countOf(task, 'running');
 
@@ -521,7 +521,7 @@ const phaseOf = (task: Task): TaskPhase => {
   if (countOf(task, 'awaiting_approval') > 0) return 'awaiting_approval';
   if (countOf(task, 'recovering', 'retrying') > 0) return 'recovering';
   if (isDeferred(task)) return 'circuit_open';
-  // Sent back to its beginning it has begun all the same.
+  // A restarted task counts as executing, even when every node is idle again.
   if (HAS_BEGUN.has(task.phase)) return 'executing';
   const untouched = countOf(task, 'idle', 'waiting');
   return untouched === task.definition.nodes.length ? 'execution_ready' : 'executing';

@@ -7,22 +7,22 @@ import type { CarriedNode } from '@holdpoint/contracts/task/events';
 import type { Task } from './state.ts';
 
 type Command = Exclude<CommandOf<'orchestrator'>, { readonly kind: 'registry' }> & { readonly task: TaskId };
-/** What names the thing it changes so that a repeat finds it changed. */
+/** A repeat of such a command finds its change in the state. */
 type IdempotentCommand =
   | Extract<Command, { readonly kind: 'recover' | 'circuit_state' | 'watch' | 'notify' }>
   | Submission;
 
-/** A submission, and which circuits of workflows were open as far as whoever took it knew. */
+/** A submission, with the circuits that were open when it was received. */
 type Submission = Extract<Command, { readonly kind: 'submit' }> & {
   readonly openCircuits?: readonly string[];
 };
-/** What a person wants. `pause` after `resume` is no repeat, so only the message itself can tell that it is one. */
+/** A command of an operator. `pause` after `resume` is no repeat, so only the command id identifies one. */
 export type OperatorCommand = Exclude<
   Command,
   { readonly kind: 'submit' | 'recover' | 'circuit_state' | 'watch' | 'notify' }
 > & { readonly commandId: CommandId };
 
-/** A task as it was at one version, and what of it a fork takes over. */
+/** The origin of a fork at one version, and its results that the fork takes over. */
 export type ForkTask = {
   readonly kind: 'fork';
   readonly task: TaskId;
@@ -34,7 +34,7 @@ export type ForkTask = {
   readonly by: string;
 };
 
-/** Everything that a task may be told. `task` is the aggregate. */
+/** A message to a task; `task` is the aggregate id. */
 export type TaskMessage =
   | IdempotentCommand
   | OperatorCommand

@@ -32,13 +32,13 @@ export const patchNode = (task: Task, node: NodeId, change: Partial<NodeState>):
   return { ...task, nodes, counts, ...deferredAfter(task, before, after) };
 };
 
-/** How many nodes are held up, once one has changed. */
+/** The number of deferred nodes after a change. */
 const deferredAfter = (task: Task, before: NodeState, after: NodeState): Pick<Task, 'deferredNodes'> => {
   const more = Number(after.deferral !== undefined) - Number(before.deferral !== undefined);
   return more === 0 ? {} : { deferredNodes: (task.deferredNodes ?? 0) + more };
 };
 
-/** What an attempt leaves behind when the next one begins: how often, and what a person has said, is kept. */
+/** The state of a new attempt. Counters, and fields that a person set, survive. */
 export const nextAttempt = (state: NodeState, change: Partial<NodeState>): NodeState => {
   const { attempt, revision, loops, paused, withdrawn, ordered, context, hint, questions } = state;
   const { earlier, appliedBefore, session, undone } = state;
@@ -73,7 +73,7 @@ export const replaceNode = (task: Task, node: NodeId, state: NodeState): Task =>
   return { ...task, nodes, counts, ...deferredAfter(task, before, state) };
 };
 
-/** Undefined fields are left out: a state is a JSON document, and has to be the same when it comes back from the store. */
+/** A state is a JSON document, so undefined fields are left out. */
 export const withoutUndefined = (state: object): NodeState =>
   Object.fromEntries(Object.entries(state).filter(([, value]) => value !== undefined)) as NodeState;
 
@@ -96,7 +96,7 @@ export const withGrant = (
 type Closed = Extract<TaskEvent, { type: 'approval_closed' }>;
 const COMMENT_MAX = 2_000;
 
-/** It was decided, and no grant came of it. */
+/** The request was closed without a grant. */
 export const withDecision = (
   task: Task,
   { node, outcome, by, comment }: Closed,
@@ -107,5 +107,5 @@ export const withDecision = (
   return gate === undefined ? {} : { gate: { ...gate, closed } };
 };
 
-/** What was said of a request is no answer to a later one. */
+/** A decision does not answer a later request. */
 export const withoutDecision = ({ closed: _, ...gate }: GateRequest): GateRequest => gate;

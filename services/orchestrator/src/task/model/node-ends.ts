@@ -14,12 +14,12 @@ import {
 } from './state.ts';
 import { workflowIndex } from './workflow-index.ts';
 
-/** What a cancellation may give as its reason. */
+/** Limit for the reason of a cancellation. */
 const REASON_MAX = 1_000;
-/** What was taken back longest ago has been confirmed by now. */
+/** Older withdrawals have been confirmed by now. */
 const WITHDRAWN_KEPT = 100;
 
-/** What a node still asks of others, to be taken back. An effect that has started may be applied all the same. */
+/** The open requests and orders of a node, to be withdrawn. A started effect may still be applied. */
 export const withdrawalOf = (
   {
     status,
@@ -39,7 +39,7 @@ export const withdrawalOf = (
   const effects = Object.entries(orders).flatMap(([id, { step }]) =>
     step === endedBy ? [] : [{ id: id as GateRequest['effectId'], attempt }],
   );
-  // The effect itself is ordered under its gate.
+  // The effect itself is ordered through its gate.
   if (underGrant && gate !== undefined && endedBy !== 'run') effects.push({ id: gate.effectId, attempt });
   const open = status === 'awaiting_approval' && gate?.closed === undefined;
   const asked = open && endedBy !== 'approval' ? gate : undefined;
@@ -67,7 +67,7 @@ export const withdrawalOf = (
   };
 };
 
-/** Everything that belongs to an attempt under way is over. */
+/** Resets everything that belongs to a running attempt. */
 export const NO_ATTEMPT = {
   wait: undefined,
   locks: undefined,
@@ -79,7 +79,7 @@ export const NO_ATTEMPT = {
   deferral: undefined,
 } as const;
 
-/** An attempt is over: what it still asks of others is taken back, except for what ended it. */
+/** Ends an attempt and withdraws its open requests, except the one that ended it (`endedBy`). */
 export const endedNode = (
   task: Task,
   node: NodeId,
@@ -89,7 +89,7 @@ export const endedNode = (
 ): Task => {
   const before = nodeState(task, node);
   const withdrawal = withdrawalOf(before, why, endedBy);
-  // What people were told is in the history; the effect itself may still turn out to have happened.
+  // The history has the shown text. The effect may still turn out to be applied.
   const { asked: _, ...gate } = before.gate ?? {};
   const reached = replaceNode(
     task,
@@ -110,13 +110,13 @@ export const endedNode = (
     : reached;
 };
 
-/** A node that did nothing, or was broken off, hands on where it would have worked: what follows it works there too. */
+/** A node that did not run passes its context on, so that later nodes work in the same place. */
 export const contextLeftBy = (task: Task, node: NodeId): Pick<NodeState, 'context'> => {
   const context = contextNow(task, node);
   return Object.keys(context).length > 0 ? { context } : {};
 };
 
-/** A person, or the end of the time that there was for one, has said no: nobody need be told. */
+/** Blocked by a rejection or an expiry, which closed the request already. */
 export const blockedNode = (task: Task, node: NodeId, error: ErrorBody): Task =>
   endedNode(
     task,
@@ -126,7 +126,7 @@ export const blockedNode = (task: Task, node: NodeId, error: ErrorBody): Task =>
     'approval',
   );
 
-/** A task that ends takes back what it still asks of others; what has not ended by then never will. */
+/** Ends every open node and withdraws its requests. */
 export const closeOpenNodes = (task: Task, why: string, status: 'blocked' | 'cancelled'): Task => {
   let reached = task;
   for (const { id } of task.definition.nodes) {

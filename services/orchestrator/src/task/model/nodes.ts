@@ -1,12 +1,12 @@
 import type { NodeState } from './state.ts';
 
 /**
- * The nodes of a task, in the order of its definition, in chunks: one change copies two short lists, however many nodes
- * there are. Plain lists, because a state is a JSON document.
+ * The nodes of a task in definition order, in chunks: a change copies two short lists, whatever the size of
+ * the graph. Plain lists, because a state is a JSON document.
  */
 export type Nodes = readonly (readonly NodeState[])[];
 
-/** A node and the lists that are copied for it cost the same around this size, for graphs of thousands. */
+/** Copying a node and copying the lists cost about the same at this size, for graphs of thousands. */
 const CHUNK = 64;
 
 export const createNodes = (states: readonly NodeState[]): Nodes =>

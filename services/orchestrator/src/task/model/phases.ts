@@ -1,6 +1,6 @@
 import type { TaskPhase } from '@holdpoint/contracts/task/status';
 
-/** Where a task may go from each phase. Everything else is a bug; a property test walks this table. */
+/** The legal transitions. Every other one is a bug; a property test walks this table. */
 export const TRANSITIONS: Readonly<Record<TaskPhase, readonly TaskPhase[]>> = {
   queued: ['execution_ready', 'paused', 'cancelled', 'failed'],
   execution_ready: [
@@ -68,9 +68,9 @@ export const TRANSITIONS: Readonly<Record<TaskPhase, readonly TaskPhase[]>> = {
 
 export const isTerminal = (phase: TaskPhase): boolean => TRANSITIONS[phase].length === 0;
 
-/** A person may send a task back that failed: not a step of its own life, but a new one. */
+/** A person may reopen a failed task. That is not a step of the table. */
 export const mayReopen = (from: TaskPhase, to: TaskPhase): boolean => from === 'failed' && !isTerminal(to);
 
-/** Staying where it is, or a step of the table. */
+/** The same phase, or a step of the table. */
 export const mayGo = (from: TaskPhase, to: TaskPhase): boolean =>
   from === to || TRANSITIONS[from].includes(to);

@@ -4,7 +4,7 @@ import { findNode, type Task } from './state.ts';
 
 const WORD = /[A-Za-z_][A-Za-z0-9_-]*/g;
 
-/** What of other nodes a text can name: only these are handed in, however many there are. */
+/** Only the nodes that the text names, so that the scope stays small in large graphs. */
 const nodesNamedIn = (task: Task, text: string): JsonObject =>
   Object.fromEntries(
     [...text.matchAll(WORD)].flatMap(([word]): readonly [string, Json][] => {
@@ -15,7 +15,7 @@ const nodesNamedIn = (task: Task, text: string): JsonObject =>
     }),
   );
 
-/** What an expression, or a text with expressions in it, may speak of. */
+/** The scope of an expression, or of a text with expressions. */
 export const expressionScope = (task: Task, text: string, more: JsonObject = {}): JsonObject => ({
   inputs: task.inputs,
   task: { id: task.id, goal: task.goal, requested_by: task.requestedBy },

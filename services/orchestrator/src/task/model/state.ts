@@ -16,52 +16,50 @@ import type { NodeDefinition, Outcome, WorkflowDefinition } from '@holdpoint/con
 import { type Nodes, nodeAt } from './nodes.ts';
 import { workflowIndex } from './workflow-index.ts';
 
-/** A request for approval of a node's effect, or of its start: what was asked, and what came of it. */
+/** A request for approval of a node's effect or start, and its decision. */
 export type GateRequest = {
   readonly approval: ApprovalId;
   readonly effectId: EffectId;
   readonly effect: CanonicalEffect;
   readonly digest: string;
   readonly grant?: { readonly token: string; readonly validUntil: number };
-  /** What its gate template made of the question. */
+  /** Title, body and audience from the gate template. */
   readonly asked?: GatePrompt;
-  /** Decided, and not by a grant. */
+  /** A decision without a grant. */
   readonly closed?: GateDecision;
 };
 
-/** What was said of a request, and by whom. */
 export type GateDecision = {
   readonly outcome: ApprovalOutcome;
   readonly by: string;
   readonly comment?: string;
 };
 
-/** An attempt that another one has followed. */
 export type EarlierAttempt = {
   readonly attempt: number;
   readonly outcome: string;
   readonly error: { readonly code: string; readonly message: string } | null;
 };
 
-/** What an effect has come to before its node started anew. */
+/** The result of the same effect in an earlier attempt. */
 export type AppliedEffect = {
   readonly effectId: EffectId;
   readonly result: Pick<StepResult, 'outputs' | 'context' | 'payloads' | 'detail' | 'exitCode'>;
 };
 
-/** What recovery lets happen to a node before it is tried again. */
+/** Work between a verdict and the next attempt. */
 export type RetryPreparation =
-  /** A task of its own takes the worktree back. */
+  /** A task of its own resets the worktree. */
   | {
       readonly kind: 'rollback';
       readonly by: TaskId;
       readonly inputs: JsonObject;
       readonly verdict: Verdict;
     }
-  /** What a session leaves to the next is put by. */
+  /** The worktree of the session is committed for the next one. */
   | { readonly kind: 'continue'; readonly verdict: Verdict };
 
-/** People are asked what is to become of a job that is stuck. */
+/** The open request about a stuck job. */
 export type StuckQuestion = {
   readonly approval: ApprovalId;
   readonly effectId: EffectId;
@@ -69,54 +67,54 @@ export type StuckQuestion = {
   readonly digest: string;
 };
 
-/** What an order waits for that may not begin. */
+/** The circuit that an order waits for. */
 export type Deferral = { readonly target: string; readonly reason: string };
 
-/** A step that is ordered from an executor and has no result yet. */
+/** An ordered step without a result. */
 export type StepOrder = { readonly step: string; readonly effect: CanonicalEffect; readonly digest: string };
 
 export type NodeStatus =
-  /** Nothing has been decided about it yet, or what it depends on has not ended. */
+  /** Undecided, or a dependency has not ended. */
   | 'idle'
-  /** Its turn has come in the graph; something outside of it is missing. */
+  /** Activated, but something outside of the graph is missing. */
   | 'waiting'
   | 'awaiting_approval'
-  /** Approved; it is ordered as soon as nothing else stands in the way. */
+  /** Approved; ordered as soon as nothing else is missing. */
   | 'approved'
-  /** It has asked for its locks. */
+  /** Its locks are requested. */
   | 'locking'
-  /** A step, or the effect itself, is ordered. */
+  /** A step or the effect is ordered. */
   | 'running'
-  /** An attempt failed, and recovery has been asked. */
+  /** An attempt failed, and a verdict is requested. */
   | 'recovering'
-  /** Another attempt was granted, and waits for its delay. */
+  /** Waits for the delay before the next attempt. */
   | 'retrying'
-  /** A person has to decide. */
+  /** A person must decide. */
   | 'escalated'
   | 'succeeded'
   | 'skipped'
-  /** The route to it was not taken. */
+  /** No route to it was taken. */
   | 'unreached'
   | 'failed'
   | 'blocked'
   | 'cancelled';
 
-/** What was asked of others and is not wanted any more. Whether that is confirmed is left to the timers that ask again. */
+/** Requests and orders to be withdrawn. Timers resend the withdrawals until they are confirmed. */
 export type Withdrawal = {
   readonly reason: string;
   readonly approval?: { readonly id: ApprovalId; readonly revision: number };
-  /** What people were asked of its effect, and why nobody need answer. */
+  /** Open questions about the effect, and why they need no answer. */
   readonly questions?: readonly {
     readonly id: ApprovalId;
     readonly revision: number;
     readonly reason: string;
   }[];
   readonly effects: readonly { readonly id: EffectId; readonly attempt: number }[];
-  /** Tasks that were to take its worktree back. */
+  /** Rollback tasks. */
   readonly rollbacks?: readonly TaskId[];
 };
 
-/** Nobody knows what became of its effect: what people are asked about it, and what they have said. */
+/** An effect in doubt, the question about it, and the answer. */
 export type InDoubtEffect = {
   readonly effectId: EffectId;
   readonly epoch: number;
@@ -125,75 +123,75 @@ export type InDoubtEffect = {
   readonly answered?: { readonly answer: InDoubtAnswer; readonly by: string; readonly statement: string };
 };
 
-/** Of a step that was carried out and has failed: what recovery goes by. */
+/** The parts of a failed result that recovery uses. */
 export type FailedStep = Pick<StepResult, 'exitCode' | 'hint' | 'report'>;
 
 export type NodeState = {
   readonly status: NodeStatus;
   readonly attempt: number;
-  /** Counts the requests for approval; an effect asked for anew needs a decision of its own. */
+  /** Counts the requests for approval. Each revision needs its own decision. */
   readonly revision: number;
   readonly gate?: GateRequest;
   readonly outputs?: JsonObject;
   readonly failure?: {
     readonly outcome: 'failed' | 'in_doubt';
     readonly error: ErrorBody;
-    /** Which step it was of; of a node that is a single one it says nothing. */
+    /** Left out for a node with a single step. */
     readonly step?: string;
-    /** With `in_doubt`: what left it so. */
+    /** With `in_doubt`. */
     readonly cause?: InDoubtCause;
-    /** What it came to, when it was carried out and that is what failed. */
+    /** The result of a step that ran and failed. */
     readonly result?: FailedStep;
   };
   readonly preparation?: RetryPreparation;
-  /** Recovery has given it up: what it said, for whoever decides. */
+  /** The verdict that gave the job up. */
   readonly verdict?: Verdict;
   readonly stuck?: StuckQuestion;
-  /** Counts the sessions of a job that goes on in new ones. */
+  /** Counts the sessions of a job that hands off. */
   readonly session?: number;
-  /** What its last attempt said of itself. */
+  /** From its last attempt. */
   readonly report?: AttemptReport;
   readonly deferral?: Deferral;
-  /** How often its effect was taken back: what is done after that is another effect. */
+  /** Counts the rollbacks of its effect: the effect after a rollback is another one. */
   readonly undone?: number;
   readonly inDoubt?: InDoubtEffect;
-  /** How many questions about doubts it has put, in all of its attempts. */
+  /** Counts the in-doubt and stuck-job questions of all attempts. */
   readonly questions?: number;
-  /** Checkpoints of this attempt, so that each is recorded once. */
+  /** Marks of the checkpoints of this attempt, so that each is recorded once. */
   readonly marks?: readonly string[];
   readonly reason?: string;
-  /** Why it ended without success. */
+  /** Only after an end without success. */
   readonly error?: ErrorBody;
-  /** It was ordered at least once, under whatever grant: from then on it may have happened. */
+  /** The effect was ordered at least once, so it may have been applied. */
   readonly ordered?: true;
   readonly withdrawn?: Withdrawal;
   readonly wait?: NodeWait;
-  /** A person keeps it from starting. */
+  /** Paused by a person. */
   readonly paused?: true;
   readonly artifactStates?: readonly ArtifactState[];
   readonly inspected?: { readonly artifacts: Readonly<Record<string, boolean>>; readonly unmet?: string };
-  /** How often the repository was looked into in this attempt. */
+  /** Counts the repository inspections of this attempt. */
   readonly looks?: number;
   readonly preview?: JsonObject;
   readonly locks?: 'wanted' | 'held';
-  /** What it is repeated for. */
+  /** The items of `for_each`. */
   readonly items?: readonly Json[];
   readonly orders?: Readonly<Record<string, StepOrder>>;
-  /** Its effect is ordered in this attempt, by its grant, and has no outcome yet. */
+  /** The effect is ordered in this attempt under its grant, and has no outcome yet. */
   readonly underGrant?: true;
-  /** Steps of this attempt that have ended. */
+  /** Results of the ended steps of this attempt. */
   readonly done?: Readonly<Record<string, StepResult>>;
   readonly context?: StepContext;
   readonly payloads?: Readonly<Record<string, Payload>>;
   readonly detail?: string;
   readonly exitCode?: number;
-  /** What failed before, for whoever tries again. */
+  /** The previous failure, for the next attempt. */
   readonly hint?: string;
-  /** The latest attempts before this one, oldest first, where a gate looks at them. */
+  /** The latest attempts, oldest first, when the gate loads them. */
   readonly earlier?: readonly EarlierAttempt[];
-  /** The same effect is not done twice: what is known of it where a gate asks. */
+  /** The result of the same effect in an earlier attempt, when the gate may skip duplicates. */
   readonly appliedBefore?: AppliedEffect;
-  /** How often a route or a rule of its own has led back from it. */
+  /** Counts the rounds of its route back or retry rule. */
   readonly loops?: number;
 };
 
@@ -205,49 +203,49 @@ export type Task = {
   readonly acceptanceCriteria: readonly string[];
   readonly inputs: JsonObject;
   readonly requestedBy: string;
-  /** The agent that has submitted it for him. */
+  /** The agent that submitted the task for the requester. */
   readonly agent?: string;
   readonly contentDigest: string;
   readonly definition: WorkflowDefinition;
-  /** Of effects that have none of their own. */
+  /** The default gate for effects without their own. */
   readonly gate?: GateTemplate;
   readonly workflow?: string;
   readonly repository?: string;
-  /** Jobs of other tasks that the entries wait for, and how they ended. */
+  /** Jobs of other tasks that the entries wait for, with their outcomes. */
   readonly peers: Readonly<Record<string, Outcome | 'unknown' | null>>;
-  /** Tasks that wait for this one, or for one of its nodes. */
+  /** Tasks that wait for this task or one of its nodes. */
   readonly watchers: readonly { readonly task: TaskId; readonly node?: NodeId }[];
   readonly submittedAt: number;
   readonly pausedByHand: boolean;
-  /** The latest commands by hand that changed something: the same one, come again, changes nothing more. */
+  /** The latest operator commands that changed something, to recognise repeats. */
   readonly commands?: readonly CommandId[];
   readonly nodes: Nodes;
-  /** How many nodes have each status. */
+  /** Number of nodes by status. */
   readonly counts: Readonly<Partial<Record<NodeStatus, number>>>;
   readonly pausedNodes: number;
-  /** How many nodes run whose orders may not begin, because what they talk to fails. */
+  /** Number of running nodes whose orders are deferred. */
   readonly deferredNodes?: number;
-  /** The circuit of its workflow: it waits for that, or tries it. */
+  /** The circuit of the workflow: the task waits for it, or is its trial. */
   readonly circuit?: { readonly name: string; readonly state: 'waiting' | 'trial' };
-  /** What its attempts have used, and how often its budget was extended. */
+  /** Usage of all attempts, and the number of budget extensions. */
   readonly spent?: Usage;
   readonly extensions?: number;
-  /** Version of the last event that changed what other tasks may want to know. */
+  /** Version of the last event that changed the task's artifacts. */
   readonly reportSerial: number;
   readonly outcome?: Outcome;
   readonly error?: ErrorBody;
-  /** The latest of them, oldest first. */
+  /** The latest, oldest first. */
   readonly checkpoints?: readonly Checkpoint[];
 };
 
-/** No task. A tombstone says that it was cancelled before its submission arrived, which is refused from then on. */
+/** No task. A tombstone refuses the submission: the task was cancelled before it arrived. */
 export type Absent = { readonly phase: 'absent'; readonly tombstone?: true };
 
 export type TaskState = Absent | Task;
 
 export const absent: Absent = { phase: 'absent' };
 
-/** Undefined for a node that the task does not have: messages may name any. */
+/** Undefined for an unknown node: messages may name any. */
 export const findNode = (task: Task, node: NodeId): NodeState | undefined => {
   const position = workflowIndex(task.definition).graph.position.get(node);
   return position === undefined ? undefined : nodeAt(task.nodes, position);
@@ -265,14 +263,14 @@ export const nodeDefinition = (task: Task, node: NodeId): NodeDefinition => {
   return definition;
 };
 
-/** What people are asked about its effect, or about the job itself, while nobody has answered. */
+/** The unanswered question about the effect or the job. */
 export const openQuestion = ({
   inDoubt,
   stuck,
 }: Pick<NodeState, 'inDoubt' | 'stuck'>): ApprovalId | undefined =>
   stuck?.approval ?? (inDoubt?.answered === undefined ? inDoubt?.approval : undefined);
 
-/** A question about a job that has never asked for approval is of the first revision all the same. */
+/** A job without an approval request uses revision 1. */
 export const questionRevision = ({ revision }: Pick<NodeState, 'revision'>): number => Math.max(1, revision);
 
 const ENDED: ReadonlySet<NodeStatus> = new Set([
@@ -284,10 +282,10 @@ const ENDED: ReadonlySet<NodeStatus> = new Set([
   'cancelled',
 ]);
 
-/** Nothing more comes of this attempt. */
+/** No further change in this attempt. */
 export const hasEnded = ({ status }: NodeState): boolean => ENDED.has(status);
 
-/** How an ended node counts for what follows it; undefined while it has not ended, or was never reached. */
+/** The outcome that dependents see. Undefined for an open or unreached node. */
 export const outcomeOf = ({ status }: NodeState): Outcome | undefined => {
   switch (status) {
     case 'succeeded':
@@ -302,7 +300,7 @@ export const outcomeOf = ({ status }: NodeState): Outcome | undefined => {
   }
 };
 
-/** For who waits for it from outside: a node that was never reached will not succeed. */
+/** The outcome that other tasks see: an unreached node will not succeed. */
 export const endOf = (state: NodeState): Outcome | undefined =>
   state.status === 'unreached' ? 'blocked' : outcomeOf(state);
 

@@ -3,11 +3,10 @@ import { downstreamOf } from '@holdpoint/workflows/graph/graph';
 import { nodeDefinition, nodeState, type Task } from './state.ts';
 import { workflowIndex } from './workflow-index.ts';
 
-/** Whether a node starts anew when the task goes back to another one: that one comes before it, or is it. */
+/** Whether a restart of `to` restarts `node` as well. */
 export const isDownstreamOf = (task: Task, to: NodeId, node: NodeId): boolean =>
   downstreamOf(workflowIndex(task.definition).graph, to).includes(node);
 
-/** An agent that has worked in this run. */
 const hasAgentRun = (task: Task, id: NodeId): boolean => {
   const { agent, uses } = nodeDefinition(task, id);
   const { status } = nodeState(task, id);
@@ -16,7 +15,7 @@ const hasAgentRun = (task: Task, id: NodeId): boolean => {
   );
 };
 
-/** The agent whose work a node comes after by the fewest edges; of several the last in the definition. */
+/** The nearest agent upstream of a node; among several, the last in the definition. */
 export const nearestAgent = (task: Task, node: NodeId): NodeId | undefined => {
   const { graph } = workflowIndex(task.definition);
   const seen = new Set([node]);

@@ -7,21 +7,21 @@ import {
 } from '@holdpoint/contracts/workflow/workflow';
 import { type Graph, graphOf } from '@holdpoint/workflows/graph/graph';
 
-/** A definition as the engine walks it: the graph, and who makes and needs which artifact. */
+/** A definition, indexed for the engine: its graph, and the makers and users of artifacts. */
 export type WorkflowIndex = {
   readonly graph: Graph;
-  /** Nodes that may make an artifact, whatever the outcome it is for. */
+  /** Nodes that may make an artifact, with any outcome. */
   readonly producers: ReadonlyMap<string, readonly NodeId[]>;
   readonly consumers: ReadonlyMap<string, readonly NodeId[]>;
-  /** Nodes that make something which other tasks may need. */
+  /** Nodes that make artifacts for other tasks. */
   readonly givers: ReadonlySet<NodeId>;
 };
 
-/** Every node leaves what it came to, however it ended, without saying so. */
+/** Every ended node makes this artifact, without declaring it. */
 export const outputLabel = (node: NodeId): string =>
   artifactLabel({ type: 'custom', typeId: 'operation_output', key: node });
 
-/** The labels of what a node makes when it ends so. */
+/** The labels of the artifacts that a node makes with this outcome. */
 export const labelsMadeBy = ({ id, produces }: NodeDefinition, outcome: Outcome): readonly string[] => [
   ...(produces?.[outcome] ?? []).map(artifactLabel),
   outputLabel(id),
@@ -49,7 +49,7 @@ const buildIndex = (definition: WorkflowDefinition): WorkflowIndex => {
 
 const indexes = new WeakMap<WorkflowDefinition, WorkflowIndex>();
 
-/** Worked out once for each definition object: a loaded task makes it anew. */
+/** Built once per definition object; loading a task creates a new object. */
 export const workflowIndex = (definition: WorkflowDefinition): WorkflowIndex => {
   const before = indexes.get(definition);
   if (before !== undefined) return before;

@@ -34,7 +34,6 @@ const illegalNode = (builder: DecisionBuilder, node: NodeId, verb: string): Answ
   return { error: errorBody('ORCHESTRATOR_ILLEGAL_IN_PHASE', message, { phase, status }) };
 };
 
-/** A node that the task does not have is refused before anything else is looked at. */
 const unknownNode = (builder: DecisionBuilder, node: NodeId | undefined): Answer | undefined => {
   if (node === undefined || findNode(builder.task(), node) !== undefined) return undefined;
   return { error: errorBody('ORCHESTRATOR_UNKNOWN_NODE', `task ${builder.task().id} has no node ${node}`) };
@@ -76,7 +75,7 @@ const cancelNode = (
   return builder.done();
 };
 
-/** Nothing new is started; what runs or waits for a decision goes on, and its outcome is kept. */
+/** Nothing new starts. Running steps and open requests continue, and their outcomes are kept. */
 export const pause = (
   builder: DecisionBuilder,
   { by = 'unknown', reason = 'paused by hand', node }: CommandFields,
@@ -113,7 +112,7 @@ export const resume = (
     return builder.done();
   }
   if (!builder.task().pausedByHand) {
-    // Waiting for a person after an escalation is not a pause that can be lifted: somebody has to say what to do.
+    // An escalation is no pause: a person must resolve it.
     return builder.task().phase === 'paused'
       ? builder.done(illegal(builder, 'resumed', '; retry or cancel it'))
       : builder.done();
@@ -124,7 +123,7 @@ export const resume = (
   return builder.done();
 };
 
-/** Somebody says how a node that has not succeeded is to count: what follows it goes on. */
+/** Ends an unsuccessful node with an outcome that an operator chooses. */
 const overrideOutcome = (
   builder: DecisionBuilder,
   { node, by = 'unknown' }: CommandFields & { readonly node: NodeId },
@@ -149,7 +148,7 @@ type NodeEndByHand =
   | Pick<Extract<NodeEnd, { readonly type: 'node_skipped' }>, 'type' | 'reason'>
   | Pick<Extract<NodeEnd, { readonly type: 'node_succeeded' }>, 'type' | 'outputs' | 'detail' | 'by'>;
 
-/** A node that is left out: what follows it goes on as if it had succeeded. */
+/** Dependents continue as if the node had succeeded. */
 export const skip = (
   builder: DecisionBuilder,
   said: CommandFields & { readonly node: NodeId },
@@ -160,7 +159,7 @@ export const skip = (
   return overrideOutcome(builder, said, command, { verb: 'skipped', status: 'skipped', end });
 };
 
-/** A node that somebody takes as done, with what they say that it gave. */
+/** Takes the node as succeeded, with the outputs that the operator gives. */
 export const done = (
   builder: DecisionBuilder,
   said: CommandFields & { readonly node: NodeId; readonly outputs?: JsonObject | undefined },
@@ -191,7 +190,7 @@ type Retry = {
   readonly by?: string | undefined;
 };
 
-/** Another attempt for what was escalated to a person: it counts like any other. */
+/** One more attempt for every escalated job. It counts like any other. */
 export const retry = (builder: DecisionBuilder, wanted: Retry, command: CommandId): Decision<TaskEvent> => {
   const unknown = unknownNode(builder, wanted.node);
   if (unknown !== undefined) return builder.done(unknown);
@@ -218,7 +217,7 @@ const tryAgain = (
     );
   }
   for (const { id } of escalated) {
-    // Of two that lead back to the same the first has done it for both.
+    // The restart of an earlier job may have covered this one.
     if (nodeState(builder.task(), id).status !== 'escalated') continue;
     recordResumeGrant(builder, id, `${by} lets it be tried again`);
     retryByPerson(builder, id, { by, command });
@@ -230,7 +229,7 @@ const tryAgain = (
 const UNDER_WAY: ReadonlySet<NodeStatus> = new Set(['running', 'recovering', 'locking']);
 const UNSUCCESSFUL: ReadonlySet<NodeStatus> = new Set(['failed', 'blocked', 'cancelled']);
 
-/** Nodes that have ended, and everything downstream of them, from the beginning; a task that failed goes on. */
+/** Restarts ended nodes and everything downstream. A failed task continues. */
 const restart = (
   builder: DecisionBuilder,
   { node, attempt, by = 'unknown' }: Retry,

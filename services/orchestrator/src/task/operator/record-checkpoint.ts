@@ -7,10 +7,10 @@ import type { DecisionBuilder } from '../model/decision-builder.ts';
 import { isTerminal } from '../model/phases.ts';
 import { findNode, nodeState } from '../model/state.ts';
 
-/** Marks of one attempt at the most: nobody can fill a task with notes. */
+/** Limit per attempt, so that notes cannot fill a task. */
 const MARKS_MAX = 100;
 
-/** Somebody leaves a note for whoever goes on with the task. It changes nothing of what the task does. */
+/** Adds a note for the next operator. It changes nothing else. */
 export const recordNote = (
   builder: DecisionBuilder,
   { node, name, note, by = 'unknown', agent }: Omit<RecordCheckpoint, 'id'>,

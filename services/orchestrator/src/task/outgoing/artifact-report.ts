@@ -5,7 +5,7 @@ import { Outcome } from '@holdpoint/contracts/workflow/workflow';
 import { hasEnded, nodeDefinition, nodeState, outcomeOf, type Task } from '../model/state.ts';
 import { workflowIndex } from '../model/workflow-index.ts';
 
-/** A payload that is larger, alone or with the others, stays with its run: others learn that the artifact is there. */
+/** A larger payload stays in its run. Other tasks learn only that the artifact exists. */
 const PAYLOAD_MAX_BYTES = 64 * 1024;
 const PAYLOADS_MAX_BYTES = 512 * 1024;
 
@@ -20,7 +20,7 @@ const payloadOf = (task: Task, node: ArtifactReport['node'], label: string, room
   return { payload };
 };
 
-/** What the task gives to others, as it stands: every artifact that is not its own affair. */
+/** The state of every artifact that other tasks may need. */
 export const artifactReport = (task: Task): readonly ArtifactReport[] => {
   const room = { bytes: PAYLOADS_MAX_BYTES };
   return [...workflowIndex(task.definition).givers].flatMap((node) => {

@@ -1,28 +1,27 @@
 import type { ReportCircuitState } from '@holdpoint/contracts/task/commands';
-import { repeatTimer } from '@holdpoint/runtime/decider';
 import { CIRCUIT_TIMER, acquireCircuit, type Trial } from './outgoing.ts';
 import { type DecisionBuilder, enqueueOpenNodes } from '../model/decision-builder.ts';
 import { isTerminal } from '../model/phases.ts';
 import type { Task } from '../model/state.ts';
 
-/** The circuit of its workflow is open, as far as is known: nothing starts before recovery lets it. */
+/** The circuit of the workflow is open as far as known, so recovery must allow the start. */
 export const deferTask = (builder: DecisionBuilder, circuit: string): void => {
   builder.emit({ type: 'deferred', circuit });
   requestCircuit(builder, 0);
 };
 
-/** Asks whether the task may start, and goes on asking. */
+/** Requests the circuit until recovery answers. */
 export const requestCircuit = (builder: DecisionBuilder, ask: number): void => {
   const { circuit } = builder.task();
   if (circuit?.state !== 'waiting') return;
   builder.send(acquireCircuit(builder.task(), circuit.name, builder.now));
-  builder.timer(repeatTimer(CIRCUIT_TIMER, ask, builder.now));
+  builder.resendTimer(CIRCUIT_TIMER, ask);
 };
 
-/** A little later than recovery's own clock says, so that one question is enough. */
+/** Added to recovery's time, so that one request is enough. */
 const MARGIN_MS = 250;
 
-/** What recovery says of it. Only a circuit that is closed, or half open for this task, lets it start. */
+/** Only a closed circuit, or a half-open one for this task, lets the task start. */
 export const onCircuitState = (
   builder: DecisionBuilder,
   { circuit: name, state, until }: ReportCircuitState,
@@ -43,20 +42,20 @@ export const onCircuitState = (
 const isTrialOf = ({ circuit }: Task, name: string): boolean =>
   circuit?.state === 'trial' && circuit.name === name;
 
-/** Whoever is let try and does not says so at once, or nobody else could try until his time is over. */
+/** Returns an unused trial at once. Otherwise no other task could try until its time is over. */
 const abandonTrial = (builder: DecisionBuilder, name: string): void => {
   const task = builder.task();
-  if (!isTrialOf(task, name)) return builder.send(acquireCircuit(task, name, builder.now, 'left'));
+  if (!isTrialOf(task, name)) return builder.send(acquireCircuit(task, name, builder.now, 'abandoned'));
   if (isTerminal(task.phase)) reportTrial(builder);
 };
 
-/** What people have said no to says nothing against the workflow, and what was called off says nothing at all. */
+/** A rejection says nothing against the workflow, and a cancellation says nothing at all. */
 const trialOutcome = ({ phase, outcome }: Task): Trial => {
-  if (phase === 'cancelled') return 'left';
-  return outcome === 'failed' ? 'badly' : 'well';
+  if (phase === 'cancelled') return 'abandoned';
+  return outcome === 'failed' ? 'failed' : 'succeeded';
 };
 
-/** Whoever was let try says what has become of it. */
+/** Reports the outcome of a trial. */
 export const reportTrial = (builder: DecisionBuilder): void => {
   const task = builder.task();
   const { circuit } = task;

@@ -20,7 +20,7 @@ const TARGET_MAX = 512;
 
 const commitIn = (value: unknown): string | undefined => CommitId.safeParse(value).data;
 
-/** The commit that a worktree began from, as whatever made it has said. */
+/** The commit that a worktree was created from, according to the node that created it. */
 const baseOf = (task: Task, worktree: string): string | undefined => {
   for (const { id } of task.definition.nodes) {
     const { outputs } = nodeState(task, id);
@@ -29,7 +29,6 @@ const baseOf = (task: Task, worktree: string): string | undefined => {
   return undefined;
 };
 
-/** Where a node works. */
 export const workPlaceOf = (task: Task, node: NodeId): WorkLocation => {
   const { worktree, branch } = contextNow(task, node);
   const base = worktree === undefined ? undefined : baseOf(task, worktree);
@@ -40,7 +39,7 @@ export const workPlaceOf = (task: Task, node: NodeId): WorkLocation => {
   };
 };
 
-/** What a check failed on is the work of an agent: what that one tried is what was tried. */
+/** A failed check is about the work of an agent, so the report is that agent's. */
 export const attemptReport = (task: Task, node: NodeId): AttemptReport | undefined => {
   const { report } = nodeState(task, node);
   if (report?.approach !== undefined) return report;
@@ -76,19 +75,18 @@ const evidenceOf = (task: Task, node: NodeId, exitCode: number | undefined) => {
   };
 };
 
-/** An effect that has happened. */
 const isApplied = ({ status, ordered }: NodeState): boolean => ordered === true && status === 'succeeded';
 
-/** What takes back the effect of a node; undefined where nothing does, as far as it is known here. */
+/** The compensating capability of a node's effect. Undefined when there is none. */
 export const compensationFor = (task: Task, node: NodeId): string | undefined => {
   const { uses, effect } = nodeDefinition(task, node);
   const label = compensationOf(uses);
   if (CAPABILITIES[label] === undefined) return undefined;
-  // A script is taken back by the script that its author has declared for that.
+  // Only a declared compensation script takes a script back.
   return uses.startsWith('cap.env.shell.') && effect?.compensate === undefined ? undefined : label;
 };
 
-/** Effects of these nodes that have happened, the latest first: as they stand in the graph, from its end. */
+/** The applied effects among these nodes, last in the definition first. */
 export const appliedEffects = (task: Task, nodes: readonly NodeId[]): readonly NodeId[] => {
   const wanted = new Set(nodes);
   return task.definition.nodes
@@ -111,11 +109,11 @@ const pastEffects = (task: Task): PastEffect[] => {
     });
 };
 
-/** How often this attempt has lost its worker. */
+/** Counts the worker losses of this attempt. */
 const crashesOf = ({ marks = [] }: NodeState): number =>
   marks.filter((mark) => mark.startsWith('worker_crash_detected')).length;
 
-/** What recovery is told of an attempt that has failed. */
+/** The failure report for recovery. */
 export const assessmentOf = (task: Task, node: NodeId): AssessFailure => {
   const state = nodeState(task, node);
   const { failure, gate } = state;
@@ -139,7 +137,7 @@ export const assessmentOf = (task: Task, node: NodeId): AssessFailure => {
   };
 };
 
-/** What recovery is told of an attempt that has succeeded; undefined where nobody would ever ask for it. */
+/** The report of a successful attempt. Undefined when recovery would never use it. */
 export const attemptRecord = (task: Task, node: NodeId): RecordAttempt | undefined => {
   const { outputs = {}, exitCode } = nodeState(task, node);
   const { onError, uses } = nodeDefinition(task, node);

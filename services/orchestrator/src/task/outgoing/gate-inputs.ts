@@ -11,18 +11,18 @@ import { parseBool } from '@holdpoint/workflows/reading/coerce';
 import { expressionScope } from '../model/scope.ts';
 import type { Task } from '../model/state.ts';
 
-/** Longer than anything that is shown: what a gate makes is cut, and does not fail for a long goal. */
+/** Longer texts are cut: a long goal must not fail the gate. */
 const TEXT_MAX = 262_144;
 
-/** A text of a gate, filled in. Throws `ExpressionError`. */
+/** Renders a text of a gate. Throws `ExpressionError`. */
 export const gateText = (text: string, scope: JsonObject): string => renderTemplate(text, scope, TEXT_MAX);
 
-/** Characters of all inputs together, as JSON: they are kept with the request. */
+/** Limit for all inputs together in characters of JSON, because the request contains them. */
 const INPUTS_MAX = 65_536;
 
 const WHOLE = /^\s*\{\{((?:(?!\{\{|\}\})[\s\S])*)\}\}\s*$/;
 
-/** A text that is one expression gives its value, whatever it is; in any other the values are put in. */
+/** A text that is one expression gives its value with its type. Any other text is rendered. */
 const filledIn = (value: Json, scopeOf: (text: string) => JsonObject): Json => {
   if (typeof value === 'string') {
     const expression = WHOLE.exec(value)?.[1];
@@ -36,7 +36,7 @@ const filledIn = (value: Json, scopeOf: (text: string) => JsonObject): Json => {
   );
 };
 
-/** Inputs of tasks often are texts: one that says a number, or true or false, is taken for it. */
+/** Task inputs are often texts, so numbers and booleans are parsed. */
 const read = (value: Json, type: GateInput['type']): Json => {
   if (typeof value !== 'string') return value;
   if (type === 'boolean') return parseBool(value) ?? value;
@@ -44,7 +44,7 @@ const read = (value: Json, type: GateInput['type']): Json => {
   return isNumber ? Number(value) : value;
 };
 
-/** The inputs of a gate, filled in, of their types, and with their defaults. Throws `ExpressionError`. */
+/** The rendered inputs of a gate, with types and defaults applied. Throws `ExpressionError`. */
 export const gateInputs = (
   task: Task,
   gate: Gate,

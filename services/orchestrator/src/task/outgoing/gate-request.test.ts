@@ -272,7 +272,7 @@ describe('what a gate gets wrong', () => {
     ['a constraint', { constraints: [{ when: 'effect.no < 1', message: 'no' }] }],
     ['an input', { inputs: { x: { type: 'string' } }, given: { x: 'a {{ effect.no < 1 }}' } }],
   ] as const)('in %s fails the node before anybody is asked', (_, change) => {
-    expect(problemOf(change as Partial<Gate>)).toMatchObject(expression('compare nothing'));
+    expect(problemOf(change as Partial<Gate>)).toMatchObject(expression('cannot compare undefined'));
   });
 
   test('leads on by the route of a failure, as any failure does', () => {

@@ -12,18 +12,17 @@ import { gateInputs, gateText } from './gate-inputs.ts';
 import { type GatedEffect, gateScope, gateInputScope } from './gate-scope.ts';
 import { nodeDefinition, type Task } from '../model/state.ts';
 
-/** As long as a request takes. */
 export const TITLE_MAX = 500;
-/** What a request may take, with room for all that stands around it in a message and in the facts that tell of it. */
+/** Limit for a request, with room for its message and the events that contain it. */
 const REQUEST_MAX_BYTES = PAYLOAD_MAX_BYTES - 128 * 1024;
 
-/** A checkpoint that the opening of a request leaves. */
+/** A checkpoint that the gate records when a request opens. */
 export type CheckpointNote = { readonly name: string; readonly reason: string };
 export type GateOpening = { readonly asked: GatePrompt; readonly notes: readonly CheckpointNote[] };
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-/** What is left in bytes for a body. Nobody is asked about what no message can hold. Throws `RangeError`. */
+/** The bytes that are left for a body. Throws `RangeError` when the request itself does not fit. */
 export const bytesLeftBeside = (request: unknown): number => {
   const bytes = bytesOf(request);
   if (bytes > REQUEST_MAX_BYTES)
@@ -33,7 +32,6 @@ export const bytesLeftBeside = (request: unknown): number => {
   return REQUEST_MAX_BYTES - bytes;
 };
 
-/** One line. */
 const titleFrom = (text: string): string =>
   text.replace(/\s+/g, ' ').trim().slice(0, TITLE_MAX).toWellFormed();
 
@@ -54,13 +52,13 @@ const audienceFrom = (
   return named.length > 0 ? [...new Set(named)] : [...declared];
 };
 
-/** Says to whoever reads it that there was more. */
+/** Shows that the text was cut. */
 const CUT = '\n[…]';
 
 const cutTo = (text: string, length: number): string =>
   text.length <= length ? text : `${text.slice(0, Math.max(0, length - CUT.length)).toWellFormed()}${CUT}`;
 
-/** As much of a body as people are shown, and as a message has room for. */
+/** Cuts a body to the size limits of a request and its message. */
 const bodyFrom = (text: string, roomBytes: number): string => {
   let length = Math.min(text.length, BODY_MAX);
   let body = cutTo(text, length);
@@ -77,8 +75,8 @@ const checkConstraints = ({ constraints }: Gate, scope: JsonObject): void => {
 };
 
 /**
- * What the gate of an effect has people told, all of it worked out before anybody is asked. Undefined without a gate; `title`
- * stands in where the gate gives none. Throws `ExpressionError`, for a constraint that does not hold as well.
+ * Renders the request of an effect's gate completely before it opens. Undefined without a gate; `title` is
+ * the default title. Throws `ExpressionError`, also for a constraint that does not hold.
  */
 export const openGate = (
   task: Task,

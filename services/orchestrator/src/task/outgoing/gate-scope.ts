@@ -6,7 +6,6 @@ import { renderEffectText } from './node-effects.ts';
 import { allNodes } from '../model/nodes.ts';
 import { hasEnded, nodeDefinition, nodeState, type Task } from '../model/state.ts';
 
-/** What a request is about. */
 export type GatedEffect = {
   readonly effect: CanonicalEffect;
   readonly digest: string;
@@ -45,14 +44,14 @@ const effectIn = (task: Task, id: NodeId, { effect, digest }: GatedEffect): Json
   };
 };
 
-/** What an effect may speak of in what it gives to its gate, beside what any text of its node may. Throws `ExpressionError`. */
+/** The scope of a gate's inputs, beside the scope of the node's texts. Throws `ExpressionError`. */
 export const gateInputScope = (task: Task, id: NodeId, about: GatedEffect): JsonObject => ({
   task: taskIn(task),
   node: nodeIn(task, id, about.revision),
   effect: effectIn(task, id, about),
 });
 
-/** What nodes that have ended came to, by their ids. */
+/** The outputs of ended nodes, by node id. */
 const outputsIn = ({ definition, nodes }: Task): JsonObject =>
   Object.fromEntries(
     allNodes(nodes).flatMap((state, place) => {
@@ -76,7 +75,7 @@ const loaded = (task: Task, id: NodeId, { revision }: GatedEffect, what: GateCon
   }
 };
 
-/** What the texts and conditions of a gate may speak of. What it does not load is not there. Throws `ExpressionError`. */
+/** The scope of a gate's texts and conditions: only what the gate loads. Throws `ExpressionError`. */
 export const gateScope = (
   task: Task,
   id: NodeId,

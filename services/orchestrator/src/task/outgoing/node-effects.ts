@@ -14,7 +14,7 @@ import { expressionScope } from '../model/scope.ts';
 import { nodeDefinition, nodeState, type Task } from '../model/state.ts';
 import { outputLabel } from '../model/workflow-index.ts';
 
-/** A step of an attempt: which part it is, what carries it out, and the item that it is for. */
+/** A step of an attempt: its name, its capability, its arguments, and its item. */
 export type StepPlan = {
   readonly step: string;
   readonly uses: string;
@@ -22,11 +22,11 @@ export type StepPlan = {
   readonly item?: Json;
 };
 
-/** A text of a node, filled in. Throws `ExpressionError`. */
+/** Throws `ExpressionError`. */
 export const renderNodeText = (task: Task, text: string, more: JsonObject = {}): string =>
   text.includes('{{') ? renderText(text, expressionScope(task, text, more)) : text;
 
-/** A text of a node's effect, filled in where its author wants it so. Throws `ExpressionError`. */
+/** Renders a text of a node's effect, unless the node is `verbatim`. Throws `ExpressionError`. */
 export const renderEffectText = (task: Task, { verbatim }: NodeDefinition, text: string): string =>
   verbatim === true ? text : renderNodeText(task, text);
 
@@ -37,7 +37,7 @@ const rendered = (task: Task, value: Json, more: JsonObject): Json => {
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, rendered(task, each, more)]));
 };
 
-/** Scripts and prompts have braces of their own: only where a template of ours asks for it are arguments filled in. */
+/** Scripts and prompts use braces themselves, so only declared arguments are rendered. */
 const argsOf = (task: Task, node: NodeDefinition, { args, item, uses }: StepPlan): JsonObject =>
   Object.fromEntries(
     Object.entries(args).map(([name, value]): [string, Json] => [
@@ -46,7 +46,7 @@ const argsOf = (task: Task, node: NodeDefinition, { args, item, uses }: StepPlan
     ]),
   );
 
-/** What is under a label: a text that was made for it, or what the node that it is called after came to. */
+/** The payload of a label: the text made for it, or the outputs of the node with that name. */
 const payloadOf = (task: Task, maker: NodeId, label: string): Payload | undefined => {
   const { payloads, outputs = {}, exitCode = null, status } = nodeState(task, maker);
   return label === outputLabel(maker) ? { status, exit_code: exitCode, outputs } : payloads?.[label];
@@ -78,7 +78,7 @@ const valuesOf = (task: Task): Readonly<Record<string, string>> =>
 
 const isPrompt = (uses: string): boolean => uses.endsWith('.prompt.resolve');
 
-/** What a capability of a stage is given. */
+/** The input of a stage capability. */
 const inputOf = (task: Task, node: NodeDefinition, plan: StepPlan): StepInput => {
   const { hint, preview } = nodeState(task, node.id);
   const payloads = payloadsFor(task, node);
@@ -100,7 +100,7 @@ const inputOf = (task: Task, node: NodeDefinition, plan: StepPlan): StepInput =>
     ...(main && autoResolve !== undefined && { autoResolve }),
     ...(agent && { agent }),
     ...(isPrompt(plan.uses) && { values: valuesOf(task) }),
-    // What changes from one attempt to the next is no part of an effect.
+    // An effect must not change from one attempt to the next.
     ...(main && effect === undefined && hint !== undefined && { hint }),
     ...(main && onError?.strategy === 'recover' && plan.uses.startsWith('cap.agent.') && { reports: true }),
     ...(main && plan.step !== 'preview' && preview && { preview }),
@@ -113,7 +113,7 @@ const argumentsOf = (task: Task, node: NodeDefinition, plan: StepPlan): JsonObje
   if (facts?.stage === true) return inputOf(task, node, plan) as JsonObject;
   const args = argsOf(task, node, plan);
   const { preview } = nodeState(task, node.id);
-  // What was shown is approved with it, and is all that it may be carried out on.
+  // The preview is approved with the effect, which must not be applied to anything else.
   return facts?.preview === undefined || preview === undefined ? args : { ...args, preview };
 };
 
@@ -125,14 +125,14 @@ const work = (task: Task, node: NodeId, { step, uses }: StepPlan, args: JsonObje
   kind: 'work',
   effectClass: effectClassOf(uses, 'work') ?? 'idempotent',
   target: `job:${task.id}/${node}`,
-  // Every attempt is a run of its own: work may be repeated, and a loop means to.
+  // Every attempt has its own key, because work may be repeated.
   idempotencyKey: `attempt:${String(nodeState(task, node).attempt)}:${step}`,
 });
 
 export const workEffect = (task: Task, id: NodeId, plan: StepPlan): CanonicalEffect =>
   work(task, id, plan, argumentsOf(task, nodeDefinition(task, id), plan));
 
-/** A look into the repository: which of these are there, and is it as the node wants it? */
+/** An inspection: do these artifacts exist, and do the preconditions hold? */
 export const inspectionEffect = (task: Task, id: NodeId): CanonicalEffect => {
   const { needs = [], preconditions } = nodeDefinition(task, id);
   const artifacts = needs.filter((artifact) => scopeOf(artifact) === 'repository');
@@ -151,8 +151,8 @@ export const inspectionEffect = (task: Task, id: NodeId): CanonicalEffect => {
 const KEY_MAX = 256;
 
 /**
- * What is shown beforehand binds the effect: other commits are another effect, with an approval of its own; and so is what
- * is done once more after it was taken back.
+ * Binds the key to the preview, so that other commits are another effect. The number of rollbacks is part of
+ * it for the same reason.
  */
 const keyOf = (key: string, preview: JsonObject | undefined, undone: number): string => {
   const shown = preview === undefined ? key : `${key}@${digestOf(preview).slice(0, 16)}`;
@@ -160,11 +160,11 @@ const keyOf = (key: string, preview: JsonObject | undefined, undone: number): st
   return bound.length <= KEY_MAX ? bound : sha256Of(bound);
 };
 
-/** A preview knows which branch is meant, where a template leaves that to the repository. */
+/** The preview resolves the branch that a template leaves to the repository. */
 const targetOf = (declared: string, preview: JsonObject | undefined): string =>
   typeof preview?.['target'] === 'string' ? `branch:${preview['target']}` : declared;
 
-/** The effect of a node, or its start, in the form in which it is approved. Throws `ExpressionError`. */
+/** The effect of a node, or its start, in the form that people approve. Throws `ExpressionError`. */
 export const gatedEffect = (task: Task, id: NodeId): CanonicalEffect => {
   const node = nodeDefinition(task, id);
   const { attempt, preview, undone = 0 } = nodeState(task, id);

@@ -35,11 +35,9 @@ import {
 
 export const replyTimer = (node: NodeId): string => `reply:${node}`;
 export const retryTimer = (node: NodeId): string => `retry:${node}`;
-/** When to look into the repository again. */
 export const lookTimer = (node: NodeId): string => `look:${node}`;
 export const withdrawTimer = (node: NodeId, of: string): string => `withdraw:${node}:${of}`;
 export const REPORT_TIMER = 'report';
-/** When to ask again whether the circuit of the workflow lets the task start. */
 export const CIRCUIT_TIMER = 'circuit';
 export const PEERS_TIMER = 'peers';
 
@@ -62,16 +60,16 @@ const gateOf = (task: Task, node: NodeId): GateRequest => {
   return gate;
 };
 
-/** Enough to recognise it by. A character that the cut would halve is replaced: no store takes half of one. */
+/** The cut may halve a character, and the store rejects half of one. */
 const beginningOf = (text: string): string => text.slice(0, 200).toWellFormed();
 
-/** What is put to people, and how; the effect of the node's gate is what it is about. */
+/** The parts of a request that differ by question. */
 type Question = Pick<
   RequestApproval,
-  'id' | 'title' | 'audience' | 'timeoutMs' | 'doubt' | 'body' | 'policy' | 'gate'
+  'id' | 'title' | 'audience' | 'timeoutMs' | 'inDoubt' | 'body' | 'policy' | 'gate'
 >;
 
-/** Who has asked for the task: whatever it asks of others is asked for by the same. */
+/** Every request carries the requester of the task. */
 const requesterOf = ({ requestedBy, agent }: Task) => ({
   requestedBy,
   ...(agent !== undefined && { agent }),
@@ -93,11 +91,11 @@ const approvalRequest = (task: Task, node: NodeId, { id, ...question }: Question
   });
 };
 
-/** What is asked where no gate says anything. */
+/** The title for an effect without a gate. */
 export const titleOf = (task: Task, { uses, target }: CanonicalEffect): string =>
   `${beginningOf(task.goal)}: ${uses} on ${beginningOf(target)}`;
 
-/** Asks the approvals service for a decision. `ask` counts the repeats of the same question. */
+/** `resends` counts the repeats of the same request. */
 export const requestApproval = (task: Task, node: NodeId, ask: number): Outgoing => {
   const { approval: id, effect, asked } = gateOf(task, node);
   const { effect: declared } = nodeDefinition(task, node);
@@ -108,7 +106,7 @@ export const requestApproval = (task: Task, node: NodeId, ask: number): Outgoing
   return approvalRequest(task, node, { id, title: titleOf(task, effect), ...by, ...filledIn }, ask);
 };
 
-/** A node that a person lets start, because its author wants it so or because the task has used up its budget. */
+/** A start needs approval because its author wants it, or because the budget is used up. */
 const startRequest = (
   task: Task,
   node: NodeId,
@@ -127,7 +125,7 @@ const startRequest = (
   };
 };
 
-/** How long a request waits: as the gate says for such an effect, else as the effect itself. */
+/** The timeout: from the gate by effect kind, else from the effect. */
 const waitOf = ({ gate, kind, approvalTimeoutMs }: EffectDeclaration): number =>
   gate?.timeoutMs[kind] ?? gate?.timeoutMs.default ?? approvalTimeoutMs;
 
@@ -141,7 +139,7 @@ const inDoubtOf = (task: Task, node: NodeId): InDoubtEffect & { readonly approva
   return { ...inDoubt, approval: inDoubt.approval };
 };
 
-/** Asks people what became of an effect. Nobody is hurried: the answer has to be found out. */
+/** The request waits as long as possible, because the answer takes an investigation. */
 export const requestInDoubtAnswer = (task: Task, node: NodeId, ask: number): Outgoing => {
   const { approval: id, epoch, reason = '' } = inDoubtOf(task, node);
   const { effect, asked } = gateOf(task, node);
@@ -151,12 +149,12 @@ export const requestInDoubtAnswer = (task: Task, node: NodeId, ask: number): Out
     title: title.slice(0, TITLE_MAX).toWellFormed(),
     audience: asked?.audience ?? nodeDefinition(task, node).effect?.audience ?? ['operators'],
     timeoutMs: WAIT_MAX_MS,
-    doubt: { epoch, reason },
+    inDoubt: { epoch, reason },
   };
   return approvalRequest(task, node, question, ask);
 };
 
-/** Hands the executor what was said of a doubt. */
+/** Sends the executor a person's answer about an effect in doubt. */
 export const resolveInDoubt = (task: Task, node: NodeId, ask: number): Outgoing => {
   const { approval, effectId: id, answered } = inDoubtOf(task, node);
   if (answered === undefined) throw new Error(`nobody has said what became of node ${node} of ${task.id}`);
@@ -171,13 +169,13 @@ export const resolveInDoubt = (task: Task, node: NodeId, ask: number): Outgoing 
   });
 };
 
-/** One rule for all that a node orders, so that what is cancelled is cancelled where it was ordered. */
+/** One pool for all orders of a node, so that a cancellation reaches the executor that has the order. */
 const poolOf = (task: Task, node: NodeId): string => {
   const { pool, effect } = nodeDefinition(task, node);
   return pool ?? effect?.pool ?? DEFAULT_POOL;
 };
 
-/** How long a node whose start nobody hurries waits for a person: `--require-approval` gives no time. */
+/** The default, because `--require-approval` has no timeout. */
 export const START_APPROVAL_MS = 24 * 3_600_000;
 
 type Run = {
@@ -191,26 +189,27 @@ type Run = {
 const runCommand = (task: Task, node: NodeId, { id, ...order }: Run, ask: number): Outgoing => {
   const { attempt, revision } = nodeState(task, node);
   const pool = poolOf(task, node);
-  // The same attempt is ordered anew, with another grant, when the first one had run out: the revision tells them apart.
+  // An attempt is ordered again under a new grant when the first expired; the revision tells the orders
+  // apart.
   const key = `${id}.${String(revision)}.${String(attempt)}.${String(ask)}`;
   return command('effect', 'run', subjects.effectCommand('run', pool), key, { id, attempt, ...order });
 };
 
-/** Orders the executor to carry out the approved effect. */
+/** Orders the approved effect. */
 export const orderEffect = (task: Task, node: NodeId, ask: number): Outgoing => {
   const { effectId, effect, digest, grant, approval } = gateOf(task, node);
   if (grant === undefined) throw new Error(`node ${node} of ${task.id} has no grant`);
   return runCommand(task, node, { id: effectId, effect, digest, grant: grant.token, approval }, ask);
 };
 
-/** Orders a step that is no effect. */
+/** Orders a step without a grant. */
 export const orderStep = (task: Task, node: NodeId, id: EffectId, ask: number): Outgoing => {
   const order = nodeState(task, node).orders?.[id];
   if (order === undefined) throw new Error(`node ${node} of ${task.id} has no step ${id}`);
   return runCommand(task, node, { id, effect: order.effect, digest: order.digest }, ask);
 };
 
-/** Asks the recovery service what to do about the attempt that failed. */
+/** Requests a verdict about the failed attempt. */
 export const assessFailure = (task: Task, node: NodeId, ask: number): Outgoing => {
   const failure = assessmentOf(task, node);
   const asked = failure.refused === undefined ? String(ask) : `refused.${String(ask)}`;
@@ -218,7 +217,7 @@ export const assessFailure = (task: Task, node: NodeId, ask: number): Outgoing =
   return command('recovery', 'assess', subjects.recoveryCommand('assess'), key, failure);
 };
 
-/** Tells recovery what came of an attempt that has succeeded, where it keeps such in mind. */
+/** Reports a successful attempt, when recovery uses it. */
 export const recordAttempt = (task: Task, node: NodeId): readonly Outgoing[] => {
   const made = attemptRecord(task, node);
   if (made === undefined) return [];
@@ -226,21 +225,20 @@ export const recordAttempt = (task: Task, node: NodeId): readonly Outgoing[] => 
   return [command('recovery', 'record_attempt', subjects.recoveryCommand('record_attempt'), key, made)];
 };
 
-/** Tells recovery that a job is stuck no more. */
 export const reportUnstuck = (job: MarkJobUnstuck, now: number): Outgoing => {
-  const key = `${job.task}.${job.node}.${String(job.attempt)}.${job.how}.${String(now)}`;
+  const key = `${job.task}.${job.node}.${String(job.attempt)}.${job.resolution}.${String(now)}`;
   return command('recovery', 'job_unstuck', subjects.recoveryCommand('job_unstuck'), key, job);
 };
 
-/** How a task has ended that was let try; or that it does not, which says nothing of its workflow. */
-export type Trial = 'well' | 'badly' | 'left';
+/** The outcome of a circuit trial. An abandoned trial says nothing about the workflow. */
+export type Trial = 'succeeded' | 'failed' | 'abandoned';
 
-/** Asks recovery whether a task may start, or tells it what has become of the one that was let try. */
+/** Asks recovery whether the task may start, or reports the outcome of its trial. */
 export const acquireCircuit = (task: Task, target: string, now: number, trial?: Trial): Outgoing => {
   const circuit = task.definition.recovery?.circuit;
-  const ended = trial !== undefined && trial !== 'left' && { ended: trial, ...(circuit && { circuit }) };
-  const data: AcquireCircuit = { target, task: task.id, ...(trial === 'left' ? { left: true } : ended) };
-  // It may have to be said again, whatever has become of it before.
+  const ended = trial !== undefined && trial !== 'abandoned' && { outcome: trial, ...(circuit && { circuit }) };
+  const data: AcquireCircuit = { target, task: task.id, ...(trial === 'abandoned' ? { abandoned: true } : ended) };
+  // The time makes the id unique, because the same report may be needed again.
   const key = trial === undefined ? String(now) : `${trial}.${String(now)}`;
   return command(
     'recovery',
@@ -251,7 +249,6 @@ export const acquireCircuit = (task: Task, target: string, now: number, trial?: 
   );
 };
 
-/** Submits the task that takes a worktree back. */
 export const submitRollback = (
   task: Task,
   node: NodeId,
@@ -279,7 +276,7 @@ const cancelRollback = (task: Task, node: NodeId, by: TaskId, ask: number): read
   watchPeer(task, by, `over.${String(ask)}`),
 ];
 
-/** Asks people what is to become of a job that is stuck. Nobody is hurried: it stays as it is. */
+/** The request waits as long as possible: the job stays stuck. */
 export const requestStuckAnswer = (task: Task, node: NodeId, ask: number): Outgoing => {
   const { stuck, verdict, reason = '' } = nodeState(task, node);
   if (stuck === undefined || verdict === undefined)
@@ -328,7 +325,7 @@ export const acquireLocks = (task: Task, node: NodeId, ask: number): Outgoing =>
   });
 };
 
-/** Told once: the board reminds whoever holds a lock, and hears then that it is not needed. */
+/** Not resent: the registry reminds the holder, which then releases again. */
 export const releaseLocks = (task: Task, node: NodeId, attempt: number, now: number): Outgoing =>
   registryCommand(task, `${node}.${String(attempt)}.${String(now)}`, {
     kind: 'release',
@@ -339,13 +336,12 @@ export const releaseLocks = (task: Task, node: NodeId, attempt: number, now: num
 
 export const requireArtifacts = (task: Task, node: NodeId, ask: number): Outgoing => {
   const labels = [...outsideNeeds(task, node)];
-  // Two looks in the same attempt are two questions, and so is needing more, or less, of others than before.
+  // A second inspection in the same attempt is a new query, and so is a changed list of needs.
   const looks = String(nodeState(task, node).looks ?? 0);
   const key = `${attemptKey(task, node, ask)}.${looks}.${digestOf(labels).slice(0, 16)}`;
   return registryCommand(task, key, { kind: 'require', ...jobIn(task, node), labels });
 };
 
-/** Tells the board what this task gives to others, as it stands. */
 export const reportArtifacts = (task: Task, ask: number): Outgoing =>
   registryCommand(task, `${String(task.reportSerial)}.${String(ask)}`, {
     kind: 'report',
@@ -354,7 +350,6 @@ export const reportArtifacts = (task: Task, ask: number): Outgoing =>
     artifacts: [...artifactReport(task)],
   });
 
-/** Asks another task to tell how it, or one of its nodes, ends. */
 export const watchPeer = (task: Task, peer: string, ask: number | string): Outgoing => {
   const [id = peer, node] = peer.split('/');
   const data = { id, watcher: task.id, ...(node !== undefined && { node }) };
@@ -362,11 +357,11 @@ export const watchPeer = (task: Task, peer: string, ask: number | string): Outgo
   return command('task', 'watch', subjects.taskCommand('watch'), key, data);
 };
 
-/** Tells a task something; `key` has to differ each time that it is told anew. */
+/** `key` must differ for each new notification. */
 export const notifyTask = (id: TaskId, key: string, notification: Notification): Outgoing =>
   command('task', 'notify', subjects.taskCommand('notify'), `${id}.${key}`, { id, notification });
 
-/** Takes back what was asked for: one message for each thing, by its id. */
+/** One message per withdrawn request or order, by its id. */
 export const withdrawCommands = (
   task: Task,
   node: NodeId,
@@ -384,7 +379,7 @@ export const withdrawCommands = (
     which: { readonly revision: number } | { readonly attempt: number },
     why = reason,
   ) => {
-    // A request is for one revision; the same effect may be ordered, and taken back, in several attempts.
+    // A request belongs to one revision, but an effect may be ordered and withdrawn in several attempts.
     const key = 'attempt' in which ? `${id}.${String(which.attempt)}` : id;
     const data = { id, ...about, ...which, reason: why };
     return { of: id, messages: [command(of, 'cancel', subject, `${key}.${String(ask)}`, data)] };

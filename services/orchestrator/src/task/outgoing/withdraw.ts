@@ -1,21 +1,20 @@
 import type { ApprovalResolved } from '@holdpoint/contracts/approval/events';
 import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import type { NodeId, TaskId } from '@holdpoint/contracts/values/ids';
-import { repeatTimer } from '@holdpoint/runtime/decider';
 import { withdrawCommands, withdrawTimer } from './outgoing.ts';
 import type { DecisionBuilder } from '../model/decision-builder.ts';
 import { findNode, nodeState } from '../model/state.ts';
 
-/** Takes back what the node has asked of others, and goes on asking until they have confirmed that it is. */
+/** Withdraws the requests and orders of a node, and resends until each is confirmed. */
 export const withdraw = (builder: DecisionBuilder, node: NodeId, ask = 0, only?: string): void => {
   for (const { of, messages } of withdrawCommands(builder.task(), node, ask)) {
     if (only !== undefined && of !== only) continue;
     for (const message of messages) builder.send(message);
-    builder.timer(repeatTimer(withdrawTimer(node, of), ask, builder.now));
+    builder.resendTimer(withdrawTimer(node, of), ask);
   }
 };
 
-/** Whether the effect will certainly not be started any more, whatever is still on its way to the executor. */
+/** Whether the executor will certainly not start the effect any more. */
 const isFinal = (fact: EffectEvent): boolean =>
   fact.type === 'applied' ||
   fact.type === 'not_applied' ||
@@ -28,7 +27,7 @@ type Report =
 
 const isConfirmed = ({ kind, fact }: Report): boolean => kind === 'approval' || isFinal(fact);
 
-/** Nobody need ask any more once it is confirmed; that changes nothing of the task itself. */
+/** Clears the timer of a confirmed withdrawal. The task itself does not change. */
 export const withdrawalConfirmed = (builder: DecisionBuilder, report: Report): void => {
   const { node, id } = report.fact;
   const withdrawn = findNode(builder.task(), node)?.withdrawn;
@@ -39,7 +38,7 @@ export const withdrawalConfirmed = (builder: DecisionBuilder, report: Report): v
     builder.timer({ clear: withdrawTimer(node, id) });
 };
 
-/** A task that was to take a worktree back has ended, and will not touch it any more. */
+/** Clears the timer of an ended rollback task. */
 export const rollbackEnded = (builder: DecisionBuilder, by: TaskId): void => {
   for (const { id } of builder.task().definition.nodes) {
     if (nodeState(builder.task(), id).withdrawn?.rollbacks?.includes(by) === true)

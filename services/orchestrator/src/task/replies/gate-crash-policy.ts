@@ -5,7 +5,7 @@ import { effectGate } from '../model/effect-gate.ts';
 import { type CrashJudgement, afterCrash, afterDuplicate } from './gate-suggestions.ts';
 import { nodeState } from '../model/state.ts';
 
-/** What the gate of an effect says of a lost worker, or of an order that came again. */
+/** The gate's rule for a lost worker or a duplicate order. */
 const crashJudgement = (builder: DecisionBuilder, fact: EffectEvent): CrashJudgement | undefined => {
   const recovery = effectGate(builder.task(), fact.node)?.recovery;
   if (recovery === undefined) return undefined;
@@ -15,13 +15,13 @@ const crashJudgement = (builder: DecisionBuilder, fact: EffectEvent): CrashJudge
         ? afterCrash(recovery.onWorkerCrash, fact.next)
         : undefined;
     case 'duplicate_prevented':
-      return afterDuplicate(recovery.onDuplicateSideEffectAttempt, fact.standing);
+      return afterDuplicate(recovery.onDuplicateSideEffectAttempt, fact.outcome);
     default:
       return undefined;
   }
 };
 
-/** Records what a gate suggests about an effect under way, and the orchestrator does not do. */
+/** Records a suggestion of the gate that the orchestrator does not follow. */
 export const recordRefusedSuggestion = (builder: DecisionBuilder, fact: EffectEvent): void => {
   const { attempt, status, revision } = nodeState(builder.task(), fact.node);
   if (fact.attempt !== attempt || status !== 'running') return;
@@ -34,6 +34,6 @@ export const recordRefusedSuggestion = (builder: DecisionBuilder, fact: EffectEv
   recordCheckpoint(builder, fact.node, { kind: 'suggestion_refused', ...about, reason });
 };
 
-/** Whether people are asked what became of it, without recovery having its say. */
+/** Whether the gate wants people to be asked before recovery. */
 export const skipsRecovery = (builder: DecisionBuilder, fact: EffectEvent): boolean =>
   crashJudgement(builder, fact)?.course === 'people';

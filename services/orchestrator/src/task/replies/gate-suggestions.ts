@@ -3,36 +3,36 @@ import type { EffectDuplicatePrevented, EffectInDoubt } from '@holdpoint/contrac
 import type { Gate, Suggestion } from '@holdpoint/contracts/workflow/gate';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 
-// What a gate says is a suggestion. Here the orchestrator decides what it does, and why it does something else.
+// Gates suggest. Here the orchestrator decides what it does, and records why it deviates.
 
-/** What it does once a request is decided. */
+/** How the node continues after a decision. */
 export type GateRoute =
-  /** The effect is ordered, or the node goes on. */
+  /** Order the effect, or continue the node. */
   | { readonly kind: 'resume' }
-  /** The task goes back to that node. */
+  /** Restart from that node. */
   | { readonly kind: 'back'; readonly to: NodeId }
-  /** The node ends as forbidden. */
+  /** End the node as forbidden. */
   | { readonly kind: 'blocked' }
-  /** The node waits for a person. */
+  /** Wait for a person. */
   | { readonly kind: 'paused' }
-  /** Recovery is asked. */
+  /** Request a verdict. */
   | { readonly kind: 'recovering' }
-  /** What the effect has come to before counts. */
+  /** Use the result of an earlier attempt. */
   | { readonly kind: 'known' };
 
-/** What it does, and why that is not what was suggested. */
+/** The route, and the reason when it is not the suggested one. */
 export type GateJudgement = { readonly course: GateRoute; readonly refused?: string };
 
-/** What was decided, and what is known of the effect and of the way that led to it. */
+/** The decision, and the facts that the route depends on. */
 export type GateFacts = {
   readonly outcome: ApprovalOutcome;
-  /** It was approved, and there is a grant. */
+  /** Approved, with a grant. */
   readonly granted: boolean;
-  /** It is known that the effect has been applied. */
+  /** The effect was applied in an earlier attempt. */
   readonly applied: boolean;
-  /** The agent whose work it is. */
+  /** The agent whose work the effect belongs to. */
   readonly agent: NodeId | undefined;
-  /** Whether the node itself starts anew when the task goes back to that one. */
+  /** Whether a restart of `to` restarts the gated node as well. */
   readonly leadsHere: (to: NodeId) => boolean;
 };
 
@@ -43,7 +43,9 @@ const KEYS: Readonly<Partial<Record<ApprovalOutcome, keyof Gate['onDecision']>>>
   expired: 'expire',
 };
 
-/** With `branches` the first that fits, else what is said of the decision; nothing of what was called off. */
+/**
+ * With `branches` the first branch that matches, else the entry for the decision. Cancellations have none.
+ */
 export const suggestionFor = (
   { resumePolicy, resumeBranches, onDecision }: Gate,
   outcome: ApprovalOutcome,
@@ -55,7 +57,7 @@ export const suggestionFor = (
   return branch ?? onDecision[key];
 };
 
-/** What follows when nothing is suggested, or nothing that can be done. */
+/** The route without a usable suggestion. */
 export const defaultRoute = ({ outcome, granted, agent }: GateFacts): GateRoute => {
   if (outcome === 'approved' && granted) return { kind: 'resume' };
   if (outcome !== 'changes_requested') return { kind: 'blocked' };
@@ -65,14 +67,14 @@ export const defaultRoute = ({ outcome, granted, agent }: GateFacts): GateRoute 
 const returned = ({ phase, to }: Suggestion, facts: GateFacts): GateRoute | string => {
   if (to !== undefined)
     return facts.leadsHere(to) ? { kind: 'back', to } : `the node does not come after ${to}`;
-  // Changes are made by whoever has worked on it; a person is waited for where nobody has.
+  // An agent makes the changes. Without one, a person must.
   const goesBack = facts.outcome === 'changes_requested' && facts.agent !== undefined;
   if (phase !== undefined && !(phase === 'paused' && goesBack)) return { kind: phase };
-  // It was approved, and is not to go on: somebody has to say what is.
+  // Approved but stopped by the gate: a person must decide.
   return facts.outcome === 'approved' ? { kind: 'paused' } : defaultRoute(facts);
 };
 
-/** What it comes to, or why it cannot be done. */
+/** The suggested route, or the reason why it is impossible. */
 const routeFor = (suggestion: Suggestion, facts: GateFacts): GateRoute | string => {
   switch (suggestion.emit) {
     case 'resume_executor':
@@ -90,7 +92,6 @@ const routeFor = (suggestion: Suggestion, facts: GateFacts): GateRoute | string 
 
 const refusal = ({ emit }: Suggestion, why: string): string => `${emit} was suggested: ${why}`;
 
-/** What follows from a decision. */
 export const judge = (suggestion: Suggestion | undefined, facts: GateFacts): GateJudgement => {
   const usual = defaultRoute(facts);
   if (suggestion === undefined) return { course: usual };
@@ -100,7 +101,7 @@ export const judge = (suggestion: Suggestion | undefined, facts: GateFacts): Gat
     : { course: route };
 };
 
-/** What follows a lost worker: what the class of the effect says, or people are asked at once what became of it. */
+/** After a lost worker: the rule of the effect class, or a question to people at once. */
 export type CrashJudgement = { readonly course: 'usual' | 'people'; readonly refused?: string };
 
 const USUAL: CrashJudgement = { course: 'usual' };
@@ -110,8 +111,8 @@ const usually = (suggestion: Suggestion, why: string): CrashJudgement => ({
 });
 
 /**
- * Nobody knows whether the effect happened. What its class lets the executor repeat, or look up, goes on; otherwise recovery,
- * or people, are asked. Nothing else is safe.
+ * The effect is in doubt. Its class may let the executor repeat or probe it; otherwise recovery or people
+ * decide.
  */
 export const afterCrash = (
   suggestion: Suggestion | undefined,
@@ -136,10 +137,10 @@ export const afterCrash = (
   }
 };
 
-/** It was ordered again, and not carried out again. What its outcome is leads on, as it does after the first order. */
+/** A duplicate order was not executed. Its outcome continues the task, as after the first order. */
 export const afterDuplicate = (
   suggestion: Suggestion | undefined,
-  standing: EffectDuplicatePrevented['standing'],
+  standing: EffectDuplicatePrevented['outcome'],
 ): CrashJudgement => {
   if (suggestion === undefined) return USUAL;
   const { emit, phase, to } = suggestion;

@@ -14,17 +14,17 @@ import { startReplyTimer } from '../graph/steps.ts';
 type InDoubt = Extract<EffectEvent, { type: 'in_doubt' }>;
 type NotApplied = Extract<EffectEvent, { type: 'not_applied' }>;
 
-/** As much as a request takes. */
+/** Limit for the reason of a request. */
 const REASON_MAX = 2_000;
 
-/** Which doubt a node fails with. An epoch that no start can have is nothing that could be asked about. */
+/** The effect and start in doubt. Undefined for epoch 0, which no start has. */
 export const inDoubtIn = ({
   id: effectId,
   epoch,
 }: InDoubt): Pick<InDoubtEffect, 'effectId' | 'epoch'> | undefined =>
   epoch < 1 ? undefined : { effectId, epoch };
 
-/** Puts the question to people: did it happen? */
+/** Asks people whether the effect was applied. */
 export const askInDoubt = (
   builder: DecisionBuilder,
   node: NodeId,
@@ -43,7 +43,7 @@ export const askInDoubt = (
   startReplyTimer(builder, node);
 };
 
-/** What became of the question. One that nobody answered is put again: without an answer nothing goes on. */
+/** Applies the answer. An unanswered question is asked again: the node cannot continue without an answer. */
 export const onInDoubtAnswer = (builder: DecisionBuilder, fact: ApprovalResolved, state: NodeState): void => {
   const { inDoubt, status, attempt } = state;
   const { node, statement, by, comment } = fact;
@@ -64,16 +64,16 @@ export const onInDoubtAnswer = (builder: DecisionBuilder, fact: ApprovalResolved
   reportStuckJobEnd(builder, node, state);
 };
 
-/** Whether it is done again because a person has said so. */
+/** Whether a person ordered the repeat. */
 const isRepeatedByAnswer = ({ status, inDoubt }: NodeState): boolean =>
   status === 'running' && inDoubt?.answered?.answer === 'retry';
 
-/** What was stated before the answer, or of an order that it has replaced, is no outcome of what it led to. */
+/** Events from before the answer, or about the replaced order, say nothing about the repeat. */
 export const precedesAnswer = (state: NodeState, fact: EffectEvent): boolean =>
   isRepeatedByAnswer(state) &&
   (fact.type === 'refused' || ('epoch' in fact && fact.epoch <= (state.inDoubt?.epoch ?? 0)));
 
-/** The doubt that people were asked about is over, and a later one stands in its place. */
+/** The event when the effect is in doubt again after the question. */
 export const laterInDoubt = (state: NodeState, fact: EffectEvent): InDoubt | undefined => {
   if (fact.type !== 'in_doubt' || fact.next !== 'person') return undefined;
   const { status, inDoubt } = state;
@@ -81,7 +81,7 @@ export const laterInDoubt = (state: NodeState, fact: EffectEvent): InDoubt | und
   return wasAsked && fact.epoch > inDoubt.epoch ? fact : undefined;
 };
 
-/** Done again, and failed: recovery has had its say on this attempt, so that whoever wanted it hears of it. */
+/** The ordered repeat failed. Recovery has judged this attempt already, so a person decides. */
 export const escalateFailedRepeat = (
   builder: DecisionBuilder,
   node: NodeId,
@@ -100,7 +100,7 @@ const MAY_BE_DENIED: ReadonlySet<NodeState['status']> = new Set(['running', 'rec
 export const notAppliedByPerson = ({ status }: NodeState, fact: EffectEvent): NotApplied | undefined =>
   fact.type === 'not_applied' && fact.by === 'person' && MAY_BE_DENIED.has(status) ? fact : undefined;
 
-/** A person has said that it did not happen, and could have said that it is to be done again: so it is not tried again. */
+/** A person stated that the effect was not applied, and did not choose `retry`: the node fails for good. */
 export const onNotApplied = (builder: DecisionBuilder, { node, reason }: NotApplied): void => {
   const { inDoubt } = nodeState(builder.task(), node);
   const who = inDoubt?.answered === undefined ? reason : `${inDoubt.answered.by} said so`;

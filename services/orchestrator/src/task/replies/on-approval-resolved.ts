@@ -27,10 +27,10 @@ import { orderApproved, RETRY_BUDGET_DEFAULT } from '../graph/steps.ts';
 import { onStuckAnswer } from './stuck-job.ts';
 import { nearestAgent, isDownstreamOf } from '../model/upstream.ts';
 
-/** A request of a node that still waits for it, and what was decided. */
+/** An open request and its decision. */
 type Resolution = { readonly fact: ApprovalResolved; readonly state: NodeState; readonly gate: GateRequest };
 
-/** What the approvals service decided. A late answer to a question that is no longer open changes nothing. */
+/** Applies a decision. A late decision on a closed request changes nothing. */
 export const onApprovalResolved = (builder: DecisionBuilder, fact: ApprovalResolved): void => {
   const state = findNode(builder.task(), fact.node);
   if (state?.inDoubt?.approval === fact.id) return onInDoubtAnswer(builder, fact, state);
@@ -53,7 +53,7 @@ const grantIn = ({ outcome, grant, validUntil }: ApprovalResolved) =>
     ? { grant, validUntil }
     : undefined;
 
-/** What follows from it; or what is wrong with a condition of its gate. */
+/** The route of the decision, or the error in a condition of the gate. */
 const judged = (
   builder: DecisionBuilder,
   { fact, state, gate }: Resolution,
@@ -154,7 +154,7 @@ const applyRoute = (
   }
 };
 
-/** Why it does not go on. */
+/** Why the node does not continue. */
 const reasonOf = (fact: ApprovalResolved): string => {
   const said = decisionText(decisionIn(fact));
   if (fact.outcome !== 'approved') return said;
@@ -173,10 +173,10 @@ const escalateNode = (builder: DecisionBuilder, { fact, state }: Resolution, rea
   releaseNode(builder, node, state);
 };
 
-/** Nobody has decided in time, and the gate says what that means. */
+/** The decision of a timeout. */
 const isExpiry = ({ surface }: ApprovalResolved): boolean => surface === 'clock';
 
-/** Who has asked for which changes: everybody, where it took more than one. */
+/** The requested changes, by person. */
 const requestedChanges = (fact: ApprovalResolved): string => {
   if (isExpiry(fact)) return 'nobody has decided in time';
   const others = (fact.votes ?? []).filter(
@@ -186,12 +186,12 @@ const requestedChanges = (fact: ApprovalResolved): string => {
   return wishes.join('\n');
 };
 
-/** As much as an agent is told. */
+/** Limit for the hint to an agent. */
 const HINT_MAX = 65_536;
 
 /**
- * The task goes back, with what was said for whoever works on it next. A person may ask for that as often as he likes; a clock
- * as often as the node may be tried again, and then a person is waited for.
+ * Restarts from an upstream node with the requested changes as its hint. People may do that without limit.
+ * Expiries are limited by the retry budget; after that a person must decide.
  */
 const restartWithChanges = (builder: DecisionBuilder, resolution: Resolution, to: NodeId): void => {
   const { fact, state } = resolution;
@@ -206,7 +206,7 @@ const restartWithChanges = (builder: DecisionBuilder, resolution: Resolution, to
   return restartNodes(builder, [to], { route: node, hint, by });
 };
 
-/** Nothing stands between the approval of an effect and its order: no pause, no locks, no step before it. */
+/** No pause, lock or earlier step stands between the approval and the order. */
 const mayOrderAtOnce = (builder: DecisionBuilder, node: NodeId): boolean => {
   const { effect, locks = [], before = [] } = nodeDefinition(builder.task(), node);
   const { pausedByHand, repository } = builder.task();

@@ -36,7 +36,7 @@ import {
 } from './in-doubt.ts';
 import { skipsRecovery, recordRefusedSuggestion } from './gate-crash-policy.ts';
 
-/** What became of an effect, or of a step. Only the outcome of what this task ordered counts, whoever says so. */
+/** Applies an event of an effect or step. Only events about this task's own orders count. */
 export const onEffectEvent = (builder: DecisionBuilder, fact: EffectEvent): void => {
   const state = findNode(builder.task(), fact.node);
   const { orders = {} } = state ?? {};
@@ -51,7 +51,7 @@ export const onEffectEvent = (builder: DecisionBuilder, fact: EffectEvent): void
     checkpointEffectEvent(builder, fact);
     recordRefusedSuggestion(builder, fact);
   }
-  // Knowledge that it did happen is welcome at any time; every other outcome only from the attempt that is running.
+  // `applied` counts at any time; other outcomes only from the running attempt.
   if (
     fact.type === 'applied' &&
     ordered === true &&
@@ -60,7 +60,7 @@ export const onEffectEvent = (builder: DecisionBuilder, fact: EffectEvent): void
   ) {
     const result = resultOf(state.gate.effect.uses, fact.outputs);
     const isCurrent = fact.attempt === attempt && (status === 'running' || status === 'recovering');
-    // That it was carried out, and failed, is said once: what followed from it is under way.
+    // A result that ran and failed counts once: its consequences are under way.
     if (result.outcome !== 'succeeded' && !isCurrent) return undefined;
     if (isCurrent) checkpointApplied(builder, fact.node);
     return stepCompleted(builder, fact.node, 'run', result);
@@ -74,7 +74,7 @@ export const onEffectEvent = (builder: DecisionBuilder, fact: EffectEvent): void
   if (status !== 'running') return;
   if (fact.type === 'refused') {
     if (!isOrdered(fact.order, state.gate)) return;
-    // The approval ran out before the executor could use it: nothing happened, so the question is put again.
+    // The grant expired before the executor used it. Nothing happened, so request approval again.
     if (fact.error.code === 'EXECUTOR_GRANT_EXPIRED')
       return failOnExpressionError(builder, fact.node, () => openApproval(builder, fact.node));
   }
@@ -87,7 +87,7 @@ export const onEffectEvent = (builder: DecisionBuilder, fact: EffectEvent): void
   requestVerdict(builder, fact.node, 'run', { ...problem, ...(doubt && { doubt }) });
 };
 
-/** An order may not begin because what it talks to fails; or it begins. Shown once for each attempt. */
+/** Records that an order is deferred by a circuit, or no longer is. Once per attempt. */
 const onDeferral = (builder: DecisionBuilder, fact: EffectEvent): void => {
   const { deferral, marks = [], status, attempt } = nodeState(builder.task(), fact.node);
   if (status !== 'running' || fact.attempt !== attempt) return;
@@ -98,19 +98,19 @@ const onDeferral = (builder: DecisionBuilder, fact: EffectEvent): void => {
     builder.emit({ type: 'node_undeferred', node, attempt });
 };
 
-/** It is not known already, and what comes after it in the same attempt has the locks that it needs. */
+/** Whether the outcome is new, and the rest of the attempt has its locks. */
 const mayContinue = (builder: DecisionBuilder, node: NodeId): boolean => {
   const definition = nodeDefinition(builder.task(), node);
   const { done, locks, status, failure } = nodeState(builder.task(), node);
   if (isSingleStep(definition)) return true;
-  // What failed since was another step: that the effect has happened is no news.
+  // Another step failed since, so this outcome is known already.
   const isKnown = status !== 'running' && failure !== undefined && failure.step !== 'run';
   if (done?.['run'] !== undefined || isKnown) return false;
   const locked = builder.task().repository !== undefined && (definition.locks ?? []).length > 0;
   return !locked || locks === 'held';
 };
 
-/** Whether it was not carried out, or nobody can know. */
+/** The failure in an event. Undefined when the event is none. */
 const problemIn = (fact: EffectEvent): AttemptFailure | undefined => {
   switch (fact.type) {
     case 'applied':
@@ -141,7 +141,7 @@ const problemIn = (fact: EffectEvent): AttemptFailure | undefined => {
   }
 };
 
-/** Trying again would meet the same: the order itself is wrong, or this executor may not do it. */
+/** A retry would fail the same way. */
 const PERMANENT: ReadonlySet<string> = new Set([
   'EXECUTOR_INVALID_ARGUMENTS',
   'EXECUTOR_UNKNOWN_CAPABILITY',
@@ -164,7 +164,7 @@ const onStepEvent = (
   if (fact.type === 'refused' && effectDigest(fact.order.effect) !== digest) return;
   const problem = problemIn(fact);
   if (problem === undefined) return onDeferral(builder, fact);
-  // The next session finds what there is in the files, put by or not.
+  // The next session finds the files in the worktree, committed or not.
   if (step === HANDOFF_STEP) return finishHandoff(builder, fact.node, undefined);
   const { onError } = nodeDefinition(builder.task(), fact.node);
   const ownRule = onError !== undefined && onError.strategy !== 'recover';
@@ -175,7 +175,7 @@ const onStepEvent = (
   requestVerdict(builder, fact.node, step, problem);
 };
 
-/** What a capability says of itself. A result that is none counts as a failure of the node, not of this task. */
+/** The result of a stage capability. An unreadable one fails the node. */
 const resultOf = (uses: string, outputs: JsonObject): StepResult => {
   if (CAPABILITIES[uses]?.stage !== true) return { outcome: 'succeeded', outputs };
   const result = StepResult.safeParse(outputs);
@@ -184,7 +184,7 @@ const resultOf = (uses: string, outputs: JsonObject): StepResult => {
     : { outcome: 'failed', detail: `${uses} gave no result that can be read` };
 };
 
-/** A look or a preview is not yet the work itself. */
+/** Inspections and previews come before the work. */
 const stepEnded = (builder: DecisionBuilder, node: NodeId, step: string, result: StepResult): void => {
   if (step === 'inspect') return inspected(builder, node, result);
   if (step === 'preview') return previewed(builder, node, result);
@@ -204,11 +204,11 @@ const stepCompleted = (builder: DecisionBuilder, node: NodeId, step: string, res
   return failOnExpressionError(builder, node, () => continueAttempt(builder, node));
 };
 
-const FIRST_LOOK_MS = 5_000;
 const UNMET_MAX = 2_000;
 
 const inspected = (builder: DecisionBuilder, node: NodeId, result: StepResult): void => {
   const { attempt, looks = 1 } = nodeState(builder.task(), node);
+  const { firstMs, lastMs } = builder.timing.inspection;
   if (result.outcome !== 'succeeded') return finishAttempt(builder, node, result, 'inspect');
   const found = InspectOutputs.safeParse(result.outputs).data;
   if (found === undefined) {
@@ -221,14 +221,14 @@ const inspected = (builder: DecisionBuilder, node: NodeId, result: StepResult): 
   const seen = { artifacts, ...(unmet !== undefined && { unmet }) };
   builder.timer({ clear: replyTimer(node) });
   builder.emit({ type: 'node_inspected', node, attempt, ...seen });
-  // The board forgets who does not ask again.
+  // The registry drops a watch that is not renewed.
   if (outsideNeeds(builder.task(), node).length > 0) startReplyTimer(builder, node);
   builder.enqueue([node]);
-  // Somebody may change the repository by hand: nobody tells of that, so it is looked at again, ever more rarely.
+  // A person may change the repository by hand, without an event. So inspect it again, ever more rarely.
   if (unmet !== undefined || Object.values(artifacts).includes(false))
     builder.timer({
       set: lookTimer(node),
-      dueAt: builder.now + Math.min(FIRST_LOOK_MS * 2 ** (looks - 1), 300_000),
+      dueAt: builder.now + Math.min(firstMs * 2 ** (looks - 1), lastMs),
     });
 };
 
@@ -242,13 +242,12 @@ const previewed = (builder: DecisionBuilder, node: NodeId, result: StepResult): 
 };
 
 /**
- * Whether this very order was given. The same attempt may have been ordered before, under a grant that had run out; and
- * somebody else may have ordered something like it.
+ * Whether the event is about this order. Older orders of the same attempt, and forged ones, differ in grant
+ * or digest.
  */
 const isOrdered = ({ grant, digest, effect }: RunEffect, gate: GateRequest): boolean =>
   grant === gate.grant?.token && digest === gate.digest && effectDigest(effect) === gate.digest;
 
-/** Until the node has ended, one way or the other. */
 const AWAITS_OUTCOME: ReadonlySet<NodeStatus> = new Set([
   'running',
   'recovering',

@@ -16,7 +16,7 @@ import { endOf, findNode, nodeDefinition, nodeState } from '../model/state.ts';
 
 type NotificationOf<Kind extends Notification['kind']> = Extract<Notification, { readonly kind: Kind }>;
 
-/** What the board of the repository, or another task, lets this one know. */
+/** A notification from the registry or another task. */
 export const onNotification = (builder: DecisionBuilder, notification: Notification): void => {
   switch (notification.kind) {
     case 'locks':
@@ -31,7 +31,7 @@ export const onNotification = (builder: DecisionBuilder, notification: Notificat
   }
 };
 
-/** Whoever does not need what it holds gives it back: so nothing stays locked that was asked for in vain. */
+/** Locks that the node no longer needs are released at once. */
 const locksGranted = (
   builder: DecisionBuilder,
   { node, attempt, acquired, waitingFor }: NotificationOf<'locks'>,
@@ -61,13 +61,13 @@ const artifactsKnown = (
   if (state?.attempt !== attempt || state.status !== 'waiting') return;
   const known = new Map((state.artifactStates ?? []).map((standing) => [standing.label, standing]));
   for (const standing of artifactStates) {
-    // What was there once is not taken back by an older answer that was overtaken.
+    // An available artifact stays available: an older reply may come late.
     if (known.get(standing.label)?.state !== 'available') known.set(standing.label, standing);
   }
   const merged = [...known.values()];
   if (state.artifactStates !== undefined && digestOf(merged) === digestOf(state.artifactStates)) return;
   builder.emit({ type: 'artifacts_updated', node, attempt, artifactStates: merged });
-  // What was not in the repository may be there by now.
+  // The artifact may be in the repository by now.
   const seen = state.inspected?.artifacts ?? {};
   const missing = (nodeDefinition(builder.task(), node).needs ?? []).some(
     (artifact) => scopeOf(artifact) === 'repository' && seen[artifactLabel(artifact)] === false,
@@ -113,7 +113,7 @@ const watchAnswer = (
 export const watchAbsent = (watch: WatchRequest, outcome: 'unknown' | 'cancelled', now: number): Outgoing =>
   watchAnswer(watch, outcome, now);
 
-/** Another task wants to know how this one, or a node of it, ends. */
+/** Replies when this task or the node has ended; else records the watcher. */
 export const onWatch = (builder: DecisionBuilder, watch: WatchRequest): void => {
   const task = builder.task();
   const { node, watcher } = watch;

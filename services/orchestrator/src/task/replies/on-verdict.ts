@@ -17,7 +17,7 @@ import { findNode, type NodeState, nodeState } from '../model/state.ts';
 import { startReplyTimer } from '../graph/steps.ts';
 import { askAboutStuckJob } from './stuck-job.ts';
 
-/** Carries out what recovery suggests for the attempt that failed. */
+/** Follows the verdict on a failed attempt. */
 export const onVerdict = (builder: DecisionBuilder, suggestion: RecoverTask): void => {
   const { node, attempt, verdict } = suggestion;
   const state = findNode(builder.task(), node);
@@ -25,9 +25,9 @@ export const onVerdict = (builder: DecisionBuilder, suggestion: RecoverTask): vo
     if (!isStuckAt(state, attempt)) replyStuckJob(builder, suggestion);
     return undefined;
   }
-  // What a verdict leads to is under way.
+  // An earlier verdict is being followed.
   if (state.preparation !== undefined) return undefined;
-  // It comes again, and recovery has yet to hear that it cannot be done.
+  // A repeat of the refused verdict: recovery has not heard of the refusal yet.
   if (!isGivingUp(verdict) && refusedVerdictReason(builder.task(), node, state) !== undefined)
     return undefined;
   switch (verdict.kind) {
@@ -43,12 +43,12 @@ export const onVerdict = (builder: DecisionBuilder, suggestion: RecoverTask): vo
   }
 };
 
-/** Recovery asks from time to time whether a job is still stuck. */
+/** The reply to recovery, which lists the job as stuck although it is not. */
 export const stuckJobReply = (
   { task, node, attempt, verdict }: RecoverTask,
   now: number,
 ): readonly Outgoing[] =>
-  isGivingUp(verdict) ? [reportUnstuck({ task, node, attempt, how: 'ended' }, now)] : [];
+  isGivingUp(verdict) ? [reportUnstuck({ task, node, attempt, resolution: 'ended' }, now)] : [];
 
 export const replyStuckJob = (builder: DecisionBuilder, suggestion: RecoverTask): void => {
   for (const message of stuckJobReply(suggestion, builder.now)) builder.send(message);
@@ -57,7 +57,7 @@ export const replyStuckJob = (builder: DecisionBuilder, suggestion: RecoverTask)
 const isStuckAt = (state: NodeState | undefined, attempt: number): boolean =>
   state?.status === 'escalated' && state.attempt === attempt && state.verdict !== undefined;
 
-/** Another attempt: of the node itself, or along its route back to what it checks. */
+/** Another attempt: of the node itself, or along its route back. */
 export const retryAfterVerdict = (builder: DecisionBuilder, node: NodeId, verdict: Verdict): void => {
   const task = builder.task();
   const state = nodeState(task, node);
@@ -89,14 +89,16 @@ const tryAgain = (
   releaseAttempt(builder, node, before);
 };
 
-/** What recovery has said cannot be done. It gives the job up then, and has it on its list: only it does so. */
+/**
+ * Asks for another verdict. Recovery then gives the job up and lists it as stuck: only recovery may do that.
+ */
 export const refuseVerdict = (builder: DecisionBuilder, node: NodeId, reason: string): void => {
   recordRefusedVerdict(builder, node, reason);
   builder.send(assessFailure(builder.task(), node, 0));
   startReplyTimer(builder, node);
 };
 
-/** Nothing tries it again by itself: a person decides. */
+/** The job is stuck until a person decides. */
 const markStuck = (builder: DecisionBuilder, node: NodeId, { hint: _, ...verdict }: Verdict): void => {
   const { reason } = verdict;
   const state = nodeState(builder.task(), node);
@@ -108,14 +110,10 @@ const markStuck = (builder: DecisionBuilder, node: NodeId, { hint: _, ...verdict
   else askAboutStuckJob(builder, node);
 };
 
-/** The delay of a granted retry is over. */
 export const onRetryDue = (builder: DecisionBuilder, node: NodeId): void => {
   const state = nodeState(builder.task(), node);
   if (state.status !== 'retrying') return;
   if (builder.task().pausedByHand || state.paused === true)
-    return builder.timer({ set: retryTimer(node), dueAt: builder.now + PAUSED_RETRY_MS });
+    return builder.timer({ set: retryTimer(node), dueAt: builder.now + builder.timing.pausedRetryMs });
   startWhenReady(builder, node);
 };
-
-/** How often a retry that fell due during a pause looks whether the pause is over. */
-const PAUSED_RETRY_MS = 5_000;

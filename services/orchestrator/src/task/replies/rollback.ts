@@ -17,7 +17,7 @@ import { startReplyTimer } from '../graph/steps.ts';
 
 type Refuse = (builder: DecisionBuilder, node: NodeId, reason: string) => void;
 
-/** What has happened of what is going to be done anew, the latest first, as the task is told that takes it back. */
+/** The applied effects that will be repeated, latest first, in the form that the rollback task needs. */
 const toUndo = (builder: DecisionBuilder, node: NodeId): UndoInputs[] => {
   const task = builder.task();
   const targets = backRoutes(task, node, 'failed');
@@ -52,7 +52,7 @@ const inputsFor = (builder: DecisionBuilder, node: NodeId, commit: string | unde
   };
 };
 
-/** The worktree goes back to a commit before another attempt: an effect like any other, with a task of its own. */
+/** Resets the worktree before another attempt, by a task of its own with its own approval. */
 export const startRollback = (
   builder: DecisionBuilder,
   node: NodeId,
@@ -82,7 +82,7 @@ export const startRollback = (
   startReplyTimer(builder, node);
 };
 
-/** Submits it, and asks how it ends. The same submission finds the same task. */
+/** The submission and the watch. A repeated submission finds the same task. */
 export const rollbackCommands = (task: Task, node: NodeId, ask: number): readonly Outgoing[] => {
   const { preparation } = nodeState(task, node);
   if (preparation?.kind !== 'rollback') return [];
@@ -92,14 +92,14 @@ export const rollbackCommands = (task: Task, node: NodeId, ask: number): readonl
   ];
 };
 
-/** Which node waits for this task to take its worktree back. */
+/** The node that waits for this rollback task. */
 export const nodeInRollback = (task: Task, by: TaskId): NodeId | undefined =>
   task.definition.nodes.find(({ id }) => {
     const { preparation } = nodeState(task, id);
     return preparation?.kind === 'rollback' && preparation.by === by;
   })?.id;
 
-/** The worktree is back, or cannot be. That the task is not known yet says nothing: it is on its way. */
+/** `unknown` means that the submission is still on its way. */
 export const onRollbackEnded = (
   builder: DecisionBuilder,
   node: NodeId,

@@ -11,7 +11,7 @@ import { workPlaceOf, attemptReport } from '../outgoing/evidence.ts';
 import { nodeState, type Task } from '../model/state.ts';
 import { orderWork } from '../graph/steps.ts';
 
-/** A job goes on in a new session. What it has in its worktree is committed first, so that nothing of it can be lost. */
+/** Starts a hand-off: the worktree is committed first, so that nothing is lost. */
 export const startHandoff = (builder: DecisionBuilder, node: NodeId, verdict: Verdict): void => {
   const { attempt } = nodeState(builder.task(), node);
   builder.timer({ clear: replyTimer(node) });
@@ -27,7 +27,7 @@ export const startHandoff = (builder: DecisionBuilder, node: NodeId, verdict: Ve
   return orderWork(builder, node, HANDOFF_STEP, workEffect(task, node, plan));
 };
 
-/** It is put by, or could not be: what is in the worktree is there all the same. */
+/** Ends the hand-off. Without a commit the files are still in the worktree. */
 export const finishHandoff = (
   builder: DecisionBuilder,
   node: NodeId,
@@ -60,7 +60,7 @@ const textsIn = (value: unknown): readonly string[] =>
 const section = (title: string, lines: readonly string[]): readonly string[] =>
   lines.length === 0 ? [] : [`### ${title}`, '', ...lines, ''];
 
-/** Effects that are asked about, or under way: whoever goes on must not try them by another way. */
+/** Effects that wait for approval or run: the next session must not try them another way. */
 const openEffects = (task: Task): readonly string[] =>
   task.definition.nodes.flatMap(({ id, effect }) => {
     const { status, gate } = nodeState(task, id);
@@ -70,7 +70,7 @@ const openEffects = (task: Task): readonly string[] =>
       : [];
   });
 
-/** What the next session is told: the goal, what is done, what comes next, what is open, and what was tried before. */
+/** The hand-off text for the next session. */
 const handoffText = (
   task: Task,
   node: NodeId,

@@ -13,7 +13,7 @@ import { backRouteFor } from '../graph/loops.ts';
 import { startWhenReady } from '../graph/start-when-ready.ts';
 import { restartNodes } from '../graph/rewind.ts';
 
-/** The job itself, in the form in which people are asked about effects: that is what they look at, and nothing is carried out. */
+/** A stuck job in the form of an effect, because people decide about effects. It is never executed. */
 const jobAsEffect = (task: Task, node: NodeId): CanonicalEffect => {
   const { attempt, verdict, reason = '' } = nodeState(task, node);
   return {
@@ -28,7 +28,6 @@ const jobAsEffect = (task: Task, node: NodeId): CanonicalEffect => {
   };
 };
 
-/** Asks people what is to become of a job that is stuck. */
 export const askAboutStuckJob = (builder: DecisionBuilder, node: NodeId): void => {
   const { id: task } = builder.task();
   const { attempt, questions = 0 } = nodeState(builder.task(), node);
@@ -48,7 +47,7 @@ export const askAboutStuckJob = (builder: DecisionBuilder, node: NodeId): void =
   startReplyTimer(builder, node);
 };
 
-/** A person has said what is to become of it. A question that nobody answered is put again. */
+/** Applies the answer. An unanswered question is asked again. */
 export const onStuckAnswer = (builder: DecisionBuilder, fact: ApprovalResolved, state: NodeState): void => {
   const { node, by, comment } = fact;
   const { attempt, status, stuck } = state;
@@ -83,8 +82,8 @@ type RetryGrant = {
 };
 
 /**
- * A person grants one attempt more, which counts like any other, and what the person says is told to whoever tries: along
- * the route back to the work, where a check has found it wanting.
+ * A person grants one more attempt, which counts like any other. Their comment is part of the hint. A failed
+ * check leads back along its route.
  */
 export const retryByPerson = (
   builder: DecisionBuilder,
