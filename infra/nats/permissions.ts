@@ -64,7 +64,7 @@ const passedOn = {
     'dead_letter',
   ],
   executor: ['get', 'list', 'artifacts', 'artifact', 'capabilities', 'order', 'dead_letter'],
-  recovery: ['history', 'stuck', 'report', 'classes', 'circuits', 'circuit', 'dead_letter'],
+  recovery: ['history', 'stuck', 'report', 'failure_counts', 'circuits', 'circuit', 'dead_letter'],
 } as const satisfies { readonly [S in Exclude<ServiceName, 'approvals'>]: readonly (keyof Api[S])[] };
 
 const forTheConsole: readonly string[] = [

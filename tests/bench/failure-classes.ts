@@ -49,7 +49,7 @@ export const measureClasses = async (
   print: (figures: ClassFigures) => void,
 ): Promise<void> => {
   const to = Date.now();
-  const ranges: readonly (readonly [string, ApiRequest<'recovery', 'classes'>])[] = [
+  const ranges: readonly (readonly [string, ApiRequest<'recovery', 'failure_counts'>])[] = [
     ['a day by hours', { from: to - DAY, to, bucket: 'hour' }],
     ['a week by days', { from: to - 7 * DAY, to, bucket: 'day' }],
     ['a month by days', { from: to - 31 * DAY, to, bucket: 'day' }],
@@ -60,7 +60,7 @@ export const measureClasses = async (
     let items = 0;
     for (let i = 0; i < ASKED; i += 1) {
       const at = performance.now();
-      items = (await client.call('recovery', 'classes', asked)).items.length;
+      items = (await client.call('recovery', 'failure_counts', asked)).items.length;
       durations.push(performance.now() - at);
     }
     print({ figure: 'failures by class', range, failures, items, answerMs: percentiles(durations) });

@@ -144,7 +144,7 @@ describe('an agent that', () => {
       verdict: { kind: 'rollback', rule: 'verdicts@2/build' },
       files: ['state.txt'],
     });
-    expect(first?.verdict?.because?.evidence).toContain('error TS2322');
+    expect(first?.verdict?.classification?.evidence).toContain('error TS2322');
     const rollback = await viewOf(stack, rollbackIdOf(TaskId.parse(id), NodeId.parse('check'), 1));
     expect(rollback).toMatchObject({ workflow: 'rollback@1', outcome: 'succeeded' });
     const { approval } = nodeOf(rollback, 'reset');

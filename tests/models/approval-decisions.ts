@@ -87,7 +87,7 @@ export const endFaults = ({ approval, resolutions }: ApprovalWorld): readonly st
       'a grant without an approval, or the reverse',
     ),
     ...fault(
-      (statement === undefined) !== (outcome !== 'answered' || question !== 'doubt'),
+      (statement === undefined) !== (outcome !== 'answered' || question !== 'in_doubt'),
       'a signed statement without an answered question about an effect in doubt, or the reverse',
     ),
     ...fault(!allowed.includes(outcome), 'an outcome that does not fit the question'),

@@ -32,7 +32,7 @@ export const up = async (db: Kysely<unknown>): Promise<void> => {
     SELECT json_strip_nulls(json_build_object(
       'task', e->'task', 'node', e->'node', 'revision', e->'revision', 'effectId', e->'effectId',
       'digest', e->'digest', 'title', e->'title', 'requestedBy', e->'requestedBy', 'audience', e->'audience',
-      'policy', e->'policy', 'gate', e->'gate', 'workflow', e->'workflow', 'doubt', e->'doubt',
+      'policy', e->'policy', 'gate', e->'gate', 'workflow', e->'workflow', 'inDoubt', e->'inDoubt',
       'expiresAt', e->'expiresAt', 'decision', e->'decision', 'outcome', e->'outcome', 'by', e->'by',
       'comment', e->'comment', 'answer', e->'answer', 'votes', e->'votes', 'surface', e->'surface',
       'rule', e->'rule', 'remembered', e->'remembered', 'code', e->'code', 'reminder', e->'reminder',

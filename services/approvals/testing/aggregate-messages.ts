@@ -88,7 +88,7 @@ export const requests: fc.Arbitrary<RequestApproval> = fc
     kind: kinds,
     asks: rarely(
       fc.constantFrom<Partial<RequestApproval>>(
-        { doubt: DOUBT },
+        { inDoubt: DOUBT },
         { stuck: STUCK },
         { input: { kind: 'approval' } },
         { input: CHOICE },

@@ -104,7 +104,7 @@ export const resolvedHead = { type: 'resolved', id: APPROVAL, task: TASK, node: 
 /** The in-doubt effect, and the request about it. */
 export const DOUBT = { epoch: 4, reason: 'the worker was lost' } as const;
 export const questionFor = (change: Partial<RequestApproval> = {}): RequestApproval =>
-  requestFor('hello', { title: 'Did it happen? append a line', doubt: DOUBT, ...change });
+  requestFor('hello', { title: 'Did it happen? append a line', inDoubt: DOUBT, ...change });
 export const questioned = { type: 'requested', ...questionFor(), expiresAt: DEADLINE } as const;
 
 /** A stuck job, and the request about it: its effect is only a name. */

@@ -16,12 +16,12 @@ import { effectView, listEffects } from './queries/effects.ts';
 const WAITING: ReadonlySet<string> = new Set(['prepared', 'in_doubt']);
 
 const waitingFor = (view: EffectView, waits: string | undefined): EffectView =>
-  waits === undefined ? view : { ...view, waits };
+  waits === undefined ? view : { ...view, deferredReason: waits };
 
 export const endpoints = (
   pool: Pool,
   decider: Decider<EffectState, EffectMessage, EffectEvent, EffectWork>,
-  artifacts: () => ArtifactQueries,
+  artifacts: ArtifactQueries,
   whyWaiting: WhyWaiting,
   known: CapabilityCatalog,
 ): OwnEndpoints<'executor', ToEffect> => ({
@@ -31,7 +31,7 @@ export const endpoints = (
       const state = await readState(pool, decider, id);
       const view = effectView(state);
       if (view === undefined)
-        throw new HoldpointError('EXECUTOR_UNKNOWN_EFFECT', `no effect is called ${id}`);
+        throw new HoldpointError('EXECUTOR_UNKNOWN_EFFECT', `Unknown effect: ${id}`);
       return waitingFor(view, whyWaiting.of(state));
     },
   },
@@ -47,6 +47,6 @@ export const endpoints = (
       return { items: await Promise.all(told) };
     },
   },
-  artifacts: { query: (request) => artifacts().list(request) },
-  artifact: { query: (request) => artifacts().get(request) },
+  artifacts: { query: (request) => artifacts.list(request) },
+  artifact: { query: (request) => artifacts.get(request) },
 });

@@ -1,7 +1,7 @@
 import { createRetention, tokenIn } from '@holdpoint/runtime/store/retention';
 import { type Kysely, sql } from 'kysely';
 
-/** A task goes last, so that nothing is left that its id could be taken for when somebody uses it again. */
+/** A task is purged last, so that nothing remains under an id that may be used again. */
 const unless = sql`(
   EXISTS (SELECT FROM recovery.heads r WHERE r.id = h.id)
   OR EXISTS (

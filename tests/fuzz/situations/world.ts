@@ -113,7 +113,7 @@ const settled = ({ id, task, node, attempt, statement }: ResolveEffect): TaskMes
 const approvalAnswer = (asked: RequestApproval, says: Answers): TaskMessage => {
   const { id, task, node, revision } = asked;
   const { approve } = says;
-  if (asked.doubt !== undefined) {
+  if (asked.inDoubt !== undefined) {
     const said = { by: 'ada', at: NOW, ...doubtAnswer(says) };
     return { kind: 'approval', fact: { type: 'resolved', id, task, node, revision, ...said } };
   }
@@ -225,7 +225,7 @@ const answersTo = (
       memory.tellRecovery({ kind: command, payload: data } as RecoveryMessage);
       return [];
     case 'recovery.circuit_acquire': {
-      const { task, target: circuit, ended } = data as AcquireCircuit;
+      const { task, target: circuit, outcome: ended } = data as AcquireCircuit;
       if (ended !== undefined) return [];
       return [{ kind: 'circuit_state', task, payload: { id: task, circuit, state: 'closed' } }];
     }

@@ -100,8 +100,8 @@ export const classification = target<Input>({
     };
     const found = classify(failure);
     assert.ok(FailureClass.options.includes(found.class));
-    assert.ok(found.because.evidence.length <= EVIDENCE_MAX);
-    assert.match(found.because.rule, /^[a-z0-9@./_-]{1,200}$/);
+    assert.ok(found.classification.evidence.length <= EVIDENCE_MAX);
+    assert.match(found.classification.rule, /^[a-z0-9@./_-]{1,200}$/);
     assert.deepEqual(classify(failure), found);
     assert.match(fingerprintOf(failure), /^[0-9a-f]{16}$/);
     if (approach !== undefined) {

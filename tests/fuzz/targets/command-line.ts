@@ -119,7 +119,7 @@ const LINES: Readonly<Record<string, { readonly line: string; readonly asks: rea
     asks: ['orchestrator.cancel'],
   },
   'recovery classify': { line: 'recovery classify build.log --exit-code 2', asks: ['recovery.classify'] },
-  'recovery classes': { line: 'recovery classes', asks: ['recovery.classes'] },
+  'recovery classes': { line: 'recovery classes', asks: ['recovery.failure_counts'] },
   'circuit list': { line: 'circuit list', asks: ['recovery.circuits'] },
   'circuit close': { line: 'circuit close workflow:flow', asks: ['recovery.circuit'] },
   'capability list': { line: 'capability list', asks: ['executor.capabilities'] },

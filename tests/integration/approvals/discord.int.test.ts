@@ -190,7 +190,7 @@ describe('people are asked', () => {
 
   test('about a doubt with three buttons, and the answer is shown', async () => {
     const approval = await ask({
-      doubt: { epoch: 2, reason: 'the worker was lost' },
+      inDoubt: { epoch: 2, reason: 'the worker was lost' },
       title: 'Did it happen?',
     });
     const message = await messageFor(approval);

@@ -401,7 +401,7 @@ describe('tokens of an issuer', () => {
       expect(await desk.as(token, 'decide', { id, decision: 'approve' })).toMatchObject({
         status: 'pending',
         by: 'ada',
-        missing: 1,
+        approvalsMissing: 1,
       });
     expect(await desk.as(await first.sign(claims()), 'decide', { id, decision: 'approve' })).toMatchObject({
       status: 'approved',

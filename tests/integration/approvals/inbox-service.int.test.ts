@@ -77,7 +77,7 @@ describe('a request', () => {
   test('stays while it takes more votes', async () => {
     const request = await ask(requestFor(sampleEffect(), { policy: { quorum: 2 } }));
     const answer = await system.client.ask('approvals', 'decide', { id: request.id, decision: 'approve' });
-    expect(answer).toMatchObject({ status: 'pending', missing: 1 });
+    expect(answer).toMatchObject({ status: 'pending', approvalsMissing: 1 });
     const { items } = await system.client.ask('approvals', 'list', { task: request.task });
     expect(items).toMatchObject([{ id: request.id, votes: [{ by: 'operator', decision: 'approve' }] }]);
   });

@@ -31,8 +31,8 @@ beforeEach(async () => {
   const principals = await writePrincipals(system.folder, PEOPLE);
   for (const service of ['orchestrator', 'executor', 'recovery'] as const) await system.start(service);
   await system.start('approvals', { HOLDPOINT_PRINCIPALS_FILE: principals });
-  await until('approvals answers', () => system.client.ask('approvals', 'about', {}));
-  await until('the executor answers', () => system.client.ask('executor', 'about', {}));
+  await until('approvals answers', () => system.client.ask('approvals', 'info', {}));
+  await until('the executor answers', () => system.client.ask('executor', 'info', {}));
 });
 afterEach(async () => {
   for (const end of open.toReversed()) await end();

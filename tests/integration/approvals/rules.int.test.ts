@@ -246,7 +246,7 @@ describe('a standing rule', () => {
     const task = await submitSample(system.client, 'tested.txt');
     await waitForRequest(system.client, task);
     await approve(system.client, task);
-    const { items, looked } = await system.client.ask('approvals', 'rule_test', {
+    const { items, examined: looked } = await system.client.ask('approvals', 'rule_test', {
       match: specFor('tested.txt').match,
     });
     expect(items.map(({ id }) => id)).toEqual([task.approval]);

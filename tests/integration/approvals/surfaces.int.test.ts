@@ -341,7 +341,7 @@ describe('a request that asks what is to become of a stuck job', () => {
   });
 
   test('and what became of an effect as well is kept aside', async () => {
-    const request = requestOf({ ...stuck(), doubt: { epoch: 1, reason: 'lost' } });
+    const request = requestOf({ ...stuck(), inDoubt: { epoch: 1, reason: 'lost' } });
     const letters = await watchDeadLetters(system.client.connection);
     await publishRequest(orchestrator, request);
     const { reason } = await until('it is among the dead letters', () =>
@@ -410,7 +410,7 @@ describe.each(SURFACES)('decided over %s', (name) => {
   test('a quorum of two takes two people', async () => {
     const { id } = await asked({ policy: { quorum: 2 } });
     expect(await decide(ada, { id, decision: 'approve' })).toMatchObject({
-      ok: { status: 'pending', missing: 1 },
+      ok: { status: 'pending', approvalsMissing: 1 },
     });
     expect(await decide(ada, { id, decision: 'approve' })).toMatchObject({ ok: { status: 'pending' } });
     expect(await decide(grace, { id, decision: 'approve' })).toMatchObject({ ok: { status: 'approved' } });

@@ -90,7 +90,7 @@ const circuit = async () =>
 const untilWaiting = (orders: readonly RunEffect[], why: RegExp) =>
   untilTrue('they wait for the circuit', async () => {
     const views = await Promise.all(orders.map(({ id }) => stateOf(id)));
-    return views.every(({ waits }) => waits !== undefined && why.test(waits));
+    return views.every(({ deferredReason: waits }) => waits !== undefined && why.test(waits));
   });
 
 test('what one executor has found of a target protects all, outlives restarts, and ends with exactly one try', async () => {

@@ -59,7 +59,7 @@ test('an order that its target holds up says so once, again to whoever orders it
   // It is offered again every few seconds meanwhile.
   await publish(orderer, subjects.effectCommand('run', DEFAULT_POOL), JSON.stringify(order));
   await untilTrue('it is told again', () => told('deferred').length === 2);
-  const { state, waits } = await system.client.ask('executor', 'get', { id: order.id });
+  const { state, deferredReason: waits } = await system.client.ask('executor', 'get', { id: order.id });
   expect({ state, waits }).toEqual({ state: 'prepared', waits: `the circuit of ${target.origin} is open` });
 
   await system.client.ask('recovery', 'circuit', {

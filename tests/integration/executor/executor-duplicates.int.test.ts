@@ -100,7 +100,7 @@ describe.concurrent('an order', () => {
       await expectOnce(desk, orders);
       for (const { id } of orders)
         expect(await ledgerOf(system, { effect: id })).toContainEqual(
-          expect.objectContaining({ type: 'duplicate_prevented', attempt: 101, standing: 'applied' }),
+          expect.objectContaining({ type: 'duplicate_prevented', attempt: 101, outcome: 'applied' }),
         );
     }));
 

@@ -128,7 +128,7 @@ describe('an effect whose answer is lost', () => {
       effectId: task.effect,
       title: expect.stringMatching(/^Did it happen\? tell them: cap\.http\.request on /) as never,
       audience: ['operators'],
-      doubt: { epoch: effect.epoch, reason: effect.reason },
+      inDoubt: { epoch: effect.epoch, reason: effect.reason },
     });
     const view = await waitForPhase(system.client, task.id, 'paused');
     expect(nodeOf(view)).toMatchObject({ status: 'escalated', question: question.id });
@@ -175,7 +175,7 @@ describe('an effect whose answer is lost', () => {
     const first = await questionOf(task);
     await answer(first, 'retry');
     const later = await questionOf(task, first);
-    expect(later.doubt?.epoch).toBeGreaterThan(first.doubt?.epoch ?? Infinity);
+    expect(later.inDoubt?.epoch).toBeGreaterThan(first.inDoubt?.epoch ?? Infinity);
     expect(await refusal(answer(first, 'applied'))).toBe('APPROVALS_ALREADY_DECIDED');
     expect(await effectOf(task)).toMatchObject({ state: 'in_doubt', starts: 2 });
     expect(await applications(task)).toBe(2);

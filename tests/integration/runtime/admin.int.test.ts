@@ -22,7 +22,7 @@ const Report = z.object({
   ok: z.boolean(),
   failures: z.int(),
   checks: z.array(
-    z.object({ check: z.string(), standing: z.string(), says: z.string(), todo: z.string().optional() }),
+    z.object({ check: z.string(), status: z.string(), message: z.string(), action: z.string().optional() }),
   ),
 });
 
@@ -36,11 +36,11 @@ describe('doctor', () => {
   test('finds nothing wrong with a system that is well', async () => {
     await system.startAll();
     const { code, ok, checks, of } = await doctor();
-    expect(checks.filter(({ standing }) => standing === 'fail')).toEqual([]);
+    expect(checks.filter(({ status }) => status === 'fail')).toEqual([]);
     expect({ code, ok }).toEqual({ code: 0, ok: true });
     for (const service of SERVICES) {
-      expect(of(`service ${service}`)).toMatchObject({ standing: 'ok' });
-      expect(of(`migrations ${service}`)).toMatchObject({ standing: 'ok' });
+      expect(of(`service ${service}`)).toMatchObject({ status: 'ok' });
+      expect(of(`migrations ${service}`)).toMatchObject({ status: 'ok' });
     }
     for (const check of [
       'nats',
@@ -50,7 +50,7 @@ describe('doctor', () => {
       'consumer orchestrator',
       'jetstream disk',
     ])
-      expect(of(check), check).toMatchObject({ standing: 'ok' });
+      expect(of(check), check).toMatchObject({ status: 'ok' });
     expect(of('identity')?.says).toMatch(/operator/);
     const { out } = await commandLine(system)('admin', 'doctor');
     expect(out).toMatch(/^ok +nats +NATS /m);
@@ -61,10 +61,10 @@ describe('doctor', () => {
     const { code, of } = await doctor();
     expect(code).toBe(1);
     expect(of('service recovery')).toMatchObject({
-      standing: 'fail',
+      status: 'fail',
       todo: expect.stringContaining('start it') as unknown,
     });
-    expect(of('service orchestrator')).toMatchObject({ standing: 'ok' });
+    expect(of('service orchestrator')).toMatchObject({ status: 'ok' });
   });
 
   test('says what is pending, and what a later release has left', async () => {
@@ -78,12 +78,12 @@ describe('doctor', () => {
     const { code, of } = await doctor();
     expect(code).toBe(1);
     expect(of('migrations recovery')).toMatchObject({
-      standing: 'fail',
+      status: 'fail',
       says: 'pending: 0005_counting',
       todo: expect.stringContaining('infra/postgres/main.ts') as unknown,
     });
     expect(of('migrations executor')).toMatchObject({
-      standing: 'warn',
+      status: 'warn',
       says: expect.stringContaining('9999_later') as unknown,
     });
   });
@@ -98,10 +98,10 @@ describe('doctor', () => {
     await manager.consumers.delete('HP_CMD', 'recovery');
     await manager.streams.update('HP_DLQ', { max_age: 0 });
     const { of } = await doctor();
-    expect(of('stream HP_LOG')).toMatchObject({ standing: 'fail', says: 'it is not there' });
-    expect(of('consumer recovery')).toMatchObject({ standing: 'fail' });
+    expect(of('stream HP_LOG')).toMatchObject({ status: 'fail', message: 'does not exist' });
+    expect(of('consumer recovery')).toMatchObject({ status: 'fail' });
     expect(of('stream HP_DLQ')).toMatchObject({
-      standing: 'warn',
+      status: 'warn',
       says: expect.stringContaining('max_age') as unknown,
     });
   });
@@ -112,7 +112,7 @@ describe('doctor', () => {
     expect(checks).toEqual([
       {
         check: 'nats',
-        standing: 'fail',
+        status: 'fail',
         says: expect.stringContaining('RUNTIME_UNAVAILABLE') as unknown,
         todo: expect.any(String) as unknown,
       },
@@ -123,11 +123,11 @@ describe('doctor', () => {
     await system.startAll();
     const wrong = await doctor({ HOLDPOINT_TOKEN: 'hpt_nobody' });
     expect(wrong.of('identity')).toMatchObject({
-      standing: 'fail',
+      status: 'fail',
       says: expect.stringContaining('APPROVALS_UNAUTHENTICATED') as unknown,
     });
     const none = await doctor({ HOLDPOINT_TOKEN_FILE: '' });
-    expect(none.of('identity')).toMatchObject({ standing: 'warn' });
+    expect(none.of('identity')).toMatchObject({ status: 'warn' });
     expect(none.code).toBe(0);
   });
 });
@@ -135,7 +135,7 @@ describe('doctor', () => {
 test('every service says what it is, and has had all of its migrations', async () => {
   await system.startAll();
   for (const service of SERVICES) {
-    const about = api[service].about.response.parse(await system.client.ask(service, 'about', {}));
+    const about = api[service].info.response.parse(await system.client.ask(service, 'info', {}));
     const known = migrationsIn(join(root, 'services', service, 'migrations'));
     expect(about).toMatchObject({ service, migrations: { applied: known, pending: [], unknown: [] } });
     expect(Math.abs(about.database.clock - Date.now())).toBeLessThan(60_000);
@@ -158,12 +158,12 @@ describe('gc', () => {
     await ago(task, 30);
     const shown = await holdpoint('admin', 'gc');
     expect(shown.out).toMatch(/^tasks +90 days +0 /m);
-    expect(shown.out).toContain('The audit log is kept');
+    expect(shown.out).toContain('Audit log');
     const asIf = await holdpoint('admin', 'gc', '--keep', '7');
     expect(asIf.out).toMatch(/^tasks +90 days +1 /m);
     expect(asIf.out).toContain('HOLDPOINT_KEEP_DAYS=7');
     expect((await holdpoint('admin', 'gc', '--apply')).out).toMatch(
-      /^removed: approvals 0, executor 0, recovery 0, orchestrator 0$/m,
+      /^purged: approvals 0, executor 0, recovery 0, orchestrator 0$/m,
     );
     expect(await system.client.ask('orchestrator', 'get', { id: task.id })).toMatchObject({
       phase: 'completed',
@@ -206,7 +206,7 @@ describe('top', () => {
     expect(out).toMatch(/4 of 4 services/);
     expect(out).toMatch(/awaiting_approval 1/);
     expect(out).toMatch(/completed 1/);
-    expect(out).toMatch(/^APPROVALS +pending 1 · the oldest \d+ \w+: /m);
+    expect(out).toMatch(/^APPROVALS +pending 1 · oldest \d+ \w+: /m);
     expect(out).toMatch(/applied 1/);
     expect(out).toMatch(/facts \d+\.\d\/s/);
     const rows = out.split('\n');
@@ -219,6 +219,6 @@ describe('top', () => {
     const { code, out } = await commandLine(system)('admin', 'top', '--once');
     expect(code).toBe(0);
     expect(out).toMatch(/1 of 4 services\naway: approvals, executor, recovery/);
-    expect(out).toMatch(/^EFFECTS +not known: no answer$/m);
+    expect(out).toMatch(/^EFFECTS +unknown: no answer$/m);
   });
 });

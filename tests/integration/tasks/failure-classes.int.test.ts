@@ -234,7 +234,7 @@ test('what the service says of a failure is counted, as the API has it; too much
       publish(bus, subjects.recoveryCommand('assess'), JSON.stringify({ ...failure, ...more }));
     const from = Date.now() - 2 * HOUR;
     const count = async () =>
-      (await system.client.ask('recovery', 'classes', { from, to: from + 4 * HOUR, bucket: 'hour' })).items;
+      (await system.client.ask('recovery', 'failure_counts', { from, to: from + 4 * HOUR, bucket: 'hour' })).items;
     await say({});
     await untilTrue('it is counted', async () => (await count()).length > 0);
     const first = await count();
@@ -248,7 +248,7 @@ test('what the service says of a failure is counted, as the API has it; too much
     });
     expect(await count()).toEqual(first);
     const ask = (request: { from: number; to: number; bucket?: FailureBucket }) =>
-      system.client.ask('recovery', 'classes', request);
+      system.client.ask('recovery', 'failure_counts', request);
     await expect(ask({ from: 5, to: 5 })).rejects.toMatchObject({ code: 'CONTRACT_INVALID' });
     await expect(ask({ from: 0, to: 400 * DAY + 1 })).rejects.toMatchObject({ code: 'CONTRACT_INVALID' });
     await expect(ask({ from: 0, to: 401 * HOUR, bucket: 'hour' })).rejects.toMatchObject({

@@ -190,7 +190,7 @@ describe('in the schema of a service', () => {
     const [made] = await askOwner<{ config: readonly string[]; owner: string; definer: boolean }>(
       database,
       `SELECT proconfig AS config, proowner::regrole::text AS owner, prosecdef AS definer
-         FROM pg_proc WHERE oid = 'recovery.retire'::regproc`,
+         FROM pg_proc WHERE oid = 'recovery.purge'::regproc`,
     );
     expect(made).toEqual({
       config: ['search_path=recovery, pg_temp'],

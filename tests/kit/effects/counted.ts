@@ -123,7 +123,7 @@ const OVER: ReadonlySet<string> = new Set(['failed', 'cancelled']);
 /** Whether somebody is asked what became of the effect. */
 const isAsked = async ({ client }: System, { effect }: CountedTask): Promise<boolean> => {
   const { items } = await client.ask('approvals', 'list', { status: 'pending' });
-  return items.some(({ effectId, doubt }) => effectId === effect && doubt !== undefined);
+  return items.some(({ effectId, inDoubt: doubt }) => effectId === effect && doubt !== undefined);
 };
 
 /** How a task ends that is left alone: it completes, or somebody is asked about its effect. Nothing else will do. */
@@ -164,7 +164,7 @@ export const untilInLedger = (system: System, task: CountedTask, type: EffectEve
 const questionOf = ({ client }: System, { effect }: CountedTask) =>
   until(`somebody is asked about ${effect}`, async () => {
     const { items } = await client.ask('approvals', 'list', { status: 'pending' });
-    return items.find(({ effectId, doubt }) => effectId === effect && doubt !== undefined);
+    return items.find(({ effectId, inDoubt: doubt }) => effectId === effect && doubt !== undefined);
   });
 
 /** Somebody says what became of it, as often as it takes to be heard. */

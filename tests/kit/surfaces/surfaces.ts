@@ -194,7 +194,7 @@ const toldOn = (answer: DiscordAnswer): Awaited<ReturnType<SurfaceDriver['decide
   const missing = /^Your vote counts\. Approvals still needed: (?<missing>\d+)/.exec(said)?.groups?.[
     'missing'
   ];
-  if (missing !== undefined) return { ok: { status: 'pending', missing: Number(missing) } };
+  if (missing !== undefined) return { ok: { status: 'pending', approvalsMissing: Number(missing) } };
   if (said.startsWith('Already decided.')) return { code: 'APPROVALS_ALREADY_DECIDED', message: said };
   throw new Error(`Discord was answered with ${JSON.stringify(answer)}`);
 };

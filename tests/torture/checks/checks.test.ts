@@ -98,7 +98,7 @@ const answered = (epoch: number, answer: string) =>
     approval: 'a-doubt',
   });
 const prevented = (attempt: number) =>
-  madeEvent(0, 650, { type: 'duplicate_prevented', id: EFFECT, attempt, standing: 'applied' });
+  madeEvent(0, 650, { type: 'duplicate_prevented', id: EFFECT, attempt, outcome: 'applied' });
 /** Somebody was asked what had become of the effect, and said so. */
 const askedAbout =
   (answer: string, change: TaskChange): TaskChange =>
@@ -115,7 +115,7 @@ const askedAbout =
             id: 'a-doubt',
             digest: ORDER.digest,
             expiresAt: 9_000,
-            doubt: { epoch: 2, reason: 'r' },
+            inDoubt: { epoch: 2, reason: 'r' },
           }),
           madeEvent(0, 590, {
             type: 'resolved',

@@ -1,9 +1,5 @@
-import type {
-  RunEvidence,
-  StoredAggregate,
-  StoredEvent,
-  TaskEvidence,
-} from '../evidence/evidence.ts';
+import type { RunEvidence, StoredAggregate, StoredEvent, TaskEvidence } from '../evidence/evidence.ts';
+import { effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import type { Operation } from '../history.ts';
 import { graphOf, type GraphPlan } from '../workload/graph.ts';
 import type { WorkLine } from '../workload/script-log.ts';
@@ -13,13 +9,11 @@ import type { WorkLine } from '../workload/script-log.ts';
 export const TASK = 'torture-x-0';
 export const APPROVAL = 'a-0000000000';
 export const EFFECT = 'e-0000000000000000';
-const DIGEST = 'd'.repeat(64);
 const SENT = 'c'.repeat(64);
 const SUBMISSION = { id: TASK, workflow: 'http', goal: 'count once', inputs: { keyed: true } } as const;
 
 export const grantFor = (claims: object): string =>
   `h.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.s`;
-const GRANT = grantFor({ jti: APPROVAL, sub: EFFECT, digest: DIGEST });
 
 const event = (version: number, at: number, data: Record<string, unknown>): StoredEvent => ({
   version,
@@ -43,6 +37,8 @@ const effect = {
   target: 'http://target',
   idempotencyKey: 'request',
 };
+const DIGEST = effectDigest(effect as Parameters<typeof effectDigest>[0]);
+const GRANT = grantFor({ jti: APPROVAL, sub: EFFECT, digest: DIGEST });
 export const ORDER = { id: EFFECT, attempt: 1, effect, digest: DIGEST, grant: GRANT };
 const node = (id: string, uses: string) => ({ id, uses, after: [], args: {} });
 
@@ -370,7 +366,7 @@ export const recoveryEvents = (): readonly StoredEvent[] => {
     [
       { type: 'assessed', ...about(1), error, verdict: BACK },
       { type: 'assessed', ...about(2), error, verdict: GIVEN_UP },
-      { type: 'job_unstuck', ...about(2), how: 'retry', at: 1 },
+      { type: 'job_unstuck', ...about(2), resolution: 'retry', at: 1 },
       { type: 'attempt_recorded', ...about(3) },
     ].map((data) => event(0, 100, data)),
   );

@@ -75,10 +75,10 @@ export const startSweeper = (
     const questions = alone ? ours.filter(({ input }) => input !== undefined) : [];
     const stuckJobs = ours.filter(({ stuck }) => stuck !== undefined);
     const again = ours.filter(
-      ({ doubt, stuck, input, revision }) =>
+      ({ inDoubt: doubt, stuck, input, revision }) =>
         doubt === undefined && stuck === undefined && input === undefined && (alone || revision > 1),
     );
-    const doubts = alone ? ours.filter(({ doubt }) => doubt !== undefined) : [];
+    const doubts = alone ? ours.filter(({ inDoubt: doubt }) => doubt !== undefined) : [];
     const answers = await answersTo(doubts);
     const decisions = [
       ...again.map(({ id, task }) => ({ id, task, decision: 'approve' as const })),

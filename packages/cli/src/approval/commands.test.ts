@@ -136,7 +136,7 @@ describe('approval show', () => {
 
 describe('approval approve and reject', () => {
   test('a vote that does not decide prints the number of missing approvals', async () => {
-    const answer = { id: 'a-1', status: 'pending', by: 'ada', missing: 1 };
+    const answer = { id: 'a-1', status: 'pending', by: 'ada', approvalsMissing: 1 };
     const { out, code } = await type('approval approve a-1', { 'approvals.decide': answer });
     expect(code).toBe(0);
     expect(out).toMatch(/^a-1: ada voted approve; still pending: 1 more approval needed\n/);

@@ -6,8 +6,8 @@ import {
   deadLetterListText,
   deadLetterText,
   listDeadLetters,
-  settleDeadLetter,
-  settledText,
+  resolveDeadLetter,
+  resolutionText,
   showDeadLetter,
 } from './dead-letters.ts';
 import type { Session } from '../kit/session.ts';
@@ -31,13 +31,13 @@ const addAction = (
       .option('--json', 'print the API response as JSON')
       .action((sequence: number, { by, json: asJson }: { by?: string; json?: true }) =>
         use(async (client) => {
-          const settled = await settleDeadLetter(client, {
+          const settled = await resolveDeadLetter(client, {
             sequence,
             action,
             ...(by !== undefined && { by }),
           });
           if (asJson) json(settled);
-          else lines([settledText(settled, action)]);
+          else lines([resolutionText(settled, action)]);
           return undefined;
         }),
       ),

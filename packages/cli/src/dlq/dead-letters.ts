@@ -25,10 +25,10 @@ const BODY_SHOWN = 80;
 const NOT_FOUND = 404;
 
 /** A dead letter and its sequence in the stream, which identifies it in commands. */
-export type Buried = { readonly sequence: number; readonly service: string; readonly letter: DeadLetter };
+export type StoredDeadLetter = { readonly sequence: number; readonly service: string; readonly letter: DeadLetter };
 
 /** Shows an unreadable message as it is, so that it does not hide the others. */
-const notALetter = (stored: StoredMsg): DeadLetter => ({
+const unreadableDeadLetter = (stored: StoredMsg): DeadLetter => ({
   subject: stored.subject,
   reason: { code: 'CONTRACT_INVALID', message: 'not a dead letter' },
   headers: {},
@@ -40,7 +40,7 @@ const notALetter = (stored: StoredMsg): DeadLetter => ({
 });
 
 /** The sequence that this message resolves, if it records a retry or a drop. */
-const settledBy = (stored: StoredMsg): number | undefined => {
+const resolvedSequence = (stored: StoredMsg): number | undefined => {
   if (!SERVICES.some((service) => subjects.resolvedDeadLetter(service) === stored.subject)) return undefined;
   try {
     return DeadLetterResolved.safeParse(stored.json()).data?.sequence;
@@ -49,7 +49,7 @@ const settledBy = (stored: StoredMsg): number | undefined => {
   }
 };
 
-const parseLetter = (stored: StoredMsg): DeadLetter | undefined => {
+const parseDeadLetter = (stored: StoredMsg): DeadLetter | undefined => {
   try {
     return DeadLetter.safeParse(stored.json()).data;
   } catch {
@@ -58,10 +58,10 @@ const parseLetter = (stored: StoredMsg): DeadLetter | undefined => {
   }
 };
 
-const buriedOf = (stored: StoredMsg): Buried => ({
+const storedDeadLetter = (stored: StoredMsg): StoredDeadLetter => ({
   sequence: stored.seq,
   service: stored.subject.split('.')[2] ?? '',
-  letter: parseLetter(stored) ?? notALetter(stored),
+  letter: parseDeadLetter(stored) ?? unreadableDeadLetter(stored),
 });
 
 const isNotFound = (error: unknown): boolean =>
@@ -80,7 +80,7 @@ const load = async (manager: JetStreamManager, sequence: number): Promise<Stored
 export const listDeadLetters = async (
   connection: NatsConnection,
   limit: number,
-): Promise<readonly Buried[]> => {
+): Promise<readonly StoredDeadLetter[]> => {
   const manager = await jetstreamManager(connection, { checkAPI: false });
   const { state } = await manager.streams.info(STREAM).catch((error: unknown) => {
     if (!isNotFound(error)) throw error;
@@ -88,7 +88,7 @@ export const listDeadLetters = async (
       cause: error,
     });
   });
-  const buried: Buried[] = [];
+  const buried: StoredDeadLetter[] = [];
   // A resolution is stored after its dead letter, so reading backwards finds it first.
   const settled = new Set<number>();
   for (
@@ -98,21 +98,21 @@ export const listDeadLetters = async (
   ) {
     if (settled.has(sequence)) continue;
     const stored = await load(manager, sequence);
-    const about = stored && settledBy(stored);
+    const about = stored && resolvedSequence(stored);
     if (about !== undefined) settled.add(about);
-    else if (stored !== undefined) buried.push(buriedOf(stored));
+    else if (stored !== undefined) buried.push(storedDeadLetter(stored));
   }
   return buried;
 };
 
-export const showDeadLetter = async (connection: NatsConnection, sequence: number): Promise<Buried> => {
+export const showDeadLetter = async (connection: NatsConnection, sequence: number): Promise<StoredDeadLetter> => {
   const stored = await load(await jetstreamManager(connection, { checkAPI: false }), sequence);
   if (stored === undefined) throw new UsageError(`no dead letter ${String(sequence)}`);
-  return buriedOf(stored);
+  return storedDeadLetter(stored);
 };
 
 /** Resolves a dead letter through its service. If it is resolved already, returns the earlier resolution. */
-export const settleDeadLetter = async (
+export const resolveDeadLetter = async (
   { connection, call }: Pick<Client, 'connection' | 'call'>,
   request: ResolveDeadLetter,
 ): Promise<DeadLetterResolved> => {
@@ -123,15 +123,15 @@ export const settleDeadLetter = async (
   return call(owner, 'dead_letter', request);
 };
 
-const SETTLED = { retry: 'retried', drop: 'dropped' } as const;
+const RESOLUTIONS = { retry: 'retried', drop: 'dropped' } as const;
 
-export const settledText = (
+export const resolutionText = (
   { sequence, action, by, at }: DeadLetterResolved,
   asked: ResolveDeadLetter['action'],
 ): string =>
-  `dead letter ${String(sequence)} ${action === asked ? 'is' : 'was already'} ${SETTLED[action]}: ${by}, ${instant(at)}`;
+  `dead letter ${String(sequence)} ${action === asked ? 'is' : 'was already'} ${RESOLUTIONS[action]}: ${by}, ${instant(at)}`;
 
-export const deadLetterListText = (buried: readonly Buried[]): readonly string[] =>
+export const deadLetterListText = (buried: readonly StoredDeadLetter[]): readonly string[] =>
   buried.length === 0
     ? ['no dead letters']
     : columns(
@@ -145,7 +145,7 @@ export const deadLetterListText = (buried: readonly Buried[]): readonly string[]
         ]),
       );
 
-export const deadLetterText = ({ sequence, service, letter }: Buried): readonly string[] => [
+export const deadLetterText = ({ sequence, service, letter }: StoredDeadLetter): readonly string[] => [
   ...columns([
     ['dead letter', String(sequence)],
     ['service', service],

@@ -599,7 +599,7 @@ describe('a stuck job', () => {
     class: 'VERIFICATION_FAILED',
     rule: 'verdicts@2/verification-again',
     reason: 'the check failed as often as the limit allows',
-    because: { rule: 'classes@1/vitest', evidence: '3 failed' },
+    classification: { rule: 'classes@1/vitest', evidence: '3 failed' },
   } as const;
   const stuck = runView('t-new', [nodeView('test', 'escalated', { attempt: 3, session: 2, verdict })], {
     phase: 'recovering',

@@ -40,8 +40,8 @@ const classify = (session: Session, file: string | undefined, options: Classify)
       session.lines(
         columns([
           ['class', answer.class],
-          ['rule', answer.because.rule],
-          ['evidence', answer.because.evidence],
+          ['rule', answer.classification.rule],
+          ['evidence', answer.classification.evidence],
           ['fingerprint', answer.fingerprint],
         ]),
       );

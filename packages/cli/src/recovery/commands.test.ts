@@ -12,7 +12,7 @@ const verdict = {
   class: 'VERIFICATION_FAILED',
   rule: 'verdicts@2/verification',
   reason: 'a check failed; a different approach may pass it',
-  because: { rule: 'classes@1/vitest', evidence: 'Tests  3 failed' },
+  classification: { rule: 'classes@1/vitest', evidence: 'Tests  3 failed' },
 };
 const failed = {
   task: 't-1',
@@ -98,7 +98,7 @@ describe('recovery history', () => {
           attempt: 1,
           outcome: 'failed',
           class: 'VERIFICATION_FAILED',
-          because: verdict.because,
+          because: verdict.classification,
           verdict: { kind: 'retry', rule: verdict.rule, reason: verdict.reason },
           fingerprint: '0123456789abcdef',
           files: failed.files,
@@ -275,7 +275,7 @@ describe('recovery classify', () => {
 
   const answer = {
     class: 'BROKEN_BUILD',
-    because: { rule: 'classes@1/tsc', evidence: 'error TS2304' },
+    classification: { rule: 'classes@1/tsc', evidence: 'error TS2304' },
     fingerprint: '0123456789abcdef',
   };
   const type = (words: readonly string[], more: Parameters<typeof typeLine>[2] = {}) =>

@@ -25,7 +25,7 @@ export const stuckLines = ({ id, nodes }: Pick<TaskView, 'id' | 'nodes'>): reado
   nodes.filter(isStuck).map((node) => stuckLine(jobOf(id, node.id)));
 
 /** The rule behind the class, with its evidence. */
-export const becauseText = ({ rule, evidence }: NonNullable<Verdict['because']>): string =>
+export const becauseText = ({ rule, evidence }: NonNullable<Verdict['classification']>): string =>
   `${rule}: ${evidence}`;
 
 export const verdictText = ({

@@ -71,7 +71,7 @@ describe('standing rules', () => {
       requestedAt: 1_764_000_000_000,
     };
     const { out, calls } = await typeLine(['rule', 'test', '--target', 'slack:*', '--last', '10'], {
-      'approvals.rule_test': { looked: 10, items: [found] },
+      'approvals.rule_test': { examined: 10, items: [found] },
     });
     expect(calls).toEqual([['approvals.rule_test', { match: { target: 'slack:*' }, last: 10 }]]);
     expect(out).toContain('would have approved 1 of the latest 10 requests');

@@ -58,7 +58,7 @@ export const Retention = z.object({
   /** What has ended is kept for so long. Whole days, unless an administrator has set something else. */
   keepDays: z.number(),
   /** How much was removed since the database was made. */
-  retired: z.int(),
+  purged: z.int(),
   /** What has ended and is still there; at the most {@link COUNTED_MAX}. */
   ended: Counted,
   /** Of it, what ended longer ago than asked for, or than is kept. What a task may still need stays all the same. */

@@ -32,7 +32,7 @@ export const RequestApproval = z.object({
   audience: Audience,
   timeoutMs: z.int().min(1_000).max(WAIT_MAX_MS),
   /** Asks what became of the effect, not whether it may run: the answers are those of {@link InDoubtAnswer}. */
-  doubt: z.object({ epoch: z.int().min(1), reason: z.string().max(2_000) }).optional(),
+  inDoubt: z.object({ epoch: z.int().min(1), reason: z.string().max(2_000) }).optional(),
   /** Asks what is to become of a job that is stuck, whose report is the body: the answers are those of {@link StuckAnswer}. */
   stuck: z.object({ class: FailureClass, reason: z.string().max(2_000) }).optional(),
   /** Asks for something that a program wants to know: the answer is `respond`, with a response that fits. */

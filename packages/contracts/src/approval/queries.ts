@@ -14,7 +14,7 @@ export const DecisionResult = z.object({
   status: ApprovalStatus,
   by: z.string(),
   /** How many approvals it still takes. */
-  missing: z.int().optional(),
+  approvalsMissing: z.int().optional(),
   /** The rule that was made with it. */
   remembered: RuleId.optional(),
 });

@@ -20,7 +20,7 @@ describe('what is asked', () => {
   test.each<[Question, Parameters<typeof choicesOf>[0], readonly Choice[]]>([
     ['effect', {}, ['approve', 'reject', 'request_changes']],
     ['effect', { policy }, ['approve']],
-    ['doubt', { doubt, policy }, ['applied', 'not_applied', 'retry']],
+    ['in_doubt', { inDoubt: doubt, policy }, ['applied', 'not_applied', 'retry']],
     ['stuck', { stuck, policy }, ['retry', 'skip', 'done', 'cancel']],
     ['input', { input, policy }, ['respond']],
   ])('is told by what stands in the request, and leaves open what fits: %s', (question, asked, choices) => {
@@ -34,7 +34,7 @@ describe('what is asked', () => {
     expect(answers.toSorted()).toEqual(
       ['applied', 'not_applied', 'retry', 'skip', 'done', 'cancel'].toSorted(),
     );
-    const all = [{}, { doubt }, { stuck }, { input }].flatMap((asked) => choicesOf(asked));
+    const all = [{}, { inDoubt: doubt }, { stuck }, { input }].flatMap((asked) => choicesOf(asked));
     expect(new Set(all)).toEqual(new Set(Choice.options));
   });
 
@@ -63,7 +63,7 @@ describe('a policy', () => {
     expect(policyOf({ policy: { ...policy, rules: false } })).toEqual({ ...policy, rules: false });
   });
 
-  test.each([{ doubt }, { stuck }, { input }])(
+  test.each([{ inDoubt: doubt }, { stuck }, { input }])(
     'says of a question who is asked and may decide: %j',
     (asked) => {
       expect(policyOf({ policy, ...asked })).toMatchObject({

@@ -6,12 +6,12 @@ export { policyOf, type Question, questionOf } from '../workflow/approval-policy
 
 /** What can be said of what is asked. */
 export const choicesOf = (
-  request: Pick<RequestApproval, 'policy' | 'doubt' | 'stuck' | 'input'>,
+  request: Pick<RequestApproval, 'policy' | 'inDoubt' | 'stuck' | 'input'>,
 ): readonly Choice[] => {
   switch (questionOf(request)) {
     case 'effect':
       return policyOf(request).decisions;
-    case 'doubt':
+    case 'in_doubt':
       return InDoubtAnswer.options;
     case 'stuck':
       return StuckAnswer.options;
@@ -26,7 +26,7 @@ export const answerIn = (choice: Choice): Answer | undefined => Answer.safeParse
 /** What each of them asks. */
 export const ASKS: Readonly<Record<Question, string>> = {
   effect: 'whether it may run',
-  doubt: 'what became of it',
+  in_doubt: 'what became of it',
   stuck: 'what is to become of a job that is stuck',
   input: 'what a program wants to know',
 };

@@ -147,7 +147,7 @@ describe('no rule is about', () => {
     ['a deploy', kindIs('deploy')],
     ['a destructive edit', kindIs('destructive_edit')],
     ['work', kindIs('work')],
-    ['a doubt', { ...subject, doubt: { epoch: 1 } }],
+    ['a doubt', { ...subject, inDoubt: { epoch: 1 } }],
     ['a job that is stuck', { ...subject, stuck: { class: 'UNKNOWN' } }],
     ['what its gate keeps from rules', { ...subject, policy: { rules: false } }],
     ['what more than one person has to approve', { ...subject, policy: { quorum: 2 } }],

@@ -139,7 +139,7 @@ const textAt = (value: Json, path: string): string | undefined => {
 export const isForRules = ({
   effect: { kind },
   ...asked
-}: Pick<RuleSubject, 'policy' | 'doubt' | 'stuck' | 'input'> & {
+}: Pick<RuleSubject, 'policy' | 'inDoubt' | 'stuck' | 'input'> & {
   readonly effect: Pick<CanonicalEffect, 'kind'>;
 }): boolean => {
   if (kind === 'work' || ALWAYS_A_PERSON.includes(kind)) return false;

@@ -76,7 +76,7 @@ export const WatchMessage = z.discriminatedUnion('type', [
         id: ApprovalId,
         status: ApprovalStatus,
         by: z.string(),
-        missing: z.int().optional(),
+        approvalsMissing: z.int().optional(),
         remembered: RuleId.optional(),
       })
       .optional(),

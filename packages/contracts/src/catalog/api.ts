@@ -154,7 +154,7 @@ export const api = {
       z.object({ match: RuleMatch, last: z.int().min(1).max(5_000).default(1_000) }),
       z.object({
         /** How many were looked at. */
-        looked: z.int(),
+        examined: z.int(),
         items: z.array(
           z.object({
             id: ApprovalId,
@@ -229,7 +229,7 @@ export const api = {
       z.object({
         artifact: StoredArtifact,
         /** Which starts made it: several, when they printed the same. */
-        made: z.array(ArtifactView),
+        sources: z.array(ArtifactView),
         stored: z.boolean(),
         /** In base64; left out unless a limit was asked for. */
         data: z.string().optional(),
@@ -257,11 +257,11 @@ export const api = {
       }),
       z.object({
         class: FailureClass,
-        because: Verdict.shape.because.unwrap(),
+        classification: Verdict.shape.classification.unwrap(),
         fingerprint: z.string(),
       }),
     ),
-    classes: endpoint(
+    failure_counts: endpoint(
       'How many attempts failed with which class, by hours or days of UTC; where none did, nothing is listed',
       CountClasses,
       z.object({

@@ -10,7 +10,7 @@ export const endpoint = <Request extends z.ZodType, Response extends z.ZodType>(
 
 /** What every service answers whoever looks after it; the runtime does it for all of them. */
 export const adminEndpoints = {
-  about: endpoint(
+  info: endpoint(
     'What this service is: version, clocks, migrations; of one of its replicas',
     z.object({}),
     ServiceInfo,
@@ -21,10 +21,10 @@ export const adminEndpoints = {
     RetentionRequest,
     Retention,
   ),
-  retire: endpoint(
+  purge: endpoint(
     'Remove at once what has ended longer ago than it is kept, as the service does by itself twice a minute',
     z.object({}),
-    z.object({ retired: z.int() }),
+    z.object({ purged: z.int() }),
   ),
 } as const;
 

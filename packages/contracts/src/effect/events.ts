@@ -88,7 +88,7 @@ export type EffectNotApplied = z.infer<typeof EffectNotApplied>;
 export const EffectDuplicatePrevented = z.object({
   type: z.literal('duplicate_prevented'),
   ...about,
-  standing: z.enum(['applied', 'not_applied', 'in_doubt']),
+  outcome: z.enum(['applied', 'not_applied', 'in_doubt']),
 });
 export type EffectDuplicatePrevented = z.infer<typeof EffectDuplicatePrevented>;
 /** The order itself was not acceptable (grant, digest, key); nothing was started. */

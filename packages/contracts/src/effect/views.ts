@@ -28,12 +28,12 @@ export const EffectView = z.object({
   next: EffectInDoubt.shape.next.optional(),
   cause: InDoubtCause.optional(),
   /** How many attempts ordered it once there was an outcome. */
-  prevented: z.int().optional(),
+  duplicatesPrevented: z.int().optional(),
   /** What a person has said of it last, and who. */
   answer: InDoubtAnswer.optional(),
   answeredBy: z.string().optional(),
   /** Why it does not begin although it may: what it talks to fails. */
-  waits: z.string().max(1_000).optional(),
+  deferredReason: z.string().max(1_000).optional(),
 });
 export type EffectView = z.infer<typeof EffectView>;
 

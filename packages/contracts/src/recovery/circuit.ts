@@ -41,9 +41,9 @@ export type RecordCircuitFailure = z.infer<typeof RecordCircuitFailure>;
 export const AcquireCircuit = z.object({
   target: TargetName,
   task: TaskId,
-  ended: z.enum(['well', 'badly']).optional(),
+  outcome: z.enum(['succeeded', 'failed']).optional(),
   /** It was let try and does not, or was called off: that says nothing of the workflow, and another one may try. */
-  left: z.boolean().optional(),
+  abandoned: z.boolean().optional(),
   /** With `ended`: what the repository says of its circuit. */
   circuit: RecoveryRules.shape.circuit,
 });

@@ -81,5 +81,5 @@ export type RecordAttempt = z.infer<typeof RecordAttempt>;
 /** How a job came off the stuck list: by a person's word, by the end of its task, or because it has turned out to be done. */
 export const StuckResolution = z.enum(['retry', 'skip', 'done', 'cancel', 'ended']);
 export type StuckResolution = z.infer<typeof StuckResolution>;
-export const MarkJobUnstuck = z.object({ ...job, how: StuckResolution, by: z.string().max(200).optional() });
+export const MarkJobUnstuck = z.object({ ...job, resolution: StuckResolution, by: z.string().max(200).optional() });
 export type MarkJobUnstuck = z.infer<typeof MarkJobUnstuck>;

@@ -51,7 +51,7 @@ export const JobUnstuck = z.object({
   type: z.literal('job_unstuck'),
   ...job,
   at: Time,
-  how: StuckResolution,
+  resolution: StuckResolution,
   by: z.string().optional(),
 });
 export type JobUnstuck = z.infer<typeof JobUnstuck>;

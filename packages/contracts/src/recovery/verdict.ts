@@ -17,7 +17,7 @@ export const Verdict = z.object({
   rule: z.string(),
   reason: z.string(),
   /** Which rule said the class, and what it went by. */
-  because: z.object({ rule: z.string().max(200), evidence: z.string().max(1_000) }).optional(),
+  classification: z.object({ rule: z.string().max(200), evidence: z.string().max(1_000) }).optional(),
   /** What the next attempt is told of those before it. */
   hint: z.string().max(HINT_MAX).optional(),
   /** With `rollback`: what to go back to. */

@@ -81,7 +81,7 @@ export const TaskEvent = z.discriminatedUnion('type', [
     effectId: EffectId,
     effect: CanonicalEffect,
     digest: Digest,
-    asked: GatePrompt.optional(),
+    prompt: GatePrompt.optional(),
   }),
   fact('approval_closed', {
     ...attempt,
@@ -174,7 +174,7 @@ export const TaskEvent = z.discriminatedUnion('type', [
     outcome: z.enum(['failed', 'in_doubt']),
     error: ErrorBody,
     /** With `in_doubt`: what nobody can be sure of, and under which epoch; and what left it so. */
-    doubt: z.object({ effectId: EffectId, epoch: z.int().min(1) }).optional(),
+    inDoubt: z.object({ effectId: EffectId, epoch: z.int().min(1) }).optional(),
     cause: InDoubtCause.optional(),
     /** What it came to, when it was carried out and that is what failed. */
     result: StepResult.pick({ exitCode: true, hint: true, report: true }).optional(),

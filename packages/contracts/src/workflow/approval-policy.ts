@@ -35,13 +35,13 @@ export const ApprovalPolicy = z.object({
 export type ApprovalPolicy = z.infer<typeof ApprovalPolicy>;
 
 /** What is asked: whether an effect may run, what became of one, what is to become of a job that is stuck, or what a program wants to know. */
-export type Question = 'effect' | 'doubt' | 'stuck' | 'input';
+export type Question = 'effect' | 'in_doubt' | 'stuck' | 'input';
 
 /** What of a request says what it asks. */
-export type Asking = { readonly doubt?: unknown; readonly stuck?: unknown; readonly input?: unknown };
+export type Asking = { readonly inDoubt?: unknown; readonly stuck?: unknown; readonly input?: unknown };
 
-export const questionOf = ({ doubt, stuck, input }: Asking): Question => {
-  if (doubt !== undefined) return 'doubt';
+export const questionOf = ({ inDoubt: doubt, stuck, input }: Asking): Question => {
+  if (doubt !== undefined) return 'in_doubt';
   if (input !== undefined) return 'input';
   return stuck === undefined ? 'effect' : 'stuck';
 };

@@ -6,6 +6,8 @@ import type { Subject } from '@holdpoint/contracts/bus/subjects';
 export type WireMessage = { readonly subject: string; readonly headers: HeaderPairs; readonly body: string };
 
 export type StoredEvent = {
+  /** The kind of its aggregate. */
+  readonly kind: string;
   readonly aggregate: string;
   readonly version: number;
   readonly type: string;
@@ -25,11 +27,14 @@ export type TimerRow = {
 };
 export type TimerKey = { readonly aggregate: string; readonly name: string };
 
-/** What lists show of an aggregate: a word to select by, and the fields themselves as a JSON object. */
+/** The read-model row of an aggregate: a status to filter by, and a JSON view. */
 export type Summary = { readonly status: string; readonly view: object | null };
 
-/** The one row that stands for an aggregate: its version, which is locked and compared, and its summary. */
-export type Head = Summary & { readonly aggregate: string; readonly version: number };
+/** The one row of an aggregate: its kind, its version, which is locked and compared, and its summary. */
+export type Head = Summary & { readonly aggregate: string; readonly kind: string; readonly version: number };
+
+/** What the lock tells of an aggregate that exists. */
+export type Locked = { readonly kind: string; readonly version: number };
 
 /** Everything that one batch changes. */
 export type BatchWrite = {
@@ -37,8 +42,8 @@ export type BatchWrite = {
   readonly timersSet: readonly TimerRow[];
   readonly timersCleared: readonly TimerKey[];
   /**
-   * What is to be published beside the events themselves. The events of the batch are facts for everybody: the outbox
-   * row only points at them, so that nothing is stored twice.
+   * Messages to publish beside the events. The outbox row only points at the events of the batch, so that nothing is
+   * stored twice.
    */
   readonly outbox: readonly WireMessage[];
   /** Outbox rows whose messages the bus has confirmed since. */
@@ -48,40 +53,43 @@ export type BatchWrite = {
     readonly version: number;
     readonly state: string;
   }[];
-  /** Of every aggregate that has events in this batch. */
+  /** One for each aggregate that has events in this batch. */
   readonly heads: readonly Head[];
 };
 
-/** What is needed to rebuild one aggregate: the latest snapshot, if any, and the events after it. */
+/** The input for rebuilding one aggregate: the latest snapshot, if any, and the events after it. */
 export type History = {
   readonly snapshot: { readonly version: number; readonly state: unknown } | undefined;
   readonly events: readonly unknown[];
-  /** When it began, and where the latest event stands. Without it nothing is said of either. */
-  readonly course?: Course | undefined;
+  /** Undefined when the aggregate has no events. */
+  readonly times?: AggregateTimes | undefined;
 };
 
-/** When an aggregate began, and when its latest event was, in epoch milliseconds; and the trace of that. */
-export type Course = { readonly since: number; readonly at: number; readonly trace: string | undefined };
+/** The times of the first and of the latest event of an aggregate, in epoch milliseconds, and the trace of the latest. */
+export type AggregateTimes = {
+  readonly since: number;
+  readonly at: number;
+  readonly trace: string | undefined;
+};
 
 /** An open transaction that holds the locks of its aggregates. It ends with `commit` or `rollback`. */
 export interface Transaction {
   /** The store's clock, read after the locks were held. Epoch milliseconds. */
   readonly now: number;
   /**
-   * The first on its connection, or the first since something was retired. A connection may lead to another server, or to
-   * the same one after a restore, and an id that was retired may be used again: the same version may stand for something
-   * else, and what is remembered of states does not count.
+   * True for the first transaction on a connection, and for the first after a purge. The connection may lead to another
+   * server or to a restored one, and a purged id may be used again: cached states do not count.
    */
-  readonly anew?: boolean;
-  /** Versions of the locked aggregates; what is not here does not exist yet. */
-  readonly versions: ReadonlyMap<string, number>;
+  readonly cacheInvalid?: boolean;
+  /** The locked aggregates. An id that is missing here does not exist yet. */
+  readonly locked: ReadonlyMap<string, Locked>;
   load(aggregates: readonly string[]): Promise<ReadonlyMap<string, History>>;
   /** Returns the id of the outbox row. Throws `Conflict` or `CommitUnknown`. */
   commit(write: BatchWrite): Promise<string | undefined>;
   rollback(): Promise<void>;
 }
 
-/** What a batch had to publish: its own messages, and the events that it committed. */
+/** The messages of one batch: those of its decisions, and the events that it committed. */
 export type OutboxRow = {
   readonly id: string;
   readonly messages: readonly WireMessage[];
@@ -91,41 +99,41 @@ export type OutboxRow = {
 /** The store of record, as the engine needs it. */
 export interface Store {
   lock(aggregates: readonly string[]): Promise<Transaction>;
-  /** Locks aggregates with due timers that nobody else holds, and reads those timers behind the lock. */
+  /** Locks aggregates with due timers, skips those that another transaction holds, and reads the timers behind the lock. */
   lockDue(limit: number): Promise<{ readonly transaction: Transaction; readonly due: readonly TimerRow[] }>;
   /** Claims outbox rows that have waited longer than `olderThanMs`, for `claimMs`. */
   claimOutbox(olderThanMs: number, claimMs: number, limit: number): Promise<readonly OutboxRow[]>;
   confirmOutbox(ids: readonly string[]): Promise<void>;
 }
 
-/** Where messages go. */
+/** The way to the bus. */
 export interface Publisher {
   /** Sends all at once; resolves to true once the bus has confirmed every one, to false when any stays unknown. */
   publish(messages: readonly WireMessage[]): Promise<boolean>;
 }
 
 /**
- * Says something to whoever listens at this moment: at once or not at all, and nobody confirms it. False when it was not
- * taken, because the bus is away or cannot keep up. Nothing may depend on what is said so.
+ * Publishes to current subscribers only, unconfirmed. Returns false when the bus is away or cannot keep up. Nothing may
+ * depend on the message.
  */
 export type Announce = (subject: Subject, body: string) => boolean;
 
-/** Somebody else created the same aggregate at the same moment, or a lock cycle was broken: decide again. */
+/** Another process created the same aggregate at the same moment, or the database broke a lock cycle: decide again. */
 export class Conflict extends Error {
   override readonly name = 'Conflict';
 }
-/** The commit was sent and not answered: it may or may not stand. */
+/** The commit was sent, but not answered: it may or may not have happened. */
 export class CommitUnknown extends Error {
   override readonly name = 'CommitUnknown';
 }
-/** The store refuses the data itself; the same batch will never go through. */
+/** The store refuses the data itself: the same batch will never commit. */
 export class DataRefused extends Error {
   override readonly name = 'DataRefused';
 }
 
 /**
- * Places where a test may end the process, or the engine, as a crash would. The last two are the executor's, around the line in
- * its journal that comes before each start.
+ * Points at which a test may crash the process or the engine. The last two belong to the executor: before and after the
+ * journal line that precedes each start.
  */
 export const CRASH_POINTS = [
   'before_commit',

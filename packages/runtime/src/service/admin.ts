@@ -34,7 +34,7 @@ export const adminEndpoints = <S extends ServiceName, To extends Addressed>({
 }: AdminOptions): Pick<Endpoints<S, To>, AdminEndpoint> => {
   const startedAt = Date.now();
   const admin: Pick<Endpoints<'recovery', To>, AdminEndpoint> = {
-    about: {
+    info: {
       query: async () => {
         const [database, applied] = await Promise.all([readDatabase(pool), appliedMigrations(pool)]);
         return {
@@ -55,7 +55,7 @@ export const adminEndpoints = <S extends ServiceName, To extends Addressed>({
     },
     counts: { query: () => readCounts(pool) },
     retention: { query: ({ keepDays }) => readRetention(pool, keepDays) },
-    retire: { query: async () => ({ retired: await purge() }) },
+    purge: { query: async () => ({ purged: await purge() }) },
   };
   // The schemas are the same for all services; the compiler cannot see that through a type parameter.
   return admin as Pick<Endpoints<S, To>, AdminEndpoint>;

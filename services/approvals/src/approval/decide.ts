@@ -28,7 +28,7 @@ const requestError = (asked: RequestApproval): ErrorBody | undefined => {
   const { effect, digest, effectId, task, node, inDoubt: doubt, stuck, input } = asked;
   // One decision cannot answer several questions.
   if ([doubt, stuck, input].filter((each) => each !== undefined).length > 1)
-    return errorBody('CONTRACT_INVALID', 'doubt, stuck, input: a request may contain only one question');
+    return errorBody('CONTRACT_INVALID', 'inDoubt, stuck, input: a request may contain only one question');
   const isOne =
     effectDigest(effect) === digest &&
     effectIdOf(task, node, effect.idempotencyKey) === effectId &&

@@ -137,7 +137,7 @@ describe('a question about an in-doubt effect', () => {
     );
     if (state.status !== 'closed') throw new Error('it is not closed');
     expect(approvalView(state)).toMatchObject({
-      doubt: DOUBT,
+      inDoubt: DOUBT,
       status: 'answered',
       answer: 'not_applied',
       decidedBy: 'ada',

@@ -81,7 +81,7 @@ test('only questions are answered, in time and by an entitled person, with a sig
         const hasResponse = outcome === 'answered' && question === 'input';
         expect(response !== undefined).toBe(hasResponse);
         expect(answer === undefined).toBe(outcome !== 'answered' || hasResponse);
-        expect(statement === undefined).toBe(outcome !== 'answered' || question !== 'doubt');
+        expect(statement === undefined).toBe(outcome !== 'answered' || question !== 'in_doubt');
         const ends = ['answered', 'expired', 'cancelled'];
         const fits = question === 'effect' ? outcome !== 'answered' : ends.includes(outcome);
         expect(fits, outcome).toBe(true);

@@ -34,7 +34,7 @@ describe('a quorum of two', () => {
       .thenEmits({ ...voted(ada, 'approve'), comment: 'read it', surface: 'cli' })
       .thenTimes()
       .thenStarts()
-      .thenAnswers({ id: APPROVAL, status: 'pending', by: 'ada', missing: 1 });
+      .thenAnswers({ id: APPROVAL, status: 'pending', by: 'ada', approvalsMissing: 1 });
   });
 
   test('the second vote closes the request with all votes and a grant that names both people', () => {
@@ -64,7 +64,7 @@ describe('a quorum of two', () => {
     given(TWO, voted(ada, 'approve'))
       .when(decides(ada, 'approve'), ASKED + 2)
       .thenNothing()
-      .thenAnswers({ status: 'pending', missing: 1 });
+      .thenAnswers({ status: 'pending', approvalsMissing: 1 });
     given(TWO, voted(ada, 'approve'))
       .when(
         decides({ ...ada, groups: ['auditors', 'operators'] }, 'approve', { comment: 'again' }),
@@ -156,7 +156,7 @@ describe('a changed vote', () => {
     given(open, voted(ada, 'approve'), voted(ada, 'reject', ASKED + 2))
       .when(decides(grace, 'approve'), ASKED + 3)
       .thenEmits(voted(grace, 'approve', ASKED + 3))
-      .thenAnswers({ status: 'pending', missing: 1 });
+      .thenAnswers({ status: 'pending', approvalsMissing: 1 });
     given(open, voted(ada, 'reject'), voted(grace, 'approve'))
       .when(decides(ada, 'approve'), ASKED + 3)
       .thenEmitsLike({

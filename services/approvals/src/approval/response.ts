@@ -6,7 +6,7 @@ import { canonicalJson, type Json } from '@holdpoint/contracts/values/json';
 
 // Responses to questions of programs. An invalid response decides nothing.
 
-type Question = Pick<RequestApproval, 'policy' | 'doubt' | 'stuck' | 'input'>;
+type Question = Pick<RequestApproval, 'policy' | 'inDoubt' | 'stuck' | 'input'>;
 type Reply = Pick<DecideApproval, 'decision' | 'response'>;
 
 /** Limit of a response as JSON: it has to fit into one message together with its request. */

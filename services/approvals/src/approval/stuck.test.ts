@@ -119,7 +119,7 @@ describe('a question about a stuck job', () => {
 
   test('another question about the same job is refused', () => {
     const { stuck: _, ...effect } = stuckFor();
-    for (const payload of [effect, { ...effect, doubt: DOUBT }, questionFor(), requestFor()])
+    for (const payload of [effect, { ...effect, inDoubt: DOUBT }, questionFor(), requestFor()])
       given(stuckAsked)
         .when({ kind: 'request', payload }, ASKED + 1)
         .thenRefuses('APPROVALS_DIGEST_MISMATCH');

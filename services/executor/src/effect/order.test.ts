@@ -141,7 +141,7 @@ describe('the same order again', () => {
     given(...history)
       .when(run(), NOW + 1)
       .thenEmits(
-        ...prevented.map((standing) => ({ type: 'duplicate_prevented', ...about, standing }) as const),
+        ...prevented.map((standing) => ({ type: 'duplicate_prevented', ...about, outcome: standing }) as const),
       )
       .thenStarts()
       .thenTimes()
@@ -162,7 +162,7 @@ describe('the same order again', () => {
       given(...history)
         .when(run(orderFor(effectOf(), { attempt: 2 })), NOW + 1)
         .thenEmitsLike(
-          ...prevented.map((standing) => ({ type: 'duplicate_prevented', attempt: 2, standing })),
+          ...prevented.map((standing) => ({ type: 'duplicate_prevented', attempt: 2, outcome: standing })),
         )
         .thenStarts()
         .thenSends({ data: { type, attempt: 2 } });

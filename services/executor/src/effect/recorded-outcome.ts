@@ -67,7 +67,7 @@ export const deferredEvent = (state: EffectState, ref: AttemptRef): EffectEvent 
 };
 
 /** Cancelled and refused effects never happened, so that they are no duplicates. */
-const preventedBy = ({ status }: EffectState): EffectDuplicatePrevented['standing'] | undefined =>
+const preventedBy = ({ status }: EffectState): EffectDuplicatePrevented['outcome'] | undefined =>
   status === 'applied' || status === 'not_applied' || status === 'in_doubt' ? status : undefined;
 
 /** Bounds the history: a requester may number attempts without end. */
@@ -79,6 +79,6 @@ export const prevented = (state: EffectState, order: RunEffect): readonly Effect
   const { starts = 0, prevented: known = [] } = entryIn(state) ?? {};
   const isNew = starts > 0 && known.length < PREVENTED_MAX && !known.includes(order.attempt);
   return standing !== undefined && isNew && !isWork(order)
-    ? [{ type: 'duplicate_prevented', ...attemptRef(order), standing }]
+    ? [{ type: 'duplicate_prevented', ...attemptRef(order), outcome: standing }]
     : [];
 };

@@ -4,7 +4,7 @@ import type { Pool } from 'pg';
 import { z } from 'zod';
 import { type EffectState, entryIn } from '../effect/state.ts';
 
-/** Why it is as it is, where there is something to say. */
+/** The reason for the state, if it has one. */
 const reasonOf = (state: EffectState): string | undefined => {
   switch (state.status) {
     case 'in_doubt':
@@ -22,7 +22,7 @@ const reasonOf = (state: EffectState): string | undefined => {
   }
 };
 
-/** An effect as the ledger has it; undefined while nothing was ordered under its key. */
+/** The view of an effect; undefined before the first order. */
 export const effectView = (state: EffectState): EffectView | undefined => {
   const entry = entryIn(state);
   if (entry === undefined) return undefined;
@@ -42,7 +42,7 @@ export const effectView = (state: EffectState): EffectView | undefined => {
     uses,
     target,
     effectClass,
-    prevented: prevented.length,
+    duplicatesPrevented: prevented.length,
     ...(reason !== undefined && { reason }),
     ...(state.status === 'in_doubt' && { next: state.next }),
     ...(state.status === 'in_doubt' && state.cause !== undefined && { cause: state.cause }),
@@ -50,13 +50,13 @@ export const effectView = (state: EffectState): EffectView | undefined => {
   };
 };
 
-/** What lists show of an effect: all of it. */
+/** Lists show the whole view. */
 export const summarise = (state: EffectState): Summary => ({
   status: state.status,
   view: effectView(state) ?? null,
 });
 
-/** A task has few effects; what is beyond this is not shown. */
+/** Limits a list; a task has far fewer effects. */
 const SHOWN_MAX = 500;
 
 export const listEffects = async (pool: Pool, task: string): Promise<EffectView[]> => {

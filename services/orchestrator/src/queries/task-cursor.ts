@@ -15,9 +15,9 @@ const Row = z.object({ at: z.coerce.number(), id: z.string() });
 const LookedRow = Row.extend({ fits: z.boolean() });
 const Found = z.object({ counted: z.int(), rows: z.array(Row) });
 
-/** What is read in order, and under which condition; `$1` is what the path goes by. */
+/** The ordered sources of a list, with their conditions; `$1` is the key of the path. */
 const PATHS: Readonly<Record<Path, string>> = {
-  latest: `heads p WHERE p.status NOT IN ('board', 'tombstone') AND $1::text IS NULL`,
+  latest: `heads p WHERE p.kind <> 'registry' AND p.status <> 'tombstone' AND $1::text IS NULL`,
   phase: 'heads p WHERE p.status = $1',
   requester: 'listed p WHERE p.requester = $1',
   flow: 'listed p WHERE p.flow = $1',
@@ -37,7 +37,7 @@ const keyOf = (path: Path, { phase, requestedBy, workflow }: Filter): string | n
 };
 
 const COLUMNS = ['h.status', 'l.requester', 'l.flow', 'l.workflow'] as const;
-/** What is asked of a task beside its time and its words: parameters from `$first` on. */
+/** The other filters, as SQL parameters from `$first` on. */
 const fitsFrom = (first: number): string =>
   COLUMNS.map((column, i) => {
     const asked = `$${String(first + i)}`;
@@ -62,7 +62,7 @@ const textFor = (path: Path, exact: boolean): string => {
     FROM (${page}) ${alias} ORDER BY created_at DESC, id DESC`;
 };
 
-/** The next on the path, each with whether it is all that is asked for. */
+/** The next rows on the path, each with whether it matches all filters. */
 const lookAt = (pool: Pool, filter: Filter, query: string | undefined): ReadRows<Cursor> => {
   const [path, exact] = [pathFor(filter), isExact(filter)];
   return async (from, most) => {
@@ -82,7 +82,7 @@ const lookAt = (pool: Pool, filter: Filter, query: string | undefined): ReadRows
   };
 };
 
-/** What few tasks have, rare words, is found by them, and the rest is held against it. Undefined when there are more than `most`. */
+/** Reads the matches of rare words by index and sorts them. Undefined when there are more than `most`. */
 const findByWords = async (
   pool: Pool,
   filter: Filter,
@@ -107,21 +107,21 @@ const findByWords = async (
   return counted > most ? undefined : pageOfScan<Cursor>({ found, at: from, ended: true }, limit);
 };
 
-/** How far is looked for one page, whatever is asked for. */
+/** Bounds on the work for one page. */
 export type Bounds = {
-  /** Common words are found on the way; these many tasks are looked at before it counts as rare what was not found. */
+  /** After so many tasks without a match, the words count as rare. */
   readonly first: number;
-  /** What has a word that is no more common than this is sorted whole. */
+  /** Words with no more matches than this are sorted in full. */
   readonly rare: number;
-  /** A page ends here at the latest, with whatever was found by then. */
+  /** A page ends after this many tasks, full or not. */
   readonly all: number;
   readonly step: number;
 };
 export const BOUNDS: Bounds = { first: 1_000, rare: 20_000, all: 5_000, step: 500 };
 
 /**
- * A page of tasks, the latest first, from behind a place. The work for it is bounded whatever is asked for and however many
- * there are: a page may end before it is full.
+ * A page of tasks, latest first, after a cursor. The work is bounded for every filter and any number of
+ * tasks, so a page may be shorter than its limit.
  */
 export const taskPlaces = async (
   pool: Pool,

@@ -10,7 +10,7 @@ type TemplateFile = { readonly path: string; readonly text: string };
 const FOLDER = '.holdpoint/workflows/';
 const ENDING = '.toml';
 
-/** Parameters as a command line would give them; what is no text, number or boolean is none. */
+/** Parameters as on a command line: texts, numbers and booleans only. */
 const parametersIn = (inputs: JsonObject): Record<string, string> =>
   Object.fromEntries(
     Object.entries(inputs).flatMap(([name, value]: [string, Json]) =>
@@ -18,13 +18,13 @@ const parametersIn = (inputs: JsonObject): Record<string, string> =>
     ),
   );
 
-/** The command of an agent: a program and its arguments. */
+/** The agent command: a program and its arguments. */
 const commandIn = (agent: Json | undefined): readonly string[] | undefined =>
   Array.isArray(agent) && agent.length > 0 && agent.every((word): word is string => typeof word === 'string')
     ? agent
     : undefined;
 
-/** The goal is what is asked for, when nothing else is said. */
+/** The goal is the default for the prompt. */
 const withGoal = (template: Template, goal: string, given: Record<string, string>): Record<string, string> =>
   template.params.has('spec_text') && given['spec_text'] === undefined && given['spec_file'] === undefined
     ? { ...given, spec_text: goal }
@@ -44,8 +44,8 @@ const define = (template: Template, { goal, inputs = {} }: SubmitTask): Defined 
 };
 
 /**
- * The stage templates that ship with Holdpoint, for whoever submits a task without a file. Inputs are the parameters of the
- * template, and `agent`, a list of strings: the command that runs the agent.
+ * The built-in stage templates, for submissions without a file. Inputs: the parameters of the template, and
+ * `agent`, the agent command as a list of strings.
  */
 export const stageWorkflows = (files: readonly TemplateFile[]): readonly BuiltInWorkflow[] => {
   const texts = new Map(files.map(({ path, text }) => [path, text]));

@@ -102,7 +102,7 @@ describe('a failure', () => {
     };
     given(...stuck)
       .when(settle, NOW)
-      .thenEmitsLike({ type: 'job_unstuck', how: 'ended' })
+      .thenEmitsLike({ type: 'job_unstuck', resolution: 'ended' })
       .thenTimes({ clear: 'stuck:append' });
     const settled = historyOf(attemptsDecider, [assess(inDoubt), NOW], [settle, NOW]);
     given(...settled)

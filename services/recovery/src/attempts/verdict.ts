@@ -20,10 +20,10 @@ const classInHistory = (history: History, failure: AssessFailure, fingerprint: s
   const last = { approach: failure.report?.approach, fingerprint };
   const circle = circularAttempts(found.class, earlier, last, failure.rules);
   if (circle === undefined) return found;
-  const { rule, evidence } = found.because;
+  const { rule, evidence } = found.classification;
   return {
     class: 'CIRCULAR_FIX',
-    because: {
+    classification: {
       rule: `circle/${found.class}`,
       evidence:
         `${String(circle)} attempts took the same approach; the last one failed by ${rule}: ${evidence}`.slice(
@@ -61,7 +61,7 @@ export const judge = (history: History, failure: AssessFailure): Judgement => {
     class: found.class,
     rule: `verdicts@${String(TABLE_VERSION)}/${row.name}`,
     reason: row.reason,
-    classification: found.because,
+    classification: found.classification,
   };
   return { fingerprint, verdict: withDetails(base, history, failure, commit) };
 };

@@ -265,7 +265,7 @@ const acquire = (
   if (ended !== undefined) {
     if (!isTrial) return unchanged;
     const about = { target: circuit, reason: `trial task ${task} has ended` };
-    return ended === 'well' ? closed(about, RECOVERY) : opened(about, RECOVERY, now + limits.coolDownMs);
+    return ended === 'succeeded' ? closed(about, RECOVERY) : opened(about, RECOVERY, now + limits.coolDownMs);
   }
   if (state === undefined || state.state === 'closed')
     return decision({ send: [sendState(task, { circuit, state: 'closed' }, now)] });

@@ -23,7 +23,7 @@ const countPlainly = (n: number): CircuitMessage => ({
   kind: 'circuit_record_failure',
   payload: { target, task: taskOf(n) },
 });
-const enter = (n: number, ended?: 'well' | 'badly'): CircuitMessage => ({
+const enter = (n: number, ended?: 'succeeded' | 'failed'): CircuitMessage => ({
   kind: 'circuit_acquire',
   payload: { target, task: taskOf(n), ...(ended && { outcome: ended, circuit: RULES }) },
 });
@@ -134,16 +134,16 @@ describe('a task that acquires the circuit', () => {
 describe('a trial task', () => {
   test('a trial task that succeeds closes the circuit, one that fails opens it, and other tasks change nothing', () => {
     given(...trying)
-      .when(enter(7, 'well'), NOW)
+      .when(enter(7, 'succeeded'), NOW)
       .thenEmitsLike({ type: 'circuit_closed', by: 'recovery' });
     given(...trying)
-      .when(enter(7, 'badly'), NOW)
+      .when(enter(7, 'failed'), NOW)
       .thenEmitsLike({ type: 'circuit_opened', until: NOW + RULES.coolDownMs });
     given(...trying)
-      .when(enter(8, 'badly'), NOW)
+      .when(enter(8, 'failed'), NOW)
       .thenNothing();
     given(...trying)
-      .when(enter(8, 'well'), NOW)
+      .when(enter(8, 'succeeded'), NOW)
       .thenNothing();
   });
 
@@ -192,7 +192,7 @@ test('any messages satisfy the laws of a decider and give one trial slot at a ti
     fc.nat(6).map((n) => count(n)),
     fc.nat(6).map((n) => enter(n)),
     fc
-      .tuple(fc.nat(6), fc.constantFrom('well' as const, 'badly' as const))
+      .tuple(fc.nat(6), fc.constantFrom('succeeded' as const, 'failed' as const))
       .map(([n, ended]) => enter(n, ended)),
     fc.constantFrom(coolDown, set('open'), set('closed')),
   );

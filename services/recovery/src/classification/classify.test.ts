@@ -182,8 +182,8 @@ describe('a check with mixed output', () => {
   ];
 
   test.each(cases)('%s', (_, output, failureClass, rule) => {
-    const { class: found, because } = classify(failed(output));
-    expect([found, because.rule]).toEqual([failureClass, `classes@1/${rule}`]);
+    const { class: found, classification } = classify(failed(output));
+    expect([found, classification.rule]).toEqual([failureClass, `classes@1/${rule}`]);
   });
 });
 
@@ -233,10 +233,10 @@ describe('an agent', () => {
   });
 
   test('an agent’s report of an exhausted context counts', () => {
-    const { class: found, because } = classify(
+    const { class: found, classification } = classify(
       failed('', { uses: AGENTS, report: { stop: 'context_exhausted', next: 'the callers' } }),
     );
-    expect([found, because]).toEqual([
+    expect([found, classification]).toEqual([
       'CONTEXT_EXHAUSTED',
       { rule: 'classes@1/reported-context', evidence: 'the callers' },
     ]);
@@ -295,7 +295,7 @@ describe('the rules of a repository', () => {
   test('repository rules come before the built-in ones and are named', () => {
     expect(ruled(text(TSC, '  deadlock detected at row 3'))).toEqual({
       class: 'TRANSIENT',
-      because: { rule: 'recovery.toml/flaky-db', evidence: 'deadlock detected at row 3' },
+      classification: { rule: 'recovery.toml/flaky-db', evidence: 'deadlock detected at row 3' },
     });
   });
 
@@ -307,7 +307,7 @@ describe('the rules of a repository', () => {
     ['the label', 'deadlock detected', { uses: AGENTS }],
     ['a label', 'deadlock detected', { uses: undefined }],
   ])('a repository rule does not apply without %s', (_, output, more) => {
-    expect(ruled(output, more as Partial<Failure>).because.rule).not.toContain('flaky-db');
+    expect(ruled(output, more as Partial<Failure>).classification.rule).not.toContain('flaky-db');
   });
 
   test('the first matching repository rule decides', () => {
@@ -316,12 +316,12 @@ describe('the rules of a repository', () => {
       { id: 'two', class: 'BROKEN_BUILD', exitCodes: [1] },
       { id: 'three', class: 'TRANSIENT', exitCodes: [1] },
     ];
-    expect(classify(failed(VITEST, { rules: { rules } })).because.rule).toBe('recovery.toml/two');
+    expect(classify(failed(VITEST, { rules: { rules } })).classification.rule).toBe('recovery.toml/two');
   });
 
   test('a repository rule matches one capability or a prefix', () => {
     const by = (uses: string): string =>
-      classify(failed('', { rules: { rules: [{ id: 'x', class: 'TRANSIENT', uses }] } })).because.rule;
+      classify(failed('', { rules: { rules: [{ id: 'x', class: 'TRANSIENT', uses }] } })).classification.rule;
     expect([by(CHECK), by('cap.env.*'), by('cap.env.shell'), by('cap.agent.*')]).toEqual([
       'recovery.toml/x',
       'recovery.toml/x',
@@ -347,8 +347,8 @@ test.each([
   'EXECUTOR_CIRCUIT_OPEN',
   'RUNTIME_UNAVAILABLE',
 ])('the error %s is transient', (code) => {
-  const { class: found, because } = classify(failed(TSC, { error: { code, message: 'gone' } }));
-  expect([found, because]).toEqual([
+  const { class: found, classification } = classify(failed(TSC, { error: { code, message: 'gone' } }));
+  expect([found, classification]).toEqual([
     'TRANSIENT',
     { rule: 'classes@1/error-code', evidence: `${code}: gone` },
   ]);
@@ -452,9 +452,9 @@ test('every failure has one class with evidence that fits into a verdict', () =>
   fc.assert(
     fc.property(anyFailure, (failure) => {
       const found = classify(failure);
-      expect(found.because.rule).toMatch(/^(?:classes@\d+|recovery\.toml)\/[a-z0-9][a-z0-9_.-]*$/);
-      expect(found.because.evidence.length).toBeLessThanOrEqual(EVIDENCE_MAX);
-      expect(found.because.evidence).toBe(found.because.evidence.trim());
+      expect(found.classification.rule).toMatch(/^(?:classes@\d+|recovery\.toml)\/[a-z0-9][a-z0-9_.-]*$/);
+      expect(found.classification.evidence.length).toBeLessThanOrEqual(EVIDENCE_MAX);
+      expect(found.classification.evidence).toBe(found.classification.evidence.trim());
       expect(classify(structuredClone(failure))).toEqual(found);
     }),
     { numRuns: 300 },

@@ -23,12 +23,12 @@ export type Failure = Pick<
 export type Classification = {
   readonly class: FailureClass;
   /** The rule that decided, and the line that it matched. */
-  readonly because: { readonly rule: string; readonly evidence: string };
+  readonly classification: { readonly rule: string; readonly evidence: string };
 };
 
 const classified = (failureClass: FailureClass, rule: string, evidence: string): Classification => ({
   class: failureClass,
-  because: { rule: `classes@${String(CLASSES_VERSION)}/${rule}`, evidence: quoted(evidence) },
+  classification: { rule: `classes@${String(CLASSES_VERSION)}/${rule}`, evidence: quoted(evidence) },
 });
 
 /** Effect classes that can be repeated after a lost worker; undefined is work. */
@@ -59,7 +59,7 @@ const ofRepository = (failure: Failure, lines: readonly string[]): Classificatio
     const find = rule.pattern === undefined ? undefined : finderOf([rule.pattern]);
     const line = find === undefined ? failure.error.message : lines.find((one) => find(one).length > 0);
     if (line !== undefined) {
-      return { class: rule.class, because: { rule: `recovery.toml/${rule.id}`, evidence: quoted(line) } };
+      return { class: rule.class, classification: { rule: `recovery.toml/${rule.id}`, evidence: quoted(line) } };
     }
   }
   return undefined;

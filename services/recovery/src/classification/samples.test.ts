@@ -37,10 +37,10 @@ const classified = ({ head, output }: Sample): ReturnType<typeof classify> =>
 
 describe('recorded samples', () => {
   test.each(samples.map((sample) => [sample.path, sample] as const))('%s', (_, sample) => {
-    const { class: found, because } = classified(sample);
-    expect({ class: found, because }).toEqual({ class: sample.head['class'], because });
-    expect(because.rule).toMatch(/^classes@1\/[a-z]/);
-    expect(because.evidence).not.toBe('');
+    const { class: found, classification } = classified(sample);
+    expect({ class: found, classification }).toEqual({ class: sample.head['class'], classification });
+    expect(classification.rule).toMatch(/^classes@1\/[a-z]/);
+    expect(classification.evidence).not.toBe('');
   });
 });
 

@@ -11,22 +11,22 @@ const asking = (input: Parameters<typeof humanPhase>[0]['input']) =>
     next: 'done',
   });
 
-describe('what people say comes into the state', () => {
+describe('responses', () => {
   test.each([
-    ['yes or no', ask.approval(), false],
-    ['one of some', ask.choice(['keep', { value: 'drop', label: 'Drop it' }]), 'drop'],
-    ['words', ask.text({ maxLength: 20 }), 'some words'],
+    ['an approval', ask.approval(), false],
+    ['a choice', ask.choice(['keep', { value: 'drop', label: 'Drop it' }]), 'drop'],
+    ['a text question', ask.text({ maxLength: 20 }), 'some words'],
     [
       'a form',
       ask.form(z.object({ tone: z.enum(['kind', 'firm']), copies: z.int().optional() })),
       { tone: 'firm' },
     ],
-  ])('%s', async (_what, input, response) => {
+  ])('the response to %s is stored in the state', async (_what, input, response) => {
     const { ended } = await play({ first: asking(input) }, { prepare: (env) => env.onInput([{ response }]) });
     expect(await ended()).toMatchObject({ more: response });
   });
 
-  test('with what its schema makes of it', async () => {
+  test('a response is stored as parsed by its schema', async () => {
     const form = ask.form(z.object({ name: z.string().trim(), urgent: z.boolean().default(true) }));
     const { ended } = await play(
       { first: asking(form) },
@@ -36,7 +36,7 @@ describe('what people say comes into the state', () => {
   });
 });
 
-test('what is asked may follow from the state', async () => {
+test('the question may depend on the state', async () => {
   const { env } = await play(
     {
       first: humanPhase({
@@ -65,7 +65,7 @@ test('what is asked may follow from the state', async () => {
   expect(question?.body).toHaveLength(32_768);
 });
 
-test('what only the schema refuses is asked again, with what was wrong', async () => {
+test('a response that only the schema refuses repeats the question with the problem', async () => {
   const form = ask.form(
     z.object({ from: z.int(), to: z.int() }).refine(({ from, to }) => from < to, 'backwards'),
   );
@@ -82,7 +82,7 @@ test('what only the schema refuses is asked again, with what was wrong', async (
   expect(await ended()).toMatchObject({ more: { from: 1, to: 3 } });
 });
 
-describe('when nobody answers in time', () => {
+describe('an expired question', () => {
   const waiting = (onExpired?: 'bad') =>
     humanPhase({
       input: ask.approval(),
@@ -93,7 +93,7 @@ describe('when nobody answers in time', () => {
       next: 'done',
     });
 
-  test('the phase fails', async () => {
+  test('an expired question fails the phase', async () => {
     const { env, ended } = await play({ first: waiting() });
     await env.advance(60_000);
     expect(await ended()).toMatchObject({
@@ -102,7 +102,7 @@ describe('when nobody answers in time', () => {
     });
   });
 
-  test('it goes on where its author has said', async () => {
+  test('an expired question continues at onExpired', async () => {
     const { env, ended } = await play({ first: waiting('bad') });
     await env.advance(60_000);
     expect(await ended()).toMatchObject({ output: 'bad' });
@@ -124,7 +124,7 @@ describe('an agent phase', () => {
     next: (_state, output, response) => (response === false || output.words.length !== 2 ? 'bad' : 'done'),
   });
 
-  test('asks once its work is done, and does not work again for the answer', async () => {
+  test('an agent phase asks after its work and does not repeat the work for the answer', async () => {
     const { env, ended, told } = await play(
       { first: phase },
       { prepare: (env) => env.onInput([{ response: true }]) },
@@ -144,21 +144,21 @@ describe('an agent phase', () => {
     ]);
   });
 
-  test('goes where the answer leads', async () => {
+  test('an agent phase continues where the answer leads', async () => {
     const { ended } = await play({ first: phase }, { prepare: (env) => env.onInput([{ response: false }]) });
     expect(await ended()).toMatchObject({ output: 'bad' });
   });
 
-  test('asks nobody when its prompt says so', async () => {
+  test('an agent phase without a prompt asks no question', async () => {
     const { ended } = await play({ first: phase }, { input: { topic: 'nobody' } });
     expect(await ended()).toMatchObject({ count: 1, notes: [] });
   });
 });
 
 test.each<readonly [string, () => unknown, string]>([
-  ['an async function', async () => undefined, 'the state is changed at once'],
+  ['an async function', async () => undefined, 'update needs a synchronous function'],
   [
-    'one that throws',
+    'a function that throws',
     () => {
       throw new Error('not so');
     },
@@ -179,7 +179,7 @@ test.each<readonly [string, () => unknown, string]>([
   expect(await ended()).toMatchObject({ message: expect.stringContaining(message) as string });
 });
 
-test('a prompt of a human phase that asks nothing fails it', async () => {
+test('a human phase without a prompt fails', async () => {
   const { ended } = await play({
     first: humanPhase({
       input: ask.text(),

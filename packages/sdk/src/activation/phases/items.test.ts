@@ -5,7 +5,7 @@ import { agentPhase, play } from '../../testing/fixture.ts';
 const input = { notes: ['a', 'b', 'c', 'd'] };
 
 describe('items', () => {
-  test('are worked on one after the other, and what they come to is a list in their order', async () => {
+  test('items run one after the other and give a list in their order', async () => {
     const seen: string[] = [];
     const { ended, events } = await play(
       {
@@ -26,7 +26,7 @@ describe('items', () => {
     expect(await events()).toContainEqual(expect.objectContaining({ output: ['a0', 'b1', 'c2', 'd3'] }));
   });
 
-  test('are worked on side by side, as many as were said', async () => {
+  test('items run in parallel up to the limit', async () => {
     let [now, most] = [0, 0];
     const { ended } = await play(
       {
@@ -48,7 +48,7 @@ describe('items', () => {
     expect(most).toBe(3);
   });
 
-  test('that are done are not done again, whatever else fails', async () => {
+  test('completed items do not run again after a failure', async () => {
     const seen: string[] = [];
     const { ended } = await play(
       {
@@ -66,11 +66,11 @@ describe('items', () => {
       { input },
     );
     expect(await ended()).toMatchObject(input);
-    // After the failure none was begun.
+    // No item starts after the failure.
     expect(seen).toEqual(['a1', 'b1', 'c1', 'c2', 'd2']);
   });
 
-  test('are known by what they are, not only by their place', async () => {
+  test('items are identified by content and index', async () => {
     const seen: string[] = [];
     const { ended } = await play(
       {
@@ -96,7 +96,7 @@ describe('items', () => {
     expect(seen).toEqual(['a', 'b', 'c', 'd', 'z', 'd']);
   });
 
-  test('change no state', async () => {
+  test('items cannot change the state', async () => {
     const { ended } = await play(
       {
         first: agentPhase({
@@ -114,7 +114,7 @@ describe('items', () => {
     });
   });
 
-  test('need not be there, and need not give anything', async () => {
+  test('a phase may have no items, and items may have no output', async () => {
     const { ended } = await play({
       first: agentPhase({
         forEach: (state) => state.notes,
@@ -130,7 +130,7 @@ describe('items', () => {
     expect(await ended()).toMatchObject({ topic: 'tea' });
   });
 
-  test('that only wait are given up when another fails, and go on where they were', async () => {
+  test('waiting items are abandoned after a failure and continue in the next attempt', async () => {
     const seen: string[] = [];
     const { ended, env } = await play(
       {
@@ -164,7 +164,7 @@ describe('items', () => {
 });
 
 describe('until', () => {
-  test('repeats the work, and keeps what each round has changed', async () => {
+  test('until repeats the work and keeps the changes of each round', async () => {
     const { ended } = await play({
       first: agentPhase({
         run: (context) => {
@@ -178,7 +178,7 @@ describe('until', () => {
     expect(await ended()).toMatchObject({ count: 3 });
   });
 
-  test('fails when it never holds', async () => {
+  test('a phase fails when until is never true', async () => {
     let runs = 0;
     const { ended } = await play({
       first: agentPhase({
@@ -192,11 +192,11 @@ describe('until', () => {
       }),
     });
     expect(await ended()).toMatchObject({ message: 'until did not hold after 2 runs' });
-    // Another attempt has rounds of its own.
+    // Another attempt starts new rounds.
     expect(runs).toBe(4);
   });
 
-  test('does not repeat what is recorded: the worker dies in the third round', async () => {
+  test('recorded rounds do not run again after a crash in the third round', async () => {
     let runs = 0;
     const { ended } = await play(
       {

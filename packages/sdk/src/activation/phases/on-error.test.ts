@@ -15,7 +15,7 @@ test('without a strategy a failure ends the task', async () => {
   expect((await told()).slice(-2)).toEqual(['phase:failed first#1', 'workflow:failed']);
 });
 
-test('fail: it ends the task as well', async () => {
+test('the strategy fail ends the task', async () => {
   const seen: number[] = [];
   const { ended } = await play({
     first: agentPhase({ run: failingUntil(2, seen), onError: { strategy: 'fail' }, next: 'done' }),
@@ -43,7 +43,7 @@ describe('retry', () => {
     expect(env.now() - began).toBe(afterMs);
   });
 
-  test('ends after so many', async () => {
+  test('retry ends after maxRetries', async () => {
     const seen: number[] = [];
     const { ended } = await play({
       first: agentPhase({
@@ -56,7 +56,7 @@ describe('retry', () => {
     expect(seen).toEqual([1, 2, 3]);
   });
 
-  test('may change the state before each attempt, once, whoever makes it', async () => {
+  test('onRetry changes the state once per attempt across workers', async () => {
     let changes = 0;
     const { ended } = await play(
       {
@@ -78,7 +78,7 @@ describe('retry', () => {
       },
       { prepare: (env) => env.crashWorkerAt('before:end', { nth: 2 }) },
     );
-    // An attempt begins with what the phase began with, not with what the attempt before it did.
+    // Each attempt starts from the state at the start of the phase.
     expect(await ended()).toMatchObject({ notes: ['2 run: attempt 2'] });
     expect(changes).toBe(2);
   });
@@ -98,7 +98,7 @@ describe('retry', () => {
       },
       'the state does not fit its schema',
     ],
-  ])('fails again when the change %s', async (_how, onRetry, message) => {
+  ])('an attempt fails again when onRetry %s', async (_how, onRetry, message) => {
     const { ended } = await play({
       first: agentPhase({
         run: failingUntil(2),
@@ -122,7 +122,7 @@ describe('pause', () => {
       next: 'done',
     });
 
-  test('asks people, and what they grant is an attempt like any other', async () => {
+  test('pause asks an operator, who grants an ordinary attempt', async () => {
     const seen: number[] = [];
     const { ended, env, told } = await play({ first: phase(seen) });
     await env.settled();
@@ -134,7 +134,7 @@ describe('pause', () => {
     expect((await told()).filter((name) => name.startsWith('phase:retrying'))).toHaveLength(2);
   });
 
-  test('ends the task when people let it', async () => {
+  test('pause ends the task when the operator declines', async () => {
     const { ended } = await play(
       { first: phase() },
       { prepare: (env) => env.onInput([{ response: 'fail', by: 'ada' }]) },
@@ -142,7 +142,7 @@ describe('pause', () => {
     expect(await ended()).toMatchObject({ message: 'attempt 1 (ada lets it fail)' });
   });
 
-  test('is bounded where its author has bounded it', async () => {
+  test('pause respects maxRetries', async () => {
     const seen: number[] = [];
     const { ended } = await play(
       { first: phase(seen, 1) },
@@ -152,7 +152,7 @@ describe('pause', () => {
     expect(seen).toEqual([1, 2]);
   });
 
-  test('asks in general words when its own are none', async () => {
+  test('pause asks with a general text when its prompt is empty', async () => {
     const { env } = await play({
       first: agentPhase({
         run: failingUntil(2),
@@ -172,7 +172,7 @@ describe('pause', () => {
 });
 
 describe('a time limit', () => {
-  test('ends a phase that never returns, and tidies up', async () => {
+  test('a time limit ends a phase that never returns and runs finally', async () => {
     const seen: unknown[] = [];
     const { ended, env } = await play(
       {
@@ -194,7 +194,7 @@ describe('a time limit', () => {
     expect(seen).toEqual(['PhaseAborted', false]);
   });
 
-  test('is a failure like any other', async () => {
+  test('a timeout is an ordinary failure', async () => {
     const { ended } = await play(
       {
         first: agentPhase({
@@ -209,7 +209,7 @@ describe('a time limit', () => {
     expect(await ended()).toMatchObject({ topic: 'tea' });
   });
 
-  test('does not count the time in which a phase waits', async () => {
+  test('a time limit does not count waiting time', async () => {
     const { ended } = await play({
       first: agentPhase({
         run: (context) => context.sleep(20_000),
@@ -220,7 +220,7 @@ describe('a time limit', () => {
     expect(await ended()).toMatchObject({ topic: 'tea' });
   });
 
-  test('holds for whoever tidies up as well', async () => {
+  test('a time limit applies to finally as well', async () => {
     const { ended, env } = await play(
       {
         first: agentPhase({
@@ -238,7 +238,7 @@ describe('a time limit', () => {
   });
 });
 
-test('a human phase that fails is asked again, and knows why', async () => {
+test('a failed human phase asks again and sees the error', async () => {
   const seen: unknown[] = [];
   const { ended } = await play(
     {

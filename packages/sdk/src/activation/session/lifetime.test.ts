@@ -8,7 +8,7 @@ import { createLifetime } from './lifetime.ts';
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
-test('what an abandoned phase still held is given back: a worker goes on for weeks', async () => {
+test('an abandoned phase releases its memory', async () => {
   const phase = async (life: ReturnType<typeof createLifetime>, held: object): Promise<void> => {
     await life.during(() => Promise.resolve());
     expect(held).toBeDefined();
@@ -28,7 +28,7 @@ test('what an abandoned phase still held is given back: a worker goes on for wee
   expect(reference.deref()).toBeUndefined();
 });
 
-test('what is broken off is told why', async () => {
+test('an abort rejects pending work with its reason', async () => {
   const life = createLifetime();
   const waiting = life.during(() => new Promise(() => undefined));
   life.abort(new PhaseAborted('cancelled', 'enough'));

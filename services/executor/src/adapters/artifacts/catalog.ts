@@ -39,17 +39,17 @@ const viewOf = ({
     ...(stored_at !== null && { storedAt: stored_at }),
   });
 
-/** A start that was repeated in a ledger that was set back has printed something else. */
+/** After a restore, a repeated start has other output under the same id. */
 const NOTE = `
   INSERT INTO artifacts (effect, epoch, name, sha256, bytes, media_type, task, node, attempt, step, created_at)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, to_timestamp($11::double precision / 1000))
   ON CONFLICT (effect, epoch, name) DO UPDATE SET sha256 = excluded.sha256, bytes = excluded.bytes,
     created_at = excluded.created_at, stored_at = NULL WHERE artifacts.sha256 <> excluded.sha256`;
 
-/** Starts that have printed the same: more than a few tell nobody anything. */
+/** Bounds the list of starts with the same content. */
 const MADE_MAX = 100;
 
-/** Which artifacts there are, whether or not the store still has them. */
+/** All artifacts, including those that the object store has purged. */
 export const createCatalogue = (pool: Pool) => ({
   note: async (spooled: Spooled): Promise<void> => {
     const { effect, epoch, name, sha256, bytes, mediaType, task, node, attempt, step, createdAt } = spooled;
@@ -66,7 +66,7 @@ export const createCatalogue = (pool: Pool) => ({
       values: [effect, epoch, name, sha256],
     });
   },
-  /** Those of a task, oldest first; `next` is where the page after begins. */
+  /** The artifacts of a task, oldest first; `next` is the cursor of the following page. */
   ofTask: async (
     task: string,
     { limit, after }: { readonly limit: number; readonly after: number },
@@ -82,7 +82,6 @@ export const createCatalogue = (pool: Pool) => ({
       ...(found.length === limit && last !== undefined && { next: last.id }),
     };
   },
-  /** Every start that made this content, oldest first. */
   madeOf: async (sha256: string): Promise<ArtifactView[]> => {
     const { rows } = await pool.query(
       `SELECT ${COLUMNS} FROM artifacts WHERE sha256 = $1 ORDER BY id LIMIT $2`,

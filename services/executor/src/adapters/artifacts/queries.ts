@@ -45,23 +45,23 @@ const gone = (artifact: ArtifactView): HoldpointError => {
   if (artifact.storedAt === undefined)
     return new HoldpointError(
       'RUNTIME_UNAVAILABLE',
-      `${artifact.name} is not stored yet: only the executor that made it has it; ask again`,
+      `${artifact.name} is not uploaded yet; try again later`,
     );
   const day = new Date(artifact.storedAt).toISOString();
   return new HoldpointError(
     'EXECUTOR_UNKNOWN_ARTIFACT',
-    `${artifact.name} was stored at ${day}, and is no longer there whole: artifacts are kept for ${String(KEPT_DAYS)} days at the most`,
+    `${artifact.name} was stored at ${day}, and has expired: artifacts are kept for up to ${String(KEPT_DAYS)} days`,
   );
 };
 
-/** Answers what is asked about artifacts. */
+/** API queries about artifacts. */
 export const createArtifactQueries = ({ catalogue, objects, reader, log }: QueryParts) => {
   const fromStore = async <Found>(look: () => Promise<Found>): Promise<Found> => {
     try {
       return await look();
     } catch (cause) {
-      log.warn(errorFields(cause), 'the store of artifacts does not answer');
-      throw new HoldpointError('RUNTIME_UNAVAILABLE', 'the store of artifacts does not answer; ask again', {
+      log.warn(errorFields(cause), 'the artifact store does not answer');
+      throw new HoldpointError('RUNTIME_UNAVAILABLE', 'The artifact store does not answer; try again', {
         cause,
       });
     }
@@ -75,8 +75,8 @@ export const createArtifactQueries = ({ catalogue, objects, reader, log }: Query
       const made = await catalogue.madeOf(sha256);
       const latest = made.at(-1);
       if (latest === undefined)
-        throw new HoldpointError('EXECUTOR_UNKNOWN_ARTIFACT', `no artifact is called ${uri}`);
-      const about = { artifact: artifactOf(latest), made };
+        throw new HoldpointError('EXECUTOR_UNKNOWN_ARTIFACT', `Unknown artifact: ${uri}`);
+      const about = { artifact: artifactOf(latest), sources: made };
       const isStored = async (): Promise<boolean> => (await objects.find(sha256)) !== undefined;
       if (limit === undefined) return { ...about, stored: await fromStore(isStored) };
       const part = await fromStore(() => reader.read(sha256, offset, limit));

@@ -1,9 +1,9 @@
 import type { Environment } from '../process/command-env.ts';
 
-/** One entry of the configuration that is in force, as git lists it. */
+/** One entry of the effective configuration. */
 export type ConfigEntry = { readonly key: string; readonly value: string };
 
-/** `git config --list -z`: the key, a line end, and the value; a key alone stands for true. */
+/** Format of `git config --list -z`: the key, a line end, and the value. A key alone means true. */
 export const parseConfig = (listed: string): readonly ConfigEntry[] =>
   listed
     .split('\0')
@@ -15,7 +15,10 @@ export const parseConfig = (listed: string): readonly ConfigEntry[] =>
         : { key: entry.slice(0, end), value: entry.slice(end + 1) };
     });
 
-/** What git runs nothing by, whatever a repository says; and what would make it do more than it was asked for. */
+/**
+ * Disables everything that runs other programs or does more than the command asks for, whatever the repository
+ * configures.
+ */
 const ALWAYS: readonly ConfigEntry[] = [
   ['core.hookspath', '/dev/null'],
   ['core.fsmonitor', 'false'],
@@ -39,7 +42,7 @@ const ALWAYS: readonly ConfigEntry[] = [
   ['submodule.recurse', 'false'],
   ['diff.ignoresubmodules', 'dirty'],
   ['rerere.enabled', 'false'],
-  // Both would go on in the background, after the step has ended.
+  // Both would continue in the background after the step.
   ['gc.auto', '0'],
   ['maintenance.auto', 'false'],
   ['gc.recentobjectshook', 'true'],
@@ -47,12 +50,12 @@ const ALWAYS: readonly ConfigEntry[] = [
   ['color.ui', 'false'],
 ].map(([key = '', value = '']) => ({ key, value }));
 
-/** Keys with a name of the repository's own choosing in them that make git run something, and what takes their place. */
+/** Keys with a custom name that make git run a program, and their replacements. */
 const NAMED: readonly (readonly [pattern: RegExp, value: string])[] = [
-  // An empty filter is none.
+  // An empty filter does nothing.
   [/^filter\..*\.(clean|smudge|process)$/s, ''],
   [/^filter\..*\.required$/s, 'false'],
-  // What needs a driver of its own to be merged is a conflict, for somebody who can look.
+  // A custom merge driver becomes a conflict, which a user can inspect.
   [/^merge\..*\.driver$/s, 'false'],
   [/^merge\..*\.recursive$/s, 'binary'],
   [/^diff\..*\.textconv$/s, 'cat'],
@@ -65,7 +68,7 @@ const NAMED: readonly (readonly [pattern: RegExp, value: string])[] = [
   [/^submodule\..*\.update$/s, 'none'],
 ];
 
-/** What of the configuration is put in force instead of what the repository, or anybody, has set. */
+/** The overrides for a configuration. */
 export const overridesFor = (config: readonly ConfigEntry[]): readonly ConfigEntry[] => {
   const keys = [...new Set(config.map(({ key }) => key))];
   const named = keys.flatMap((key) => {
@@ -84,7 +87,7 @@ const identityFor = (config: readonly ConfigEntry[]): readonly ConfigEntry[] => 
   ];
 };
 
-/** The filters that somebody has configured: files that have one of them cannot be read or written without running it. */
+/** The configured filters: their files cannot be read or written without running a program. */
 export const filtersIn = (config: readonly ConfigEntry[]): ReadonlySet<string> =>
   new Set(
     config.flatMap(({ key, value }) => {
@@ -93,7 +96,7 @@ export const filtersIn = (config: readonly ConfigEntry[]): ReadonlySet<string> =
     }),
   );
 
-/** In the environment, not as `-c key=value`: there, a name with a `=` in it would be taken for another key. */
+/** As environment variables: `-c key=value` would misread a name that contains `=`. */
 const asEnvironment = (entries: readonly ConfigEntry[]): Environment =>
   Object.fromEntries([
     ['GIT_CONFIG_COUNT', String(entries.length)],
@@ -103,7 +106,7 @@ const asEnvironment = (entries: readonly ConfigEntry[]): Environment =>
     ]),
   ]) as Environment;
 
-/** What git is run with: nobody is asked anything, nothing is fetched from anywhere, and what it says is always English. */
+/** The environment of git: no prompts, no network, English messages. */
 export const gitEnv = (env: Environment, overrides: readonly ConfigEntry[] = ALWAYS): Environment => ({
   ...env,
   ...asEnvironment(overrides),
@@ -116,7 +119,7 @@ export const gitEnv = (env: Environment, overrides: readonly ConfigEntry[] = ALW
   GIT_EDITOR: 'true',
   GIT_SEQUENCE_EDITOR: 'true',
   GIT_PAGER: 'cat',
-  // Stronger than any protocol.* of a repository: no transport is called `none`.
+  // Overrides every protocol.* setting: no transport is called `none`.
   GIT_ALLOW_PROTOCOL: 'none',
   GIT_NO_LAZY_FETCH: '1',
   GIT_NO_REPLACE_OBJECTS: '1',

@@ -14,44 +14,45 @@ export const parseGrantKeys = (pem: string): readonly KeyObject[] => {
   try {
     return publicKeysIn(pem);
   } catch (cause) {
-    const problem = cause instanceof TypeError ? cause.message : 'no public key in PEM';
+    const problem = cause instanceof TypeError ? cause.message : 'not a public key in PEM';
     throw new ConfigError(`${VARIABLE}: ${problem}`, { cause });
   }
 };
 
-/** What the approvals service says of its keys, in statements made for this nonce; undefined while it does not answer. */
+/**
+ * Asks the approvals service for its keys, in statements signed for this nonce; undefined while it does not answer.
+ */
 export type AskForKeys = (nonce: string) => Promise<PublishedKeys | undefined>;
 
 const ASK_EVERY_MS = 30_000;
-/** Orders that name strange keys make nobody ask more often than this. */
+/** Limits how often unknown keys in orders trigger a request. */
 const ASK_AT_MOST_EVERY_MS = 1_000;
 /**
- * How long something signed with a strange key is held after it was first seen, so that each replica of the approvals service
- * has read its file; and how long that counts as the first time.
+ * How long a token with an unknown key is deferred after the key was first seen: by then each replica of the
+ * approvals service has read its file. A key that was not seen for so long counts as new again.
  */
 const HELD_MS = 5_000;
 const FORGOTTEN_MS = 30_000;
 const STRANGE_MAX = 1_000;
 
 export type GrantKeys = {
-  /** The claims of what a trusted key has signed; undefined for anything else. */
+  /** The claims of a token, if a trusted key has signed it. */
   readonly verify: (token: string) => unknown;
-  /** It names a key that is not trusted, and that may be by the next time that somebody asks. */
+  /** The token names a key that is not trusted yet, but may be after the next request. */
   readonly mayLearnKeyOf: (token: string) => boolean;
-  /** Asks at once, every now and then, and whenever something names a strange key. */
+  /** Asks at once, periodically, and when a token names an unknown key. */
   readonly learnFrom: (ask: AskForKeys) => void;
   readonly stop: () => Promise<void>;
 };
 
-/** The keys of one moment. */
 const trust = (keys: readonly KeyObject[]) => ({
   verify: createVerifier(keys),
   kids: new Set(keys.map(keyIdOf)),
 });
 
 /**
- * Which keys an executor goes by: those of its file, and those that follow from them by what the approvals service states. A key
- * that no trusted key vouches for is none, whoever publishes it.
+ * The trusted keys: those of the key file, and those that they vouch for in statements of the approvals service. A
+ * published key without a trusted voucher is not trusted.
  */
 export const createGrantKeys = ({
   first,
@@ -71,7 +72,7 @@ export const createGrantKeys = ({
   let ask: AskForKeys | undefined;
   let asking = false;
   let lastAsked = -Infinity;
-  /** When that was asked to which there was an answer. */
+  /** When the latest answered request was sent. */
   let answered = -Infinity;
 
   const settle = (): void => {
@@ -79,7 +80,7 @@ export const createGrantKeys = ({
     trusted = trust([...rooted, ...learnt]);
     const now = trusted.kids;
     if (before.size !== now.size || [...before].some((kid) => !now.has(kid)))
-      log.info({ keys: [...now] }, 'keys of grants have changed');
+      log.info({ keys: [...now] }, 'the trusted grant keys have changed');
     for (const kid of now) strange.delete(kid);
   };
 
@@ -89,7 +90,7 @@ export const createGrantKeys = ({
     settle();
     const unvouched = keys.map(({ kid }) => kid).filter((kid) => !trusted.kids.has(kid));
     if (unvouched.length > 0)
-      log.error({ keys: unvouched }, 'keys of grants are published that no trusted key vouches for');
+      log.error({ keys: unvouched }, 'the approvals service publishes grant keys that no trusted key vouches for');
   };
 
   const learn = async (): Promise<void> => {
@@ -115,7 +116,7 @@ export const createGrantKeys = ({
         const kids = new Set(keys.map(keyIdOf));
         const same = kids.size === rooted.length && rooted.every((key) => kids.has(keyIdOf(key)));
         if (same) return;
-        // Whoever takes a key out of the file does not want what followed from it either.
+        // A key removed from the file no longer vouches for others.
         rooted = keys;
         learnt = [];
         settle();
@@ -144,7 +145,7 @@ export const createGrantKeys = ({
       if (kid === undefined || trusted.kids.has(kid)) return false;
       const seen = firstSeen(kid);
       void learn();
-      // Without an answer nobody knows.
+      // Without an answer the key may still be trusted.
       return answered < seen || clock.now() - seen < HELD_MS;
     },
     learnFrom: (asker) => {

@@ -16,14 +16,14 @@ export type ConfinementParts = {
 };
 
 const TRIAL_MS = 20_000;
-/** As no shell and no unshare ends by itself. */
+/** An exit code that neither a shell nor unshare uses. */
 const AS_EXPECTED = 42;
-/** It is not init, it sees whoever is, and nobody from outside. */
+/** Checks that it is not the init, sees the init, and sees no process from outside. */
 const TRIAL = `[ "$$" -ne 1 ] && [ -d /proc/1 ] && [ "$(ls -d /proc/[0-9]* | wc -l)" -lt 10 ] && exit ${String(AS_EXPECTED)}`;
 
 const isRoot = process.getuid?.() === 0;
 
-/** What a program says itself names the reason; that it did not begin is what follows from it. */
+/** The message of the process itself names the cause. */
 const saidOf = ({ stderr, problem, exitCode, signal }: CommandResult): string => {
   const said = stderr.trim();
   return said === '' ? (problem ?? `it ended with ${String(exitCode ?? signal)}`) : said;
@@ -34,7 +34,7 @@ const trial = (confinement: Confinement, script: string, env: Environment): Prom
 
 const locate = async (name: string, env: Environment): Promise<string> => {
   const found = await findProgram(name, '/', env['PATH']);
-  if (found === undefined) throw new ConfigError(`there is no ${name}, which is part of util-linux`);
+  if (found === undefined) throw new ConfigError(`${name} not found: install util-linux`);
   return found;
 };
 
@@ -48,41 +48,41 @@ const namespaceHere = async (env: Environment): Promise<Namespace> => {
   return namespace;
 };
 
-/** A namespace of processes if there can be one. It is tried once: in containers it depends on how they were started. */
+/** A PID namespace, if the machine allows it. It is tried once: in containers it depends on their options. */
 const namespaceFor = async ({ namespace, env, log }: ConfinementParts): Promise<Namespace | undefined> => {
   if (namespace === 'off') return undefined;
   try {
     const here = await namespaceHere(env);
-    log.info({ user: here.user !== undefined }, 'commands have a namespace of processes');
+    log.info({ user: here.user !== undefined }, 'commands run in a PID namespace');
     return here;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const why = error.message;
     if (namespace === 'required')
-      throw new ConfigError(`HOLDPOINT_COMMAND_NAMESPACE: commands cannot have one here: ${why}`);
+      throw new ConfigError(`HOLDPOINT_COMMAND_NAMESPACE: PID namespaces do not work here: ${why}`);
     log.info(
       { why },
-      'commands have a process group alone: this machine gives them no namespace of processes',
+      'commands run in a process group only: PID namespaces do not work here',
     );
     return undefined;
   }
 };
 
-/** Limits that are asked for and cannot be applied end the start: whoever asks for them relies on them. */
+/** Throws when configured limits cannot be applied: the operator relies on them. */
 const limitFor = async ({ limits, env }: ConfinementParts): Promise<readonly string[]> => {
   const args = limitArgs(limits);
   if (args.length === 0) return [];
   if (limits.processes !== undefined && isRoot)
     throw new ConfigError(
-      'HOLDPOINT_COMMAND_PROCESSES: root is bound by no number of processes; run the executor as another user',
+      'HOLDPOINT_COMMAND_PROCESSES: root ignores this limit; run the executor as another user',
     );
   const prlimit = await locate('prlimit', env).catch((cause: unknown) => {
-    throw new ConfigError('HOLDPOINT_COMMAND_*: limits need prlimit, which is part of util-linux', { cause });
+    throw new ConfigError('HOLDPOINT_COMMAND_*: limits need prlimit: install util-linux', { cause });
   });
   return [prlimit, ...args, '--'];
 };
 
-/** How commands are bounded on this machine. Throws `ConfigError` when they cannot be as they are to be. */
+/** The confinement of commands on this machine. Throws `ConfigError` when the configured one is not possible. */
 export const createConfinement = async (parts: ConfinementParts): Promise<Confinement> => {
   const limit = await limitFor(parts);
   const namespace = await namespaceFor(parts);
@@ -90,6 +90,6 @@ export const createConfinement = async (parts: ConfinementParts): Promise<Confin
   if (limit.length === 0) return confinement;
   const tried = await trial(confinement, `exit ${String(AS_EXPECTED)}`, parts.env);
   if (tried.exitCode !== AS_EXPECTED)
-    throw new ConfigError(`HOLDPOINT_COMMAND_*: the limits cannot be applied here: ${saidOf(tried)}`);
+    throw new ConfigError(`HOLDPOINT_COMMAND_*: the limits do not work here: ${saidOf(tried)}`);
   return confinement;
 };

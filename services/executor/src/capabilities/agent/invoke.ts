@@ -8,14 +8,14 @@ import { failed, invalid, type RunStage, type StageModule, type StageTools, succ
 import { askingForReport, readReply, type Reply } from './reply.ts';
 
 const HOUR_MS = 3_600_000;
-/** Nobody waits longer for a reply, unless the node says so. */
+/** The default time limit of a node. */
 const TIMEOUT_MS = 12 * HOUR_MS;
-/** Of a reply, with what says how much was left out. */
+/** Including the note about omitted bytes. */
 const REPLY_BYTES_MAX = 128 * 1_024;
 const LEFT_OUT_BYTES = 64;
 const TIMED_OUT = 124;
 const NOT_STARTED = 127;
-/** Of what it said beside its reply: payloads travel in messages. */
+/** Limits stderr: payloads travel in messages. */
 const ASIDE_CHARACTERS_MAX = 16 * 1_024;
 
 const promptIn = ({ payloads = {} }: StepInput): string => {
@@ -33,7 +33,7 @@ const LAST_ATTEMPT = `## The last attempt was not accepted
 
 The last attempt was not accepted. This is what a check printed at its end, or what somebody said of it.`;
 
-/** The prompt, and what came of the attempts before. What has a heading of its own says what it is. */
+/** Appends the hint of earlier attempts. A hint with a heading of its own gets no other. */
 export const withHint = (prompt: string, hint: string | undefined): string => {
   if (hint === undefined || hint.trim() === '') return prompt;
   const parts = [prompt.trimEnd(), ...(hint.startsWith('## ') ? [] : [LAST_ATTEMPT]), hint.trimEnd()];
@@ -51,7 +51,7 @@ const endOf = (text: string): string =>
 const exitCodeOf = ({ exitCode, timedOut, problem }: CommandResult): number =>
   timedOut ? TIMED_OUT : (exitCode ?? (problem === undefined ? 1 : NOT_STARTED));
 
-/** What an agent has to be run with, or the result that says why it cannot be. */
+/** The command line of the agent, or the result that explains why there is none. */
 export const agentArgv = (
   input: StepInput,
   tools: StageTools,
@@ -60,12 +60,12 @@ export const agentArgv = (
   if (argv !== undefined && argv.length > 0) return { argv };
   return {
     result: failed(
-      'no agent is configured: name its command in .holdpoint/config.toml, as agent.command under [agents.default]',
+      'No agent configured: set agent.command in [agents.default] of .holdpoint/config.toml',
     ),
   };
 };
 
-/** Runs an agent without a shell; nothing of the prompt is seen by anybody but the agent. */
+/** Runs an agent without a shell. The prompt goes to its standard input only. */
 export const runAgent = async (
   argv: readonly string[],
   prompt: string,
@@ -75,27 +75,26 @@ export const runAgent = async (
 ): Promise<CommandResult> => {
   const outputMax = REPLY_BYTES_MAX - LEFT_OUT_BYTES;
   const ended = await tools.command({ argv, cwd, stdin: prompt, timeoutMs, outputMax });
-  if (ended.cancelled) throw new Error('the agent was told to end');
+  if (ended.cancelled) throw new Error('the agent was cancelled');
   return ended;
 };
 
-/** How it ended, for people. */
+/** How the agent ended, for users. */
 export const agentEnd = ({ exitCode, timedOut, signal, problem, durationMs }: CommandResult): string => {
   if (problem !== undefined) return `the agent was not started: ${problem}`;
-  if (timedOut) return `the agent was not done within ${String(durationMs)} ms`;
+  if (timedOut) return `the agent did not finish within ${String(durationMs)} ms`;
   if (exitCode === undefined) return `the agent was killed by ${String(signal)}`;
-  return `the agent ended with ${String(exitCode)}`;
+  return `the agent exited with ${String(exitCode)}`;
 };
 
 const FILES_MAX = 200;
 const { element: Path } = AttemptReport.shape.files.unwrap();
 
-/** What an agent does to a worktree is worth knowing. */
 const WHAT = 'which files have changed';
 
 /**
- * Notes how a task's worktree is, and says later which files are not so any more, committed or not. In a checkout that others
- * work in as well nothing is said.
+ * Records the files of a task's worktree, and later returns those that have changed since, committed or not.
+ * Undefined in a shared checkout.
  */
 export const watchFiles = async (
   tools: StageTools,
@@ -112,7 +111,6 @@ export const watchFiles = async (
   };
 };
 
-/** Gives an agent its prompt, and keeps its reply. */
 const invoke: RunStage = async (input, tools) => {
   const agent = agentArgv(input, tools);
   if ('result' in agent) return agent.result;
@@ -152,7 +150,7 @@ const reportOf = (
   usage: { ...usage, durationMs },
 });
 
-/** Who says itself that it failed says why as well; otherwise that is what a program says aside. */
+/** A failure that the agent reports is explained in its text; any other on stderr. */
 const whatWentWrong = ({ text, problem }: Reply, { stderr, stdout }: CommandResult): string =>
   (problem === undefined ? [stderr, text] : [text, stderr]).find((each) => each.trim() !== '') ?? stdout;
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { storable } from '../../adapters/process/kept-output.ts';
 
 const MARK = 'HOLDPOINT-REPORT';
-/** Of a reply without a report: its beginning says best what was tried. */
+/** A reply without a report: its beginning describes the approach best. */
 const BEGINNING_MAX = 1_000;
 
 const SECTION = `## The end of your reply
@@ -17,15 +17,14 @@ is left to do. \`stop\`: \`done\` when you are done, \`context_exhausted\` when 
 session has to go on, and \`gave_up\` when you do not know how to go on.
 `;
 
-/** The prompt, and what an agent that reports is asked for. */
+/** Appends the request for a report. */
 export const askingForReport = (prompt: string): string => `${prompt.trimEnd()}\n\n${SECTION}`;
 
 const { approach, done, next, stop } = AttemptReport.shape;
 
-/** As any store can hold it. */
 const cut = (text: string, max: number): string => storable(text).slice(0, max).toWellFormed();
 
-/** A text that says something: the line that was asked for is sometimes copied as it is. */
+/** A real text: agents sometimes copy the example line unchanged. */
 const saying = (field: typeof approach) => {
   const max = field.unwrap().maxLength ?? Infinity;
   return z
@@ -51,12 +50,12 @@ const parseJson = (text: string): unknown => {
   }
 };
 
-// Agents make lists, quotes and code of what they were asked for.
+// Agents wrap the line in lists, quotes and code.
 const LINE = new RegExp(`^[\\s>*\`-]*${MARK}[\\s*\`:]*(\\{.*\\})[\\s*\`]*$`);
 
 type Report = z.infer<typeof Said>;
 
-/** Takes the last line with a report out of a text. One that cannot be read stays where it is. */
+/** Removes the last line with a report. An unreadable report stays in the text. */
 const takeReport = (text: string): { readonly text: string; readonly report: Report } => {
   const lines = text.split('\n');
   const at = lines.findLastIndex((line) => LINE.test(line));
@@ -65,7 +64,7 @@ const takeReport = (text: string): { readonly text: string; readonly report: Rep
 };
 
 const Count = z.int().min(0).max(TOKENS_MAX).catch(0);
-/** What the known agents print as one JSON object: `--output-format json`. */
+/** The output of known agents with `--output-format json`. */
 const ResultReply = z.object({
   type: z.literal('result'),
   subtype: z.string().catch(''),
@@ -97,34 +96,34 @@ const unpack = (stdout: string): Unpacked => {
   return {
     text: storable(result).toWellFormed(),
     usage: { ...tokens, ...(costUsd !== undefined && { costUsd }) },
-    // Out of turns, it says so only there, and has no result.
+    // When it runs out of turns, only the subtype says so, and there is no result.
     failed: is_error || subtype.startsWith('error'),
   };
 };
 
 export type Reply = {
-  /** What the agent said, without what only we have asked for. */
+  /** The agent's text, without the report. */
   readonly text: string;
   readonly report: Pick<AttemptReport, 'approach' | 'done' | 'next' | 'stop'>;
   readonly usage: Usage;
-  /** Why it failed, as it says itself, however it ended. */
+  /** The failure that the agent itself reported, whatever its exit code. */
   readonly problem: string | undefined;
 };
 
 const withoutGaps = <Value extends object>(value: Value): Value =>
   Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as Value;
 
-/** Makes of what an agent printed what it said, and what it said of itself. */
+/** Parses the output of an agent into its text and its report. */
 export const readReply = (stdout: string): Reply => {
   const { text: said, usage, failed } = unpack(stdout);
   const { text, report } = takeReport(said);
   const beginning = cut(text.trim(), BEGINNING_MAX);
   const way = report.approach ?? (beginning === '' ? undefined : beginning);
-  const exhausted = report.stop === 'context_exhausted' ? 'says that its context is exhausted' : undefined;
+  const exhausted = report.stop === 'context_exhausted' ? 'reports that its context is exhausted' : undefined;
   return {
     text,
     report: withoutGaps({ ...report, approach: way }),
     usage,
-    problem: exhausted ?? (failed ? 'says that it failed' : undefined),
+    problem: exhausted ?? (failed ? 'reports that it failed' : undefined),
   };
 };

@@ -18,7 +18,7 @@ import {
   succeeded,
 } from '../stage.ts';
 
-/** A conflict: where the branches are that cannot be merged as they are. */
+/** The tips of two branches that conflict. */
 type Conflict = {
   readonly slug: string;
   readonly source: string;
@@ -29,7 +29,7 @@ type Conflict = {
 
 const INSTRUCTIONS = `You are in a git worktree in which a merge has stopped with conflicts. Resolve them: edit the files so that what both
 branches want is kept, and leave no conflict markers. Change nothing else. You need not stage or commit anything; only where a file is
-right as git has left it, say so with \`git add\`, and where a file is to go, delete it. Do not abort the merge.`;
+right as git has left it, mark it with \`git add\`; delete a file that should go. Do not abort the merge.`;
 
 const promptFor = (
   { source, target, slug }: Conflict,
@@ -82,7 +82,7 @@ const commitResolved = async (
   const commit = await git.commitTree({ tree, parents: [source_tip, target_tip], message });
   tools.assertInForce();
   const done = await moveBranch(tools, { branch: source, from: source_tip, to: commit });
-  if (!done.moved) return stillThere(conflict, paths, `the resolution was not kept: ${done.why}`);
+  if (!done.moved) return stillThere(conflict, paths, `the resolution was not committed: ${done.why}`);
   await clearSentinelFile(tools.repository, slug);
   const detail = `merged ${target} into ${source} as ${commit.slice(0, 12)}, with ${paths.join(', ')} resolved`;
   return succeeded([detail, ...done.notes].join('; '), {
@@ -107,18 +107,18 @@ const resolveIn = async (
   await mergeInto(git, conflict.target_tip, conflict.source);
   const stopped = await noteStopped(git, conflict.source_tip, conflict.target_tip);
   const files = stopped.files.map(({ path }) => path);
-  // Git may find its way from one side where it did not from the other.
+  // Git may merge in one direction without a conflict.
   if (files.length === 0) return commitResolved(tools, conflict, stopped);
   const prompt = promptFor(conflict, files, instructions);
   const ended = await runAgent(argv, withHint(prompt, input.hint), input, tools, git.root);
-  // What it left behind is looked at all the same.
+  // Its changes are checked in any case.
   if (ended.exitCode !== 0) tools.log('stderr', `warning: ${agentEnd(ended)}`);
   const unresolved = await unresolvedIn(stopped);
   if (unresolved.length > 0) return stillThere(conflict, unresolved, agentEnd(ended));
   return commitResolved(tools, conflict, stopped);
 };
 
-/** Lets the agent resolve a conflict, in a worktree that is made for it and goes away with it. */
+/** Lets the agent resolve a conflict in a temporary worktree. */
 const autoResolve = async (
   input: StepInput,
   tools: StageTools,
@@ -131,7 +131,7 @@ const autoResolve = async (
   const instructions = await instructionsFor(input, tools);
   if ('problem' in instructions) return stillThere(conflict, files, instructions.problem);
   const place = `conflict-${tools.about.task}-${sha256Of(conflict.slug).slice(0, 8)}`;
-  // What an attempt before left there may be on the branch itself.
+  // An earlier attempt may have attached it to the branch.
   await removeWorktree(tools, place);
   const obstacle = await obstacleTo(tools, { branch, from: tip, to: tip });
   if (obstacle !== undefined) return blocked(obstacle, { context: contextOf(conflict) });
@@ -150,23 +150,23 @@ const isAutomatic = (input: StepInput): boolean =>
   input.autoResolve ??
   ['true', '1', 'yes', 'on'].includes((argOf(input, 'auto_resolve') ?? '').toLowerCase());
 
-/** Lets a merge go on that met a conflict, once nothing is in conflict any more: a person saw to it, or the agent does. */
+/** Passes once the conflict is resolved: by a user, or here by the agent. */
 const resolve: RunStage = async (input, tools) => {
   const { repository, about } = tools;
   const slug = mergeSlug(input, about.task);
   const sentinel = await readSentinel(repository, slug);
-  if (sentinel === undefined) return succeeded(`no conflict is on record for ${slug}`);
+  if (sentinel === undefined) return succeeded(`no conflict recorded for ${slug}`);
   const { source_branch: source, target_branch: target } = sentinel;
   const git = tools.git(repository.root);
   const [sourceTip, targetTip] = [await git.tip(source), await git.tip(target)];
   if (sourceTip === undefined || targetTip === undefined) {
-    return failed(`there is no branch ${sourceTip === undefined ? source : target} any more`);
+    return failed(`branch ${sourceTip === undefined ? source : target} no longer exists`);
   }
   const conflict = { slug, source, source_tip: sourceTip, target, target_tip: targetTip };
   const files = await conflictsOf(tools, conflict);
   if (files.length === 0) {
     await clearSentinelFile(repository, slug);
-    return succeeded(`${source} can be merged into ${target}: nothing is in conflict any more`, {
+    return succeeded(`${source} can be merged into ${target} without conflicts`, {
       context: { ...contextOf(conflict), commit: sourceTip },
     });
   }

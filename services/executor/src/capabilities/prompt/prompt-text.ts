@@ -1,17 +1,17 @@
 import type { Json } from '@holdpoint/contracts/values/json';
 
-/** A prompt is read by a model: what is longer than this was put together by mistake. */
+/** A longer prompt is a mistake. */
 export const PROMPT_BYTES_MAX = 256 * 1_024;
 
-/** What the placeholders of a prompt stand for. */
+/** The values of placeholders. */
 export type PromptSources = {
-  /** The node that asks: a name without a node is one of its own arguments. */
+  /** The present node: a name without a node means one of its own arguments. */
   readonly node: string;
   readonly own: Readonly<Record<string, Json>>;
   /** Arguments of all nodes, as `<node>.<arg>`. */
   readonly values: Readonly<Record<string, string>>;
   readonly executionRoot: string;
-  /** The text of a file. Throws with a reason for people when it may not be read. */
+  /** Reads a file. Throws with a reason for users. */
   readonly readFile: (path: string) => Promise<string>;
 };
 
@@ -19,15 +19,14 @@ export type Rendered =
   | { readonly text: string; readonly problems: readonly [] }
   | { readonly text?: never; readonly problems: readonly string[] };
 
-/** A text, or why there is none. */
 type Found = { readonly value: string } | { readonly problem: string };
 
 export const promptValue = (value: Json): string =>
   typeof value === 'string' ? value : JSON.stringify(value);
 
-const unresolved = (name: string): Found => ({ problem: `{{${name}}} is not known here` });
+const unresolved = (name: string): Found => ({ problem: `unknown placeholder {{${name}}}` });
 
-/** Composition puts the names of stages before those of nodes: the nearest stage that has the name is the one meant. */
+/** Composition prefixes node names with stage names: the nearest stage that has the name counts. */
 const inOwnStage = (name: string, { node, values }: PromptSources): string | undefined => {
   const parts = node.split('__');
   for (let kept = parts.length - 1; kept > 0; kept -= 1) {
@@ -55,7 +54,7 @@ const fromFile = async (path: string, { readFile }: PromptSources): Promise<Foun
     return { value: await readFile(path) };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    return { problem: `{{file:${path}}} cannot be read: ${why}` };
+    return { problem: `cannot read {{file:${path}}}: ${why}` };
   }
 };
 
@@ -72,7 +71,7 @@ const find = async (name: string, sources: PromptSources): Promise<Found> => {
 
 type Piece = { readonly literal: string } | { readonly name: string };
 
-/** The text in pieces; what follows an opening without an end is the second. */
+/** The pieces of the text, and the rest behind an unclosed placeholder. */
 const piecesOf = (text: string): readonly [pieces: readonly Piece[], unclosed: string | undefined] => {
   const pieces: Piece[] = [];
   let from = 0;
@@ -86,7 +85,7 @@ const piecesOf = (text: string): readonly [pieces: readonly Piece[], unclosed: s
   }
 };
 
-/** Puts in what the placeholders stand for, once: text that comes in this way is not looked at again. */
+/** Replaces the placeholders once: inserted text is not parsed again. */
 export const renderPrompt = async (text: string, sources: PromptSources): Promise<Rendered> => {
   const [pieces, unclosed] = piecesOf(text);
   const problems: string[] = [];
@@ -101,7 +100,7 @@ export const renderPrompt = async (text: string, sources: PromptSources): Promis
     }
   }
   if (unclosed !== undefined)
-    problems.push(`a placeholder that is never closed: ${JSON.stringify(unclosed)}`);
+    problems.push(`unclosed placeholder: ${JSON.stringify(unclosed)}`);
   if (bytes > PROMPT_BYTES_MAX) problems.push(`longer than ${String(PROMPT_BYTES_MAX)} bytes`);
   return problems.length > 0 ? { problems: [...new Set(problems)] } : { text: rendered, problems: [] };
 };

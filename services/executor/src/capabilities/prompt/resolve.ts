@@ -26,12 +26,12 @@ const promptOf = ({ produces = [] }: StepInput): PromptArtifact => {
   return only;
 };
 
-/** Reads a file of the repository, or of the worktree, as text. Throws with a reason for people. */
+/** Reads a text file of the repository or the worktree. Throws with a reason for users. */
 export const readInside = async ({ repository, root }: StageTools, path: string): Promise<string> => {
   const place = await repository.inside(path, root);
   const found = await stat(place).catch(() => undefined);
-  if (found === undefined) throw new Error('there is no such file');
-  // Anything else may have no end, or never begin.
+  if (found === undefined) throw new Error('no such file');
+  // Devices and pipes may never end.
   if (!found.isFile()) throw new Error('it is not a file');
   if (found.size > PROMPT_BYTES_MAX) throw new Error(`it is longer than ${String(PROMPT_BYTES_MAX)} bytes`);
   return readFile(place, 'utf8');
@@ -50,8 +50,8 @@ const fromFile = async (tools: StageTools, path: string): Promise<Source> => {
 
 const fromScript = async (script: string, input: StepInput, tools: StageTools): Promise<Source> => {
   const ended = await tools.script(script, { timeoutMs: input.timeoutMs, outputMax: PROMPT_BYTES_MAX });
-  if (ended.cancelled) throw new Error('the command of the prompt was told to end');
-  if (ended.timedOut) return { result: failed('the command of the prompt took too long', { exitCode: 124 }) };
+  if (ended.cancelled) throw new Error('the command of the prompt was cancelled');
+  if (ended.timedOut) return { result: failed('the command of the prompt timed out', { exitCode: 124 }) };
   if (ended.exitCode !== 0) {
     const why = ended.problem ?? `ended with ${String(ended.exitCode ?? ended.signal)}`;
     return { result: failed(`the command of the prompt ${why}`, { exitCode: ended.exitCode ?? 1 }) };
@@ -69,10 +69,10 @@ const sourceOf = (input: StepInput, tools: StageTools): Promise<Source> => {
   if (file !== undefined) return fromFile(tools, file);
   const script = argOf(input, 'command', 'script');
   if (script !== undefined) return fromScript(script, input, tools);
-  throw invalid('with: no text for the prompt, expected prompt_text, prompt_file, command or script');
+  throw invalid('with: expected prompt_text, prompt_file, command or script');
 };
 
-/** Puts a prompt together, for the agent that comes after. */
+/** Composes the prompt for the agent. */
 export const resolvePrompt: RunStage = async (input, tools) => {
   const artifact = promptOf(input);
   const source = await sourceOf(input, tools);
@@ -85,7 +85,7 @@ export const resolvePrompt: RunStage = async (input, tools) => {
     readFile: (path) => readInside(tools, path),
   });
   if (rendered.text === undefined)
-    return failed(`the prompt cannot be put together: ${rendered.problems.join('; ')}`);
+    return failed(`cannot compose the prompt: ${rendered.problems.join('; ')}`);
   if (rendered.text.trim() === '') return failed('the prompt is empty');
   const payload = { type_id: artifact.typeId, key: artifact.key, text: rendered.text };
   return succeeded(`a prompt of ${String(Buffer.byteLength(rendered.text))} bytes`, {
@@ -93,10 +93,8 @@ export const resolvePrompt: RunStage = async (input, tools) => {
   });
 };
 
-/** A prompt that the template or a file of the repository has. */
 export const promptFromText: StageModule = { uses: 'cap.env.builtin.prompt.resolve', run: resolvePrompt };
 
-/** A prompt that a script of the template prints. */
 export const promptFromScript: StageModule = {
   uses: 'cap.env.shell.prompt.resolve',
   run: resolvePrompt,

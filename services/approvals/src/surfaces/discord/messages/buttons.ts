@@ -20,7 +20,7 @@ const [BLUE, GREY, GREEN, RED] = [1, 2, 3, 4];
 type Offer = readonly [press: PressName, label: string, style: number];
 
 const ANSWERS: Readonly<Record<Exclude<Question, 'effect' | 'input'>, readonly Offer[]>> = {
-  doubt: [
+  in_doubt: [
     ['did', 'It happened', GREEN],
     ['not', 'It did not happen', RED],
     ['again', 'Do it again', BLUE],
@@ -94,7 +94,7 @@ const effectRows = (request: RequestApproval): readonly (readonly Offer[])[] => 
 const rowsOf = (request: RequestApproval): readonly (readonly Offer[])[] => {
   if (request.input !== undefined) return inputRows(request.input);
   const question = questionOf(request);
-  return question === 'doubt' || question === 'stuck' ? [ANSWERS[question]] : effectRows(request);
+  return question === 'in_doubt' || question === 'stuck' ? [ANSWERS[question]] : effectRows(request);
 };
 
 /** The buttons below a request; none when its id is too long for them. */

@@ -128,7 +128,7 @@ describe('buttons', () => {
   });
 
   test('labels and texts fit the question', () => {
-    for (const asked of [{}, { doubt: DOUBT }, { stuck: STUCK }]) {
+    for (const asked of [{}, { inDoubt: DOUBT }, { stuck: STUCK }]) {
       const { components } = only(pending(asked));
       const said = components.flatMap((row) =>
         row.components.map(({ custom_id: id }) => parseCustomId(id)?.press),

@@ -97,7 +97,7 @@ const subjectOf = ({ id, effect, stuck, input }: RequestApproval): readonly Fiel
 /** Only an effect has a meaningful digest. */
 const digestOf = (request: RequestApproval): readonly Field[] => {
   const question = questionOf(request);
-  return question === 'effect' || question === 'doubt' ? [field('Digest', `\`${request.digest}\``)] : [];
+  return question === 'effect' || question === 'in_doubt' ? [field('Digest', `\`${request.digest}\``)] : [];
 };
 
 /** The commands to decide with when there are no buttons. */
@@ -153,7 +153,7 @@ const lengthOf = ({ title, fields, footer }: Omit<Embed, 'description'>): number
 
 const HEADS: Readonly<Record<Question, string>> = {
   effect: 'Approval needed',
-  doubt: 'Did this effect happen?',
+  in_doubt: 'Did this effect happen?',
   stuck: 'A job is stuck',
   input: 'A program asks',
 };
