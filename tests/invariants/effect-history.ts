@@ -112,7 +112,13 @@ export const watchEffects = (expect: Expect) => {
     },
     /** Once nothing is in progress any more. */
     atEnd: (aggregate: string): void => {
-      const { status } = memory(aggregate);
+      const { status, answer } = memory(aggregate);
+      expect(
+        'the answer to a question about an effect in doubt decides what follows',
+        answer === undefined,
+        aggregate,
+        () => `${aggregate} was answered with ${String(answer)}, and nothing follows`,
+      );
       expect('every start has an outcome or is in doubt', status !== 'started', aggregate, () => aggregate);
     },
   };

@@ -2,7 +2,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { type FaultProxy, startFaultProxy } from './fault-proxy.ts';
 import { portOf } from '@holdpoint/infra/local/ports';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { untilTrue } from '../harness/until.ts';
+import { untilTrue } from '../kit/until.ts';
 
 /** Answers everything with what it was told. */
 let echo: Server;

@@ -1,8 +1,8 @@
 import { TaskEvent } from '@holdpoint/contracts/task/events';
-import { orchestratorDecider } from '@holdpoint/orchestrator/orchestrator';
 import { ProgramEvent } from '@holdpoint/contracts/program/events';
 import { absent, type TaskState } from '@holdpoint/orchestrator/task/model/state';
 import { evolve } from '@holdpoint/orchestrator/task/model/evolve';
+import { programDecider } from '@holdpoint/programs/decide';
 import type { StoredAggregate } from '../evidence/evidence.ts';
 import { type Check, type Notes, takeNotes } from './check.ts';
 import { replayProgram, replayTask, together } from './replay.ts';
@@ -15,7 +15,7 @@ const headMatches = ({ id, head, events }: StoredAggregate, { expect }: Notes): 
   );
 };
 
-/** Folded from its first event, the history takes legal steps only, and leads to what lists show. */
+/** Folded from its first event, the history leads to the status that lists show. */
 const folds = ({ id, head, events }: StoredAggregate, { expect }: Notes): void => {
   let state: TaskState = absent;
   for (const { version, data } of events) {
@@ -31,15 +31,14 @@ const folds = ({ id, head, events }: StoredAggregate, { expect }: Notes): void =
   );
 };
 
-/** The same for a program, whose facts are its own and those that it shares with every task. */
 const foldsProgram = ({ id, head, events }: StoredAggregate, { expect }: Notes): void => {
-  let state = orchestratorDecider.initial;
+  let state = programDecider.initial;
   for (const { version, data } of events) {
     const parsed = ProgramEvent.or(TaskEvent).safeParse(data);
     expect(parsed.success, () => `event ${String(version)} of ${id} is none`);
     if (!parsed.success) return;
     if (state.phase === 'absent' && parsed.data.type !== 'program_submitted') return;
-    state = orchestratorDecider.evolve(state, parsed.data);
+    state = programDecider.evolve(state, parsed.data);
   }
   expect(
     head?.status === state.phase,

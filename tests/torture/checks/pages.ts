@@ -1,5 +1,6 @@
 import { RESET } from '../pages/feed.ts';
 import { type Check, takeNotes } from './check.ts';
+import { replayTask, together } from './replay.ts';
 
 export const pages: Check = {
   id: 'K31',
@@ -40,18 +41,11 @@ export const agents: Check = {
   id: 'K32',
   promise: 'no agent decides on what it, or its owner, has asked for, and none is told that it has',
   pages: true,
-  ofTask: ({ id, meant, approvals, operations }) => {
+  ofTask: (evidence) => {
+    const { id, meant, approvals, operations } = evidence;
     const { expect, finding } = takeNotes(id);
-    for (const { id: approval, events } of approvals) {
-      const owner = events[0]?.data['requestedBy'];
-      for (const { type, data } of events)
-        if (type === 'voted' || type === 'resolved')
-          expect(
-            data['agent'] === undefined || data['by'] !== owner,
-            () => `${approval} was decided by ${String(data['agent'])}, whose owner has asked for it`,
-          );
-    }
-    if (meant.agent === undefined) return finding();
+    const shared = replayTask('K32', evidence);
+    if (meant.agent === undefined) return together(shared, finding());
     for (const { op, actor, type, value } of operations)
       if (actor === 'agent' && op === 'approvals.decide' && type !== 'invoke')
         expect(type !== 'ok', () => `the agent was told ${JSON.stringify(value)}`);
@@ -60,7 +54,7 @@ export const agents: Check = {
         events[0]?.type !== 'requested' || events[0].data['agent'] === meant.agent,
         () => `the request does not say that it is ${String(meant.agent)}'s`,
       );
-    return finding();
+    return together(shared, finding());
   },
 };
 

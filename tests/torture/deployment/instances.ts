@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
-import type { Child } from '@holdpoint/infra/local/child';
+import type { Child } from '@holdpoint/infra/local/process/child';
 import { poll } from '@holdpoint/infra/local/poll';
 import { choosePorts } from '@holdpoint/infra/local/ports';
-import { mainFile, serviceEnvironment } from '@holdpoint/infra/local/services';
-import { supervise } from '@holdpoint/infra/local/supervisor';
+import { mainFile, serviceEnvironment } from '@holdpoint/infra/local/process/services';
+import { supervise } from '@holdpoint/infra/local/process/supervisor';
 import { type FaultProxy, startFaultProxy } from '../fault-proxy.ts';
 import type { Ended, Instance, Upstream } from './deployment.ts';
 

@@ -1,9 +1,9 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { startNats } from '@holdpoint/infra/local/nats';
-import { findNats, natsSearchOf } from '@holdpoint/infra/local/nats-program';
-import { startPostgres } from '@holdpoint/infra/local/postgres';
-import type { PostgresServer } from '@holdpoint/infra/local/postgres';
+import { startNats } from '@holdpoint/infra/local/nats/nats';
+import { findNats, natsSearchOf } from '@holdpoint/infra/local/nats/nats-program';
+import { startPostgres } from '@holdpoint/infra/local/postgres/postgres';
+import type { PostgresServer } from '@holdpoint/infra/local/postgres/postgres';
 import { choosePorts } from '@holdpoint/infra/local/ports';
 import type { Progress } from '@holdpoint/infra/local/progress';
 import type { Deployment, Disk, PostgresEnd, Upstream } from './deployment.ts';

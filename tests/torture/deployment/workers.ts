@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { readIfPresent } from '@holdpoint/infra/credentials/keep';
-import type { Child } from '@holdpoint/infra/local/child';
+import type { Child } from '@holdpoint/infra/local/process/child';
 import { poll } from '@holdpoint/infra/local/poll';
-import { supervise } from '@holdpoint/infra/local/supervisor';
+import { supervise } from '@holdpoint/infra/local/process/supervisor';
 import type { Ended } from './deployment.ts';
 
 const READY_WITHIN_MS = 60_000;

@@ -75,7 +75,11 @@ export const startAgentProcess = (
       child = undefined;
       for (const { reject } of waiting.values()) reject(new Error('the server has ended'));
     });
-    const info = { protocolVersion: PROTOCOL, capabilities: {}, clientInfo: { name: 'torture', version: '1' } };
+    const info = {
+      protocolVersion: PROTOCOL,
+      capabilities: {},
+      clientInfo: { name: 'torture', version: '1' },
+    };
     greeted = request('initialize', info).then(() => write({ method: 'notifications/initialized' }));
   };
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import { digestOf } from '@holdpoint/contracts/values/json';
-import { startChild } from '@holdpoint/infra/local/child';
+import { startChild } from '@holdpoint/infra/local/process/child';
 import { poll } from '@holdpoint/infra/local/poll';
 import { readIfPresent } from '@holdpoint/infra/credentials/keep';
 import { z } from 'zod';
