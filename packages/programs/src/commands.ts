@@ -18,7 +18,7 @@ const illegal = (builder: DecisionBuilder, verb: string): Answer => {
   };
 };
 
-/** What a person wants of the whole task. */
+/** A command of an operator about the whole task. */
 export const onOperatorCommand = (
   builder: DecisionBuilder,
   { kind, payload, commandId: command }: OperatorCommand,
@@ -51,7 +51,7 @@ export const onOperatorCommand = (
   }
 };
 
-/** What a pause has held back. */
+/** Continues the work that a pause held back. */
 const resumeHeldWork = (builder: DecisionBuilder): void => {
   const { status } = builder.task();
   if (status === 'held') orderPhase(builder);

@@ -15,7 +15,7 @@ import { onWorkMessage } from './on-work-message.ts';
 const unknown = (id: string): Decision<never> =>
   refused(errorBody('ORCHESTRATOR_UNKNOWN_TASK', `no task is called ${id}`));
 
-/** Answers and timers have nobody to be answered. */
+/** Replies and timers have no caller. */
 const reply = (
   task: Program,
   message: Extract<ProgramMessage, { readonly kind: 'approval' | 'notify' | 'watch' | 'timer' }>,

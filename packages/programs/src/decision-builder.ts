@@ -11,7 +11,10 @@ import type { ProgramTiming } from './timing.ts';
 import { evolve, type ProgramChange, taskPhaseAfter } from './evolve.ts';
 import type { Program, ProgramTaskEvent, ProgramState } from './state.ts';
 
-/** A decision in the making: each step sees the state that the steps before it led to. */
+/**
+ * Collects the events, messages and timers of one decision. Each step sees the state after the previous
+ * steps.
+ */
 export type DecisionBuilder = {
   /** The store's clock. Epoch milliseconds. */
   readonly now: number;

@@ -15,9 +15,9 @@ import { effectKey, effectsOf, entryOf, type Program } from './state.ts';
 
 type EffectEntry = Extract<Entry, { readonly kind: 'effect' }>;
 
-/** As long as a request waits for a person when nothing else is said. */
+/** Default timeout of an approval request. */
 const APPROVAL_MS = 24 * 3_600_000;
-/** What an effect gives is kept with the task that carries it out; of the program it is when it is no larger than this. */
+/** Larger outputs stay with the task of the effect. */
 const OUTPUTS_MAX_BYTES = 48 * 1_024;
 
 const nodeFor = (task: Program, effect: ProgramEffect): NodeDefinition => {
@@ -47,7 +47,7 @@ const nodeFor = (task: Program, effect: ProgramEffect): NodeDefinition => {
   };
 };
 
-/** The workflow of the task that carries it out: one node, as people and standing rules know it by the name of the program. */
+/** The workflow of the effect's task: one node, under the name of the program. */
 const definitionFor = (task: Program, effect: ProgramEffect): WorkflowDefinition => ({
   id: task.program.id,
   version: task.program.version,
@@ -56,7 +56,7 @@ const definitionFor = (task: Program, effect: ProgramEffect): WorkflowDefinition
 
 const PROBLEMS_SHOWN = 5;
 
-/** What is wrong with an effect, as with one that a template declares. */
+/** Checks an effect like one that a template declares. */
 const problemsIn = (definition: WorkflowDefinition): ErrorBody | undefined => {
   const { success, error } = WorkflowDefinition.safeParse(definition);
   const problems = success
@@ -85,17 +85,20 @@ const submissionOf = (
   ...(task.repository !== undefined && { repository: task.repository }),
 });
 
-/** Whether what is known of it answers whoever asks now: what did not happen may be asked for anew, by another attempt. */
+/**
+ * Whether the recorded effect answers a new request. An effect that was not applied may be requested again by
+ * a later attempt.
+ */
 const stands = (task: Program, { key, ended }: EffectEntry): boolean => {
   if (ended === undefined || ended.outcome === 'succeeded') return true;
-  // Whoever called it off may have done so while it was under way: whether it has happened is not known here.
+  // The effect may have been running when it was cancelled, so its outcome is unknown here.
   if (ended.outcome === 'cancelled' || ended.error?.code === 'NODE_CANCELLED') return true;
   const { visit, attempt } = task.asked[key] ?? { visit: 0, attempt: 0 };
-  // What people have refused stays refused as long as the phase is the same.
+  // A rejection holds for the rest of the phase.
   return visit === task.visit && (ended.outcome === 'blocked' || attempt === task.attempt);
 };
 
-/** Has an effect carried out, by a task of its own. The same one again is answered with what became of it. */
+/** Starts a task for an effect. A repeated request returns the recorded effect. */
 export const recordEffect = (builder: DecisionBuilder, effect: ProgramEffect): RecordResult => {
   const task = builder.task();
   const key = effectKey(effect.idempotencyKey);
@@ -139,7 +142,7 @@ const submitAndWatch = (
   builder.resendTimer(effectTimer(child), ask);
 };
 
-/** Nothing was heard of the task that carries out an effect. */
+/** Sends the submission of an effect's task again. */
 export const resendEffect = (builder: DecisionBuilder, child: TaskId, ask: number): void => {
   const task = builder.task();
   const entry = effectsOf(task).find((each) => each.task === child);
@@ -148,14 +151,14 @@ export const resendEffect = (builder: DecisionBuilder, child: TaskId, ask: numbe
   submitAndWatch(builder, child, effect, ask);
 };
 
-/** How the effect has ended, as far as there is room for it. */
+/** The end of an effect, with outputs up to the size limit. */
 export const endOf = ({ outcome, outputs, error }: EffectEnd): EffectEnd => ({
   outcome,
   ...(outputs !== undefined && bytesOf(outputs) <= OUTPUTS_MAX_BYTES && { outputs }),
   ...(error !== undefined && { error }),
 });
 
-/** What is under way is called off: it may still happen, and then its own task knows. */
+/** Cancels the open effects. A running effect may still be applied; its own task records that. */
 export const withdrawEffects = (builder: DecisionBuilder, reason: string): void => {
   for (const { task: child, ended } of effectsOf(builder.task()))
     if (ended === undefined) {
@@ -175,5 +178,5 @@ export const withdrawEffect = (
   builder.resendTimer(withdrawTimer(child), ask);
 };
 
-/** Watching again is another question than before, or the bus takes it for a repeat. */
+/** Sets these message ids apart from those of earlier watches. */
 const WITHDRAWN = 1_000;

@@ -15,7 +15,7 @@ import {
 } from './outgoing.ts';
 import type { OpenQuestion, Program } from './state.ts';
 
-/** What was asked of others is not wanted any more. */
+/** Clears all timers and withdraws all requests. */
 const releaseAll = (builder: DecisionBuilder, before: Program, reason: string): void => {
   for (const timer of [LEASE_TIMER, ORDER_TIMER, QUESTION_TIMER, RETRY_TIMER])
     builder.timer({ clear: timer });
@@ -45,7 +45,6 @@ const notifyWatchers = (builder: DecisionBuilder): void => {
   }
 };
 
-/** The task has reached its goal. */
 export const completeTask = (builder: DecisionBuilder, node: NodeId): void => {
   const before = builder.task();
   const { output } = before;
@@ -55,7 +54,6 @@ export const completeTask = (builder: DecisionBuilder, node: NodeId): void => {
   notifyWatchers(builder);
 };
 
-/** The task cannot reach its goal. */
 export const failTask = (
   builder: DecisionBuilder,
   { code, message, details }: ErrorBody,

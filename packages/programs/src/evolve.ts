@@ -10,14 +10,14 @@ import {
 } from './state.ts';
 
 type Without<Event> = Event extends unknown ? Omit<Event, 'id' | 'phase'> : never;
-/** A fact before it is known in which phase it leaves the task. */
+/** An event without its id and phase. */
 export type ProgramChange = Without<ProgramTaskEvent>;
 
 type Of<Type extends ProgramTaskEvent['type']> = Extract<ProgramTaskEvent, { readonly type: Type }>;
 
-/** A message comes again while its acknowledgement is missing, not after so many others that were acted upon. */
+/** A repeat comes while its acknowledgement is missing, not after this many other commands. */
 const COMMANDS_KEPT = 50;
-/** Of what failed before, whoever tries again is told the latest. */
+/** Limit for the failures that the next attempt sees. */
 const FAILURES_KEPT = 10;
 
 const created = (event: Of<'program_submitted'>): Program => ({
@@ -66,7 +66,7 @@ const seen = (task: Program, node: string, how: Omit<PhaseSummary, 'attempt'>): 
   [node]: { ...how, attempt: task.attempt },
 });
 
-/** Nobody holds the phase any more. */
+/** No worker holds the phase any more. */
 const released = ({ worker: _, ...task }: Program): Program => task;
 
 const noted = (task: Program, { entry, effect }: Of<'phase_recorded'>): Program => {
@@ -96,7 +96,7 @@ const informed = (task: Program, { key, ended }: Of<'phase_entry_completed'>): P
   }),
 });
 
-/** The next phase begins with nothing but the state, and the effects of the whole task. */
+/** The next phase starts with only the state and the effects. */
 const entered = (task: Program, node: Program['node'] | undefined, visit: number): Program => {
   const {
     retried: _retried,
@@ -121,7 +121,7 @@ const entered = (task: Program, node: Program['node'] | undefined, visit: number
   };
 };
 
-/** Another attempt begins the phase anew; what it has recorded stands. */
+/** The attempt restarts the phase. Its records remain. */
 const again = (task: Program, attempt: number, command: CommandId | undefined): Program => {
   const {
     retried: _retried,
@@ -148,7 +148,7 @@ const asking = (task: Program, event: Of<'input_requested'>): Program => {
 };
 
 const over = (task: Program, outcome: NonNullable<Program['outcome']>): Program => {
-  // What was asked is withdrawn: the answer to that is no answer to an open question.
+  // The question is withdrawn, so a late answer does not count.
   const { suspendedOn: _, waits: _waits, question: _question, ...rest } = released(task);
   return { ...rest, status: 'ended', outcome };
 };
@@ -221,7 +221,7 @@ const changed = (task: Program, event: Exclude<ProgramTaskEvent, Of<'program_sub
   }
 };
 
-/** Whose word it was that has just been taken. */
+/** The lease and worker of the applied end. */
 const doneBy = ({ lease, worker }: Program): Pick<Program, 'done'> =>
   worker === undefined ? {} : { done: { lease, worker } };
 
@@ -232,7 +232,7 @@ export const evolve = (state: ProgramState, event: ProgramTaskEvent): ProgramSta
   return { ...changed(task, event), version: task.version + 1, phase: event.phase };
 };
 
-/** What people see of a phase that is under way: it works, waits for a person, waits to be tried again, or is kept from going on. */
+/** The task phase during a program phase. */
 const phaseFor = (task: Program): TaskPhase => {
   if (task.pausedByHand) return 'paused';
   switch (task.status) {
@@ -251,7 +251,7 @@ const phaseFor = (task: Program): TaskPhase => {
   }
 };
 
-/** The phase of the task once this has happened: it follows from the task by this one rule. */
+/** The only rule for the phase of the task after an event. */
 export const taskPhaseAfter = (state: ProgramState, change: ProgramChange): TaskPhase => {
   switch (change.type) {
     case 'program_submitted':
@@ -263,7 +263,7 @@ export const taskPhaseAfter = (state: ProgramState, change: ProgramChange): Task
     default: {
       if (state.phase === 'absent') throw new Error(`a task that does not exist has ${change.type}`);
       const task = state;
-      // Those who wait for it may be told of when it is over.
+      // Watchers may come after the end.
       if (change.type === 'watcher_added' || change.type === 'phase_entry_completed') {
         if (task.status === 'ended') return task.phase;
       }

@@ -12,14 +12,14 @@ type CommandFields = {
   readonly reason?: string | undefined;
 };
 
-/** What a person wants of the whole task. The command tells a repeat from the same wish once more. */
+/** A command of an operator. The command id tells a repeat from a new command. */
 export type OperatorCommand = {
   readonly kind: 'cancel' | 'pause' | 'resume' | 'retry';
   readonly payload: CommandFields;
   readonly commandId: CommandId;
 };
 
-/** A task as it was at one version: the fork begins with the phase that it had come to. */
+/** A task at one version. The fork starts at the beginning of its current phase. */
 export type ForkProgram = {
   readonly kind: 'fork_program';
   readonly task: TaskId;
@@ -28,7 +28,7 @@ export type ForkProgram = {
   readonly by: string;
 };
 
-/** Everything that a task of a program may be told. */
+/** A message to a task that runs a program. */
 export type ProgramMessage =
   | { readonly kind: 'submit'; readonly task: TaskId; readonly payload: SubmitTask }
   | ForkProgram

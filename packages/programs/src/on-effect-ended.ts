@@ -7,7 +7,7 @@ import { effectTimer, notifyWatcher, withdrawTimer } from './outgoing.ts';
 import { continuePhase } from './phase-end.ts';
 import { effectsOf, isOver } from './state.ts';
 
-/** How the task of an effect has ended. That it is not known yet says nothing: it is on its way. */
+/** Records the end of an effect's task. `unknown` means that the submission is still on its way. */
 export const onNotification = (draft: DecisionBuilder, notification: Notification): void => {
   if (notification.kind !== 'peer' || notification.outcome === 'unknown') return;
   const { peer, outcome, outputs, error } = notification;
@@ -22,12 +22,12 @@ export const onNotification = (draft: DecisionBuilder, notification: Notificatio
   continuePhase(draft);
 };
 
-/** Whoever asked for what is not wanted any more hears that it is closed. */
+/** A withdrawn question is closed. */
 export const questionClosed = (draft: DecisionBuilder, { id }: ApprovalResolved): void => {
   if (draft.task().question?.approval !== id) draft.timer({ clear: withdrawTimer(id) });
 };
 
-/** Another task wants to know how this one ends. */
+/** Replies when this task has ended; else records the watcher. */
 export const onWatch = (draft: DecisionBuilder, watcher: TaskId): void => {
   const message = notifyWatcher(draft.task(), watcher, draft.now);
   if (message !== undefined) return draft.send(message);

@@ -12,7 +12,6 @@ import { effectsOf, entryOf, isOver } from './state.ts';
 
 const NOT_WANTED = 'the task is over';
 
-/** A timer is due. */
 export const onTimer = (builder: DecisionBuilder, name: string, data: Json): void => {
   const colon = name.indexOf(':');
   const purpose = colon < 0 ? name : name.slice(0, colon);

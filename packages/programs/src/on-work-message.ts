@@ -17,7 +17,7 @@ const lost = ({ id, phase, lease }: Program): Answer => ({
   error: errorBody('ORCHESTRATOR_WORK_LOST', `the lease is over: task ${id} is ${phase}`, { lease }),
 });
 
-/** Only the holder of the lease is heard; an order that nobody has taken belongs to whoever speaks of it first. */
+/** Only the holder of the lease counts. An unclaimed order goes to the first worker that answers it. */
 const holds = (task: Program, { lease, worker }: WorkRequest): boolean => {
   if (lease !== task.lease) return false;
   return task.status === 'ordered' || (task.status === 'started' && task.worker === worker);
@@ -30,7 +30,7 @@ const take = (builder: DecisionBuilder, worker: string): void => {
   builder.timer({ clear: ORDER_TIMER });
 };
 
-/** What a worker says of the phase that it has been given. */
+/** Handles a request of a worker. */
 export const onWorkMessage = (builder: DecisionBuilder, said: WorkRequest): Decision<ProgramTaskEvent> => {
   const { request: say, worker, lease } = said;
   const { done } = builder.task();

@@ -13,7 +13,7 @@ const send = (builder: DecisionBuilder, ask: number): void => {
   });
 };
 
-/** Has somebody work on the phase that the task has come to, unless a person keeps it from going on. */
+/** Orders a worker for the current phase, unless the task is paused. */
 export const orderPhase = (
   builder: DecisionBuilder,
   activation: Activation = builder.task().activation,
@@ -27,7 +27,7 @@ export const orderPhase = (
 const nobody = ({ program, hash }: Program): string =>
   `no worker has taken it: is there one that has ${program.id}@${program.version} (${hash.slice(0, 12)})?`;
 
-/** The order is old, and nobody has taken it: it may have been lost, or there is no worker. */
+/** Sends an unclaimed order again: it may have been lost, or no worker is running. */
 export const orderAgain = (builder: DecisionBuilder, ask: number): void => {
   const task = builder.task();
   if (task.status !== 'ordered') return;
@@ -37,14 +37,12 @@ export const orderAgain = (builder: DecisionBuilder, ask: number): void => {
   send(builder, ask);
 };
 
-/** The worker holds its lease for as long again. */
 export const extendLease = (builder: DecisionBuilder): void =>
   builder.timer({ set: LEASE_TIMER, dueAt: builder.now + builder.timing.leaseMs });
 
-/** Nobody holds the phase any more. */
 export const endLease = (builder: DecisionBuilder): void => builder.timer({ clear: LEASE_TIMER });
 
-/** All that a worker needs of the task for the phase that it has come to. */
+/** The input of a worker for the current phase. */
 export const workInputFor = (task: Program): WorkInput => {
   const { state, inputs, goal, requestedBy, repository, entries, failures, retried, answer, paused } = task;
   const responding = task.activation === 'respond';

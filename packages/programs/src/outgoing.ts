@@ -13,10 +13,10 @@ export const LEASE_TIMER = 'lease';
 export const ORDER_TIMER = 'order';
 export const QUESTION_TIMER = 'question';
 export const RETRY_TIMER = 'retry';
-/** Of a task that carries out an effect: until it is known how it ended. */
+/** Until the end of the effect's task is known. */
 export const effectTimer = (task: TaskId): string => `effect:${task}`;
 export const sleepTimer = (key: string): string => `sleep:${key}`;
-/** Of what is asked for, and not wanted any more: until that is confirmed. */
+/** Until the withdrawal is confirmed. */
 export const withdrawTimer = (id: string): string => `withdraw:${id}`;
 
 const command = (aggregate: Aggregate, name: string, key: string, data: object): Outgoing => ({
@@ -26,10 +26,10 @@ const command = (aggregate: Aggregate, name: string, key: string, data: object):
   data,
 });
 
-/** A message has room for this much beside what names the work. */
+/** A larger input is left out of the order; the worker requests it. */
 const GIVEN_MAX_BYTES = 256 * 1_024;
 
-/** A worker is wanted. `ask` counts the repeats of the same order. */
+/** `ask` counts the repeats of the same order. */
 export const orderWork = (task: Program, given: WorkInput, ask: number): Outgoing => {
   const { id, node, visit, attempt, lease, hash, program, activation } = task;
   const fits = bytesOf(given) <= GIVEN_MAX_BYTES;
@@ -51,7 +51,7 @@ export const orderWork = (task: Program, given: WorkInput, ask: number): Outgoin
   };
 };
 
-/** The task that carries out an effect: sent again, it finds the same task. */
+/** A repeated submission finds the same task. */
 export const submitEffect = (submission: SubmitTask & { readonly id: TaskId }, ask: number): Outgoing =>
   command('task', 'submit', `${submission.id}.${String(ask)}`, submission);
 
@@ -66,10 +66,9 @@ export const cancelEffect = (task: Program, effect: TaskId, reason: string, ask:
     ifOpen: true,
   });
 
-/** No question waits longer, unless its author says so. */
+/** Default timeout of a question. */
 const QUESTION_MS = 7 * 86_400_000;
 
-/** Puts a question to people. */
 export const requestAnswer = (
   task: Program,
   { approval: id, effectId, effect, digest, asks }: OpenQuestion,
@@ -110,7 +109,7 @@ export const withdrawQuestion = (
     reason: reason.slice(0, 1_000).toWellFormed(),
   });
 
-/** Tells another task how this one has ended. */
+/** Notifies another task of the end of this one. */
 export const notifyWatcher = (
   { id, outcome, version }: Pick<Program, 'id' | 'outcome' | 'version'>,
   watcher: TaskId,

@@ -21,7 +21,7 @@ import { entryOf, hasEnded, phaseOf, type Program } from './state.ts';
 
 type Ended<How extends PhaseEnd['kind']> = Extract<PhaseEnd, { readonly kind: How }>;
 
-/** How the phase has ended, or come to a stop, as its worker says. */
+/** Applies the end of an activation. */
 export const phaseEnded = (builder: DecisionBuilder, end: PhaseEnd): void => {
   endLease(builder);
   switch (end.kind) {
@@ -42,7 +42,7 @@ export const phaseEnded = (builder: DecisionBuilder, end: PhaseEnd): void => {
 
 const placeIn = ({ node, visit, attempt, lease }: Program) => ({ node, visit, attempt, lease });
 
-/** Why a phase may not lead there; nothing when it may. */
+/** Why the phase may not lead there. Undefined when it may. */
 const nextProblem = (task: Program, next: NodeId | undefined): ErrorBody | undefined => {
   const phase = phaseOf(task, task.node);
   const from = `the phase ${task.node}`;
@@ -95,7 +95,7 @@ const skipped = (builder: DecisionBuilder, { next }: Ended<'skipped'>): void => 
   return entered(builder);
 };
 
-/** What was slept for in a phase is of no concern to the next. */
+/** Sleeps belong to their phase. */
 const forgetSleeps = (builder: DecisionBuilder): void => {
   for (const entry of builder.task().entries)
     if (entry.kind === 'sleep' && entry.over !== true) builder.timer({ clear: sleepTimer(entry.key) });
@@ -117,7 +117,7 @@ const onErrorOf = (task: Program): ProgramOnError | undefined => {
   return phase === undefined || phase.type === 'terminal' ? undefined : phase.onError;
 };
 
-/** An attempt has failed: its phase says what follows. */
+/** Handles a failed attempt by the rules of its phase. */
 export const onPhaseFailed = (
   builder: DecisionBuilder,
   stage: PhaseFailure['stage'],
@@ -135,7 +135,7 @@ export const onPhaseFailed = (
         ? startNextAttempt(builder, retryDelayMs(onError, attempt - 1))
         : failTask(builder, error, node);
     case 'pause':
-      // What people grant counts like any other attempt: where there is a limit, it holds for them as well.
+      // Attempts that people grant count against the limit as well.
       return left || onError.maxRetries === 0
         ? askAboutFailure(builder, question ?? {}, error.message)
         : failTask(builder, error, node);
@@ -157,7 +157,7 @@ const suspended = (builder: DecisionBuilder, { on }: Ended<'suspended'>): void =
   continuePhase(builder);
 };
 
-/** What a phase waits for has ended, or was never recorded: it goes on. */
+/** Continues the phase when its awaited records have ended. */
 export const continuePhase = (builder: DecisionBuilder): void => {
   const task = builder.task();
   if (task.status !== 'suspended') return;
@@ -165,10 +165,10 @@ export const continuePhase = (builder: DecisionBuilder): void => {
   if (waits.some((entry) => entry === undefined || hasEnded(entry))) orderPhase(builder);
 };
 
-/** So many workers may be lost in a row, with nothing recorded in between, before it is taken that the phase ends them. */
+/** After this many lost workers in a row without a record, the phase fails. */
 const LOSSES_MAX = 10;
 
-/** Nobody works on the phase any more: somebody else shall. */
+/** Takes the phase from its worker and orders another one. */
 export const onWorkerLost = (builder: DecisionBuilder, reason: string, lost: boolean): void => {
   const task = builder.task();
   builder.emit({ type: 'phase_returned', ...placeIn(task), worker: task.worker ?? 'nobody', reason, lost });

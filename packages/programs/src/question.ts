@@ -11,7 +11,7 @@ import { requestAnswer, QUESTION_TIMER } from './outgoing.ts';
 import { startNextAttempt } from './retry.ts';
 import type { Program } from './state.ts';
 
-/** The question itself, in the form in which people are asked about effects: that is what they look at, and nothing is carried out. */
+/** A question in the form of an effect, because people decide about effects. It is never executed. */
 const questionAsEffect = (task: Program, asks: ProgramQuestion, question: number): CanonicalEffect => ({
   task: task.id,
   node: task.node,
@@ -27,7 +27,7 @@ type About =
   | { readonly about: 'failure' }
   | { readonly about: 'phase'; readonly state: JsonObject; readonly output?: Json | undefined };
 
-/** Asks people for something. It is recorded before anybody is asked. */
+/** Records the question, then asks people. */
 export const askQuestion = (builder: DecisionBuilder, asks: ProgramQuestion, about: About): void => {
   const { id, node, visit, attempt, questions } = builder.task();
   checkpoint(builder, 'before people are asked');
@@ -56,7 +56,7 @@ export const sendQuestion = (builder: DecisionBuilder, times: number): void => {
   builder.resendTimer(QUESTION_TIMER, times);
 };
 
-/** Whether it is to be tried again: what people are asked when a phase says that they shall be. */
+/** The choices after a failure. */
 export const RETRY = 'retry';
 const FAIL = 'fail';
 
@@ -87,12 +87,12 @@ export const askAboutFailure = (
 
 const ANSWERS: ReadonlySet<ApprovalResolved['outcome']> = new Set(['answered', 'expired', 'cancelled']);
 
-/** Only the answer to what this task has asked counts, whoever says so. */
+/** Only answers to the open question count. */
 export const onAnswer = (builder: DecisionBuilder, fact: ApprovalResolved): void => {
   const task = builder.task();
   const { question } = task;
   if (question?.approval !== fact.id || task.status !== 'asked') return;
-  // What is decided of an effect is no answer: whoever says that of a question is not whom it was put to.
+  // A decision about an effect is no answer to a question: it may be forged.
   if (!ANSWERS.has(fact.outcome)) return;
   const said = fact.outcome === 'answered' && fact.response !== undefined;
   const answer: ProgramAnswer = {

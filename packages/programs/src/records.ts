@@ -36,7 +36,7 @@ const retried = (
   return {};
 };
 
-/** Records what is not to happen twice; what is known already is answered as it is. */
+/** Records a step, sleep, artifact or effect. A known key returns its record. */
 export const record = (builder: DecisionBuilder, wanted: WorkRecord): RecordResult => {
   switch (wanted.kind) {
     case 'step':

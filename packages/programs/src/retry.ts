@@ -4,7 +4,7 @@ import { RETRY_TIMER } from './outgoing.ts';
 
 type Granted = { readonly by?: string; readonly command?: CommandId };
 
-/** Another attempt, after a while. One that a person grants counts like any other. */
+/** Starts another attempt after a delay. One that a person grants counts like any other. */
 export const startNextAttempt = (builder: DecisionBuilder, delayMs: number, granted: Granted = {}): void => {
   const { node, visit, attempt } = builder.task();
   builder.emit({ type: 'phase_retrying', node, visit, attempt: attempt + 1, delayMs, ...granted });

@@ -9,22 +9,22 @@ import {
 import { STATE_MAX_BYTES } from '@holdpoint/contracts/program/work';
 import type { Program } from './state.ts';
 
-/** What is recorded, or why it is not. */
+/** The record, or the reason why there is none. */
 export type RecordResult = { readonly entry?: Entry } | { readonly error: ErrorBody };
 
-/** Of the JSON of a value, in whatever order its fields are. */
+/** Size as JSON, independent of the order of fields. */
 export const bytesOf = (value: object | Json): number => Buffer.byteLength(JSON.stringify(value));
 
 const sizes = new WeakMap<Entry, number>();
 
-/** Each time that something is recorded all that was recorded before is counted: its size is found once. */
+/** The limit covers all records, so each size is computed once. */
 const sizeOf = (entry: Entry): number => {
   const known = sizes.get(entry) ?? bytesOf(entry);
   sizes.set(entry, known);
   return known;
 };
 
-/** Why there is no room for it; nothing when there is. */
+/** Why the record exceeds a limit. Undefined when it fits. */
 export const sizeProblem = ({ entries }: Pick<Program, 'entries'>, entry: Entry): ErrorBody | undefined => {
   const bytes = sizeOf(entry);
   if (bytes > ENTRY_MAX_BYTES)

@@ -15,7 +15,7 @@ import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import type { TaskPhase } from '@holdpoint/contracts/task/status';
 import type { Outcome } from '@holdpoint/contracts/workflow/workflow';
 
-/** What is asked of people, and not answered yet. */
+/** An unanswered question to people. */
 export type OpenQuestion = {
   readonly approval: ApprovalId;
   readonly effectId: EffectId;
@@ -25,21 +25,21 @@ export type OpenQuestion = {
   readonly asks: ProgramQuestion;
 };
 
-/** How the phase stands that the task has come to. */
+/** Status of the current phase. */
 export type PhaseStatus =
-  /** Nothing is ordered: a person keeps the task from going on. */
+  /** Not ordered: the task is paused. */
   | 'held'
   | 'ordered'
-  /** A worker holds its lease. */
+  /** A worker holds the lease. */
   | 'started'
-  /** It waits for what it has recorded, and nobody holds it. */
+  /** Waits for its records; no worker holds it. */
   | 'suspended'
   /** People are asked. */
   | 'asked'
   | 'retrying'
   | 'ended';
 
-/** How a phase stands for those who look at the whole task. */
+/** Status of a phase in the view of the task. */
 export type PhaseSummary = {
   readonly status: 'open' | 'succeeded' | 'skipped' | 'failed';
   readonly attempt: number;
@@ -47,7 +47,7 @@ export type PhaseSummary = {
   readonly error?: ErrorBody;
 };
 
-/** When an effect was asked for last: one that did not happen may be asked for again by a later attempt. */
+/** The latest request for an effect. One that was not applied may be requested again by a later attempt. */
 export type EffectRequestCount = { readonly count: number; readonly visit: number; readonly attempt: number };
 
 /** A task whose workflow is a program. */
@@ -60,40 +60,40 @@ export type Program = {
   readonly acceptanceCriteria: readonly string[];
   readonly inputs: JsonObject;
   readonly requestedBy: string;
-  /** The agent that has submitted it for him. */
+  /** The agent that submitted the task for the requester. */
   readonly agent?: string;
   readonly contentDigest: string;
   readonly repository?: string;
   readonly submittedAt: number;
   readonly program: ProgramDefinition;
   readonly hash: string;
-  /** The state of the program, as the last phase has left it. */
+  /** The state of the program after the last phase. */
   readonly state: JsonObject;
-  /** The phase that it has come to, the how many-th that is, and which attempt at it. */
+  /** The current phase, its visit number, and the attempt. */
   readonly node: NodeId;
   readonly visit: number;
   readonly attempt: number;
   readonly status: PhaseStatus;
   readonly activation: Activation;
-  /** Rises with every order: whoever holds a lower one is not heard. */
+  /** Rises with every order. Requests with a lower lease are refused. */
   readonly lease: number;
   readonly worker?: string;
-  /** Whose end was taken last: the same, said again, is no error. */
+  /** The last applied end, so that its repeat is no error. */
   readonly done?: { readonly lease: number; readonly worker: string };
-  /** Workers that this attempt has lost since it recorded something. */
+  /** Workers lost in this attempt since its last record. */
   readonly losses: number;
-  /** Why nobody works on it, as far as is known. */
+  /** Why no worker has claimed the order. */
   readonly waits?: string;
   readonly entries: readonly Entry[];
   readonly asked: Readonly<Record<string, EffectRequestCount>>;
-  /** What the tasks of effects are to do, by the keys of those that have not ended. */
+  /** The requested effects, by the keys of those that have not ended. */
   readonly wanted: Readonly<Record<string, ProgramEffect>>;
   readonly suspendedOn?: readonly string[];
   readonly failures: readonly PhaseFailure[];
-  /** What the state is for this attempt, as `onRetry` has made it. */
+  /** The state of this attempt as `onRetry` returned it. */
   readonly retried?: JsonObject;
   readonly question?: OpenQuestion;
-  /** What the phase had come to when it asked, and what was said. */
+  /** The state at the question, and its output. */
   readonly paused?: {
     readonly state: JsonObject;
     readonly output?: Json | undefined;
@@ -101,7 +101,7 @@ export type Program = {
   };
   readonly answer?: ProgramAnswer;
   readonly questions: number;
-  /** Phases that have ended. */
+  /** Counts the ended phases. */
   readonly ended: number;
   readonly seen: Readonly<Record<string, PhaseSummary>>;
   readonly pausedByHand: boolean;
@@ -114,7 +114,7 @@ export type Program = {
 
 export type ProgramState = { readonly phase: 'absent' } | Program;
 
-/** What becomes of it: facts of its own, and those that it shares with every task. */
+/** Events of programs, and those that all tasks share. */
 export type ProgramTaskEvent =
   | ProgramEvent
   | Extract<
@@ -140,10 +140,10 @@ export const effectsOf = ({ entries }: Pick<Program, 'entries'>): readonly Effec
 export const entryOf = ({ entries }: Pick<Program, 'entries'>, key: string): Entry | undefined =>
   entries.find((entry) => entry.key === key);
 
-/** The key of an effect, by the one that its author chose. */
+/** The record key of an effect, from its idempotency key. */
 export const effectKey = (idempotencyKey: string): string => `effect:${idempotencyKey}`;
 
-/** Whether what was recorded has ended, so that whoever waits for it may go on. */
+/** Whether a record has ended, so that a suspended phase can continue. */
 export const hasEnded = (entry: Entry | undefined): boolean => {
   switch (entry?.kind) {
     case undefined:

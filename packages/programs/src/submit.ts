@@ -15,7 +15,7 @@ import { effectsOf, phaseOf, type ProgramTaskEvent, type ProgramState } from './
 const conflict = (task: TaskId): Decision<never> =>
   refused(errorBody('ORCHESTRATOR_TASK_CONFLICT', `task ${task} was submitted before with other content`));
 
-/** What is wrong with a program, beside its shape. */
+/** Problems of a program beyond its schema. */
 export const programProblems = ({ initial, phases }: ProgramDefinition): readonly string[] => {
   const names = phases.map(({ id }) => id);
   const twice = names.filter((name, place) => names.indexOf(name) !== place);
@@ -34,7 +34,9 @@ export const programProblems = ({ initial, phases }: ProgramDefinition): readonl
   ];
 };
 
-/** A new task starts at once; a repeat is answered with the task it made; the same id with other content is refused. */
+/**
+ * Starts a new task. A repeat is answered with the existing task; other content under the same id is refused.
+ */
 export const submit = (
   state: ProgramState,
   task: TaskId,
@@ -73,7 +75,7 @@ export const submit = (
     ...(agent !== undefined && { agent }),
     program,
     hash: programHash(program),
-    // What is put in is the state that the first phase begins with: the worker holds it to the schema.
+    // The inputs are the initial state; the worker checks them against the schema.
     state: inputs,
     ...(repository !== undefined && { repository }),
     at: now,
@@ -83,7 +85,7 @@ export const submit = (
   return builder.done();
 };
 
-/** A new task that goes on from where another was: with the phase that it had come to, from the beginning of that. */
+/** Starts a task at the current phase of another. */
 export const fork = (
   state: ProgramState,
   { task, origin, version, by }: ForkProgram,

@@ -9,7 +9,7 @@ import { evolve } from '../src/evolve.ts';
 import type { ProgramMessage } from '../src/messages.ts';
 import type { Program, ProgramTaskEvent, ProgramState } from '../src/state.ts';
 
-/** For tests: a task of a program, and what is said to it. */
+/** For tests: a task that runs a program, and messages to it. */
 export const TASK = 't-1' as TaskId;
 export const NOW = 1_000_000;
 export const node = (name: string): NodeId => name as NodeId;
@@ -130,7 +130,7 @@ export const peerEnded = (
   },
 });
 
-/** The task as it stands after these messages. Throws when there is none. */
+/** The task after these messages. Throws when there is none. */
 export const taskAfter = (...messages: readonly ProgramMessage[]): Program => {
   const state = messages.reduce<ProgramState>(
     (before, message) => programDecider.decide(before, message, { now: NOW }).events.reduce(evolve, before),

@@ -1,4 +1,4 @@
 import { createCounting } from '@holdpoint/runtime/store/counting';
 
-/** What has not ended is counted for whoever looks after the system. */
+/** Open tasks are counted for the metrics. */
 export const up = createCounting;

@@ -1,7 +1,7 @@
 import { createRetire, tokenIn } from '@holdpoint/runtime/store/retention';
 import { type Kysely, sql } from 'kysely';
 
-/** As it was, and what people were asked by a program is looked for as well. */
+/** The previous rule, plus the requests of programs. */
 const unless = sql`(
   EXISTS (SELECT FROM recovery.heads r WHERE r.id = h.id)
   OR EXISTS (
@@ -10,7 +10,7 @@ const unless = sql`(
        AND (EXISTS (SELECT FROM approvals.heads a WHERE a.id = ${tokenIn('approval')})
          OR EXISTS (SELECT FROM executor.heads x WHERE x.id = ${tokenIn('effectId')}))))`;
 
-/** Versions of programs as their workers have registered them, each once and for ever. */
+/** Registered program versions. Rows are never deleted. */
 export const up = async (db: Kysely<unknown>): Promise<void> => {
   await sql`CREATE TABLE programs (
     hash text PRIMARY KEY,

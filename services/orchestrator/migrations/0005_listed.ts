@@ -1,8 +1,8 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 
 /**
- * What lists of tasks are asked for. The database writes it once, when a task is stored, whichever release stores it; its
- * phase, which changes all the time, stays in `heads` alone.
+ * Fields for the filters of task lists. A trigger writes the row when a task is stored, whichever release
+ * stores it. The phase changes often, so it stays in `heads`.
  */
 export const up = async (db: Kysely<unknown>): Promise<void> => {
   await sql`CREATE TABLE listed (
@@ -14,18 +14,18 @@ export const up = async (db: Kysely<unknown>): Promise<void> => {
     words tsvector NOT NULL
   )`.execute(db);
   await createKeeping(db);
-  // Nobody waits for any of this.
+  // These statements block no writer.
   await sql`${list(sql`heads h WHERE h.status <> 'board'`)} ON CONFLICT DO NOTHING`.execute(db);
   await sql`CREATE INDEX listed_flow ON listed (flow, created_at DESC, id DESC)`.execute(db);
   await sql`CREATE INDEX listed_requester ON listed (requester, created_at DESC, id DESC)`.execute(db);
-  // Words are gathered before they are added, which is a third of the work; every search reads what was, so it is never much.
+  // A pending list saves a third of the work. Every search reads it, so it stays small.
   await sql`CREATE INDEX listed_words ON listed USING gin (words)
     WITH (fastupdate = on, gin_pending_list_limit = 512)`.execute(db);
   await sql`ANALYZE listed`.execute(db);
   await keepFromNowOn(db);
 };
 
-/** From here on whoever writes tasks waits: for what was stored meanwhile, and for one index. */
+/** From here on writers wait: for the rows stored meanwhile, and for one index. */
 const keepFromNowOn = async (db: Kysely<unknown>): Promise<void> => {
   await sql`CREATE TRIGGER heads_listed AFTER INSERT ON heads FOR EACH ROW
     WHEN (NEW.status NOT IN ('board', 'tombstone')) EXECUTE FUNCTION keep_listed()`.execute(db);
@@ -35,12 +35,12 @@ const keepFromNowOn = async (db: Kysely<unknown>): Promise<void> => {
     sql`heads h WHERE h.status <> 'board' AND NOT EXISTS (SELECT FROM listed l WHERE l.id = h.id)`,
   ).execute(db);
   await sql`DELETE FROM listed l WHERE NOT EXISTS (SELECT FROM heads h WHERE h.id = l.id)`.execute(db);
-  // What waits for a circuit is found by it as well.
+  // This index also finds the tasks that wait for a circuit.
   await sql`CREATE INDEX heads_phase ON heads (status, created_at DESC, id DESC)`.execute(db);
   await sql`DROP INDEX heads_held`.execute(db);
 };
 
-/** The whole goal and who has asked stand in a task's first event. A word is cut where nobody types on. */
+/** The first event of a task has its goal and requester. Long words are cut. */
 const list = (heads: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   INSERT INTO listed (id, created_at, flow, workflow, requester, words)
   SELECT t.id, t.created_at, split_part(t.workflow, '@', 1), t.workflow, t.requester,

@@ -1,12 +1,12 @@
 import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 
-/** What whoever takes a submission knows beside it. */
+/** Facts about a submission that the decider does not have. */
 export type Known = {
-  /** Circuits of workflows that are not closed: tasks of these ask before they start. */
+  /** Circuits of workflows that are not closed: their tasks must ask before they start. */
   readonly open: () => readonly string[];
-  /** The submission of a program by its name, with the program that the name stands for. */
+  /** Adds the registered program to a submission that names one. */
   readonly named: (submission: SubmitTask) => SubmitTask;
-  /** Whether it is certain by now what a submission names. To be told that there is no such workflow is final. */
+  /** Whether the named workflow is certainly known or unknown. A refusal is final, so it must be certain. */
   readonly isCertain: (submission: SubmitTask) => boolean;
 };
 export const NOTHING_KNOWN: Known = {

@@ -12,7 +12,7 @@ import { NOW } from './tasks.ts';
 export type Answer = (task: Task) => TaskMessage;
 type Result = Omit<StepResult, 'outcome'>;
 
-/** The effect of a step that the node has ordered, or its one effect that goes by a grant. */
+/** The effect of an ordered step, or the one effect under a grant. */
 export const effectOf = (task: Task, node: NodeId, step?: string): EffectId => {
   const { orders = {}, gate } = nodeState(task, node);
   const open = Object.entries(orders).filter(([, order]) => step === undefined || order.step === step);
@@ -46,20 +46,20 @@ const ends =
   (outcome: Outcome) =>
   (name: string, result: Result = {}, step?: string): Answer =>
     reports(name, { type: 'applied', epoch: 1, outputs: { outcome, ...result } as never }, step);
-/** A step was carried out, and this is what it said. */
+/** The step ran, with this result. */
 export const succeeds = ends('succeeded');
 export const fails = ends('failed');
 export const blocks = ends('blocked');
-/** An effect whose capability is no stage was applied. */
+/** An effect without a stage capability was applied. */
 export const applied = (name: string): Answer =>
   reports(name, { type: 'applied', epoch: 1, outputs: { line: 1 } });
-/** It was certainly not carried out. */
+/** The effect was certainly not applied. */
 export const breaks = (name: string, code = 'EXECUTOR_TARGET_UNAVAILABLE', step?: string): Answer =>
   reports(name, { type: 'failed_clean', epoch: 1, error: { code, message: 'no' } }, step);
-/** Nobody can know whether it was. */
+/** The effect is in doubt. */
 export const vanishes = (name: string): Answer =>
   reports(name, { type: 'in_doubt', epoch: 2, reason: 'lost', next: 'person' });
-/** What a look into the repository found: which artifacts are there, and what is not as the node wants it. */
+/** The result of a repository inspection: existing artifacts, and unmet preconditions. */
 export const sees = (name: string, artifacts: Readonly<Record<string, boolean>>, unmet?: string): Answer => {
   const preconditions = unmet === undefined ? [] : [{ kind: 'clean_worktree', met: false, detail: unmet }];
   return succeeds(name, { outputs: { artifacts: { ...artifacts }, preconditions } }, 'inspect');
@@ -86,7 +86,7 @@ export const approvesFor = (ms: number) => decides('approved', ms);
 export const rejects = decides('rejected');
 export const wantsChanges = decides('changes_requested');
 export const expires = (name: string): Answer => decides('expired')(name, CLOCK);
-/** Nobody has decided in time, and the gate takes that for a wish for changes. */
+/** The request expired, and the gate treats that as requested changes. */
 export const wantsChangesInTime = (name: string): Answer => wantsChanges(name, CLOCK);
 
 const informs =
@@ -109,7 +109,7 @@ export const locked = (
     acquired: change.waitingFor === undefined,
     waitingFor: change.waitingFor ?? [],
   }));
-/** How the board says that artifacts stand. */
+/** The registry's notification about artifacts. */
 export const stands = (
   name: string,
   artifactStates: Readonly<Record<string, ArtifactState['state']>>,
@@ -125,7 +125,7 @@ export const stands = (
       by: 'other/maker',
     })),
   }));
-/** Another task, or a node of it, has ended. */
+/** Another task or one of its nodes has ended. */
 export const ended = (peer: string, outcome: Outcome | 'unknown'): Answer =>
   informs((task) => {
     const [other = '', node] = peer.split('/');
@@ -137,7 +137,7 @@ export const ended = (peer: string, outcome: Outcome | 'unknown'): Answer =>
       ...(node !== undefined && { node }),
     };
   });
-/** Another task wants to know how this one ends, or a node of it. */
+/** Another task watches this one or one of its nodes. */
 export const watches =
   (watcher: string, node?: string): Answer =>
   (task) => ({

@@ -22,11 +22,11 @@ const returned = (names: readonly string[]): fc.Arbitrary<Suggestion> =>
 const plain = (...emits: readonly Suggestion['emit'][]): fc.Arbitrary<Suggestion> =>
   fc.constantFrom(...emits.map((emit) => ({ emit })));
 
-/** Whatever a gate can say of something that is not an approval. */
+/** Suggestions of a gate for decisions other than an approval. */
 const refusing = (names: readonly string[]): fc.Arbitrary<Suggestion> =>
   fc.oneof(returned(names), plain('skip_duplicate_effect', 'ask_orchestrator_for_resume_decision'));
 
-/** With these a task whose effects are all approved comes to its end; with others it may go round for ever. */
+/** With these a task with approved effects ends. With others it may loop without end. */
 const approving: fc.Arbitrary<Suggestion> = fc.oneof(
   { weight: 4, arbitrary: plain('resume_executor', 'skip_duplicate_effect') },
   {
@@ -35,7 +35,7 @@ const approving: fc.Arbitrary<Suggestion> = fc.oneof(
   },
 );
 
-/** Gates that say all kinds of things, in workflows with nodes of these names. */
+/** Gates for workflows with these node names. */
 export const gatesIn = (names: readonly string[]): fc.Arbitrary<Gate> => {
   const branches = fc.array(
     fc.oneof(

@@ -22,14 +22,14 @@ import { REPOSITORY } from './play.ts';
 
 const NAMES = ['n0', 'n1', 'n2', 'n3', 'n4', 'n5', 'n6', 'n7'];
 const seldom = fc.constantFrom(false, false, false, false, true);
-/** One time there, so many times not. */
+/** One value, weighted against its absence. */
 const maybe = <Value>(arbitrary: fc.Arbitrary<Value>, absent: number): fc.Arbitrary<Value | undefined> =>
   fc.oneof({ weight: absent, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary });
 const artifacts = fc.subarray([text('x'), shared('y'), branch('z')], { maxLength: 2 });
 const steps = fc.constantFrom([], [step('one')], [step('one'), step('two')]);
 const makers = [node, node, agent, agent, control, gate, gate, effect, effect, effect, merge] as const;
 
-/** What may be said of any node beside what it follows. */
+/** Options of a node, beside its dependencies. */
 const traits = fc.record({
   maker: fc.constantFrom(...makers),
   locks: maybe(fc.subarray([lock('k'), lock('l', 'shared')], { minLength: 1 }), 1),
@@ -69,7 +69,7 @@ const traits = fc.record({
   gated: maybe(gatesIn(NAMES), 1),
 });
 
-/** Where its routes lead: on by success, to a later node otherwise, or back. */
+/** Routes: forward on success, to a later node otherwise, or back. */
 const links = fc.record({
   after: fc.subarray([...NAMES], { maxLength: 2 }),
   forward: maybe(
@@ -136,7 +136,7 @@ const nodeOf = (
 export const isSound = (definition: WorkflowDefinition): boolean =>
   definitionProblems(definition).every(({ severity }) => severity !== 'error');
 
-/** Small workflows of everything that a definition can say, as many as the checks let pass. */
+/** Small workflows with every feature of a definition, as far as validation accepts them. */
 const definitions: fc.Arbitrary<WorkflowDefinition> = fc
   .record({
     parts: fc.array(fc.record({ traits, links }), { minLength: 2, maxLength: NAMES.length }),
@@ -156,7 +156,7 @@ const definitions: fc.Arbitrary<WorkflowDefinition> = fc
   }))
   .filter(isSound);
 
-/** A submission of such a workflow: in a repository or in none, at once or after another task. */
+/** A submission of such a workflow, with or without a repository or a peer. */
 export const submissions: fc.Arbitrary<SubmitTask> = fc
   .record({
     definition: definitions,

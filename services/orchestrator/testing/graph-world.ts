@@ -19,7 +19,7 @@ import { branch, shared } from './graphs.ts';
 import { REPOSITORY } from './play.ts';
 import { byHand, NOW, submit, TASK, verdictOf } from './tasks.ts';
 
-/** One decision about the task, with the states around it and the board as it was. */
+/** One decision with the states around it, and the registry before it. */
 export type Decided = {
   readonly message: TaskMessage;
   readonly now: number;
@@ -30,7 +30,7 @@ export type Decided = {
   readonly timers: ReadonlySet<string>;
 };
 
-/** How the rest of the world answers: as somebody throws the dice, or well. */
+/** Replies of the environment: random, or always good. */
 export type Mood = { readonly good: boolean; readonly dice: number };
 const GOOD: Mood = { good: true, dice: 0 };
 
@@ -114,7 +114,7 @@ const REFUSALS = [
 
 type Said = { readonly id: string; readonly attempt: number; readonly statement: string };
 
-/** What becomes of an effect in doubt after a person has said something of it. */
+/** The outcome of an effect in doubt after an answer. */
 const settled = (run: Run, epoch: number, statement: string, mood: Mood, about: object): EffectEvent => {
   if (statement.endsWith('not_applied'))
     return { type: 'not_applied', ...about, epoch, reason: 'grace said so', by: 'person' } as EffectEvent;
@@ -127,8 +127,8 @@ const settled = (run: Run, epoch: number, statement: string, mood: Mood, about: 
 };
 
 /**
- * A task with everything around it: the board of its repository as it is, an executor that remembers what became of each
- * order, approvals, recovery, other tasks, and a bus that loses, doubles and reorders.
+ * A task with its environment: the real registry decider, an executor that remembers its outcomes, approvals,
+ * recovery, other tasks, and a bus that loses, repeats and reorders messages.
  */
 export const createWorld = (submission: SubmitTask) => {
   const steps: Decided[] = [];
@@ -174,7 +174,7 @@ export const createWorld = (submission: SubmitTask) => {
 
   const answer = (message: TaskMessage): void => void flight.push({ to: 'task', message });
 
-  /** An effect that was applied stays so; work is a new run in each attempt. */
+  /** An applied effect stays applied; work runs again in each attempt. */
   const execute = (run: Run, mood: Mood): void => {
     const key = `${run.id} ${String(run.attempt)} ${run.grant ?? ''}`;
     const about = { attempt: run.attempt };
@@ -187,7 +187,7 @@ export const createWorld = (submission: SubmitTask) => {
       const prevented = { type: 'duplicate_prevented', id: run.id, ...about, outcome: known.type };
       answer({ kind: 'effect', fact: { ...prevented, task: TASK, node: run.effect.node } as EffectEvent });
     }
-    // An effect that said that it failed may be carried out again in the next attempt.
+    // An effect that failed may run again in the next attempt.
     const failed = ['failed', 'blocked'].includes(
       String((fact as { outputs?: { outcome?: string } }).outputs?.outcome),
     );
@@ -219,7 +219,7 @@ export const createWorld = (submission: SubmitTask) => {
     answer(known);
   };
 
-  /** What a person says of a job that is stuck. */
+  /** An answer about a stuck job. */
   const answerStuck = (id: string, about: object, { good, dice }: Mood): void => {
     const answered = StuckAnswer.options[dice % StuckAnswer.options.length];
     const end =
@@ -232,7 +232,7 @@ export const createWorld = (submission: SubmitTask) => {
     answer(known);
   };
 
-  /** What a person says of a doubt, with a statement that says it to the executor. */
+  /** An answer about an effect in doubt, with its statement for the executor. */
   const answerDoubt = (id: string, about: object, { good, dice }: Mood): void => {
     const chosen = good ? 'applied' : InDoubtAnswer.options[dice % InDoubtAnswer.options.length];
     const end =
@@ -245,7 +245,7 @@ export const createWorld = (submission: SubmitTask) => {
     answer(known);
   };
 
-  /** The executor hears what was said: it is settled, or done once more. */
+  /** The executor applies the answer: resolved, or run again. */
   const settleDoubt = ({ id, attempt, statement }: Said, mood: Mood): void => {
     const run = runs.get(id);
     if (run === undefined) return;
@@ -299,7 +299,7 @@ export const createWorld = (submission: SubmitTask) => {
         const payload = { task: TASK, node: said.node, attempt: said.attempt, verdict };
         return answer({ kind: 'recover', payload, task: TASK });
       }
-      // Nobody waits for what these lead to.
+      // Nothing waits for these messages.
       case 'recovery.record_attempt':
       case 'recovery.job_unstuck':
       case 'task.submit':
@@ -334,7 +334,7 @@ export const createWorld = (submission: SubmitTask) => {
     else handle(item.sent, mood);
   };
 
-  /** Time goes on to the next timer of the task, or of the board. */
+  /** Advances the clock to the next timer of the task or the registry. */
   const tick = (): boolean => {
     const due = [
       ...[...timers].map(([name, timer]) => ({ name, ...timer, of: 'task' })),
@@ -368,7 +368,7 @@ export const createWorld = (submission: SubmitTask) => {
       () => byHand('retry', { rewind: true }),
       () => byHand('cancel'),
     ];
-    // A task that was cancelled as a whole is of little interest.
+    // Cancelled tasks are rare, because they end at once.
     const at = dice % commands.length === commands.length - 1 ? (dice % 5 === 0 ? dice : 0) : dice;
     const command = commands[at % commands.length];
     if (command !== undefined) tell(command());
@@ -389,7 +389,7 @@ export const createWorld = (submission: SubmitTask) => {
     }
   };
 
-  /** Whoever is waited for from outside does what is expected. */
+  /** Every open request gets the expected answer. */
   const help = (): void => {
     if (state.phase === 'absent') return;
     for (const id of nodes) if (nodeState(state, id).paused === true) tell(byHand('resume', { node: id }));
@@ -413,7 +413,7 @@ export const createWorld = (submission: SubmitTask) => {
     begin: () => tell(submit(submission)),
     move,
     help,
-    /** The next thing that happens when all goes well. False when nothing will ever happen any more. */
+    /** The next step when all goes well. False when nothing can happen any more. */
     wellOnce: (): boolean => {
       if (flight.length > 0) return (deliver(flight.shift(), GOOD), true);
       return tick();

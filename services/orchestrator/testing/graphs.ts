@@ -14,7 +14,7 @@ export type Shape = Partial<Omit<NodeDefinition, 'id' | 'after' | 'on'>> & {
   >;
 };
 
-/** A node that runs a command of the shell, unless it is said to be something else. */
+/** A node with a shell command, unless `change` says otherwise. */
 export const node = (name: string, { after = [], on, ...shape }: Shape = {}): NodeDefinition => ({
   id: id(name),
   uses: 'cap.env.shell.command.run',
@@ -45,7 +45,7 @@ const withAudience = (
   ...base,
   ...change,
 });
-/** An effect whose capability is no stage: its outputs are what it says. */
+/** An effect without a stage capability: its outputs are returned as they are. */
 export const effect = (
   name: string,
   shape: Shape = {},
@@ -56,14 +56,14 @@ export const effect = (
     effect: withAudience(change, { kind: 'write_external', effectClass: 'keyed' }),
     ...shape,
   });
-/** An effect that is previewed before anybody is asked. */
+/** An effect with a preview. */
 export const merge = (name: string, shape: Shape = {}): NodeDefinition =>
   node(name, {
     uses: 'cap.env.builtin.git.integrate_plan_branch',
     effect: withAudience({}, { kind: 'merge', effectClass: 'fenced' }),
     ...shape,
   });
-/** A gate that says nothing, unless it is said what it says. */
+/** A gate without texts, unless `change` adds them. */
 export const template = (change: Partial<Gate> = {}): Gate => ({
   id: 'checked',
   version: '1',
@@ -80,26 +80,25 @@ export const template = (change: Partial<Gate> = {}): Gate => ({
   constraints: [],
   ...change,
 });
-/** An effect whose people are asked by such a gate. */
+/** An effect with such a gate. */
 export const gatedEffect = (name: string, gate: Partial<Gate> = {}, shape: Shape = {}): NodeDefinition =>
   effect(name, shape, { gate: template(gate) });
-/** A node that an agent works on. */
+/** A node of an agent. */
 export const agent = (name: string, shape: Shape = {}): NodeDefinition =>
   node(name, { agent: ['agent'], ...shape });
 export const APPROVAL = { audience: ['operators'], timeoutMs: 60_000 };
 
 export const step = (command: string): Step => ({ uses: 'cap.env.shell.command.run', args: { command } });
 export const lock = (key: string, mode: Lock['mode'] = 'exclusive'): Lock => ({ key, mode });
-/** Of the run, of all runs of the repository, or of the repository itself. */
+/** Scopes: run, shared by all runs, repository. */
 export const text = (key: string): Artifact => ({ type: 'custom', typeId: 'plan_text', key });
 export const shared = (key: string): Artifact => ({ type: 'custom', typeId: 'thing', key });
 export const branch = (name: string): Artifact => ({ type: 'target_branch', name });
 
-/** One after the other. */
 export const chain = (...names: readonly string[]): readonly NodeDefinition[] =>
   names.map((name, index) => node(name, { after: names.slice(Math.max(0, index - 1), index) }));
 
-/** An event in a word or two: what happened, to which node, in which attempt. */
+/** An event in short: type, node, attempt. */
 export const brief = (event: TaskEvent): string => {
   if (event.type === 'restarted') return `restarted ${event.nodes.join(',')}`;
   if (!('node' in event) || event.node === undefined)

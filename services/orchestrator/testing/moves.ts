@@ -13,11 +13,11 @@ import { findNode, type NodeStatus, openQuestion, type TaskState } from '../src/
 import { OTHER_EFFECT } from './parallel.ts';
 import { approvalOf, byHand, NOW, submission, submit, TASK, verdictOf } from './tasks.ts';
 
-/** What a run has come to: what was said in it, and the timers that are set. */
+/** The state of a run: its messages and its timers. */
 type Past = { readonly said: readonly TaskMessage[]; readonly timers: ReadonlyMap<string, Json> };
-/** A message that depends on where the task stands: mostly one that fits, now and then one that comes from elsewhere. */
+/** A message that mostly fits the state, and sometimes comes from elsewhere. */
 type Move = (state: TaskState, past: Past) => TaskMessage;
-/** The same, about one node. */
+/** The same for one node. */
 type NodeMove = (state: TaskState, node: NodeId) => TaskMessage;
 
 const nodeIn = (state: TaskState, node: NodeId) =>
@@ -42,7 +42,7 @@ const approvalMove: fc.Arbitrary<NodeMove> = fc
     return { kind: 'approval', fact: { type: 'resolved', id, task: TASK, node, revision, ...said } };
   });
 
-/** What people say of a doubt; now and then nobody does before the time is over, or somebody takes the question back. */
+/** An answer about an effect in doubt, an expiry, or a cancellation. */
 const answerMove: fc.Arbitrary<NodeMove> = fc
   .record({
     outcome: fc.constantFrom('answered', 'answered', 'answered', 'expired', 'cancelled', 'approved'),
@@ -79,7 +79,7 @@ const effectMove: fc.Arbitrary<NodeMove> = fc
   .record({ says: outcomeFacts, late: seldom, foreign: seldom, newer: fc.boolean() })
   .map(({ says: of, late, foreign, newer }) => (state, node) => {
     const { gate, attempt = 1, inDoubt } = nodeIn(state, node) ?? {};
-    // Of before the answer to a doubt, or of after it.
+    // From before or after an in-doubt answer.
     const says = newer && inDoubt !== undefined && 'epoch' in of ? { ...of, epoch: inDoubt.epoch + 2 } : of;
     const id = foreign ? OTHER_EFFECT : (gate?.effectId ?? OTHER_EFFECT);
     const about = { id, task: TASK, node, attempt: late ? Math.max(1, attempt - 1) : attempt };
@@ -103,7 +103,7 @@ const recoveryMove: fc.Arbitrary<NodeMove> = fc
     };
   });
 
-/** Which may be set or not. Those that count questions fire as they were set, and once: see `dueMove`. */
+/** Timers, set or not. Those with a count fire once, as they were set: see `dueMove`. */
 const timerMove: fc.Arbitrary<NodeMove> = fc
   .constantFrom('retry', 'other')
   .map((name) => (_, node) => ({ kind: 'timer', name: `${name}:${node}`, data: null }));
@@ -129,20 +129,20 @@ const handMove: fc.Arbitrary<NodeMove> = fc.oneof(
   { weight: 1, arbitrary: fc.constant<NodeMove>(() => byHand('cancel')) },
 );
 
-/** Something that was said before, just as it was: the bus may bring it again at any time. */
+/** An earlier message, unchanged: the bus may repeat it at any time. */
 const againMove: fc.Arbitrary<Move> = fc.nat().map(
   (pick): Move =>
     (_, { said }) =>
       said[pick % Math.max(1, said.length)] ?? submit(),
 );
 
-/** A timer that is set, whether or not its time has come. */
+/** A timer that is set, due or not. */
 const dueMove: fc.Arbitrary<Move> = fc.nat().map((pick): Move => (_, { timers }) => {
   const [name, data] = [...timers][pick % Math.max(1, timers.size)] ?? ['other', null];
   return { kind: 'timer', name, data };
 });
 
-/** What one of the nodes waits for: without such moves few runs would get far. */
+/** A reply that a node waits for. Without such moves few runs would get far. */
 const fittingMove = (nodes: readonly NodeId[]): fc.Arbitrary<Move> =>
   fc
     .record({
@@ -154,7 +154,7 @@ const fittingMove = (nodes: readonly NodeId[]): fc.Arbitrary<Move> =>
     })
     .map(({ pick, approval, answer: said, effect, recovery }) => {
       const answers: Partial<Record<NodeStatus, NodeMove>> = {
-        // Ordered before, it may turn out to have happened all the same.
+        // An ordered effect may still turn out to be applied.
         awaiting_approval: pick % 4 === 0 ? effect : approval,
         running: effect,
         recovering: recovery,
@@ -188,7 +188,7 @@ const about = (nodes: fc.Arbitrary<NodeId>, move: fc.Arbitrary<NodeMove>): fc.Ar
         made(state, node),
   );
 
-/** What is set after a decision, as the runtime keeps it: a timer that fired is gone, unless it is set again. */
+/** The timers after a decision, as the runtime keeps them: a fired timer is gone unless it is set again. */
 export const keepTimers = (
   timers: Map<string, Json>,
   message: TaskMessage,
@@ -201,7 +201,7 @@ export const keepTimers = (
   }
 };
 
-/** Messages about one task with these effect nodes, in any order, at times that go back and forth. */
+/** Messages to a task with these effect nodes, in any order, with clocks that may step back. */
 export const actsFor = (
   decider: typeof taskDecider,
   effectNodes: readonly NodeId[],
@@ -222,7 +222,7 @@ export const actsFor = (
     { weight: 1, arbitrary: about(any, answerMove) },
     { weight: 1, arbitrary: about(any, effectMove) },
     { weight: 1, arbitrary: about(any, recoveryMove) },
-    // Its own timers are about nodes that it has.
+    // Its own timers name existing nodes.
     { weight: 1, arbitrary: about(own, timerMove) },
     { weight: 3, arbitrary: dueMove },
     { weight: 2, arbitrary: againMove },

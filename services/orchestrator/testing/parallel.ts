@@ -28,7 +28,7 @@ export const EFFECT_NODES = ['left', 'right', 'last'].map(id);
 
 type Submitted = Extract<TaskEvent, { type: 'submitted' }>;
 
-/** Two effects side by side, one after both: what the sample workflow has not, and others will. */
+/** Two parallel effects and one after both, beyond the sample workflow. */
 const submitted = (...nodes: readonly NodeDefinition[]): Submitted => ({
   type: 'submitted',
   id: TASK,
@@ -68,7 +68,7 @@ const gated = (change: Partial<Gate>, name: string, ...after: readonly string[])
   return plain.effect ? { ...plain, effect: { ...plain.effect, gate: template(change) } } : plain;
 };
 
-/** The same with gates that say what follows: back to another effect, recovery, a person, what is known already. */
+/** The same with gates that choose another route: back, recovery, a person, an earlier result. */
 export const gatedDecider = pausedAt(
   submitted(
     gated(

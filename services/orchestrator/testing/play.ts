@@ -14,27 +14,27 @@ import { findNode, type NodeState, type Task, type TaskState } from '../src/task
 import { brief, id } from './graphs.ts';
 import { NOW, submit } from './tasks.ts';
 
-/** A message, or what makes one that fits the task as it stands. */
+/** A message, or a function that makes one for the current state. */
 export type Say = TaskMessage | ((task: Task) => TaskMessage);
 type Timer = { readonly dueAt: number; readonly data: Json };
 
-/** A task in the middle of its life, and what the last message led to. */
+/** A task in some state, with the last decision. */
 export type Play = {
   readonly state: TaskState;
   readonly now: number;
   readonly history: readonly TaskEvent[];
   readonly timers: ReadonlyMap<string, Timer>;
   readonly made: Decision<TaskEvent>;
-  /** What the last message led to, in words. */
+  /** The events of the last decision, in short. */
   readonly said: readonly string[];
   readonly task: Task;
   readonly node: (name: string) => NodeState;
   readonly statusOf: (...names: readonly string[]) => readonly string[];
-  /** What the last message sent, by the name of the command. */
+  /** The messages of the last decision with this command name. */
   readonly sent: (command: string) => readonly Outgoing[];
-  /** One message after the other; each of them has to change something. */
+  /** Sends messages in turn. Each must change something. */
   readonly when: (...says: readonly Say[]) => Play;
-  /** Time passes, and every timer fires that falls due meanwhile. */
+  /** Advances the clock and fires every due timer. */
   readonly wait: (ms: number) => Play;
 };
 
@@ -62,7 +62,7 @@ const timersAfter = (
 
 type Past = Pick<Play, 'state' | 'now' | 'history' | 'timers' | 'made'>;
 
-/** Decides as the runtime would; the same message again must change nothing, and deciding must be pure. */
+/** Decides like the runtime, and checks that deciding is pure and idempotent. */
 const told = (past: Past, message: TaskMessage): Past => {
   const at = { now: past.now };
   const made = taskDecider.decide(past.state, message, at);
@@ -120,13 +120,13 @@ const playOf = (past: Past): Play => ({
 
 type Options = Partial<Omit<SubmitTask, 'definition'>> & {
   readonly policy?: Partial<WorkflowPolicy>;
-  /** Of workflows, as far as whoever takes the submission knows. */
+  /** Open workflow circuits at submission. */
   readonly openCircuits?: readonly string[];
 };
 
 export const REPOSITORY = '/srv/app';
 
-/** A task of its own workflow that was just submitted. */
+/** A task with this workflow, just submitted. */
 export const play = (
   nodes: readonly NodeDefinition[],
   { policy, openCircuits = [], ...more }: Options = {},
@@ -147,7 +147,7 @@ export const play = (
   return playOf(begun);
 };
 
-/** From a state that came about otherwise. */
+/** A task with this state. */
 export const playFrom = (state: TaskState, now: number): Play =>
   playOf({
     state,

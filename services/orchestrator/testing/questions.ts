@@ -7,7 +7,7 @@ import type { TaskMessage } from '../src/task/model/messages.ts';
 import { isTerminal } from '../src/task/model/phases.ts';
 import { findNode, type TaskState } from '../src/task/model/state.ts';
 
-/** What a command says, as far as the tests look at it. */
+/** The fields of a command that the tests use. */
 type Said = {
   readonly id?: string;
   readonly node?: NodeId;
@@ -24,9 +24,9 @@ const questionOf = ({ subject, data }: Outgoing): Question => {
   return { purpose: `${String(aggregate)}.${String(name)}`, node: said.node ?? said.effect?.node, said };
 };
 
-/** What makes two commands the same question, asked twice. */
+/** Identifies a request across its repeats. */
 export const keyOf = ({ subject, data }: Pick<Outgoing, 'subject' | 'data'>): string => {
-  // What else has happened in the task by then is told as it is.
+  // Other events are reported as they are.
   const { effects: _, ...asked } = data as JsonObject;
   return `${subject} ${canonicalJson(asked)}`;
 };
@@ -41,10 +41,10 @@ const endsAttempt = (fact: EffectFact, { attempt, grant }: Said): boolean => {
     : fact.type === 'failed_clean' || fact.type === 'cancelled' || fact.type === 'not_applied';
 };
 
-/** Which effect each node has ordered: that it did happen answers whatever is asked about the node. */
+/** The ordered effect of each node: `applied` answers every request about the node. */
 type EffectOf = ReadonlyMap<NodeId | undefined, string | undefined>;
 
-/** Whether a message answers a question: the table of the architecture, read from the other side. */
+/** Whether a message answers a request: the table of docs/architecture.md in reverse. */
 const answers = (message: TaskMessage, { purpose, node, said }: Question, effectOf: EffectOf): boolean => {
   switch (message.kind) {
     case 'approval': {
@@ -70,7 +70,7 @@ const answers = (message: TaskMessage, { purpose, node, said }: Question, effect
     case 'recover': {
       const { payload } = message;
       const isAbout = payload.node === node && payload.attempt === said.attempt;
-      // What cannot be done is no answer to that.
+      // A refused verdict is no answer.
       const isHeard = said.refused === undefined || isGivingUp(payload.verdict);
       return purpose === 'recovery.assess' && isAbout && isHeard;
     }
@@ -79,7 +79,7 @@ const answers = (message: TaskMessage, { purpose, node, said }: Question, effect
   }
 };
 
-/** What is only told: whoever has missed it asks himself. */
+/** Messages without a reply. */
 const NO_QUESTION: ReadonlySet<string> = new Set(['recovery.record_attempt', 'recovery.job_unstuck']);
 
 const TAKES_BACK: Readonly<Record<string, string>> = {
@@ -87,7 +87,7 @@ const TAKES_BACK: Readonly<Record<string, string>> = {
   'effect.cancel': 'effect.run',
 };
 
-/** After each step of a run: the questions that somebody else still has to answer, told from the messages alone. */
+/** The unanswered requests after each step of a run, derived from the messages alone. */
 export const openQuestions = (
   run: readonly Step<TaskState, TaskMessage, unknown, never>[],
 ): readonly ReadonlyMap<string, Outgoing>[] => {
@@ -106,14 +106,14 @@ export const openQuestions = (
       open.set(keyOf(sent), sent);
     }
     const ended = after.phase !== 'absent' && isTerminal(after.phase);
-    // What was said of a doubt is handed on until the executor has reported, or nobody wants to know any more.
+    // An in-doubt answer is resent until the executor reports, or the node has ended.
     for (const [key, asked] of open) {
       const { purpose, node } = questionOf(asked);
       const isSaid =
         after.phase !== 'absent' && node !== undefined && findNode(after, node)?.inDoubt?.answered;
       if (purpose === 'effect.resolve' && !isSaid) open.delete(key);
     }
-    // A verdict that nobody waits for any more, because somebody else has said what follows, is harmless: it is not taken back.
+    // An obsolete verdict request is harmless and is not withdrawn.
     for (const [key, asked] of open) {
       const { purpose, node } = questionOf(asked);
       const waits = !ended && after.phase !== 'absent' && node !== undefined;

@@ -11,19 +11,19 @@ const jobName = fc
   .record({
     task: fc.constantFrom(...TASKS),
     node: fc.constantFrom('a', 'b'),
-    // Mostly the first, so that what is asked for is also released.
+    // Mostly the first, so that requested locks are released as well.
     attempt: fc.constantFrom(1, 1, 1, 2, 3),
   })
   .map(({ task, node, attempt }) => `${task}/${node}/${String(attempt)}`);
 
-/** Names that an object has of itself are names like any other. */
+/** Names of built-in object properties are ordinary names. */
 const KEYS = ['k', 'l', 'm', '__proto__', 'constructor'];
 const keys = fc.uniqueArray(fc.constantFrom(...KEYS.flatMap((key) => [key, `+${key}`])), {
   minLength: 1,
   maxLength: 4,
 });
 
-/** A task is submitted once, so that all of its jobs have the same place in time; some are submitted at once. */
+/** All jobs of a task have its submission time. Some tasks share one. */
 const sinceOf = (name: string): number => NOW - (Number(name.charAt(1)) % 3) * 1_000;
 
 const lockMessage: fc.Arbitrary<RegistryMessage> = fc.oneof(
@@ -41,7 +41,7 @@ const LABELS = ['x', 'y', 'z', '__proto__'];
 const payload = fc.option(
   fc.oneof(
     fc.integer({ min: 0, max: 3 }).map((text) => ({ text })),
-    // Both sides of what is kept.
+    // Both sides of the payload limit.
     fc.constantFrom(60 * 1_024, 70 * 1_024).map((length) => ({ text: 'x'.repeat(length) })),
   ),
   { nil: undefined },
@@ -70,13 +70,13 @@ const artifactMessage: fc.Arbitrary<RegistryMessage> = fc.oneof(
 
 const otherTimer: fc.Arbitrary<RegistryMessage> = fc.constant({ kind: 'timer', name: 'other', data: null });
 
-// Clocks may step back, so that the times of a run are in no order; some watches expire within it.
+// Clocks may step back, and some watches expire within a run.
 const moment = fc.integer({ min: 0, max: 40 }).map((minutes) => NOW + minutes * MINUTE_MS);
 
 const actsOf = (message: fc.Arbitrary<RegistryMessage>): fc.Arbitrary<readonly Act<RegistryMessage>[]> =>
   fc.array(fc.record({ message, now: moment }), { maxLength: 40, size: 'max' });
 
-/** Any messages about locks, in any order and at any time. */
+/** Lock messages in any order, at any time. */
 export const lockActs = actsOf(lockMessage);
 export const artifactActs = actsOf(artifactMessage);
 export const boardActs = actsOf(
@@ -87,7 +87,7 @@ export const boardActs = actsOf(
   ),
 );
 
-/** Jobs that want locks once each, for runs that go on until all have had them. */
+/** Jobs that request locks once, for runs that continue until all were granted. */
 export const wants = fc.uniqueArray(
   fc
     .record({ name: fc.integer({ min: 1, max: 12 }), since: fc.integer({ min: 0, max: 4 }), keys })
@@ -100,7 +100,7 @@ const collide = (one: readonly Lock[], other: readonly Lock[]): boolean =>
     other.some((each) => each.key === key && !(each.mode === 'shared' && mode === 'shared')),
   );
 
-/** Holders that must not hold at the same time, two by two. */
+/** Pairs of holders with conflicting locks. */
 export const collisions = ({ held }: Registry): readonly string[] =>
   held.flatMap((one, index) =>
     held
@@ -109,7 +109,7 @@ export const collisions = ({ held }: Registry): readonly string[] =>
       .map((other) => `${one.task}/${one.node} and ${other.task}/${other.node}`),
   );
 
-/** Who waits although no holder, and nobody who waits before it, wants what it wants. */
+/** Waiting jobs that neither a holder nor an earlier waiting job blocks. */
 export const idleWaiters = ({ held, waiting }: Registry): readonly string[] =>
   waiting
     .filter(
@@ -117,7 +117,7 @@ export const idleWaiters = ({ held, waiting }: Registry): readonly string[] =>
     )
     .map(({ task, node }) => `${task}/${node}`);
 
-/** Who waits for a key that these locks took, though it comes before them. */
+/** Waiting jobs whose key was granted to a later job. */
 export const overtaken = (
   { waiting }: Registry,
   {

@@ -43,7 +43,7 @@ export const require = (name: string, ...labels: readonly string[]): RegistryMes
   asked({ kind: 'require', ...job(name), labels: [...labels] });
 export const reminder: RegistryMessage = { kind: 'timer', name: 'held', data: null };
 
-/** An artifact as a node of a task reports it. */
+/** An artifact report of a node. */
 export const artifact = (
   state: ArtifactReport['state'],
   label: string,
@@ -61,7 +61,7 @@ export const boardWith = (parts: Partial<Registry>): Registry => ({
   ...parts,
 });
 
-/** A message to a task as `thenSends` compares it. */
+/** A message to a task, in the form that `thenSends` compares. */
 export const told = (task: string, notification: object) => ({
   subject: 'hp.cmd.task.notify',
   type: 'dev.holdpoint.task.notify.v1',
@@ -72,6 +72,6 @@ export const toldHeld = (name: string) =>
 export const toldToWait = (name: string, ...waitingFor: readonly string[]) =>
   told(job(name).task, { kind: 'locks', ...job(name), repository: BOARD, acquired: false, waitingFor });
 
-/** What a decision says to tasks, without the envelopes. */
+/** The notifications of a decision, without envelopes. */
 export const informationOf = ({ send }: Pick<Decision<never>, 'send'>): readonly Notification[] =>
   send.map(({ data }) => (data as NotifyTask).notification);

@@ -34,7 +34,7 @@ export const submit = (payload: SubmitTask = submission): TaskMessage => ({
 });
 
 let given = 0;
-/** A command of its own each time: only the same value again is a redelivery. */
+/** Each call is a new command. Only the same value again is a redelivery. */
 export const byHand = (
   kind: OperatorCommand['kind'],
   change: {
@@ -51,7 +51,7 @@ export const byHand = (
   return { kind, payload: { id: TASK, by: 'ada', ...change }, task: TASK, commandId } as OperatorCommand;
 };
 
-/** What the approvals service states; an approval comes with its grant. */
+/** A resolved request; an approval has its grant. */
 export const resolved = (outcome: ApprovalOutcome, change: Partial<ApprovalResolved> = {}): TaskMessage => ({
   kind: 'approval',
   fact: {
@@ -74,7 +74,7 @@ type EffectSays = EffectEvent extends infer E
     : never
   : never;
 
-/** What the executor states about the effect of these tests. */
+/** An executor event about the effect of these tests. */
 export const reported = (says: EffectSays, change: Partial<EffectEvent> = {}): TaskMessage => ({
   kind: 'effect',
   fact: { ...says, id: EFFECT, task: TASK, node: NODE, attempt: 1, ...change } as EffectEvent,
@@ -86,7 +86,7 @@ export const failedClean = (change: Partial<EffectEvent> = {}): TaskMessage =>
     { type: 'failed_clean', epoch: 1, error: { code: 'EXECUTOR_TARGET_UNAVAILABLE', message: 'busy' } },
     change,
   );
-/** Of the order that was given under this grant. */
+/** About the order under this grant. */
 export const refused = (
   code: string,
   change: Partial<EffectEvent> = {},
@@ -153,7 +153,7 @@ const saidOf = (answer: InDoubtAnswer): TaskMessage =>
   resolved('answered', { id: doubtIdOf(EFFECT, 2), answer, statement: 'stated' });
 const pausedAwaiting = then(awaiting, byHand('pause'));
 
-/** A task of the sample workflow in every situation that it can be in. */
+/** A task of the sample workflow in every state. */
 export const histories = {
   awaiting,
   running,
@@ -176,7 +176,7 @@ export const histories = {
   pausedRetrying: then(recovering, recover('retry', { delayMs: 1_000 }), byHand('pause')),
   pausedEscalated: then(recovering, recover('escalate'), byHand('pause')),
   pausedDone: then(running, byHand('pause'), applied()),
-  /** The grant had run out before the executor could use it. */
+  /** The grant expired before the executor used it. */
   awaitingAnew: then(running, refused('EXECUTOR_GRANT_EXPIRED')),
   completed: then(running, applied()),
   failed: then(awaiting, resolved('rejected')),
@@ -185,7 +185,7 @@ export const histories = {
   cancelledPaused: then(pausedAwaiting, byHand('cancel')),
   cancelledEscalated: then(recovering, recover('escalate'), byHand('cancel')),
 } as const;
-/** The same task when nobody knows what became of its effect: people are asked, and have said. */
+/** The same task with its effect in doubt: people are asked, and have answered. */
 export const doubtHistories = {
   doubtful,
   asked,

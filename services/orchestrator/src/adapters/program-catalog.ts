@@ -6,25 +6,25 @@ import { startPeriodic } from '@holdpoint/runtime/observability/periodic';
 import type { Pool } from 'pg';
 import { type ProgramRow, programsAfter, registerPrograms } from '../queries/programs.ts';
 
-/** What another replica has registered is known here after this. */
+/** Programs that another replica registered are known here after this time. */
 const READ_EVERY_MS = 2_000;
 const PAGE = 200;
-/** A number is drawn before its row is committed: the latest are read again, so that none is passed over. */
+/** The sequence number is drawn before the commit, so recent rows are read again. */
 const OVERLAP = 100;
-/** Names that nobody knows are remembered until the next reading, and no more of them than this. */
+/** Limit for remembered unknown names. They are forgotten with the next reading. */
 const UNKNOWN_MAX = 10_000;
 
-/**
- * Which programs are known by their names. A task keeps what it was started with; this only says what a name means when
- * somebody starts one.
- */
+/** Resolves program names for submissions. A task keeps the version that it started with. */
 export const createProgramCatalog = (log: Logger) => {
-  /** By `id`, and by `id@version`: the one that was registered last. */
+  /** By `id` and by `id@version`: the latest registration. */
   const latest = new Map<string, ProgramRow>();
   let place = 0;
-  /** Readings are numbered by their beginning: what was registered before it is known at its end. */
+  /**
+   * Readings are numbered by their start. A reading covers every program that was registered before its
+   * start.
+   */
   let [begun, done] = [0, 0];
-  /** Which reading had begun when a name was first asked for in vain. */
+  /** The number of the latest reading when an unknown name was first requested. */
   const unknown = new Map<string, number>();
 
   const learn = (row: ProgramRow): void => {
@@ -51,7 +51,7 @@ export const createProgramCatalog = (log: Logger) => {
     done = Math.max(done, reading);
   };
 
-  /** It brings along what it means, or names what is known. */
+  /** The submission brings its own definition, or names a known program. */
   const isPlain = ({ definition, program, workflow }: SubmitTask): boolean =>
     definition !== undefined || program !== undefined || latest.has(workflow);
 
@@ -75,16 +75,16 @@ export const createProgramCatalog = (log: Logger) => {
 
   return {
     find: (name: string): ProgramDefinition | undefined => latest.get(name)?.definition,
-    /** A submission that names a program says which one, from here on. What brings a definition of its own stays as it is. */
+    /** Adds the program that a submission names. Submissions with their own definition stay unchanged. */
     named,
     /**
-     * Whether a name that is not known may be said to be nobody's: once all has been read that was registered before it was
-     * first asked for. Until then its submission is to be looked at again.
+     * Whether an unknown name is certainly unknown: a reading must have started after the first request.
+     * Until then the submission is deferred.
      */
     isCertain,
     /**
-     * What `named` says, read anew where the name is not known: another replica may have registered it a moment ago, and a replica
-     * that has just started has read nothing so far. To be told that there is no such workflow is final.
+     * Resolves a name, with a fresh reading for an unknown one: another replica may have registered it just
+     * now, or this replica has only started. A refusal is final, so it must be certain.
      */
     lookUp: async (pool: Pool, submission: SubmitTask): Promise<SubmitTask> => {
       if (!isPlain(submission)) await read(pool);

@@ -4,22 +4,23 @@ import type { Engine } from '@holdpoint/runtime/engine/engine';
 import type { Logger } from '@holdpoint/runtime/observability/log';
 import type { Pool } from 'pg';
 import { CIRCUIT_TIMER } from '../task/outgoing/outgoing.ts';
-import type { OrchestratorMessage } from '../orchestrator.ts';
+import type { OrchestratorMessage } from '../aggregates.ts';
 import { tasksHeldUp } from '../queries/tasks.ts';
 
-/** Whoever is left asks by its own timer. */
+/** The remaining tasks ask by their own timers. */
 const WOKEN_MAX = 1_000;
 
-/** A circuit has closed: whoever waits for one asks now whether it may start, and not only when its time comes. */
+/** A circuit closed: tasks that wait for it ask now instead of by their timers. */
 export const createWakeHeld = (pool: Pool, engine: Engine<OrchestratorMessage>, log: Logger) => {
   const wake = (task: TaskId): void =>
-    engine.accept({
-      aggregate: task,
-      message: { kind: 'timer', name: CIRCUIT_TIMER, data: { ask: 0 } },
-      committed: () => undefined,
-      failed: (error) => log.warn({ task, code: error.code }, 'a task that waits could not be woken'),
-      unavailable: () => undefined,
-    });
+    engine.accept(
+      { kind: 'task', aggregate: task, message: { kind: 'timer', name: CIRCUIT_TIMER, data: { ask: 0 } } },
+      {
+        committed: () => undefined,
+        failed: (error) => log.warn({ task, code: error.code }, 'a waiting task could not be woken'),
+        unavailable: () => undefined,
+      },
+    );
   return async (): Promise<void> => {
     try {
       for (const task of await tasksHeldUp(pool, WOKEN_MAX)) wake(task);

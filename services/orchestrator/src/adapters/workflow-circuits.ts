@@ -7,18 +7,18 @@ import type { Clock } from '@holdpoint/runtime/engine/clock';
 import { followCircuits } from '@holdpoint/runtime/bus/circuits';
 import type { Listener } from '@holdpoint/runtime/bus/listener';
 
-/** More workflows than this are never broken at the same time. */
+/** Limit for circuits. More workflows never fail at the same time. */
 const PAGES_MAX = 4;
 
 export type WorkflowCircuits = {
-  /** The circuits of workflows that are not closed, as far as is known here. */
+  /** The known circuits that are not closed. */
   readonly open: () => readonly string[];
   readonly follow: (listener: Listener, clock: Clock) => { readonly stop: () => void };
 };
 
 /**
- * Which workflows have a circuit that is open. Whether a task may start is recovery's to say; this only tells which tasks
- * have to ask, so that all others start without asking.
+ * Tracks the open circuits of workflows. Recovery decides whether a task starts; this only tells which tasks
+ * must ask.
  */
 export const createWorkflowCircuits = (closed: (circuit: string) => void): WorkflowCircuits => {
   let open: ReadonlySet<string> = new Set();

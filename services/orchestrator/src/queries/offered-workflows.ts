@@ -3,10 +3,10 @@ import type { Pool } from 'pg';
 import { type BuiltInWorkflow, offered } from '../workflows/catalog.ts';
 import { latestPrograms } from './programs.ts';
 
-/** So many fit into one answer, and into a list that somebody reads. */
+/** Limit for one answer. */
 const PROGRAMS_MAX = 200;
 
-/** What a task can be started with by its name. Where a program has the name of what ships, it is the program that is run. */
+/** The workflows that a task can name. A program replaces a built-in workflow of the same name. */
 export const offeredWorkflows = async (
   pool: Pool,
   workflows: readonly BuiltInWorkflow[],

@@ -3,7 +3,7 @@ import type { JobStatus } from '@holdpoint/contracts/task/status';
 import type { NodeView, TaskView } from '@holdpoint/contracts/task/views';
 import { effectsOf, isOver, type Program } from '@holdpoint/programs/state';
 
-/** How the command line names where a phase stands. */
+/** The job status that the command line shows for a phase. */
 const jobOf = (task: Program, { id }: ProgramPhase): { readonly status: string; readonly job: JobStatus } => {
   const seen = task.seen[id];
   if (task.node === id && !isOver(task)) {
@@ -59,7 +59,7 @@ const waitText = (task: Program): string => {
     : `waiting for ${open.map(({ key, task: by }) => `${key.slice('effect:'.length)} (task ${by})`).join(', ')}`;
 };
 
-/** A task of a program as the API shows it: its phases are its nodes. */
+/** The API view of a task that runs a program: its phases are its nodes. */
 export const programView = (task: Program): TaskView => ({
   id: task.id,
   workflow: `${task.program.id}@${task.program.version}`,

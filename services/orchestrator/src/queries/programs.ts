@@ -29,7 +29,7 @@ const viewOf = ({ id, version, hash, definition, registeredAt }: ProgramRow): Pr
   registeredAt,
 });
 
-/** Keeps versions of programs; one that is known already stays as it is. */
+/** Stores program versions. A known version stays unchanged. */
 export const registerPrograms = async (
   pool: Pool,
   programs: readonly ProgramDefinition[],
@@ -55,7 +55,7 @@ export const registered = (rows: readonly ProgramRow[]): { items: ProgramView[] 
   items: rows.map(viewOf),
 });
 
-/** The versions that were registered after a place, oldest first. */
+/** The versions after a position, oldest first. */
 export const programsAfter = async (
   pool: Pool,
   place: number,
@@ -68,7 +68,7 @@ export const programsAfter = async (
   return z.array(Row).parse(rows);
 };
 
-/** Programs, the latest first. */
+/** Programs, latest first. */
 export const listPrograms = async (
   pool: Pool,
   { limit, after }: { readonly limit: number; readonly after?: string | undefined },
@@ -82,7 +82,7 @@ export const listPrograms = async (
   return { items: page.rows.map(viewOf), ...(page.next !== undefined && { next: page.next }) };
 };
 
-/** Of each name the version that was registered last, by their names. */
+/** The latest version of each program, by name. */
 export const latestPrograms = async (pool: Pool, limit: number): Promise<readonly ProgramRow[]> => {
   const { rows } = await pool.query(
     `SELECT * FROM (SELECT DISTINCT ON (id) ${COLUMNS} FROM programs ORDER BY id, place DESC) AS latest ORDER BY id LIMIT $1`,

@@ -8,13 +8,13 @@ export type Filter = Pick<
   'phase' | 'workflow' | 'requestedBy' | 'createdAfter' | 'createdBefore' | 'search'
 >;
 
-/** Which index is read in order. What else is asked for is looked up for each row of it. */
+/** The index that gives the order. Other filters are checked per row. */
 export type Path = 'latest' | 'phase' | 'requester' | 'flow';
 
-/** Tasks that have not ended are few among all, whoever has asked for them; those that have ended are nearly all. */
+/** Open tasks are few. Ended tasks are nearly all tasks, so their phase does not narrow the search. */
 const isFew = (phase: TaskPhase | undefined): boolean => phase !== undefined && !isTerminal(phase);
 
-/** The one that leaves least to look through. */
+/** The index that leaves the fewest rows to check. */
 export const pathFor = ({ phase, workflow, requestedBy }: Filter): Path => {
   if (isFew(phase)) return 'phase';
   if (requestedBy !== undefined) return 'requester';
@@ -22,10 +22,10 @@ export const pathFor = ({ phase, workflow, requestedBy }: Filter): Path => {
   return phase === undefined ? 'latest' : 'phase';
 };
 
-/** `draft` of `draft@2`; no version is in an index, as one is nearly all that there is of a workflow, or next to nothing. */
+/** The name of `draft@2`. The index has no versions, because they hardly narrow the search. */
 export const flowOf = (workflow: string): string => workflow.split('@', 1)[0] ?? '';
 
-/** Whether rows on the path may be something else than is asked for. */
+/** Whether rows on the path may fail another filter. */
 export const isExact = (filter: Filter): boolean => {
   const { phase, workflow, requestedBy, search } = filter;
   const path = pathFor(filter);
@@ -37,10 +37,13 @@ export const isExact = (filter: Filter): boolean => {
   );
 };
 
-/** After everything: where the latest come first, a list begins behind it. */
+/** Before the first row of a list, which is ordered latest first. */
 const END: Cursor = { at: Number.MAX_SAFE_INTEGER, id: '' };
 
-/** Behind which place a page begins, whichever comes later in the list: that of the page before, or the end of the time asked for. */
+/**
+ * The start of a page: the cursor of the previous page, or the end of the requested time, whichever is later
+ * in the list.
+ */
 export const startOf = (after: Cursor | undefined, { createdBefore }: Filter): Cursor => {
   const { at, id } = after ?? END;
   return createdBefore === undefined || at < createdBefore ? { at, id } : { at: createdBefore, id: '' };

@@ -9,12 +9,12 @@ import {
   type WorkflowDefinition,
 } from '@holdpoint/contracts/workflow/workflow';
 import { activationOf } from '../task/graph/activation.ts';
-import { allowed } from '../task/model/budget.ts';
+import { currentLimits } from '../task/model/budget.ts';
 import { contextNow } from '../task/model/context.ts';
 import { hasEnded, type NodeState, nodeState, openQuestion, type Task } from '../task/model/state.ts';
-import { wiringOf } from '../task/model/workflow-index.ts';
+import { workflowIndex } from '../task/model/workflow-index.ts';
 
-/** How the command line names where a job stands. */
+/** The job status that the command line shows for a node. */
 const jobStatus = (task: Task, { status, paused, wait, gate }: NodeState): JobStatus => {
   if (paused === true && status !== 'running') return 'paused';
   switch (status) {
@@ -44,14 +44,14 @@ const jobStatus = (task: Task, { status, paused, wait, gate }: NodeState): JobSt
   }
 };
 
-/** What a node that has not started waits for within the graph: nothing is recorded of that. */
+/** The nodes that an idle node waits for. The state does not record them. */
 const graphWait = (task: Task, node: NodeDefinition, { status }: NodeState): NodeView['wait'] => {
   if (status !== 'idle') return undefined;
   const activation = activationOf(task, node.id);
   return activation.kind === 'pending' ? { kind: 'dependencies', detail: activation.detail } : undefined;
 };
 
-/** Where it works, from when its turn has come: what it leaves behind is known only at its end. */
+/** The context of an activated node. Until its end it is only derived. */
 const contextOf = (task: Task, { id }: NodeDefinition, state: NodeState): NodeView['context'] => {
   if (state.status === 'idle' || hasEnded(state)) return state.context;
   const now = contextNow(task, id);
@@ -63,9 +63,9 @@ const openEffects = ({ gate, orders = {}, underGrant }: NodeState): EffectId[] =
   ...(underGrant && gate !== undefined ? [gate.effectId] : []),
 ];
 
-/** Nodes that have to succeed before it, whichever end of the edge says so. */
+/** Nodes that must succeed first, from both sides of the edges. */
 const predecessorsOf = (task: Task, node: NodeId): NodeId[] =>
-  wiringOf(task.definition)
+  workflowIndex(task.definition)
     .graph.incoming(node)
     .flatMap(({ from, on }) => (on === 'succeeded' ? [from] : []));
 
@@ -82,7 +82,7 @@ const nodeView = (task: Task, node: NodeDefinition): NodeView => {
   const { status, attempt, reason, gate, outputs, failure, detail, exitCode } = state;
   const effects = openEffects(state);
   const question = openQuestion(state);
-  const { hint: _hint, report: _report, ...verdict } = state.verdict ?? state.mending?.verdict ?? {};
+  const { hint: _hint, report: _report, ...verdict } = state.verdict ?? state.preparation?.verdict ?? {};
   return {
     id: node.id,
     status,
@@ -92,7 +92,7 @@ const nodeView = (task: Task, node: NodeDefinition): NodeView => {
     name: node.name,
     after: predecessorsOf(task, node.id),
     wait: state.wait ?? graphWait(task, node, state),
-    reason: state.held?.reason ?? reason,
+    reason: state.deferral?.reason ?? reason,
     detail,
     exitCode,
     approval: gate?.approval,
@@ -110,7 +110,7 @@ const nodeView = (task: Task, node: NodeDefinition): NodeView => {
 
 const hashes = new WeakMap<WorkflowDefinition, string>();
 
-/** Of what runs: the same for the same definition, in whatever order its nodes were written. */
+/** The hash of a definition, independent of the order of its nodes. */
 const hashOf = (definition: WorkflowDefinition): string => {
   const known = hashes.get(definition);
   if (known !== undefined) return known;
@@ -120,11 +120,11 @@ const hashOf = (definition: WorkflowDefinition): string => {
   return hash;
 };
 
-/** A task as the API shows it. */
+/** The API view of a task that runs a graph. */
 export const taskView = (task: Task): TaskView => {
-  const { graph } = wiringOf(task.definition);
+  const { graph } = workflowIndex(task.definition);
   const after = Object.keys(task.peers);
-  const limits = allowed(task);
+  const limits = currentLimits(task);
   return {
     id: task.id,
     workflow: `${task.definition.id}@${task.definition.version}`,
@@ -139,7 +139,7 @@ export const taskView = (task: Task): TaskView => {
     ...(task.agent !== undefined && { agent: task.agent }),
     outcome: task.outcome,
     entries: [...graph.entries],
-    // What leads back when it succeeds is no end: it may not even be reached.
+    // A node with a route back is no sink, although the route may never be taken.
     sinks: task.definition.nodes.flatMap(({ id }) =>
       graph.outgoing(id).some(({ on }) => on === 'succeeded') ? [] : [id],
     ),

@@ -5,31 +5,33 @@ import type { Summary } from '@holdpoint/runtime/engine/ports';
 import { decodeCursor, encodeCursor } from '@holdpoint/runtime/store/page';
 import type { Pool } from 'pg';
 import { z } from 'zod';
-import { isProgram, type Program } from '@holdpoint/programs/state';
-import type { OrchestratorState } from '../orchestrator.ts';
-import type { Task } from '../task/model/state.ts';
+import type { ProgramState } from '@holdpoint/programs/state';
+import type { RegistryState } from '../registry/state.ts';
+import type { TaskState } from '../task/model/state.ts';
 import { type Filter, startOf } from './task-filter.ts';
 import { BOUNDS, type Bounds, taskPlaces } from './task-cursor.ts';
 
-/** Longer goals are cut in lists; the task itself has all of it. */
+/** Lists cut longer goals. */
 const GOAL_SHOWN_MAX = 200;
 
-const workflowOf = (state: Task | Program): string => {
-  const { id, version } = isProgram(state) ? state.program : state.definition;
-  return `${id}@${version}`;
-};
+type Shown = { readonly id: string; readonly version: string };
+const summaryOf = (status: string, goal: string, { id, version }: Shown): Summary => ({
+  status,
+  view: { workflow: `${id}@${version}`, goal: goal.slice(0, GOAL_SHOWN_MAX).toWellFormed() },
+});
 
-/** What lists show of a task. A board is in no list. */
-export const summarise = (state: OrchestratorState): Summary =>
-  state.phase === 'absent' || state.phase === 'board'
-    ? { status: state.phase === 'absent' && state.tombstone ? 'tombstone' : state.phase, view: null }
-    : {
-        status: state.phase,
-        view: {
-          workflow: workflowOf(state),
-          goal: state.goal.slice(0, GOAL_SHOWN_MAX).toWellFormed(),
-        },
-      };
+export const taskSummary = (state: TaskState): Summary =>
+  state.phase === 'absent'
+    ? { status: state.tombstone ? 'tombstone' : 'absent', view: null }
+    : summaryOf(state.phase, state.goal, state.definition);
+
+export const programSummary = (state: ProgramState): Summary =>
+  state.phase === 'absent'
+    ? { status: 'absent', view: null }
+    : summaryOf(state.phase, state.goal, state.program);
+
+/** No list shows a registry. */
+export const registrySummary = (_state: RegistryState): Summary => ({ status: 'registry', view: null });
 
 const Row = z.object({
   id: z.string().transform((id) => id as TaskId),
@@ -40,7 +42,7 @@ const Row = z.object({
   requestedBy: z.string().nullable(),
 });
 
-/** Those of the tasks that are still there, as they are by now, in the order in which they were found. */
+/** Current summaries of the tasks that still exist, in the given order. */
 const summariesOf = async (pool: Pool, ids: readonly string[]): Promise<TaskSummary[]> => {
   const { rows } = await pool.query({
     name: 'hp_tasks_listed',
@@ -60,7 +62,7 @@ const summariesOf = async (pool: Pool, ids: readonly string[]): Promise<TaskSumm
     }));
 };
 
-/** No text of the database holds this character, so whoever asks for one that does asks for nothing. */
+/** PostgreSQL text cannot contain this character, so such a filter matches nothing. */
 const isNowhere = ({ workflow = '', requestedBy = '' }: Filter): boolean =>
   `${workflow}${requestedBy}`.includes('\0');
 
@@ -83,7 +85,7 @@ export const listTasks = async (
   return { items, ...(next && { next: encodeCursor(next) }) };
 };
 
-/** Tasks that wait for a circuit to close, the oldest first. */
+/** Tasks that wait for a circuit, oldest first. */
 export const tasksHeldUp = async (pool: Pool, limit: number): Promise<readonly TaskId[]> => {
   const { rows } = await pool.query<{ id: TaskId }>(
     `SELECT id FROM heads WHERE status = 'circuit_open' ORDER BY created_at LIMIT $1`,

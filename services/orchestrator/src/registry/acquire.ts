@@ -26,14 +26,14 @@ const notifyLocks = (
 
 const notifyAcquired = (builder: DecisionBuilder, job: Job): void => notifyLocks(builder, job, true, []);
 
-/** Gives everybody their locks whom nothing stands in the way of any more. */
+/** Grants the locks of every waiting job that nothing blocks any more. */
 const grantFreeLocks = (builder: DecisionBuilder, waiting: readonly LockWaiter[]): readonly LockWaiter[] => {
   const served = grantable(builder.registry().held, waiting);
   for (const job of served) builder.emit({ type: 'lock_acquired', ...jobIn(job), locks: [...job.locks] });
   return served;
 };
 
-/** Serves who waits, the one that comes among them, and gives it a place if it cannot be served yet. */
+/** Adds the job to the queue and grants what is free. The job waits if it cannot be granted yet. */
 const queueOrGrant = (builder: DecisionBuilder, job: LockWaiter): void => {
   const full = isFull(builder.registry());
   const { waiting } = builder.registry();
@@ -53,13 +53,13 @@ export const acquire = (builder: DecisionBuilder, { since, locks, ...asked }: Ac
   }
   const place = entryOf(builder.registry(), job);
   if (place === undefined) notifyLocks(builder, job, false, waitingForOf(builder.registry(), job));
-  // Too late: the attempt that has followed it has its place.
+  // The request is late: a later attempt has replaced this one.
   else if (place.attempt > job.attempt) notifyLocks(builder, job, false, [jobOf(job.task, job.node)]);
   else if ('since' in place) notifyLocks(builder, job, false, waitingForOf(builder.registry(), place));
   else notifyAcquired(builder, job);
 };
 
-/** A later attempt's place is not that of the one that is over, whenever its release comes. */
+/** A late release of an earlier attempt must not release the locks of the current one. */
 export const release = (builder: DecisionBuilder, job: Release): void => {
   const known = entryOf(builder.registry(), job);
   if (known === undefined || known.attempt > job.attempt) return;
@@ -68,8 +68,8 @@ export const release = (builder: DecisionBuilder, job: Release): void => {
 };
 
 /**
- * A release may have been lost, or overtaken by the acquire that it was to end: who is told that it holds what it does not
- * need releases it. Who waits asks by itself.
+ * Reminds every holder. A release may have been lost or overtaken by its request; a holder that does not need
+ * its locks releases them again. Waiting jobs ask by themselves.
  */
 export const remind = (builder: DecisionBuilder): void => {
   for (const job of builder.registry().held) notifyAcquired(builder, job);

@@ -2,10 +2,10 @@ import type { ArtifactState } from '@holdpoint/contracts/task/registry';
 import { jobOf } from '@holdpoint/contracts/values/ids';
 import type { Registry } from './state.ts';
 
-/** By label. Map and not object: a label may be anything. */
+/** By label. A map, because a label may be any text. */
 export type ArtifactStatuses = ReadonlyMap<string, ArtifactState>;
 
-/** How each of these stands: made, else still to come, else failed, else nobody knows of it. */
+/** The state of each label: available, else pending, else failed, else unknown. */
 export const artifactStatuses = (
   { reporters, made }: Registry,
   labels: Iterable<string>,
@@ -21,7 +21,7 @@ export const artifactStatuses = (
     for (const { label, node } of coming) {
       const by = jobOf(task, node);
       const known = found.get(label);
-      // Of several the first by name, and not the one that happened to report last: nothing has changed by that.
+      // The first producer by name, so that the order of reports makes no difference.
       if (known === undefined || (known.state === 'pending' && (known.by ?? '') <= by)) continue;
       found.set(label, { label, state: 'pending', by });
     }
@@ -45,10 +45,10 @@ export const areAvailable = (artifactStates: readonly ArtifactState[]): boolean 
 const isUnchanged = (one: ArtifactState | undefined, other: ArtifactState): boolean =>
   one?.state === other.state &&
   one.by === other.by &&
-  // A payload that nobody has touched is the same object, and need not be written out.
+  // An unchanged payload is the same object and need not be serialised.
   (one.payload === other.payload || JSON.stringify(one.payload) === JSON.stringify(other.payload));
 
-/** The labels that do not stand as they did. */
+/** The labels whose state differs. */
 export const changesBetween = (before: ArtifactStatuses, after: ArtifactStatuses): ReadonlySet<string> => {
   const changed = new Set<string>();
   for (const [label, standing] of after) {

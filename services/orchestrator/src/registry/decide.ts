@@ -9,18 +9,13 @@ import { absent, type RegistryState } from './state.ts';
 import { removeExpiredWatches, reportArtifacts, requireArtifacts } from './watch.ts';
 
 /**
- * The board of a repository: who holds which lock there, and who makes which artifact.
- *
- * It is one aggregate because its answers are about several tasks at once. Whether all the locks of a job are free, whose
- * turn it is, and whether nobody at all makes an artifact can be said only by one who knows every holder, every waiter and
- * every maker, and only while nothing of that changes. Tasks are aggregates of their own, decided one by one and possibly
- * at the same time, so none of them can. A lock per key would not do either: a job takes all of its locks or none, and two
- * jobs that each get half wait for each other for ever.
- *
- * It is one per repository and not one for all, because repositories share nothing: boards need not take turns.
- *
- * Messages may be lost, doubled and overtaken on the way. So a task asks until it is answered, and is answered each time
- * with what stands; and who holds locks is told so again and again, until who does not need them any more has said so.
+ * The registry of a repository: its locks, and the artifacts of its tasks. One aggregate decides on both,
+ * because its answers concern several tasks: whether all locks of a job are free, whose turn it is, and
+ * whether no task makes an artifact. Tasks are decided in parallel, so none of them can answer that. One
+ * aggregate per lock would not do either: a job takes all of its locks or none, and two jobs with half of
+ * them each would deadlock. Repositories share nothing, so each has its own registry. Messages may be lost,
+ * repeated or reordered. So a task asks until it has a reply, each reply gives the current state, and holders
+ * of locks are reminded until they release.
  */
 export type RegistryMessage =
   | { readonly kind: 'registry'; readonly id: RepositoryId; readonly request: RegistryRequest }
@@ -55,7 +50,7 @@ export const createRegistryDecider = ({ reminderMs }: RegistryTiming = REGISTRY_
   RegistryMessage,
   RegistryEvent
 > => {
-  /** The timer exists exactly as long as a job holds a lock. */
+  /** The reminder exists exactly as long as a job holds a lock. */
   const keepReminder = (builder: DecisionBuilder, wasSet: boolean): void => {
     const isNeeded = builder.registry().held.length > 0;
     if (isNeeded && !wasSet) builder.timer({ set: REMINDER_TIMER, dueAt: builder.now + reminderMs });
@@ -77,7 +72,7 @@ export const createRegistryDecider = ({ reminderMs }: RegistryTiming = REGISTRY_
       const builder = createDecisionBuilder(state, state.id, now);
       removeExpiredWatches(builder);
       remind(builder);
-      // A timer that fired is gone.
+      // The fired timer no longer exists.
       keepReminder(builder, false);
       return builder.done();
     },

@@ -5,14 +5,17 @@ import { evolve } from './evolve.ts';
 import { notificationCommand } from './notify.ts';
 import { type Registry, type RegistryState, emptyRegistry } from './state.ts';
 
-/** An event before it is known of which board. */
+/** An event without the id of its registry. */
 export type RegistryChange = RegistryEvent extends infer E
   ? E extends RegistryEvent
     ? Omit<E, 'id'>
     : never
   : never;
 
-/** A decision in the making: each step sees the board that the steps before it led to. */
+/**
+ * Collects the events, messages and timers of one decision. Each step sees the state after the previous
+ * steps.
+ */
 export type DecisionBuilder = {
   readonly now: number;
   readonly registry: () => Registry;
@@ -43,7 +46,7 @@ export const createDecisionBuilder = (
     },
     notify: (task, notification) => void send.push(notificationCommand(registry(), task, notification, now)),
     timer: (change) => void timers.push(change),
-    // Nobody waits for an answer to a call: whoever asked is informed by a message of its own.
+    // No caller waits: the reply is a notification.
     done: () => decision({ events, send, timers }),
   };
 };

@@ -30,7 +30,7 @@ const fold = (board: Registry, event: RegistryEvent): Registry => {
   }
 };
 
-/** A board is there from the first thing that is put on it. */
+/** The first event creates the registry. */
 export const evolve = (state: RegistryState, event: RegistryEvent): RegistryState => {
   const board = state.phase === 'absent' ? emptyRegistry(event.id) : state;
   return { ...fold(board, event), version: board.version + 1 };

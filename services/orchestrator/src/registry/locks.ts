@@ -2,15 +2,18 @@ import { jobOf } from '@holdpoint/contracts/values/ids';
 import type { Lock } from '@holdpoint/contracts/workflow/workflow';
 import type { Registry, LockHolder, LockWaiter } from './state.ts';
 
-/** A place is small, but a board is loaded and stored as a whole. Whoever finds it full asks again. */
+/**
+ * Limit for holders and waiting jobs together, because the registry is loaded and stored as a whole. A
+ * rejected job asks again.
+ */
 export const JOBS_MAX = 10_000;
 
-/** For people, who read the first few; the message that carries them has to stay small. */
+/** Limit for the list in a notification: people read the first few. */
 const WAITING_FOR_MAX = 100;
 
 export const isFull = ({ held, waiting }: Registry): boolean => held.length + waiting.length >= JOBS_MAX;
 
-/** One lock per key; whoever wants a key in both modes wants it for itself. */
+/** One lock per key. Both modes of a key make it exclusive. */
 export const onePerKey = (locks: readonly Lock[]): readonly Lock[] => {
   const modes = new Map<string, Lock['mode']>();
   for (const { key, mode } of locks) {
@@ -19,7 +22,7 @@ export const onePerKey = (locks: readonly Lock[]): readonly Lock[] => {
   return [...modes].map(([key, mode]) => ({ key, mode }));
 };
 
-/** Who was submitted first is served first; ids only make the order of those that were submitted at once a certain one. */
+/** By submission time, then by id. */
 export const isBefore = (one: LockWaiter, other: LockWaiter): boolean => {
   if (one.since !== other.since) return one.since < other.since;
   return one.task === other.task ? one.node < other.node : one.task < other.task;
@@ -30,7 +33,7 @@ export const insertByAge = (waiting: readonly LockWaiter[], job: LockWaiter): re
   return waiting.toSpliced(at < 0 ? waiting.length : at, 0, job);
 };
 
-/** Which keys are spoken for. Map and not object: a key may be called anything. */
+/** The claimed keys. A map, because a key may be any text. */
 type Claims = Map<string, Lock['mode']>;
 
 const areFree = (claims: Claims, locks: readonly Lock[]): boolean =>
@@ -46,8 +49,8 @@ const claim = (claims: Claims, locks: readonly Lock[]): void => {
 };
 
 /**
- * Who can be served now. A key that an earlier job waits for is as good as held to later ones, or a stream of small wants
- * would keep a large one waiting for ever; keys that no earlier job wants are given at once.
+ * The jobs that can be granted now. A key that an earlier job waits for counts as taken. Otherwise a stream
+ * of small requests would starve a large one.
  */
 export const grantable = (
   held: readonly LockHolder[],
@@ -67,7 +70,7 @@ const collide = (one: readonly Lock[], other: readonly Lock[]): boolean =>
     other.some((each) => each.key === key && (each.mode === 'exclusive' || mode === 'exclusive')),
   );
 
-/** The jobs that have to end before this one is served: those that hold, then those that wait before it. */
+/** The jobs before this one: holders, then earlier waiting jobs, with a conflicting lock. */
 export const waitingForOf = ({ held, waiting }: Registry, job: LockWaiter): readonly string[] => {
   const behind: string[] = [];
   for (const each of [...held, ...waiting.filter((other) => isBefore(other, job))]) {

@@ -5,12 +5,12 @@ import { subjects } from '@holdpoint/contracts/bus/subjects';
 import type { Outgoing } from '@holdpoint/runtime/decider';
 import type { Registry } from './state.ts';
 
-/** Of the artifactStates in one message: a task records what it is told, beside much else. */
+/** Limit for the artifacts in one notification, because the task records them. */
 const ARTIFACTS_MAX_BYTES = 256 * 1024;
 
 /**
- * What a message says follows from the board as it is at this version, and from this; payloads need not be hashed. Asked
- * again, even about the same version, the answer has another time, or the server would take it for one that it had before.
+ * Identifies a notification at a registry version; payloads need not be hashed. The message id also has the
+ * time, so that the bus does not drop a repeated reply as a duplicate.
  */
 const keyOf = (notification: Notification): unknown =>
   notification.kind === 'artifacts'
@@ -32,7 +32,7 @@ export const notificationCommand = (
   };
 };
 
-/** Standings in as few messages as may carry them, and how large each is. */
+/** Splits artifacts into as few notifications as the limit allows, with their sizes. */
 export const chunks = (
   artifactStates: readonly ArtifactState[],
 ): readonly { readonly artifactStates: readonly ArtifactState[]; readonly bytes: number }[] => {

@@ -2,17 +2,17 @@ import type { ArtifactReport, RegistryEvent } from '@holdpoint/contracts/task/re
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import type { Registry, AvailableArtifact, ArtifactMaker, Reporter } from './state.ts';
 
-/** The newest labels that are there; long runs of plans each add a few. */
+/** Limit for the artifacts that are kept; the newest win. */
 export const ARTIFACTS_MAX = 10_000;
-/** Payloads are kept for those who come later; the newest are what they will want. */
+/** Limit for all payloads together; the newest win. */
 export const PAYLOADS_MAX_BYTES = 8 * 1024 * 1024;
-/** What is larger is looked up where it was made. */
+/** A larger payload stays with the task that made it. */
 export const PAYLOAD_MAX_BYTES = 64 * 1024;
-/** Tasks that have failed artifacts, and as many that have none: who asks later is told that nobody makes it. */
+/** Limit for tasks with failed artifacts, and for tasks with none pending. */
 export const REPORTERS_MAX = 200;
-/** Of even older ones only the serial is kept, so that a report which comes again does not bring them back. */
+/** Limit for tasks of which only the serial is kept, so that a repeated report changes nothing. */
 export const SERIALS_MAX = 2_000;
-/** Over all tasks, so that no number of them makes the board too large to be stored. */
+/** Limit for the labels of all tasks, so that the registry can be stored. */
 export const LABELS_MAX = 50_000;
 
 type Report = Extract<RegistryEvent, { readonly type: 'artifacts_reported' }>;
@@ -20,7 +20,7 @@ type Report = Extract<RegistryEvent, { readonly type: 'artifacts_reported' }>;
 const bytesOf = (payload: JsonObject | undefined): number =>
   payload === undefined ? 0 : Buffer.byteLength(JSON.stringify(payload));
 
-/** A report as it is recorded: with the payloads that are given to others, and no more. */
+/** The recorded part of a report: only payloads for other tasks. */
 export const recordable = ({ payload, ...report }: ArtifactReport): ArtifactReport =>
   payload !== undefined && report.state === 'available' && bytesOf(payload) <= PAYLOAD_MAX_BYTES
     ? { ...report, payload }
@@ -38,7 +38,7 @@ const withoutPayload = ({ task, label, node }: AvailableArtifact): AvailableArti
   bytes: 0,
 });
 
-/** The newest keep their payloads as long as there is room for them. */
+/** Drops the oldest payloads beyond the limit. */
 const withinBounds = (made: readonly AvailableArtifact[]): readonly AvailableArtifact[] => {
   let left = PAYLOADS_MAX_BYTES;
   return made
@@ -52,8 +52,8 @@ const withinBounds = (made: readonly AvailableArtifact[]): readonly AvailableArt
 };
 
 /**
- * Something is made when it is first reported as made; said again, it is no newer for that. So a report does not displace
- * what another task has made since this one did. What is displaced is kept: it counts again once the newer one is taken back.
+ * An artifact counts from its first report; a repeat makes it no newer. So a late report does not replace the
+ * artifact of another task. The replaced one is kept, and counts again if the newer one is withdrawn.
  */
 const mergeArtifacts = (
   made: readonly AvailableArtifact[],
@@ -76,7 +76,7 @@ const mergeArtifacts = (
     reported.delete(each.label);
     return again === undefined ? [] : [again];
   });
-  // What there was no room for any more is no newer than what has taken its place.
+  // An artifact that was dropped for its age stays dropped.
   const first = [...reported.values()].filter(({ label }) => !known.has(label) || !there.has(label));
   return withinBounds([...kept, ...first]);
 };
@@ -103,7 +103,7 @@ const serialOnly = ({ task, serial }: Reporter): Reporter => ({
   made: [],
 });
 
-/** From the latest report backwards: what is beyond a bound keeps its serial, and in the end not even that. */
+/** Keeps the latest reports within the limits, then only the serials, then nothing. */
 const withinReporterBounds = (reporters: readonly Reporter[]): readonly Reporter[] => {
   const count: Record<ReporterStatus, number> = { pending: 0, failed: 0, available: 0, silent: 0 };
   let labels = 0;

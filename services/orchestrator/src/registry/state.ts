@@ -9,20 +9,20 @@ export type LockWaiter = LockHolder & { readonly since: number };
 
 export type ArtifactMaker = { readonly label: string; readonly node: NodeId };
 
-/** What a task said last. Long after it has nothing more to come, only the serial of its report is left. */
+/** The latest report of a task. When nothing is pending any more, in the end only its serial is kept. */
 export type Reporter = {
   readonly task: TaskId;
   readonly serial: number;
   readonly coming: readonly ArtifactMaker[];
   readonly failed: readonly ArtifactMaker[];
-  /** Labels: what it made stands in `made` as long as nobody has made it anew. */
+  /** Labels. The artifacts are in `made`, unless another task has made them since. */
   readonly made: readonly string[];
 };
 
 export type AvailableArtifact = ArtifactMaker & {
   readonly task: TaskId;
   readonly payload?: JsonObject;
-  /** Of the payload as JSON, so that nobody has to write it out to know what all of them take. */
+  /** Size of the payload as JSON. */
   readonly bytes: number;
 };
 
@@ -32,15 +32,15 @@ export type Registry = {
   readonly phase: 'board';
   readonly id: RepositoryId;
   readonly version: number;
-  /** In the order in which they were granted. */
+  /** In the order of their grants. */
   readonly held: readonly LockHolder[];
-  /** In the order in which they are served. */
+  /** In the order of service. */
   readonly waiting: readonly LockWaiter[];
   /** In the order of their latest reports. */
   readonly reporters: readonly Reporter[];
-  /** The newest of each label, in the order in which they were made. */
+  /** The latest of each label, in the order of their creation. */
   readonly made: readonly AvailableArtifact[];
-  /** In the order in which they asked, or asked again after half of their time. */
+  /** In the order of their requests, or of renewals after half of the time. */
   readonly watches: readonly ArtifactWatch[];
 };
 
@@ -61,7 +61,7 @@ export const emptyRegistry = (id: RepositoryId): Registry => ({
 
 type NodeOfTask = Pick<Job, 'task' | 'node'>;
 
-/** Attempts of one node are the same job: it has one place at a time. */
+/** Attempts of one node are the same job. */
 export const isSameNode = (one: NodeOfTask, other: NodeOfTask): boolean =>
   one.task === other.task && one.node === other.node;
 
@@ -70,5 +70,4 @@ export const withoutNode = <Each extends NodeOfTask>(
   job: NodeOfTask,
 ): readonly Each[] => all.filter((each) => !isSameNode(each, job));
 
-/** The job alone, of something that says more about it. */
 export const jobIn = ({ task, node, attempt }: Job): Job => ({ task, node, attempt });

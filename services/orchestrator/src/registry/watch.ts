@@ -14,13 +14,13 @@ import { isSameNode, jobIn, type ArtifactWatch } from './state.ts';
 type Require = Extract<RegistryRequest, { readonly kind: 'require' }>;
 type Report = Extract<RegistryRequest, { readonly kind: 'report' }>;
 
-/** Who still waits asks again long before; who does not is forgotten without having to say so. */
+/** A watch expires after this. A waiting task renews it long before. */
 export const WATCH_MS = 15 * 60_000;
 export const WATCHES_MAX = 5_000;
 
 /**
- * Of what one decision tells those who watch. It is committed as a whole; many who wait for one large payload would make
- * that too much. Who is not told is told when it asks again.
+ * Limit for the notifications of one decision, which is committed as a whole. A watcher that was left out
+ * asks again.
  */
 export const NOTIFIED_MAX_BYTES = 8 * 1024 * 1024;
 
@@ -74,7 +74,7 @@ export const requireArtifacts = (builder: DecisionBuilder, request: Require): vo
   const labels = [...new Set(request.labels)];
   const artifactStates = statusesOf(artifactStatuses(builder.registry(), labels), labels);
   const known = builder.registry().watches.find((each) => isSameNode(each, request));
-  // An earlier attempt is answered and no more: the watch is that of the attempt that has followed it.
+  // An earlier attempt only gets a reply: the watch belongs to the later attempt.
   if (known === undefined || known.attempt <= request.attempt) {
     if (!areAvailable(artifactStates)) {
       if (known === undefined || !isCurrentWatch(known, request, labels, builder.now))

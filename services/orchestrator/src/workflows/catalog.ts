@@ -6,18 +6,18 @@ import { rollback } from './rollback.ts';
 import { sample } from './sample.ts';
 import { undo } from './undo.ts';
 
-/** A workflow that ships with Holdpoint: makes the definition, with every argument resolved, for one submission. */
+/** A built-in workflow: makes the definition of one submission, with every argument resolved. */
 export type BuiltInWorkflow = {
   readonly id: string;
   readonly version: string;
   readonly define: (submission: SubmitTask) => Defined;
-  /** How it is shown to whoever starts a task by hand; left out when others than people do that. */
+  /** How the console offers it. Left out for a workflow that only services start. */
   readonly offer?: Offer;
 };
 
 export type Offer = Pick<OfferedWorkflow, 'title' | 'repository' | 'inputs'>;
 
-/** What is to be run, or what is wrong with what was asked for. */
+/** The definition, or the problems of the submission. */
 export type Defined = WorkflowDefinition | { readonly problems: readonly string[] };
 
 export const builtIn: readonly BuiltInWorkflow[] = [sample, http, undo, rollback];
@@ -34,7 +34,7 @@ export const findWorkflow = (
   return candidates.toSorted((a, b) => b.version.localeCompare(a.version, 'en', { numeric: true }))[0];
 };
 
-/** What people may choose from: the latest version of each. */
+/** The latest version of each workflow that people can start. */
 export const offered = (workflows: readonly BuiltInWorkflow[]): readonly OfferedWorkflow[] => {
   const names = new Set(workflows.flatMap(({ id, offer }) => (offer === undefined ? [] : [id])));
   return [...names].flatMap((name) => {

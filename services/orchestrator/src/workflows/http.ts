@@ -7,12 +7,12 @@ import type { BuiltInWorkflow } from './catalog.ts';
 
 const node = (id: string): NodeId => id as NodeId;
 
-/** What no definition can hold: the contract refuses it where it stands, and so the submission, naming the input. */
+/** The contract rejects such an input anyway; here the problem names it. */
 const REFUSED = undefined as unknown as Json;
 
 type Asked = { readonly args: JsonObject; readonly origin: string };
 
-/** Every input that is wrong, or that this workflow has no use for. */
+/** Every invalid or unknown input. */
 const wrongIn = (inputs: JsonObject): readonly string[] => [
   ...(HttpRequest.safeParse(inputs).error?.issues.map(({ path }) => String(path[0])) ?? []),
   ...Object.keys(inputs).filter((name) => name !== 'keyed' && !Object.hasOwn(HttpRequest.shape, name)),
@@ -28,8 +28,8 @@ const ask = (inputs: JsonObject): Asked => {
 };
 
 /**
- * One gated HTTP request. Inputs: `url`, `method` (POST), `headers`, `body`, and `keyed` (false): true for a target that
- * remembers an `Idempotency-Key`; the executor has to know it as one.
+ * One gated HTTP request. Inputs: `url`, `method` (POST), `headers`, `body`, and `keyed` (false): true for a
+ * target that honours an `Idempotency-Key`. The executor must be configured for it.
  */
 export const http: BuiltInWorkflow = {
   id: 'http',

@@ -7,10 +7,10 @@ import { undoNode } from './undo.ts';
 
 const id = (name: string): NodeId => name as NodeId;
 
-/** A person is asked where others work too; in a worktree of the task's own a standing rule decides. */
+/** A rollback of a shared checkout needs a person. In the task's own worktree, a standing rule may decide. */
 const APPROVAL_MS = 24 * 3_600_000;
 
-/** Where it goes back, as people and rules are told: a worktree of a task, or the checkout that others use as well. */
+/** The target as people and rules see it: a worktree of the task, or the shared checkout. */
 const targetOf = ({ place }: RollbackInputs, repository: string | undefined): string =>
   place.worktree === undefined ? `checkout:${repository ?? ''}` : `worktree:${place.worktree}`;
 
@@ -21,8 +21,8 @@ const chained = (nodes: readonly Omit<NodeDefinition, 'after'>[]): NodeDefinitio
   });
 
 /**
- * Takes a worktree back to a commit, after the effects since then have been taken back, the latest first: effects of their
- * own, each approved and carried out like any other. Inputs: {@link RollbackInputs}.
+ * Resets a worktree to a commit, after the effects since then were rolled back, latest first. Each of them is
+ * an effect with its own approval. Inputs: {@link RollbackInputs}.
  */
 export const rollback: BuiltInWorkflow = {
   id: 'rollback',

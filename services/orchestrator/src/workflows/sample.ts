@@ -11,11 +11,14 @@ const text = (inputs: JsonObject, name: string, otherwise: string): string => {
 };
 
 const LINE_MAX = 1_000;
-/** What a file can take as one line; without it a goal of two lines would fail after it was approved. */
+/** One line of text. A goal of two lines would otherwise fail after its approval. */
 const firstLine = (goal: string): string =>
   /^[^\r\n\0]*/.exec(goal)?.[0].slice(0, LINE_MAX).toWellFormed() ?? '';
 
-/** One gated effect: appends a line to a file in the executor's workspace. Inputs: `file`, `line` (default: the goal's first line). */
+/**
+ * One gated effect: appends a line to a file in the executor's workspace. Inputs: `file`, `line` (default:
+ * the goal's first line).
+ */
 export const sample: BuiltInWorkflow = {
   id: 'sample',
   version: '1',

@@ -1,7 +1,7 @@
 import type { WorkflowInput } from '@holdpoint/contracts/workflow/offered-workflow';
 import type { Template } from '@holdpoint/workflows/compiler/compile';
 
-/** What a template does not say of its parameters, for whoever is asked for them. */
+/** The descriptions that a template's parameters lack. */
 const HELP: Readonly<Record<string, string>> = {
   slug: 'a short name; without a branch, the branch is draft/ and this',
   branch: 'when it is another than draft/ and the short name',
@@ -26,7 +26,7 @@ const labelOf = (name: string): string => {
   return LABELS[name] ?? words.charAt(0).toUpperCase() + words.slice(1);
 };
 
-/** A parameter is a text, and what its default tells of it decides how it is asked for. */
+/** The type of a parameter follows from its default. */
 const inputOf = ([name, value]: readonly [string, string]): WorkflowInput => {
   const help = HELP[name];
   const field = { name, label: labelOf(name), ...(help !== undefined && { help }), required: false } as const;
@@ -39,7 +39,7 @@ const inputOf = ([name, value]: readonly [string, string]): WorkflowInput => {
 
 const AGENT = 'cap.agent.invoke';
 
-/** The inputs of a stage: the command of its agent, and its parameters. Those that nothing is said of by default come first. */
+/** The inputs of a stage: the agent command, and the parameters. Those without a default come first. */
 export const stageInputs = ({ params, nodes }: Template): WorkflowInput[] => {
   const agent: WorkflowInput = {
     type: 'list',
@@ -54,6 +54,6 @@ export const stageInputs = ({ params, nodes }: Template): WorkflowInput[] => {
   return [agent, ...inputs.filter(isOpen), ...inputs.filter((input) => !isOpen(input))];
 };
 
-/** What a template says of itself in the first line of its file. */
+/** The title: the first line of the template file. */
 export const stageTitle = (text: string): string | undefined =>
   /^# (?<title>[^\r\n]{1,500})/.exec(text)?.groups?.['title'];

@@ -6,7 +6,7 @@ import type { BuiltInWorkflow } from './catalog.ts';
 
 const node = (id: string): NodeId => id as NodeId;
 
-/** What takes one effect back, as a node that follows others. */
+/** The node that undoes one effect, after other nodes. */
 export const undoNode = (
   id: NodeId,
   { effect, uses, effectClass, args, outputs, target, pool = DEFAULT_POOL }: UndoInputs,
@@ -25,7 +25,7 @@ export const undoNode = (
   },
 });
 
-/** Takes an effect back that was applied: an effect of its own, approved and carried out like any other. Inputs: {@link UndoInputs}. */
+/** Undoes an applied effect, by an effect with its own approval. Inputs: {@link UndoInputs}. */
 export const undo: BuiltInWorkflow = {
   id: 'undo',
   version: '1',

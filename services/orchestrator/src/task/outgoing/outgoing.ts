@@ -236,8 +236,13 @@ export type Trial = 'succeeded' | 'failed' | 'abandoned';
 /** Asks recovery whether the task may start, or reports the outcome of its trial. */
 export const acquireCircuit = (task: Task, target: string, now: number, trial?: Trial): Outgoing => {
   const circuit = task.definition.recovery?.circuit;
-  const ended = trial !== undefined && trial !== 'abandoned' && { outcome: trial, ...(circuit && { circuit }) };
-  const data: AcquireCircuit = { target, task: task.id, ...(trial === 'abandoned' ? { abandoned: true } : ended) };
+  const ended = trial !== undefined &&
+    trial !== 'abandoned' && { outcome: trial, ...(circuit && { circuit }) };
+  const data: AcquireCircuit = {
+    target,
+    task: task.id,
+    ...(trial === 'abandoned' ? { abandoned: true } : ended),
+  };
   // The time makes the id unique, because the same report may be needed again.
   const key = trial === undefined ? String(now) : `${trial}.${String(now)}`;
   return command(
