@@ -11,7 +11,7 @@ const environment = (of = workflow): TestEnvironment => {
 };
 const deploy = { response: { verdict: 'deploy' } };
 
-test('an agent is told what the checks said, until they pass; what a person lets through is deployed once', async () => {
+test('the agent sees the problems of the checks until they pass, and an approved patch is deployed once', async () => {
   const env = environment();
   env.onInput([deploy]);
   const task = await env.start(workflow, { goal: 'a greeting' });
@@ -22,7 +22,7 @@ test('an agent is told what the checks said, until they pass; what a person lets
   expect(env.effects()).toMatchObject([{ kind: 'deploy', idempotencyKey: 'deploy' }]);
 });
 
-test('a reviewer who wants changes gets them, and is asked again', async () => {
+test('a change request leads to a new patch and another review', async () => {
   const env = environment();
   env.onInput([{ response: { verdict: 'change', remark: 'say please' } }, deploy]);
   const task = await env.start(workflow, { goal: 'a greeting' });
@@ -32,7 +32,7 @@ test('a reviewer who wants changes gets them, and is asked again', async () => {
   expect(await task.state()).toMatchObject({ remarks: ['say please'] });
 });
 
-test('whoever wants changes has to say which: he is asked again', async () => {
+test('a change request without remarks repeats the question', async () => {
   const env = environment();
   env.onInput([{ response: { verdict: 'change' } }]);
   await env.start(workflow, { goal: 'a greeting' });
@@ -42,7 +42,7 @@ test('whoever wants changes has to say which: he is asked again', async () => {
 
 test.each([
   ['the reviewer drops it', { verdict: 'drop' }],
-  ['nobody approves the deploy', { verdict: 'deploy' }],
+  ['no approver approves the deployment', { verdict: 'deploy' }],
 ])('nothing is deployed when %s', async (_what, response) => {
   const env = environment();
   env.onInput([{ response }]);
@@ -51,7 +51,7 @@ test.each([
   await expect(task.result()).rejects.toMatchObject({ name: 'WorkflowFailed', output: { remarks: [] } });
 });
 
-test('an agent that fails is tried again, ever later, and told why', async () => {
+test('a failing agent is retried with growing delays and sees the reasons', async () => {
   const tasks: CodingTask[] = [];
   const flaky: Agent = {
     ...standIn,
@@ -69,11 +69,11 @@ test('an agent that fails is tried again, ever later, and told why', async () =>
   expect(await task.result()).toMatchObject({ deployed: 'a greeting' });
   expect(tasks.map(({ hints }) => hints.length)).toEqual([0, 1, 2, 3]);
   expect(tasks[1]?.hints).toEqual(['the model is away']);
-  // 5, 10 and 20 seconds, which no test has to wait for.
+  // Delays of 5, 10 and 20 seconds of the test's time.
   expect(env.now() - began).toBeGreaterThanOrEqual(35_000);
 });
 
-test('an agent that never gets there fails the task, with the reason', async () => {
+test('an agent that never passes the checks fails the task with the reason', async () => {
   const hopeless = codingAgent({
     ...standIn,
     version: 'hopeless',
@@ -86,7 +86,7 @@ test('an agent that never gets there fails the task, with the reason', async () 
   });
 });
 
-test('a worker that dies costs time: nothing is written, or deployed, twice', async () => {
+test('after a worker crash nothing is written or deployed twice', async () => {
   let written = 0;
   const counting: Agent = {
     ...standIn,

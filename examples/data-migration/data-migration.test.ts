@@ -12,7 +12,7 @@ const environment = (): TestEnvironment => {
 const keysOf = (env: TestEnvironment): readonly string[] =>
   env.effects().map(({ idempotencyKey }) => idempotencyKey);
 
-test('every batch is moved once, so many at a time', async () => {
+test('every batch is moved once, with a limited number at a time', async () => {
   const env = environment();
   env.onEffect(() => ({ outcome: 'succeeded', afterMs: 60_000 }));
   const began = env.now();
@@ -23,7 +23,7 @@ test('every batch is moved once, so many at a time', async () => {
   expect(env.now() - began).toBeLessThan(3 * 60_000);
 });
 
-test('a table without rows is done at once', async () => {
+test('a table without rows completes at once', async () => {
   const empty = dataMigration({ ...standIn, version: 'empty', count: () => Promise.resolve(0) });
   const env = createTestEnvironment({ workflows: [empty] });
   onTestFinished(env.stop);
@@ -45,7 +45,7 @@ test.each([
   expect(keysOf(env).slice(4)).toEqual(['take-back:500', 'take-back:250', 'take-back:0']);
 });
 
-test('a rollback that stops goes on where it was, once a person says so', async () => {
+test('a failed rollback continues where it stopped after an operator agrees', async () => {
   const env = environment();
   let isMended = false;
   env.onEffect(({ idempotencyKey }) =>
@@ -64,7 +64,7 @@ test('a rollback that stops goes on where it was, once a person says so', async 
   expect(keysOf(env).filter((key) => key === 'take-back:500')).toHaveLength(1);
 });
 
-test('a worker that dies in the middle of a wave costs time, and no batch is moved twice', async () => {
+test('after a worker crash in the middle of a wave no batch is moved twice', async () => {
   const env = environment();
   env.crashWorkerAt('after:record', { phase: 'migrate', nth: 4 });
   env.crashWorkerAt('before:end', { phase: 'migrate', nth: 2 });

@@ -14,7 +14,7 @@ const environment = (): TestEnvironment => {
 const keysOf = (env: TestEnvironment): readonly string[] =>
   env.effects().map(({ idempotencyKey }) => idempotencyKey);
 
-test('an answer is sent once a person says so, however late', async () => {
+test('an answer is sent once after the review, however late', async () => {
   const env = environment();
   const task = await env.start(workflow, input);
   await env.advance(DAY_MS);
@@ -25,7 +25,7 @@ test('an answer is sent once a person says so, however late', async () => {
   expect(keysOf(env)).toEqual(['send']);
 });
 
-test('a person may have it written again, or in words of their own', async () => {
+test('a reviewer may request a new draft or write their own text', async () => {
   const env = environment();
   env.onInput([
     { response: { verdict: 'rewrite', wish: 'shorter' } },
@@ -36,7 +36,7 @@ test('a person may have it written again, or in words of their own', async () =>
   expect(await task.state()).toMatchObject({ wishes: ['shorter'] });
 });
 
-test('people who do not answer are reminded, every two days, and in the end it is given up', async () => {
+test('reviewers get a reminder every two days until the task gives up', async () => {
   const env = environment();
   env.onInput(() => undefined);
   const began = env.now();
@@ -47,7 +47,7 @@ test('people who do not answer are reminded, every two days, and in the end it i
   expect(env.now() - began).toBeGreaterThanOrEqual(6 * DAY_MS);
 });
 
-test('whoever answers after a reminder is in time', async () => {
+test('an answer after a reminder is in time', async () => {
   const env = environment();
   const task = await env.start(workflow, input);
   await env.advance(3 * DAY_MS);
@@ -56,7 +56,7 @@ test('whoever answers after a reminder is in time', async () => {
   expect(await task.result()).toEqual({ sent: null });
 });
 
-test('workers come and go while a person thinks; the answer is sent once', async () => {
+test('worker restarts during a review do not repeat the answer', async () => {
   const env = environment();
   env.crashWorkerAt('before:end', { phase: 'review' });
   env.crashWorkerAt('after:record', { phase: 'send' });

@@ -8,9 +8,14 @@ import { agentPhase, environmentOf, play } from '../testing/fixture.ts';
 describe('a state', () => {
   test.each<readonly [string, unknown, string, string]>([
     ['does not fit its schema', 'many', 'PROGRAM_STATE_INVALID', 'count'],
-    ['holds what is no JSON', new Date(0), 'PROGRAM_STATE_INVALID', 'state.count: an instance of Date'],
+    [
+      'contains a value that is not JSON',
+      new Date(0),
+      'PROGRAM_STATE_INVALID',
+      'state.count: an instance of Date',
+    ],
     ['is not a number', NaN, 'PROGRAM_STATE_INVALID', 'state.count: NaN'],
-  ])('that %s fails the phase', async (_how, count, code, message) => {
+  ])('a state that %s fails the phase', async (_how, count, code, message) => {
     const { ended } = await play({
       first: agentPhase({
         run: (context) => context.update((draft) => void (draft.count = count as number)),
@@ -20,7 +25,7 @@ describe('a state', () => {
     expect(await ended()).toMatchObject({ code, message: expect.stringContaining(message) as string });
   });
 
-  test('that is too large fails the phase', async () => {
+  test('a state that is too large fails the phase', async () => {
     const { ended } = await play({
       first: agentPhase({
         run: (context) => context.update((draft) => void (draft.topic = 'x'.repeat(300_000))),
@@ -30,7 +35,7 @@ describe('a state', () => {
     expect(await ended()).toMatchObject({ code: 'PROGRAM_STATE_TOO_LARGE' });
   });
 
-  test('may have what is undefined: that is not there', async () => {
+  test('an undefined property of the state is dropped', async () => {
     const { ended } = await play(
       {
         first: agentPhase({
@@ -43,7 +48,7 @@ describe('a state', () => {
     expect(await ended()).toEqual({ topic: 'tea', count: 0, notes: [] });
   });
 
-  test('that was not put in by a client of the workflow is held to the schema as well', async () => {
+  test('a state from an untyped client is validated as well', async () => {
     const { env } = await play({ first: agentPhase({ run: () => undefined, next: 'done' }) });
     const good = await env.start('fixture', { count: 3 });
     expect(await good.result()).toEqual({ topic: 'tea', count: 3, notes: [] });
@@ -52,7 +57,7 @@ describe('a state', () => {
   });
 });
 
-test('an input that does not fit is refused before anything is started', async () => {
+test('an invalid input is refused before the task starts', async () => {
   await expect(
     play(
       { first: agentPhase({ run: () => 1, next: 'done' }) },
@@ -80,15 +85,15 @@ describe('an output that JSON cannot hold fails the phase', () => {
     ['a cycle', cycle, 'output.self: a cycle'],
     ['a BigInt', { big: 1n }, 'output.big: a bigint'],
     ['a date', { when: new Date(0) }, 'output.when: an instance of Date'],
-    ['undefined inside', { a: undefined }, 'output.a: undefined'],
+    ['an undefined property', { a: undefined }, 'output.a: undefined'],
     ['a hole in a list', [1, undefined], 'output[1]: undefined'],
     ['NaN', NaN, 'output: NaN'],
     ['an instance of a class', new Point(), 'output: an instance of Point'],
     ['a map', new Map(), 'output: an instance of Map'],
     ['a symbol', Symbol('x'), 'output: a symbol'],
-    ['half of a character', '\ud800', 'output: a text with NUL'],
+    ['half a character', '\ud800', 'output: a text with NUL'],
     ['too many levels', deep, 'more than 32 levels'],
-  ])('%s', async (_what, output, message) => {
+  ])('an output with %s fails the phase', async (_what, output, message) => {
     const { ended } = await play({ first: agentPhase({ run: () => output, next: 'done' }) });
     expect(await ended()).toMatchObject({
       code: 'PROGRAM_OUTPUT_INVALID',
@@ -97,7 +102,7 @@ describe('an output that JSON cannot hold fails the phase', () => {
   });
 });
 
-test('a large output is kept as an artifact, and whoever wants it is given all of it', async () => {
+test('a large output is stored as an artifact, and clients receive all of it', async () => {
   const output = { text: 'x'.repeat(1_500_000) };
   const { agentPhase: own, terminal } = phasesFor(z.object({}));
   const seen: unknown[] = [];
@@ -126,7 +131,7 @@ test('a large output is kept as an artifact, and whoever wants it is given all o
   expect(outputs.map((each) => StoredArtifact.safeParse(each).success)).toEqual([true, true]);
 });
 
-test('an artifact of the author is an output like any other', async () => {
+test('an artifact of the author is an ordinary output', async () => {
   const { ended, events } = await play({
     first: agentPhase({ run: (context) => context.artifact('notes', { all: 'of it' }), next: 'done' }),
   });
@@ -139,7 +144,7 @@ test('an artifact of the author is an output like any other', async () => {
   expect(await events()).toContainEqual(expect.objectContaining({ phase: 'first', output }));
 });
 
-test('what a phase needs comes with the claim when it is too large for an order', async () => {
+test('an input too large for an order comes with the claim', async () => {
   const { ended } = await play(
     {
       first: agentPhase({
@@ -152,7 +157,7 @@ test('what a phase needs comes with the claim when it is too large for an order'
   expect(await ended()).toMatchObject({ count: 200_000 });
 });
 
-test('what a phase has begun and does not wait for cannot end the worker', async () => {
+test('an unawaited rejection in a phase does not end the worker', async () => {
   const { ended } = await play(
     {
       first: agentPhase({

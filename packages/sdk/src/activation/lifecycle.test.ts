@@ -8,7 +8,7 @@ import { createTestEnvironment } from '../testing/create-test-environment.ts';
 const State = z.object({ topic: z.string(), words: z.number().default(0), said: z.string().optional() });
 const { agentPhase, humanPhase, effectPhase, terminal } = phasesFor(State);
 
-test('an agent, a person, an effect and an end', async () => {
+test('a workflow runs through an agent, a human, an effect and a terminal phase', async () => {
   const workflow = defineWorkflow({
     id: 'letter',
     version: '1',

@@ -4,7 +4,7 @@ import { askOver } from './ask-service.ts';
 
 type Reply = { readonly status?: string; readonly body: string };
 
-/** A connection whose requests are answered like this. */
+/** A connection that answers each request like this. */
 const connectionTo = (answer: () => Reply, asked: unknown[] = []): NatsConnection =>
   ({
     request: (
@@ -29,13 +29,13 @@ const connectionTo = (answer: () => Reply, asked: unknown[] = []): NatsConnectio
 const ask = (answer: () => Reply, asked?: unknown[]) =>
   askOver(connectionTo(answer, asked))('orchestrator', 'history', { id: 't-1' });
 
-test('a question goes to the subject of its endpoint, and what was answered comes back', async () => {
+test('a request goes to the subject of its endpoint and resolves with the answer', async () => {
   const asked: unknown[] = [];
   expect(await ask(() => ({ body: '{"events":[]}' }), asked)).toEqual({ events: [] });
   expect(asked).toEqual([{ subject: 'hp.api.orchestrator.history', body: { id: 't-1' }, headers: [] }]);
 });
 
-describe('it is refused', () => {
+describe('failed requests', () => {
   const throwing = (error: unknown) => () => {
     throw error;
   };
@@ -46,25 +46,25 @@ describe('it is refused', () => {
       'ORCHESTRATOR_UNKNOWN_TASK',
     ],
     [
-      'with a code that is not known here',
+      'with an unknown code of a newer service',
       () => ({ status: '400', body: '{"code":"NEWER","message":"no"}' }),
       'NEWER',
     ],
-    ['without a body', () => ({ status: '500', body: 'oh' }), 'RUNTIME_POISON'],
-    ['by an answer that is none', () => ({ body: '{"events":1}' }), 'CONTRACT_INVALID'],
-    ['when nobody is there', throwing(new errors.NoRespondersError('hp.api')), 'RUNTIME_UNAVAILABLE'],
+    ['when an error has no body', () => ({ status: '500', body: 'oh' }), 'RUNTIME_POISON'],
+    ['when the answer is invalid', () => ({ body: '{"events":1}' }), 'CONTRACT_INVALID'],
+    ['when no service listens', throwing(new errors.NoRespondersError('hp.api')), 'RUNTIME_UNAVAILABLE'],
     ['when no answer comes', throwing(new errors.TimeoutError()), 'RUNTIME_UNAVAILABLE'],
     ['when the connection is closed', throwing(new errors.ClosedConnectionError()), 'RUNTIME_UNAVAILABLE'],
     [
-      'when this user may not ask',
+      'when the user lacks the permission',
       throwing(new errors.PermissionViolationError('no', 'publish', 'hp.api')),
       'ERR_FORBIDDEN',
     ],
-  ])('%s', async (_how, answer, code) => {
+  ])('a request fails %s', async (_how, answer, code) => {
     await expect(ask(answer)).rejects.toMatchObject({ code });
   });
 
-  test('when it is too large, before it is sent', async () => {
+  test('a request that is too large is refused before it is sent', async () => {
     const asked: unknown[] = [];
     const connection = connectionTo(() => ({ body: '{}' }), asked);
     const large = askOver(connection)('orchestrator', 'cancel', {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { connectToBus } from './connect.ts';
 
-/** A port that nobody listens on any more. */
+/** A port without a listener. */
 const freePort = async (): Promise<number> => {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -15,7 +15,7 @@ const freePort = async (): Promise<number> => {
   return port;
 };
 
-test('where nobody answers it says so', async () => {
+test('a connection without a server fails with RUNTIME_UNAVAILABLE', async () => {
   await expect(connectToBus({ url: `nats://127.0.0.1:${String(await freePort())}` })).rejects.toMatchObject({
     code: 'RUNTIME_UNAVAILABLE',
     message: 'NATS does not answer: check that it runs',

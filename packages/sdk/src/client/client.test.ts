@@ -22,7 +22,7 @@ const work = agentPhase({
 });
 
 describe('a handle', () => {
-  test('answers what is asked', async () => {
+  test('a handle answers the open question', async () => {
     const { handle, env, ended } = await play({ first: work, second: review });
     await env.settled();
     expect(await handle.state()).toMatchObject({ count: 1, notes: [] });
@@ -36,14 +36,14 @@ describe('a handle', () => {
     expect(await handle.state()).toMatchObject({ notes: ['good'] });
   });
 
-  test('needs a token to answer', async () => {
+  test('a handle needs a token to answer', async () => {
     const client = clientOver({ ask: undefined as unknown as AskService } as never);
     await expect(client.get('t-1').respond(true)).rejects.toMatchObject({
       code: 'APPROVALS_UNAUTHENTICATED',
     });
   });
 
-  test('tells everything that becomes of the task, whenever it is asked', async () => {
+  test('a handle yields all events of the task at any time', async () => {
     const { handle, env } = await play({ first: work, second: review });
     const live: string[] = [];
     const following = (async () => {
@@ -76,7 +76,7 @@ describe('a handle', () => {
     });
   });
 
-  test('cancels', async () => {
+  test('a handle cancels the task', async () => {
     const { handle, env, ended } = await play({ first: work, second: review });
     await env.settled();
     await handle.cancel('no more');
@@ -88,7 +88,7 @@ describe('a handle', () => {
     expect(env.questions()).toEqual([]);
   });
 
-  test('forks from a phase: what had happened does not happen again', async () => {
+  test('a fork from a phase does not repeat earlier effects', async () => {
     const send = effectPhase({
       effect: () => ({
         kind: 'other',
@@ -114,7 +114,7 @@ describe('a handle', () => {
     await expect(handle.fork({ at: 'done' })).rejects.toMatchObject({ code: 'ORCHESTRATOR_UNKNOWN_VERSION' });
   });
 
-  test('starts the same task once', async () => {
+  test('a repeated start with the same id starts one task', async () => {
     const { env } = await play({ first: work, second: review });
     env.onInput(() => ({ response: 'good' }));
     const one = await env.start('fixture@1', { topic: 'x' }, { id: 'mine' });
@@ -126,7 +126,7 @@ describe('a handle', () => {
     });
   });
 
-  test('of a task that there is not says so', async () => {
+  test('a handle of an unknown task reports it', async () => {
     const { env } = await play({ first: work, second: review });
     await expect(env.client.get('nobody').state()).rejects.toMatchObject({
       code: 'ORCHESTRATOR_UNKNOWN_TASK',
@@ -145,7 +145,7 @@ describe('following a task', () => {
     data: {},
   });
 
-  /** A store with a growing history, and a bus that says what it is told to. */
+  /** A store with a growing history, and a bus under the control of the test. */
   const world = () => {
     const history: HistoryEntry[] = [entry(1), entry(2)];
     const timers = new Set<() => void>();
@@ -199,17 +199,17 @@ describe('following a task', () => {
     };
   };
 
-  test('gives each event once and in order, whatever gets lost or comes twice', async () => {
+  test('followed events arrive once and in order despite losses and duplicates', async () => {
     const { seen, asked, follow, history, isDeaf, away, tell, settle, pass } = world();
     await settle();
     expect(seen).toEqual([1, 2]);
-    // In turn, and twice.
+    // Once in order, once again.
     tell(entry(3));
     tell(entry(3));
     await settle();
     expect(seen).toEqual([1, 2, 3]);
     expect(asked).toEqual(['history']);
-    // One is missing: the store has it, once it answers.
+    // One event is missing on the bus; the store has it.
     history.push(entry(3), entry(4), entry(5));
     away(true);
     tell(entry(5));
@@ -219,7 +219,7 @@ describe('following a task', () => {
     pass();
     await settle();
     expect(seen).toEqual([1, 2, 3, 4, 5]);
-    // All of it is lost: it is asked for.
+    // The bus message is lost, so the client polls.
     history.push(entry(6));
     pass();
     await settle();

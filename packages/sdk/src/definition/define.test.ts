@@ -8,11 +8,11 @@ import { defineWorkflow, type Workflow } from './workflow.ts';
 const work = agentPhase({ run: () => 1, next: 'done' });
 const named = { id: 'letter', version: '1', state: State } as const;
 
-/** As JavaScript would call it. */
+/** Without types, as in JavaScript. */
 const defineAnything = defineWorkflow as unknown as (spec: object) => Workflow;
 
-describe('what is registered', () => {
-  test('is all of a workflow that is data', () => {
+describe('the registered definition', () => {
+  test('the registered definition contains all data of a workflow', () => {
     const { definition, hash } = defineWorkflow({
       ...named,
       initial: 'work',
@@ -60,22 +60,22 @@ describe('what is registered', () => {
   });
 });
 
-describe('what the compiler has not seen is refused', () => {
+describe('problems that the compiler has not found', () => {
   test.each<readonly [string, object, string]>([
-    ['a name that is none', { id: 'a letter' }, 'id: letters, digits'],
+    ['an invalid id', { id: 'a letter' }, 'id: letters, digits'],
     [
-      'a phase that no subject could name',
+      'a phase name that no subject allows',
       { phases: { 'a.b': work, ...ends }, initial: 'a.b' },
       'phases.0.id',
     ],
-    ['an initial phase that there is not', { initial: 'wrok' }, 'initial names no phase: wrok'],
+    ['an unknown initial phase', { initial: 'wrok' }, 'initial names no phase: wrok'],
     [
-      'a next that names no phase',
+      'an unknown next phase',
       { phases: { work: agentPhase({ run: () => 1, next: 'odne' }), ...ends } },
       'phases.work: next names no phase: odne',
     ],
     [
-      'no way to an end',
+      'no reachable end',
       { phases: { work: agentPhase({ run: () => 1, next: 'work' }), ...ends } },
       'no terminal phase can be reached from work',
     ],
@@ -85,12 +85,12 @@ describe('what the compiler has not seen is refused', () => {
       'run must be a function',
     ],
     [
-      'a phase that leads nowhere',
+      'a phase without next',
       { phases: { work: { type: 'agent', spec: { run: () => 1 } }, ...ends } },
       'next must be a name or a function',
     ],
     [
-      'a question that nothing follows from',
+      'a question without onResponse',
       {
         phases: {
           work: { type: 'human', spec: { input: ask.text(), prompt: { title: 'x' }, next: 'done' } },
@@ -100,7 +100,7 @@ describe('what the compiler has not seen is refused', () => {
       'onResponse must be a function',
     ],
     [
-      'items and rounds together',
+      'forEach together with until',
       {
         phases: {
           work: agentPhase({ forEach: () => [1], run: () => 1, until: () => true, next: 'done' }),
@@ -110,12 +110,12 @@ describe('what the compiler has not seen is refused', () => {
       'until and forEach exclude each other',
     ],
     [
-      'side by side without end',
+      'an unlimited parallel',
       { phases: { work: agentPhase({ run: () => 1, parallel: 101, next: 'done' }), ...ends } },
-      'parallel is 1 to 100',
+      'parallel must be 1 to 100',
     ],
     [
-      'retries without number',
+      'retry without maxRetries',
       {
         phases: {
           work: agentPhase({ run: () => 1, onError: { strategy: 'retry', maxRetries: 1.5 }, next: 'done' }),
@@ -125,22 +125,22 @@ describe('what the compiler has not seen is refused', () => {
       'phases.0.onError.maxRetries',
     ],
     [
-      'a state that changes when it is stored',
+      'a state that JSON cannot represent',
       { state: z.object({ at: z.date() }) },
-      'state: it is stored as JSON',
+      'state: not representable as JSON',
     ],
     [
-      'a state that is transformed',
+      'a state with a transformation',
       { state: z.object({ n: z.string().transform(Number) }) },
-      'state: it is stored as JSON',
+      'state: not representable as JSON',
     ],
-  ])('%s', (_what, change, message) => {
+  ])('a workflow is refused: %s', (_what, change, message) => {
     const spec = { ...named, initial: 'work', phases: { work, ...ends }, ...change };
     expect(() => defineAnything(spec)).toThrow(TypeError);
     expect(() => defineAnything(spec)).toThrow(message);
   });
 
-  test('all of it at once', () => {
+  test('defineWorkflow reports all problems at once', () => {
     const spec = { ...named, state: z.object({ at: z.date() }), initial: 'x', phases: { work } };
     expect(() => defineAnything(spec)).toThrow(
       /state: [\s\S]*next names no phase: done[\s\S]*initial names no phase: x/,
@@ -153,7 +153,7 @@ describe('the hash of a version', () => {
     defineAnything({ ...named, initial: 'work', phases: { work: phase as AnyPhase, ...ends }, ...more }).hash;
   const known = hashOf(agentPhase({ run: () => 1, next: 'done' }));
 
-  test('is the same for the same code', () => {
+  test('the hash is the same for the same code', () => {
     expect(hashOf(agentPhase({ run: () => 1, next: 'done' }))).toBe(known);
   });
 
@@ -161,7 +161,7 @@ describe('the hash of a version', () => {
     ['a function', agentPhase({ run: () => 2, next: 'done' }), {}],
     ['a value', agentPhase({ run: () => 1, next: 'done', timeoutMs: 5 }), {}],
     ['a schema', work, { state: State.extend({ more: z.string().optional() }) }],
-    ['what a schema refines', work, { state: State.refine(({ count }) => count >= 0) }],
+    ['a refinement of the schema', work, { state: State.refine(({ count }) => count >= 0) }],
     ['the build', work, { build: 'abc' }],
     ['the version', work, { version: '2' }],
     [
@@ -174,7 +174,7 @@ describe('the hash of a version', () => {
       }),
       {},
     ],
-  ])('is another with another: %s', (_what, phase, more) => {
+  ])('the hash changes with: %s', (_what, phase, more) => {
     expect(hashOf(phase, more)).not.toBe(known);
   });
 });

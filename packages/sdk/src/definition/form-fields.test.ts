@@ -41,27 +41,27 @@ test('a form has a field for each property of its schema', () => {
   ]);
 });
 
-describe('what no form can show is refused', () => {
+describe('fields that no form can show', () => {
   test.each([
     ['a list', z.object({ tags: z.array(z.string()) }), 'the field tags'],
     ['an object', z.object({ address: z.object({ street: z.string() }) }), 'the field address'],
-    ['either required or a default', z.object({ id: z.union([z.string(), z.number()]) }), 'the field id'],
-    ['nothing', z.object({ name: z.string().nullable() }), 'the field name'],
+    ['a union', z.object({ id: z.union([z.string(), z.number()]) }), 'the field id'],
+    ['a nullable text', z.object({ name: z.string().nullable() }), 'the field name'],
     ['a date', z.object({ when: z.date() }), 'no surface can show'],
-    ['a name that is none', z.object({ 'your name': z.string() }), 'the field your name'],
-    ['more words than a field has room for', z.object({ text: z.string().max(20_000) }), 'the field text'],
+    ['an invalid field name', z.object({ 'your name': z.string() }), 'the field your name'],
+    ['a text above the length limit', z.object({ text: z.string().max(20_000) }), 'the field text'],
     ['no field', z.object({}), '1 to 25 fields'],
     [
       'too many fields',
       z.object(Object.fromEntries(Array.from({ length: 26 }, (_, at) => [`f${String(at)}`, z.string()]))),
       '1 to 25 fields',
     ],
-  ])('%s', (_what, schema, message) => {
+  ])('a form is refused: %s', (_what, schema, message) => {
     expect(() => ask.form(schema)).toThrow(message);
   });
 });
 
-test('a choice says what people read', () => {
+test('a choice has labels', () => {
   expect(inputRequest(ask.choice(['a', { value: 'b', label: 'The second' }, { value: 'c' }]), {})).toEqual({
     kind: 'choice',
     options: [

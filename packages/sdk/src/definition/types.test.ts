@@ -21,11 +21,11 @@ type SeenState = {
   readonly approved?: boolean | undefined;
 };
 
-/** What does not compile is not run. */
+/** Only compiled, never run. */
 const expectNotToCompile = (_body: () => unknown): void => undefined;
 
-describe('inside of a phase', () => {
-  test('state, context and output are known without a word', () => {
+describe('types inside a phase', () => {
+  test('state, context and output are typed without annotations', () => {
     agentPhase({
       guard: (state) => {
         expectTypeOf(state).toEqualTypeOf<SeenState>();
@@ -66,7 +66,7 @@ describe('inside of a phase', () => {
     });
   });
 
-  test('items are known, what they come to is a list, and none of them changes the state', () => {
+  test('items are typed, their outputs form a list, and they cannot change the state', () => {
     agentPhase({
       forEach: (state) => state.drafts.map((text, index) => ({ text, index })),
       run: (context, item, index) => {
@@ -83,7 +83,7 @@ describe('inside of a phase', () => {
     });
   });
 
-  test('a round may be followed by another', () => {
+  test('until receives the typed output of a round', () => {
     agentPhase({
       run: () => ({ score: 0.5 }),
       until: (state, output) => {
@@ -116,7 +116,7 @@ describe('inside of a phase', () => {
     });
   });
 
-  test('a state may hold any JSON', () => {
+  test('a state may contain any JSON', () => {
     const Any = z.object({ found: z.json().optional(), by: z.record(z.string(), z.json()).default({}) });
     const phases = phasesFor(Any);
     const look = phases.agentPhase({
@@ -137,7 +137,7 @@ describe('inside of a phase', () => {
     });
   });
 
-  test('an error that is tried again may change the state', () => {
+  test('onRetry receives a draft of the state', () => {
     agentPhase({
       run: () => undefined,
       onError: {
@@ -153,8 +153,8 @@ describe('inside of a phase', () => {
   });
 });
 
-describe('what people say', () => {
-  test('is yes or no', () => {
+describe('types of answers', () => {
+  test('an approval answers with a boolean', () => {
     humanPhase({
       input: ask.approval(),
       prompt: (state, error) => {
@@ -170,7 +170,7 @@ describe('what people say', () => {
     });
   });
 
-  test('is one of some', () => {
+  test('a choice answers with one of its values', () => {
     humanPhase({
       input: ask.choice(['keep', { value: 'drop', label: 'Drop it' }]),
       prompt: { title: 'What now?' },
@@ -179,7 +179,7 @@ describe('what people say', () => {
     });
   });
 
-  test('is one of what the state has', () => {
+  test('a choice from the state answers with a string', () => {
     humanPhase({
       input: ask.choice((state) => state.drafts),
       prompt: { title: 'Which?' },
@@ -188,7 +188,7 @@ describe('what people say', () => {
     });
   });
 
-  test('is words', () => {
+  test('a text question answers with a string', () => {
     humanPhase({
       input: ask.text({ maxLength: 100 }),
       prompt: { title: 'Why?' },
@@ -197,7 +197,7 @@ describe('what people say', () => {
     });
   });
 
-  test('is a form', () => {
+  test('a form answers with the output of its schema', () => {
     agentPhase({
       run: () => ['a draft'],
       human: {
@@ -218,7 +218,7 @@ describe('what people say', () => {
 });
 
 describe('a workflow', () => {
-  test('is typed by its state, by what it is started with, and by what it comes to', () => {
+  test('a workflow is typed by its state, its input and its result', () => {
     const workflow = defineWorkflow({
       ...named,
       initial: 'write',
@@ -237,7 +237,7 @@ describe('a workflow', () => {
     expectTypeOf<OutputOf<typeof workflow>>().toEqualTypeOf<string | { drafts: number }>();
   });
 
-  test('may go in circles, as long as there is a way out', () => {
+  test('a workflow may loop as long as an end is reachable', () => {
     const round = defineWorkflow({
       ...named,
       initial: 'a',
@@ -251,31 +251,31 @@ describe('a workflow', () => {
   });
 });
 
-describe('what does not compile', () => {
+describe('compiler errors', () => {
   const work = agentPhase({ run: () => 1, next: 'done' });
 
-  test('an initial phase that there is not', () =>
+  test('an unknown initial phase does not compile', () =>
     expectNotToCompile(() =>
       defineWorkflow({
         ...named,
-        // @ts-expect-error -- it names no phase
+        // @ts-expect-error -- unknown phase
         initial: 'wrok',
-        // @ts-expect-error -- and so reaches no end
+        // @ts-expect-error -- no reachable end
         phases: { work, done },
       }),
     ));
 
-  test('a name of a phase that there is not', () =>
+  test('an unknown next phase does not compile', () =>
     expectNotToCompile(() =>
       defineWorkflow({
         ...named,
         initial: 'work',
         phases: {
-          // @ts-expect-error -- it names no phase
+          // @ts-expect-error -- unknown phase
           work: agentPhase({ run: () => 1, next: 'odne' }),
-          // @ts-expect-error -- so does a function
+          // @ts-expect-error -- the function returns an unknown phase
           other: agentPhase({ run: () => 1, next: (_state, output) => (output > 1 ? 'done' : 'odne') }),
-          // @ts-expect-error -- and so do other ways on
+          // @ts-expect-error -- unknown phase in another route
           third: effectPhase({
             effect: () => ({ kind: 'other', capability: 'cap.x', args: {}, idempotencyKey: 'k' }),
             onRejected: 'odne',
@@ -286,63 +286,63 @@ describe('what does not compile', () => {
       }),
     ));
 
-  test('no way to an end', () =>
+  test('a workflow without a reachable end does not compile', () =>
     expectNotToCompile(() => {
-      // @ts-expect-error -- there is none
+      // @ts-expect-error -- no terminal phase
       defineWorkflow({ ...named, initial: 'a', phases: { a: agentPhase({ run: () => 1, next: 'a' }) } });
       defineWorkflow({
         ...named,
         initial: 'a',
-        // @ts-expect-error -- there is one, and no way to it
+        // @ts-expect-error -- the terminal phase is unreachable
         phases: { a: agentPhase({ run: () => 1, next: 'a' }), done },
       });
     }));
 
-  test('a question without anything that follows from the answer', () =>
+  test('a question without onResponse does not compile', () =>
     expectNotToCompile(() => {
       // @ts-expect-error -- onResponse is needed
       humanPhase({ input: ask.approval(), prompt: { title: 'Well?' }, next: 'done' });
       agentPhase({
         run: () => 1,
-        // @ts-expect-error -- here as well
+        // @ts-expect-error -- onResponse is needed here as well
         human: { input: ask.approval(), prompt: { title: 'Well?' } },
         next: 'done',
       });
     }));
 
-  test('a phase of another state', () =>
+  test('a phase of another state does not compile', () =>
     expectNotToCompile(() => {
       const other = phasesFor(z.object({ topic: z.number() }));
       defineWorkflow({
         ...named,
         initial: 'work',
-        // @ts-expect-error -- its state is another
+        // @ts-expect-error -- a phase of another state
         phases: { work: other.agentPhase({ run: () => 1, next: 'done' }), done },
       });
     }));
 
-  test('a change of the state that is no change of a draft', () =>
+  test('a state change outside of a draft does not compile', () =>
     expectNotToCompile(() => {
       agentPhase({
         run: (context) => {
-          // @ts-expect-error -- it is only read
+          // @ts-expect-error -- the state is read-only
           context.state.topic = 'x';
-          // @ts-expect-error -- all of it
+          // @ts-expect-error -- deeply read-only
           context.state.drafts[0] = 'x';
         },
         next: 'done',
       });
     }));
 
-  test('retries without a number', () =>
+  test('retries without a number do not compile', () =>
     expectNotToCompile(() => {
-      // @ts-expect-error -- how many?
+      // @ts-expect-error -- maxRetries is missing
       agentPhase({ run: () => 1, onError: { strategy: 'retry' }, next: 'done' });
     }));
 
-  test('what is none of the types of a phase', () =>
+  test('an unknown phase type does not compile', () =>
     expectNotToCompile(() => {
-      // @ts-expect-error -- there is no such type
+      // @ts-expect-error -- unknown phase type
       defineWorkflow({ ...named, initial: 'a', phases: { a: { type: 'robot', spec: {} }, done } });
     }));
 });

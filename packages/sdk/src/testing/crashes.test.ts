@@ -6,7 +6,7 @@ import { agentPhase, effectPhase, environmentOf, ends, humanPhase, play, State }
 import { defineWorkflow } from '../definition/workflow.ts';
 import type { TestEnvironment } from './create-test-environment.ts';
 
-/** Every kind of phase, and everything that a phase can record. */
+/** Every kind of phase and every kind of record. */
 const everything = () => {
   const done: string[] = [];
   const workflow = defineWorkflow({
@@ -95,7 +95,7 @@ const expectTheSame = async (prepare: (env: TestEnvironment) => void): Promise<v
   expect(env.lines().filter(({ level }) => level === 'error')).toEqual([]);
 };
 
-test('a task goes through everything', () => expectTheSame(() => undefined));
+test('a task runs through every kind of phase and record', () => expectTheSame(() => undefined));
 
 const POINTS: readonly CrashPoint[] = [
   'before:claim',
@@ -113,24 +113,27 @@ const places = POINTS.flatMap((point) =>
   ),
 );
 
-describe('a worker that dies changes only the time', () => {
-  test.each(places)('$point, in $phase, time $nth', ({ point, phase, nth }) =>
-    expectTheSame((env) => env.crashWorkerAt(point, { phase, nth })),
+describe('a worker crash changes only the time', () => {
+  test.each(places)(
+    'a worker crash at $point in $phase, occurrence $nth, changes only the time',
+    ({ point, phase, nth }) => expectTheSame((env) => env.crashWorkerAt(point, { phase, nth })),
   );
 });
 
-describe('so does what gets lost, or comes twice', () => {
+describe('lost and duplicate messages change only the time', () => {
   test.each([
-    ['orders', (env: TestEnvironment) => env.lose('order', 3)],
-    ['words', (env: TestEnvironment) => env.lose('word', 5)],
-    ['answers', (env: TestEnvironment) => env.lose('answer', 5)],
-    ['news', (env: TestEnvironment) => env.lose('news', 10)],
-    ['orders twice', (env: TestEnvironment) => env.double('order', 20)],
-    ['words twice', (env: TestEnvironment) => env.double('word', 40)],
-  ])('%s', (_what, prepare) => expectTheSame(prepare));
+    ['lost orders', (env: TestEnvironment) => env.lose('order', 3)],
+    ['lost requests', (env: TestEnvironment) => env.lose('request', 5)],
+    ['lost answers', (env: TestEnvironment) => env.lose('answer', 5)],
+    ['lost news', (env: TestEnvironment) => env.lose('news', 10)],
+    ['duplicate orders', (env: TestEnvironment) => env.double('order', 20)],
+    ['duplicate requests', (env: TestEnvironment) => env.double('request', 40)],
+  ])('the result is the same with lost or duplicate messages: %s', (_what, prepare) =>
+    expectTheSame(prepare),
+  );
 });
 
-test('a worker that stops gives back what it cannot finish', async () => {
+test('a stopping worker hands back unfinished phases', async () => {
   const seen: string[] = [];
   const { ended, env } = await play({
     first: agentPhase({
@@ -151,7 +154,7 @@ test('a worker that stops gives back what it cannot finish', async () => {
   expect(seen).toEqual(['run', 'stopping', 'run', 'finally']);
 });
 
-test('a phase is told when its task is cancelled, and tidies up', async () => {
+test('a cancelled phase sees the abort and runs finally', async () => {
   const seen: string[] = [];
   const { handle, env, ended } = await play({
     first: agentPhase({

@@ -62,7 +62,7 @@ export type TestEnvironment = {
   /** Stops the worker as on SIGTERM: it hands unfinished phases back. */
   readonly restartWorker: () => Promise<void>;
   readonly lose: (what: TestMessage, times?: number) => void;
-  readonly double: (what: 'order' | 'word', times?: number) => void;
+  readonly double: (what: 'order' | 'request', times?: number) => void;
   /** The log lines of phases and the worker. */
   readonly lines: () => readonly WorkerLine[];
   readonly stop: () => void;

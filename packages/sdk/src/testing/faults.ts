@@ -11,10 +11,10 @@ export type CrashOptions = {
 };
 
 /**
- * Messages that can be lost or duplicated: an order, a request of a worker (`word`), its answer, or news of a
+ * Messages that can be lost or duplicated: an order, a request of a worker, its answer, or news of a
  * task.
  */
-export type TestMessage = 'order' | 'word' | 'answer' | 'news';
+export type TestMessage = 'order' | 'request' | 'answer' | 'news';
 
 type Crash = { readonly point: CrashPoint; readonly phase: string | undefined; left: number };
 
@@ -23,9 +23,9 @@ export type Faults = {
   /** Whether the worker crashes here. */
   readonly crashes: (point: CrashPoint, phase: string) => boolean;
   readonly lose: (what: TestMessage, times: number) => void;
-  readonly double: (what: 'order' | 'word', times: number) => void;
+  readonly double: (what: 'order' | 'request', times: number) => void;
   readonly isLost: (what: TestMessage) => boolean;
-  readonly isDoubled: (what: 'order' | 'word') => boolean;
+  readonly isDoubled: (what: 'order' | 'request') => boolean;
 };
 
 const counter = () => {

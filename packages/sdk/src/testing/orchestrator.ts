@@ -8,7 +8,7 @@ import { isProgram, type Program, type ProgramTaskEvent, type ProgramState } fro
 import { awaitCommit } from '@holdpoint/runtime/engine/await-commit';
 import { createEngine } from '@holdpoint/runtime/engine/engine';
 import { createMemoryStore } from '@holdpoint/runtime/memory/store';
-import type { Addressed, AggregateKind, Kinds } from '@holdpoint/runtime/engine/kinds';
+import type { Addressed, AggregateKind } from '@holdpoint/runtime/engine/kinds';
 import type { WireMessage } from '@holdpoint/runtime/engine/ports';
 import type { Timeline } from './timeline.ts';
 
@@ -89,7 +89,7 @@ export const createTestOrchestrator = ({ timeline, epoch, deliver, onTrouble }: 
 
   const engine = createEngine<ToProgram, ProgramTaskEvent, never>({
     service: 'orchestrator',
-    kinds: kinds as Kinds<ProgramTaskEvent, never>,
+    kinds,
     store,
     publisher: {
       publish: (messages) => {

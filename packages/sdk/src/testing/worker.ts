@@ -94,10 +94,10 @@ export const createTestWorkers = (parts: TestWorkersParts): TestWorkers => {
       const { kind } = said.request;
       stir();
       if (dies(`before:${kind}`)) return never();
-      if (faults.isLost('word')) throw new HoldpointError('RUNTIME_UNAVAILABLE', 'a request was lost');
+      if (faults.isLost('request')) throw new HoldpointError('RUNTIME_UNAVAILABLE', 'a request was lost');
       const message = { kind: 'work', payload: asSent(said) as WorkRequest } as const;
       const telling = orchestrator.tell(said.task, message);
-      if (faults.isDoubled('word')) orchestrator.tell(said.task, message).catch(() => undefined);
+      if (faults.isDoubled('request')) orchestrator.tell(said.task, message).catch(() => undefined);
       const answer = await telling.finally(() => stir());
       if (dies(`after:${kind}`)) return never();
       if (faults.isLost('answer')) throw new HoldpointError('RUNTIME_UNAVAILABLE', 'an answer was lost');

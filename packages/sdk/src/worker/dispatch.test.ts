@@ -11,7 +11,7 @@ type Pull = {
   readonly end: (error?: Error) => void;
 };
 
-/** A version whose orders come when the test says so. */
+/** A version with orders under the control of the test. */
 const source = () => {
   const pulls: Pull[] = [];
   let stops = 0;
@@ -60,8 +60,8 @@ const start = (concurrency: number, names: readonly string[]) => {
   return { dispatch, of, working, troubles };
 };
 
-describe('orders are asked for', () => {
-  test('as many as there are places, and no more', async () => {
+describe('pulling orders', () => {
+  test('at most as many orders are pulled as there are free slots', async () => {
     const { of, working } = start(3, ['a']);
     expect(of('a').open()).toEqual([3]);
     of('a').pulls[0]?.give('1');
@@ -76,7 +76,7 @@ describe('orders are asked for', () => {
     expect(of('a').open()).toEqual([1]);
   });
 
-  test('of several versions, altogether for no more', async () => {
+  test('several versions share the free slots', async () => {
     const { of, working } = start(4, ['a', 'b']);
     expect([of('a').open(), of('b').open()]).toEqual([[2], [2]]);
     of('a').pulls[0]?.give('1');
@@ -84,11 +84,11 @@ describe('orders are asked for', () => {
     await turn();
     working.get('1')?.();
     await turn();
-    // Who is asked least comes next.
+    // The version with the fewest open pulls comes next.
     expect([of('a').open(), of('b').open()]).toEqual([[1], [2]]);
   });
 
-  test('of each in its turn where there are fewer places', async () => {
+  test('versions take turns when there are fewer slots', async () => {
     const { of } = start(1, ['a', 'b']);
     expect([of('a').open(), of('b').open()]).toEqual([[1], []]);
     of('a').pulls[0]?.end();
@@ -96,7 +96,7 @@ describe('orders are asked for', () => {
     expect([of('a').open(), of('b').open()]).toEqual([[], [1]]);
   });
 
-  test('again after a while where they cannot be had, while others go on', async () => {
+  test('a failing version is pulled again later while others continue', async () => {
     const { of, troubles } = start(2, ['a', 'b']);
     of('a').pulls[0]?.end(new Error('no stream'));
     await turn();
@@ -110,7 +110,7 @@ describe('orders are asked for', () => {
     expect(of('a').open()).toEqual([1]);
   });
 
-  test('no more once it has stopped', async () => {
+  test('no orders are pulled after the stop', async () => {
     const { of, dispatch } = start(2, ['a']);
     dispatch.stop();
     of('a').pulls[0]?.end();
@@ -119,14 +119,14 @@ describe('orders are asked for', () => {
   });
 });
 
-test('an order that was taken is known, until it is forgotten', () => {
+test('a taken order is known until it is forgotten', () => {
   const known = createKnownOrders();
   expect([known.add('t', 1), known.add('t', 1), known.add('t', 2)]).toEqual([true, false, true]);
   known.forget('t', 1);
   expect(known.add('t', 1)).toBe(true);
 });
 
-test('of many orders the oldest are forgotten', () => {
+test('the oldest known orders are forgotten first', () => {
   const known = createKnownOrders();
   for (let lease = 0; lease < 5_001; lease += 1) known.add('t', lease);
   expect([known.add('t', 0), known.add('t', 5_000)]).toEqual([true, false]);

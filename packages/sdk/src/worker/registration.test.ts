@@ -9,7 +9,7 @@ import { keepRegistered } from './registration.ts';
 
 const { definition } = workflowOf({ first: agentPhase({ run: () => 1, next: 'done' }) });
 
-/** A connection that comes and goes, and an orchestrator that answers as it is told. */
+/** A connection with outages, and an orchestrator with scripted answers. */
 const start = (
   answers: readonly (Error | undefined)[],
   programs: readonly ProgramDefinition[] = [definition],
@@ -36,7 +36,7 @@ const start = (
 
 const away = () => new HoldpointError('RUNTIME_UNAVAILABLE', 'away');
 
-test('workflows are registered until it is answered, and again after a reconnection', async () => {
+test('registration repeats until it is answered, and again after a reconnection', async () => {
   const { kept, asked, troubles, reconnect } = start([away(), away()]);
   await kept.ready;
   expect(asked).toEqual([1, 1, 1]);
@@ -50,7 +50,7 @@ test('workflows are registered until it is answered, and again after a reconnect
   expect(asked).toHaveLength(4);
 });
 
-test('a refusal is told at once', async () => {
+test('a refused registration is reported at once', async () => {
   const { kept, troubles, asked } = start([new HoldpointError('ORCHESTRATOR_PROGRAM_INVALID', 'no')]);
   await expect(kept.ready).rejects.toMatchObject({ code: 'ORCHESTRATOR_PROGRAM_INVALID' });
   expect(troubles).toHaveLength(1);
@@ -59,7 +59,7 @@ test('a refusal is told at once', async () => {
   kept.stop();
 });
 
-test('many come in several requests', async () => {
+test('many workflows register in several requests', async () => {
   const { kept, asked } = start(
     [],
     Array.from({ length: 45 }, () => definition),

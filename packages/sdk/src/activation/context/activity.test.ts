@@ -20,7 +20,7 @@ const start = (parkMs = 1_000) => {
   return { activity, parked, waits, pass };
 };
 
-/** Something that ends when the test says so. */
+/** A promise that the test resolves. */
 const open = () => {
   let end = (): void => undefined;
   const until = new Promise<void>((resolve) => (end = resolve));
@@ -28,7 +28,7 @@ const open = () => {
 };
 
 describe('a phase is parked', () => {
-  test('when it has done nothing but wait for so long, with all that it waits for', async () => {
+  test('a phase that only waits is parked with the keys it waits for', async () => {
     const { activity, parked, waits, pass } = start();
     const root = activity.open();
     void activity.waiting(root, 'a', open().until);
@@ -40,7 +40,7 @@ describe('a phase is parked', () => {
     expect(waits).toEqual([true]);
   });
 
-  test('not while it does something else, and then counted anew', async () => {
+  test('other activity of the phase restarts the timer for parking', async () => {
     const { activity, parked, waits, pass } = start();
     const root = activity.open();
     const work = open();
@@ -58,7 +58,7 @@ describe('a phase is parked', () => {
     expect(waits).toEqual([true, false, true]);
   });
 
-  test('not while one of its items does something that nobody knows of', async () => {
+  test('a phase with a busy item is not parked', async () => {
     const { activity, parked, pass } = start();
     const [one, other] = [activity.open(), activity.open()];
     void activity.waiting(one, 'a', open().until);
@@ -69,7 +69,7 @@ describe('a phase is parked', () => {
     expect(parked).toEqual([['a']]);
   });
 
-  test('not when it waits for nothing', async () => {
+  test('a phase that waits for nothing is not parked', async () => {
     const { activity, parked, pass } = start();
     const root = activity.open();
     const wait = open();
@@ -80,7 +80,7 @@ describe('a phase is parked', () => {
     expect(parked).toEqual([]);
   });
 
-  test('not once it is over', async () => {
+  test('an ended phase is not parked', async () => {
     const { activity, parked, pass } = start();
     void activity.waiting(activity.open(), 'a', open().until);
     activity.stop();

@@ -6,7 +6,7 @@ import { agentPhase, play, type State } from '../../testing/fixture.ts';
 const phaseWith = (run: (context: PhaseContext<State>) => unknown) => agentPhase({ run, next: 'done' });
 
 describe('a step', () => {
-  test('is done once under its name, also side by side', async () => {
+  test('a step runs once per name, also in parallel calls', async () => {
     let done = 0;
     const count = () => {
       done += 1;
@@ -22,7 +22,7 @@ describe('a step', () => {
     expect(await ended()).toMatchObject({ notes: ['1', '1', '1', '2'] });
   });
 
-  test('that fails is not recorded', async () => {
+  test('a failing step is not recorded', async () => {
     let tries = 0;
     const { ended } = await play({
       first: phaseWith(async (context) => {
@@ -39,7 +39,7 @@ describe('a step', () => {
     expect(await ended()).toMatchObject({ count: 2 });
   });
 
-  test('that is recorded outlives a failure of its phase', async () => {
+  test('a recorded step survives a failure of its phase', async () => {
     let done = 0;
     const { ended } = await play({
       first: agentPhase({
@@ -58,10 +58,10 @@ describe('a step', () => {
   });
 
   test.each<readonly [string, Json | undefined]>([
-    ['nothing', undefined],
+    ['undefined', undefined],
     ['null', null],
     ['a value', { deep: ['x', 1, false] }],
-  ])('gives the same whoever asks: %s', async (_what, value) => {
+  ])('a repeated step returns the same value: %s', async (_what, value) => {
     const seen: unknown[] = [];
     const { ended } = await play(
       {
@@ -75,7 +75,7 @@ describe('a step', () => {
     expect(seen).toEqual([value, value]);
   });
 
-  test('is another one in another phase', async () => {
+  test('the same step name in another phase is a different step', async () => {
     const { ended } = await play({
       first: agentPhase({ run: (context) => context.step('a', () => 1), next: 'second' }),
       second: phaseWith(async (context) => {
@@ -87,21 +87,21 @@ describe('a step', () => {
   });
 
   test.each([
-    ['is no JSON', () => new Date(0), 'PROGRAM_OUTPUT_INVALID'],
+    ['is not JSON', () => new Date(0), 'PROGRAM_OUTPUT_INVALID'],
     ['is too large', () => 'x'.repeat(70_000), 'PROGRAM_RECORDS_TOO_LARGE'],
-  ])('that %s fails', async (_what, run, code) => {
+  ])('a step that %s fails', async (_what, run, code) => {
     const { ended } = await play({ first: phaseWith((context) => context.step<unknown>('a', run)) });
     expect(await ended()).toMatchObject({ code });
   });
 
-  test.each([[''], ['x'.repeat(201)]])('needs a name: %j', async (name) => {
+  test.each([[''], ['x'.repeat(201)]])('a step refuses the name %j', async (name) => {
     const { ended } = await play({ first: phaseWith((context) => context.step(name, () => 1)) });
     expect(await ended()).toMatchObject({ code: 'CONTRACT_INVALID' });
   });
 });
 
 describe('a sleep', () => {
-  test('takes its time by the clock of the store', async () => {
+  test('a sleep is measured by the clock of the store', async () => {
     const { ended, env } = await play({
       first: phaseWith(async (context) => {
         await context.sleep(2_000);
@@ -113,25 +113,25 @@ describe('a sleep', () => {
     expect(env.now() - began).toBe(5_000);
   });
 
-  test('goes on while nobody works on the phase, and is not begun again', async () => {
+  test('a sleep continues without a worker and does not restart', async () => {
     const { ended, env } = await play({ first: phaseWith((context) => context.sleep(86_400_000, 'a day')) });
     const began = env.now();
     await ended();
     expect(env.now() - began).toBe(86_400_000);
   });
 
-  test('goes on while the worker is dead', async () => {
+  test('a sleep continues while the worker is dead', async () => {
     const { ended, env } = await play(
       { first: phaseWith((context) => context.sleep(10_000)) },
       { prepare: (env) => env.crashWorkerAt('after:record') },
     );
     const began = env.now();
     await ended();
-    // The lease of the dead is over after 30 s, and by then the sleep is as well.
+    // The lease of the dead worker ends after 30 s, and by then the sleep has ended.
     expect(env.now() - began).toBe(30_000);
   });
 
-  test.each([[-1], [NaN], [31 * 86_400_000]])('is not as long as %d ms', async (ms) => {
+  test.each([[-1], [NaN], [31 * 86_400_000]])('a sleep refuses %d ms', async (ms) => {
     const { ended } = await play({ first: phaseWith((context) => context.sleep(ms)) });
     expect(await ended()).toMatchObject({ code: 'CONTRACT_INVALID' });
   });
@@ -142,7 +142,7 @@ describe('an artifact', () => {
     ['a text', 'ä', 'text/plain; charset=utf-8', 2],
     ['bytes', new Uint8Array([1, 2, 3]), 'application/octet-stream', 3],
     ['JSON', [1, 2], 'application/json', 5],
-  ])('may be %s', async (_what, content, mediaType, bytes) => {
+  ])('an artifact may be %s', async (_what, content, mediaType, bytes) => {
     const { ended } = await play({
       first: phaseWith(async (context) => {
         const made = await context.artifact('it', content);
@@ -155,7 +155,7 @@ describe('an artifact', () => {
   });
 });
 
-test('a log line says which phase it comes from', async () => {
+test('a log line names its phase', async () => {
   const { ended, env, handle } = await play({
     first: phaseWith((context) => context.log('begun', { of: 3 })),
   });
@@ -173,7 +173,7 @@ test('a log line says which phase it comes from', async () => {
   ]);
 });
 
-test('the state cannot be changed but by a draft', async () => {
+test('only a draft can change the state', async () => {
   const { ended } = await play({
     first: phaseWith((context) => {
       (context.state as { topic: string }).topic = 'coffee';

@@ -5,9 +5,9 @@ import { agentPhase, play, type State } from '../../testing/fixture.ts';
 
 describe('a guard', () => {
   test.each<readonly [string, () => boolean | Promise<boolean>]>([
-    ['at once', () => true],
-    ['later', () => Promise.resolve(true)],
-  ])('that holds lets the phase run: %s', async (_when, guard) => {
+    ['synchronous', () => true],
+    ['asynchronous', () => Promise.resolve(true)],
+  ])('a true guard runs the phase: %s', async (_when, guard) => {
     const { ended, told } = await play({
       first: agentPhase({
         guard,
@@ -20,9 +20,9 @@ describe('a guard', () => {
   });
 
   test.each<readonly [string, () => boolean | Promise<boolean>]>([
-    ['at once', () => false],
-    ['later', () => Promise.resolve(false)],
-  ])('that does not hold skips it, and the task goes on: %s', async (_when, guard) => {
+    ['synchronous', () => false],
+    ['asynchronous', () => Promise.resolve(false)],
+  ])('a false guard skips the phase and the task continues: %s', async (_when, guard) => {
     const seen: unknown[] = [];
     const { ended, told } = await play({
       first: agentPhase({
@@ -55,8 +55,12 @@ describe('a guard', () => {
       },
       'no idea',
     ],
-    ['says neither', () => 'yes' as unknown as boolean, 'a guard must return true or false'],
-  ])('that %s fails the phase', async (_how, guard, message) => {
+    [
+      'returns neither true nor false',
+      () => 'yes' as unknown as boolean,
+      'a guard must return true or false',
+    ],
+  ])('a phase fails when its guard %s', async (_how, guard, message) => {
     const { ended, events } = await play({ first: agentPhase({ guard, run: () => 1, next: 'done' }) });
     expect(await ended()).toMatchObject({ code: 'PROGRAM_PHASE_FAILED', message });
     expect(await events()).toContainEqual(expect.objectContaining({ name: 'phase:failed', stage: 'guard' }));
@@ -83,7 +87,7 @@ describe('before, run, after and finally', () => {
     ['run', ['before', 'run', 'finally']],
     ['after', ['before', 'run', 'after', 'finally']],
     ['finally', ['before', 'run', 'after', 'finally']],
-  ])('come in their order, and finally comes always: something fails in %s', async (where, order) => {
+  ])('the parts run in order and finally always runs: failure in %s', async (where, order) => {
     const seen: string[] = [];
     const { ended } = await play({ first: phaseFailing(where, seen) });
     const end = await ended();
@@ -91,7 +95,7 @@ describe('before, run, after and finally', () => {
     expect(end).toMatchObject(where === 'nowhere' ? { topic: 'tea' } : { message: `${where} failed` });
   });
 
-  test('what went wrong first is what went wrong', async () => {
+  test('the first error of a phase wins', async () => {
     const { ended, env } = await play({
       first: agentPhase({
         run: () => {
@@ -107,7 +111,7 @@ describe('before, run, after and finally', () => {
     expect(env.lines().map(({ message }) => message)).toContain('finally failed as well: second');
   });
 
-  test('all of them change the state, and what they change counts together', async () => {
+  test('the state changes of all parts count together', async () => {
     const note = (text: string) => (context: PhaseContext<State>) =>
       context.update((draft) => void draft.notes.push(text));
     const { ended } = await play({
@@ -122,7 +126,7 @@ describe('before, run, after and finally', () => {
     expect(await ended()).toMatchObject({ notes: ['before', 'run', 'after', 'finally'] });
   });
 
-  test('what a failed attempt has changed is forgotten', async () => {
+  test('the state changes of a failed attempt are discarded', async () => {
     const { ended } = await play({
       first: agentPhase({
         run: (context) => {
@@ -138,7 +142,7 @@ describe('before, run, after and finally', () => {
 });
 
 describe('next', () => {
-  test('may follow from state and output', async () => {
+  test('next may depend on state and output', async () => {
     const { ended } = await play({
       first: agentPhase({
         run: (context) => {
@@ -152,8 +156,8 @@ describe('next', () => {
   });
 
   test.each([
-    ['names no phase', () => 'nowhere' as 'done', 'PROGRAM_NEXT_UNKNOWN'],
-    ['names nothing', () => undefined as unknown as 'done', 'PROGRAM_NEXT_UNKNOWN'],
+    ['names an unknown phase', () => 'nowhere' as 'done', 'PROGRAM_NEXT_UNKNOWN'],
+    ['returns nothing', () => undefined as unknown as 'done', 'PROGRAM_NEXT_UNKNOWN'],
     [
       'throws',
       (): 'done' => {
@@ -161,13 +165,13 @@ describe('next', () => {
       },
       'PROGRAM_PHASE_FAILED',
     ],
-  ])('that %s fails the phase', async (_how, next, code) => {
+  ])('a phase fails when next %s', async (_how, next, code) => {
     const { ended } = await play({ first: agentPhase({ run: () => 1, next }) });
     expect(await ended()).toMatchObject({ code });
   });
 });
 
-test('an error keeps its code, and of any other only its words are told', async () => {
+test('an error with a code keeps it, and other errors keep only their message', async () => {
   const known = await play({
     first: agentPhase({
       run: () => {
@@ -195,7 +199,7 @@ test('an error keeps its code, and of any other only its words are told', async 
   expect(JSON.stringify(error)).not.toContain('secret');
 });
 
-test('a phase knows the task that it belongs to', async () => {
+test('a phase knows its task', async () => {
   const seen: unknown[] = [];
   const { ended, handle } = await play(
     {

@@ -14,7 +14,7 @@ const request = (idempotencyKey = 'k', text = 'x') =>
 const phaseWith = (run: (context: PhaseContext<State>) => unknown) => agentPhase({ run, next: 'done' });
 
 describe('an effect of a phase', () => {
-  test('gives what it gave, typed by its schema', async () => {
+  test('an effect returns its outputs, typed by the schema', async () => {
     const { ended, env } = await play(
       {
         first: phaseWith(async (context) => {
@@ -30,7 +30,7 @@ describe('an effect of a phase', () => {
     expect(env.effects()).toMatchObject([{ target: 'cap.file.append', audience: ['operators'] }]);
   });
 
-  test('has the origin of its URL as its target', async () => {
+  test('the target of an effect defaults to the origin of its URL', async () => {
     const { ended, env } = await play({
       first: phaseWith((context) =>
         context.effect({
@@ -44,7 +44,7 @@ describe('an effect of a phase', () => {
     expect(env.effects()).toMatchObject([{ target: 'https://example.com' }]);
   });
 
-  test('happens once however often it is asked for, in this phase and in others', async () => {
+  test('an effect happens once for repeated calls in all phases', async () => {
     const { ended, env } = await play({
       first: agentPhase({ run: (context) => context.effect(request()), next: 'second' }),
       second: phaseWith(async (context) => {
@@ -56,7 +56,7 @@ describe('an effect of a phase', () => {
     expect(env.effects()).toHaveLength(1);
   });
 
-  test('is refused as another one under the same key', async () => {
+  test('a different effect under the same key is refused', async () => {
     const { ended } = await play({
       first: phaseWith(async (context) => {
         await context.effect(request('k', 'one'));
@@ -66,7 +66,7 @@ describe('an effect of a phase', () => {
     expect(await ended()).toMatchObject({ code: 'ERR_IDEMPOTENCY_CONFLICT' });
   });
 
-  test('that people refuse throws, and may be caught', async () => {
+  test('a rejected effect throws an error that may be caught', async () => {
     const { ended } = await play(
       {
         first: phaseWith(async (context) => {
@@ -83,7 +83,7 @@ describe('an effect of a phase', () => {
     expect(await ended()).toMatchObject({ notes: ['not today'] });
   });
 
-  test('that fails throws with the code of what went wrong; another attempt asks for it anew', async () => {
+  test('a failed effect throws its code, and another attempt requests it again', async () => {
     let asked = 0;
     const seen: unknown[] = [];
     const { ended, env } = await play(
@@ -118,10 +118,10 @@ describe('an effect of a phase', () => {
   });
 
   test.each([
-    ['has no such kind', { kind: 'explode' as 'deploy' }],
-    ['has arguments that are no JSON', { args: { at: new Date(0) as unknown as string } }],
+    ['has an unknown kind', { kind: 'explode' as 'deploy' }],
+    ['has arguments that are not JSON', { args: { at: new Date(0) as unknown as string } }],
     ['has no key', { idempotencyKey: '' }],
-  ])('that %s is refused', async (_what, wrong) => {
+  ])('an effect that %s is refused', async (_what, wrong) => {
     const { ended, env } = await play({
       first: phaseWith((context) => context.effect({ ...request(), ...wrong })),
     });
@@ -129,7 +129,7 @@ describe('an effect of a phase', () => {
     expect(env.effects()).toEqual([]);
   });
 
-  test('that takes long does not hold a worker: the phase is given back, and run again with the result', async () => {
+  test('a slow effect parks its phase, which runs again with the result', async () => {
     let runs = 0;
     const { ended, handle, env } = await play(
       {
@@ -152,7 +152,7 @@ describe('an effect of a phase', () => {
     expect(orders).toMatchObject({ count: 1 });
   });
 
-  test('may take weeks', async () => {
+  test('an effect may take weeks', async () => {
     const afterMs = 21 * 86_400_000;
     const { ended, env } = await play(
       { first: phaseWith((context) => context.effect(request())) },
@@ -163,7 +163,7 @@ describe('an effect of a phase', () => {
     expect(env.now() - began).toBeGreaterThanOrEqual(afterMs);
   });
 
-  test('is heard of although the news got lost', async () => {
+  test('the result of an effect arrives although its news was lost', async () => {
     const { ended, env } = await play(
       { first: phaseWith((context) => context.effect(request())) },
       {
@@ -180,7 +180,7 @@ describe('an effect of a phase', () => {
 });
 
 describe('an effect phase', () => {
-  test('is asked for as data, and its result changes the state', async () => {
+  test('the result of an effect phase changes the state', async () => {
     const { ended } = await play(
       {
         first: effectPhase({
@@ -194,7 +194,7 @@ describe('an effect phase', () => {
     expect(await ended()).toMatchObject({ count: 4 });
   });
 
-  test('may be skipped', async () => {
+  test('an effect phase may be skipped', async () => {
     const { ended, env } = await play({
       first: effectPhase({ guard: () => false, effect: () => request(), next: 'done' }),
     });
@@ -203,9 +203,9 @@ describe('an effect phase', () => {
   });
 
   test.each([
-    ['fails', undefined, { code: 'ERR_FORBIDDEN', message: 'no' }],
-    ['goes on where its author has said', 'bad' as const, { output: 'bad' }],
-  ])('that people refuse %s', async (_what, onRejected, end) => {
+    ['fails by default', undefined, { code: 'ERR_FORBIDDEN', message: 'no' }],
+    ['continues at onRejected', 'bad' as const, { output: 'bad' }],
+  ])('a rejected effect phase %s', async (_what, onRejected, end) => {
     const { ended } = await play(
       { first: effectPhase({ effect: () => request(), ...(onRejected && { onRejected }), next: 'done' }) },
       { prepare: (env) => env.onEffect(() => ({ outcome: 'rejected', comment: 'no' })) },
@@ -213,7 +213,7 @@ describe('an effect phase', () => {
     expect(await ended()).toMatchObject(end);
   });
 
-  test('fails when what it gives is not what was expected', async () => {
+  test('an effect phase fails when its outputs do not fit the schema', async () => {
     const { ended } = await play({
       first: effectPhase({
         effect: () => ({ ...request(), result: z.object({ line: z.number() }) }),

@@ -76,7 +76,7 @@ test('a response that only the schema refuses repeats the question with the prob
   await env.settled();
   const [second] = env.questions();
   expect(second?.approval).not.toBe(first?.approval);
-  expect(second?.body).toContain('The answer of ada does not fit');
+  expect(second?.body).toContain('The answer of ada is invalid');
   expect(second?.body).toContain('backwards');
   env.onInput([{ response: { from: 1, to: 3 } }]);
   expect(await ended()).toMatchObject({ more: { from: 1, to: 3 } });
@@ -98,7 +98,7 @@ describe('an expired question', () => {
     await env.advance(60_000);
     expect(await ended()).toMatchObject({
       code: 'PROGRAM_INPUT_EXPIRED',
-      message: 'nobody has answered in time: Well?',
+      message: 'no answer in time: Well?',
     });
   });
 

@@ -110,7 +110,7 @@ describe('items', () => {
       { input },
     );
     expect(await ended()).toMatchObject({
-      message: expect.stringContaining('an item changes no state') as string,
+      message: expect.stringContaining('an item cannot change the state') as string,
     });
   });
 

@@ -10,7 +10,7 @@ const LEASE_MS = 30_000;
 const unavailable = () => new HoldpointError('RUNTIME_UNAVAILABLE', 'away');
 const lost = () => new HoldpointError('ORCHESTRATOR_WORK_LOST', 'the lease is over');
 
-/** A session, and an orchestrator that answers as it is told. */
+/** A session with a scripted orchestrator. */
 const start = () => {
   const timeline = createTimeline();
   const said: string[] = [];
@@ -54,7 +54,7 @@ const start = () => {
   };
 };
 
-test('a lease is kept by a heartbeat every third of it', async () => {
+test('a heartbeat renews the lease every third of its time', async () => {
   const { session, said, passUntil } = start();
   expect(await session.claim(false)).toEqual({ claimed: 'held' });
   await passUntil(25_000);
@@ -63,7 +63,7 @@ test('a lease is kept by a heartbeat every third of it', async () => {
   expect(said).toEqual(['0 claim', '10000 heartbeat', '20000 heartbeat']);
 });
 
-test('nothing is recorded before the lease is held', async () => {
+test('no record is sent before the lease is granted', async () => {
   const { session, said } = start();
   const recording = session.record({ kind: 'step', key: 'a', output: 1 });
   await turn();
@@ -73,7 +73,7 @@ test('nothing is recorded before the lease is held', async () => {
   expect(said).toEqual(['0 claim', '0 record']);
 });
 
-test('what is not answered is said again, ever more rarely', async () => {
+test('an unanswered request is repeated with growing delays', async () => {
   const { session, said, passUntil, refusing, answering } = start();
   refusing(unavailable);
   const claiming = session.claim(false);
@@ -84,7 +84,7 @@ test('what is not answered is said again, ever more rarely', async () => {
   expect(said).toEqual(['0 claim', '100 claim', '300 claim', '700 claim', '1500 claim']);
 });
 
-test('an order whose claim nobody answers is left to others', async () => {
+test('an order with an unanswered claim is left to other workers', async () => {
   const { session, passUntil, refusing, reasons } = start();
   refusing(unavailable);
   const claiming = session.claim(false);
@@ -93,7 +93,7 @@ test('an order whose claim nobody answers is left to others', async () => {
   expect(reasons).toEqual(['the lease expired: the orchestrator does not answer']);
 });
 
-test('a claim that is refused is lost at once, and everything with it', async () => {
+test('a refused claim loses the lease at once', async () => {
   const { session, refusing, said } = start();
   refusing(lost);
   expect(await session.claim(false)).toEqual({ claimed: 'lost' });
@@ -102,7 +102,7 @@ test('a claim that is refused is lost at once, and everything with it', async ()
 });
 
 describe('a lease that is held', () => {
-  test('is lost when a heartbeat is refused', async () => {
+  test('a refused heartbeat loses the lease', async () => {
     const { session, passUntil, refusing, reasons } = start();
     await session.claim(false);
     refusing(lost);
@@ -110,7 +110,7 @@ describe('a lease that is held', () => {
     expect(reasons).toEqual(['the lease is over']);
   });
 
-  test('is given up when nobody has answered for as long as it lasts, and not before', async () => {
+  test('a lease is lost when no answer came for its whole time, and not before', async () => {
     const { session, passUntil, refusing, answering, reasons } = start();
     await session.claim(false);
     refusing(unavailable);
@@ -125,7 +125,7 @@ describe('a lease that is held', () => {
     expect(reasons).toEqual(['the lease expired: the orchestrator does not answer']);
   });
 
-  test('is not lost by what it refuses to record', async () => {
+  test('a refused record does not lose the lease', async () => {
     const { session, refusing, reasons } = start();
     await session.claim(false);
     refusing(() => new HoldpointError('PROGRAM_RECORDS_TOO_LARGE', 'too large'));
@@ -135,7 +135,7 @@ describe('a lease that is held', () => {
     expect(reasons).toEqual([]);
   });
 
-  test('is not kept for ever by a word that cannot be handled', async () => {
+  test('a poisoned request does not keep the lease alive', async () => {
     const { session, refusing, passUntil, said } = start();
     await session.claim(false);
     refusing(() => new HoldpointError('RUNTIME_POISON', 'it could not be handled'));
