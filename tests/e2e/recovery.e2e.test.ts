@@ -231,7 +231,7 @@ describe('an agent that', () => {
     expect(prompts()[1]).toContain('the rest');
     expect(prompts()[2]).toContain('- two.txt');
     expect(repository.git('show', 'work/long:one.txt')).toBe('half');
-    expect(repository.git('log', '--format=%s', 'work/long')).toContain('wip: session 2 of agent hands on');
+    expect(repository.git('log', '--format=%s', 'work/long')).toContain('wip: session 2 of agent ends');
   });
 
   test('crashes its worker again and again is stopped, and people are asked', async () => {

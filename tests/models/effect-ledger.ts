@@ -33,7 +33,7 @@ export type LedgerWorld = {
   readonly wire: readonly number[];
   /** How often the target has taken it; once too often is as wrong as any number of times. */
   readonly applied: number;
-  /** Its cancellation was stored, and nobody who knew of that has said that it is to be done again. */
+  /** Its cancellation was stored, and nobody who knew of that answered that the effect must run again. */
   readonly cancelStored: boolean;
   /** The latest question that the target was asked, which may be answered late, or never. */
   readonly asked?: Pick<Extract<EffectWork, { kind: 'probe' }>, 'epoch' | 'unended'>;
@@ -130,7 +130,7 @@ const badStart = (
   return verify(order.grant ?? '')?.digest === order.digest ? undefined : 'started without a grant for it';
 };
 
-/** Somebody who knew of the cancellation has said that it is to be done again, and was heard. */
+/** Somebody who knew of the cancellation answered that the effect must run again, and was heard. */
 const takesBack = ({ ledger, statement }: LedgerWorld, message: EffectMessage, after: EffectState): boolean =>
   message.kind === 'resolve' && ledger !== after && statement?.answer === 'retry' && statement.knewOfCancel;
 

@@ -35,7 +35,7 @@ export const onOperatorCommand = (
     case 'pause': {
       if (isOver(builder.task())) return builder.done(illegal(builder, 'paused'));
       if (builder.task().pausedByHand) return builder.done();
-      checkpoint(builder, 'before a pause');
+      checkpoint(builder, 'before the pause');
       builder.emit({ type: 'paused', by, reason: reason ?? 'paused by hand', command });
       return builder.done();
     }
@@ -67,7 +67,7 @@ const retry = (
   const { status, phase, question } = builder.task();
   if (status === 'asked' && question?.about === 'failure') {
     builder.timer({ clear: QUESTION_TIMER });
-    withdrawOpenQuestion(builder, question, `${by} has it tried again`, 0);
+    withdrawOpenQuestion(builder, question, `${by} allowed another attempt`, 0);
     startNextAttempt(builder, 0, { by, command });
     return builder.done();
   }

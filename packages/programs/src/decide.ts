@@ -13,7 +13,7 @@ import { onTimer } from './on-timer.ts';
 import { onWorkMessage } from './on-work-message.ts';
 
 const unknown = (id: string): Decision<never> =>
-  refused(errorBody('ORCHESTRATOR_UNKNOWN_TASK', `no task is called ${id}`));
+  refused(errorBody('ORCHESTRATOR_UNKNOWN_TASK', `unknown task: ${id}`));
 
 /** Replies and timers have no caller. */
 const reply = (
@@ -51,7 +51,7 @@ const decide = (
   switch (message.kind) {
     case 'submit': {
       const { program } = message.payload;
-      if (program === undefined) throw new Error('a program is submitted without one');
+      if (program === undefined) throw new Error('the submission has no program');
       return submit(state, message.task, program, message.payload, now, timing);
     }
     case 'fork_program':

@@ -66,7 +66,7 @@ const problemsIn = (definition: WorkflowDefinition): ErrorBody | undefined => {
     : error.issues.map(({ path, message }) => `${path.map(String).join('.')}: ${message}`);
   if (problems.length === 0) return undefined;
   const shown = problems.slice(0, PROBLEMS_SHOWN);
-  return errorBody('ORCHESTRATOR_PROGRAM_INVALID', `the effect cannot be run: ${shown.join('; ')}`, {
+  return errorBody('ORCHESTRATOR_PROGRAM_INVALID', `invalid effect: ${shown.join('; ')}`, {
     problems: shown,
   });
 };
@@ -109,7 +109,7 @@ export const recordEffect = (builder: DecisionBuilder, effect: ProgramEffect): R
     return {
       error: errorBody(
         'ERR_IDEMPOTENCY_CONFLICT',
-        `another effect was asked for under the key ${JSON.stringify(effect.idempotencyKey)}`,
+        `another effect has the idempotency key ${JSON.stringify(effect.idempotencyKey)}`,
       ),
     };
   }

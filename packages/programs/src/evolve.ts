@@ -227,7 +227,7 @@ const doneBy = ({ lease, worker }: Program): Pick<Program, 'done'> =>
 
 export const evolve = (state: ProgramState, event: ProgramTaskEvent): ProgramState => {
   if (event.type === 'program_submitted') return created(event);
-  if (state.phase === 'absent') throw new Error(`a task that does not exist has ${event.type}`);
+  if (state.phase === 'absent') throw new Error(`the task does not exist, but has event ${event.type}`);
   const task = state;
   return { ...changed(task, event), version: task.version + 1, phase: event.phase };
 };
@@ -261,7 +261,7 @@ export const taskPhaseAfter = (state: ProgramState, change: ProgramChange): Task
     case 'cancelled':
       return change.type;
     default: {
-      if (state.phase === 'absent') throw new Error(`a task that does not exist has ${change.type}`);
+      if (state.phase === 'absent') throw new Error(`the task does not exist, but has event ${change.type}`);
       const task = state;
       // Watchers may come after the end.
       if (change.type === 'watcher_added' || change.type === 'phase_entry_completed') {

@@ -147,7 +147,7 @@ test('a lease rises with every order, and nothing is recorded by whoever does no
   );
 });
 
-test('a task that is over changes no more, unless a person has it tried again', () => {
+test('a task that is over changes no more, unless a person allowed another attempt', () => {
   fc.assert(
     fc.property(acts, (sequence) => {
       const late = holdsEveryLaw(programDecider, sequence).flatMap(({ before, made }) =>

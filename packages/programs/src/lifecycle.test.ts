@@ -166,7 +166,7 @@ describe('the lease', () => {
       .when(timer('order', { ask: 1 }), NOW)
       .thenEmitsLike({
         type: 'phase_waiting',
-        reason: expect.stringMatching(/no worker has taken it.*reply@1/) as string,
+        reason: expect.stringMatching(/no worker has claimed the order.*reply@1/) as string,
       })
       .thenSends({ data: { lease: 1 } });
   });

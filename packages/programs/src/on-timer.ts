@@ -10,7 +10,7 @@ import { continuePhase, onWorkerLost } from './phase-end.ts';
 import { sendQuestion } from './question.ts';
 import { effectsOf, entryOf, isOver } from './state.ts';
 
-const NOT_WANTED = 'the task is over';
+const NOT_WANTED = 'the task has ended';
 
 export const onTimer = (builder: DecisionBuilder, name: string, data: Json): void => {
   const colon = name.indexOf(':');
@@ -24,7 +24,7 @@ export const onTimer = (builder: DecisionBuilder, name: string, data: Json): voi
     case ORDER_TIMER:
       return orderAgain(builder, ask);
     case LEASE_TIMER:
-      return status === 'started' ? onWorkerLost(builder, 'it was not heard of any more', true) : undefined;
+      return status === 'started' ? onWorkerLost(builder, 'the worker sent no heartbeat', true) : undefined;
     case QUESTION_TIMER:
       return status === 'asked' ? sendQuestion(builder, ask) : undefined;
     case RETRY_TIMER:

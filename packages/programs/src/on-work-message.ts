@@ -14,7 +14,7 @@ const answerWith = (builder: DecisionBuilder, more: Omit<WorkAnswer, 'lease' | '
 });
 
 const lost = ({ id, phase, lease }: Program): Answer => ({
-  error: errorBody('ORCHESTRATOR_WORK_LOST', `the lease is over: task ${id} is ${phase}`, { lease }),
+  error: errorBody('ORCHESTRATOR_WORK_LOST', `the lease has ended: task ${id} is ${phase}`, { lease }),
 });
 
 /** Only the holder of the lease counts. An unclaimed order goes to the first worker that answers it. */

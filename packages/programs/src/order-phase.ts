@@ -25,7 +25,7 @@ export const orderPhase = (
 };
 
 const nobody = ({ program, hash }: Program): string =>
-  `no worker has taken it: is there one that has ${program.id}@${program.version} (${hash.slice(0, 12)})?`;
+  `no worker has claimed the order: start one with ${program.id}@${program.version} (${hash.slice(0, 12)})`;
 
 /** Sends an unclaimed order again: it may have been lost, or no worker is running. */
 export const orderAgain = (builder: DecisionBuilder, ask: number): void => {

@@ -49,19 +49,19 @@ const nextProblem = (task: Program, next: NodeId | undefined): ErrorBody | undef
   if (phase === undefined || phase.type === 'terminal')
     return next === undefined
       ? undefined
-      : errorBody('PROGRAM_NEXT_UNKNOWN', `${from} is the last: nothing follows it`);
-  if (next === undefined) return errorBody('PROGRAM_NEXT_UNKNOWN', `${from} names no phase to go on with`);
+      : errorBody('PROGRAM_NEXT_UNKNOWN', `${from} is terminal: no phase follows`);
+  if (next === undefined) return errorBody('PROGRAM_NEXT_UNKNOWN', `${from} names no next phase`);
   if (phaseOf(task, next) === undefined)
-    return errorBody('PROGRAM_NEXT_UNKNOWN', `${from} leads to ${next}, and there is no such phase`);
+    return errorBody('PROGRAM_NEXT_UNKNOWN', `${from} leads to ${next}, which does not exist`);
   return phase.next !== undefined && phase.next.length > 0 && !phase.next.includes(next)
-    ? errorBody('PROGRAM_NEXT_UNKNOWN', `${from} leads to ${next}, which it has not declared`)
+    ? errorBody('PROGRAM_NEXT_UNKNOWN', `${from} leads to ${next}, which it does not declare`)
     : undefined;
 };
 
 const tooLarge = (state: JsonObject, output: Json | undefined): ErrorBody | undefined => {
   if (bytesOf(state) > STATE_MAX_BYTES) return stateTooLarge();
   return output !== undefined && bytesOf(output) > ENTRIES_MAX_BYTES
-    ? errorBody('PROGRAM_RECORDS_TOO_LARGE', 'the output is too large: keep it as an artifact')
+    ? errorBody('PROGRAM_RECORDS_TOO_LARGE', 'the output is too large: store it as an artifact')
     : undefined;
 };
 
@@ -82,7 +82,7 @@ const completed = (builder: DecisionBuilder, { state, output, next }: Ended<'com
   });
   if (phase?.type !== 'terminal') return entered(builder);
   if (phase.outcome === 'succeeded') return completeTask(builder, task.node);
-  const error = errorBody('PROGRAM_PHASE_FAILED', `the program has ended in its phase ${task.node}`);
+  const error = errorBody('PROGRAM_PHASE_FAILED', `the program stopped in its phase ${task.node}`);
   return failTask(builder, error, task.node);
 };
 
@@ -91,7 +91,7 @@ const skipped = (builder: DecisionBuilder, { next }: Ended<'skipped'>): void => 
   const problem = nextProblem(task, next);
   if (problem !== undefined) return onPhaseFailed(builder, 'next', problem);
   forgetSleeps(builder);
-  builder.emit({ type: 'phase_skipped', ...placeIn(task), next, reason: 'its guard does not hold' });
+  builder.emit({ type: 'phase_skipped', ...placeIn(task), next, reason: 'guard is false' });
   return entered(builder);
 };
 
@@ -104,9 +104,9 @@ const forgetSleeps = (builder: DecisionBuilder): void => {
 const entered = (builder: DecisionBuilder): void => {
   const { ended, visit, node, program } = builder.task();
   if (program.snapshotEvery !== undefined && ended % program.snapshotEvery === 0)
-    checkpoint(builder, `${String(ended)} phases have ended`);
+    checkpoint(builder, `${String(ended)} phases have completed`);
   if (visit > VISITS_MAX) {
-    const error = errorBody('PROGRAM_ENDLESS', `the task has gone through ${String(VISITS_MAX)} phases`);
+    const error = errorBody('PROGRAM_ENDLESS', `the task has run ${String(VISITS_MAX)} phases`);
     return failTask(builder, error, node);
   }
   return orderPhase(builder);
@@ -173,6 +173,6 @@ export const onWorkerLost = (builder: DecisionBuilder, reason: string, lost: boo
   const task = builder.task();
   builder.emit({ type: 'phase_returned', ...placeIn(task), worker: task.worker ?? 'nobody', reason, lost });
   if (builder.task().losses < LOSSES_MAX) return orderPhase(builder);
-  const message = `${String(LOSSES_MAX)} workers were lost while they worked on it`;
+  const message = `${String(LOSSES_MAX)} workers were lost in this phase`;
   return onPhaseFailed(builder, 'worker', errorBody('PROGRAM_WORKER_LOST', message));
 };

@@ -30,7 +30,7 @@ type About =
 /** Records the question, then asks people. */
 export const askQuestion = (builder: DecisionBuilder, asks: ProgramQuestion, about: About): void => {
   const { id, node, visit, attempt, questions } = builder.task();
-  checkpoint(builder, 'before people are asked');
+  checkpoint(builder, 'before a question');
   const question = questions + 1;
   const effect = questionAsEffect(builder.task(), asks, question);
   builder.emit({
@@ -117,8 +117,7 @@ export const onAnswer = (builder: DecisionBuilder, fact: ApprovalResolved): void
 const onFailureDecision = (builder: DecisionBuilder, answer: ProgramAnswer): void => {
   if (answer.response === RETRY) return startNextAttempt(builder, 0, { by: answer.by });
   const { failures, node } = builder.task();
-  const why =
-    answer.outcome === 'expired' ? 'nobody has said what is to become of it' : `${answer.by} lets it fail`;
+  const why = answer.outcome === 'expired' ? 'no answer before the deadline' : `${answer.by} chose to fail`;
   const last = failures.at(-1)?.error ?? errorBody('PROGRAM_PHASE_FAILED', why);
   return failTask(builder, { ...last, message: `${last.message} (${why})` }, node);
 };

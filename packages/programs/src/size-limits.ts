@@ -30,13 +30,13 @@ export const sizeProblem = ({ entries }: Pick<Program, 'entries'>, entry: Entry)
   if (bytes > ENTRY_MAX_BYTES)
     return errorBody(
       'PROGRAM_RECORDS_TOO_LARGE',
-      `a record has ${String(bytes)} bytes, at most ${String(ENTRY_MAX_BYTES)} are kept: keep it as an artifact`,
+      `the record has ${String(bytes)} bytes, limit ${String(ENTRY_MAX_BYTES)}: store it as an artifact`,
     );
   const all = entries.reduce((sum, each) => sum + sizeOf(each), bytes);
   return entries.length >= ENTRIES_MAX || all > ENTRIES_MAX_BYTES
     ? errorBody(
         'PROGRAM_RECORDS_TOO_LARGE',
-        `a phase keeps at most ${String(ENTRIES_MAX)} records of ${String(ENTRIES_MAX_BYTES)} bytes in all`,
+        `a phase may have ${String(ENTRIES_MAX)} records with ${String(ENTRIES_MAX_BYTES)} bytes in total`,
       )
     : undefined;
 };
@@ -44,5 +44,5 @@ export const sizeProblem = ({ entries }: Pick<Program, 'entries'>, entry: Entry)
 export const stateTooLarge = (): ErrorBody =>
   errorBody(
     'PROGRAM_STATE_TOO_LARGE',
-    `a state has at most ${String(STATE_MAX_BYTES)} bytes: keep what is large as an artifact`,
+    `the state exceeds ${String(STATE_MAX_BYTES)} bytes: store large values as artifacts`,
   );

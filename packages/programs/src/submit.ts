@@ -13,7 +13,7 @@ import { bytesOf, stateTooLarge } from './size-limits.ts';
 import { effectsOf, phaseOf, type ProgramTaskEvent, type ProgramState } from './state.ts';
 
 const conflict = (task: TaskId): Decision<never> =>
-  refused(errorBody('ORCHESTRATOR_TASK_CONFLICT', `task ${task} was submitted before with other content`));
+  refused(errorBody('ORCHESTRATOR_TASK_CONFLICT', `task ${task} exists with other content: use another id`));
 
 /** Problems of a program beyond its schema. */
 export const programProblems = ({ initial, phases }: ProgramDefinition): readonly string[] => {
@@ -27,10 +27,10 @@ export const programProblems = ({ initial, phases }: ProgramDefinition): readonl
           .map((name) => `${phase.id} leads to ${name}`),
   );
   return [
-    ...twice.map((name) => `there are two phases ${name}`),
-    ...unknown.map((leads) => `${leads}, and there is no such phase`),
-    ...(names.includes(initial) ? [] : [`it begins with ${initial}, and there is no such phase`]),
-    ...(phases.some(({ type }) => type === 'terminal') ? [] : ['no phase ends it']),
+    ...twice.map((name) => `duplicate phase ${name}`),
+    ...unknown.map((leads) => `${leads}, which does not exist`),
+    ...(names.includes(initial) ? [] : [`the initial phase ${initial} does not exist`]),
+    ...(phases.some(({ type }) => type === 'terminal') ? [] : ['no phase is terminal']),
   ];
 };
 
@@ -61,7 +61,7 @@ export const submit = (
   const problems = programProblems(program);
   if (problems.length > 0)
     return refused(
-      errorBody('ORCHESTRATOR_PROGRAM_INVALID', `the program cannot be run: ${problems.join('; ')}`, {
+      errorBody('ORCHESTRATOR_PROGRAM_INVALID', `invalid program: ${problems.join('; ')}`, {
         problems: [...problems],
       }),
     );

@@ -4,14 +4,15 @@ import { commandIdOf, RepositoryId, type TaskId, taskIdFrom } from '@holdpoint/c
 import type { ProgramDefinition } from '@holdpoint/contracts/program/definition';
 import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { TaskEvent } from '@holdpoint/contracts/task/events';
+import { programDecider } from '@holdpoint/programs/decide';
 import { isProgram } from '@holdpoint/programs/state';
 import type { OwnEndpoints } from '@holdpoint/runtime/bus/api';
-import { readHistory, readHistoryPage, readState } from '@holdpoint/runtime/store/read';
+import { foldHistory, readAggregate, readHistory, readHistoryPage } from '@holdpoint/runtime/store/read';
 import type { Meta, Routed } from '@holdpoint/runtime/engine/inbound';
 import type { Pool } from 'pg';
 import { forkAt } from './task/fork.ts';
 import type { OperatorCommand } from './task/model/messages.ts';
-import { orchestratorDecider, type OrchestratorMessage, type OrchestratorState } from './orchestrator.ts';
+import { orchestratorKinds, type OrchestratorMessage } from './aggregates.ts';
 import { type BuiltInWorkflow, builtIn } from './workflows/catalog.ts';
 import { type Known, NOTHING_KNOWN } from './submission-context.ts';
 import { offeredWorkflows } from './queries/offered-workflows.ts';
@@ -21,49 +22,48 @@ import { listTasks } from './queries/tasks.ts';
 import { taskView } from './queries/task-view.ts';
 
 const unknown = (id: string): HoldpointError =>
-  new HoldpointError('ORCHESTRATOR_UNKNOWN_TASK', `no task is called ${id}`);
+  new HoldpointError('ORCHESTRATOR_UNKNOWN_TASK', `unknown task: ${id}`);
 
 const byHand = <Kind extends OperatorCommand['kind']>(kind: Kind) => ({
   command: (
     payload: Extract<OperatorCommand, { readonly kind: Kind }>['payload'],
     { identity }: Meta,
   ): Routed<OrchestratorMessage> => ({
+    kind: 'task' as const,
     aggregate: payload.id,
     message: { kind, payload, task: payload.id, commandId: commandIdOf(kind, identity) } as OperatorCommand,
   }),
 });
 
-/** A board is kept like a task, but it is none. */
+/** A registry has no task history. */
 const historyOf = async (pool: Pool, id: TaskId) => {
   const events = RepositoryId.safeParse(id).success ? [] : await readHistory(pool, id);
   if (events.length === 0) throw unknown(id);
   return events;
 };
 
-/** The message that starts a fork of whatever the origin is. */
+/** The message that creates a fork of a task. Undefined when the task has no such version. */
 const forkOf = (
   history: Awaited<ReturnType<typeof historyOf>>,
   version: number,
   to: { readonly task: TaskId; readonly by: string },
-): OrchestratorMessage | undefined => {
-  if (history[0]?.type !== 'program_submitted')
-    return forkAt(
-      history.map(({ data }) => TaskEvent.parse(data)),
-      version,
-      to,
-    );
+): Routed<OrchestratorMessage> | undefined => {
+  const aggregate = to.task;
+  if (history[0]?.type !== 'program_submitted') {
+    const events = history.map(({ data }) => TaskEvent.parse(data));
+    const message = forkAt(events, version, to);
+    return message && { kind: 'task', aggregate, message };
+  }
   if (history.length < version) return undefined;
-  const origin = history
-    .slice(0, version)
-    .map(({ data }) => events.orchestrator.parse(data))
-    .reduce<OrchestratorState>(
-      (state, event) => orchestratorDecider.evolve(state, event),
-      orchestratorDecider.initial,
-    );
-  return isProgram(origin) ? { kind: 'fork_program', origin, version, ...to } : undefined;
+  const origin = foldHistory(programDecider, history.slice(0, version));
+  return isProgram(origin)
+    ? { kind: 'program', aggregate, message: { kind: 'fork_program', origin, version, ...to } }
+    : undefined;
 };
 
-/** The id that the submitter chose, or one that follows from the message itself, so that a repeat finds the same task. */
+const readable = orchestratorKinds();
+
+/** The chosen id, or one derived from the message, so that a repeat finds the same task. */
 export const taskIdOf = (chosen: TaskId | undefined, identity: string): TaskId =>
   chosen ?? taskIdFrom(identity);
 
@@ -79,9 +79,11 @@ export const endpoints = (
   submit: {
     command: async (payload, { identity }) => {
       const task = taskIdOf(payload.id, identity);
+      const submission = await lookUp(payload);
       return {
+        kind: submission.program === undefined ? 'task' : 'program',
         aggregate: task,
-        message: { kind: 'submit', payload: await lookUp(payload), task, openCircuits: open() },
+        message: { kind: 'submit', payload: submission, task, openCircuits: open() },
       };
     },
   },
@@ -96,20 +98,21 @@ export const endpoints = (
     command: async ({ task: origin, version, id, by = 'unknown' }, { identity }) => {
       const task = taskIdOf(id, identity);
       const history = await historyOf(pool, origin);
-      const message = forkOf(history, version, { task, by });
-      if (message === undefined)
+      const fork = forkOf(history, version, { task, by });
+      if (fork === undefined)
         throw new HoldpointError(
           'ORCHESTRATOR_UNKNOWN_VERSION',
           `task ${origin} has ${String(history.length)} versions, not ${String(version)}`,
         );
-      return { aggregate: task, message };
+      return fork;
     },
   },
   get: {
     query: async ({ id }) => {
-      const state = await readState(pool, orchestratorDecider, id);
-      if (state.phase === 'absent' || state.phase === 'board') throw unknown(id);
-      return isProgram(state) ? programView(state) : taskView(state);
+      const found = await readAggregate(pool, readable, id);
+      if (found === undefined || found.kind === 'registry' || found.state.phase === 'absent')
+        throw unknown(id);
+      return found.kind === 'program' ? programView(found.state) : taskView(found.state);
     },
   },
   list: { query: (page) => listTasks(pool, page) },
@@ -128,5 +131,11 @@ export const endpoints = (
   program_register: { query: async ({ programs }) => registered(await register(programs)) },
   program_list: { query: (page) => listPrograms(pool, page) },
   workflows: { query: () => offeredWorkflows(pool, workflows) },
-  work: { command: (payload) => ({ aggregate: payload.task, message: { kind: 'work', payload } }) },
+  work: {
+    command: (payload) => ({
+      kind: 'program',
+      aggregate: payload.task,
+      message: { kind: 'work', payload },
+    }),
+  },
 });

@@ -1,81 +1,87 @@
-import { commandIdOf } from '@holdpoint/contracts/values/ids';
 import { consumers } from '@holdpoint/contracts/bus/streams';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
-import type { ServiceLogic } from '@holdpoint/runtime/engine/core';
+import { commandIdOf } from '@holdpoint/contracts/values/ids';
 import type { Decider } from '@holdpoint/runtime/decider';
-import { parseCommand, parseFact, type Routed } from '@holdpoint/runtime/engine/inbound';
+import type { ServiceLogic } from '@holdpoint/runtime/engine/core';
+import { parseCommand, parseFact } from '@holdpoint/runtime/engine/inbound';
 import type { Inbound } from '@holdpoint/runtime/engine/intake';
+import { type OrchestratorEvent, orchestratorKinds, type OrchestratorMessage } from './aggregates.ts';
 import { taskIdOf } from './api.ts';
-import type { TaskMessage } from './task/model/messages.ts';
-import {
-  createOrchestratorDecider,
-  type OrchestratorEvent,
-  type OrchestratorMessage,
-  type OrchestratorState,
-} from './orchestrator.ts';
 import { type Known, NOTHING_KNOWN } from './submission-context.ts';
-import { snapshotDue } from './snapshots.ts';
+import type { TaskMessage } from './task/model/messages.ts';
 import type { TaskState } from './task/model/state.ts';
-import { summarise } from './queries/tasks.ts';
 
-/** Facts about effects that end nothing: for whoever watches, not for the task. */
+type Decode = Inbound<OrchestratorMessage>['decode'];
+
+/** Events of effects that end nothing; a task does not wait for them. */
 const UNDER_WAY = /\.(prepared|started|cancel_requested|superseded|probed|answered)\.[^.]+$/;
 
 const commandOf =
-  ({ open, named, isCertain }: Known): Inbound<OrchestratorMessage>['decode'] =>
+  ({ open, named, isCertain }: Known): Decode =>
   (subject, body, { identity }) => {
     const command = parseCommand('orchestrator', subject, body);
-    const { kind, payload } = command;
-    if (kind === 'registry') return { aggregate: payload.id, message: { kind, ...payload } };
-    const task =
-      kind === 'submit' ? taskIdOf(payload.id, identity) : kind === 'recover' ? payload.task : payload.id;
-    return {
-      aggregate: task,
-      message: {
-        ...command,
-        ...(kind === 'submit' && { payload: named(payload) }),
-        task,
-        commandId: commandIdOf(kind, identity),
-        ...(kind === 'submit' && { openCircuits: open() }),
-      },
-      ...(kind === 'submit' && !isCertain(payload) && { later: true }),
-    } as Routed<OrchestratorMessage>;
+    switch (command.kind) {
+      case 'registry': {
+        const { kind, payload } = command;
+        return { kind: 'registry', aggregate: payload.id, message: { kind, ...payload } };
+      }
+      case 'submit': {
+        const payload = named(command.payload);
+        const task = taskIdOf(payload.id, identity);
+        return {
+          kind: payload.program === undefined ? 'task' : 'program',
+          aggregate: task,
+          message: { kind: 'submit', payload, task, openCircuits: open() },
+          ...(!isCertain(command.payload) && { defer: true }),
+        };
+      }
+      case 'recover': {
+        const { task } = command.payload;
+        return { kind: 'task', aggregate: task, message: { ...command, task } };
+      }
+      case 'circuit_state':
+      case 'watch':
+      case 'notify': {
+        const task = command.payload.id;
+        return { kind: 'task', aggregate: task, message: { ...command, task } };
+      }
+      default: {
+        const task = command.payload.id;
+        const commandId = commandIdOf(command.kind, identity);
+        return { kind: 'task', aggregate: task, message: { ...command, task, commandId } };
+      }
+    }
   };
 
-const decodersWith = (known: Known): Readonly<Record<string, Inbound<OrchestratorMessage>['decode']>> => ({
+const decodersWith = (known: Known): Readonly<Record<string, Decode>> => ({
   orchestrator: commandOf(known),
   'orchestrator-approval': (subject, body) => {
     const fact = parseFact('approvals', subject, body);
     if (fact?.type !== 'resolved') return undefined;
-    return { aggregate: fact.task, message: { kind: 'approval', fact } };
+    return { kind: 'task', aggregate: fact.task, message: { kind: 'approval', fact } };
   },
   'orchestrator-effect': (subject, body) => {
     const fact = parseFact('executor', subject, body);
-    return fact && { aggregate: fact.task, message: { kind: 'effect', fact } };
+    return fact && { kind: 'task', aggregate: fact.task, message: { kind: 'effect', fact } };
   },
 });
 
-const inbound = (decoders: ReturnType<typeof decodersWith>): readonly Inbound<OrchestratorMessage>[] =>
-  consumers
+export const orchestratorInbound = (known: Known): readonly Inbound<OrchestratorMessage>[] => {
+  const decoders = decodersWith(known);
+  return consumers
     .filter(({ service }) => service === 'orchestrator')
     .map((consumer) => {
       const decode = decoders[consumer.name];
-      if (decode === undefined) throw new Error(`nothing reads the consumer ${consumer.name}`);
+      if (decode === undefined) throw new Error(`no decoder for consumer ${consumer.name}`);
       return { consumer, decode, wants: (subject) => !UNDER_WAY.test(subject) };
     });
+};
 
 export const orchestratorLogic = (
   tasks?: Decider<TaskState, TaskMessage, TaskEvent>,
   known: Known = NOTHING_KNOWN,
-): ServiceLogic<OrchestratorState, OrchestratorMessage, OrchestratorEvent, never> => ({
-  kind: {
-    service: 'orchestrator',
-    aggregate: 'task',
-    decider: createOrchestratorDecider(tasks),
-    summarise,
-    snapshotDue,
-    taskOf: (id, { phase }) => (phase === 'absent' || phase === 'board' ? undefined : id),
-    statusOf: ({ phase }) => phase,
-  },
-  inbound: inbound(decodersWith(known)),
+): ServiceLogic<OrchestratorMessage, OrchestratorEvent> => ({
+  service: 'orchestrator',
+  kinds: orchestratorKinds(tasks),
+  inbound: orchestratorInbound(known),
 });

@@ -117,7 +117,7 @@ describe.skipIf(chromium === undefined)('a new task, in the page', () => {
   test('that is refused keeps what was typed, and says what the service says: beside a field, or above all', async () => {
     standIn.state.refusal = {
       code: 'CONTRACT_INVALID',
-      message: 'the workflow cannot be run: nodes.1.args.file: no path; something else',
+      message: 'invalid workflow: nodes.1.args.file: no path; something else',
       details: { problems: ['nodes.1.args.file: no path', 'something else <b>'] },
     };
     const page = await open();

@@ -37,7 +37,7 @@ describe.skipIf(chromium === undefined)('a new task, in the console', () => {
     const goal = `say hello ${newTaskId()}`;
     const page = await open();
     await page.getByRole('article').getByLabel('Workflow').selectOption('sample@1');
-    await page.getByText('Append a line to a file, once somebody has approved it').waitFor();
+    await page.getByText('Append a line to a file after approval').waitFor();
     await page.getByLabel(/^Goal/).fill(goal);
     await page.getByLabel(/^File/).fill('hello.txt');
     expect(await seriousFindings(page)).toEqual([]);

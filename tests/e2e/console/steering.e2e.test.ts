@@ -205,7 +205,7 @@ describe.skipIf(chromium === undefined)('in the console', () => {
     await first.getByRole('button', { name: 'Try again' }).click();
     await first.getByRole('button', { name: 'Confirm: retry it' }).click();
     // What stands against it stands still: it stays, and why is said.
-    await page.getByRole('status').getByText(`no task is called ${id}`).waitFor();
+    await page.getByRole('status').getByText(`unknown task: ${id}`).waitFor();
     await first.waitFor();
     const { file, line } = { file: 'sample.txt', line: 'late' };
     await ask('orchestrator', 'submit', {

@@ -163,7 +163,7 @@ describe('an effect whose answer is lost', () => {
     expect(await isPaged(task)).toBe(false);
     expect(nodeOf(view)?.question).toBeUndefined();
     expect(await historyOf(task)).toEqual(expect.arrayContaining(['in_doubt_asked', 'in_doubt_answered']));
-    const error = { code: 'EXECUTOR_NOT_APPLIED', message: 'it did not happen: operator said so' };
+    const error = { code: 'EXECUTOR_NOT_APPLIED', message: 'the effect was not applied: operator said so' };
     const { code, message } = view.error ?? {};
     expect({ code, message }).toEqual(
       said === 'not_applied' ? error : { code: undefined, message: undefined },

@@ -75,14 +75,14 @@ test('a request that was cancelled before it arrived is put to nobody, and is an
   client.connection.subscribe(subjects.event('approval', 'resolved', id), {
     callback: (_error, msg) => void resolved.push(ApprovalResolved.parse(msg.json())),
   });
-  const cancel: CancelApproval = { id, task, node, revision: 1, reason: 'the task is over' };
+  const cancel: CancelApproval = { id, task, node, revision: 1, reason: 'the task has ended' };
   await publish(orchestrator, subjects.approvalCommand('cancel'), JSON.stringify(cancel));
   await untilTrue('the cancellation is answered', () => resolved.length === 1);
   await publish(orchestrator, subjects.approvalCommand('request'), JSON.stringify(request));
   await untilTrue('the request is answered', () => resolved.length === 2);
   expect(resolved).toMatchObject([
-    { outcome: 'cancelled', comment: 'the task is over' },
-    { outcome: 'cancelled', comment: 'the task is over' },
+    { outcome: 'cancelled', comment: 'the task has ended' },
+    { outcome: 'cancelled', comment: 'the task has ended' },
   ]);
   await expect(client.ask('approvals', 'get', { id })).rejects.toMatchObject({ code: 'APPROVALS_UNKNOWN' });
   for (const status of ['pending', 'cancelled'] as const) {

@@ -347,7 +347,7 @@ export const sampleState = (): StandInState => ({
     {
       id: 'sample',
       version: '1',
-      title: 'Append a line to a file, once somebody has approved it',
+      title: 'Append a line to a file after approval',
       kind: 'built_in',
       repository: 'unused',
       inputs: [{ type: 'text', name: 'file', label: 'File', required: false, default: 'sample.txt' }],

@@ -101,7 +101,7 @@ export const createProgramCatalog = (log: Logger) => {
     },
     follow: (pool: Pool): { readonly stop: () => Promise<void> } => {
       const first = read(pool).catch((error: unknown) =>
-        log.warn(errorFields(error), 'programs could not be read: those known before are found'),
+        log.warn(errorFields(error), 'cannot read programs; known programs still resolve'),
       );
       const following = startPeriodic('programs', READ_EVERY_MS, () => read(pool), log);
       return {

@@ -17,7 +17,7 @@ export const createWakeHeld = (pool: Pool, engine: Engine<OrchestratorMessage>, 
       { kind: 'task', aggregate: task, message: { kind: 'timer', name: CIRCUIT_TIMER, data: { ask: 0 } } },
       {
         committed: () => undefined,
-        failed: (error) => log.warn({ task, code: error.code }, 'a waiting task could not be woken'),
+        failed: (error) => log.warn({ task, code: error.code }, 'cannot wake a waiting task'),
         unavailable: () => undefined,
       },
     );
@@ -25,7 +25,7 @@ export const createWakeHeld = (pool: Pool, engine: Engine<OrchestratorMessage>, 
     try {
       for (const task of await tasksHeldUp(pool, WOKEN_MAX)) wake(task);
     } catch (error) {
-      log.warn(errorFields(error), 'tasks that wait could not be looked up; they ask by themselves');
+      log.warn(errorFields(error), 'cannot look up waiting tasks; their timers will resend');
     }
   };
 };

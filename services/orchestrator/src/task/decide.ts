@@ -49,7 +49,7 @@ import { withdraw, withdrawalConfirmed } from './outgoing/withdraw.ts';
 import { type BuiltInWorkflow, builtIn } from '../workflows/catalog.ts';
 
 const unknownTask = (task: string): Decision<never> =>
-  refused(errorBody('ORCHESTRATOR_UNKNOWN_TASK', `no task is called ${task}`));
+  refused(errorBody('ORCHESTRATOR_UNKNOWN_TASK', `unknown task: ${task}`));
 
 const decideOperatorCommand = (builder: DecisionBuilder, message: OperatorCommand): Decision<TaskEvent> => {
   const { commandId } = message;

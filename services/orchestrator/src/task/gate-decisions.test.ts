@@ -150,12 +150,12 @@ describe('a wish for changes', () => {
     let task = written(gatedEffect('a', {}, { after: ['check'], retry }));
     for (let round = 0; round < 2; round += 1) {
       const back = task.when(wantsChangesInTime('a'));
-      expect(hintOf(back, 'writer')).toBe('changes requested by nobody has decided in time');
+      expect(hintOf(back, 'writer')).toBe('changes requested by no decision before the deadline');
       task = back.when(succeeds('writer'), succeeds('check'));
     }
     const last = task.when(wantsChangesInTime('a'));
     expect(last.said).toEqual(['approval_closed a#3 changes_requested', 'node_escalated a#3']);
-    expect(last.node('a').reason).toBe('nobody has decided in time, 3 times');
+    expect(last.node('a').reason).toBe('no decision before the deadline, 3 times');
     // A person starts the count anew.
     const again = last.when(byHand('retry'), wantsChanges('a'), succeeds('writer'), succeeds('check'));
     expect(again.when(wantsChangesInTime('a')).said).toContain('restarted writer,check,a');
@@ -181,7 +181,7 @@ describe('what a gate suggests for a decision', () => {
   test('keeps an approved effect back for a person, who lets it run under its grant', () => {
     const paused = gated({ approve: returned({ phase: 'paused' }) }).when(approves('a'));
     expect(paused.said).toEqual(['approval_closed a approved', 'node_escalated a']);
-    expect(paused.node('a').reason).toBe('approved by grace, and its gate holds it back');
+    expect(paused.node('a').reason).toBe('approved by grace,but its gate stopped it');
     expect(paused.when(byHand('retry')).said).toEqual(['node_retrying a#2', 'effect_ordered a#2']);
   });
 
@@ -227,7 +227,7 @@ describe('what a gate suggests for a decision', () => {
   test('is refused, and recorded, when the task would not come here again', () => {
     const over = gated({ reject: returned({ to: id('other') }) }).when(rejects('a'));
     expect(refusals(over)).toEqual([
-      'on_decision: return_to_orchestrator was suggested: the node does not come after other',
+      'on_decision: return_to_orchestrator was suggested: the node is not downstream of other',
     ]);
     expect(over.statusOf('a')).toEqual(['blocked']);
   });
@@ -311,7 +311,7 @@ describe('skip_duplicate_effect', () => {
     const task = looped.when(approves('a'));
     expect(task.said).toEqual(['checkpoint a', 'effect_ordered a']);
     expect(refusals(task)).toEqual([
-      'on_decision: skip_duplicate_effect was suggested: it is not known to have been applied before',
+      'on_decision: skip_duplicate_effect was suggested: the effect was not applied before',
     ]);
   });
 
@@ -376,7 +376,7 @@ describe('after a lost worker, or an order that came again', () => {
     const task = running({ onWorkerCrash: { emit: 'resume_executor' } }).when(lost('person'));
     expect(task.sent('effect.run')).toEqual([]);
     expect(refusals(task)).toEqual([
-      'on_worker_crash: resume_executor was suggested: it may have happened, and is not repeated',
+      'on_worker_crash: resume_executor was suggested: the effect may have been applied, and its class forbids a repeat',
     ]);
     expect(task.statusOf('a')).toEqual(['recovering']);
   });
@@ -393,7 +393,7 @@ describe('after a lost worker, or an order that came again', () => {
     const task = running({ onDuplicateSideEffectAttempt: { emit: 'skip_duplicate_effect' } });
     const prevented = task.when(reports('a', again));
     expect(refusals(prevented)).toEqual([
-      'on_duplicate_side_effect_attempt: skip_duplicate_effect was suggested: it is not known to have been applied',
+      'on_duplicate_side_effect_attempt: skip_duplicate_effect was suggested: the effect is not known to be applied',
     ]);
     expect(prevented.statusOf('a')).toEqual(['running']);
     const known = task.when(reports('a', { ...again, outcome: 'applied' }));

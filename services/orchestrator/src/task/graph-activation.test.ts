@@ -224,7 +224,7 @@ describe('guard', () => {
 
   test('that is false says what it was', () => {
     const task = play([node('a', { guard: 'inputs.no' }), node('b')]);
-    expect(task.node('a').reason).toBe('its guard does not hold: inputs.no');
+    expect(task.node('a').reason).toBe('guard is false: inputs.no');
   });
 
   test('that cannot be worked out is the end of the node', () => {

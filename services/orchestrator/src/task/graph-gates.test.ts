@@ -241,7 +241,7 @@ describe('preconditions', () => {
   test('are looked at before anybody is asked', () => {
     expect(task.said.slice(2)).toEqual([
       'step_ordered a.inspect',
-      'node_waiting a preconditions: looking into the repository',
+      'node_waiting a preconditions: inspecting the repository',
     ]);
     expect(task.when(sees('a', {})).said).toEqual(['node_inspected a', 'approval_requested a']);
   });
@@ -366,7 +366,7 @@ describe('6.4 of the reference: what a node waits for', () => {
     const task = play(nodes, { ...IN_REPOSITORY, policy: { failureMode: 'continue_independent' } });
     expect(task.statusOf('a')).toEqual(['idle']);
     expect(task.when(succeeds('p')).said.at(-1)).toBe(
-      'node_waiting a artifacts: asking who makes what it needs',
+      'node_waiting a artifacts: asking the registry for artifacts',
     );
     expect(task.when(byHand('cancel', { node: id('p') })).node('a').reason).toBe(
       'dependency t-1/p cancelled',
@@ -395,7 +395,7 @@ describe('6.4 of the reference: what a node waits for', () => {
     const all = { preconditions: [{ kind: 'clean_worktree' }], approval: APPROVAL, locks: LOCKS };
     const task = needy('block', all);
     expect(task.said.slice(2)).toEqual([
-      'node_waiting a artifacts: asking who makes what it needs',
+      'node_waiting a artifacts: asking the registry for artifacts',
       'step_ordered a.inspect',
     ]);
     const order = [stands('a', { [THING]: 'available' }), sees('a', {}), approves('a'), locked('a')].map(
@@ -437,7 +437,7 @@ describe('6.4 of the reference: what a node waits for', () => {
       stands('a', { [THING]: 'available' }),
     );
     expect(task.history.map(brief).filter((event) => event.startsWith('node_waiting'))).toEqual([
-      'node_waiting a artifacts: asking who makes what it needs',
+      'node_waiting a artifacts: asking the registry for artifacts',
       `node_waiting a artifacts: awaiting producer for ${THING}`,
       `node_waiting a artifacts: waiting on ${THING} (other/maker)`,
       'node_waiting a preconditions: clean_worktree: dirty',
@@ -532,7 +532,7 @@ describe('artifacts', () => {
   });
 });
 
-describe('when nothing can start any more', () => {
+describe('when no node can start', () => {
   test('the task ends blocked: what a node needs would be made by what comes after it', () => {
     const over = play([
       control('first'),
@@ -540,7 +540,7 @@ describe('when nothing can start any more', () => {
       node('b', { after: ['a'], produces: { succeeded: [shared('x')] } }),
     ]);
     expect(over.said.at(-1)).toBe('failed blocked');
-    expect(over.task.error).toMatchObject({ code: 'NODE_BLOCKED', message: 'nothing can start any more' });
+    expect(over.task.error).toMatchObject({ code: 'NODE_BLOCKED', message: 'no node can start' });
   });
 
   test('it is not so as long as something runs, waits for others, or is held by a person', () => {

@@ -99,7 +99,7 @@ describe('a budget', () => {
     expect(until.said.at(-1)).toBe('failed blocked');
     expect(until.task.error).toMatchObject({
       code: 'NODE_BLOCKED',
-      message: expect.stringMatching(/exit code 1, and its 1 retries are spent/) as string,
+      message: expect.stringMatching(/exit code 1, and its 1 retries are used up/) as string,
       details: { node: 'check' },
     });
     expect(

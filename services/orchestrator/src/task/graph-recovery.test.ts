@@ -196,7 +196,7 @@ describe('a retry', () => {
 
   test('is no more than the template allows: then a person is asked', () => {
     const refused = failedCheck(0).when(says('check', 'retry'));
-    expect(assessed(refused).refused).toBe('its template allows no more attempts');
+    expect(assessed(refused).refused).toBe('the retry budget of its template is used up');
     expect(refused.wait(20_000).sent('recovery.assess')[0]?.data).toEqual(assessed(refused));
     expect(() => refused.when(says('check', 'retry'))).toThrow('changes something');
     const stuck = refused.when(says('check', 'escalate', { reason: 'given up' }));
@@ -263,7 +263,7 @@ describe('a rollback', () => {
   test.each(['failed', 'blocked', 'cancelled'] as const)('that has %s makes the job stuck', (outcome) => {
     const task = ordered().when(ended(BY, outcome));
     expect(task.said[0]).toBe(`rollback_ended check ${outcome}`);
-    expect(assessed(task).refused).toBe(`going back has ${outcome}: see task ${BY}`);
+    expect(assessed(task).refused).toBe(`the rollback ended as ${outcome}: see task ${BY}`);
     expect(task.when(says('check', 'escalate')).said).toEqual(['node_escalated check', 'stuck_asked check']);
   });
 
@@ -376,7 +376,7 @@ describe('a rollback', () => {
       fails('only'),
       says('only', 'rollback', { commit: GOOD }),
     );
-    expect(assessed(refused).refused).toBe('it cannot be gone back to here');
+    expect(assessed(refused).refused).toBe('a rollback is impossible here: no repository or no commit');
     expect(refused.when(says('only', 'escalate')).said).toEqual(['node_escalated only', 'stuck_asked only']);
   });
 });
@@ -543,7 +543,7 @@ describe('a job that is stuck', () => {
     expect(task.sent('approval.request')).toHaveLength(1);
   });
 
-  test('may be taken as done by hand, with what it gives', () => {
+  test('may be marked done by hand, with what it gives', () => {
     const task = stuck().when(() => byHand('done', { node: id('check') }));
     expect(task.said).toEqual(['node_succeeded check', 'step_ordered last.run']);
     expect(task.sent('approval.cancel')).toHaveLength(1);

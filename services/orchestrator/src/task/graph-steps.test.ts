@@ -287,7 +287,7 @@ describe('on_error', () => {
     const paused = strategy({ strategy: 'pause' }).when(fails('a', { detail: 'odd' }));
     expect(paused.said).toEqual(['node_escalated a']);
     expect(paused.task.phase).toBe('paused');
-    expect(paused.node('a').reason).toBe('failed, and its template asks for a person: odd');
+    expect(paused.node('a').reason).toBe('failed, and its template wants a person to decide: odd');
     expect([...paused.timers.keys()]).toEqual([]);
     expect(paused.when(byHand('retry')).said).toEqual(['node_retrying a#2', 'step_ordered a.run#2']);
     expect(paused.when(byHand('skip', { node: id('a') })).said.slice(-2)).toEqual([
@@ -373,7 +373,7 @@ describe('a gate', () => {
     const task = play([gate('g', { gatePolicy: 'warn' }), node('b', { after: ['g'] })]).when(
       fails('g', { exitCode: 4 }),
     );
-    expect(task.node('g').detail).toBe('only a warning: exit code 4');
+    expect(task.node('g').detail).toBe('warning only: exit code 4');
     expect(task.statusOf('b')).toEqual(['running']);
   });
 

@@ -46,7 +46,7 @@ const invalid = (problems: readonly string[]): Refusal => {
   const rest = problems.length - shown.length;
   const more = rest > 0 ? `; and ${String(rest)} more` : '';
   return refused(
-    errorBody('ORCHESTRATOR_WORKFLOW_INVALID', `the workflow cannot be run: ${shown.join('; ')}${more}`, {
+    errorBody('ORCHESTRATOR_WORKFLOW_INVALID', `invalid workflow: ${shown.join('; ')}${more}`, {
       problems: shown,
     }),
   );
@@ -63,13 +63,9 @@ const resolveDefinition = (
     const known = workflowNames(workflows);
     const named = JSON.stringify(submission.workflow);
     return refused(
-      errorBody(
-        'ORCHESTRATOR_UNKNOWN_WORKFLOW',
-        `no workflow is called ${named}; known: ${known.join(', ')}`,
-        {
-          known: [...known],
-        },
-      ),
+      errorBody('ORCHESTRATOR_UNKNOWN_WORKFLOW', `unknown workflow ${named}; known: ${known.join(', ')}`, {
+        known: [...known],
+      }),
     );
   }
   const made = workflow.define(submission);
@@ -77,9 +73,7 @@ const resolveDefinition = (
   const definition = WorkflowDefinition.safeParse(made);
   if (definition.success) return definition.data;
   const problems = definition.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
-  return refused(
-    errorBody('CONTRACT_INVALID', `the workflow cannot be run: ${problems.join('; ')}`, { problems }),
-  );
+  return refused(errorBody('CONTRACT_INVALID', `invalid workflow: ${problems.join('; ')}`, { problems }));
 };
 
 const validated = (definition: WorkflowDefinition): WorkflowDefinition | Refusal => {

@@ -67,7 +67,7 @@ describe('an effect that was applied', () => {
       .thenSends({
         subject: 'hp.cmd.approval.cancel',
         id: `approval.cancel.${approvalOf(2)}.0`,
-        data: { id: approvalOf(2), task: TASK, node: NODE, revision: 2, reason: 'the effect has happened' },
+        data: { id: approvalOf(2), task: TASK, node: NODE, revision: 2, reason: 'the effect was applied' },
       })
       .thenTimes(
         { clear: `reply:${NODE}` },

@@ -209,7 +209,7 @@ describe('the answer', () => {
           type: 'node_ended',
           ...about,
           outcome: 'failed',
-          error: { code: 'EXECUTOR_NOT_APPLIED', message: 'it did not happen: grace said so' },
+          error: { code: 'EXECUTOR_NOT_APPLIED', message: 'the effect was not applied: grace said so' },
         },
         { type: 'failed', error: { code: 'EXECUTOR_NOT_APPLIED' } as never },
       )
@@ -254,7 +254,7 @@ describe('the answer', () => {
       .when(failedClean({ epoch: EPOCH + 1 }), NOW)
       .thenEmitsLike({
         type: 'node_escalated',
-        reason: 'done again, and failed: EXECUTOR_TARGET_UNAVAILABLE: busy',
+        reason: 'failed when it was run again: EXECUTOR_TARGET_UNAVAILABLE: busy',
         phase: 'paused',
       })
       .thenSends();
@@ -286,7 +286,7 @@ describe('the answer', () => {
 describe('the question is taken back', () => {
   test.each([
     ['the effect turns out to have happened', applied(), 'the node is done'],
-    ['another attempt is granted by hand', byHand('retry'), 'another attempt is made'],
+    ['another attempt is granted by hand', byHand('retry'), 'another attempt starts'],
     ['the node is left out by hand', byHand('skip', { node: NODE }), 'skipped by hand (ada)'],
     ['the node is cancelled by hand', byHand('cancel', { node: NODE }), 'cancelled by hand (ada)'],
     ['the task is cancelled by hand', byHand('cancel'), 'cancelled by hand'],

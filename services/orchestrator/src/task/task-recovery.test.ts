@@ -78,7 +78,7 @@ describe('the verdict', () => {
       .thenEmitsLike({ type: 'checkpoint', kind: 'suggestion_refused', name: 'verdict' })
       .thenSends({
         subject: 'hp.cmd.recovery.assess',
-        data: { ...job, refused: 'it cannot be gone back to here' },
+        data: { ...job, refused: 'a rollback is impossible here: no repository or no commit' },
       });
   });
 

@@ -60,7 +60,7 @@ const withdrawals: readonly (readonly [
     happened,
     'hp.cmd.approval.cancel',
     `approval.cancel.${approvalOf(2)}`,
-    { id: approvalOf(2), task: TASK, node: NODE, revision: 2, reason: 'the effect has happened' },
+    { id: approvalOf(2), task: TASK, node: NODE, revision: 2, reason: 'the effect was applied' },
   ],
 ];
 

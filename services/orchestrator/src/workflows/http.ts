@@ -35,14 +35,14 @@ export const http: BuiltInWorkflow = {
   id: 'http',
   version: '1',
   offer: {
-    title: 'Send one HTTP request, once somebody has approved it',
+    title: 'Send one HTTP request after approval',
     repository: 'unused',
     inputs: [
       {
         type: 'text',
         name: 'url',
         label: 'Address',
-        help: 'beginning with https:// or http://',
+        help: 'starts with https:// or http://',
         required: true,
       },
       {
@@ -57,7 +57,7 @@ export const http: BuiltInWorkflow = {
         type: 'json',
         name: 'headers',
         label: 'Headers',
-        help: 'as JSON: names with their values',
+        help: 'JSON object of names and values',
         required: false,
       },
       { type: 'json', name: 'body', label: 'Body', help: 'as JSON', required: false },
@@ -65,7 +65,7 @@ export const http: BuiltInWorkflow = {
         type: 'boolean',
         name: 'keyed',
         label: 'The target remembers an Idempotency-Key',
-        help: 'only for targets that the executor knows to do so',
+        help: 'only for targets that the executor is configured for',
         required: false,
         default: false,
       },

@@ -23,14 +23,14 @@ export const sample: BuiltInWorkflow = {
   id: 'sample',
   version: '1',
   offer: {
-    title: 'Append a line to a file, once somebody has approved it',
+    title: 'Append a line to a file after approval',
     repository: 'unused',
     inputs: [
       {
         type: 'text',
         name: 'file',
         label: 'File',
-        help: 'in the workspace of the executor',
+        help: 'path in the workspace of the executor',
         required: false,
         default: 'sample.txt',
       },
@@ -38,7 +38,7 @@ export const sample: BuiltInWorkflow = {
         type: 'text',
         name: 'line',
         label: 'Line',
-        help: 'the first line of the goal, when left out',
+        help: 'default: the first line of the goal',
         required: false,
         maxLength: LINE_MAX,
       },

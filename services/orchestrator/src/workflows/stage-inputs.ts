@@ -3,13 +3,13 @@ import type { Template } from '@holdpoint/workflows/compiler/compile';
 
 /** The descriptions that a template's parameters lack. */
 const HELP: Readonly<Record<string, string>> = {
-  slug: 'a short name; without a branch, the branch is draft/ and this',
-  branch: 'when it is another than draft/ and the short name',
-  spec_file: 'a file of the repository, instead of a text',
-  spec_text: 'the goal, when left out',
-  target_branch: 'the branch that is checked out, when left out',
-  stop_condition_script: 'says whether the work is done; without it the first result is taken',
-  cicd_script: 'says whether what was merged may stay; without it, it does',
+  slug: 'short name; the default branch is draft/ plus this name',
+  branch: 'default: draft/ plus the short name',
+  spec_file: 'path in the repository, instead of a text',
+  spec_text: 'default: the goal',
+  target_branch: 'default: the branch that is checked out',
+  stop_condition_script: 'exits with 0 when the work is done; default: accept the first result',
+  cicd_script: 'exits with 0 when the merge may stay; default: keep the merge',
 };
 const LABELS: Readonly<Record<string, string>> = {
   slug: 'Short name',
@@ -45,7 +45,7 @@ export const stageInputs = ({ params, nodes }: Template): WorkflowInput[] => {
     type: 'list',
     name: 'agent',
     label: 'Command of the agent',
-    help: 'the program and its arguments, each on a line of its own',
+    help: 'the command and its arguments, one per line',
     required: nodes.some(({ uses }) => uses === AGENT),
   };
   const inputs = [...params].map(inputOf);

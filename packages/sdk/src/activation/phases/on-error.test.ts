@@ -139,7 +139,7 @@ describe('pause', () => {
       { first: phase() },
       { prepare: (env) => env.onInput([{ response: 'fail', by: 'ada' }]) },
     );
-    expect(await ended()).toMatchObject({ message: 'attempt 1 (ada lets it fail)' });
+    expect(await ended()).toMatchObject({ message: 'attempt 1 (ada chose to fail)' });
   });
 
   test('pause respects maxRetries', async () => {

@@ -27,7 +27,7 @@ const peersOf = (task: Task): Activation => {
 /** A stuck job blocks its dependents until a person resolves it. */
 const waitingOn = (task: Task, node: NodeId): string => {
   const { status, reason } = nodeState(task, node);
-  const why = status === 'escalated' ? `, which is stuck: ${reason ?? 'a person has to decide'}` : '';
+  const why = status === 'escalated' ? `, which is stuck: ${reason ?? 'a person must decide'}` : '';
   return `waiting on job ${jobOf(task.id, node)}${why}`;
 };
 

@@ -61,7 +61,7 @@ const activate = (builder: DecisionBuilder, id: NodeId): void => {
       return endNode(builder, { type: 'node_ended', node: id, attempt, outcome: 'blocked', error });
     }
     case 'unreached': {
-      const error = errorBody('NODE_DEPENDENCY', 'no route led to it');
+      const error = errorBody('NODE_DEPENDENCY', 'no route leads to it');
       return endNode(builder, { type: 'node_ended', node: id, attempt, outcome: 'unreached', error });
     }
     case 'run':
@@ -80,6 +80,6 @@ const evaluateGuard = (builder: DecisionBuilder, id: NodeId): void =>
     const node = nodeDefinition(builder.task(), id);
     if (guardHolds(builder.task(), node)) return startWhenReady(builder, id);
     const { attempt } = nodeState(builder.task(), id);
-    const reason = `its guard does not hold: ${node.guard ?? ''}`;
+    const reason = `guard is false: ${node.guard ?? ''}`;
     return endNode(builder, { type: 'node_skipped', node: id, attempt, reason });
   });

@@ -243,7 +243,7 @@ const failTask = (
 ): void => {
   const { code, message } =
     (cause === undefined ? undefined : nodeState(builder.task(), cause).error) ??
-    errorBody('NODE_BLOCKED', 'nothing can start any more');
+    errorBody('NODE_BLOCKED', 'no node can start');
   const error = { code, message, ...(cause !== undefined && { details: { node: cause } }) };
   endTask(builder, { type: 'failed', outcome, error });
 };

@@ -24,7 +24,7 @@ export const finishAttempt = (
   const node = nodeDefinition(builder.task(), id);
   if (result.outcome === 'succeeded') return succeed(builder, id, result, step);
   if (node.gatePolicy === 'warn')
-    return succeed(builder, id, { ...result, detail: `only a warning: ${detailOf(result)}` }, step);
+    return succeed(builder, id, { ...result, detail: `warning only: ${detailOf(result)}` }, step);
   if (result.outcome === 'failed' && node.onError?.strategy === 'recover')
     return requestVerdict(builder, id, step, {
       outcome: 'failed',
@@ -86,7 +86,7 @@ const retryByRule = (builder: DecisionBuilder, node: NodeDefinition, result: Ste
   const { attempt, loops = 0 } = nodeState(builder.task(), node.id);
   const { onError, retry, gatePolicy } = node;
   if (onError?.strategy === 'pause') {
-    const reason = `failed, and its template asks for a person: ${detailOf(result)}`;
+    const reason = `failed, and its template wants a person to decide: ${detailOf(result)}`;
     const before = nodeState(builder.task(), node.id);
     builder.emit({ type: 'node_escalated', node: node.id, attempt, reason });
     releaseNode(builder, node.id, before);
@@ -133,7 +133,9 @@ const endUnsuccessfully = (
   const outcome =
     node.retry?.mode === 'until_gate' && result.outcome === 'failed' ? 'blocked' : result.outcome;
   if (outcome === 'succeeded') throw new Error('nothing to give up');
-  const detail = spent ? `${detailOf(result)}, and its ${String(loops)} retries are spent` : detailOf(result);
+  const detail = spent
+    ? `${detailOf(result)}, and its ${String(loops)} retries are used up`
+    : detailOf(result);
   endNode(builder, {
     type: 'node_ended',
     node: node.id,

@@ -94,11 +94,11 @@ const hasNeeds = (builder: DecisionBuilder, node: NodeDefinition): boolean => {
   }
   if (preconditions.length === 0) return true;
   if (builder.task().repository === undefined)
-    return block(builder, node.id, 'its preconditions are about a repository, and the task has none');
+    return block(builder, node.id, 'preconditions need a repository, but the task has none');
   const { inspected } = nodeState(builder.task(), node.id);
   if (inspected === undefined) {
     requestMissing(builder, node);
-    return wait(builder, node.id, 'preconditions', 'looking into the repository');
+    return wait(builder, node.id, 'preconditions', 'inspecting the repository');
   }
   return inspected.unmet === undefined || wait(builder, node.id, 'preconditions', inspected.unmet);
 };
@@ -121,7 +121,7 @@ const requestMissing = (builder: DecisionBuilder, node: NodeDefinition): boolean
   const asksBoard = artifactStates === undefined && outsideNeeds(task, node.id).length > 0;
   if (asksBoard && looks === undefined && orders === undefined) {
     builder.send(requireArtifacts(task, node.id, 0));
-    wait(builder, node.id, 'artifacts', 'asking who makes what it needs');
+    wait(builder, node.id, 'artifacts', 'asking the registry for artifacts');
     startReplyTimer(builder, node.id);
   }
   if (mayLook && orders === undefined) inspectRepository(builder, node.id);

@@ -70,7 +70,7 @@ export const guardHolds = (task: Task, { guard }: NodeDefinition): boolean =>
 export const itemsOf = (task: Task, { forEach }: NodeDefinition): readonly Json[] | undefined => {
   if (forEach === undefined) return undefined;
   const items: Json = evaluateExpression(forEach, expressionScope(task, forEach));
-  if (!Array.isArray(items)) throw new RangeError('for_each: the expression gives no list');
+  if (!Array.isArray(items)) throw new RangeError('for_each: the expression must return a list');
   if (items.length > ITEMS_MAX)
     throw new RangeError(`for_each: ${String(items.length)} items, at most ${String(ITEMS_MAX)}`);
   return items as readonly Json[];

@@ -49,7 +49,7 @@ export const checkpointApplied = (builder: DecisionBuilder, node: NodeId): void 
   const { marks = [] } = nodeState(builder.task(), node);
   const decided = hasMark(marks, 'resume_granted', 'resume_blocked');
   if (decided || !hasMark(marks, 'worker_crash_detected')) return;
-  const reason = 'its worker was lost, and what its class allows then was done: it is applied';
+  const reason = 'its worker was lost, and the executor recovered: the effect is applied';
   recordCheckpoint(builder, node, { kind: 'resume_granted', reason });
 };
 
@@ -69,7 +69,7 @@ export const refusedVerdictReason = (
     ? (checkpoints.findLast(
         (each) =>
           each.node === node && each.attempt === attempt && checkpointMark(each) === checkpointMark(REFUSED),
-      )?.reason ?? 'it cannot be done here')
+      )?.reason ?? 'the verdict cannot be followed')
     : undefined;
 
 /** Records that a person or a rule allowed another attempt although the effect is in doubt. */

@@ -25,7 +25,7 @@ export const controlResult = (node: NodeDefinition): StepResult => {
   if (approval !== undefined || isFree) return { outcome: 'succeeded', outputs: args };
   return {
     outcome: 'blocked',
-    detail: 'it needs an approval, and no gate of the kind approval asks for one',
+    detail: 'it requires an approval, but has no audience',
   };
 };
 

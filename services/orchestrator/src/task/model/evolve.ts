@@ -96,7 +96,7 @@ const succeeded = (task: Task, event: Extract<TaskEvent, { type: 'node_succeeded
   const { node, outputs, context, payloads, detail, exitCode, step } = event;
   const before = nodeState(task, node);
   // The effect had been applied before the request was repeated, so the request needs no answer.
-  const why = before.status === 'awaiting_approval' ? 'the effect has happened' : 'the node is done';
+  const why = before.status === 'awaiting_approval' ? 'the effect was applied' : 'the node is done';
   const kept = Object.keys(outputs).length > 0 ? outputs : undefined;
   const change: NodeChange = {
     status: 'succeeded',
@@ -141,7 +141,7 @@ const stepEnded = (task: Task, { node, step, result }: Extract<TaskEvent, { type
           // Preparations for another attempt are obsolete.
           orders: undefined,
           preparation: undefined,
-          ...withdrawalOf(before, 'the effect has happened', step),
+          ...withdrawalOf(before, 'the effect was applied', step),
         }
       : {};
   const open = Object.fromEntries(Object.entries(orders).filter(([, order]) => order.step !== step));
@@ -177,7 +177,7 @@ const restarted = (task: Task, event: Extract<TaskEvent, { type: 'restarted' }>)
       attempt: again,
       loops,
       hint: hint ?? before.hint,
-      ...withdrawalOf(before, 'it starts anew', id === route ? 'run' : undefined),
+      ...withdrawalOf(before, 'the node restarts', id === route ? 'run' : undefined),
     };
     reached = replaceNode(reached, id, withoutUndefined(nextAttempt(before, change as Partial<NodeState>)));
   }
@@ -387,7 +387,7 @@ const fold = (task: Task, event: TaskEvent): Task => {
       // Without a preview, the same grant still covers the same effect.
       const kept = { ...(gate && before.preview === undefined && { gate }), ...(failure && { failure }) };
       // The open question needs no answer any more.
-      const taken = openQuestion(before) !== undefined && withdrawalOf(before, 'another attempt is made');
+      const taken = openQuestion(before) !== undefined && withdrawalOf(before, 'another attempt starts');
       const past = rememberAttempt(effectGate(task, event.node), before);
       const change = {
         ...kept,

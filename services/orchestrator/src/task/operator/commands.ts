@@ -167,7 +167,7 @@ export const done = (
 ): Decision<TaskEvent> => {
   const { by = 'unknown', reason: detail = 'done by hand', outputs = {} } = said;
   const end = { type: 'node_succeeded', outputs, detail, by } as const;
-  return overrideOutcome(builder, said, command, { verb: 'taken as done', status: 'succeeded', end });
+  return overrideOutcome(builder, said, command, { verb: 'marked done', status: 'succeeded', end });
 };
 
 const MAY_BE_PASSED_OVER: ReadonlySet<NodeStatus> = new Set([
@@ -212,14 +212,12 @@ const tryAgain = (
   );
   if (escalated.length === 0) {
     const followed = attempt !== undefined && meant.some(({ state }) => state.attempt > attempt);
-    return builder.done(
-      followed ? undefined : illegal(builder, 'retried', ': no such attempt waits for a person'),
-    );
+    return builder.done(followed ? undefined : illegal(builder, 'retried', ': no escalated job matches'));
   }
   for (const { id } of escalated) {
     // The restart of an earlier job may have covered this one.
     if (nodeState(builder.task(), id).status !== 'escalated') continue;
-    recordResumeGrant(builder, id, `${by} lets it be tried again`);
+    recordResumeGrant(builder, id, `${by} allowed another attempt`);
     retryByPerson(builder, id, { by, command });
   }
   advance(builder);
@@ -248,9 +246,9 @@ const restart = (
           UNSUCCESSFUL.has(nodeState(builder.task(), id).status) ? [id] : [],
         )
       : [node];
-  if (targets.length === 0) return builder.done(illegal(builder, 'retried', ': nothing in it has failed'));
+  if (targets.length === 0) return builder.done(illegal(builder, 'retried', ': no job has failed'));
   const busy = restartSet(builder, targets).find((id) => UNDER_WAY.has(nodeState(builder.task(), id).status));
-  if (busy !== undefined) return builder.done(illegalNode(builder, busy, 'restarted before it has ended'));
+  if (busy !== undefined) return builder.done(illegalNode(builder, busy, 'restarted while it runs'));
   restartNodes(builder, targets, { by, command });
   advance(builder);
   return builder.done();

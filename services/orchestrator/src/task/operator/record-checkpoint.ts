@@ -21,7 +21,7 @@ export const recordNote = (
   const { marks = [] } = nodeState(builder.task(), node);
   if (marks.includes(`noted.${name}`)) return builder.done();
   if (isTerminal(phase) || marks.length >= MARKS_MAX) {
-    const why = isTerminal(phase) ? phase : `at its limit of ${String(MARKS_MAX)} checkpoints for an attempt`;
+    const why = isTerminal(phase) ? phase : `at its limit of ${String(MARKS_MAX)} checkpoints per attempt`;
     const message = `task ${id} is ${why}: nothing can be recorded`;
     return builder.done({ error: errorBody('ORCHESTRATOR_ILLEGAL_IN_PHASE', message, { phase }) });
   }

@@ -62,10 +62,9 @@ export const gateInputs = (
       const known = name === KIND_INPUT ? kind : undefined;
       const found = value ?? known ?? input.default ?? null;
       if (found === null) return input.required === true ? fail(`input ${name} is missing`) : [name, null];
-      return fitsInput(found, input) ? [name, found] : fail(`input ${name} has to be ${expectedOf(input)}`);
+      return fitsInput(found, input) ? [name, found] : fail(`input ${name} must be ${expectedOf(input)}`);
     }),
   );
-  if (JSON.stringify(inputs).length > INPUTS_MAX)
-    fail(`its inputs take more than ${String(INPUTS_MAX)} characters`);
+  if (JSON.stringify(inputs).length > INPUTS_MAX) fail(`the inputs exceed ${String(INPUTS_MAX)} characters`);
   return inputs;
 };

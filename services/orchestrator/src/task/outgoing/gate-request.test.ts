@@ -77,7 +77,7 @@ describe('a request', () => {
 
   test('to nobody that can be is not made', () => {
     expect(problemOf({ request: { audience: ['{{ "a, b" }}'], onOpen: [] } })).toMatchObject(
-      expression('"a, b" names no audience'),
+      expression('"a, b" is no valid audience'),
     );
   });
 
@@ -129,7 +129,7 @@ describe('a request', () => {
     );
     const big = 'x'.repeat(60_000);
     const task = play([gatedEffect('a', {}, { args: { ...args, ...many } })], { inputs: { big } });
-    expect(task.node('a').error).toMatchObject(expression('can be asked about'));
+    expect(task.node('a').error).toMatchObject(expression('the limit is'));
     expect(task.task.phase).toBe('failed');
   });
 });
@@ -237,7 +237,7 @@ describe('the inputs of a gate', () => {
     ['list', 'x'],
     ['object', []],
   ] as const)('that are to be of type %s are not %j', (type, value) => {
-    expect(problemOf(given(type, value))).toMatchObject(expression('gate checked@1: input x has to be'));
+    expect(problemOf(given(type, value))).toMatchObject(expression('gate checked@1: input x must be'));
   });
 
   test('have defaults, may be left out, and may be asked for', () => {
@@ -259,7 +259,7 @@ describe('the inputs of a gate', () => {
   test('that are too large are refused', () => {
     const inputs = { x: { type: 'list' as const } };
     const big = 'x'.repeat(40_000);
-    expect(problemOf({ inputs, given: { x: [big, big] } })).toMatchObject(expression('inputs take more'));
+    expect(problemOf({ inputs, given: { x: [big, big] } })).toMatchObject(expression('inputs exceed'));
   });
 });
 

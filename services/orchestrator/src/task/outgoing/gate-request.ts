@@ -26,9 +26,7 @@ const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(val
 export const bytesLeftBeside = (request: unknown): number => {
   const bytes = bytesOf(request);
   if (bytes > REQUEST_MAX_BYTES)
-    throw new RangeError(
-      `its request takes ${String(bytes)} bytes, and at most ${String(REQUEST_MAX_BYTES)} can be asked about`,
-    );
+    throw new RangeError(`the request has ${String(bytes)} bytes; the limit is ${String(REQUEST_MAX_BYTES)}`);
   return REQUEST_MAX_BYTES - bytes;
 };
 
@@ -45,7 +43,7 @@ const audienceFrom = (
     if (name === '') return [];
     if (!AudienceMember.safeParse(name).success)
       throw new ExpressionError(
-        `gate ${id}@${version}: ${JSON.stringify(name.slice(0, 100))} names no audience`,
+        `gate ${id}@${version}: ${JSON.stringify(name.slice(0, 100))} is no valid audience`,
       );
     return [name];
   });

@@ -135,7 +135,7 @@ const gatedBy = (gate: ReturnType<typeof effectGate>): Pick<Question, 'policy' |
 const inDoubtOf = (task: Task, node: NodeId): InDoubtEffect & { readonly approval: ApprovalId } => {
   const { inDoubt } = nodeState(task, node);
   if (inDoubt?.approval === undefined)
-    throw new Error(`node ${node} of ${task.id} asks nobody what became of it`);
+    throw new Error(`node ${node} of ${task.id} has no open in-doubt question`);
   return { ...inDoubt, approval: inDoubt.approval };
 };
 
@@ -157,7 +157,8 @@ export const requestInDoubtAnswer = (task: Task, node: NodeId, ask: number): Out
 /** Sends the executor a person's answer about an effect in doubt. */
 export const resolveInDoubt = (task: Task, node: NodeId, ask: number): Outgoing => {
   const { approval, effectId: id, answered } = inDoubtOf(task, node);
-  if (answered === undefined) throw new Error(`nobody has said what became of node ${node} of ${task.id}`);
+  if (answered === undefined)
+    throw new Error(`the in-doubt question of node ${node} of ${task.id} has no answer`);
   const pool = poolOf(task, node);
   const subject = subjects.effectCommand('resolve', pool);
   return command('effect', 'resolve', subject, `${approval}.${String(ask)}`, {
@@ -264,7 +265,7 @@ export const submitRollback = (
   command('task', 'submit', subjects.taskCommand('submit'), `${by}.${String(ask)}`, {
     id: by,
     workflow: 'rollback',
-    goal: `Take ${jobOf(task.id, node)} back to where its last check had passed`,
+    goal: `Take ${jobOf(task.id, node)} back to its last passed check`,
     inputs,
     ...(task.repository !== undefined && { repository: task.repository }),
     ...requesterOf(task),
@@ -275,7 +276,7 @@ const cancelRollback = (task: Task, node: NodeId, by: TaskId, ask: number): read
   command('task', 'cancel', subjects.taskCommand('cancel'), `${by}.${String(ask)}`, {
     id: by,
     by: task.id,
-    reason: `${jobOf(task.id, node)} goes on without it`,
+    reason: `${jobOf(task.id, node)} continues without it`,
     ifOpen: true,
   }),
   watchPeer(task, by, `over.${String(ask)}`),
@@ -285,7 +286,7 @@ const cancelRollback = (task: Task, node: NodeId, by: TaskId, ask: number): read
 export const requestStuckAnswer = (task: Task, node: NodeId, ask: number): Outgoing => {
   const { stuck, verdict, reason = '' } = nodeState(task, node);
   if (stuck === undefined || verdict === undefined)
-    throw new Error(`node ${node} of ${task.id} asks nobody what is to become of it`);
+    throw new Error(`node ${node} of ${task.id} has no open stuck-job question`);
   const { approval: id, effectId, effect, digest } = stuck;
   const definition = nodeDefinition(task, node);
   const audience = definition.effect?.audience ?? definition.approval?.audience ?? ['operators'];

@@ -66,7 +66,7 @@ export const defaultRoute = ({ outcome, granted, agent }: GateFacts): GateRoute 
 
 const returned = ({ phase, to }: Suggestion, facts: GateFacts): GateRoute | string => {
   if (to !== undefined)
-    return facts.leadsHere(to) ? { kind: 'back', to } : `the node does not come after ${to}`;
+    return facts.leadsHere(to) ? { kind: 'back', to } : `the node is not downstream of ${to}`;
   // An agent makes the changes. Without one, a person must.
   const goesBack = facts.outcome === 'changes_requested' && facts.agent !== undefined;
   if (phase !== undefined && !(phase === 'paused' && goesBack)) return { kind: phase };
@@ -80,11 +80,11 @@ const routeFor = (suggestion: Suggestion, facts: GateFacts): GateRoute | string 
     case 'resume_executor':
       return facts.granted && facts.outcome === 'approved'
         ? { kind: 'resume' }
-        : 'only an approval with its grant lets it run';
+        : 'it needs an approval with a grant';
     case 'return_to_orchestrator':
       return returned(suggestion, facts);
     case 'skip_duplicate_effect':
-      return facts.applied ? { kind: 'known' } : 'it is not known to have been applied before';
+      return facts.applied ? { kind: 'known' } : 'the effect was not applied before';
     case 'ask_orchestrator_for_resume_decision':
       return { kind: 'recovering' };
   }
@@ -123,17 +123,19 @@ export const afterCrash = (
   const byItself = next !== 'person';
   switch (emit) {
     case 'resume_executor':
-      return byItself ? USUAL : usually(suggestion, 'it may have happened, and is not repeated');
+      return byItself
+        ? USUAL
+        : usually(suggestion, 'the effect may have been applied, and its class forbids a repeat');
     case 'skip_duplicate_effect':
-      return usually(suggestion, 'it is not known to have been applied');
+      return usually(suggestion, 'the effect is not known to be applied');
     case 'ask_orchestrator_for_resume_decision':
       return USUAL;
     case 'return_to_orchestrator':
       if (to === undefined && (phase === undefined || phase === 'recovering')) return USUAL;
-      if (byItself) return usually(suggestion, 'its class lets the executor find out, or repeat it');
+      if (byItself) return usually(suggestion, 'its class lets the executor probe or repeat it');
       return to === undefined && phase === 'paused'
         ? { course: 'people' }
-        : usually(suggestion, 'first it has to be known whether it happened');
+        : usually(suggestion, 'the effect is in doubt, so its outcome must be known first');
   }
 };
 
@@ -146,14 +148,14 @@ export const afterDuplicate = (
   const { emit, phase, to } = suggestion;
   switch (emit) {
     case 'resume_executor':
-      return usually(suggestion, 'nothing is carried out twice');
+      return usually(suggestion, 'effects are never applied twice');
     case 'skip_duplicate_effect':
-      return standing === 'applied' ? USUAL : usually(suggestion, 'it is not known to have been applied');
+      return standing === 'applied' ? USUAL : usually(suggestion, 'the effect is not known to be applied');
     case 'ask_orchestrator_for_resume_decision':
       return USUAL;
     case 'return_to_orchestrator':
       return to === undefined && (phase === undefined || phase === 'recovering')
         ? USUAL
-        : usually(suggestion, 'what its outcome is leads on');
+        : usually(suggestion, 'the outcome of the effect decides');
   }
 };

@@ -57,7 +57,7 @@ export const onInDoubtAnswer = (builder: DecisionBuilder, fact: ApprovalResolved
     recordCheckpoint(builder, node, {
       kind: 'resume_granted',
       epoch: inDoubt.epoch,
-      reason: `${by} has said that it is to be done again`,
+      reason: `${by} answered that the effect must run again`,
     });
   builder.send(resolveInDoubt(builder.task(), node, 0));
   startReplyTimer(builder, node);
@@ -89,7 +89,7 @@ export const escalateFailedRepeat = (
 ): boolean => {
   const before = nodeState(builder.task(), node);
   if (!isRepeatedByAnswer(before)) return false;
-  const reason = `done again, and failed: ${code}: ${message}`;
+  const reason = `failed when it was run again: ${code}: ${message}`;
   builder.emit({ type: 'node_escalated', node, attempt: before.attempt, reason });
   releaseNode(builder, node, before);
   return true;
@@ -104,6 +104,6 @@ export const notAppliedByPerson = ({ status }: NodeState, fact: EffectEvent): No
 export const onNotApplied = (builder: DecisionBuilder, { node, reason }: NotApplied): void => {
   const { inDoubt } = nodeState(builder.task(), node);
   const who = inDoubt?.answered === undefined ? reason : `${inDoubt.answered.by} said so`;
-  const error = errorBody('EXECUTOR_NOT_APPLIED', `it did not happen: ${who}`);
+  const error = errorBody('EXECUTOR_NOT_APPLIED', `the effect was not applied: ${who}`);
   failForGood(builder, node, error);
 };

@@ -158,7 +158,7 @@ const applyRoute = (
 const reasonOf = (fact: ApprovalResolved): string => {
   const said = decisionText(decisionIn(fact));
   if (fact.outcome !== 'approved') return said;
-  return grantIn(fact) === undefined ? `${said}, without a grant` : `${said}, and its gate holds it back`;
+  return grantIn(fact) === undefined ? `${said}, without a grant` : `${said},but its gate stopped it`;
 };
 
 const decisionIn = ({ outcome, by, comment }: ApprovalResolved): GateDecision => ({
@@ -178,7 +178,7 @@ const isExpiry = ({ surface }: ApprovalResolved): boolean => surface === 'clock'
 
 /** The requested changes, by person. */
 const requestedChanges = (fact: ApprovalResolved): string => {
-  if (isExpiry(fact)) return 'nobody has decided in time';
+  if (isExpiry(fact)) return 'no decision before the deadline';
   const others = (fact.votes ?? []).filter(
     ({ decision, by, comment }) => decision === 'request_changes' && by !== fact.by && comment !== undefined,
   );
@@ -202,7 +202,7 @@ const restartWithChanges = (builder: DecisionBuilder, resolution: Resolution, to
   const { loops = 0 } = state;
   const { retry } = nodeDefinition(builder.task(), node);
   if (loops >= (retry?.budget ?? RETRY_BUDGET_DEFAULT))
-    return escalateNode(builder, resolution, `nobody has decided in time, ${String(loops + 1)} times`);
+    return escalateNode(builder, resolution, `no decision before the deadline, ${String(loops + 1)} times`);
   return restartNodes(builder, [to], { route: node, hint, by });
 };
 

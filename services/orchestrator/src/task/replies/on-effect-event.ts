@@ -181,7 +181,7 @@ const resultOf = (uses: string, outputs: JsonObject): StepResult => {
   const result = StepResult.safeParse(outputs);
   return result.success
     ? result.data
-    : { outcome: 'failed', detail: `${uses} gave no result that can be read` };
+    : { outcome: 'failed', detail: `${uses} returned an unreadable result` };
 };
 
 /** Inspections and previews come before the work. */
@@ -212,7 +212,7 @@ const inspected = (builder: DecisionBuilder, node: NodeId, result: StepResult): 
   if (result.outcome !== 'succeeded') return finishAttempt(builder, node, result, 'inspect');
   const found = InspectOutputs.safeParse(result.outputs).data;
   if (found === undefined) {
-    const detail = 'what was found in the repository cannot be read';
+    const detail = 'the inspection of the repository returned an unreadable result';
     return finishAttempt(builder, node, { outcome: 'failed', detail }, 'inspect');
   }
   const { artifacts, preconditions } = found;

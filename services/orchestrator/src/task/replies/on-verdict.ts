@@ -65,9 +65,9 @@ export const retryAfterVerdict = (builder: DecisionBuilder, node: NodeId, verdic
   const { delayMs, hint, reason } = verdict;
   const back = backRouteFor(task, node, verdict);
   if (back.length > 0 && !mayLoop(task, node))
-    return refuseVerdict(builder, node, 'its template allows no more attempts');
+    return refuseVerdict(builder, node, 'the retry budget of its template is used up');
   builder.timer({ clear: replyTimer(node) });
-  recordResumeGrant(builder, node, `a verdict lets it go on: ${reason}`);
+  recordResumeGrant(builder, node, `verdict of recovery: ${reason}`);
   if (back.length > 0) {
     const { hint: _, ...about } = verdict;
     return restartNodes(builder, back, { route: node, verdict: about, ...(hint !== undefined && { hint }) });

@@ -65,7 +65,7 @@ export const startRollback = (
   const { commit } = verdict;
   const { data: inputs } = RollbackInputs.safeParse(inputsFor(builder, node, commit));
   if (inputs === undefined || commit === undefined || task.repository === undefined)
-    return refuse(builder, node, 'it cannot be gone back to here');
+    return refuse(builder, node, 'a rollback is impossible here: no repository or no commit');
   const by = rollbackIdOf(task.id, node, attempt);
   builder.timer({ clear: replyTimer(node) });
   builder.emit({
@@ -117,5 +117,5 @@ export const onRollbackEnded = (
   const { by, verdict } = preparation;
   builder.emit({ type: 'rollback_ended', node, attempt, by, outcome });
   if (outcome === 'succeeded') return again(builder, node, verdict);
-  return refuse(builder, node, `going back has ${outcome}: see task ${by}`);
+  return refuse(builder, node, `the rollback ended as ${outcome}: see task ${by}`);
 };

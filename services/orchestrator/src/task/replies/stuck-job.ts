@@ -107,5 +107,5 @@ export const retryByPerson = (
 
 const hintWith = (comment: string | undefined, hint: string | undefined): string | undefined => {
   if (comment === undefined) return hint;
-  return `## What a person says\n\n${comment}\n\n${hint ?? ''}`.slice(0, HINT_MAX).toWellFormed();
+  return `## Comment of the operator\n\n${comment}\n\n${hint ?? ''}`.slice(0, HINT_MAX).toWellFormed();
 };

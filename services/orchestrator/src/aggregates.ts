@@ -1,0 +1,72 @@
+import { errorBody } from '@holdpoint/contracts/values/errors';
+import type { TaskEvent } from '@holdpoint/contracts/task/events';
+import type { RegistryEvent } from '@holdpoint/contracts/task/registry';
+import type { ProgramState, ProgramTaskEvent } from '@holdpoint/programs/state';
+import { type Decider, refused, type TimerFired } from '@holdpoint/runtime/decider';
+import { SNAPSHOT_EVERY, snapshotEvery } from '@holdpoint/runtime/engine/core';
+import type { Addressed, KindsOf } from '@holdpoint/runtime/engine/kinds';
+import { programTaskDecider, type TaskRunMessage } from './program/program-task.ts';
+import { programSummary, registrySummary, taskSummary } from './queries/tasks.ts';
+import { registryDecider, type RegistryMessage } from './registry/decide.ts';
+import { taskDecider } from './task/decide.ts';
+import type { TaskMessage } from './task/model/messages.ts';
+import type { TaskState } from './task/model/state.ts';
+import { snapshotDue } from './task/snapshots.ts';
+import { cancelledBefore } from './task/submit.ts';
+
+/**
+ * A message to an aggregate of this service. A task runs a graph (`task`) or a program (`program`). Senders need not know
+ * which: the kind counts only for a task that does not exist yet.
+ */
+export type OrchestratorMessage =
+  | Addressed<'task' | 'program', TaskRunMessage>
+  | Addressed<'registry', Exclude<RegistryMessage, TimerFired>>;
+export type OrchestratorEvent = TaskEvent | ProgramTaskEvent | RegistryEvent;
+
+/** Refuses the messages that only a program understands. */
+const graphTaskDecider = (
+  tasks: Decider<TaskState, TaskMessage, TaskEvent>,
+): Decider<TaskState, TaskRunMessage, TaskEvent> => ({
+  ...tasks,
+  decide: (state, message, at) => {
+    if (message.kind === 'work')
+      return refused(errorBody('ORCHESTRATOR_WORK_LOST', `task ${message.payload.task} runs no program`));
+    if (message.kind !== 'fork_program') return tasks.decide(state, message, at);
+    if (state.phase === 'absent') return cancelledBefore(message.task);
+    const text = `task ${message.task} exists with other content: use another id`;
+    return refused(errorBody('ORCHESTRATOR_TASK_CONFLICT', text));
+  },
+});
+
+const taskOf = (id: string, { phase }: TaskState | ProgramState): string | undefined =>
+  phase === 'absent' ? undefined : id;
+const statusOf = ({ phase }: TaskState | ProgramState): string => phase;
+
+/** The three kinds of aggregates of this service. */
+export const orchestratorKinds = (tasks: Decider<TaskState, TaskMessage, TaskEvent> = taskDecider) =>
+  ({
+    task: {
+      publishedAs: 'task',
+      idSpace: 'task',
+      decider: graphTaskDecider(tasks),
+      summarise: taskSummary,
+      snapshotDue,
+      taskOf,
+      statusOf,
+    },
+    program: {
+      publishedAs: 'task',
+      idSpace: 'task',
+      decider: programTaskDecider,
+      summarise: programSummary,
+      snapshotDue: snapshotEvery(SNAPSHOT_EVERY),
+      taskOf,
+      statusOf,
+    },
+    registry: {
+      publishedAs: 'task',
+      decider: registryDecider,
+      summarise: registrySummary,
+      snapshotDue: snapshotEvery(SNAPSHOT_EVERY),
+    },
+  }) satisfies KindsOf<OrchestratorMessage, OrchestratorEvent, never>;
