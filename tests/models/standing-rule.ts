@@ -1,15 +1,15 @@
 import { Verb } from '@holdpoint/contracts/workflow/approval-policy';
 import type { ApprovalState } from '@holdpoint/approvals/approval/state';
-import type { Rule, RuleMessage, RuleWork } from '@holdpoint/approvals/rule/rule';
+import { evolveRule, type Rule, type RuleMessage } from '@holdpoint/approvals/rule/rule';
 import {
   ada,
   APPROVAL,
   decides,
-  desk,
   grace,
   requestFor,
   RULE,
   ruleAdded,
+  rules,
   specOf,
 } from '@holdpoint/approvals/testing/requests';
 import {
@@ -34,13 +34,9 @@ export type RuleWorld = ApprovalWorld & {
 };
 
 const decideRule = (world: RuleWorld, message: RuleMessage): RuleWorld => {
-  const { events, work } = desk.decide(world.rule, message, { now: world.now });
-  const rule = events.reduce<ReturnType<typeof desk.evolve>>(
-    (before, event) => desk.evolve(before, event),
-    world.rule,
-  );
-  if (rule.status !== 'rule') throw new Error(`a rule turned into ${rule.status}`);
-  const applies = world.applies || (work as readonly RuleWork[]).some(({ kind }) => kind === 'rule_applies');
+  const { events, work } = rules.decide(world.rule, message, { now: world.now });
+  const rule = events.reduce(evolveRule, world.rule);
+  const applies = world.applies || work.some(({ kind }) => kind === 'rule_applies');
   const revokedFirst = world.revokedFirst || (rule.revokedBy !== undefined && rule.uses === 0);
   return events.length === 0 && applies === world.applies ? world : { ...world, rule, applies, revokedFirst };
 };
@@ -99,8 +95,7 @@ const wrong = (world: RuleWorld): readonly string[] => {
 
 /** A standing rule for one use, between two approvers who may decide the same request and one who may revoke it. */
 export const standingRule = (): Model<RuleWorld> => {
-  const rule = desk.evolve(desk.initial, ruleAdded({ spec: specOf({ usesMax: 1 }) }));
-  if (rule.status !== 'rule') throw new Error(`a rule is added as ${rule.status}`);
+  const rule = evolveRule(undefined, ruleAdded({ spec: specOf({ usesMax: 1 }) }));
   return {
     start: { ...START, rule, requested: false, applies: false, revokedFirst: false },
     steps,

@@ -1,6 +1,5 @@
 import type { ErrorBody } from '@holdpoint/contracts/values/errors';
-import type { AggregateKind } from '../src/engine/batch.ts';
-import type { Answer, TimerFired } from '../src/decider.ts';
+import type { Answer } from '../src/decider.ts';
 import { createEngine, type EngineOptions } from '../src/engine/engine.ts';
 import { createMemoryBus } from '../src/memory/bus.ts';
 import { createMemoryStore } from '../src/memory/store.ts';
@@ -12,7 +11,7 @@ import type {
   Store,
   WireMessage,
 } from '../src/engine/ports.ts';
-import { type Tally, type TallyEvent, tallyKind, type TallyMessage, type TallyWork } from './tally.ts';
+import { type TallyEvent, tallyKind, type TallyMessage, type TallyWork, type ToTally } from './tally.ts';
 
 /** What became of one message. */
 export type Fate =
@@ -102,19 +101,19 @@ export const unreliable = (store: Store) => {
   };
 };
 
-type Kind = AggregateKind<Tally, TallyMessage | TimerFired, TallyEvent, TallyWork>;
-type Options = Partial<EngineOptions<Tally, TallyMessage, TallyEvent, TallyWork>> & { readonly kind?: Kind };
+type Options = Partial<EngineOptions<TallyEvent, TallyWork>> & { readonly kind?: typeof tallyKind };
 
 /** An engine over tallies, and a record of everything that it does. */
-export const engineOver = (store: Store, options: Options = {}) => {
+export const engineOver = (store: Store, { kind = tallyKind, ...options }: Options = {}) => {
   const bus = createMemoryBus();
   const log: string[] = [];
   const committed: number[] = [];
   const failures: unknown[] = [];
   const timersFailed: string[] = [];
   const unconfirmed: number[] = [];
-  const engine = createEngine<Tally, TallyMessage, TallyEvent, TallyWork>({
-    kind: tallyKind,
+  const engine = createEngine<ToTally, TallyEvent, TallyWork>({
+    service: 'executor',
+    kinds: { tally: kind },
     store,
     publisher: { publish: (messages) => (log.push('publish'), bus.publisher.publish(messages)) },
     perform: ({ work }) => void log.push(`work ${work}`),
@@ -123,7 +122,7 @@ export const engineOver = (store: Store, options: Options = {}) => {
       batchFailed: (_, error) => void failures.push(error),
       timerFailed: (aggregate, name) => void timersFailed.push(`${aggregate}/${name}`),
       publishUnconfirmed: (messages) => void unconfirmed.push(messages),
-      tellingFailed: (error) => void failures.push(error),
+      callbackFailed: (error) => void failures.push(error),
     },
     crash: (point) => void log.push(point),
     batchMax: 100,
@@ -137,14 +136,14 @@ export const engineOver = (store: Store, options: Options = {}) => {
         log.push(Object.keys(fate)[0] ?? '');
         resolve(fate);
       };
-      engine.accept({
-        aggregate,
-        message,
-        trace,
-        settled: (answer) => tell({ settled: answer }),
-        failed: (error, cause) => tell({ failed: error, cause }),
-        unavailable: () => tell({ unavailable: true }),
-      });
+      engine.accept(
+        { kind: 'tally', aggregate, message, trace },
+        {
+          committed: (answer) => tell({ settled: answer }),
+          failed: (error, cause) => tell({ failed: error, cause }),
+          unavailable: () => tell({ unavailable: true }),
+        },
+      );
     });
   return { engine, bus, log, committed, failures, timersFailed, unconfirmed, send };
 };

@@ -45,7 +45,8 @@ export const holdsReplay = <State, Message, Event, Work>(
 };
 
 /** A value as it comes back from a store. */
-const stored = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value)) as Value;
+const stored = <Value>(value: Value): Value =>
+  value === undefined ? value : (JSON.parse(JSON.stringify(value)) as Value);
 
 /** What a message id stands for: sent twice under one id, only one of the two need arrive, so both must say the same. */
 export const holdsMessageIds = <State, Message, Event, Work>(

@@ -1,7 +1,7 @@
 import { snapshotEvery } from '../src/engine/core.ts';
 import { errorBody, HoldpointError } from '@holdpoint/contracts/values/errors';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
-import type { AggregateKind } from '../src/engine/batch.ts';
+import type { Addressed, AggregateKind } from '../src/engine/kinds.ts';
 import { type Decider, decision, refused, type TimerFired } from '../src/decider.ts';
 
 /** A number that grows, each key once: the smallest thing that can be decided twice and must change once. */
@@ -84,9 +84,10 @@ export const tallyDecider: Decider<Tally, TallyMessage | TimerFired, TallyEvent,
   decide,
 };
 
-export const tallyKind: AggregateKind<Tally, TallyMessage | TimerFired, TallyEvent, TallyWork> = {
-  service: 'executor',
-  aggregate: 'effect',
+export type ToTally = Addressed<'tally', TallyMessage | TimerFired>;
+
+export const tallyKind: AggregateKind<Tally, TallyMessage, TallyEvent, TallyWork> = {
+  publishedAs: 'effect',
   decider: tallyDecider,
   summarise: ({ total }) => ({ status: total > 9 ? 'many' : 'few', view: { total } }),
   snapshotDue: snapshotEvery(1_000),

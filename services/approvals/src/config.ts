@@ -1,4 +1,4 @@
-import { readEnv, readSecretFile, ServiceEnv } from '@holdpoint/runtime/service/config';
+import { ADVANCED, readEnv, readSecretFile, ServiceEnv } from '@holdpoint/runtime/service/config';
 import { z } from 'zod';
 import { type KnownPrincipal, readPrincipals } from './adapters/identity/principals/principals-file.ts';
 import { checkJwks } from './adapters/identity/oidc/keys.ts';
@@ -17,19 +17,20 @@ export const ApprovalsEnv = ServiceEnv.extend({
     .string()
     .optional()
     .describe(
-      'File with Ed25519 private keys, PKCS#8 PEM. The first signs; the others are former or future signing keys and are published with it. Public keys in the file are retired keys, published to verify the audit log. Read again when it changes',
+      'File with Ed25519 private keys, PKCS#8 PEM; read again when it changes. The first key signs, the others are published beside it; public keys in the file are retired keys, published for verifying the audit log',
     ),
   HOLDPOINT_GRANT_KEY: z
     .string()
     .optional()
     .describe(
-      'The content of that file, for deployments with secrets in the environment: set either this or the file. A change needs a restart',
-    ),
+      'Content of `HOLDPOINT_GRANT_KEY_FILE`, for platforms that pass secrets in the environment. Set one of the two; a change needs a restart',
+    )
+    .meta(ADVANCED),
   HOLDPOINT_ROLLBACK_RULE: z
     .enum(['on', 'off'])
     .default('on')
     .describe(
-      'Whether the [built-in standing rule](../approvals.md#the-built-in-rule) approves rollbacks in isolated worktrees; with `off` a person decides',
+      '`on`: the [built-in standing rule](../approvals.md#the-rule-that-is-built-in) approves rollbacks in isolated worktrees; `off`: an approver decides',
     ),
   ...IdentityEnv.shape,
   ...SignInEnv.shape,

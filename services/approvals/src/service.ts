@@ -69,7 +69,7 @@ export const startApprovals = (
             look: overview,
             settle: resolveDeadLetter,
             events,
-            page: createPage(env.HOLDPOINT_CONSOLE_FOLDER),
+            page: createPage(env.HOLDPOINT_CONSOLE_DIR),
             origins,
             signIn: identity.signIn,
           });

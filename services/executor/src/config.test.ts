@@ -121,18 +121,18 @@ describe('the journal', () => {
   });
 
   test('may lie anywhere but where effects write', () => {
-    expect(read({ HOLDPOINT_JOURNAL: `${folder.path}/../journal` }).journal.folder).toBe(
+    expect(read({ HOLDPOINT_JOURNAL_DIR: `${folder.path}/../journal` }).journal.folder).toBe(
       join(folder.path, '..', 'journal'),
     );
     for (const inside of [folder.path, join(folder.path, 'a', 'b'), `${folder.path}/..x`])
-      expect(() => read({ HOLDPOINT_JOURNAL: inside })).toThrow(/HOLDPOINT_JOURNAL: inside the workspace/);
+      expect(() => read({ HOLDPOINT_JOURNAL_DIR: inside })).toThrow(/HOLDPOINT_JOURNAL_DIR: inside the workspace/);
   });
 
   test('reached through a link into the workspace ends the start all the same', async () => {
     const link = `${folder.path}.link`;
     await symlink(folder.path, link);
     try {
-      const config = read({ HOLDPOINT_JOURNAL: join(link, 'journal') });
+      const config = read({ HOLDPOINT_JOURNAL_DIR: join(link, 'journal') });
       await expect(startExecutor(config, silentLogger())).rejects.toThrow(ConfigError);
     } finally {
       await rm(link);
@@ -183,29 +183,29 @@ describe('programs', () => {
   const host = { PATH: '/bin', MODEL_KEY: 'key', OTHER: 'other' };
   test('see what every program needs, and what is named', () => {
     expect(read(host).commandEnv).toEqual({ PATH: '/bin', TERM: 'dumb' });
-    const named = read({ ...host, HOLDPOINT_COMMAND_ENV: 'MODEL_KEY, ABSENT' });
+    const named = read({ ...host, HOLDPOINT_PROCESS_ENV: 'MODEL_KEY, ABSENT' });
     expect(named.commandEnv).toEqual({ PATH: '/bin', MODEL_KEY: 'key', TERM: 'dumb' });
   });
 
   test.each(['HOLDPOINT_NATS_SEED_FILE', 'GIT_DIR', 'MODEL_KEY,', 'MODEL=KEY'])(
     'are not given %s',
     (names) => {
-      expect(() => read({ HOLDPOINT_COMMAND_ENV: names })).toThrow(
-        /^HOLDPOINT_COMMAND_ENV: names of variables/,
+      expect(() => read({ HOLDPOINT_PROCESS_ENV: names })).toThrow(
+        /^HOLDPOINT_PROCESS_ENV: names of variables/,
       );
     },
   );
 
   test('of which several run on each core, unless somebody says how many', () => {
     expect(read({}).commandsMax).toBe(4 * availableParallelism());
-    expect(read({ HOLDPOINT_COMMANDS_MAX: '1' }).commandsMax).toBe(1);
-    expect(() => read({ HOLDPOINT_COMMANDS_MAX: '0' })).toThrow(/HOLDPOINT_COMMANDS_MAX/);
+    expect(read({ HOLDPOINT_MAX_CONCURRENT_PROCESSES: '1' }).commandsMax).toBe(1);
+    expect(() => read({ HOLDPOINT_MAX_CONCURRENT_PROCESSES: '0' })).toThrow(/HOLDPOINT_MAX_CONCURRENT_PROCESSES/);
   });
 
   test('are noted beside the workspace, and never where effects write', () => {
     expect(read({}).state).toBe(`${folder.path}.state`);
-    expect(() => read({ HOLDPOINT_STATE: join(folder.path, 'state') })).toThrow(
-      /HOLDPOINT_STATE: inside the workspace/,
+    expect(() => read({ HOLDPOINT_STATE_DIR: join(folder.path, 'state') })).toThrow(
+      /HOLDPOINT_STATE_DIR: inside the workspace/,
     );
   });
 });
@@ -227,7 +227,7 @@ test('what the executor was handed itself is known, so that no output shows it',
 
 describe('what programs may use', () => {
   test('is not limited unless somebody says how, and they have a namespace where they can', () => {
-    const { commandLimits, commandNamespace, secretTable } = read({ HOLDPOINT_COMMAND_PROCESSES: '' });
+    const { commandLimits, commandNamespace, secretTable } = read({ HOLDPOINT_PROCESS_MAX_PROCESSES: '' });
     expect(Object.values(commandLimits).filter((limit) => limit !== undefined)).toEqual([]);
     expect(commandNamespace).toBe('auto');
     expect(secretTable.size).toBe(0);
@@ -235,10 +235,10 @@ describe('what programs may use', () => {
 
   test('is counted in bytes, processes and seconds', () => {
     const { commandLimits } = read({
-      HOLDPOINT_COMMAND_MEMORY_MIB: '512',
-      HOLDPOINT_COMMAND_PROCESSES: '100',
-      HOLDPOINT_COMMAND_FILE_MIB: '2',
-      HOLDPOINT_COMMAND_CPU_SECONDS: '60',
+      HOLDPOINT_PROCESS_MEMORY_MIB: '512',
+      HOLDPOINT_PROCESS_MAX_PROCESSES: '100',
+      HOLDPOINT_PROCESS_FILE_MIB: '2',
+      HOLDPOINT_PROCESS_CPU_SECONDS: '60',
     });
     expect(commandLimits).toEqual({
       memoryBytes: 2 ** 29,
@@ -249,10 +249,10 @@ describe('what programs may use', () => {
   });
 
   test.each([
-    'HOLDPOINT_COMMAND_MEMORY_MIB',
-    'HOLDPOINT_COMMAND_PROCESSES',
-    'HOLDPOINT_COMMAND_FILE_MIB',
-    'HOLDPOINT_COMMAND_CPU_SECONDS',
+    'HOLDPOINT_PROCESS_MEMORY_MIB',
+    'HOLDPOINT_PROCESS_MAX_PROCESSES',
+    'HOLDPOINT_PROCESS_FILE_MIB',
+    'HOLDPOINT_PROCESS_CPU_SECONDS',
   ])('%s is a whole number that something can run with', (name) => {
     for (const text of ['0', '-1', '1.5', 'sesame', '1e99'])
       expect(() => read({ [name]: text })).toThrow(new RegExp(`^${name}: (?!.*sesame)`));
@@ -260,8 +260,8 @@ describe('what programs may use', () => {
 
   test('is a namespace, none, or one that has to be', () => {
     for (const wanted of ['auto', 'off', 'required'])
-      expect(read({ HOLDPOINT_COMMAND_NAMESPACE: wanted }).commandNamespace).toBe(wanted);
-    expect(() => read({ HOLDPOINT_COMMAND_NAMESPACE: 'on' })).toThrow(/HOLDPOINT_COMMAND_NAMESPACE/);
+      expect(read({ HOLDPOINT_PROCESS_SANDBOX: wanted }).commandNamespace).toBe(wanted);
+    expect(() => read({ HOLDPOINT_PROCESS_SANDBOX: 'on' })).toThrow(/HOLDPOINT_PROCESS_SANDBOX/);
   });
 
   test('are secrets that a file names, from files or from the environment', async () => {
@@ -277,11 +277,11 @@ describe('what programs may use', () => {
 describe('pools', () => {
   test('are the default one, or those that are named, each once', () => {
     expect(read({}).pools).toEqual(['default']);
-    expect(read({ HOLDPOINT_POOL: 'default, gpu,gpu' }).pools).toEqual(['default', 'gpu']);
+    expect(read({ HOLDPOINT_EXECUTOR_POOLS: 'default, gpu,gpu' }).pools).toEqual(['default', 'gpu']);
   });
 
   test.each(['', 'a.b', '*', 'gpu,', 'a b'])('%j are none', (pools) => {
-    expect(() => read({ HOLDPOINT_POOL: pools })).toThrow('HOLDPOINT_POOL');
+    expect(() => read({ HOLDPOINT_EXECUTOR_POOLS: pools })).toThrow('HOLDPOINT_EXECUTOR_POOLS');
   });
 });
 
@@ -291,11 +291,11 @@ test('how much may be at one target, and what opens its circuit, can be said', (
     circuits: { triesMin: 10, windowMs: 30_000, openMs: 30_000 },
   });
   const said = read({
-    HOLDPOINT_TARGET_MAX: '3',
-    HOLDPOINT_CIRCUIT_TRIES_MIN: '2',
+    HOLDPOINT_MAX_CONCURRENT_PER_TARGET: '3',
+    HOLDPOINT_CIRCUIT_MIN_REQUESTS: '2',
     HOLDPOINT_CIRCUIT_WINDOW_MS: '5000',
-    HOLDPOINT_CIRCUIT_OPEN_MS: '1000',
+    HOLDPOINT_CIRCUIT_PROBE_AFTER_MS: '1000',
   });
   expect(said).toMatchObject({ targetMax: 3, circuits: { triesMin: 2, windowMs: 5_000, openMs: 1_000 } });
-  expect(() => read({ HOLDPOINT_TARGET_MAX: '0' })).toThrow('HOLDPOINT_TARGET_MAX');
+  expect(() => read({ HOLDPOINT_MAX_CONCURRENT_PER_TARGET: '0' })).toThrow('HOLDPOINT_MAX_CONCURRENT_PER_TARGET');
 });

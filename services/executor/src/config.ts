@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os';
 import { delimiter, isAbsolute, resolve } from 'node:path';
 import { DEFAULT_POOL, Pools } from '@holdpoint/contracts/bus/streams';
 import {
+  ADVANCED,
   ConfigError,
   readEnv,
   readSecretFile,
@@ -24,11 +25,11 @@ import { type EffectTiming, effectTiming } from './effect/timing.ts';
 
 const isOrigin = (text: string): boolean => {
   const url = URL.parse(text);
-  // A star is a letter like any other in the name of a host: it allows nothing, whatever was meant by it.
+  // A wildcard would not be one: `*` is an ordinary letter in a host name.
   return url !== null && /^https?:$/.test(url.protocol) && url.origin === text && !text.includes('*');
 };
 
-/** Exact origins with commas between them; a slash at the end is one too many, because it is not part of an origin. */
+/** Exact origins, comma-separated; a trailing slash is not part of an origin. */
 const Origins = z
   .string()
   .transform((text) => (text === '' ? [] : text.split(',').map((part) => part.trim())))
@@ -39,7 +40,7 @@ const Origins = z
   .transform((origins): ReadonlySet<string> => new Set(origins))
   .default(new Set());
 
-/** Variables of its own are not among them: they lead to secrets. */
+/** The executor's own variables are excluded: they lead to secrets. */
 const isPassable = (name: string): boolean =>
   /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !/^(HOLDPOINT_|GIT_)/.test(name);
 
@@ -52,7 +53,7 @@ const Names = z
   )
   .default([]);
 
-/** A program and its first arguments, as JSON: nothing that a shell would take apart. */
+/** A command and its first arguments, as JSON: no shell parses it. */
 const Argv = z
   .string()
   .transform((text, context): unknown => {
@@ -72,10 +73,10 @@ const Argv = z
       .optional(),
   );
 
-/** Programs mostly wait: for models, for the network, for disks. */
+/** Commands mostly wait: for models, for the network, for disks. */
 const COMMANDS_PER_CORE = 4;
 
-/** Empty counts as left out, because that is how a file of settings hands on what nobody has said. */
+/** Empty counts as not set, as in an env file. */
 const Limit = (min: number, max: number) =>
   z.preprocess(
     (text) => (text === '' ? undefined : text),
@@ -86,121 +87,132 @@ export const ExecutorEnv = ServiceEnv.extend({
   HOLDPOINT_GRANT_PUBLIC_KEYS_FILE: z
     .string()
     .min(1)
-    .describe("File with the approvals service's public keys, SPKI PEM; several while one replaces another"),
-  HOLDPOINT_WORKSPACE: z.string().min(1).describe('The folder that file effects are confined to'),
-  HOLDPOINT_JOURNAL: z
+    .describe('File with the public keys of the approvals service, SPKI PEM; several during a key rotation'),
+  HOLDPOINT_WORKSPACE: z.string().min(1).describe('Folder that file effects are confined to'),
+  HOLDPOINT_JOURNAL_DIR: z
     .string()
     .min(1)
     .optional()
     .describe(
-      "The folder of the journals: on this machine's own disk, kept over restarts, in no backup; `<workspace>.journal` when left out",
+      'Folder of the journals, on a local disk that survives restarts and is not backed up; default: `<workspace>.journal`',
     ),
   HOLDPOINT_JOURNAL_DAYS: z.coerce
     .number()
     .min(1)
     .max(3_650)
     .default(7)
-    .describe('How many days back the journal reaches: longer than the oldest backup that you would restore'),
+    .describe(
+      'Days of history in the journal. Keep more than the age of the oldest backup that you would restore',
+    )
+    .meta(ADVANCED),
   HOLDPOINT_JOURNAL_MAX_MIB: wholeNumber(16, 1_048_576)
     .default(1_024)
-    .describe('How large the journal may grow, in MiB'),
-  HOLDPOINT_POOL: Pools.default([DEFAULT_POOL]).describe(
-    'The pools whose orders it takes, with commas between them',
+    .describe('Maximum size of the journal, in MiB')
+    .meta(ADVANCED),
+  HOLDPOINT_EXECUTOR_POOLS: Pools.default([DEFAULT_POOL]).describe(
+    'Pools whose orders this executor takes, comma-separated',
   ),
-  HOLDPOINT_EFFECTS_MAX: wholeNumber(1, 10_000)
+  HOLDPOINT_MAX_CONCURRENT_EFFECTS: wholeNumber(1, 10_000)
     .default(1_000)
-    .describe('Effects carried out at the same time; others wait in the ledger'),
-  HOLDPOINT_COMMANDS_MAX: wholeNumber(1, 10_000)
+    .describe('Maximum number of effects that run at the same time; further effects wait in the ledger'),
+  HOLDPOINT_MAX_CONCURRENT_PROCESSES: wholeNumber(1, 10_000)
     .optional()
     .describe(
-      'Steps that start programs (agents, scripts), at the same time and beside other effects; others wait in the ledger. Four for each core, when left out',
+      'Maximum number of steps that run processes (agents, scripts) at the same time, counted apart from other effects; default: four per core',
     ),
-  HOLDPOINT_TARGET_MAX: wholeNumber(1, 10_000)
+  HOLDPOINT_MAX_CONCURRENT_PER_TARGET: wholeNumber(1, 10_000)
     .default(64)
-    .describe('Effects that may talk to the same outside target at the same time'),
-  HOLDPOINT_CIRCUIT_TRIES_MIN: wholeNumber(1, 10_000)
+    .describe('Maximum number of effects that use the same external target at the same time'),
+  HOLDPOINT_CIRCUIT_MIN_REQUESTS: wholeNumber(1, 10_000)
     .default(10)
     .describe(
-      'The circuit of a target opens when more than half of what was tried in the window has failed, and it was at least so much',
-    ),
+      'Minimum number of requests in the window before the circuit of a target can open; it opens when more than half of them failed',
+    )
+    .meta(ADVANCED),
   HOLDPOINT_CIRCUIT_WINDOW_MS: wholeNumber(1_000, 3_600_000)
     .default(30_000)
-    .describe('That window, in milliseconds'),
-  HOLDPOINT_CIRCUIT_OPEN_MS: wholeNumber(100, 3_600_000)
+    .describe('Length of the window in which requests of a circuit are counted, in milliseconds')
+    .meta(ADVANCED),
+  HOLDPOINT_CIRCUIT_PROBE_AFTER_MS: wholeNumber(100, 3_600_000)
     .default(30_000)
     .describe(
-      'Milliseconds after which one order may try a target that fails, while recovery is away; else recovery says so',
-    ),
+      'Milliseconds until one trial order may use a failing target while the recovery service is unreachable',
+    )
+    .meta(ADVANCED),
   HOLDPOINT_REPOSITORIES: z
     .string()
     .default('')
     .describe(
-      'Folders whose git repositories tasks may work in: absolute, separated as in `PATH`, each of them there; without any, none',
+      'Folders with git repositories that tasks may use: absolute paths, separated as in `PATH`. Unset: none',
     ),
   HOLDPOINT_AGENT: Argv.optional().describe(
-    'The agent of nodes that name none, as a JSON array: `["my-agent","--print"]`',
+    'Default agent command of nodes, as a JSON array: `["my-agent","--print"]`',
   ),
-  HOLDPOINT_COMMAND_ENV: Names.describe(
-    'Names of variables, with commas between them, that programs see beside `PATH`, `HOME`, `LANG` and the like',
+  HOLDPOINT_PROCESS_ENV: Names.describe(
+    'Names of variables that processes receive besides `PATH`, `HOME`, `LANG` and similar ones, comma-separated',
   ),
   HOLDPOINT_CAPABILITIES: z
     .string()
     .default('')
     .describe(
-      'Modules with [capabilities of your own](../capabilities.md#capabilities-of-your-own): absolute paths of files, separated as in `PATH`; not in the workspace. Their code runs as the executor does',
+      'Modules with [your own capabilities](../capabilities.md#capabilities-of-your-own): absolute paths, separated as in `PATH`, outside the workspace. Their code runs with the rights of the executor',
     ),
-  HOLDPOINT_STATE: z
+  HOLDPOINT_STATE_DIR: z
     .string()
     .min(1)
     .optional()
     .describe(
-      "Where it is kept which programs run, on this machine's own disk; `<workspace>.state` when left out",
+      'Folder that records running processes and buffered logs, on a local disk; default: `<workspace>.state`',
     ),
   HOLDPOINT_SECRETS_FILE: z
     .string()
     .optional()
     .describe(
-      'File that says which [secrets](../operations.md#secrets-of-effects) effects may be given, and what for; without it there are none',
+      'File that declares which [secrets](../operations.md#secrets-of-effects) effects may use. Unset: no secrets',
     ),
-  HOLDPOINT_COMMAND_NAMESPACE: z
+  HOLDPOINT_PROCESS_SANDBOX: z
     .enum(['auto', 'off', 'required'])
     .default('auto')
     .describe(
-      'Whether programs have a [namespace of processes](../operations.md#what-programs-may-do), with which everything of them ends: `auto` where it is possible, `off`, or `required`, which ends the start where it is not',
+      'PID namespace for processes, so that every descendant ends with its step: `auto` where the system allows it, `required` (the start fails elsewhere) or `off`. See [processes of effects](../operations.md#processes-of-effects)',
     ),
-  HOLDPOINT_COMMAND_MEMORY_MIB: Limit(64, 16_777_216).describe(
-    'Address space of each process of a program, in MiB',
+  HOLDPOINT_PROCESS_MEMORY_MIB: Limit(64, 16_777_216).describe(
+    'Maximum address space of each process, in MiB',
   ),
-  HOLDPOINT_COMMAND_PROCESSES: Limit(8, 1_000_000).describe(
-    "Processes and threads of a program; without a user namespace, of the executor's user altogether, and for root not at all",
+  HOLDPOINT_PROCESS_MAX_PROCESSES: Limit(8, 1_000_000).describe(
+    "Maximum number of processes and threads of a command. Without a user namespace the limit counts all processes of the executor's user, and does not apply to root",
   ),
-  HOLDPOINT_COMMAND_FILE_MIB: Limit(1, 16_777_216).describe('Size of any file that a program writes, in MiB'),
-  HOLDPOINT_COMMAND_CPU_SECONDS: Limit(1, 31_536_000).describe(
-    'Seconds of processor time of each process of a program',
-  ),
+  HOLDPOINT_PROCESS_FILE_MIB: Limit(1, 16_777_216)
+    .describe('Maximum size of a file that a process writes, in MiB')
+    .meta(ADVANCED),
+  HOLDPOINT_PROCESS_CPU_SECONDS: Limit(1, 31_536_000)
+    .describe('Maximum processor time of each process, in seconds')
+    .meta(ADVANCED),
   HOLDPOINT_LOG_MAX_MIB: wholeNumber(1, 1_024)
     .default(64)
-    .describe('MiB of what one start prints that are kept whole; of what is longer, its beginning'),
+    .describe('Maximum output that is stored of one start, in MiB; longer output is cut at its end')
+    .meta(ADVANCED),
   HOLDPOINT_SPOOL_MAX_MIB: wholeNumber(16, 1_048_576)
     .default(1_024)
     .describe(
-      'MiB of logs and outputs that may wait in the folder of the state until the bus has them; beyond it no more are kept until some are',
-    ),
+      'Maximum size of logs and outputs that wait in the state folder for the bus, in MiB; further ones are dropped',
+    )
+    .meta(ADVANCED),
   HOLDPOINT_HTTP_TARGETS: Origins.describe(
-    'Origins that `cap.http.request` may reach: `https://api.example:8443`, several with commas, each exactly',
+    'Exact origins that `cap.http.request` may call, comma-separated: `https://api.example:8443`',
   ),
   HOLDPOINT_HTTP_KEYED_TARGETS: Origins.describe(
-    'The same for `cap.http.keyed_request`: origins that remember an `Idempotency-Key` for longer than an hour',
+    'Exact origins that `cap.http.keyed_request` may call. They must remember an `Idempotency-Key` for more than an hour',
   ),
   HOLDPOINT_HTTP_IDEMPOTENT_TARGETS: Origins.describe(
-    'The same for `cap.http.idempotent_request`: origins where PUT and DELETE mean the same however often they are sent',
+    'Exact origins that `cap.http.idempotent_request` may call. Their PUT and DELETE must be idempotent',
   ),
   HOLDPOINT_HTTP_PUBLIC: z
     .enum(['on', 'off'], { error: 'on or off' })
     .default('off')
-    .describe('`on`: `cap.http.request` may reach every public host by https on port 443, too'),
+    .describe('`on`: `cap.http.request` may also call every public host by https on port 443'),
   HOLDPOINT_NOTIFY_TARGETS: Origins.describe(
-    'Origins that `cap.notify.*` may reach: `https://discord.com`, `https://hooks.slack.com`, receivers of webhooks',
+    'Exact origins that `cap.notify.*` may call, comma-separated: `https://discord.com`, `https://hooks.slack.com`, webhook receivers',
   ),
 });
 
@@ -209,7 +221,7 @@ const TestEnv = z.object({ HOLDPOINT_TEST_LEASE_MS: wholeNumber(100, 60_000).opt
 
 export type ExecutorConfig = {
   readonly env: z.infer<typeof ServiceEnv>;
-  /** Public keys, and the file that they are from. */
+  /** Public keys, and their file. */
   readonly grantKeys: { readonly first: readonly KeyObject[]; readonly path: string };
   readonly workspace: string;
   readonly journal: { readonly folder: string } & Retention;
@@ -217,27 +229,26 @@ export type ExecutorConfig = {
   readonly timing: EffectTiming;
   readonly effectsMax: number;
   readonly commandsMax: number;
-  /** At one outside target. */
+  /** Orders at one outside target. */
   readonly targetMax: number;
   readonly circuits: BreakerRules;
-  /** Absolute, and there. */
+  /** Absolute paths of existing folders. */
   readonly repositories: readonly string[];
   readonly agent: readonly string[] | undefined;
-  /** All that programs see of the environment. */
+  /** The environment of commands. */
   readonly commandEnv: Environment;
   readonly state: string;
-  /** Modules with capabilities of the operator's own: absolute paths of files. */
+  /** Modules with custom capabilities: absolute paths of files. */
   readonly capabilities: readonly string[];
-  /** Of logs and outputs, until they are stored. */
+  /** Limits of logs and outputs that wait for their upload. */
   readonly spool: { readonly logMaxBytes: number; readonly maxBytes: number };
-  /** What the executor itself was handed, and no output may show. */
+  /** The executor's own secrets, which no output may show. */
   readonly secrets: readonly string[];
-  /** Those that effects may be carried out with. */
+  /** The secrets that effects may use. */
   readonly secretTable: SecretTable;
   readonly commandNamespace: NamespaceWanted;
   readonly commandLimits: CommandLimits;
   readonly http: HttpTargets;
-  /** Exact origins. */
   readonly notifyTargets: ReadonlySet<string>;
 };
 
@@ -249,11 +260,11 @@ const readGrantKeys = (path: string): ExecutorConfig['grantKeys'] => ({
 const DAY_MS = 86_400_000;
 const MIB = 1_048_576;
 
-/** An effect that could write the journal could make itself unheard of. */
+/** An effect with write access to the journal could hide its starts. */
 const journalFolder = (workspace: string, journal = `${resolve(workspace)}.journal`): string => {
   const folder = resolve(journal);
   if (isWithin(resolve(workspace), folder))
-    throw new ConfigError('HOLDPOINT_JOURNAL: inside the workspace, where effects write');
+    throw new ConfigError('HOLDPOINT_JOURNAL_DIR: inside the workspace, where effects write');
   return folder;
 };
 
@@ -261,7 +272,7 @@ const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: fal
 
 const foldersOf = (text: string): readonly string[] => {
   const folders = text.split(delimiter).filter((folder) => folder !== '');
-  // By its place: what was put there by mistake may be a secret.
+  // Names the position only: a misplaced value may be a secret.
   for (const [at, folder] of folders.entries()) {
     const wrong = !isAbsolute(folder) ? 'not an absolute path' : !isFolder(folder) ? 'no folder' : undefined;
     if (wrong !== undefined)
@@ -303,11 +314,11 @@ const modulesOf = (text: string, workspace: string): readonly string[] => {
   return [...new Set(paths.map((path) => resolve(path)))];
 };
 
-/** Whoever could write it could have any process of the executor's user killed. */
+/** A writer of this folder could have any process of the executor's user killed. */
 const stateFolder = (workspace: string, state = `${resolve(workspace)}.state`): string => {
   const folder = resolve(state);
   if (isWithin(resolve(workspace), folder))
-    throw new ConfigError('HOLDPOINT_STATE: inside the workspace, where effects write');
+    throw new ConfigError('HOLDPOINT_STATE_DIR: inside the workspace, where effects write');
   return folder;
 };
 
@@ -320,10 +331,10 @@ const secretsOf = (env: z.infer<typeof ServiceEnv>): readonly string[] =>
 const bytesOf = (mib: number | undefined): number | undefined => (mib === undefined ? undefined : mib * MIB);
 
 const limitsOf = (env: z.infer<typeof ExecutorEnv>): CommandLimits => ({
-  memoryBytes: bytesOf(env.HOLDPOINT_COMMAND_MEMORY_MIB),
-  processes: env.HOLDPOINT_COMMAND_PROCESSES,
-  fileBytes: bytesOf(env.HOLDPOINT_COMMAND_FILE_MIB),
-  cpuSeconds: env.HOLDPOINT_COMMAND_CPU_SECONDS,
+  memoryBytes: bytesOf(env.HOLDPOINT_PROCESS_MEMORY_MIB),
+  processes: env.HOLDPOINT_PROCESS_MAX_PROCESSES,
+  fileBytes: bytesOf(env.HOLDPOINT_PROCESS_FILE_MIB),
+  cpuSeconds: env.HOLDPOINT_PROCESS_CPU_SECONDS,
 });
 
 export const readConfig = (environment: NodeJS.ProcessEnv): ExecutorConfig => {
@@ -333,29 +344,29 @@ export const readConfig = (environment: NodeJS.ProcessEnv): ExecutorConfig => {
     grantKeys: readGrantKeys(env.HOLDPOINT_GRANT_PUBLIC_KEYS_FILE),
     workspace: env.HOLDPOINT_WORKSPACE,
     journal: {
-      folder: journalFolder(env.HOLDPOINT_WORKSPACE, env.HOLDPOINT_JOURNAL),
+      folder: journalFolder(env.HOLDPOINT_WORKSPACE, env.HOLDPOINT_JOURNAL_DIR),
       keepMs: env.HOLDPOINT_JOURNAL_DAYS * DAY_MS,
       maxBytes: env.HOLDPOINT_JOURNAL_MAX_MIB * MIB,
     },
     timing: effectTiming(readEnv(TestEnv, environment).HOLDPOINT_TEST_LEASE_MS),
-    pools: env.HOLDPOINT_POOL,
-    effectsMax: env.HOLDPOINT_EFFECTS_MAX,
-    commandsMax: env.HOLDPOINT_COMMANDS_MAX ?? COMMANDS_PER_CORE * availableParallelism(),
-    targetMax: env.HOLDPOINT_TARGET_MAX,
+    pools: env.HOLDPOINT_EXECUTOR_POOLS,
+    effectsMax: env.HOLDPOINT_MAX_CONCURRENT_EFFECTS,
+    commandsMax: env.HOLDPOINT_MAX_CONCURRENT_PROCESSES ?? COMMANDS_PER_CORE * availableParallelism(),
+    targetMax: env.HOLDPOINT_MAX_CONCURRENT_PER_TARGET,
     circuits: {
-      triesMin: env.HOLDPOINT_CIRCUIT_TRIES_MIN,
+      triesMin: env.HOLDPOINT_CIRCUIT_MIN_REQUESTS,
       windowMs: env.HOLDPOINT_CIRCUIT_WINDOW_MS,
-      openMs: env.HOLDPOINT_CIRCUIT_OPEN_MS,
+      openMs: env.HOLDPOINT_CIRCUIT_PROBE_AFTER_MS,
     },
     repositories: foldersOf(env.HOLDPOINT_REPOSITORIES),
     agent: env.HOLDPOINT_AGENT,
-    commandEnv: commandEnv(environment, env.HOLDPOINT_COMMAND_ENV),
-    state: stateFolder(env.HOLDPOINT_WORKSPACE, env.HOLDPOINT_STATE),
+    commandEnv: commandEnv(environment, env.HOLDPOINT_PROCESS_ENV),
+    state: stateFolder(env.HOLDPOINT_WORKSPACE, env.HOLDPOINT_STATE_DIR),
     capabilities: modulesOf(env.HOLDPOINT_CAPABILITIES, env.HOLDPOINT_WORKSPACE),
     spool: { logMaxBytes: env.HOLDPOINT_LOG_MAX_MIB * MIB, maxBytes: env.HOLDPOINT_SPOOL_MAX_MIB * MIB },
     secrets: secretsOf(env),
     secretTable: readSecretTable(env.HOLDPOINT_SECRETS_FILE, environment),
-    commandNamespace: env.HOLDPOINT_COMMAND_NAMESPACE,
+    commandNamespace: env.HOLDPOINT_PROCESS_SANDBOX,
     commandLimits: limitsOf(env),
     http: {
       targets: env.HOLDPOINT_HTTP_TARGETS,

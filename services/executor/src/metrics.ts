@@ -15,30 +15,30 @@ type Outcome = (typeof OUTCOMES)[number];
 const isOutcome = (type: EffectEvent['type']): type is Outcome =>
   (OUTCOMES as readonly string[]).includes(type);
 
-/** What a refused order may be refused for and nobody wants to see: what it shows is not what was signed. */
+/** Codes of forged orders. Their counters start at 0, so that alarms see the first. */
 const FORGED = ['EXECUTOR_GRANT_INVALID', 'EXECUTOR_GRANT_MISMATCH', 'EXECUTOR_DIGEST_MISMATCH'];
-/** Seconds: an effect takes from a moment to a day. */
+/** Buckets in seconds: from a moment to a day. */
 const TAKES = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400];
 
-/** What became of effects, and of the other work of workflows. */
+/** Metrics of effects and work. */
 export const effectMetrics = (meter: Meter): ((told: CommittedEvent<EffectEvent>) => void) => {
   const outcomes = meter.counter(
     'effects_total',
-    'Outcomes of effects and of other work. One that was in doubt may be applied later, and then counts as both',
+    'Outcomes of effects and work; an effect in doubt that is applied later counts as both',
     OUTCOMES.map((outcome) => ({ outcome })),
   );
   const refusals = meter.counter(
     'effects_refused_total',
-    'Orders that were not acceptable, by the code of the error',
+    'Refused orders, by error code',
     FORGED.map((code) => ({ code })),
   );
   const prevented = meter.counter(
     'duplicate_effects_prevented_total',
-    'Orders of what had been carried out already, answered with what came of it',
+    'Duplicate orders of executed effects, answered with the recorded outcome',
   );
   const seconds = meter.histogram(
     'effect_seconds',
-    'From the first order of an effect, or of other work, to an outcome',
+    'Seconds from the first order of an effect or work to an outcome',
     TAKES,
   );
   return ({ event, ageMs }) => {
@@ -57,14 +57,14 @@ const STANDING = `
                     WHERE due_at < now() AND name = 'lease' ORDER BY due_at LIMIT 1), 0)::float8 AS lease`;
 const Standing = z.object({ doubts: z.int(), oldest: z.number(), lease: z.number() });
 
-/** What of the ledger somebody may have to look at. */
+/** Polled metrics of the ledger. */
 export const pollLedger = (pool: Pool, sample: AddPolledMetrics): void =>
   sample(
     {
-      effects_in_doubt: { help: 'Effects of which nobody knows whether they happened; counted up to 10,000' },
-      effects_in_doubt_oldest_seconds: { help: 'Since when the oldest of them is' },
+      effects_in_doubt: { help: 'Effects in doubt; counted up to 10,000' },
+      effects_in_doubt_oldest_seconds: { help: 'Age of the oldest effect in doubt, in seconds' },
       lease_overdue_seconds: {
-        help: 'For how long the lease of a start is over that nobody has looked into',
+        help: 'Seconds since the oldest expired lease that is not handled yet',
       },
     },
     async () => {
@@ -78,33 +78,28 @@ export const pollLedger = (pool: Pool, sample: AddPolledMetrics): void =>
     },
   );
 
-/** How full the disks are that the executor writes to, by what it calls the folder. */
+/** The used share of each disk that the executor writes to, by the name of the folder. */
 export const pollVolumes = (folders: Readonly<Record<string, string>>, sample: AddPolledMetrics): void =>
-  sample(
-    { disk_used_ratio: { help: 'Share of a volume that is used: 0 to 1', labels: ['volume'] } },
-    async () => ({
-      disk_used_ratio: await Promise.all(
-        Object.entries(folders).map(async ([volume, folder]) => {
-          const { blocks, bavail } = await statfs(folder);
-          return { labels: { volume }, value: blocks === 0 ? 0 : 1 - bavail / blocks };
-        }),
-      ),
-    }),
-  );
+  sample({ disk_used_ratio: { help: 'Used share of a volume, 0 to 1', labels: ['volume'] } }, async () => ({
+    disk_used_ratio: await Promise.all(
+      Object.entries(folders).map(async ([volume, folder]) => {
+        const { blocks, bavail } = await statfs(folder);
+        return { labels: { volume }, value: blocks === 0 ? 0 : 1 - bavail / blocks };
+      }),
+    ),
+  }));
 
-/** For whoever watches: how much runs, how much waits, and how the circuits stand that are known here. */
+/** Slots in use, waiting orders, and states of circuits. */
 export const showGauges = (
   gauge: AddGauge,
   places: Pick<Slots, 'inUse' | 'waiting'>,
   circuits: Pick<Circuits, 'states'>,
 ): void => {
-  gauge('places_in_use', 'Orders that are being carried out', [], () => [
-    { labels: {}, value: places.inUse() },
-  ]);
-  gauge('places_waited_for', 'Orders that wait for a place here', [], () => [
+  gauge('places_in_use', 'Slots in use', [], () => [{ labels: {}, value: places.inUse() }]);
+  gauge('places_waited_for', 'Orders that wait for a slot in this executor', [], () => [
     { labels: {}, value: places.waiting() },
   ]);
-  gauge('circuit_state', '1 for the state of the circuit of a target', ['target', 'state'], () =>
+  gauge('circuit_state', '1 for the current state of the circuit of a target', ['target', 'state'], () =>
     circuits.states().flatMap(({ target, state }) =>
       CircuitState.options.map((each) => ({
         labels: { target, state: each },

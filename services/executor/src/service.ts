@@ -5,18 +5,9 @@ import { ConfigError } from '@holdpoint/runtime/service/config';
 import { crashHook } from '@holdpoint/runtime/service/crash';
 import { systemClock } from '@holdpoint/runtime/service/system-clock';
 import { errorFields } from '@holdpoint/runtime/engine/error-fields';
-import type { Engine } from '@holdpoint/runtime/engine/engine';
 import type { Logger } from '@holdpoint/runtime/observability/log';
-import type { ObjectStore } from '@holdpoint/runtime/bus/object-store';
-import type { Announce } from '@holdpoint/runtime/engine/ports';
 import { instanceName } from '@holdpoint/runtime/service/instance';
-import {
-  type Attendance,
-  type RunningService,
-  startService,
-  type Surroundings,
-} from '@holdpoint/runtime/service/service';
-import type { Pool } from 'pg';
+import { type Connections, type RunningService, startService } from '@holdpoint/runtime/service/service';
 import { crashingJournal, allEndedFor } from './adapters/runner/execute.ts';
 import { createArtifacts } from './adapters/artifacts/artifacts.ts';
 import { createCircuits } from './adapters/circuits/circuits.ts';
@@ -29,11 +20,10 @@ import { createFiles } from './adapters/files/keyed-file.ts';
 import { createLedgerFence } from './adapters/ledger/ledger-fence.ts';
 import { createGrantKeys } from './adapters/grants/grant-keys.ts';
 import { journalsIn } from './adapters/journal/journal-folder.ts';
-import type { Entry } from './adapters/journal/segments.ts';
 import { createLogLines } from './adapters/runner/log-lines.ts';
 import { createSlots } from './adapters/slots/slots.ts';
 import { isWithin } from './adapters/files/real-path.ts';
-import { createReconciler, type Reconciler, reportJournalled } from './adapters/ledger/reconciler.ts';
+import { createReconciler, reportJournalled } from './adapters/ledger/reconciler.ts';
 import type { Confinement } from './adapters/process/confinement.ts';
 import { createConfinement } from './adapters/process/create-confinement.ts';
 import { createRedaction } from './adapters/secrets/redact.ts';
@@ -53,8 +43,8 @@ import { stageCapabilities, startsPrograms } from './capabilities/stages.ts';
 import type { ExecutorConfig } from './config.ts';
 import type { Verify } from './effect/admission.ts';
 import { classifiersWith } from './effect/custom-facts.ts';
-import { createEffectDecider, type EffectMessage } from './effect/decide.ts';
-import { executorLogic } from './logic.ts';
+import { createEffectDecider } from './effect/decide.ts';
+import { executorBindings, executorKinds } from './bindings.ts';
 
 /** What runs when the executor stops may take so long to end. */
 const STOP_GRACE_MS = 5_000;
@@ -101,8 +91,7 @@ const capabilitiesOf = (
 export const startExecutor = async (config: ExecutorConfig, log: Logger): Promise<RunningService> => {
   const { env, grantKeys, workspace, journal: kept, pools } = config;
   await mkdir(workspace, { recursive: true });
-  const keys = createGrantKeys({ ...grantKeys, clock: systemClock, log });
-  // Before anything is taken: one that is wrong is the operator's to mend.
+  // Before anything is taken: an operator has to repair a faulty module.
   const custom = await loadCustom(config.capabilities, workspace);
   const confinement = await createConfinement({
     namespace: config.commandNamespace,
@@ -110,128 +99,122 @@ export const startExecutor = async (config: ExecutorConfig, log: Logger): Promis
     env: config.commandEnv,
     log,
   });
-  const { classOf, kindOf } = classifiersWith(custom.map(factsOf));
-  const claimsOf: Verify = (token) => SignedClaims.safeParse(keys.verify(token)).data;
-  const decider = createEffectDecider(claimsOf, classOf, kindOf);
-  // An effect that could write the journal could make itself unheard of, one that could write the other have anything killed.
-  await makeApart(kept.folder, workspace, 'HOLDPOINT_JOURNAL');
-  await makeApart(config.state, workspace, 'HOLDPOINT_STATE');
+  // Effects write the workspace: one that could write these folders could hide starts, or have any process killed.
+  await makeApart(kept.folder, workspace, 'HOLDPOINT_JOURNAL_DIR');
+  await makeApart(config.state, workspace, 'HOLDPOINT_STATE_DIR');
   const journals = journalsIn(kept.folder, kept, log);
   const journal = await journals.take();
-  // Whoever has the journal has what its last owner left behind; others on this machine have journals of their own.
+  const keys = createGrantKeys({ ...grantKeys, clock: systemClock, log });
+  // The owner of a journal ends what its last owner left; other executors on this machine have journals of their own.
   const records = createWorkRecords(join(config.state, journal.id));
-  const commandPlaces = { count: config.commandsMax, isCommand: startsPrograms };
-  const self = { worker: instanceName('executor'), journal: journal.id };
+  await endLeftovers(records, log);
+  const { classOf, kindOf } = classifiersWith(custom.map(factsOf));
+  const verify: Verify = (token) => SignedClaims.safeParse(keys.verify(token)).data;
+  const decider = createEffectDecider({ verify, classOf, kindOf, timing: config.timing });
   const all = capabilitiesOf(config, records, confinement, custom);
   const capabilities = createHandlerRegistry(all);
-  let announce: Announce | undefined;
-  const circuits = createCircuits({
-    // Two in one process, or in two containers with one name, are two all the same.
-    self: `${self.worker}/${journal.id}`,
-    rules: config.circuits,
-    targetMax: config.targetMax,
-    clock: systemClock,
-    report: reportToRecovery((subject, body) => announce?.(subject, body) ?? false),
-    slots: {
-      isWaitedFor: (target) => places.isWaitedFor(target),
-      changed: (target) => places.changed(target),
-    },
-    log,
-  });
-  const places = createSlots(self, config.effectsMax, commandPlaces, {
-    of: targetOf(capabilities),
-    limitOf: circuits.limitOf,
-  });
-  // Until the ledger has been looked at.
-  places.close();
-  await endLeftovers(records, log);
-  let reconciler: Reconciler | undefined;
-  const artifacts = await createArtifacts({ folder: join(config.state, journal.id), ...config.spool, log });
-  const linesOf = createLogLines({
-    announce: (subject, body) => announce?.(subject, body) ?? false,
-    clock: systemClock,
-    now: Date.now,
-    redact: createRedaction(config.secrets),
-    logOf: artifacts.keeping.logOf,
-  });
-  const whyWaiting = createWhyWaiting(targetOf(capabilities), circuits);
-  const gate = createLedgerFence(journal, () => reconciler?.refused());
-  const isOver = allEndedFor((held) => held === journal.id);
-  const runner = createRunner({
-    capabilities,
-    slots: places,
-    clock: systemClock,
-    journalStart: crashingJournal(gate.journalStart, crashHook(env.HOLDPOINT_CRASH)),
-    allEnded: isOver,
-    guard: circuits.guard,
-    deferralOf: whyWaiting.deferralOf,
-    secretsOf: createSecrets(config.secretTable, config.secrets),
-    linesOf,
-    fit: artifacts.keeping.fit,
-    log,
-  });
-  const attend = (
-    database: Pool,
-    engine: Engine<EffectMessage>,
-    saying: Announce,
-    objects: ObjectStore,
-    { listener, gauge, sample }: Surroundings,
-  ): Attendance => {
-    announce = saying;
-    showGauges(gauge, places, circuits);
-    pollLedger(database, sample);
-    pollVolumes({ workspace, state: config.state, journal: kept.folder }, sample);
-    const following = followRecovery(listener, circuits, systemClock);
-    keys.learnFrom((nonce) => listener.ask('approvals', 'keys', { nonce }));
-    artifacts.connect(database, objects);
-    const standings = createExecutorRegistry(database);
-    const tell = (entry: Entry): Promise<void> => reportJournalled(engine, entry);
-    const started = createReconciler({
-      journal,
-      journals,
-      registry: standings,
-      fence: gate,
-      slots: places,
-      report: tell,
-      known: following.asked,
+  const fence = createLedgerFence(journal);
+  const self = { worker: instanceName('executor'), journal: journal.id };
+
+  const createRunnerOn = async ({ pool, announce, artifacts: objects, gauge, poll }: Connections) => {
+    const circuits = createCircuits({
+      // Two executors in one process, or in two containers with one name, are still two.
+      self: `${self.worker}/${journal.id}`,
+      rules: config.circuits,
+      targetMax: config.targetMax,
+      clock: systemClock,
+      report: reportToRecovery(announce),
+      slots: {
+        isWaitedFor: (target) => slots.isWaitedFor(target),
+        changed: (target) => slots.changed(target),
+      },
       log,
     });
-    reconciler = started;
-    return {
-      check: { name: 'ledger', ready: () => Promise.resolve(started.isOpen()) },
-      stop: async () => {
-        following.stop();
-        await keys.stop();
-        await started.stop();
-      },
-    };
+    const slots = createSlots(
+      self,
+      config.effectsMax,
+      { count: config.commandsMax, isCommand: startsPrograms },
+      { of: targetOf(capabilities), limitOf: circuits.limitOf },
+    );
+    // Until the ledger was compared with the journal.
+    slots.close();
+    const folder = join(config.state, journal.id);
+    const artifacts = await createArtifacts({ pool, objects, folder, ...config.spool, log });
+    const whyWaiting = createWhyWaiting(targetOf(capabilities), circuits);
+    const runner = createRunner({
+      capabilities,
+      slots,
+      clock: systemClock,
+      timing: config.timing,
+      journalStart: crashingJournal(fence.journalStart, crashHook(env.HOLDPOINT_TEST_CRASH_POINT)),
+      allEnded: allEndedFor((held) => held === journal.id),
+      guard: circuits.guard,
+      deferralOf: whyWaiting.deferralOf,
+      secretsOf: createSecrets(config.secretTable, config.secrets),
+      linesOf: createLogLines({
+        announce,
+        clock: systemClock,
+        now: Date.now,
+        redact: createRedaction(config.secrets),
+        logOf: artifacts.keeping.logOf,
+      }),
+      fit: artifacts.keeping.fit,
+      log,
+    });
+    showGauges(gauge, slots, circuits);
+    pollLedger(pool, poll);
+    pollVolumes({ workspace, state: config.state, journal: kept.folder }, poll);
+    return { circuits, slots, artifacts, whyWaiting, runner };
   };
-  const service = await startService(
-    {
-      service: 'executor',
-      logic: executorLogic({ decider, places, runner, pools, mayLearnKeyOf: keys.mayLearnKeyOf }),
-      endpoints: (database) =>
-        endpoints(database, decider, artifacts.queries, whyWaiting, { capabilities: all, classOf, kindOf }),
-      migrations: join(import.meta.dirname, '..', 'migrations'),
-      condition: gate.condition,
-      figures: effectMetrics,
-      attend,
-      stopWork: async () => {
-        await runner.stop(STOP_GRACE_MS);
-        circuits.stop();
-        await artifacts.stop(STORE_GRACE_MS);
-        await journal.release();
-      },
+
+  return startService(
+    { service: 'executor', migrations: join(import.meta.dirname, '..', 'migrations') },
+    async (connections) => {
+      const { pool, listener, meter } = connections;
+      const { circuits, slots, artifacts, whyWaiting, runner } = await createRunnerOn(connections);
+      const following = followRecovery(listener, circuits, systemClock);
+      keys.learnFrom((nonce) => listener.ask('approvals', 'keys', { nonce }));
+      return {
+        kinds: executorKinds(decider),
+        onCommitted: effectMetrics(meter),
+        commitGuard: fence.guard,
+        bind: (engine) => {
+          const reconciler = createReconciler({
+            journal,
+            journals,
+            registry: createExecutorRegistry(pool),
+            fence,
+            slots,
+            report: (entry) => reportJournalled(engine, entry),
+            ready: following.asked,
+            log,
+          });
+          return {
+            ...executorBindings({ slots, runner, pools, mayLearnKeyOf: keys.mayLearnKeyOf }),
+            endpoints: endpoints(pool, decider, artifacts.queries, whyWaiting, {
+              capabilities: all,
+              classOf,
+              kindOf,
+            }),
+            check: { name: 'ledger', ready: () => Promise.resolve(reconciler.isOpen()) },
+            // First of all: orders that arrive from now on wait for another executor.
+            drain: () => slots.drain(),
+            stop: async () => {
+              following.stop();
+              await keys.stop();
+              await reconciler.stop();
+            },
+            stopWork: async () => {
+              await runner.stop(STOP_GRACE_MS);
+              circuits.stop();
+              await artifacts.stop(STORE_GRACE_MS);
+              await journal.release();
+            },
+          };
+        },
+      };
     },
     env,
     log,
   );
-  return {
-    ...service,
-    stop: () => {
-      // Before anything else is stopped: what comes in meanwhile is kept for another executor.
-      places.drain();
-      return service.stop();
-    },
-  };
 };

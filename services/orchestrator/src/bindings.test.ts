@@ -26,5 +26,5 @@ test.each([true, false])('a submission is decided on once it is certain what it 
   );
   const submission = { id: 't-1', workflow: 'reply', goal: 'reply' };
   const routed = commands?.decode(subjects.taskCommand('submit'), submission, { identity: 'HP_CMD/7/1' });
-  expect(routed?.later).toBe(isCertain ? undefined : true);
+  expect(routed?.defer).toBe(isCertain ? undefined : true);
 });

@@ -8,17 +8,15 @@ export const OrchestratorEnv = ServiceEnv.extend({
     .min(1)
     .optional()
     .describe(
-      'File with the nkey seed of the bus user that may create streams and consumers; without it they must be there already',
+      'File with the nkey seed of the bus user that creates streams and consumers. Unset: they must exist already',
     ),
-  HOLDPOINT_POOLS: Pools.default([DEFAULT_POOL]).describe(
-    'Every pool of the deployment, with commas between them: each has a consumer on the bus. Whatever writes the configuration of NATS has to name the same',
+  HOLDPOINT_DEPLOYMENT_POOLS: Pools.default([DEFAULT_POOL]).describe(
+    'All executor pools of the deployment, comma-separated; each gets a consumer on the bus. The NATS configuration must list the same pools',
   ),
   HOLDPOINT_STREAM_REPLICAS: z
     .enum(['1', '3', '5'], { error: '1, 3 or 5' })
     .default('1')
     .transform(Number)
-    .describe(
-      'On how many servers of a NATS cluster each stream is kept: 1, 3 or 5, of which most have to be there',
-    ),
+    .describe('Number of NATS servers that store each stream: 1, 3 or 5. A majority of them must be up'),
 });
 export type OrchestratorEnv = z.infer<typeof OrchestratorEnv>;

@@ -1,14 +1,14 @@
 import { TaskPhase } from '@holdpoint/contracts/task/status';
 import type { CommittedEvent } from '@holdpoint/runtime/engine/batch';
 import type { Meter } from '@holdpoint/runtime/observability/meter';
-import type { OrchestratorEvent } from './orchestrator.ts';
+import type { OrchestratorEvent } from './aggregates.ts';
 
-/** Seconds: a task takes from a moment to weeks. */
+/** In seconds. */
 const TAKES = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400, 604_800];
 const ENDS: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);
 
-/** How tasks go through their phases, and how long they take. */
-export const taskFigures = (meter: Meter): ((told: CommittedEvent<OrchestratorEvent>) => void) => {
+/** Phases, durations and failures of tasks. */
+export const taskMetrics = (meter: Meter): ((event: CommittedEvent<OrchestratorEvent>) => void) => {
   const entered = meter.counter(
     'task_phase_entered_total',
     'How often tasks have entered a phase',
@@ -22,8 +22,7 @@ export const taskFigures = (meter: Meter): ((told: CommittedEvent<OrchestratorEv
   );
   return ({ event, entered: phase, ageMs }) => {
     if (event.type === 'node_failed') nodes(1, { outcome: event.outcome });
-    // Boards have no phases.
-    if (phase === undefined || phase === 'board') return;
+    if (phase === undefined) return;
     entered(1, { phase });
     if (ENDS.has(phase)) seconds(ageMs / 1_000, { phase });
   };

@@ -14,54 +14,56 @@ import type { OrchestratorEnv } from './config.ts';
 import { createTaskDecider } from './task/decide.ts';
 import { builtIn, findWorkflow } from './workflows/catalog.ts';
 import { stageWorkflows } from './workflows/stages.ts';
-import { taskFigures } from './metrics.ts';
+import { taskMetrics } from './metrics.ts';
 import type { Known } from './submission-context.ts';
-import { orchestratorLogic } from './bindings.ts';
+import { orchestratorKinds } from './aggregates.ts';
+import { orchestratorInbound } from './bindings.ts';
 
 export const startOrchestrator = (env: OrchestratorEnv, log: Logger): Promise<RunningService> => {
-  let wake: (() => Promise<void>) | undefined;
-  const circuits = createWorkflowCircuits(() => void wake?.());
   const workflows = [...builtIn, ...stageWorkflows(shippedFiles())];
-  const decider = createTaskDecider(workflows, defaultGate());
-  const catalog = createProgramCatalog(log);
+  const kinds = orchestratorKinds(createTaskDecider(workflows, defaultGate()));
   const isShipped = ({ workflow }: SubmitTask) => findWorkflow(workflows, workflow) !== undefined;
-  const known: Known = {
-    open: circuits.open,
-    named: catalog.named,
-    isCertain: (submission) => isShipped(submission) || catalog.isCertain(submission),
-  };
   return startService(
     {
       service: 'orchestrator',
-      logic: orchestratorLogic(decider, known),
       migrations: join(import.meta.dirname, '..', 'migrations'),
-      endpoints: (pool) =>
-        endpoints(
-          pool,
-          known,
-          (programs) => catalog.register(pool, programs),
-          async (submission) =>
-            isShipped(submission) ? catalog.named(submission) : catalog.lookUp(pool, submission),
-          workflows,
-        ),
-      figures: taskFigures,
-      attend: (pool, engine, _announce, _artifacts, { listener }) => {
-        wake = createWakeHeld(pool, engine, log);
-        const following = circuits.follow(listener, systemClock);
+      topologySeedFile: env.HOLDPOINT_NATS_TOPOLOGY_SEED_FILE,
+      topology: {
+        consumers: consumersFor(env.HOLDPOINT_DEPLOYMENT_POOLS),
+        replicas: env.HOLDPOINT_STREAM_REPLICAS,
+      },
+    },
+    ({ pool, listener, meter }) => ({
+      kinds,
+      onCommitted: taskMetrics(meter),
+      bind: (engine) => {
+        const catalog = createProgramCatalog(log);
         const learning = catalog.follow(pool);
+        const wake = createWakeHeld(pool, engine, log);
+        const circuits = createWorkflowCircuits(() => void wake());
+        const following = circuits.follow(listener, systemClock);
+        const known: Known = {
+          open: circuits.open,
+          named: catalog.named,
+          isCertain: (submission) => isShipped(submission) || catalog.isCertain(submission),
+        };
         return {
+          inbound: orchestratorInbound(known),
+          endpoints: endpoints(
+            pool,
+            known,
+            (programs) => catalog.register(pool, programs),
+            async (submission) =>
+              isShipped(submission) ? catalog.named(submission) : catalog.lookUp(pool, submission),
+            workflows,
+          ),
           stop: async () => {
             following.stop();
             await learning.stop();
           },
         };
       },
-      topologySeedFile: env.HOLDPOINT_NATS_TOPOLOGY_SEED_FILE,
-      topology: {
-        consumers: consumersFor(env.HOLDPOINT_POOLS),
-        replicas: env.HOLDPOINT_STREAM_REPLICAS,
-      },
-    },
+    }),
     env,
     log,
   );

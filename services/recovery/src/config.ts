@@ -1,10 +1,11 @@
-import { ServiceEnv, wholeNumber } from '@holdpoint/runtime/service/config';
+import { ADVANCED, ServiceEnv, wholeNumber } from '@holdpoint/runtime/service/config';
 import type { z } from 'zod';
 import { CIRCUIT_OPEN_MS } from './circuit/circuit.ts';
 
 export const RecoveryEnv = ServiceEnv.extend({
   HOLDPOINT_CIRCUIT_OPEN_MS: wholeNumber(100, 3_600_000)
     .default(CIRCUIT_OPEN_MS)
-    .describe('Milliseconds that a circuit stays open before one trial order may try the target again'),
+    .describe('Milliseconds that a circuit stays open before one trial order may use the target again')
+    .meta(ADVANCED),
 });
 export type RecoveryEnv = z.infer<typeof RecoveryEnv>;

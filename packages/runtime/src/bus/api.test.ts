@@ -2,7 +2,9 @@ import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { headers as createHeaders } from '@nats-io/transport-node';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { Item } from '../engine/engine.ts';
+import type { Callbacks } from '../engine/engine.ts';
+import type { Routed } from '../engine/inbound.ts';
+import type { Addressed } from '../engine/kinds.ts';
 import { silentLogger } from '../observability/log.ts';
 import { answerRequest, type Endpoint } from './api.ts';
 
@@ -12,15 +14,15 @@ const MAX = 1_000;
 const schema = z.object({ id: z.string() });
 
 const ask = async (
-  endpoint: Endpoint<unknown, unknown, unknown>,
+  endpoint: Endpoint<Addressed, unknown, unknown>,
   {
     body = '{"id":"x"}',
     trace,
     accept = () => undefined,
-  }: { body?: string; trace?: string; accept?: (item: Item<unknown>) => void } = {},
+  }: { body?: string; trace?: string; accept?: (callbacks: Callbacks) => void } = {},
 ) => {
   const said: Said[] = [];
-  const items: Item<unknown>[] = [];
+  const items: Routed<Addressed>[] = [];
   const headers = createHeaders();
   if (trace !== undefined) headers.set('traceparent', trace);
   const checked = (data: string): unknown => {
@@ -39,9 +41,9 @@ const ask = async (
     ),
   };
   const engine = {
-    accept: (item: Item<unknown>) => {
-      items.push(item);
-      accept(item);
+    accept: (routed: Routed<Addressed>, callbacks: Callbacks) => {
+      items.push(routed);
+      accept(callbacks);
     },
   };
   await answerRequest(msg, { endpoint, schema, engine, log: silentLogger(), answerMaxBytes: MAX });
@@ -69,8 +71,8 @@ describe('a request', () => {
   test('whose refusal is longer than the bus takes is refused all the same', async () => {
     const error = { code: 'RUNTIME_POISON', message: 'x'.repeat(MAX) };
     const settled = await ask(
-      { command: () => ({ aggregate: 'x', message: {} }) },
-      { accept: (item) => item.settled({ error }) },
+      { command: () => ({ kind: 'x', aggregate: 'x', message: {} }) },
+      { accept: (item) => item.committed({ error }) },
     );
     expect(settled.said).toMatchObject([{ status: 500, error: { code: 'RUNTIME_POISON' } }]);
     const failed = await ask({
@@ -104,7 +106,7 @@ describe('a request', () => {
       respondError: (_status: number, code: string) => codes.push(code) > 0,
     };
     const engine = { accept: () => undefined };
-    const endpoint = { command: () => ({ aggregate: 'x', message: {} }) };
+    const endpoint = { command: () => ({ kind: 'x', aggregate: 'x', message: {} }) };
     await answerRequest(msg, { endpoint, schema, engine, log: silentLogger(), answerMaxBytes: MAX });
     expect(codes).toEqual(['CONTRACT_INVALID']);
   });
@@ -126,7 +128,7 @@ describe('a request', () => {
   });
 
   test('hands on its trace, and nothing else that stands there', async () => {
-    const command = { command: () => ({ aggregate: 'x', message: {} }) };
+    const command = { command: () => ({ kind: 'x', aggregate: 'x', message: {} }) };
     const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     expect((await ask(command, { trace })).items).toMatchObject([{ trace }]);
     expect((await ask(command, { trace: `${trace}é` })).items).toMatchObject([{ trace: undefined }]);

@@ -5,7 +5,7 @@ import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { z } from 'zod';
 import { askInboxOf } from './connection.ts';
-import { createLetters, type Letter, nextOf } from './dead-letters.ts';
+import { createDeadLetters, type Letter, nextOf } from './dead-letters.ts';
 
 export type { Letter } from './dead-letters.ts';
 
@@ -30,7 +30,7 @@ export type Instance = { readonly service: ServiceName; readonly id: string; rea
 export type LoggedLine = LogLine & { readonly node: string; readonly place: number };
 
 /** The bus as a whole, read only. Everything but `instances` throws when the bus, or what is asked about, is away. */
-export interface BusLook {
+export interface BusOverview {
   /** Whoever answers within so many milliseconds. */
   instances(withinMs: number): Promise<readonly Instance[]>;
   streams(): Promise<readonly StreamLook[]>;
@@ -86,10 +86,10 @@ const streamLook = async (manager: JetStreamManager, name: string): Promise<Stre
 /** The streams that services read from. */
 const WITH_READERS: ReadonlySet<string> = new Set<(typeof streams)[number]['name']>(['HP_CMD', 'HP_EVT']);
 
-export const createBusLook = (connection: NatsConnection, user: string): BusLook => {
+export const createBusOverview = (connection: NatsConnection, user: string): BusOverview => {
   const inbox = askInboxOf(user);
   const asked = jetstreamManager(connection, { checkAPI: false });
-  const found = createLetters(connection);
+  const found = createDeadLetters(connection);
 
   return {
     instances: (withinMs) =>

@@ -112,8 +112,9 @@ export const createDeadLetterActions = <To extends Addressed>({
         subject: service,
         time: at,
       });
-      engine.post({ subject: subjects.resolvedDeadLetter(service), headers, body: JSON.stringify(settled) }, () =>
-        resolve(),
+      engine.post(
+        { subject: subjects.resolvedDeadLetter(service), headers, body: JSON.stringify(settled) },
+        () => resolve(),
       );
     });
 

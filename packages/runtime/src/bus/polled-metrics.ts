@@ -1,13 +1,13 @@
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { buckets, type ConsumerDeclaration, streams } from '@holdpoint/contracts/bus/streams';
-import type { AddSample } from '../observability/polled-metrics.ts';
+import type { AddPolledMetrics } from '../observability/polled-metrics.ts';
 
 /** How far the consumers of a service are behind. Its user may ask that of its own consumers. */
-export const sampleConsumers = (
+export const pollConsumerMetrics = (
   connection: NatsConnection,
   own: readonly ConsumerDeclaration[],
-  sample: AddSample,
+  sample: AddPolledMetrics,
 ): void => {
   const labels = ['consumer', 'stream'];
   sample(
@@ -40,7 +40,7 @@ export const sampleConsumers = (
 };
 
 /** What the streams hold. For the one service that has the user who may ask. */
-export const sampleStreams = (connection: NatsConnection, sample: AddSample): void => {
+export const pollStreamMetrics = (connection: NatsConnection, sample: AddPolledMetrics): void => {
   const names = [...streams.map(({ name }) => name), ...buckets.map(({ stream }) => stream)];
   const labels = ['stream'];
   sample(

@@ -2,7 +2,7 @@ import { snapshotEvery } from './core.ts';
 import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/bus/streams';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
 import { describe, expect, test } from 'vitest';
-import { createBatch, factOf, isEmpty } from './batch.ts';
+import { createBatch, eventMessage, isEmpty } from './batch.ts';
 import { decision } from '../decider.ts';
 import { add } from '../../testing/engine-run.ts';
 import { type TallyEvent, tallyKind } from '../../testing/tally.ts';
@@ -10,17 +10,20 @@ import { type TallyEvent, tallyKind } from '../../testing/tally.ts';
 const NOW = 1_000_000;
 const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 const batchOf = (every = 1_000, versions: Readonly<Record<string, number>> = {}) =>
-  createBatch({ ...tallyKind, snapshotDue: snapshotEvery(every) }, NOW, (id) => ({
-    version: versions[id] ?? 0,
-    state: tallyKind.decider.initial,
-  }));
+  createBatch(
+    'executor',
+    { tally: { ...tallyKind, snapshotDue: snapshotEvery(every) }, other: tallyKind },
+    NOW,
+    ({ kind, aggregate }) => ({ kind, version: versions[aggregate] ?? 0, state: tallyKind.decider.initial }),
+  );
+const to = (aggregate: string, kind = 'tally') => ({ kind, aggregate });
 const added = (key: string): TallyEvent => ({ type: 'added', key, by: 1 });
 
 describe('a batch', () => {
   test('that decided nothing is empty', () => {
     const batch = batchOf();
     expect(isEmpty(batch.write([]))).toBe(true);
-    batch.apply('e-1', decision({ answer: { ok: {} } }));
+    batch.apply(to('e-1'), decision({ answer: { ok: {} } }));
     expect(isEmpty(batch.write([]))).toBe(true);
     expect(batch.states().size).toBe(0);
   });
@@ -28,16 +31,16 @@ describe('a batch', () => {
   test.each([
     [
       'an event',
-      (batch: ReturnType<typeof batchOf>) => batch.apply('e-1', decision({ events: [added('a')] })),
+      (batch: ReturnType<typeof batchOf>) => batch.apply(to('e-1'), decision({ events: [added('a')] })),
     ],
     [
       'a timer',
       (batch: ReturnType<typeof batchOf>) =>
-        batch.apply('e-1', decision({ timers: [{ set: 'x', dueAt: 1 }] })),
+        batch.apply(to('e-1'), decision({ timers: [{ set: 'x', dueAt: 1 }] })),
     ],
     [
       'a timer to clear',
-      (batch: ReturnType<typeof batchOf>) => batch.apply('e-1', decision({ timers: [{ clear: 'x' }] })),
+      (batch: ReturnType<typeof batchOf>) => batch.apply(to('e-1'), decision({ timers: [{ clear: 'x' }] })),
     ],
     [
       'a message',
@@ -56,7 +59,7 @@ describe('a batch', () => {
 
   test('counts the versions of each aggregate on from where it stands', () => {
     const batch = batchOf(1_000, { 'e-2': 41 });
-    for (const id of ['e-1', 'e-2', 'e-1']) batch.apply(id, decision({ events: [added(`of ${id}`)] }));
+    for (const id of ['e-1', 'e-2', 'e-1']) batch.apply(to(id), decision({ events: [added(`of ${id}`)] }));
     expect(batch.write([]).events.map(({ aggregate, version }) => `${aggregate}/${String(version)}`)).toEqual(
       ['e-1/1', 'e-2/42', 'e-1/2'],
     );
@@ -68,15 +71,42 @@ describe('a batch', () => {
 
   test('decides each message on what the ones before it left', () => {
     const batch = batchOf();
-    batch.apply('e-1', batch.decide('e-1', add('a', 5)));
-    expect(batch.decide('e-1', add('b')).answer).toEqual({ ok: { total: 5 } });
-    expect(batch.decide('e-2', add('b')).answer).toEqual({ ok: { total: 0 } });
+    batch.apply(to('e-1'), batch.decide(to('e-1'), add('a', 5)));
+    expect(batch.decide(to('e-1'), add('b')).answer).toEqual({ ok: { total: 5 } });
+    expect(batch.decide(to('e-2'), add('b')).answer).toEqual({ ok: { total: 0 } });
+  });
+
+  test('refuses a message for another kind than the aggregate has', () => {
+    const batch = batchOf();
+    batch.apply(to('e-1'), batch.decide(to('e-1'), add('a')));
+    expect(() => batch.decide(to('e-1', 'other'), add('b'))).toThrow('is of kind tally');
+    expect(() => batch.decide(to('e-2', 'unknown'), add('b'))).toThrow('unknown kind of aggregate');
+  });
+
+  test('decides by the kind of the aggregate when two kinds share their ids', () => {
+    const kinds = {
+      tally: { ...tallyKind, idSpace: 'shared' },
+      other: { ...tallyKind, idSpace: 'shared', summarise: () => ({ status: 'other', view: null }) },
+    };
+    const batch = createBatch('executor', kinds, NOW, ({ kind }) => ({
+      kind,
+      version: 0,
+      state: tallyKind.decider.initial,
+    }));
+    batch.apply(to('e-1', 'other'), decision({ events: [added('a')] }));
+    batch.apply(to('e-1', 'tally'), decision({ events: [added('b')] }));
+    expect(batch.write([]).heads).toEqual([
+      { aggregate: 'e-1', kind: 'other', version: 2, status: 'other', view: null },
+    ]);
   });
 
   test('takes nothing of a decision that cannot be folded', () => {
     const batch = batchOf();
     expect(() =>
-      batch.apply('e-1', decision({ events: [added('a'), { type: 'broken' }], timers: [{ clear: 'x' }] })),
+      batch.apply(
+        to('e-1'),
+        decision({ events: [added('a'), { type: 'broken' }], timers: [{ clear: 'x' }] }),
+      ),
     ).toThrow(TypeError);
     expect(isEmpty(batch.write([]))).toBe(true);
     expect(batch.states().size).toBe(0);
@@ -97,7 +127,7 @@ describe('what the bus would never take', () => {
     ['a message', decision<TallyEvent>({ events: [added('a')], send: [message(tooLong)] })],
   ])('is refused, and nothing of its decision is kept: %s', (_, made) => {
     const batch = batchOf();
-    expect(() => batch.apply('e-1', made)).toThrow(
+    expect(() => batch.apply(to('e-1'), made)).toThrow(
       expect.objectContaining({ code: 'CONTRACT_PAYLOAD_TOO_LARGE' }),
     );
     expect(isEmpty(batch.write([]))).toBe(true);
@@ -107,7 +137,7 @@ describe('what the bus would never take', () => {
   test('is not mistaken for what it just takes', () => {
     const batch = batchOf();
     batch.apply(
-      'e-1',
+      to('e-1'),
       decision({ events: [added('ü'.repeat(400_000))], send: [message('ü'.repeat(400_000))] }),
     );
     expect(batch.write([]).events).toHaveLength(1);
@@ -118,12 +148,12 @@ describe('the timers of a batch', () => {
   test('are set or cleared as the last decision has it', () => {
     const batch = batchOf();
     batch.apply(
-      'e-1',
+      to('e-1'),
       decision({ timers: [{ set: 'x', dueAt: 1 }, { set: 'y', dueAt: 2, data: { n: 1 } }, { clear: 'z' }] }),
       TRACE,
     );
-    batch.apply('e-1', decision({ timers: [{ clear: 'x' }, { set: 'z', dueAt: 3 }] }));
-    batch.apply('e-2', decision({ timers: [{ set: 'x', dueAt: 4 }] }));
+    batch.apply(to('e-1'), decision({ timers: [{ clear: 'x' }, { set: 'z', dueAt: 3 }] }));
+    batch.apply(to('e-2'), decision({ timers: [{ set: 'x', dueAt: 4 }] }));
     const { timersSet, timersCleared } = batch.write([]);
     expect(timersSet).toEqual([
       { aggregate: 'e-1', name: 'y', dueAt: 2, data: { n: 1 }, trace: TRACE },
@@ -143,13 +173,13 @@ describe('a snapshot', () => {
     [3, 7, true],
   ])('at version %i and %i events more is taken: %s', (version, events, taken) => {
     const batch = batchOf(3, { 'e-1': version });
-    batch.apply('e-1', decision({ events: Array.from({ length: events }, (_, i) => added(String(i))) }));
+    batch.apply(to('e-1'), decision({ events: Array.from({ length: events }, (_, i) => added(String(i))) }));
     expect(batch.write([]).snapshots.length > 0).toBe(taken);
   });
 
   test('is the last of its batch, and of the version that the batch ends with', () => {
     const batch = batchOf(2);
-    for (const key of ['a', 'b', 'c', 'd']) batch.apply('e-1', decision({ events: [added(key)] }));
+    for (const key of ['a', 'b', 'c', 'd']) batch.apply(to('e-1'), decision({ events: [added(key)] }));
     expect(batch.write([]).snapshots).toEqual([
       { aggregate: 'e-1', version: 4, state: JSON.stringify({ total: 4, keys: ['a', 'b', 'c', 'd'] }) },
     ]);
@@ -158,6 +188,7 @@ describe('a snapshot', () => {
 
 describe('the fact of an event', () => {
   const stored = {
+    kind: 'tally',
     aggregate: 'e-1',
     version: 7,
     type: 'added',
@@ -167,7 +198,7 @@ describe('the fact of an event', () => {
   };
 
   test('is a CloudEvent in binary mode', () => {
-    const { subject, headers, body } = factOf(tallyKind, stored);
+    const { subject, headers, body } = eventMessage('executor', 'effect', stored);
     expect({ subject, body }).toEqual({ subject: 'hp.evt.effect.added.e-1', body: '{"type":"added"}' });
     expect(Object.fromEntries(headers)).toEqual({
       'Nats-Msg-Id': 'effect.e-1.7',
@@ -184,15 +215,18 @@ describe('the fact of an event', () => {
   });
 
   test('is the same message whenever it is made', () => {
-    expect(factOf(tallyKind, { ...stored })).toEqual(factOf(tallyKind, stored));
+    expect(eventMessage('executor', 'effect', { ...stored })).toEqual(
+      eventMessage('executor', 'effect', stored),
+    );
   });
 
   test('of another kind of aggregate under the same id is another message', () => {
-    const idOf = (kind: typeof tallyKind): string | undefined => factOf(kind, stored).headers[0]?.[1];
-    expect(idOf({ ...tallyKind, aggregate: 'task' })).not.toBe(idOf(tallyKind));
+    const idOf = (publishedAs: 'effect' | 'task'): string | undefined =>
+      eventMessage('executor', publishedAs, stored).headers[0]?.[1];
+    expect(idOf('task')).not.toBe(idOf('effect'));
   });
 
   test('about an id that is no subject token is not made at all', () => {
-    expect(() => factOf(tallyKind, { ...stored, aggregate: 'e.1' })).toThrow(TypeError);
+    expect(() => eventMessage('executor', 'effect', { ...stored, aggregate: 'e.1' })).toThrow(TypeError);
   });
 });

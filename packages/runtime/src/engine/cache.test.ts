@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { createCache } from './cache.ts';
 
-const at = (version: number) => ({ version, state: `state ${String(version)}` });
+const at = (version: number) => ({ kind: 'tally', version, state: `state ${String(version)}` });
 
 test('a state is found under the version that it has, and under no other', () => {
-  const cache = createCache<string>(10);
+  const cache = createCache(10);
   cache.put('a', at(3));
   expect(cache.get('a', 3)).toEqual(at(3));
   expect(cache.get('a', 2)).toBeUndefined();
@@ -13,7 +13,7 @@ test('a state is found under the version that it has, and under no other', () =>
 });
 
 test('a newer state takes the place of the older', () => {
-  const cache = createCache<string>(10);
+  const cache = createCache(10);
   cache.put('a', at(1));
   cache.put('a', at(2));
   expect(cache.get('a', 1)).toBeUndefined();
@@ -21,7 +21,7 @@ test('a newer state takes the place of the older', () => {
 });
 
 test('when it is full, what was put in longest ago goes', () => {
-  const cache = createCache<string>(2);
+  const cache = createCache(2);
   cache.put('a', at(1));
   cache.put('b', at(1));
   cache.put('a', at(2));
@@ -32,7 +32,7 @@ test('when it is full, what was put in longest ago goes', () => {
 });
 
 test('what is forgotten is gone', () => {
-  const cache = createCache<string>(2);
+  const cache = createCache(2);
   cache.put('a', at(1));
   cache.put('b', at(1));
   cache.forget(['a', 'nowhere']);

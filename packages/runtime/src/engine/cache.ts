@@ -1,14 +1,14 @@
 import type { Loaded } from './batch.ts';
 
 /** States of recently used aggregates. A copy is used only while its version equals the locked row's. */
-export const createCache = <State>(capacity: number) => {
-  const entries = new Map<string, Loaded<State>>();
+export const createCache = (capacity: number) => {
+  const entries = new Map<string, Loaded>();
   return {
-    get: (aggregate: string, version: number): Loaded<State> | undefined => {
+    get: (aggregate: string, version: number): Loaded | undefined => {
       const entry = entries.get(aggregate);
       return entry?.version === version ? entry : undefined;
     },
-    put: (aggregate: string, loaded: Loaded<State>): void => {
+    put: (aggregate: string, loaded: Loaded): void => {
       entries.delete(aggregate);
       entries.set(aggregate, loaded);
       // A Map keeps insertion order, so the first key is the one unused for longest.

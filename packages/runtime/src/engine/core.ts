@@ -1,99 +1,129 @@
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
-import type { AggregateKind, Told } from './batch.ts';
+import type { CommittedEvent } from './batch.ts';
 import type { Clock } from './clock.ts';
-import type { TimerFired } from '../decider.ts';
-import { createEngine, type Engine, type EngineOptions, type Item } from './engine.ts';
+import type { CoreLog } from './core-log.ts';
+import { createEngine, type Engine, type EngineOptions } from './engine.ts';
 import type { Routed } from './inbound.ts';
 import { createIntake, type Delivery, type Inbound } from './intake.ts';
-import type { CoreLog } from './core-log.ts';
+import type { Addressed, KindsOf } from './kinds.ts';
 import { traceFields } from './telemetry.ts';
 
-/** What a service is, apart from the machines that it runs on: its aggregate, its messages, its work. */
-export type ServiceLogic<State, Message, Event extends { readonly type: string }, Work> = {
-  readonly kind: AggregateKind<State, Message | TimerFired, Event, Work> & { readonly service: ServiceName };
-  readonly inbound: readonly Inbound<Message>[];
-  /** Carries out what a decision asks for; what comes of it is handed back as a message. */
+/** Hands the engine a message that comes from the service itself. */
+export type Accept<To extends Addressed> = (routed: Routed<To>) => void;
+
+/** How messages reach a service, and how the work of its decisions is done. */
+export type Bindings<To extends Addressed, Work> = {
+  readonly inbound: readonly Inbound<To>[];
+  /** Does the work of a decision after its commit. Results are handed back as messages. */
   readonly perform?: (
     work: Work,
-    accept: (routed: Routed<Message>) => void,
-    /** Of the decision that asks for it, and the task that it is about. */
+    accept: Accept<To>,
+    /** The trace and the task of the decision. */
     trace?: string,
     task?: string,
   ) => void;
 };
 
-/** The world as a service sees it. */
+/** The aggregates of a service. */
+export type ServiceKinds<To extends Addressed, Event extends { readonly type: string }, Work = never> = {
+  readonly service: ServiceName;
+  readonly kinds: KindsOf<To, Event, Work>;
+};
+
+/** A service without its infrastructure: its kinds of aggregates, its messages and its work. */
+export type ServiceLogic<
+  To extends Addressed,
+  Event extends { readonly type: string },
+  Work = never,
+> = ServiceKinds<To, Event, Work> & Bindings<To, Work>;
+
+/** The infrastructure of a service, as the core needs it. */
 export type CorePorts = Pick<
-  EngineOptions<never, never, never, never>,
-  'store' | 'publisher' | 'observer' | 'crash' | 'turn' | 'batchMax' | 'cacheMax'
+  EngineOptions<never, never>,
+  'store' | 'publisher' | 'observer' | 'crash' | 'yieldToEventLoop' | 'batchMax' | 'cacheMax'
 > & {
   readonly clock: Clock;
   readonly log: CoreLog;
-  /** Does work so that what it logs says what it is about. Without it the lines say nothing of that. */
-  readonly within?: (about: About, step: () => void) => void;
+  /** Runs a step so that its log lines carry this context. Left out: they carry none. */
+  readonly withLogContext?: (context: LogContext, step: () => void) => void;
 };
 
-/** A trace and a task, as log lines name them. */
-export type About = { readonly trace_id?: string; readonly task?: string };
+/** The trace and the task that a log line belongs to. */
+export type LogContext = { readonly trace_id?: string; readonly task?: string };
 
-export type Core<Message> = {
-  readonly engine: Engine<Message>;
-  /** One for each of the service's consumers. */
+export type Core<To extends Addressed, B = unknown> = {
+  readonly engine: Engine<To>;
+  readonly bindings: B;
+  /** One for each consumer of the service. */
   readonly intakes: readonly {
-    readonly inbound: Inbound<Message>;
+    readonly inbound: Inbound<To>;
     readonly take: (delivery: Delivery) => void;
   }[];
 };
 
-/** A snapshot each time that so many events have come: it only shortens loading. */
+/** A snapshot after every so many events. It only shortens loading. */
 export const snapshotEvery =
   (every: number) =>
   (_state: unknown, version: number, events: readonly unknown[]): boolean =>
     Math.floor(version / every) > Math.floor((version - events.length) / every);
 
-/** Histories are far shorter than this unless something loops. */
+/** Histories are far shorter than this unless a task loops. */
 export const SNAPSHOT_EVERY = 1_000;
 
 const LOCAL_RETRY_MS = 1_000;
 
-/** A service on whatever ports it is given: NATS and PostgreSQL in `service.ts`, memory in the simulator. */
-export const createCore = <State, Message, Event extends { readonly type: string }, Work>(
-  { kind, inbound, perform }: ServiceLogic<State, Message, Event, Work>,
-  { clock, log, within = (_about, step) => step(), ...ports }: CorePorts,
-  tell?: (told: readonly Told<Event>[]) => void,
-): Core<Message> => {
-  /** A message that the service gives itself: what came of its work. It is offered again until the store takes it. */
-  const acceptLocal = (
-    { aggregate, message, released, ...routed }: Routed<Message>,
-    cause: string | undefined,
-  ): void => {
+/**
+ * A service on given ports: NATS and PostgreSQL in `service.ts`, memory in the simulator. `bind` gets the engine, so that
+ * adapters can be built on it.
+ */
+export const createCore = <
+  To extends Addressed,
+  Event extends { readonly type: string },
+  Work,
+  B extends Bindings<To, Work>,
+>(
+  { service, kinds }: ServiceKinds<To, Event, Work>,
+  { clock, log, withLogContext = (_context, step) => step(), ...ports }: CorePorts,
+  bind: (engine: Engine<To>) => B,
+  onCommitted?: (events: readonly CommittedEvent<Event>[]) => void,
+): Core<To, B> => {
+  /** A message of the service to itself, such as the result of its work. It is offered again until the store takes it. */
+  const acceptLocal = (routed: Routed<To>, cause: string | undefined): void => {
     const trace = routed.trace ?? cause;
-    const item: Item<Message> = {
-      aggregate,
-      message,
-      trace,
-      settled: () => released?.(),
-      failed: (reason) => {
-        released?.();
-        log.error({ ...traceFields(trace), aggregate, code: reason.code }, 'outcome could not be recorded');
-      },
-      unavailable: () => void clock.after(LOCAL_RETRY_MS, () => engine.accept(item)),
-    };
-    engine.accept(item);
+    const { aggregate, onDone } = routed;
+    const accept = (): void =>
+      engine.accept(
+        { ...routed, trace },
+        {
+          committed: () => onDone?.(),
+          failed: (reason) => {
+            onDone?.();
+            log.error(
+              { ...traceFields(trace), aggregate, code: reason.code },
+              'result could not be recorded',
+            );
+          },
+          unavailable: () => void clock.after(LOCAL_RETRY_MS, accept),
+        },
+      );
+    accept();
   };
 
-  const engine = createEngine<State, Message, Event, Work>({
+  const engine = createEngine<To, Event, Work>({
     ...ports,
-    kind,
+    service,
+    kinds,
     now: () => clock.now(),
-    tell,
+    onCommitted,
     perform: (work, trace, task) =>
-      within({ ...traceFields(trace), ...(task !== undefined && { task }) }, () =>
-        perform?.(work, (routed) => acceptLocal(routed, trace), trace, task),
+      withLogContext({ ...traceFields(trace), ...(task !== undefined && { task }) }, () =>
+        bindings.perform?.(work, (routed) => acceptLocal(routed, trace), trace, task),
       ),
   });
+  const bindings = bind(engine);
   return {
     engine,
-    intakes: inbound.map((each) => ({ inbound: each, take: createIntake(each, engine, log) })),
+    bindings,
+    intakes: bindings.inbound.map((each) => ({ inbound: each, take: createIntake(each, engine, log) })),
   };
 };

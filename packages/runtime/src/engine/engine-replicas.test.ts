@@ -29,6 +29,7 @@ describe('two engines over one store', () => {
     for (const id of ['e-1', 'e-2']) {
       expect(fold(tables.events.get(id)).total).toBe(40);
       expect(tables.heads.get(id)).toEqual({
+        kind: 'tally',
         aggregate: id,
         version: 40,
         status: 'many',

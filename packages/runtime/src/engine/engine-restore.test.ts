@@ -12,7 +12,7 @@ test('what is remembered of states does not count on a new connection: the same 
     ...before,
     lock: async (aggregates) => {
       const transaction = await current.lock(aggregates);
-      const answer = { ...transaction, anew };
+      const answer = { ...transaction, cacheInvalid: anew };
       anew = false;
       return answer;
     },

@@ -1,6 +1,6 @@
 import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
 import { describe, expect, test } from 'vitest';
-import type { Told } from './batch.ts';
+import type { CommittedEvent } from './batch.ts';
 import { CommitUnknown, Conflict } from './ports.ts';
 import {
   add,
@@ -56,10 +56,10 @@ describe('what is told to whoever counts', () => {
   const word = ({ total }: Tally): string => (total < 2 ? 'few' : 'many');
 
   test('is each event, how long after the first it came, and the word that the state goes by since', async () => {
-    const told: Told<TallyEvent>[] = [];
+    const told: CommittedEvent<TallyEvent>[] = [];
     const { send, clock } = engineInMemory({
       kind: { ...tallyKind, statusOf: word },
-      tell: (each) => void told.push(...each),
+      onCommitted: (each) => void told.push(...each),
     });
     await send('e-1', add('a'));
     clock.advance(500);
@@ -79,14 +79,14 @@ describe('what is told to whoever counts', () => {
     const again: string[] = [];
     const { store, commits } = unreliable(createMemoryStore(stillClock().now));
     const { send } = engineOver(store, {
-      tell: (each) => void told.push(...each),
+      onCommitted: (each) => void told.push(...each),
       observer: {
         committed: () => undefined,
-        decidedAgain: (reason) => void again.push(reason),
+        retried: (reason) => void again.push(reason),
         batchFailed: () => undefined,
         timerFailed: () => undefined,
         publishUnconfirmed: () => undefined,
-        tellingFailed: () => undefined,
+        callbackFailed: () => undefined,
       },
     });
     commits.push(new Conflict('taken'), { unknown: new CommitUnknown('no answer'), stands: false });
@@ -106,7 +106,7 @@ describe('what is told to whoever counts', () => {
         batchFailed: () => undefined,
         timerFailed: () => undefined,
         publishUnconfirmed: () => undefined,
-        tellingFailed: () => undefined,
+        callbackFailed: () => undefined,
       },
     });
     await send('e-1', add('a'));

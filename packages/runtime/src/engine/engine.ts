@@ -1,7 +1,10 @@
 import { type ErrorBody, toErrorBody } from '@holdpoint/contracts/values/errors';
-import { type AggregateKind, createBatch, factOf, isEmpty, type Loaded, type Told } from './batch.ts';
+import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
+import { type CommittedEvent, createBatch, eventMessage, isEmpty, type Loaded } from './batch.ts';
 import { createCache } from './cache.ts';
 import type { Answer, TimerFired } from '../decider.ts';
+import { type Addressed, kindNamed, type Kinds, type Target } from './kinds.ts';
+import type { Routed } from './inbound.ts';
 import type { EngineObserver } from './observer.ts';
 import { kindOf, placeOf, startDecision } from './telemetry.ts';
 import {
@@ -18,40 +21,38 @@ import {
   type WireMessage,
 } from './ports.ts';
 
-/** A message on its way into the engine, and what is to be told of its fate. */
-export type Item<Message> = {
-  /** The aggregate that the message is about. */
-  readonly aggregate: string;
-  readonly message: Message;
-  readonly trace?: string | undefined;
-  /** After the commit, and only then. */
-  readonly settled: (answer: Answer | undefined) => void;
-  /** The message itself cannot be handled; the rest of its batch was not held up. */
+/** What the sender of a message learns. Exactly one of the callbacks is called, once. */
+export type Callbacks = {
+  /** The decision is durable. */
+  readonly committed: (answer: Answer | undefined) => void;
+  /** The message itself cannot be handled. The rest of its batch was handled. */
   readonly failed: (error: ErrorBody, cause: unknown) => void;
-  /** The store did not take the batch this time; nothing happened. */
+  /** The store did not take the batch; nothing happened. */
   readonly unavailable: () => void;
 };
 
-/** An item, and when it came. */
-type Waiting<Message> = Item<Message> & { readonly since: number };
+/** A message that waits for its decision, and the time at which it was accepted. */
+type Item = Routed<Addressed> & Callbacks & { readonly since: number };
 
-export type EngineOptions<State, Message, Event extends { readonly type: string }, Work> = {
-  readonly kind: AggregateKind<State, Message | TimerFired, Event, Work>;
+export type EngineOptions<Event extends { readonly type: string }, Work> = {
+  /** The source of everything that is published. */
+  readonly service: ServiceName;
+  readonly kinds: Kinds<Event, Work>;
   readonly store: Store;
   readonly publisher: Publisher;
   readonly perform: (work: Work, trace: string | undefined, task: string | undefined) => void;
   readonly observer: EngineObserver;
-  /** What was committed, for whoever counts it. */
-  readonly tell?: ((told: readonly Told<Event>[]) => void) | undefined;
-  /** Milliseconds that only go forward, to tell how long something took. Without it everything takes no time. */
+  /** Called with the events of each batch after its commit, for metrics. */
+  readonly onCommitted?: ((events: readonly CommittedEvent<Event>[]) => void) | undefined;
+  /** A monotonic clock in milliseconds, for durations. Without it every duration is 0. */
   readonly now?: () => number;
   readonly crash?: CrashHook;
   /**
-   * Lets whatever has arrived come in before the next batch is taken: without it a batch would hold the first message of
-   * a packet alone, and the rest of the packet would wait for its commit.
+   * Lets pending input arrive before the next batch starts. Without it a batch would hold only the first message of a
+   * packet, and the rest of the packet would wait for its commit.
    */
-  readonly turn?: () => Promise<void>;
-  /** Messages in one transaction at the most: bounds its size and the time that its locks are held. */
+  readonly yieldToEventLoop?: () => Promise<void>;
+  /** Maximum messages per transaction: bounds its size and the time that it holds locks. */
   readonly batchMax: number;
   readonly cacheMax: number;
 };
@@ -59,26 +60,26 @@ export type EngineOptions<State, Message, Event extends { readonly type: string 
 /** A batch that loses its race this often is given back; its messages come again. */
 const ATTEMPTS_MAX = 5;
 const DUE_TIMERS_MAX = 500;
-/** A timer whose message could not be decided is tried again after this. */
+/** A timer that could not be decided fires again after this. */
 const TIMER_RETRY_MS = 30_000;
 
-export type Engine<Message> = ReturnType<
-  typeof createEngine<unknown, Message, { readonly type: string }, unknown>
+export type Engine<To extends Addressed> = ReturnType<
+  typeof createEngine<To, { readonly type: string }, unknown>
 >;
 
 /**
- * Runs one kind of aggregate: takes what messages have arrived, decides them all under one lock and in one transaction,
- * then publishes, then acknowledges. While one batch commits the next one gathers.
+ * Runs the aggregates of a service: decides all messages that have arrived under one lock and in one transaction, then
+ * publishes, then acknowledges. The next batch gathers while one commits.
  */
-export const createEngine = <State, Message, Event extends { readonly type: string }, Work>(
-  options: EngineOptions<State, Message, Event, Work>,
+export const createEngine = <To extends Addressed, Event extends { readonly type: string }, Work>(
+  options: EngineOptions<Event, Work>,
 ) => {
-  const { kind, store, publisher, observer, batchMax } = options;
+  const { service, kinds, store, publisher, observer, batchMax } = options;
   const crash: CrashHook = options.crash ?? (() => undefined);
-  const turn = options.turn ?? (() => Promise.resolve());
+  const yieldToEventLoop = options.yieldToEventLoop ?? (() => Promise.resolve());
   const now = options.now ?? (() => 0);
-  const cache = createCache<State>(options.cacheMax);
-  const waiting: Waiting<Message>[] = [];
+  const cache = createCache(options.cacheMax);
+  const waiting: Item[] = [];
   const posts: { readonly message: WireMessage; readonly stored: () => void }[] = [];
   let confirmed: string[] = [];
   const underWay = new Set<Promise<void>>();
@@ -86,46 +87,54 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
   let busy = false;
   let timersWanted = false;
 
-  const rebuild = ({ snapshot, events, course }: History): Loaded<State> => ({
-    course,
-    version: (snapshot?.version ?? 0) + events.length,
-    // The store holds what this very decider wrote.
-    state: (events as readonly Event[]).reduce(
-      (state, event) => kind.decider.evolve(state, event),
-      snapshot === undefined ? kind.decider.initial : (snapshot.state as State),
-    ),
-  });
+  const rebuild = (kind: string, { snapshot, events, times }: History): Loaded => {
+    const { decider } = kindNamed(kinds, kind);
+    return {
+      kind,
+      times,
+      version: (snapshot?.version ?? 0) + events.length,
+      // The store returns what this decider wrote.
+      state: (events as readonly Event[]).reduce(
+        (state, event) => decider.evolve(state, event),
+        snapshot === undefined ? decider.initial : snapshot.state,
+      ),
+    };
+  };
 
-  /** The states of every locked aggregate. The batch holds them itself: the cache may have no room for all of them. */
-  const loader = async (transaction: Transaction): Promise<(aggregate: string) => Loaded<State>> => {
-    const { versions } = transaction;
-    if (transaction.anew === true) cache.clear();
-    const states = new Map<string, Loaded<State>>();
+  /** The states of all locked aggregates. The batch keeps them itself, as the cache may be too small for all of them. */
+  const loader = async (transaction: Transaction): Promise<(target: Target) => Loaded> => {
+    const { locked } = transaction;
+    if (transaction.cacheInvalid === true) cache.clear();
+    const states = new Map<string, Loaded>();
     const missing: string[] = [];
-    for (const [id, version] of versions) {
+    for (const [id, { version }] of locked) {
       const known = cache.get(id, version);
       if (known === undefined) missing.push(id);
       else states.set(id, known);
     }
     const histories = missing.length === 0 ? undefined : await transaction.load(missing);
     for (const [id, history] of histories ?? []) {
-      const loaded = rebuild(history);
-      if (loaded.version !== versions.get(id)) continue;
+      const head = locked.get(id);
+      const loaded = head && rebuild(head.kind, history);
+      if (loaded?.version !== head?.version || loaded === undefined) continue;
       states.set(id, loaded);
       cache.put(id, loaded);
     }
-    return (aggregate) => {
-      const version = versions.get(aggregate);
-      if (version === undefined) return { version: 0, state: kind.decider.initial };
+    return ({ kind, aggregate }) => {
+      const head = locked.get(aggregate);
+      if (head === undefined) return { kind, version: 0, state: kindNamed(kinds, kind).decider.initial };
       const loaded = states.get(aggregate);
       if (loaded === undefined)
-        throw new Error(`events of ${aggregate} do not add up to version ${String(version)}`);
+        throw new Error(`events of ${aggregate} do not add up to version ${String(head.version)}`);
       return loaded;
     };
   };
 
   const publish = (rowId: string, { events, messages: own }: Omit<OutboxRow, 'id'>): void => {
-    const messages = [...events.map((event) => factOf(kind, event)), ...own];
+    const messages = [
+      ...events.map((event) => eventMessage(service, kindNamed(kinds, event.kind).publishedAs, event)),
+      ...own,
+    ];
     const publishing = publisher.publish(messages).then((all) => {
       underWay.delete(publishing);
       if (all) confirmed.push(rowId);
@@ -142,33 +151,35 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
     });
   };
 
-  /** What is told of one message must not keep another from being told. */
-  const tellOf = (step: () => void): void => {
+  /** One failing callback must not block the others. */
+  const runCallback = (step: () => void): void => {
     try {
       step();
     } catch (error) {
-      observer.tellingFailed(error);
+      observer.callbackFailed(error);
     }
   };
 
-  /** Decides every item inside the transaction and commits; returns what to do once that is durable. */
+  /** Decides every item inside the transaction and commits. Returns the steps that follow the commit. */
   const decideAll = async (
     transaction: Transaction,
-    items: readonly Waiting<Message>[],
+    items: readonly Item[],
     due: readonly TimerRow[],
     began: number,
   ): Promise<() => void> => {
-    const batch = createBatch(kind, transaction.now, await loader(transaction));
+    const batch = createBatch(service, kinds, transaction.now, await loader(transaction));
     const after: (() => void)[] = [];
-    const decideOne = (aggregate: string, message: Message | TimerFired, incoming: string | undefined) => {
-      const before = batch.stateOf(aggregate);
-      const origin = kind.taskOf?.(aggregate, before.state) === undefined ? undefined : before.course;
-      const span = startDecision(kind.service, message, placeOf(incoming, origin, transaction.now));
+    const decideOne = (target: Target, message: unknown, incoming: string | undefined) => {
+      const { aggregate } = target;
+      const before = batch.stateOf(target);
+      const kind = kindNamed(kinds, before.kind);
+      const origin = kind.taskOf?.(aggregate, before.state) === undefined ? undefined : before.times;
+      const span = startDecision(service, message, placeOf(incoming, origin, transaction.now));
       const { trace } = span;
       try {
-        const made = batch.decide(aggregate, message);
-        batch.apply(aggregate, made, trace);
-        const { state } = batch.stateOf(aggregate);
+        const made = batch.decide(target, message);
+        batch.apply(target, made, trace);
+        const { state } = batch.stateOf(target);
         const task = kind.taskOf?.(aggregate, state);
         const status = kind.statusOf?.(state);
         span.about({
@@ -188,10 +199,13 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
       }
     };
     for (const { aggregate, name, data, trace } of due) {
-      // A timer that fired is gone, unless its decision sets it again or could not be made.
+      // A timer that fired is removed, unless its decision sets it again or fails.
       batch.setTimer(aggregate, { clear: name }, trace);
       try {
-        decideOne(aggregate, { kind: 'timer', name, data }, trace);
+        const kind = transaction.locked.get(aggregate)?.kind;
+        if (kind === undefined) throw new Error(`the timer ${name} of ${aggregate} has no aggregate`);
+        const fired: TimerFired = { kind: 'timer', name, data };
+        decideOne({ kind, aggregate }, fired, trace);
       } catch (cause) {
         batch.setTimer(aggregate, { set: name, dueAt: transaction.now + TIMER_RETRY_MS, data }, trace);
         observer.timerFailed(aggregate, name, cause, trace);
@@ -199,15 +213,15 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
     }
     for (const item of items) {
       try {
-        const answer = decideOne(item.aggregate, item.message, item.trace);
+        const answer = decideOne(item, item.refresh?.() ?? item.message, item.trace);
         after.push(() => observer.handled?.(kindOf(item.message), now() - item.since));
-        after.push(() => item.settled(answer));
+        after.push(() => item.committed(answer));
       } catch (cause) {
         after.push(() => item.failed(toErrorBody(cause), cause));
       }
     }
     const posted = posts.splice(0);
-    // Looking for due timers and finding none is no pass: a test places its crash by counting what the service handles.
+    // A look for due timers that finds none is no pass: tests place a crash by counting the passes.
     const pass: CrashHook = items.length + due.length + posted.length > 0 ? crash : () => undefined;
     for (const { message } of posted) batch.post(message);
     const done = confirmed;
@@ -221,12 +235,12 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
       pass('after_commit');
       for (const [id, loaded] of batch.states()) cache.put(id, loaded);
       observer.committed(items.length + due.length, write, now() - began);
-      tellOf(() => options.tell?.(batch.told()));
+      runCallback(() => options.onCommitted?.(batch.committedEvents()));
       return () => {
         if (rowId !== undefined) publish(rowId, { events: write.events, messages: write.outbox });
         pass('after_publish');
         for (const { stored } of posted) stored();
-        for (const step of after) tellOf(step);
+        for (const step of after) runCallback(step);
         pass('after_ack');
       };
     } catch (error) {
@@ -237,21 +251,21 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
     }
   };
 
-  const attempt = async (items: readonly Waiting<Message>[]): Promise<void> => {
+  const attempt = async (items: readonly Item[]): Promise<void> => {
     const began = now();
     const transaction = await store.lock([...new Set(items.map((item) => item.aggregate))].sort());
     (await guarded(transaction, () => decideAll(transaction, items, [], began)))();
   };
 
-  /** Deciding is idempotent, so a batch whose fate is unknown is simply decided again. */
-  const runBatch = async (items: readonly Waiting<Message>[]): Promise<boolean> => {
+  /** Deciding is idempotent, so a batch whose commit is unknown is decided again. */
+  const runBatch = async (items: readonly Item[]): Promise<boolean> => {
     for (let tries = 1; ; tries += 1) {
       try {
         await attempt(items);
         return true;
       } catch (error) {
         const again = error instanceof Conflict || error instanceof CommitUnknown;
-        if (again) observer.decidedAgain?.(error instanceof Conflict ? 'conflict' : 'commit_unknown');
+        if (again) observer.retried?.(error instanceof Conflict ? 'conflict' : 'commit_unknown');
         if (again && tries < ATTEMPTS_MAX) continue;
         if (error instanceof DataRefused) return await isolate(items, error);
         observer.batchFailed(items.length, error);
@@ -261,8 +275,8 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
     }
   };
 
-  /** One message carries something that the store will never take: find it, and let the others through. */
-  const isolate = async (items: readonly Waiting<Message>[], cause: DataRefused): Promise<boolean> => {
+  /** One message carries data that the store never takes: finds it, and commits the others. */
+  const isolate = async (items: readonly Item[], cause: DataRefused): Promise<boolean> => {
     if (items.length > 1) for (const item of items) await runBatch([item]);
     else items[0]?.failed(toErrorBody(cause), cause);
     return items.length > 0;
@@ -279,14 +293,14 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
   const drain = async (): Promise<void> => {
     try {
       while (waiting.length > 0 || timersWanted || posts.length > 0) {
-        await turn();
-        // A store that does not answer is left alone until the next message or tick.
+        await yieldToEventLoop();
+        // A store that does not answer gets no further batch before the next message or tick.
         if ((waiting.length > 0 || posts.length > 0) && !(await runBatch(waiting.splice(0, batchMax))))
           return;
         if (timersWanted) await fireTimers().catch((error: unknown) => observer.batchFailed(0, error));
       }
     } finally {
-      // In the same step as the last look at what waits: what is accepted a moment later finds nobody at work.
+      // Synchronous with the last check of the queue: a message accepted a moment later wakes the engine again.
       busy = false;
     }
   };
@@ -298,8 +312,8 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
   };
 
   return {
-    accept: (item: Item<Message>): void => {
-      waiting.push({ ...item, since: now() });
+    accept: (routed: Routed<To>, callbacks: Callbacks): void => {
+      waiting.push({ ...routed, ...callbacks, since: now() });
       wake();
     },
     /** Stores a message to publish that no decision made: a dead letter. `stored` is called after the commit. */
@@ -307,12 +321,12 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
       posts.push({ message, stored });
       wake();
     },
-    /** Fires whatever timer is due, after the batch in hand. */
+    /** Fires the timers that are due, after the current batch. */
     tick: (): void => {
       timersWanted = true;
       wake();
     },
-    /** Removes confirmed outbox rows that no batch took along, and publishes what a crash or an outage left behind. */
+    /** Removes confirmed outbox rows that no batch removed, and publishes rows that a crash or an outage left behind. */
     sweep: async (olderThanMs: number): Promise<number> => {
       await removeConfirmed();
       const rows = await store.claimOutbox(olderThanMs, SWEEP_CLAIM_MS, SWEEP_ROWS_MAX);
@@ -320,11 +334,11 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
       return rows.length;
     },
     backlog: (): number => waiting.length,
-    /** Resolves when nothing that was accepted waits any more. */
+    /** Resolves when every accepted message is handled. */
     idle: async (): Promise<void> => {
       while (busy) await running;
     },
-    /** Waits for what was published to be confirmed, so that nothing is published again after a stop. */
+    /** Waits until the bus has confirmed all that was published, so that nothing is published again after a stop. */
     flush: async (): Promise<void> => {
       await Promise.all(underWay);
       await removeConfirmed();
@@ -335,7 +349,7 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
 const SWEEP_CLAIM_MS = 10_000;
 const SWEEP_ROWS_MAX = 100;
 
-/** Whatever goes wrong inside, the transaction does not stay open. */
+/** Ends the transaction when its body fails. */
 const guarded = async <R>(transaction: Transaction, body: () => Promise<R>): Promise<R> => {
   try {
     return await body();

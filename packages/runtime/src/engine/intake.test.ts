@@ -1,27 +1,31 @@
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import { DEFAULT_POOL, DELIVERIES_MAX, executorConsumer } from '@holdpoint/contracts/bus/streams';
 import { describe, expect, test } from 'vitest';
-import type { Item } from './engine.ts';
+import type { Callbacks } from './engine.ts';
+import type { Routed } from './inbound.ts';
+import type { Addressed } from './kinds.ts';
 import { createIntake, type Delivery, type Inbound } from './intake.ts';
 import type { WireMessage } from './ports.ts';
 
-type Message = { readonly text: string };
+type To = Addressed<'task', { readonly text: string }>;
+type Item = Routed<To> & Callbacks;
 
 const consumer = executorConsumer(DEFAULT_POOL);
-const inbound: Inbound<Message> = {
+const inbound: Inbound<To> = {
   consumer,
   wants: (subject) => !subject.endsWith('.unwanted'),
   decode: (_subject, payload) => {
     if (payload === null) return undefined;
     if (typeof payload !== 'object' || !('text' in payload)) throw new TypeError('no text');
-    return { aggregate: 'a-1', message: { text: String(payload.text) }, later: payload.text === 'later' };
+    const text = String(payload.text);
+    return { kind: 'task', aggregate: 'a-1', message: { text }, defer: text === 'later' };
   },
 };
 
 /** Takes one message in, and notes what is said to its consumer, and what is given to the engine. */
 const taking = (body: string, { subject = 'hp.cmd.task.submit', deliveries = 1 } = {}) => {
   const said: string[] = [];
-  const accepted: Item<Message>[] = [];
+  const accepted: Item[] = [];
   const posted: { readonly letter: WireMessage; readonly stored: () => void }[] = [];
   const delivery: Delivery = {
     subject,
@@ -35,7 +39,7 @@ const taking = (body: string, { subject = 'hp.cmd.task.submit', deliveries = 1 }
     giveBack: (delayMs) => void said.push(`again in ${String(delayMs)}`),
   };
   const engine = {
-    accept: (item: Item<Message>) => void accepted.push(item),
+    accept: (routed: Routed<To>, callbacks: Callbacks) => void accepted.push({ ...routed, ...callbacks }),
     post: (letter: WireMessage, stored: () => void) => void posted.push({ letter, stored }),
   };
   createIntake(inbound, engine, { warn: () => undefined, error: () => undefined })(delivery);
@@ -52,7 +56,7 @@ describe('a message', () => {
     const { said, item } = taking(GOOD);
     expect(item).toMatchObject({ aggregate: 'a-1', message: { text: 'x' } });
     expect(said).toEqual([]);
-    item?.settled({ ok: {} });
+    item?.committed({ ok: {} });
     expect(said).toEqual(['ack']);
   });
 
@@ -105,7 +109,7 @@ describe('a dead letter', () => {
       'what was refused',
       () => {
         const taken = taking(GOOD);
-        taken.item?.settled({ error: reason });
+        taken.item?.committed({ error: reason });
         return taken;
       },
     ],
@@ -128,18 +132,26 @@ describe('a dead letter', () => {
   });
 });
 
-test.each(['settled', 'failed', 'unavailable'] as const)(
+test.each(['committed', 'failed', 'unavailable'] as const)(
   'what was reserved for a message is given back when it is %s',
   (fate) => {
     let released = 0;
-    const reserving: Inbound<Message> = {
+    const reserving: Inbound<To> = {
       consumer,
-      decode: () => ({ aggregate: 'a-1', message: { text: '' }, released: () => (released += 1) }),
+      decode: () => ({
+        kind: 'task',
+        aggregate: 'a-1',
+        message: { text: '' },
+        onDone: () => (released += 1),
+      }),
     };
-    const items: Item<Message>[] = [];
+    const items: Item[] = [];
     const take = createIntake(
       reserving,
-      { accept: (item) => void items.push(item), post: () => undefined },
+      {
+        accept: (routed, callbacks) => void items.push({ ...routed, ...callbacks }),
+        post: () => undefined,
+      },
       { warn: () => undefined, error: () => undefined },
     );
     take({
@@ -155,7 +167,7 @@ test.each(['settled', 'failed', 'unavailable'] as const)(
     });
     expect(released).toBe(0);
     const [item] = items;
-    if (fate === 'settled') item?.settled(undefined);
+    if (fate === 'committed') item?.committed(undefined);
     else if (fate === 'failed') item?.failed(reason, new Error('thrown'));
     else item?.unavailable();
     expect(released).toBe(1);

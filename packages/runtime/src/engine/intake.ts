@@ -4,36 +4,37 @@ import { type ConsumerDeclaration, DELIVERIES_MAX } from '@holdpoint/contracts/b
 import { deadLetterOf } from './dead-letter.ts';
 import type { Engine } from './engine.ts';
 import { type Meta, parseJson, type Routed } from './inbound.ts';
+import type { Addressed } from './kinds.ts';
 import { errorFields } from './error-fields.ts';
 import type { CoreLog } from './core-log.ts';
 import { traceFields } from './telemetry.ts';
 
-/** One durable consumer and how its messages become the decider's. `undefined` means: not for this service. */
-export type Inbound<Message> = {
+/** One durable consumer, and the decoder of its messages. A decoder returns `undefined` for a message that the service ignores. */
+export type Inbound<To extends Addressed> = {
   readonly consumer: ConsumerDeclaration;
-  /** Looks at the subject alone: what it turns down is acknowledged without being read. Everything, when left out. */
+  /** Filters by subject: other messages are acknowledged unread. Left out: every message is read. */
   readonly wants?: (subject: string) => boolean;
-  readonly decode: (subject: string, payload: unknown, meta: Meta) => Routed<Message> | undefined;
+  readonly decode: (subject: string, payload: unknown, meta: Meta) => Routed<To> | undefined;
 };
 
-/** A message as a consumer hands it out, and the two things that can be said to it. */
+/** A message as a consumer delivers it. */
 export interface Delivery {
   readonly subject: string;
   readonly data: Uint8Array;
-  /** How often it has been handed out, this time among them. */
+  /** Number of deliveries, including this one. */
   readonly deliveries: number;
   /** The same for every delivery of the message. */
   readonly identity: string;
-  /** When the bus took it. Epoch milliseconds. */
+  /** When the bus stored it, in epoch milliseconds. */
   readonly at: number;
   header(name: string): string | undefined;
   headers(): Record<string, string>;
   ack(): void;
-  /** Hand it out again, after this long. */
+  /** Asks the bus to deliver it again after this delay. */
   giveBack(delayMs: number): void;
 }
 
-const aboutOf = (delivery: Delivery) => traceFields(traceOf(delivery.header(HEADERS.trace)));
+const contextOf = (delivery: Delivery) => traceFields(traceOf(delivery.header(HEADERS.trace)));
 
 const FIRST_RETRY_MS = 1_000;
 const LAST_RETRY_MS = 30_000;
@@ -41,71 +42,71 @@ const backoffMs = (deliveries: number): number =>
   Math.min(FIRST_RETRY_MS * 2 ** (deliveries - 1), LAST_RETRY_MS);
 
 /**
- * Takes what one consumer hands out into the engine; the only place that acknowledges. A message is acknowledged once what
- * it led to is committed, or once its dead letter is.
+ * Hands the deliveries of one consumer to the engine; the only place that acknowledges. A message is acknowledged once its
+ * decision, or its dead letter, is committed.
  */
-export const createIntake = <Message>(
-  inbound: Inbound<Message>,
-  engine: Pick<Engine<Message>, 'accept' | 'post'>,
+export const createIntake = <To extends Addressed>(
+  inbound: Inbound<To>,
+  engine: Pick<Engine<To>, 'accept' | 'post'>,
   log: CoreLog,
 ): ((delivery: Delivery) => void) => {
   const { service } = inbound.consumer;
 
-  const bury = (delivery: Delivery, reason: ErrorBody): void => {
+  const deadLetter = (delivery: Delivery, reason: ErrorBody): void => {
     const { subject, deliveries } = delivery;
     log.warn(
-      { ...aboutOf(delivery), subject, code: reason.code, deliveries },
+      { ...contextOf(delivery), subject, code: reason.code, deliveries },
       'message goes to the dead letters',
     );
     const letter = deadLetterOf(service, { ...delivery, headers: delivery.headers() }, reason);
     engine.post(letter, () => delivery.ack());
   };
 
-  const retryOrBury = (delivery: Delivery, reason: ErrorBody, cause: unknown): void => {
+  const retry = (delivery: Delivery, reason: ErrorBody, cause: unknown): void => {
     const { subject, deliveries } = delivery;
     log.error(
-      { ...errorFields(cause), ...aboutOf(delivery), subject, deliveries },
+      { ...errorFields(cause), ...contextOf(delivery), subject, deliveries },
       'message could not be handled',
     );
-    if (deliveries >= DELIVERIES_MAX) bury(delivery, reason);
+    if (deliveries >= DELIVERIES_MAX) deadLetter(delivery, reason);
     else delivery.giveBack(backoffMs(deliveries));
   };
 
   return (delivery) => {
     if (inbound.wants?.(delivery.subject) === false) return delivery.ack();
-    let routed: Routed<Message> | undefined;
+    let routed: Routed<To> | undefined;
     try {
       const { subject, data, identity } = delivery;
       routed = inbound.decode(subject, parseJson(data), { identity });
     } catch (error) {
-      return bury(delivery, toErrorBody(error));
+      return deadLetter(delivery, toErrorBody(error));
     }
     if (routed === undefined) return delivery.ack();
-    const { aggregate, message, later = false, released = () => undefined } = routed;
-    if (later) {
-      released();
+    const { defer = false, onDone = () => undefined } = routed;
+    if (defer) {
+      onDone();
       return delivery.giveBack(backoffMs(delivery.deliveries));
     }
-    engine.accept({
-      aggregate,
-      message,
-      trace: traceOf(delivery.header(HEADERS.trace)),
-      settled: (answer) => {
-        released();
-        // Nobody waits for an answer here, so a refusal is kept where it can be seen.
-        if (answer !== undefined && 'error' in answer) bury(delivery, answer.error);
-        else delivery.ack();
+    engine.accept(
+      { ...routed, trace: traceOf(delivery.header(HEADERS.trace)) },
+      {
+        committed: (answer) => {
+          onDone();
+          // No caller waits for an answer here, so a refusal goes where an operator finds it.
+          if (answer !== undefined && 'error' in answer) deadLetter(delivery, answer.error);
+          else delivery.ack();
+        },
+        failed: (reason, cause) => {
+          onDone();
+          // A message that is too large stays too large.
+          if (reason.code === 'CONTRACT_PAYLOAD_TOO_LARGE') deadLetter(delivery, reason);
+          else retry(delivery, reason, cause);
+        },
+        unavailable: () => {
+          onDone();
+          delivery.giveBack(backoffMs(delivery.deliveries));
+        },
       },
-      failed: (reason, cause) => {
-        released();
-        // What its sender has made too large does not become smaller.
-        if (reason.code === 'CONTRACT_PAYLOAD_TOO_LARGE') bury(delivery, reason);
-        else retryOrBury(delivery, reason, cause);
-      },
-      unavailable: () => {
-        released();
-        delivery.giveBack(backoffMs(delivery.deliveries));
-      },
-    });
+    );
   };
 };

@@ -1,16 +1,16 @@
 import type { BatchWrite } from './ports.ts';
 
-/** What the engine tells of itself; metrics and logs are made from it, tests read it. */
+/** Hooks for metrics, logs and tests. */
 export interface EngineObserver {
-  /** `ms`: since the locks were asked for. */
+  /** `ms`: since the locks were requested. */
   committed(messages: number, write: BatchWrite, ms: number): void;
-  /** A message of this kind is durable so long after it came. */
+  /** The decision on a message of this kind became durable, `ms` after its arrival. */
   handled?(kind: string, ms: number): void;
-  /** A batch did not go through and is decided once more. */
-  decidedAgain?(reason: 'conflict' | 'commit_unknown'): void;
+  /** A batch did not commit and is decided again. */
+  retried?(reason: 'conflict' | 'commit_unknown'): void;
   batchFailed(messages: number, error: unknown): void;
   timerFailed(aggregate: string, name: string, error: unknown, trace: string | undefined): void;
   publishUnconfirmed(messages: number): void;
-  /** It is committed, but whoever sent it, or has to do the work, could not be told. */
-  tellingFailed(error: unknown): void;
+  /** A callback after the commit threw: to the sender, or to the work. */
+  callbackFailed(error: unknown): void;
 }

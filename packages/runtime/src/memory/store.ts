@@ -1,7 +1,7 @@
 import {
   Conflict,
   type BatchWrite,
-  type Course,
+  type AggregateTimes,
   type History,
   type OutboxRow,
   type Head,
@@ -14,7 +14,7 @@ import { createLocks } from './locks.ts';
 type OutboxEntry = OutboxRow & { readonly createdAt: number; claimedUntil: number };
 type Snapshot = { readonly version: number; readonly state: unknown };
 
-/** What a memory store holds, for assertions. */
+/** The content of a memory store, for assertions. */
 export type MemoryTables = {
   readonly events: Map<string, unknown[]>;
   readonly snapshots: Map<string, Snapshot>;
@@ -39,7 +39,7 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
     outbox: new Map(),
     heads: new Map(),
   };
-  const courses = new Map<string, Course>();
+  const times = new Map<string, AggregateTimes>();
   const locks = createLocks();
   let lastRow = 0;
 
@@ -48,7 +48,7 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
   const historyOf = (aggregate: string): History => {
     const snapshot = tables.snapshots.get(aggregate);
     const events = (tables.events.get(aggregate) ?? []).slice(snapshot?.version ?? 0);
-    return { snapshot, events, course: courses.get(aggregate) };
+    return { snapshot, events, times: times.get(aggregate) };
   };
 
   const apply = (write: BatchWrite, now: number): string | undefined => {
@@ -58,7 +58,7 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
     }
     for (const { aggregate, body, at, trace } of write.events) {
       const event = JSON.parse(body) as unknown;
-      courses.set(aggregate, { since: courses.get(aggregate)?.since ?? at, at, trace });
+      times.set(aggregate, { since: times.get(aggregate)?.since ?? at, at, trace });
       const history = tables.events.get(aggregate);
       if (history === undefined) tables.events.set(aggregate, [event]);
       else history.push(event);
@@ -96,7 +96,12 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
     };
     return {
       now,
-      versions: new Map(aggregates.filter((id) => versionOf(id) > 0).map((id) => [id, versionOf(id)])),
+      locked: new Map(
+        aggregates.flatMap((id) => {
+          const head = tables.heads.get(id);
+          return head === undefined ? [] : [[id, { kind: head.kind, version: versionOf(id) }] as const];
+        }),
+      ),
       load: (ids) => Promise.resolve(new Map(ids.map((id) => [id, historyOf(id)]))),
       commit: (write) => end(() => apply(write, now)),
       rollback: () => end(() => undefined),

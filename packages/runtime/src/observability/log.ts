@@ -1,5 +1,5 @@
 import { pino, type Logger as Pino } from 'pino';
-import { aboutFields } from './log-context.ts';
+import { logContextFields } from './log-context.ts';
 
 export type Logger = Pick<Pino, 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'child'>;
 
@@ -10,7 +10,7 @@ export const createLogger = (service: string, instance: string, level: string): 
     level: level === 'silent' || Object.hasOwn(pino.levels.values, level) ? level : 'info',
     base: { service, instance },
     timestamp: pino.stdTimeFunctions.isoTime,
-    mixin: aboutFields,
+    mixin: logContextFields,
   });
 
 /** For tests that look at something else. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { silentLogger } from './log.ts';
 import { createMeter } from './meter.ts';
-import { createSamples } from './polled-metrics.ts';
+import { createPolledMetrics } from './polled-metrics.ts';
 
 const shown = async (meter: ReturnType<typeof createMeter>): Promise<readonly string[]> =>
   (await meter.exposition.text()).split('\n').filter((line) => line !== '');
@@ -70,22 +70,22 @@ describe('figures that are asked for', () => {
   test('are those of the last look, and none once they cannot be read', async () => {
     const meter = createMeter('executor');
     let failures = 0;
-    const samples = createSamples(meter.gauge, () => (failures += 1), silentLogger());
+    const polled = createPolledMetrics(meter.gauge, () => (failures += 1), silentLogger());
     let fails = false;
-    samples.sample({ age: { help: 'Age' }, rows: { help: 'Rows', labels: ['table'] } }, () =>
+    polled.add({ age: { help: 'Age' }, rows: { help: 'Rows', labels: ['table'] } }, () =>
       fails
         ? Promise.reject(new Error('away'))
         : Promise.resolve({ age: 7, rows: [{ labels: { table: 'outbox' }, value: 3 }] }),
     );
     expect(await shown(meter)).toEqual(['# no registered metrics']);
-    await samples.look();
+    await polled.readAll();
     expect(await shown(meter)).toEqual(
       expect.arrayContaining(['age{service="executor"} 7', 'rows{table="outbox",service="executor"} 3']),
     );
     fails = true;
-    await samples.look();
+    await polled.readAll();
     expect(await shown(meter)).toEqual(['# no registered metrics']);
     expect(failures).toBe(1);
-    await samples.stop();
+    await polled.stop();
   });
 });

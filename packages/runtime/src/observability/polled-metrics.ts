@@ -3,37 +3,38 @@ import type { Logger } from './log.ts';
 import type { AddGauge, Reading } from './meter.ts';
 import { startPeriodic } from './periodic.ts';
 
-/** Of figures that have to be asked for: how often. A scrape gets what was read last. */
-export const SAMPLE_EVERY_MS = 15_000;
+/** The interval of the readings. A scrape gets the latest. */
+export const POLL_EVERY_MS = 15_000;
 
-/** Names and helps of the figures, and what reads all of them at once. A plain number has no labels. */
-export type AddSample = (
-  figures: Readonly<Record<string, { readonly help: string; readonly labels?: readonly string[] }>>,
+/** Registers metrics by name, and the function that reads all of them at once. A plain number has no labels. */
+export type AddPolledMetrics = (
+  metrics: Readonly<Record<string, { readonly help: string; readonly labels?: readonly string[] }>>,
   read: () => Promise<Readonly<Record<string, number | readonly Reading[]>>>,
 ) => void;
 
-export type Samples = {
-  readonly sample: AddSample;
+export type PolledMetrics = {
+  readonly add: AddPolledMetrics;
   /** Reads all of them now. */
-  readonly look: () => Promise<void>;
+  readonly readAll: () => Promise<void>;
   readonly stop: () => Promise<void>;
 };
 
 /**
- * Figures of the store and of the bus. What cannot be read is not shown: an old figure would look like a good one. `failed` is told.
+ * Metrics that are read from the store and the bus at intervals. A metric that cannot be read is not shown: an old value would
+ * look like a current one. `failed` counts the failures.
  */
-export const createSamples = (gauge: AddGauge, failed: () => void, log: Logger): Samples => {
+export const createPolledMetrics = (gauge: AddGauge, failed: () => void, log: Logger): PolledMetrics => {
   const readers: (() => Promise<void>)[] = [];
-  const look = async (): Promise<void> => {
+  const readAll = async (): Promise<void> => {
     await Promise.all(readers.map((read) => read()));
   };
-  const looking = startPeriodic('figures', SAMPLE_EVERY_MS, look, log);
+  const polling = startPeriodic('metrics', POLL_EVERY_MS, readAll, log);
   return {
-    look,
-    stop: () => looking.stop(),
-    sample: (figures, read) => {
+    readAll,
+    stop: () => polling.stop(),
+    add: (metrics, read) => {
       let latest: Awaited<ReturnType<typeof read>> = {};
-      for (const [name, { help, labels = [] }] of Object.entries(figures))
+      for (const [name, { help, labels = [] }] of Object.entries(metrics))
         gauge(name, help, labels, () => {
           const value = latest[name] ?? [];
           return typeof value === 'number' ? [{ labels: {}, value }] : value;
@@ -44,7 +45,7 @@ export const createSamples = (gauge: AddGauge, failed: () => void, log: Logger):
         } catch (error) {
           latest = {};
           failed();
-          log.warn({ ...errorFields(error), figures: Object.keys(figures) }, 'figures could not be read');
+          log.warn({ ...errorFields(error), metrics: Object.keys(metrics) }, 'metrics could not be read');
         }
       });
     },

@@ -24,7 +24,7 @@ const GC_KINDS: Readonly<Record<number, string>> = {
 };
 
 /** The process itself, under the names that dashboards for Node.js know. */
-export const showProcess = ({ gauge, histogram }: Meter): { readonly stop: () => void } => {
+export const registerProcessMetrics = ({ gauge, histogram }: Meter): { readonly stop: () => void } => {
   const one = (name: string, help: string, read: () => number): void =>
     gauge(name, help, [], () => [{ labels: {}, value: read() }]);
   const startedAt = Date.now() / 1_000 - process.uptime();

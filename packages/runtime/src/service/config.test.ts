@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { ConfigError, readEnv, readSecretFile, ServiceEnv } from './config.ts';
+import { z } from 'zod';
+import { ConfigError, readEnv, readSecretFile, RENAMED_SETTINGS, ServiceEnv } from './config.ts';
 
 const right = {
   HOLDPOINT_NATS_URL: 'nats://127.0.0.1:4222',
@@ -29,6 +30,29 @@ test('what is not set has a default', () => {
   });
 });
 
+describe('a setting under its former name', () => {
+  const Executor = z.object({ HOLDPOINT_EXECUTOR_POOLS: z.string().optional() });
+
+  test('is refused, and the error names the new name and no value', () => {
+    expect(() => readEnv(Executor, { HOLDPOINT_POOL: 'sesame' })).toThrow(
+      new ConfigError('HOLDPOINT_POOL: renamed to HOLDPOINT_EXECUTOR_POOLS'),
+    );
+    expect(() => readEnv(ServiceEnv, { ...right, HOLDPOINT_CRASH: 'after_commit:1' })).toThrow(
+      new ConfigError('HOLDPOINT_CRASH: renamed to HOLDPOINT_TEST_CRASH_POINT'),
+    );
+  });
+
+  test('is ignored when it is empty, and by services that never had the setting', () => {
+    expect(readEnv(Executor, { HOLDPOINT_POOL: '' })).toEqual({});
+    expect(readEnv(ServiceEnv, { ...right, HOLDPOINT_POOL: 'a' })).toMatchObject(right);
+  });
+
+  test('never hides a name that is still in use', () => {
+    const names = new Set(Object.values(RENAMED_SETTINGS));
+    expect(Object.keys(RENAMED_SETTINGS).filter((old) => names.has(old))).toEqual([]);
+  });
+});
+
 describe('a wrong value', () => {
   const wrong = {
     HOLDPOINT_NATS_URL: ['http://sesame:4222', 'sesame', ''],
@@ -39,7 +63,7 @@ describe('a wrong value', () => {
     HOLDPOINT_HTTP_PORT: ['sesame', '-1', '65536', '1.5', '80 sesame'],
     HOLDPOINT_LOG_LEVEL: ['sesame', 'INFO', ''],
     HOLDPOINT_BATCH_MAX: ['sesame', '0', '5001', '1e9'],
-    HOLDPOINT_CRASH: [
+    HOLDPOINT_TEST_CRASH_POINT: [
       'sesame',
       'after_commit',
       'after_commit:0',

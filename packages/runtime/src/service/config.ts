@@ -14,36 +14,49 @@ export const EXIT_CONFIG = 78;
 /** A setting that is a whole number from one to another. */
 export const wholeNumber = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
 
+/** Marks a setting whose default fits almost every deployment. The reference lists it apart. */
+export const ADVANCED = { use: 'advanced' } as const;
+
+/** Marks a setting that only tests use. */
+export const FOR_TESTS = { use: 'tests' } as const;
+
 /** What every service reads from the environment. */
 export const ServiceEnv = z.object({
   HOLDPOINT_NATS_URL: z
     .string()
     .regex(/^(nats|tls):\/\//, 'a URL such as nats://127.0.0.1:4222')
-    .describe('Where NATS is: `nats://host:port` or `tls://host:port`, several with commas'),
+    .describe('NATS servers: `nats://host:port` or `tls://host:port`, comma-separated'),
   HOLDPOINT_NATS_SEED_FILE: z
     .string()
     .min(1)
     .optional()
-    .describe('File with the nkey seed of the bus user of the service'),
+    .describe("File with the nkey seed of the service's bus user"),
   HOLDPOINT_DATABASE_URL: z
     .string()
     .regex(/^postgres(ql)?:\/\//, 'a URL such as postgres://hp_orchestrator@127.0.0.1:5432/holdpoint')
-    .describe('Where PostgreSQL is, and as which role: `postgres://hp_<service>@host:port/holdpoint`'),
-  HOLDPOINT_DATABASE_PASSWORD_FILE: z.string().min(1).optional().describe("File with the role's password"),
+    .describe('PostgreSQL database and role: `postgres://hp_<service>@host:port/holdpoint`'),
+  HOLDPOINT_DATABASE_PASSWORD_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('File with the password of the database role'),
   HOLDPOINT_HTTP_HOST: z
     .string()
     .min(1)
     .default('127.0.0.1')
     .describe(
-      'Address of the HTTP port: health and metrics; of approvals, its API, WebSocket and console as well',
+      'Listen address of the HTTP port: health and metrics, and for approvals also API, WebSocket and console',
     ),
-  HOLDPOINT_HTTP_PORT: wholeNumber(0, 65_535).default(0).describe('The HTTP port; 0 is any that is free'),
+  HOLDPOINT_HTTP_PORT: wholeNumber(0, 65_535).default(0).describe('HTTP port; 0 selects a free port'),
   HOLDPOINT_LOG_LEVEL: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
-    .describe('`debug`, `info`, `warn`, `error` or `silent`'),
-  HOLDPOINT_BATCH_MAX: wholeNumber(1, 5_000).default(500).describe('Messages in one transaction at the most'),
-  HOLDPOINT_CRASH: z
+    .describe('Lowest level that is logged: `debug`, `info`, `warn`, `error` or `silent`'),
+  HOLDPOINT_BATCH_MAX: wholeNumber(1, 5_000)
+    .default(500)
+    .describe('Maximum number of messages in one transaction')
+    .meta(ADVANCED),
+  HOLDPOINT_TEST_CRASH_POINT: z
     .string()
     .regex(
       new RegExp(`^(${CRASH_POINTS.join('|')}):[1-9]\\d{0,8}(:freeze)?$`),
@@ -51,16 +64,49 @@ export const ServiceEnv = z.object({
     )
     .optional()
     .describe(
-      'For tests of recovery: `<point>:<n>` ends the process with SIGKILL at the n-th pass of that point, `<point>:<n>:freeze` stops it there',
-    ),
+      '`<point>:<n>` kills the process with SIGKILL at the n-th pass of a crash point; `<point>:<n>:freeze` suspends it there',
+    )
+    .meta(FOR_TESTS),
 });
 export type ServiceEnv = z.infer<typeof ServiceEnv>;
+
+/** Former names of settings, with the names that replace them. */
+export const RENAMED_SETTINGS: Readonly<Record<string, string>> = {
+  HOLDPOINT_POOL: 'HOLDPOINT_EXECUTOR_POOLS',
+  HOLDPOINT_POOLS: 'HOLDPOINT_DEPLOYMENT_POOLS',
+  HOLDPOINT_TARGET_MAX: 'HOLDPOINT_MAX_CONCURRENT_PER_TARGET',
+  HOLDPOINT_EFFECTS_MAX: 'HOLDPOINT_MAX_CONCURRENT_EFFECTS',
+  HOLDPOINT_COMMANDS_MAX: 'HOLDPOINT_MAX_CONCURRENT_PROCESSES',
+  HOLDPOINT_STATE: 'HOLDPOINT_STATE_DIR',
+  HOLDPOINT_JOURNAL: 'HOLDPOINT_JOURNAL_DIR',
+  HOLDPOINT_CIRCUIT_TRIES_MIN: 'HOLDPOINT_CIRCUIT_MIN_REQUESTS',
+  HOLDPOINT_COMMAND_NAMESPACE: 'HOLDPOINT_PROCESS_SANDBOX',
+  HOLDPOINT_COMMAND_ENV: 'HOLDPOINT_PROCESS_ENV',
+  HOLDPOINT_COMMAND_MEMORY_MIB: 'HOLDPOINT_PROCESS_MEMORY_MIB',
+  HOLDPOINT_COMMAND_PROCESSES: 'HOLDPOINT_PROCESS_MAX_PROCESSES',
+  HOLDPOINT_COMMAND_FILE_MIB: 'HOLDPOINT_PROCESS_FILE_MIB',
+  HOLDPOINT_COMMAND_CPU_SECONDS: 'HOLDPOINT_PROCESS_CPU_SECONDS',
+  HOLDPOINT_CRASH: 'HOLDPOINT_TEST_CRASH_POINT',
+  HOLDPOINT_DISCORD_API: 'HOLDPOINT_TEST_DISCORD_API',
+  HOLDPOINT_CONSOLE_FOLDER: 'HOLDPOINT_CONSOLE_DIR',
+};
+
+/** Refuses former names of the settings of `schema`: a limit that is silently ignored would be a trap. */
+const checkNames = (schema: z.ZodType, env: NodeJS.ProcessEnv): void => {
+  const shape = schema instanceof z.ZodObject ? schema.shape : {};
+  const found = Object.entries(RENAMED_SETTINGS).filter(
+    ([old, name]) => env[old] && Object.hasOwn(shape, name),
+  );
+  if (found.length > 0)
+    throw new ConfigError(found.map(([old, name]) => `${old}: renamed to ${name}`).join('; '));
+};
 
 /** Reads the environment whole. Throws `ConfigError` with one line that names every variable that is wrong. */
 export const readEnv = <Schema extends z.ZodType>(
   schema: Schema,
   env: NodeJS.ProcessEnv,
 ): z.output<Schema> => {
+  checkNames(schema, env);
   const { success, data, error } = schema.safeParse(env);
   if (success) return data;
   const problems = error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);

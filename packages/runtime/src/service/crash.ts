@@ -1,7 +1,7 @@
 import type { CrashHook } from '../engine/ports.ts';
 
 /**
- * Ends the process at the n-th pass of a point, as `HOLDPOINT_CRASH` asks: a crash that tests can place exactly. With `freeze`
+ * Ends the process at the n-th pass of a point, as `HOLDPOINT_TEST_CRASH_POINT` asks: a crash that tests can place exactly. With `freeze`
  * it is stopped there, until somebody lets it go on.
  */
 export const crashHook = (setting: string | undefined): CrashHook => {

@@ -85,6 +85,8 @@ export type ServiceParts<S extends ServiceName, To extends Addressed, Work> = Bi
   readonly check?: Check;
   /** HTTP routes beside health and metrics. */
   readonly web?: Web;
+  /** The first step of a stop: no new work begins from now on. */
+  readonly drain?: () => void;
   /** Stops the adapters. The engine still accepts messages. */
   readonly stop?: () => Promise<void>;
   /** Ends the work that `perform` has begun, as far as it can be ended. */
@@ -177,7 +179,7 @@ export const startService = async <
     clock: systemClock,
     log,
     observer: metrics.observer,
-    crash: crashHook(env.HOLDPOINT_CRASH),
+    crash: crashHook(env.HOLDPOINT_TEST_CRASH_POINT),
     yieldToEventLoop: () => new Promise((resolve) => setImmediate(resolve)),
     batchMax: env.HOLDPOINT_BATCH_MAX,
     cacheMax: STATES_CACHED_MAX,
@@ -246,6 +248,7 @@ export const startService = async <
   log.info({ httpPort: http.port }, 'service started');
 
   const stopAll = async (): Promise<void> => {
+    bindings.drain?.();
     keeper?.stop();
     purge.stop();
     await api.stop();

@@ -2,11 +2,11 @@ import type { BatchWrite } from '../engine/ports.ts';
 import type { Statement } from './statements.ts';
 
 /** What has to hold in the very transaction that commits a batch. */
-export interface Condition {
+export interface CommitGuard {
   /** A statement that raises an error where it does not hold; undefined where the batch needs none. */
   statement(write: BatchWrite): (Statement & { readonly values: readonly unknown[] }) | undefined;
   /** What the statement answered, once the batch is committed. */
-  met(rows: readonly unknown[]): void;
+  passed(rows: readonly unknown[]): void;
   /** Whether an error is the statement's own. The batch is then decided again, on what holds by then. */
-  unmet(error: unknown): boolean;
+  isRefusal(error: unknown): boolean;
 }

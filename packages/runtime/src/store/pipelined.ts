@@ -20,13 +20,13 @@ const corked = <R>(client: PoolClient, send: () => R): R => {
 };
 
 /** Sends several queries as one write; fails with the first that fails. */
-export const inOneFlight = <const Queries extends readonly Promise<unknown>[]>(
+export const pipelined = <const Queries extends readonly Promise<unknown>[]>(
   client: PoolClient,
   send: () => Queries,
 ): Promise<{ -readonly [I in keyof Queries]: Awaited<Queries[I]> }> => Promise.all(corked(client, send));
 
 /** Sends several queries as one write; tells what became of each. */
-export const settledInOneFlight = <const Queries extends readonly Promise<unknown>[]>(
+export const pipelinedSettled = <const Queries extends readonly Promise<unknown>[]>(
   client: PoolClient,
   send: () => Queries,
 ): Promise<{ -readonly [I in keyof Queries]: PromiseSettledResult<Awaited<Queries[I]>> }> =>

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { z } from 'zod';
-import type { AddSample } from '../observability/polled-metrics.ts';
+import type { AddPolledMetrics } from '../observability/polled-metrics.ts';
 
 /** Tables whose rows come and go, or change all the time: what vacuum has to keep up with. */
 const QUEUES = ['outbox', 'timers', 'heads', 'inbox', 'inbox_entries'];
@@ -22,7 +22,7 @@ const ROWS = `SELECT relname AS "table", n_live_tup::float8 AS live, n_dead_tup:
 const Rows = z.array(z.object({ table: z.string(), live: z.number(), dead: z.number() }));
 
 /** What a service can see of its own part of the store. `now`: epoch milliseconds of this machine. */
-export const sampleStore = (pool: Pool, sample: AddSample, now: () => number): void => {
+export const pollStoreMetrics = (pool: Pool, sample: AddPolledMetrics, now: () => number): void => {
   sample(
     {
       outbox_oldest_seconds: {

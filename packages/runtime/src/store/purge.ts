@@ -7,7 +7,7 @@ const BATCH = 250;
 const Row = z.object({ retired: z.int() });
 
 /** Removes what ended longer ago than the schema keeps it. */
-export const createRetirement = (pool: Pool) => {
+export const createPurge = (pool: Pool) => {
   let over = false;
   return {
     /** A batch at a time, until nothing is left that may go. Returns how many aggregates went. */

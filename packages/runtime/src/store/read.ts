@@ -11,18 +11,57 @@ const HistoryRow = z.object({
   events: z.array(z.unknown()),
 });
 
-/** The state of one aggregate as last committed; `initial` when there is none. */
+const fold = <State, Event>(
+  decider: Fold<State, Event>,
+  { snapshot_version, snapshot_state, events }: z.infer<typeof HistoryRow>,
+): State => {
+  // The store returns what this decider wrote.
+  const start = snapshot_version === null ? decider.initial : (snapshot_state as State);
+  return (events as readonly Event[]).reduce((state, event) => decider.evolve(state, event), start);
+};
+
+/** The committed state of one aggregate; `initial` when there is none. */
 export const readState = async <State, Event>(
   pool: Pool,
-  fold: Fold<State, Event>,
+  decider: Fold<State, Event>,
   id: string,
 ): Promise<State> => {
   const { rows } = await pool.query({ ...statements.history, values: [[id]] });
-  const { snapshot_version, snapshot_state, events } = HistoryRow.parse(rows[0]);
-  // The store holds what this very decider wrote.
-  const start = snapshot_version === null ? fold.initial : (snapshot_state as State);
-  return (events as readonly Event[]).reduce((state, event) => fold.evolve(state, event), start);
+  return fold(decider, HistoryRow.parse(rows[0]));
 };
+
+type AnyKinds = Readonly<Record<string, { readonly decider: Fold<unknown, never> }>>;
+/** The kind of an aggregate, and its state. */
+export type ReadAggregate<All extends AnyKinds> = {
+  [Kind in keyof All]: { readonly kind: Kind; readonly state: All[Kind]['decider']['initial'] };
+}[keyof All];
+
+const KindRow = HistoryRow.extend({ kind: z.string() });
+
+/** The committed state of an aggregate of any kind; undefined when there is none. */
+export const readAggregate = async <All extends AnyKinds>(
+  pool: Pool,
+  kinds: All,
+  id: string,
+): Promise<ReadAggregate<All> | undefined> => {
+  const { rows } = await pool.query({ ...statements.aggregate, values: [[id]] });
+  if (rows.length === 0) return undefined;
+  const { kind, ...history } = KindRow.parse(rows[0]);
+  const decider = Object.hasOwn(kinds, kind) ? kinds[kind]?.decider : undefined;
+  if (decider === undefined) throw new Error(`unknown kind of aggregate: ${kind}`);
+  return { kind, state: fold(decider, history) } as ReadAggregate<All>;
+};
+
+/** The state after these events of one aggregate, oldest first. */
+export const foldHistory = <State, Event>(
+  decider: Fold<State, Event>,
+  history: readonly Pick<HistoryEntry, 'data'>[],
+): State =>
+  fold(decider, {
+    snapshot_version: null,
+    snapshot_state: null,
+    events: history.map(({ data }) => data),
+  });
 
 const EventRow = z.object({
   version: z.int(),
@@ -31,17 +70,17 @@ const EventRow = z.object({
   data: z.record(z.string(), z.json()),
 });
 
-/** So much JSON makes a page: an answer has to fit into a message of the bus, with whatever one event adds to it. */
+/** Maximum JSON of a page: the answer has to fit into a bus message, even when one more event is added. */
 const PAGE_MAX_CHARACTERS = 262_144;
 
 export type HistoryPage = {
   readonly events: readonly HistoryEntry[];
-  /** How many events there are. */
+  /** The number of events of the aggregate. */
   readonly version: number;
   readonly more: boolean;
 };
 
-/** Events after a version, oldest first: `limit` at the most, and fewer where they are large. At least one, if there is any. */
+/** Events after a version, oldest first: at most `limit`, fewer when they are large, but at least one if there is any. */
 export const readHistoryPage = async (
   pool: Pool,
   id: string,

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Gathered, gather, type Look, pageOfPlaces } from './scan-pages.ts';
+import { type Scan, scanPages, type ReadRows, pageOfScan } from './scan-pages.ts';
 
 type Place = { readonly at: number };
 const START: Place = { at: -1 };
 
 /** Numbers up to a last one, of which those in a set are asked for. */
 const lookIn =
-  (count: number, fitting: ReadonlySet<number>): Look<Place> =>
+  (count: number, fitting: ReadonlySet<number>): ReadRows<Place> =>
   ({ at }, most) => {
     const rows = Array.from({ length: Math.max(0, Math.min(most, count - at - 1)) }, (_, i) => ({
       at: at + 1 + i,
@@ -32,13 +32,13 @@ test('page by page, everything that fits comes once and in order, and no page lo
         let from: Place | undefined = START;
         for (let page = 0; from !== undefined; page += 1) {
           expect(page).toBeLessThan(200);
-          const gathered: Gathered<Place> = await gather(
+          const gathered: Scan<Place> = await scanPages(
             lookIn(count, new Set(fits)),
             { ...start, at: from },
             { wanted: limit + 1, most, step },
           );
           expect(gathered.looked).toBeLessThanOrEqual(most);
-          const { places, next } = pageOfPlaces<Place>(gathered, limit);
+          const { places, next } = pageOfScan<Place>(gathered, limit);
           found.push(...places.map(({ at }) => at));
           from = next;
         }

@@ -5,40 +5,41 @@ const statement = (name: string, text: string): Statement => ({ name: `hp_${name
 
 const MILLIS = (time: string): string => `(extract(epoch FROM ${time}) * 1000)::bigint::text`;
 const CLOCK = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint::text';
-/** Rises whenever something was retired: from then on an id may stand for something else. */
+/** Grows with each purge: afterwards an id may be used again. */
 const RETIRED = '(SELECT retired FROM retention)::text';
+
+const HISTORY = `SELECT h.id, s.version AS snapshot_version, s.state AS snapshot_state,
+         (SELECT coalesce(json_agg(e.data ORDER BY e.version), '[]') FROM events e
+           WHERE e.aggregate = h.id AND e.version > coalesce(s.version, 0)) AS events,
+         (SELECT ${MILLIS('e.at')} FROM events e WHERE e.aggregate = h.id AND e.version = 1) AS since,
+         l.at, l.trace
+    FROM unnest($1::text[]) AS h(id) LEFT JOIN snapshots s ON s.aggregate = h.id
+    LEFT JOIN LATERAL (SELECT ${MILLIS('e.at')} AS at, e.trace FROM events e
+                        WHERE e.aggregate = h.id ORDER BY e.version DESC LIMIT 1) l ON true`;
 
 export const statements = {
   // The aggregate is computed over every locked row before the target list is, so that the clock is read behind the locks.
   lock: statement(
     'lock',
-    `WITH locked AS MATERIALIZED (SELECT id, version FROM heads WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE)
-     SELECT coalesce(json_object_agg(id, version), '{}') AS versions, ${CLOCK} AS now, ${RETIRED} AS retired FROM locked`,
+    `WITH locked AS MATERIALIZED (SELECT id, version, kind FROM heads WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE)
+     SELECT coalesce(json_object_agg(id, json_build_array(version, kind)), '{}') AS locked, ${CLOCK} AS now, ${RETIRED} AS retired FROM locked`,
   ),
   lockDue: statement(
     'lock_due',
     `WITH locked AS MATERIALIZED (
-       SELECT id, version FROM heads
+       SELECT id, version, kind FROM heads
         WHERE id IN (SELECT aggregate FROM timers WHERE due_at <= now() ORDER BY due_at LIMIT $1)
         FOR UPDATE SKIP LOCKED)
-     SELECT coalesce(json_object_agg(id, version), '{}') AS versions, ${CLOCK} AS now, ${RETIRED} AS retired FROM locked`,
+     SELECT coalesce(json_object_agg(id, json_build_array(version, kind)), '{}') AS locked, ${CLOCK} AS now, ${RETIRED} AS retired FROM locked`,
   ),
   due: statement(
     'due',
     `SELECT aggregate, name, (extract(epoch FROM due_at) * 1000)::bigint::text AS due_at, data, trace
        FROM timers WHERE aggregate = ANY($1::text[]) AND due_at <= clock_timestamp() ORDER BY due_at, aggregate, name`,
   ),
-  history: statement(
-    'history',
-    `SELECT h.id, s.version AS snapshot_version, s.state AS snapshot_state,
-            (SELECT coalesce(json_agg(e.data ORDER BY e.version), '[]') FROM events e
-              WHERE e.aggregate = h.id AND e.version > coalesce(s.version, 0)) AS events,
-            (SELECT ${MILLIS('e.at')} FROM events e WHERE e.aggregate = h.id AND e.version = 1) AS since,
-            l.at, l.trace
-       FROM unnest($1::text[]) AS h(id) LEFT JOIN snapshots s ON s.aggregate = h.id
-       LEFT JOIN LATERAL (SELECT ${MILLIS('e.at')} AS at, e.trace FROM events e
-                           WHERE e.aggregate = h.id ORDER BY e.version DESC LIMIT 1) l ON true`,
-  ),
+  history: statement('history', HISTORY),
+  /** The same with the kind of the aggregate; no row when there is none. */
+  aggregate: statement('aggregate', `SELECT x.*, d.kind FROM (${HISTORY}) x JOIN heads d ON d.id = x.id`),
   // Every kind of write in one statement; each parameter is the JSON array of its kind.
   write: statement(
     'write',
@@ -48,9 +49,9 @@ export const statements = {
         SELECT aggregate, version, type, to_timestamp(at / 1000.0), trace, data
           FROM json_to_recordset($1::json) AS e(aggregate text, version int, type text, at bigint, trace text, data json)),
       headed AS (
-        INSERT INTO heads (id, version, status, view)
-        SELECT aggregate, version, status, view
-          FROM json_to_recordset($2::json) AS h(aggregate text, version int, status text, view json)
+        INSERT INTO heads (id, kind, version, status, view)
+        SELECT aggregate, kind, version, status, view
+          FROM json_to_recordset($2::json) AS h(aggregate text, kind text, version int, status text, view json)
         ON CONFLICT (id) DO UPDATE SET version = excluded.version, status = excluded.status, view = excluded.view),
       cleared AS (
         DELETE FROM timers t USING json_to_recordset($3::json) AS c(aggregate text, name text)
@@ -77,9 +78,10 @@ export const statements = {
                     ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED)
       RETURNING id::text, messages,
         (SELECT coalesce(json_agg(json_build_object(
-                  'aggregate', e.aggregate, 'version', e.version, 'type', e.type, 'trace', e.trace, 'data', e.data,
+                  'kind', h.kind, 'aggregate', e.aggregate, 'version', e.version, 'type', e.type, 'trace', e.trace, 'data', e.data,
                   'at', (extract(epoch FROM e.at) * 1000)::bigint) ORDER BY e.aggregate, e.version), '[]')
            FROM json_to_recordset(facts) AS f(aggregate text, first int, last int)
+           JOIN heads h ON h.id = f.aggregate
            JOIN events e ON e.aggregate = f.aggregate AND e.version BETWEEN f.first AND f.last) AS events`,
   ),
   confirmOutbox: statement('confirm_outbox', 'DELETE FROM outbox WHERE id = ANY($1::bigint[])'),

@@ -12,14 +12,14 @@ import {
   type Transaction,
   type WireMessage,
 } from '../engine/ports.ts';
-import type { Condition } from './commit-guard.ts';
+import type { CommitGuard } from './commit-guard.ts';
 import { writeParameters } from './encode.ts';
 import { classify, isSqlState } from './errors.ts';
-import { inOneFlight, settledInOneFlight } from './pipelined.ts';
+import { pipelined, pipelinedSettled } from './pipelined.ts';
 import { type Statement, statements } from './statements.ts';
 
 type LockRow = {
-  readonly versions: Readonly<Record<string, number>>;
+  readonly locked: Readonly<Record<string, readonly [version: number, kind: string]>>;
   readonly now: string;
   readonly retired: string;
 };
@@ -51,7 +51,7 @@ type StoredOutboxRow = {
 const Millis = z.coerce.number().int();
 
 /** PostgreSQL as the store of record. A batch commits only where the condition, if there is one, holds for it. */
-export const createPostgresStore = (pool: Pool, condition?: Condition): Store => {
+export const createPostgresStore = (pool: Pool, condition?: CommitGuard): Store => {
   const known = new WeakSet<PoolClient>();
   let retired: string | undefined;
 
@@ -61,14 +61,14 @@ export const createPostgresStore = (pool: Pool, condition?: Condition): Store =>
     known.add(client);
     const session = createSession(client, condition);
     try {
-      const [, locked] = await inOneFlight(client, () => [
+      const [, locked] = await pipelined(client, () => [
         client.query('BEGIN'),
         client.query<LockRow>({ ...lock, values: [...parameters] }),
       ]);
       const row = locked.rows[0];
       const anew = first || row?.retired !== retired;
       retired = row?.retired;
-      return { ...session, transaction: { ...session.begin(row), anew } };
+      return { ...session, transaction: { ...session.begin(row), cacheInvalid: anew } };
     } catch (error) {
       await session.abandon(error);
       throw classify(error);
@@ -82,7 +82,7 @@ export const createPostgresStore = (pool: Pool, condition?: Condition): Store =>
       try {
         const { rows } = await client.query<DueRow>({
           ...statements.due,
-          values: [[...transaction.versions.keys()]],
+          values: [[...transaction.locked.keys()]],
         });
         return { transaction, due: rows.map(timerOf) };
       } catch (error) {
@@ -125,7 +125,7 @@ const historyOf = (row: HistoryRow): History => ({
   snapshot:
     row.snapshot_version === null ? undefined : { version: row.snapshot_version, state: row.snapshot_state },
   events: row.events,
-  course:
+  times:
     row.since === null || row.at === null
       ? undefined
       : { since: Millis.parse(row.since), at: Millis.parse(row.at), trace: row.trace ?? undefined },
@@ -136,7 +136,7 @@ type Session = { readonly transaction: Transaction; readonly client: PoolClient 
 const NOTHING_ASKED = Promise.resolve({ rows: [] });
 
 /** One transaction on one connection. After an error that is not the server's own word the connection is not used again. */
-const createSession = (client: PoolClient, condition: Condition | undefined) => {
+const createSession = (client: PoolClient, condition: CommitGuard | undefined) => {
   let open = true;
   const close = (broken: boolean): void => {
     if (open) client.release(broken);
@@ -157,14 +157,14 @@ const createSession = (client: PoolClient, condition: Condition | undefined) => 
   const failed = async (reason: unknown): Promise<unknown> => {
     await abandon(reason);
     if (!isSqlState(reason)) return new CommitUnknown('connection lost', { cause: reason });
-    return condition?.unmet(reason) === true
+    return condition?.isRefusal(reason) === true
       ? new Conflict('the condition of the batch does not hold', { cause: reason })
       : classify(reason);
   };
 
   const commit = async (batch: BatchWrite): Promise<string | undefined> => {
     const check = condition?.statement(batch);
-    const [written, checked, committed] = await settledInOneFlight(client, () => [
+    const [written, checked, committed] = await pipelinedSettled(client, () => [
       client.query<{ id: string }>({ ...statements.write, values: [...writeParameters(batch)] }),
       check === undefined ? NOTHING_ASKED : client.query({ ...check, values: [...check.values] }),
       client.query('COMMIT'),
@@ -178,7 +178,7 @@ const createSession = (client: PoolClient, condition: Condition | undefined) => 
     close(false);
     // The server answers COMMIT of a failed transaction with ROLLBACK, as a success.
     if (committed.value.command !== 'COMMIT') throw new Conflict('the transaction was rolled back');
-    if (check !== undefined) condition?.met(checked.value.rows);
+    if (check !== undefined) condition?.passed(checked.value.rows);
     return written.value.rows[0]?.id;
   };
 
@@ -187,7 +187,9 @@ const createSession = (client: PoolClient, condition: Condition | undefined) => 
     abandon,
     begin: (locked: LockRow | undefined): Transaction => ({
       now: Millis.parse(locked?.now),
-      versions: new Map(Object.entries(locked?.versions ?? {})),
+      locked: new Map(
+        Object.entries(locked?.locked ?? {}).map(([id, [version, kind]]) => [id, { kind, version }]),
+      ),
       load: async (aggregates) => {
         const { rows } = await client.query<HistoryRow>({ ...statements.history, values: [aggregates] });
         return new Map(rows.map((row) => [row.id, historyOf(row)]));

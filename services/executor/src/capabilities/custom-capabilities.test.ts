@@ -60,10 +60,10 @@ describe('a module of capabilities', () => {
       'capabilities[0].effectClass: opaque means',
     ],
     ['nothing to run', { run: undefined }, 'capabilities[0].run: a function'],
-    ['no schema', { input: {} }, 'capabilities[0].input: a schema of zod'],
+    ['no schema', { input: {} }, 'capabilities[0].input: expected a zod schema'],
     ['a misspelled method', { compensat: () => undefined }, 'Unrecognized key: "compensat"'],
     ['a kind that nobody knows', { kind: 'launch' }, 'capabilities[0].kind'],
-    ['half a word about work', { work: false }, 'capabilities[0].work: true, or left out'],
+    ['half a word about work', { work: false }, 'capabilities[0].work: expected true, or leave it out'],
   ])('is refused with %s', (_, change, said) => {
     const message = refusalOf({ ...good, ...change });
     expect(message).toContain('HOLDPOINT_CAPABILITIES: /srv/wave.ts: ');
@@ -88,7 +88,7 @@ describe('a module of capabilities', () => {
     expect(await giving(undefined)?.run({}, context)).toEqual({});
     expect(lines).toEqual([]);
     expect(await giving({ at: new Date() })?.run({}, context)).toEqual({});
-    expect(lines).toEqual(['cap.custom.wave gave outputs that are no JSON object: they are left out']);
+    expect(lines).toEqual(['cap.custom.wave returned outputs that are not a JSON object; they are left out']);
   });
 });
 

@@ -20,7 +20,7 @@ const method = z.custom<never>(isFunction, 'a function').optional();
 const isLabel = (uses: string): boolean =>
   isCustom(uses) && uses.split('.').length === 3 && CapabilityLabel.safeParse(compensationOf(uses)).success;
 
-/** A schema of whatever release of zod the module was made with: that it parses is what counts. */
+/** A schema of any release of zod: only `safeParse` is needed. */
 const isSchema = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && 'safeParse' in value && isFunction(value.safeParse);
 
@@ -28,9 +28,9 @@ const Custom = z
   .strictObject({
     uses: z.string().refine(isLabel, 'cap.custom.<name>, where the name has small letters, digits and _'),
     effectClass: EffectClass,
-    work: z.literal(true, 'true, or left out').optional(),
+    work: z.literal(true, 'expected true, or leave it out').optional(),
     kind: SideEffectKind.optional(),
-    input: z.custom<z.ZodType>(isSchema, 'a schema of zod'),
+    input: z.custom<z.ZodType>(isSchema, 'expected a zod schema'),
     target: method,
     preview: method,
     run: z.custom<never>(isFunction, 'a function'),
@@ -39,12 +39,12 @@ const Custom = z
   })
   .superRefine(({ effectClass, probe }, context) => {
     if (effectClass === 'probeable' && probe === undefined)
-      context.addIssue({ code: 'custom', path: ['probe'], message: 'missing: what is probeable has one' });
+      context.addIssue({ code: 'custom', path: ['probe'], message: 'missing: a probeable capability needs a probe' });
     if (effectClass === 'opaque' && probe !== undefined)
       context.addIssue({
         code: 'custom',
         path: ['effectClass'],
-        message: 'opaque means that nothing tells what became of it; with a probe it is probeable',
+        message: 'an opaque capability has no probe: use the class probeable',
       });
   });
 
@@ -61,19 +61,19 @@ const refusal = (path: string, problems: readonly string[], cause?: unknown): Co
 const problemsOf = ({ issues }: z.ZodError, at = ''): readonly string[] =>
   issues.map(({ path, message }) => `${[at, ...path].filter((part) => part !== '').join('.')}: ${message}`);
 
-/** What it gives has happened by then: outputs that no message can hold are left out, and it is said. */
+/** The effect has already happened: outputs that are not JSON are left out, with a warning. */
 const keepOutputs = (capability: Checked): Checked => ({
   ...capability,
   run: async (input, context) => {
     const made: unknown = await capability.run(input, context);
     const outputs = JsonObject.safeParse(made ?? {});
     if (outputs.success) return outputs.data;
-    context.say('stderr', `${capability.uses} gave outputs that are no JSON object: they are left out`);
+    context.say('stderr', `${capability.uses} returned outputs that are not a JSON object; they are left out`);
     return {};
   },
 });
 
-/** Checks what a module exports. `path` is only for the message. Throws `ConfigError` that names everything that is wrong. */
+/** Checks the exports of a module. `path` is for the message. Throws one `ConfigError` that names all problems. */
 export const customsIn = (exported: unknown, path: string): readonly Checked[] => {
   const parsed = Exported.safeParse({ ...(typeof exported === 'object' ? exported : {}) });
   if (!parsed.success) throw refusal(path, problemsOf(parsed.error));
@@ -87,7 +87,7 @@ export const customsIn = (exported: unknown, path: string): readonly Checked[] =
 
 const OURS = /^(zod$|@holdpoint\/(executor|contracts)\/)/;
 
-/** What modules of operators import of ours is found beside this file, wherever they lie themselves. */
+/** Resolves our packages for custom modules, wherever these are stored. */
 const findOurs = (): { readonly deregister: () => void } =>
   registerHooks({
     resolve: (specifier, context, next) => {
@@ -107,7 +107,7 @@ const importModule = async (path: string): Promise<unknown> => {
   } catch (error) {
     throw refusal(
       path,
-      [`cannot be loaded: ${error instanceof Error ? error.message : String(error)}`],
+      [`cannot load: ${error instanceof Error ? error.message : String(error)}`],
       error,
     );
   } finally {
@@ -116,8 +116,8 @@ const importModule = async (path: string): Promise<unknown> => {
 };
 
 /**
- * Loads the capabilities of modules that the operator has named. Whatever is wrong with one of them is a `ConfigError`: an
- * executor that lacks what it was to have does not start.
+ * Loads the custom capabilities. Throws `ConfigError` on any problem: an executor without a configured capability
+ * must not start.
  */
 export const loadCustom = async (
   paths: readonly string[],
@@ -125,13 +125,13 @@ export const loadCustom = async (
 ): Promise<readonly CustomCapability[]> => {
   const loaded: { readonly path: string; readonly capability: Checked }[] = [];
   for (const path of paths) {
-    // A program that effects may write is a program that nobody has named.
+    // Effects could replace a module inside the workspace.
     if (isWithin(await realpath(workspace), await realpath(path)))
-      throw refusal(path, ['leads into the workspace, where effects write']);
+      throw refusal(path, ['is inside the workspace, where effects write']);
     for (const capability of customsIn(await importModule(path), path)) {
       const twice = loaded.find((each) => each.capability.uses === capability.uses);
       if (twice !== undefined)
-        throw refusal(path, [`${capability.uses} is defined by ${twice.path} already`]);
+        throw refusal(path, [`${capability.uses} is already defined by ${twice.path}`]);
       loaded.push({ path, capability });
     }
   }

@@ -6,23 +6,26 @@ import { type Capability, CleanFailure } from '../ports/capability.ts';
 export type { AppliedEffect, EffectContext, ProbeResult, Secrets } from '../ports/capability.ts';
 export { CleanFailure, OutcomeUnknown } from '../ports/capability.ts';
 
-/** A capability of an operator's own, with what has to be known of it before anything is ordered. */
+/** A custom capability, and the facts that are needed before it is ordered. */
 export type CustomCapability<Schema extends z.ZodType = z.ZodType> = Capability<Schema> & {
-  /** `cap.custom.<name>`, of small letters, digits and `_`. */
+  /** `cap.custom.<name>`, in lower-case letters, digits and `_`. */
   readonly uses: `cap.custom.${string}`;
-  /** What its target gives after an interruption: it decides whether a doubt is repeated, looked into, or asked about. */
+  /**
+   * Guarantee of the target after an interruption. It decides whether a doubt is repeated, probed or left to an
+   * operator.
+   */
   readonly effectClass: EffectClass;
-  /** It may be ordered without an approval as well, and is then repeated after an interruption. */
+  /** It may also be ordered as work: without approval, and repeated after an interruption. */
   readonly work?: true;
-  /** It is always an effect of this kind. Any, when left out. */
+  /** The only kind of its effects. Left out: any kind. */
   readonly kind?: SideEffectKind;
 };
 
-/** Types a capability by its schema. It is checked when an executor loads the module that exports it. */
+/** Types a capability by its schema. The executor checks it when it loads the module. */
 export const defineCapability = <Schema extends z.ZodType>(
   capability: CustomCapability<Schema>,
 ): CustomCapability<Schema> => capability;
 
-/** It is certain that nothing happened: to be thrown. The message is for whoever looks at the job. */
+/** An error to throw when certainly nothing happened. Its message is shown to the users of the job. */
 export const nothingHappened = (message: string, cause?: unknown): CleanFailure =>
   new CleanFailure(errorBody('EXECUTOR_TARGET_REFUSED', message), cause);

@@ -1,6 +1,6 @@
 import type { StageTools } from './stage.ts';
 
-/** What is worth knowing of a step, and what nothing fails for: where it cannot be found out, its log says so. */
+/** Optional information about a step: on an error a warning is logged. */
 export const orWarn = async <Result>(
   { log }: Pick<StageTools, 'log'>,
   what: string,
@@ -10,7 +10,7 @@ export const orWarn = async <Result>(
     return await look();
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    log('stderr', `warning: ${what} could not be found out: ${why}`);
+    log('stderr', `warning: cannot determine ${what}: ${why}`);
     return undefined;
   }
 };

@@ -28,17 +28,17 @@ import {
 } from '../ports/capability.ts';
 import { declaredEnv, withoutSecrets } from './shell/declared-env.ts';
 
-/** Of the repository, where the worktrees of tasks are. */
+/** The folder of task worktrees, relative to the repository. */
 export const WORKTREES = '.holdpoint/worktrees';
 
 export type StageParts = {
   readonly repositories: Repositories;
   readonly records: WorkRecords;
-  /** What commands see: see `commandEnv`. */
+  /** The environment of commands: see `commandEnv`. */
   readonly env: Environment;
-  /** The command that runs the agent of a node that names none. */
+  /** The agent command of nodes that name none. */
   readonly agentDefault?: readonly string[] | undefined;
-  /** How the programs of steps are bounded; git is not among them. Without it by their process group alone. */
+  /** The confinement of step commands; git runs without it. Left out: only process groups. */
   readonly confinement?: Confinement | undefined;
 };
 
@@ -46,59 +46,57 @@ export type ToolCommand = Partial<
   Pick<CommandRequest, 'cwd' | 'stdin' | 'timeoutMs' | 'outputMax' | 'graceMs' | 'onLine'>
 > & {
   readonly argv: readonly string[];
-  /** Beside what commands see anyway. */
+  /** Additional variables. */
   readonly env?: Environment;
-  /** Nothing is shown to whoever watches. */
+  /** Output is not published. */
   readonly quiet?: boolean;
-  /** It is run to its end though the step is called off: for what has to be found out, or tidied up, all the same. */
+  /** It also runs after the step was cancelled: for cleanup and for probes. */
   readonly anyway?: boolean;
 };
 
-/** What a stage capability works with. */
 export type StageTools = {
   readonly order: RunEffect;
   readonly effectId: string;
   readonly epoch: number;
   readonly about: WorkOf;
-  /** It was granted, and is carried out once; otherwise it is work, which may be repeated. */
+  /** True for a granted effect, which runs once; false for work, which may be repeated. */
   readonly isEffect: boolean;
   readonly signal: AbortSignal;
   readonly assertInForce: () => void;
   readonly repository: Repository;
-  /** Where the step works: the worktree of its context, else the repository. */
+  /** The working folder: the worktree of the step's context, else the repository. */
   readonly root: string;
   readonly inWorktree: boolean;
   readonly agentDefault: readonly string[] | undefined;
-  /** Git in the step's root, or elsewhere in the repository. `anyway`: though the step is called off. */
+  /** Git in the step's root, or in another folder of the repository. `anyway`: also after the step was cancelled. */
   readonly git: (root?: string, options?: { readonly anyway?: boolean }) => Git;
-  /** What git is run with, for what is not done through `git`. */
+  /** Options for git functions outside of `git`. */
   readonly gitParts: GitParts;
-  /** Runs a program; every line is shown. In the step's root, when `cwd` is left out. */
+  /** Runs a command and publishes its output. `cwd` defaults to the step's root. */
   readonly command: (command: ToolCommand) => Promise<CommandResult>;
-  /** Runs a shell script in the same way. */
   readonly script: (script: string, options?: Omit<ToolCommand, 'argv'>) => Promise<CommandResult>;
   readonly log: (stream: OutputStream, line: string) => void;
 };
 
 export type RunStage = (input: StepInput, tools: StageTools) => Promise<StepResult>;
 
-/** A capability that works in a repository: one module each, found in the list of `stages.ts`. */
+/** A capability that works in a repository: one module each, listed in `stages.ts`. */
 export type StageModule = {
   readonly uses: string;
   readonly run: RunStage;
-  /** Shows what `run` would do. It only looks, so that nothing is put back before it. */
+  /** Shows what `run` would do. It only reads, so that nothing is restored before it. */
   readonly preview?: RunStage;
-  /** Looks whether the effect was applied; its outputs are those of a {@link StepResult}. */
+  /** Finds out whether the effect was applied; its outputs are those of a {@link StepResult}. */
   readonly probe?: (input: StepInput, tools: StageTools) => Promise<ProbeResult>;
-  /** Takes back what was done. Returning means that it was taken back: whatever fails is thrown. */
+  /** Undoes the effect. Returning means undone; every failure is thrown. */
   readonly compensate?: (done: AppliedEffect<StepInput>, tools: StageTools) => Promise<StepResult>;
-  /** False for what makes or takes away worktrees, or only looks: nothing is put back before it is repeated. */
+  /** False for stages that create or remove worktrees, or only read: nothing is restored before a repeat. */
   readonly restores?: false;
-  /** It runs a program of somebody else's, for as long and with as much memory as that takes. */
+  /** It starts a process that may run long and use much memory. */
   readonly startsPrograms?: true;
 };
 
-/** What an effect that was found to have been applied is recorded with. */
+/** The probe result of an applied effect. */
 export const foundApplied = (reason: string, result: StepResult): ProbeResult => ({
   found: 'applied',
   reason,
@@ -132,7 +130,7 @@ export const blocked = (detail: string, more: Omit<StepResult, 'outcome' | 'deta
   ...more,
 });
 
-/** An argument as text; empty counts as left out. TOML's own numbers and booleans are texts here. */
+/** An argument as text; empty counts as not given. Numbers and booleans of TOML become texts. */
 export const argOf = (input: StepInput, ...names: readonly string[]): string | undefined => {
   for (const name of names) {
     const value = Object.hasOwn(input.with, name) ? input.with[name] : undefined;
@@ -145,14 +143,14 @@ export const argOf = (input: StepInput, ...names: readonly string[]): string | u
 export const invalid = (problem: string): CleanFailure =>
   new CleanFailure(errorBody('EXECUTOR_INVALID_ARGUMENTS', problem));
 
-/** Makes the capabilities of stages. All of them are made by one factory, so that a start knows of the one before it. */
+/** Creates the stage capabilities. One factory for all, so that a start knows the start before it. */
 export const createStages = (parts: StageParts) => {
   const running = new Map<string, Running>();
 
-  /** An earlier start in this process ends before the next begins: its lease is over, whatever it believes. */
+  /** Waits for an earlier start in this process: its lease is over. */
   const alone = async (effectId: string): Promise<void> => {
     for (let before = running.get(effectId); before !== undefined; before = running.get(effectId)) {
-      before.controller.abort('started again');
+      before.controller.abort('restarted');
       await before.done;
     }
   };
@@ -163,7 +161,7 @@ export const createStages = (parts: StageParts) => {
     signal: AbortSignal,
   ): Promise<StageTools> => {
     const { order, effectId, epoch, assertInForce, secrets, say } = context;
-    if (input.repository === undefined) throw invalid('repository: missing, the step works in one');
+    if (input.repository === undefined) throw invalid('repository: missing');
     const repository = await parts.repositories.open(input.repository);
     const { root, inWorktree } = await executionRoot(repository, input.context.worktree);
     const { task, node } = order.effect;
@@ -173,7 +171,7 @@ export const createStages = (parts: StageParts) => {
     const gitParts: GitParts = { env, signal, memo };
     const isEffect = order.effect.kind !== 'work';
     let declared: Environment | undefined;
-    // Once for all scripts of a start: what could be filled in before an effect is there for the probe after it.
+    // Once for all scripts of a start: the probe after an effect sees the same secrets as the effect.
     const declaredOnce = (): Environment => (declared ??= declaredEnv(input, secrets, labelOf(order)));
     const command = async ({
       argv,
@@ -183,7 +181,7 @@ export const createStages = (parts: StageParts) => {
       onLine,
       ...rest
     }: ToolCommand): Promise<CommandResult> => {
-      // An effect leaves once, and its capability knows when.
+      // An effect checks its lease itself, right before it begins.
       if (!isEffect) assertInForce();
       let group: number | undefined;
       try {
@@ -205,7 +203,7 @@ export const createStages = (parts: StageParts) => {
           },
         });
       } finally {
-        // It may have changed the configuration.
+        // A command may have changed the configuration.
         memo.clear();
         if (group !== undefined) await parts.records.ended(about, group);
       }
@@ -242,10 +240,10 @@ export const createStages = (parts: StageParts) => {
     if (isEffect) return;
     const begun = await beginAttempt({ root, parts: gitParts }, effectId, new Set(running.keys()));
     if (begun === 'restored')
-      tools.log('stderr', 'the worktree was put back to how it was before the attempt that was interrupted');
+      tools.log('stderr', 'restored the worktree to its state before the interrupted attempt');
   };
 
-  /** Does something in the step's root, as the one start of its effect in this process. */
+  /** Runs in the step's root, as the only start of its effect in this process. */
   const start = async (
     input: StepInput,
     context: EffectContext,
@@ -258,11 +256,11 @@ export const createStages = (parts: StageParts) => {
     const isEffect = context.order.effect.kind !== 'work';
     const begin = async (): Promise<JsonObject> => {
       const tools = await toolsFor(input, context, signal);
-      // Of what starts for the first time nothing can be left; looking for it is what costs most of a short step.
+      // A first start can have no leftovers, and the search is the slowest part of a short step.
       if (context.epoch > 1 || context.order.attempt > 1) await parts.records.endLeftovers(tools.about);
       if (restores && tools.inWorktree) await putBack(tools);
       const result = StepResult.parse(await work(tools));
-      // What is told to end fails: that says nothing of the step.
+      // An aborted step fails, which says nothing about it.
       if (signal.aborted && !isEffect && result.outcome !== 'succeeded') throw interrupted();
       return JsonObject.parse(result);
     };
@@ -276,7 +274,7 @@ export const createStages = (parts: StageParts) => {
     }
   };
 
-  /** A look changes nothing: what is still under way is let alone, and nothing is put back. */
+  /** Only reads: running processes stay, and nothing is restored. */
   const look = async <Result>(
     input: StepInput,
     context: EffectContext,
@@ -314,7 +312,7 @@ export type Stages = ReturnType<typeof createStages>;
 
 const interrupted = (): OutcomeUnknown => new OutcomeUnknown('it was interrupted');
 
-/** What an error of a step comes to. Of an effect only `CleanFailure` says for certain that nothing happened. */
+/** Maps an error of a step. For an effect only `CleanFailure` proves that nothing happened. */
 const endedWith = (error: unknown, signal: AbortSignal, isEffect: boolean): JsonObject => {
   if (error instanceof CleanFailure || error instanceof OutcomeUnknown || isEffect) throw error;
   if (signal.aborted) throw interrupted();
@@ -323,13 +321,13 @@ const endedWith = (error: unknown, signal: AbortSignal, isEffect: boolean): Json
   throw error;
 };
 
-/** What secrets are allowed for: taking an effect back is no other use. */
+/** A compensation may use the secrets of its capability. */
 const labelOf = ({ effect }: RunEffect): string => effect.uses.replace(/\.(preview|compensate)$/, '');
 
 export const refusedWorktree = (worktree: string, problem: string): CleanFailure =>
-  new CleanFailure(errorBody('EXECUTOR_PATH_REFUSED', `the worktree ${worktree} ${problem}`));
+  new CleanFailure(errorBody('EXECUTOR_PATH_REFUSED', `worktree ${worktree} ${problem}`));
 
-/** Work is done in the repository itself, or in a worktree that was made for a task, and nowhere else. */
+/** The repository itself, or one of its task worktrees. */
 const executionRoot = async (
   repository: Repository,
   worktree: string | undefined,
@@ -338,18 +336,18 @@ const executionRoot = async (
     return { root: repository.root, inWorktree: false };
   const root = await repository.inside(worktree);
   if (dirname(root) !== join(repository.root, WORKTREES))
-    throw refusedWorktree(worktree, `is not one of those in ${WORKTREES}`);
+    throw refusedWorktree(worktree, `is not in ${WORKTREES}`);
   return { root, inWorktree: true };
 };
 
-/** Where a worktree is none any more, git would go on to the repository around it, which is the operator's own checkout. */
+/** In a broken worktree git would use the surrounding repository, which is the operator's own checkout. */
 export const checkWorktree = async (
   { git }: Pick<StageTools, 'git'>,
   repository: Repository,
   root: string,
 ): Promise<void> => {
   const found = (await git(repository.root).worktreeList()).find(({ path }) => path === root);
-  if (found === undefined || found.prunable) throw refusedWorktree(root, 'is not there any more');
+  if (found === undefined || found.prunable) throw refusedWorktree(root, 'does not exist any more');
   const common = await git(root).text(['rev-parse', '--path-format=absolute', '--git-common-dir']);
   if (common !== repository.commonDir) throw refusedWorktree(root, 'belongs to another repository');
 };

@@ -16,7 +16,7 @@ import { createStages, type StageModule, type StageParts } from './stage.ts';
 import { cleanUpWorktree } from './worktree/cleanup.ts';
 import { prepareWorktree } from './worktree/prepare.ts';
 
-/** Everything that works in a repository. */
+/** All stages that work in a repository. */
 export const STAGES: readonly StageModule[] = [
   prepareWorktree,
   cleanUpWorktree,
@@ -40,14 +40,14 @@ export const STAGES: readonly StageModule[] = [
   cicdGate,
 ];
 
-/** A preview only looks; what takes a script back is a script. */
+/** A preview only reads. The compensation of a script is a script. */
 const STARTS_PROGRAMS: ReadonlySet<string> = new Set(
   STAGES.filter(({ startsPrograms }) => startsPrograms === true).flatMap(({ uses, compensate }) =>
     compensate === undefined ? [uses] : [uses, `${uses}.compensate`],
   ),
 );
 
-/** Whether a step runs a program of somebody else's, for as long and with as much memory as that takes. */
+/** Whether a step starts a process that may run long and use much memory. */
 export const startsPrograms = (uses: string): boolean => STARTS_PROGRAMS.has(uses);
 
 export const stageCapabilities = (parts: StageParts): readonly Capability[] =>

@@ -73,6 +73,9 @@ const heartbeat = (state: EffectState, epoch: number, { now, timing }: Moment): 
   });
 };
 
+/** A waiting order is offered again after this, while the key of its grant is unknown. */
+const KEY_RETRY_MS = 1_000;
+
 const timerFired = (state: EffectState, name: string, at: Moment): EffectDecision => {
   if (name === 'lease' && state.status === 'started') {
     const reason = `worker ${state.worker} sent no heartbeat for ${String(at.timing.leaseMs)} ms`;
@@ -114,7 +117,9 @@ export const createEffectDecider = ({
         case 'probed':
           return probed(state, message.epoch, message.finding, at);
         case 'claim':
-          return claim(state, message.slot, at, admission);
+          return message.keyPending === true && state.status === 'prepared'
+            ? decision({ timers: [{ set: 'slot', dueAt: now + KEY_RETRY_MS }] })
+            : claim(state, message.slot, at, admission);
         case 'deferred':
           return defer(state, message);
         case 'heartbeat':

@@ -16,7 +16,7 @@ const prevented = (number: number): EffectEvent => ({
   type: 'duplicate_prevented',
   ...about,
   attempt: number,
-  standing: 'applied',
+  outcome: 'applied',
 });
 
 describe('an order of what has an outcome', () => {

@@ -35,7 +35,13 @@ export type EffectMessage =
   | { readonly kind: 'cancel'; readonly payload: CancelEffect }
   | { readonly kind: 'resolve'; readonly payload: ResolveEffect }
   | { readonly kind: 'probed'; readonly epoch: number; readonly finding: Finding }
-  | { readonly kind: 'claim'; readonly id: EffectId; readonly slot: Slot }
+  | {
+      readonly kind: 'claim';
+      readonly id: EffectId;
+      readonly slot: Slot;
+      /** The executor does not know the key of the grant yet, but may learn it. */
+      readonly keyPending?: true;
+    }
   /** It waits because the circuit of its target is not closed. */
   | ({ readonly kind: 'deferred'; readonly attempt: number } & Deferral)
   | { readonly kind: 'heartbeat'; readonly epoch: number }

@@ -23,17 +23,17 @@ export type CapabilityCatalog = {
 const classFor = ({ classOf, kindOf }: CapabilityCatalog, uses: string, kind = kindOf(uses) ?? 'other') =>
   classOf({ uses, kind, args: {} });
 
-/** As far as it can be said in JSON Schema: what has another schema of its own is left out. */
+/** The JSON Schema of the input, without parts that it cannot express. */
 const schemaOf = ({ input }: Capability): JsonObject | undefined => {
   try {
     return JsonObject.safeParse(z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' })).data;
   } catch {
-    // A module may have brought a zod of its own, which does not say what its schemas are.
+    // A custom module may use its own zod, whose schemas cannot be converted.
     return undefined;
   }
 };
 
-/** What is known of a capability before anything is ordered, for people. */
+/** The public description of a capability. */
 export const describe = (
   capability: Capability,
   known: CapabilityCatalog,
@@ -56,7 +56,7 @@ export const describe = (
 
 const byLabel = (a: CapabilityView, b: CapabilityView): number => (a.uses < b.uses ? -1 : 1);
 
-/** What this executor can do, and what takes back what it did. */
+/** The endpoints about capabilities. */
 export const capabilityEndpoints = (
   pool: Pool,
   decider: Decider<EffectState, EffectMessage, EffectEvent, EffectWork>,
@@ -68,7 +68,7 @@ export const capabilityEndpoints = (
       if (named.length === 0)
         throw new HoldpointError(
           'EXECUTOR_UNKNOWN_CAPABILITY',
-          `this executor has no ${uses ?? 'capability'}`,
+          `Unknown capability: ${uses ?? 'none'}`,
         );
       const items = named.map((each) => describe(each, known, uses !== undefined));
       return Promise.resolve({ items: items.toSorted(byLabel) });
@@ -79,7 +79,7 @@ export const capabilityEndpoints = (
       const state = await readState(pool, decider, id);
       const entry = entryIn(state);
       if (entry === undefined)
-        throw new HoldpointError('EXECUTOR_UNKNOWN_EFFECT', `no effect is called ${id}`);
+        throw new HoldpointError('EXECUTOR_UNKNOWN_EFFECT', `Unknown effect: ${id}`);
       const { effect } = entry.order;
       const uses = compensationOf(effect.uses);
       const isKnown = known.capabilities.some(

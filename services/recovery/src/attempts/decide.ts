@@ -167,7 +167,17 @@ const settle = (
 ): Decision<AttemptsEvent> =>
   stuckAt(state, node) === attempt
     ? decision({
-        events: [{ type: 'job_unstuck', task, node, attempt, at: now, resolution: how, ...(by !== undefined && { by }) }],
+        events: [
+          {
+            type: 'job_unstuck',
+            task,
+            node,
+            attempt,
+            at: now,
+            resolution: how,
+            ...(by !== undefined && { by }),
+          },
+        ],
         timers: clearStuckTimer(state, node, attempt),
       })
     : decision({});

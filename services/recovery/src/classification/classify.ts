@@ -59,7 +59,10 @@ const ofRepository = (failure: Failure, lines: readonly string[]): Classificatio
     const find = rule.pattern === undefined ? undefined : finderOf([rule.pattern]);
     const line = find === undefined ? failure.error.message : lines.find((one) => find(one).length > 0);
     if (line !== undefined) {
-      return { class: rule.class, classification: { rule: `recovery.toml/${rule.id}`, evidence: quoted(line) } };
+      return {
+        class: rule.class,
+        classification: { rule: `recovery.toml/${rule.id}`, evidence: quoted(line) },
+      };
     }
   }
   return undefined;

@@ -26,7 +26,7 @@ const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'x-frame-options': 'DENY',
 };
 
-const NOT_BUILT = `The console is not built: run "pnpm build" in packages/console, or set HOLDPOINT_CONSOLE_FOLDER.
+const NOT_BUILT = `The console is not built: run "pnpm build" in packages/console, or set HOLDPOINT_CONSOLE_DIR.
 The rest of this service works without it.
 `;
 const FOREVER = 'public, max-age=31536000, immutable';

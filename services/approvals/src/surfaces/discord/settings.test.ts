@@ -40,7 +40,7 @@ describe('the Discord surface', () => {
       channel: '123456789012345678',
       api: 'https://discord.com/api/v10',
     });
-    expect(read({ ...all, HOLDPOINT_DISCORD_API: 'http://127.0.0.1:1/api//' })?.api).toBe(
+    expect(read({ ...all, HOLDPOINT_TEST_DISCORD_API: 'http://127.0.0.1:1/api//' })?.api).toBe(
       'http://127.0.0.1:1/api',
     );
   });
@@ -48,7 +48,7 @@ describe('the Discord surface', () => {
   test('Discord is off when no setting is set', () => {
     expect(read({})).toBeUndefined();
     expect(read(Object.fromEntries(Object.keys(all).map((name) => [name, ''])))).toBeUndefined();
-    expect(read({ HOLDPOINT_DISCORD_API: 'http://127.0.0.1:1' })).toBeUndefined();
+    expect(read({ HOLDPOINT_TEST_DISCORD_API: 'http://127.0.0.1:1' })).toBeUndefined();
   });
 
   test.each([
@@ -64,9 +64,9 @@ describe('the Discord surface', () => {
   test.each([
     ['HOLDPOINT_DISCORD_CHANNEL', 'general'],
     ['HOLDPOINT_DISCORD_PUBLIC_KEY', 'f00'],
-    ['HOLDPOINT_DISCORD_API', 'file:///etc/passwd'],
-    ['HOLDPOINT_DISCORD_API', 'http://discord.example/api'],
-    ['HOLDPOINT_DISCORD_API', 'https://discord.example/api?x=1'],
+    ['HOLDPOINT_TEST_DISCORD_API', 'file:///etc/passwd'],
+    ['HOLDPOINT_TEST_DISCORD_API', 'http://discord.example/api'],
+    ['HOLDPOINT_TEST_DISCORD_API', 'https://discord.example/api?x=1'],
     ['HOLDPOINT_DISCORD_TOKEN_FILE', '/nowhere/token'],
   ])('an invalid %s is refused without its value', (name, value) => {
     const problem = problemOf({ ...all, [name]: value });

@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
-import { ConfigError, readSecretFile } from '@holdpoint/runtime/service/config';
+import { FOR_TESTS, ConfigError, readSecretFile } from '@holdpoint/runtime/service/config';
 import { z } from 'zod';
 
 /** Empty counts as unset: files of settings have empty values. */
@@ -32,12 +32,14 @@ export const DiscordEnv = z.object({
       .regex(/^[0-9a-f]{64}$/, '64 hex digits')
       .optional(),
   ).describe("The application's public key, 64 hex digits. Discord signs interactions with it"),
-  HOLDPOINT_DISCORD_API: orNothing(
+  HOLDPOINT_TEST_DISCORD_API: orNothing(
     z
       .string()
       .refine(isSafe, 'an https URL, or an http URL of localhost')
       .default('https://discord.com/api/v10'),
-  ).describe("Base URL of Discord's API, for tests"),
+  )
+    .describe("Base URL of Discord's API, for tests")
+    .meta(FOR_TESTS),
 });
 
 export type DiscordSettings = {
@@ -87,7 +89,7 @@ export const readDiscord = (env: z.infer<typeof DiscordEnv>): DiscordSettings | 
     HOLDPOINT_DISCORD_TOKEN_FILE: tokenFile,
     HOLDPOINT_DISCORD_CHANNEL: channel,
     HOLDPOINT_DISCORD_PUBLIC_KEY: publicKey,
-    HOLDPOINT_DISCORD_API: api,
+    HOLDPOINT_TEST_DISCORD_API: api,
   } = env;
   const missing = NEEDED.filter((name) => env[name] === undefined);
   if (missing.length === NEEDED.length) return undefined;

@@ -1,4 +1,4 @@
-import { wholeNumber } from '@holdpoint/runtime/service/config';
+import { ADVANCED, wholeNumber } from '@holdpoint/runtime/service/config';
 import { z } from 'zod';
 
 const isOrigin = (text: string): boolean =>
@@ -24,6 +24,7 @@ export const WebEnv = z.object({
     ),
   HOLDPOINT_WATCH_HEARTBEAT_MS: wholeNumber(100, 300_000)
     .default(15_000)
-    .describe('Interval in milliseconds of WebSocket heartbeats, each of which also checks the token again'),
+    .describe('Interval in milliseconds of WebSocket heartbeats, each of which also checks the token again')
+    .meta(ADVANCED),
 });
 export type WebSettings = z.infer<typeof WebEnv>;

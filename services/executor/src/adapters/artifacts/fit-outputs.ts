@@ -3,12 +3,12 @@ import type { ErrorBody } from '@holdpoint/contracts/values/errors';
 import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
 import type { StoredArtifact } from '@holdpoint/contracts/effect/stored-artifact';
 
-/** Larger outputs are kept as an artifact. A message carries four times as much, and other outputs beside them. */
+/** Larger outputs become an artifact. A message can carry four times as much, and several outputs. */
 export const OUTPUTS_MAX_BYTES = 256 * 1_024;
-/** The same for the result of a stage, whose payloads are what other nodes work with. */
+/** The same for stage results: other nodes work with their payloads. */
 export const RESULT_MAX_BYTES = 512 * 1_024;
 
-/** Of an object that is too large, fields of that size stay. */
+/** Fields up to this size stay in a shortened object. */
 const FIELD_MAX_BYTES = 1_024;
 const FIELDS_MAX_BYTES = 16 * 1_024;
 const MESSAGE_MAX = 8_192;
@@ -32,18 +32,17 @@ const smallFields = (value: JsonObject): JsonObject => {
   return small;
 };
 
-/** What stands in the place of an object that is too large. Without an artifact there was no room to keep it. */
+/** Replaces an object that is too large. Without an artifact there was no room to keep it. */
 const shortened = (value: JsonObject, artifact: StoredArtifact | undefined): JsonObject => ({
   ...smallFields(value),
   truncated: true,
   ...(artifact !== undefined && { artifact }),
 });
 
-/** Whether outputs of this size go into a message as they are. */
 export const fits = (uses: string, bytes: number): boolean =>
   bytes <= (isStage(uses) ? RESULT_MAX_BYTES : OUTPUTS_MAX_BYTES);
 
-/** The parts of a result that may be large, the largest first. */
+/** The parts of a result that may be large, largest first. */
 const partsOf = (result: JsonObject): readonly (readonly [string, string | undefined, number])[] => {
   const { outputs, payloads } = result;
   const named = isObject(payloads) ? Object.entries(payloads) : [];
@@ -53,7 +52,7 @@ const partsOf = (result: JsonObject): readonly (readonly [string, string | undef
   ].toSorted((a, b) => b[2] - a[2]);
 };
 
-/** Replacing a smaller part makes nothing smaller. */
+/** Replacing a smaller part would save nothing. */
 const PART_MIN_BYTES = FIELDS_MAX_BYTES + 2 * FIELD_MAX_BYTES;
 
 const fittingResult = (result: JsonObject, artifact: StoredArtifact | undefined): JsonObject => {
@@ -72,26 +71,26 @@ const fittingResult = (result: JsonObject, artifact: StoredArtifact | undefined)
   return {
     ...rest,
     ...(kept !== undefined && { outputs: kept }),
-    // Otherwise there are thousands of payloads, each of them small.
+    // Left over when a result has thousands of small payloads.
     ...(payloads !== undefined && left <= 0 && { payloads: fitting }),
   };
 };
 
-/** Outputs that go into a message; `artifact` holds the whole. */
+/** Shortens outputs until they fit into a message; `artifact` holds the whole. */
 export const fitting = (
   uses: string,
   outputs: JsonObject,
   artifact: StoredArtifact | undefined,
 ): JsonObject => (isStage(uses) ? fittingResult(outputs, artifact) : shortened(outputs, artifact));
 
-/** With the log of the start; outputs that have one of their own keep it. */
+/** Adds the log of the start, unless the outputs name one. */
 export const withLog = (outputs: JsonObject, log: StoredArtifact | undefined): JsonObject =>
   log === undefined || Object.hasOwn(outputs, 'log') ? outputs : { ...outputs, log };
 
 export const cut = (text: string): string =>
   text.length <= MESSAGE_MAX ? text : `${text.slice(0, MESSAGE_MAX).toWellFormed()}…`;
 
-/** An error that goes into a message, whatever a target has said. */
+/** Shortens an error until it fits into a message. */
 export const fittingError = ({ code, message, details }: ErrorBody): ErrorBody => ({
   code,
   message: cut(message),

@@ -8,11 +8,10 @@ import { cut, fits, fitting, fittingError, withLog } from './fit-outputs.ts';
 import type { LogFile } from './log-file.ts';
 import type { Spool, Spooled } from './spool.ts';
 
-/** The whole log of one start. */
 export type KeptLog = {
-  /** Neither waits nor fails. */
+  /** Never waits and never fails. */
   readonly say: LogFile['say'];
-  /** Nothing more is said. Undefined when nothing was, or when it could not be kept. */
+  /** No more lines follow. Resolves to undefined without output, and when the log could not be kept. */
   readonly end: () => Promise<StoredArtifact | undefined>;
 };
 
@@ -24,7 +23,7 @@ const artifactOf = ({ uri, sha256, bytes, mediaType, name }: Spooled): StoredArt
   name,
 });
 
-/** What a capability gave need not be what its type says. */
+/** A capability may return values that its type does not allow. */
 const textOf = (outputs: unknown): string | undefined => {
   try {
     return JSON.stringify(outputs);
@@ -33,27 +32,27 @@ const textOf = (outputs: unknown): string | undefined => {
   }
 };
 
-/** Keeps what starts print and give. What cannot be kept is told in the executor's own log, and changes no outcome. */
+/** Keeps the output and the results of starts. Failures are logged, and change no outcome. */
 export const createKeeping = (spool: Spool, log: Logger) => {
   const trying = async <Made>(effect: string, make: () => Promise<Made>): Promise<Made | undefined> => {
     try {
       return await make();
     } catch (error) {
-      log.error({ ...errorFields(error), effect }, 'a log or outputs could not be kept');
+      log.error({ ...errorFields(error), effect }, 'cannot keep a log or outputs');
       return undefined;
     }
   };
 
   const logOf = (order: RunEffect, epoch: number): KeptLog => {
     let file: ReturnType<Spool['beginLog']>;
-    // Most starts print nothing.
+    // Opened lazily: most starts print nothing.
     let begun = false;
     const begin = (): void => {
       begun = true;
       try {
         file = spool.beginLog(order, epoch);
       } catch (error) {
-        log.error({ ...errorFields(error), effect: order.id }, 'a log could not be begun');
+        log.error({ ...errorFields(error), effect: order.id }, 'cannot open a log');
       }
     };
     return {
@@ -76,7 +75,7 @@ export const createKeeping = (spool: Spool, log: Logger) => {
     const { uses } = order.effect;
     const text = textOf(outputs);
     if (text === undefined) {
-      log.error({ effect: order.id, uses }, 'outputs are no JSON, and are left out');
+      log.error({ effect: order.id, uses }, 'outputs are not JSON and are left out');
       return { truncated: true };
     }
     if (fits(uses, Buffer.byteLength(text))) return outputs;
@@ -84,7 +83,7 @@ export const createKeeping = (spool: Spool, log: Logger) => {
     return fitting(uses, outputs, spooled && artifactOf(spooled));
   };
 
-  /** An outcome as the ledger can take it: with its log, and small enough for a message. */
+  /** Adds the log to an outcome, and shortens it until it fits into a message. */
   const fit = async (
     order: RunEffect,
     epoch: number,

@@ -52,7 +52,7 @@ describe('a log', () => {
     expect(bytes).toBe(content.length);
     expect(asked).toBe(lines.length);
     expect(lines.at(-1)).toBe(
-      `2026-01-01T00:00:00.000Z hp  | [holdpoint] ${String(2_000 - lines.length + 1)} lines were left out here: of a log 1 MiB are kept`,
+      `2026-01-01T00:00:00.000Z hp  | [holdpoint] ${String(2_000 - lines.length + 1)} lines omitted here: logs are kept up to 1 MiB`,
     );
   });
 

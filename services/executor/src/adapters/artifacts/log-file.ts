@@ -5,21 +5,18 @@ import type { LogStream } from '@holdpoint/contracts/task/log';
 
 const sync = promisify(fsync);
 
-/** What a file holds. */
 export type Written = { readonly sha256: string; readonly bytes: number };
 
-/** All that one start prints, on the disk as it comes. */
+/** The whole output of one start, on the disk as it arrives. */
 export type LogFile = {
-  /**
-   * Neither waits nor fails. The line is asked for only if there is room for it. What cannot be written is told by `end`.
-   */
+  /** Never waits and never fails. The line is computed only if there is room for it. `end` reports write errors. */
   readonly say: (stream: LogStream, line: () => string) => void;
-  /** Resolves once all of it is on the disk; rejects when some of it could not be written. */
+  /** Resolves once the file is on the disk; rejects if a write failed. */
   readonly end: () => Promise<Written>;
 };
 
 export type LogFileParts = {
-  /** A new file. */
+  /** The path of a file that does not exist yet. */
   readonly path: string;
   readonly maxBytes: number;
   /** Epoch milliseconds. */
@@ -35,17 +32,17 @@ const row = (at: number, from: keyof typeof NAMES, text: string): string =>
   `${new Date(at).toISOString()} ${NAMES[from]} | ${text}\n`;
 
 const leftOutRow = (at: number, count: number, maxBytes: number): string => {
-  const lines = count === 1 ? '1 line was' : `${String(count)} lines were`;
+  const lines = count === 1 ? '1 line' : `${String(count)} lines`;
   return row(
     at,
     'holdpoint',
-    `[holdpoint] ${lines} left out here: of a log ${String(maxBytes / MIB)} MiB are kept`,
+    `[holdpoint] ${lines}omitted here: logs are kept up to ${String(maxBytes / MIB)} MiB`,
   );
 };
 
 /**
- * Writes what it is told at the end of the turn that it is told in, and at once: whoever prints faster than the disk takes it
- * is held up, and nothing gathers in memory. Beyond the limit it only counts.
+ * Writes synchronously at the end of the turn: a producer that is faster than the disk is slowed down, and nothing
+ * gathers in memory. Beyond the limit it only counts.
  */
 export const createLogFile = ({ path, maxBytes, now }: LogFileParts): LogFile => {
   const file = openSync(path, 'ax', 0o600);
@@ -86,7 +83,7 @@ export const createLogFile = ({ path, maxBytes, now }: LogFileParts): LogFile =>
   return {
     say: (stream, line) => {
       if (ended || problem !== undefined) return;
-      // Once a line did not fit, none after it is taken: what is kept is the start.
+      // Keeps the beginning: after the first line that does not fit, no other is taken.
       const text = leftOut > 0 || bytes >= maxBytes ? undefined : row(now(), stream, line());
       const size = text === undefined ? 0 : Buffer.byteLength(text);
       if (text === undefined || bytes + size > maxBytes) {
@@ -112,7 +109,7 @@ export const createLogFile = ({ path, maxBytes, now }: LogFileParts): LogFile =>
       } finally {
         closeSync(file);
       }
-      if (problem !== undefined) throw new Error('the log could not be written', { cause: problem });
+      if (problem !== undefined) throw new Error('cannot write the log', { cause: problem });
       return { sha256: hash.digest('hex'), bytes };
     },
   };

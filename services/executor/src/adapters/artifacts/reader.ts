@@ -10,11 +10,11 @@ import type { Spool } from './spool.ts';
 export type ReaderParts = {
   readonly spool: Pick<Spool, 'find'>;
   readonly objects: Pick<ObjectStore, 'read'>;
-  /** For copies of what is read. Emptied here. */
+  /** Holds copies of artifacts that are read. Emptied here. */
   readonly folder: string;
 };
 
-/** Whoever reads an artifact reads it from one end to the other: a few are enough. */
+/** Readers go through an artifact from start to end, so that a few copies are enough. */
 const COPIES_MAX = 8;
 
 const rangeOf = async (path: string, offset: number, limit: number): Promise<Buffer | undefined> => {
@@ -36,11 +36,11 @@ const rangeOf = async (path: string, offset: number, limit: number): Promise<Buf
   }
 };
 
-/** Gives parts of artifacts out of a copy that was compared with its digest: no part is given of what is not whole. */
+/** Reads ranges of artifacts from a copy whose digest was verified: a damaged artifact is never served in part. */
 export const createReader = ({ spool, objects, folder }: ReaderParts) => {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  /** In the order in which they were last asked for. */
+  /** Least recently used first. */
   const copies = new Map<string, Promise<boolean>>();
   let count = 0;
 
@@ -70,9 +70,9 @@ export const createReader = ({ spool, objects, folder }: ReaderParts) => {
     copies.delete(sha256);
     copies.set(sha256, known);
     const settled = (whole: boolean): void => {
-      // It has made room for others while it was fetched.
+      // Evicted while it was fetched.
       if (copies.get(sha256) !== known) return rmSync(join(folder, sha256), { force: true });
-      // What is not there now may be later.
+      // A missing artifact may be uploaded later.
       if (!whole) copies.delete(sha256);
     };
     void known.then(settled, () => settled(false));
@@ -84,17 +84,17 @@ export const createReader = ({ spool, objects, folder }: ReaderParts) => {
   };
 
   return {
-    /** Undefined when it is not there, or not whole. */
+    /** Undefined when the artifact is missing or damaged. */
     read: async (sha256: string, offset: number, limit: number): Promise<Buffer | undefined> => {
       const path = spool.find(sha256);
-      // The store may confirm it at this moment.
+      // The upload may be confirmed, and the file removed, at any moment.
       const here = path === undefined ? undefined : await rangeOf(path, offset, limit);
       if (here !== undefined) return here;
       for (let tries = 0; tries < 2; tries += 1) {
         if (!(await copyOf(sha256))) return undefined;
         const part = await rangeOf(join(folder, sha256), offset, limit);
         if (part !== undefined) return part;
-        // Others were read meanwhile, and it has made room for them.
+        // Evicted in the meantime.
         copies.delete(sha256);
       }
       return undefined;

@@ -13,14 +13,13 @@ import { stepOf } from '../../effect/step-name.ts';
 import { replaceFile, syncFolder } from '../files/durable-file.ts';
 import { createLogFile, type LogFile, type Written } from './log-file.ts';
 
-/** What is kept of a start: all that it printed, or outputs that are too large for a message. */
+/** The whole output of a start, or outputs that are too large for a message. */
 export type Kind = 'log' | 'outputs';
 
-/** An artifact that waits to be stored. */
 const Spooled = ArtifactView.omit({ storedAt: true });
 export type Spooled = z.infer<typeof Spooled>;
 
-/** What is known of an artifact before it is written. */
+/** Facts about an artifact before it is written. */
 const About = Spooled.omit({ uri: true, sha256: true, bytes: true });
 type About = z.infer<typeof About>;
 
@@ -32,7 +31,7 @@ const MEDIA: Readonly<Record<Kind, { readonly mediaType: string; readonly ending
 export type SpoolParts = {
   readonly folder: string;
   readonly logMaxBytes: number;
-  /** What waits to be stored may take so much of the disk; beyond it nothing more is kept. */
+  /** Disk limit for artifacts that wait for their upload. Beyond it no more are kept. */
   readonly maxBytes: number;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -71,13 +70,13 @@ const PART = '.part';
 const RECORD = '.json';
 
 /**
- * Where artifacts are until the store has them: each as a file that is called by its digest, and a small one beside it that
- * says what it is. A crash leaves both, or a part that is taken for what was printed until then.
+ * Holds artifacts until they are uploaded: each as a file named by its digest, with a record beside it. After a
+ * crash both are there, or a part that counts as the output up to then.
  */
 export const createSpool = ({ folder, logMaxBytes, maxBytes, now, log }: SpoolParts) => {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const waiting = new Map<string, Spooled>();
-  /** How many records name a content. */
+  /** Reference counts of contents. */
   const named = new Map<string, number>();
   const listeners = new Set<() => void>();
   let bytesWaiting = 0;
@@ -93,7 +92,7 @@ export const createSpool = ({ folder, logMaxBytes, maxBytes, now, log }: SpoolPa
     const left = (named.get(before.sha256) ?? 1) - 1;
     if (left > 0) return void named.set(before.sha256, left);
     named.delete(before.sha256);
-    // At once, so that nobody gives the same content its name in between.
+    // Synchronous, so that no start can claim the same content in between.
     rmSync(contentOf(before.sha256), { force: true });
   };
   const enter = (id: string, spooled: Spooled): void => {
@@ -106,15 +105,15 @@ export const createSpool = ({ folder, logMaxBytes, maxBytes, now, log }: SpoolPa
   const hasRoom = (): boolean => {
     const full = bytesWaiting >= maxBytes;
     if (full && !isFull)
-      log.error({ waiting: waiting.size }, 'logs and outputs are no longer kept: too many wait to be stored');
+      log.error({ waiting: waiting.size }, 'logs and outputs are no longer kept: too many wait for their upload');
     isFull = full;
     return !full;
   };
 
-  /** The record first: from then on a part that is left behind is known. */
+  /** The record first, so that recovery knows a partial file. */
   const seal = async (id: string, about: About, { sha256, bytes }: Written): Promise<Spooled> => {
     const spooled: Spooled = { ...about, uri: artifactUriOf(sha256), sha256, bytes };
-    // Before the file has its name, so that another of the same content is not taken away with it.
+    // Before the rename, so that another record with the same content does not remove the file.
     enter(id, spooled);
     try {
       await replaceFile(join(folder, `${id}${RECORD}`), JSON.stringify(spooled));
@@ -134,12 +133,12 @@ export const createSpool = ({ folder, logMaxBytes, maxBytes, now, log }: SpoolPa
   };
 
   const begin = (id: string, about: About): void => {
-    // Left by a start of the same epoch, in a ledger that was set back.
+    // Left by a start of the same epoch, before a restore.
     forget(id);
     writeFileSync(join(folder, `${id}${BEGUN}`), JSON.stringify(about), { mode: 0o600 });
   };
 
-  /** The log of one start; undefined when there is no room for it. */
+  /** Undefined when there is no room. */
   const beginLog = (
     order: RunEffect,
     epoch: number,
@@ -160,7 +159,7 @@ export const createSpool = ({ folder, logMaxBytes, maxBytes, now, log }: SpoolPa
     return { say: file.say, end };
   };
 
-  /** Outputs of one start; undefined when there is no room for them. */
+  /** Undefined when there is no room. */
   const keep = async (order: RunEffect, epoch: number, text: string): Promise<Spooled | undefined> => {
     if (!hasRoom()) return undefined;
     const about = aboutOf(order, epoch, 'outputs', now());
@@ -193,39 +192,39 @@ export const createSpool = ({ folder, logMaxBytes, maxBytes, now, log }: SpoolPa
     if (!existsSync(part)) return forget(id);
     const about = About.parse(JSON.parse(await readFile(join(folder, file), 'utf8')));
     const written = await digestFile(part);
-    // Outputs that were not written whole belong to no outcome.
+    // Incomplete outputs belong to no outcome.
     if (written.bytes === 0 || about.mediaType !== MEDIA.log.mediaType) return forget(id);
     await seal(id, about, written);
   };
   const each = async (files: readonly string[], take: (file: string) => Promise<void>): Promise<void> => {
     for (const file of files)
       await take(file).catch((error: unknown) =>
-        log.error({ ...errorFields(error), file }, 'an artifact that was left behind cannot be read'),
+        log.error({ ...errorFields(error), file }, 'cannot read an artifact of an earlier process'),
       );
   };
 
   return {
     beginLog,
     keep,
-    /** Takes up what an executor before has left, whatever it was at. Before anything is begun. */
+    /** Recovers the files of an earlier process. Must run before the first start. */
     recover: async (): Promise<void> => {
       const files = readdirSync(folder);
       const begun = files.filter((file) => file.endsWith(BEGUN));
       await each(begun, sealLeftBehind);
       const records = readdirSync(folder).filter((file) => file.endsWith(RECORD) && !file.endsWith(BEGUN));
       await each(records, readRecord);
-      // Content that nobody names, and records that were not written to their end.
+      // Unreferenced contents and incomplete records.
       for (const file of readdirSync(folder))
         if (file.endsWith('.new') || (/^[0-9a-f]{64}$/.test(file) && !named.has(file)))
           rmSync(join(folder, file), { force: true });
     },
     waiting: (): readonly Spooled[] => [...waiting.values()],
-    /** Where the content is, as long as it waits to be stored. */
+    /** The path of a content that still waits for its upload. */
     find: (sha256: string): string | undefined => (named.has(sha256) ? contentOf(sha256) : undefined),
-    /** The store has it. */
+    /** The upload is confirmed. */
     remove: (spooled: Spooled): void => {
       const id = idOf(spooled);
-      // It may have been begun again meanwhile, in a ledger that was set back.
+      // A restored ledger may have started it again in the meantime.
       if (waiting.get(id) !== spooled) return;
       rmSync(join(folder, `${id}${RECORD}`), { force: true });
       leave(id);

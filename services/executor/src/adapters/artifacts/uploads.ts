@@ -19,10 +19,10 @@ export type UploadParts = {
 const AT_ONCE = 4;
 const RETRY_FIRST_MS = 500;
 const RETRY_MAX_MS = 15_000;
-/** What has been there for longer is stored anew: what was made today is not to go with what was made a week ago. */
+/** Older contents are uploaded again, so that an artifact of today does not expire with one of last week. */
 const FRESH_MS = 24 * 3_600_000;
 
-/** Brings what waits to the store, as often as it takes. A file goes once the store has confirmed what it holds. */
+/** Uploads waiting artifacts, with retries. A file is deleted once the store has confirmed its digest. */
 export const createUploads = ({ spool, objects, catalogue, clock, now, log }: UploadParts) => {
   let busy: Promise<void> | undefined;
   let again = false;
@@ -44,13 +44,13 @@ export const createUploads = ({ spool, objects, catalogue, clock, now, log }: Up
       const about = { name, mediaType, task, node, attempt: String(attempt) };
       const stored = await objects.put(sha256, about, createReadStream(path));
       if (stored.sha256 !== sha256 || stored.bytes !== bytes)
-        throw new Error(`the store has ${stored.sha256} in place of ${sha256}`);
+        throw new Error(`the store returned digest ${stored.sha256} instead of ${sha256}`);
     }
     await catalogue.noteStored(spooled);
     spool.remove(spooled);
   };
 
-  /** Everything that waits, a few at a time. Returns the first problem, when there was one. */
+  /** Uploads all waiting artifacts, a few at a time. Returns the first problem, if any. */
   const pass = async (): Promise<unknown> => {
     const left = [...spool.waiting()];
     let problem: unknown;
@@ -60,7 +60,7 @@ export const createUploads = ({ spool, objects, catalogue, clock, now, log }: Up
           await store(next);
         } catch (error) {
           problem ??= error;
-          // The rest would most likely meet the same.
+          // The others would most likely fail as well.
           return;
         }
       }
@@ -80,7 +80,7 @@ export const createUploads = ({ spool, objects, catalogue, clock, now, log }: Up
       if (stopped) return;
       log.warn(
         { ...errorFields(problem), waiting: spool.waiting().length, retryMs },
-        'artifacts could not be stored, and wait',
+        'cannot upload artifacts; they wait',
       );
       callOff = clock.after(retryMs, wake);
       retryMs = Math.min(retryMs * 2, RETRY_MAX_MS);
@@ -96,7 +96,7 @@ export const createUploads = ({ spool, objects, catalogue, clock, now, log }: Up
     callOff = undefined;
     busy = run().finally(() => {
       busy = undefined;
-      // What was added in the moment between the last look and this one.
+      // Artifacts that were added since the last look.
       if (again && callOff === undefined) wake();
     });
   };
@@ -104,7 +104,7 @@ export const createUploads = ({ spool, objects, catalogue, clock, now, log }: Up
   spool.onAdded(wake);
   wake();
   return {
-    /** Goes on for so long with what waits; the rest stays for the next start. */
+    /** Continues for `graceMs`; the rest waits for the next start. */
     stop: async (graceMs: number): Promise<void> => {
       const done = (async () => {
         while (busy !== undefined) await busy;

@@ -1,26 +1,26 @@
 import CircuitBreaker from 'opossum';
 import { CleanFailure, OutcomeUnknown } from '../../ports/capability.ts';
 
-/** The executor was too slow: nothing was sent, and nothing is known of the target by it. */
+/** The executor was too slow: nothing was sent. It says nothing about the target. */
 export class LeaseOver extends CleanFailure {}
 
-/** What a circuit goes by. */
+/** Thresholds of a circuit. */
 export type BreakerRules = {
-  /** With fewer tries than this in the window nothing is made of their failures. */
+  /** The circuit does not open with fewer tries than this in the window. */
   readonly triesMin: number;
   readonly windowMs: number;
-  /** So long after it was opened one order may try. */
+  /** After this time one order may try the target. */
   readonly openMs: number;
 };
 
-/** It opens when more than half of what was tried in the window has failed. */
+/** The circuit opens when more than this share of the tries failed. */
 const FAILED_PERCENT = 50;
 const BUCKETS = 10;
 
-/** What the end of one try says of its target: it fails, it is there, or nothing. */
+/** What one try shows about its target. */
 export type Verdict = 'fails' | 'is_there' | 'nothing';
 
-/** A target that refuses is there; whatever was called off, or was wrong before it left, says nothing of the target. */
+/** A refusing target is available. Cancelled tries, and errors before sending, prove nothing about it. */
 export const verdictOn = (error: unknown, signal: AbortSignal): Verdict => {
   if (signal.aborted || error instanceof LeaseOver) return 'nothing';
   if (error instanceof OutcomeUnknown) return 'fails';
@@ -37,7 +37,7 @@ export const verdictOn = (error: unknown, signal: AbortSignal): Verdict => {
 
 type Try = () => Promise<unknown>;
 
-/** One executor's own finding on one target. */
+/** One executor's own circuit breaker for one target. */
 export const createBreaker = (
   target: string,
   rules: BreakerRules,
@@ -47,7 +47,7 @@ export const createBreaker = (
   const make = (): CircuitBreaker<[Try], unknown> => {
     const made = new CircuitBreaker<[Try], unknown>((run) => run(), {
       name: target,
-      // Capabilities have time limits of their own, which say what is known when they are over.
+      // Capabilities have their own time limits.
       timeout: false,
       errorThresholdPercentage: FAILED_PERCENT,
       volumeThreshold: rules.triesMin,
@@ -67,11 +67,11 @@ export const createBreaker = (
     state: (): 'closed' | 'open' | 'half_open' =>
       breaker.closed ? 'closed' : breaker.halfOpen ? 'half_open' : 'open',
     isIdle: (): boolean => breaker.closed && breaker.stats.fires === 0,
-    /** Throws what the try throws, or an error of the breaker's own when it lets nothing through. */
+    /** Rethrows the error of the try, or throws the breaker's own error when the circuit is open. */
     fire: async <Result>(run: () => Promise<Result>): Promise<Result> => (await breaker.fire(run)) as Result,
     isRefusal: (error: unknown): boolean => error instanceof Error && CircuitBreaker.isOurError(error),
     open: (): void => breaker.open(),
-    /** As if nothing had failed: what it counted is gone. */
+    /** Resets all counts. */
     renew: (): void => {
       breaker.shutdown();
       breaker = make();

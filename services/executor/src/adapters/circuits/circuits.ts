@@ -5,11 +5,11 @@ import type { Logger } from '@holdpoint/runtime/observability/log';
 import { CleanFailure } from '../../ports/capability.ts';
 import { type Breaker, type BreakerRules, createBreaker, type Verdict, verdictOn } from './breaker.ts';
 
-/** What recovery says of a circuit. */
+/** The state of a circuit, as recovery publishes it. */
 export type CircuitUpdate = {
   readonly target: string;
   readonly state: CircuitState;
-  /** While it is half open: who may try. */
+  /** While it is half open: the executor that may try. */
   readonly executor?: string | undefined;
 };
 
@@ -17,23 +17,23 @@ type Circuit = {
   readonly target: string;
   readonly breaker: Breaker;
   said: Omit<CircuitUpdate, 'target'>;
-  /** Why it was last told to recovery that it fails. */
+  /** The reason in the latest report to recovery. */
   reason: string;
   toldAt: number;
-  /** When this executor last knew better than recovery may have. */
+  /** When this executor last changed the state itself: recovery may not know it yet. */
   settledAt: number;
 };
 
 export type CircuitParts = {
-  /** Its name among executors. */
+  /** The unique name of this executor. */
   readonly self: string;
   readonly rules: BreakerRules;
-  /** Orders that may be at one target at the same time. */
+  /** Maximum orders at one target at a time. */
   readonly targetMax: number;
   readonly clock: Clock;
-  /** Tells recovery what was found; false when that could not be sent. */
+  /** Reports a finding to recovery; false when it could not be sent. */
   readonly report: (report: ReportCircuit) => boolean;
-  /** Whether an order waits for a target; and that the limit of one has changed. */
+  /** Whether an order waits for a target, and the notification that its limit has changed. */
   readonly slots: {
     readonly isWaitedFor: (target: string) => boolean;
     readonly changed: (target: string) => void;
@@ -41,19 +41,19 @@ export type CircuitParts = {
   readonly log: Logger;
 };
 
-/** Without a word from recovery for so long, every executor goes by its own findings. */
+/** After this silence of recovery, every executor uses its own breakers. */
 const OUT_OF_TOUCH_MS = 15_000;
-/** What recovery does not seem to have heard is told again after this. */
+/** A report without a visible effect is sent again after this. */
 const TELL_AGAIN_MS = 3_000;
-/** What recovery was asked before, or so shortly after, something was found here may not have it yet. */
+/** A snapshot of recovery that was requested up to this time after a local change may miss it. */
 const SETTLE_MS = 1_000;
 const LOOK_MS = 500;
 const REASON_MAX = 1_000;
 
 /**
- * The circuits of outside targets, as this executor goes by them. Each executor counts for itself what fails; what one has
- * found it tells recovery, which tells all, and names one executor at a time that may try again. Without recovery it goes by
- * its own breakers.
+ * The circuits of outside targets, as seen by this executor. Each executor counts failures itself and reports to
+ * recovery. Recovery publishes the state to all, and assigns the trial slot to one executor at a time. Without
+ * recovery the executor uses its own breakers.
  */
 export const createCircuits = ({
   self,
@@ -65,7 +65,7 @@ export const createCircuits = ({
   log,
 }: CircuitParts) => {
   const circuits = new Map<string, Circuit>();
-  /** What each error said of its target, in the light of what had been called off. */
+  /** The verdict on each error, made while its abort signal was known. */
   const verdicts = new WeakMap<object, Verdict>();
   let heardAt = -Infinity;
 
@@ -108,7 +108,7 @@ export const createCircuits = ({
       case 'open':
         return 0;
       case 'half_open':
-        // Recovery names who may try, as long as it is there.
+        // While recovery is reachable, it assigns the trial.
         return isInTouch() ? 0 : 1;
     }
   };
@@ -130,16 +130,16 @@ export const createCircuits = ({
     places.changed(circuit.target);
   };
 
-  /** What came of the one try that recovery has let this executor make. */
+  /** The trial that recovery assigned to this executor has ended. */
   const tried = (circuit: Circuit, verdict: Verdict, reason: string): void => {
     if (verdict === 'fails') settle(circuit, 'open', reason);
     else if (verdict === 'is_there') settle(circuit, 'closed', reason);
   };
 
-  /** What came of any other. */
+  /** Any other try has ended. */
   const counted = (circuit: Circuit, wasHalfOpen: boolean, verdict: Verdict, reason: string): void => {
     const { breaker, said } = circuit;
-    // The breaker takes what says nothing for a success.
+    // The breaker counts an inconclusive try as a success.
     if (wasHalfOpen && verdict === 'nothing') breaker.open();
     const state = breaker.state();
     if (wasHalfOpen && state === 'closed') settle(circuit, 'closed', reason);
@@ -168,7 +168,7 @@ export const createCircuits = ({
     if (said.state !== 'closed' || before !== 'closed') look(circuit);
   };
 
-  /** Does what is due: a circuit may be out of touch by now, or what was told have been lost. */
+  /** Sends a due report again: an earlier one may be lost. */
   const look = (circuit: Circuit): void => {
     const { target, said, breaker, toldAt } = circuit;
     const isDue = clock.now() - toldAt >= TELL_AGAIN_MS;
@@ -193,7 +193,7 @@ export const createCircuits = ({
       const circuit = circuits.get(target);
       return circuit === undefined ? targetMax : limitOf(circuit);
     },
-    /** Carries something out at a target, and draws from it what it says of the target. */
+    /** Runs a call to a target, and counts its result. */
     guard: async <Result>(
       target: string | undefined,
       signal: AbortSignal,
@@ -217,10 +217,10 @@ export const createCircuits = ({
         return await (isTrial ? watched() : breaker.fire(watched));
       } catch (error) {
         if (isTrial || !breaker.isRefusal(error)) throw error;
-        // It had its place when the circuit opened: nothing was sent.
+        // It had a slot before the circuit opened: nothing was sent.
         end = ['nothing', ''];
         throw new CleanFailure(
-          errorBody('EXECUTOR_TARGET_UNAVAILABLE', `the circuit of ${target} is open`),
+          errorBody('EXECUTOR_TARGET_UNAVAILABLE', `The circuit of ${target} is open`),
           error,
         );
       } finally {
@@ -228,12 +228,12 @@ export const createCircuits = ({
         else counted(circuit, wasHalfOpen, ...end);
       }
     },
-    /** Recovery has said something of one circuit. */
+    /** Recovery published the state of one circuit. */
     update: (said: CircuitUpdate): void => {
       heardAt = clock.now();
       update(said);
     },
-    /** All that recovery knew when it was asked, which is when this executor's clock showed `askedAt`. */
+    /** A snapshot of all circuits, requested from recovery at `askedAt` by this executor's clock. */
     updateAll: (all: readonly CircuitUpdate[], askedAt: number): void => {
       heardAt = clock.now();
       const listed = new Map(all.map((said) => [said.target, said]));
@@ -244,10 +244,10 @@ export const createCircuits = ({
         if (settledAt + SETTLE_MS < askedAt) update(said);
       }
     },
-    /** Every circuit that this executor goes by, for whoever watches. */
+    /** All circuits and their states, for metrics. */
     states: (): readonly { readonly target: string; readonly state: CircuitState }[] =>
       [...circuits.values()].map((circuit) => ({ target: circuit.target, state: stateOf(circuit) })),
-    /** Why an order for a target waits although there may be places. */
+    /** Why an order for a target waits, even if slots are free. */
     whyWaiting: (target: string): string | undefined => {
       const circuit = circuits.get(target);
       if (circuit === undefined || stateOf(circuit) === 'closed') return undefined;

@@ -6,7 +6,7 @@ import type { Listener } from '@holdpoint/runtime/bus/listener';
 import type { Announce } from '@holdpoint/runtime/engine/ports';
 import type { Circuits, CircuitUpdate } from './circuits.ts';
 
-/** More circuits than this are more targets than executors are ever given. */
+/** Bounds the pages of circuits that are read. */
 const PAGES_MAX = 20;
 
 const updateFrom = (event: CircuitEvent): CircuitUpdate | undefined => {
@@ -23,16 +23,13 @@ const updateFrom = (event: CircuitEvent): CircuitUpdate | undefined => {
   }
 };
 
-/** Tells recovery; on its way it is kept by the bus, until recovery is there. */
+/** Reports to recovery. The bus keeps the report until recovery is up. */
 export const reportToRecovery =
   (announce: Announce) =>
   (report: ReportCircuit): boolean =>
     announce(subjects.recoveryCommand('circuit_report'), JSON.stringify(report));
 
-/**
- * Hears what recovery says of circuits. What is started before `asked` has resolved may go to a target that everybody else
- * knows to be away.
- */
+/** Follows the circuits of recovery. A start before `asked` has resolved may use a target whose circuit is open. */
 export const followRecovery = (
   listener: Listener,
   circuits: Pick<Circuits, 'update' | 'updateAll'>,

@@ -2,12 +2,12 @@ import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { type EffectState, type Deferral, isWaiting } from '../../effect/state.ts';
 import type { Circuits } from './circuits.ts';
 
-/** Why an order waits although nothing else stands in its way, as far as this executor knows. */
+/** Why an order waits, as far as this executor knows. */
 export type WhyWaiting = {
-  /** False: there is no reason to look. */
+  /** False: all circuits are closed. */
   readonly any: () => boolean;
   readonly of: (state: EffectState) => string | undefined;
-  /** The target whose circuit does not let an order begin, if it is so. */
+  /** The open circuit that defers an order, if any. */
   readonly deferralOf: (order: RunEffect) => Deferral | undefined;
 };
 

@@ -1,7 +1,7 @@
 import { open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** A name that was given to a file, or taken away, is only so for good once its folder is on the disk as well. */
+/** Renames and removals are durable only once their folder is synced. */
 export const syncFolder = async (folder: string): Promise<void> => {
   const handle = await open(folder, 'r');
   try {
@@ -11,7 +11,7 @@ export const syncFolder = async (folder: string): Promise<void> => {
   }
 };
 
-/** Replaces a small file: a crash leaves the one before, or this one, whole. */
+/** Replaces a small file atomically: after a crash it has the old or the new content. */
 export const replaceFile = async (path: string, text: string): Promise<void> => {
   const handle = await open(`${path}.new`, 'w', 0o600);
   try {

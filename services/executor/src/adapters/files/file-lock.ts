@@ -4,16 +4,16 @@ import { errorBody } from '@holdpoint/contracts/values/errors';
 import { CleanFailure } from '../../ports/capability.ts';
 
 export type FileLock = {
-  /** True once it is held; false while somebody else holds it. */
+  /** False while another process holds it. */
   readonly tryAcquire: () => boolean;
   readonly release: () => void;
   readonly close: () => void;
 };
 
 /**
- * An exclusive lock beside a file. The operating system gives it back when its holder dies, however it dies, and keeps
- * it while the holder is merely stopped: what a zombie must not get round. SQLite brings such locks to every platform;
- * its database stays empty.
+ * An exclusive lock beside a file. The operating system releases it when the holder dies, and keeps it while the
+ * holder is only stopped, so that a zombie cannot get around it. SQLite provides such locks on every platform; its
+ * database stays empty.
  */
 export const openLock = (path: string): FileLock => {
   const database = new DatabaseSync(`${path}.lock`);
@@ -21,7 +21,7 @@ export const openLock = (path: string): FileLock => {
   return {
     tryAcquire: () => {
       try {
-        // Looks into the file, and so meets whoever holds the lock.
+        // Reads the file, and so fails while another process holds the lock.
         if (!prepared) database.exec('PRAGMA busy_timeout = 0; PRAGMA journal_mode = MEMORY');
         prepared = true;
         database.exec('BEGIN EXCLUSIVE');
@@ -39,13 +39,13 @@ export const openLock = (path: string): FileLock => {
 const LOCK_RETRY_MS = 20;
 const LOCK_WAIT_MS = 5_000;
 
-/** Waits until a lock is held; throws `CleanFailure` when somebody else has it for too long. */
+/** Waits for the lock. Throws `CleanFailure` when another process holds it for too long. */
 export const acquire = async (lock: FileLock): Promise<void> => {
   const until = performance.now() + LOCK_WAIT_MS;
   while (!lock.tryAcquire()) {
     if (performance.now() > until) {
       throw new CleanFailure(
-        errorBody('EXECUTOR_TARGET_UNAVAILABLE', 'somebody else holds the lock of the file'),
+        errorBody('EXECUTOR_TARGET_UNAVAILABLE', 'Another process holds the lock of the file'),
       );
     }
     await delay(LOCK_RETRY_MS);

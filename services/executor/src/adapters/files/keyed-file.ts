@@ -12,7 +12,7 @@ type Waiting = Line & {
   readonly reject: (error: unknown) => void;
 };
 
-/** An open file, the lock beside it, and the keys of the lines that were read so far. */
+/** An open file, its lock, and the keys of all lines that were read. */
 type Opened = {
   readonly handle: FileHandle;
   readonly lock: FileLock;
@@ -22,15 +22,15 @@ type Opened = {
 };
 
 /**
- * A file whose lines carry keys, and which takes each key once, through crashes and with several executors.
- * While one write is on its way to the disk the next lines gather, so that many share one lock and one sync.
+ * A file whose lines carry keys, and which takes each key once, through crashes and with several executors. Lines
+ * gather while a write is under way, so that many share one lock and one sync.
  */
 export const createKeyedFile = (path: string): AppendLine => {
   const waiting: Waiting[] = [];
   let opened: Opened | undefined;
   let writing = false;
 
-  /** Up to here nothing has been written: whatever goes wrong is certain to have had no effect. */
+  /** Nothing is written up to here: every failure is clean. */
   const begin = async (): Promise<Opened> => {
     try {
       const file = await current(path, opened);
@@ -43,7 +43,7 @@ export const createKeyedFile = (path: string): AppendLine => {
       await opened?.close();
       opened = undefined;
       throw new CleanFailure(
-        errorBody('EXECUTOR_TARGET_REFUSED', `the file cannot be opened: ${codeOf(cause)}`),
+        errorBody('EXECUTOR_TARGET_REFUSED', `Cannot open the file: ${codeOf(cause)}`),
         cause,
       );
     }
@@ -79,7 +79,7 @@ export const createKeyedFile = (path: string): AppendLine => {
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
 
-/** The file as it is now: somebody may have moved it away, and then a new one takes its place. */
+/** Opens the file again if it was moved or replaced. */
 const current = async (path: string, opened: Opened | undefined): Promise<Opened> => {
   if (opened !== undefined) {
     const [held, named] = await Promise.all([opened.handle.stat(), stat(path).catch(() => undefined)]);
@@ -99,7 +99,7 @@ const current = async (path: string, opened: Opened | undefined): Promise<Opened
   }
 };
 
-/** Under the lock: what is new is written and synced as one; what is there already was applied before. */
+/** Under the lock. New keys are written and synced together; known keys were applied before. */
 const append = async (opened: Opened, batch: readonly Waiting[]): Promise<void> => {
   const mend = await catchUp(opened);
   const fresh = new Map<string, Waiting>();
@@ -118,14 +118,14 @@ const append = async (opened: Opened, batch: readonly Waiting[]): Promise<void> 
   for (const { resolve } of repeated) resolve({ repeated: true });
 };
 
-/** Closes a line that a crash cut off. No line of ours holds this character, so nobody can take such a line for whole. */
+/** Marks a line that a crash has truncated. Complete lines never contain this character. */
 const CUT_OFF = '\r';
 
-/** Learns the keys of what was written since; returns what closes a last line that was cut off. */
+/** Reads the keys of new lines; returns the text that closes a truncated last line. */
 const catchUp = async (opened: Opened): Promise<string> => {
   const { size } = await opened.handle.stat();
   if (size < opened.readTo) {
-    // Somebody emptied the file, and its memory with it.
+    // The file was truncated, and its keys with it.
     opened.keys.clear();
     opened.readTo = 0;
   }
@@ -139,7 +139,7 @@ const catchUp = async (opened: Opened): Promise<string> => {
   return end < rest.length ? `${CUT_OFF}\n` : '';
 };
 
-/** Refuses a line whose lease may be over; it has not been written. */
+/** Rejects a line whose lease may be over; it has not been written. */
 const inForce = ({ assertInForce, reject }: Waiting): boolean => {
   try {
     assertInForce();
@@ -150,7 +150,7 @@ const inForce = ({ assertInForce, reject }: Waiting): boolean => {
   }
 };
 
-/** One writer a file, however many effects append to it at once; each lot of them has its path looked at anew. */
+/** One writer for each file. The path of a file is resolved again for each group of concurrent appends. */
 export const createFiles = (root: string): ((file: string) => Promise<AppendLine>) => {
   const workspace = createWorkspace(root);
   const writers = new Map<string, AppendLine>();

@@ -7,10 +7,10 @@ import { CleanFailure, OutcomeUnknown } from '../../ports/capability.ts';
 import { syncFolder } from './durable-file.ts';
 import { acquire, openLock } from './file-lock.ts';
 
-/** A file as it is now. */
+/** The current content of a file. */
 export type Held = { readonly bytes: Buffer; readonly sha256: string; readonly mode: number };
 
-/** What is larger is not looked into: it would have to be held in memory. */
+/** Larger files would have to be held in memory. */
 const READ_MAX_BYTES = 67_108_864;
 const PERMISSIONS = 0o777;
 const DEFAULT_MODE = 0o640;
@@ -25,17 +25,17 @@ const isMissing = (error: unknown): boolean => codeOf(error) === 'ENOENT' || cod
 
 const readHandle = async (handle: FileHandle): Promise<Held> => {
   const { size, mode } = await handle.stat();
-  if (size > READ_MAX_BYTES) throw refused(`the file is larger than ${String(READ_MAX_BYTES)} bytes`);
+  if (size > READ_MAX_BYTES) throw refused(`The file is larger than ${String(READ_MAX_BYTES)} bytes`);
   const bytes = await handle.readFile();
   return { bytes, sha256: sha256Of(bytes), mode: mode & PERMISSIONS };
 };
 
-/** What stands at a path; undefined when nothing does. Throws `CleanFailure` on what is no file, or is a link to one. */
+/** Undefined when nothing exists there. Throws `CleanFailure` when it is not a regular file, or is a link. */
 export const heldAt = async (path: string): Promise<Held | undefined> => {
   try {
     const entry = await lstat(path);
-    if (entry.isSymbolicLink()) throw refused('a symbolic link is there, and is not followed');
-    if (!entry.isFile()) throw refused('something else than a file is there');
+    if (entry.isSymbolicLink()) throw refused('The path is a symbolic link, which is not followed');
+    if (!entry.isFile()) throw refused('The path is not a regular file');
     const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
       return await readHandle(handle);
@@ -45,23 +45,23 @@ export const heldAt = async (path: string): Promise<Held | undefined> => {
   } catch (error) {
     if (error instanceof CleanFailure) throw error;
     if (isMissing(error)) return undefined;
-    throw refused(`the file cannot be read: ${codeOf(error)}`, error);
+    throw refused(`Cannot read the file: ${codeOf(error)}`, error);
   }
 };
 
-/** Nobody else of ours changes a file meanwhile, on this machine: neither its lines nor the whole of it. */
+/** Excludes all executors on this machine: from appending lines as well as from replacing the file. */
 const locked = async <Result>(path: string, act: () => Promise<Result>): Promise<Result> => {
   let lock: ReturnType<typeof openLock>;
   try {
     lock = openLock(path);
   } catch (cause) {
-    throw refused(`the lock of the file cannot be made: ${codeOf(cause)}`, cause);
+    throw refused(`Cannot create the lock of the file: ${codeOf(cause)}`, cause);
   }
   try {
     await acquire(lock);
     return await act();
   } finally {
-    // Gives the lock back as well.
+    // Releases the lock as well.
     lock.close();
   }
 };
@@ -74,7 +74,7 @@ const writeNew = async (path: string, bytes: Uint8Array, mode: number): Promise<
   );
   try {
     await handle.writeFile(bytes);
-    // Said outright, because what a file is made with is cut by the mask of the process.
+    // Explicit, because the umask of the process limits the mode of new files.
     await handle.chmod(mode);
     await handle.sync();
   } finally {
@@ -82,39 +82,39 @@ const writeNew = async (path: string, bytes: Uint8Array, mode: number): Promise<
   }
 };
 
-/** Up to the step that puts it there nothing has happened, whatever goes wrong. */
+/** Nothing has happened before the rename, so that every failure is clean. */
 const cleanly = async (act: () => Promise<void>): Promise<void> => {
   try {
     await act();
   } catch (cause) {
     if (cause instanceof CleanFailure) throw cause;
-    throw refused(`the file cannot be written: ${codeOf(cause)}`, cause);
+    throw refused(`Cannot write the file: ${codeOf(cause)}`, cause);
   }
 };
 
-/** A name that was given or taken away is there for good once its folder is on the disk. */
+/** Renames and removals are durable only once their folder is synced. */
 const settled = async (folder: string): Promise<void> => {
   try {
     await syncFolder(folder);
   } catch (cause) {
-    throw new OutcomeUnknown(`done, and perhaps not on the disk: ${codeOf(cause)}`, { cause });
+    throw new OutcomeUnknown(`written, but perhaps not on the disk: ${codeOf(cause)}`, { cause });
   }
 };
 
 export type Replacement = {
   readonly path: string;
   readonly bytes: Uint8Array;
-  /** Permissions; when left out, those of the file before. */
+  /** Permissions. Left out: those of the replaced file. */
   readonly mode?: number;
-  /** What the file is called while it is written, in the same folder: the same for every start of an effect. */
+  /** The temporary name, in the same folder: the same for every start of an effect. */
   readonly meanwhile: string;
-  /** Throws when what is there is not what was expected. False: it is there already, and nothing is written. */
+  /** Throws when the present content is not the expected one. False: the new content is there already. */
   readonly mayReplace: (held: Held | undefined) => boolean;
-  /** Called right before the file is there. */
+  /** Called right before the rename. */
   readonly assertInForce: () => void;
 };
 
-/** Puts a whole file in the place of another, or of none: whoever reads it, and any crash, finds one of the two. */
+/** Replaces or creates a file atomically: readers and crashes find the old or the new content. */
 export const replaceWhole = ({
   path,
   bytes,
@@ -127,13 +127,13 @@ export const replaceWhole = ({
     const folder = dirname(path);
     const before = await heldAt(path);
     if (!mayReplace(before)) {
-      // Whoever wrote it may not have come so far as to do this.
+      // The earlier start may have crashed before its sync.
       await settled(folder);
       return { before, written: false };
     }
     const temporary = join(folder, meanwhile);
     await cleanly(async () => {
-      // Under the lock nobody is at it any more: it is what a crash has left.
+      // Under the lock no other start writes it: a crash has left it.
       await rm(temporary, { force: true });
       try {
         await writeNew(temporary, bytes, mode ?? before?.mode ?? DEFAULT_MODE);
@@ -148,12 +148,12 @@ export const replaceWhole = ({
     return { before, written: true };
   });
 
-/** Takes a file away that is still the same. False when none is there. */
+/** Removes a file that still has this digest. False when there is none. */
 export const removeWhole = (path: string, sha256: string, assertInForce: () => void): Promise<boolean> =>
   locked(path, async () => {
     const held = await heldAt(path);
     if (held !== undefined) {
-      if (held.sha256 !== sha256) throw refused('the file was changed since, and is left as it is');
+      if (held.sha256 !== sha256) throw refused('The file has changed since, and is kept');
       await cleanly(async () => {
         assertInForce();
         await unlink(path);

@@ -5,11 +5,11 @@ import { CleanFailure } from '../../ports/capability.ts';
 import { followed, isWithin } from './real-path.ts';
 
 const leadsOut = (): CleanFailure =>
-  new CleanFailure(errorBody('EXECUTOR_PATH_REFUSED', 'the path leads out of the workspace'));
+  new CleanFailure(errorBody('EXECUTOR_PATH_REFUSED', 'The path leads out of the workspace'));
 
 const inside = (base: string, path: string): boolean => path !== base && isWithin(base, path);
 
-/** Where a folder really is. What is missing of it is made, but only below what is known to be inside. */
+/** The real path of a folder. Missing parts are created, but only inside the workspace. */
 const makeFolder = async (base: string, folder: string): Promise<string> => {
   const there = await realpath(folder).catch(() => undefined);
   if (there !== undefined) {
@@ -21,7 +21,7 @@ const makeFolder = async (base: string, folder: string): Promise<string> => {
     await mkdir(made, { recursive: true });
   } catch (cause) {
     throw new CleanFailure(
-      errorBody('EXECUTOR_TARGET_REFUSED', 'the folder of the path cannot be made'),
+      errorBody('EXECUTOR_TARGET_REFUSED', 'Cannot create the folder of the path'),
       cause,
     );
   }
@@ -41,7 +41,7 @@ const within = async (
 
 export type Workspace = ReturnType<typeof createWorkspace>;
 
-/** Resolves a path of an effect inside the workspace, symbolic links first; anything that leads out is refused. */
+/** Resolves a path of an effect inside the workspace, symbolic links first. Paths that lead out are refused. */
 export const createWorkspace = (root: string) => ({
   resolve: async (path: string): Promise<string> => {
     const { base, wanted } = await within(root, path);
@@ -50,8 +50,8 @@ export const createWorkspace = (root: string) => ({
     return target;
   },
   /**
-   * Where a file is put as a whole: its folder is where links lead, and its name is its own, so that a link of that name is
-   * never followed. `make` makes what is missing of the folder; otherwise nothing is changed.
+   * The path for a whole file: links of its folder are followed, its own name never is. `make` creates missing
+   * folders; without it nothing changes.
    */
   place: async (path: string, { make }: { readonly make: boolean }): Promise<string> => {
     const { base, wanted } = await within(root, path);

@@ -5,12 +5,12 @@ const ATTEMPTS = 'refs/holdpoint/attempts/';
 const KEPT = 'refs/holdpoint/kept/';
 
 const attemptRef = (effectId: string): string => `${ATTEMPTS}${effectId}`;
-/** Where what an interrupted attempt had done is kept, after its worktree was put back. */
+/** The ref that keeps the changes of an interrupted attempt after its worktree was restored. */
 export const keptRef = (name: string): string => `${KEPT}${name}`;
 
 type Place = { readonly root: string; readonly parts: GitParts };
 
-/** Of a note that somebody else has forgotten meanwhile, a step in another worktree, nothing is known. */
+/** A step in another worktree may have deleted the record in the meantime. */
 const worktreeOf = async (exec: GitExec, ref: string): Promise<string | undefined> => {
   try {
     return (await snapshotAbout(exec, ref)).worktree;
@@ -30,9 +30,9 @@ const attemptsIn = async (exec: GitExec, root: string): Promise<readonly string[
 };
 
 /**
- * Before a step works in a worktree: a step that has begun there before is a repeat, and finds the worktree as it was then; any
- * other leaves a note of how it is now. The note of a step is only forgotten when another begins: a step that has ended may be
- * repeated all the same, when nobody has heard of its end.
+ * Before a step works in a worktree: a repeated step gets the worktree back as its first start found it; a new step
+ * records the worktree as it is now. The record stays until another step begins, because a finished step is repeated
+ * when its end was lost.
  */
 export const beginAttempt = async (
   { root, parts }: Place,
@@ -52,7 +52,7 @@ export const beginAttempt = async (
   return 'begun';
 };
 
-/** Forgets the steps of a worktree that goes away. */
+/** Deletes the records of a worktree that is removed. */
 export const forgetAttempts = async ({ root, parts }: Place, worktree: string): Promise<void> => {
   const exec = createGitExec(root, parts);
   for (const ref of await attemptsIn(exec, worktree))

@@ -5,16 +5,16 @@ import { type GroupEnd, runGroup } from '../process/run-group.ts';
 import { GitError, GitStopped } from './git-error.ts';
 import { type ConfigEntry, gitEnv, overridesFor, parseConfig } from './hardening.ts';
 
-/** The configuration of folders, as it was read a moment ago. Whoever lets anything else run in between clears it. */
+/** Recently read configurations, by folder. Clear it before anything else runs. */
 export type ConfigMemo = Map<string, { readonly entries: readonly ConfigEntry[]; readonly at: number }>;
 
-/** What any git command of a step is run with. */
+/** Options of every git command of a step. */
 export type GitParts = {
-  /** The environment of commands; it names whose work it is, so that what is left over can be found. */
+  /** The environment of commands. It marks the step, so that leftover processes can be found. */
   readonly env: Environment;
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
-  /** Without it the configuration is read before every command. */
+  /** Left out: the configuration is read before every command. */
   readonly memo?: ConfigMemo | undefined;
 };
 
@@ -22,19 +22,18 @@ export type GitResult = { readonly exitCode: number; readonly stdout: Buffer; re
 
 export type GitOptions = {
   readonly stdin?: string | Uint8Array | undefined;
-  /** Exit codes that are answers; any other is an error. Only 0, when left out. */
+  /** Exit codes that do not throw. Left out: only 0. */
   readonly answers?: readonly number[];
   readonly env?: Environment;
 };
 
 const MEMO_MS = 1_000;
-/** Long enough for the largest commit on a slow disk. */
 const TIMEOUT_MS = 10 * 60_000;
-/** More than that is no answer that anything can be done with. */
+/** A larger output is an error. */
 const OUTPUT_MAX = 64 * 1_048_576;
 const SAID_MAX = 1_000;
 
-/** Another program has the repository to itself for a moment: that passes. */
+/** Another process has locked the repository for a moment. */
 const isLocked = (stderr: string): boolean =>
   stderr
     .split('\n')
@@ -60,7 +59,7 @@ const once = async (
   const end = await runGroup({
     argv: ['git', '--no-pager', ...argv],
     cwd,
-    // Where there is no repository, it does not look for one further up: that is another one.
+    // Without a repository in the folder, git must not find one further up.
     env: { ...env, GIT_CEILING_DIRECTORIES: dirname(cwd) },
     stdin,
     timeoutMs,
@@ -83,8 +82,8 @@ const exitCodeOf = (
 ): number => {
   if (bytes > OUTPUT_MAX)
     throw new GitError(command, undefined, `more than ${String(OUTPUT_MAX)} bytes of output`);
-  if (end.cancelled) throw new GitStopped(`git ${command}: called off`);
-  if (end.timedOut) throw new GitStopped(`git ${command}: not done within its time`);
+  if (end.cancelled) throw new GitStopped(`git ${command}: cancelled`);
+  if (end.timedOut) throw new GitStopped(`git ${command}: timed out`);
   if (end.problem !== undefined) throw new GitError(command, undefined, end.problem);
   if (end.exitCode === undefined)
     throw new GitError(command, undefined, `killed by ${String(end.signal)}: ${saidIn(stderr)}`);
@@ -97,16 +96,15 @@ const saidIn = (stderr: string): string => {
 };
 
 export type GitExec = {
-  /** The configuration that is in force, whoever has set it. */
+  /** The effective configuration. */
   readonly config: () => Promise<readonly ConfigEntry[]>;
   readonly run: (argv: readonly string[], options?: GitOptions) => Promise<GitResult>;
-  /** Standard output without the line end. */
   readonly text: (argv: readonly string[], options?: GitOptions) => Promise<string>;
-  /** Standard output of a command that was given `-z`. */
+  /** Items of a command that was run with `-z`. */
   readonly list: (argv: readonly string[], options?: GitOptions) => Promise<readonly string[]>;
 };
 
-/** Runs git in a folder without a shell, and with nothing of anybody's configuration that would run something else. */
+/** Runs git in a folder, without a shell, and with every configured program disabled. */
 export const createGitExec = (cwd: string, parts: GitParts): GitExec => {
   const config = async (): Promise<readonly ConfigEntry[]> => {
     const known = parts.memo?.get(cwd);

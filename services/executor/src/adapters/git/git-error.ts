@@ -1,4 +1,4 @@
-/** Git said no. What it said is for people; nothing is decided by its words. */
+/** Git failed. Its message is for operators; no code depends on it. */
 export class GitError extends Error {
   override readonly name = 'GitError';
   readonly command: string;
@@ -11,7 +11,7 @@ export class GitError extends Error {
   }
 }
 
-/** It was told to end, because the step was called off or took too long. */
+/** Git was stopped, because the step was cancelled or timed out. */
 export class GitStopped extends Error {
   override readonly name = 'GitStopped';
 }

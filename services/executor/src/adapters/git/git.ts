@@ -5,7 +5,7 @@ import { branchRef, isCommitId } from './ref-name.ts';
 import { commitWith, stageWith, statusOf, type StatusEntry } from './staging.ts';
 import { worktreesOf, type WorktreeEntry } from './worktrees.ts';
 
-/** Where a work tree stands. A branch without a commit has none yet. */
+/** The HEAD of a work tree. A branch without a commit has no commit id. */
 export type Head = { readonly commit: string | undefined; readonly branch: string | undefined };
 
 export type NewCommit = {
@@ -14,37 +14,35 @@ export type NewCommit = {
   readonly message: string;
 };
 
-/** Beside what is named here, `run` does anything else: it throws `GitError` when the exit code is none of the answers. */
+/** `run` covers all other commands. It throws `GitError` on an exit code that is not listed in `answers`. */
 export type Git = GitExec & {
-  /** The work tree that it works in. */
   readonly root: string;
   readonly head: () => Promise<Head>;
-  /** The commit that a branch is at. */
   readonly tip: (branch: string) => Promise<string | undefined>;
   readonly branchExists: (branch: string) => Promise<boolean>;
-  /** The commit that a full ref name or an id stands for. */
+  /** The commit of a full ref name or an id. */
   readonly commitOf: (ref: string) => Promise<string | undefined>;
-  /** Makes a branch at a commit, or at HEAD; false when there is one of that name already. */
+  /** Creates a branch at a commit, or at HEAD; false when the name is taken. */
   readonly createBranch: (branch: string, at?: string) => Promise<boolean>;
-  /** Deletes a branch that is still at a commit; false when it is not. */
+  /** Deletes a branch that is still at this commit; false otherwise. */
   readonly deleteBranch: (branch: string, at: string) => Promise<boolean>;
-  /** Compare-and-swap of a full ref name: `from` undefined means that there must be none. False when it is elsewhere. */
+  /** Compare-and-swap of a full ref name: with `from` undefined the ref must not exist. False when it is elsewhere. */
   readonly updateRef: (ref: string, to: string, from: string | undefined) => Promise<boolean>;
   readonly deleteRef: (ref: string) => Promise<void>;
   readonly refs: (prefix: string) => Promise<readonly { readonly ref: string; readonly id: string }[]>;
   readonly isAncestor: (ancestor: string, commit: string) => Promise<boolean>;
   readonly treeOf: (commit: string) => Promise<string>;
-  /** A file as a commit has it. */
+  /** A file of a commit. */
   readonly fileAt: (commit: string, path: string) => Promise<Buffer | undefined>;
   readonly commitTree: (commit: NewCommit) => Promise<string>;
-  /** Merges two commits without a work tree. Paths that conflict are named. */
+  /** Merges two commits without a work tree. Names conflicting paths. */
   readonly mergeTree: (ours: string, theirs: string) => Promise<Merged>;
-  /** What differs between two commits: one line for each file, and a line for all. */
+  /** The differences of two commits: one line for each file, and a total. */
   readonly diffstat: (from: string, to: string) => Promise<string>;
   readonly status: () => Promise<readonly StatusEntry[]>;
-  /** Stages paths, or everything that has changed. `force`: though they are ignored. */
+  /** Stages paths, or all changes. `force`: ignored files as well. */
   readonly stage: (paths: readonly string[] | 'all', options?: { readonly force?: boolean }) => Promise<void>;
-  /** Commits what is staged, with exactly this message; `undefined` when nothing is. */
+  /** Commits the index with exactly this message; undefined when nothing is staged. */
   readonly commit: (message: string) => Promise<string | undefined>;
   readonly worktreeAdd: (
     path: string,
@@ -57,7 +55,7 @@ export type Git = GitExec & {
 
 const NO_OBJECT = 128;
 
-/** Git in a repository, or in one of its worktrees when `root` names one. */
+/** Git in a repository, or in its worktree `root`. */
 export const createGit = (
   repository: Pick<Repository, 'root'>,
   parts: GitParts,
@@ -77,7 +75,7 @@ export const createGit = (
       await run(['update-ref', '--no-deref', '--', ref, to, from ?? '0'.repeat(to.length)]);
       return true;
     } catch (error) {
-      // Somebody was faster, which is an answer; anything else is not.
+      // Another process moved the ref first: that is the answer `false`.
       if (error instanceof GitError && (await commitOf(ref)) !== from) return false;
       throw error;
     }
@@ -139,17 +137,17 @@ export const createGit = (
   };
 };
 
-/** What merging two commits gives. The tree of a conflict holds files with conflict markers. */
+/** The result of a merge. The tree of a conflict contains conflict markers. */
 export type Merged = {
   readonly tree: string;
   readonly conflicts: readonly string[];
-  /** What git says about it, for people. */
+  /** Messages of git, for users. */
   readonly messages: string;
 };
 
 const CONFLICT = 1;
 
-/** Merges without a work tree and without an index, so that nothing has to be put back when it conflicts. */
+/** Merges without a work tree and an index, so that a conflict leaves nothing to clean up. */
 export const mergeTreeWith = async ({ run }: GitExec, ours: string, theirs: string): Promise<Merged> => {
   const { exitCode, stdout } = await run(
     ['merge-tree', '--write-tree', '-z', '--name-only', '--messages', '--', ours, theirs],
@@ -161,7 +159,7 @@ export const mergeTreeWith = async ({ run }: GitExec, ours: string, theirs: stri
   return { tree, conflicts: [...new Set(conflicts)], messages: messagesIn(rest.slice(end + 1)) };
 };
 
-/** Each is a number of paths, the paths, a kind, and the text. */
+/** Format of each message: the number of paths, the paths, the kind, the text. */
 const messagesIn = (fields: readonly string[]): string => {
   const texts: string[] = [];
   for (let at = 0; at < fields.length;) {

@@ -9,15 +9,15 @@ import { refuseFilters, stageWith } from './staging.ts';
 export type WayBack = {
   readonly from: string;
   readonly to: string;
-  /** Of the commit that keeps what is not committed. */
+  /** Message of the commit that keeps uncommitted changes. */
   readonly message: string;
-  /** Keeps a commit that no ref may lead to. */
+  /** Keeps a commit that may have no ref. */
   readonly keep: (commit: string) => Promise<void>;
-  /** Moves HEAD; whatever throws before it is done has changed nothing in the checkout. */
+  /** Moves HEAD. An error before that has changed nothing in the checkout. */
   readonly move: () => Promise<void>;
 };
 
-/** Refuses to write files that need a filter, as the commit itself says it. */
+/** Refuses files that need a filter according to the attributes of the commit. */
 const refuseFiltersOf = async (
   root: string,
   parts: GitParts,
@@ -38,7 +38,7 @@ const refuseFiltersOf = async (
   }
 };
 
-/** What stands where a file is to be, or where one of its folders is to be. */
+/** The file or folder that blocks a path of the new checkout. */
 const inTheWayOf = async (root: string, path: string): Promise<string | undefined> => {
   const parts = path.split('/');
   for (let count = 1; count <= parts.length; count += 1) {
@@ -50,7 +50,7 @@ const inTheWayOf = async (root: string, path: string): Promise<string | undefine
   return undefined;
 };
 
-/** What is ignored stays, unless a file comes in its place: then it is staged, to be kept like all the rest. */
+/** Stages ignored files that the new checkout would overwrite, so that they are kept as well. */
 const stageIgnored = async (root: string, all: GitExec, to: string): Promise<void> => {
   const tree = await all.text(['write-tree']);
   const argv = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--diff-filter=A'];
@@ -64,8 +64,8 @@ const stageIgnored = async (root: string, all: GitExec, to: string): Promise<voi
 };
 
 /**
- * Puts a checkout to a commit, after all that is in it has been kept: HEAD, and upon it what is not committed. What is untracked
- * goes only when it was kept; what is ignored stays.
+ * Resets a checkout to a commit, after its HEAD and all uncommitted changes were kept. Untracked files are removed
+ * only if they were kept; ignored files stay.
  */
 export const goBack = async (root: string, parts: GitParts, way: WayBack): Promise<void> => {
   const { from, to, message, keep, move } = way;
@@ -84,6 +84,6 @@ export const goBack = async (root: string, parts: GitParts, way: WayBack): Promi
     await move();
     await all.run(['read-tree', '--reset', '-u', to]);
   });
-  // The files are right by now; this is for the index, and for a merge or the like that was under way.
+  // The files are already in place: this resets the index, and a merge that was under way.
   await exec.run(['reset', '--hard', '--quiet', to]);
 };

@@ -206,7 +206,7 @@ describe('a filter', () => {
       repository.write('x.dat', 'data');
       const refused = git.stage('all');
       await expect(refused).rejects.toThrow(CleanFailure);
-      await expect(refused).rejects.toThrow(`x.dat needs the filter "${name}"`);
+      await expect(refused).rejects.toThrow(`x.dat needs the git filter "${name}"`);
       expect(existsSync(owned)).toBe(false);
     },
   );
@@ -220,7 +220,7 @@ describe('a filter', () => {
     await git.worktreeAdd(path, { branch: 'main' });
     await git.worktreeRemove(path);
     config('filter.lfs.smudge', writeProgram());
-    await expect(git.worktreeAdd(path, { branch: 'main' })).rejects.toThrow('x.dat needs the filter "lfs"');
+    await expect(git.worktreeAdd(path, { branch: 'main' })).rejects.toThrow('x.dat needs the git filter "lfs"');
     expect(existsSync(path)).toBe(false);
     expect(await git.worktreeList()).toHaveLength(1);
     expect(existsSync(owned)).toBe(false);
@@ -231,7 +231,7 @@ describe('a filter', () => {
     appendFileSync(join(repository.root, '.git', 'config'), `[filter "late"]\n\tclean = ${writeProgram()}\n`);
     repository.write('.gitattributes', '*.dat filter=late\n');
     repository.write('x.dat', 'data');
-    await expect(git.stage('all')).rejects.toThrow('x.dat needs the filter "late"');
+    await expect(git.stage('all')).rejects.toThrow('x.dat needs the git filter "late"');
     expect(existsSync(owned)).toBe(false);
   });
 });

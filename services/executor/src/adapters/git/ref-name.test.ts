@@ -76,5 +76,5 @@ test.each(NAMES)('%j: what git does not take for a branch is none here either', 
 test('a branch is always named in full', () => {
   expect(branchRef('draft/a')).toBe('refs/heads/draft/a');
   expect(() => branchRef('--force')).toThrow(CleanFailure);
-  expect(() => branchRef('a\nb')).toThrow('"a\\nb" is no name for a branch');
+  expect(() => branchRef('a\nb')).toThrow('"a\\nb" is not a valid branch name');
 });

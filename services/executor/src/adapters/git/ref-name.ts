@@ -1,10 +1,10 @@
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import { CleanFailure } from '../../ports/capability.ts';
 
-/** Longer names do not fit into a file name, with the folders around it. */
+/** Longer names do not fit into a file name together with their folders. */
 const NAME_MAX = 240;
 
-// The rules of git-check-ref-format(1), and no dash in front: what looks like an option is never a name.
+// The rules of git-check-ref-format(1), and no leading dash: it would be read as an option.
 const FORBIDDEN: readonly RegExp[] = [
   /^$/,
   /^[-/]/,
@@ -20,16 +20,16 @@ export const isBranchName = (name: string): boolean =>
   Buffer.byteLength(name) <= NAME_MAX &&
   name.isWellFormed() &&
   !FORBIDDEN.some((pattern) => pattern.test(name)) &&
-  // `refs/heads/refs/heads/x` is allowed, and never what anybody means.
+  // `refs/heads/refs/heads/x` is allowed, but always a mistake.
   !name.startsWith('refs/');
 
-/** The full name of a branch, which git takes for nothing else. */
+/** The full ref name of a branch: git cannot misread it. */
 export const branchRef = (name: string): string => {
   if (isBranchName(name)) return `refs/heads/${name}`;
   throw new CleanFailure(
     errorBody(
       'EXECUTOR_INVALID_ARGUMENTS',
-      `${JSON.stringify(name.slice(0, NAME_MAX))} is no name for a branch: expected one that git check-ref-format accepts, without refs/ or a dash in front`,
+      `${JSON.stringify(name.slice(0, NAME_MAX))} is not a valid branch name: see git check-ref-format, and omit refs/ and a leading dash`,
     ),
   );
 };

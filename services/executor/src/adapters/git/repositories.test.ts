@@ -56,19 +56,19 @@ describe('a repository', () => {
 
   test('is a whole work tree, and nothing else', async () => {
     mkdirSync(join(repository.root, 'sub'));
-    expect(await refusalOf(open(join(repository.root, 'sub')))).toMatch(/not the top of a git work tree/);
-    expect(await refusalOf(open(join(repository.root, '.git')))).toMatch(/not the top of a git work tree/);
-    expect(await refusalOf(open(join(repository.root, 'a.txt')))).toMatch(/not the top of a git work tree/);
-    expect(await refusalOf(open(repository.path))).toMatch(/not the top of a git work tree/);
+    expect(await refusalOf(open(join(repository.root, 'sub')))).toMatch(/not the top folder of a git work tree/);
+    expect(await refusalOf(open(join(repository.root, '.git')))).toMatch(/not the top folder of a git work tree/);
+    expect(await refusalOf(open(join(repository.root, 'a.txt')))).toMatch(/not the top folder of a git work tree/);
+    expect(await refusalOf(open(repository.path))).toMatch(/not the top folder of a git work tree/);
     repository.git('init', '--quiet', '--bare', '../bare');
-    expect(await refusalOf(open(join(repository.path, 'bare')))).toMatch(/not the top of a git work tree/);
+    expect(await refusalOf(open(join(repository.path, 'bare')))).toMatch(/not the top folder of a git work tree/);
     expect(await refusalOf(open(join(repository.path, 'gone')))).toMatch(/no such folder/);
     expect(await refusalOf(open('repository'))).toMatch(/not an absolute path/);
   });
 
   test('that says its work tree is elsewhere is refused', async () => {
     repository.git('config', 'core.worktree', repository.path);
-    expect(await refusalOf(open(repository.root))).toMatch(/not the top|not the top of its repository/);
+    expect(await refusalOf(open(repository.root))).toMatch(/not the top|not the top folder of its repository/);
   });
 
   test('whose refs are outside the allowed folders is refused', async () => {
@@ -93,14 +93,14 @@ describe('a path', () => {
   });
 
   test.each([
-    ['../x', 'has a .. in it'],
-    ['a/../../x', 'has a .. in it'],
-    ['a\\..\\x', 'has a .. in it'],
-    ['/etc/passwd', 'not a path relative'],
-    ['a\0b', 'not a path relative'],
+    ['../x', 'contains ..'],
+    ['a/../../x', 'contains ..'],
+    ['a\\..\\x', 'contains ..'],
+    ['/etc/passwd', 'is not relative'],
+    ['a\0b', 'is not relative'],
     ['out/x', 'leads out'],
-    ['nothing', 'a link to nothing'],
-    ['nothing/x', 'a link to nothing'],
+    ['nothing', 'a dangling link'],
+    ['nothing/x', 'a dangling link'],
     ['.git/hooks/pre-commit', "git's own folder"],
     ['.GIT/config', "git's own folder"],
     ['into/config', "git's own folder"],

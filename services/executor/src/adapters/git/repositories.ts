@@ -7,13 +7,15 @@ import { GitError } from './git-error.ts';
 import type { Environment } from '../process/command-env.ts';
 import { followed, isWithin } from '../files/real-path.ts';
 
-/** A repository that this executor may touch. */
+/** A repository that this executor may use. */
 export type Repository = {
-  /** The top of its work tree, as it really is. */
+  /** The real path of the top of its work tree. */
   readonly root: string;
-  /** Where its refs and objects are: shared with its worktrees. */
+  /** The folder of its refs and objects, shared with its worktrees. */
   readonly commonDir: string;
-  /** Where a relative path really is, links followed, in the repository or in the worktree that `base` names; what leads out is refused. */
+  /**
+   * The real path of a relative path in the repository, or in the worktree `base`. Paths that lead out are refused.
+   */
   readonly inside: (path: string, base?: string) => Promise<string>;
 };
 
@@ -25,7 +27,7 @@ const notAllowed = (path: string, problem: string): CleanFailure =>
   new CleanFailure(
     errorBody(
       'EXECUTOR_REPOSITORY_NOT_ALLOWED',
-      `${path}: ${problem}. HOLDPOINT_REPOSITORIES names the folders whose git repositories this executor may use`,
+      `${path}: ${problem}. Add its folder to HOLDPOINT_REPOSITORIES`,
     ),
   );
 
@@ -36,11 +38,11 @@ const insideOf =
   (root: string) =>
   async (path: string, base = root): Promise<string> => {
     if (path.includes('\0') || isAbsolute(path))
-      throw refused(path, 'is not a path relative to the repository');
+      throw refused(path, 'is not relative to the repository');
     const parts = path.split(/[/\\]/);
-    if (parts.includes('..')) throw refused(path, 'has a .. in it');
+    if (parts.includes('..')) throw refused(path, 'contains ..');
     const [from, there] = await Promise.all([realpath(base), followed(resolve(base, path))]);
-    if (there === undefined) throw refused(path, 'is, or leads through, a link to nothing');
+    if (there === undefined) throw refused(path, 'contains a dangling link');
     if (!isWithin(root, from) || !isWithin(from, there)) throw refused(path, 'leads out of the repository');
     const inGit = relative(from, there)
       .split(sep)
@@ -49,7 +51,7 @@ const insideOf =
     return there;
   };
 
-/** Where git says that a work tree and its repository are. */
+/** The top of the work tree and the common folder, as git reports them. */
 const placesOf = async (folder: string, env: Environment): Promise<readonly [string, string]> => {
   try {
     const said = await createGitExec(folder, { env }).text([
@@ -62,23 +64,23 @@ const placesOf = async (folder: string, env: Environment): Promise<readonly [str
     return [await realpath(top), await realpath(common)];
   } catch (error) {
     if (error instanceof GitError)
-      throw notAllowed(folder, `is not the top of a git work tree (${error.message})`);
+      throw notAllowed(folder, `is not the top folder of a git work tree (${error.message})`);
     throw error;
   }
 };
 
-/** Opens the repositories inside the allowed folders, and nothing else. */
+/** Opens only repositories inside the allowed folders. */
 export const createRepositories = (allowed: readonly string[], env: Environment): Repositories => ({
   open: async (path) => {
     if (!isAbsolute(path) || path.includes('\0')) throw notAllowed(path, 'is not an absolute path');
     const folder = await realpath(path).catch(() => undefined);
-    if (folder === undefined) throw notAllowed(path, 'there is no such folder');
+    if (folder === undefined) throw notAllowed(path, 'does not exist');
     const folders = await Promise.all(allowed.map((one) => realpath(one).catch(() => undefined)));
     const isAllowed = (place: string): boolean =>
       folders.some((one) => one !== undefined && isWithin(one, place));
     if (!isAllowed(folder)) throw notAllowed(path, 'is not inside an allowed folder');
     const [root, commonDir] = await placesOf(folder, env);
-    if (root !== folder) throw notAllowed(path, `is not the top of its repository, which is ${root}`);
+    if (root !== folder) throw notAllowed(path, `is not the top folder of its repository ${root}`);
     if (!isAllowed(commonDir)) throw notAllowed(path, 'belongs to a repository outside the allowed folders');
     return { root, commonDir, inside: insideOf(root) };
   },

@@ -6,10 +6,10 @@ import { z } from 'zod';
 import { createGitExec, type GitExec, type GitParts } from './exec.ts';
 import { stageWith } from './staging.ts';
 
-/** What git keeps beside the index while something is under way. */
+/** Files of an operation under way, such as a merge. */
 const STATES = ['MERGE_HEAD', 'MERGE_MSG', 'MERGE_MODE', 'CHERRY_PICK_HEAD', 'REVERT_HEAD'] as const;
 
-/** Stands in the message of a snapshot. */
+/** Stored in the message of a snapshot. */
 const About = z.object({
   worktree: z.string(),
   head: z.string().optional(),
@@ -17,9 +17,9 @@ const About = z.object({
 });
 type About = z.infer<typeof About>;
 
-/** What git processes of an attempt that were killed may have left locked in a worktree that is nobody else's. */
+/** Locks that killed git processes of an attempt may have left in their own worktree. */
 const OWN_LOCKS = ['index.lock', 'HEAD.lock'];
-/** The branch is everybody's: whoever else has it locked is done with it by then. */
+/** Branches are shared: another process releases its lock within this time. */
 const BRANCH_LOCK_MS = 3_000;
 
 const unlessMissing = (error: unknown): undefined => {
@@ -29,7 +29,7 @@ const unlessMissing = (error: unknown): undefined => {
 
 export const gitDirOf = (exec: GitExec): Promise<string> => exec.text(['rev-parse', '--absolute-git-dir']);
 
-/** Works with an index of its own, that holds everything which is in the work tree: also what is untracked, not what is ignored. */
+/** Runs `work` with a temporary index of the whole work tree: with untracked files, without ignored ones. */
 export const withAllStaged = async <Result>(
   root: string,
   parts: GitParts,
@@ -38,7 +38,7 @@ export const withAllStaged = async <Result>(
 ): Promise<Result> => {
   const index = join(gitDir, `holdpoint-index-${randomUUID()}`);
   try {
-    // With what git already knows of the files, so that only those that have changed are read.
+    // Starts from the real index, so that only changed files are read.
     await copyFile(join(gitDir, 'index'), index).catch(unlessMissing);
     const exec = createGitExec(root, { ...parts, env: { ...parts.env, GIT_INDEX_FILE: index } });
     await stageWith(exec, root, 'all');
@@ -49,7 +49,7 @@ export const withAllStaged = async <Result>(
   }
 };
 
-/** The tree of all files of a worktree, committed or not; what is ignored is not in it. */
+/** The tree of all files of a worktree, committed or not, without ignored ones. */
 export const filesTree = async (root: string, parts: GitParts): Promise<string> => {
   const gitDir = await gitDirOf(createGitExec(root, parts));
   return withAllStaged(root, parts, gitDir, (all) => all.text(['write-tree']));
@@ -61,7 +61,7 @@ const currentHead = async (exec: GitExec): Promise<Pick<About, 'head' | 'branch'
   return { ...(head !== '' && { head }), ...(ref !== '' && { branch: ref }) };
 };
 
-/** Keeps HEAD, the index and the files of a worktree under a ref, and gives the id of what it keeps. */
+/** Keeps HEAD, the index and the files of a worktree under a ref. Returns the id of the snapshot. */
 export const takeSnapshot = async (root: string, parts: GitParts, ref: string): Promise<string> => {
   const exec = createGitExec(root, parts);
   const gitDir = await gitDirOf(exec);
@@ -84,13 +84,12 @@ export const takeSnapshot = async (root: string, parts: GitParts, ref: string): 
   return commit;
 };
 
-/** What a snapshot is of. */
 export const snapshotAbout = async (exec: GitExec, ref: string): Promise<About> =>
   About.parse(JSON.parse(await exec.text(['show', '-s', '--format=%B', '--end-of-options', ref])));
 
 /**
- * Puts a worktree back to a snapshot: HEAD and its branch, the index, the files. What was there until then is kept under
- * `keptRef`. Nothing else may be at work in it.
+ * Restores a worktree from a snapshot: HEAD and its branch, the index, the files. Its present content is kept under
+ * `keptRef`. No other process may work in it.
  */
 export const restoreSnapshot = async (
   root: string,
@@ -114,7 +113,7 @@ export const restoreSnapshot = async (
       ? rm(join(gitDir, name), { force: true })
       : writeFile(join(gitDir, name), content));
   }
-  // Twice: what was ignored, by an ignore file that is put back itself, only shows after that.
+  // Twice: files that were ignored show only after the ignore file itself is restored.
   for (let round = 1; round <= 2; round += 1)
     await withAllStaged(root, parts, gitDir, (all) =>
       all.run(['read-tree', '--reset', '-u', `${ref}:files`]),
@@ -126,7 +125,7 @@ const dropOwnLocks = async (gitDir: string): Promise<void> => {
   for (const lock of OWN_LOCKS) await rm(join(gitDir, lock), { force: true });
 };
 
-/** Takes away the locks that a start which was killed may have left in a worktree. Nothing else may be at work in it. */
+/** Removes the locks that a killed start may have left in a worktree. No other process may work in it. */
 export const dropLocks = async (root: string, parts: GitParts): Promise<void> => {
   const exec = createGitExec(root, parts);
   await dropOwnLocks(await gitDirOf(exec));
@@ -145,7 +144,7 @@ const restoreHead = async (exec: GitExec, { head, branch }: About): Promise<void
   else await exec.run(['update-ref', '--', branch, head]);
 };
 
-/** A lock that stays is of a process that was killed. */
+/** A lock that stays belongs to a killed process. */
 const unlockBranch = async (exec: GitExec, branch: string): Promise<void> => {
   const lock = `${await exec.text(['rev-parse', '--path-format=absolute', '--git-path', branch])}.lock`;
   for (;;) {
@@ -161,13 +160,13 @@ const restoreIndex = async (exec: GitExec, gitDir: string, content: Buffer | und
   if (content === undefined) return rm(path, { force: true });
   await writeFile(`${path}.holdpoint`, content);
   await rename(`${path}.holdpoint`, path);
-  // It knows the files as they were written then; 1 says that some differ from it, as they did.
+  // Its file times are outdated; exit code 1 only says that files differ.
   await exec.run(['update-index', '-q', '--refresh'], { answers: [0, 1] });
 };
 
 /**
- * What would be lost with a worktree, as a commit that no ref names yet: its files where they differ from HEAD, or HEAD where
- * no ref leads to it. `undefined` when nothing would.
+ * A commit of the content that would be lost with a worktree: files that differ from HEAD, or a HEAD without a ref.
+ * Undefined when nothing would be lost.
  */
 export const keepFiles = async (
   root: string,

@@ -8,7 +8,7 @@ import { filtersIn } from './hardening.ts';
 /** `code` as in `git status --porcelain`: `M `, ` M`, `??`, `UU`, ... */
 export type StatusEntry = { readonly code: string; readonly path: string; readonly from?: string };
 
-/** What is not committed: staged, changed, and untracked; what is ignored is not named. */
+/** Uncommitted files: staged, changed and untracked, without ignored ones. */
 export const statusOf = async ({ list }: Pick<GitExec, 'list'>): Promise<readonly StatusEntry[]> => {
   const fields = await list([
     '--no-optional-locks',
@@ -32,20 +32,20 @@ export const statusOf = async ({ list }: Pick<GitExec, 'list'>): Promise<readonl
 };
 
 /**
- * What differs from the index, as paths that can be staged. Of a submodule that is its commit, and nothing else: git would look
- * at its files with the configuration that it finds there.
+ * Paths that differ from the index and can be staged. Of a submodule only its commit counts: to look at its files,
+ * git would use the configuration inside.
  */
 const changesIn = async (exec: GitExec): Promise<readonly string[]> => {
   const entries = (await statusOf(exec)).filter(
-    // A folder is only named when it is a repository of its own, which somebody has made there.
+    // A folder is listed only if it is a nested repository.
     ({ code, path }) => code[1] !== ' ' && !path.endsWith('/'),
   );
   return entries.flatMap(({ path, from }) => (from === undefined ? [path] : [path, from]));
 };
 
 /**
- * Refuses files that cannot be read or written without a filter (such as those of Git LFS): filters are programs that the
- * configuration names, and committing such a file without its filter would commit something else.
+ * Refuses files that need a filter, such as those of Git LFS. Filters are configured programs, and without its
+ * filter such a file would be committed wrongly.
  */
 export const refuseFilters = async (
   exec: GitExec,
@@ -64,7 +64,7 @@ export const refuseFilters = async (
     throw new CleanFailure(
       errorBody(
         'EXECUTOR_TARGET_REFUSED',
-        `${path} needs the filter "${filter}" of the git configuration (see .gitattributes); filters are programs, and none are run here`,
+        `${path} needs the git filter "${filter}" (see .gitattributes), and filters are disabled here`,
       ),
     );
   }
@@ -78,7 +78,7 @@ const isPresent = (root: string, path: string): Promise<boolean> =>
     () => false,
   );
 
-/** Puts files into the index as they are in the work tree: changed, new, or gone. */
+/** Stages files as they are in the work tree: changed, new, or deleted. */
 const addFiles = async (exec: GitExec, root: string, paths: readonly string[]): Promise<void> => {
   await refuseFilters(exec, paths);
   const there: string[] = [];
@@ -88,7 +88,7 @@ const addFiles = async (exec: GitExec, root: string, paths: readonly string[]): 
     await exec.run(['add', '--all', '--pathspec-from-file=-', '--pathspec-file-nul'], {
       stdin: lines(there),
     });
-  // What is in neither the index nor the work tree any more cannot be added: it is taken out of the index by name.
+  // A path that is in neither the index nor the work tree must be removed from the index by name.
   if (gone.length > 0)
     await exec.run(['update-index', '--force-remove', '-z', '--stdin'], { stdin: lines(gone) });
 };
@@ -98,7 +98,7 @@ const isBelow = (path: string, wanted: string): boolean => {
   return folder === '.' || path === folder || path.startsWith(`${folder}/`);
 };
 
-/** What is neither changed nor known to git: it says itself what is wrong with that. */
+/** Lets git itself report the problem of an unknown path. */
 const addUnknown = async (
   exec: GitExec,
   wanted: readonly string[],
@@ -110,7 +110,7 @@ const addUnknown = async (
   }
 };
 
-/** Stages what has changed, all of it or what lies below some paths. By force, it stages files though they are ignored. */
+/** Stages all changes, or those below some paths. `force` includes ignored files. */
 export const stageWith = async (
   exec: GitExec,
   root: string,
@@ -132,7 +132,7 @@ export const stageWith = async (
 
 const DIFFERENT = 1;
 
-/** Commits the index as it is, with exactly this message. */
+/** Commits the index with exactly this message. */
 export const commitWith = async (exec: GitExec, message: string): Promise<string | undefined> => {
   const born =
     (await exec.run(['rev-parse', '--verify', '--quiet', 'HEAD'], { answers: [0, 1] })).exitCode === 0;

@@ -8,7 +8,7 @@ export type WorktreeEntry = {
   readonly path: string;
   readonly head: string | undefined;
   readonly branch: string | undefined;
-  /** Its folder is not there any more. */
+  /** Its folder is gone. */
   readonly prunable: boolean;
 };
 
@@ -23,7 +23,7 @@ const entryOf = (fields: readonly string[]): WorktreeEntry => {
   };
 };
 
-/** Writes the files of a new worktree, unless that takes a filter. */
+/** Writes the files of a new worktree. Refuses files that need a filter. */
 const checkOut = async (path: string, parts: GitParts): Promise<void> => {
   const inside = createGitExec(path, parts);
   await inside.run(['read-tree', 'HEAD']);
@@ -38,12 +38,12 @@ export const worktreesOf = (exec: GitExec, parts: GitParts) => ({
   ): Promise<void> => {
     if ('commit' in at && !isCommitId(at.commit))
       throw new CleanFailure(
-        errorBody('EXECUTOR_INVALID_ARGUMENTS', `${JSON.stringify(at.commit)} is no id of a commit`),
+        errorBody('EXECUTOR_INVALID_ARGUMENTS', `${JSON.stringify(at.commit)} is not a commit id`),
       );
-    // Checked for its form; git itself wants the short name here, to put the worktree on the branch.
+    // Validated as a full name; git needs the short name here to attach the worktree to the branch.
     const where =
       'commit' in at ? ['--detach', '--', path, at.commit] : ['--', path, short(branchRef(at.branch))];
-    // Force: the branch may be checked out elsewhere, and a worktree of that place may be registered that is gone.
+    // Forced: the branch may be checked out elsewhere, and a deleted worktree of this path may still be registered.
     await exec.run(['worktree', 'add', '--quiet', '--force', '--force', '--no-checkout', ...where]);
     try {
       await checkOut(path, parts);

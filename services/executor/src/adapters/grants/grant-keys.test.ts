@@ -198,7 +198,7 @@ describe('something signed with a strange key', () => {
 });
 
 test('a file that is not of Ed25519 keys alone is refused, and not shown', () => {
-  expect(() => parseGrantKeys('sesame')).toThrow('HOLDPOINT_GRANT_PUBLIC_KEYS_FILE: no public key in PEM');
+  expect(() => parseGrantKeys('sesame')).toThrow('HOLDPOINT_GRANT_PUBLIC_KEYS_FILE: not a public key in PEM');
   const rsa = createPublicKey(
     generateKeyPairSync('rsa', { modulusLength: 2_048 })
       .privateKey.export({ type: 'pkcs8', format: 'pem' })

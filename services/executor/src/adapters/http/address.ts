@@ -11,7 +11,7 @@ export type Resolve = (name: string) => Promise<readonly Address[]>;
 
 const resolveAll: Resolve = (name) => lookup(name, { all: true, order: 'verbatim' });
 
-/** What networks of one's own are made of. Link-local addresses are not among them: clouds keep credentials there. */
+/** Private networks. Link-local addresses are not among them: clouds serve credentials there. */
 const PRIVATE_RANGES: ReadonlySet<string> = new Set([
   'private',
   'loopback',
@@ -19,38 +19,38 @@ const PRIVATE_RANGES: ReadonlySet<string> = new Set([
   'uniqueLocal',
 ]);
 
-/** Of IPv6 only this is given out for the public internet; what translates to IPv4 lies elsewhere, or has a range of its own. */
+/** The public internet of IPv6. Translated IPv4 addresses lie outside, or have a range of their own. */
 const GLOBAL_V6 = ipaddr.parseCIDR('2000::/3');
 
 const parsed = (address: string): ReturnType<typeof ipaddr.parse> | undefined =>
   isIP(address) === 0 ? undefined : ipaddr.parse(address);
 
-/** Whether an address is one of the public internet: what is no address at all is not. */
+/** False for a text that is not an address. */
 export const isPublicAddress = (address: string): boolean => {
   const ip = parsed(address);
   return ip?.range() === 'unicast' && (ip.kind() === 'ipv4' || ip.match(GLOBAL_V6));
 };
 
-/** The same, or one of a private network. */
+/** Public, or of a private network. */
 const isOrdinaryAddress = (address: string): boolean =>
   isPublicAddress(address) || PRIVATE_RANGES.has(parsed(address)?.range() ?? '');
 
-/** A URL writes an IPv6 address in brackets; whoever connects to it wants it without. */
+/** Without the brackets of an IPv6 address, as connections need it. */
 export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1');
 
-/** Whoever asked is not told which: what names mean inside is nobody's business. */
+/** Does not show the address: internal DNS is private. */
 const refused = (host: string): CleanFailure =>
   new CleanFailure(
     errorBody(
       'EXECUTOR_TARGET_NOT_ALLOWED',
-      `${host} has an address that may not be reached from this executor`,
+      `${host} resolves to an address that this executor may not reach`,
     ),
   );
 
 /**
- * The addresses that a URL may be reached at, looked up once: whoever connects takes one of these, so that a name that
- * means something else a moment later leads nowhere. All of them have to be allowed. An origin that is listed may be of a
- * private network, and at any address that is itself what was listed. Throws `CleanFailure`, or what the resolver throws.
+ * Looks up the addresses of a URL once. The caller connects to one of these, so that a name that changes later leads
+ * nowhere. All of them must be allowed. A listed origin may be in a private network, and a listed address may be any
+ * address. Throws `CleanFailure`, or the error of the resolver.
  */
 export const addressesOf = async (
   url: URL,
@@ -71,7 +71,7 @@ export const addressesOf = async (
   return found;
 };
 
-/** A lookup cannot be called off, but it need not be waited for. */
+/** A lookup cannot be aborted, but the caller can stop waiting. */
 const endedBy = async <Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> => {
   const { promise: ended, reject } = Promise.withResolvers<never>();
   const end = (): void => reject(signal.reason);

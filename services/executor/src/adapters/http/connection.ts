@@ -5,7 +5,7 @@ import { type Address, hostOf } from './address.ts';
 
 export type Trust = Pick<ConnectionOptions, 'ca'>;
 
-/** Answers with what was looked up before, and asks nobody. */
+/** Returns the addresses that were looked up before, without a new lookup. */
 const pinnedTo =
   (addresses: readonly Address[]): LookupFunction =>
   (_, { all }, done) => {
@@ -24,15 +24,15 @@ const dial = (
   const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port);
   const where = { host, port, lookup: pinnedTo(addresses), autoSelectFamily: true };
   if (!secure) return { socket: connectPlain({ ...where, noDelay: true }), ready: 'connect' };
-  // The certificate is that of the name, whatever address it was found at.
+  // The certificate must match the name, whatever its address.
   const name = isIP(host) === 0 ? { servername: host } : {};
   const options = { ...trust, ...name, ...where, rejectUnauthorized: true, ALPNProtocols: ['http/1.1'] };
   return { socket: connectSecure(options), ready: 'secureConnect' };
 };
 
 /**
- * A connection to one of these addresses, that nothing has been sent on and that nobody else uses. As long as this has not
- * returned, a request cannot have left: every failure of it is certain to have had no effect.
+ * Opens a new connection to one of these addresses. Nothing has been sent while this has not returned, so that every
+ * failure is clean.
  */
 export const openConnection = async (
   url: URL,
@@ -49,7 +49,7 @@ export const openConnection = async (
     socket.destroy();
     throw error;
   }
-  // Between two listeners an error would end the process. Whoever writes next is told of it by the socket's state.
+  // An error without a listener would end the process. The next write sees the socket's state.
   socket.on('error', () => undefined);
   return socket;
 };

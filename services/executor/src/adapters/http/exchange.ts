@@ -8,7 +8,7 @@ export type OutgoingRequest = {
   readonly body: Buffer;
 };
 
-/** The start of an answer. What follows what is kept is read, so that the target may finish, but not for ever. */
+/** The beginning of a response. The rest is read for a limited time, so that the target can finish. */
 export type Answer = {
   readonly status: number;
   /** Names in lower case. */
@@ -22,8 +22,8 @@ const READ_MAX_BYTES = 1_048_576;
 const HEADERS_MAX_BYTES = 16_384;
 
 /**
- * One request on a connection of its own, and the whole answer to it. Nothing is repeated, redirected, or sent on a
- * connection that was used before: a client that does so applies an effect twice and never tells.
+ * Sends one request on its own connection, and reads the response. Nothing is retried, redirected or sent on a
+ * reused connection: a client that does so can apply an effect twice without notice.
  */
 export const exchange = async (
   socket: Socket,
@@ -42,7 +42,7 @@ export const exchange = async (
     });
     request.once('response', resolve);
     request.on('error', reject);
-    // Also the end of a connection that was to be upgraded, which comes with neither an error nor an answer.
+    // An upgraded connection ends with neither an error nor a response.
     request.once('close', () => reject(new Error('the connection ended without an answer')));
     request.end(body);
   });

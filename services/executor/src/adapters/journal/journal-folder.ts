@@ -7,10 +7,10 @@ import { makeJournal } from './journal-name.ts';
 
 export type HeldJournal = Journal & { readonly release: () => Promise<void> };
 
-/** Executors on one machine at the most that share a folder. */
+/** Maximum executors on one machine that share a folder. */
 const JOURNALS_MAX = 1_000;
 
-/** Undefined while another process has it: the lock goes with its holder, however that ends. */
+/** Undefined while another process holds it. The lock ends with its holder. */
 const hold = async (
   folder: string,
   options: JournalOptions,
@@ -36,17 +36,17 @@ const hold = async (
   return undefined;
 };
 
-/** The journals of one machine: a folder each, named 1, 2, 3 and so on. */
+/** The journals of one machine: one folder each, named 1, 2, 3 and so on. */
 export const journalsIn = (base: string, options: JournalOptions, log: Logger) => ({
-  /** The first that nobody has, so that an executor which starts again has its own. */
+  /** Takes the first free journal, so that a restarted executor gets its own back. */
   take: async (): Promise<HeldJournal> => {
     for (let number = 1; number <= JOURNALS_MAX; number += 1) {
       const journal = await hold(join(base, String(number)), options, log);
       if (journal !== undefined) return journal;
     }
-    throw new Error(`${base} has no journal left that nobody holds`);
+    throw new Error(`${base} has no free journal left`);
   },
-  /** Every other that nobody has: its executor is gone, and what it noted has to be brought by somebody. */
+  /** Takes all other free journals: their executors are gone, and their entries still have to be reported. */
   takeLeft: async (): Promise<readonly HeldJournal[]> => {
     const taken: HeldJournal[] = [];
     for (const name of (await readdir(base)).filter((each) => /^\d+$/.test(each))) {

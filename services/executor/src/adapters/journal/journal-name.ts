@@ -6,7 +6,7 @@ import { TOKEN } from '@holdpoint/contracts/values/ids';
 import { z } from 'zod';
 import { replaceFile } from '../files/durable-file.ts';
 
-/** Who a journal belongs to, whatever process writes it, and what it has seen of the others. */
+/** The id of a journal, and the last known positions of the other executors. */
 export const JournalName = z.object({
   id: z.string().regex(TOKEN),
   floor: z.int().min(0),
@@ -16,24 +16,24 @@ export type JournalName = z.infer<typeof JournalName>;
 
 const FILE = 'journal.json';
 
-/** So that people recognise it, and nobody else has it. */
+/** Readable for operators, and unique. */
 const newId = (): string =>
   `${hostname()
     .replaceAll(/[^A-Za-z0-9-]/g, '-')
     .slice(0, 40)}-${randomBytes(6).toString('hex')}`;
 
-/** Throws on what is there and cannot be read: a journal under a new name would leave the old one unread. */
+/** Throws when an existing file cannot be read: under a new id the old entries would be lost. */
 export const readName = async (folder: string): Promise<JournalName> => {
   const text = await readFile(join(folder, FILE), 'utf8');
   return JournalName.parse(JSON.parse(text));
 };
 
-/** Makes the folder of a new journal, unless it is there. */
+/** Creates the folder of a new journal, unless it exists. */
 export const makeJournal = async (folder: string): Promise<void> => {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const names = await readdir(folder);
   if (names.includes(FILE)) return;
   if (names.some((name) => name.endsWith('.jsonl')))
-    throw new Error(`${folder} holds a journal without its ${FILE}`);
+    throw new Error(`${folder} contains a journal without its ${FILE}`);
   await replaceFile(join(folder, FILE), JSON.stringify({ id: newId(), floor: 0, seen: {} }));
 };

@@ -19,10 +19,10 @@ import {
 export type Appendable = Pick<FileHandle, 'appendFile' | 'datasync' | 'close'>;
 
 export type JournalOptions = Retention & {
-  /** A file is closed when it has this size, or this age: what is too old goes by whole files. */
+  /** A file is closed at this size or this age: old entries are deleted by whole files. */
   readonly segmentBytes?: number;
   readonly segmentMs?: number;
-  /** Opens a file that must not be there yet. */
+  /** Opens a file that must not exist yet. */
   readonly openNew?: (path: string) => Promise<Appendable>;
 };
 
@@ -38,8 +38,8 @@ type Waiting = { readonly line: string; readonly position: number } & {
 type Current = { readonly handle: Appendable; readonly openedAt: number; bytes: number };
 
 /**
- * What this executor has started, on its own disk, where a restored ledger cannot take it away. While one write is on its
- * way to the disk the next entries gather, so that many share one sync. One process writes it; it holds the folder's lock.
+ * The starts of this executor, on its own disk, where a database restore cannot remove them. Entries gather while a
+ * write is under way, so that many share one sync. One process writes it and holds the folder's lock.
  */
 export const openJournal = async (folder: string, options: JournalOptions, log: Logger) => {
   const { segmentBytes = SEGMENT_BYTES, segmentMs = SEGMENT_MS, openNew = openForAppending } = options;
@@ -61,12 +61,12 @@ export const openJournal = async (folder: string, options: JournalOptions, log: 
     const gone = [...tooOld, ...tooMany];
     if (gone.length === 0) return;
     const kept = segments.slice(gone.length);
-    // First what it no longer knows, then the forgetting.
+    // Stores the new floor before it deletes.
     await rename({ floor: kept[0]?.first ?? position });
     segments = kept;
     await removeSegments(gone);
     if (tooMany.length > 0)
-      log.warn({ floor: name.floor }, 'the journal is full: its oldest part is dropped early');
+      log.warn({ floor: name.floor }, 'the journal is full: its oldest files are deleted early');
   };
 
   const newSegment = async (first: number): Promise<Current> => {
@@ -75,7 +75,7 @@ export const openJournal = async (folder: string, options: JournalOptions, log: 
     await syncFolder(folder);
     segments = [...segments, segment];
     await drop().catch((error: unknown) =>
-      log.warn(errorFields(error), 'old journal files could not be removed'),
+      log.warn(errorFields(error), 'cannot remove old journal files'),
     );
     return { handle, openedAt: Date.now(), bytes: 0 };
   };
@@ -111,7 +111,8 @@ export const openJournal = async (folder: string, options: JournalOptions, log: 
         await write(batch);
         for (const { resolve } of batch) resolve();
       } catch (error) {
-        // After a failed sync nobody knows what of the file is on the disk, and a second one would lie: another file.
+        // After a failed sync the content of the file is uncertain, and a second sync would report success: a new file
+        // follows.
         await abandon().catch(() => undefined);
         for (const { reject } of batch) reject(error);
       }
@@ -127,12 +128,12 @@ export const openJournal = async (folder: string, options: JournalOptions, log: 
 
   return {
     id: name.id,
-    /** The highest that this executor has reached in the ledger, as far as it knows. */
+    /** The highest known position of this executor in the ledger. */
     position: (): number => position,
     reach: (reached: number): void => {
       position = Math.max(position, reached);
     },
-    /** Up to here it has forgotten, and can no longer say what ran. */
+    /** Entries up to this position are deleted. */
     floor: (): number => name.floor,
     /** Resolves once it is on the disk. */
     append: (order: RunEffect, epoch: number, at: number): Promise<void> => {
@@ -140,12 +141,12 @@ export const openJournal = async (folder: string, options: JournalOptions, log: 
       const entry: Entry = { position: at, epoch, at: Date.now(), order };
       return enqueue(`${JSON.stringify(entry)}\n`, at);
     },
-    /** What was started after a position of the ledger, a file at a time, with whatever is being written meanwhile. */
+    /** The starts after a position of the ledger, one file at a time, including those being written. */
     entriesAfter: async function* (
       after: number,
       asFarAsItGoes: boolean,
     ): AsyncGenerator<readonly Entry[], void, undefined> {
-      // What could not be written was not started either.
+      // A start that could not be written has not begun.
       await enqueue('', position).catch(() => undefined);
       const from = segments.findLastIndex(({ first }) => first <= after);
       for (const segment of segments.slice(Math.max(from, 0))) {
@@ -165,7 +166,7 @@ export const openJournal = async (folder: string, options: JournalOptions, log: 
 };
 export type Journal = Awaited<ReturnType<typeof openJournal>>;
 
-/** Of the newest file; an older one holds nothing higher. */
+/** The newest file has the highest position. */
 const lastPosition = async (segments: readonly Segment[]): Promise<number> => {
   const last = segments.at(-1);
   if (last === undefined) return 0;

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { z } from 'zod';
 
-/** One start, noted before anything of it left the process. */
+/** One start, written before any of it leaves the process. */
 export const Entry = z.object({
-  /** Which of this executor's transactions in the ledger it was committed with; several starts may share one. */
+  /** The executor's transaction in the ledger that committed it; several starts may share one. */
   position: z.int().min(1),
   epoch: z.int().min(1),
-  /** Epoch milliseconds, by this machine's clock: for people, nothing rests on it. */
+  /** Epoch milliseconds, by this machine's clock: informational only. */
   at: z.int(),
   order: RunEffect,
 });
@@ -16,7 +16,7 @@ export type Entry = z.infer<typeof Entry>;
 
 export type Segment = {
   readonly path: string;
-  /** Nothing in it has a lower position; the one before it may reach up to here. */
+  /** The lowest position in it; the file before may reach up to here. */
   readonly first: number;
   readonly number: number;
 };
@@ -40,7 +40,7 @@ export const listSegments = async (folder: string): Promise<readonly Segment[]> 
     })
     .toSorted((a, b) => a.number - b.number);
 
-/** A line that is not an entry, where no crash can have left it. Nobody can say any more what it stood for. */
+/** A line is not an entry, and no crash can have caused that. Its content is lost. */
 export class JournalDamaged extends Error {
   override readonly name = 'JournalDamaged';
 }
@@ -54,8 +54,8 @@ const parseLine = (line: string): Entry | undefined => {
 };
 
 /**
- * The entries of a file. What stands behind the last line end was cut off by a crash, before its effect could start. What
- * cannot be read is an error, unless `asFarAsItGoes`.
+ * The entries of a file. Text behind the last line end was truncated by a crash, before its effect could start. An
+ * unreadable line is an error, unless `partial`.
  */
 export const readSegment = async ({ path }: Segment, asFarAsItGoes: boolean): Promise<readonly Entry[]> => {
   const text = await readFile(path, 'utf8');
@@ -64,14 +64,14 @@ export const readSegment = async ({ path }: Segment, asFarAsItGoes: boolean): Pr
     if (line === '') return [];
     const entry = parseLine(line);
     if (entry === undefined && !asFarAsItGoes)
-      throw new JournalDamaged(`${path}: line ${String(index + 1)} is no entry`);
+      throw new JournalDamaged(`${path}: line ${String(index + 1)} is not an entry`);
     return entry === undefined ? [] : [entry];
   });
 };
 
 export type Retention = { readonly keepMs: number; readonly maxBytes: number };
 
-/** Those that may go: too old for any backup that somebody would still restore, or more than there is room for. */
+/** The files to delete: older than any backup to restore, or beyond the size limit. */
 export const superfluous = async (
   segments: readonly Segment[],
   { keepMs, maxBytes }: Retention,
@@ -83,7 +83,6 @@ export const superfluous = async (
       return { segment, size, mtimeMs };
     }),
   );
-  // The newest is never touched.
   const closed = sized.slice(0, -1);
   const old = closed.findIndex(({ mtimeMs }) => now - mtimeMs <= keepMs);
   const tooOld = old < 0 ? closed : closed.slice(0, old);

@@ -25,15 +25,13 @@ const writeOf = (...types: readonly string[]): BatchWrite => ({
 const fenceOf = () => {
   const noted: number[] = [];
   let [position, refusals] = [4, 0];
-  const fence = createLedgerFence(
-    {
-      id: 'here',
-      position: () => position,
-      reach: (reached) => void (position = Math.max(position, reached)),
-      append: (_order, _epoch, at) => Promise.resolve(void noted.push(at)),
-    },
-    () => void (refusals += 1),
-  );
+  const fence = createLedgerFence({
+    id: 'here',
+    position: () => position,
+    reach: (reached) => void (position = Math.max(position, reached)),
+    append: (_order, _epoch, at) => Promise.resolve(void noted.push(at)),
+  });
+  fence.onRefusal(() => void (refusals += 1));
   const commit = (answer: number): void => {
     fence.guard.statement(writeOf('started'));
     fence.guard.passed([{ position: String(answer) }]);

@@ -19,10 +19,8 @@ type Pass = { readonly span: number; readonly position: number };
  * Fence between the ledger and the world. A start commits only in a reconciled ledger, and leaves the process only after it is
  * in the journal.
  */
-export const createLedgerFence = (
-  journal: Pick<Journal, 'id' | 'position' | 'reach' | 'append'>,
-  refused: () => void,
-) => {
+export const createLedgerFence = (journal: Pick<Journal, 'id' | 'position' | 'reach' | 'append'>) => {
+  const refusalHandlers: (() => void)[] = [];
   let generation: number | undefined;
   // A restored ledger reuses generation numbers. Spans never repeat.
   let span = 0;
@@ -46,13 +44,15 @@ export const createLedgerFence = (
     },
     isRefusal: (error) => {
       if (codeOf(error) !== REFUSED) return false;
-      refused();
+      for (const handle of refusalHandlers) handle();
       return true;
     },
   };
 
   return {
     guard,
+    /** Calls back whenever the ledger refuses a start. */
+    onRefusal: (handle: () => void): void => void refusalHandlers.push(handle),
     /** The ledger of this generation was compared with the journal; undefined while none was. */
     trust: (which: number | undefined): void => {
       if (which !== generation) span += 1;

@@ -59,7 +59,10 @@ const start = (
 ) => {
   const slots = createSlots({ worker: 'worker-1' }, 1);
   const vouched: (number | undefined)[] = [];
-  const gate = { trust: (generation: number | undefined) => void vouched.push(generation) };
+  const gate = {
+    trust: (generation: number | undefined) => void vouched.push(generation),
+    onRefusal: () => undefined,
+  };
   const started = createReconciler({
     journal,
     journals: journalsIn(base(), retention, log),

@@ -15,7 +15,7 @@ export type ReconcilerParts = {
   readonly journal: Journal;
   readonly journals: Pick<Journals, 'takeLeft'>;
   readonly registry: ExecutorRegistry;
-  readonly fence: Pick<LedgerFence, 'trust'>;
+  readonly fence: Pick<LedgerFence, 'trust' | 'onRefusal'>;
   readonly slots: Pick<Slots, 'open' | 'close'>;
   /** Reports a start that the ledger may have lost; resolves once that is committed. */
   readonly report: (entry: Entry) => Promise<void>;
@@ -180,16 +180,18 @@ export const createReconciler = (parts: ReconcilerParts) => {
   };
   const look = (): Promise<void> => (passing ??= passes());
 
+  /** A pass under way may have read an older state, so another one follows. */
+  const refused = (): void => {
+    close();
+    again = true;
+    void look();
+  };
+  fence.onRefusal(refused);
   const job = startPeriodic('reconcile', LOOK_EVERY_MS, look, log);
   void look();
 
   return {
-    /** The ledger refused a start. A pass under way may have read an older state, so that another one follows. */
-    refused: (): void => {
-      close();
-      again = true;
-      void look();
-    },
+    refused,
     isOpen: (): boolean => isOpen,
     stop: async (): Promise<void> => {
       await job.stop();

@@ -1,18 +1,18 @@
-/** A whole environment: nothing is added to it by whoever starts a program with it. */
+/** A complete environment: the process gets nothing else. */
 export type Environment = Readonly<Record<string, string>>;
 
 const KEPT = /^(PATH|HOME|LANG|LC_[A-Z]+|TMPDIR|USER|SHELL)$/;
-/** They hold secrets of the executor, or would lead git elsewhere: not even by name are they handed on. */
+/** Secrets of the executor, and variables that redirect git. They are never passed on. */
 const NEVER = /^(HOLDPOINT_|GIT_)/;
 
-/** They decide which code a program is made of. */
+/** Variables that choose the code of a process. */
 const LOADER = /^(PATH$|LD_|DYLD_)/;
 
-/** Whether a step may give its scripts a variable of that name. */
+/** Whether a step may set a variable of this name for its scripts. */
 export const isDeclarable = (name: string): boolean =>
   /^[A-Za-z_][A-Za-z0-9_]{0,127}$/.test(name) && !NEVER.test(name) && !LOADER.test(name);
 
-/** What of the executor's own environment commands may see: what programs need to run, and what is named. */
+/** The part of the executor's environment that commands see: the basics, and the listed names. */
 export const commandEnv = (
   host: Readonly<Record<string, string | undefined>>,
   named: readonly string[] = [],

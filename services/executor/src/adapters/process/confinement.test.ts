@@ -70,7 +70,7 @@ describe.runIf(here.namespace !== undefined)('a command with a namespace of proc
       exitCode: 0,
       stdout: '--help|-c|--|$HOME|; exit 3||-|',
     });
-    expect((await runCommand({ argv: ['--help'], ...request })).problem).toBe('there is no program "--help"');
+    expect((await runCommand({ argv: ['--help'], ...request })).problem).toBe('command not found: "--help"');
     const nul = await runCommand({ argv: ['echo', 'a\0b'], ...request });
     expect(nul.problem).toContain('echo cannot be started');
     const long = await sh(`: ${'x'.repeat(3_000_000)}`);
@@ -163,7 +163,7 @@ describe('a namespace', () => {
     expect((await create({ namespace: 'auto', env: nowhere })).namespace).toBeUndefined();
     const required = create({ namespace: 'required', env: nowhere });
     await expect(required).rejects.toThrow(ConfigError);
-    await expect(required).rejects.toThrow(/HOLDPOINT_COMMAND_NAMESPACE: .*no unshare/);
+    await expect(required).rejects.toThrow(/HOLDPOINT_PROCESS_SANDBOX: .*no unshare/);
   });
 
   test('whose making fails says so, and that the program never began', async () => {
@@ -171,7 +171,7 @@ describe('a namespace', () => {
     const result = await sh('touch ran', { confinement: { limit: [], namespace } });
     expect(result).toMatchObject({
       exitCode: undefined,
-      problem: 'its namespace cannot be made: unshare ended with 1',
+      problem: 'cannot create its namespace: unshare ended with 1',
     });
     expect(() => readFileSync(join(scratch.path, 'ran'))).toThrow('ENOENT');
   });
@@ -203,7 +203,7 @@ describe('a limit', () => {
   test.runIf(isRoot)('of processes is refused for root, whom it does not bind', async () => {
     const refused = limited({ processes: 100 });
     await expect(refused).rejects.toThrow(ConfigError);
-    await expect(refused).rejects.toThrow(/HOLDPOINT_COMMAND_PROCESSES: root is bound by no number/);
+    await expect(refused).rejects.toThrow(/HOLDPOINT_PROCESS_MAX_PROCESSES: root ignores this limit/);
   });
 
   test('ends the start where nothing can apply it', async () => {

@@ -1,27 +1,26 @@
-/** How programs are started so that they are bounded: see `createConfinement`. All paths are absolute. */
+/** How commands are bounded: see `createConfinement`. All paths are absolute. */
 export type Confinement = {
-  /** Runs what follows under the limits; empty without any. */
+  /** A prefix that applies the limits; empty without any. */
   readonly limit: readonly string[];
-  /** Without one, programs have only a process group of their own. */
+  /** Left out: commands have only a process group. */
   readonly namespace?: Namespace | undefined;
 };
 
 export type Namespace = {
   readonly unshare: string;
-  /** Whoever is not root has a user namespace as well, and with it rights that the command is not to have. */
+  /** A user namespace for executors that are not root. Its extra rights must be dropped for the command. */
   readonly user?: { readonly setpriv: string } | undefined;
 };
 
-// The group's id has to be on the disk before the program does anything: else a crash in between would leave a program that
-// nobody knows of. A shell waits for the word on descriptor 3, and turns into the program; without the word it ends.
+// The id of the group must be on the disk before the command begins: otherwise a crash could leave an unknown process.
+// A shell waits for a line on descriptor 3, and then becomes the command; without the line it exits.
 const GATE = 'read -r word <&3 || exit 125; exec 3<&-; exec "$@"';
 
-// The same, with a namespace of processes for what it starts. The first that is started there is its init: it ends when
-// descriptor 3 does, which the executor holds open, and with it the kernel ends everything in the namespace. So nothing of a
-// command outlives the executor, however that ends. Unlike a program, this init also takes note of whoever has lost its parent.
-// The program itself is no init, because signals that it does not handle would then have no effect on it.
-// On descriptor 4 it is said which process the init is, when the program begins, and what hinders that: see `listenToKeeper`.
-// The program has neither.
+// The same, with a PID namespace. Its init exits when descriptor 3 closes, which the executor holds open, and the
+// kernel then kills everything in the namespace: no process of a command outlives the executor. The init also reaps
+// orphans. The command itself is not the init, because unhandled signals do not affect an init. Descriptor 4 reports
+// the pid of the init, the start of the command, and errors: see `listenToKeeper`. The command gets neither
+// descriptor.
 const NAMESPACE_GATE = `read -r word <&3 || exit 125
 (trap '' CHLD; exec cat <&3 >/dev/null 2>&1 4>&-) &
 echo "$!" >&4
@@ -30,10 +29,10 @@ shift
 exec 5>&2 2>&4
 exec "$unshare" --mount --fork --mount-proc -- /bin/sh -c 'echo started >&4; exec 2>&5 3<&- 4>&- 5>&-; exec "$@"' sh "$@"`;
 
-/** Of a user namespace, nothing but the names of its user is left to the program. */
+/** Drops all rights of the user namespace but the names of its user. */
 const DROP = ['--ambient-caps=-all', '--inh-caps=-all', '--'];
 
-/** What is spawned to run `argv`: with a gate it begins once a line has come on descriptor 3. */
+/** The command line that runs `argv`. With a gate it begins after a line on descriptor 3. */
 export const launchOf = (
   argv: readonly [string, ...string[]],
   { limit, namespace }: Confinement,
@@ -48,5 +47,5 @@ export const launchOf = (
   return [unshare, ...rights, '--pid', '--', '/bin/sh', '-c', NAMESPACE_GATE, 'sh', unshare, ...inside];
 };
 
-/** A program that is run as it is, in a process group of its own. */
+/** A process with a group of its own, and no limits. */
 export const UNCONFINED: Confinement = { limit: [] };

@@ -59,7 +59,7 @@ const namespaceFor = async ({ namespace, env, log }: ConfinementParts): Promise<
     if (!(error instanceof ConfigError)) throw error;
     const why = error.message;
     if (namespace === 'required')
-      throw new ConfigError(`HOLDPOINT_COMMAND_NAMESPACE: PID namespaces do not work here: ${why}`);
+      throw new ConfigError(`HOLDPOINT_PROCESS_SANDBOX: PID namespaces do not work here: ${why}`);
     log.info(
       { why },
       'commands run in a process group only: PID namespaces do not work here',
@@ -74,10 +74,10 @@ const limitFor = async ({ limits, env }: ConfinementParts): Promise<readonly str
   if (args.length === 0) return [];
   if (limits.processes !== undefined && isRoot)
     throw new ConfigError(
-      'HOLDPOINT_COMMAND_PROCESSES: root ignores this limit; run the executor as another user',
+      'HOLDPOINT_PROCESS_MAX_PROCESSES: root ignores this limit; run the executor as another user',
     );
   const prlimit = await locate('prlimit', env).catch((cause: unknown) => {
-    throw new ConfigError('HOLDPOINT_COMMAND_*: limits need prlimit: install util-linux', { cause });
+    throw new ConfigError('HOLDPOINT_PROCESS_*: limits need prlimit: install util-linux', { cause });
   });
   return [prlimit, ...args, '--'];
 };
@@ -90,6 +90,6 @@ export const createConfinement = async (parts: ConfinementParts): Promise<Confin
   if (limit.length === 0) return confinement;
   const tried = await trial(confinement, `exit ${String(AS_EXPECTED)}`, parts.env);
   if (tried.exitCode !== AS_EXPECTED)
-    throw new ConfigError(`HOLDPOINT_COMMAND_*: the limits do not work here: ${saidOf(tried)}`);
+    throw new ConfigError(`HOLDPOINT_PROCESS_*: the limits do not work here: ${saidOf(tried)}`);
   return confinement;
 };

@@ -7,12 +7,12 @@ const canRun = async (path: string): Promise<boolean> => {
     await access(path, constants.X_OK);
     return (await stat(path)).isFile();
   } catch {
-    // Whatever keeps it from being looked at keeps it from being run.
+    // A file that cannot be inspected cannot be run.
     return false;
   }
 };
 
-/** Where a program is, as a shell would find it; `undefined` when it is nowhere. */
+/** The path of a command, as a shell would find it; undefined if it is not found. */
 export const findProgram = async (
   name: string,
   cwd: string,
@@ -23,7 +23,7 @@ export const findProgram = async (
     const there = resolve(cwd, name);
     return (await canRun(there)) ? there : undefined;
   }
-  // An empty part of PATH would mean the current folder: whoever writes a file there could replace any program.
+  // An empty part of PATH means the current folder, where any writer of a file could replace a command.
   for (const folder of (path ?? '').split(':').filter((part) => part.startsWith('/'))) {
     const there = resolve(folder, name);
     if (await canRun(there)) return there;

@@ -1,14 +1,14 @@
 import type { Readable } from 'node:stream';
 
-/** What the start of a namespace may say of itself. */
+/** Limits the messages of a namespace start. */
 const SAID_MAX = 4_096;
-/** As unshare before util-linux 2.39 says that the program was killed, where it should have ended in the same way. */
+/** unshare before util-linux 2.39 reports a kill as this error. */
 const KILLED = /sigprocmask/;
 
-/** The last line before the program begins. */
+/** The last line before the command begins. */
 const STARTED = 'started';
 
-/** Listens to the descriptor on which a namespace is made: the pid of its init comes first, then what hinders it. */
+/** Reads the descriptor of a namespace start: the pid of its init, then errors. */
 export const listenToKeeper = (stream: Readable) => {
   let text = '';
   stream.on('data', (chunk: Buffer) => {
@@ -18,13 +18,13 @@ export const listenToKeeper = (stream: Readable) => {
   const lines = (): readonly string[] => text.split('\n').slice(0, -1);
   const hasStarted = (): boolean => lines().includes(STARTED);
   return {
-    /** The init of the namespace; `undefined` as long as it has none. */
+    /** Undefined while there is no init. */
     pid: (): number | undefined => {
       const [first] = lines();
       return first === undefined ? undefined : Number(first);
     },
     wasKilled: (): boolean => hasStarted() && lines().some((line) => KILLED.test(line)),
-    /** Why the program never began; `undefined` as soon as it may have. */
+    /** Why the command never began; undefined once it may have. */
     problem: (code: number): string | undefined => {
       if (hasStarted()) return undefined;
       const said = lines().slice(1).join('; ');

@@ -1,15 +1,14 @@
-/** Text that any store can hold: no NUL. */
+/** Text without NUL, as PostgreSQL requires it. */
 export const storable = (text: string): string =>
   text.includes('\0') ? text.replaceAll(/\0+/g, (run) => '\uFFFD'.repeat(run.length)) : text;
 
-/** A cut may fall inside a character: what is left of it at the start is dropped. */
+/** Drops the rest of a character that was cut at the start. */
 const fromWholeCharacter = (bytes: Buffer): Buffer => {
   let from = 0;
   while (from < 3 && ((bytes[from] ?? 0) & 0xc0) === 0x80) from += 1;
   return bytes.subarray(from);
 };
 
-/** The same at the end. */
 const toWholeCharacter = (bytes: Buffer): Buffer => {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back] ?? 0;
@@ -26,13 +25,13 @@ export type KeptOutput = {
   readonly truncated: () => boolean;
 };
 
-/** Keeps the start and the end of what a program prints, and says between them how much was left out. */
+/** Keeps the start and the end of an output, with the number of omitted bytes between them. */
 export const keepOutput = (max: number): KeptOutput => {
   const headMax = Math.floor(max / 2);
   const tailMax = max - headMax;
   const head = Buffer.alloc(headMax);
   let headBytes = 0;
-  // Written over and over from its start, so that a flood costs no memory but this.
+  // A ring buffer: a flood needs no more memory.
   let ring = Buffer.alloc(0);
   let pastHead = 0;
 
@@ -65,7 +64,7 @@ export const keepOutput = (max: number): KeptOutput => {
       if (missing === 0) return storable(Buffer.concat([first, tail]).toString('utf8'));
       const start = toWholeCharacter(first).toString('utf8');
       const end = fromWholeCharacter(tail).toString('utf8');
-      return storable(`${start}\n[... ${String(missing)} bytes left out ...]\n${end}`);
+      return storable(`${start}\n[... ${String(missing)} bytes omitted ...]\n${end}`);
     },
   };
 };

@@ -1,19 +1,19 @@
-/** What one command and all that it starts may use. What is left out is not limited. */
+/** Limits of a command and of all processes that it starts. An undefined limit is not applied. */
 export type CommandLimits = {
   /** Address space of each process. */
   readonly memoryBytes?: number | undefined;
-  /** Processes and threads of the user, or of the command alone where it has a user namespace. */
+  /** Processes and threads of the user; with a user namespace, of the command alone. */
   readonly processes?: number | undefined;
-  /** The size of any file that is written. */
+  /** Size of each written file. */
   readonly fileBytes?: number | undefined;
-  /** Of each process; at its end it is told (SIGXCPU), and killed soon after. */
+  /** For each process. At the limit it gets SIGXCPU, and soon after SIGKILL. */
   readonly cpuSeconds?: number | undefined;
 };
 
-/** So long a process has to end by itself once its time is used up. */
+/** Time between SIGXCPU and SIGKILL. */
 const CPU_GRACE_SECONDS = 5;
 
-/** Arguments of prlimit(1), from util-linux: both limits are set, so that what is limited cannot take them away. */
+/** Arguments of prlimit(1). Soft and hard limits are both set, so that the command cannot raise them. */
 export const limitArgs = ({
   memoryBytes,
   processes,

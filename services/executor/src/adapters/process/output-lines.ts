@@ -1,15 +1,15 @@
 import { StringDecoder } from 'node:string_decoder';
 import { storable } from './kept-output.ts';
 
-/** A longer line is handed on in pieces: it may have no end. */
+/** A longer line is split: it may have no end. */
 const LINE_MAX = 16_384;
-/** As many lines of a stream are handed on one by one, and no more than that is anybody's to read: of each later chunk, its ends. */
+/** After so many lines only the first and last lines of each chunk are passed on. */
 const LINES_MAX = 1_000_000;
 const LINES_OF_A_FLOOD = 20;
 
 const LINE_END = 0x0a;
 
-/** Pieces of a line, none of which ends in half a character. */
+/** Pieces of a line, split between characters. */
 const piecesOf = (line: string): readonly string[] => {
   if (line.length <= LINE_MAX) return [line];
   const pieces: string[] = [];
@@ -21,7 +21,7 @@ const piecesOf = (line: string): readonly string[] => {
   return pieces;
 };
 
-/** Where the n-th line of a chunk ends, from its start or from its end; `undefined` when it has fewer. */
+/** The end of the n-th line of a chunk, from its start or end; undefined when it has fewer. */
 const endOfLine = (chunk: Buffer, count: number, from: 'start' | 'end'): number | undefined => {
   let at = from === 'start' ? -1 : chunk.length;
   for (let n = 0; n < count; n += 1) {
@@ -32,9 +32,9 @@ const endOfLine = (chunk: Buffer, count: number, from: 'start' | 'end'): number 
   return at;
 };
 
-const leftOut = (count: number): string => `[holdpoint] ${String(count)} bytes of lines were left out here`;
+const leftOut = (count: number): string => `[holdpoint] ${String(count)} bytes of lines omitted here`;
 
-/** Splits what arrives in chunks into lines. Characters that are split between chunks are put together again. */
+/** Splits chunks into lines. Characters may be split between chunks. */
 export const splitLines = (onLine: (line: string) => void) => {
   const decoder = new StringDecoder('utf8');
   let open = '';
@@ -54,7 +54,7 @@ export const splitLines = (onLine: (line: string) => void) => {
     const first = lines < LINES_MAX ? undefined : endOfLine(chunk, LINES_OF_A_FLOOD, 'start');
     const last = first === undefined ? undefined : endOfLine(chunk, LINES_OF_A_FLOOD, 'end');
     if (first === undefined || last === undefined || last <= first) return addText(decoder.write(chunk));
-    // Both cuts are line ends, and so at the end of a character.
+    // Both cuts are line ends, and so never inside a character.
     addText(decoder.write(chunk.subarray(0, first + 1)));
     handOn(leftOut(last - first));
     addText(decoder.write(chunk.subarray(last + 1)));

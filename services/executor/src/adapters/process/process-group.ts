@@ -3,7 +3,7 @@ import { livingProcesses } from './process-table.ts';
 
 const POLL_MS = 5;
 
-/** Whether the signal found anybody. */
+/** False when the group has no process. */
 export const signalGroup = (group: number, signal: NodeJS.Signals | 0): boolean => {
   try {
     process.kill(-group, signal);
@@ -11,23 +11,20 @@ export const signalGroup = (group: number, signal: NodeJS.Signals | 0): boolean 
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ESRCH') return false;
-    // Somebody is there who may not be signalled, such as a program that became another user.
+    // A process exists that may not be signalled, such as one of another user.
     if (code === 'EPERM') return true;
     throw error;
   }
 };
 
-/**
- * Whether anything of a group still lives, but for one that is known. Where nobody takes note of the dead they stay in the
- * table: they do not count.
- */
+/** Whether a process of the group lives, other than `except`. Zombies do not count. */
 export const groupLives = async (group: number, except?: number): Promise<boolean> => {
   if (!signalGroup(group, 0)) return false;
   const living = await livingProcesses();
   return living === undefined || living.some((entry) => entry.group === group && entry.pid !== except);
 };
 
-/** Waits until nothing of a group lives any more, but for one that is known, and says whether that came true in time. */
+/** Waits until no process of the group lives, other than `except`. False after the time limit. */
 export const groupGone = async (group: number, withinMs: number, except?: number): Promise<boolean> => {
   const until = performance.now() + withinMs;
   for (let pause = POLL_MS; await groupLives(group, except); pause = Math.min(pause * 2, 100)) {

@@ -8,7 +8,7 @@ import { endGroup } from './run-group.ts';
 import { bootId, livingProcesses, processEntry, startedWith } from './process-table.ts';
 import { groupGone } from './process-group.ts';
 
-/** Whose work a command is. */
+/** The effect that a command belongs to. */
 export type WorkOf = {
   readonly effectId: string;
   readonly repository: string;
@@ -19,7 +19,7 @@ export type WorkOf = {
 
 const Started = z.object({ pid: z.int().min(2), start: z.string(), boot: z.string() });
 
-/** A command that is running, or was when the executor ended. `group` is also the pid of its first process. */
+/** A command that is running, or was when the executor exited. `group` is also the pid of its first process. */
 const WorkRecord = z.object({
   effectId: EffectId,
   repository: z.string(),
@@ -32,23 +32,26 @@ const WorkRecord = z.object({
 type WorkRecord = z.infer<typeof WorkRecord>;
 type Started = z.infer<typeof Started>;
 
-/** In the environment of everything that a step starts: also what leaves its group can be found by it. */
+/** In the environment of every process of a step: also processes that leave the group can be found by it. */
 const MARK = 'HOLDPOINT_WORK';
-/** What is no recorded command is git, which leaves locks behind when it is killed, and is done soon. */
+/** A process without a record is git. Killed, it would leave locks; it ends soon. */
 const GIT_MS = 3_000;
 
 export interface WorkRecords {
-  /** To be put into the environment of every command of a step. */
+  /** Environment variables for every command of a step. */
   markOf(work: WorkOf): Readonly<Record<string, string>>;
-  /** Resolves once the record of a group is on the disk. */
+  /** Resolves once the record is on the disk. */
   began(work: WorkOf, group: number): Promise<void>;
   ended(work: WorkOf, group: number): Promise<void>;
   /**
-   * Ends what an earlier start of this effect, or of another effect of its node, has left running: nothing of it lives when
-   * this resolves. Says how many were ended.
+   * Ends the processes that an earlier start of this effect, or of another effect of its node, has left. Returns
+   * their number.
    */
   endLeftovers(work: WorkOf): Promise<number>;
-  /** The same for everything that executors of this folder have left that are gone: another may be at work beside this one. */
+  /**
+   * Ends the processes of all executors of this folder that are gone. Another executor may be running beside this
+   * one.
+   */
   endAll(): Promise<number>;
 }
 
@@ -58,7 +61,7 @@ const startedAs = async (pid: number): Promise<Started> => ({
   boot: await bootId(),
 });
 
-/** Keeps on the disk which commands are running, so that an executor that starts again can end those of the one before. */
+/** Records running commands on the disk, so that a restarted executor can end those of its predecessor. */
 export const createWorkRecords = (stateDir: string): WorkRecords => {
   const folder = join(stateDir, 'work');
   const scope = sha256Of(stateDir).slice(0, 16);
@@ -75,7 +78,7 @@ export const createWorkRecords = (stateDir: string): WorkRecords => {
     const texts = await Promise.all(
       names
         .filter((name) => name.endsWith('.json'))
-        // Its command may end, and take it away, at any moment.
+        // The command may end, and its record disappear, at any moment.
         .map((name) => readFile(join(folder, name), 'utf8').catch(() => undefined)),
     );
     return texts.filter((text) => text !== undefined).map((text) => WorkRecord.parse(JSON.parse(text)));
@@ -95,7 +98,7 @@ export const createWorkRecords = (stateDir: string): WorkRecords => {
     const { pid, start, boot } = await self;
     return executor.pid === pid && executor.start === start && executor.boot === boot;
   };
-  /** What carries a mark, and is in no record. */
+  /** Ends marked processes without a record. */
   const endMarked = async (wanted: Wanted): Promise<number> => {
     let ended = 0;
     const tried = new Set<number>();
@@ -124,7 +127,8 @@ export const createWorkRecords = (stateDir: string): WorkRecords => {
       for (const record of await all()) {
         const sameNode =
           record.repository === work.repository && record.task === work.task && record.node === work.node;
-        // Other effects of the node may be its other items, which run beside this one; but not those of an executor that is gone.
+        // Other effects of the node may be its other items, which run beside this one; those of a dead executor are
+        // not.
         if (record.effectId === work.effectId || (sameNode && !(await isMine(record)))) records.push(record);
       }
       const ended = await end(records);
@@ -145,28 +149,31 @@ export const createWorkRecords = (stateDir: string): WorkRecords => {
   };
 };
 
-/** Whether a recorded group still lives and is the one that was recorded: pids are used again. */
+/** Whether a recorded group still lives: pids are reused. */
 const isSame = async ({ pid, start, boot }: Started): Promise<boolean> => {
   if (boot !== (await bootId())) return false;
   const living = await livingProcesses();
-  // Without a table there is only the number to go by.
+  // Without /proc only the number identifies it.
   if (living === undefined) return !(await groupGone(pid, 0));
   const first = living.find((entry) => entry.pid === pid);
   if (first !== undefined) return first.start === start;
-  // Its first process has ended. While any other of the group lives, the number is given to nobody else.
+  // The first process has ended. Its number is not reused while another process of the group lives.
   return living.some(
     (entry) => entry.group === pid && entry.session === pid && Number(entry.start) >= Number(start),
   );
 };
 
-/** Whether what carries a mark was started by another executor that lives: a process that is younger than it has only its number. */
+/**
+ * Whether a marked process belongs to another living executor. A process younger than that executor only has its
+ * pid.
+ */
 const isOfAnother = async (mark: string, since: string): Promise<boolean> => {
   const owner = Number(mark.slice(mark.lastIndexOf('/') + 1));
   const living = owner === process.pid ? undefined : await processEntry(owner);
   return living !== undefined && !living.gone && Number(living.start) <= Number(since);
 };
 
-/** Looks at a mark, and at when the process that carries it began. */
+/** Decides by the mark and the start time of a process. */
 type Wanted = (mark: string, since: string) => boolean | Promise<boolean>;
 
 const marked = async (wanted: Wanted): Promise<readonly number[]> => {

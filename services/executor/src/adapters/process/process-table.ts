@@ -1,17 +1,17 @@
 import { readdir, readFile } from 'node:fs/promises';
 
-/** One process, as `/proc` shows it. `start` is in ticks since the machine started: with the pid it names a process for good. */
+/** One process in `/proc`. `start` is in ticks since boot: with the pid it identifies a process for good. */
 export type ProcessEntry = {
   readonly pid: number;
   readonly group: number;
   readonly session: number;
   readonly start: string;
-  /** Dead, and only waiting for its parent to take note. */
+  /** A zombie. */
   readonly gone: boolean;
 };
 
 const parseStat = (pid: number, text: string): ProcessEntry | undefined => {
-  // The name stands in parentheses and may hold any character, a parenthesis too.
+  // The name is in parentheses and may contain any character.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const [state, , group, session] = fields;
   const start = fields[19];
@@ -19,16 +19,16 @@ const parseStat = (pid: number, text: string): ProcessEntry | undefined => {
   return { pid, group: Number(group), session: Number(session), start, gone: /^[ZXx]/.test(state) };
 };
 
-/** `undefined` when there is no such process, or no `/proc`. */
+/** Undefined without such a process, or without `/proc`. */
 export const processEntry = async (pid: number): Promise<ProcessEntry | undefined> => {
   const text = await readFile(`/proc/${String(pid)}/stat`, 'latin1').catch(() => undefined);
   return text === undefined ? undefined : parseStat(pid, text);
 };
 
-/** A file that cannot be opened because too many are open would look like a process that is gone. */
+/** Too many open files would make processes look dead. */
 const AT_ONCE = 16;
 
-/** Every living process; `undefined` where there is no `/proc`. */
+/** Undefined without `/proc`. */
 export const livingProcesses = async (): Promise<readonly ProcessEntry[] | undefined> => {
   const names = await readdir('/proc').catch(() => []);
   const pids = names.filter((name) => /^[0-9]+$/.test(name)).map(Number);
@@ -41,13 +41,13 @@ export const livingProcesses = async (): Promise<readonly ProcessEntry[] | undef
   return living;
 };
 
-/** The value of a variable that a process was started with; `undefined` when it has none, or it may not be seen. */
+/** The value of a variable at the start of a process; undefined when it is not set, or not visible. */
 export const startedWith = async (pid: number, name: string): Promise<string | undefined> => {
   const text = await readFile(`/proc/${String(pid)}/environ`, 'utf8').catch(() => '');
   const found = text.split('\0').find((entry) => entry.startsWith(`${name}=`));
   return found?.slice(name.length + 1);
 };
 
-/** Differs from one start of the machine to the next; empty where it cannot be told. */
+/** The id of the current boot; empty if unknown. */
 export const bootId = async (): Promise<string> =>
   (await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => '')).trim();

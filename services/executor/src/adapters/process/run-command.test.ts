@@ -69,10 +69,10 @@ describe('a command', () => {
   });
 
   test.each([
-    ['a program that is nowhere', ['no-such-program'], 'there is no program "no-such-program"'],
-    ['a file that may not be run', ['./plain.txt'], 'there is no program "./plain.txt"'],
-    ['a folder', ['/'], 'there is no program "/"'],
-    ['no name', [''], 'there is no program ""'],
+    ['a program that is nowhere', ['no-such-program'], 'command not found: "no-such-program"'],
+    ['a file that may not be run', ['./plain.txt'], 'command not found: "./plain.txt"'],
+    ['a folder', ['/'], 'command not found: "/"'],
+    ['no name', [''], 'command not found: ""'],
     ['an argument with a NUL', ['echo', 'a\0b'], 'echo cannot be started'],
   ])('that is %s does not begin, and says why', async (_, argv, problem) => {
     writeFileSync(join(scratch.path, 'plain.txt'), '');
@@ -89,7 +89,7 @@ describe('a command', () => {
 
   test('in a folder that is not there does not begin, and says why', async () => {
     const cwd = join(scratch.path, 'gone');
-    expect((await sh('true', { cwd })).problem).toBe(`there is no folder ${cwd} to run sh in`);
+    expect((await sh('true', { cwd })).problem).toBe(`no such folder: ${cwd}`);
   });
 });
 
@@ -120,7 +120,7 @@ describe('output', () => {
     });
     expect(result.truncated).toBe(true);
     expect(result.stdout).toBe(
-      `start${'x'.repeat(45)}\n[... 999908 bytes left out ...]\n${'x'.repeat(47)}end`,
+      `start${'x'.repeat(45)}\n[... 999908 bytes omitted ...]\n${'x'.repeat(47)}end`,
     );
   });
 

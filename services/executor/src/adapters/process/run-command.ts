@@ -6,11 +6,11 @@ import { type GroupEnd, type GroupRequest, type OutputStream, runGroup } from '.
 export const OUTPUT_MAX = 131_072;
 
 export type CommandRequest = Omit<GroupRequest, 'onOutput'> & {
-  /** Called with every line as it is printed. */
+  /** Called for every line. */
   readonly onLine?: ((stream: OutputStream, line: string) => void) | undefined;
-  /** Bytes of each stream that are kept: its start and its end. */
+  /** Maximum bytes kept of each stream: its start and its end. */
   readonly outputMax?: number | undefined;
-  /** Takes out of each stream what nobody may see, before anything is kept or cut. */
+  /** Removes secrets from each stream, before anything is kept or cut. */
   readonly hidden?: (() => HiddenStream) | undefined;
 };
 
@@ -19,11 +19,11 @@ const AS_IT_IS: HiddenStream = { add: (chunk) => chunk, end: () => Buffer.alloc(
 export type CommandResult = GroupEnd & {
   readonly stdout: string;
   readonly stderr: string;
-  /** Some of the output was left out. */
+  /** Some of the output was omitted. */
   readonly truncated: boolean;
 };
 
-/** Runs a program and keeps what it prints, as text that any store can hold. */
+/** Runs a command and keeps its output, as text that PostgreSQL can hold. */
 export const runCommand = async ({
   onLine,
   outputMax = OUTPUT_MAX,
@@ -56,5 +56,5 @@ export const runCommand = async ({
   };
 };
 
-/** What `sh` runs. No login shell: a profile would change the environment that was made for the command, and with it what was approved. */
+/** Not a login shell: a profile would change the approved environment. */
 export const scriptArgv = (script: string): readonly string[] => ['sh', '-c', script];

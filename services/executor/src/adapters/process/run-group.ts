@@ -12,21 +12,21 @@ export type OutputStream = 'stdout' | 'stderr';
 export type GroupRequest = {
   readonly argv: readonly string[];
   readonly cwd: string;
-  /** All of it: nothing of the executor's own environment comes along. */
+  /** The complete environment. */
   readonly env: Environment;
   readonly stdin?: string | Uint8Array | undefined;
   readonly timeoutMs?: number | undefined;
-  /** What is told to end may take so long to do so. */
+  /** Time between SIGTERM and SIGKILL. */
   readonly graceMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Called with the group's id before the program may do anything; it begins once that has resolved, and never if it fails. */
+  /** Called with the group's id. The command begins once it has resolved, and never if it rejects. */
   readonly began?: ((group: number) => Promise<void>) | undefined;
-  /** Without it the program is bounded by its process group alone. */
+  /** Left out: only a process group. */
   readonly confinement?: Confinement | undefined;
   readonly onOutput: (stream: OutputStream, chunk: Buffer) => void;
 };
 
-/** How a program ended. Without an exit code it was killed by `signal`, or never began: then `problem` says why. */
+/** How a command ended. Without an exit code it was killed by `signal`, or never began: then `problem` says why. */
 export type GroupEnd = {
   readonly exitCode: number | undefined;
   readonly signal?: string;
@@ -37,9 +37,9 @@ export type GroupEnd = {
 };
 
 const GRACE_MS = 5_000;
-/** What is killed is gone at once, unless it hangs in the kernel. */
+/** A killed process is gone at once, unless it hangs in the kernel. */
 const GONE_MS = 10_000;
-/** A program that left the group may hold the output open for ever. */
+/** A process that left the group may hold the output open forever. */
 const DRAIN_MS = 2_000;
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
@@ -55,19 +55,19 @@ const isFolder = async (path: string): Promise<boolean> =>
   (await stat(path).catch(() => undefined))?.isDirectory() === true;
 
 /**
- * Runs a program without a shell, in a process group of its own. When it ends, by itself or not, nothing of the group is
- * left: what a time limit or `signal` ends is told so first (SIGTERM), and killed after a grace.
+ * Runs a command without a shell, in a process group of its own. When it ends, no process of the group is left. A
+ * time limit and `signal` send SIGTERM first, and SIGKILL after a grace period.
  */
 export const runGroup = async (request: GroupRequest): Promise<GroupEnd> => {
   const { argv, cwd, env, signal } = request;
   if (signal?.aborted === true) return notBegun('cancelled before it began', true);
   const [name = ''] = argv;
-  if (!(await isFolder(cwd))) return notBegun(`there is no folder ${cwd} to run ${name} in`);
+  if (!(await isFolder(cwd))) return notBegun(`no such folder: ${cwd}`);
   const program = await findProgram(name, cwd, env['PATH']);
-  if (program === undefined) return notBegun(`there is no program ${JSON.stringify(name)}`);
+  if (program === undefined) return notBegun(`command not found: ${JSON.stringify(name)}`);
   const confinement = request.confinement ?? UNCONFINED;
   const isKept = confinement.namespace !== undefined;
-  // What has a namespace waits for the word in any case: the line that brings it also says that the executor lives.
+  // In a namespace the gate is always used: its open descriptor also shows that the executor lives.
   const isGated = isKept || request.began !== undefined;
   const [first, ...rest] = launchOf([program, ...argv.slice(1)], confinement, isGated);
   const stdio: 'pipe'[] = ['pipe', 'pipe', 'pipe'];
@@ -76,14 +76,14 @@ export const runGroup = async (request: GroupRequest): Promise<GroupEnd> => {
   try {
     return await follow(spawn(first, rest, { cwd, env, detached: true, stdio }), request);
   } catch (error) {
-    // What the system refuses to start, such as arguments that are too long or hold a NUL.
+    // Such as arguments that are too long or contain a NUL.
     if (error instanceof Error && 'code' in error)
       return notBegun(`${name} cannot be started: ${error.message}`);
     throw error;
   }
 };
 
-/** The other end may close first: whoever does not read to the end has not failed for that. */
+/** A command that does not read all of its input has not failed. */
 const write = (stream: Writable, data: string | Uint8Array): void => {
   stream.on('error', () => undefined);
   stream.end(data);
@@ -103,7 +103,7 @@ const streamClosed = (stream: Readable): Promise<void> =>
     else stream.once('close', resolve);
   });
 
-/** Resolves when all output has been read, or when waiting for more of it has no point. */
+/** Resolves when all output is read, or when waiting for more is pointless. */
 const drained = async (streams: readonly Readable[]): Promise<void> => {
   const giveUp = setTimeout(() => {
     for (const stream of streams) stream.destroy();
@@ -119,14 +119,14 @@ const follow = async (child: ChildProcess, request: GroupRequest): Promise<Group
   const [input, stdout, stderr] = child.stdio;
   const gate = child.stdio[3] as Writable | undefined;
   const keeper = child.stdio[4] ? listenToKeeper(child.stdio[4] as Readable) : undefined;
-  if (!input || !stdout || !stderr) throw new Error('a program was started without its pipes');
+  if (!input || !stdout || !stderr) throw new Error('a process was started without its pipes');
   stdout.on('data', (chunk: Buffer) => request.onOutput('stdout', chunk));
   stderr.on('data', (chunk: Buffer) => request.onOutput('stderr', chunk));
   const group = child.pid;
-  // Without a pid it was not started; then `error` says why, and the wait for the end fails.
+  // Without a pid it was not started: `error` says why, and the wait for the end rejects.
   if (group === undefined) {
     await ending;
-    throw new Error('a program without a pid has ended');
+    throw new Error('a process without a pid has ended');
   }
   const graceMs = request.graceMs ?? GRACE_MS;
   let stopped: 'timed out' | 'cancelled' | undefined;
@@ -143,13 +143,13 @@ const follow = async (child: ChildProcess, request: GroupRequest): Promise<Group
       ? undefined
       : setTimeout(() => stop('timed out'), Math.min(request.timeoutMs, TIMER_MAX_MS));
   request.signal?.addEventListener('abort', cancel, { once: true });
-  // It may have come while the program was looked for.
+  // It may have been aborted while the command was looked up.
   if (request.signal?.aborted === true) cancel();
   try {
     write(input, request.stdin ?? '');
     await letBegin(group, gate, keeper !== undefined, request);
     const ended = await ending;
-    // What was told to end has its grace, though the first of the group ended at once.
+    // The rest of the group keeps its grace period, even if the first process ended at once.
     if (stopped !== undefined) await groupGone(group, graceMs, keeper?.pid());
     await endGroup(group);
     await drained(child.stdio.slice(1, 3).concat(child.stdio[4] ?? []) as Readable[]);
@@ -170,7 +170,7 @@ const follow = async (child: ChildProcess, request: GroupRequest): Promise<Group
   }
 };
 
-/** How the program ended, in spite of what stands between. */
+/** The end of the command itself, behind the gate and the namespace. */
 const endingOf = (
   { code, signal }: Ending,
   keeper: Keeper | undefined,
@@ -178,7 +178,7 @@ const endingOf = (
   if (keeper?.wasKilled() === true) return { exitCode: undefined, signal: 'SIGKILL' };
   const problem = code === null ? undefined : keeper?.problem(code);
   if (problem !== undefined)
-    return { exitCode: undefined, problem: `its namespace cannot be made: ${problem}` };
+    return { exitCode: undefined, problem: `cannot create its namespace: ${problem}` };
   return { exitCode: code ?? undefined, ...(signal !== null && { signal }) };
 };
 
@@ -192,19 +192,18 @@ const letBegin = async (
   try {
     await began?.(group);
   } catch (error) {
-    // It has not begun, and never will.
     gate.on('error', () => undefined);
     gate.destroy();
     await endGroup(group);
     throw error;
   }
   if (!isKept) return write(gate, 'begin\n');
-  // Left open: that it closes is how a namespace learns that nobody follows it any more.
+  // Left open: the namespace ends when it closes.
   gate.on('error', () => undefined);
   gate.write('begin\n');
 };
 
-/** Kills what is left of a group, and comes back when it is gone. */
+/** Kills the rest of a group. Resolves when it is gone. */
 export const endGroup = async (group: number): Promise<void> => {
   if (!signalGroup(group, 'SIGKILL')) return;
   if (!(await groupGone(group, GONE_MS))) throw new Error(`process group ${String(group)} cannot be killed`);

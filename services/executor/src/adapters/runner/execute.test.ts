@@ -45,7 +45,7 @@ describe('what the target says of an effect', () => {
     expect(await asked(() => Promise.resolve(said))).toEqual(said);
     expect(await asked(() => Promise.resolve(said), { allEnded: false })).toEqual({
       found: 'unproven',
-      reason: 'no such line, but the worker that began it may still be at it',
+      reason: 'no such line, but the worker that began it may still be running',
     });
   });
 });
@@ -54,7 +54,7 @@ describe('nobody knows what became of an effect', () => {
   test('whose capability cannot be asked, or is not here', async () => {
     expect(await asked(undefined)).toMatchObject({ found: 'unknown' });
     const nobody = await probeEffect(undefined, contextOf(), { allEnded: true, log: silentLogger() });
-    expect(nobody).toEqual({ found: 'unknown', reason: 'this executor cannot ask about cap.file.append' });
+    expect(nobody).toEqual({ found: 'unknown', reason: 'this executor cannot probe cap.file.append' });
   });
 
   test('whose arguments are none', async () => {
@@ -87,7 +87,7 @@ describe('starts that nobody has seen the end of', () => {
     expect(isOver([])).toBe(true);
   });
 
-  test('may still be at it when one journal is held elsewhere, or nobody knows where it is', () => {
+  test('may still be running when one journal is held elsewhere, or nobody knows where it is', () => {
     expect(
       isOver([
         { epoch: 1, journal: 'mine' },

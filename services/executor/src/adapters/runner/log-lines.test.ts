@@ -110,7 +110,7 @@ describe('lines that cannot be handed on', () => {
     for (let i = 0; i < 3; i += 1) lines.print('stdout', 'lost');
     bus.there = true;
     lines.print('stdout', 'after');
-    expect(texts()).toEqual(['before', '[holdpoint] 3 lines were left out here', 'after']);
+    expect(texts()).toEqual(['before', '[holdpoint] 3 lines omitted here', 'after']);
     expect(heard.map(({ seq }) => seq)).toEqual([1, 2, 3]);
   });
 
@@ -123,7 +123,7 @@ describe('lines that cannot be handed on', () => {
     expect(texts()).toEqual([]);
     bus.there = true;
     pass(1_000);
-    expect(texts()).toEqual(['[holdpoint] 1 line was left out here']);
+    expect(texts()).toEqual(['[holdpoint] 1 line omitted here']);
     expect(waiting()).toBe(0);
   });
 
@@ -142,7 +142,7 @@ describe('lines that cannot be handed on', () => {
     expect(texts()).toHaveLength(2_000);
     pass(1_000);
     lines.print('stdout', 'later');
-    expect(texts().slice(2_000)).toEqual(['[holdpoint] 500 lines were left out here', 'later']);
+    expect(texts().slice(2_000)).toEqual(['[holdpoint] 500 lines omitted here', 'later']);
   });
 
   test('do not keep a step from ending without a word about what it did not leave out', () => {

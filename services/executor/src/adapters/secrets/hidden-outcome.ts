@@ -3,7 +3,7 @@ import type { StartSecrets } from './secrets.ts';
 
 type Hide = StartSecrets['hideIn'];
 
-/** What came of an effect, with nothing in it that a secret of the start shows in. What it is stays as it is. */
+/** Hides the secrets of the start in an outcome. Its kind stays the same. */
 export const hiddenOutcome = (outcome: Outcome, hide: Hide): Outcome => {
   switch (outcome.kind) {
     case 'applied':
@@ -17,7 +17,6 @@ export const hiddenOutcome = (outcome: Outcome, hide: Hide): Outcome => {
   }
 };
 
-/** The same of what a probe has found. */
 export const hiddenFinding = (finding: Finding, hide: Hide): Finding => {
   const { found, ...rest } = finding;
   return { found, ...hide(rest) };

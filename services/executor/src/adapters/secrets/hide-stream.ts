@@ -2,7 +2,7 @@ import type { HiddenStream } from '../../ports/capability.ts';
 
 const HIDDEN = Buffer.from('[hidden]');
 
-/** The earliest of what is looked for, and of those at the same place the longest. */
+/** The earliest match; at one position, the longest. */
 const nextIn = (text: Buffer, wanted: readonly Buffer[], known: (number | undefined)[], from: number) => {
   let found: { readonly at: number; readonly length: number } | undefined;
   for (const [index, needle] of wanted.entries()) {
@@ -16,7 +16,7 @@ const nextIn = (text: Buffer, wanted: readonly Buffer[], known: (number | undefi
   return found;
 };
 
-/** How much of the end may be the beginning of what is looked for. */
+/** Length of the longest end that may begin a match. */
 const openEnd = (text: Buffer, wanted: readonly Buffer[]): number => {
   let longest = 0;
   for (const needle of wanted) {
@@ -27,14 +27,17 @@ const openEnd = (text: Buffer, wanted: readonly Buffer[]): number => {
   return longest;
 };
 
-/** Whether what stands there to the end of the text may be the beginning of something longer. */
+/** Whether the match may continue as a longer one in the next chunk. */
 const mayGoOn = (text: Buffer, at: number, wanted: readonly Buffer[]): boolean =>
   wanted.some(
     (needle) =>
       needle.length > text.length - at && text.compare(needle, 0, text.length - at, at, text.length) === 0,
   );
 
-/** Takes texts out of what comes in pieces, wherever it is split: what may begin one of them is kept back until it is clear. */
+/**
+ * Hides texts in a chunked stream, wherever it is split. Bytes that may begin a match are delayed until the next
+ * chunk.
+ */
 export const hideStream = (texts: readonly string[]): HiddenStream => {
   const wanted = texts.map((text) => Buffer.from(text));
   let open = Buffer.alloc(0);

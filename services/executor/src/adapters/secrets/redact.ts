@@ -1,10 +1,10 @@
 import { SECRET_CHARACTERS_MIN, secretForms } from './secret-forms.ts';
 
-/** What secrets of ours look like: tokens of people, seeds of bus users. */
+/** The shapes of our own secrets: access tokens and seeds of bus users. */
 const TOKENS = /hpt_[A-Za-z0-9_-]{8,}|\bS[UAONCX][A-Z2-7]{56}\b/g;
 export const HIDDEN = '[hidden]';
 
-/** Everything that a secret of the executor's own is looked for as. */
+/** All encodings in which a secret of the executor is searched. */
 export const ownForms = (secrets: readonly string[]): readonly string[] =>
   secrets
     .map((secret) => secret.trim())
@@ -15,8 +15,8 @@ export const hideForms = (forms: readonly string[], text: string): string =>
   forms.reduce((left, form) => left.replaceAll(form, HIDDEN), text).replaceAll(TOKENS, HIDDEN);
 
 /**
- * Takes secrets out of what is shown. Commands are given none of the executor's, but they run as its own user and can read what
- * it can: so those that it was started with are looked for by themselves.
+ * Redacts secrets of the executor. Commands get none of them, but run as the same user and can read its files: so
+ * the known secrets are searched as well.
  */
 export const createRedaction = (secrets: readonly string[]): ((text: string) => string) => {
   const known = ownForms(secrets);

@@ -1,9 +1,9 @@
-/** Shorter ones would take ordinary words along, so they cannot be hidden. */
+/** A shorter secret could not be hidden without hiding ordinary words. */
 export const SECRET_CHARACTERS_MIN = 8;
 
 /**
- * A secret in base64 wherever it stands in what was encoded, as in `user:secret`: three bytes become four characters, so there
- * are three ways. Characters at the ends that also depend on what stands beside it are left out, and with them what only fills up.
+ * The three base64 encodings of a secret inside a longer text such as `user:secret`: one for each offset in a group
+ * of three bytes. Characters that also depend on the neighbours, and padding, are left out.
  */
 const base64Forms = (bytes: Buffer): readonly string[] =>
   [0, 1, 2].flatMap((before) => {
@@ -30,7 +30,7 @@ const formsOfText = (text: string): readonly string[] => [
 ];
 
 /**
- * All that a secret is looked for as: as it is, encoded for URLs, in base64, as in JSON; and so is each line of it. Longest first,
+ * All encodings in which a secret is searched: plain, for URLs, base64, JSON, and each of its lines. Longest first,
  * so that no form hides only a part of another.
  */
 export const secretForms = (secret: string): readonly string[] => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { ConfigError, readSecretFile } from '@holdpoint/runtime/service/config';
 import { z } from 'zod';
 
-/** What a secret may be called: it stands in `${secret:NAME}`. */
+/** Valid names in `${secret:NAME}`. */
 export const SECRET_NAME = /^[A-Za-z_][A-Za-z0-9_.-]{0,63}$/;
 
 const For = z.array(z.string().min(1).max(512)).max(100).default([]);
@@ -12,9 +12,9 @@ const Entry = z.union([
 ]);
 const Table = z.strictObject({ secrets: z.record(z.string().regex(SECRET_NAME), Entry) });
 
-/** One secret: where it comes from, and what it may be used for. */
+/** One secret: its source, and its allowed uses. */
 export type SecretSource = {
-  /** Read anew each time, so that one that was replaced counts at once. Throws when it cannot be. */
+  /** Reads the current value, so that a replaced secret counts at once. Throws when it cannot be read. */
   readonly read: () => string;
   readonly uses: ReadonlySet<string>;
 };
@@ -27,8 +27,8 @@ const parse = (text: string): z.output<typeof Table> => {
   try {
     json = JSON.parse(text);
   } catch {
-    // What the parser says of it may show a part of the text.
-    throw new ConfigError(`${VARIABLE}: the file holds no JSON`);
+    // The parser's message may contain a part of the text.
+    throw new ConfigError(`${VARIABLE}: the file is not JSON`);
   }
   const { success, data, error } = Table.safeParse(json);
   if (success) return data;
@@ -41,11 +41,11 @@ const parse = (text: string): z.output<typeof Table> => {
 const inEnvironment = (name: string, variable: string, env: NodeJS.ProcessEnv): (() => string) => {
   const value = env[variable];
   if (value === undefined || value === '')
-    throw new ConfigError(`${VARIABLE}: the secret ${name} is to come from ${variable}, which is not set`);
+    throw new ConfigError(`${VARIABLE}: secret ${name} needs the variable ${variable}, which is not set`);
   return () => value;
 };
 
-/** The secrets that a file names. It holds none itself. Throws `ConfigError`. */
+/** The secrets that a file describes. The file itself contains none. Throws `ConfigError`. */
 export const readSecretTable = (path: string | undefined, env: NodeJS.ProcessEnv): SecretTable => {
   if (path === undefined || path === '') return new Map();
   const { secrets } = parse(readSecretFile(VARIABLE, path));

@@ -135,12 +135,12 @@ describe('what was filled in', () => {
 
 describe('a file that names secrets', () => {
   test.each([
-    ['no JSON', 'sesame: open', 'the file holds no JSON'],
+    ['no JSON', 'sesame: open', 'the file is not JSON'],
     ['a secret itself', '{"secrets": {"A": "sesame"}}', 'at secrets.A'],
     ['a path that is not absolute', '{"secrets": {"A": {"file": "sesame"}}}', 'at secrets.A'],
     ['both sources', '{"secrets": {"A": {"file": "/sesame", "env": "SESAME"}}}', 'at secrets.A'],
     ['a name that cannot be written', '{"secrets": {"a b": {"env": "SESAME"}}}', 'at secrets.a b'],
-    ['a variable that is not set', '{"secrets": {"A": {"env": "SESAME"}}}', 'come from SESAME'],
+    ['a variable that is not set', '{"secrets": {"A": {"env": "SESAME"}}}', 'needs the variable SESAME'],
   ])('with %s ends the start, and nothing of it is shown but names', (_, text, problem) => {
     const read = () => readSecretTable(write('secrets.json', text), {});
     expect(read).toThrow(ConfigError);

@@ -5,33 +5,36 @@ import { hideForms, ownForms } from './redact.ts';
 import { SECRET_CHARACTERS_MIN, secretForms } from './secret-forms.ts';
 import type { SecretTable } from './secret-table.ts';
 
-/** The secrets of one start, and what is hidden of all that it prints and gives. */
+/** The secrets of one start. They are hidden in all its output and results. */
 export interface StartSecrets extends Secrets {
-  /** Takes what was filled in out of a line, which whoever hands it on looks through for everything else. */
+  /** Hides filled secrets in a line. The caller hides all other secrets. */
   readonly hideFilled: (line: string) => string;
-  /** Takes what may not be seen out of every text of a value, names of members too. */
+  /** Hides secrets in every text of a value, and in the names of its members. */
   readonly hideIn: <Value>(value: Value) => Value;
   readonly hiddenStream: () => HiddenStream;
 }
 
-/** Values such as paths are worked with: a password that is an ordinary word is hidden in what is printed alone. */
+/**
+ * Other steps use values such as paths: a shorter password is hidden in output only, because it may be an ordinary
+ * word.
+ */
 const OWN_CHARACTERS_MIN = 16;
 const REFERENCE = /\$\{secret:([^}]*)\}/g;
 
 const unknown = (name: string, cause?: unknown): CleanFailure =>
   new CleanFailure(
-    errorBody('EXECUTOR_SECRET_UNKNOWN', `this executor has no secret ${shownName(name)}`),
+    errorBody('EXECUTOR_SECRET_UNKNOWN', `unknown secret ${shownName(name)}`),
     cause,
   );
 const unreadable = (name: string, cause: unknown): CleanFailure =>
   new CleanFailure(
-    errorBody('EXECUTOR_SECRET_UNKNOWN', `the secret ${shownName(name)} cannot be read`),
+    errorBody('EXECUTOR_SECRET_UNKNOWN', `cannot read secret ${shownName(name)}`),
     cause,
   );
 const notAllowed = (name: string, why: string): CleanFailure =>
-  new CleanFailure(errorBody('EXECUTOR_SECRET_NOT_ALLOWED', `the secret ${shownName(name)} ${why}`));
+  new CleanFailure(errorBody('EXECUTOR_SECRET_NOT_ALLOWED', `secret ${shownName(name)} ${why}`));
 
-/** Of a name that somebody else has written. */
+/** The name comes from an order. */
 const shownName = (name: string): string => JSON.stringify(name.slice(0, 64));
 
 const valueOf = (table: SecretTable, name: string, use: string): string => {
@@ -47,11 +50,11 @@ const valueOf = (table: SecretTable, name: string, use: string): string => {
   if (value.length >= SECRET_CHARACTERS_MIN && !value.includes('\0')) return value;
   throw notAllowed(
     name,
-    `is shorter than ${String(SECRET_CHARACTERS_MIN)} characters, or holds a NUL, and could not be hidden`,
+    `cannot be hidden: it has fewer than ${String(SECRET_CHARACTERS_MIN)} characters, or a NUL`,
   );
 };
 
-/** The same value with another text in the place of each; what is no plain data stays as it is. */
+/** Replaces every text; values other than plain data stay as they are. */
 const mapTexts = (value: unknown, change: (text: string) => string): unknown => {
   if (typeof value === 'string') return change(value);
   if (Array.isArray(value)) return value.map((inner) => mapTexts(inner, change));
@@ -61,7 +64,7 @@ const mapTexts = (value: unknown, change: (text: string) => string): unknown => 
   );
 };
 
-/** Makes the secrets of a start. `own` is what the executor itself was handed: it is hidden always, and never filled in. */
+/** Creates the secrets of a start. `own` are the executor's own secrets: always hidden, never filled in. */
 export const createSecrets = (table: SecretTable, own: readonly string[] = []) => {
   const always = ownForms(own);
   const inValues = ownForms(own.filter((secret) => secret.trim().length >= OWN_CHARACTERS_MIN));
@@ -80,7 +83,6 @@ export const createSecrets = (table: SecretTable, own: readonly string[] = []) =
           return value;
         }),
       hideFilled: (line) => (filled.length === 0 ? line : hideForms(filled, line)),
-      // The shape is the same: only texts change.
       hideIn: <Value>(value: Value): Value =>
         mapTexts(value, (text) => hideForms(inValues, hideForms(filled, text))) as Value,
       hiddenStream: () => hideStream([...filled, ...always]),
@@ -88,5 +90,4 @@ export const createSecrets = (table: SecretTable, own: readonly string[] = []) =
   };
 };
 
-/** An executor that was given no secrets at all. */
 export const withoutSecrets = createSecrets(new Map());

@@ -1,7 +1,7 @@
-/** An element knows where it stands, so that it can be moved and removed in logarithmic time. -1: in no heap. */
+/** An element stores its index, so that it can be moved and removed in logarithmic time. -1: in no heap. */
 export type HeapElement = { at: number };
 
-/** A binary heap: the element that comes before all others is on top. */
+/** A binary heap with the first element on top. */
 export const createHeap = <Element extends HeapElement>(
   before: (one: Element, other: Element) => boolean,
 ) => {
@@ -44,7 +44,7 @@ export const createHeap = <Element extends HeapElement>(
       element.at = elements.length;
       rise(element);
     },
-    /** What it is compared by has changed. */
+    /** Call it after the element's order has changed. */
     moved: (element: Element): void => {
       rise(element);
       sink(element);

@@ -104,7 +104,7 @@ describe('an agent that fails', () => {
   test('by not being there is said so', async () => {
     const result = await invoke('', { agent: ['no-such-agent'] });
     expect(result).toMatchObject({ outcome: 'failed', exitCode: 127 });
-    expect(result.detail).toContain('there is no program "no-such-agent"');
+    expect(result.detail).toContain('command not found: "no-such-agent"');
   });
 
   test('by not being configured says where it is configured', async () => {
@@ -213,7 +213,7 @@ describe('what an agent says of itself', () => {
     expect(result).toMatchObject({
       outcome: 'failed',
       exitCode: 0,
-      detail: 'the agent ended with 0, and says that its context is exhausted',
+      detail: 'the agent exited with 0, and reports that its context is exhausted',
       hint: 'half done\n',
       report: { approach: 'half done', next: 'the rest', stop: 'context_exhausted' },
     });
@@ -270,7 +270,7 @@ describe('a reply that is one JSON object', () => {
     expect(result).toMatchObject({
       outcome: 'failed',
       exitCode: 0,
-      detail: 'the agent ended with 0, and says that it failed',
+      detail: 'the agent exited with 0, and reports that it failed',
       hint: expect.stringContaining(hint) as string,
     });
   });
@@ -323,6 +323,6 @@ y'`,
     );
     expect(result).toMatchObject({ outcome: 'succeeded' });
     expect(result.report).not.toHaveProperty('files');
-    expect(lines.join('\n')).toContain('warning: which files have changed could not be found out');
+    expect(lines.join('\n')).toContain('warning: cannot determine which files have changed');
   });
 });

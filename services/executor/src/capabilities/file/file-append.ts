@@ -5,7 +5,6 @@ import type { AppendLine } from '../../adapters/files/keyed-file.ts';
 import { type Capability, CleanFailure } from '../../ports/capability.ts';
 
 const Input = z.object({
-  /** Relative to the executor's workspace. */
   file: FilePath,
   line: z
     .string()
@@ -14,8 +13,8 @@ const Input = z.object({
 });
 
 /**
- * Appends one line to a file in the workspace. The file remembers the key of every line, for as long as it is kept:
- * each stands at the start of its line, before a tab.
+ * Appends one line to a file in the workspace. The file remembers the key of every line: it stands at the start of
+ * the line, before a tab.
  */
 export const fileAppend = (appendTo: (file: string) => Promise<AppendLine>): Capability<typeof Input> => ({
   uses: 'cap.file.append',

@@ -253,7 +253,7 @@ describe('asked what became of it, a file', () => {
     await write({ expect: 'absent' });
     expect(await probe({ expect: 'absent' })).toEqual({
       found: 'applied',
-      reason: 'the file holds what was to be written',
+      reason: 'the file has the new content',
       outputs: { file: 'a.txt', sha256: OURS, before: null, bytes: 4, written: false },
     });
   });

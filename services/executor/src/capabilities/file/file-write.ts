@@ -7,13 +7,13 @@ import type { Workspace } from '../../adapters/files/workspace.ts';
 import { type Capability, CleanFailure, type EffectContext } from '../../ports/capability.ts';
 import { showChange } from './show-change.ts';
 
-/** What a write gives; `before` is the SHA-256 of what was there, or null for nothing. */
+/** Outputs of a write; `before` is the SHA-256 of the replaced content, or null. */
 const Outputs = z.object({
   file: z.string(),
   sha256: z.string(),
   before: z.string().nullable(),
   bytes: z.int(),
-  /** False when it was there already. */
+  /** False when the content was there already. */
   written: z.boolean(),
 });
 
@@ -24,30 +24,30 @@ const notCancelled = ({ signal }: EffectContext): void => {
 const refused = (message: string): CleanFailure =>
   new CleanFailure(errorBody('EXECUTOR_TARGET_REFUSED', message));
 
-/** What has to be there, in the words of the outputs; undefined for whatever there is. */
+/** The expected `before`; undefined when any content is accepted. */
 const expectedBy = ({ expect, preview }: FileWrite): string | null | undefined => {
   if (expect !== undefined) return expect === 'absent' ? null : expect;
   return preview === undefined ? undefined : (preview.before?.sha256 ?? null);
 };
 
-/** Throws `CleanFailure` when the file is none that was expected. */
+/** Throws `CleanFailure` when the present file is not the expected one. */
 const assertExpected = (input: FileWrite, held: Held | undefined): void => {
   const expected = expectedBy(input);
   if (expected === undefined || expected === (held?.sha256 ?? null)) return;
-  throw refused(held === undefined ? 'no file is there' : 'another file is there than was expected');
+  throw refused(held === undefined ? 'The file does not exist' : 'The file has other content than expected');
 };
 
-/** What was there before a write that finds its work done: a start before this one found what was expected. */
+/** The replaced content, for a write that finds its work done by an earlier start. */
 const beforeOf = (input: FileWrite, found: string, epoch: number): string | null => {
   const expected = expectedBy(input);
   return epoch > 1 && expected !== undefined ? expected : found;
 };
 
 /**
- * Puts a whole file into the workspace. What it has to find there is what fences it: a second start finds its own content,
- * and is done, or something that somebody else has put there, which it leaves alone.
+ * Writes a whole file in the workspace. The expected content fences it: a second start finds its own content and is
+ * done, or finds the content of another writer and leaves it.
  */
-export const fileWrite = (workspace: Pick<Workspace, 'place'>): Capability<typeof FileWrite> => ({
+export const fileWrite = (workspace: Pick<Workspace, 'route'>): Capability<typeof FileWrite> => ({
   uses: 'cap.file.write',
   input: FileWrite,
   preview: async (input, context) => {
@@ -91,21 +91,21 @@ export const fileWrite = (workspace: Pick<Workspace, 'place'>): Capability<typeo
     if (held?.sha256 === sha256) {
       const before = beforeOf(input, sha256, epoch);
       const outputs: JsonObject = { file: input.file, sha256, before, bytes: bytes.length, written: false };
-      return { found: 'applied', reason: 'the file holds what was to be written', outputs };
+      return { found: 'applied', reason: 'the file has the new content', outputs };
     }
     const expected = expectedBy(input);
     if (expected !== undefined && expected === (held?.sha256 ?? null))
       return { found: 'not_applied', reason: 'the file is as it was before' };
     return {
       found: 'unknown',
-      reason: 'the file holds neither what was to be written nor what was expected',
+      reason: 'the file has neither the new nor the expected content',
     };
   },
   compensate: async ({ input: { file }, outputs }, context) => {
     notCancelled(context);
     const done = Outputs.safeParse(outputs).data;
     if (done === undefined || done.before !== null)
-      throw refused('what was there before is not kept, and cannot be put back');
+      throw refused('The replaced content was not kept, so it cannot be restored');
     const path = await workspace.place(file, { make: false });
     return { file, removed: await removeWhole(path, done.sha256, context.assertInForce) };
   },

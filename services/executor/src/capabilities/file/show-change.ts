@@ -3,7 +3,7 @@ import { createTwoFilesPatch } from 'diff';
 
 type Held = { readonly bytes: Buffer; readonly sha256: string };
 
-/** A person is to read it; what is longer is told by sizes and digests. */
+/** A longer diff is not readable: sizes and digests are shown instead. */
 const DIFF_MAX_CHARACTERS = 32_768;
 const DIFF_MAX_LINES_CHANGED = 1_000;
 const DIFF_WITHIN_MS = 500;
@@ -26,8 +26,8 @@ const diffOf = (file: string, before: Buffer, after: Buffer): string | undefined
 };
 
 /**
- * What a write would change. `already` says that nothing is left to do; `diff` is left out when one of the two is no text,
- * and when it is too long to be read.
+ * Shows the change of a write. `already`: there is nothing to do. `diff` is left out for binary files, and when it
+ * is too long.
  */
 export const showChange = (file: string, held: Held | undefined, after: Buffer): JsonObject => {
   const sha256 = sha256Of(after);

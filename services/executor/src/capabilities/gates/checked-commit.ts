@@ -3,7 +3,7 @@ import { orWarn } from '../or-warn.ts';
 import { isOurs } from '../repository/inspect.ts';
 import type { StageTools } from '../stage.ts';
 
-/** Says which commit a check has passed on: one that may be gone back to. */
+/** Adds the commit that passed a check: a rollback may target it. */
 export const withCommit = (result: StepResult, commit: string | undefined): StepResult =>
   result.outcome === 'succeeded'
     ? {
@@ -14,7 +14,7 @@ export const withCommit = (result: StepResult, commit: string | undefined): Step
 
 type Seen = { readonly commit: string | undefined; readonly changed: boolean; readonly new: boolean };
 
-/** How a checkout stands. A check passes without this: where git cannot tell, nothing is said. */
+/** The HEAD and the changes of a checkout; undefined when git cannot tell. The check passes without it. */
 const look = (tools: StageTools): Promise<Seen | undefined> =>
   orWarn(tools, 'which commit is checked', async () => {
     const git = tools.git();
@@ -25,8 +25,8 @@ const look = (tools: StageTools): Promise<Seen | undefined> =>
   });
 
 /**
- * Notes what a check is about to look at, and adds that to its result when it has passed. It is a commit when nothing was
- * changed before, and neither that nor any file of it has changed since; new files may be what the check itself has made.
+ * Records HEAD before a check, and adds it to the result of a passed check. Left out if files were changed before,
+ * or HEAD or tracked files have changed since; new files may come from the check itself.
  */
 export const noteCommit = async (tools: StageTools): Promise<(result: StepResult) => Promise<StepResult>> => {
   const before = await look(tools);

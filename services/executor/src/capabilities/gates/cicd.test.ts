@@ -124,7 +124,7 @@ describe('a commit that is checked where nobody works', () => {
 
   test('has to be one', async () => {
     await expect(gate({ script: 'true', context: { commit: '--help' } })).rejects.toThrow(
-      'is no id of a commit',
+      'is not a commit id',
     );
     expect(await gate({ script: 'true', context: { commit: '1'.repeat(40) } })).toMatchObject({
       outcome: 'failed',

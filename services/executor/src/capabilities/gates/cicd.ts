@@ -6,19 +6,19 @@ import { noteCommit, withCommit } from './checked-commit.ts';
 import { NO_GATE } from './stop-condition.ts';
 import { keepOutOfStatus } from '../worktree/prepare.ts';
 
-/** The checks of a gate, and what mends them once when they fail. */
+/** Runs the checks, and once the fix script when they fail. */
 const checkGate: RunStage = async (input, tools) => {
   const script = input.script?.trim() === '' ? undefined : input.script;
   if (script === undefined) return succeeded(NO_GATE);
   const { commit } = input.context;
   if (tools.inWorktree || commit === undefined) return checkHere(script, input, tools);
-  if (!isCommitId(commit)) throw invalid(`context.commit: ${JSON.stringify(commit)} is no id of a commit`);
+  if (!isCommitId(commit)) throw invalid(`context.commit: ${JSON.stringify(commit)} is not a commit id`);
   return checkCommit(script, input, tools, commit);
 };
 
 export const cicdGate: StageModule = { uses: 'control.gate.cicd', run: checkGate, startsPrograms: true };
 
-/** Checks the files as they are: they are those of a commit when nothing has been changed since. */
+/** Checks the present files: those of a commit if nothing has changed since. */
 const checkHere = async (script: string, input: StepInput, tools: StageTools): Promise<StepResult> => {
   const checkedAt = await noteCommit(tools);
   const { result, mended } = await check(script, input, tools, tools.root);
@@ -38,7 +38,7 @@ const check = async (
   const fix = autoResolve === false || fixScript?.trim() === '' ? undefined : fixScript;
   const red = first.result.exitCode !== 0 && !first.result.cancelled;
   if (!red || fix === undefined) return { result: resultOf(first, 'the checks'), mended: false };
-  tools.log('stderr', 'the checks failed: the fix script is run, and then they are run once more');
+  tools.log('stderr', 'the checks failed: running the fix script, then the checks again');
   const fixed = await runScript(tools, fix, options);
   if (fixed.result.cancelled) return { result: resultOf(fixed, 'the fix script'), mended: true };
   return { result: await checkAgain(first, fixed, script, tools, options), mended: true };
@@ -59,12 +59,12 @@ const checkAgain = async (
     first_exit_code: outputsOf(first.result).exit_code,
     fix_exit_code: outputsOf(fixed.result).exit_code,
   };
-  // What failed first is what the gate failed with.
+  // The check fails with the first exit code.
   const exitCode = result.outcome === 'succeeded' ? 0 : outputsOf(first.result).exit_code;
   return { ...result, exitCode, outputs, report: tookSoLong(first.result, fixed.result, again.result) };
 };
 
-/** Checks a commit where nobody works: in a worktree that is made for it, and taken away again. */
+/** Checks a commit in a temporary worktree. */
 const checkCommit = async (
   script: string,
   input: StepInput,
@@ -92,7 +92,10 @@ const removeIfThere = async (tools: StageTools, place: string): Promise<void> =>
   if ((await git.worktreeList()).some(({ path }) => path === place)) await git.worktreeRemove(place);
 };
 
-/** What a fix script has changed is kept on a branch of its own: nobody has agreed to it on the branch that is checked. */
+/**
+ * Commits the changes of the fix script to a branch of their own: no approver has agreed to them on the checked
+ * branch.
+ */
 const keepFix = async (
   result: StepResult,
   tools: StageTools,
@@ -102,11 +105,11 @@ const keepFix = async (
   const git = tools.git(place);
   const { task, node } = tools.about;
   await git.stage('all');
-  await git.commit(`fix: what the fix script of ${node} changed\n\nTask: ${task}\nChecked: ${checked}\n`);
+  await git.commit(`fix: changes of the fix script of ${node}\n\nTask: ${task}\nChecked: ${checked}\n`);
   const { commit } = await git.head();
   if (commit === undefined || commit === checked) return {};
   const branch = `holdpoint/ci-fix/${task}`;
-  // An earlier fix of this task was of an earlier commit.
+  // Replaces an earlier fix of this task, which was for an earlier commit.
   await git.run(['update-ref', '--no-deref', '--', `refs/heads/${branch}`, commit]);
   return {
     detail: `${result.detail ?? ''}; what the fix script changed is on the branch ${branch}, and not on the one that is checked`,

@@ -5,31 +5,31 @@ import { sha256Of } from '@holdpoint/contracts/values/json';
 import type { Git } from '../../adapters/git/git.ts';
 import { editTree, type TreeEdit } from '../git/integrate/tree.ts';
 
-/** A work tree in which a merge has stopped, as it was before anybody worked on it. */
+/** A work tree with a stopped merge, before the agent works on it. */
 export type Stopped = {
   readonly git: Git;
   readonly ours: string;
   readonly theirs: string;
-  /** What git merged by itself, without what is in conflict. */
+  /** The tree of the merged files, without conflicting ones. */
   readonly tree: string;
   readonly files: readonly ConflictFile[];
 };
 
 export type ConflictFile = {
   readonly path: string;
-  /** What git left of it, to be known again; nothing when it left nothing. */
+  /** The hash of the file that git left; undefined when it left none. */
   readonly left: string | undefined;
-  /** Neither side has it any more. */
+  /** Neither side has the file. */
   readonly goneOnBoth: boolean;
 };
 
-// Labels follow a space; git makes them longer where files have an attribute that says so.
+// A label follows a space; attributes can make markers longer.
 const MARKER = /^(<{7,}|>{7,}|\|{7,})( |\r?$)/gm;
 
 const readOf = async (path: string): Promise<Buffer | undefined> => {
   const found = await lstat(path).catch(() => undefined);
   if (found?.isSymbolicLink() === true) return readlink(path, 'buffer');
-  // A folder has come in its place: the file is gone.
+  // A folder has replaced the file.
   return found?.isFile() === true ? readFile(path) : undefined;
 };
 
@@ -48,7 +48,7 @@ const stagesIn = async (git: Git): Promise<ReadonlyMap<string, readonly string[]
   return stages;
 };
 
-/** The tree of what is in the index and not in conflict. */
+/** The tree of the index without conflicting files. */
 const mergedByGit = async (git: Git, conflicts: readonly string[]): Promise<string> => {
   const folder = await mkdtemp(join(tmpdir(), 'holdpoint-index-'));
   try {
@@ -63,7 +63,7 @@ const mergedByGit = async (git: Git, conflicts: readonly string[]): Promise<stri
   }
 };
 
-/** Takes note of a merge that has stopped, before an agent is let into it. */
+/** Records a stopped merge, before an agent works on it. */
 export const noteStopped = async (git: Git, ours: string, theirs: string): Promise<Stopped> => {
   const stages = await stagesIn(git);
   const files = await Promise.all(
@@ -79,7 +79,7 @@ export const noteStopped = async (git: Git, ours: string, theirs: string): Promi
 const markersIn = (content: Buffer | undefined): number =>
   content === undefined ? 0 : (content.toString('latin1').match(MARKER) ?? []).length;
 
-/** A file may speak of conflict markers by itself; more of them than either side has are of this conflict. */
+/** Files may contain conflict markers as text: only more markers than on either side count. */
 const hasMarkers = async ({ git, ours, theirs }: Stopped, path: string): Promise<boolean> => {
   const now = markersIn(await readOf(join(git.root, path)));
   if (now === 0) return false;
@@ -87,14 +87,14 @@ const hasMarkers = async ({ git, ours, theirs }: Stopped, path: string): Promise
   return now > Math.max(...sides.map(markersIn));
 };
 
-/** Somebody who gives a merge up leaves a tidy work tree, with nothing of the other side in it. */
+/** After an aborted merge the work tree is clean, and has nothing of the other side. */
 const gaveUp = async ({ git, ours, theirs }: Stopped): Promise<boolean> => {
   if ((await git.commitOf('MERGE_HEAD')) === theirs) return false;
   const { commit } = await git.head();
   return commit === undefined || commit === ours || !(await git.isAncestor(theirs, commit));
 };
 
-/** The files that nobody has resolved. Resolved is what has no markers, and was changed or staged. */
+/** The unresolved files. A resolved file has no markers, and was changed or staged. */
 export const unresolvedIn = async (stopped: Stopped): Promise<readonly string[]> => {
   if (await gaveUp(stopped)) return stopped.files.map(({ path }) => path);
   const unstaged = await stagesIn(stopped.git);
@@ -121,7 +121,7 @@ const editFor = async (git: Git, path: string): Promise<TreeEdit> => {
   return { path, file: { mode, id: await git.text(['hash-object', '-w', '--', path]) } };
 };
 
-/** What git merged by itself, and what was in conflict as it is now: nothing else that was changed there. */
+/** The tree of the merged files, without conflicting ones. */
 export const resolvedTree = async ({ git, tree, files }: Stopped): Promise<string> => {
   const edits: TreeEdit[] = [];
   for (const { path } of files) edits.push(await editFor(git, path));

@@ -46,7 +46,7 @@ const checkBlocked = async (result: StepResult, ...files: readonly string[]): Pr
 };
 
 test('nothing stands in the way of a merge that met no conflict', async () => {
-  expect(await gate()).toMatchObject({ outcome: 'succeeded', detail: 'no conflict is on record for oak' });
+  expect(await gate()).toMatchObject({ outcome: 'succeeded', detail: 'no conflict recorded for oak' });
 });
 
 describe('without an agent', () => {
@@ -175,7 +175,7 @@ describe('an agent', () => {
     await repository.write('b.txt', 'mine\n');
     const result = await withAgent(`touch ${repository.outside}/ran`);
     expect(result.outcome).toBe('blocked');
-    expect(result.detail).toContain('not committed: b.txt');
+    expect(result.detail).toContain('uncommitted changes: b.txt');
     expect(await isThere('../ran')).toBe(false);
   });
 

@@ -4,7 +4,7 @@ import { type RunStage, type StageModule, succeeded } from '../stage.ts';
 
 export const NO_GATE = 'gate: none configured';
 
-/** A gate that is open when its script ends with exit code 0. */
+/** The check passes when its script exits with 0. */
 const check: RunStage = async ({ script, timeoutMs }, tools) => {
   if (script === undefined || script.trim() === '') return succeeded(NO_GATE);
   const checkedAt = await noteCommit(tools);

@@ -3,7 +3,10 @@ import { clean } from './send-request.ts';
 
 type Fill = (text: string) => string;
 
-/** Every text in a value with its secrets in place. Filled in before it is written as JSON, a secret cannot end its text. */
+/**
+ * Fills secrets into every text of a value. Done before encoding as JSON, so that a secret cannot break out of its
+ * text.
+ */
 export const filledIn = (value: Json, fill: Fill): Json => {
   if (typeof value === 'string') return fill(value);
   if (typeof value !== 'object' || value === null) return value;
@@ -11,13 +14,13 @@ export const filledIn = (value: Json, fill: Fill): Json => {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, filledIn(inner, fill)]));
 };
 
-/** Never shown: a secret that is no header would be part of the error otherwise. */
+/** Rejected here, because the error of the HTTP client would contain the secret. */
 const asHeader = (value: string): string => {
   if (/^[\t\x20-\x7e]*$/.test(value)) return value;
-  throw clean('EXECUTOR_SECRET_NOT_ALLOWED', 'a secret holds what no header can, such as a line end');
+  throw clean('EXECUTOR_SECRET_NOT_ALLOWED', 'A secret contains characters that a header cannot, such as a line end');
 };
 
-/** Headers with their names in lower case and their secrets in place, and the names of those that hold one. */
+/** Fills secrets into headers. Returns lower-case names, and the names of confidential headers. */
 export const filledHeaders = (
   headers: Readonly<Record<string, string>>,
   fill: Fill,

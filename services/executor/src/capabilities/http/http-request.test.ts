@@ -326,7 +326,7 @@ describe('in doubt', () => {
     [
       'another protocol from here on',
       answersWith('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n'),
-      /sent, and not answered whole/,
+      /sent, but no complete response/,
     ],
   ])('is %s', async (_, talk, reason) => {
     const target = await startRaw(talk);
@@ -343,7 +343,7 @@ describe('in doubt', () => {
 
   test('is what is not answered in time', async () => {
     const target = await start(() => undefined);
-    await expectDoubt(send({ url: target.origin }, { limits: { timeoutMs: 100 } }), /the time was up/);
+    await expectDoubt(send({ url: target.origin }, { limits: { timeoutMs: 100 } }), /timed out/);
     expect(target.received).toHaveLength(1);
   });
 
@@ -352,7 +352,7 @@ describe('in doubt', () => {
       const drip = setInterval(() => socket.write('HTTP/1.1 102 Processing\r\n\r\n'), 5);
       socket.once('close', () => clearInterval(drip));
     });
-    await expectDoubt(send({ url: origin }, { limits: { timeoutMs: 150 } }), /the time was up/);
+    await expectDoubt(send({ url: origin }, { limits: { timeoutMs: 150 } }), /timed out/);
   });
 
   test('is what was cancelled after it was sent', async () => {

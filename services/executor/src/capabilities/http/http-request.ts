@@ -6,19 +6,19 @@ import { type Capability, type EffectContext, OutcomeUnknown } from '../../ports
 import { filledHeaders, filledIn } from './filled.ts';
 import { assertAllowed, clean, type HttpLimits, type Reach, sendRequest } from './send-request.ts';
 
-/** Exact origins, by what is known of them; whoever runs the executor says it, and not whoever submits a task. */
+/** Allowed origins by class. The operator of the executor sets them, not the submitter of a task. */
 export type HttpTargets = {
-  /** A request is sent there once at the most without a person. */
+  /** A request is sent once; after a doubt an operator decides. */
   readonly targets: ReadonlySet<string>;
   /** They remember an `Idempotency-Key` for longer than a grant lasts. */
   readonly keyedTargets: ReadonlySet<string>;
-  /** PUT and DELETE mean the same there however often they are sent. */
+  /** PUT and DELETE can be repeated without another effect. */
   readonly idempotentTargets: ReadonlySet<string>;
   /** Whether `cap.http.request` may reach any public host by https as well. */
   readonly anyPublic: boolean;
 };
 
-/** Answers whose contract says that nothing was applied. 409 is not one: it may mean that the same key is in progress. */
+/** Statuses that mean "not applied". 409 is not among them: the same key may be in progress. */
 const NOT_APPLIED: ReadonlySet<number> = new Set([400, 401, 403, 404, 412, 422]);
 
 const bodyOf = (
@@ -30,7 +30,7 @@ const bodyOf = (
   return { bytes: Buffer.from(canonicalJson(body)), type: { 'content-type': 'application/json' } };
 };
 
-/** What the store can hold of what a target said: text, and no NUL. */
+/** Text without NUL, as PostgreSQL requires it. */
 const textOf = (body: Buffer): string => body.toString('utf8').replaceAll('\0', '\uFFFD');
 
 type Asked = Omit<HttpRequest, 'method'> & { readonly method: string };
@@ -43,7 +43,7 @@ const keptOf = (headers: Answer['headers'], names: readonly string[]): JsonObjec
     }),
   );
 
-/** Strict: what proves nothing leaves a doubt. */
+/** Strict: an inconclusive status leaves the effect in doubt. */
 const outcomeOf = (
   { status, headers, body, truncated }: Answer,
   { expect, keepHeaders }: Asked,
@@ -54,7 +54,7 @@ const outcomeOf = (
   }
   const said = `the target answered ${String(status)}`;
   if (NOT_APPLIED.has(status)) throw clean('EXECUTOR_TARGET_REFUSED', said, { details: { status } });
-  throw new OutcomeUnknown(`${said}, which does not say whether it happened`);
+  throw new OutcomeUnknown(`${said}, which does not prove whether it happened`);
 };
 
 type Kind = Reach & {
@@ -72,7 +72,7 @@ const capability = (
   run: async (asked, context) => {
     const { method, url: text, headers = {}, body, redirects = 0 } = asked;
     const url = new URL(text);
-    // Whoever may not be sent anything is no reason to look into a secret.
+    // Checked first: secrets are not resolved for an origin that is not allowed.
     assertAllowed(url, reach);
     const fill = (held: string): string => context.secrets.fill(held, url.origin);
     const { bytes, type } = bodyOf(body === undefined ? undefined : filledIn(body, fill));
@@ -89,16 +89,16 @@ const capability = (
   },
 });
 
-/** Who asked, and under which start: for the target's records, and for a target that compares them. */
+/** Identifies the effect and its start, for the target's logs and for fencing. */
 export const identity = ({ effectId, epoch }: EffectContext): Readonly<Record<string, string>> => ({
   'holdpoint-effect': effectId,
   'holdpoint-epoch': String(epoch),
 });
 
 /**
- * One HTTP request, by three labels, because the class of an effect belongs to its capability: what is known of the target
- * is told by whoever runs the executor, not by whoever submits a task. The target of a keyed request sees the same key on
- * every attempt, that of an idempotent one the same request; any other gives nothing to go by, so that a person is asked.
+ * One HTTP request under three labels, because the class of an effect belongs to its capability: the operator knows
+ * the target, not the submitter of a task. A keyed target gets the same key on every attempt, an idempotent one the
+ * same request. For any other target an operator resolves a doubt.
  */
 export const httpRequests = (
   { targets, keyedTargets, idempotentTargets, anyPublic }: HttpTargets,

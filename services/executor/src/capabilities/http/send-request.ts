@@ -8,29 +8,29 @@ import { CleanFailure, type EffectContext, OutcomeUnknown } from '../../ports/ca
 export type HttpLimits = Trust & {
   readonly timeoutMs?: number;
   readonly connectTimeoutMs?: number;
-  /** The resolver of the operating system, when left out. */
+  /** Left out: the resolver of the operating system. */
   readonly resolve?: Resolve;
 };
 
-/** Where a capability may send something. */
+/** The origins that a capability may reach. */
 export type Reach = {
   readonly uses: string;
   /** Exact origins. */
   readonly origins: ReadonlySet<string>;
-  /** Whether any other may be reached as well: by https on its own port, at public addresses. */
+  /** Whether other origins are allowed too: https on port 443 at public addresses. */
   readonly anyPublic?: boolean;
 };
 
 export type Sending = OutgoingRequest & {
-  /** How many are followed. */
+  /** Maximum redirects to follow. */
   readonly redirects?: number;
-  /** Headers that nobody but the first origin gets, in lower case. */
+  /** Headers for the first origin only, in lower case. */
   readonly confidential?: ReadonlySet<string>;
 };
 
-/** Shorter than the time in which an effect has to begin. */
+/** Shorter than `beginBeforeMs` of the default timing. */
 const CONNECT_TIMEOUT_MS = 2_000;
-/** From the first step to the end of the answer; shorter than a lease, so that a stuck target costs one lease at the most. */
+/** From the first step to the end of the response; shorter than the default lease. */
 const TIMEOUT_MS = 8_000;
 
 export const clean = (
@@ -42,14 +42,14 @@ export const clean = (
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : 'no code';
 
-/** Throws `CleanFailure` when nothing may be sent there; otherwise says whether the origin was listed. */
+/** Throws `CleanFailure` when the origin is not allowed. Returns whether it is listed. */
 export const assertAllowed = (
   { origin, protocol, port }: URL,
   { uses, origins, anyPublic }: Reach,
 ): boolean => {
   if (origins.has(origin)) return true;
   if (anyPublic === true && protocol === 'https:' && port === '') return false;
-  throw clean('EXECUTOR_TARGET_NOT_ALLOWED', `${uses} may not reach ${origin} from this executor`);
+  throw clean('EXECUTOR_TARGET_NOT_ALLOWED', `${uses} may not reach ${origin}`);
 };
 
 const connected = async (
@@ -66,8 +66,8 @@ const connected = async (
   } catch (cause) {
     if (cause instanceof CleanFailure) throw cause;
     if (context.signal.aborted) throw clean('EXECUTOR_CANCELLED', 'cancelled before it began', { cause });
-    const why = signal.aborted ? `not within ${String(withinMs)} ms` : codeOf(cause);
-    throw clean('EXECUTOR_TARGET_UNAVAILABLE', `the target cannot be reached: ${why}`, { cause });
+    const why = signal.aborted ? `timed out after ${String(withinMs)} ms` : codeOf(cause);
+    throw clean('EXECUTOR_TARGET_UNAVAILABLE', `Cannot reach the target: ${why}`, { cause });
   }
 };
 
@@ -80,8 +80,8 @@ const answered = async (
   try {
     return await exchange(socket, request, AbortSignal.any([cancelled, end]));
   } catch (cause) {
-    const why = cancelled.aborted ? 'it was cancelled' : end.aborted ? 'the time was up' : codeOf(cause);
-    throw new OutcomeUnknown(`sent, and not answered whole: ${why}`, { cause });
+    const why = cancelled.aborted ? 'it was cancelled' : end.aborted ? 'timed out' : codeOf(cause);
+    throw new OutcomeUnknown(`sent, but no complete response: ${why}`, { cause });
   }
 };
 
@@ -94,8 +94,8 @@ const without = (
   Object.fromEntries(Object.entries(headers).filter(([name]) => !names.has(name)));
 
 /**
- * The request that a redirect asks for, if an answer is one. What was meant for one origin alone stays there. Throws
- * `CleanFailure` when it leads to nothing that can be asked: a request that only reads, and was sent elsewhere, did nothing.
+ * The request of a redirect, if the response is one. Confidential headers stay with their origin. Throws
+ * `CleanFailure` for an invalid location: a redirected read did nothing.
  */
 export const redirectOf = (
   { status, headers: { location } }: Answer,
@@ -106,15 +106,15 @@ export const redirectOf = (
   const url = URL.parse(location, request.url.href);
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
     throw new CleanFailure(
-      errorBody('EXECUTOR_TARGET_REFUSED', 'the target redirects to what is no target', { status }),
+      errorBody('EXECUTOR_TARGET_REFUSED', 'Redirect to an origin that is not allowed', { status }),
     );
   const stays = url.origin === request.url.origin;
   return { ...request, url, headers: stays ? request.headers : without(request.headers, confidential) };
 };
 
 /**
- * Sends a request, and follows as many redirects as it says; every step goes where it is allowed to, or nowhere. Throws
- * `CleanFailure` as long as nothing has left, and `OutcomeUnknown` when it has and no whole answer came.
+ * Sends a request and follows its redirects, each to an allowed origin only. Throws `CleanFailure` while nothing has
+ * left, and `OutcomeUnknown` once it has and no complete response arrived.
  */
 export const sendRequest = async (
   { redirects = 0, confidential = new Set(), ...first }: Sending,
@@ -128,7 +128,7 @@ export const sendRequest = async (
     const socket = await connected(request.url, assertAllowed(request.url, reach), context, limits);
     try {
       if (context.signal.aborted) throw clean('EXECUTOR_CANCELLED', 'cancelled before it was sent');
-      // After this line the request may have left, and whatever goes wrong is a doubt.
+      // From here on the request may have left, and failures are doubts.
       context.assertInForce();
       const answer = await answered(socket, request, context.signal, end);
       const next = left > 0 ? redirectOf(answer, request, confidential) : undefined;

@@ -72,5 +72,5 @@ test('a folder that leads out of the repository is refused', async () => {
 
 test('a sentinel that is none is an error, not the end of a conflict', async () => {
   await repository.write(sentinelPath('oak'), 'not JSON');
-  await expect(sentinelOf('oak')).rejects.toThrow('no sentinel of a merge');
+  await expect(sentinelOf('oak')).rejects.toThrow('is not a valid merge sentinel');
 });

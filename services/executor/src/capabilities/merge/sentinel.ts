@@ -13,7 +13,7 @@ import { keepOutOfStatus } from '../worktree/prepare.ts';
 const FOLDER = '.holdpoint/tmp/merge-conflicts';
 const NAME_CHARACTERS_MAX = 200;
 
-/** Says that a merge has met a conflict that nobody has resolved yet. */
+/** Marks a merge with an unresolved conflict. */
 export const Sentinel = z.object({
   slug: z.string(),
   source_branch: z.string(),
@@ -21,12 +21,12 @@ export const Sentinel = z.object({
   task: z.string(),
   node: z.string(),
   created_at: z.string(),
-  /** What was in conflict when it was written. */
+  /** The conflicting files at that time. */
   files: z.array(z.string()),
 });
 export type Sentinel = z.infer<typeof Sentinel>;
 
-/** Where the sentinel of a plan is in its repository. Two slugs never share a file, whatever characters they have. */
+/** The path of a plan's sentinel. Different slugs never share a file. */
 export const sentinelPath = (slug: string): string => {
   const name = encodeURIComponent(slug.toWellFormed());
   const short =
@@ -40,7 +40,7 @@ export const readSentinel = async (repository: Repository, slug: string): Promis
     return Sentinel.parse(JSON.parse(await readFile(path, 'utf8')));
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    const problem = `${sentinelPath(slug)} cannot be read: it is no sentinel of a merge`;
+    const problem = `${sentinelPath(slug)} is not a valid merge sentinel`;
     throw new CleanFailure(errorBody('EXECUTOR_TARGET_REFUSED', problem), error);
   }
 };
@@ -59,14 +59,14 @@ export const clearSentinelFile = async (repository: Repository, slug: string): P
 const withoutDraft = (branch: string | undefined): string | undefined =>
   branch === undefined || branch === '' ? undefined : branch.replace(/^draft\//, '');
 
-/** Which plan a merge is about. */
+/** The plan of a merge. */
 export const mergeSlug = (input: StepInput, task: string): string =>
   argOf(input, 'slug', 'plan') ??
   input.context.slug ??
   withoutDraft(argOf(input, 'branch', 'source_branch', 'plan_branch') ?? input.context.branch) ??
   task;
 
-/** The branch that is merged; the names that a template may give it are many. */
+/** The branch to merge; templates may name it in several ways. */
 export const sourceBranchOf = (input: StepInput): string | undefined => {
   const named = argOf(input, 'branch', 'source_branch', 'plan_branch');
   if (named !== undefined) return named;
@@ -76,11 +76,10 @@ export const sourceBranchOf = (input: StepInput): string | undefined => {
   return branch ?? (current === undefined ? undefined : `draft/${current}`);
 };
 
-/** The branch that is merged into: named, or the one that is checked out in the repository itself. */
+/** The target branch: the given one, or the one that the repository has checked out. */
 export const targetBranchOf = async (input: StepInput, tools: StageTools): Promise<string | undefined> =>
   argOf(input, 'target', 'target_branch') ?? (await tools.git(tools.repository.root).head()).branch;
 
-/** Says that a merge waits for its conflicts. */
 const write: RunStage = async (input, tools) => {
   const slug = mergeSlug(input, tools.about.task);
   const path = await writeSentinelFile(tools.repository, {
@@ -97,11 +96,10 @@ const write: RunStage = async (input, tools) => {
 
 export const writeSentinel: StageModule = { uses: 'cap.env.builtin.merge.sentinel.write', run: write };
 
-/** Says that it waits no more. */
 const clear: RunStage = async (input, tools) => {
   const slug = mergeSlug(input, tools.about.task);
   await clearSentinelFile(tools.repository, slug);
-  return succeeded(`there is no ${sentinelPath(slug)} any more`, { outputs: { slug } });
+  return succeeded(`removed ${sentinelPath(slug)}`, { outputs: { slug } });
 };
 
 export const clearSentinel: StageModule = { uses: 'cap.env.builtin.merge.sentinel.clear', run: clear };

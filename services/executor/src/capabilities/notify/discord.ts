@@ -5,7 +5,7 @@ import { webhookUrl } from './webhook-url.ts';
 
 const USES = 'cap.notify.discord';
 
-/** A message to a channel of Discord, which calls nobody by name. Sent again after a doubt: to see it twice does no harm. */
+/** Posts a message to Discord, without mentions. It is repeated after a doubt: reading it twice does no harm. */
 export const notifyDiscord = ({ targets, limits }: Notices): Capability<typeof NotifyDiscord> => ({
   uses: USES,
   input: NotifyDiscord,
@@ -13,7 +13,7 @@ export const notifyDiscord = ({ targets, limits }: Notices): Capability<typeof N
   run: async ({ webhook, origin, content, embeds }, context) => {
     const reach = { uses: USES, origins: targets };
     const url = webhookUrl({ webhook, origin }, reach, context);
-    // Without it Discord answers before the message is kept.
+    // Otherwise Discord answers before it has stored the message.
     url.searchParams.set('wait', 'true');
     const body = JSON.stringify({ content, embeds, allowed_mentions: { parse: [] } });
     return sendNotice({ url, body }, reach, context, limits);

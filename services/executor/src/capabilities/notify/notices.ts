@@ -4,7 +4,7 @@ import type { Notices } from './send-notice.ts';
 import { notifySlack } from './slack.ts';
 import { notifyWebhook } from './webhook.ts';
 
-/** Everything that tells somebody something. `now` is the time of the day, in milliseconds. */
+/** All notifications. `now` is in epoch milliseconds. */
 export const notices = (to: Notices, now: () => number): readonly Capability[] => [
   notifyWebhook(to, now),
   notifyDiscord(to),

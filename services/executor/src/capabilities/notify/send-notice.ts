@@ -8,19 +8,20 @@ export type Notices = {
   readonly limits?: HttpLimits;
 };
 
-/** Too many at once, or somebody else is at it: it says nothing of this one. */
+/** Rate limits and conflicts: they prove nothing about this request. */
 const SAYS_NOTHING: ReadonlySet<number> = new Set([408, 409, 425, 429]);
 
 type Notice = {
   readonly url: URL;
-  /** As it is sent. */
+  /** The exact bytes of the body. */
   readonly body: string;
   readonly headers?: Readonly<Record<string, string>>;
 };
 
 /**
- * Sends JSON once. A redirect is a failure, as the Standard Webhooks specification has it, and so is every refusal; what may
- * or may not have arrived is told apart from both. Nothing of the answer but its status is kept, because it may hold the URL.
+ * Sends JSON once. A redirect is a failure, as the Standard Webhooks specification demands, and so is every refusal;
+ * all other answers leave the outcome unknown. Only the status of the answer is kept, because the body may contain
+ * the URL.
  */
 export const sendNotice = async (
   { url, body, headers = {} }: Notice,
@@ -39,5 +40,5 @@ export const sendNotice = async (
   const said = `the target answered ${String(status)}`;
   if (status >= 300 && status < 500 && !SAYS_NOTHING.has(status))
     throw clean('EXECUTOR_TARGET_REFUSED', said, { details: { status } });
-  throw new OutcomeUnknown(`${said}, which does not say whether it arrived`);
+  throw new OutcomeUnknown(`${said}, which does not prove whether it arrived`);
 };

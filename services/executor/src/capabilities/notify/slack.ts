@@ -5,11 +5,13 @@ import { webhookUrl } from './webhook-url.ts';
 
 const USES = 'cap.notify.slack';
 
-/** Slack reads mentions and links out of these three, and asks for nothing else to be escaped. */
+/** Slack needs these three characters escaped, to prevent mentions and links. */
 const escaped = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
-/** A message to a channel of Slack, or of what takes the same webhooks. Sent again after a doubt: to see it twice does no harm. */
+/**
+ * Posts a message to Slack, or to a compatible webhook. It is repeated after a doubt: reading it twice does no harm.
+ */
 export const notifySlack = ({ targets, limits }: Notices): Capability<typeof NotifySlack> => ({
   uses: USES,
   input: NotifySlack,

@@ -9,8 +9,8 @@ import { signedHeaders } from './signature.ts';
 const USES = 'cap.notify.webhook';
 
 /**
- * Tells a receiver that something has happened, signed per the Standard Webhooks specification. The id is that of the effect,
- * the same on every attempt: receivers remember it, so that what arrives twice is taken once.
+ * Sends an event, signed per the Standard Webhooks specification. Its id is the id of the effect and the same on
+ * every attempt, so that receivers can ignore duplicates.
  */
 export const notifyWebhook = (
   { targets, limits }: Notices,

@@ -58,7 +58,7 @@ describe('without a worktree', () => {
     await repository.write('b.txt', 'mine\n');
     const result = await persist();
     expect(result.outcome).toBe('failed');
-    expect(result.detail).toContain('not committed: b.txt');
+    expect(result.detail).toContain('uncommitted changes: b.txt');
     expect(await repository.read('b.txt')).toBe('mine\n');
   });
 });
@@ -99,7 +99,7 @@ test('an agent that wrote nothing has made no plan', async () => {
   const result = await persist({ payloads: { 'custom:plan_text:main': { text: ' \n' } } });
   expect(result).toMatchObject({
     outcome: 'failed',
-    detail: 'the plan is empty: nothing was written into it',
+    detail: 'the plan is empty',
   });
 });
 

@@ -27,7 +27,7 @@ const specOf = async (input: StepInput, tools: StageTools): Promise<Found<string
   if (!SOURCES.includes(source))
     throw invalid(`with.spec_source: ${source}, expected one of ${SOURCES.join(', ')}`);
   const file = argOf(input, 'spec_file');
-  // A file was read when the task was submitted, so that a later edit changes nothing.
+  // `spec_file` was read at submission, so that later edits change nothing.
   const text = argOf(input, 'spec_text');
   if (text !== undefined) return { value: text };
   if (file === undefined) throw invalid('with: no specification, expected spec_text or spec_file');
@@ -49,7 +49,7 @@ const bodyOf = (input: StepInput, spec: string): Found<string> => {
   if (plan === undefined) return { value: argOf(input, 'plan_body', 'plan_text', 'content') ?? spec };
   const [label, { text }] = plan;
   if (typeof text !== 'string') throw invalid(`payloads: ${label} has no text`);
-  return text.trim() === '' ? { problem: 'the plan is empty: nothing was written into it' } : { value: text };
+  return text.trim() === '' ? { problem: 'the plan is empty' } : { value: text };
 };
 
 const slugFor = (input: StepInput, spec: string): Found<string> => {
@@ -81,14 +81,14 @@ const planFor = async (input: StepInput, tools: StageTools): Promise<Found<Plan>
 const exists = async (...path: readonly string[]): Promise<boolean> =>
   (await stat(join(...path)).catch(() => undefined)) !== undefined;
 
-/** Where plans belong in this repository. What the executor itself keeps under .holdpoint is no sign of anybody's layout. */
+/** The plan folder of this repository. Other files of the executor under .holdpoint do not count as a layout. */
 const planFolder = async (root: string): Promise<string> => {
   const own = ['config.toml', 'workflows', 'plans', 'gates'];
   const found = await Promise.all(own.map((name) => exists(root, '.holdpoint', name)));
   return !found.includes(true) && (await exists(root, '.vizier')) ? PLAN_FOLDERS[1] : PLAN_FOLDERS[0];
 };
 
-/** Whoever reads it sees the plan before, or this one, whole. */
+/** Readers see the old or the new plan, never a part. */
 const writeWhole = async (path: string, text: string): Promise<void> => {
   await mkdir(dirname(path), { recursive: true });
   const unfinished = join(dirname(path), `.${randomUUID()}.unfinished`);
@@ -100,7 +100,7 @@ const writeWhole = async (path: string, text: string): Promise<void> => {
   }
 };
 
-/** Writes a file into a branch, as a commit, without a checkout; the commit that the branch is at, or why it is not. */
+/** Commits a file to a branch without a checkout. Returns the commit of the branch, or the problem. */
 const commitFile = async (
   tools: StageTools,
   branch: string,
@@ -111,7 +111,7 @@ const commitFile = async (
   let why = '';
   for (let tries = 0; tries < TRIES; tries += 1) {
     const from = await git.tip(branch);
-    if (from === undefined) return { problem: `the branch ${branch} is gone` };
+    if (from === undefined) return { problem: `branch ${branch} is gone` };
     const before = await git.treeOf(from);
     const tree = await editTree(git, before, [{ path: file.path, file: { mode: '100644', id } }]);
     if (tree === before) return { value: from };
@@ -124,11 +124,14 @@ const commitFile = async (
 };
 
 const ensureBranch = async (git: Git, branch: string): Promise<void> => {
-  // False: somebody has made it meanwhile, which is as good.
+  // False: another step has just created it, which is fine.
   if (!(await git.branchExists(branch))) await git.createBranch(branch);
 };
 
-/** Writes the plan into the worktree of the task; without one into its branch, and never into anybody's checkout. */
+/**
+ * Writes the plan into the worktree of the task; without one, commits it to its branch. Never writes into a shared
+ * checkout.
+ */
 const persist: RunStage = async (input, tools) => {
   const found = await planFor(input, tools);
   if ('problem' in found) return failed(found.problem);

@@ -3,7 +3,7 @@ import { sha256Of } from '@holdpoint/contracts/values/json';
 const SLUG_CHARACTERS_MAX = 32;
 const SLUG_WORDS = 6;
 
-/** The folders of a repository that plans are kept in; the first is where they are written, unless only the second is in use. */
+/** The folders for plans. The first is the default; the second is used when only that exists. */
 export const PLAN_FOLDERS = ['.holdpoint/plans', '.vizier/implementation-plans'] as const;
 
 export type Plan = {
@@ -14,7 +14,7 @@ export type Plan = {
   readonly body: string;
 };
 
-/** There is never more than one dash in a row. */
+/** Avoids a dash at the end. */
 const cut = (text: string): string => {
   const start = text.slice(0, SLUG_CHARACTERS_MAX);
   return start.endsWith('-') ? start.slice(0, -1) : start;
@@ -29,24 +29,24 @@ const plain = (text: string): string =>
     .filter(Boolean)
     .join('-');
 
-/** A name that somebody gave: taken over as far as the rules allow, or the reason why it is none. */
+/** Turns a given name into a slug, or returns why that is not possible. */
 export const slugOf = (name: string): { readonly slug: string } | { readonly problem: string } => {
   const trimmed = name.trim();
   const asked = JSON.stringify(trimmed.slice(0, 80));
-  if (trimmed.startsWith('.')) return { problem: `a plan cannot be called ${asked}: it begins with a dot` };
-  if (trimmed.includes('/')) return { problem: `a plan cannot be called ${asked}: it contains a slash` };
+  if (trimmed.startsWith('.')) return { problem: `invalid plan name ${asked}: it begins with a dot` };
+  if (trimmed.includes('/')) return { problem: `invalid plan name ${asked}: it contains a slash` };
   const slug = cut(plain(trimmed));
-  return slug === '' ? { problem: `a plan cannot be called ${asked}: no letter or digit is left` } : { slug };
+  return slug === '' ? { problem: `invalid plan name ${asked}: it has no letter or digit` } : { slug };
 };
 
-/** The first words of a specification, as far as they fit. */
+/** A slug of the first words of a specification. */
 export const slugOfSpec = (spec: string): { readonly slug: string } | { readonly problem: string } => {
   const words = plain(spec.slice(0, 4_096)).split('-').filter(Boolean).slice(0, SLUG_WORDS);
   const slug = cut(words.join('-'));
-  return slug === '' ? { problem: 'the specification has no words to name the plan by' } : { slug };
+  return slug === '' ? { problem: 'the specification has no words for a plan name' } : { slug };
 };
 
-/** The same for a task and slug, however often the plan is written. */
+/** Stable for a task and slug. */
 export const planIdOf = (task: string, slug: string): string =>
   `pln_${sha256Of(`${task}\0${slug}`).slice(0, 32)}`;
 

@@ -17,7 +17,7 @@ const sources: PromptSources = {
   readFile: (path) =>
     path === 'notes.md'
       ? Promise.resolve('see {{topic}} and {{nothing}}')
-      : Promise.reject(new Error('there is no such file')),
+      : Promise.reject(new Error('no such file')),
 };
 
 const render = (text: string) => renderPrompt(text, sources);
@@ -48,12 +48,12 @@ test('every placeholder that stands for nothing is named, each once', async () =
     '{{who}} {{who}} {{}} {{file:gone.md}} {{integrate.squash}} {{x.y}} {{open',
   );
   expect(problems).toEqual([
-    '{{who}} is not known here',
+    'unknown placeholder {{who}}',
     'a placeholder without a name: {{}}',
-    '{{file:gone.md}} cannot be read: there is no such file',
+    'cannot read {{file:gone.md}}: no such file',
     '{{integrate.squash}} may be any of approve__integrate.squash, merge__integrate.squash',
-    '{{x.y}} is not known here',
-    'a placeholder that is never closed: "{{open"',
+    'unknown placeholder {{x.y}}',
+    'unclosed placeholder: "{{open"',
   ]);
 });
 

@@ -24,7 +24,7 @@ describe('preconditions', () => {
     repository.write('.vizier/tmp-worktrees/x/y', '');
     repository.write('.vizier/tmp/x', '');
     expect(await inspect(clean)).toEqual({
-      preconditions: [{ kind: 'clean_worktree', met: true, detail: 'everything is committed' }],
+      preconditions: [{ kind: 'clean_worktree', met: true, detail: 'no uncommitted changes' }],
       artifacts: {},
     });
     for (const name of ['1', '2', '3', '4', '5', '6']) repository.write(name, '');
@@ -46,7 +46,7 @@ describe('preconditions', () => {
     expect(await exists(undefined, { branch: 'main' })).toMatchObject([{ met: true }]);
     expect(await exists('gone')).toMatchObject([{ met: false, detail: 'the branch gone does not exist' }]);
     expect(await exists('--all')).toMatchObject([{ met: false }]);
-    expect(await exists(undefined)).toMatchObject([{ met: false, detail: 'no branch is named' }]);
+    expect(await exists(undefined)).toMatchObject([{ met: false, detail: 'no branch given' }]);
   });
 
   test('of a worktree are looked for there', async () => {

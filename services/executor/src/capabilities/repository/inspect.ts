@@ -7,14 +7,14 @@ import { PLAN_FOLDERS, slugOf } from '../plan/plan-document.ts';
 import { sentinelPath } from '../merge/sentinel.ts';
 import { type RunStage, type StageModule, type StageTools, succeeded } from '../stage.ts';
 
-/** What tasks leave behind is nothing that somebody has not committed. */
+/** Files of tasks do not count as uncommitted changes. */
 const OURS = /^(\.holdpoint\/(worktrees|tmp)|\.vizier\/(worktrees|tmp|tmp-worktrees))(\/|$)/;
 export const isOurs = (path: string): boolean => OURS.test(path);
 const NAMED_MAX = 5;
 
 type Met = { readonly kind: string; readonly met: boolean; readonly detail: string };
 
-/** Says what is so in the repository: which preconditions are met, and which artifacts are there. Changes nothing. */
+/** Reports which preconditions are met, and which artifacts exist. Changes nothing. */
 const inspect: RunStage = async ({ preconditions = [], artifacts = [], context }, tools) => {
   const git = tools.git(tools.repository.root);
   const met: Met[] = [];
@@ -49,16 +49,16 @@ const look = async (
       return cleanIn(tools.git());
     case 'branch_exists': {
       const branch = precondition.branch ?? contextBranch;
-      if (branch === undefined || branch === '') return { met: false, detail: 'no branch is named' };
+      if (branch === undefined || branch === '') return { met: false, detail: 'no branch given' };
       const exists = await branchIsThere(branch, git);
-      return { met: exists, detail: `the branch ${branch} ${exists ? 'is there' : 'does not exist'}` };
+      return { met: exists, detail: `branch ${branch} ${exists ? 'exists' : 'does not exist'}` };
     }
   }
 };
 
 const cleanIn = async (git: Git): Promise<Omit<Met, 'kind'>> => {
   const paths = (await git.status()).map(({ path }) => path).filter((path) => !isOurs(path));
-  if (paths.length === 0) return { met: true, detail: 'everything is committed' };
+  if (paths.length === 0) return { met: true, detail: 'no uncommitted changes' };
   const named = paths.slice(0, NAMED_MAX).join(', ');
   const more = paths.length > NAMED_MAX ? ` and ${String(paths.length - NAMED_MAX)} more` : '';
   return { met: false, detail: `not committed: ${named}${more}` };

@@ -48,7 +48,7 @@ describe('a script that is work', () => {
       hint: 'begun',
       outputs: { timed_out: true },
     });
-    expect(result.detail).toContain('did not end within its time');
+    expect(result.detail).toContain('timed out');
   });
 
   test('fails when it is killed', async () => {
@@ -115,7 +115,7 @@ describe('a script that is an effect', () => {
     });
     expect(await ask('test -e never')).toEqual({
       found: 'not_applied',
-      reason: 'the probe found that it was not applied',
+      reason: 'the probe reports: not applied',
     });
     expect(await ask('exit 7')).toMatchObject({
       found: 'unknown',

@@ -9,7 +9,7 @@ import {
 import { argOf, foundApplied, invalid, type RunStage, type StageModule, type StageTools } from '../stage.ts';
 import { endOf, resultOf, runScript, type ScriptRun } from './run-script.ts';
 
-/** A probe only looks. */
+/** A probe only reads. */
 const PROBE_MS = 60_000;
 
 const applied = (run: ScriptRun, what: string): StepResult => ({
@@ -20,25 +20,28 @@ const applied = (run: ScriptRun, what: string): StepResult => ({
 
 type Asked = { readonly run: ScriptRun; readonly found: ProbeResult['found']; readonly reason: string };
 
-/** What a probe says: 0 is applied and 1 not applied; anything else is no answer. */
+/** Exit code 0 of a probe means applied, 1 not applied, any other unknown. */
 const ask = async (script: string, tools: StageTools): Promise<Asked> => {
   const run = await runScript(tools, script, { timeoutMs: PROBE_MS, anyway: true });
   const { result } = run;
   const answer = result.problem === undefined && !result.timedOut ? result.exitCode : undefined;
-  if (answer === 0) return { run, found: 'applied', reason: 'the probe found that it was applied' };
-  if (answer === 1) return { run, found: 'not_applied', reason: 'the probe found that it was not applied' };
+  if (answer === 0) return { run, found: 'applied', reason: 'the probe reports: applied' };
+  if (answer === 1) return { run, found: 'not_applied', reason: 'the probe reports: not applied' };
   return { run, found: 'unknown', reason: `the probe gave no answer: it ${endOf(result)}` };
 };
 
 const probe = async (input: StepInput, tools: StageTools): Promise<ProbeResult> => {
   const script = argOf(input, 'probe');
   if (script === undefined)
-    return { found: 'unknown', reason: 'there is no probe to find out whether it was applied' };
+    return { found: 'unknown', reason: 'there is no probe' };
   const { run, found, reason } = await ask(script, tools);
   return found === 'applied' ? foundApplied(reason, applied(run, `${reason}: it`)) : { found, reason };
 };
 
-/** Runs a script as an effect. Throws `CleanFailure` when nothing can have happened, and `OutcomeUnknown` when nobody knows. */
+/**
+ * Runs a script as an effect. Throws `CleanFailure` when certainly nothing happened, and `OutcomeUnknown` when the
+ * outcome is unknown.
+ */
 const runEffect = async (
   script: string,
   { timeoutMs }: Pick<StepInput, 'timeoutMs'>,
@@ -60,11 +63,11 @@ const runEffect = async (
   return { run, ended: well ? undefined : `the command ${endOf(result)}` };
 };
 
-/** This start is over and says badly how it ended: what came of it can be asked at once. */
+/** The start has ended badly: the probe can run at once. */
 const askNow = async (input: StepInput, tools: StageTools, ended: string): Promise<StepResult> => {
   const script = argOf(input, 'probe');
   if (script === undefined)
-    throw new OutcomeUnknown(`${ended}, and there is no probe to find out whether it was applied`);
+    throw new OutcomeUnknown(`${ended}, and there is no probe`);
   const { run: asked, found, reason } = await ask(script, tools);
   switch (found) {
     case 'applied':
@@ -76,7 +79,7 @@ const askNow = async (input: StepInput, tools: StageTools, ended: string): Promi
   }
 };
 
-/** Runs a script: as work, where a failure is a result like any other, or as an effect, where it has to be known what happened. */
+/** Runs a script. As work, a failure is an ordinary result; as an effect, the outcome must be certain. */
 const run: RunStage = async (input, tools) => {
   const script = argOf(input, 'command', 'script') ?? input.script;
   if (script === undefined || script.trim() === '')
@@ -90,10 +93,10 @@ const run: RunStage = async (input, tools) => {
 const compensate = async ({ input }: AppliedEffect<StepInput>, tools: StageTools): Promise<StepResult> => {
   const script = argOf(input, 'compensate');
   if (script === undefined)
-    throw invalid('compensate: missing, the effect was ordered without a script that takes it back');
+    throw invalid('compensate: missing, the effect was ordered without an undo script');
   const { run: made, ended } = await runEffect(script, input, tools);
-  if (ended !== undefined) throw new OutcomeUnknown(`${ended}, and nobody knows what of it was taken back`);
-  return resultOf(made, 'the command that takes it back');
+  if (ended !== undefined) throw new OutcomeUnknown(`${ended}, and it is unknown how much was undone`);
+  return resultOf(made, 'the undo command');
 };
 
 export const shellCommand: StageModule = {
@@ -104,5 +107,4 @@ export const shellCommand: StageModule = {
   startsPrograms: true,
 };
 
-/** The script of a CI run: it is run as any other. */
 export const shellCicd: StageModule = { ...shellCommand, uses: 'cap.env.shell.cicd.run' };

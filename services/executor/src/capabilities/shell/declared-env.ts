@@ -15,7 +15,7 @@ const Declared = z
   .refine((env) => Object.keys(env).length <= VARIABLES_MAX);
 
 const EXPECTED =
-  'env: expected names and texts, as an object or as JSON, and no name that begins with HOLDPOINT_, GIT_, LD_ or DYLD_, nor PATH';
+  'env: expected an object of texts (or JSON); HOLDPOINT_*, GIT_*, LD_*, DYLD_* and PATH are not allowed';
 
 const invalid = (problem: string): CleanFailure =>
   new CleanFailure(errorBody('EXECUTOR_INVALID_ARGUMENTS', problem));
@@ -29,8 +29,8 @@ const parse = (text: string): unknown => {
 };
 
 /**
- * The variables that a step declares for its scripts under `env`: an object, or the same as JSON, which is how a template writes
- * it. Secrets that are named in a value are filled in. Throws `CleanFailure`.
+ * The variables that a step declares under `env`: an object, or JSON, as templates write it. Named secrets are
+ * filled in. Throws `CleanFailure`.
  */
 export const declaredEnv = (input: StepInput, secrets: Secrets, use: string): Environment => {
   const given = Object.hasOwn(input.with, 'env') ? input.with['env'] : undefined;
@@ -40,8 +40,8 @@ export const declaredEnv = (input: StepInput, secrets: Secrets, use: string): En
   return Object.fromEntries(Object.entries(data).map(([name, value]) => [name, secrets.fill(value, use)]));
 };
 
-/** Whoever is on the machine sees the arguments of a program, and a script is one. */
+/** Every user of the machine can see the arguments of a process, and a script is one. */
 export const withoutSecrets = (script: string): string => {
   if (!script.includes('${secret:')) return script;
-  throw invalid('a secret is named in a script: declare a variable for it under env, and use that');
+  throw invalid('Secrets are not allowed in scripts: declare a variable under env instead');
 };

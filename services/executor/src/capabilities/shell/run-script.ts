@@ -3,12 +3,12 @@ import type { StepResult } from '@holdpoint/contracts/task/step';
 import type { CommandResult } from '../../adapters/process/run-command.ts';
 import { failed, type StageTools, succeeded, type ToolCommand } from '../stage.ts';
 
-/** The end of what a script prints is what says why it failed. */
+/** The end of the output usually explains a failure. */
 const HINT_BYTES_MAX = 16_384;
-/** More of an output is for the log. */
+/** The rest is in the log. */
 const STDOUT_BYTES_MAX = 65_536;
 
-/** As a shell says it of its own commands. */
+/** The exit code of timeout(1). */
 const TIMED_OUT = 124;
 const NOT_BEGUN = 127;
 const KILLED = 137;
@@ -16,7 +16,7 @@ const KILLED = 137;
 const lastBytes = (text: string, max: number): string => {
   const bytes = Buffer.from(text);
   if (bytes.length <= max) return text;
-  // Half a character at the cut is dropped.
+  // Drops a cut character.
   return bytes
     .subarray(bytes.length - max)
     .toString('utf8')
@@ -25,11 +25,11 @@ const lastBytes = (text: string, max: number): string => {
 
 export type ScriptRun = {
   readonly result: CommandResult;
-  /** The end of both outputs, in the order in which they were printed. */
+  /** The end of stdout and stderr, in printed order. */
   readonly end: string;
 };
 
-/** Runs a script and remembers the end of everything it printed. */
+/** Runs a script and keeps the end of its output. */
 export const runScript = async (
   tools: Pick<StageTools, 'script'>,
   script: string,
@@ -49,7 +49,7 @@ export const runScript = async (
   return { result, end: lastBytes(lines.join('\n'), HINT_BYTES_MAX) };
 };
 
-/** The number that stands for how a command ended, also where it has none of its own. */
+/** An exit code for every way to end. */
 export const exitCodeOf = (result: CommandResult): number => {
   if (result.timedOut) return TIMED_OUT;
   if (result.problem !== undefined) return NOT_BEGUN;
@@ -63,21 +63,21 @@ export const outputsOf = (result: CommandResult) => ({
   timed_out: result.timedOut,
 });
 
-/** How a command ended, for people. */
+/** How a command ended, for users. */
 export const endOf = (result: CommandResult): string => {
   const seconds = `${(result.durationMs / 1_000).toFixed(1)} s`;
   if (result.problem !== undefined) return result.problem;
-  if (result.timedOut) return `did not end within its time, and was ended after ${seconds}`;
+  if (result.timedOut) return `timed out and was stopped after ${seconds}`;
   if (result.exitCode === undefined) return `was killed by ${result.signal ?? 'a signal'} after ${seconds}`;
   return `ended with exit code ${String(result.exitCode)} after ${seconds}`;
 };
 
-/** What is known of an attempt that says nothing of itself. */
+/** A report of the duration only. */
 export const tookSoLong = (...results: readonly CommandResult[]): AttemptReport => ({
   usage: { durationMs: results.reduce((sum, { durationMs }) => sum + durationMs, 0) },
 });
 
-/** What a script that was run comes to: exit code 0 is success, and everything else is not. */
+/** The step result of a script: only exit code 0 is success. */
 export const resultOf = ({ result, end }: ScriptRun, what: string): StepResult => {
   const common = { outputs: outputsOf(result), report: tookSoLong(result) };
   const detail = `${what} ${endOf(result)}`;

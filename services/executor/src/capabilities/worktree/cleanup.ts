@@ -5,11 +5,11 @@ import { GitError } from '../../adapters/git/git-error.ts';
 import { keepFiles } from '../../adapters/git/snapshot.ts';
 import { failed, type RunStage, type StageModule, type StageTools, succeeded } from '../stage.ts';
 
-/** Takes the task's worktree away. What was not committed in it is kept on a ref, and where is said. */
+/** Removes the task's worktree. Uncommitted changes are kept on a ref, which the result names. */
 const cleanUp: RunStage = async ({ context }, tools) => {
   const { worktree } = context;
   const gone = { context: { worktree: null } };
-  // Anything but a worktree of a task has been refused.
+  // All other folders were refused before.
   if (worktree === undefined || !tools.inWorktree) return succeeded('there is no worktree to clean up');
   const { repository, root: place } = tools;
   const git = tools.git(repository.root);
@@ -21,16 +21,16 @@ const cleanUp: RunStage = async ({ context }, tools) => {
         () => false,
       )
     )
-      return failed(`${worktree} is no worktree of this repository, and is left as it is`);
-    return succeeded(`${worktree} is not there any more`, gone);
+      return failed(`${worktree} is not a worktree of this repository and was not removed`);
+    return succeeded(`${worktree} is already gone`, gone);
   }
   const kept = there.prunable ? undefined : await keepUnfinished(tools, place);
   await forgetAttempts({ root: repository.root, parts: tools.gitParts }, place);
   const problem = await remove(git, place);
   const said = [
     `removed ${worktree}`,
-    ...(kept === undefined ? [] : [`what was not committed is kept at ${kept}`]),
-    ...(problem === undefined ? [] : [`some of it is left: ${problem}`]),
+    ...(kept === undefined ? [] : [`uncommitted work is kept at ${kept}`]),
+    ...(problem === undefined ? [] : [`not completely removed: ${problem}`]),
   ];
   return succeeded(said.join('; '), {
     ...gone,
@@ -44,7 +44,7 @@ export const cleanUpWorktree: StageModule = {
   restores: false,
 };
 
-/** Keeps what would be lost with a worktree: files that are not committed, and commits that are on no branch. */
+/** Keeps uncommitted files, and commits without a branch. */
 const keepUnfinished = async (tools: StageTools, place: string): Promise<string | undefined> => {
   const git = tools.git(place);
   const message = `unfinished work of ${tools.about.task}, kept when its worktree was removed\n`;
@@ -55,13 +55,13 @@ const keepUnfinished = async (tools: StageTools, place: string): Promise<string 
   for (let count = 1; ; count += 1) {
     const ref = count === 1 ? name : `${name}-${String(count)}`;
     const there = await git.commitOf(ref);
-    // Kept by an attempt that was interrupted after that.
+    // Kept by an interrupted attempt.
     if (there !== undefined && (await content(there)) === (await content(commit))) return ref;
     if (there === undefined && (await git.updateRef(ref, commit, undefined))) return ref;
   }
 };
 
-/** Why some of it is still there, if so. */
+/** The reason when a part is left. */
 const remove = async (git: Git, place: string): Promise<string | undefined> => {
   try {
     await git.worktreeRemove(place);

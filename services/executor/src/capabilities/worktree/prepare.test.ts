@@ -33,7 +33,7 @@ describe('preparing a worktree', () => {
   test('makes the branch from HEAD and a worktree on it, and tells those who come after', async () => {
     expect(await prepare({ slug: 'a' })).toEqual({
       outcome: 'succeeded',
-      detail: `made a worktree: ${WORK} on draft/a, which is new`,
+      detail: `created a worktree: ${WORK} on draft/a (new branch)`,
       context: { worktree: WORK, branch: 'draft/a', slug: 'a' },
       outputs: {
         worktree: WORK,
@@ -117,7 +117,7 @@ describe('preparing a worktree', () => {
     const later = await prepare({ slug: 'a', purpose: 'later' });
     const LATER = '.holdpoint/worktrees/later-t-1-prepare';
     expect(later.detail).toBe(
-      `made a worktree: ${LATER} on draft/a; ${WORK} is no longer on draft/a, and is left as it is`,
+      `created a worktree: ${LATER} on draft/a; ${WORK} is no longer on draft/a`,
     );
     expect(repository.git('-C', LATER, 'branch', '--show-current')).toBe('draft/a');
     expect(repository.git('-C', WORK, 'branch', '--show-current')).toBe('');
@@ -173,7 +173,7 @@ describe('preparing a worktree', () => {
   });
 
   test.each([
-    [{}, /no branch can be derived/],
+    [{}, /no branch given/],
     [{ branch: '--force' }, /"--force" is no name/],
     [{ slug: 'a..b' }, /"draft\/a\.\.b" is no name/],
     [{ branch: 'main/x' }, /git update-ref: .*'refs\/heads\/main' exists/],
@@ -226,7 +226,7 @@ describe('cleaning up', () => {
     const result = await cleanUp(WORK);
     expect(result).toMatchObject({
       outcome: 'succeeded',
-      detail: `removed ${WORK}; what was not committed is kept at refs/holdpoint/kept/t-1`,
+      detail: `removed ${WORK}; uncommitted work is kept at refs/holdpoint/kept/t-1`,
       outputs: { kept: 'refs/holdpoint/kept/t-1' },
     });
     expect(repository.git('show', 'refs/holdpoint/kept/t-1:new')).toBe('new');

@@ -16,11 +16,11 @@ import {
 import { takeOver } from './takeover.ts';
 
 const EXCLUDED = [`/${WORKTREES}/`, '/.holdpoint/tmp/'];
-/** Stands in git's folder of a worktree once all of its files are there. */
+/** Marks a completely written worktree, in its git folder. */
 const READY = 'holdpoint-ready';
 const PURPOSE_MAX = 40;
 
-/** What belongs to tasks is nothing that the operator has changed: `git status` is told so in a file that is not committed. */
+/** Excludes the files of tasks from `git status`, in a file that is not committed. */
 export const keepOutOfStatus = async ({ commonDir }: Pick<Repository, 'commonDir'>): Promise<void> => {
   const path = join(commonDir, 'info', 'exclude');
   await mkdir(dirname(path), { recursive: true });
@@ -35,7 +35,7 @@ export const keepOutOfStatus = async ({ commonDir }: Pick<Repository, 'commonDir
   await appendFile(path, `${start}${missing.join('\n')}\n`);
 };
 
-/** As much as the context of what follows holds. */
+/** The limit of the task context. */
 const SLUG_MAX = 256;
 
 type Wanted = { readonly branch: string; readonly slug: string | undefined };
@@ -48,7 +48,7 @@ const wantedBy = (input: StepInput): Wanted | undefined => {
   return slug === undefined ? undefined : { branch: `draft/${slug}`, slug };
 };
 
-/** One folder for each node of a task; another one when a node, such as one with items, wants several branches. */
+/** One folder for each node of a task; more when a node, such as one with items, uses several branches. */
 const placesFor = (input: StepInput, { about }: StageTools, branch: string): readonly string[] => {
   const purpose = (argOf(input, 'purpose') ?? '')
     .replace(/[^A-Za-z0-9_-]+/g, '-')
@@ -58,31 +58,31 @@ const placesFor = (input: StepInput, { about }: StageTools, branch: string): rea
   return [name, `${name}-${sha256Of(branch).slice(0, 8)}`].map((folder) => `${WORKTREES}/${folder}`);
 };
 
-/** Gives the task a worktree of its own on a branch, which is made from HEAD where there is none. */
+/** Creates a worktree for the task on its branch. A new branch starts at HEAD. */
 const prepare: RunStage = async (input, tools) => {
   const wanted = wantedBy(input);
   if (wanted === undefined)
-    return failed('no branch can be derived: expected branch, slug or plan among the arguments');
+    return failed('no branch given: expected branch, slug or plan');
   if ((wanted.slug ?? '').length > SLUG_MAX)
-    return failed(`a slug of more than ${String(SLUG_MAX)} characters cannot be handed on`);
+    return failed(`the slug is longer than ${String(SLUG_MAX)} characters`);
   const { branch, slug } = wanted;
   if (!isBranchName(branch))
-    return failed(`${JSON.stringify(branch)} is no name that git accepts for a branch`);
+    return failed(`${JSON.stringify(branch)} is not a valid branch name`);
   const { repository } = tools;
   await keepOutOfStatus(repository);
   const git = tools.git(repository.root);
   const made = (await git.branchExists(branch)) ? false : await git.createBranch(branch);
   for (const worktree of placesFor(input, tools, branch)) {
     const place = await repository.inside(worktree);
-    // Of several that want the branch at the same time the last one has it.
+    // When several nodes want the branch at once, the last gets it.
     const { found, others } = await alone(`${repository.commonDir}#${branch}`, async () => {
       const there = await alone(place, () => ensureAt(tools, place, branch));
       return { found: there, others: there === 'taken' ? [] : await takeOver(tools, branch, place) };
     });
     if (found === 'taken') continue;
     const said = [
-      `${found === 'reused' ? 'the worktree is still there' : 'made a worktree'}: ${worktree} on ${branch}${made ? ', which is new' : ''}`,
-      ...others.map((other) => `${other} is no longer on ${branch}, and is left as it is`),
+      `${found === 'reused' ? 'reused the worktree' : 'created a worktree'}: ${worktree} on ${branch}${made ? ' (new branch)' : ''}`,
+      ...others.map((other) => `${other} is no longer on ${branch}`),
     ];
     const commit = await git.tip(branch);
     return succeeded(said.join('; '), {
@@ -105,7 +105,7 @@ export const prepareWorktree: StageModule = {
   restores: false,
 };
 
-/** Items of a node may want the same folder at the same time. */
+/** Items of a node may use the same folder at once. */
 const working = new Map<string, Promise<unknown>>();
 const alone = async <Result>(place: string, work: () => Promise<Result>): Promise<Result> => {
   const before = working.get(place) ?? Promise.resolve();
@@ -136,7 +136,7 @@ const ensureAt = async (
       const { branch: current } = await tools.git(place).head();
       return current === branch ? 'reused' : 'taken';
     }
-    // It was interrupted while it was made, so nobody has worked there.
+    // Its creation was interrupted, so that no step has worked in it.
     await git.worktreeRemove(place);
   }
   await mkdir(dirname(place), { recursive: true });

@@ -3,22 +3,22 @@ import { forgetAttempts } from '../../adapters/git/attempts.ts';
 import { checkoutsOf, gitFolder } from '../git/integrate/checkout.ts';
 import { type StageTools, WORKTREES } from '../stage.ts';
 
-/** Whether it is one of the worktrees that are made for tasks: nobody else's loses its branch. */
+/** Whether a path is a task worktree: other worktrees never lose their branch. */
 export const isOfATask = ({ repository }: Pick<StageTools, 'repository'>, path: string): boolean =>
   path.startsWith(`${repository.root}${sep}${WORKTREES.replaceAll('/', sep)}${sep}`);
 
-/** Leaves a worktree of a task where it is, with all of its files, on no branch. */
+/** Detaches a task worktree from its branch, with all its files. */
 export const detach = async (tools: StageTools, path: string, at: string): Promise<void> => {
   const git = tools.git(path);
   if ((await gitFolder(tools, git)) === undefined) return;
   await git.run(['update-ref', '--no-deref', 'HEAD', at]);
-  // To put back a step that was interrupted there would put the branch back, too.
+  // Otherwise the restore of an interrupted step would bring the branch back.
   await forgetAttempts({ root: tools.repository.root, parts: tools.gitParts }, path);
 };
 
 /**
- * Gives a branch to the worktree at `place` alone: a commit through another one, which does not have what was committed since,
- * would undo that. Says which other worktrees of tasks have lost it.
+ * Moves a branch to the worktree at `place`: a commit from another worktree, without the later commits, would undo
+ * those. Returns the task worktrees that lost the branch.
  */
 export const takeOver = async (
   tools: StageTools,

@@ -1,7 +1,7 @@
 import { isAbsolute } from 'node:path';
 import { Scope } from '@holdpoint/contracts/approval/access-token';
 import { Audience } from '@holdpoint/contracts/workflow/audience';
-import { ConfigError } from '@holdpoint/runtime/service/config';
+import { ADVANCED, ConfigError } from '@holdpoint/runtime/service/config';
 import { z } from 'zod';
 
 const split = (text: string): readonly string[] =>
@@ -72,15 +72,19 @@ export const IdentityEnv = z.object({
   ).describe(
     "The issuer's public keys: an https URL, or the absolute path of a file, which is read again when it changes",
   ),
-  HOLDPOINT_OIDC_GROUPS_CLAIM: Claim('groups').describe("Claim with a person's groups"),
-  HOLDPOINT_OIDC_NAME_CLAIM: Claim('sub').describe(
-    'Claim with the name of the person, who appears as `oidc:<name>` unless the directory lists the `sub` under `oidc`',
-  ),
+  HOLDPOINT_OIDC_GROUPS_CLAIM: Claim('groups').describe("Claim with a person's groups").meta(ADVANCED),
+  HOLDPOINT_OIDC_NAME_CLAIM: Claim('sub')
+    .describe(
+      'Claim with the name of the person, who appears as `oidc:<name>` unless the directory lists the `sub` under `oidc`',
+    )
+    .meta(ADVANCED),
   HOLDPOINT_OIDC_SCOPES: orNothing(
     ListOf(z.array(Scope).min(1), Scope.options.join(', ')).default(OIDC_SCOPES),
-  ).describe(
-    'Scopes of OIDC tokens, comma-separated; default: all but `tokens:write`, `operations:write` and `tasks:submit`',
-  ),
+  )
+    .describe(
+      'Scopes of OIDC tokens, comma-separated; default: all but `tokens:write`, `operations:write` and `tasks:submit`',
+    )
+    .meta(ADVANCED),
 });
 export type IdentityEnv = z.infer<typeof IdentityEnv>;
 

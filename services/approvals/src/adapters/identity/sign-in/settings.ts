@@ -1,4 +1,4 @@
-import { ConfigError, readSecretFile } from '@holdpoint/runtime/service/config';
+import { ADVANCED, ConfigError, readSecretFile } from '@holdpoint/runtime/service/config';
 import { z } from 'zod';
 import { isPlain } from '../principals/names.ts';
 import { isSafeUrl, ListOf, type OidcSettings, orNothing } from '../oidc/settings.ts';
@@ -25,12 +25,16 @@ export const SignInEnv = z.object({
       Scopes.refine((scopes) => scopes.includes('openid')),
       'openid and further scopes, comma-separated',
     ).default(['openid']),
-  ).describe(
-    'Scopes that a sign-in requests, comma-separated; many providers need one more for groups, such as `groups`',
-  ),
+  )
+    .describe(
+      'Scopes that a sign-in requests, comma-separated; many providers need one more for groups, such as `groups`',
+    )
+    .meta(ADVANCED),
   HOLDPOINT_OIDC_PROVIDER_NAME: orNothing(
     z.string().max(60).refine(isPlain, 'a name without invisible characters').optional(),
-  ).describe("Provider name on the sign-in button; default: the issuer's host"),
+  )
+    .describe("Provider name on the sign-in button; default: the issuer's host")
+    .meta(ADVANCED),
 });
 export type SignInEnv = z.infer<typeof SignInEnv>;
 

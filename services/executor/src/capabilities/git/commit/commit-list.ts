@@ -4,7 +4,7 @@ const SUBJECT_CHARACTERS_MAX = 200;
 
 export type CommitShown = { readonly id: string; readonly subject: string };
 
-/** The commits that lead from one to another, the latest first. */
+/** The commits between two commits, latest first. */
 export const commitsBetween = async (
   git: Git,
   from: string,

@@ -138,14 +138,14 @@ describe('the message', () => {
   });
 
   test.each([
-    ['read_payload(gone)', 'read_payload(gone): no artifact that the node needs is called so'],
+    ['read_payload(gone)', 'read_payload(gone): the node needs no such artifact'],
     [
       'read_payload(main)',
-      'read_payload(main): several are called so: custom:commit_message:main, custom:prompt_text:main',
+      'read_payload(main): ambiguous: custom:commit_message:main, custom:prompt_text:main',
     ],
     ['read_payload(none)', 'read_payload(none): custom:none:n has no text'],
     ['read_payload(e)', 'the commit message is empty'],
-    ['read_payload()', 'read_payload(): no artifact that the node needs is called so'],
+    ['read_payload()', 'read_payload(): the node needs no such artifact'],
   ])('cannot be %s', async (message, detail) => {
     repository.write('x', '1');
     expect(await step('stage_commit', { with: { message }, payloads })).toMatchObject({
@@ -180,7 +180,7 @@ describe('in a worktree whose branch another run has taken over', () => {
       repository.write(`${OLD}/old.txt`, 'old');
       expect(await commitIn(OLD, name)).toMatchObject({
         outcome: 'failed',
-        detail: `nothing was committed: ${OLD} is on no branch, expected draft/a. Another run may have taken the branch over; the files are left as they are`,
+        detail: `nothing was committed: ${OLD} is on no branch, expected draft/a. Another run may have taken over the branch`,
       });
       expect(repository.git('ls-tree', '-r', '--name-only', 'draft/a').split('\n')).toEqual([
         'a.txt',

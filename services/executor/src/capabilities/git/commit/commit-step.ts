@@ -10,7 +10,7 @@ const SELECTOR = /^read_payload\(\s*(.*?)\s*\)$/s;
 
 type Found<Value> = { readonly value: Value } | { readonly problem: string };
 
-/** Relative, and inside: what follows a link is up to git, which stages the link and not what is behind it. */
+/** A relative path inside the repository. Git stages links themselves, not their targets. */
 const isPlainPath = (path: string): boolean =>
   path !== '' &&
   !path.startsWith('/') &&
@@ -43,7 +43,7 @@ const isThere = (path: string): Promise<boolean> =>
     () => false,
   );
 
-/** The plan documents that the node gives, which are staged though their folder is ignored. */
+/** The plan documents that the node produces. They are staged although their folder is ignored. */
 const declaredPlans = async (input: StepInput, tools: StageTools): Promise<Found<readonly string[]>> => {
   const found: string[] = [];
   for (const artifact of input.produces ?? []) {
@@ -74,7 +74,7 @@ export const stageDeclared = async (
   return plans;
 };
 
-/** Why what is committed in the worktree would not be on the branch that the node works on, for people. */
+/** Why a commit in the worktree would not reach the node's branch, for users. */
 export const isElsewhere = async (
   { context: { worktree, branch } }: StepInput,
   tools: StageTools,
@@ -83,7 +83,7 @@ export const isElsewhere = async (
   const { branch: current } = await tools.git().head();
   if (current === branch) return undefined;
   const where = current === undefined ? 'on no branch' : `on ${current}`;
-  return `nothing was committed: ${worktree ?? tools.root} is ${where}, expected ${branch}. Another run may have taken the branch over; the files are left as they are`;
+  return `nothing was committed: ${worktree ?? tools.root} is ${where}, expected ${branch}. Another run may have taken over the branch`;
 };
 
 export const commitWith = async (message: string, git: Git): Promise<StepResult> => {
@@ -105,7 +105,7 @@ export const messageOf = (input: StepInput): Found<string> => {
   return text === '' ? { problem: 'the commit message is empty' } : { value: `${text}\n` };
 };
 
-/** The text of a payload that is named by the type, the key, or both of its artifact. */
+/** The text of a payload, named by the type, the key, or both of its artifact. */
 const payloadText = ({ payloads = {} }: StepInput, selector: string): Found<string> => {
   const labels = Object.keys(payloads).filter((label) => {
     const [, type = '', key = ''] = /^custom:([^:]*):(.*)$/s.exec(label) ?? [];
@@ -113,16 +113,16 @@ const payloadText = ({ payloads = {} }: StepInput, selector: string): Found<stri
   });
   const [label] = labels;
   if (label === undefined)
-    return { problem: `read_payload(${selector}): no artifact that the node needs is called so` };
+    return { problem: `read_payload(${selector}): the node needs no such artifact` };
   if (labels.length > 1)
-    return { problem: `read_payload(${selector}): several are called so: ${labels.join(', ')}` };
+    return { problem: `read_payload(${selector}): ambiguous: ${labels.join(', ')}` };
   const text = payloads[label]?.['text'];
   return typeof text === 'string'
     ? { value: text }
     : { problem: `read_payload(${selector}): ${label} has no text` };
 };
 
-/** Stages the files that are named, and the plan documents that the node declares. */
+/** Stages the named files and the declared plan documents. */
 const stage: RunStage = async (input, tools) => {
   const files = filesOf(input);
   if ('problem' in files) return failed(files.problem);
@@ -138,7 +138,6 @@ const stage: RunStage = async (input, tools) => {
 
 export const gitStage: StageModule = { uses: 'cap.env.builtin.git.stage', run: stage };
 
-/** Commits what is staged. */
 const commit: RunStage = async (input, tools) => {
   const message = messageOf(input);
   if ('problem' in message) return failed(message.problem);
@@ -148,7 +147,7 @@ const commit: RunStage = async (input, tools) => {
 
 export const gitCommit: StageModule = { uses: 'cap.env.builtin.git.commit', run: commit };
 
-/** Stages everything, the plan documents that the node declares among it, and commits. */
+/** Stages all changes and the declared plan documents, and commits. */
 const stageAndCommit: RunStage = async (input, tools) => {
   const message = messageOf(input);
   if ('problem' in message) return failed(message.problem);

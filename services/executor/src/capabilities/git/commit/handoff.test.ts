@@ -37,14 +37,14 @@ test('what is pending in the worktree is committed, and what there is said', asy
       committed: true,
       commit: inTree('rev-parse', 'HEAD'),
       files: ['a.txt', 'first', 'second'],
-      log: ['wip: handed on to the next session', 'the first'],
+      log: ['wip: hand-off to the next session', 'the first'],
     },
   });
   expect(inTree('status', '--porcelain')).toBe('');
   const again = await handOn({ with: { base: inTree('rev-parse', 'HEAD~1') } }, 'next');
   expect(again).toMatchObject({
     outcome: 'succeeded',
-    outputs: { committed: false, files: ['a.txt', 'second'], log: ['wip: handed on to the next session'] },
+    outputs: { committed: false, files: ['a.txt', 'second'], log: ['wip: hand-off to the next session'] },
   });
   expect(again.outputs).not.toHaveProperty('commit');
 });

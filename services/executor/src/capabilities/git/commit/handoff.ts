@@ -13,15 +13,15 @@ import {
 import { commitsBetween } from './commit-list.ts';
 import { commitWith, isElsewhere, messageOf } from './commit-step.ts';
 
-const DEFAULT_MESSAGE = 'wip: handed on to the next session';
+const DEFAULT_MESSAGE = 'wip: hand-off to the next session';
 const FILES_MAX = 200;
 const COMMITS_MAX = 20;
 
-/** Where the branch began: as it is said, or where it left what the repository has checked out. */
+/** The base of the branch: the given one, or the merge base with the checked-out branch. */
 const baseOf = async (input: StepInput, tools: StageTools, git: Git): Promise<string | undefined> => {
   const named = argOf(input, 'base');
   if (named !== undefined && !isCommitId(named))
-    throw invalid(`with.base: ${JSON.stringify(named)} is no id of a commit`);
+    throw invalid(`with.base: ${JSON.stringify(named)} is not a commit id`);
   if (named !== undefined) return git.commitOf(named);
   const { commit } = await tools.git(tools.repository.root).head();
   if (commit === undefined) return undefined;
@@ -29,7 +29,7 @@ const baseOf = async (input: StepInput, tools: StageTools, git: Git): Promise<st
   return isCommitId(found) ? found : undefined;
 };
 
-/** What the next session finds: which files have changed, and by which commits. */
+/** A summary for the next session: changed files and commits. */
 const standingOf = async (
   input: StepInput,
   tools: StageTools,
@@ -56,11 +56,11 @@ const commitAll = async (input: StepInput, tools: StageTools): Promise<StepResul
   return commitWith(message.value, git);
 };
 
-/** Commits what a session leaves unfinished, so that the next one can go on from it. */
+/** Commits the unfinished work of a session for the next one. */
 const handOn: RunStage = async (input, tools) => {
   const made = tools.inWorktree
     ? await commitAll(input, tools)
-    : succeeded('nothing was committed: the checkout is shared, and what is in it may be of somebody else', {
+    : succeeded('nothing was committed: the shared checkout may contain changes of others', {
         outputs: { committed: false },
       });
   if (made.outcome !== 'succeeded') return made;

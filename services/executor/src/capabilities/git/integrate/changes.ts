@@ -2,7 +2,7 @@ import { lstat, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Git } from '../../../adapters/git/git.ts';
 
-/** A file that differs between two commits; without an id it is not there. */
+/** A file that differs between two commits; without an id it is deleted. */
 export type FileChange = {
   readonly path: string;
   readonly from: string | undefined;
@@ -31,7 +31,7 @@ export const changesBetween = async (git: Git, from: string, to: string): Promis
   });
 };
 
-/** What a file of the checkout is, as git would store it; nothing when there is none. */
+/** The object id of a file in the checkout; undefined when it does not exist. */
 const idInCheckout = async (git: Git, path: string): Promise<string | undefined> => {
   const place = join(git.root, path);
   const found = await lstat(place).catch(() => undefined);
@@ -39,7 +39,7 @@ const idInCheckout = async (git: Git, path: string): Promise<string | undefined>
   if (found.isSymbolicLink()) {
     return git.text(['hash-object', '--stdin'], { stdin: await readlink(place, 'buffer') });
   }
-  return found.isFile() ? git.text(['hash-object', '--', path]) : 'something else';
+  return found.isFile() ? git.text(['hash-object', '--', path]) : 'not a file';
 };
 
 const indexOf = async (git: Git): Promise<ReadonlyMap<string, string>> => {
@@ -50,8 +50,8 @@ const indexOf = async (git: Git): Promise<ReadonlyMap<string, string>> => {
 };
 
 /**
- * Whether every file of a checkout, and of its index, is as the one commit has it or as the other: then going from one to the
- * other was interrupted there, and finishing it loses nothing of anybody's.
+ * Whether every file of a checkout and its index equals one of two commits: then an update between the two was
+ * interrupted, and finishing it loses no other changes.
  */
 export const isBetween = async (git: Git, from: string, to: string): Promise<boolean> => {
   const changes = new Map((await changesBetween(git, from, to)).map((change) => [change.path, change]));

@@ -26,18 +26,18 @@ const some = (paths: readonly string[]): string =>
     ? `${paths.slice(0, NAMED_MAX).join(', ')} and ${String(paths.length - NAMED_MAX)} more`
     : paths.join(', ');
 
-/** A branch, and where it is to go from where. */
+/** A branch, and the commits to move it between. */
 export type Move = { readonly branch: string; readonly from: string; readonly to: string };
 
-/** Where a branch is checked out: the main checkout and worktrees, whoever made them. */
+/** The checkouts of a branch: the main one and worktrees, including those of users. */
 export const checkoutsOf = async (tools: StageTools, branch: string): Promise<readonly string[]> => {
   const entries = await tools.git(tools.repository.root).worktreeList();
   return entries.filter((entry) => entry.branch === branch && !entry.prunable).map(({ path }) => path);
 };
 
 /**
- * Git's own folder of a checkout. What a repository says of its worktrees may be made up: git there has to be at home in the same
- * repository, else there is none.
+ * Git's folder of a checkout. Worktree registrations can be forged: git in that folder must belong to the same
+ * repository, else undefined.
  */
 export const gitFolder = async ({ repository }: StageTools, git: Git): Promise<string | undefined> => {
   const said = await git.text(['rev-parse', '--path-format=absolute', '--git-common-dir', '--git-dir']);
@@ -59,7 +59,7 @@ const inTheWay = async (git: Git, changes: readonly FileChange[]): Promise<reado
   return added.filter((_, index) => there[index]);
 };
 
-/** What git would say, asked of a copy of the index: nothing of the checkout is touched by the question. */
+/** The objection of git to an update, computed on a copy of the index. */
 const refusal = async (git: Git, index: string, { from, to }: Move): Promise<string | undefined> => {
   const folder = await mkdtemp(join(tmpdir(), 'holdpoint-index-'));
   try {
@@ -80,12 +80,12 @@ const obstacleIn = async (tools: StageTools, path: string, move: Move): Promise<
   const folder = await gitFolder(tools, git);
   if (folder === undefined) return NOT_OURS;
   const name = await underWay(folder);
-  if (name !== undefined) return `something is under way there (${name})`;
+  if (name !== undefined) return `another operation is in progress (${name})`;
   const changed = (await git.status()).filter(({ code }) => code !== '??').map((entry) => entry.path);
-  if (changed.length > 0) return `it has changes that are not committed: ${some(changed)}`;
+  if (changed.length > 0) return `it has uncommitted changes: ${some(changed)}`;
   const changes = await changesBetween(git, move.from, move.to);
   const lost = await inTheWay(git, changes);
-  if (lost.length > 0) return `files would be overwritten that git does not know: ${some(lost)}`;
+  if (lost.length > 0) return `untracked files would be overwritten: ${some(lost)}`;
   const paths = changes.map((change) => change.path);
   await refuseFilters(git, paths);
   return refusal(git, join(folder, 'index'), move);
@@ -96,7 +96,7 @@ const reasonOf = (error: unknown): string => {
   throw error;
 };
 
-/** Why a branch that is checked out cannot be moved without losing anything, for people; `undefined` when it can. */
+/** Why a checked-out branch cannot be moved without losing changes, for users; undefined when it can. */
 export const obstacleTo = async (tools: StageTools, move: Move): Promise<string | undefined> => {
   for (const path of await checkoutsOf(tools, move.branch)) {
     const why = await obstacleIn(tools, path, move).catch(reasonOf);
@@ -112,21 +112,21 @@ const follow = async (tools: StageTools, path: string, { from, to }: Move): Prom
   await git.run(['update-index', '-q', '--refresh'], { answers: [0, 1] });
   const { exitCode, stderr } = await git.run(['read-tree', '-m', '-u', from, to], { answers: [0, REFUSED] });
   if (exitCode === 0) return undefined;
-  // An update that was interrupted has left files of both.
+  // An interrupted update leaves files of both commits.
   if (!(await isBetween(git, from, to))) return stderr.trim();
   await git.run(['read-tree', '--reset', '-u', to]);
   return undefined;
 };
 
 /**
- * Brings the checkouts of a branch that has been moved to where it is now; one that was interrupted is finished. Says what could
- * not be: a checkout that somebody has changed meanwhile is left alone.
+ * Updates the checkouts of a moved branch, and finishes interrupted updates. Returns notes about checkouts that were
+ * changed in the meantime and are left alone.
  */
 export const followMove = async (tools: StageTools, move: Move): Promise<readonly string[]> => {
   const notes: string[] = [];
   for (const path of await checkoutsOf(tools, move.branch)) {
     const why = await follow(tools, path, move).catch(reasonOf);
-    if (why !== undefined) notes.push(`the checkout at ${path} was left as it is: ${why}`);
+    if (why !== undefined) notes.push(`the checkout at ${path} was not updated: ${why}`);
   }
   return notes;
 };
@@ -135,13 +135,13 @@ export type Moved =
   | { readonly moved: true; readonly notes: readonly string[] }
   | { readonly moved: false; readonly why: string };
 
-/** Moves a branch from where it was seen, with its checkouts, unless one of them cannot follow. */
+/** Moves a branch and its checkouts, unless it has moved or a checkout cannot follow. */
 export const moveBranch = async (tools: StageTools, move: Move): Promise<Moved> => {
   const why = await obstacleTo(tools, move);
   if (why !== undefined) return { moved: false, why };
   const git = tools.git(tools.repository.root);
   if (!(await git.updateRef(branchRef(move.branch), move.to, move.from))) {
-    return { moved: false, why: `${move.branch} has moved meanwhile` };
+    return { moved: false, why: `${move.branch} has moved in the meantime` };
   }
   return { moved: true, notes: await followMove(tools, move) };
 };

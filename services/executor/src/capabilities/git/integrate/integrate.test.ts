@@ -178,7 +178,7 @@ describe('what was approved no longer holds', () => {
     const forged = await repository.git('commit-tree', tree, '-p', await tip('main'), '-m', 'forged');
     const before = await tip('main');
     await expect(integrate({ ...preview, commit: forged })).rejects.toThrow(
-      'something else than was approved',
+      'other commits than the approved ones',
     );
     expect(await tip('main')).toBe(before);
   });
@@ -216,19 +216,19 @@ describe('a checkout of the target with something of somebody else in it', () =>
 
   test('changes that are not committed: refused before the target is moved', async () => {
     await repository.write('b.txt', 'mine\n');
-    await keeps('not committed: b.txt');
+    await keeps('uncommitted changes: b.txt');
     expect(await repository.read('b.txt')).toBe('mine\n');
   });
 
   test('staged changes', async () => {
     await repository.write('b.txt', 'mine\n');
     await repository.git('add', 'b.txt');
-    await keeps('not committed: b.txt');
+    await keeps('uncommitted changes: b.txt');
   });
 
   test('a file that git does not know, where the merge brings one', async () => {
     await repository.write('new.txt', 'mine\n');
-    await keeps('files would be overwritten that git does not know: new.txt');
+    await keeps('untracked files would be overwritten: new.txt');
     expect(await repository.read('new.txt')).toBe('mine\n');
   });
 
@@ -322,7 +322,7 @@ describe('a repeat finishes what an interruption left', () => {
     await repository.write('a.txt', 'mine\n');
     const result = await integrate(preview);
     expect(result.outcome).toBe('succeeded');
-    expect(result.detail).toContain('was left as it is');
+    expect(result.detail).toContain('was not updated');
     expect(await repository.read('a.txt')).toBe('mine\n');
   });
 
@@ -438,12 +438,12 @@ describe('a merge is taken back', () => {
     await integrate(preview);
     await repository.git('revert', '--no-edit', 'HEAD');
     const before = await tip('main');
-    expect((await undo()).detail).toContain('nothing was changed');
+    expect((await undo()).detail).toContain('nothing to do');
     expect(await tip('main')).toBe(before);
   });
 
   test('not when it was never merged, or conflicts with what came since', async () => {
-    expect(await refusal()).toContain('is not among the commits of main');
+    expect(await refusal()).toContain('is not on main');
     await integrate(preview);
     await repository.commit('main', { 'a.txt': 'one\nTHREE\nthree\n' });
     const before = await tip('main');
@@ -455,7 +455,7 @@ describe('a merge is taken back', () => {
     await integrate(preview);
     const before = await tip('main');
     await repository.write('a.txt', 'mine\n');
-    expect(await refusal()).toContain('it has changes that are not committed: a.txt');
+    expect(await refusal()).toContain('it has uncommitted changes: a.txt');
     expect([await tip('main'), await repository.read('a.txt')]).toEqual([before, 'mine\n']);
   });
 });

@@ -15,7 +15,7 @@ const NOTHING: Tidied = { deleted: false, notes: [] };
 
 type Standing = 'to do' | 'done' | 'done, and more since';
 
-/** How far an earlier attempt got, as the branches show it. */
+/** The progress of an earlier attempt, read from the branches. */
 const standingOf = async (git: Git, preview: MergePreview): Promise<Standing> => {
   const { source, source_tip, target, target_tip, commit, already } = preview;
   const at = await git.tip(target);
@@ -27,34 +27,34 @@ const standingOf = async (git: Git, preview: MergePreview): Promise<Standing> =>
     throw moved(target, target_tip, at);
   }
   const from = await git.tip(source);
-  // Deleting it comes last.
+  // The deletion is the last step.
   if (already && from === undefined && preview.delete_branch) return 'done';
   if (from !== source_tip) throw moved(source, source_tip, from);
   return already ? 'done' : 'to do';
 };
 
-/** Makes the commits again, and makes sure that they are those that were approved. */
+/** Computes the commits again, and checks that they are the approved ones. */
 const makeAgain = async (tools: StageTools, preview: MergePreview): Promise<void> => {
   const merge = await workOutMerge(tools, preview);
   if (merge.kind !== 'merged' || merge.commit !== preview.commit || merge.tree !== preview.tree) {
-    throw refused(`merging ${preview.source} into ${preview.target} gives something else than was approved`);
+    throw refused(`merging ${preview.source} into ${preview.target} gives other commits than the approved ones`);
   }
 };
 
-/** Everything before the target is moved; the reason for people when it may not be moved. */
+/** All steps before the target is moved. Returns why it may not be moved, for users. */
 const prepare = async (tools: StageTools, preview: MergePreview): Promise<string | undefined> => {
   await makeAgain(tools, preview);
   const { target: branch, target_tip: from, commit: to } = preview;
   return obstacleTo(tools, { branch, from, to });
 };
 
-/** What fails once the target has been moved is told, and cannot unsay that it was. */
+/** Failures after the move become notes: the merge has happened. */
 const asNote = (error: unknown): Tidied => {
   if (error instanceof GitStopped || !(error instanceof Error)) throw error;
-  return { deleted: false, notes: [`what comes after a merge was not done: ${error.message}`] };
+  return { deleted: false, notes: [`the cleanup after the merge failed: ${error.message}`] };
 };
 
-/** What comes after the target has been moved. Every part of it may be done again. */
+/** The repeatable steps after the move. */
 const finish = async (tools: StageTools, preview: MergePreview, standing: Standing): Promise<StepResult> => {
   const { slug, source, target: branch, target_tip: from, commit: to, already } = preview;
   const stays = already || standing === 'done, and more since';
@@ -62,7 +62,7 @@ const finish = async (tools: StageTools, preview: MergePreview, standing: Standi
   const tidied = await tidySource(tools, preview).catch(asNote);
   const cleared = await clearSentinelFile(tools.repository, slug).then(() => NOTHING, asNote);
   const what = already
-    ? `everything of ${source} was in ${branch}: nothing was merged`
+    ? `${branch} already contains ${source}: nothing to merge`
     : `merged ${source} into ${branch} as ${short(to)}`;
   return succeeded([what, ...followed, ...tidied.notes, ...cleared.notes].join('; '), {
     outputs: { commit: to, target: branch, slug, already, source_deleted: tidied.deleted },
@@ -70,14 +70,14 @@ const finish = async (tools: StageTools, preview: MergePreview, standing: Standi
   });
 };
 
-/** Does what was previewed, once: however often it is repeated, the same commit comes of it. */
+/** Executes the previewed merge. Every repeat gives the same commit. */
 const integrate: RunStage = async (input, tools) => {
   const preview = previewIn(input);
   const git = tools.git(tools.repository.root);
   const standing = await standingOf(git, preview);
   if (standing === 'to do') {
     const obstacle = await cleanly(() => prepare(tools, preview));
-    // Nothing has happened: the next attempt looks again, and may find it out of the way.
+    // Nothing has happened: the obstacle may be gone at the next attempt.
     if (obstacle !== undefined) throw refused(obstacle);
     const { target: branch, target_tip: from, commit: to } = preview;
     await moveTarget(tools, git, { branch, from, to });
@@ -91,6 +91,6 @@ export const integratePlanBranch: StageModule = {
   run: integrate,
   probe: probeIntegration,
   compensate: revertIntegration,
-  // It works on branches, and the worktree of a task may be gone by then.
+  // It works on branches; the worktree of the task may be gone by then.
   restores: false,
 };

@@ -5,7 +5,7 @@ import { mergeCommits } from './worktree.ts';
 import { PLAN_FOLDERS, slugOf } from '../../plan/plan-document.ts';
 import type { StageTools } from '../../stage.ts';
 
-/** What a merge is made of: the same facts always make the same commits, ids and all. */
+/** The inputs of a merge: the same inputs always give the same commit ids. */
 export const MergeFacts = z.object({
   slug: z.string(),
   source: z.string(),
@@ -14,14 +14,14 @@ export const MergeFacts = z.object({
   target_tip: z.string(),
   squash: z.boolean(),
   message: z.string(),
-  /** Whose name the commits bear. */
+  /** The author of the commits. */
   author: Identity,
 });
 export type MergeFacts = z.infer<typeof MergeFacts>;
 
 export type Merge =
   | { readonly kind: 'conflict'; readonly files: readonly string[] }
-  /** Everything of the source is in the target. */
+  /** The target already contains the source. */
   | { readonly kind: 'already'; readonly tree: string }
   | {
       readonly kind: 'merged';
@@ -31,7 +31,7 @@ export type Merge =
 
 export type PlanDocument = { readonly path: string; readonly text: string };
 
-/** The document of a plan, as a commit has it. */
+/** The plan document in a commit. */
 export const planDocumentAt = async (
   git: Git,
   commit: string,
@@ -49,7 +49,7 @@ export const planDocumentAt = async (
   return undefined;
 };
 
-/** Takes the plan document off the source, on top of what is merged; nothing when there is none. */
+/** A commit that removes the plan document from the source; undefined when there is none. */
 export const planRemoval = async (git: Git, facts: MergeFacts): Promise<string | undefined> => {
   const plan = await planDocumentAt(git, facts.source_tip, facts.slug);
   return plan && removalOf(git, facts, plan);
@@ -69,7 +69,7 @@ type Merged = {
   readonly plan: PlanDocument | undefined;
 };
 
-/** Merges the source into the target. The plan document does not outlive that, so it conflicts with nothing. */
+/** Merges the source without its plan document into the target, so that the document cannot conflict. */
 const mergeOf = async (
   tools: StageTools,
   { slug, source_tip, target_tip }: Pick<MergeFacts, 'slug' | 'source_tip' | 'target_tip'>,
@@ -83,13 +83,13 @@ const mergeOf = async (
   return { tree, conflicts, plan };
 };
 
-/** The files that a merge conflicts in. */
+/** The conflicting files of a merge. */
 export const conflictsOf = async (
   tools: StageTools,
   facts: Pick<MergeFacts, 'slug' | 'source_tip' | 'target_tip'>,
 ): Promise<readonly string[]> => (await mergeOf(tools, facts)).conflicts;
 
-/** Works out what a merge gives, and writes its commits as objects that nothing refers to yet. */
+/** Computes a merge, and writes its commits as unreferenced objects. */
 export const workOutMerge = async (tools: StageTools, facts: MergeFacts): Promise<Merge> => {
   const git = tools.git(tools.repository.root);
   const { source_tip, target_tip, squash, message, author } = facts;

@@ -68,7 +68,7 @@ describe('what can be merged', () => {
     await repository.write('b.txt', 'mine\n');
     const result = await preview();
     expect(result).toMatchObject({ outcome: 'blocked', exitCode: 10 });
-    expect(result.detail).toContain('not committed: b.txt');
+    expect(result.detail).toContain('uncommitted changes: b.txt');
   });
 
   test('what was merged before is already there', async () => {
@@ -83,8 +83,8 @@ describe('what can be merged', () => {
 
 describe('what cannot be merged', () => {
   test.each([
-    [{ slug: 'elm' }, 'there is no branch draft/elm to merge'],
-    [{ slug: 'x', branch: 'main', target: 'gone' }, 'there is no branch gone to merge into'],
+    [{ slug: 'elm' }, 'no such branch to merge: draft/elm'],
+    [{ slug: 'x', branch: 'main', target: 'gone' }, 'no such branch to merge into: gone'],
     [{ branch: 'main', target: 'main' }, 'main cannot be merged into itself'],
   ])('%j fails and says why', async (args, why) => {
     expect(await preview(args)).toMatchObject({ outcome: 'failed', detail: why });
@@ -93,7 +93,7 @@ describe('what cannot be merged', () => {
   test.each(['--upload-pack=x', '-q', 'a..b', 'x\ny', 'refs/heads/main', '@{-1}', 'main^{tree}', ':/begin'])(
     'a branch called %j is refused before git sees it',
     async (branch) => {
-      await expect(preview({ branch })).rejects.toThrow('is no name for a branch');
+      await expect(preview({ branch })).rejects.toThrow('is not a valid branch name');
     },
   );
 

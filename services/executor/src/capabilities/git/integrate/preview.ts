@@ -12,13 +12,13 @@ const COMMITS_SHOWN_MAX = 50;
 const SUBJECT_CHARACTERS_MAX = 200;
 const DIFFSTAT_CHARACTERS_MAX = 8_000;
 
-/** What is approved of a merge, and what is then done: nothing else. */
+/** The approved facts of a merge. Exactly these are executed. */
 export const MergePreview = MergeFacts.extend({
   delete_branch: z.boolean(),
   tree: z.string(),
-  /** What the target is to be at. */
+  /** The new commit of the target. */
   commit: z.string(),
-  /** There is nothing to merge. */
+  /** The target already contains the source. */
   already: z.boolean(),
 });
 export type MergePreview = z.infer<typeof MergePreview>;
@@ -35,19 +35,19 @@ const switchOf = (input: StepInput, name: string, otherwise: boolean): boolean =
 
 type Wish = MergeFacts & { readonly delete_branch: boolean };
 
-/** What is wanted, as far as it is there to be merged. */
+/** The requested merge, with its branches resolved. */
 const wishOf = async (input: StepInput, tools: StageTools): Promise<Wish | { readonly problem: string }> => {
   const git = tools.git(tools.repository.root);
   const source = sourceBranchOf(input);
   if (source === undefined) return { problem: 'no branch to merge: expected branch, slug or plan' };
   const target = await targetBranchOf(input, tools);
   if (target === undefined) {
-    return { problem: 'no branch to merge into: expected target, as no branch is checked out' };
+    return { problem: 'no branch to merge into: give a target, because no branch is checked out' };
   }
   if (source === target) return { problem: `${source} cannot be merged into itself` };
   const [sourceTip, targetTip] = [await git.tip(source), await git.tip(target)];
-  if (sourceTip === undefined) return { problem: `there is no branch ${source} to merge` };
-  if (targetTip === undefined) return { problem: `there is no branch ${target} to merge into` };
+  if (sourceTip === undefined) return { problem: `no such branch to merge: ${source}` };
+  if (targetTip === undefined) return { problem: `no such branch to merge into: ${target}` };
   const slug = mergeSlug(input, tools.about.task);
   return {
     slug,
@@ -97,7 +97,7 @@ const conflict = async (tools: StageTools, wish: Wish, files: readonly string[])
   });
 };
 
-/** What changes on the target; more than a message holds is left out. */
+/** The changes on the target, shortened to fit into a message. */
 const diffstatOf = async (git: Git, from: string, to: string): Promise<string> => {
   const whole = await git.diffstat(from, to);
   if (whole.length <= DIFFSTAT_CHARACTERS_MAX) return whole;
@@ -105,7 +105,7 @@ const diffstatOf = async (git: Git, from: string, to: string): Promise<string> =
   return `${whole.slice(0, DIFFSTAT_CHARACTERS_MAX).toWellFormed()}\n[...]\n${last}`;
 };
 
-/** Shows what a merge would do. It writes objects that nothing refers to, and of a conflict the sentinel. */
+/** Shows what a merge would do. It writes only unreferenced objects, and the sentinel of a conflict. */
 export const previewIntegration: RunStage = async (input, tools) => {
   const wish = await wishOf(input, tools);
   if ('problem' in wish) return failed(wish.problem);
@@ -119,7 +119,7 @@ export const previewIntegration: RunStage = async (input, tools) => {
     merge.kind === 'merged'
       ? await obstacleTo(tools, { branch: target, from: target_tip, to: commit })
       : undefined;
-  // A person is not asked for what cannot be done.
+  // An approver is not asked about an impossible merge.
   if (obstacle !== undefined) return blocked(obstacle, { context });
   const already = merge.kind === 'already';
   const preview: MergePreview = { ...wish, tree: merge.tree, commit, already };
@@ -127,7 +127,7 @@ export const previewIntegration: RunStage = async (input, tools) => {
   const diffstat = already ? '' : await diffstatOf(git, target_tip, commit);
   const outputs: JsonObject = { ...preview, commits, diffstat };
   const detail = already
-    ? `everything of ${source} is in ${target}`
+    ? `${target} already contains ${source}`
     : `${source} (${wish.source_tip.slice(0, 12)}) can be merged into ${target} (${target_tip.slice(0, 12)})`;
   return succeeded(detail, { outputs, context });
 };

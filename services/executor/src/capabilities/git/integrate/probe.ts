@@ -5,14 +5,14 @@ import { workOutMerge } from './merge.ts';
 import { MergePreview } from './preview.ts';
 import { short } from './target.ts';
 
-/** Its patch is on the target, under whatever commit: merging it would change nothing. */
+/** Its patch is on the target under another commit: merging would change nothing. */
 const addsNothing = async (tools: StageTools, preview: MergePreview, at: string): Promise<boolean> => {
   const again = await workOutMerge(tools, { ...preview, target_tip: at });
   return again.kind === 'already';
 };
 
 const found = ({ source, target, commit, slug, already }: MergePreview, sign: string): ProbeResult => {
-  const reason = `${target} has what was merged: ${sign}`;
+  const reason = `${target} contains the merge: ${sign}`;
   const result = succeeded(`merged ${source} into ${target}; ${reason}`, {
     outputs: { commit, target, slug, already, source_deleted: false },
     context: { commit, target, slug },
@@ -22,18 +22,18 @@ const found = ({ source, target, commit, slug, already }: MergePreview, sign: st
 
 const unknown = (reason: string): ProbeResult => ({ found: 'unknown', reason });
 
-/** Whether what was previewed has been merged, looked for in the branches alone. */
+/** Whether the previewed merge has happened, judged by the branches alone. */
 export const probeIntegration = async (input: StepInput, tools: StageTools): Promise<ProbeResult> => {
   const parsed = MergePreview.safeParse(input.preview);
-  if (!parsed.success) return unknown('it was ordered without what was previewed');
+  if (!parsed.success) return unknown('it was ordered without a preview');
   const preview = parsed.data;
   const { source, source_tip, target, target_tip, commit, already } = preview;
   const git = tools.git(tools.repository.root);
   const at = await git.tip(target);
-  if (at === undefined) return unknown(`there is no branch ${target} any more`);
+  if (at === undefined) return unknown(`branch ${target} no longer exists`);
   if (already) return found(preview, 'there was nothing to merge');
   if (at === commit) return found(preview, `it is at ${short(commit)}`);
-  if (at === target_tip) return { found: 'not_applied', reason: `${target} is where it was before` };
+  if (at === target_tip) return { found: 'not_applied', reason: `${target} has not moved` };
   for (const sign of [commit, source_tip]) {
     if ((await git.commitOf(sign)) !== undefined && (await git.isAncestor(sign, at)))
       return found(preview, `${short(sign)} is among its commits`);
@@ -42,5 +42,5 @@ export const probeIntegration = async (input: StepInput, tools: StageTools): Pro
     return unknown(`${target} has moved, and ${short(source_tip)} of ${source} is gone`);
   return (await addsNothing(tools, preview, at))
     ? found(preview, 'merging it again would change nothing')
-    : { found: 'not_applied', reason: `${target} has moved, and what was to be merged is not in it` };
+    : { found: 'not_applied', reason: `${target} has moved, and does not contain the merge` };
 };

@@ -8,42 +8,42 @@ import { cleanly, moveTarget, previewIn, refused, short } from './target.ts';
 import { lastCommitTime, writeCommit } from './tree.ts';
 import { mergeCommits } from './worktree.ts';
 
-/** Says in a commit which effect it takes back. */
+/** The commit trailer that names the reverted effect. */
 export const TRAILER = 'Holdpoint-Effect';
 
-/** The commit that has taken an effect back, if there is one by now. */
+/** The commit that already reverts an effect, if any. */
 const earlierRevert = async (
   git: Git,
   effectId: string,
   { commit }: MergePreview,
   at: string,
 ): Promise<string | undefined> => {
-  // Ids of effects have no character that a pattern would take for more than itself.
+  // Effect ids contain no special characters of a pattern.
   const pattern = `--grep=^${TRAILER}: ${effectId}$`;
   const argv = ['log', '--no-show-signature', '--format=%H', '--max-count=1', pattern];
   const found = await git.text([...argv, '--end-of-options', `${commit}..${at}`, '--']);
   return found === '' ? undefined : found;
 };
 
-/** What the target is without the merge; undefined when there is nothing of it left. */
+/** The tree of the target without the merge; undefined when nothing of it is left. */
 const treeWithout = async (
   tools: StageTools,
   git: Git,
   { target, target_tip, commit, author }: MergePreview,
   at: string,
 ): Promise<string | undefined> => {
-  // The opposite of the merge right upon it: merging that into the target is what reverting is.
+  // A revert of the merge right on top of it: merging that into the target is the revert.
   const opposite = await writeCommit(git, {
     tree: await git.treeOf(target_tip),
     parents: [commit],
-    message: `the opposite of ${commit}`,
+    message: `revert of ${commit}`,
     by: author,
     at: await lastCommitTime(git, [commit]),
   });
   const { tree, conflicts } = await mergeCommits(tools, at, opposite);
   if (conflicts.length > 0) {
     const where = conflicts.join(', ');
-    throw refused(`${short(commit)} cannot be taken back from ${target} by itself: it conflicts in ${where}`);
+    throw refused(`${short(commit)} cannot be reverted on ${target}: it conflicts in ${where}`);
   }
   return tree === (await git.treeOf(at)) ? undefined : tree;
 };
@@ -51,7 +51,7 @@ const treeWithout = async (
 const subjectOf = (git: Git, commit: string): Promise<string> =>
   git.text(['log', '--no-walk', '--no-show-signature', '--format=%s', '--end-of-options', commit, '--']);
 
-/** Makes the commit that takes the merge back, the same whenever it is made of the same target. */
+/** Creates the revert commit. Deterministic for the same target. */
 const revertOn = async (
   tools: StageTools,
   git: Git,
@@ -59,7 +59,7 @@ const revertOn = async (
 ): Promise<Move | undefined> => {
   const { target: branch, commit, author } = preview;
   if ((await git.commitOf(commit)) === undefined || !(await git.isAncestor(commit, at)))
-    throw refused(`${short(commit)} is not among the commits of ${branch}: there is nothing to take back`);
+    throw refused(`${short(commit)} is not on ${branch}: nothing to revert`);
   const tree = await treeWithout(tools, git, preview, at);
   if (tree === undefined) return undefined;
   const subject = `Revert "${await subjectOf(git, commit)}"`;
@@ -78,17 +78,17 @@ const said = (
 ): StepResult => {
   const what =
     revert === undefined
-      ? `nothing of ${short(commit)} is left in ${target}: nothing was changed`
-      : `took ${short(commit)} back from ${target} with ${short(revert)}`;
-  const kept = `${source} is left as it is`;
+      ? `nothing of ${short(commit)} is left in ${target}: nothing to do`
+      : `reverted ${short(commit)} on ${target} with ${short(revert)}`;
+  const kept = `${source} is unchanged`;
   return succeeded([what, kept, ...notes].join('; '), {
     outputs: { target, reverted: commit, ...(revert !== undefined && { commit: revert }) },
   });
 };
 
 /**
- * Takes a merge back by a commit on its target. It may be repeated: a commit that did it before is found by its trailer.
- * Refused, with nothing changed, when it conflicts with what came since, or a checkout could not follow.
+ * Reverts a merge by a commit on its target. Repeatable: an earlier revert is found by its trailer. Refused without
+ * a change when it conflicts with later commits, or a checkout could not follow.
  */
 export const revertIntegration = async (
   { effectId, input }: AppliedEffect<StepInput>,
@@ -99,11 +99,11 @@ export const revertIntegration = async (
   if (already) return said(preview, undefined, []);
   const git = tools.git(tools.repository.root);
   const at = await git.tip(target);
-  if (at === undefined) throw refused(`there is no branch ${target} any more`);
+  if (at === undefined) throw refused(`branch ${target} no longer exists`);
   const before = await cleanly(() => earlierRevert(git, effectId, preview, at));
   if (before !== undefined) {
     const from = await git.commitOf(`${before}^`);
-    // Its checkouts may not have followed it then.
+    // Its checkouts may not have been updated then.
     const stays = before !== at || from === undefined;
     return said(preview, before, stays ? [] : await followMove(tools, { branch: target, from, to: before }));
   }

@@ -27,7 +27,7 @@ const removePlan = async (tools: StageTools, preview: MergePreview): Promise<Tid
   return kept(...done.notes);
 };
 
-/** What becomes of the branch that was merged: it is deleted if that was asked for, else its plan document goes. */
+/** Cleans up the merged branch: deletes it if requested, else removes its plan document. */
 export const tidySource = async (tools: StageTools, preview: MergePreview): Promise<Tidied> => {
   const git = tools.git(tools.repository.root);
   const { source, source_tip, delete_branch, already } = preview;

@@ -25,16 +25,16 @@ export const previewIn = (input: StepInput): MergePreview => {
   throw invalid(problems.join('; '));
 };
 
-/** What git could not do before anything happened, as the failure that says so. */
+/** Turns a git error before any change into a clean failure. */
 export const asClean = (error: unknown): unknown => {
   if (error instanceof GitStopped)
-    return new CleanFailure(errorBody('EXECUTOR_CANCELLED', 'told to end before anything happened'), error);
+    return new CleanFailure(errorBody('EXECUTOR_CANCELLED', 'cancelled before anything happened'), error);
   return error instanceof GitError
     ? new CleanFailure(errorBody('EXECUTOR_TARGET_UNAVAILABLE', error.message), error)
     : error;
 };
 
-/** Until the target has been moved nothing has happened, whatever goes wrong. */
+/** Until the target is moved nothing has happened: all failures are clean. */
 export const cleanly = async <Result>(work: () => Promise<Result>): Promise<Result> => {
   try {
     return await work();
@@ -43,7 +43,7 @@ export const cleanly = async <Result>(work: () => Promise<Result>): Promise<Resu
   }
 };
 
-/** Moves a branch from where it was seen to a commit that comes out the same whenever it is made: moved there already is moved. */
+/** Moves a branch to a deterministic commit. A branch that is there already counts as moved. */
 export const moveTarget = async (tools: StageTools, git: Git, { branch, from, to }: Move): Promise<void> => {
   tools.assertInForce();
   if (await git.updateRef(branchRef(branch), to, from)) return;

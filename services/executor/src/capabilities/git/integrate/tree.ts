@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Git } from '../../../adapters/git/git.ts';
 
-/** A file of a tree, or that there is to be none. `path` as git has it, byte for byte. */
+/** A file to add or to remove. `path` is in git's own bytes. */
 export type TreeEdit = {
   readonly path: string | Buffer;
   readonly file: { readonly mode: '100644' | '100755' | '120000'; readonly id: string } | undefined;
@@ -17,7 +17,7 @@ const lineOf = ({ path, file }: TreeEdit, gone: string): Buffer =>
     Buffer.from([0]),
   ]);
 
-/** The tree with files put in and taken out, in an index of its own: neither the repository's index nor any file is touched. */
+/** Edits a tree in a temporary index: the repository's index and files stay untouched. */
 export const editTree = async (git: Git, tree: string, edits: readonly TreeEdit[]): Promise<string> => {
   if (edits.length === 0) return tree;
   const folder = await mkdtemp(join(tmpdir(), 'holdpoint-index-'));
@@ -43,16 +43,16 @@ export type CommitFacts = {
   readonly parents: readonly string[];
   readonly message: string;
   readonly by: Identity;
-  /** Epoch seconds, for author and committer. */
+  /** Epoch seconds. */
   readonly at: number;
 };
 
-/** What a header of a commit cannot hold. */
+/** Removes characters that a commit header cannot contain. */
 const plain = (text: string): string =>
   // oxlint-disable-next-line no-control-regex -- they are what is taken out
   text.replaceAll(/[<>\u0000-\u001F\u007F]/g, '').trim() || 'Holdpoint';
 
-/** Writes a commit that is the same, its id too, whenever it is written of the same facts. */
+/** Writes a deterministic commit: the same facts give the same id. */
 export const writeCommit = (git: Git, { tree, parents, message, by, at }: CommitFacts): Promise<string> => {
   const who = `${plain(by.name)} <${plain(by.email)}> ${String(at)} +0000`;
   const head = [`tree ${tree}`, ...parents.map((id) => `parent ${id}`), `author ${who}`, `committer ${who}`];
@@ -62,7 +62,7 @@ export const writeCommit = (git: Git, { tree, parents, message, by, at }: Commit
   });
 };
 
-/** When the last of some commits was made, in epoch seconds. */
+/** The latest time of some commits, in epoch seconds. */
 export const lastCommitTime = async (git: Git, commits: readonly string[]): Promise<number> => {
   const argv = [
     'log',
@@ -76,7 +76,7 @@ export const lastCommitTime = async (git: Git, commits: readonly string[]): Prom
   return Math.max(...(await git.text(argv)).split('\n').map(Number));
 };
 
-/** Whose name commits of this repository bear. */
+/** The author for commits of this repository. */
 export const identityOf = async (git: Git): Promise<Identity> => {
   const last = new Map((await git.config()).map(({ key, value }) => [key, value]));
   const value = (key: string): string | undefined => {

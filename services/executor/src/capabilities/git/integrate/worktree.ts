@@ -6,11 +6,11 @@ import { GitError } from '../../../adapters/git/git-error.ts';
 import { type StageTools, WORKTREES } from '../../stage.ts';
 import { keepOutOfStatus } from '../../worktree/prepare.ts';
 
-/** As git says it of an option that it does not know. */
+/** The exit code of git for an unknown option. */
 const USAGE = 129;
 const CONFLICT = 1;
 
-/** Takes away a worktree of ours, also what is left of one that was never finished, and also when the step is called off. */
+/** Removes a temporary worktree, also an unfinished one, and also after the step was cancelled. */
 export const removeWorktree = async (tools: StageTools, name: string): Promise<void> => {
   const git = tools.git(tools.repository.root, { anyway: true });
   const place = await tools.repository.inside(`${WORKTREES}/${name}`);
@@ -19,7 +19,7 @@ export const removeWorktree = async (tools: StageTools, name: string): Promise<v
   await git.worktreePrune();
 };
 
-/** A worktree at a commit, on no branch. What was left at the place is taken away first. */
+/** Creates a detached worktree at a commit. Leftovers at the path are removed first. */
 export const freshWorktree = async (tools: StageTools, name: string, commit: string): Promise<Git> => {
   await removeWorktree(tools, name);
   await keepOutOfStatus(tools.repository);
@@ -29,16 +29,16 @@ export const freshWorktree = async (tools: StageTools, name: string, commit: str
   return tools.git(place);
 };
 
-/** What is in conflict in a work tree. */
+/** The conflicting files of a work tree. */
 export const unmergedIn = async (git: Git): Promise<readonly string[]> => [
   ...new Set(
     (await git.list(['ls-files', '-z', '--unmerged'])).map((entry) => entry.slice(entry.indexOf('\t') + 1)),
   ),
 ];
 
-/** Merges a commit into a work tree, without a commit; whether it went without a conflict. */
+/** Merges a commit into a work tree, without committing. False on a conflict. */
 export const mergeInto = async (git: Git, commit: string, label: string): Promise<boolean> => {
-  // No configuration of the repository's decides how a merge is made.
+  // Explicit options, so that no repository configuration changes the merge.
   const argv = ['merge', '--no-commit', '--no-ff', '--no-stat', '--no-verify', '--strategy=ort'];
   const { exitCode } = await git.run([...argv, `--into-name=${label}`, commit], { answers: [0, CONFLICT] });
   return exitCode === 0;
@@ -46,7 +46,7 @@ export const mergeInto = async (git: Git, commit: string, label: string): Promis
 
 type MergedTree = { readonly tree: string; readonly conflicts: readonly string[] };
 
-/** For a git that cannot merge without a work tree. */
+/** For git versions without `merge-tree --write-tree`. */
 const mergeInWorktree = async (tools: StageTools, ours: string, theirs: string): Promise<MergedTree> => {
   const name = `merge-${randomUUID()}`;
   try {
@@ -63,7 +63,7 @@ const mergeInWorktree = async (tools: StageTools, ours: string, theirs: string):
   }
 };
 
-/** What merging one commit into another gives. Of a conflict only the paths count. */
+/** Merges two commits. Of a conflict only the paths are returned. */
 export const mergeCommits = async (tools: StageTools, ours: string, theirs: string): Promise<MergedTree> => {
   try {
     return await tools.git(tools.repository.root).mergeTree(ours, theirs);

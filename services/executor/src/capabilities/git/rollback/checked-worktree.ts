@@ -8,14 +8,14 @@ import { checkWorktree, invalid, refusedWorktree, type StageTools, WORKTREES } f
 import { refused } from '../integrate/target.ts';
 
 export const RollbackArgs = z.object({
-  commit: z.string().refine(isCommitId, 'expected the full id of a commit'),
-  /** Relative to the repository; without one it is the checkout that everybody shares. */
+  commit: z.string().refine(isCommitId, 'expected a full commit id'),
+  /** Relative to the repository. Left out: the shared checkout. */
   worktree: z.string().min(1).max(1_024).optional(),
   branch: z.string().max(256).optional(),
-  /** Nobody was asked: it is done in a task's own worktree, or not at all. */
+  /** Not approved: only the task's own worktree may be rolled back. */
   isolated: z.boolean(),
-  /** Under which name what was there is kept. */
-  saved: z.string().refine(isBranchName, 'expected a name that git accepts for a ref'),
+  /** The ref name for the old state. */
+  saved: z.string().refine(isBranchName, 'expected a valid git ref name'),
 });
 export type RollbackArgs = z.infer<typeof RollbackArgs>;
 
@@ -33,8 +33,8 @@ const argsOf = (input: StepInput): RollbackArgs => {
 };
 
 /**
- * Whoever works in a worktree can write there which repository it belongs to. Nobody was asked about any other than this one, so
- * that git's own folder has to say the same.
+ * A process in a worktree can change which repository it points to. The approval is about this repository only, so
+ * that git's own folder must confirm it.
  */
 const checkLinked = async (git: Git, { repository }: StageTools, worktree: string): Promise<void> => {
   const own = await realpath(await git.text(['rev-parse', '--absolute-git-dir']));
@@ -44,28 +44,28 @@ const checkLinked = async (git: Git, { repository }: StageTools, worktree: strin
     resolve(own, back.trimEnd()) === join(git.root, '.git');
   const top = await git.text(['rev-parse', '--path-format=absolute', '--show-toplevel']);
   if (!isLinked || (await realpath(top)) !== git.root)
-    throw refusedWorktree(worktree, 'is not what git knows as a worktree of that place');
+    throw refusedWorktree(worktree, 'is not the worktree that git has registered there');
 };
 
 const folderOf = async ({ worktree, isolated }: RollbackArgs, tools: StageTools): Promise<string> => {
   const { repository } = tools;
   if (worktree === undefined) {
-    if (isolated) throw refusedWorktree('', 'is not named, and nobody was asked about the shared checkout');
+    if (isolated) throw refusedWorktree('', 'is missing, and the shared checkout was not approved');
     return repository.root;
   }
   const root = await repository.inside(worktree);
   if (isolated && dirname(root) !== join(repository.root, WORKTREES))
-    throw refusedWorktree(worktree, `is not one of those in ${WORKTREES}`);
+    throw refusedWorktree(worktree, `is not in ${WORKTREES}`);
   await checkWorktree(tools, repository, root);
   if (root !== repository.root) await checkLinked(tools.git(root), tools, worktree);
   return root;
 };
 
-/** Where it is to be done, and how it stands there. Throws `CleanFailure` for anything but what is named. */
+/** The worktree and its state. Throws `CleanFailure` unless it is the named one. */
 export const rollbackPlace = async (input: StepInput, tools: StageTools): Promise<RollbackPlace> => {
   const args = argsOf(input);
   if (args.isolated && args.branch === undefined)
-    throw invalid('with.branch: missing, expected the branch of the worktree');
+    throw invalid('with.branch: missing');
   const git = tools.git(await folderOf(args, tools));
   const { commit: head, branch } = await git.head();
   const where = args.worktree ?? 'the checkout';
@@ -77,9 +77,9 @@ export const rollbackPlace = async (input: StepInput, tools: StageTools): Promis
   return { args, git, head, branch };
 };
 
-/** Why it cannot go back there, for people. */
+/** Why the rollback is not possible, for users. */
 export const whyNot = async ({ args: { commit }, git, head }: RollbackPlace): Promise<string | undefined> => {
-  if ((await git.commitOf(commit)) === undefined) return `there is no commit ${commit}`;
+  if ((await git.commitOf(commit)) === undefined) return `no such commit: ${commit}`;
   if (await git.isAncestor(commit, head)) return undefined;
-  return `${commit} is not among the commits that lead to ${head}: that would not be going back`;
+  return `${commit} is not an ancestor of ${head}, so it cannot be rolled back to`;
 };

@@ -10,7 +10,7 @@ import { rollbackPlace, whyNot } from './checked-worktree.ts';
 const COMMITS_SHOWN_MAX = 50;
 const PATHS_SHOWN_MAX = 200;
 
-/** What is approved of it: from where, and to where. */
+/** The approved facts: the start and the end of the rollback. */
 export const RollbackPreview = z.object({
   head: z.string().refine(isCommitId),
   commit: z.string().refine(isCommitId),
@@ -21,7 +21,7 @@ const pathsIn = async (git: Git): Promise<readonly string[]> => {
   return [...new Set(entries.flatMap(({ path, from }) => (from === undefined ? [path] : [path, from])))];
 };
 
-/** Shows what would go: commits, and changes that are not committed. Changes nothing. */
+/** Shows the commits and uncommitted changes that a rollback would remove. Changes nothing. */
 export const previewRollback: RunStage = async (input, tools) => {
   const place = await rollbackPlace(input, tools);
   const { args, git, head, branch } = place;
@@ -40,7 +40,7 @@ export const previewRollback: RunStage = async (input, tools) => {
     already,
   };
   const what = already
-    ? `it is at ${short(commit)} already, with nothing changed`
-    : `it would go back from ${short(head)} to ${short(commit)}; ${String(commits.length)} commits and ${String(dirty.length)} changed files would be kept under a ref`;
+    ? `already at ${short(commit)}, without changes`
+    : `would roll back from ${short(head)} to ${short(commit)}; ${String(commits.length)} commits and ${String(dirty.length)} changed files would be kept under a ref`;
   return succeeded(what, { outputs });
 };

@@ -111,14 +111,14 @@ describe('the preview', () => {
   test('fails where it would not be going back', async () => {
     expect(await preview(args({ commit: '1'.repeat(40) }))).toMatchObject({
       outcome: 'failed',
-      detail: expect.stringContaining('there is no commit') as string,
+      detail: expect.stringContaining('no such commit') as string,
     });
     repository.write('b', '');
     repository.git('add', 'b');
     repository.git('commit', '--quiet', '--message=elsewhere');
     expect(await preview(args({ commit: repository.git('rev-parse', 'main') }))).toMatchObject({
       outcome: 'failed',
-      detail: expect.stringContaining('is not among the commits') as string,
+      detail: expect.stringContaining('is not an ancestor') as string,
     });
   });
 });
@@ -131,7 +131,7 @@ describe('going back', () => {
       outcome: 'succeeded',
       outputs: { head: broken, commit: good, saved: `${SAVED}/1` },
     });
-    expect(result.detail).toContain(`what was there is kept under ${SAVED}/1`);
+    expect(result.detail).toContain(`the old state is kept under ${SAVED}/1`);
     expect([head(), inTree('symbolic-ref', 'HEAD'), inTree('status', '--porcelain')]).toEqual([
       good,
       'refs/heads/draft/oak',

@@ -15,14 +15,14 @@ const savedPrefix = (name: string): string => `refs/holdpoint/saved/${name}/`;
 
 const approvedIn = (input: StepInput, { args }: RollbackPlace): { readonly head: string } => {
   const { success, data } = RollbackPreview.safeParse(input.preview);
-  if (!success) throw invalid('preview: expected what was shown before it was approved');
-  if (data.commit !== args.commit) throw invalid('preview: it is of another commit');
+  if (!success) throw invalid('preview: expected the approved preview');
+  if (data.commit !== args.commit) throw invalid('preview: it is about another commit');
   return data;
 };
 
 /**
- * Keeps a commit under the name of this rollback. The first is how it was before; a start after one that was interrupted may find
- * something else, and keeps that beside it.
+ * Keeps a commit under the name of this rollback. The first is the original state; a start after an interrupted one
+ * may find another, and keeps that beside it.
  */
 const keepUnder = async (git: Git, prefix: string, commit: string): Promise<void> => {
   const content = (id: string): Promise<string> =>
@@ -39,7 +39,7 @@ const keepUnder = async (git: Git, prefix: string, commit: string): Promise<void
 const savedRefs = async (git: Git, { args }: RollbackPlace): Promise<readonly string[]> =>
   (await git.refs(savedPrefix(args.saved))).map(({ ref }) => ref);
 
-/** Whether it is as it is to be: what is untracked may be what was ignored before, and has not been kept. */
+/** Whether the rollback is complete: untracked files may have been ignored before, and are not kept. */
 const isDone = async (place: RollbackPlace, saved: readonly string[]): Promise<boolean> => {
   const { args, git, head } = place;
   if (head !== args.commit) return false;
@@ -59,15 +59,15 @@ const said = async (from: string, place: RollbackPlace, done: boolean): Promise<
   const left = (await git.status()).map(({ path }) => path);
   const what =
     first === undefined
-      ? `it is at ${short(commit)} already: nothing was done`
-      : `${done ? 'it has gone back before, ' : 'went back '}from ${short(from)} to ${short(commit)}; what was there is kept under ${saved.join(', ')}`;
+      ? `already at ${short(commit)}: nothing to do`
+      : `${done ? 'already rolled back ' : 'rolled back '}from ${short(from)} to ${short(commit)}; the old state is kept under ${saved.join(', ')}`;
   const note = left.length === 0 ? [] : [`left as they are: ${left.slice(0, 5).join(', ')}`];
   return succeeded([what, ...note].join('; '), {
     outputs: { head: from, commit, ...(first !== undefined && { saved: first }) },
   });
 };
 
-/** Everything up to the move is clean when it fails; after it, nobody knows how far it got, until it is done again. */
+/** Failures before the move are clean. After it the outcome is unknown until it is repeated. */
 const carryOut = async (from: string, place: RollbackPlace, tools: StageTools): Promise<void> => {
   const { args, git, head, branch } = place;
   const { commit, saved } = args;
@@ -85,23 +85,23 @@ const carryOut = async (from: string, place: RollbackPlace, tools: StageTools): 
     await goBack(git.root, tools.gitParts, {
       from: head,
       to: commit,
-      message: `what was not committed when ${saved} went back to ${commit}\n`,
+      message: `uncommitted changes before ${saved} was rolled back to ${commit}\n`,
       keep: (kept) => keepUnder(git, savedPrefix(saved), kept),
       move,
     });
-    // To put back a step that was interrupted there would bring back what has gone.
+    // Otherwise the restore of an interrupted step would bring the old files back.
     await forgetAttempts({ root: tools.repository.root, parts: tools.gitParts }, git.root);
   } catch (error) {
     if (!begun) throw asClean(error);
     if (error instanceof GitError || error instanceof GitStopped)
-      throw new OutcomeUnknown(`it was on its way back to ${short(commit)}: ${error.message}`, {
+      throw new OutcomeUnknown(`interrupted while rolling back to ${short(commit)}: ${error.message}`, {
         cause: error,
       });
     throw error;
   }
 };
 
-/** Puts a worktree back to a commit, from where it was shown to be. What was there is kept under a ref. */
+/** Resets a worktree to a commit, from the state that was previewed. The old state is kept under a ref. */
 const rollBack: RunStage = async (input, tools) => {
   const place = await cleanly(() => rollbackPlace(input, tools));
   const { args, git, head } = place;

@@ -1,0 +1,59 @@
+import type { Aggregate } from '@holdpoint/contracts/bus/subjects';
+import type { Decider, TimerFired } from '../decider.ts';
+import type { Summary } from './ports.ts';
+
+/** One kind of aggregate, as the engine runs it. */
+export interface AggregateKind<State, Message, Event extends { readonly type: string }, Work = never> {
+  /** The word in the subjects of its events: `hp.evt.<publishedAs>.<event>.<id>`. */
+  readonly publishedAs: Aggregate;
+  /** Kinds with the same name here share their ids. Left out: the kind shares its ids with no other. */
+  readonly idSpace?: string;
+  readonly decider: Decider<State, Message | TimerFired, Event, Work>;
+  /** The row that lists show of a state. */
+  summarise(state: State): Summary;
+  /** Whether to take a snapshot of the state at this version, to which the events of one decision have led. */
+  snapshotDue(state: State, version: number, events: readonly Event[]): boolean;
+  /** A label of the state, for metrics that count how often each is entered. */
+  statusOf?(state: State): string;
+  /** The task that the aggregate belongs to, and whose trace its decisions join. */
+  taskOf?(aggregate: string, state: State): string | undefined;
+}
+
+/** The addressee of a message: an aggregate by its id. One that exists keeps the kind that it was created as. */
+export type Target<Kind extends string = string> = { readonly kind: Kind; readonly aggregate: string };
+
+export type Addressed<Kind extends string = string, Message = unknown> = Target<Kind> & {
+  readonly message: Message;
+};
+
+/** The kinds of a service by name: one for each kind that its messages can be addressed to. */
+export type KindsOf<To extends Addressed, Event extends { readonly type: string }, Work> = {
+  readonly [Each in To as Each['kind']]: AggregateKind<unknown, Each['message'], Event, Work>;
+};
+
+/** The same kinds, as the engine looks them up: their types meet again only in the kind itself. */
+export type Kinds<Event extends { readonly type: string }, Work> = Readonly<
+  Record<string, AggregateKind<unknown, unknown, Event, Work>>
+>;
+
+/** Throws when the service keeps no aggregates of this kind: the row was written by another release. */
+export const kindNamed = <Event extends { readonly type: string }, Work>(
+  kinds: Kinds<Event, Work>,
+  name: string,
+): AggregateKind<unknown, unknown, Event, Work> => {
+  const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
+  if (kind === undefined) throw new Error(`unknown kind of aggregate: ${name}`);
+  return kind;
+};
+
+/** Throws when a message is addressed to another kind than the aggregate has, unless the two share their ids. */
+export const checkKind = <Event extends { readonly type: string }, Work>(
+  kinds: Kinds<Event, Work>,
+  { kind, aggregate }: Target,
+  stored: string,
+): void => {
+  if (kind === stored) return;
+  const { idSpace } = kindNamed(kinds, stored);
+  if (idSpace === undefined || idSpace !== kindNamed(kinds, kind).idSpace)
+    throw new Error(`${aggregate} is of kind ${stored}, the message is for kind ${kind}`);
+};
