@@ -21,7 +21,7 @@ const natsConfig = async (): Promise<string> =>
     host: '0.0.0.0',
     port: 4222,
     storeDir: '/data',
-    pools: poolsIn(process.env['HOLDPOINT_POOLS']),
+    pools: poolsIn(process.env['HOLDPOINT_DEPLOYMENT_POOLS']),
     // A client that publishes a task without Holdpoint's own clients has nothing but the server's acknowledgement.
     sync: 'always',
   });

@@ -138,7 +138,7 @@ const withCapabilities = (env: Record<string, Record<string, string>>) => ({
   executor: {
     ...env['executor'],
     HOLDPOINT_CAPABILITIES: join(import.meta.dirname, 'bench-capabilities.ts'),
-    HOLDPOINT_EFFECTS_MAX: String(PLACES),
+    HOLDPOINT_MAX_CONCURRENT_EFFECTS: String(PLACES),
   },
 });
 

@@ -344,7 +344,7 @@ test('KEDA looks at every consumer of what it scales, and at no other', () => {
   const consumers = consumersFor(pools);
   const [orchestrator] = servicesOf('production').filter(([service]) => service === 'orchestrator');
   const env = orchestrator && containerOf(orchestrator[1]).env;
-  expect(env?.find(({ name }) => name === 'HOLDPOINT_POOLS')?.value).toBe(pools.join(','));
+  expect(env?.find(({ name }) => name === 'HOLDPOINT_DEPLOYMENT_POOLS')?.value).toBe(pools.join(','));
   expect(env?.find(({ name }) => name === 'HOLDPOINT_STREAM_REPLICAS')?.value).toBe('3');
   for (const { spec } of scalersOf('production')) {
     const { name } = spec.scaleTargetRef;

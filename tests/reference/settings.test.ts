@@ -2,24 +2,33 @@ import { expect, test } from 'vitest';
 import { readSource } from '../repo/source-tree.ts';
 import { GENERATE_COMMAND, settings, SETTINGS_FILE, settingsReference } from './settings.ts';
 
-test('the reference of settings that is checked in is what the services declare', () => {
+test('the checked-in settings reference matches the declarations of the services', () => {
   expect(readSource(SETTINGS_FILE), `run ${GENERATE_COMMAND}`).toBe(settingsReference());
 });
 
-test('every setting says what it means', () => {
+test('every setting has a description', () => {
   const all = [...settings().values()].flat();
   expect(all.filter(({ meaning }) => meaning === undefined)).toEqual([]);
   expect(all.map(({ name }) => name)).toContain('HOLDPOINT_PRINCIPALS_FILE');
 });
 
+test('at most 45 settings are public, and the names of settings for tests say so', () => {
+  const all = [...settings().values()].flat();
+  expect(all.filter(({ use }) => use === 'public').length).toBeLessThanOrEqual(45);
+  expect(all.filter(({ use }) => use === 'tests').map(({ name }) => name.slice(0, 15))).toEqual([
+    'HOLDPOINT_TEST_',
+    'HOLDPOINT_TEST_',
+  ]);
+});
+
 test.each([
-  ['has to be set', 'HOLDPOINT_NATS_URL', undefined],
-  ['may be left out', 'HOLDPOINT_AGENT', ''],
-  ['has a value of its own', 'HOLDPOINT_BATCH_MAX', '500'],
-  ['is a list', 'HOLDPOINT_POOL', 'default'],
-  ['is read from a text', 'HOLDPOINT_STREAM_REPLICAS', '1'],
-  ['is nothing when it is empty', 'HOLDPOINT_DISCORD_API', 'https://discord.com/api/v10'],
-])('of a setting that %s it is shown', (_, name, otherwise) => {
+  ['is required', 'HOLDPOINT_NATS_URL', undefined],
+  ['is optional', 'HOLDPOINT_AGENT', ''],
+  ['has a default', 'HOLDPOINT_BATCH_MAX', '500'],
+  ['is a list', 'HOLDPOINT_EXECUTOR_POOLS', 'default'],
+  ['is parsed from text', 'HOLDPOINT_STREAM_REPLICAS', '1'],
+  ['treats an empty value as unset', 'HOLDPOINT_TEST_DISCORD_API', 'https://discord.com/api/v10'],
+])('the reference shows the default of a setting that %s', (_, name, otherwise) => {
   const found = [...settings().values()].flat().find((each) => each.name === name);
   expect(found?.otherwise).toBe(otherwise);
 });

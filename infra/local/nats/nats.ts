@@ -107,7 +107,7 @@ const writeConfig = async (options: NatsOptions, dir: string): Promise<void> => 
     port: options.port,
     storeDir: dir,
     serverName: serverNameOf(dir),
-    pools: poolsIn(process.env['HOLDPOINT_POOLS']),
+    pools: poolsIn(process.env['HOLDPOINT_DEPLOYMENT_POOLS']),
     ...(options.monitorPort !== undefined && { monitor: { host, port: options.monitorPort } }),
     ...(options.sync !== undefined && { sync: options.sync }),
   });

@@ -16,19 +16,19 @@ const context: ServiceContext = {
 test('the executor alone hears which repositories may be worked in, and where to note what runs', () => {
   expect(serviceEnvironment('executor', context, {})).toMatchObject({
     HOLDPOINT_REPOSITORIES: '/srv/repositories',
-    HOLDPOINT_STATE: '/data/state',
+    HOLDPOINT_STATE_DIR: '/data/state',
   });
   const other = Object.keys(serviceEnvironment('orchestrator', context, {}));
   expect(other.filter((name) => /REPOSITORIES|STATE/.test(name))).toEqual([]);
 });
 
 test('what whoever starts it says of agents and programs is passed on, and nothing else of another Holdpoint', () => {
-  const said = { HOLDPOINT_AGENT: '["agent"]', HOLDPOINT_COMMAND_ENV: 'MODEL_KEY', MODEL_KEY: 'key' };
-  const env = { ...said, HOLDPOINT_REPOSITORIES: '/elsewhere', HOLDPOINT_STATE: '/elsewhere' };
+  const said = { HOLDPOINT_AGENT: '["agent"]', HOLDPOINT_PROCESS_ENV: 'MODEL_KEY', MODEL_KEY: 'key' };
+  const env = { ...said, HOLDPOINT_REPOSITORIES: '/elsewhere', HOLDPOINT_STATE_DIR: '/elsewhere' };
   expect(serviceEnvironment('executor', context, env)).toMatchObject({
     ...said,
     HOLDPOINT_REPOSITORIES: '/srv/repositories',
-    HOLDPOINT_STATE: '/data/state',
+    HOLDPOINT_STATE_DIR: '/data/state',
   });
   const { repositories: _, state: __, ...bare } = context;
   expect(serviceEnvironment('executor', bare, env)).not.toHaveProperty('HOLDPOINT_REPOSITORIES');

@@ -59,9 +59,9 @@ test('one that keeps ending is started again ever more slowly', async () => {
 });
 
 test('one that refuses its configuration is given up, with its own words', async () => {
-  const thing = await node('console.error("HOLDPOINT_POOL: no pool"); process.exit(78)');
+  const thing = await node('console.error("HOLDPOINT_EXECUTOR_POOLS: no pool"); process.exit(78)');
   await until('it is given up', () => thing.failure() !== undefined);
-  expect(thing.failure()).toBe('thing refuses its configuration: HOLDPOINT_POOL: no pool');
+  expect(thing.failure()).toBe('thing refuses its configuration: HOLDPOINT_EXECUTOR_POOLS: no pool');
   expect(thing.restarts()).toBe(0);
 });
 

@@ -19,7 +19,7 @@ export const startStack = async (): Promise<Stack> => {
   const repositories = join(system.folder, 'repositories');
   mkdirSync(repositories);
   // What scripts say of their processes is looked at from outside, where a namespace would give them other numbers.
-  const env = { HOLDPOINT_REPOSITORIES: repositories, HOLDPOINT_COMMAND_NAMESPACE: 'off' };
+  const env = { HOLDPOINT_REPOSITORIES: repositories, HOLDPOINT_PROCESS_SANDBOX: 'off' };
   try {
     const executor = system.spawn('executor', { env });
     const others = SERVICES.filter((service) => service !== 'executor').map((service) =>

@@ -29,7 +29,7 @@ beforeAll(async () => {
   const operator: TestPrincipal = { name: 'operator', groups: ['operators'], token: system.client.token };
   const settings = {
     HOLDPOINT_PRINCIPALS_FILE: await writePrincipals(system.folder, [operator, guest]),
-    HOLDPOINT_CONSOLE_FOLDER: folder,
+    HOLDPOINT_CONSOLE_DIR: folder,
     HOLDPOINT_WATCH_HEARTBEAT_MS: '300',
   };
   const started = await Promise.all(

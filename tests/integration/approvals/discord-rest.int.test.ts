@@ -14,7 +14,7 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'holdpoint-discord-'));
   discord = await startDiscord(folder);
   record = recordingLogger('approvals');
-  const { HOLDPOINT_DISCORD_API: api, HOLDPOINT_DISCORD_CHANNEL: channel } = discord.env;
+  const { HOLDPOINT_TEST_DISCORD_API: api, HOLDPOINT_DISCORD_CHANNEL: channel } = discord.env;
   rest = createRest({ api, channel, token: discord.token }, record.log);
 });
 afterEach(async () => {
@@ -103,7 +103,7 @@ test.each<readonly [string, Trouble]>([
 
 test('the token goes nowhere else, whatever discord points to', async () => {
   const other = await startDiscord(folder);
-  const location = `${other.env.HOLDPOINT_DISCORD_API}/channels/1/messages`;
+  const location = `${other.env.HOLDPOINT_TEST_DISCORD_API}/channels/1/messages`;
   discord.trouble({ status: 307, headers: { location } });
   expect(await failureOf()).toMatchObject({ kind: 'away' });
   expect(other.sent()).toEqual([]);

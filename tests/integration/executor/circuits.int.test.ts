@@ -52,8 +52,8 @@ const facts: CircuitEvent[] = [];
 
 const settings = () => ({
   HOLDPOINT_HTTP_KEYED_TARGETS: target.origin,
-  HOLDPOINT_CIRCUIT_TRIES_MIN: '2',
-  HOLDPOINT_CIRCUIT_OPEN_MS: OPEN_MS,
+  HOLDPOINT_CIRCUIT_MIN_REQUESTS: '2',
+  HOLDPOINT_CIRCUIT_PROBE_AFTER_MS: OPEN_MS,
 });
 const startRecovery = () => system.start('recovery', { HOLDPOINT_CIRCUIT_OPEN_MS: OPEN_MS });
 const startExecutor = () => system.start('executor', settings());

@@ -45,7 +45,7 @@ beforeAll(async () => {
       HOLDPOINT_REPOSITORIES: folder,
       HOLDPOINT_SECRETS_FILE: join(system.folder, 'secrets.json'),
       API_KEY_OF_THE_TEST: 'another-sesame-43',
-      HOLDPOINT_COMMAND_FILE_MIB: '1',
+      HOLDPOINT_PROCESS_FILE_MIB: '1',
     },
   });
   await executor.started();

@@ -18,7 +18,7 @@ let orderer: NatsConnection;
 
 beforeAll(async () => {
   system = await createSystem({ pools: POOLS.split(',') });
-  await system.start('orchestrator', { HOLDPOINT_POOLS: POOLS });
+  await system.start('orchestrator', { HOLDPOINT_DEPLOYMENT_POOLS: POOLS });
   key = await readGrantKey(system.run.credentialsDir);
   orderer = await system.connect('orchestrator');
 });
@@ -55,7 +55,7 @@ test('an executor takes the orders of its pools, and an order for another pool w
   const [mine, other] = [await order('default'), await order('gpu')];
   await untilAre([mine], 'applied');
   expect(await stateOf(other)).toBeUndefined();
-  const both = await system.start('executor', { HOLDPOINT_POOL: 'gpu, tpu' });
+  const both = await system.start('executor', { HOLDPOINT_EXECUTOR_POOLS: 'gpu, tpu' });
   const third = await order('tpu');
   await untilAre([mine, other, third], 'applied');
   expect(await timesApplied([mine, other, third])).toEqual([1, 1, 1]);
@@ -65,13 +65,13 @@ test('an executor takes the orders of its pools, and an order for another pool w
 
 test('what waits in the ledger for one pool is not taken up by an executor of another', async () => {
   // Ordered from an executor that stops at once, so that some of them are prepared and not begun.
-  const leaving = await system.start('executor', { HOLDPOINT_POOL: 'gpu', HOLDPOINT_EFFECTS_MAX: '1' });
+  const leaving = await system.start('executor', { HOLDPOINT_EXECUTOR_POOLS: 'gpu', HOLDPOINT_MAX_CONCURRENT_EFFECTS: '1' });
   const orders = await many(['gpu'], 200);
   await leaving.stop();
   const plain = await system.start('executor');
   const sentinel = await order('default');
   await untilAre([sentinel], 'applied');
-  const next = await system.start('executor', { HOLDPOINT_POOL: 'gpu' });
+  const next = await system.start('executor', { HOLDPOINT_EXECUTOR_POOLS: 'gpu' });
   await untilAre(orders, 'applied');
   expect(new Set(await timesApplied(orders))).toEqual(new Set([1]));
   await plain.stop();
@@ -79,7 +79,7 @@ test('what waits in the ledger for one pool is not taken up by an executor of an
 });
 
 test('an executor that is told to stop in the middle of many orders loses none of them, whoever else serves their pools', async () => {
-  const settings = { HOLDPOINT_POOL: 'default,gpu', HOLDPOINT_EFFECTS_MAX: '4' };
+  const settings = { HOLDPOINT_EXECUTOR_POOLS: 'default,gpu', HOLDPOINT_MAX_CONCURRENT_EFFECTS: '4' };
   const leaving = await system.spawn('executor', { env: settings });
   await leaving.started();
   const orders = await many(['default', 'gpu'], 300);

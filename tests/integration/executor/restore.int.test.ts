@@ -51,7 +51,7 @@ afterEach(async () => {
 /** Each with a journal of its own, as on machines of their own. */
 const startExecutor = (journal: string): Promise<ServiceInProcess> =>
   system.start('executor', {
-    HOLDPOINT_JOURNAL: join(system.folder, journal),
+    HOLDPOINT_JOURNAL_DIR: join(system.folder, journal),
     HOLDPOINT_HTTP_TARGETS: target.origin,
   });
 

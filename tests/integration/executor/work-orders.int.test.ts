@@ -43,7 +43,7 @@ beforeAll(async () => {
   await run('git', ['init', '--quiet', '--initial-branch=main', repository]);
   const keeper = await keepTopology(await system.connect('topology'), silentLogger());
   // Without a namespace a script knows itself by the number that everybody knows it by, and outlives an executor that is killed.
-  const env = { HOLDPOINT_REPOSITORIES: folder, HOLDPOINT_COMMAND_NAMESPACE: 'off' };
+  const env = { HOLDPOINT_REPOSITORIES: folder, HOLDPOINT_PROCESS_SANDBOX: 'off' };
   executor = await system.spawn('executor', { env });
   await executor.started();
   keeper.stop();

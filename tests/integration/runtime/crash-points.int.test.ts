@@ -52,7 +52,7 @@ const expectDoneOnce = async (
 /** Starts a service whose first life ends at a point, and the others not. */
 const spawnVictim = async (system: System, service: ServiceName, crash: string) => {
   const victim = await system.spawn(service, {
-    envOfLife: (life): Readonly<Record<string, string>> => (life === 0 ? { HOLDPOINT_CRASH: crash } : {}),
+    envOfLife: (life): Readonly<Record<string, string>> => (life === 0 ? { HOLDPOINT_TEST_CRASH_POINT: crash } : {}),
   });
   return {
     hasCrashed: () => untilTrue(`${service} has crashed`, () => victim.exits()[0]?.signal === 'SIGKILL'),
@@ -121,7 +121,7 @@ test('a submission that the bus has taken becomes a task, though the orchestrato
     await Promise.all(others.map((service) => system.start(service)));
     const victim = await system.spawn('orchestrator', {
       envOfLife: (life): Readonly<Record<string, string>> =>
-        life < POINTS.length ? { HOLDPOINT_CRASH: `${POINTS[life] ?? ''}:1` } : {},
+        life < POINTS.length ? { HOLDPOINT_TEST_CRASH_POINT: `${POINTS[life] ?? ''}:1` } : {},
     });
     const tasks: SampleTask[] = [];
     for (const life of POINTS.keys()) {

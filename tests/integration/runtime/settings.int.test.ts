@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { root } from '@holdpoint/infra/local/folders';
-import { mainFile } from '@holdpoint/infra/local/services';
+import { mainFile } from '@holdpoint/infra/local/process/services';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createSystem, type System } from '../../kit/stack/system.ts';
 
@@ -52,7 +52,7 @@ test.each([
   ['HOLDPOINT_HTTP_PORT', '70000'],
   ['HOLDPOINT_LOG_LEVEL', 'loud'],
   ['HOLDPOINT_BATCH_MAX', '0'],
-  ['HOLDPOINT_CRASH', 'sometimes'],
+  ['HOLDPOINT_TEST_CRASH_POINT', 'sometimes'],
   ['HOLDPOINT_DATABASE_PASSWORD_FILE', '/nonexistent/password'],
   ['HOLDPOINT_NATS_SEED_FILE', '/nonexistent/seed'],
   ['OTEL_EXPORTER_OTLP_ENDPOINT', 'sesame'],

@@ -67,7 +67,7 @@ export const startConsole = async (executable: string): Promise<Console> => {
       approvals: { HOLDPOINT_PRINCIPALS_FILE: principals },
       executor: {
         HOLDPOINT_REPOSITORIES: join(system.folder, 'repositories'),
-        HOLDPOINT_COMMAND_NAMESPACE: 'off',
+        HOLDPOINT_PROCESS_SANDBOX: 'off',
       },
     };
     const services = new Map(

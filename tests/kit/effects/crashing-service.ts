@@ -33,7 +33,7 @@ export const spawnVictim = async (
   const victim = await system.spawn(service, {
     env,
     envOfLife: (life): Readonly<Record<string, string>> =>
-      life === 0 && crash !== undefined ? { HOLDPOINT_CRASH: crash } : {},
+      life === 0 && crash !== undefined ? { HOLDPOINT_TEST_CRASH_POINT: crash } : {},
   });
   const isFrozen = (): Promise<true> =>
     untilTrue(`${service} stands still`, async () => (await stateOf(victim.pid())) === 'T');

@@ -265,7 +265,7 @@ export const startDiscord = async (folder: string) => {
       HOLDPOINT_DISCORD_TOKEN_FILE: tokenFile,
       HOLDPOINT_DISCORD_CHANNEL: channel,
       HOLDPOINT_DISCORD_PUBLIC_KEY: Buffer.from(x, 'base64url').toString('hex'),
-      HOLDPOINT_DISCORD_API: `http://127.0.0.1:${String(port)}/api`,
+      HOLDPOINT_TEST_DISCORD_API: `http://127.0.0.1:${String(port)}/api`,
     },
     /** What was asked of it, oldest first. */
     sent: (): readonly Sent[] => sent,

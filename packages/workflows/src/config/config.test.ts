@@ -15,12 +15,12 @@ const read = (text: string, file = OURS): WorkflowConfig => {
 const faults = (text: string, file = OURS): readonly string[] =>
   readWorkflowConfig(text, file).problems.map(({ code, path }) => `${code} ${path}`);
 
-test('an empty configuration is the defaults', () => {
+test('an empty configuration has the defaults', () => {
   expect(read('')).toEqual(DEFAULT_CONFIG);
   expect(read('{}', '.vizier/config.json')).toEqual(DEFAULT_CONFIG);
 });
 
-test('everything that can be configured is read', () => {
+test('every setting is read', () => {
   const config = read(`
     [commands]
     "Code Review" = "x.review@v2"
@@ -59,7 +59,7 @@ test('everything that can be configured is read', () => {
   });
 });
 
-describe('the agent of a flow', () => {
+describe('the agent of a workflow', () => {
   const config = read(`
     [agents.default]
     agent.command = ["all"]
@@ -68,16 +68,16 @@ describe('the agent of a flow', () => {
     [agents.templates."x.review@v2"]
     agent = { command = ["template"] }
   `);
-  test('is that of its template, else that of its alias, else that of all', () => {
+  test('the agent of a workflow comes from its template, else its alias, else the fallback', () => {
     expect(agentFor(config, { alias: 'code review', selector: 'x.review@v2' })).toEqual(['template']);
     expect(agentFor(config, { alias: 'code review', selector: 'x.other@v2' })).toEqual(['alias', '--x']);
     expect(agentFor(config, { alias: 'draft', selector: 'x.other@v2' })).toEqual(['all']);
     expect(agentFor(config, {})).toEqual(['all']);
   });
-  test('is unknown where none is configured', () => {
+  test('a workflow without a configured agent has none', () => {
     expect(agentFor(DEFAULT_CONFIG, { alias: 'constructor', selector: '__proto__' })).toBeUndefined();
   });
-  test('may be configured in JSON as well', () => {
+  test('agents may be configured in JSON', () => {
     const json = read('{"agents":{"default":{"agent":{"command":["all"]}}}}', '.vizier/config.json');
     expect(agentFor(json, {})).toEqual(['all']);
   });
@@ -91,13 +91,13 @@ test.each([
   ['too many words', `[${'"a",'.repeat(257)}]`, 'WORKFLOW_CONFIG_AGENT'],
   ['one string', '"a b"', 'WORKFLOW_CONFIG_TYPE'],
   ['a number', '["a", 1]', 'WORKFLOW_CONFIG_TYPE'],
-])('the command of an agent is a program and its arguments, not %s', (_, command, code) => {
+])('an agent command is a list of words, not %s', (_, command, code) => {
   expect(faults(`[agents.default]\nagent.command = ${command}\n`)).toEqual([
     `${code} agents.default.agent.command`,
   ]);
 });
 
-test('a key that nobody knows is refused with the nearest one', () => {
+test('an unknown key is refused with the nearest known one', () => {
   const text =
     '[comands]\na = "b"\n[agents.default.agent]\ncomand = ["x"]\n[jobs.cancel]\ncleanup_worktre = true\n';
   const { config, problems } = readWorkflowConfig(text, OURS);
@@ -109,7 +109,7 @@ test('a key that nobody knows is refused with the nearest one', () => {
   ]);
 });
 
-test('a configuration of Vizier may say much more', () => {
+test('a Vizier configuration may contain unknown settings', () => {
   const config = read(
     '[release]\nx = 1\n[workflow]\nother = true\n[agents.default]\noutput = "wrapped"\n[agents.default.agent]\nlabel = "l"\ncommand = ["a"]\n[display.lists.list]\nformat = "block"\n[jobs]\ny = 2\n',
     VIZIER,
@@ -117,7 +117,7 @@ test('a configuration of Vizier may say much more', () => {
   expect(agentFor(config, {})).toEqual(['a']);
 });
 
-test('what Vizier reads and nothing follows is a warning', () => {
+test('ineffective Vizier settings cause a warning', () => {
   const text =
     '[merge.cicd_gate]\nscript = "x"\n[approve.stop_condition]\nscript = "y"\n[agents.default]\nagent = "name"\n';
   const { config, problems } = readWorkflowConfig(text, VIZIER);
@@ -129,7 +129,7 @@ test('what Vizier reads and nothing follows is a warning', () => {
   ]);
 });
 
-test.each([OURS, VIZIER])('what was given up says what came in its place, in %s', (file) => {
+test.each([OURS, VIZIER])('a removed setting names its replacement, in %s', (file) => {
   const text =
     '[workflow.templates]\na = "b"\n[agents.draft.agent]\ncommand = ["x"]\n[agents.templates."x.draft.v1".agent]\ncommand = ["x"]\n[commands]\nold = "x.draft.v1"\n';
   const { config, problems } = readWorkflowConfig(text, file);
@@ -160,11 +160,11 @@ test.each([
   ['[display.lists.jobs]\nformat = "blok"', 'WORKFLOW_CONFIG_TYPE display.lists.jobs.format'],
   ['[display.lists.jobs]\nfields = "job"', 'WORKFLOW_CONFIG_TYPE display.lists.jobs.fields'],
   ['[display.lists.jobs]\nlabels = ["job"]', 'WORKFLOW_CONFIG_TYPE display.lists.jobs.labels'],
-])('%j is one problem with its place', (text, fault) => {
+])('%j is one problem with its path', (text, fault) => {
   expect(faults(`${text}\n`)).toEqual([fault]);
 });
 
-test('all problems are told at once', () => {
+test('all problems of a configuration are reported at once', () => {
   expect(faults('unknown = 1\n[commands]\na = 1\n[jobs.cancel]\ncleanup_worktree = 1\n')).toHaveLength(3);
 });
 
@@ -174,30 +174,30 @@ test.each([
   ['.vizier/config.json', '{\n  a: 1}', { line: 2, column: 3 }],
   ['.vizier/config.json', '{\n  "a": 1', { line: 2, column: 9 }],
   ['.vizier/config.json', '', { line: 1, column: 1 }],
-])('%s that cannot be parsed says where: %j', (file, text, place) => {
+])('%s with a syntax error reports the position: %j', (file, text, place) => {
   const { config, problems } = readWorkflowConfig(text, file);
   expect(config).toBeUndefined();
   expect(problems).toEqual([expect.objectContaining({ code: 'WORKFLOW_CONFIG_SYNTAX', file, ...place })]);
 });
 
-test('JSON that cannot be parsed shows what was found, where its place is not known', () => {
+test('a JSON syntax error without a position shows the message', () => {
   const [problem] = readWorkflowConfig('{\n  "a": }', '.vizier/config.json').problems;
   expect(problem?.found).toContain('"a": }');
   expect(problem?.line).toBeUndefined();
 });
 
-test('a document that is no table is a problem', () => {
+test('a configuration must be a table', () => {
   for (const text of ['[]', '1', 'null', '"x"'])
     expect(faults(text, '.vizier/config.json')).toEqual(['WORKFLOW_CONFIG_TYPE ']);
 });
 
-test('what is too large or too deep is refused, not read', () => {
+test('a configuration that is too large or too deep is refused', () => {
   expect(faults('#'.repeat(CONFIG_MAX_CHARACTERS + 1))).toEqual(['WORKFLOW_CONFIG_TOO_LARGE ']);
   expect(faults(`a = ${'['.repeat(1_000)}`)).toEqual(['WORKFLOW_CONFIG_SYNTAX ']);
   expect(faults('['.repeat(100_000), '.vizier/config.json')).toEqual(['WORKFLOW_CONFIG_SYNTAX ']);
 });
 
-test('names that mean something to the language are names', () => {
+test('names of object members are ordinary names', () => {
   const config = read('[commands]\n__proto__ = "a@v1"\nconstructor = "b@v1"\n');
   expect([...config.commands.values()]).toEqual(['a@v1', 'b@v1']);
 });

@@ -4,7 +4,7 @@ import type { Graph } from '../graph/graph.ts';
 import { rulesProblems } from '../recovery/rule-problems.ts';
 import type { Collector } from './collector.ts';
 
-/** With `recover`, recovery alone decides what follows a failure. Reports competing settings. */
+/** With `recover`, recovery alone handles failures. Reports competing settings. */
 export const checkRecovering = (node: NodeDefinition, graph: Graph, { error }: Collector): void => {
   if (node.onError?.strategy !== 'recover') return;
   const at = `nodes[${node.id}]`;

@@ -163,7 +163,7 @@ describe('a namespace', () => {
     expect((await create({ namespace: 'auto', env: nowhere })).namespace).toBeUndefined();
     const required = create({ namespace: 'required', env: nowhere });
     await expect(required).rejects.toThrow(ConfigError);
-    await expect(required).rejects.toThrow(/HOLDPOINT_PROCESS_SANDBOX: .*no unshare/);
+    await expect(required).rejects.toThrow(/HOLDPOINT_PROCESS_SANDBOX: .*unshare not found/);
   });
 
   test('whose making fails says so, and that the program never began', async () => {
