@@ -37,7 +37,7 @@ const acknowledged = (
   id: string,
   status: ApprovalOutcome | 'pending',
   by: string,
-  more: { readonly missing?: number; readonly remembered?: string } = {},
+  more: { readonly approvalsMissing?: number; readonly remembered?: string } = {},
 ): Answer => ({ ok: { id, status, by, ...more } });
 
 type SignedFields = Pick<Resolution, 'grant' | 'validUntil' | 'answer' | 'statement'>;
@@ -227,7 +227,7 @@ const vote = (
     );
     return decision({
       events: known ? [] : [{ type: 'voted', id, ...cast, digest: request.digest }],
-      answer: acknowledged(id, 'pending', by.name, { missing: missingOf(votes, policy) }),
+      answer: acknowledged(id, 'pending', by.name, { approvalsMissing: missingOf(votes, policy) }),
     });
   }
   const approvers = outcome === 'approved' ? namesIn(votes) : by.name;

@@ -152,7 +152,7 @@ describe('a changed vote', () => {
     given(open, voted(ada, 'approve'))
       .when(decides(ada, 'reject'), ASKED + 2)
       .thenEmits(voted(ada, 'reject', ASKED + 2))
-      .thenAnswers({ status: 'pending', missing: 2 });
+      .thenAnswers({ status: 'pending', approvalsMissing: 2 });
     given(open, voted(ada, 'approve'), voted(ada, 'reject', ASKED + 2))
       .when(decides(grace, 'approve'), ASKED + 3)
       .thenEmits(voted(grace, 'approve', ASKED + 3))
@@ -182,7 +182,7 @@ describe('without a veto', () => {
     given(open)
       .when(decides(ada, 'reject'), ASKED + 1)
       .thenEmits(voted(ada, 'reject'))
-      .thenAnswers({ status: 'pending', missing: 2 });
+      .thenAnswers({ status: 'pending', approvalsMissing: 2 });
     given(open, voted(ada, 'reject'))
       .when(decides(ada, 'reject'), ASKED + 2)
       .thenNothing();

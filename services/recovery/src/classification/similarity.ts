@@ -21,7 +21,7 @@ const LEADS: ReadonlyMap<string, keyof typeof WEIGHTS> = new Map(
   Object.entries({
     ...Object.fromEntries(words('with via use uses using').map((word) => [word, 'means'])),
     ...Object.fromEntries(words('to so because').map((word) => [word, 'end'])),
-    ...Object.fromEntries(words('in on at within').map((word) => [word, 'route'])),
+    ...Object.fromEntries(words('in on at within').map((word) => [word, 'place'])),
     ...Object.fromEntries(
       words('by and of from for into instead before after inside around').map((word) => [word, 'way']),
     ),
