@@ -6,10 +6,11 @@ import type { ErrorBody } from '@holdpoint/contracts/values/errors';
 import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/bus/streams';
 import { WorkOrder } from '@holdpoint/contracts/program/work';
 import { AGGREGATES, type ServiceName, SERVICES } from '@holdpoint/contracts/bus/subjects';
-import { createBatch, factOf, type Loaded } from '@holdpoint/runtime/engine/batch';
+import { createBatch, eventMessage, type Loaded } from '@holdpoint/runtime/engine/batch';
 import type { ServiceLogic } from '@holdpoint/runtime/engine/core';
 import { deadLetterOf } from '@holdpoint/runtime/engine/dead-letter';
 import { parseCommand, parseFact, parseJson, type Routed } from '@holdpoint/runtime/engine/inbound';
+import { type Addressed, checkKind, kindNamed, type Kinds } from '@holdpoint/runtime/engine/kinds';
 import { wireHeaders } from '@holdpoint/runtime/bus/headers';
 import type { BatchWrite, WireMessage } from '@holdpoint/runtime/engine/ports';
 import { writeParameters } from '@holdpoint/runtime/store/encode';
@@ -81,39 +82,51 @@ const checkBuried = (service: ServiceName, { subject, trace, body }: Input, reas
   wireHeaders(letter.headers);
 };
 
-type Situations<State> = Readonly<Record<string, Loaded<State>>>;
-type Logic<State, Message, Event extends { readonly type: string }, Work> = Pick<
-  ServiceLogic<State, Message, Event, Work>,
-  'kind' | 'inbound'
+type Situations = Readonly<Record<string, Loaded>>;
+type AnyEvent = { readonly type: string };
+type Logic<To extends Addressed, Event extends AnyEvent, Work> = Pick<
+  ServiceLogic<To, Event, Work>,
+  'service' | 'kinds' | 'inbound'
 >;
 
-/** Decides a message as the engine does, and looks at everything that would be stored and sent. */
-export const decideFully = <State, Message, Event extends { readonly type: string }, Work>(
-  { kind }: Logic<State, Message, Event, Work>,
-  loaded: Loaded<State>,
-  { aggregate, message }: Routed<Message>,
+/** Decides a message like the engine, and checks everything that would be stored and sent. */
+export const decideFully = (
+  { service, kinds: all }: { readonly service: ServiceName; readonly kinds: object },
+  loaded: Loaded,
+  to: Addressed,
   trace: string | undefined,
 ): string => {
-  const batch = createBatch(kind, NOW, () => loaded);
-  const made = batch.decide(aggregate, message);
-  batch.apply(aggregate, made, traceOf(trace));
+  const kinds = all as Kinds<AnyEvent, unknown>;
+  const isNew = loaded.version === 0;
+  const kind = isNew ? to.kind : loaded.kind;
+  try {
+    checkKind(kinds, to, kind);
+  } catch {
+    return 'another kind';
+  }
+  const { decider, publishedAs } = kindNamed(kinds, kind);
+  const batch = createBatch(service, kinds, NOW, () =>
+    isNew ? { kind, version: 0, state: decider.initial } : loaded,
+  );
+  const made = batch.decide(to, to.message);
+  batch.apply(to, made, traceOf(trace));
   const write = batch.write([]);
   checkWritable(write);
   checkAnswer(made.answer);
-  const facts = write.events.map((event) => factOf(kind, event));
-  for (const sent of [...facts, ...write.outbox]) {
+  const published = write.events.map((event) => eventMessage(service, publishedAs, event));
+  for (const sent of [...published, ...write.outbox]) {
     checkReceivable(sent);
     wireHeaders(sent.headers);
   }
   // The bus may deliver it again at any time.
-  assert.deepEqual(batch.decide(aggregate, message).events, []);
+  assert.deepEqual(batch.decide(to, to.message).events, []);
   if (made.answer !== undefined && 'error' in made.answer) return made.answer.error.code;
   return made.events.length === 0 ? 'nothing' : 'decided';
 };
 
-const handle = <State, Message, Event extends { readonly type: string }, Work>(
-  logic: Logic<State, Message, Event, Work>,
-  situations: Situations<State>,
+const handle = <To extends Addressed, Event extends AnyEvent, Work>(
+  logic: Logic<To, Event, Work>,
+  situations: Situations,
   input: Input,
 ): string => {
   const { consumer, subject, situation, trace, body } = input;
@@ -121,12 +134,12 @@ const handle = <State, Message, Event extends { readonly type: string }, Work>(
   const loaded = situations[situation];
   if (inlet === undefined || loaded === undefined) throw new Error(`there is no ${consumer} or ${situation}`);
   if (inlet.wants?.(subject) === false) return 'not wanted';
-  let routed: Routed<Message> | undefined;
+  let routed: Routed<To> | undefined;
   try {
     routed = inlet.decode(subject, parseJson(bytesOf(body)), { identity: `${subject} ${trace ?? ''}` });
   } catch (error) {
     const reason = refusalOf(error);
-    checkBuried(logic.kind.service, input, reason);
+    checkBuried(logic.service, input, reason);
     return reason.code;
   } finally {
     keepsPrototypesClean();
@@ -162,10 +175,10 @@ export type Inlet = {
 };
 
 /** Messages to a service, in every situation of what they are about: all are decided or refused, none breaks anything. */
-export const decisionTarget = <State, Message, Event extends { readonly type: string }, Work>(
+export const decisionTarget = <To extends Addressed, Event extends AnyEvent, Work>(
   name: string,
-  logic: Logic<State, Message, Event, Work>,
-  situations: Situations<State>,
+  logic: Logic<To, Event, Work>,
+  situations: Situations,
   inlets: Readonly<Record<string, Inlet>>,
 ): AnyTarget =>
   target<Input>({

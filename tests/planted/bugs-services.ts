@@ -86,7 +86,7 @@ export const SERVICE_BUGS: readonly Bug[] = [
   {
     name: 'a missing answer counts as a clean failure',
     file: 'services/executor/src/capabilities/http/send-request.ts',
-    find: 'throw new OutcomeUnknown(`sent, and not answered whole: ${why}`, { cause });',
+    find: 'throw new OutcomeUnknown(`sent, but no complete response: ${why}`, { cause });',
     replace: "throw clean('EXECUTOR_TARGET_UNAVAILABLE', why, { cause });",
     caughtBy: [httpRequest('is what is not answered in time')],
   },

@@ -29,14 +29,30 @@ const Report = z.object({
   ),
 });
 
-/** Far above what any of them takes, but a bug may let a test wait for ever. */
-const WITHIN_MS: Readonly<Record<Project, number>> = { unit: 240_000, int: 300_000, e2e: 400_000 };
+/** A limit for tests that a bug makes hang. */
+const WITHIN_MS: Readonly<Record<Project, number>> = {
+  unit: 240_000,
+  adapters: 240_000,
+  proof: 240_000,
+  long: 600_000,
+  int: 300_000,
+  quick: 300_000,
+  e2e: 400_000,
+};
 const STOP_WITHIN_MS = 20_000;
 
-type Project = 'unit' | 'int' | 'e2e';
+const BY_SUFFIX = { '.int.test.ts': 'int', '.e2e.test.ts': 'e2e', '.long.test.ts': 'long' } as const;
+const ADAPTERS = /^(services\/executor\/src\/(adapters|capabilities)|infra|examples|tests\/counter)\//;
+const PROOF = /^tests\/(simulation|models|fuzz|torture|planted)\//;
+const QUICK = /\/(store-contract|engine-postgres|gated-task)\.int\.test\.ts$/;
+
+/** The projects of vitest.config.ts. */
+type Project = 'unit' | 'adapters' | 'proof' | 'quick' | 'long' | 'int' | 'e2e';
 export const projectOf = (file: string): Project => {
-  if (file.endsWith('.int.test.ts')) return 'int';
-  return file.endsWith('.e2e.test.ts') ? 'e2e' : 'unit';
+  if (QUICK.test(file)) return 'quick';
+  for (const [suffix, project] of Object.entries(BY_SUFFIX)) if (file.endsWith(suffix)) return project;
+  if (ADAPTERS.test(file)) return 'adapters';
+  return PROOF.test(file) ? 'proof' : 'unit';
 };
 
 const PLACEHOLDER = /%[sdifjoO#]|\$[\w.]+/g;

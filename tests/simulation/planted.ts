@@ -8,7 +8,7 @@ export type Planted = { readonly name: string; readonly bug: Bug; readonly finds
 
 export const PLANTED: readonly Planted[] = [
   {
-    name: 'acknowledge before the commit',
+    name: 'a message is acknowledged before the commit',
     finds: ['a message is acknowledged only after its commit'],
     bug: {
       take: (take) => (delivery) => {
@@ -18,7 +18,7 @@ export const PLANTED: readonly Planted[] = [
     },
   },
   {
-    name: 'publish before the commit',
+    name: 'an event is published before the commit',
     finds: ['what is published was committed'],
     bug: {
       store: (store, { bus }, life) => ({
@@ -37,7 +37,7 @@ export const PLANTED: readonly Planted[] = [
     },
   },
   {
-    name: 'an outcome is recorded whatever its epoch',
+    name: 'an outcome is recorded under any epoch',
     finds: ['the recorded outcome of an epoch is what its executor saw'],
     bug: {
       effect: (decider) => ({
@@ -54,7 +54,7 @@ export const PLANTED: readonly Planted[] = [
     },
   },
   {
-    name: 'an expired lease lets anything be started again',
+    name: 'every effect with an expired lease starts again',
     finds: [
       'an effect that may have happened is repeated only where that is harmless or a person wants it',
       // An opaque effect that waits for its repeat has no timer that offers it again.
@@ -80,7 +80,7 @@ export const PLANTED: readonly Planted[] = [
     },
   },
   {
-    name: 'expiry is not compared with the clock of the database',
+    name: 'the deadline is not compared with the database clock',
     finds: ['an approval is decided only before its deadline'],
     bug: {
       approval: (decider) => ({
@@ -93,7 +93,7 @@ export const PLANTED: readonly Planted[] = [
     },
   },
   {
-    name: 'one approval is enough, whatever the gate says',
+    name: 'one approval is enough for every gate',
     finds: [
       'an approval has as many approvers as its quorum',
       'a requester does not approve their own request under four eyes',
@@ -111,7 +111,7 @@ export const PLANTED: readonly Planted[] = [
     },
   },
   {
-    name: 'an agent decides as anybody else does',
+    name: 'an agent decides like a person',
     finds: ['no agent decides a request of its owner'],
     bug: {
       approval: (decider) => ({
@@ -119,24 +119,24 @@ export const PLANTED: readonly Planted[] = [
         decide: (state, message, at) => {
           if (state.status !== 'pending' || message.kind !== 'decide' || message.by.agent === undefined)
             return decider.decide(state, message, at);
-          const request = { ...state.request, requestedBy: 'somebody else' };
+          const request = { ...state.request, requestedBy: 'another person' };
           return decider.decide({ ...state, request }, message, at);
         },
       }),
     },
   },
   {
-    name: 'a dead letter that is to be tried again is dropped',
+    name: 'a retried dead letter is dropped',
     finds: ['a dead letter is resolved only as an operator requested'],
     bug: { settle: (settle) => (wanted) => settle({ ...wanted, action: 'drop' }) },
   },
   {
-    name: 'what belongs to a task goes although the task has not ended',
+    name: 'retention purges the records of an open task',
     finds: ['nothing is purged that an open task needs', 'what was purged is not written again'],
     bug: { retention: { heedless: true } },
   },
   {
-    name: 'a rule decides as often as it is asked',
+    name: 'a standing rule has no limit',
     finds: ['a standing rule decides only requests that it matches'],
     bug: {
       rule: (decider) => ({
@@ -151,7 +151,7 @@ export const PLANTED: readonly Planted[] = [
     },
   },
   {
-    name: 'a surface is told once, and never again',
+    name: 'a notice is sent once and never resent',
     finds: ['every surface shows the resolution of an approval'],
     bug: {
       approval: (decider) => ({
@@ -166,7 +166,7 @@ export const PLANTED: readonly Planted[] = [
     },
   },
   {
-    name: 'whoever stands in line for a lock takes it',
+    name: 'a job in the queue of a lock takes it',
     finds: ['a job runs only while it holds its locks'],
     bug: {
       task: (decider) => ({
@@ -181,7 +181,7 @@ export const PLANTED: readonly Planted[] = [
     },
   },
   {
-    name: 'recovery judges anew whenever it is asked',
+    name: 'a resent failure gets a new verdict',
     finds: ['a failure has one verdict', 'a resent verdict is the same'],
     bug: {
       recovery: (decider) => ({
@@ -196,7 +196,7 @@ export const PLANTED: readonly Planted[] = [
     },
   },
   {
-    name: 'a job stays on the list of those that are stuck',
+    name: 'a resolved job stays on the list of stuck jobs',
     finds: [
       'the system comes to rest',
       'the list of stuck jobs has no job that is not stuck',
@@ -211,7 +211,7 @@ export const PLANTED: readonly Planted[] = [
     },
   },
   {
-    name: 'nobody is told what was tried before',
+    name: 'a retry gets no hint',
     finds: ['a retry gets the hint about earlier attempts'],
     bug: {
       task: (decider) => ({
@@ -229,7 +229,7 @@ export const PLANTED: readonly Planted[] = [
     },
   },
   {
-    name: 'who waits is not asked again, and asks nobody',
+    name: 'a waiting task never resends',
     finds: [
       'a node that waits forever has a person, a task or a missing artifact as its reason',
       'every accepted task ends',

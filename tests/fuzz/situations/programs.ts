@@ -1,5 +1,4 @@
 import { inputIdOf } from '@holdpoint/contracts/values/ids';
-import type { OrchestratorState } from '@holdpoint/orchestrator/orchestrator';
 import {
   asked,
   byHand,
@@ -17,18 +16,19 @@ import {
   taskAfter,
 } from '@holdpoint/programs/testing/fixture';
 import type { ProgramMessage } from '@holdpoint/programs/messages';
+import type { ProgramState } from '@holdpoint/programs/state';
 import type { Loaded } from '@holdpoint/runtime/engine/batch';
 
-const after = (...messages: readonly ProgramMessage[]): Loaded<OrchestratorState> => {
+const after = (...messages: readonly ProgramMessage[]): Loaded<ProgramState> => {
   const state = taskAfter(...messages);
-  return { version: state.version, state };
+  return { kind: 'program', version: state.version, state };
 };
 
 const started = [submission(programWith({ onError: onError('pause') })), claim(1)] as const;
 const inReview = [...started, end(1, completed('review')), claim(2), end(2, asked())] as const;
 
 /** Tasks of programs, where somebody may still say something of them. */
-export const programSituations: Readonly<Record<string, Loaded<OrchestratorState>>> = {
+export const programSituations: Readonly<Record<string, Loaded<ProgramState>>> = {
   programOrdered: after(submission()),
   programStarted: after(...started),
   programRecorded: after(

@@ -19,7 +19,7 @@ import { taskDecider } from '@holdpoint/orchestrator/task/decide';
 import type { TaskMessage } from '@holdpoint/orchestrator/task/model/messages';
 import { nodeState, type Task, type TaskState } from '@holdpoint/orchestrator/task/model/state';
 import { verdictOf } from '@holdpoint/orchestrator/testing/tasks';
-import { recoveryDecider, type RecoveryMessage } from '@holdpoint/recovery/attempts/decide';
+import { attemptsDecider, type AttemptsMessage } from '@holdpoint/recovery/attempts/decide';
 import type { Outgoing } from '@holdpoint/runtime/decider';
 import { checkReceivable, NOW } from '../decisions.ts';
 
@@ -144,18 +144,18 @@ type Memory = {
   readonly stuck: Map<string, number>;
   readonly verdicts: Map<string, number>;
   readonly submitted: Set<string>;
-  readonly tellRecovery: (message: RecoveryMessage) => readonly RecoverTask[];
+  readonly tellRecovery: (message: AttemptsMessage) => readonly RecoverTask[];
 };
 
 const createMemory = (): Memory => {
-  let state = recoveryDecider.initial;
+  let state = attemptsDecider.initial;
   return {
     stuck: new Map(),
     verdicts: new Map(),
     submitted: new Set(),
     tellRecovery: (message) => {
-      const made = recoveryDecider.decide(state, message, { now: NOW });
-      state = made.events.reduce((reached, event) => recoveryDecider.evolve(reached, event), state);
+      const made = attemptsDecider.decide(state, message, { now: NOW });
+      state = made.events.reduce((reached, event) => attemptsDecider.evolve(reached, event), state);
       for (const { subject, data } of made.send) checkReceivable({ subject, body: JSON.stringify(data) });
       const suggested = made.send.filter(({ subject }) => subject === subjects.taskCommand('recover'));
       return suggested.map(({ data }) => data as RecoverTask);
@@ -222,7 +222,7 @@ const answersTo = (
       return verdictAnswers(data as AssessFailure, says, memory);
     case 'recovery.record_attempt':
     case 'recovery.job_unstuck':
-      memory.tellRecovery({ kind: command, payload: data } as RecoveryMessage);
+      memory.tellRecovery({ kind: command, payload: data } as AttemptsMessage);
       return [];
     case 'recovery.circuit_acquire': {
       const { task, target: circuit, outcome: ended } = data as AcquireCircuit;

@@ -1,4 +1,11 @@
-import { approvalsLogic } from '@holdpoint/approvals/bindings';
+import { approvalsBindings } from '@holdpoint/approvals/bindings';
+import {
+  createKinds,
+  type ServiceEvent,
+  type ServiceMessage,
+  type ServiceWork,
+} from '@holdpoint/approvals/aggregates';
+import type { ServiceLogic } from '@holdpoint/runtime/engine/core';
 import type { ApprovalMessage, ApprovalState } from '@holdpoint/approvals/approval/state';
 import {
   APPROVAL,
@@ -27,6 +34,7 @@ const after = (...messages: readonly ApprovalMessage[]): Loaded<ApprovalState> =
     messages.map((message) => ({ message, now: ASKED })),
   );
   return {
+    kind: 'approval',
     version: run.reduce((count, { made }) => count + made.events.length, 0),
     state: run.at(-1)?.after ?? decider.initial,
   };
@@ -51,6 +59,12 @@ const situations = {
   responded: after(wanted, decide('respond', { env: 'prod', percent: 5 })),
 };
 
+const logic: ServiceLogic<ServiceMessage, ServiceEvent, ServiceWork> = {
+  service: 'approvals',
+  kinds: createKinds(() => 'signed', {}, decider),
+  ...approvalsBindings({}),
+};
+
 const Asked = z.looseObject({ effect: CanonicalEffect });
 
 /** Digest and ids as they follow from the effect: without them every request is refused at the first look. */
@@ -62,7 +76,7 @@ const consistent = (value: object): object => {
 };
 
 /** What the approvals service is asked on the bus. Decisions of people come over the API. */
-export const approval = decisionTarget('approval', approvalsLogic({ decider }), situations, {
+export const approval = decisionTarget('approval', logic, situations, {
   'command/approval.request': { consumer: 'approvals', subject: 'hp.cmd.approval.request', link: consistent },
   'command/approval.cancel': {
     consumer: 'approvals',

@@ -10,7 +10,7 @@ import { classify } from '@holdpoint/recovery/classification/classify';
 import { fingerprintOf } from '@holdpoint/recovery/classification/fingerprint';
 import { similarity } from '@holdpoint/recovery/classification/similarity';
 import { EVIDENCE_MAX } from '@holdpoint/recovery/classification/text';
-import { recoveryDecider } from '@holdpoint/recovery/attempts/decide';
+import { attemptsDecider } from '@holdpoint/recovery/attempts/decide';
 import fc from 'fast-check';
 import { NOW } from '../decisions.ts';
 import { nastyString, nastyText } from '../hostile/strings.ts';
@@ -109,8 +109,8 @@ export const classification = target<Input>({
       const alike = similarity(approach, printed.slice(0, 2_000));
       assert.ok(alike >= 0 && alike <= 1);
     }
-    const [event] = recoveryDecider.decide(
-      recoveryDecider.initial,
+    const [event] = attemptsDecider.decide(
+      attemptsDecider.initial,
       { kind: 'assess', payload: failure },
       { now: NOW },
     ).events;

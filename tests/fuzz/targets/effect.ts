@@ -4,7 +4,7 @@ import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import type { EffectMessage } from '@holdpoint/executor/effect/decide';
 import type { EffectState } from '@holdpoint/executor/effect/state';
 import { createSlots } from '@holdpoint/executor/adapters/slots/slots';
-import { executorLogic } from '@holdpoint/executor/logic';
+import { executorBindings, executorKinds } from '@holdpoint/executor/bindings';
 import {
   about,
   decider,
@@ -26,6 +26,7 @@ const after = (...messages: readonly EffectMessage[]): Loaded<EffectState> => {
     messages.map((message) => ({ message, now: NOW })),
   );
   return {
+    kind: 'effect',
     version: run.reduce((count, { made }) => count + made.events.length, 0),
     state: run.at(-1)?.after ?? decider.initial,
   };
@@ -77,17 +78,17 @@ const granted = (value: object): object => {
 /** As if a person had said it of the doubt that is open. */
 const signed = (value: object): object => ({ ...value, ...resolveFor('retry', 2, opaqueEffect) });
 
-const logic = executorLogic({
-  decider,
+const bindings = executorBindings({
   slots: createSlots({ worker: 'worker-1' }, 1),
   runner: {
     perform: () => undefined,
     usesSlot: () => false,
-    stamped: (place) => slot,
+    stamped: (each) => each,
     stop: () => Promise.resolve(),
   },
   pools: [DEFAULT_POOL],
 });
+const logic = { service: 'executor', kinds: executorKinds(decider), ...bindings } as const;
 const consumer = `executor-${DEFAULT_POOL}`;
 
 /** What the executor is ordered on the bus. */

@@ -62,7 +62,7 @@ const requests: fc.Arbitrary<Bytes> = fc.oneof(
 );
 
 let server: Promise<HttpServer> | undefined;
-const { exposition } = createMetrics('fuzz', silentLogger(), () => 0);
+const { exposition } = createMetrics('fuzz', silentLogger());
 const portOf = async (): Promise<number> => {
   server ??= serveHttp(
     { host: '127.0.0.1', port: 0 },

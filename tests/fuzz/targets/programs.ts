@@ -17,7 +17,10 @@ type Input = { readonly asks: string; readonly situation: string; readonly body:
 
 const WORKER = 'worker-1';
 const logic = orchestratorLogic();
-const situations = { ...programSituations, absent: { version: 0, state: logic.kind.decider.initial } };
+const situations = {
+  ...programSituations,
+  absent: { kind: 'program', version: 0, state: logic.kinds.program.decider.initial },
+};
 
 const ASKS: Readonly<Record<string, (situation: string) => (value: object) => object>> = {
   'api/orchestrator.work.request': (situation) => (value) => ({
@@ -57,12 +60,22 @@ export const programs = target<Input>({
       const value = parseJson(bytesOf(body));
       if (asks === 'api/orchestrator.work.request') {
         const payload = parseAs(WorkRequest, value);
-        return decideFully(logic, loaded, { aggregate: TASK, message: { kind: 'work', payload } }, undefined);
+        return decideFully(
+          logic,
+          loaded,
+          { kind: 'program', aggregate: TASK, message: { kind: 'work', payload } },
+          undefined,
+        );
       }
       const payload = parseAs(SubmitTask, value);
       const program = ProgramDefinition.safeParse(payload.program).data;
       const message = { kind: 'submit', task: TASK, payload: { ...payload, program } } as const;
-      return decideFully(logic, loaded, { aggregate: TASK, message }, undefined);
+      return decideFully(
+        logic,
+        loaded,
+        { kind: program === undefined ? 'task' : 'program', aggregate: TASK, message },
+        undefined,
+      );
     } catch (error) {
       return refusalOf(error).code;
     } finally {

@@ -1,4 +1,5 @@
-import { recoveryDecider, type RecoveryMessage } from '@holdpoint/recovery/attempts/decide';
+import { attemptsDecider, type AttemptsMessage } from '@holdpoint/recovery/attempts/decide';
+import { circuitDecider, type CircuitMessage } from '@holdpoint/recovery/circuit/circuit';
 import { workflowCircuit } from '@holdpoint/contracts/recovery/circuit';
 import { NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import { recoveryLogic } from '@holdpoint/recovery/bindings';
@@ -6,29 +7,28 @@ import { runOf } from '@holdpoint/runtime/testing/run';
 import { decisionTarget, NOW } from '../decisions.ts';
 
 const first = { task: TaskId.parse('t-1'), node: NodeId.parse('append'), attempt: 1 } as const;
-const assess: RecoveryMessage = {
+const assess: AttemptsMessage = {
   kind: 'assess',
   payload: { ...first, outcome: 'failed', error: { code: 'RUNTIME_UNAVAILABLE', message: '' } },
 };
-const [step] = runOf(recoveryDecider, [{ message: assess, now: NOW }]);
 
 const target = 'https://api.example';
-const found = (state: 'open' | 'half_open'): RecoveryMessage => ({
+const found = (state: 'open' | 'half_open'): CircuitMessage => ({
   kind: 'circuit_report',
   payload: { target, state, executor: 'executor-1' },
 });
-const due: RecoveryMessage = { kind: 'timer', name: 'circuit', data: null };
-const held: RecoveryMessage = { kind: 'set_circuit', payload: { target, state: 'open' } };
-const circuitAfter = (...messages: readonly RecoveryMessage[]) => {
+const due: CircuitMessage = { kind: 'timer', name: 'circuit', data: null };
+const held: CircuitMessage = { kind: 'set_circuit', payload: { target, state: 'open' } };
+const circuitAfter = (...messages: readonly CircuitMessage[]) => {
   const run = runOf(
-    recoveryDecider,
+    circuitDecider,
     messages.map((message) => ({ message, now: NOW })),
   );
-  return { version: messages.length, state: run.at(-1)?.after ?? recoveryDecider.initial };
+  return { kind: 'circuit', version: messages.length, state: run.at(-1)?.after ?? circuitDecider.initial };
 };
 
 const circuits = {
-  noCircuit: { version: 0, state: recoveryDecider.initial },
+  noCircuit: { kind: 'circuit', version: 0, state: circuitDecider.initial },
   open: circuitAfter(found('open')),
   halfOpen: circuitAfter(found('open'), due),
   tried: circuitAfter(found('open'), due, found('half_open')),
@@ -36,7 +36,7 @@ const circuits = {
 };
 
 const workflow = workflowCircuit('fuzz');
-const givenUp = (task: string): RecoveryMessage => ({
+const givenUp = (task: string): CircuitMessage => ({
   kind: 'circuit_record_failure',
   payload: {
     target: workflow,
@@ -44,7 +44,7 @@ const givenUp = (task: string): RecoveryMessage => ({
     circuit: { failures: 2, windowMs: 60_000, coolDownMs: 60_000 },
   },
 });
-const enters = (task: string): RecoveryMessage => ({
+const enters = (task: string): CircuitMessage => ({
   kind: 'circuit_acquire',
   payload: { target: workflow, task: TaskId.parse(task) },
 });
@@ -55,16 +55,20 @@ const workflowCircuits = {
   workflowTried: circuitAfter(givenUp('t-2'), givenUp('t-3'), due, enters('t-1')),
 };
 
-const doubt: RecoveryMessage = {
+const doubt: AttemptsMessage = {
   kind: 'assess',
   payload: { ...first, outcome: 'in_doubt', error: { code: 'EXECUTOR_OUTCOME_UNKNOWN', message: '' } },
 };
-const recorded: RecoveryMessage = { kind: 'record_attempt', payload: { ...first, good: 'c'.repeat(40) } };
+const recorded: AttemptsMessage = { kind: 'record_attempt', payload: { ...first, good: 'c'.repeat(40) } };
+const attemptsAfter = (message: AttemptsMessage) => {
+  const [only] = runOf(attemptsDecider, [{ message, now: NOW }]);
+  return { kind: 'attempts', version: 1, state: only?.after ?? attemptsDecider.initial };
+};
 const failures = {
-  absent: { version: 0, state: recoveryDecider.initial },
-  assessed: { version: 1, state: step?.after ?? recoveryDecider.initial },
-  recorded: circuitAfter(recorded),
-  stuck: circuitAfter(doubt),
+  absent: { kind: 'attempts', version: 0, state: attemptsDecider.initial },
+  assessed: attemptsAfter(assess),
+  recorded: attemptsAfter(recorded),
+  stuck: attemptsAfter(doubt),
 };
 
 /** What the recovery service is asked on the bus. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Json } from '@holdpoint/contracts/values/json';
 import { StepContext, StepInput } from '@holdpoint/contracts/task/step';
 import { CleanFailure } from '@holdpoint/executor/ports/capability';
-import { createRegistry } from '@holdpoint/executor/ports/handler-registry';
+import { createHandlerRegistry } from '@holdpoint/executor/ports/handler-registry';
 import { stageCapabilities } from '@holdpoint/executor/capabilities/stages';
 import {
   carryOut,
@@ -179,7 +179,7 @@ export const steps = target<Input>({
   },
   check: async ({ uses, with: given, context: found, artifacts }) => {
     const there = await repositoryOf();
-    const capability = createRegistry(stageCapabilities(there.partsFor())).get(uses);
+    const capability = createHandlerRegistry(stageCapabilities(there.partsFor())).get(uses);
     if (capability === undefined) throw new Error(`nothing is called ${uses}`);
     const input = StepInput.safeParse({
       with: texts(given),

@@ -2,7 +2,6 @@ import { repositoryIdOf } from '@holdpoint/contracts/values/ids';
 import { Outcome } from '@holdpoint/contracts/workflow/workflow';
 import { registryDecider, type RegistryMessage } from '@holdpoint/orchestrator/registry/decide';
 import { taskDecider } from '@holdpoint/orchestrator/task/decide';
-import type { OrchestratorState } from '@holdpoint/orchestrator/orchestrator';
 import { orchestratorLogic } from '@holdpoint/orchestrator/bindings';
 import { acquire, artifact, report, require } from '@holdpoint/orchestrator/testing/registry';
 import {
@@ -20,14 +19,15 @@ import { decisionTarget, NOW } from '../decisions.ts';
 import { CIRCUIT, graphHistories, LABEL, lastOrder, REPOSITORY, STAGE } from '../situations/graphs.ts';
 
 const BOARD = repositoryIdOf(REPOSITORY);
-const absent: Loaded<OrchestratorState> = { version: 0, state: taskDecider.initial };
+const absent: Loaded = { kind: 'task', version: 0, state: taskDecider.initial };
 
-const tasks: Readonly<Record<string, Loaded<OrchestratorState>>> = {
+const tasks: Readonly<Record<string, Loaded>> = {
   absent,
   ...Object.fromEntries(
     Object.entries({ ...histories, ...doubtHistories, ...graphHistories }).map(([situation, events]) => [
       situation,
       {
+        kind: 'task',
         version: events.length,
         state: events.reduce((state, event) => taskDecider.evolve(state, event), taskDecider.initial),
       },
@@ -35,16 +35,20 @@ const tasks: Readonly<Record<string, Loaded<OrchestratorState>>> = {
   ),
 };
 
-const boardAfter = (...messages: readonly RegistryMessage[]): Loaded<OrchestratorState> => {
+const boardAfter = (...messages: readonly RegistryMessage[]): Loaded => {
   const run = runOf(
     registryDecider,
     messages.map((message) => ({ message: { ...message, id: BOARD } as RegistryMessage, now: NOW })),
   );
-  return { version: eventsOf(run).length, state: run.at(-1)?.after ?? registryDecider.initial };
+  return {
+    kind: 'registry',
+    version: eventsOf(run).length,
+    state: run.at(-1)?.after ?? registryDecider.initial,
+  };
 };
 
-const boards: Readonly<Record<string, Loaded<OrchestratorState>>> = {
-  noBoard: absent,
+const boards: Readonly<Record<string, Loaded>> = {
+  noBoard: { kind: 'registry', version: 0, state: registryDecider.initial },
   boardHeld: boardAfter(acquire('t-1/stage', NOW, 'branch:main')),
   boardWaiting: boardAfter(
     acquire('t-2/stage', NOW, 'branch:main'),
@@ -79,7 +83,9 @@ const resolved = {
     );
     const asked = history?.[1].findLast(
       (event) =>
-        event.type === 'approval_requested' || event.type === 'in_doubt_asked' || event.type === 'stuck_asked',
+        event.type === 'approval_requested' ||
+        event.type === 'in_doubt_asked' ||
+        event.type === 'stuck_asked',
     );
     const id = asked?.approval ?? approvalOf(1);
     return { ...value, id, task: TASK, node: nodeIn(situation), attempt: 1 };

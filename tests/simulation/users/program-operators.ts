@@ -55,10 +55,7 @@ export const startProgramHands = (
     if (kind !== 'program') return;
     const origin = history
       .slice(0, version)
-      .reduce<ProgramState>(
-        (state, event) => programDecider.evolve(state, event),
-        programDecider.initial,
-      );
+      .reduce<ProgramState>((state, event) => programDecider.evolve(state, event), programDecider.initial);
     const task = TaskId.parse(`${id}-fork`);
     const message = { kind: 'fork_program', task, version, by: 'ada' } as const;
     if (isProgram(origin))

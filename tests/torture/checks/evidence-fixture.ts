@@ -328,7 +328,7 @@ const troubledEvents = (): readonly Record<string, unknown>[] => {
   });
   const back = { type: 'restarted', id: TASK, phase, node: 'agent', nodes: ['agent', 'commit', 'check'] };
   return [
-    done('place', 1),
+    done('route', 1),
     done('prompt', 1),
     done('agent', 1),
     done('commit', 1),

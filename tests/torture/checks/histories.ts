@@ -3,6 +3,7 @@ import { ProgramEvent } from '@holdpoint/contracts/program/events';
 import { absent, type TaskState } from '@holdpoint/orchestrator/task/model/state';
 import { evolve } from '@holdpoint/orchestrator/task/model/evolve';
 import { programDecider } from '@holdpoint/programs/decide';
+import type { ProgramTaskEvent } from '@holdpoint/programs/state';
 import type { StoredAggregate } from '../evidence/evidence.ts';
 import { type Check, type Notes, takeNotes } from './check.ts';
 import { replayProgram, replayTask, together } from './replay.ts';
@@ -38,7 +39,7 @@ const foldsProgram = ({ id, head, events }: StoredAggregate, { expect }: Notes):
     expect(parsed.success, () => `event ${String(version)} of ${id} is none`);
     if (!parsed.success) return;
     if (state.phase === 'absent' && parsed.data.type !== 'program_submitted') return;
-    state = programDecider.evolve(state, parsed.data);
+    state = programDecider.evolve(state, parsed.data as ProgramTaskEvent);
   }
   expect(
     head?.status === state.phase,

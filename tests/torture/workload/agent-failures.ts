@@ -112,7 +112,7 @@ export const troubled = (trouble: Trouble, around: Around): readonly NodeDefinit
   const token = 'token=$$-$(date +%s%N)';
   return [
     {
-      id: id('place'),
+      id: id('route'),
       uses: 'cap.env.builtin.worktree.prepare',
       after: [id('begin')],
       args: { slug, branch },
@@ -161,4 +161,4 @@ export const troubled = (trouble: Trouble, around: Around): readonly NodeDefinit
 };
 
 /** Which of its nodes succeed where nobody had to be asked. */
-export const TROUBLED = ['place', 'prompt', 'agent', 'commit', 'check'] as const;
+export const TROUBLED = ['route', 'prompt', 'agent', 'commit', 'check'] as const;
