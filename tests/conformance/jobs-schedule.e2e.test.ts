@@ -28,8 +28,8 @@ type Schedule = {
 
 // First, because later there is something.
 test.each([
-  ['summary', 'nothing is scheduled\n'],
-  ['dag', 'nothing is scheduled\n'],
+  ['summary', 'no jobs scheduled\n'],
+  ['dag', 'no jobs scheduled\n'],
   ['json', '{"version":1,"ordering":"created_at_then_job_id","jobs":[],"edges":[]}\n'],
 ])('53. where nothing is to be done, the schedule says so as %s', async (format, out) => {
   const { holdpoint } = createRepository(stack);

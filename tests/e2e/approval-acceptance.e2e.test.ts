@@ -115,7 +115,7 @@ describe('an approval', () => {
     'is asked about on a terminal: %s, and it is %s',
     async (key, status, phase) => {
       const task = await held();
-      // Whatever waits from before is left as it is.
+      // Whatever waits from before is still pending.
       const others = (await system.client.ask('approvals', 'list', { limit: 500 })).items;
       for (const { id } of others)
         if (id !== task.approval) await system.client.ask('approvals', 'decide', { id, decision: 'reject' });

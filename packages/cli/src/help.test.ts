@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { placesOf } from './completions/scripts.ts';
+import { completionsOf } from './completions/scripts.ts';
 import { createProgram } from './program.ts';
 import { typeLine } from '../testing/terminal.ts';
 
@@ -13,7 +13,7 @@ const program = createProgram(
   },
   [],
 ).program;
-const paths = placesOf(program)
+const paths = completionsOf(program)
   .map(({ path }) => path)
   .filter((path) => path !== '');
 

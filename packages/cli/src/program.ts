@@ -6,7 +6,7 @@ import { addAudit } from './audit/commands.ts';
 import { addCapability } from './capability/commands.ts';
 import { addCircuit } from './circuit/commands.ts';
 import { addCompletions } from './completions/commands.ts';
-import { placesOf } from './completions/scripts.ts';
+import { completionsOf } from './completions/scripts.ts';
 import { addDeadLetters } from './dlq/commands.ts';
 import { addEffect } from './effect/commands.ts';
 import { reportFailure } from './kit/failure.ts';
@@ -21,7 +21,7 @@ import { addToken, addWhoami } from './token/commands.ts';
 import { addWorkflow } from './workflow/commands.ts';
 import { addRun } from './workflow/run.ts';
 import { createSession } from './kit/session.ts';
-import type { Surroundings } from './kit/environment.ts';
+import type { Environment } from './kit/environment.ts';
 
 const FOOTER = `
 Aliases: \`run\` is \`workflow run\`; \`jobs\` holds \`task\`, \`approval\` and \`admin\` commands; plurals work too (\`approvals\`).
@@ -54,11 +54,11 @@ const COMMANDS = [
 const withSuggestion = (text: string, program: Command): string => {
   const [, word] = /unknown command '([a-z-]+)'/.exec(text) ?? [];
   if (word === undefined || text.includes('Did you mean')) return text;
-  const path = placesOf(program).find((place) => place.path.endsWith(` ${word}`))?.path;
+  const path = completionsOf(program).find((completion) => completion.path.endsWith(` ${word}`))?.path;
   return path === undefined ? text : `${text.trimEnd()}\n(Did you mean ${path}?)\n`;
 };
 
-const emptyProgram = ({ out, err }: Surroundings): Command => {
+const emptyProgram = ({ out, err }: Environment): Command => {
   const program = new Command('holdpoint');
   return (
     program
@@ -80,7 +80,7 @@ const emptyProgram = ({ out, err }: Surroundings): Command => {
 
 /** The command line; `words` are its arguments. */
 export const createProgram = (
-  surroundings: Surroundings,
+  surroundings: Environment,
   words: readonly string[],
 ): { readonly program: Command; readonly exitCode: () => number } => {
   const program = emptyProgram(surroundings);
@@ -90,7 +90,7 @@ export const createProgram = (
 };
 
 /** Runs one command line. Resolves to the exit code. */
-export const runProgram = async (words: readonly string[], surroundings: Surroundings): Promise<number> => {
+export const runProgram = async (words: readonly string[], surroundings: Environment): Promise<number> => {
   const { program, exitCode } = createProgram(surroundings, words);
   try {
     await program.parseAsync(spellCommandLine(words, program), { from: 'user' });

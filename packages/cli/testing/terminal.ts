@@ -1,6 +1,6 @@
 import type { Client } from '../src/bus/client.ts';
 import { runProgram } from '../src/program.ts';
-import type { Surroundings } from '../src/kit/environment.ts';
+import type { Environment } from '../src/kit/environment.ts';
 
 export const NOW = Date.UTC(2026, 0, 15, 9, 31, 0);
 
@@ -12,7 +12,7 @@ const answerOf = async (answers: Answers, name: string, payload: unknown): Promi
   if (!Object.hasOwn(answers, name)) throw new Error(`${name} is not expected`);
   const found: unknown = answers[name];
   const answer: unknown =
-    typeof found === 'function' ? await (found as (asked: unknown) => unknown)(payload) : found;
+    typeof found === 'function' ? await (found as (request: unknown) => unknown)(payload) : found;
   if (answer instanceof Error) throw answer;
   return answer;
 };
@@ -33,7 +33,7 @@ const clientWith = (answers: Answers, calls: Call[], closed: () => void): Client
 export const typeLine = async (
   args: readonly string[],
   answers: Answers = {},
-  more: Partial<Surroundings> = {},
+  more: Partial<Environment> = {},
 ) => {
   const calls: Call[] = [];
   let [out, err, open] = ['', '', 0];

@@ -3,7 +3,7 @@ import { HealthPage } from './health/health-page.tsx';
 import { InboxPage } from './inbox/inbox-page.tsx';
 import { createWatch, type WatchState } from './live/watch.ts';
 import { useKeys } from './parts/use-keys.ts';
-import { useSaid } from './parts/use-announcement.ts';
+import { useAnnouncement } from './parts/use-announcement.ts';
 import { Safe } from './parts/safe.tsx';
 import { RecoveryPage } from './recovery/recovery-page.tsx';
 import { createCaller, isExpired } from './session/call.ts';
@@ -98,7 +98,7 @@ const Signed = ({
   readonly onOut: (notice?: string) => void;
 }) => {
   const route = useRoute();
-  const { said, say, tell } = useSaid();
+  const { announcements, say, tell } = useAnnouncement();
   const [isHelp, setHelp] = useState(false);
   const session = useMemo<Session>(() => {
     const onExpired = (): void => onOut(EXPIRED);
@@ -117,7 +117,7 @@ const Signed = ({
   }, [session]);
   useEffect(
     () =>
-      session.watch.hear({
+      session.watch.subscribe({
         gap: () => undefined,
         approval: ({ title, status, decidedBy }, change) => {
           // Decisions of this user are announced where they are made.
@@ -176,7 +176,7 @@ const Signed = ({
         <PageOf {...route} />
       </main>
       <div class="said" role="status" aria-live="polite">
-        {said.map(({ kind, text, tone }) => (
+        {announcements.map(({ kind, text, tone }) => (
           <p key={kind} class={tone}>
             <Safe text={text} />
           </p>

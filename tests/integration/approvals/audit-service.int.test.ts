@@ -80,7 +80,7 @@ describe('the audit log of running services', () => {
       layout(system.run.credentialsDir).grantPublicKeys,
     );
     expect([code, err]).toEqual([0, '']);
-    expect(out).toMatch(/^the audit log is whole: \d+ lines/);
+    expect(out).toMatch(/^audit log intact: \d+ lines/);
   });
 
   test('is anchored again at a start, if something was added', async () => {

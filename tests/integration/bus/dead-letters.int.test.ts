@@ -65,7 +65,7 @@ describe('a dead letter on the command line', () => {
   test('that is none, or is of nobody, is said to be', async () => {
     expect(await holdpoint('dlq', 'retry', '1000000')).toMatchObject({
       code: 2,
-      err: expect.stringContaining('there is no dead letter 1000000') as string,
+      err: expect.stringContaining('no dead letter 1000000') as string,
     });
   });
 });

@@ -51,7 +51,7 @@ describe('doctor', () => {
       'jetstream disk',
     ])
       expect(of(check), check).toMatchObject({ status: 'ok' });
-    expect(of('identity')?.says).toMatch(/operator/);
+    expect(of('identity')?.message).toMatch(/operator/);
     const { out } = await commandLine(system)('admin', 'doctor');
     expect(out).toMatch(/^ok +nats +NATS /m);
   });
@@ -62,7 +62,7 @@ describe('doctor', () => {
     expect(code).toBe(1);
     expect(of('service recovery')).toMatchObject({
       status: 'fail',
-      todo: expect.stringContaining('start it') as unknown,
+      action: expect.stringContaining('start it') as unknown,
     });
     expect(of('service orchestrator')).toMatchObject({ status: 'ok' });
   });
@@ -79,12 +79,12 @@ describe('doctor', () => {
     expect(code).toBe(1);
     expect(of('migrations recovery')).toMatchObject({
       status: 'fail',
-      says: 'pending: 0005_counting',
-      todo: expect.stringContaining('infra/postgres/main.ts') as unknown,
+      message: 'pending: 0005_counting',
+      action: expect.stringContaining('infra/postgres/main.ts') as unknown,
     });
     expect(of('migrations executor')).toMatchObject({
       status: 'warn',
-      says: expect.stringContaining('9999_later') as unknown,
+      message: expect.stringContaining('9999_later') as unknown,
     });
   });
 
@@ -102,7 +102,7 @@ describe('doctor', () => {
     expect(of('consumer recovery')).toMatchObject({ status: 'fail' });
     expect(of('stream HP_DLQ')).toMatchObject({
       status: 'warn',
-      says: expect.stringContaining('max_age') as unknown,
+      message: expect.stringContaining('max_age') as unknown,
     });
   });
 
@@ -113,8 +113,8 @@ describe('doctor', () => {
       {
         check: 'nats',
         status: 'fail',
-        says: expect.stringContaining('RUNTIME_UNAVAILABLE') as unknown,
-        todo: expect.any(String) as unknown,
+        message: expect.stringContaining('RUNTIME_UNAVAILABLE') as unknown,
+        action: expect.any(String) as unknown,
       },
     ]);
   });
@@ -124,7 +124,7 @@ describe('doctor', () => {
     const wrong = await doctor({ HOLDPOINT_TOKEN: 'hpt_nobody' });
     expect(wrong.of('identity')).toMatchObject({
       status: 'fail',
-      says: expect.stringContaining('APPROVALS_UNAUTHENTICATED') as unknown,
+      message: expect.stringContaining('APPROVALS_UNAUTHENTICATED') as unknown,
     });
     const none = await doctor({ HOLDPOINT_TOKEN_FILE: '' });
     expect(none.of('identity')).toMatchObject({ status: 'warn' });
@@ -208,7 +208,7 @@ describe('top', () => {
     expect(out).toMatch(/completed 1/);
     expect(out).toMatch(/^APPROVALS +pending 1 · oldest \d+ \w+: /m);
     expect(out).toMatch(/applied 1/);
-    expect(out).toMatch(/facts \d+\.\d\/s/);
+    expect(out).toMatch(/events \d+\.\d\/s/);
     const rows = out.split('\n');
     expect(rows.length).toBeLessThanOrEqual(24);
     expect(rows.filter((row) => row.length > 80)).toEqual([]);

@@ -1,23 +1,23 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { Command } from 'commander';
 import { examine } from './doctor/examine.ts';
-import { fail, type Finding, type Standing } from './doctor/finding.ts';
+import { fail, type Finding, type FindingStatus } from './doctor/finding.ts';
 import { withExample } from '../kit/example.ts';
 import { EXIT } from '../kit/failure.ts';
 import type { Line, Paint } from '../output/painted.ts';
 import type { Session } from '../kit/session.ts';
 
-const PAINTS: Readonly<Record<Standing, Paint>> = { ok: 'good', warn: 'waits', fail: 'bad' };
+const PAINTS: Readonly<Record<FindingStatus, Paint>> = { ok: 'good', warn: 'waits', fail: 'bad' };
 
 const NAME_MAX = 26;
 
-const findingLines = ({ check, standing, says, todo }: Finding): readonly Line[] => [
+const findingLines = ({ check, status: standing, message: says, action: todo }: Finding): readonly Line[] => [
   [{ text: standing.padEnd(5), paint: PAINTS[standing] }, check.padEnd(NAME_MAX), ' ', says],
   ...(todo === undefined ? [] : [['      → ', todo]]),
 ];
 
-const count = (findings: readonly Finding[], standing: Standing): number =>
-  findings.filter((finding) => finding.standing === standing).length;
+const count = (findings: readonly Finding[], standing: FindingStatus): number =>
+  findings.filter((finding) => finding.status === standing).length;
 
 const report = (findings: readonly Finding[], asJson: boolean, { lines, json }: Session): number => {
   const [warnings, failures] = [count(findings, 'warn'), count(findings, 'fail')];

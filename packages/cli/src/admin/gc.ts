@@ -3,7 +3,7 @@ import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Client } from '../bus/client.ts';
 import { commandPath, withExample } from '../kit/example.ts';
-import { BUS_POLICY, changeText, type Kept, policyLines } from './retention.ts';
+import { BUS_POLICY, changeText, type ServiceRetention, policyLines } from './retention.ts';
 import type { Session } from '../kit/session.ts';
 import { UsageError } from '../kit/usage-error.ts';
 
@@ -18,7 +18,7 @@ const asDays = (text: string): number => {
   );
 };
 
-const look = (client: Client, keepDays: number | undefined): Promise<readonly Kept[]> =>
+const readRetention = (client: Client, keepDays: number | undefined): Promise<readonly ServiceRetention[]> =>
   Promise.all(
     SERVICES.map(async (service) => ({
       service,
@@ -52,7 +52,7 @@ export const addGc = (parent: Command, { use, lines, json }: Session): void => {
           throw new UsageError(`--apply uses the configured retention only. ${changeText(keep)}`);
         return use(async (client) => {
           const retired = remove === true ? await apply(client) : undefined;
-          const kept = await look(client, keep);
+          const kept = await readRetention(client, keep);
           if (asJson) {
             json({ services: kept, streams: BUS_POLICY, audit: 'kept', ...(retired && { retired }) });
             return undefined;

@@ -15,7 +15,7 @@ const KEEPS: Readonly<Record<ServiceName, string>> = {
   recovery: 'attempts',
 };
 
-export type Kept = { readonly service: ServiceName } & Retention;
+export type ServiceRetention = { readonly service: ServiceName } & Retention;
 
 const HOUR_MS = 3_600_000;
 
@@ -39,7 +39,7 @@ const isAudit = (name: string): boolean => name.startsWith('audit');
 const daysText = (days: number): string => `${String(Math.round(days * 100) / 100)} days`;
 
 /** Retention and expired data. `asIf`: retention in days to compute instead of the configured one. */
-export const policyLines = (kept: readonly Kept[], asIf: number | undefined): readonly Line[] => {
+export const policyLines = (kept: readonly ServiceRetention[], asIf: number | undefined): readonly Line[] => {
   const audit = kept.find(({ service }) => service === 'approvals');
   return [
     ...table(

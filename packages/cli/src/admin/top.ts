@@ -5,7 +5,7 @@ import type { Client } from '../bus/client.ts';
 import { withExample } from '../kit/example.ts';
 import type { Session } from '../kit/session.ts';
 import { frameOf } from './top/frame.ts';
-import { type Look, lookAround } from './top/look.ts';
+import { type Sample, takeSample } from './top/sample.ts';
 
 const EVERY_MS = 2_000;
 /** Rates need two samples. */
@@ -20,25 +20,25 @@ export const addTop = (
   { use, lines, redraw, verbatim, json, now, terminal }: Session,
 ): void => {
   const once = async (client: Client, asJson: boolean): Promise<undefined> => {
-    const first = await lookAround(client, now);
+    const first = await takeSample(client, now);
     if (asJson) {
       json(first);
       return undefined;
     }
     await pause(BETWEEN_MS);
-    lines(frameOf(await lookAround(client, now), first, terminal()?.columns ?? COLUMNS));
+    lines(frameOf(await takeSample(client, now), first, terminal()?.columns ?? COLUMNS));
     return undefined;
   };
   /** Redraws until interrupted. */
   const live = async (client: Client, everyMs: number): Promise<undefined> => {
     const shown = terminal();
     if (shown?.ansi === true) verbatim(CLEAR);
-    for (let before: Look | undefined; ;) {
-      const look = await lookAround(client, now);
-      const frame = frameOf(look, before, shown?.columns ?? COLUMNS);
+    for (let before: Sample | undefined; ;) {
+      const sample = await takeSample(client, now);
+      const frame = frameOf(sample, before, shown?.columns ?? COLUMNS);
       if (shown?.ansi === true) redraw(frame);
       else lines([...frame, '']);
-      before = look;
+      before = sample;
       await pause(everyMs);
     }
   };

@@ -11,7 +11,7 @@ import { as, collect, oneOf, wholeNumber } from '../kit/arguments.ts';
 import { withExample } from '../kit/example.ts';
 import type { Session } from '../kit/session.ts';
 import { addAnswer } from './answering.ts';
-import { begunAt } from './begun.ts';
+import { orderedAt } from './ordered-at.ts';
 import { addApprove, addReject, addRequestChanges } from './deciding.ts';
 import { approvalListText, approvalText } from './text.ts';
 import { watchApprovals } from './watch.ts';
@@ -101,7 +101,7 @@ const addReading = (approval: Command, { use, lines, json, now }: Session): void
         use(async (client) => {
           const answer = await client.call('approvals', 'get', { id });
           if (options.json) json(answer);
-          else lines(approvalText(answer, now(), await begunAt(client, answer)));
+          else lines(approvalText(answer, now(), await orderedAt(client, answer)));
           return undefined;
         }),
       ),

@@ -142,8 +142,8 @@ const decideSubjects =
     const asJson = decision.json === true || format === 'json';
     if (run === undefined && names.length === 0) {
       if (ids.length === 0) throw new UsageError('name an approval, a job as <task>/<node>, or --run <task>');
-      const said = { ...decision, ...(comment !== undefined && { comment }) };
-      return decideApprovals(session, ids, verb, asJson ? { ...said, json: true } : said);
+      const described = { ...decision, ...(comment !== undefined && { comment }) };
+      return decideApprovals(session, ids, verb, asJson ? { ...described, json: true } : described);
     }
     if (ids.length > 0) throw new UsageError('use either approval IDs or jobs, not both');
     if (run !== undefined && names.length > 0) throw new UsageError('use either a job or --run, not both');

@@ -14,13 +14,17 @@ import { Refusal } from '../kit/refusal.ts';
 const PAGE = 500;
 
 /** For a late decision, reports the decision that stands. */
-const withWhatStands = async (client: Client, id: ApprovalView['id'], error: unknown): Promise<never> => {
+const explainLateDecision = async (
+  client: Client,
+  id: ApprovalView['id'],
+  error: unknown,
+): Promise<never> => {
   if (!(error instanceof HoldpointError) || error.code !== 'APPROVALS_ALREADY_DECIDED') throw error;
   const settled = await client.call('approvals', 'get', { id });
   throw new HoldpointError(error.code, `${id} is already ${decisionText(settled)}`, { cause: error });
 };
 
-export type Said = {
+export type DecisionOptions = {
   readonly comment?: string | undefined;
   readonly digest?: string | undefined;
   readonly remember?: RuleSpec | undefined;
@@ -32,19 +36,19 @@ export const decideOn = (
   client: Client,
   { id, digest }: Pick<ApprovalView, 'id' | 'digest'>,
   decision: Choice,
-  said: Said = {},
+  options: DecisionOptions = {},
 ) => {
   const request: DecideApproval = {
     id,
     decision,
-    digest: said.digest ?? digest,
-    ...(said.comment !== undefined && { comment: said.comment }),
-    ...(said.remember !== undefined && { remember: said.remember }),
-    ...(said.response !== undefined && { response: said.response }),
+    digest: options.digest ?? digest,
+    ...(options.comment !== undefined && { comment: options.comment }),
+    ...(options.remember !== undefined && { remember: options.remember }),
+    ...(options.response !== undefined && { response: options.response }),
   };
   return client
     .call('approvals', 'decide', request)
-    .catch((error: unknown) => withWhatStands(client, id, error));
+    .catch((error: unknown) => explainLateDecision(client, id, error));
 };
 
 const aboutLine = (approval: ApprovalView): string =>
@@ -85,14 +89,14 @@ export const respondTo = async (
   client: Client,
   approval: ApprovalView,
   response: Json,
-  said: Pick<Said, 'comment' | 'digest'> = {},
+  options: Pick<DecisionOptions, 'comment' | 'digest'> = {},
 ): Promise<{ readonly answer: Answer; readonly lines: readonly string[] }> => {
-  const answer = await decideOn(client, approval, 'respond', { ...said, response });
+  const answer = await decideOn(client, approval, 'respond', { ...options, response });
   return { answer, lines: decidedText(approval, answer, `answered with ${responseLine(response)}`) };
 };
 
 /** The in-doubt question about an effect. */
-export const questionAbout = async (client: Client, effect: EffectId): Promise<ApprovalView> => {
+export const findInDoubtQuestion = async (client: Client, effect: EffectId): Promise<ApprovalView> => {
   let after: string | undefined;
   do {
     const page = await client.call('approvals', 'list', {

@@ -21,9 +21,9 @@ const askUntil = async (ask: Ask, prompt: string, read: Read): Promise<Json | un
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     const text = await ask(`${problem}${prompt}`);
     if (text === undefined || text.trim() === '') return undefined;
-    const made = read(text);
-    if ('value' in made) return made.value;
-    problem = `! ${printable(made.problem)}: `;
+    const parsed = read(text);
+    if ('value' in parsed) return parsed.value;
+    problem = `! ${printable(parsed.problem)}: `;
   }
   return undefined;
 };

@@ -2,7 +2,7 @@ import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import type { InputField, InputRequest } from '@holdpoint/contracts/workflow/input';
 import { fieldWants } from '@holdpoint/contracts/workflow/input-typed';
 import type { Json } from '@holdpoint/contracts/values/json';
-import { ASKED } from '../output/requester.ts';
+import { QUESTION_LABELS } from '../output/question-labels.ts';
 import { columns, shorten } from '../output/columns.ts';
 
 const SHOWN = 60;
@@ -59,7 +59,7 @@ const FLAGS: Readonly<Record<InputRequest['kind'], string>> = {
 
 /** The question and how to answer it. */
 export const inputText = ({ id, status }: ApprovalView, input: InputRequest): readonly string[] => [
-  ASKED.input,
+  QUESTION_LABELS.input,
   ...columns([['wanted', inputWants(input)]], '  '),
   ...columns(detailRows(input), '    '),
   ...(status === 'pending' ? [`  holdpoint approval answer ${id} ${FLAGS[input.kind]}`] : []),

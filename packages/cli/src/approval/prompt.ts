@@ -53,13 +53,13 @@ const keysOf = (approval: ApprovalView, { keys }: Prompt): readonly Key[] => {
 const promptOf = ({ asks }: Prompt, keys: readonly Key[]): string =>
   `${asks} [${keys.map(({ key, says }) => `${key}: ${says}`).join(', ')}, other: later] `;
 
-export type Prompted = { readonly lines: readonly string[]; readonly decided: boolean };
-const LEFT: Prompted = { lines: ['still pending'], decided: false };
+export type PromptResult = { readonly lines: readonly string[]; readonly decided: boolean };
+const STILL_PENDING: PromptResult = { lines: ['still pending'], decided: false };
 
 const type = async ({ ask }: Terminal, prompt: string): Promise<string> =>
   (await ask(prompt, new AbortController().signal))?.trim() ?? '';
 
-const told = async (decide: () => Promise<Prompted>): Promise<Prompted> => {
+const reportRefusal = async (decide: () => Promise<PromptResult>): Promise<PromptResult> => {
   try {
     return await decide();
   } catch (error) {
@@ -73,10 +73,10 @@ const told = async (decide: () => Promise<Prompted>): Promise<Prompted> => {
 };
 
 /** Asks the user for the input that a workflow wants, and sends it. */
-export const askFor = async (client: Client, ask: Ask, approval: ApprovalView): Promise<Prompted> => {
+export const askFor = async (client: Client, ask: Ask, approval: ApprovalView): Promise<PromptResult> => {
   const response = approval.input && (await askForResponse(ask, approval.input));
-  if (response === undefined) return LEFT;
-  return told(async () => {
+  if (response === undefined) return STILL_PENDING;
+  return reportRefusal(async () => {
     const { lines } = await respondTo(client, approval, response);
     return { lines, decided: true };
   });
@@ -87,22 +87,22 @@ export const askAbout = async (
   client: Client,
   terminal: Terminal,
   approval: ApprovalView,
-): Promise<Prompted> => {
+): Promise<PromptResult> => {
   const question = questionOf(approval);
   if (question === 'input') {
     const { signal } = new AbortController();
-    return askFor(client, (asked) => terminal.ask(asked, signal), approval);
+    return askFor(client, (question) => terminal.ask(question, signal), approval);
   }
   const prompt = PROMPTS[question];
   const keys = keysOf(approval, prompt);
   const typed = (await type(terminal, promptOf(prompt, keys))).toLowerCase();
   const chosen = keys.find(({ key, word }) => key === typed || word === typed);
-  if (chosen === undefined) return LEFT;
+  if (chosen === undefined) return STILL_PENDING;
   const comment = chosen.needsComment && (await type(terminal, 'Which changes? '));
-  if (comment === '') return LEFT;
-  const said = { comment, ...(chosen.remembers && { remember: ruleFrom(approval) }) };
-  return told(async () => {
-    const answer = await decideOn(client, approval, chosen.choice, said);
+  if (comment === '') return STILL_PENDING;
+  const details = { comment, ...(chosen.remembers && { remember: ruleFrom(approval) }) };
+  return reportRefusal(async () => {
+    const answer = await decideOn(client, approval, chosen.choice, details);
     return { lines: answerText(approval, answer, chosen.choice), decided: answer.status !== 'pending' };
   });
 };

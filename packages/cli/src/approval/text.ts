@@ -7,7 +7,7 @@ import type { InDoubtAnswer } from '@holdpoint/contracts/effect/grant';
 import { jobOf } from '@holdpoint/contracts/values/ids';
 import { changesText } from './changes.ts';
 import { inputText, inputWants, responseLine, responseText } from './input.ts';
-import { ASKED } from '../output/requester.ts';
+import { QUESTION_LABELS } from '../output/question-labels.ts';
 import { policyText, votesShort, voteTexts } from './votes.ts';
 import { columns, instant, shorten, span } from '../output/columns.ts';
 import type { Line } from '../output/painted.ts';
@@ -25,8 +25,8 @@ export const subjectLine = ({ effect, stuck, input }: ApprovalView): string => {
 
 /** `answered with skip`, or with the response to a workflow. */
 const outcomeText = ({ status, answer, response }: ApprovalView): string => {
-  const said = response === undefined ? answer : responseLine(response);
-  return said === undefined ? status.replace('_', ' ') : `answered with ${said}`;
+  const result = response === undefined ? answer : responseLine(response);
+  return result === undefined ? status.replace('_', ' ') : `answered with ${result}`;
 };
 
 export const decisionText = (approval: ApprovalView): string => {
@@ -74,7 +74,7 @@ const doubtText = (
   reason: string,
   begunAt: number | undefined,
 ): readonly string[] => [
-  ASKED.in_doubt,
+  QUESTION_LABELS.in_doubt,
   ...columns(
     [
       ['effect', approval.effect.uses],
@@ -92,7 +92,7 @@ type Stuck = NonNullable<ApprovalView['stuck']>;
 
 /** The failure, and the consequence of each answer. */
 const stuckText = (approval: ApprovalView, { class: failed, reason }: Stuck): readonly string[] => [
-  ASKED.stuck,
+  QUESTION_LABELS.stuck,
   ...columns(
     [
       ['failure', failed],
@@ -106,14 +106,14 @@ const stuckText = (approval: ApprovalView, { class: failed, reason }: Stuck): re
 
 /** The question, unless it is whether the effect may run. */
 const questionText = (approval: ApprovalView, begunAt: number | undefined): readonly string[] => {
-  const { inDoubt: doubt, stuck, input } = approval;
-  if (doubt !== undefined) return doubtText(approval, doubt.reason, begunAt);
+  const { inDoubt, stuck, input } = approval;
+  if (inDoubt !== undefined) return doubtText(approval, inDoubt.reason, begunAt);
   if (input !== undefined) return inputText(approval, input);
   return stuck === undefined ? [] : stuckText(approval, stuck);
 };
 
 /** Prefixed as a quotation: untrusted text must not look like our own output. */
-const saidText = (head: string, text: string): readonly string[] => [
+const quotedText = (head: string, text: string): readonly string[] => [
   head,
   ...printableLines(text).map((line) => `  | ${line}`.trimEnd()),
 ];
@@ -128,13 +128,13 @@ const BODIES: Readonly<Record<Question, string>> = {
 /** The text of the gate, the workflow or the report. */
 const bodyText = (approval: ApprovalView): readonly string[] => {
   const { body = '' } = approval;
-  return body === '' ? [] : saidText(BODIES[questionOf(approval)], body);
+  return body === '' ? [] : quotedText(BODIES[questionOf(approval)], body);
 };
 
 /** The full response to a workflow. */
-const respondedText = ({ response = null }: ApprovalView): readonly string[] => {
+const fullResponse = ({ response = null }: ApprovalView): readonly string[] => {
   const text = responseText(response);
-  return text === '' ? [] : saidText('response', text);
+  return text === '' ? [] : quotedText('response', text);
 };
 
 /** The effect, for requests that decide on one. Other requests carry only a name. */
@@ -182,7 +182,7 @@ export const approvalText = (approval: ApprovalDetail, now: number, begunAt?: nu
   ]),
   ...questionText(approval, begunAt),
   ...bodyText(approval),
-  ...respondedText(approval),
+  ...fullResponse(approval),
   ...detailText(approval),
 ];
 
@@ -202,7 +202,7 @@ export const approvalListText = (
     items.map((approval) => [
       approval.id,
       `${approval.task}/${approval.node}`,
-      ASKED[questionOf(approval)],
+      QUESTION_LABELS[questionOf(approval)],
       `${riskText(approval)} risk`,
       stateCell(approval, now),
       subjectLine(approval),

@@ -17,9 +17,9 @@ const pendingOf = (
   client: Client,
   audience: readonly string[] | undefined,
 ): Promise<readonly ApprovalView[]> =>
-  everyPage(Infinity, (place) =>
+  everyPage(Infinity, (cursor) =>
     client.call('approvals', 'list', {
-      ...place,
+      ...cursor,
       ...(audience !== undefined && { audience: [...audience] }),
     }),
   );
@@ -43,9 +43,8 @@ const resolvedLine = async (client: Client, approval: ApprovalView): Promise<str
 };
 
 /**
- * * Shows each pending request once and asks for a decision on a terminal; then shows the decisions of others.
- * `audience`
- * limits this to requests addressed to one of these names.
+ * Shows each pending request once and asks for a decision on a terminal; then shows the decisions of others.
+ * `audience` limits this to requests addressed to one of these names.
  */
 export const watchApprovals = async (
   client: Client,
@@ -67,9 +66,9 @@ export const watchApprovals = async (
       shown.add(approval.id);
       const full = await inFull(client, approval);
       session.lines(approvalText(full, session.now()));
-      const asked = terminal && (await askAbout(client, terminal, full));
-      if (asked !== undefined) session.lines(asked.lines);
-      if (asked?.decided !== true) waiting.set(approval.id, approval);
+      const outcome = terminal && (await askAbout(client, terminal, full));
+      if (outcome !== undefined) session.lines(outcome.lines);
+      if (outcome?.decided !== true) waiting.set(approval.id, approval);
     }
     if (once) return;
     await pause(LOOK_EVERY_MS);

@@ -24,8 +24,8 @@ export const artifactsOf = async (
 ): Promise<readonly ArtifactView[]> => {
   const all: ArtifactView[] = [];
   for (let after: string | undefined; ;) {
-    const asked = { task, limit: PAGE, ...(after !== undefined && { after }) };
-    const { items, next } = await client.call('executor', 'artifacts', asked);
+    const request = { task, limit: PAGE, ...(after !== undefined && { after }) };
+    const { items, next } = await client.call('executor', 'artifacts', request);
     all.push(...items);
     if (next === undefined) return all;
     after = next;

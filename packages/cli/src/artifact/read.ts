@@ -19,8 +19,8 @@ export const readArtifact = async (
   const hash = createHash('sha256');
   const limit = ARTIFACT_RANGE_MAX_BYTES;
   for (let offset = 0; ;) {
-    const asked = { uri, offset, limit };
-    const { artifact, data = '' } = await client.call('executor', 'artifact', asked, {
+    const request = { uri, offset, limit };
+    const { artifact, data = '' } = await client.call('executor', 'artifact', request, {
       timeoutMs: PART_TIMEOUT_MS,
     });
     const part = Buffer.from(data, 'base64');

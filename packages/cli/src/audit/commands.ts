@@ -4,8 +4,8 @@ import { count, wholeNumber } from '../kit/arguments.ts';
 import { fileSink, type Sink } from '../kit/sinks.ts';
 import { anchorsOf, type Part, textOfPart } from './export-file.ts';
 import { fetchAnchors, fetchLines } from './fetch.ts';
-import { auditText, verifiedText } from './text.ts';
-import { readKeys, type Verified, verifyExport, verifyLog } from './verify.ts';
+import { auditText, verificationText } from './text.ts';
+import { readKeys, type Verification, verifyExport, verifyLog } from './verify.ts';
 import type { Client } from '../bus/client.ts';
 import { withExample } from '../kit/example.ts';
 import { EXIT } from '../kit/failure.ts';
@@ -104,11 +104,11 @@ type Verify = {
 };
 
 const addVerify = (audit: Command, { use, local, lines, json, warn, directory }: Session): void => {
-  const report = (verified: Verified, asJson: true | undefined): number => {
+  const report = (verified: Verification, asJson: true | undefined): number => {
     const { report: found, keys, warnings } = verified;
     if (asJson) json({ ...found, keys, warnings });
     else {
-      lines(verifiedText(verified));
+      lines(verificationText(verified));
       for (const warning of warnings) warn(`note: ${warning}`);
     }
     return found.problemCount === 0 ? EXIT.ok : EXIT.failed;

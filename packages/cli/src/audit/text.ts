@@ -2,7 +2,7 @@ import type { AuditLine } from '@holdpoint/contracts/audit/audit';
 import type { AuditProblem } from '@holdpoint/contracts/audit/verify';
 import { z } from 'zod';
 import { columns, instant, shorten } from '../output/columns.ts';
-import type { Verified } from './verify.ts';
+import type { Verification } from './verify.ts';
 
 const Text = z.string().optional().catch(undefined);
 
@@ -44,13 +44,13 @@ const entryOf = ({ entry }: AuditLine): Entry => {
 const DIGEST_SHOWN = 12;
 const TEXT_SHOWN = 60;
 
-const whoOf = ({ by, requestedBy, requester, author, principal }: Entry): string =>
+const actorOf = ({ by, requestedBy, requester, author, principal }: Entry): string =>
   by ?? requestedBy ?? requester ?? author?.name ?? principal ?? '';
 
-const whatOf = (type: string, { decision, outcome, answer, notice, code }: Entry): string =>
+const actionOf = (type: string, { decision, outcome, answer, notice, code }: Entry): string =>
   [type, decision ?? answer ?? outcome ?? notice ?? code].filter((word) => word !== undefined).join(' ');
 
-const sayingOf = ({ comment, title, reason, problem, name }: Entry): string =>
+const commentOf = ({ comment, title, reason, problem, name }: Entry): string =>
   shorten(comment ?? title ?? reason ?? problem ?? name ?? '', TEXT_SHOWN);
 
 const rowOf = (line: AuditLine): readonly string[] => {
@@ -60,12 +60,12 @@ const rowOf = (line: AuditLine): readonly string[] => {
     String(line.seq),
     instant(line.at),
     line.aggregate,
-    whatOf(line.type, entry),
-    whoOf(entry),
+    actionOf(line.type, entry),
+    actorOf(entry),
     digest?.slice(0, DIGEST_SHOWN) ?? '',
     rule ?? remembered ?? '',
     surface ?? '',
-    sayingOf(entry),
+    commentOf(entry),
   ];
 };
 
@@ -89,13 +89,13 @@ const NAMES = {
 
 const placeOf = (seq: number): string => (seq === 0 ? 'outside the log' : `line ${String(seq)}`);
 
-export const verifiedText = ({ report, keys }: Verified): readonly string[] => {
+export const verificationText = ({ report, keys }: Verification): readonly string[] => {
   const { lines, head, anchoredTo, anchors, problems, problemCount } = report;
-  const told = problems.map(({ seq, fault, text }) => [placeOf(seq), NAMES[fault], text]);
+  const rows = problems.map(({ seq, fault, text }) => [placeOf(seq), NAMES[fault], text]);
   const more = problemCount - problems.length;
   const behind = (head?.seq ?? 0) - anchoredTo;
   return [
-    ...columns(told),
+    ...columns(rows),
     ...(more > 0 ? [`and ${String(more)} more`] : []),
     problemCount === 0
       ? `audit log intact: ${String(lines)} lines${head === undefined ? '' : `, last hash ${head.hash.slice(0, DIGEST_SHOWN)}`}`

@@ -9,7 +9,7 @@ import { UsageError } from '../kit/usage-error.ts';
 import { exportParts } from './export-file.ts';
 import { fetchAnchors, fetchLines } from './fetch.ts';
 
-export type Verified = {
+export type Verification = {
   readonly report: AuditReport;
   readonly keys: readonly string[];
   /** Limitations of the result. */
@@ -36,15 +36,15 @@ const trustedWith = (
   return [...keys, ...retired];
 };
 
-const BROUGHT = 'verified with the keys in the log itself; use --keys for keys that you trust';
-const UNREAD = 'could not read the anchors on the bus: a rewrite of the whole log would go unnoticed';
+const KEYS_FROM_LOG = 'verified with the keys in the log itself; use --keys for keys that you trust';
+const ANCHORS_UNREAD = 'could not read the anchors on the bus: a rewrite of the whole log would go unnoticed';
 const UNANCHORED = 'no anchor found: the content of the log is not signed';
 
-const begin = (
+const startVerification = (
   given: readonly KeyObject[] | undefined,
   published: PublishedKeys,
   anchors: readonly string[],
-): { readonly verifier: AuditVerifier; readonly finish: (more?: readonly string[]) => Verified } => {
+): { readonly verifier: AuditVerifier; readonly finish: (more?: readonly string[]) => Verification } => {
   const trusted = trustedWith(given, published);
   const verifier = createAuditVerifier({ anchors, verify: createVerifier(trusted) });
   return {
@@ -53,7 +53,7 @@ const begin = (
       const report = verifier.finish();
       const warnings = [
         ...more,
-        ...(given === undefined ? [BROUGHT] : []),
+        ...(given === undefined ? [KEYS_FROM_LOG] : []),
         ...(report.lines > 0 && report.anchors === 0 ? [UNANCHORED] : []),
       ];
       return { report, keys: trusted.map(keyIdOf), warnings };
@@ -67,33 +67,37 @@ export type VerifyOptions = {
   readonly anchors: readonly string[];
 };
 
-export const verifyLog = async (client: Client, { keys, anchors }: VerifyOptions): Promise<Verified> => {
+export const verifyLog = async (client: Client, { keys, anchors }: VerifyOptions): Promise<Verification> => {
   const published = await client.call('approvals', 'keys', {});
   // Read anchors first: an anchor written later could name lines that were not read.
   const onBus = await fetchAnchors(client);
-  const { verifier, finish } = begin(keys, published, [...anchors, ...(onBus ?? [])]);
+  const { verifier, finish } = startVerification(keys, published, [...anchors, ...(onBus ?? [])]);
   for await (const line of fetchLines(client)) verifier.take(line);
-  return finish(onBus === undefined ? [UNREAD] : []);
+  return finish(onBus === undefined ? [ANCHORS_UNREAD] : []);
 };
 
-export const verifyExport = (name: string, directory: string, { keys, anchors }: VerifyOptions): Verified => {
+export const verifyExport = (
+  name: string,
+  directory: string,
+  { keys, anchors }: VerifyOptions,
+): Verification => {
   const parts = exportParts(name, directory);
   const first = parts.next();
   if (first.done === true || first.value.kind !== 'keys')
     throw new UsageError(`${name} is not an export of the audit log`);
   const { kind: _, ...published } = first.value;
   const kept: string[] = [...anchors];
-  let begun: ReturnType<typeof begin> | undefined;
+  let verification: ReturnType<typeof startVerification> | undefined;
   let count = 0;
   for (const part of parts) {
-    if (part.kind === 'anchor' && begun === undefined) kept.push(part.statement);
+    if (part.kind === 'anchor' && verification === undefined) kept.push(part.statement);
     else if (part.kind === 'line') {
-      begun ??= begin(keys, published, kept);
-      begun.verifier.take(part.line);
+      verification ??= startVerification(keys, published, kept);
+      verification.verifier.take(part.line);
       count += 1;
     } else if (part.kind !== 'end') throw new UsageError(`${name} is not an export of the audit log`);
     else if (part.lines !== count)
       throw new UsageError(`${name} is truncated: expected ${String(part.lines)} lines`);
   }
-  return (begun ?? begin(keys, published, kept)).finish();
+  return (verification ?? startVerification(keys, published, kept)).finish();
 };

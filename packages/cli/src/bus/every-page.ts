@@ -6,7 +6,7 @@ export type Place = { readonly limit: number; readonly after?: string };
 /** Collects a list page by page, up to a maximum number of pages. */
 export const everyPage = async <Item>(
   pagesMax: number,
-  ask: (place: Place) => Promise<Page<Item>>,
+  ask: (cursor: Place) => Promise<Page<Item>>,
 ): Promise<readonly Item[]> => {
   const all: Item[] = [];
   let after: string | undefined;

@@ -6,10 +6,10 @@ import { headers as createHeaders, type MsgHdrs } from '@nats-io/transport-node'
 
 /** Approvals endpoints that need the caller's identity. Other endpoints never receive the token. */
 const NEEDS_TOKEN: Readonly<Record<keyof Api['approvals'], boolean>> = {
-  about: false,
+  info: false,
   counts: false,
   retention: false,
-  retire: false,
+  purge: false,
   decide: true,
   decide_many: true,
   get: false,

@@ -15,7 +15,9 @@ export interface LogSource {
   /** Delivers lines after position `from`, oldest first. Resolves to the position of the last line. */
   readonly read: (from: number, onLine: (line: LogLine) => void) => Promise<number>;
   /** The latest line and its position. */
-  readonly newest: () => Promise<{ readonly place: number; readonly line: LogLine | undefined } | undefined>;
+  readonly newest: () => Promise<
+    { readonly position: number; readonly line: LogLine | undefined } | undefined
+  >;
   /** Calls when there may be more lines. */
   readonly watch: (onMore: () => void) => { readonly stop: () => Promise<void> };
 }
@@ -41,16 +43,16 @@ const readBetween = async (
     deliver_policy: DeliverPolicy.StartSequence,
     opt_start_seq: from + 1,
   });
-  for (let place = from; place < last;) {
-    const before = place;
+  for (let position = from; position < last;) {
+    const before = position;
     for await (const message of await consumer.fetch({ max_messages: BATCH, expires: FETCH_MS })) {
-      place = message.seq;
+      position = message.seq;
       const line = parseLine(message);
       if (line !== undefined) onLine(line);
-      if (place >= last) break;
+      if (position >= last) break;
     }
     // The stream drops its oldest messages: these never arrive.
-    if (place === before) return;
+    if (position === before) return;
   }
 };
 
@@ -60,7 +62,7 @@ export const logSource = (connection: NatsConnection, task: string, node: string
     const manager = await jetstreamManager(connection, { checkAPI: false });
     try {
       const stored = await manager.streams.getMessage(STREAM, { last_by_subj: subject });
-      return stored === null ? undefined : { place: stored.seq, line: parseLine(stored) };
+      return stored === null ? undefined : { position: stored.seq, line: parseLine(stored) };
     } catch (error) {
       // No line, or no stream: no output in both cases.
       if (error instanceof JetStreamApiError && error.status === NOT_FOUND) return undefined;
@@ -70,7 +72,7 @@ export const logSource = (connection: NatsConnection, task: string, node: string
   return {
     newest,
     read: async (from, onLine) => {
-      const last = (await newest())?.place ?? 0;
+      const last = (await newest())?.position ?? 0;
       if (last <= from) return from;
       await readBetween(connection, subject, from, last, onLine);
       return last;

@@ -65,8 +65,7 @@ const parseRunning = (file: string, text: string): z.infer<typeof Running> => {
 };
 
 /**
- * * A secret named by `running.json`. It must lie below the directory of that file: a `running.json` in an
- * untrusted
+ * A secret named by `running.json`. It must lie below the directory of that file: a `running.json` in an untrusted
  * directory could otherwise make the CLI send any file to an address of its choice.
  */
 const readNearby = (file: string, named: string | undefined, what: string): string | undefined => {
@@ -130,11 +129,8 @@ const fromRunning = (env: Environment, directory: string, token: string | undefi
 };
 
 /**
- * * Settings from the environment, else from a Holdpoint started in this directory or above, else from the user's
- * last
- * start. An address from the environment is never combined with local secrets: they belong to another
- * server.
-
+ * Settings from the environment, else from a Holdpoint started in this directory or above, else from the user's last
+ * start. An address from the environment is never combined with local secrets: they belong to another server.
  */
 export const readSettings = (env: Environment, directory: string): Settings => {
   const { HOLDPOINT_NATS_URL: natsUrl, HOLDPOINT_NATS_SEED_FILE: seedFile } = env;

@@ -2,7 +2,7 @@ import { TaskId } from '@holdpoint/contracts/values/ids';
 import { describe, expect, test } from 'vitest';
 import type { Client } from './client.ts';
 import { taskSource } from '../task/follow.ts';
-import { type Fact, watchFacts } from './watch.ts';
+import { type BusEvent, watchEvents } from './watch.ts';
 
 type Callback = (error: Error | null, msg: unknown) => void;
 
@@ -21,9 +21,12 @@ const hearing = (headers: Readonly<Record<string, string>>, body: string, refuse
     flush: () => Promise.resolve(),
   }) as unknown as Client['connection'];
 
-const heard = async (headers: Readonly<Record<string, string>>, body = '{}'): Promise<readonly Fact[]> => {
-  const facts: Fact[] = [];
-  await watchFacts(hearing(headers, body), 'hp.evt.>', (fact) => facts.push(fact));
+const heard = async (
+  headers: Readonly<Record<string, string>>,
+  body = '{}',
+): Promise<readonly BusEvent[]> => {
+  const facts: BusEvent[] = [];
+  await watchEvents(hearing(headers, body), 'hp.evt.>', (fact) => facts.push(fact));
   return facts;
 };
 
@@ -47,7 +50,7 @@ describe('following a task by events', () => {
   const rings = async (connection: Client['connection']): Promise<readonly unknown[]> => {
     const rung: unknown[] = [];
     const client = {
-      watch: (filter, onFact, options) => watchFacts(connection, filter, onFact, options),
+      watch: (filter, onFact, options) => watchEvents(connection, filter, onFact, options),
     } as Partial<Client> as Client;
     await taskSource(client, TaskId.parse('t-1')).watch((entry) => rung.push(entry));
     return rung;

@@ -5,7 +5,7 @@ import { DeliverPolicy, jetstream, type JsMsg } from '@nats-io/jetstream';
 import type { Msg, MsgHdrs, NatsConnection } from '@nats-io/transport-node';
 
 /** An event from the bus. It can arrive twice or out of order; `version` tells. */
-export type Fact = {
+export type BusEvent = {
   readonly subject: string;
   readonly aggregate: string;
   readonly event: string;
@@ -34,7 +34,7 @@ const numberOf = (text: string | undefined, read: (text: string) => number): num
   return Number.isSafeInteger(number) ? number : undefined;
 };
 
-const factOf = (subject: string, headers: MsgHdrs | undefined, body: () => unknown): Fact => {
+const busEventOf = (subject: string, headers: MsgHdrs | undefined, body: () => unknown): BusEvent => {
   const [, , aggregate = '', event = '', id = ''] = subject.split('.');
   const version = headers?.get(HEADERS.version);
   const time = headers?.get(HEADERS.time);
@@ -56,16 +56,16 @@ const endProcess = (error: Error): void => {
 };
 
 /** Subscribes to events; `filter` comes from `filters` of the contracts. */
-export const watchFacts = async (
+export const watchEvents = async (
   connection: NatsConnection,
   filter: string,
-  onFact: (fact: Fact) => void,
+  onFact: (fact: BusEvent) => void,
   { replay = false, onError = endProcess }: WatchOptions = {},
 ): Promise<Watch> => {
   const take = (msg: Msg | JsMsg): void => {
-    let fact: Fact;
+    let fact: BusEvent;
     try {
-      fact = factOf(msg.subject, msg.headers, () => msg.json());
+      fact = busEventOf(msg.subject, msg.headers, () => msg.json());
     } catch (cause) {
       onError(new Error(`not an event: ${msg.subject}`, { cause }));
       return;

@@ -23,7 +23,7 @@ const lineOf = (circuit: CircuitView): readonly string[] => [
 const PAGES_MAX = 20;
 
 export const allCircuits = (client: Client): Promise<readonly CircuitView[]> =>
-  everyPage(PAGES_MAX, (place) => client.call('recovery', 'circuits', place));
+  everyPage(PAGES_MAX, (cursor) => client.call('recovery', 'circuits', cursor));
 
 export const circuitLines = (items: readonly CircuitView[]): readonly string[] =>
   items.length === 0 ? ['no circuits: no target has failed'] : columns(items.map(lineOf));

@@ -25,7 +25,11 @@ const BODY_SHOWN = 80;
 const NOT_FOUND = 404;
 
 /** A dead letter and its sequence in the stream, which identifies it in commands. */
-export type StoredDeadLetter = { readonly sequence: number; readonly service: string; readonly letter: DeadLetter };
+export type StoredDeadLetter = {
+  readonly sequence: number;
+  readonly service: string;
+  readonly letter: DeadLetter;
+};
 
 /** Shows an unreadable message as it is, so that it does not hide the others. */
 const unreadableDeadLetter = (stored: StoredMsg): DeadLetter => ({
@@ -105,7 +109,10 @@ export const listDeadLetters = async (
   return buried;
 };
 
-export const showDeadLetter = async (connection: NatsConnection, sequence: number): Promise<StoredDeadLetter> => {
+export const showDeadLetter = async (
+  connection: NatsConnection,
+  sequence: number,
+): Promise<StoredDeadLetter> => {
   const stored = await load(await jetstreamManager(connection, { checkAPI: false }), sequence);
   if (stored === undefined) throw new UsageError(`no dead letter ${String(sequence)}`);
   return storedDeadLetter(stored);
@@ -127,9 +134,9 @@ const RESOLUTIONS = { retry: 'retried', drop: 'dropped' } as const;
 
 export const resolutionText = (
   { sequence, action, by, at }: DeadLetterResolved,
-  asked: ResolveDeadLetter['action'],
+  requested: ResolveDeadLetter['action'],
 ): string =>
-  `dead letter ${String(sequence)} ${action === asked ? 'is' : 'was already'} ${RESOLUTIONS[action]}: ${by}, ${instant(at)}`;
+  `dead letter ${String(sequence)} ${action === requested ? 'is' : 'was already'} ${RESOLUTIONS[action]}: ${by}, ${instant(at)}`;
 
 export const deadLetterListText = (buried: readonly StoredDeadLetter[]): readonly string[] =>
   buried.length === 0

@@ -3,7 +3,7 @@ import { EffectId, TaskId } from '@holdpoint/contracts/values/ids';
 import type { Command } from 'commander';
 import { as, oneOf } from '../kit/arguments.ts';
 import { columns } from '../output/columns.ts';
-import { decidedText, decideOn, questionAbout } from '../approval/decisions.ts';
+import { decidedText, decideOn, findInDoubtQuestion } from '../approval/decisions.ts';
 import { effectText } from './text.ts';
 import { withExample } from '../kit/example.ts';
 import type { Session } from '../kit/session.ts';
@@ -69,7 +69,7 @@ export const addEffect = (program: Command, session: Session): void => {
       .option('--json', 'print the API response as JSON')
       .action((id: EffectId, answer: InDoubtAnswer, options: { comment?: string; json?: true }) =>
         use(async (client) => {
-          const question = await questionAbout(client, id);
+          const question = await findInDoubtQuestion(client, id);
           const decided = await decideOn(client, question, answer, options);
           if (options.json) json(decided);
           else lines(decidedText(question, decided, `answered with ${answer}`));

@@ -4,7 +4,7 @@ import { table } from '../output/table.ts';
 import { chosenFields } from './chosen-fields.ts';
 import type { Job } from './job.ts';
 import { type JobRecord, listRecord } from './record.ts';
-import { isEnded, isWell, statusSpan } from './status.ts';
+import { isEnded, endedWell, statusSpan } from './status.ts';
 
 export type Filter = { readonly all: boolean; readonly dismissFailures: boolean };
 
@@ -21,7 +21,7 @@ const counted = (count: number): string => `${count.toLocaleString('en-US')} ${c
 export const select = (jobs: readonly Job[], { all, dismissFailures }: Filter): Selection => {
   const wanted = jobs.filter(({ node: { job } }) => {
     if (all) return true;
-    if (isWell(job)) return false;
+    if (endedWell(job)) return false;
     return !(dismissFailures && isEnded(job));
   });
   const outcome = wanted.length === 0 ? 'no jobs' : counted(wanted.length);

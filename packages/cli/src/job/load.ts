@@ -6,7 +6,7 @@ import { type Job, jobsOf, loadTask } from './job.ts';
 const PAGE = 100;
 const AT_ONCE = 8;
 
-export type Loaded = {
+export type JobPage = {
   /** Newest task first; jobs in the order of the definition. */
   readonly jobs: readonly Job[];
   /** There are older tasks. */
@@ -26,9 +26,9 @@ const listRuns = async (client: Client, limit: number): Promise<readonly TaskSum
   }
 };
 
-type Shown = { readonly jobs: readonly Job[] } | { readonly problem: string };
+type TaskResult = { readonly jobs: readonly Job[] } | { readonly problem: string };
 
-const show = async (client: Client, { id, createdAt }: TaskSummary): Promise<Shown> => {
+const show = async (client: Client, { id, createdAt }: TaskSummary): Promise<TaskResult> => {
   try {
     return { jobs: jobsOf(await loadTask(client, id), createdAt) };
   } catch (error) {
@@ -37,9 +37,9 @@ const show = async (client: Client, { id, createdAt }: TaskSummary): Promise<Sho
   }
 };
 
-export const loadJobs = async (client: Client, limit: number): Promise<Loaded> => {
+export const loadJobs = async (client: Client, limit: number): Promise<JobPage> => {
   const listed = await listRuns(client, limit);
-  const shown: Shown[] = [];
+  const shown: TaskResult[] = [];
   for (let i = 0; i < Math.min(listed.length, limit); i += AT_ONCE) {
     const some = listed.slice(i, Math.min(i + AT_ONCE, limit));
     shown.push(...(await Promise.all(some.map((summary) => show(client, summary)))));

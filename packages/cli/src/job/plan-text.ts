@@ -13,10 +13,10 @@ const WAIT_SHOWN = 100;
 const EMPTY = 'no jobs scheduled';
 
 /** The file name, for a workflow named by its file. */
-const flowOf = ({ selector, workflow }: Job['run']): string =>
+const workflowOf = ({ selector, workflow }: Job['run']): string =>
   (selector ?? workflow).replace(/^file:(?:.*\/)?(.+?)(?:\.(?:toml|json))?$/su, '$1');
 
-const slugOf = ({ run, node }: Job): string => node.context?.slug ?? flowOf(run);
+const slugOf = ({ run, node }: Job): string => node.context?.slug ?? workflowOf(run);
 const waitOf = ({ node, run }: Job): string => waitText(node, run);
 const nameOf = ({ node }: Job): string => node.name ?? node.id;
 

@@ -44,11 +44,16 @@ const stateOf = ({ node: { job } }: Job): 'present' | 'coming' | 'missing' => {
 /** Artifacts are matched by label within a task and its repository. */
 const artifactEdges = (job: Job, producers: ReadonlyMap<string, readonly Job[]>): readonly Edge[] =>
   (job.node.needs ?? []).flatMap((artifact): readonly Edge[] => {
-    const made = (producers.get(artifact) ?? []).filter(
+    const producing = (producers.get(artifact) ?? []).filter(
       ({ run }) => run.id === job.run.id || run.repository === job.run.repository,
     );
-    if (made.length === 0) return [{ from: '', to: job.id, artifact, state: 'missing' }];
-    return made.map((producer) => ({ from: producer.id, to: job.id, artifact, state: stateOf(producer) }));
+    if (producing.length === 0) return [{ from: '', to: job.id, artifact, state: 'missing' }];
+    return producing.map((producer) => ({
+      from: producer.id,
+      to: job.id,
+      artifact,
+      state: stateOf(producer),
+    }));
   });
 
 const edgesOf = (jobs: readonly Job[]): readonly Edge[] => {
@@ -60,7 +65,7 @@ const edgesOf = (jobs: readonly Job[]): readonly Edge[] => {
     ({ artifact }) => artifact,
   );
   const byArtifact = new Map(
-    [...producers].map(([artifact, made]) => [artifact, made.map(({ job }) => job)] as const),
+    [...producers].map(([artifact, producing]) => [artifact, producing.map(({ job }) => job)] as const),
   );
   return jobs.flatMap((job) => [...afterEdges(job, sinks), ...artifactEdges(job, byArtifact)]);
 };

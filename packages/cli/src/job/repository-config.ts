@@ -17,8 +17,11 @@ export const rootAbove = (directory: string): string | undefined => {
 };
 
 /** The configuration of the current repository. Problems in it are warnings here. */
-export const readConfig = ({ place, warn }: Pick<Session, 'place' | 'warn'>): WorkflowConfig => {
-  const directory = place();
+export const readConfig = ({
+  knownDirectory,
+  warn,
+}: Pick<Session, 'knownDirectory' | 'warn'>): WorkflowConfig => {
+  const directory = knownDirectory();
   const root = directory === undefined ? undefined : rootAbove(directory);
   if (root === undefined) return DEFAULT_CONFIG;
   const { config, problems } = readConfigFile(root);
@@ -27,5 +30,5 @@ export const readConfig = ({ place, warn }: Pick<Session, 'place' | 'warn'>): Wo
 };
 
 /** Display settings of the current repository. */
-export const readDisplay = (session: Pick<Session, 'place' | 'warn'>): WorkflowConfig['display'] =>
+export const readDisplay = (session: Pick<Session, 'knownDirectory' | 'warn'>): WorkflowConfig['display'] =>
   readConfig(session).display;

@@ -36,6 +36,6 @@ const MEANING: Readonly<Record<JobStatus, Meaning>> = {
 
 export const isEnded = (status: JobStatus): boolean => MEANING[status].ended;
 export const exitOf = (status: JobStatus): number => MEANING[status].exit;
-export const isWell = (status: JobStatus): boolean => isEnded(status) && exitOf(status) === EXIT.ok;
+export const endedWell = (status: JobStatus): boolean => isEnded(status) && exitOf(status) === EXIT.ok;
 export const isBlocked = (status: JobStatus): boolean => exitOf(status) === EXIT.waiting;
 export const statusSpan = (status: JobStatus): Span => ({ text: status, paint: MEANING[status].paint });

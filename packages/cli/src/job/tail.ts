@@ -39,9 +39,9 @@ export type TailOptions = {
 
 const createReader = (logs: LogSource, { stream, onLine }: TailOptions): (() => Promise<void>) => {
   const isNew = createOnce();
-  let place = 0;
+  let position = 0;
   return async () => {
-    place = await logs.read(place, (line) => {
+    position = await logs.read(position, (line) => {
       if (isNew(line) && (stream === 'both' || line.stream === stream)) onLine(line);
     });
   };

@@ -11,7 +11,7 @@ export type Terminal = {
 };
 
 /** Input, output and environment of the commands. */
-export type Surroundings = {
+export type Environment = {
   readonly connect: () => Promise<Client>;
   readonly out: (text: string) => void;
   /** Raw bytes (default: written as text). */

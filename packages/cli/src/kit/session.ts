@@ -3,7 +3,7 @@ import { EXIT } from './failure.ts';
 import { type Line, paintLine } from '../output/painted.ts';
 import { printableJson } from '../output/printable.ts';
 import type { NextBytes } from './read-tail.ts';
-import type { Surroundings, Terminal } from './environment.ts';
+import type { Environment, Terminal } from './environment.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Services of the CLI for a command. */
@@ -27,7 +27,7 @@ export type Session = {
   /** Current directory; throws if unknown. */
   readonly directory: () => string;
   /** Current directory, if known. */
-  readonly place: () => string | undefined;
+  readonly knownDirectory: () => string | undefined;
   /** Directory of the user's own workflows. */
   readonly globalWorkflows: string | undefined;
   /** Undefined if the output is not a terminal. */
@@ -42,7 +42,7 @@ export type SessionControl = { readonly session: Session; readonly exitCode: () 
 
 /** `plain`: print no escape sequences. */
 export const createSession = (
-  { connect, out, outBytes, err, in: input, now, directory, globalWorkflows, terminal }: Surroundings,
+  { connect, out, outBytes, err, in: input, now, directory, globalWorkflows, terminal }: Environment,
   words: readonly string[],
   plain: () => boolean,
 ): SessionControl => {
@@ -83,7 +83,7 @@ export const createSession = (
       if (directory === undefined) throw new UsageError('current directory unknown');
       return directory;
     },
-    place: () => directory,
+    knownDirectory: () => directory,
     globalWorkflows,
     terminal: here,
   };

@@ -15,7 +15,7 @@ export type Acting = {
 export type Unproven = { readonly agent: string; readonly owner: string };
 
 /**
- * * Identifies the agent by its token. A user's own token lets the agent name itself, which is enough to submit. *
+ * Identifies the agent by its token. A user's own token lets the agent name itself, which is enough to submit.
  * Decisions need a token made for an agent: with a user's token the agent would decide as that user.
  */
 export const actingAs = async (client: Client, { agent, owner }: Unproven): Promise<Acting> => {
@@ -25,7 +25,7 @@ export const actingAs = async (client: Client, { agent, owner }: Unproven): Prom
 };
 
 /** Throws `APPROVALS_NOT_ENTITLED` unless the token belongs to an agent. */
-export const mustBeProven = ({ proven, owner, agent }: Acting): void => {
+export const requireAgentToken = ({ proven, owner, agent }: Acting): void => {
   if (proven) return;
   const how = `holdpoint token create ${agent} --agent ${agent} --scope approvals:read --scope approvals:decide`;
   throw new HoldpointError(

@@ -34,8 +34,8 @@ export const AskedEffect = {
   id: TaskId.optional().describe('task ID: submitting the same ID again returns the same task'),
 } as const;
 
-const Asked = z.object(AskedEffect);
-export type Asked = z.infer<typeof Asked>;
+const EffectRequest = z.object(AskedEffect);
+export type Asked = z.infer<typeof EffectRequest>;
 
 /** The node of the effect. */
 export const EFFECT = 'effect' as NodeId;
@@ -52,10 +52,10 @@ const capability = async (client: Client, uses: Asked['uses']): Promise<Capabili
 /** A workflow with one effect and the shipped gate, which options can only make stricter. */
 export const effectWorkflow = async (
   client: Client,
-  asked: Asked,
+  request: Asked,
   task: TaskId,
 ): Promise<WorkflowDefinition> => {
-  const { uses, args, target, quorum, fourEyes } = asked;
+  const { uses, args, target, quorum, fourEyes } = request;
   const { effectClass, kind: only } = await capability(client, uses);
   const gate = defaultGate();
   const policy = {
@@ -80,14 +80,14 @@ export const effectWorkflow = async (
         after: [NodeId.parse('prepare')],
         args,
         effect: {
-          kind: asked.kind ?? only ?? 'write_external',
+          kind: request.kind ?? only ?? 'write_external',
           effectClass,
           // One task per effect: submitting the same task again returns the same effect.
           idempotencyKey: `agent:${task}`,
           target,
-          pool: asked.pool ?? DEFAULT_POOL,
-          audience: asked.audience ?? ['operators'],
-          approvalTimeoutMs: asked.timeoutMs ?? TIMEOUT_MS,
+          pool: request.pool ?? DEFAULT_POOL,
+          audience: request.audience ?? ['operators'],
+          approvalTimeoutMs: request.timeoutMs ?? TIMEOUT_MS,
           ...((quorum !== undefined || fourEyes !== undefined) && { gate: { ...gate, policy } }),
         },
       },

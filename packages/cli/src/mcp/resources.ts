@@ -72,8 +72,8 @@ export const addResources = (server: McpServer, client: Client): void => {
     new ResourceTemplate('holdpoint://report/{task}/{node}', { list: undefined }),
     { description: 'Recovery report of a stuck job', mimeType: 'text/markdown' },
     async (uri, { task, node }) => {
-      const asked = { task: part(TaskId, task), node: part(NodeId, node) };
-      const { report } = await reading(() => client.call('recovery', 'report', asked));
+      const job = { task: part(TaskId, task), node: part(NodeId, node) };
+      const { report } = await reading(() => client.call('recovery', 'report', job));
       return { contents: [{ uri: uri.href, mimeType: 'text/markdown', text: report }] };
     },
   );

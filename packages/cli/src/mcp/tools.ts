@@ -11,7 +11,7 @@ import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { z } from 'zod';
 import type { Client } from '../bus/client.ts';
 import { decideOn } from '../approval/decisions.ts';
-import { type Acting, mustBeProven } from './acting.ts';
+import { type Acting, requireAgentToken } from './acting.ts';
 import { AskedEffect, EFFECT, effectWorkflow } from './effect-task.ts';
 import { answering } from './result.ts';
 import { waitForTask } from './waiting.ts';
@@ -112,12 +112,12 @@ const addAsking = (server: McpServer, client: Client, { owner, agent }: Acting):
       inputSchema: AskedEffect,
       annotations: { destructiveHint: false },
     },
-    (asked, { signal }) =>
+    (request, { signal }) =>
       answering(async () => {
-        const id = asked.id ?? taskIdFrom(randomUUID());
-        const definition = await effectWorkflow(client, asked, id);
-        const request = { id, workflow: definition.id, definition, goal: asked.goal, ...by };
-        await client.call('orchestrator', 'submit', request);
+        const id = request.id ?? taskIdFrom(randomUUID());
+        const definition = await effectWorkflow(client, request, id);
+        const submission = { id, workflow: definition.id, definition, goal: request.goal, ...by };
+        await client.call('orchestrator', 'submit', submission);
         const { task } = await waitForTask(client, id, {
           until: 'standing',
           timeoutMs: REQUEST_WITHIN_MS,
@@ -147,7 +147,7 @@ const addSaying = (server: McpServer, client: Client, acting: Acting): void => {
     },
     ({ id, digest, decision, comment }) =>
       answering(() => {
-        mustBeProven(acting);
+        requireAgentToken(acting);
         return decideOn(client, { id, digest }, decision, { comment });
       }),
   );

@@ -1,7 +1,7 @@
 import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
 import type { Verdict } from '@holdpoint/contracts/recovery/verdict';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
-import { ASKED } from './requester.ts';
+import { QUESTION_LABELS } from './question-labels.ts';
 import { instant, shorten } from './columns.ts';
 
 const TEXT_SHOWN = 60;
@@ -50,7 +50,7 @@ export const eventText = (event: TaskEvent): string => {
     case 'node_blocked':
       return `${event.node}: ${event.error.code}: ${event.error.message}`;
     case 'in_doubt_asked':
-      return `${event.node}: ${ASKED.in_doubt} question ${event.approval}: ${event.reason}`;
+      return `${event.node}: ${QUESTION_LABELS.in_doubt} question ${event.approval}: ${event.reason}`;
     case 'in_doubt_answered':
       return `${event.node}: ${event.answer}, by ${event.by}${quoted(event.comment)}`;
     case 'checkpoint':
@@ -64,7 +64,7 @@ export const eventText = (event: TaskEvent): string => {
     case 'handoff_ordered':
       return `${event.node}: in a new session${because(verdictText(event.verdict))}`;
     case 'stuck_asked':
-      return `${event.node}: ${ASKED.stuck} question ${event.approval}`;
+      return `${event.node}: ${QUESTION_LABELS.stuck} question ${event.approval}`;
     case 'stuck_answered':
       return `${event.node}: ${event.answer}, by ${event.by}${quoted(event.comment)}`;
     case 'node_deferred':

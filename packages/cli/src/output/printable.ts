@@ -1,9 +1,6 @@
 /**
- * * Characters that change the terminal instead of being shown: controls, bidirectional marks, line separators and
- * lone
- * surrogates. Invisible characters are included: approvers must see every character, at the price of some
- * emoji.
-
+ * Characters that change the terminal instead of being shown: controls, bidirectional marks, line separators and lone
+ * surrogates. Invisible characters are included: approvers must see every character, at the price of some emoji.
  */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 

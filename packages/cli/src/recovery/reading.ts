@@ -60,7 +60,7 @@ const addStuck = (recovery: Command, { use, lines, json }: Session): void => {
       .option('--json', 'print the jobs as JSON')
       .action((options: { json?: true }) =>
         use(async (client) => {
-          const items = await everyPage(PAGES_MAX, (place) => client.call('recovery', 'stuck', place));
+          const items = await everyPage(PAGES_MAX, (cursor) => client.call('recovery', 'stuck', cursor));
           if (options.json) json({ items });
           else lines(stuckLines(items));
           return undefined;

@@ -6,9 +6,12 @@ import type { Session } from '../kit/session.ts';
 
 /** Recovery rules of the current repository; undefined without a repository. */
 export const rulesHere = ({
-  place,
-}: Pick<Session, 'place'>): { readonly rules?: RecoveryRules; readonly problems: readonly Problem[] } => {
-  const directory = place();
+  knownDirectory,
+}: Pick<Session, 'knownDirectory'>): {
+  readonly rules?: RecoveryRules;
+  readonly problems: readonly Problem[];
+} => {
+  const directory = knownDirectory();
   const root = directory === undefined ? undefined : rootAbove(directory);
   return root === undefined ? { problems: [] } : readRecoveryFile(root);
 };

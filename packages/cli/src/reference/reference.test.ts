@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ERRORS } from '@holdpoint/contracts/values/errors';
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { placesOf } from '../completions/scripts.ts';
+import { completionsOf } from '../completions/scripts.ts';
 import { createProgram } from '../program.ts';
 import { referenceFiles } from './files.ts';
 import { commandReference, GENERATE_COMMAND, isAlias } from './markdown.ts';
@@ -33,7 +33,7 @@ describe('the reference', () => {
     };
     const text = files.get('docs/reference/cli.md') ?? '';
     const headings = new Set(text.split('\n').map((line) => line.replace(/^#+ /, '')));
-    const commands = placesOf(createProgram(silent, []).program).map(({ path }) => path);
+    const commands = completionsOf(createProgram(silent, []).program).map(({ path }) => path);
     expect(commands.filter((path) => path !== '' && !isAlias(path) && !headings.has(path))).toEqual([]);
     expect(commands).toContain('admin doctor');
     for (const path of commands.filter((each) => isAlias(each) && each !== 'jobs'))

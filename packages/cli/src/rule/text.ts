@@ -8,7 +8,7 @@ export const matchText = (match: RuleMatch): string => {
   const parts = [
     kinds === undefined ? '' : kinds.join(' or '),
     [capability ?? '', target === undefined ? '' : `on ${target}`].join(' ').trim(),
-    ...Object.entries(match.arguments ?? {}).map(([place, pattern]) => `${place}=${pattern}`),
+    ...Object.entries(match.arguments ?? {}).map(([path, pattern]) => `${path}=${pattern}`),
     requester === undefined ? '' : `requested by ${requester}`,
     workflow === undefined ? '' : `in ${workflow}`,
   ];

@@ -9,22 +9,22 @@ import { followRun } from './follow.ts';
 import {
   enqueuedJson,
   enqueuedLines,
-  type Enqueued,
+  type SubmittedRun,
   exitOfRun,
   manyEnqueuedJson,
   manyTerminalJson,
   terminalJson,
   terminalLines,
 } from './outcome.ts';
-import type { FlowPlace } from '../workflow/location.ts';
-import type { LoadedFlow } from '../workflow/prepare.ts';
+import type { WorkflowLocation } from '../workflow/location.ts';
+import type { LoadedWorkflow } from '../workflow/prepare.ts';
 import { createProgress } from './progress.ts';
 import { idOf, type Submission, submitRun } from './submit.ts';
-import { createDesk } from './waiting.ts';
+import { createPendingNotices } from './waiting.ts';
 
 export type Order = {
-  readonly place: FlowPlace;
-  readonly flow: LoadedFlow;
+  readonly location: WorkflowLocation;
+  readonly workflow: LoadedWorkflow;
   readonly runs: Runs;
   readonly after: readonly string[];
   readonly approval?: 'required' | 'none' | undefined;
@@ -36,11 +36,11 @@ export type Order = {
 
 const GOAL_MAX = 100_000;
 
-const goalOf = ({ goal, flow }: Order, { params }: Item): string => {
+const goalOf = ({ goal, workflow }: Order, { params }: Item): string => {
   if (goal !== undefined) return goal;
-  const { alias, selector } = flow.found;
+  const { alias, selector } = workflow.found;
   const inputs = Object.entries(params).filter(
-    ([name, value]) => value !== '' && value !== flow.template.params.get(name),
+    ([name, value]) => value !== '' && value !== workflow.template.params.get(name),
   );
   return [alias ?? selector, ...inputs.map(([name, value]) => `${name}=${value}`)]
     .join(' ')
@@ -48,13 +48,13 @@ const goalOf = ({ goal, flow }: Order, { params }: Item): string => {
 };
 
 const submissionOf = (order: Order, item: Item, index: number, after: readonly string[]): Submission => {
-  const { place, flow, approval, runs } = order;
-  const { alias, selector } = flow.found;
+  const { location, workflow, approval, runs } = order;
+  const { alias, selector } = workflow.found;
   const id = idOf(order.id, index, runs.items.length);
   return {
     workflow: alias ?? selector,
     definition: item.definition,
-    repository: place.root,
+    repository: location.root,
     goal: goalOf(order, item),
     inputs: item.params,
     ...(after.length > 0 && { after: [...after] }),
@@ -63,7 +63,7 @@ const submissionOf = (order: Order, item: Item, index: number, after: readonly s
   };
 };
 
-const templateOf = ({ flow: { found, template } }: Order): Enqueued['template'] => ({
+const templateOf = ({ workflow: { found, template } }: Order): SubmittedRun['template'] => ({
   selector: found.selector,
   id: template.id,
   version: template.version,
@@ -72,9 +72,9 @@ const templateOf = ({ flow: { found, template } }: Order): Enqueued['template'] 
 /**
  * Submits all runs, each after the last jobs of the previous one. Checks dependencies before the first submission.
  */
-const submitAll = async (client: Client, order: Order): Promise<readonly Enqueued[]> => {
+const submitAll = async (client: Client, order: Order): Promise<readonly SubmittedRun[]> => {
   const outside = await resolveAfter(client, order.after);
-  const enqueued: Enqueued[] = [];
+  const enqueued: SubmittedRun[] = [];
   for (const [index, item] of order.runs.items.entries()) {
     const before = enqueued.at(-1);
     const after = before === undefined ? outside : checkAfter([...outside, ...sinkJobs(before.run)]);
@@ -86,19 +86,19 @@ const submitAll = async (client: Client, order: Order): Promise<readonly Enqueue
 
 const followOne = async (
   client: Client,
-  enqueued: Enqueued,
+  enqueued: SubmittedRun,
   session: Session,
   json: boolean,
-): Promise<Enqueued> => {
+): Promise<SubmittedRun> => {
   const { id } = enqueued.run;
   const progress = json ? undefined : createProgress(client, session.lines);
-  const atDesk = createDesk(client, session, json);
+  const atDesk = createPendingNotices(client, session, json);
   const run = await followRun(
     { load: () => loadTask(client, id), watch: (onChange) => watchRun(client, id, onChange) },
     {
       onStatus: (node, now) => progress?.onStatus(node, now),
-      onLook: async (now) => {
-        await progress?.onLook(now);
+      onRead: async (now) => {
+        await progress?.onRead(now);
         await atDesk(now);
       },
     },
@@ -107,8 +107,13 @@ const followOne = async (
 };
 
 /** Follows the runs in order, until one does not succeed. */
-const followAll = async (client: Client, order: Order, enqueued: readonly Enqueued[], session: Session) => {
-  const ended: Enqueued[] = [];
+const followAll = async (
+  client: Client,
+  order: Order,
+  enqueued: readonly SubmittedRun[],
+  session: Session,
+) => {
+  const ended: SubmittedRun[] = [];
   for (const each of enqueued) {
     const now = await followOne(client, each, session, order.json);
     ended.push(now);

@@ -27,7 +27,7 @@ const follow = async (looks: readonly (TaskView | Error)[]) => {
   };
   const onlooker = {
     onStatus: (node: { id: string; job: string }) => void told.push(`${node.id} ${node.job}`),
-    onLook: () => undefined,
+    onRead: () => undefined,
   };
   const ended = await followRun(source, onlooker, 1).finally(() => expect(open).toBe(0));
   return { told, phase: ended.phase };

@@ -10,11 +10,11 @@ export type RunSource = {
   readonly watch: (onChange: () => void) => Promise<{ readonly stop: () => Promise<void> }>;
 };
 
-export type Onlooker = {
+export type RunObserver = {
   /** Called for each job whose status changed; the first time, for each job that has begun. */
   readonly onStatus: (node: NodeView, run: TaskView) => Promise<void> | void;
   /** Called after every read. */
-  readonly onLook: (run: TaskView) => Promise<void> | void;
+  readonly onRead: (run: TaskView) => Promise<void> | void;
 };
 
 /** The bus may lose notifications: polling finds them later. */
@@ -29,12 +29,12 @@ const ENDED: ReadonlySet<TaskPhase> = new Set<TaskPhase>(['completed', 'failed',
 /** Reports changes until the task has ended, and resolves to it. Unavailable services only delay it. */
 export const followRun = async (
   { load, watch }: RunSource,
-  { onStatus, onLook }: Onlooker,
+  { onStatus, onRead: onLook }: RunObserver,
   lookEveryMs = LOOK_EVERY_MS,
 ): Promise<TaskView> => {
   const bell = createBell();
   const known = new Map<string, JobStatus>();
-  const tell = async (run: TaskView): Promise<void> => {
+  const report = async (run: TaskView): Promise<void> => {
     for (const node of run.nodes) {
       const before = known.get(node.id);
       known.set(node.id, node.job);
@@ -44,20 +44,20 @@ export const followRun = async (
     await onLook(run);
   };
   let run: TaskView | undefined;
-  const look = async (): Promise<void> => {
+  const read = async (): Promise<void> => {
     try {
       run = await load();
     } catch (error) {
       if (run === undefined || !isUnavailable(error)) throw error;
       return;
     }
-    await tell(run);
+    await report(run);
   };
   const live = await watch(bell.ring);
   try {
     for (;;) {
       const began = performance.now();
-      await look();
+      await read();
       if (run !== undefined && ENDED.has(run.phase)) return run;
       await pause(Math.min(lookEveryMs, Math.max(LOOK_GAP_MS, performance.now() - began)));
       await bell.wait(lookEveryMs);

@@ -6,7 +6,7 @@ import { EXIT } from '../kit/failure.ts';
 import type { Line } from '../output/painted.ts';
 
 /** A submitted run and its template. */
-export type Enqueued = {
+export type SubmittedRun = {
   readonly run: TaskView;
   readonly template: { readonly selector: string; readonly id: string; readonly version: string };
   /** The specification of the run. */
@@ -15,7 +15,7 @@ export type Enqueued = {
 
 const rootsOf = ({ id, entries }: TaskView): readonly string[] => entries.map((entry) => jobOf(id, entry));
 
-const nextOf = ({ run }: Enqueued): Readonly<Record<'schedule' | 'show' | 'tail', string>> => {
+const nextOf = ({ run }: SubmittedRun): Readonly<Record<'schedule' | 'show' | 'tail', string>> => {
   const first = rootsOf(run)[0] ?? `${run.id}/<node>`;
   return {
     schedule: `holdpoint task schedule --job ${first}`,
@@ -24,7 +24,7 @@ const nextOf = ({ run }: Enqueued): Readonly<Record<'schedule' | 'show' | 'tail'
   };
 };
 
-const identityJson = ({ run, template, item }: Enqueued) => ({
+const identityJson = ({ run, template, item }: SubmittedRun) => ({
   run_id: run.id,
   workflow_template_selector: template.selector,
   workflow_template_id: template.id,
@@ -33,13 +33,13 @@ const identityJson = ({ run, template, item }: Enqueued) => ({
   ...(item !== undefined && { item }),
 });
 
-export const enqueuedJson = (enqueued: Enqueued) => ({
+export const enqueuedJson = (enqueued: SubmittedRun) => ({
   outcome: 'workflow_run_enqueued',
   ...identityJson(enqueued),
   next: nextOf(enqueued),
 });
 
-const identityRows = ({ run, template, item }: Enqueued): readonly (readonly string[])[] => [
+const identityRows = ({ run, template, item }: SubmittedRun): readonly (readonly string[])[] => [
   ['Run', run.id],
   ...(item === undefined ? [] : [['Item', item]]),
   ['Template', `${template.id}@${template.version}`],
@@ -47,7 +47,7 @@ const identityRows = ({ run, template, item }: Enqueued): readonly (readonly str
   ['Root jobs', rootsOf(run).join(', ')],
 ];
 
-export const enqueuedLines = (enqueued: Enqueued): readonly Line[] => {
+export const enqueuedLines = (enqueued: SubmittedRun): readonly Line[] => {
   const { schedule, show, tail } = nextOf(enqueued);
   return columns([
     ['Outcome', 'workflow run enqueued'],
@@ -92,7 +92,7 @@ const terminalState = (run: TaskView): 'succeeded' | 'failed' | 'blocked' => {
   return ending === 'cancelled' ? 'failed' : ending;
 };
 
-export const terminalJson = (enqueued: Enqueued) => ({
+export const terminalJson = (enqueued: SubmittedRun) => ({
   outcome: 'workflow_run_terminal',
   terminal_state: terminalState(enqueued.run),
   exit_code: exitOfRun(enqueued.run),
@@ -103,7 +103,7 @@ export const terminalJson = (enqueued: Enqueued) => ({
   cancelled: endedAs(enqueued.run, 'cancelled'),
 });
 
-export const terminalLines = (enqueued: Enqueued): readonly Line[] => {
+export const terminalLines = (enqueued: SubmittedRun): readonly Line[] => {
   const { run } = enqueued;
   const listed = (ending: Ending): string => endedAs(run, ending).join(', ') || '-';
   return columns([
@@ -121,14 +121,18 @@ export const terminalLines = (enqueued: Enqueued): readonly Line[] => {
 /** The option that created several runs. */
 export type Batch = { readonly repeat: number } | { readonly batch_dir: string; readonly spec_count: number };
 
-export const manyEnqueuedJson = (batch: Batch, runs: readonly Enqueued[]) => ({
+export const manyEnqueuedJson = (batch: Batch, runs: readonly SubmittedRun[]) => ({
   outcome: 'workflow_runs_enqueued',
   ...batch,
   runs: runs.map(enqueuedJson),
 });
 
 /** `runs` were followed to their end; `left` were only submitted. */
-export const manyTerminalJson = (batch: Batch, runs: readonly Enqueued[], left: readonly Enqueued[]) => {
+export const manyTerminalJson = (
+  batch: Batch,
+  runs: readonly SubmittedRun[],
+  left: readonly SubmittedRun[],
+) => {
   const last = runs.at(-1);
   return {
     outcome: 'workflow_runs_terminal',

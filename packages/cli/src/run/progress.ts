@@ -6,7 +6,7 @@ import { isEnded, statusSpan } from '../job/status.ts';
 import { waitOf } from '../job/wait.ts';
 import { logSource } from '../bus/logs.ts';
 import type { Line } from '../output/painted.ts';
-import type { Onlooker } from './follow.ts';
+import type { RunObserver } from './follow.ts';
 
 const LINE_SHOWN = 200;
 /** Limit for jobs whose latest line is shown. */
@@ -17,8 +17,8 @@ const statusText = (node: NodeView): string => {
   const { job, detail, reason, error } = node;
   const wait = waitOf(node);
   if (isEnded(job)) {
-    const said = error === undefined ? (detail ?? reason) : `${error.code}: ${error.message}`;
-    return said === undefined ? '' : ` (${shorten(said, LINE_SHOWN)})`;
+    const result = error === undefined ? (detail ?? reason) : `${error.code}: ${error.message}`;
+    return result === undefined ? '' : ` (${shorten(result, LINE_SHOWN)})`;
   }
   return wait === undefined ? '' : ` (${shorten(wait.detail, LINE_SHOWN)})`;
 };
@@ -34,12 +34,12 @@ const writes = ({ uses }: NodeView): boolean =>
   !uses.startsWith('control.') || uses.startsWith('control.gate.');
 
 /** Prints every status change, and the latest line of running jobs. */
-export const createProgress = (client: Client, lines: (lines: readonly Line[]) => void): Onlooker => {
-  const places = new Map<string, number>();
+export const createProgress = (client: Client, lines: (lines: readonly Line[]) => void): RunObserver => {
+  const positions = new Map<string, number>();
   const showNewest = async (node: NodeView, { id }: TaskView): Promise<void> => {
     const newest = await logSource(client.connection, id, node.id).newest();
-    if (newest?.line === undefined || newest.place <= (places.get(node.id) ?? 0)) return;
-    places.set(node.id, newest.place);
+    if (newest?.line === undefined || newest.position <= (positions.get(node.id) ?? 0)) return;
+    positions.set(node.id, newest.position);
     lines([[{ text: `[${jobOf(id, node.id)}] `, paint: 'faint' }, newest.line.line.slice(0, LINE_SHOWN)]]);
   };
   return {
@@ -48,7 +48,7 @@ export const createProgress = (client: Client, lines: (lines: readonly Line[]) =
       if (isEnded(node.job) && writes(node)) await showNewest(node, run);
       lines([statusLine(node, run)]);
     },
-    onLook: async (run) => {
+    onRead: async (run) => {
       const running = run.nodes.filter((node) => node.job === 'running' && writes(node));
       for (const node of running.slice(0, JOBS_SHOWN)) await showNewest(node, run);
     },

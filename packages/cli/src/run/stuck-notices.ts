@@ -3,7 +3,7 @@ import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { type ApprovalId, jobOf } from '@holdpoint/contracts/values/ids';
 import type { NodeView, TaskView } from '@holdpoint/contracts/task/views';
 import { indented } from '../approval/changes.ts';
-import { ASKED } from '../output/requester.ts';
+import { QUESTION_LABELS } from '../output/question-labels.ts';
 import type { Client } from '../bus/client.ts';
 import { findApproval } from '../job/approval.ts';
 import { resolveCommand, stuckReason } from '../recovery/stuck.ts';
@@ -31,51 +31,51 @@ const excerpt = async (client: Client, run: TaskView, node: NodeView): Promise<r
 };
 
 /** The question about a job, if it has arrived. */
-type Asked = { readonly doubt?: ApprovalId } | 'to come' | 'by a program';
+type OpenQuestion = { readonly inDoubt?: ApprovalId } | 'to come' | 'by a workflow';
 
-const askedAbout = async (client: Client, { question, verdict }: NodeView): Promise<Asked> => {
+const findQuestion = async (client: Client, { question, verdict }: NodeView): Promise<OpenQuestion> => {
   if (question === undefined) return verdict?.class === 'EFFECT_IN_DOUBT' ? 'to come' : {};
-  const asked = await findApproval(client, question);
-  if (asked === undefined) return 'to come';
-  if (asked.input !== undefined) return 'by a program';
-  return asked.inDoubt === undefined ? {} : { doubt: asked.id };
+  const approval = await findApproval(client, question);
+  if (approval === undefined) return 'to come';
+  if (approval.input !== undefined) return 'by a workflow';
+  return approval.inDoubt === undefined ? {} : { inDoubt: approval.id };
 };
 
 /** Prints once per attempt that the job is stuck, why, and which command resolves it. */
-export const createStuckTeller = (
+export const createStuckNotices = (
   client: Client,
   { lines, warn }: Pick<Session, 'lines' | 'warn'>,
   json: boolean,
 ): ((run: TaskView) => Promise<void>) => {
-  const told = new Set<string>();
+  const reported = new Set<string>();
 
-  const tell = async (run: TaskView, node: NodeView, doubt: ApprovalId | undefined): Promise<void> => {
+  const report = async (run: TaskView, node: NodeView, inDoubt: ApprovalId | undefined): Promise<void> => {
     const job = jobOf(run.id, node.id);
     const how =
-      doubt === undefined
+      inDoubt === undefined
         ? `${job} is stuck: ${stuckReason(node)}: ${resolveCommand(job)}`
-        : `${job}: ${ASKED.in_doubt} ${stuckReason(node)}: holdpoint approval answer ${doubt} applied|not_applied|retry`;
+        : `${job}: ${QUESTION_LABELS.in_doubt} ${stuckReason(node)}: holdpoint approval answer ${inDoubt} applied|not_applied|retry`;
     if (json) return warn(how);
     lines([[{ text: how, paint: 'waits' }]]);
-    if (doubt !== undefined) return;
+    if (inDoubt !== undefined) return;
     const report = await excerpt(client, run, node);
     if (report.length > 0) lines(indented([...report, `… ${reportCommand(job)}`]));
   };
 
   /** The question arrives later than the verdict, and a job can have several questions. */
-  const look = async (run: TaskView, node: NodeView): Promise<void> => {
+  const check = async (run: TaskView, node: NodeView): Promise<void> => {
     const attempt = `${node.id} ${String(node.attempt)}`;
     const key = `${attempt} ${node.question ?? ''}`;
-    if (told.has(key)) return;
-    const asked = await askedAbout(client, node);
-    if (asked === 'to come' || asked === 'by a program') return;
-    const again = asked.doubt === undefined && told.has(attempt);
-    told.add(key);
-    if (asked.doubt === undefined) told.add(attempt);
-    if (!again) await tell(run, node, asked.doubt);
+    if (reported.has(key)) return;
+    const question = await findQuestion(client, node);
+    if (question === 'to come' || question === 'by a workflow') return;
+    const again = question.inDoubt === undefined && reported.has(attempt);
+    reported.add(key);
+    if (question.inDoubt === undefined) reported.add(attempt);
+    if (!again) await report(run, node, question.inDoubt);
   };
 
   return async (run) => {
-    for (const node of run.nodes) if (node.job === 'escalated') await look(run, node);
+    for (const node of run.nodes) if (node.job === 'escalated') await check(run, node);
   };
 };

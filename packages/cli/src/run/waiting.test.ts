@@ -4,7 +4,7 @@ import { nodeView, runView } from '../../testing/runs.ts';
 import { type Answers, NOW } from '../../testing/terminal.ts';
 import type { Client } from '../bus/client.ts';
 import { createSession } from '../kit/session.ts';
-import { createDesk } from './waiting.ts';
+import { createPendingNotices } from './waiting.ts';
 
 const effect = {
   uses: 'cap.env.shell.command.run',
@@ -74,7 +74,7 @@ const atDesk = async (
     [],
     () => false,
   );
-  const look = createDesk(client, session, json);
+  const look = createPendingNotices(client, session, json);
   for (const run of looks) await look(run);
   return {
     out,

@@ -12,7 +12,7 @@ import type { Client } from '../bus/client.ts';
 import { answerLine, decideOn } from '../approval/decisions.ts';
 import { findApproval, waitsFor } from '../job/approval.ts';
 import type { Session } from '../kit/session.ts';
-import { createStuckTeller } from './stuck-notices.ts';
+import { createStuckNotices } from './stuck-notices.ts';
 import type { Terminal } from '../kit/environment.ts';
 
 const LOOK_EVERY_MS = 2_000;
@@ -63,15 +63,15 @@ const approve = async (client: Client, { id, digest }: ApprovalView): Promise<st
 };
 
 /** Prints each pending request once, and asks for a decision if possible. */
-export const createDesk = (
+export const createPendingNotices = (
   client: Client,
   { lines, warn, terminal, now }: Session,
   json: boolean,
 ): ((run: TaskView) => Promise<void>) => {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const here = json || client.canDecide !== true ? undefined : terminal();
 
-  const tell = async (node: NodeView, run: TaskView, approval: ApprovalView): Promise<void> => {
+  const report = async (node: NodeView, run: TaskView, approval: ApprovalView): Promise<void> => {
     const { id, input } = approval;
     const verb = input === undefined ? 'approve' : 'answer';
     const how = `${jobOf(run.id, node.id)} waits for a decision: holdpoint approval ${verb} ${id}`;
@@ -80,32 +80,32 @@ export const createDesk = (
     if (here === undefined) return;
     lines(indented(approvalText(approval, now())));
     if (input !== undefined) {
-      const asked = await askHere(client, here, id, (ask) => askFor(client, ask, approval));
-      return lines(asked.lines);
+      const pending = await askHere(client, here, id, (ask) => askFor(client, ask, approval));
+      return lines(pending.lines);
     }
     const answer = await askHere(client, here, id, (ask) => ask('Approve it? [y/N] '));
     if (answer !== undefined && /^y(es)?$/i.test(answer.trim())) lines([await approve(client, approval)]);
     else lines([answer === undefined ? '' : 'still pending']);
   };
 
-  const tellStuck = createStuckTeller(client, { lines, warn }, json);
+  const tellStuck = createStuckNotices(client, { lines, warn }, json);
 
   return async (run) => {
     const hint = HINTS[run.phase]?.(run);
-    if (hint === undefined) told.delete('phase');
-    else if (!told.has('phase')) {
-      told.add('phase');
+    if (hint === undefined) reported.delete('phase');
+    else if (!reported.has('phase')) {
+      reported.add('phase');
       warn(hint);
     }
     for (const node of run.nodes) {
       // Workflows in TypeScript ask about a failure like about anything else; stuck jobs are reported below.
-      const asked = node.job === 'escalated' ? node.question : waitsFor(node);
-      if (asked === undefined || told.has(asked)) continue;
-      const approval = await findApproval(client, asked);
+      const pending = node.job === 'escalated' ? node.question : waitsFor(node);
+      if (pending === undefined || reported.has(pending)) continue;
+      const approval = await findApproval(client, pending);
       if (approval?.status !== 'pending' || (node.job === 'escalated' && approval.input === undefined))
         continue;
-      told.add(approval.id);
-      await tell(node, run, approval);
+      reported.add(approval.id);
+      await report(node, run, approval);
     }
     await tellStuck(run);
   };

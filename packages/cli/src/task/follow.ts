@@ -37,8 +37,7 @@ export const taskSource = (client: Client, id: TaskEvent['id']): TaskSource => (
 });
 
 /**
- * * Delivers every event of a task once and in order, until the task has ended or is paused. Resolves to its
- * phase.
+ * Delivers every event of a task once and in order, until the task has ended or is paused. Resolves to its phase.
  * Unavailable services only delay it.
  */
 export const followTask = async (
@@ -53,8 +52,8 @@ export const followTask = async (
 
   const advance = (entry: HistoryEntry): void => {
     version = entry.version;
-    const said = TaskPhase.safeParse(entry.data['phase']);
-    if (said.success) phase = said.data;
+    const parsed = TaskPhase.safeParse(entry.data['phase']);
+    if (parsed.success) phase = parsed.data;
     onEntry(entry);
   };
   const advanceEarly = (): void => {

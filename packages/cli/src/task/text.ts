@@ -4,7 +4,7 @@ import { ProgramEvent } from '@holdpoint/contracts/program/events';
 import { TaskEvent } from '@holdpoint/contracts/task/events';
 import type { TaskPhase } from '@holdpoint/contracts/task/status';
 import type { TaskView } from '@holdpoint/contracts/task/views';
-import { ASKED } from '../output/requester.ts';
+import { QUESTION_LABELS } from '../output/question-labels.ts';
 import { clock, columns, instant, shorten } from '../output/columns.ts';
 import { eventText } from '../output/event-text.ts';
 import { programText } from './program-text.ts';
@@ -18,7 +18,9 @@ const REASON_SHOWN = 100;
 
 /** The pending question: about an in-doubt effect or a stuck job. */
 const askedText = (verdict: TaskView['nodes'][number]['verdict']): string =>
-  verdict === undefined || verdict.class === 'EFFECT_IN_DOUBT' ? ASKED.in_doubt : ASKED.stuck;
+  verdict === undefined || verdict.class === 'EFFECT_IN_DOUBT'
+    ? QUESTION_LABELS.in_doubt
+    : QUESTION_LABELS.stuck;
 
 const nodeRow = ({
   id,

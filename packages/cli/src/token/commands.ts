@@ -142,7 +142,7 @@ const addCreate = (group: Command, session: Session): void => {
 const PAGES_MAX = 40;
 
 const allTokens = (client: Client): Promise<readonly AccessTokenView[]> =>
-  everyPage(PAGES_MAX, (place) => client.call('approvals', 'token_list', place));
+  everyPage(PAGES_MAX, (cursor) => client.call('approvals', 'token_list', cursor));
 
 const addListAndRevoke = (token: Command, { use, lines, json, now }: Session): void => {
   withExample(

@@ -2,8 +2,8 @@ import { listSpecs } from '@holdpoint/workflows/files/spec-folder';
 import type { Problem } from '@holdpoint/workflows/problems/problem';
 import type { Batch } from '../run/outcome.ts';
 import type { Input, Inputs } from './inputs.ts';
-import type { FlowPlace } from './location.ts';
-import { type LoadedFlow, type Prepared, type PreparedRun, prepareRun } from './prepare.ts';
+import type { WorkflowLocation } from './location.ts';
+import { type LoadedWorkflow, type Preparation, type PreparedRun, prepareRun } from './prepare.ts';
 
 export type Item = PreparedRun & { readonly item?: string | undefined };
 export type Runs = { readonly items: readonly Item[]; readonly batch?: Batch | undefined };
@@ -20,7 +20,7 @@ const refuse = (path: string, found: string, expected: string): Problem => ({
 const FROM_SPEC = ['spec_file', 'slug', 'branch'] as const;
 
 /** Parameters that the command line sets. */
-const givenNames = ({ template }: LoadedFlow, { positional, named, set }: Inputs): readonly string[] => {
+const givenNames = ({ template }: LoadedWorkflow, { positional, named, set }: Inputs): readonly string[] => {
   const { cli } = template;
   const flags = new Map(Object.entries(cli.named).map(([flag, param]) => [flag.replaceAll('-', '_'), param]));
   const parameter = (name: string): string => flags.get(name) ?? name;
@@ -31,21 +31,26 @@ const givenNames = ({ template }: LoadedFlow, { positional, named, set }: Inputs
   ];
 };
 
-const batchProblems = (flow: LoadedFlow, inputs: Inputs): readonly Problem[] => {
-  const given = givenNames(flow, inputs);
+const batchProblems = (workflow: LoadedWorkflow, inputs: Inputs): readonly Problem[] => {
+  const given = givenNames(workflow, inputs);
   const twice = FROM_SPEC.filter((name) => given.includes(name));
   return [
     ...twice.map((name) => refuse(name, 'a value', 'none: --spec-dir sets it for each run')),
-    ...(flow.template.params.has('spec_file')
+    ...(workflow.template.params.has('spec_file')
       ? []
       : [refuse('params', 'no parameter spec_file', 'a workflow with spec_file, for --spec-dir')]),
   ];
 };
 
 /** One run per specification. Prepares all of them or none. */
-const prepareSpecs = (place: FlowPlace, flow: LoadedFlow, inputs: Inputs, dir: string): Prepared<Runs> => {
-  const refused = batchProblems(flow, inputs);
-  const { specs, problems } = listSpecs(place.root, dir);
+const prepareSpecs = (
+  location: WorkflowLocation,
+  workflow: LoadedWorkflow,
+  inputs: Inputs,
+  dir: string,
+): Preparation<Runs> => {
+  const refused = batchProblems(workflow, inputs);
+  const { specs, problems } = listSpecs(location.root, dir);
   if (refused.length + problems.length > 0) return { problems: [...refused, ...problems] };
   const prepared = specs.map(({ file, slug, branch }) => {
     const own: readonly Input[] = [
@@ -53,8 +58,8 @@ const prepareSpecs = (place: FlowPlace, flow: LoadedFlow, inputs: Inputs, dir: s
       ['slug', slug],
       ['branch', branch],
     ];
-    const set = [...inputs.set, ...own.filter(([name]) => flow.template.params.has(name))];
-    return { file, ...prepareRun(place, flow, { ...inputs, set }) };
+    const set = [...inputs.set, ...own.filter(([name]) => workflow.template.params.has(name))];
+    return { file, ...prepareRun(location, workflow, { ...inputs, set }) };
   });
   const found = prepared.flatMap(({ file, problems: own }) =>
     own.map((problem): Problem => ({ ...problem, path: `${file}: ${problem.path}` })),
@@ -67,13 +72,13 @@ const prepareSpecs = (place: FlowPlace, flow: LoadedFlow, inputs: Inputs, dir: s
 };
 
 export const prepareRuns = (
-  place: FlowPlace,
-  flow: LoadedFlow,
+  location: WorkflowLocation,
+  workflow: LoadedWorkflow,
   inputs: Inputs,
   { specDir, repeat }: { readonly specDir?: string | undefined; readonly repeat?: number | undefined },
-): Prepared<Runs> => {
-  if (specDir !== undefined) return prepareSpecs(place, flow, inputs, specDir);
-  const { value, problems } = prepareRun(place, flow, inputs);
+): Preparation<Runs> => {
+  if (specDir !== undefined) return prepareSpecs(location, workflow, inputs, specDir);
+  const { value, problems } = prepareRun(location, workflow, inputs);
   if (value === undefined) return { problems };
   const count = repeat ?? 1;
   return {

@@ -1,10 +1,10 @@
 import { columns } from '../output/columns.ts';
 import type { Runs } from './batch.ts';
-import { identityOf, type LoadedFlow } from './prepare.ts';
+import { identityOf, type LoadedWorkflow } from './prepare.ts';
 
 const countOf = ({ items }: Runs): number => items[0]?.definition.nodes.length ?? 0;
 
-export const checkedJson = ({ found, template }: LoadedFlow, runs: Runs): unknown => ({
+export const validationJson = ({ found, template }: LoadedWorkflow, runs: Runs): unknown => ({
   outcome: 'workflow_validation_passed',
   workflow_template_selector: found.selector,
   workflow_template_id: template.id,
@@ -16,7 +16,7 @@ export const checkedJson = ({ found, template }: LoadedFlow, runs: Runs): unknow
   }),
 });
 
-export const checkedLines = ({ found, template }: LoadedFlow, runs: Runs): readonly string[] =>
+export const validationLines = ({ found, template }: LoadedWorkflow, runs: Runs): readonly string[] =>
   columns([
     ['Outcome', 'workflow validation passed'],
     ['Template', identityOf(template)],

@@ -4,32 +4,32 @@ import type { Problem } from '@holdpoint/workflows/problems/problem';
 import { oneOf } from '../kit/arguments.ts';
 import { withExample } from '../kit/example.ts';
 import { EXIT } from '../kit/failure.ts';
-import { checkedJson, checkedLines } from './check-text.ts';
+import { validationJson, validationLines } from './check-text.ts';
 import { collectPair, type Input } from './inputs.ts';
-import { openPlace } from './location.ts';
-import { loadFlow, type LoadedFlow, prepareLook, type PreparedRun } from './prepare.ts';
+import { openLocation } from './location.ts';
+import { loadWorkflow, type LoadedWorkflow, prepareForValidation, type PreparedRun } from './prepare.ts';
 import { reportProblems } from './problems.ts';
 import type { Session } from '../kit/session.ts';
 
 type Options = { readonly set?: readonly Input[]; readonly repository?: string };
 
 type Look = {
-  readonly flow?: LoadedFlow;
+  readonly workflow?: LoadedWorkflow;
   readonly value?: PreparedRun;
   readonly problems: readonly Problem[];
 };
 
-const look = (
+const load = (
   session: Session,
   name: string,
   positional: readonly string[],
   { set = [], repository }: Options,
 ): Look => {
-  const place = openPlace(session, repository);
-  const { value: flow, problems } = loadFlow(place, name);
-  if (flow === undefined) return { problems };
-  const { value, problems: more } = prepareLook(place, flow, { positional, named: [], set });
-  return { flow, ...(value !== undefined && { value }), problems: [...problems, ...more] };
+  const location = openLocation(session, repository);
+  const { value: workflow, problems } = loadWorkflow(location, name);
+  if (workflow === undefined) return { problems };
+  const { value, problems: more } = prepareForValidation(location, workflow, { positional, named: [], set });
+  return { workflow, ...(value !== undefined && { value }), problems: [...problems, ...more] };
 };
 
 const withPlace = (command: Command): Command =>
@@ -46,9 +46,9 @@ const addGraph = (workflow: Command, session: Session): void => {
     .option('--format <format>', DRAWING_FORMATS.join(', '), oneOf(DRAWING_FORMATS), 'ascii');
   withExample(
     withPlace(command).action(
-      (flow: string, inputs: readonly string[], options: Options & { format: DrawingFormat }) =>
+      (workflow: string, inputs: readonly string[], options: Options & { format: DrawingFormat }) =>
         session.local(() => {
-          const { value, problems } = look(session, flow, inputs, options);
+          const { value, problems } = load(session, workflow, inputs, options);
           const stopped = reportProblems(problems, session, false);
           if (stopped !== undefined || value === undefined) return stopped;
           session.lines(drawGraph(value.definition, options.format).replace(/\n$/, '').split('\n'));
@@ -70,13 +70,13 @@ const addValidate = (workflow: Command, session: Session): void => {
       session.local(() => {
         const json = options.format === 'json';
         const codes = flows.map((name) => {
-          const { flow, value, problems } = look(session, name, [], options);
+          const { workflow, value, problems } = load(session, name, [], options);
           const stopped = reportProblems(problems, session, json);
-          if (stopped !== undefined || value === undefined || flow === undefined)
+          if (stopped !== undefined || value === undefined || workflow === undefined)
             return stopped ?? EXIT.failed;
           const runs = { items: [value] };
-          if (json) session.json(checkedJson(flow, runs));
-          else session.lines(checkedLines(flow, runs));
+          if (json) session.json(validationJson(workflow, runs));
+          else session.lines(validationLines(workflow, runs));
           return EXIT.ok;
         });
         return Math.max(...codes);

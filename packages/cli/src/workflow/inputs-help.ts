@@ -1,6 +1,6 @@
 import type { Template } from '@holdpoint/workflows/compiler/compile';
 import { columns, shorten } from '../output/columns.ts';
-import { identityOf, type LoadedFlow } from './prepare.ts';
+import { identityOf, type LoadedWorkflow } from './prepare.ts';
 
 const DEFAULT_SHOWN = 40;
 
@@ -16,17 +16,17 @@ const defaultText = (value: string): string =>
   value === '' ? '' : `default: ${shorten(value, DEFAULT_SHOWN)}`;
 
 /** The inputs of a workflow as help text, by its `[cli]` section. */
-export const flowHelp = ({ found, template }: LoadedFlow): readonly string[] => {
-  const flow = found.alias ?? found.selector;
-  const places = template.cli.positional;
+export const inputsHelp = ({ found, template }: LoadedWorkflow): readonly string[] => {
+  const name = found.alias ?? found.selector;
+  const positional = template.cli.positional;
   const params = [...template.params].map(([name, value]) => [
     `  ${flagsOf(template, name)} <value>`,
-    [places.includes(name) ? `position ${String(places.indexOf(name) + 1)}` : '', defaultText(value)]
+    [positional.includes(name) ? `position ${String(positional.indexOf(name) + 1)}` : '', defaultText(value)]
       .filter((part) => part !== '')
       .join('; '),
   ]);
   return [
-    `Usage: holdpoint run ${flow} [options]${places.map((name) => ` [${name}]`).join('')}`,
+    `Usage: holdpoint run ${name} [options]${positional.map((name) => ` [${name}]`).join('')}`,
     '',
     `${identityOf(template)}, ${found.file}, ${String(template.nodes.length)} nodes`,
     '',
@@ -36,6 +36,6 @@ export const flowHelp = ({ found, template }: LoadedFlow): readonly string[] => 
     'Options of every workflow: holdpoint run --help',
     '',
     'Example:',
-    `  holdpoint run ${flow}${places.map((name) => ` ${dashed(name).toUpperCase()}`).join('')} --follow`,
+    `  holdpoint run ${name}${positional.map((name) => ` ${dashed(name).toUpperCase()}`).join('')} --follow`,
   ];
 };

@@ -10,7 +10,7 @@ import type { Problem } from '@holdpoint/workflows/problems/problem';
 import type { Session } from '../kit/session.ts';
 
 /** A repository with its configuration and file access. */
-export type FlowPlace = {
+export type WorkflowLocation = {
   readonly root: string;
   /** Base of relative paths on the command line. */
   readonly from: string;
@@ -24,10 +24,10 @@ export type FlowPlace = {
 };
 
 /** The repository that contains the current or the named directory. */
-export const openPlace = (
+export const openLocation = (
   { directory, globalWorkflows }: Pick<Session, 'directory' | 'globalWorkflows'>,
   named: string | undefined,
-): FlowPlace => {
+): WorkflowLocation => {
   const from = resolve(directory(), named ?? '.');
   const { root } = openRepository(from);
   const { config = DEFAULT_CONFIG, problems } = readConfigFile(root);

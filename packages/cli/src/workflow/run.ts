@@ -3,12 +3,12 @@ import { type Command, Option } from 'commander';
 import { as, collect, oneOf, wholeNumber } from '../kit/arguments.ts';
 import { commandPath, withExample } from '../kit/example.ts';
 import { prepareRuns } from './batch.ts';
-import { checkedJson, checkedLines } from './check-text.ts';
+import { validationJson, validationLines } from './check-text.ts';
 import { execute } from '../run/execute.ts';
-import { flowHelp } from './inputs-help.ts';
+import { inputsHelp } from './inputs-help.ts';
 import { collectPair, type Input } from './inputs.ts';
-import { openPlace } from './location.ts';
-import { loadFlow } from './prepare.ts';
+import { openLocation } from './location.ts';
+import { loadWorkflow } from './prepare.ts';
 import { reportProblems } from './problems.ts';
 import { INPUT_FLAG } from './spell.ts';
 import type { Session } from '../kit/session.ts';
@@ -80,46 +80,56 @@ const refuseBoth = (words: readonly string[]): void => {
 
 const run = (
   session: Session,
-  flow: string,
+  name: string,
   positional: readonly string[],
   options: Options,
 ): Promise<void> => {
   const json = options.format === 'json';
-  const place = openPlace(session, options.repository);
-  const loaded = loadFlow(place, flow);
+  const location = openLocation(session, options.repository);
+  const loaded = loadWorkflow(location, name);
   const { value } = loaded;
   if (value === undefined || options.help === true)
     return session.local(() => {
-      if (value !== undefined) session.lines(flowHelp(value));
+      if (value !== undefined) session.lines(inputsHelp(value));
       return value === undefined ? reportProblems(loaded.problems, session, json) : undefined;
     });
   const inputs = { positional, named: options.inputNamed ?? [], set: options.set ?? [] };
-  const prepared = prepareRuns(place, value, inputs, options);
+  const prepared = prepareRuns(location, value, inputs, options);
   const stopped = reportProblems([...loaded.problems, ...prepared.problems], session, json);
   const runs = prepared.value;
   if (stopped !== undefined || runs === undefined) return session.local(() => stopped);
   if (options.check === true)
     return session.local(() => {
-      if (json) session.json(checkedJson(value, runs));
-      else session.lines(checkedLines(value, runs));
+      if (json) session.json(validationJson(value, runs));
+      else session.lines(validationLines(value, runs));
       return undefined;
     });
   const { after = [], goal, id } = options;
   const follow = options.follow === true;
-  const order = { place, flow: value, runs, after, approval: approvalOf(options), goal, id, follow, json };
+  const order = {
+    location,
+    workflow: value,
+    runs,
+    after,
+    approval: approvalOf(options),
+    goal,
+    id,
+    follow,
+    json,
+  };
   return session.use((client) => execute(client, order, session));
 };
 
 export const addRun = (parent: Command, session: Session): void => {
   const path = commandPath(parent);
   const command = declare(parent);
-  command.action((flow: string | undefined, inputs: readonly string[], options: Options) => {
-    if (flow === undefined) {
+  command.action((name: string | undefined, inputs: readonly string[], options: Options) => {
+    if (name === undefined) {
       if (options.help === true) return command.outputHelp();
       throw new UsageError('name a workflow: a file, an alias, or <id>@<version> (see --help)');
     }
     refuseBoth(session.words);
-    return run(session, flow, inputs, options);
+    return run(session, name, inputs, options);
   });
   withExample(
     command,

@@ -2,7 +2,7 @@ import type { AuditLine } from '@holdpoint/contracts/audit/audit';
 import type { AuditReport } from '@holdpoint/contracts/audit/verify';
 import { describe, expect, test } from 'vitest';
 import { markOf } from './mark.ts';
-import type { Verified } from './verify-log.ts';
+import type { Verification } from './verify-log.ts';
 
 const line = (seq: number, aggregate = 'a-1', hash = `hash ${String(seq)}`): AuditLine => ({
   seq,
@@ -23,7 +23,7 @@ const sound: AuditReport = {
   problems: [],
   problemCount: 0,
 };
-const verified = (report: Partial<AuditReport> = {}): Verified => ({
+const verified = (report: Partial<AuditReport> = {}): Verification => ({
   report: { ...sound, ...report },
   about: new Set(['a-1']),
   hashes: new Map([3, 4, 7].map((seq) => [seq, `hash ${String(seq)}`])),
@@ -31,7 +31,7 @@ const verified = (report: Partial<AuditReport> = {}): Verified => ({
 const fault = (seq: number) => ({ seq, fault: 'rewritten', text: '' }) as const;
 
 describe('the badge of an audit line', () => {
-  test.each<readonly [string, AuditLine, Verified | undefined, string]>([
+  test.each<readonly [string, AuditLine, Verification | undefined, string]>([
     ['a line before the verification', line(3), undefined, 'not verified yet'],
     ['a line before an anchor', line(3), verified(), '✓ verified, signed'],
     ['a line after the last anchor', line(7), verified(), '✓ verified'],

@@ -1,9 +1,9 @@
 import type { AuditLine } from '@holdpoint/contracts/audit/audit';
 import type { Word } from '../tasks/labels.ts';
-import type { Verified } from './verify-log.ts';
+import type { Verification } from './verify-log.ts';
 
 /** The badge of an audit line, from the last verification of the whole log. */
-export const markOf = (line: AuditLine, verified: Verified | undefined): Word => {
+export const markOf = (line: AuditLine, verified: Verification | undefined): Word => {
   if (verified === undefined || line.seq > (verified.report.head?.seq ?? 0))
     return ['not verified yet', 'quiet'];
   // The request joined the task after the check started, so no hash was kept for it.

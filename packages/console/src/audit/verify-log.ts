@@ -5,7 +5,7 @@ import { createVerifier } from './jws.ts';
 
 const PAGE = 1_000;
 
-export type Verified = {
+export type Verification = {
   readonly report: AuditReport;
   /** The approval requests whose lines were compared. */
   readonly about: ReadonlySet<string>;
@@ -14,17 +14,16 @@ export type Verified = {
 };
 
 /**
- * * Verifies the whole audit log in the browser, not in the service: detects altered, removed, inserted and moved
- * lines.
- * Signatures are checked with the keys that the service publishes; compare these by hand if you do not
- * trust it.
+ * Verifies the whole audit log in the browser, not in the service: detects altered, removed, inserted and moved
+ * lines. Signatures are checked with the keys that the service publishes; compare these by hand if you do not trust
+ * it.
  */
 export const verifyLog = async (
   caller: Caller,
   about: ReadonlySet<string>,
   onProgress: (lines: number) => void,
   signal: AbortSignal,
-): Promise<Verified> => {
+): Promise<Verification> => {
   const { keys, retired = [] } = await caller.ask('approvals', 'keys', {}, { signal });
   const verify = createVerifier([...keys, ...retired].map(({ publicKey }) => publicKey));
   const verifier = createAuditVerifier({ anchors: [], verify });

@@ -54,7 +54,7 @@ export const Graph = ({
     };
   }, [shape]);
   if (drawing === undefined) return <div ref={box} />;
-  const places = new Map(drawing.nodes.map((place) => [place.id, place]));
+  const positions = new Map(drawing.nodes.map((position) => [position.id, position]));
   return (
     <div class="graph" ref={box} tabIndex={0} role="group" aria-label="Workflow graph">
       <svg
@@ -88,13 +88,13 @@ export const Graph = ({
           </path>
         ))}
         {nodes.map(({ id, label, word: [word, tone], attempt }) => {
-          const place = places.get(id);
-          if (place === undefined) return null;
+          const position = positions.get(id);
+          if (position === undefined) return null;
           return (
             <g
               key={id}
               class={`node ${tone}${selected === id ? ' selected' : ''}`}
-              transform={`translate(${(place.x - WIDTH / 2).toFixed(1)} ${(place.y - HEIGHT / 2).toFixed(1)})`}
+              transform={`translate(${(position.x - WIDTH / 2).toFixed(1)} ${(position.y - HEIGHT / 2).toFixed(1)})`}
               onClick={() => onSelect(id)}
             >
               <title>{visible(`${label}: ${word}`)}</title>

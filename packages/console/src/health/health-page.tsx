@@ -26,7 +26,7 @@ const HOLDS: Readonly<Record<(typeof streams)[number]['name'], string>> = {
 
 const DeadLetter = ({ letter, onDone }: { readonly letter: Letter; readonly onDone: () => void }) => {
   const { caller, me, say } = useSession();
-  const [asked, setAsked] = useState<'retry' | 'drop'>();
+  const [confirming, setAsked] = useState<'retry' | 'drop'>();
   const [isBusy, setBusy] = useState(false);
   const send = async (verb: 'retry' | 'drop'): Promise<void> => {
     setBusy(true);
@@ -54,7 +54,7 @@ const DeadLetter = ({ letter, onDone }: { readonly letter: Letter; readonly onDo
       <Long text={letter.body} characters={400} lines={6} />
       {mayDo(me, 'operations:write') && (
         <div class="row">
-          {asked === undefined ? (
+          {confirming === undefined ? (
             <>
               <button type="button" onClick={() => setAsked('retry')}>
                 Try again
@@ -65,8 +65,8 @@ const DeadLetter = ({ letter, onDone }: { readonly letter: Letter; readonly onDo
             </>
           ) : (
             <>
-              <button type="button" class="primary" disabled={isBusy} onClick={() => void send(asked)}>
-                Confirm: {asked === 'retry' ? 'retry it' : 'drop it permanently'}
+              <button type="button" class="primary" disabled={isBusy} onClick={() => void send(confirming)}>
+                Confirm: {confirming === 'retry' ? 'retry it' : 'drop it permanently'}
               </button>
               <button type="button" disabled={isBusy} onClick={() => setAsked(undefined)}>
                 Back

@@ -74,11 +74,11 @@ const Votes = ({ votes }: { readonly votes: ApprovalDetail['votes'] }) =>
   );
 
 const Why = ({ approval }: { readonly approval: ApprovalDetail }) => {
-  const { inDoubt: doubt, stuck } = approval;
-  if (doubt !== undefined)
+  const { inDoubt, stuck } = approval;
+  if (inDoubt !== undefined)
     return (
       <Section title="Why the outcome is unknown">
-        <Long text={doubt.reason} />
+        <Long text={inDoubt.reason} />
         <p>Check the target below, then answer what you found.</p>
       </Section>
     );
@@ -118,9 +118,9 @@ export const ApprovalPage = ({ id }: { readonly id: string }) => {
   } = useLoad((signal) => caller.ask('approvals', 'get', { id }, { signal }), [id]);
   useEffect(
     () =>
-      watch.hear({
-        approval: (told) => {
-          if (told.id === id) reload();
+      watch.subscribe({
+        approval: (updated) => {
+          if (updated.id === id) reload();
         },
         gap: reload,
       }),

@@ -3,7 +3,7 @@ import type { Verb } from '@holdpoint/contracts/workflow/approval-policy';
 import { useState } from 'preact/hooks';
 import { CallError } from '../session/call.ts';
 import { createKey, useSession } from '../session/context.ts';
-import { lookFor } from './sent-decision.ts';
+import { fateOf } from './sent-decision.ts';
 import { refusalText } from './use-decision.ts';
 
 const VERBS: readonly (readonly [Verb, string, string])[] = [
@@ -31,11 +31,11 @@ export const BulkBar = ({
   const chosen = approvals.slice(0, AT_ONCE);
 
   /** After a lost answer, checks which decisions have arrived. */
-  const look = async (decision: Verb): Promise<number> => {
+  const check = async (decision: Verb): Promise<number> => {
     let counted = 0;
     for (const { id } of chosen) {
       const view = await caller.ask('approvals', 'get', { id });
-      if (lookFor(view, { by: me.name, decision }).kind === 'counted') counted += 1;
+      if (fateOf(view, { by: me.name, decision }).kind === 'counted') counted += 1;
     }
     return counted;
   };
@@ -63,7 +63,7 @@ export const BulkBar = ({
       const isLost = error instanceof CallError && error.unknown;
       if (!isLost) say(refusalText(error), 'bad');
       else
-        await look(decision)
+        await check(decision)
           .then((counted) =>
             say(
               `Answer lost: ${String(counted)} of ${String(chosen.length)} decisions arrived. Requests that are still listed were not decided.`,

@@ -80,8 +80,12 @@ export const DecideForm = ({
         <InputForm
           input={input}
           busy={isBusy}
-          onAnswer={(response, said) =>
-            void decide(approval, { decision: 'respond', response, ...(said !== '' && { comment: said }) })
+          onAnswer={(response, comment) =>
+            void decide(approval, {
+              decision: 'respond',
+              response,
+              ...(comment !== '' && { comment: comment }),
+            })
           }
         />
         <SendingNote sending={sending} />

@@ -39,9 +39,9 @@ export const DecidedList = ({ openId }: { readonly openId: string | undefined })
   useEffect(() => setMore([]), [first.value]);
   useEffect(
     () =>
-      watch.hear({
-        approval: (told) => {
-          if (told.status === status) first.reload();
+      watch.subscribe({
+        approval: (updated) => {
+          if (updated.status === status) first.reload();
         },
         gap: first.reload,
       }),

@@ -1,6 +1,6 @@
 import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import { expect, test } from 'vitest';
-import { inOrder, withTold } from './inbox-order.ts';
+import { inOrder, withUpdate } from './inbox-order.ts';
 
 const view = (id: string, rest: Partial<ApprovalView>): ApprovalView =>
   ({ id, status: 'pending', requestedAt: 0, expiresAt: 0, ...rest }) as ApprovalView;
@@ -25,12 +25,12 @@ test.each([
 
 test('an update replaces its request, and removes it once it is decided', () => {
   const voted = view('a-2', { risk: 'low' });
-  expect(withTold(items, voted).find(({ id }) => id === 'a-2')).toBe(voted);
-  expect(withTold(items, voted)).toHaveLength(4);
-  expect(withTold(items, view('a-2', { status: 'rejected' })).map(({ id }) => id)).toEqual([
+  expect(withUpdate(items, voted).find(({ id }) => id === 'a-2')).toBe(voted);
+  expect(withUpdate(items, voted)).toHaveLength(4);
+  expect(withUpdate(items, view('a-2', { status: 'rejected' })).map(({ id }) => id)).toEqual([
     'a-1',
     'a-3',
     'a-4',
   ]);
-  expect(withTold(items, view('a-9', {}))).toHaveLength(5);
+  expect(withUpdate(items, view('a-9', {}))).toHaveLength(5);
 });

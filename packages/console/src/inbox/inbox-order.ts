@@ -17,7 +17,10 @@ export const inOrder = (items: readonly ApprovalView[], order: InboxOrder): read
 };
 
 /** The pending requests after an update. */
-export const withTold = (items: readonly ApprovalView[], told: ApprovalView): readonly ApprovalView[] => {
-  const others = items.filter(({ id }) => id !== told.id);
-  return told.status === 'pending' ? [...others, told] : others;
+export const withUpdate = (
+  items: readonly ApprovalView[],
+  updated: ApprovalView,
+): readonly ApprovalView[] => {
+  const others = items.filter(({ id }) => id !== updated.id);
+  return updated.status === 'pending' ? [...others, updated] : others;
 };

@@ -14,7 +14,7 @@ import { KINDS } from '../tasks/labels.ts';
 import { ApprovalPage, Risk, TimeLeft } from './approval-page.tsx';
 import { BulkBar } from './bulk-bar.tsx';
 import { DecidedList } from './decided-list.tsx';
-import { inOrder, type InboxOrder, riskShown, withTold } from './inbox-order.ts';
+import { inOrder, type InboxOrder, riskShown, withUpdate } from './inbox-order.ts';
 import { inputOf } from './question.ts';
 
 const PAGE = 200;
@@ -30,7 +30,7 @@ const usePending = () => {
     const found: ApprovalView[] = [];
     // Updates during the load are newer than the loaded list.
     const meanwhile: ApprovalView[] = [];
-    const stop = watch.hear({ approval: (view) => void meanwhile.push(view), gap: () => undefined });
+    const stop = watch.subscribe({ approval: (view) => void meanwhile.push(view), gap: () => undefined });
     try {
       let after: string | undefined;
       for (let page = 0; page < PAGES_MAX; page += 1) {
@@ -44,7 +44,7 @@ const usePending = () => {
         if (after === undefined) break;
       }
       setCut(after !== undefined);
-      setItems(meanwhile.reduce<readonly ApprovalView[]>(withTold, found));
+      setItems(meanwhile.reduce<readonly ApprovalView[]>(withUpdate, found));
       setError(undefined);
     } catch (failed) {
       setError(textOfError(failed));
@@ -54,8 +54,8 @@ const usePending = () => {
   }, [caller, watch]);
   useEffect(() => {
     void load();
-    return watch.hear({
-      approval: (view) => setItems((last) => last && withTold(last, view)),
+    return watch.subscribe({
+      approval: (view) => setItems((last) => last && withUpdate(last, view)),
       gap: () => void load(),
     });
   }, [load, watch]);

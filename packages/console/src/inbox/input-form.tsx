@@ -7,10 +7,10 @@ import type { InputQuestion } from './question.ts';
 type Values = Readonly<Record<string, string | boolean>>;
 
 const valueOf = ({ name, type }: InputField, values: Values): Json | undefined => {
-  const said = values[name];
-  if (type === 'boolean') return said === true;
-  if (said === undefined || said === '') return undefined;
-  return type === 'number' ? Number(said) : said;
+  const value = values[name];
+  if (type === 'boolean') return value === true;
+  if (value === undefined || value === '') return undefined;
+  return type === 'number' ? Number(value) : value;
 };
 
 const responseOf = (input: InputQuestion, values: Values): Json => {

@@ -2,7 +2,7 @@ import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import type { Choice } from '@holdpoint/contracts/approval/commands';
 
 /** The fate of a decision whose answer was lost. */
-export type Found =
+export type DecisionFate =
   /** It decided the request, or counted as a vote. */
   | { readonly kind: 'counted' }
   /** Another decision closed it, or it expired. */
@@ -17,10 +17,10 @@ const OUTCOME: Readonly<Record<string, ApprovalView['status']>> = {
 };
 
 /** Whether a decision of this user has arrived, by the current state of the request. */
-export const lookFor = (
+export const fateOf = (
   view: Pick<ApprovalView, 'status' | 'decidedBy' | 'votes' | 'answer'>,
   sent: { readonly by: string; readonly decision: Choice | 'respond' },
-): Found => {
+): DecisionFate => {
   const voted = view.votes?.some(({ by, decision }) => by === sent.by && decision === sent.decision) === true;
   if (view.status === 'pending') return { kind: voted ? 'counted' : 'not-arrived' };
   const own = view.decidedBy === sent.by;

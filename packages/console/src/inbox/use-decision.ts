@@ -1,11 +1,11 @@
 import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import type { Choice, DecideApproval } from '@holdpoint/contracts/approval/commands';
 import { useRef, useState } from 'preact/hooks';
-import { lookUntilAnswered } from '../parts/look-until.ts';
+import { pollUntilAnswered } from '../parts/look-until.ts';
 import { textOfError } from '../parts/use-load.ts';
 import { CallError } from '../session/call.ts';
 import { createKey, useSession } from '../session/context.ts';
-import { lookFor } from './sent-decision.ts';
+import { fateOf } from './sent-decision.ts';
 
 /** A decision to send; `respond` answers a question. */
 export type Decision = Omit<DecideApproval, 'id' | 'digest' | 'decision'> & {
@@ -35,9 +35,8 @@ export const refusalText = (error: unknown): string =>
   error instanceof CallError ? (REFUSALS[error.code] ?? error.message) : textOfError(error);
 
 /**
- * * Sends each decision at most once: one at a time. After a lost answer it first checks whether the decision has
- * arrived;
- * only the user sends it again.
+ * Sends each decision at most once: one at a time. After a lost answer it first checks whether the decision has
+ * arrived; only the user sends it again.
  */
 export const useDecision = (onSettled: () => void) => {
   const { caller, me } = useSession();
@@ -46,13 +45,13 @@ export const useDecision = (onSettled: () => void) => {
   const key = useRef<string | undefined>(undefined);
 
   const found = async (id: string, decision: Decision): Promise<Sending> => {
-    const view = await lookUntilAnswered(() => caller.ask('approvals', 'get', { id }));
+    const view = await pollUntilAnswered(() => caller.ask('approvals', 'get', { id }));
     if (view === undefined)
       return {
         state: 'refused',
         text: 'Holdpoint cannot be reached. Check this page again before you repeat the decision.',
       };
-    switch (lookFor(view, { by: me.name, decision: decision.decision }).kind) {
+    switch (fateOf(view, { by: me.name, decision: decision.decision }).kind) {
       case 'counted':
         return { state: 'done', text: 'The connection was lost, but your decision arrived.' };
       case 'settled':

@@ -8,21 +8,20 @@ export type Following = { readonly stop: () => void };
 /** A silent connection is dead after three heartbeats of the gateway. */
 const SILENT_MAX_MS = 45_000;
 
-type Told = {
+type EventCallbacks = {
   readonly event: (event: ServerEvent) => void;
   readonly state: (state: EventsState) => void;
 };
 
 /**
- * * Follows server-sent events and resumes after the last seen ID. Uses `fetch`, because the token travels in a
- * header
+ * Follows server-sent events and resumes after the last seen ID. Uses `fetch`, because the token travels in a header
  * and never in an address.
  */
 export const followEvents = (
   caller: Caller,
   path: string,
   after: string | undefined,
-  told: Told,
+  callbacks: EventCallbacks,
 ): Following => {
   const stopped = new AbortController();
   let seen = after;
@@ -38,7 +37,7 @@ export const followEvents = (
       if (body === null) return;
       const read = createEventReader();
       const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-      told.state('live');
+      callbacks.state('live');
       for (;;) {
         const { value, done } = await reader.read();
         if (done) return;
@@ -48,7 +47,7 @@ export const followEvents = (
         for (const event of read(value)) {
           if (event.id !== undefined && event.id !== '') seen = event.id;
           if (event.type === 'reset') seen = event.id ?? undefined;
-          told.event(event);
+          callbacks.event(event);
         }
       }
     } finally {
@@ -64,10 +63,10 @@ export const followEvents = (
       } catch (error) {
         // A permanent refusal: do not retry.
         if (error instanceof CallError && error.status >= 400 && error.status < 500 && error.status !== 429)
-          return told.state('lost');
+          return callbacks.state('lost');
       }
       if (stopped.signal.aborted) return;
-      told.state('lost');
+      callbacks.state('lost');
       await new Promise((resolve) => setTimeout(resolve, delayOf(tries, Math.random())));
       tries += 1;
     }

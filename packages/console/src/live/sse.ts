@@ -5,8 +5,8 @@ export type ServerEvent = { readonly type: string; readonly data: string; readon
 const BUFFER_MAX = 4_194_304;
 
 /**
- * * Parses server-sent events from chunks. Throws `RangeError` for an oversized event. An ID applies to later
- * events until * another one arrives, as the standard demands.
+ * Parses server-sent events from chunks. Throws `RangeError` for an oversized event. An ID applies to later events
+ * until another one arrives, as the standard demands.
  */
 export const createEventReader = (): ((chunk: string) => readonly ServerEvent[]) => {
   let [buffer, type, id] = ['', 'message', undefined as string | undefined];

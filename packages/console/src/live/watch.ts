@@ -3,14 +3,14 @@ import type { WatchMessage } from '@holdpoint/contracts/approval/watch';
 import { delayOf } from './backoff.ts';
 
 export type WatchState = 'connecting' | 'live' | 'lost';
-export type Heard = {
+export type WatchListener = {
   /** An approval with its current state and the latest change. */
   readonly approval: (approval: ApprovalView, change: string) => void;
   /** Updates may be missing: reload. */
   readonly gap: () => void;
 };
 export type Watch = {
-  readonly hear: (heard: Heard) => () => void;
+  readonly subscribe: (listener: WatchListener) => () => void;
   readonly state: () => WatchState;
   readonly onState: (changed: (state: WatchState) => void) => () => void;
   readonly stop: () => void;
@@ -36,7 +36,7 @@ export const createWatch = (
   token: string,
   { all, onExpired }: { readonly all: boolean; readonly onExpired: () => void },
 ): Watch => {
-  const listeners = new Set<Heard>();
+  const listeners = new Set<WatchListener>();
   const watchers = new Set<(state: WatchState) => void>();
   let state: WatchState = 'connecting';
   let socket: WebSocket | undefined;
@@ -51,14 +51,14 @@ export const createWatch = (
     state = next;
     for (const changed of watchers) changed(next);
   };
-  const tell = (approval: ApprovalView, change: string): void => {
+  const notify = (approval: ApprovalView, change: string): void => {
     for (const { approval: hear } of listeners) hear(approval, change);
   };
   const gap = (): void => {
-    for (const heard of listeners) heard.gap();
+    for (const listener of listeners) listener.gap();
   };
 
-  const take = (message: WatchMessage, say: (said: object) => void): void => {
+  const take = (message: WatchMessage, say: (reply: object) => void): void => {
     switch (message.type) {
       case 'hello':
         say({ type: 'subscribe', after: seen ?? message.seq, ...(all && { all }) });
@@ -72,10 +72,10 @@ export const createWatch = (
       case 'approval.requested':
       case 'approval.resolved':
         seen = message.seq;
-        return tell(message.approval, message.type.slice('approval.'.length));
+        return notify(message.approval, message.type.slice('approval.'.length));
       case 'approval.updated':
         seen = message.seq;
-        return tell(message.approval, message.change);
+        return notify(message.approval, message.change);
       case 'reset':
         seen = message.seq;
         return gap();
@@ -115,7 +115,7 @@ export const createWatch = (
       listen();
       const message = messageIn(data);
       if (message?.type === 'hello') heartbeatMs = message.heartbeatMs;
-      if (message) take(message, (said) => mine.send(JSON.stringify(said)));
+      if (message) take(message, (reply) => mine.send(JSON.stringify(reply)));
     });
     mine.addEventListener('close', ({ code }) => lost(code));
     listen();
@@ -131,9 +131,9 @@ export const createWatch = (
   connect();
 
   return {
-    hear: (heard) => {
-      listeners.add(heard);
-      return () => listeners.delete(heard);
+    subscribe: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
     },
     state: () => state,
     onState: (changed) => {

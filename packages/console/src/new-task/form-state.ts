@@ -14,13 +14,13 @@ const drafts = new Map<string, Draft>();
 
 export const newTaskId = (): string => `t-${createKey().replaceAll('-', '').slice(0, 20)}`;
 
-const begun = (): Draft => ({
+const createDraft = (): Draft => ({
   id: newTaskId(),
   workflow: '',
   typed: NOTHING_TYPED,
 });
 
 /** Owner of the draft: other users of this page never see it. */
-export const draftOf = (name: string): Draft => drafts.get(name) ?? begun();
+export const draftOf = (name: string): Draft => drafts.get(name) ?? createDraft();
 export const keepDraft = (name: string, draft: Draft): void => void drafts.set(name, draft);
 export const dropDraft = (name: string): void => void drafts.delete(name);

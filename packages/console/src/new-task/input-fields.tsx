@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { Safe } from '../parts/safe.tsx';
 import { labelOf } from './submission.ts';
 
-type Told = { readonly 'aria-invalid'?: true; readonly 'aria-describedby'?: string };
+type AriaProps = { readonly 'aria-invalid'?: true; readonly 'aria-describedby'?: string };
 
 /** A field with label, help and error, all of them accessible. */
 export const Labelled = ({
@@ -19,7 +19,7 @@ export const Labelled = ({
   readonly help?: string | undefined;
   readonly required?: boolean;
   readonly problem: string | undefined;
-  readonly children: (id: string, told: Told) => ComponentChildren;
+  readonly children: (id: string, aria: AriaProps) => ComponentChildren;
 }) => {
   const id = `new-${name}`;
   const described = [help && `${id}-help`, problem && `${id}-problem`].filter(Boolean).join(' ');
@@ -95,11 +95,11 @@ export const InputField = (props: FieldProps) => {
   const isLong = type === 'json' || type === 'list' || (type === 'text' && input.multiline === true);
   return (
     <Labelled name={name} label={labelOf(input)} help={help} required={required} problem={problem}>
-      {(id, told) =>
+      {(id, aria) =>
         type === 'choice' ? (
           <select
             id={id}
-            {...told}
+            {...aria}
             aria-required={required}
             value={text === '' ? (otherwise ?? '') : text}
             onChange={({ currentTarget }) => onText(currentTarget.value)}
@@ -114,7 +114,7 @@ export const InputField = (props: FieldProps) => {
         ) : isLong ? (
           <textarea
             id={id}
-            {...told}
+            {...aria}
             aria-required={required}
             class={type === 'text' ? '' : 'code'}
             rows={type === 'text' ? 4 : 3}
@@ -125,7 +125,7 @@ export const InputField = (props: FieldProps) => {
         ) : (
           <input
             id={id}
-            {...told}
+            {...aria}
             aria-required={required}
             inputMode={type === 'number' ? 'decimal' : 'text'}
             autocomplete="off"

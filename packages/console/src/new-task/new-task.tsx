@@ -54,10 +54,10 @@ const Inputs = ({
         help="a JSON object; the workflow defines its fields"
         problem={byField[ANY_INPUTS]}
       >
-        {(id, told) => (
+        {(id, aria) => (
           <textarea
             id={id}
-            {...told}
+            {...aria}
             class="code"
             rows={4}
             spellcheck={false}
@@ -158,9 +158,9 @@ const TaskForm = ({ workflows }: { readonly workflows: readonly OfferedWorkflow[
     if (isBusy) return;
     // Submit exactly the shown draft, under its ID.
     keepDraft(me.name, draft);
-    const made = submissionOf(workflow, typed, id);
-    if ('problems' in made) refuse(made.problems);
-    else void start(made.submission as Submission & { readonly id: string }, workflow);
+    const result = submissionOf(workflow, typed, id);
+    if ('problems' in result) refuse(result.problems);
+    else void start(result.submission as Submission & { readonly id: string }, workflow);
   };
   return (
     <form
@@ -178,10 +178,10 @@ const TaskForm = ({ workflows }: { readonly workflows: readonly OfferedWorkflow[
     >
       <Said submitting={submitting} />
       <Labelled name="workflow" label="Workflow" required problem={undefined} help={workflow.title}>
-        {(field, told) => (
+        {(field, aria) => (
           <select
             id={field}
-            {...told}
+            {...aria}
             value={nameOf(workflow)}
             onChange={({ currentTarget }) => change({ workflow: currentTarget.value })}
           >
@@ -200,10 +200,10 @@ const TaskForm = ({ workflows }: { readonly workflows: readonly OfferedWorkflow[
         problem={problems.byField['goal']}
         help="what the task should achieve"
       >
-        {(field, told) => (
+        {(field, aria) => (
           <textarea
             id={field}
-            {...told}
+            {...aria}
             aria-required
             rows={3}
             maxLength={GOAL_MAX}
@@ -220,10 +220,10 @@ const TaskForm = ({ workflows }: { readonly workflows: readonly OfferedWorkflow[
           problem={problems.byField['repository']}
           help="absolute path on the executor's machine"
         >
-          {(field, told) => (
+          {(field, aria) => (
             <input
               id={field}
-              {...told}
+              {...aria}
               aria-required={workflow.repository === 'needed'}
               autocomplete="off"
               spellcheck={false}
@@ -241,10 +241,10 @@ const TaskForm = ({ workflows }: { readonly workflows: readonly OfferedWorkflow[
         problem={problems.byField['acceptanceCriteria']}
         help="acceptance criteria, one per line"
       >
-        {(field, told) => (
+        {(field, aria) => (
           <textarea
             id={field}
-            {...told}
+            {...aria}
             rows={2}
             value={typed.criteria}
             onInput={({ currentTarget }) => onTyped({ criteria: currentTarget.value })}

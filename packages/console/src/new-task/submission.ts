@@ -115,7 +115,7 @@ export const submissionOf = (
 };
 
 /** Names in the error paths of a service: `inputs.url`, `nodes.1.args.url`, `set.slug`, `nodes[x].agent`. */
-const namesIn = (place: string): readonly string[] => place.split(/[.[\]\s]+/).filter((part) => part !== '');
+const namesIn = (path: string): readonly string[] => path.split(/[.[\]\s]+/).filter((part) => part !== '');
 
 /** The field for an error of the service: the last field that its path names, if there is one. */
 export const placed = (workflow: OfferedWorkflow, problems: readonly string[]): Problems => {
@@ -124,15 +124,15 @@ export const placed = (workflow: OfferedWorkflow, problems: readonly string[]): 
   const byField: Record<string, string> = {};
   const others: string[] = [];
   for (const problem of problems) {
-    const [, place = '', said = problem] = /^([^:]{1,200}): (.+)$/s.exec(problem) ?? [];
+    const [, path = '', message = problem] = /^([^:]{1,200}): (.+)$/s.exec(problem) ?? [];
     const choice = /expected one of (?<names>[\w, ]+): give/.exec(problem)?.groups?.['names'];
     const meant = choice?.split(', ').filter((name) => fields.has(name)) ?? [];
-    const named = namesIn(place).findLast((name) => known.has(name)) ?? meant[0];
+    const named = namesIn(path).findLast((name) => known.has(name)) ?? meant[0];
     const labels = meant.flatMap((name) => fields.get(name) ?? []).map(labelOf);
     const text =
       labels.length > 0
         ? `${labels.length > 1 ? 'Choose one of: ' : 'Required: '}${labels.join(', ')}`
-        : said;
+        : message;
     if (named === undefined) others.push(problem);
     else byField[named] ??= text;
   }

@@ -1,6 +1,6 @@
 import type { OfferedWorkflow } from '@holdpoint/contracts/workflow/offered-workflow';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { lookUntilAnswered } from '../parts/look-until.ts';
+import { pollUntilAnswered } from '../parts/look-until.ts';
 import { textOfError } from '../parts/use-load.ts';
 import { type Caller, CallError } from '../session/call.ts';
 import { useSession } from '../session/context.ts';
@@ -42,7 +42,7 @@ export type Ended = {
 
 /** Whether the task exists; undefined if no service could tell for a long time. */
 const isThere = (caller: Caller, id: Submission['id'] & string): Promise<boolean | undefined> =>
-  lookUntilAnswered(async () => {
+  pollUntilAnswered(async () => {
     try {
       await caller.ask('orchestrator', 'get', { id });
       return true;
@@ -53,8 +53,8 @@ const isThere = (caller: Caller, id: Submission['id'] & string): Promise<boolean
   });
 
 /**
- * * Starts each task at most once: one at a time, under an ID chosen by the page. After a lost answer it first
- * looks for * the task; only the user submits it again, under the same ID.
+ * Starts each task at most once: one at a time, under an ID chosen by the page. After a lost answer it first looks
+ * for the task; only the user submits it again, under the same ID.
  */
 export const useSubmission = (onEnded: (ended: Ended) => void) => {
   const { caller } = useSession();

@@ -6,10 +6,10 @@ const LOOKS_MAX = 120;
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Polls until there is an answer; undefined after a timeout. Rethrows permanent refusals. */
-export const lookUntilAnswered = async <Value>(look: () => Promise<Value>): Promise<Value | undefined> => {
-  for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
+export const pollUntilAnswered = async <Value>(check: () => Promise<Value>): Promise<Value | undefined> => {
+  for (let checks = 0; checks < LOOKS_MAX; checks += 1) {
     try {
-      return await look();
+      return await check();
     } catch (error) {
       if (!(error instanceof CallError) || !error.unknown) throw error;
     }

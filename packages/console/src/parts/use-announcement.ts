@@ -5,11 +5,11 @@ const SAID_FOR_MS = 6_000;
 
 /** Announcements of this user's actions and of other users' actions do not replace each other. */
 type Kind = 'own' | 'news';
-type Said = { readonly kind: Kind; readonly text: string; readonly tone: 'good' | 'bad' };
+type Announcement = { readonly kind: Kind; readonly text: string; readonly tone: 'good' | 'bad' };
 
 /** Temporary announcements: the latest of each kind. */
-export const useSaid = () => {
-  const [said, setSaid] = useState<readonly Said[]>([]);
+export const useAnnouncement = () => {
+  const [announcements, setSaid] = useState<readonly Announcement[]>([]);
   const timers = useRef(new Map<Kind, ReturnType<typeof setTimeout>>());
   useEffect(() => {
     const running = timers.current;
@@ -17,8 +17,8 @@ export const useSaid = () => {
       for (const timer of running.values()) clearTimeout(timer);
     };
   }, []);
-  const put = useCallback((next: Said): void => {
-    const others = (all: readonly Said[]) => all.filter(({ kind }) => kind !== next.kind);
+  const put = useCallback((next: Announcement): void => {
+    const others = (all: readonly Announcement[]) => all.filter(({ kind }) => kind !== next.kind);
     clearTimeout(timers.current.get(next.kind));
     timers.current.set(
       next.kind,
@@ -28,5 +28,5 @@ export const useSaid = () => {
   }, []);
   const say = useCallback<Session['say']>((text, tone = 'good') => put({ kind: 'own', text, tone }), [put]);
   const tell = useCallback((text: string): void => put({ kind: 'news', text, tone: 'good' }), [put]);
-  return { said, say, tell };
+  return { announcements, say, tell };
 };

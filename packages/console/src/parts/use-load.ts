@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { CallError } from '../session/call.ts';
 
-export type Loaded<Value> = {
+export type LoadState<Value> = {
   readonly value: Value | undefined;
   /** Why the shown data may be outdated. */
   readonly error: string | undefined;
@@ -18,15 +18,14 @@ export const textOfError = (error: unknown): string =>
       : String(error);
 
 /**
- * * Loads when a key changes, or on request. Other keys load another thing; another version reloads the same one
- * and
+ * Loads when a key changes, or on request. Other keys load another thing; another version reloads the same one and
  * keeps the old data until the new data arrives.
  */
 export const useLoad = <Value>(
   load: (signal: AbortSignal) => Promise<Value>,
   keys: readonly unknown[],
   version?: unknown,
-): Loaded<Value> => {
+): LoadState<Value> => {
   const [shown, setShown] = useState<{ value?: Value; error?: string; busy: boolean }>({ busy: true });
   const [round, setRound] = useState(0);
   const latest = useRef(load);

@@ -15,13 +15,13 @@ const [WIDTH, HEIGHT] = [720, 180];
 const beginning = (from: number, bucket: FailureBucket): string =>
   bucket === 'day' ? utcDay(from) : instant(from);
 
-type Shown = {
+type ChartData = {
   readonly bars: readonly Bar[];
   readonly classes: readonly FailureClass[];
   readonly bucket: FailureBucket;
 };
 
-const Bars = ({ bars, classes, bucket }: Shown) => {
+const Bars = ({ bars, classes, bucket }: ChartData) => {
   const most = Math.max(1, ...bars.map(({ all }) => all));
   const step = WIDTH / Math.max(1, bars.length);
   return (
@@ -54,7 +54,7 @@ const Bars = ({ bars, classes, bucket }: Shown) => {
   );
 };
 
-const Counts = ({ bars, classes, bucket }: Shown) => (
+const Counts = ({ bars, classes, bucket }: ChartData) => (
   <div class="wide-table" tabIndex={0} role="group" aria-label="Failures by class, in numbers">
     <table>
       <thead>

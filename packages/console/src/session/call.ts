@@ -74,21 +74,22 @@ const problemsIn = (details: unknown): readonly string[] => {
 
 const errorOf = async (response: Response): Promise<CallError> => {
   const body = await textOf(response);
-  const said = typeof body === 'object' && body !== null ? (body as Readonly<Record<string, unknown>>) : {};
-  const code = typeof said['code'] === 'string' ? said['code'] : `HTTP_${String(response.status)}`;
+  const fields = typeof body === 'object' && body !== null ? (body as Readonly<Record<string, unknown>>) : {};
+  const code = typeof fields['code'] === 'string' ? fields['code'] : `HTTP_${String(response.status)}`;
   const message =
-    typeof said['message'] === 'string' ? said['message'] : `the service answered ${String(response.status)}`;
+    typeof fields['message'] === 'string'
+      ? fields['message']
+      : `the service answered ${String(response.status)}`;
   // A gateway timeout has an unknown outcome too.
   return new CallError(code, message, {
     status: response.status,
     unknown: response.status >= 500,
-    problems: problemsIn(said['details']),
+    problems: problemsIn(fields['details']),
   });
 };
 
 /**
- * * Calls with one token, or anonymously. A lost answer throws with `unknown`: check the state before you send a
- * change
+ * Calls with one token, or anonymously. A lost answer throws with `unknown`: check the state before you send a change
  * again. `onExpired` is called for every answer that refuses the token.
  */
 export const createCaller = (token: string | undefined, onExpired: () => void): Caller => {

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { arrivalOf, beginSignIn, type Begun } from './oidc.ts';
+import { arrivalOf, beginSignIn, type PendingSignIn } from './oidc.ts';
 
 const way = { name: 'Example Login', clientId: 'console & co', scopes: ['openid', 'groups'] };
 const LOGIN = 'https://issuer.example/login?tenant=a';
 const at = { href: 'https://holdpoint.example/console/?old=1#/tasks/t-1', hash: '#/tasks/t-1' };
 
 test('a sign-in requests a code that only this tab can redeem, for this page', async () => {
-  const { begun, url } = await beginSignIn(way, LOGIN, at);
+  const { pending: begun, url } = await beginSignIn(way, LOGIN, at);
   const { origin, pathname, searchParams } = new URL(url);
   expect(origin + pathname).toBe('https://issuer.example/login');
   expect(Object.fromEntries(searchParams)).toEqual({
@@ -22,12 +22,12 @@ test('a sign-in requests a code that only this tab can redeem, for this page', a
     code_challenge_method: 'S256',
   });
   expect(url).not.toContain(begun.verifier);
-  expect(begun).toMatchObject({ place: '#/tasks/t-1', name: 'Example Login' });
+  expect(begun).toMatchObject({ route: '#/tasks/t-1', name: 'Example Login' });
 });
 
 test('two sign-ins share no secret', async () => {
   const [one, other] = [await beginSignIn(way, LOGIN, at), await beginSignIn(way, LOGIN, at)];
-  const secrets = [one, other].flatMap(({ begun: { state, nonce, verifier } }) => [state, nonce, verifier]);
+  const secrets = [one, other].flatMap(({ pending: { state, nonce, verifier } }) => [state, nonce, verifier]);
   expect(new Set(secrets).size).toBe(6);
   for (const secret of secrets) expect(secret).toMatch(/^[\w-]{43}$/);
 });
@@ -37,15 +37,15 @@ test.each([
   ['https://holdpoint.example/index.html?a/b', 'https://holdpoint.example/'],
   ['http://127.0.0.1:8702/#/inbox/a?b/c', 'http://127.0.0.1:8702/'],
 ])('from %s the user returns to %s', async (href, back) => {
-  expect((await beginSignIn(way, LOGIN, { href, hash: '' })).begun.redirectUri).toBe(back);
+  expect((await beginSignIn(way, LOGIN, { href, hash: '' })).pending.redirectUri).toBe(back);
 });
 
-const begun: Begun = {
+const begun: PendingSignIn = {
   state: 's',
   nonce: 'n',
   verifier: 'v',
   redirectUri: 'https://holdpoint.example/',
-  place: '#/tasks/t-1',
+  route: '#/tasks/t-1',
   name: 'Example Login',
 };
 
@@ -56,7 +56,7 @@ test.each(['', '?', '?state=s', '?old=1'])('%j is not an answer of a login', (se
 test("a returned code is redeemed with the tab's verifier, and the user continues at the same place", () => {
   const { verifier, nonce, redirectUri } = begun;
   const code = { code: 'c+d', verifier, nonce, redirectUri };
-  const rest = { kind: 'code', name: 'Example Login', place: '#/tasks/t-1' };
+  const rest = { kind: 'code', name: 'Example Login', route: '#/tasks/t-1' };
   expect(arrivalOf('?code=c%2Bd&state=s', begun)).toEqual({ ...rest, code });
   expect(arrivalOf('?state=s&code=c%2Bd&iss=https%3A%2F%2Fissuer.example&session_state=1', begun)).toEqual({
     ...rest,
@@ -74,7 +74,7 @@ test.each([
   expect(arrivalOf(search, kept)).toEqual({
     kind: 'problem',
     notice: expect.stringContaining('did not start the sign-in') as string,
-    place: undefined,
+    route: undefined,
   });
 });
 
@@ -88,7 +88,7 @@ test.each([
   const arrival = arrivalOf(`?state=s&${query}`, begun);
   expect(arrival).toMatchObject({
     kind: 'problem',
-    place: '#/tasks/t-1',
+    route: '#/tasks/t-1',
     notice: expect.stringContaining(said) as string,
   });
   expect(JSON.stringify(arrival)).not.toMatch(/555|urgent/);

@@ -5,7 +5,7 @@ import type { OidcCode, SignInWays } from '@holdpoint/contracts/approval/sign-in
 export type OidcWay = NonNullable<SignInWays['oidc']>;
 
 /** A sign-in that this tab started. */
-export type Begun = {
+export type PendingSignIn = {
   /** Returned with the answer: proves that this page sent the user. */
   readonly state: string;
   /** Part of the token: binds it to this sign-in. */
@@ -14,7 +14,7 @@ export type Begun = {
   readonly verifier: string;
   readonly redirectUri: string;
   /** The page to return to. */
-  readonly place: string;
+  readonly route: string;
   /** Display name of the provider. */
   readonly name: string;
 };
@@ -22,14 +22,14 @@ export type Begun = {
 /** Per tab, cleared when it closes. */
 const BEGUN = 'holdpoint-sign-in';
 
-const FIELDS = ['state', 'nonce', 'verifier', 'redirectUri', 'place', 'name'] as const;
+const FIELDS = ['state', 'nonce', 'verifier', 'redirectUri', 'route', 'name'] as const;
 
 /** Undefined for unknown content. */
-const begunIn = (text: string | null): Begun | undefined => {
+const begunIn = (text: string | null): PendingSignIn | undefined => {
   try {
-    const said = JSON.parse(text ?? 'null') as Readonly<Record<string, unknown>> | null;
-    if (said === null || !FIELDS.every((field) => typeof said[field] === 'string')) return undefined;
-    return said as Begun;
+    const stored = JSON.parse(text ?? 'null') as Readonly<Record<string, unknown>> | null;
+    if (stored === null || !FIELDS.every((field) => typeof stored[field] === 'string')) return undefined;
+    return stored as PendingSignIn;
   } catch {
     // Unknown content: not one of our sign-ins.
     return undefined;
@@ -56,29 +56,29 @@ export const beginSignIn = async (
   { name, clientId, scopes }: OidcWay,
   authorizationEndpoint: string,
   { href, hash }: Pick<Location, 'href' | 'hash'>,
-): Promise<{ readonly begun: Begun; readonly url: string }> => {
+): Promise<{ readonly pending: PendingSignIn; readonly url: string }> => {
   // The redirect URI is registered at the provider and must not vary.
   const redirectUri = new URL('.', href.replace(/[?#].*$/, '')).href;
-  const begun = { state: random(), nonce: random(), verifier: random(), redirectUri, place: hash, name };
+  const pending = { state: random(), nonce: random(), verifier: random(), redirectUri, route: hash, name };
   const url = new URL(authorizationEndpoint);
-  const asked = {
+  const query = {
     response_type: 'code',
     client_id: clientId,
     redirect_uri: redirectUri,
     scope: scopes.join(' '),
-    state: begun.state,
-    nonce: begun.nonce,
-    code_challenge: await challengeFor(begun.verifier),
+    state: pending.state,
+    nonce: pending.nonce,
+    code_challenge: await challengeFor(pending.verifier),
     code_challenge_method: 'S256',
   };
-  for (const [field, value] of Object.entries(asked)) url.searchParams.set(field, value);
-  return { begun, url: url.href };
+  for (const [field, value] of Object.entries(query)) url.searchParams.set(field, value);
+  return { pending, url: url.href };
 };
 
 /** The answer of the provider: a code, or an error. */
 export type Arrival =
-  | { readonly kind: 'code'; readonly code: OidcCode; readonly name: string; readonly place: string }
-  | { readonly kind: 'problem'; readonly notice: string; readonly place: string | undefined };
+  | { readonly kind: 'code'; readonly code: OidcCode; readonly name: string; readonly route: string }
+  | { readonly kind: 'problem'; readonly notice: string; readonly route: string | undefined };
 
 const NOT_OURS = 'This tab did not start the sign-in, or it has ended. Sign in again.';
 
@@ -96,33 +96,33 @@ const noticeOf = (error: string, name: string): string => {
 };
 
 /** The answer in the page's address; undefined without one. */
-export const arrivalOf = (search: string, begun: Begun | undefined): Arrival | undefined => {
+export const arrivalOf = (search: string, pending: PendingSignIn | undefined): Arrival | undefined => {
   const query = new URLSearchParams(search);
   const [code, error] = [query.get('code'), query.get('error')];
   if (code === null && error === null) return undefined;
   // Without this check a link could sign a user in as another user.
-  if (begun === undefined || query.get('state') !== begun.state)
-    return { kind: 'problem', notice: NOT_OURS, place: undefined };
-  const { name, place, verifier, nonce, redirectUri } = begun;
-  if (error !== null || code === null) return { kind: 'problem', notice: noticeOf(error ?? '', name), place };
+  if (pending === undefined || query.get('state') !== pending.state)
+    return { kind: 'problem', notice: NOT_OURS, route: undefined };
+  const { name, route, verifier, nonce, redirectUri } = pending;
+  if (error !== null || code === null) return { kind: 'problem', notice: noticeOf(error ?? '', name), route };
   const issuer = query.get('iss');
   const brought = { code, verifier, nonce, redirectUri, ...(issuer !== null && { issuer }) };
-  return { kind: 'code', code: brought, name, place };
+  return { kind: 'code', code: brought, name, route };
 };
 
-export const keepBegun = (begun: Begun): void => sessionStorage.setItem(BEGUN, JSON.stringify(begun));
+export const storePendingSignIn = (pending: PendingSignIn): void =>
+  sessionStorage.setItem(BEGUN, JSON.stringify(pending));
 
 /**
- * * Takes the answer out of the address first, so that reloads and copied links do not contain it. The sign-in of
- * this
+ * Takes the answer out of the address first, so that reloads and copied links do not contain it. The sign-in of this
  * tab counts once.
  */
 export const takeArrival = (): Arrival | undefined => {
-  const begun = begunIn(sessionStorage.getItem(BEGUN));
-  const arrival = arrivalOf(location.search, begun);
+  const pending = begunIn(sessionStorage.getItem(BEGUN));
+  const arrival = arrivalOf(location.search, pending);
   if (arrival === undefined) return undefined;
   // A foreign link must not end a sign-in in progress.
-  if (arrival.place !== undefined) sessionStorage.removeItem(BEGUN);
-  history.replaceState(null, '', `${location.pathname}${arrival.place ?? location.hash}`);
+  if (arrival.route !== undefined) sessionStorage.removeItem(BEGUN);
+  history.replaceState(null, '', `${location.pathname}${arrival.route ?? location.hash}`);
   return arrival;
 };

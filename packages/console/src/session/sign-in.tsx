@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { Safe } from '../parts/safe.tsx';
 import { CallError, createCaller } from './call.ts';
 import type { Me } from './context.ts';
-import { beginSignIn, keepBegun, type OidcWay } from './oidc.ts';
+import { beginSignIn, storePendingSignIn, type OidcWay } from './oidc.ts';
 
 /** A pasted token, without blanks, line ends and scheme. */
 const tokenIn = (text: string): string => text.trim().replace(/^bearer\s+/i, '');
@@ -70,8 +70,8 @@ const OidcButton = ({ way }: { readonly way: OidcWay }) => {
       // A provider that did not answer before may answer now.
       const login = way.authorizationEndpoint ?? (await waysToSignIn()).oidc?.authorizationEndpoint;
       if (login === undefined) throw new CallError('RUNTIME_UNAVAILABLE', 'the provider does not answer');
-      const { begun, url } = await beginSignIn(way, login, location);
-      keepBegun(begun);
+      const { pending, url } = await beginSignIn(way, login, location);
+      storePendingSignIn(pending);
       location.assign(url);
     } catch (failed) {
       setError(

@@ -1,7 +1,6 @@
-import type { AuditLine } from '@holdpoint/contracts/audit/audit';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { markOf } from '../audit/mark.ts';
-import type { Verified } from '../audit/verify-log.ts';
+import type { Verification } from '../audit/verify-log.ts';
 import { Badge, Busy, Empty, Facts, Problem, Section, When } from '../parts/bits.tsx';
 import { Safe } from '../parts/safe.tsx';
 import { textOfError, useLoad } from '../parts/use-load.ts';
@@ -10,7 +9,7 @@ import { mayDo, useSession } from '../session/context.ts';
 type State =
   | { readonly state: 'idle' }
   | { readonly state: 'running'; readonly lines: number }
-  | { readonly state: 'done'; readonly verified: Verified }
+  | { readonly state: 'done'; readonly verified: Verification }
   | { readonly state: 'failed'; readonly text: string };
 
 const SAID = ['by', 'requestedBy', 'outcome', 'decision', 'surface', 'rule', 'comment', 'digest'] as const;
@@ -18,9 +17,9 @@ const SAID = ['by', 'requestedBy', 'outcome', 'decision', 'surface', 'rule', 'co
 /** The readable part of a line. */
 const entryText = (entry: string): string => {
   try {
-    const said = JSON.parse(entry) as Readonly<Record<string, unknown>>;
+    const fields = JSON.parse(entry) as Readonly<Record<string, unknown>>;
     return SAID.flatMap((name) => {
-      const value = said[name];
+      const value = fields[name];
       return typeof value === 'string' ? [`${name} ${name === 'digest' ? value.slice(0, 12) : value}`] : [];
     }).join(', ');
   } catch {
@@ -29,7 +28,7 @@ const entryText = (entry: string): string => {
   }
 };
 
-const Report = ({ verified: { report } }: { readonly verified: Verified }) => (
+const Report = ({ verified: { report } }: { readonly verified: Verification }) => (
   <div class={report.problemCount === 0 ? 'note done' : 'note refused'} role="status">
     {report.problemCount === 0 ? (
       <p>
@@ -52,8 +51,8 @@ const Report = ({ verified: { report } }: { readonly verified: Verified }) => (
 );
 
 /**
- * * The audit lines of a task's requests, and the verification of the log. Reloads with each version of the task.
- * * `undefined` requests are not loaded yet.
+ * The audit lines of a task's requests, and the verification of the log. Reloads with each version of the task.
+ * `undefined` requests are not loaded yet.
  */
 export const AuditTrail = ({
   approvals,

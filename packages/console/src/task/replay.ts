@@ -2,12 +2,12 @@ import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
 import type { JobStatus, TaskPhase } from '@holdpoint/contracts/task/status';
 
 /** A node at one version. */
-export type NodeThen = { readonly job: JobStatus; readonly attempt: number };
-export type TaskThen = {
+export type NodeSnapshot = { readonly job: JobStatus; readonly attempt: number };
+export type TaskSnapshot = {
   readonly phase: TaskPhase;
   readonly version: number;
   readonly at: number;
-  readonly nodes: ReadonlyMap<string, NodeThen>;
+  readonly nodes: ReadonlyMap<string, NodeSnapshot>;
 };
 
 const WAITS: Readonly<Record<string, JobStatus>> = {
@@ -68,11 +68,11 @@ export const definitionIn = (events: readonly HistoryEntry[]): readonly Data[] =
 };
 
 /** The task at one version, computed from its events, for the replay. */
-export const taskAt = (events: readonly HistoryEntry[], version: number): TaskThen => {
-  const nodes = new Map<string, NodeThen>(
+export const taskAt = (events: readonly HistoryEntry[], version: number): TaskSnapshot => {
+  const nodes = new Map<string, NodeSnapshot>(
     definitionIn(events).map(({ id }) => [textOf(id), { job: 'queued', attempt: 1 }]),
   );
-  let then: Omit<TaskThen, 'nodes'> = { phase: 'queued', version: 0, at: 0 };
+  let then: Omit<TaskSnapshot, 'nodes'> = { phase: 'queued', version: 0, at: 0 };
   for (const { version: at, type, data, at: when } of events) {
     if (at > version) break;
     then = { phase: (textOf(data['phase']) || then.phase) as TaskPhase, version: at, at: when };

@@ -3,7 +3,7 @@ import type { TaskView } from '@holdpoint/contracts/task/views';
 import { useMemo } from 'preact/hooks';
 import { Graph, NODES_MAX } from '../graph/graph.tsx';
 import type { Edge } from '../graph/layout.ts';
-import { definitionIn, type TaskThen } from './replay.ts';
+import { definitionIn, type TaskSnapshot } from './replay.ts';
 import { JOBS, wordFor } from '../tasks/labels.ts';
 
 type Bag = Readonly<Record<string, unknown>>;
@@ -35,7 +35,7 @@ export const TaskGraph = ({
 }: {
   readonly task: TaskView;
   readonly events: readonly HistoryEntry[];
-  readonly then: TaskThen | undefined;
+  readonly then: TaskSnapshot | undefined;
   readonly selected: string | undefined;
   readonly onSelect: (id: string) => void;
 }) => {

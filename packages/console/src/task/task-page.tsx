@@ -12,7 +12,7 @@ import { AttemptsTable } from './attempts.tsx';
 import { AuditTrail } from './audit-trail.tsx';
 import { eventText, eventWord } from './event-text.ts';
 import { LogView } from './log-view.tsx';
-import { type TaskThen, taskAt } from './replay.ts';
+import { type TaskSnapshot, taskAt } from './replay.ts';
 import { TaskActions } from './task-actions.tsx';
 import { TaskGraph } from './task-graph.tsx';
 import { useTask } from './use-task.ts';
@@ -178,7 +178,7 @@ const Steps = ({
   onDone,
 }: {
   readonly task: TaskView;
-  readonly then: TaskThen | undefined;
+  readonly then: TaskSnapshot | undefined;
   readonly selected: string | undefined;
   readonly onSelect: (id: string | undefined) => void;
   readonly onDone: () => void;
@@ -285,7 +285,7 @@ export const TaskPage = ({ id }: { readonly id: string }) => {
         </span>
       </p>
       {waiting.map((node) => {
-        const asked = node.question ?? node.approval;
+        const request = node.question ?? node.approval;
         return (
           <p key={node.id} class="note waits">
             <strong>
@@ -298,7 +298,7 @@ export const TaskPage = ({ id }: { readonly id: string }) => {
                 (<Short text={node.wait.detail} />)
               </>
             )}
-            . {asked !== undefined && <a href={hrefOf('inbox', asked)}>Decide</a>}
+            . {request !== undefined && <a href={hrefOf('inbox', request)}>Decide</a>}
           </p>
         );
       })}

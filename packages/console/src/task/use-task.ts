@@ -20,19 +20,19 @@ const jsonOf = (text: string): unknown => {
   }
 };
 
-type Told = {
+type TaskUpdate = {
   readonly version: number;
   readonly at?: number;
   readonly type?: string;
   readonly data: HistoryEntry['data'];
 };
 
-const entryOf = (said: unknown): HistoryEntry | undefined => {
-  const told = said as Told | undefined;
-  if (typeof told !== 'object' || typeof told.version !== 'number') return undefined;
-  const inner = told.data['type'];
-  const type = told.type ?? (typeof inner === 'string' ? inner : '');
-  return { version: told.version, at: told.at ?? Date.now(), type, data: told.data };
+const entryOf = (message: unknown): HistoryEntry | undefined => {
+  const update = message as TaskUpdate | undefined;
+  if (typeof update !== 'object' || typeof update.version !== 'number') return undefined;
+  const inner = update.data['type'];
+  const type = update.type ?? (typeof inner === 'string' ? inner : '');
+  return { version: update.version, at: update.at ?? Date.now(), type, data: update.data };
 };
 
 /** A task with its history and output, kept up to date. */
@@ -86,8 +86,8 @@ export const useTask = (id: string) => {
           if (!over.signal.aborted) show();
         });
     };
-    const take = (said: unknown): void => {
-      const event = entryOf(said);
+    const take = (message: unknown): void => {
+      const event = entryOf(message);
       if (event === undefined) return;
       const next = withEvent(history.current, event);
       if (next === undefined) return catchUp();

@@ -14,15 +14,15 @@ const OPTIONS = {
 /** The search over all tasks. `onChange` is called after typing stops. */
 export const TaskFilters = ({ onChange }: { readonly onChange: (filter: TaskFilter) => void }) => {
   const [filter, setFilter] = useState(NO_FILTER);
-  const [told, setTold] = useState(NO_FILTER);
+  const [applied, setTold] = useState(NO_FILTER);
   useEffect(() => {
-    if (filter === told) return;
+    if (filter === applied) return;
     const settled = setTimeout(() => {
       setTold(filter);
       onChange(filter);
     }, SETTLED_MS);
     return () => clearTimeout(settled);
-  }, [filter, told, onChange]);
+  }, [filter, applied, onChange]);
   const set = (more: Partial<TaskFilter>): void => setFilter({ ...filter, ...more });
   return (
     <div class="filters">

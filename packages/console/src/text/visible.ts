@@ -1,6 +1,6 @@
 /**
- * * Characters that a browser would interpret instead of showing: controls, bidirectional marks, separators, lone
- * * surrogates and invisible characters. Users who decide on a text must see every character.
+ * Characters that a browser would interpret instead of showing: controls, bidirectional marks, separators, lone
+ * surrogates and invisible characters. Users who decide on a text must see every character.
  */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 const RUN = new RegExp(`${UNSAFE.source}+`, 'gu');

@@ -16,7 +16,7 @@ import { type NatsConnection, PermissionViolationError, RequestError } from '@na
 import { fail, type Finding, ok, sizeText, warn } from './finding.ts';
 
 /** State of the bus, as far as this user may read it. */
-export type BusSeen = {
+export type BusReport = {
   readonly url: string;
   readonly server: string;
   readonly jetstream: boolean;
@@ -47,7 +47,7 @@ const isForbidden = (error: unknown): boolean =>
   (error instanceof RequestError && error.cause instanceof PermissionViolationError);
 
 /** Reads every declared stream and consumer. Missing permissions are recorded, not thrown. */
-export const lookAtBus = async (connection: NatsConnection): Promise<BusSeen> => {
+export const inspectBus = async (connection: NatsConnection): Promise<BusReport> => {
   const manager = await jetstreamManager(connection, { checkAPI: false });
   const refused: string[] = [];
   const ask = async <Answer>(what: string, question: () => Promise<Answer>): Promise<Answer | undefined> => {
@@ -91,20 +91,20 @@ const everyConsumer = async (pages: AsyncIterable<ConsumerInfo>): Promise<readon
   return all;
 };
 
-const serverFinding = ({ url, server, jetstream, roundTripMs }: BusSeen): Finding => {
+const serverFinding = ({ url, server, jetstream, roundTripMs }: BusReport): Finding => {
   const [major = 0, minor = 0] = server.split('.').map(Number);
-  const says = `NATS ${server} at ${url}, round trip ${String(roundTripMs)} ms`;
-  if (!jetstream) return fail('nats', `${says}, without JetStream`, 'start the server with JetStream');
+  const message = `NATS ${server} at ${url}, round trip ${String(roundTripMs)} ms`;
+  if (!jetstream) return fail('nats', `${message}, without JetStream`, 'start the server with JetStream');
   return major < 2 || (major === 2 && minor < 9)
-    ? fail('nats', says, 'Holdpoint needs NATS 2.9 or later')
-    : ok('nats', says);
+    ? fail('nats', message, 'Holdpoint needs NATS 2.9 or later')
+    : ok('nats', message);
 };
 
 const FULL_WARN = 0.8;
 const FULL_FAIL = 0.95;
 const percent = (share: number): string => `${String(Math.floor(share * 100))} %`;
 
-const storageFinding = ({ account }: BusSeen): readonly Finding[] => {
+const storageFinding = ({ account }: BusReport): readonly Finding[] => {
   if (account === undefined) return [];
   const { storage, limits } = account;
   const check = 'jetstream disk';
@@ -117,11 +117,11 @@ const storageFinding = ({ account }: BusSeen): readonly Finding[] => {
       ),
     ];
   const share = storage / limits.max_storage;
-  const says = `${sizeText(storage)} of ${sizeText(limits.max_storage)} (${percent(share)})`;
-  const todo =
+  const message = `${sizeText(storage)} of ${sizeText(limits.max_storage)} (${percent(share)})`;
+  const action =
     'raise max_file_store and max_file if the disk has room; streams will drop their oldest messages';
-  if (share >= FULL_FAIL) return [fail(check, says, todo)];
-  return [share >= FULL_WARN ? warn(check, says, todo) : ok(check, says)];
+  if (share >= FULL_FAIL) return [fail(check, message, action)];
+  return [share >= FULL_WARN ? warn(check, message, action) : ok(check, message)];
 };
 
 const NS_PER_MS = 1_000_000;
@@ -129,7 +129,7 @@ const RECREATE = 'start the orchestrator: it creates and updates streams and con
 
 const streamFinding = (
   { name, maxBytes, maxAgeMs, subjects }: (typeof DECLARED)[number],
-  seen: BusSeen,
+  seen: BusReport,
 ): Finding | undefined => {
   const check = `stream ${name}`;
   const info = seen.streams.get(name);
@@ -153,13 +153,13 @@ const streamFinding = (
       `missing replicas: ${behind.map((replica) => replica.name).join(', ')}`,
       'start those servers of the NATS cluster',
     );
-  const says = `${String(state.messages)} messages, ${sizeText(state.bytes)} of ${sizeText(maxBytes)}`;
+  const message = `${String(state.messages)} messages, ${sizeText(state.bytes)} of ${sizeText(maxBytes)}`;
   if (name === 'HP_DLQ' && state.messages > 0)
-    return warn(check, says, 'run `holdpoint dlq list`: no service could handle these messages');
+    return warn(check, message, 'run `holdpoint dlq list`: no service could handle these messages');
   // These streams are meant to be full: they drop the oldest message. The command stream must never drop an unread one.
   return name === 'HP_CMD' && state.bytes >= maxBytes * FULL_WARN
-    ? warn(check, says, 'check why the services do not keep up: the oldest commands are dropped first')
-    : ok(check, says);
+    ? warn(check, message, 'check why the services do not keep up: the oldest commands are dropped first')
+    : ok(check, message);
 };
 
 /** A larger backlog than services clear in a few seconds. */
@@ -171,14 +171,14 @@ const consumerFinding = (declared: ConsumerDeclaration, info: ConsumerInfo | und
   if (info.config.filter_subject !== declared.filter)
     return warn(check, `it reads ${String(info.config.filter_subject)}, not ${declared.filter}`, RECREATE);
   const { num_pending: pending, num_ack_pending: taken, num_redelivered: again } = info;
-  const says = `${String(pending)} waiting, ${String(taken)} in progress, ${String(again)} redelivered`;
+  const message = `${String(pending)} waiting, ${String(taken)} in progress, ${String(again)} redelivered`;
   return pending >= LAG_WARN
-    ? warn(check, says, `${declared.service} does not keep up: check its log, add replicas`)
-    : ok(check, says);
+    ? warn(check, message, `${declared.service} does not keep up: check its log, add replicas`)
+    : ok(check, message);
 };
 
 /** The declared consumers, and one per executor pool on the bus. */
-const declaredConsumers = (seen: BusSeen): readonly ConsumerDeclaration[] => {
+const declaredConsumers = (seen: BusReport): readonly ConsumerDeclaration[] => {
   const known = new Set(consumers.map(({ name }) => name));
   const pools = (seen.consumers.get('HP_CMD') ?? [])
     .map(({ name }) => name)
@@ -187,7 +187,7 @@ const declaredConsumers = (seen: BusSeen): readonly ConsumerDeclaration[] => {
   return [...consumers, ...pools];
 };
 
-export const judgeBus = (seen: BusSeen): readonly Finding[] => [
+export const judgeBus = (seen: BusReport): readonly Finding[] => [
   serverFinding(seen),
   ...storageFinding(seen),
   ...seen.refused.map((text) =>
@@ -212,7 +212,7 @@ export const judgeBus = (seen: BusSeen): readonly Finding[] => [
 ];
 
 /** Server time of the answer. Servers before 2.10 do not report it. */
-export const busClock = (seen: BusSeen): number | undefined => {
+export const busClock = (seen: BusReport): number | undefined => {
   for (const info of seen.streams.values()) {
     const time = 'ts' in info && typeof info.ts === 'string' ? Date.parse(info.ts) : Number.NaN;
     if (!Number.isNaN(time)) return time;

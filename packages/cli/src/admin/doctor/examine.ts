@@ -1,8 +1,8 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { Client } from '../../bus/client.ts';
-import { busClock, judgeBus, lookAtBus } from './bus.ts';
+import { busClock, judgeBus, inspectBus } from './bus.ts';
 import { fail, type Finding, ok, warn } from './finding.ts';
-import { hearServices, judgeServices, skewFinding } from './services.ts';
+import { askServices, judgeServices, skewFinding } from './services.ts';
 
 const identityFinding = async (client: Client): Promise<Finding> => {
   const check = 'identity';
@@ -23,14 +23,14 @@ const identityFinding = async (client: Client): Promise<Finding> => {
 /** Runs every check that this user may run. A failed check is a finding and does not throw. */
 export const examine = async (client: Client, now: () => number): Promise<readonly Finding[]> => {
   const from = now();
-  const seen = await lookAtBus(client.connection);
+  const seen = await inspectBus(client.connection);
   const to = now();
-  const heard = await hearServices(client, now);
+  const reports = await askServices(client, now);
   const clock = busClock(seen);
   return [
     ...judgeBus(seen),
     ...(clock === undefined ? [] : [skewFinding('clock nats', clock, { from, to })]),
-    ...judgeServices(heard),
+    ...judgeServices(reports),
     await identityFinding(client),
   ];
 };

@@ -1,27 +1,27 @@
 /** `warn`: works, but needs attention. `fail`: does not work, or will soon stop working. */
-export type Standing = 'ok' | 'warn' | 'fail';
+export type FindingStatus = 'ok' | 'warn' | 'fail';
 
 export type Finding = {
   /** Subject of the check: `nats`, `service recovery`, `stream HP_CMD`. Stable across releases. */
   readonly check: string;
-  readonly standing: Standing;
-  readonly says: string;
+  readonly status: FindingStatus;
+  readonly message: string;
   /** Suggested action, if any. */
-  readonly todo?: string;
+  readonly action?: string;
 };
 
-export const ok = (check: string, says: string): Finding => ({ check, standing: 'ok', says });
-export const warn = (check: string, says: string, todo: string): Finding => ({
+export const ok = (check: string, message: string): Finding => ({ check, status: 'ok', message });
+export const warn = (check: string, message: string, action: string): Finding => ({
   check,
-  standing: 'warn',
-  says,
-  todo,
+  status: 'warn',
+  message,
+  action,
 });
-export const fail = (check: string, says: string, todo: string): Finding => ({
+export const fail = (check: string, message: string, action: string): Finding => ({
   check,
-  standing: 'fail',
-  says,
-  todo,
+  status: 'fail',
+  message,
+  action,
 });
 
 const MIB = 1024 * 1024;

@@ -1,10 +1,10 @@
 import { VERSION } from '@holdpoint/contracts/values/version';
 import { describe, expect, test } from 'vitest';
-import { type Heard, judgeServices, skewFinding } from './services.ts';
+import { type ServiceReport, judgeServices, skewFinding } from './services.ts';
 
 const NOW = 1_000_000_000;
 
-const heard = (change: Partial<NonNullable<Heard['about']>> = {}): Heard => ({
+const heard = (change: Partial<NonNullable<ServiceReport['about']>> = {}): ServiceReport => ({
   service: 'recovery',
   from: NOW,
   to: NOW + 10,
@@ -21,22 +21,24 @@ const heard = (change: Partial<NonNullable<Heard['about']>> = {}): Heard => ({
   },
 });
 
-const standings = (each: Heard): Readonly<Record<string, string>> =>
-  Object.fromEntries(judgeServices([each]).map(({ check, standing }) => [check, standing]));
+const statuses = (each: ServiceReport): Readonly<Record<string, string>> =>
+  Object.fromEntries(judgeServices([each]).map(({ check, status }) => [check, status]));
 
 test('a healthy service has no findings', () => {
-  expect(new Set(Object.values(standings(heard())))).toEqual(new Set(['ok']));
+  expect(new Set(Object.values(statuses(heard())))).toEqual(new Set(['ok']));
 });
 
 test('another release is a warning, pending migrations are an error, both with advice', () => {
   const findings = judgeServices([
     heard({ version: '9.9.9', migrations: { applied: [], pending: ['0002_more'], unknown: [] } }),
   ]);
-  expect(findings.filter(({ standing }) => standing !== 'ok')).toMatchObject([
-    { check: 'service recovery', standing: 'warn' },
-    { check: 'migrations recovery', standing: 'fail', says: 'pending: 0002_more' },
+  expect(findings.filter(({ status: standing }) => standing !== 'ok')).toMatchObject([
+    { check: 'service recovery', status: 'warn' },
+    { check: 'migrations recovery', status: 'fail', message: 'pending: 0002_more' },
   ]);
-  expect(findings.filter(({ standing, todo }) => standing !== 'ok' && todo === undefined)).toEqual([]);
+  expect(
+    findings.filter(({ status: standing, action: todo }) => standing !== 'ok' && todo === undefined),
+  ).toEqual([]);
 });
 
 describe('clock skew', () => {
@@ -47,6 +49,6 @@ describe('clock skew', () => {
     ['two seconds behind', NOW - 2_000, 'warn'],
     ['half a minute ahead', NOW + 30_500, 'fail'],
   ])('clock skew: %s', (_, clock, standing) => {
-    expect(skewFinding('clock', clock, asked).standing).toBe(standing);
+    expect(skewFinding('clock', clock, asked).status).toBe(standing);
   });
 });

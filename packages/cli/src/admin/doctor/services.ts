@@ -7,7 +7,7 @@ import { span } from '../../output/columns.ts';
 import { fail, type Finding, ok, sizeText, warn } from './finding.ts';
 
 /** Answer of a service, with the local times of the request and the response. */
-export type Heard = {
+export type ServiceReport = {
   readonly service: ServiceName;
   readonly about?: ServiceInfo;
   readonly error?: string;
@@ -16,9 +16,12 @@ export type Heard = {
 };
 
 /** Asks every service. A service that does not answer is reported and does not block the others. */
-export const hearServices = (client: Pick<Client, 'call'>, now: () => number): Promise<readonly Heard[]> =>
+export const askServices = (
+  client: Pick<Client, 'call'>,
+  now: () => number,
+): Promise<readonly ServiceReport[]> =>
   Promise.all(
-    SERVICES.map(async (service): Promise<Heard> => {
+    SERVICES.map(async (service): Promise<ServiceReport> => {
       const from = now();
       try {
         const about = await client.call(service, 'info', {});
@@ -30,18 +33,18 @@ export const hearServices = (client: Pick<Client, 'call'>, now: () => number): P
     }),
   );
 
-const serviceFinding = ({ service, about, error }: Heard): Finding => {
+const serviceFinding = ({ service, about, error }: ServiceReport): Finding => {
   const check = `service ${service}`;
   if (about === undefined)
     return fail(check, error ?? 'does not answer', 'start it, and check its log and /readyz');
   const { version, node, instance, clock, startedAt } = about;
-  const says = `${version} on Node.js ${node}, up ${span(clock - startedAt)} (${instance})`;
+  const message = `${version} on Node.js ${node}, up ${span(clock - startedAt)} (${instance})`;
   return version === VERSION
-    ? ok(check, says)
-    : warn(check, `${says}; this command line is ${VERSION}`, 'install the same release of both');
+    ? ok(check, message)
+    : warn(check, `${message}; this command line is ${VERSION}`, 'install the same release of both');
 };
 
-const migrationsFinding = ({ service, about }: Heard): Finding | undefined => {
+const migrationsFinding = ({ service, about }: ServiceReport): Finding | undefined => {
   if (about === undefined) return undefined;
   const check = `migrations ${service}`;
   const { applied, pending, unknown } = about.migrations;
@@ -68,19 +71,19 @@ const SKEW_FAIL_MS = 30_000;
 export const skewFinding = (
   check: string,
   clock: number,
-  { from, to }: Pick<Heard, 'from' | 'to'>,
+  { from, to }: Pick<ServiceReport, 'from' | 'to'>,
 ): Finding => {
   const certain = Math.max(0, from - clock, clock - to);
   const sign = clock > to ? 'ahead of' : 'behind';
-  const says =
+  const message =
     certain === 0 ? 'in sync with this machine' : `${(certain / 1_000).toFixed(1)} s ${sign} this machine`;
-  const todo = 'set both clocks by NTP (chrony, systemd-timesyncd); deadlines use the database clock';
-  if (certain >= SKEW_FAIL_MS) return fail(check, says, todo);
-  return certain >= SKEW_WARN_MS ? warn(check, says, todo) : ok(check, says);
+  const action = 'set both clocks by NTP (chrony, systemd-timesyncd); deadlines use the database clock';
+  if (certain >= SKEW_FAIL_MS) return fail(check, message, action);
+  return certain >= SKEW_WARN_MS ? warn(check, message, action) : ok(check, message);
 };
 
-const databaseFindings = (heard: readonly Heard[]): readonly Finding[] => {
-  const first = heard.find(({ about }) => about !== undefined);
+const databaseFindings = (reports: readonly ServiceReport[]): readonly Finding[] => {
+  const first = reports.find(({ about }) => about !== undefined);
   if (first?.about === undefined)
     return [fail('database', 'no service reports it', 'check the services first')];
   const { version, bytes } = first.about.database;
@@ -90,11 +93,11 @@ const databaseFindings = (heard: readonly Heard[]): readonly Finding[] => {
   ];
 };
 
-export const judgeServices = (heard: readonly Heard[]): readonly Finding[] => [
-  ...heard.map(serviceFinding),
-  ...heard.flatMap((each) => migrationsFinding(each) ?? []),
-  ...databaseFindings(heard),
-  ...heard.flatMap((each) =>
+export const judgeServices = (reports: readonly ServiceReport[]): readonly Finding[] => [
+  ...reports.map(serviceFinding),
+  ...reports.flatMap((each) => migrationsFinding(each) ?? []),
+  ...databaseFindings(reports),
+  ...reports.flatMap((each) =>
     each.about === undefined ? [] : [skewFinding(`clock ${each.service}`, each.about.clock, each)],
   ),
 ];

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { textOf } from '../../output/painted.ts';
 import { frameOf, ROWS_MAX } from './frame.ts';
-import type { Look } from './look.ts';
+import type { Sample } from './sample.ts';
 
 const AT = Date.UTC(2026, 0, 15, 9, 30);
 
-const quiet: Look = {
+const quiet: Sample = {
   at: AT,
   counts: {
     orchestrator: { open: [], ended: [], more: false },
@@ -14,15 +14,15 @@ const quiet: Look = {
     recovery: { open: [], ended: [], more: false },
   },
   away: [],
-  doubts: 0,
-  doubtsMore: false,
+  inDoubt: 0,
+  inDoubtMore: false,
   stuck: [],
   circuits: [],
   published: { HP_EVT: 100, HP_CMD: 50, HP_LOG: 0 },
   lags: [],
 };
 
-const shown = (look: Look, before?: Look, columns = 80): readonly string[] =>
+const shown = (look: Sample, before?: Sample, columns = 80): readonly string[] =>
   frameOf(look, before, columns).map((line) => (typeof line === 'string' ? line : line.map(textOf).join('')));
 
 const stuck = Array.from({ length: 40 }, (_, i) => ({
@@ -38,7 +38,7 @@ describe('a frame of admin top', () => {
   });
 
   test('a frame of a busy system fits the smallest terminal', () => {
-    const busy: Look = {
+    const busy: Sample = {
       ...quiet,
       away: ['recovery'],
       stuck: stuck as never,
@@ -54,12 +54,12 @@ describe('a frame of admin top', () => {
 
   test('rates need two samples, and restart with a recreated stream', () => {
     const later = { ...quiet, at: AT + 2_000, published: { HP_EVT: 150, HP_CMD: 10, HP_LOG: 1 } };
-    expect(shown(later, quiet).join('\n')).toContain('facts 25.0/s · commands - · log lines 0.5/s');
-    expect(shown(quiet).join('\n')).toContain('facts - ');
+    expect(shown(later, quiet).join('\n')).toContain('events 25.0/s · commands - · log lines 0.5/s');
+    expect(shown(quiet).join('\n')).toContain('events - ');
   });
 
   test('unavailable values are shown as unknown', () => {
-    const { stuck: _, doubts: __, lags: ___, ...rest } = quiet;
+    const { stuck: _, inDoubt: __, lags: ___, ...rest } = quiet;
     const text = shown({ ...rest, counts: {}, away: ['orchestrator', 'approvals'] }).join('\n');
     expect(text).toContain('2 of 4 services\naway: orchestrator, approvals');
     for (const row of ['TASKS', 'APPROVALS', 'EFFECTS', 'STUCK', 'lag'])

@@ -3,7 +3,7 @@ import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import type { TaskPhase } from '@holdpoint/contracts/task/status';
 import { instant, shorten, span } from '../../output/columns.ts';
 import { cutLine, type Line, type Paint, type Span } from '../../output/painted.ts';
-import type { Look } from './look.ts';
+import type { Sample } from './sample.ts';
 
 /** Height of a frame: fits the smallest terminal with one line left. */
 export const ROWS_MAX = 23;
@@ -19,7 +19,7 @@ const away: Span = { text: 'unknown: no answer', paint: 'bad' };
 const countOf = (counts: Counts['open'] | Counts['ended'], status: string): number =>
   counts.find((each) => each.status === status)?.count ?? 0;
 
-const figure = (count: number, what: string, paint?: Paint): Span => {
+const metric = (count: number, what: string, paint?: Paint): Span => {
   const text = `${what} ${String(count)}`;
   return count > 0 && paint !== undefined ? { text, paint } : text;
 };
@@ -50,35 +50,35 @@ const ENDED = [
 const taskLines = (counts: Counts | undefined): readonly Line[] => {
   if (counts === undefined) return [[label('TASKS'), away], '', ''];
   const of = (phases: readonly TaskPhase[]) =>
-    joined(phases.map((phase) => figure(countOf(counts.open, phase), phase, PHASES[phase])));
+    joined(phases.map((phase) => metric(countOf(counts.open, phase), phase, PHASES[phase])));
   return [
     [label('TASKS'), ...of(OPEN_PHASES), ...(counts.more ? [' (limit reached)'] : [])],
     [label(''), ...of(OTHER_PHASES)],
     [
       label('last hour'),
-      ...joined(ENDED.map(([status, paint]) => figure(countOf(counts.ended, status), status, paint))),
+      ...joined(ENDED.map(([status, paint]) => metric(countOf(counts.ended, status), status, paint))),
     ],
   ];
 };
 
-const approvalLines = ({ counts, oldest, at }: Look): readonly Line[] => {
-  const asked = counts.approvals;
-  if (asked === undefined) return [[label('APPROVALS'), away], ''];
-  const pending = asked.open.find(({ status }) => status === 'pending');
+const approvalLines = ({ counts, oldest, at }: Sample): readonly Line[] => {
+  const approvals = counts.approvals;
+  if (approvals === undefined) return [[label('APPROVALS'), away], ''];
+  const pending = approvals.open.find(({ status }) => status === 'pending');
   const decided = ['approved', 'rejected', 'changes_requested', 'expired'].map((status) =>
-    figure(countOf(asked.ended, status), status),
+    metric(countOf(approvals.ended, status), status),
   );
   const waits: Span =
     oldest === undefined
       ? 'none'
       : `oldest ${span(at - oldest.requestedAt)}: ${shorten(oldest.title, TITLE_MAX)}`;
   return [
-    [label('APPROVALS'), ...joined([figure(pending?.count ?? 0, 'pending', 'waits'), waits])],
+    [label('APPROVALS'), ...joined([metric(pending?.count ?? 0, 'pending', 'waits'), waits])],
     [label('last hour'), ...joined(decided)],
   ];
 };
 
-const effectLines = ({ counts, doubts, doubtsMore }: Look): readonly Line[] => {
+const effectLines = ({ counts, inDoubt: doubts, inDoubtMore: doubtsMore }: Sample): readonly Line[] => {
   const ledger = counts.executor;
   if (ledger === undefined) return [[label('EFFECTS'), away], ''];
   const inDoubt: Span =
@@ -92,8 +92,8 @@ const effectLines = ({ counts, doubts, doubtsMore }: Look): readonly Line[] => {
     [
       label('EFFECTS'),
       ...joined([
-        figure(countOf(ledger.open, 'started'), 'under way', 'busy'),
-        figure(countOf(ledger.open, 'prepared'), 'prepared'),
+        metric(countOf(ledger.open, 'started'), 'running', 'busy'),
+        metric(countOf(ledger.open, 'prepared'), 'prepared'),
         inDoubt,
       ]),
     ],
@@ -101,7 +101,7 @@ const effectLines = ({ counts, doubts, doubtsMore }: Look): readonly Line[] => {
       label('last hour'),
       ...joined(
         ['applied', 'failed_clean', 'refused', 'cancelled'].map((status) =>
-          figure(countOf(ledger.ended, status), status),
+          metric(countOf(ledger.ended, status), status),
         ),
       ),
     ],
@@ -111,7 +111,7 @@ const effectLines = ({ counts, doubts, doubtsMore }: Look): readonly Line[] => {
 const more = (shown: number, all: number): readonly Line[] =>
   all > shown ? [[label(''), `and ${String(all - shown)} more`]] : [];
 
-const stuckLines = ({ stuck }: Look): readonly Line[] => {
+const stuckLines = ({ stuck }: Sample): readonly Line[] => {
   if (stuck === undefined) return [[label('STUCK'), away]];
   const rows = stuck
     .slice(0, STUCK_SHOWN)
@@ -120,7 +120,7 @@ const stuckLines = ({ stuck }: Look): readonly Line[] => {
   return [[label('STUCK'), head], ...rows, ...more(STUCK_SHOWN, stuck.length)];
 };
 
-const circuitLines = ({ circuits }: Look): readonly Line[] => {
+const circuitLines = ({ circuits }: Sample): readonly Line[] => {
   if (circuits === undefined) return [[label('CIRCUITS'), away]];
   const head: Span =
     circuits.length > 0 ? { text: `${String(circuits.length)} open`, paint: 'bad' } : 'closed';
@@ -131,22 +131,22 @@ const circuitLines = ({ circuits }: Look): readonly Line[] => {
 };
 
 const STREAMS = [
-  ['HP_EVT', 'facts'],
+  ['HP_EVT', 'events'],
   ['HP_CMD', 'commands'],
   ['HP_LOG', 'log lines'],
 ] as const;
 
 /** Rate per second since the previous sample. A stream that lost messages restarts its rate. */
-const rateOf = (stream: string, before: Look | undefined, { published, at }: Look): string => {
+const rateOf = (stream: string, before: Sample | undefined, { published, at }: Sample): string => {
   const [then, now] = [before?.published[stream], published[stream]];
   if (before === undefined || then === undefined || now === undefined || now < then || at <= before.at)
     return '-';
   return `${(((now - then) * 1_000) / (at - before.at)).toFixed(1)}/s`;
 };
 
-const busLines = (look: Look, before: Look | undefined): readonly Line[] => {
-  const rates = STREAMS.map(([stream, what]) => `${what} ${rateOf(stream, before, look)}`);
-  const { lags } = look;
+const busLines = (sample: Sample, before: Sample | undefined): readonly Line[] => {
+  const rates = STREAMS.map(([stream, what]) => `${what} ${rateOf(stream, before, sample)}`);
+  const { lags } = sample;
   if (lags === undefined)
     return [
       [label('BUS'), ...joined(rates)],
@@ -156,14 +156,14 @@ const busLines = (look: Look, before: Look | undefined): readonly Line[] => {
   const lag: readonly Span[] =
     behind.length === 0
       ? ['none']
-      : joined(behind.slice(0, 4).map(({ consumer, pending }) => figure(pending, consumer, 'waits')));
+      : joined(behind.slice(0, 4).map(({ consumer, pending }) => metric(pending, consumer, 'waits')));
   return [
     [label('BUS'), ...joined(rates)],
     [label('lag'), ...lag],
   ];
 };
 
-const head = ({ at, away: missing }: Look): readonly Line[] => {
+const head = ({ at, away: missing }: Sample): readonly Line[] => {
   const there = SERVICES.length - missing.length;
   const names = missing.join(', ');
   const answered = `${String(there)} of ${String(SERVICES.length)} services`;
@@ -178,15 +178,15 @@ const head = ({ at, away: missing }: Look): readonly Line[] => {
 };
 
 /** One frame: the current state, and the changes since the previous sample. */
-export const frameOf = (look: Look, before: Look | undefined, columns: number): readonly Line[] =>
+export const frameOf = (sample: Sample, before: Sample | undefined, columns: number): readonly Line[] =>
   [
-    ...head(look),
-    ...taskLines(look.counts.orchestrator),
-    ...approvalLines(look),
-    ...effectLines(look),
-    ...stuckLines(look),
-    ...circuitLines(look),
-    ...busLines(look, before),
+    ...head(sample),
+    ...taskLines(sample.counts.orchestrator),
+    ...approvalLines(sample),
+    ...effectLines(sample),
+    ...stuckLines(sample),
+    ...circuitLines(sample),
+    ...busLines(sample, before),
   ]
     .slice(0, ROWS_MAX)
     .map((line) => cutLine(line, columns));

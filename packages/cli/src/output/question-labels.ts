@@ -1,7 +1,7 @@
 import type { Question } from '@holdpoint/contracts/approval/question';
 
 /** Short form of each question, for lists. */
-export const ASKED: Readonly<Record<Question, string>> = {
+export const QUESTION_LABELS: Readonly<Record<Question, string>> = {
   effect: 'may it run?',
   in_doubt: 'did it happen?',
   stuck: 'how to continue?',

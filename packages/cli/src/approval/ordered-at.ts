@@ -5,7 +5,7 @@ import { TaskEvent } from '@holdpoint/contracts/task/events';
 import type { Client } from '../bus/client.ts';
 
 /** Time of the last order of an in-doubt effect, in epoch milliseconds; undefined if its task no longer exists. */
-export const begunAt = async (client: Client, approval: ApprovalView): Promise<number | undefined> => {
+export const orderedAt = async (client: Client, approval: ApprovalView): Promise<number | undefined> => {
   if (questionOf(approval) !== 'in_doubt') return undefined;
   const { task, effectId } = approval;
   try {

@@ -13,15 +13,15 @@ import type { Client } from '../../bus/client.ts';
 export type Lag = { readonly consumer: string; readonly pending: number };
 
 /** The system at one moment. Unavailable values are undefined and shown as unknown. */
-export type Look = {
+export type Sample = {
   readonly at: number;
   readonly counts: Readonly<Partial<Record<ServiceName, Counts>>>;
   readonly away: readonly ServiceName[];
   /** The oldest pending request, and the number of questions about in-doubt effects. */
   readonly oldest?: ApprovalView | undefined;
-  readonly doubts?: number;
+  readonly inDoubt?: number;
   /** Not all pending requests were checked for in-doubt questions. */
-  readonly doubtsMore?: boolean;
+  readonly inDoubtMore?: boolean;
   readonly stuck?: readonly StuckJob[];
   readonly circuits?: readonly CircuitView[];
   /** Messages ever stored, per stream. */
@@ -30,11 +30,11 @@ export type Look = {
 };
 
 /** Larger counts are shown as "or more". */
-const LOOKED_AT = 200;
+const LIST_LIMIT = 200;
 
-const orUndefined = async <Answer>(asked: Promise<Answer>): Promise<Answer | undefined> => {
+const orUndefined = async <Answer>(request: Promise<Answer>): Promise<Answer | undefined> => {
   try {
-    return await asked;
+    return await request;
   } catch {
     // Draw the available data: an unavailable service is shown as such and asked again in the next frame.
     return undefined;
@@ -50,9 +50,9 @@ const countsOf = async (client: Client, service: ServiceName): Promise<Counts | 
   }
 };
 
-const busFigures = async (
+const busMetrics = async (
   manager: JetStreamManager,
-): Promise<Pick<Look, 'published'> & { readonly lags: readonly Lag[] | undefined }> => {
+): Promise<Pick<Sample, 'published'> & { readonly lags: readonly Lag[] | undefined }> => {
   const published: Record<string, number> = {};
   await Promise.all(
     streams.map(async ({ name }) => {
@@ -67,14 +67,14 @@ const busFigures = async (
   return { published, lags };
 };
 
-export const lookAround = async (client: Client, now: () => number): Promise<Look> => {
+export const takeSample = async (client: Client, now: () => number): Promise<Sample> => {
   const manager = await jetstreamManager(client.connection, { checkAPI: false });
   const [counted, pending, stuck, circuits, bus] = await Promise.all([
     Promise.all(SERVICES.map(async (service) => [service, await countsOf(client, service)] as const)),
-    orUndefined(client.call('approvals', 'list', { limit: LOOKED_AT })),
-    orUndefined(client.call('recovery', 'stuck', { limit: LOOKED_AT })),
-    orUndefined(client.call('recovery', 'circuits', { limit: LOOKED_AT })),
-    busFigures(manager),
+    orUndefined(client.call('approvals', 'list', { limit: LIST_LIMIT })),
+    orUndefined(client.call('recovery', 'stuck', { limit: LIST_LIMIT })),
+    orUndefined(client.call('recovery', 'circuits', { limit: LIST_LIMIT })),
+    busMetrics(manager),
   ]);
   const { published, lags } = bus;
   return {
@@ -83,8 +83,8 @@ export const lookAround = async (client: Client, now: () => number): Promise<Loo
     away: counted.filter(([, counts]) => counts === undefined).map(([service]) => service),
     ...(pending && {
       oldest: pending.items[0],
-      doubts: pending.items.filter((item) => questionOf(item) === 'in_doubt').length,
-      doubtsMore: pending.next !== undefined,
+      inDoubt: pending.items.filter((item) => questionOf(item) === 'in_doubt').length,
+      inDoubtMore: pending.next !== undefined,
     }),
     ...(stuck && { stuck: stuck.items }),
     ...(circuits && { circuits: circuits.items.filter(({ state }) => state !== 'closed') }),
