@@ -25,6 +25,6 @@ test.each(['with another seed', 'without one'])('nobody is let in %s, and hears 
   const options = { url: system.nats.url, ...(how === 'with another seed' && { seedFile }) };
   await expect(connectToBus(options)).rejects.toMatchObject({
     code: 'ERR_FORBIDDEN',
-    message: 'NATS does not let the user worker in: is the seed right?',
+    message: 'NATS refused the user worker: check the seed',
   });
 });

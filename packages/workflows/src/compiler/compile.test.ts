@@ -111,7 +111,7 @@ describe("a capability of one's own", () => {
   const declared = (more = '') =>
     own(`[nodes.effect]\nside_effect_kind = "deploy"\nidempotency_key = "k"\ntarget = "t"\n${more}`);
 
-  test('takes any JSON, and is work when it is no effect', () => {
+  test('a custom capability takes any JSON and is work without an effect', () => {
     const made = own('');
     expect(errorsIn(made)).toEqual([]);
     expect(nodeIn(made, 'own')).toMatchObject({ args: { name: 'sale', deep: [1, { a: true }] } });
@@ -119,7 +119,7 @@ describe("a capability of one's own", () => {
     expect(errorsIn(own('', 'cap.custom.set_flag.preview'))).toEqual([]);
   });
 
-  test('has the class that is written, else the one that promises nothing', () => {
+  test('a custom effect has the declared class, or opaque by default', () => {
     expect(nodeIn(declared(), 'own').effect?.effectClass).toBe('opaque');
     const made = declared('class = "keyed"\n');
     expect(errorsIn(made)).toEqual([]);
@@ -130,7 +130,7 @@ describe("a capability of one's own", () => {
 describe('a merge', () => {
   const merge = (options: Partial<CompileOptions>) => compiled({ 'flow.toml': MERGE }, options);
 
-  test('is an effect of the kind merge, whether the template says so or not', () => {
+  test('a merge is always an effect of the kind merge', () => {
     const made = merge({ named: { name: 'notes', target: 'main' } });
     expect(errorsIn(made)).toEqual([]);
     expect(nodeIn(made, 'merge_integrate').effect).toEqual({
@@ -144,7 +144,7 @@ describe('a merge', () => {
     });
   });
 
-  test('without a target goes to what is checked out', () => {
+  test('a merge without a target goes to the checked-out branch', () => {
     const made = merge({ positional: ['notes'] });
     expect(nodeIn(made, 'merge_integrate').effect).toMatchObject({
       idempotencyKey: 'merge:draft/notes:HEAD',
@@ -156,7 +156,7 @@ describe('a merge', () => {
     ]);
   });
 
-  test('has its conflicts resolved by the agent only when both are wanted and there', () => {
+  test('an agent resolves conflicts only with auto_resolve and a configured command', () => {
     expect(nodeIn(merge({ set: { slug: 's' } }), 'merge_conflict_resolution')).toMatchObject({
       autoResolve: true,
       gatePolicy: 'block',
@@ -177,7 +177,7 @@ describe('a merge', () => {
     });
   });
 
-  test('has a script that judges it, and one that repairs when that is wanted', () => {
+  test('a CI gate has a script, and a repair script on request', () => {
     const set = { slug: 's', cicd_script: 'npm test', cicd_auto_resolve_script: 'npm run fix' };
     expect(nodeIn(merge({ set }), 'merge_gate_cicd')).toMatchObject({
       script: 'npm test',
@@ -188,13 +188,13 @@ describe('a merge', () => {
     expect(nodeIn(fixing, 'merge_gate_cicd')).toMatchObject({ script: 'npm test', fixScript: 'npm run fix' });
   });
 
-  test('without a script has a gate without a script', () => {
+  test('a CI gate may have no script', () => {
     expect(nodeIn(merge({ set: { slug: 's' } }), 'merge_gate_cicd')).not.toHaveProperty('script');
   });
 });
 
 describe('a draft', () => {
-  test('has the text of its specification, and keeps the path', () => {
+  test('a draft embeds the text of its specification and keeps the path', () => {
     const read: string[] = [];
     const specFile = (path: string): string => {
       read.push(path);
@@ -209,13 +209,13 @@ describe('a draft', () => {
     expect(read).toEqual(['docs/spec.md']);
   });
 
-  test('reads its file later when it says that it does', () => {
+  test('a draft with spec_source file reads the file at run time', () => {
     const set = { slug: 's', spec_file: 'spec.md', spec_source: 'file' };
     const made = compiled({ 'flow.toml': DRAFT }, { set, specFile: () => 'text' });
     expect(nodeIn(made, 'persist_plan').args).toMatchObject({ spec_text: '', spec_source: 'file' });
   });
 
-  test('that nothing was given for says what to give, as flags and by place', () => {
+  test('missing inputs are reported with their flags and positions', () => {
     const { problems } = compiled({ 'flow.toml': DRAFT }, { set: { spec_text: 'x' } });
     const input = problems.find(({ code }) => code === 'WORKFLOW_INPUT_MISSING');
     expect(input).toMatchObject({
@@ -227,7 +227,7 @@ describe('a draft', () => {
   });
 });
 
-test('what Holdpoint adds to the format stands in the definition', () => {
+test("Holdpoint's extensions of the format are compiled", () => {
   const made = compiled(
     flow(
       '[params]\nslug = "s"\nenvironment = "staging"\n',
@@ -288,7 +288,7 @@ until = "outputs.healthy"
   });
 });
 
-test('an effect on a file or a request takes any JSON for its arguments', () => {
+test('file and HTTP effects take any JSON as arguments', () => {
   const made = compiled(
     flow(
       '[params]\nname = "x"\n',
@@ -313,7 +313,7 @@ target = "t"
   expect(nodeIn(made, 'tell')).not.toHaveProperty('locks');
 });
 
-describe('an effect outside', () => {
+describe('external effects', () => {
   const effectNode = (uses: string, args: string, kind: string): string =>
     `[[nodes]]
 id = "tell"
@@ -336,7 +336,7 @@ target = "t"
     ['cap.notify.discord', 'webhook = "${secret:URL}", content = "done"', 'notify', 'idempotent'],
     ['cap.notify.slack', 'webhook = "${secret:URL}", text = "done"', 'notify', 'idempotent'],
     ['cap.file.write', 'file = "a.txt", content = "x", expect = "absent"', 'destructive_edit', 'fenced'],
-  ])('may be %s, with its secrets by name', (uses, args, kind, effectClass) => {
+  ])('an external effect may be %s with secrets by name', (uses, args, kind, effectClass) => {
     const made = compiled(flow(effectNode(uses, args, kind)));
     expect(errorsIn(made)).toEqual([]);
     expect(nodeIn(made, 'tell')).toMatchObject({ uses, effect: { kind, effectClass } });
@@ -361,21 +361,21 @@ target = "t"
 });
 
 describe('gates', () => {
-  test('a person lets a node start', () => {
+  test('an approval gate holds the start of a node', () => {
     const made = compiled(flow(command('a', 'gates = [{ kind = "approval", required = "yes" }]')));
     expect(nodeIn(made, 'a').approval).toEqual({ audience: ['operators'], timeoutMs: 86_400_000 });
     const free = compiled(flow(command('a', 'gates = [{ kind = "approval" }]')));
     expect(nodeIn(free, 'a')).not.toHaveProperty('approval');
   });
 
-  test('a script at a node that does something runs when that has succeeded', () => {
+  test('a script gate of a working node runs after its success', () => {
     const made = compiled(flow(command('a', 'gates = [{ kind = "script", script = "./check.sh" }]')));
     expect(nodeIn(made, 'a').afterwards).toEqual([
       { uses: 'cap.env.shell.command.run', args: { script: './check.sh' } },
     ]);
   });
 
-  test('a CI run without a script of its own runs that of its gate', () => {
+  test('a CI run without a script takes the script of its gate', () => {
     const made = compiled(
       flow(
         '[[nodes]]\nid = "a"\nuses = "cap.env.shell.cicd.run"\ngates = [{ kind = "cicd", script = "npm test" }]\n',
@@ -384,7 +384,7 @@ describe('gates', () => {
     expect(nodeIn(made, 'a').args).toEqual({ script: 'npm test' });
   });
 
-  test('a stop gate is needed only where there is a condition, and may lead back to the agent', () => {
+  test('a stop gate needs a route back only with a condition', () => {
     const files = (more: string): Files => ({
       'flow.toml': NOTE.replace('failed = ["save"]', 'failed = ["write"]').replace(
         'on = { succeeded = ["check"] }',
@@ -413,7 +413,7 @@ test('several routes into one node are allowed', () => {
   expect(errorsIn(made)).toEqual([]);
 });
 
-test('all problems are said at once, with the nearest name for each', () => {
+test('all problems are reported at once with the nearest names', () => {
   const made = compiled(
     flow(
       'parms = { x = "1" }\n[policy]\nfailure_mode = "block_downstream"\n[params]\nslug = ""\n',
@@ -440,16 +440,16 @@ describe('parameters', () => {
   const nameWith = (options: Partial<CompileOptions>): string | undefined =>
     nodeIn(compiled(files, { ...options, set: { undeclared: 'u', ...options.set } }), 'n').name;
 
-  test('are their defaults unless they are given', () => {
+  test('parameters have their defaults', () => {
     expect(nameWith({})).toBe('a b u');
   });
-  test('may be given by place, by flag and by name, with dashes too', () => {
+  test('parameters may be set by position, flag and name, also with dashes', () => {
     expect(nameWith({ positional: ['x'] })).toBe('x b u');
     expect(nameWith({ named: { 'first-word-please': 'x' } })).toBe('x b u');
     expect(nameWith({ named: { 'first-word': 'x' } })).toBe('x b u');
     expect(nameWith({ set: { 'first-word': 'x', other: true } })).toBe('x true u');
   });
-  test('that are not declared can be given where a text asks for them', () => {
+  test('an undeclared parameter can be set when a text uses it', () => {
     expect(errorsIn(compiled(files))).toEqual(['WORKFLOW_PLACEHOLDER_UNKNOWN nodes[n].name']);
   });
 });
@@ -467,12 +467,12 @@ describe('the hash of a definition', () => {
   const b = command('b', 'after = [{ node_id = "a" }]');
   const first = hash(flow(contracts, a, b));
 
-  test('does not depend on the order in which things are written', () => {
+  test('the hash does not depend on the order of the file', () => {
     const swapped = contracts.replace('"t"', '"x"').replace('"u"', '"t"').replace('"x"', '"u"');
     expect(hash(flow(swapped, b, a.replace(`${t}, ${u}`, `${u}, ${t}`)))).toBe(first);
     expect(hash(flow(contracts, a, b.replace('after =', 'on = { failed = [] }\nafter =')))).toBe(first);
   });
-  test('depends on the policy, the edges and the values', () => {
+  test('the hash depends on the policy, the edges and the values', () => {
     const others = [
       hash(flow('[policy.dependencies]\nmissing_producer = "wait"\n', contracts, a, b)),
       hash(flow('[policy]\nfailure_mode = "continue_independent"\n', contracts, a, b)),
@@ -483,7 +483,7 @@ describe('the hash of a definition', () => {
   });
 });
 
-describe('what is accepted, and says what becomes of it', () => {
+describe('accepted templates', () => {
   const said = (files: Files) => {
     const made = compiled(files);
     expect(made.definition).toBeDefined();
@@ -509,34 +509,34 @@ describe('what is accepted, and says what becomes of it', () => {
     expect(nodeIn(compiled(files), 'a')).not.toHaveProperty('produces');
   });
 
-  test('retries of what is not retried', () => {
+  test('retry numbers without the strategy retry cause a warning', () => {
     const files = flow(command('a', 'on_error = { strategy = "pause", max_retries = 2 }'));
     expect(said(files)).toEqual(['warning WORKFLOW_ON_ERROR_UNUSED nodes[a].on_error']);
   });
 
-  test('a conflict gate where there are no conflicts', () => {
+  test('a conflict gate at another node causes a warning', () => {
     const files = flow(command('a', 'gates = [{ kind = "custom", id = "conflict_resolution" }]'));
     expect(said(files)).toEqual(['warning WORKFLOW_GATE_UNUSED nodes[a].gates[0]']);
   });
 
-  test('a repair without anything to repair with', () => {
+  test('auto_resolve without a repair script causes a warning', () => {
     const gate = '[[nodes]]\nid = "g"\nuses = "control.gate.cicd"\non = { failed = ["g"] }\n';
     const files = flow(`${gate}gates = [{ kind = "cicd", script = "true", auto_resolve = true }]\n`);
     expect(said(files)).toEqual(['warning WORKFLOW_CICD_FIX nodes[g].args']);
   });
 
-  test('a resume that is what a retry is', () => {
+  test('a strict resume policy is accepted', () => {
     expect(said(flow('[policy.resume]\nkey = "k"\nreuse_mode = "strict"\n', command('a', '')))).toEqual([]);
   });
 
-  test('recover has none: what decides them is another file', () => {
+  test('the strategy recover has no numbers', () => {
     const made = compiled(flow(command('a', 'on_error = { strategy = "recover" }')));
     expect(made.problems).toEqual([]);
     const none = { maxRetries: 0, backoff: 'exponential', delayMs: 0 };
     expect(nodeIn(made, 'a').onError).toEqual({ strategy: 'recover', ...none });
   });
 
-  test('recover may lead back, and away from what is no failure', () => {
+  test('recover allows loops and routes for other outcomes', () => {
     const files = flow(
       command('a', 'on = { succeeded = ["b"] }'),
       command(
@@ -548,7 +548,7 @@ describe('what is accepted, and says what becomes of it', () => {
     expect(said(files)).toEqual([]);
   });
 
-  test('on_error without numbers has those of every loop', () => {
+  test('on_error without numbers has the defaults', () => {
     const made = compiled(flow(command('a', 'on_error = { strategy = "retry" }')));
     expect(nodeIn(made, 'a').onError).toEqual({
       strategy: 'retry',
@@ -566,7 +566,7 @@ describe('a budget', () => {
     return made.definition?.policy?.budget;
   };
 
-  test('has its amounts in the units of the definition, and whom to ask', () => {
+  test('a budget is compiled with its units and audience', () => {
     expect(budgetOf('tokens = 200000\ncost_usd = 2.5\nminutes = 0.5\naudience = "group:finance"')).toEqual({
       tokens: 200_000,
       costUsd: 2.5,
@@ -579,7 +579,7 @@ describe('a budget', () => {
     });
   });
 
-  test('takes parameters; one that is left empty is no limit', () => {
+  test('a budget takes parameters, and an empty one means no limit', () => {
     const params = '[params]\nusd = ""\ntime = "15"\n';
     const lines = 'cost_usd = "${usd}"\nminutes = "${time}"';
     expect(budgetOf(lines, {}, params)).toEqual({ workMs: 900_000 });
@@ -587,7 +587,7 @@ describe('a budget', () => {
     expect(budgetOf(lines, { set: { usd: '', time: '' } }, params)).toBeUndefined();
   });
 
-  test('of a stage that is imported is not that of the whole', () => {
+  test('the budget of an imported stage does not apply to the workflow', () => {
     const files = {
       'flow.toml': 'id = "x"\nversion = "v1"\n[[imports]]\nname = "s"\npath = "s.toml"\n',
       's.toml': `id = "s"\nversion = "v1"\n[policy.budget]\ntokens = 5\n${command('a', '')}`,
@@ -596,7 +596,7 @@ describe('a budget', () => {
   });
 });
 
-test('the rules of the repository go with the definition, and are a part of what it does', () => {
+test('recovery rules are part of the definition and its hash', () => {
   const files = flow(command('a', ''));
   const recovery = { thresholds: { UNKNOWN: 4 } };
   const made = compiled(files, { recovery });

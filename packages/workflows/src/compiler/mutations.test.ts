@@ -5,13 +5,13 @@ import type { Json } from '@holdpoint/contracts/values/json';
 import { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { compiled, DRAFT, MERGE, NOTE } from '../../testing/template.ts';
 
-/** The same with what recovery and a budget need. */
+/** The same with recovery and a budget. */
 const RECOVERING = MERGE.replace(
   '[[nodes]]',
   '[policy.budget]\ntokens = 200000\ncost_usd = 2.5\nminutes = "90"\naudience = ["operators"]\n[[nodes]]',
 ).replace('policy = "block" }]', 'policy = "block" }]\non_error = { strategy = "recover" }');
 
-/** Each with what it cannot do without. */
+/** Each with its required fields. */
 const VALID: readonly Json[] = [NOTE, MERGE, DRAFT, RECOVERING].map((text) => {
   const filled = text.replace('slug = ""', 'slug = "s"').replace('spec_text = ""', 'spec_text = "t"');
   return JSON.parse(JSON.stringify(parse(filled))) as Json;
@@ -61,7 +61,7 @@ const holdersIn = (value: Json): readonly Holder[] => {
   return [value as Holder, ...Object.values(value).flatMap((inner: Json) => holdersIn(inner))];
 };
 
-/** One change at one place: in a table by its key, in a list by its index. */
+/** One change at one path. */
 const apply = (data: Json, { at, what, value, key }: Change): void => {
   const holders = holdersIn(data);
   const holder = holders[at % Math.max(1, holders.length)];
@@ -91,7 +91,7 @@ const given = fc.oneof(
   }),
 );
 
-test('whatever is done to a template, it is either refused with a reason or becomes a definition that keeps the contract', () => {
+test('every mutated template is refused with a reason or compiles to a valid definition', () => {
   let refused = 0;
   let made = 0;
   fc.assert(
@@ -116,7 +116,7 @@ test('whatever is done to a template, it is either refused with a reason or beco
   expect(made).toBeGreaterThan(5);
 });
 
-test('whatever a file holds, it is refused with a reason', () => {
+test('arbitrary file content is refused with a reason', () => {
   fc.assert(
     fc.property(
       fc.oneof(

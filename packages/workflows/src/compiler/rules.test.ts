@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { CompileOptions } from './compile.ts';
 import { compiled, DRAFT, errorsIn, flow, HEAD, MERGE, type Files } from '../../testing/template.ts';
 
-/** Rule of the reference, what is wrong, the template, and all errors that are said; then what the caller gave. */
+/** The rule of the reference, the mistake, the template, all expected errors, and the caller's input. */
 type Row = readonly [
   rule: string,
   wrong: string,
@@ -49,31 +49,31 @@ const composition: readonly Row[] = [
   ],
   [
     'C1',
-    'a stage with an id twice',
+    'a stage with a duplicate id',
     importing(imported('a', 's.toml'), { 's.toml': STAGE_FILE + command('one') }),
     ['WORKFLOW_STAGE_NODE_TWICE nodes[one].id'],
   ],
   [
     'C1',
-    'imports in a circle',
+    'cyclic imports',
     importing(imported('a', 's.toml'), { 's.toml': HEAD + imported('b', 'flow.toml') }),
     ['WORKFLOW_IMPORT_CYCLE imports[0].path'],
   ],
   [
     'C2',
-    'a link from a stage that nobody imports',
+    'a link from an unknown stage',
     importing(imported('abc', 's.toml') + link('abd', 'abc'), { 's.toml': STAGE_FILE }),
     ['WORKFLOW_LINK_STAGE links[0].from'],
   ],
   [
     'C2',
-    'a link to nothing',
+    'a link to an unknown stage',
     importing(imported('a', 's.toml') + link('a', ''), { 's.toml': STAGE_FILE }),
     ['WORKFLOW_LINK_STAGE links[0].to'],
   ],
   [
     'C2',
-    'links in a circle',
+    'cyclic links',
     importing(imported('a', 's.toml') + imported('b', 's.toml') + link('a', 'b') + link('b', 'a'), {
       's.toml': STAGE_FILE,
     }),
@@ -81,13 +81,13 @@ const composition: readonly Row[] = [
   ],
   [
     'C3',
-    'a stage that waits for a node it has not',
+    'a stage that waits for an unknown node',
     importing(imported('a', 's.toml'), { 's.toml': HEAD + command('one', 'after = [{ node_id = "two" }]') }),
     ['WORKFLOW_STAGE_NODE_UNKNOWN nodes[one].after[0].node_id'],
   ],
   [
     'C3',
-    'a stage with a route to nowhere',
+    'a stage with a route to an unknown node',
     importing(imported('a', 's.toml'), { 's.toml': HEAD + command('one', 'on = { failed = ["two"] }') }),
     ['WORKFLOW_STAGE_NODE_UNKNOWN nodes[one].on.failed[0]'],
   ],
@@ -120,7 +120,7 @@ const inputs: readonly Row[] = [
   ],
   [
     'I1',
-    'a parameter that there is not',
+    'an unknown parameter',
     flow(CLI, command('a')),
     ['WORKFLOW_PARAM_UNKNOWN set.y'],
     { set: { y: '1' } },
@@ -133,13 +133,13 @@ const inputs: readonly Row[] = [
   ],
   [
     'I2',
-    'a flag for no parameter',
+    'a flag for an unknown parameter',
     flow('[cli.named]\na = "x"\n', command('a')),
     ['WORKFLOW_CLI cli.named.a'],
   ],
   [
     'I2',
-    'a parameter by its flag and by its name',
+    'a parameter set by its flag and by its name',
     flow(CLI, command('a')),
     ['WORKFLOW_PARAM_TWICE named.short'],
     { set: { x: '1' }, named: { short: '1' } },
@@ -153,46 +153,51 @@ const inputs: readonly Row[] = [
   ],
   [
     'I3',
-    'more values than places',
+    'more values than positions',
     flow(CLI, command('a')),
     ['WORKFLOW_POSITIONAL_MANY positional[1]'],
     { positional: ['1', '2'] },
   ],
   [
     'I3',
-    'a place without a name',
+    'a position without a name',
     flow('[cli]\npositional = [""]\n', command('a')),
     ['WORKFLOW_CLI cli.positional[0]'],
   ],
   [
     'I3',
-    'a place for no parameter',
+    'a position for an unknown parameter',
     flow('[cli]\npositional = ["y"]\n', command('a')),
     ['WORKFLOW_CLI cli.positional[0]'],
   ],
   [
     'I3',
-    'a parameter by place and by name',
+    'a parameter set by position and by name',
     flow(CLI, command('a')),
     ['WORKFLOW_PARAM_TWICE positional[0]'],
     { named: { short: '1' }, positional: ['1'] },
   ],
   [
     'I4',
-    'a name that there is not',
+    'an unknown placeholder',
     flow(node('a', 'cap.env.shell.command.run', 'args = { command = "${nope}" }')),
     ['WORKFLOW_PLACEHOLDER_UNKNOWN nodes[a].args.command'],
   ],
   [
     'I4',
-    'no name',
+    'an empty placeholder',
     flow(command('a', 'locks = [{ key = "${}", mode = "shared" }]')),
     ['WORKFLOW_PLACEHOLDER_EMPTY nodes[a].locks[0].key'],
   ],
-  ['I4', 'no end', flow(command('a', 'name = "${x"')), ['WORKFLOW_PLACEHOLDER_UNCLOSED nodes[a].name']],
+  [
+    'I4',
+    'an unclosed placeholder',
+    flow(command('a', 'name = "${x"')),
+    ['WORKFLOW_PLACEHOLDER_UNCLOSED nodes[a].name'],
+  ],
   [
     'I5',
-    'neither yes nor no',
+    'a value that is not a boolean',
     flow(command('a', 'gates = [{ kind = "approval", required = "maybe" }]')),
     ['WORKFLOW_VALUE_COERCION nodes[a].gates[0].approval.required'],
   ],
@@ -210,19 +215,14 @@ const inputs: readonly Row[] = [
   ],
   [
     'I5',
-    'a time without a unit that is known',
+    'a time with an unknown unit',
     flow(command('a', 'timeout = "10x"')),
     ['WORKFLOW_VALUE_COERCION nodes[a].timeout'],
   ],
-  [
-    'I6',
-    'nothing to start with',
-    { 'flow.toml': MERGE },
-    ['WORKFLOW_INPUT_MISSING nodes[merge_integrate].args'],
-  ],
+  ['I6', 'a missing input', { 'flow.toml': MERGE }, ['WORKFLOW_INPUT_MISSING nodes[merge_integrate].args']],
   [
     'I7',
-    'a specification that cannot be read',
+    'an unreadable specification',
     { 'flow.toml': DRAFT },
     ['WORKFLOW_SPEC_FILE nodes[persist_plan].args.spec_file'],
     { set: { slug: 's', spec_file: 'gone.md' }, specFile: () => undefined },
@@ -233,7 +233,7 @@ const identity: readonly Row[] = [
   ['U1', 'no label', flow(node('a', '')), ['WORKFLOW_USES_EMPTY nodes[a].uses']],
   [
     'U2',
-    'a label of the old program',
+    'a label of an old vizier version',
     flow(node('a', 'vizier.git.commit')),
     ['WORKFLOW_USES_LEGACY nodes[a].uses'],
   ],
@@ -245,7 +245,7 @@ const identity: readonly Row[] = [
   ],
   [
     'U2',
-    'a label of nobody',
+    'an unknown label',
     flow(node('a', 'cap.env.shell.comand.run')),
     ['WORKFLOW_USES_UNKNOWN nodes[a].uses'],
   ],
@@ -257,20 +257,15 @@ const identity: readonly Row[] = [
   ],
   [
     'U2',
-    'what the orchestrator orders for itself',
+    'an internal capability',
     flow(node('a', 'control.prepare')),
     ['WORKFLOW_USES_UNKNOWN nodes[a].uses'],
   ],
-  [
-    'U3',
-    'an executor of another class',
-    flow(command('a', 'kind = "agent"')),
-    ['WORKFLOW_KIND nodes[a].kind'],
-  ],
+  ['U3', 'an effect of another class', flow(command('a', 'kind = "agent"')), ['WORKFLOW_KIND nodes[a].kind']],
   ['U3', 'an executor as a gate', flow(command('a', 'kind = "gate"')), ['WORKFLOW_KIND nodes[a].kind']],
   [
     'U4',
-    'a control that is no gate',
+    'a control of another kind',
     flow(node('a', 'control.terminal', 'kind = "builtin"')),
     ['WORKFLOW_KIND nodes[a].kind'],
   ],
@@ -280,7 +275,7 @@ const identity: readonly Row[] = [
     flow(node('a', 'control.terminal', 'args = { command = "true" }')),
     ['WORKFLOW_CONTROL_SCRIPT nodes[a].args.command'],
   ],
-  ['U6', 'an id twice', flow(command('a'), command('a')), ['WORKFLOW_NODE_TWICE nodes[a].id']],
+  ['U6', 'a duplicate id', flow(command('a'), command('a')), ['WORKFLOW_NODE_TWICE nodes[a].id']],
   ['U6', 'no nodes', flow(), ['WORKFLOW_EMPTY nodes']],
 ];
 
@@ -310,7 +305,7 @@ const contracts: readonly Row[] = [
   ],
   [
     'agent.invoke',
-    'a command of its own',
+    'an agent with its own command',
     flow(CONTRACTS, ask, node('a', 'cap.agent.invoke', `args = { command = "x" }\n${PROMPT_IN}`)),
     ['WORKFLOW_AGENT_SCRIPT nodes[a].args.command'],
   ],
@@ -331,7 +326,7 @@ const contracts: readonly Row[] = [
   ],
   [
     'agent.invoke',
-    'an agent that is not configured',
+    'an agent without configuration',
     flow(CONTRACTS, ask, node('a', 'cap.agent.invoke', PROMPT_IN)),
     ['WORKFLOW_AGENT_MISSING nodes[a].agent'],
     { agentFor: () => undefined },
@@ -356,13 +351,13 @@ const contracts: readonly Row[] = [
   ],
   [
     'command.run',
-    'nothing to run',
+    'no command',
     flow(node('a', 'cap.env.shell.command.run')),
     ['WORKFLOW_ARGS_MISSING nodes[a].args'],
   ],
   [
     'cicd.run',
-    'nothing to run, and an empty gate',
+    'no command and an empty gate',
     flow(node('a', 'cap.env.shell.cicd.run', 'gates = [{ kind = "cicd", script = "" }]')),
     ['WORKFLOW_ARGS_MISSING nodes[a].args'],
   ],
@@ -374,7 +369,7 @@ const contracts: readonly Row[] = [
   ],
   [
     'plan.persist',
-    'a file that is not named',
+    'a file source without a file',
     flow(node('a', 'cap.env.builtin.plan.persist', 'args = { spec_source = "file", spec_text = "x" }')),
     ['WORKFLOW_ARGS_MISSING nodes[a].args.spec_file'],
   ],
@@ -398,13 +393,13 @@ const contracts: readonly Row[] = [
   ],
   [
     'git.commit',
-    'a payload that it does not need',
+    'a payload that is not among its needs',
     flow(node('a', 'cap.env.builtin.git.commit', 'args = { message = "read_payload(prompt_text)" }')),
     ['WORKFLOW_COMMIT_PAYLOAD nodes[a].args.message'],
   ],
   [
     'git.commit',
-    'one of two payloads',
+    'an ambiguous payload',
     flow(
       CONTRACTS,
       node('o', 'cap.env.builtin.prompt.resolve', PROMPT_OUT),
@@ -431,7 +426,7 @@ const contracts: readonly Row[] = [
   ],
   [
     'git.stage_commit',
-    'two scripts of its own',
+    'two script gates',
     flow(commit('gates = [{ kind = "script", script = "a" }, { kind = "script", script = "b" }]')),
     ['WORKFLOW_GATES_MANY nodes[save].gates'],
   ],
@@ -443,7 +438,7 @@ const contracts: readonly Row[] = [
   ],
   [
     'git.stage_commit',
-    'a stop gate that is none',
+    'a stop gate of another kind',
     flow(
       commit('on = { succeeded = ["approve_gate_stop_condition"] }'),
       command('approve_gate_stop_condition'),
@@ -477,7 +472,7 @@ const contracts: readonly Row[] = [
   ],
   [
     'gate.stop_condition',
-    'a loop that leads nowhere back',
+    'a loop without a way back',
     flow(
       commit('on = { succeeded = ["stop"] }'),
       stop(`${SCRIPT}\nretry = { mode = "until_gate" }\non = { failed = ["other"] }`),
@@ -487,7 +482,7 @@ const contracts: readonly Row[] = [
   ],
   [
     'integrate wiring',
-    'two CI gates of its own',
+    'two CI gates at one merge',
     flow(merge('gates = [{ kind = "cicd", script = "a" }, { kind = "cicd", script = "b" }]')),
     ['WORKFLOW_GATES_MANY nodes[m].gates'],
   ],
@@ -499,25 +494,25 @@ const contracts: readonly Row[] = [
   ],
   [
     'integrate wiring',
-    'a conflict gate that is none',
+    'a conflict gate of another kind',
     flow(merge('on = { blocked = ["merge_conflict_resolution"] }'), command('merge_conflict_resolution')),
     ['WORKFLOW_TARGET_KIND nodes[m].on.blocked'],
   ],
   [
     'integrate wiring',
-    'a CI gate that is none',
+    'a CI gate of another kind',
     flow(merge('on = { succeeded = ["merge_gate_cicd"] }'), command('merge_gate_cicd')),
     ['WORKFLOW_TARGET_KIND nodes[m].on.succeeded', 'WORKFLOW_CICD_GATES nodes[merge_gate_cicd].gates'],
   ],
   [
     'integrate wiring',
-    'a CI gate without its gate',
+    'a CI gate node without a cicd gate',
     flow(merge('on = { succeeded = ["g"] }'), ci('')),
     ['WORKFLOW_CICD_GATES nodes[g].gates'],
   ],
   [
     'integrate wiring',
-    'a CI gate that repairs and is not asked again',
+    'a CI gate that repairs without running again',
     flow(merge('on = { succeeded = ["g"] }'), ci(`args = { auto_resolve_script = "fix" }\n${CI_FIX}`)),
     ['WORKFLOW_CICD_LOOP nodes[g].on.failed'],
   ],
@@ -529,7 +524,7 @@ const contracts: readonly Row[] = [
   ],
   [
     'gate.conflict_resolution',
-    'what it resolves is not merged',
+    'resolved conflicts without another merge',
     flow(merge('on = { blocked = ["c"] }'), conflict('args = { auto_resolve = true }')),
     ['WORKFLOW_CONFLICT_LOOP nodes[c].on.succeeded'],
   ],
@@ -544,7 +539,12 @@ const contracts: readonly Row[] = [
     ),
     ['WORKFLOW_GATES_MANY nodes[c].gates'],
   ],
-  ['gate.cicd', 'two of them', flow(ci(CI_GATE), ci(CI_GATE, 'h')), ['WORKFLOW_CICD_MANY nodes[h].uses']],
+  [
+    'gate.cicd',
+    'two CI gates in a stage',
+    flow(ci(CI_GATE), ci(CI_GATE, 'h')),
+    ['WORKFLOW_CICD_MANY nodes[h].uses'],
+  ],
   ['gate.cicd', 'no gate', flow(ci('')), ['WORKFLOW_CICD_GATES nodes[g].gates']],
   [
     'gate.cicd',
@@ -569,7 +569,7 @@ const contracts: readonly Row[] = [
   ],
   [
     'operation_output',
-    'of a node that there is not',
+    'the output of an unknown node',
     flow(command('a', 'needs = [{ custom = { type_id = "operation_output", key = "b" } }]')),
     ['WORKFLOW_OUTPUT_NODE nodes[a].needs[0].custom.key'],
   ],
@@ -578,37 +578,37 @@ const contracts: readonly Row[] = [
 const perNode: readonly Row[] = [
   [
     'K1',
-    'after nobody',
+    'an unknown node in after',
     flow(command('a', 'after = [{ node_id = "b" }]')),
     ['WORKFLOW_NODE_UNKNOWN nodes[a].after[0]'],
   ],
   [
     'K2',
-    'a route to nobody',
+    'a route to an unknown node',
     flow(command('a', 'on = { failed = ["b"] }')),
     ['WORKFLOW_NODE_UNKNOWN nodes[a].on.failed[0]'],
   ],
   [
     'K3',
-    'a type that is not declared',
+    'an undeclared artifact type',
     flow(CONTRACTS, command('a', 'needs = [{ custom = { type_id = "promt_text", key = "k" } }]')),
     ['WORKFLOW_CONTRACT_MISSING nodes[a].needs[0].custom.type_id'],
   ],
   [
     'K3',
-    'a plan that is not declared',
+    'an undeclared plan type',
     flow(command('a', 'produces = { blocked = [{ plan_doc = { slug = "s", branch = "" } }] }')),
     ['WORKFLOW_CONTRACT_MISSING nodes[a].produces.blocked[0].plan_doc'],
   ],
   [
     'K4',
-    'a keyword that there is not',
+    'an unknown keyword',
     flow('[[artifact_contracts]]\nid = "t"\nschema = { requird = ["key"] }\n', command('a')),
     ['WORKFLOW_CONTRACT_SCHEMA artifact_contracts[0].schema.requird'],
   ],
   [
     'K4',
-    'a pattern that searches',
+    'an unsupported pattern',
     flow(
       '[[artifact_contracts]]\nid = "t"\nschema = { properties = { key = { pattern = "^a.*$" } } }\n',
       command('a'),
@@ -617,7 +617,7 @@ const perNode: readonly Row[] = [
   ],
   [
     'K4',
-    'an artifact that is not as its contract says',
+    'an artifact that violates its contract',
     flow(
       '[[artifact_contracts]]\nid = "t"\nschema = { properties = { key = { pattern = "^(a|b)$" } } }\n',
       command('x', 'produces = { succeeded = [{ custom = { type_id = "t", key = "c" } }] }'),
@@ -632,7 +632,7 @@ const perNode: readonly Row[] = [
   ],
   [
     'preconditions',
-    'a custom one that nobody knows',
+    'an unknown custom kind',
     flow(command('a', 'preconditions = [{ kind = "custom", id = "clean_tree" }]')),
     ['WORKFLOW_PRECONDITION_UNKNOWN nodes[a].preconditions[0].custom.id'],
   ],
@@ -642,43 +642,43 @@ const EFFECT = '[nodes.effect]\nside_effect_kind = "deploy"\nidempotency_key = "
 const extensions: readonly Row[] = [
   [
     'effect',
-    'on a control',
+    'an effect on a control',
     flow(node('a', 'control.terminal', EFFECT)),
     ['WORKFLOW_EFFECT_USES nodes[a].effect'],
   ],
   [
     'effect',
-    'on what prepares a worktree',
+    'an effect on a worktree preparation',
     flow(node('a', 'cap.env.builtin.worktree.prepare', `args = { slug = "s" }\n${EFFECT}`)),
     ['WORKFLOW_EFFECT_USES nodes[a].effect'],
   ],
   [
     'effect',
-    'a class of a capability that has its own',
+    'a class for a capability with a fixed class',
     flow(command('a', `${EFFECT}class = "keyed"\n`)),
     ['WORKFLOW_EFFECT_CLASS nodes[a].effect.class'],
   ],
   [
     'effect',
-    'a class that nobody knows',
+    'an unknown class',
     flow(node('a', 'cap.custom.x', `${EFFECT}class = "safe"\n`)),
     ['WORKFLOW_VALUE_INVALID nodes[a].effect.class'],
   ],
   [
     'effect',
-    'on what only looks',
+    'an effect on a preview',
     flow(node('a', 'cap.custom.x.preview', EFFECT)),
     ['WORKFLOW_EFFECT_USES nodes[a].effect'],
   ],
   [
     'uses',
-    'what takes an effect back',
+    'a compensation',
     flow(node('a', 'cap.custom.x.compensate')),
     ['WORKFLOW_USES_UNKNOWN nodes[a].uses'],
   ],
   [
     'uses',
-    'what takes a merge back',
+    'the compensation of a merge',
     flow(node('a', 'cap.env.builtin.git.integrate_plan_branch.compensate')),
     ['WORKFLOW_USES_UNKNOWN nodes[a].uses', 'WORKFLOW_EFFECT_MISSING nodes[a].effect'],
   ],
@@ -690,7 +690,7 @@ const extensions: readonly Row[] = [
   ],
   [
     'effect',
-    'missing on a request',
+    'a request without an effect',
     flow(node('a', 'cap.http.request', 'args = { url = "http://127.0.0.1" }')),
     ['WORKFLOW_EFFECT_MISSING nodes[a].effect'],
   ],
@@ -702,7 +702,7 @@ const extensions: readonly Row[] = [
   ],
   [
     'effect',
-    'for each item',
+    'an effect with for_each',
     flow(command('a', `for_each = "inputs.x"\n${EFFECT}`)),
     ['WORKFLOW_EFFECT_FOR_EACH nodes[a].for_each'],
   ],
@@ -726,13 +726,13 @@ const extensions: readonly Row[] = [
   ],
   [
     'steps',
-    'a label of nobody',
+    'an unknown label',
     flow(command('a', 'finally = [{ uses = "cap.env.builtin.worktree.cleanu" }]')),
     ['WORKFLOW_USES_UNKNOWN nodes[a].finally[0].uses'],
   ],
   [
     'steps',
-    'nothing to run',
+    'no command',
     flow(command('a', 'afterwards = [{ uses = "cap.env.shell.command.run" }]')),
     ['WORKFLOW_ARGS_MISSING nodes[a].afterwards[0].args'],
   ],
@@ -750,13 +750,13 @@ const extensions: readonly Row[] = [
   ],
   [
     'parallel',
-    'too much of it',
+    'too many parallel items',
     flow(command('a', 'for_each = "inputs.x"\nparallel = 101')),
     ['WORKFLOW_VALUE_INVALID nodes[a].parallel'],
   ],
   [
     'gates',
-    'a script where nothing runs it',
+    'a script gate at a control that runs none',
     flow(node('a', 'control.terminal', SCRIPT)),
     ['WORKFLOW_GATE_PLACE nodes[a].gates[0]'],
   ],
@@ -768,13 +768,13 @@ const extensions: readonly Row[] = [
   ],
   [
     'gates',
-    'a custom one that nobody knows',
+    'an unknown custom kind',
     flow(command('a', 'gates = [{ kind = "custom", id = "x" }]')),
     ['WORKFLOW_GATE_CUSTOM nodes[a].gates[0].custom.id'],
   ],
   [
     'policy',
-    'a resume that cannot be honoured',
+    'an unsupported resume mode',
     flow('[policy.resume]\nreuse_mode = "compatible"\n', command('a')),
     ['WORKFLOW_RESUME policy.resume.reuse_mode'],
   ],
@@ -799,13 +799,13 @@ const recovery: readonly Row[] = [
   ]),
   [
     'recover',
-    'a way on from the failure',
+    'a route away from the failure',
     flow(command('a', `${RECOVER}\non = { failed = ["b"] }`), command('b')),
     ['WORKFLOW_RECOVER_ROUTE nodes[a].on.failed'],
   ],
   [
     'recover',
-    'a way on beside the way back',
+    'a route away beside the loop',
     flow(
       command('a', 'on = { succeeded = ["b"] }'),
       command('b', `${RECOVER}\non = { failed = ["a", "c"] }`),
@@ -815,13 +815,13 @@ const recovery: readonly Row[] = [
   ],
   [
     'recover',
-    'what cannot fail',
+    'a control that cannot fail',
     flow(command('a', 'on = { succeeded = ["t"] }'), node('t', 'control.terminal', RECOVER)),
     ['WORKFLOW_RECOVER_CONTROL nodes[t].on_error'],
   ],
   [
     'recover',
-    'another rule for another attempt',
+    'a second rule for retries',
     flow(command('a', `${RECOVER}\nretry = { mode = "on_failure" }`)),
     ['WORKFLOW_RECOVER_RETRY nodes[a].retry.mode'],
   ],
@@ -837,8 +837,13 @@ const recovery: readonly Row[] = [
     ),
     ['WORKFLOW_RECOVER_POLICY nodes[a].gates'],
   ]),
-  ['budget', 'of nothing', budget(''), ['WORKFLOW_BUDGET_EMPTY policy.budget']],
-  ['budget', 'of people alone', budget('audience = "ops"'), ['WORKFLOW_BUDGET_EMPTY policy.budget']],
+  ['budget', 'an empty budget', budget(''), ['WORKFLOW_BUDGET_EMPTY policy.budget']],
+  [
+    'budget',
+    'a budget with only an audience',
+    budget('audience = "ops"'),
+    ['WORKFLOW_BUDGET_EMPTY policy.budget'],
+  ],
   ...(
     [
       'tokens = 0',
@@ -862,7 +867,7 @@ const recovery: readonly Row[] = [
   ]),
   [
     'budget',
-    'each amount for itself, and a parameter that nobody declared',
+    'several bad amounts and an unknown parameter',
     budget('tokens = 0\ncost_usd = "x"\nminutes = "${nobody}"'),
     [
       'WORKFLOW_BUDGET_AMOUNT policy.budget.tokens',
@@ -875,36 +880,46 @@ const recovery: readonly Row[] = [
     'budget',
     'not a number',
     budget('tokens = true\nminutes = nan'),
-    // What no file may hold is said before its shape is looked at.
+    // Forbidden values are reported before the shape is checked.
     ['WORKFLOW_VALUE_INVALID policy.budget.minutes'],
   ],
-  ['budget', 'a truth value', budget('tokens = true'), ['WORKFLOW_VALUE_INVALID policy.budget.tokens']],
+  ['budget', 'a boolean amount', budget('tokens = true'), ['WORKFLOW_VALUE_INVALID policy.budget.tokens']],
   [
     'budget',
-    'an audience that is nobody',
+    'an invalid audience',
     budget('tokens = 1\naudience = ["ops", "usr:ada"]'),
     ['WORKFLOW_BUDGET_AUDIENCE policy.budget.audience[1]'],
   ],
   [
     'budget',
-    'a key',
+    'an unknown key',
     budget('token = 1'),
     ['WORKFLOW_KEY_UNKNOWN policy.budget.token', 'WORKFLOW_BUDGET_EMPTY policy.budget'],
   ],
 ];
 
 const schema: readonly Row[] = [
-  ['keys', 'at the top', flow('parms = { a = "1" }', command('a')), ['WORKFLOW_KEY_UNKNOWN parms']],
-  ['keys', 'of a node', flow(command('a', 'affter = []')), ['WORKFLOW_KEY_UNKNOWN nodes[a].affter']],
   [
     'keys',
-    'of a gate',
+    'an unknown key at the top',
+    flow('parms = { a = "1" }', command('a')),
+    ['WORKFLOW_KEY_UNKNOWN parms'],
+  ],
+  [
+    'keys',
+    'an unknown key of a node',
+    flow(command('a', 'affter = []')),
+    ['WORKFLOW_KEY_UNKNOWN nodes[a].affter'],
+  ],
+  [
+    'keys',
+    'an unknown key of a gate',
     flow(command('a', 'gates = [{ kind = "approval", requird = true }]')),
     ['WORKFLOW_KEY_UNKNOWN nodes[a].gates[0].requird'],
   ],
   [
     'keys',
-    'of an artifact',
+    'an unknown key of an artifact',
     flow(command('a', 'needs = [{ custom = { type_id = "t", key = "k", kee = "" } }]')),
     [
       'WORKFLOW_KEY_UNKNOWN nodes[a].needs[0].custom.kee',
@@ -913,11 +928,11 @@ const schema: readonly Row[] = [
   ],
   [
     'keys',
-    'missing at the top',
+    'a missing key at the top',
     { 'flow.toml': `id = "x"\n${command('a')}` },
     ['WORKFLOW_KEY_MISSING version'],
   ],
-  ['keys', 'missing at a node', flow('[[nodes]]\nid = "a"\n'), ['WORKFLOW_KEY_MISSING nodes[a].uses']],
+  ['keys', 'a missing key of a node', flow('[[nodes]]\nid = "a"\n'), ['WORKFLOW_KEY_MISSING nodes[a].uses']],
   [
     'values',
     'a fraction in params',
@@ -963,7 +978,7 @@ describe.each([
   ['identity', identity],
   ['capability contracts', contracts],
   ['each node', perNode],
-  ['what Holdpoint adds', extensions],
+  ['extensions of Holdpoint', extensions],
   ['recovery and budgets', recovery],
   ['schema', schema],
 ])('%s', (_, rows) => {
@@ -974,7 +989,7 @@ describe.each([
     errors,
     given,
   }));
-  test.each(cases)('$rule: $wrong', ({ files, errors, given }) => {
+  test.each(cases)('$rule: $wrong is refused', ({ files, errors, given }) => {
     const made = compiled(files, given);
     expect(errorsIn(made)).toEqual(errors);
     expect(made.definition).toBeUndefined();

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { hashOf } from './compile.ts';
 import { compiled, errorsIn, flow, timed, type Files } from '../../testing/template.ts';
 
-/** A chain in groups of three, each of which commits and is judged with a way back. */
+/** A chain in groups of three: a commit, a stop gate, and a route back. */
 const chain = (nodes: number): Files => {
   const parts: string[] = ['[params]\nslug = "s"\ncheck = "true"\n'];
   for (let n = 0; n < nodes; n += 3) {
@@ -17,7 +17,7 @@ const chain = (nodes: number): Files => {
   return flow(...parts);
 };
 
-/** The least of several: the first ones also compile the compiler. */
+/** The minimum of several runs: the first ones also warm up the compiler. */
 const least = (files: Files): number =>
   Math.min(...Array.from({ length: 4 }, () => timed(() => compiled(files)).ms));
 
@@ -27,7 +27,7 @@ test('a template of 1,000 nodes is compiled in less than 200 ms', () => {
   expect(least(files)).toBeLessThan(200);
 });
 
-test('one of 10,000 nodes in several stages takes time in proportion', () => {
+test('a template of 10,000 nodes in several stages compiles in linear time', () => {
   const small = least(chain(999));
   const stage = chain(2_502)['flow.toml'] ?? '';
   const imports = ['a', 'b', 'c', 'd'].map((name) => `[[imports]]\nname = "${name}"\npath = "s.toml"\n`);
@@ -37,14 +37,14 @@ test('one of 10,000 nodes in several stages takes time in proportion', () => {
   const { value, ms } = timed(() => compiled({ ...flow(...imports, ...links), 's.toml': stage }));
   expect(errorsIn(value)).toEqual([]);
   expect(value.definition?.nodes).toHaveLength(10_008);
-  // Ten times the nodes: by the square of their number it would be a hundred times the work.
+  // Ten times the nodes; quadratic time would mean a hundred times the work.
   expect(ms / small).toBeLessThan(40);
   const hashed = timed(() => value.definition && hashOf(value.definition));
   expect(hashed.value).toMatch(/^[0-9a-f]{64}$/);
   expect(hashed.ms / small).toBeLessThan(40);
 });
 
-test('thousands of mistakes are found in proportion too, and said up to a bound', () => {
+test('thousands of mistakes are found in linear time and reported up to a limit', () => {
   const small = least(chain(999));
   const wrong = (chain(3_000)['flow.toml'] ?? '')
     .replaceAll('git.stage_commit', 'git.stage_comit')

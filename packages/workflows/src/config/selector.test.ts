@@ -9,7 +9,7 @@ test.each([
   ['a@b@c', undefined],
   ['a b@v1', undefined],
   [`a@${'v'.repeat(65)}`, undefined],
-])('%j as a selector', (text, identity) => {
+])('the selector %j is parsed', (text, identity) => {
   expect(parseSelector(text)).toEqual(identity);
 });
 
@@ -20,7 +20,7 @@ test.each([
   ['template.draft@v2', undefined],
   ['flows/draft.x.v2', undefined],
   ['template.draft.version2', undefined],
-])('%j without its dots', (text, meant) => {
+])('the dotted selector %j gets a correction', (text, meant) => {
   expect(undotted(text)).toBe(meant);
 });
 
@@ -36,11 +36,11 @@ test.each([
   ['a.json', 'a.json'],
   ['a.toml@v1', undefined],
   ['draft', undefined],
-])('%j as a path', (text, path) => {
+])('the path form %j is recognised', (text, path) => {
   expect(pathOf(text)).toBe(path);
 });
 
-test('an alias is the same however it is written', () => {
+test('spellings of an alias are equal', () => {
   for (const name of ['code_review', 'Code Review', 'code--review', ' code -_review\t'])
     expect(aliasOf(name)).toBe('code_review');
 });

@@ -20,7 +20,7 @@ const EFFECT: EffectDeclaration = {
 };
 const MERGE = 'cap.env.builtin.git.integrate_plan_branch';
 
-test('a merge with its conflict loop, its gate that runs again and its effect is right', () => {
+test('a merge with a conflict loop, a repeating gate and an effect is valid', () => {
   expect(
     problems(
       { id: 'conflict', uses: 'control.gate.conflict_resolution', on: { succeeded: ['merge'] } },
@@ -37,7 +37,7 @@ test('a merge with its conflict loop, its gate that runs again and its effect is
 });
 
 describe('names', () => {
-  test('an id that two nodes have', () => {
+  test('a duplicate node id is reported', () => {
     expect(problems({ id: 'a' }, { id: 'b' }, { id: 'a' })).toEqual([
       {
         code: 'WORKFLOW_NODE_TWICE',
@@ -49,7 +49,7 @@ describe('names', () => {
     ]);
   });
 
-  test('a name that no node has, with the nearest one', () => {
+  test('an unknown node name is reported with the nearest one', () => {
     const found = problems({ id: 'build', after: ['test', 'biuld'], on: { failed: ['bulid'] } });
     expect(found.map(({ code, path, nearest }) => [code, path, nearest])).toEqual([
       ['WORKFLOW_NODE_UNKNOWN', 'nodes[build].after[0]', undefined],
@@ -58,7 +58,7 @@ describe('names', () => {
     ]);
   });
 
-  test('a label that nobody carries out, and one that nobody does yet', () => {
+  test('unknown and unsupported labels are reported', () => {
     const found = problems(
       { id: 'a', uses: 'cap.agent.invoce' },
       { id: 'b', uses: 'cap.env.builtin.patch.execute_pipeline' },
@@ -75,18 +75,14 @@ describe('names', () => {
 
 describe('effects', () => {
   test.each<[string, NodeText, string[]]>([
+    ['an undeclared merge', { id: 'a', uses: MERGE }, ['error WORKFLOW_EFFECT_MISSING nodes[a].effect']],
     [
-      'a merge that is not declared',
-      { id: 'a', uses: MERGE },
-      ['error WORKFLOW_EFFECT_MISSING nodes[a].effect'],
-    ],
-    [
-      'an append that is not declared',
+      'an undeclared append',
       { id: 'a', uses: 'cap.file.append' },
       ['error WORKFLOW_EFFECT_MISSING nodes[a].effect'],
     ],
     [
-      'a request that is not declared',
+      'an undeclared request',
       { id: 'a', uses: 'cap.http.request' },
       ['error WORKFLOW_EFFECT_MISSING nodes[a].effect'],
     ],
@@ -145,12 +141,12 @@ describe('effects', () => {
         'error WORKFLOW_STEP_NOT_WORK nodes[a].finally[1].uses',
       ],
     ],
-  ])('%s', (_what, node, expected) => {
+  ])('a problem is reported for %s', (_what, node, expected) => {
     expect(brief(node)).toEqual(expected);
   });
 });
 
-test('an agent has a command, and a terminal has no routes', () => {
+test('an agent needs a command, and a terminal allows no routes', () => {
   expect(
     brief(
       { id: 'a', uses: 'cap.agent.invoke', after: ['t'] },
@@ -166,7 +162,7 @@ test('an agent has a command, and a terminal has no routes', () => {
 });
 
 describe('cycles', () => {
-  test('one that success alone goes round has no bound, and is printed as a chain', () => {
+  test('a cycle of success alone is reported as a chain', () => {
     const found = problems(
       { id: 'a', on: { succeeded: ['b'] } },
       { id: 'b', on: { succeeded: ['c', 'd'] } },
@@ -180,7 +176,7 @@ describe('cycles', () => {
     ]);
   });
 
-  test('a long one is printed by its ends', () => {
+  test('a long cycle is abbreviated', () => {
     const nodes = Array.from({ length: 1_000 }, (_, at) => ({
       id: `n${String(at)}`,
       after: [`n${String((at + 999) % 1_000)}`],
@@ -189,20 +185,20 @@ describe('cycles', () => {
     expect(found?.found).toMatch(/n0 -> n1 -> .* -> … \(982 more\) -> n0$/);
   });
 
-  test('one that needs a failure somewhere is a loop, however it is closed', () => {
+  test('a cycle with a failure is a loop', () => {
     expect(problems({ id: 'a', on: { succeeded: ['b'] } }, { id: 'b', on: { failed: ['a'] } })).toEqual([]);
     expect(problems({ id: 'a', on: { blocked: ['b'] } }, { id: 'b', on: { succeeded: ['a'] } })).toEqual([]);
   });
 });
 
-describe('what can never run', () => {
-  test('a node that waits for what follows it', () => {
+describe('nodes that can never run', () => {
+  test('a node that waits for its own successor is reported', () => {
     expect(
       brief({ id: 'start' }, { id: 'a', after: ['start', 'b'], on: { failed: ['b'] } }, { id: 'b' }),
     ).toEqual(['error WORKFLOW_NEVER_RUNS nodes[a].after']);
   });
 
-  test('what only follows an outcome that there is not', () => {
+  test('a node after an impossible outcome is reported', () => {
     expect(
       brief(
         { id: 'a', uses: 'control.prepare', on: { failed: ['b'] } },
@@ -213,7 +209,7 @@ describe('what can never run', () => {
   });
 });
 
-test('what is needed and not produced here is a warning', () => {
+test('a needed artifact without a producer is a warning', () => {
   const prompt = { type: 'custom', typeId: 'prompt_text', key: 'p' } as const;
   const output = { type: 'custom', typeId: 'operation_output', key: 'a' } as const;
   expect(brief({ id: 'a', produces: { failed: [prompt] } }, { id: 'b', needs: [prompt, output] })).toEqual(
@@ -231,7 +227,7 @@ test('a workflow that waits for missing producers gets no warning about them', (
 });
 
 describe('expressions', () => {
-  test('each is looked at where it stands', () => {
+  test('every expression is checked in its place', () => {
     expect(
       brief({
         id: 'a',
@@ -264,14 +260,14 @@ describe('expressions', () => {
     ]);
   });
 
-  test('it says what is wrong, in one line', () => {
+  test('an expression problem is one line', () => {
     const [found] = problems({ id: 'a', guard: 'inputs.x is defind' });
     expect(found === undefined ? '' : problemText(found)).toBe(
       'nodes[a].guard: error WORKFLOW_EXPRESSION: found "inputs.x is defind": there is no test "defind": did you mean "defined"?; expected an expression',
     );
   });
 
-  test('a prompt has placeholders of its own, and a script without any is nobody’s text', () => {
+  test('prompts and plain scripts are not checked for expressions', () => {
     expect(
       problems(
         {
@@ -297,11 +293,11 @@ describe('large definitions', () => {
   const many = (node: (at: number) => Omit<NodeText, 'id'>): NodeText[] =>
     Array.from({ length: 10_000 }, (_, at) => ({ id: `node-${String(at)}`, ...node(at) }));
 
-  test('a chain of 10,000 nodes is right', () => {
+  test('a chain of 10,000 nodes is valid', () => {
     expect(problems(...many((at) => (at === 0 ? {} : { after: [`node-${String(at - 1)}`] })))).toEqual([]);
   });
 
-  test('of ten thousand problems five hundred are said, and how many are not; errors come before warnings', () => {
+  test('of ten thousand problems five hundred are reported, errors first, with a count of the rest', () => {
     const found = problems(
       ...many((at) => ({ after: [`nude-${String(at)}`], needs: [{ type: 'target_branch', name: 'main' }] })),
     );
@@ -315,13 +311,13 @@ describe('large definitions', () => {
     expect(found[0]?.nearest).toBe('node-0');
   });
 
-  test('where only warnings are left out, no error is said to be', () => {
+  test('omitted warnings do not count as errors', () => {
     const found = problems(...many(() => ({ needs: [{ type: 'target_branch', name: 'main' }] })));
     expect(found.every(({ severity }) => severity === 'warning')).toBe(true);
   });
 });
 
-test('whatever names what, there is an answer', () => {
+test('arbitrary references never break the check', () => {
   const name = fc.constantFrom('a', 'b', 'c', 'd', '__proto__', 'constructor');
   const names = fc.array(name, { maxLength: 3 });
   const node = fc.record({
@@ -352,7 +348,7 @@ test('whatever names what, there is an answer', () => {
 describe('recovery', () => {
   const RECOVER = { strategy: 'recover', maxRetries: 0, backoff: 'fixed', delayMs: 0 } as const;
 
-  test('decides what follows a failure, and nothing else does', () => {
+  test('recover excludes other reactions to a failure', () => {
     expect(
       brief(
         { id: 'a', on: { succeeded: ['b'] } },
@@ -374,7 +370,7 @@ describe('recovery', () => {
     ]);
   });
 
-  test('may send an effect, a gate, an agent or a stage back to what has run', () => {
+  test('recover allows loops at effects, gates, agents and stages', () => {
     expect(
       problems(
         { id: 'a', uses: 'cap.agent.invoke', agent: ['x'], onError: RECOVER, on: { succeeded: ['b'] } },
@@ -390,7 +386,7 @@ describe('recovery', () => {
     ).toEqual([]);
   });
 
-  test('is given rules that it can go by, whoever wrote the definition', () => {
+  test('recovery rules of any definition are checked', () => {
     const definition: WorkflowDefinition = {
       ...definitionOf({ id: 'a' }),
       recovery: {

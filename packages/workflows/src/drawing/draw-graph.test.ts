@@ -60,7 +60,7 @@ test('dot: the same for Graphviz', () => {
 `);
 });
 
-test('ascii: every node below what it waits for', () => {
+test('ascii: every node stands below the nodes it waits for', () => {
   expect(drawGraph(MERGE, 'ascii')).toBe(`template.test@v1
 * work   # effect, held for approval   ? gate   . end   ~> loop
 
@@ -76,7 +76,7 @@ test('ascii: every node below what it waits for', () => {
 `);
 });
 
-describe('whatever a node is called', () => {
+describe('any node name', () => {
   const hostile = `"]; --> x\n<script>alert(1)</script>\\" %%{init}%% \`#quot; \u001b[2J \u202e`;
   const named = definitionOf(
     { id: 'end', name: hostile },

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { checkExpression, evaluateExpression, ExpressionError, renderText } from './expression.ts';
 
-/** A value, or what was said instead of one. Anything that is thrown and no ExpressionError fails the test. */
+/** The value or the error message. Any other error fails the test. */
 const outcome = (text: string, scope: JsonObject): Json => {
   try {
     return { value: evaluateExpression(text, scope) };
@@ -42,8 +42,8 @@ const plain = (value: unknown): boolean => {
   return ordinary && Object.values(value).every(plain);
 };
 
-describe('the host', () => {
-  test('no value leads to what it inherits', () => {
+describe('access to the host', () => {
+  test('no value exposes inherited members', () => {
     const scope: JsonObject = { o: { a: 1 }, l: [1], s: 'text', n: 1, b: true, z: null };
     for (const of of ['o', 'l', 's', 'n', 'b', 'z', 'o.a', '{}', '[]', `''`]) {
       for (const name of HOST) {
@@ -55,13 +55,13 @@ describe('the host', () => {
     }
   });
 
-  test('no name is that of a global, or of what a scope inherits', () => {
+  test('no name reaches globals or inherited members of the scope', () => {
     for (const name of [...HOST, ...GLOBALS]) {
       expect(outcome(name, { a: 1 })).toHaveProperty('said', expect.stringContaining('there is no'));
     }
   });
 
-  test('a key called __proto__ is a key like any other', () => {
+  test('a key called __proto__ is an ordinary key', () => {
     const data = JSON.parse('{"o":{"__proto__":{"polluted":1}}}') as JsonObject;
     expect(evaluateExpression(`o['__proto__'].polluted`, data)).toBe(1);
     const made = evaluateExpression(`{'__proto__': {'polluted': 1}}`, {});
@@ -71,7 +71,7 @@ describe('the host', () => {
   });
 });
 
-describe('the bounds', () => {
+describe('limits', () => {
   const long = 'a'.repeat(60_000);
   const many: Json[] = Array.from({ length: 60_000 }, (_, at) => at);
   const scope: JsonObject = { long, many, texts: many.map(String), deep: { many } };
@@ -95,28 +95,28 @@ describe('the bounds', () => {
     ['a long chain of calls', `long${'.upper()'.repeat(120)}`],
     ['many selections', `${'(many | selectattr("a")) or '.repeat(60)}true`],
     ['many keys', `${'deep.keys() and '.repeat(100)}true`],
-  ])('%s: a small result or an error, soon', (_what, text) => {
+  ])('%s gives a small result or an error quickly', (_what, text) => {
     expect(checkExpression(text)).toBeUndefined();
     const before = performance.now();
     const result = outcome(text, scope);
-    // Far more than it takes, and far less than what is not bounded would.
+    // Far above the normal time, far below that of an unlimited evaluation.
     expect(performance.now() - before).toBeLessThan(5_000);
     expect(JSON.stringify(result).length).toBeLessThan(400_000);
   });
 
-  test('nothing on the way is larger than a result may be, however little of it is used', () => {
+  test('intermediate values obey the size limit', () => {
     for (const text of ['(long ~ long)[0]', '(many + many) | first', `(long | replace('a', 'bb'))[0]`]) {
       expect(outcome(text, scope)).toHaveProperty('said', expect.stringContaining('more than 65536'));
     }
   });
 
-  test('a text of many expressions is bounded as a whole', () => {
+  test('the limits apply to all expressions of a text together', () => {
     expect(() => renderText('{{ long }}{{ long }}', scope)).toThrow(ExpressionError);
     expect(() => renderText('{{ many | sort | length }}'.repeat(500), scope)).toThrow('too many steps');
   });
 });
 
-/** Pieces of which hostile expressions are put together. */
+/** Pieces of hostile expressions. */
 const pieces = fc.constantFrom(
   'a',
   'b',
@@ -197,10 +197,10 @@ const hostile = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 80 }),
 );
 
-describe('whatever is written', () => {
+describe('arbitrary expressions', () => {
   const scope: JsonObject = { a: { b: [1, 'two', { c: null }] }, b: 'text', inputs: { n: 3 } };
 
-  test('an expression gives plain data or an ExpressionError, the same each time, and leaves its scope as it was', () => {
+  test('every expression gives plain data or an ExpressionError, deterministically and without changing its scope', () => {
     const before = JSON.stringify(scope);
     fc.assert(
       fc.property(hostile, (text) => {
@@ -213,7 +213,7 @@ describe('whatever is written', () => {
     );
   });
 
-  test('what a check lets pass parses when it is evaluated, and what it refuses does not', () => {
+  test('the check accepts exactly the expressions that parse', () => {
     fc.assert(
       fc.property(hostile, (text) => {
         const refused = checkExpression(text);
@@ -225,8 +225,8 @@ describe('whatever is written', () => {
     );
   });
 
-  test('any value comes out of an expression as it went in', () => {
-    // What begins or ends a statement, an expression or a comment is refused wherever it stands, in a text as well.
+  test('a value passes through an expression unchanged', () => {
+    // Delimiters are refused everywhere, also inside a text.
     const keys = fc.string().filter((text) => !/[{}][{%#]|[%#}]\}/.test(text));
     fc.assert(
       fc.property(fc.jsonValue(), keys, (value, key) => {
@@ -241,7 +241,7 @@ describe('whatever is written', () => {
     );
   });
 
-  test('a text without expressions is rendered as it is', () => {
+  test('a text without expressions is rendered unchanged', () => {
     fc.assert(
       fc.property(
         fc.string().filter((text) => !/\{[{%]/.test(text)),

@@ -33,7 +33,7 @@ const outcome = (text: string): string => {
   return said === 'no complaint' ? `made ${made}` : `refused ${said}`;
 };
 
-describe('what a template comes to', () => {
+describe('rendered templates', () => {
   test.each([
     ['{{ task.goal }} to {{ task.inputs.env }}', 'ship it to staging'],
     ['{% if task.goal %}yes{% else %}no{% endif %}', 'yes'],
@@ -77,12 +77,12 @@ describe('what a template comes to', () => {
     [`{{ 'one two three' | truncate(9) }}`, 'one two…'],
     [`{{ 'one two three' | truncate(9, true, '..') }}`, 'one two..'],
     [`{{ 'onetwothree' | truncate(4) }}{{ 'short' | truncate(5) }}`, 'one…short'],
-  ])('%s', (text, expected) => {
+  ])('the template %s renders', (text, expected) => {
     expect(checkTemplate(text, new Set(Object.keys(scope)))).toBeUndefined();
     expect(rendered(text)).toBe(expected);
   });
 
-  test('it is the same each time, and the scope is left as it was', () => {
+  test('rendering is deterministic and leaves the scope unchanged', () => {
     const before = JSON.stringify(scope);
     const text =
       '{% set task = 1 %}{% for sizes in jobs %}{{ sizes.name }}{{ task }}{% endfor %}{{ sizes.a }}';
@@ -91,7 +91,7 @@ describe('what a template comes to', () => {
     expect(JSON.stringify(scope)).toBe(before);
   });
 
-  test('what is put in is never looked at again', () => {
+  test('rendered values are not evaluated again', () => {
     const hostile = `{{ secret }}{% for x in secret %}{{ x }}{% endfor %}{# #}{%- set y = 1 -%} }} %} \${secret}`;
     const around = { hostile, secret: 'no', list: [hostile], [hostile]: 1 };
     expect(rendered('{{ hostile }}', around)).toBe(hostile);
@@ -105,7 +105,7 @@ describe('what a template comes to', () => {
     );
   });
 
-  test('no name and no member leads to the host', () => {
+  test('no name or member reaches the host', () => {
     for (const name of ['__proto__', 'constructor', 'toString', 'globalThis', 'process']) {
       expect(complaint(() => rendered(`{{ ${name} }}`))).toContain('there is no name');
       expect(rendered(`{{ task.${name} }}{{ task['${name}'].${name} }}`)).toBe('');
@@ -120,7 +120,7 @@ describe('what a template comes to', () => {
   });
 });
 
-describe('what is refused before anything is carried out', () => {
+describe('refused templates', () => {
   test.each([
     ['{% include "x" %}', 'there is no statement "include"'],
     ['{% import "x" as y %}', 'there is no statement "import"'],
@@ -164,12 +164,12 @@ describe('what is refused before anything is carried out', () => {
     [`${'{% if a %}'.repeat(33)}${'{% endif %}'.repeat(33)}`, 'nested more than 32 levels'],
     ['x'.repeat(1_048_576), 'is 1048576 characters long'],
     [`{{ ${'('.repeat(40)}1${')'.repeat(40)} }}`, 'nested more than 32'],
-  ])('%s', (text, said) => {
+  ])('the template %s is refused', (text, said) => {
     expect(checkTemplate(text)).toContain(said);
     expect(complaint(() => rendered(text))).toContain(said);
   });
 
-  test('elif is no deeper than if, however often', () => {
+  test('elif does not add nesting levels', () => {
     const text = `{% if a == 0 %}0${Array.from({ length: 200 }, (_, at) => `{% elif a == ${String(at)} %}${String(at)}`).join('')}{% endif %}`;
     expect(rendered(text, { a: 150 })).toBe('150');
   });
@@ -188,7 +188,7 @@ describe('what is refused before anything is carried out', () => {
     ['{% set y = y %}', 'there is no name "y"'],
     ['{% set y %}{{ y }}{% endset %}', 'there is no name "y"'],
     ['{% if task %}{% set y = 1 %}{% endif %}{{ y }}', 'there is no name "y"'],
-  ])('%s: a name that may not be there', (text, said) => {
+  ])('a possibly missing name is refused: %s', (text, said) => {
     expect(checkTemplate(text, new Set(['task']))).toContain(said);
   });
 
@@ -196,11 +196,11 @@ describe('what is refused before anything is carried out', () => {
     '{% set y = task %}{{ y }}',
     '{% if task %}{% set y = 1 %}{% else %}{% set y = 2 %}{% endif %}{{ y }}',
     '{% for x in task %}{{ x }}{{ loop.index }}{% set y = x %}{{ y }}{% endfor %}',
-  ])('%s: a name that is there whichever way it goes', (text) => {
+  ])('a name set on every branch is known: %s', (text) => {
     expect(checkTemplate(text, new Set(['task']))).toBeUndefined();
   });
 
-  test('what the check of the names lets pass never fails for a name', () => {
+  test('a checked template never fails for an unknown name', () => {
     const parts = fc.constantFrom(
       '{% set a = b %}',
       '{% set b = 1 %}',
@@ -231,7 +231,7 @@ describe('what is refused before anything is carried out', () => {
   });
 });
 
-describe('the bounds', () => {
+describe('limits', () => {
   const many: Json[] = Array.from({ length: 60_000 }, (_, at) => at);
   const large: JsonObject = {
     many,
@@ -270,7 +270,7 @@ describe('the bounds', () => {
     expect(complaint(() => rendered(text, large))).toContain(said);
   });
 
-  test('a text may be as long as it was allowed to be, and no longer', () => {
+  test('the length limit is exact', () => {
     const text = '{% for a in some %}{{ ten }}{% endfor %}';
     expect(renderTemplate(text, large, 30_000)).toHaveLength(30_000);
     expect(complaint(() => renderTemplate(text, large, 29_999))).toContain('exceeds 29999');
@@ -278,11 +278,11 @@ describe('the bounds', () => {
     expect(complaint(() => renderTemplate('x'.repeat(BODY_MAX + 1), {}))).toContain('exceeds 32768');
   });
 
-  test('half a letter is no text', () => {
+  test('half a character is refused', () => {
     expect(complaint(() => rendered(`a{{ '\\ud83d' }}`))).toContain('half a character');
   });
 
-  test('whatever is written gives a text or an ExpressionError, the same each time', () => {
+  test('every template gives a text or an ExpressionError, deterministically', () => {
     const pieces = fc.constantFrom(
       '{{',
       '}}',

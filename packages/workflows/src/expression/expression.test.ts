@@ -34,7 +34,7 @@ const complaint = (work: () => unknown): string => {
   return 'no complaint';
 };
 
-describe('what an expression comes to', () => {
+describe('values of expressions', () => {
   test.each<[string, Json]>([
     [`inputs.environment == 'staging'`, true],
     [`inputs['environment'] != "staging"`, false],
@@ -85,11 +85,11 @@ describe('what an expression comes to', () => {
     ['  inputs.count\n', 3],
     [`'\u{1F600}b' | length`, 2],
     [`'\u{1F600}b'[0] ~ '\u{1F600}b'[:1] ~ ('\u{1F600}b' | first)`, '\u{1F600}\u{1F600}\u{1F600}'],
-  ])('%s', (text, expected) => {
+  ])('the expression %s has the expected value', (text, expected) => {
     expect(value(text)).toEqual(expected);
   });
 
-  test('what is equal is of one kind: nothing is equal by accident', () => {
+  test('values of different types are never equal', () => {
     const accidents = [
       `'' == 0`,
       `'0' == 0`,
@@ -103,7 +103,7 @@ describe('what an expression comes to', () => {
     expect(value(`[1, {'a': [2]}] == [1, {'a': [2]}]`)).toBe(true);
   });
 
-  test('a member that is not there is nothing, however deep, and is false', () => {
+  test('a missing member is undefined at any depth, and false', () => {
     expect(value('nodes.test.outputs.x.y')).toBeNull();
     expect(value('nodes.test.outputs.x is defined')).toBe(false);
     expect(value(`nodes.test.outputs.x | default('other')`)).toBe('other');
@@ -113,7 +113,7 @@ describe('what an expression comes to', () => {
     expect(value(`'x' in nodes.test.outputs`)).toBe(false);
   });
 
-  test('a condition does not hold for what is empty, zero, null or not there', () => {
+  test('empty, zero, null and missing values are false', () => {
     for (const text of ['[]', '{}', `''`, '0', 'none', 'false', 'inputs.nope']) {
       expect([text, evaluateCondition(text, scope)]).toEqual([text, false]);
     }
@@ -122,7 +122,7 @@ describe('what an expression comes to', () => {
     }
   });
 
-  test('a name that is not there is an error that names the nearest one', () => {
+  test('an unknown name is an error with the nearest name', () => {
     expect(complaint(() => value('input.count'))).toBe(
       'the expression "input.count": there is no name "input": did you mean "inputs"?',
     );
@@ -147,7 +147,7 @@ describe('what an expression comes to', () => {
     expect(complaint(() => value(text))).toContain(said);
   });
 
-  test('the order in which an object was stored changes nothing', () => {
+  test('the stored order of an object has no effect', () => {
     const one = { a: { x: 1, y: 2 } };
     const other = { a: { y: 2, x: 1 } };
     for (const text of [
@@ -164,7 +164,7 @@ describe('what an expression comes to', () => {
   });
 });
 
-describe('what is refused before anything is evaluated', () => {
+describe('refused expressions', () => {
   test.each([
     ['', 'is empty'],
     ['  ', 'is empty'],
@@ -194,7 +194,7 @@ describe('what is refused before anything is evaluated', () => {
     [`a | join('a', d='b')`, 'gets d twice'],
     ['a | join(*b)', 'arguments cannot be unpacked'],
     ['a | join(**b)', 'arguments cannot be unpacked'],
-  ])('%s', (text, said) => {
+  ])('the expression %s is refused', (text, said) => {
     expect(checkExpression(text)).toContain(said);
   });
 
@@ -202,11 +202,11 @@ describe('what is refused before anything is evaluated', () => {
     ['too many brackets', `${'('.repeat(33)}a${')'.repeat(33)}`, 'nested more than 32'],
     ['too deep a tree', `${'not '.repeat(200)}a`, 'more than 128 levels'],
     ['too long a text', 'a'.repeat(2_001), 'is 2001 characters long; the limit is 2000'],
-  ])('%s', (_what, text, said) => {
+  ])('an expression is refused: %s', (_what, text, said) => {
     expect(checkExpression(text)).toContain(said);
   });
 
-  test('what is right has no problem, and names are looked at only when they are known', () => {
+  test('a valid expression has no problem, and names are checked only against a given list', () => {
     const text = `some.thing == '(' and {'k': other['}}'] | default(third) | length} if [fourth[fifth:]] else 1`;
     expect(checkExpression(text)).toBeUndefined();
     const names = ['some', 'other', 'third', 'fourth', 'fifth'];
@@ -220,7 +220,7 @@ describe('what is refused before anything is evaluated', () => {
 });
 
 describe('texts', () => {
-  test('the expressions are put in, and everything else stays as it is written', () => {
+  test('expressions are rendered and the rest stays unchanged', () => {
     expect(renderText('deploy:{{ nodes.build.outputs.digest }}:{{inputs.count}}\n', scope)).toBe(
       'deploy:abc:3\n',
     );
@@ -228,17 +228,17 @@ describe('texts', () => {
     expect(renderText(script, scope)).toBe(script);
   });
 
-  test('quotes and objects may hold what would end an expression', () => {
+  test('quotes and objects may contain closing braces', () => {
     expect(renderText(`{{ '}}' }}{{ {'a': {'b': 1}}.a.b }}{{ '{{' }}{{ '\\'}}' }}`, scope)).toBe(`}}1{{'}}`);
   });
 
-  test('lists and objects are put in as JSON, in one order', () => {
+  test('lists and objects render as JSON in a fixed order', () => {
     expect(renderText('{{ {"b": inputs.services, "a": inputs.flag} }}', scope)).toBe(
       '{"a":true,"b":["api","web"]}',
     );
   });
 
-  test('what gives nothing is an error, unless something stands for it', () => {
+  test('a missing value is an error without a default', () => {
     expect(complaint(() => renderText('deploy:{{ nodes.build.outputs.digst }}', scope))).toContain(
       'no such member',
     );
@@ -257,7 +257,7 @@ describe('texts', () => {
     expect(complaint(() => renderText(text, scope))).toContain(said);
   });
 
-  test('half a letter is no text: nothing could be made of it', () => {
+  test('half a character is refused', () => {
     expect(complaint(() => renderText(`a{{ '\\ud83d' }}`, {}))).toContain('half a character');
   });
 
@@ -266,7 +266,7 @@ describe('texts', () => {
     expect(checkText(' '.repeat(65_537))).toContain('is 65537 characters long');
   });
 
-  test('a text without expressions is right', () => {
+  test('a text without expressions is valid', () => {
     expect(checkText('echo "$HOME" {a,b}')).toBeUndefined();
   });
 });

@@ -6,7 +6,7 @@ import { DEFAULT_CONFIG } from '../config/config.ts';
 import { readConfigFile } from './config-file.ts';
 import { temporaryRepository } from '../../testing/repository.ts';
 
-test('the first configuration that is there counts, alone, and the defaults without any', () => {
+test('only the first existing configuration counts, else the defaults', () => {
   using repository = temporaryRepository();
   const { root } = repository;
   const aliases = (): readonly (string | undefined)[] => {
@@ -22,7 +22,7 @@ test('the first configuration that is there counts, alone, and the defaults with
   expect(aliases()).toEqual(['.holdpoint/config.toml', 'a']);
 });
 
-test('a configuration that cannot be read is a problem, and no reason to take another', () => {
+test('an unreadable configuration is a problem and does not fall back to another', () => {
   using repository = temporaryRepository();
   const { root } = repository;
   repository.write('.vizier/config.toml', '');

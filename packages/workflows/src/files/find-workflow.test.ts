@@ -12,7 +12,7 @@ const configured = (commands: Readonly<Record<string, string>>): WorkflowConfig 
   commands: new Map(Object.entries(commands)),
 });
 
-test.each(['file:flows/a.toml', 'flows/a.toml', './flows/a.toml'])('%s is the file itself', (flow) => {
+test.each(['file:flows/a.toml', 'flows/a.toml', './flows/a.toml'])('%s selects the file itself', (flow) => {
   using repository = temporaryRepository();
   const { root } = repository;
   repository.write('flows/a.toml', template('a'));
@@ -20,7 +20,7 @@ test.each(['file:flows/a.toml', 'flows/a.toml', './flows/a.toml'])('%s is the fi
   expect(findWorkflow(root, flow, DEFAULT_CONFIG)).toEqual(expected);
 });
 
-test('a path starts from where its author stands, and may be absolute', () => {
+test('a path is relative to the current folder or absolute', () => {
   using repository = temporaryRepository();
   const { root } = repository;
   const absolute = repository.write('flows/a.json', '{}');
@@ -62,13 +62,13 @@ test.each([
   expect(found.problems.map((problem) => problem.code)).toEqual([code]);
 });
 
-test('a selector with a dot for its version is told how to write it', () => {
+test('a dotted selector gets a correction', () => {
   using repository = temporaryRepository();
   const { problems } = findWorkflow(repository.root, 'template.stage.draft.v2', DEFAULT_CONFIG);
   expect(problems).toEqual([expect.objectContaining({ expected: 'template.stage.draft@v2' })]);
 });
 
-test('a word that nobody knows is told all forms, and the alias that is close', () => {
+test('an unknown name lists all forms and the nearest alias', () => {
   using repository = temporaryRepository();
   const config = configured({ draft: 'a@v1', approve: 'b@v1' });
   const { problems } = findWorkflow(repository.root, 'daft', config);
@@ -92,13 +92,13 @@ test.each(['.holdpoint/workflows', '.holdpoint', '.vizier/workflows', '.vizier/w
   },
 );
 
-test('a selector is not looked for in folders within those', () => {
+test('subfolders are not searched for selectors', () => {
   using repository = temporaryRepository();
   repository.write('.holdpoint/workflows/deep/one.toml', template('x.one'));
   expect(findWorkflow(repository.root, 'x.one@v1', DEFAULT_CONFIG).workflow).toBeUndefined();
 });
 
-test('an identity that two files claim is refused with both of them', () => {
+test('an identity in two files is refused with both names', () => {
   using repository = temporaryRepository();
   repository.write('.holdpoint/workflows/one.toml', template('x.one'));
   repository.write('.vizier/other.toml', template('x.one'));
@@ -111,7 +111,7 @@ test('an identity that two files claim is refused with both of them', () => {
   ]);
 });
 
-test('one file that is reached in two ways is one file', () => {
+test('a file reached through two paths counts once', () => {
   using repository = temporaryRepository();
   const { root } = repository;
   repository.write('.holdpoint/workflows/one.toml', template('x.one'));
@@ -120,7 +120,7 @@ test('one file that is reached in two ways is one file', () => {
   expect(findWorkflow(root, 'x.one@v1', DEFAULT_CONFIG).workflow?.file).toBe('.holdpoint/workflows/one.toml');
 });
 
-test('a broken neighbour does not hide a template, but is named when one is missing', () => {
+test('a broken file does not hide a template, but is named when one is missing', () => {
   using repository = temporaryRepository();
   const { root, outside } = repository;
   repository.write('.holdpoint/workflows/one.toml', template('x.one'));
@@ -157,7 +157,7 @@ test('a broken neighbour does not hide a template, but is named when one is miss
   );
 });
 
-test('an alias is found however it is written, and is told with the flow', () => {
+test('an alias is found in any spelling and returned with the workflow', () => {
   using repository = temporaryRepository();
   const { root } = repository;
   repository.write('flows/a.toml', template('a'));
@@ -186,7 +186,7 @@ test.each(['missing.toml', 'b@v9', 'nonsense', '../out.toml', 'x.y.v2'])(
   },
 );
 
-test('a template outside is run only from a folder that is allowed, and reads nothing but that', () => {
+test('a template outside of the repository needs an allowed folder and reads only from there', () => {
   using repository = temporaryRepository();
   const { root, outside } = repository;
   const shared = join(outside, 'shared');

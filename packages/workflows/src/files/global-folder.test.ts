@@ -7,7 +7,7 @@ const configured = (enabled: boolean, dir: string): WorkflowConfig => ({
   globalWorkflows: { enabled, dir },
 });
 
-test('the configured folder counts, else the usual one, and none where they are off', () => {
+test('the configured global folder counts, else the default one, or none when disabled', () => {
   expect(globalFolders(configured(true, '/shared'), '/usual')).toEqual(['/shared']);
   expect(globalFolders(configured(true, ''), '/usual')).toEqual(['/usual']);
   expect(globalFolders(configured(true, ''))).toEqual([]);

@@ -20,7 +20,7 @@ const ALL = [
   '.holdpoint/workflows/develop.toml',
 ];
 
-test('a repository is given templates, a configuration and what git is to ignore, once', () => {
+test('init writes templates, a configuration and ignore rules once', () => {
   using repository = temporaryRepository();
   const { root } = repository;
   expect(initRepository(root, { check: false })).toEqual({ written: ALL, present: [], differing: [] });
@@ -34,14 +34,14 @@ test('a repository is given templates, a configuration and what git is to ignore
   expect(initRepository(root, { check: false })).toEqual({ written: [], present: ALL, differing: [] });
 });
 
-test('a check says the same and writes nothing', () => {
+test('a check reports the same and writes nothing', () => {
   using repository = temporaryRepository();
   const { root } = repository;
   expect(initRepository(root, { check: true })).toEqual({ written: ALL, present: [], differing: [] });
   expect(readdirSync(root)).toEqual(['.git']);
 });
 
-test('what is there is never changed, whatever it is', () => {
+test('init never changes an existing file', () => {
   using repository = temporaryRepository();
   const { root } = repository;
   repository.write('.holdpoint/config.toml', '# mine\n');
@@ -52,7 +52,7 @@ test('what is there is never changed, whatever it is', () => {
   expect(readFileSync(join(root, '.holdpoint/config.toml'), 'utf8')).toBe('# mine\n');
 });
 
-test('nothing is written through a link that leads out', () => {
+test('init does not write through a link to the outside', () => {
   using repository = temporaryRepository();
   const { root, outside } = repository;
   const elsewhere = mkdtempSync(join(outside, 'elsewhere-'));
@@ -62,7 +62,7 @@ test('nothing is written through a link that leads out', () => {
   expect(readdirSync(elsewhere)).toEqual([]);
 });
 
-test('a folder that cannot be made is an error with a code', () => {
+test('a folder that cannot be created is an error with a code', () => {
   using repository = temporaryRepository();
   writeFileSync(join(repository.root, '.holdpoint'), 'in the way');
   expect(() => initRepository(repository.root, { check: false })).toThrow(
@@ -70,7 +70,7 @@ test('a folder that cannot be made is an error with a code', () => {
   );
 });
 
-test('every alias of the configuration that is shipped leads to a template that is shipped', () => {
+test('every shipped alias leads to a shipped template', () => {
   using repository = temporaryRepository();
   const { root } = repository;
   initRepository(root, { check: false });
@@ -84,7 +84,7 @@ test('every alias of the configuration that is shipped leads to a template that 
     expect(findWorkflow(root, name, config).workflow?.file).toBe(`.holdpoint/workflows/${name}.toml`);
 });
 
-test('the rules for failures that are shipped say nothing yet, and what they show in comments is what is read', () => {
+test('the shipped recovery rules are empty, and their commented examples are valid', () => {
   const shipped = shippedFiles().find(({ path }) => path === RECOVERY_FILE)?.text ?? '';
   expect(readRecoveryRules(shipped, RECOVERY_FILE)).toEqual({ rules: {}, problems: [] });
   const lines = shipped.split('\n').map((line) => line.replace(/^# (?=\[|[a-z_A-Z]+ = )/, ''));
@@ -93,7 +93,7 @@ test('the rules for failures that are shipped say nothing yet, and what they sho
   expect(Object.keys(rules ?? {}).toSorted()).toEqual(Object.keys(RecoveryRules.shape).toSorted());
 });
 
-test('what the shipped configuration shows in comments is what is read', () => {
+test('the commented examples of the shipped configuration are valid', () => {
   const shipped = shippedFiles().find(({ path }) => path === '.holdpoint/config.toml');
   const lines = shipped?.text.split('\n') ?? [];
   const text = lines.map((line) => line.replace(/^# (?=\[|agent\.)/, '')).join('\n');

@@ -9,7 +9,7 @@ import { temporaryRepository } from '../../testing/repository.ts';
 const withCode = (code: string): unknown => expect.objectContaining({ code });
 const refused = withCode('WORKFLOW_PATH_REFUSED');
 
-test('a file is read by its path from the top, or by its absolute one', () => {
+test('a file is read by its relative or absolute path', () => {
   using repository = temporaryRepository();
   const absolute = repository.write('a/b.toml', 'ä = 1\n');
   const read = readInside(repository.root);
@@ -18,7 +18,7 @@ test('a file is read by its path from the top, or by its absolute one', () => {
   expect(read(absolute)).toBe('ä = 1\n');
 });
 
-test('nothing is read where nothing is', () => {
+test('a missing file reads as undefined', () => {
   using repository = temporaryRepository();
   repository.write('file', '');
   const read = readInside(repository.root);
@@ -36,20 +36,20 @@ test.each(['../secret', '../missing', '/etc/passwd', '/no/such/file', 'a/../../s
   },
 );
 
-test('a folder that only begins like the repository is outside of it', () => {
+test("a folder with the repository's name as a prefix is outside", () => {
   using repository = temporaryRepository();
   mkdirSync(`${repository.root}-other`);
   writeFileSync(`${repository.root}-other/file`, 'secret');
   expect(() => readInside(repository.root)('../repository-other/file')).toThrow(refused);
 });
 
-test('a name that begins with two dots is a name', () => {
+test('a name that begins with two dots is an ordinary name', () => {
   using repository = temporaryRepository();
   repository.write('..note', 'inside');
   expect(readInside(repository.root)('..note')).toBe('inside');
 });
 
-test('a link inside is followed, a link that leads out is refused', () => {
+test('a link inside is followed, and a link to the outside is refused', () => {
   using repository = temporaryRepository();
   const { outside, root } = repository;
   writeFileSync(join(outside, 'secret'), 'secret');
@@ -64,7 +64,7 @@ test('a link inside is followed, a link that leads out is refused', () => {
     expect(() => read(path), path).toThrow(refused);
 });
 
-test('a link that leads to nothing may lead anywhere, and one that leads to itself nowhere', () => {
+test('dangling and circular links are refused', () => {
   using repository = temporaryRepository();
   const { outside, root } = repository;
   symlinkSync(join(outside, 'missing'), join(root, 'dangling'));
@@ -75,13 +75,13 @@ test('a link that leads to nothing may lead anywhere, and one that leads to itse
   expect(() => read('loop')).toThrow(refused);
 });
 
-test('a pipe is refused and nobody waits for its other end', () => {
+test('a pipe is refused without waiting for a writer', () => {
   using repository = temporaryRepository();
   execFileSync('mkfifo', [join(repository.root, 'pipe.toml')]);
   expect(() => readInside(repository.root)('pipe.toml')).toThrow(withCode('WORKFLOW_NOT_A_FILE'));
 });
 
-test('a socket and a folder are no files', async () => {
+test('sockets and folders are refused', async () => {
   using repository = temporaryRepository();
   const server = createServer();
   await new Promise<void>((resolve) => {
@@ -97,7 +97,7 @@ test('a socket and a folder are no files', async () => {
   }
 });
 
-test('a file is read up to its limit and not beyond', () => {
+test('a file is read up to the size limit', () => {
   using repository = temporaryRepository();
   repository.write('most', 'x'.repeat(FILE_MAX_BYTES));
   repository.write('more', 'x'.repeat(FILE_MAX_BYTES + 1));
@@ -106,13 +106,13 @@ test('a file is read up to its limit and not beyond', () => {
   expect(() => read('more')).toThrow(withCode('WORKFLOW_FILE_TOO_LARGE'));
 });
 
-test('what is no text is no template', () => {
+test('a file that is not UTF-8 is refused', () => {
   using repository = temporaryRepository();
   writeFileSync(join(repository.root, 'image'), Buffer.from([0xff, 0xfe, 0x00]));
   expect(() => readInside(repository.root)('image')).toThrow(withCode('WORKFLOW_FILE_NOT_TEXT'));
 });
 
-// Whoever may read everything is not kept out.
+// root can read every file.
 test.skipIf(process.getuid?.() === 0)('a file that may not be read says why', () => {
   using repository = temporaryRepository();
   chmodSync(repository.write('closed', ''), 0o000);

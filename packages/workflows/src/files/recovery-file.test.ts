@@ -5,14 +5,14 @@ import { expect, test } from 'vitest';
 import { readRecoveryFile, RECOVERY_FILE } from './recovery-file.ts';
 import { temporaryRepository } from '../../testing/repository.ts';
 
-test('a repository need not say anything of its failures', () => {
+test('a repository without a recovery file has no rules', () => {
   using repository = temporaryRepository();
   expect(readRecoveryFile(repository.root)).toEqual({ problems: [] });
   repository.write(RECOVERY_FILE, '[thresholds]\nUNKNOWN = 4\n');
   expect(readRecoveryFile(repository.root)).toEqual({ rules: { thresholds: { UNKNOWN: 4 } }, problems: [] });
 });
 
-test('what cannot be read is a problem', () => {
+test('an unreadable recovery file is a problem', () => {
   using repository = temporaryRepository();
   const { root } = repository;
   mkdirSync(join(root, '.holdpoint'));

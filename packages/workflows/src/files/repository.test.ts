@@ -12,21 +12,21 @@ test('the repository is the nearest folder above with .git in it', () => {
   expect(openRepository(repository.root)).toEqual({ root: repository.root });
 });
 
-test('a linked worktree, where .git is a file, is a repository of its own', () => {
+test('a linked worktree is a separate repository', () => {
   using repository = temporaryRepository();
   repository.write('.holdpoint/worktrees/one/.git', 'gitdir: elsewhere');
   const worktree = join(repository.root, '.holdpoint', 'worktrees', 'one');
   expect(openRepository(worktree)).toEqual({ root: worktree });
 });
 
-test('the root is the folder itself, whatever links lead to it', () => {
+test('the root has its symbolic links resolved', () => {
   using repository = temporaryRepository();
   const link = join(repository.outside, 'link');
   symlinkSync(repository.root, link);
   expect(openRepository(link)).toEqual({ root: repository.root });
 });
 
-test('no repository anywhere above is an error with a code', () => {
+test('a folder outside of any repository is an error with a code', () => {
   using repository = temporaryRepository();
   rmSync(join(repository.root, '.git'), { recursive: true });
   const error: unknown = expect.objectContaining({ code: 'WORKFLOW_NO_REPOSITORY', file: repository.root });
@@ -36,7 +36,7 @@ test('no repository anywhere above is an error with a code', () => {
   );
 });
 
-test('a link named .git that leads nowhere makes no repository', () => {
+test('a dangling .git link is not a repository', () => {
   using repository = temporaryRepository();
   const inner = join(repository.root, 'inner');
   mkdirSync(inner);

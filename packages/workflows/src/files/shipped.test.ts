@@ -9,7 +9,7 @@ import { temporaryRepository } from '../../testing/repository.ts';
 
 const AGENT = '[agents.default]\nagent.command = ["my-agent", "--print"]\n';
 
-/** Compiles a shipped flow as a repository has it after `init`, with an agent for it. */
+/** Compiles a shipped workflow as after `init`, with an agent. */
 const compiled = (
   name: string,
   positional: readonly string[],
@@ -35,7 +35,7 @@ const nodeOf = ({ nodes }: WorkflowDefinition, id: string): NodeDefinition => {
   return found;
 };
 
-/** The way through a workflow in which everything succeeds, from the only node that it can start with. */
+/** The successful path through a workflow with one entry. */
 const chainOf = (definition: WorkflowDefinition): readonly string[] => {
   const graph = graphOf(definition);
   expect(graph.entries).toHaveLength(1);
@@ -58,13 +58,13 @@ const labels = (definition: WorkflowDefinition, what: 'needs' | Outcome): readon
 describe('draft', () => {
   const { definition, codes } = compiled('draft', ['spec.md', 'my-slug']);
 
-  test('is accepted without a word', () => {
+  test('draft is accepted without warnings', () => {
     expect(codes).toEqual([]);
     expect(`${definition.id}@${definition.version}`).toBe('template.stage.draft@v1');
     expect(definition.policy?.missingProducer).toBe('wait');
   });
 
-  test('goes from the worktree by the agent to the commit', () => {
+  test('draft runs from the worktree through the agent to the commit', () => {
     expect(chainOf(definition)).toEqual([
       'worktree_prepare',
       'resolve_prompt',
@@ -76,20 +76,20 @@ describe('draft', () => {
     ]);
   });
 
-  test('keeps the specification as it is, whatever stands in it', () => {
+  test('draft keeps any specification unchanged', () => {
     expect(nodeOf(definition, 'persist_plan').args['spec_text']).toBe(
       'Greet people by ${name} and {{ name }}.',
     );
     expect(nodeOf(definition, 'resolve_prompt').args['prompt_text']).toContain('{{persist_plan.spec_text}}');
   });
 
-  test('makes the reply of the agent the body of the plan', () => {
+  test('the reply of the agent is the body of the plan', () => {
     const reply = nodeOf(definition, 'invoke_agent').produces?.succeeded?.map(artifactLabel);
     expect(reply).toEqual(['custom:plan_text:draft:my-slug']);
     expect(nodeOf(definition, 'persist_plan').needs?.map(artifactLabel)).toEqual(reply);
   });
 
-  test('takes a specification without a file', () => {
+  test('draft takes a specification without a file', () => {
     const inline = compiled('draft', [], { slug: 'my-slug', spec_text: 'Greet.' });
     expect(nodeOf(inline.definition, 'persist_plan').args['spec_text']).toBe('Greet.');
   });
@@ -103,7 +103,7 @@ describe('approve', () => {
     expect(definition.policy?.missingProducer).toBe('wait');
   });
 
-  test('goes from the worktree by the agent and the commit to the stop condition', () => {
+  test('approve runs from the worktree through agent and commit to the stop gate', () => {
     expect(chainOf(definition)).toEqual([
       'worktree_prepare',
       'resolve_prompt',
@@ -115,13 +115,13 @@ describe('approve', () => {
     ]);
   });
 
-  test('shows the plan of the branch to the agent', () => {
+  test('approve shows the plan of the branch to the agent', () => {
     expect(nodeOf(definition, 'resolve_prompt').args['prompt_text']).toContain(
       '{{file:.holdpoint/plans/my-slug.md}}',
     );
   });
 
-  test('sends the agent back to work when the script fails, so often and no more', () => {
+  test('a failing script sends the agent back within the budget', () => {
     const gate = nodeOf(definition, 'stop_gate');
     expect(gate).toMatchObject({
       script: 'npm test',
@@ -133,7 +133,7 @@ describe('approve', () => {
     expect(nodeOf(twice.definition, 'stop_gate').retry?.budget).toBe(7);
   });
 
-  test('has a gate without a script where none is configured', () => {
+  test('approve without a script has a gate without a script', () => {
     const without = compiled('approve', ['my-slug']);
     expect(nodeOf(without.definition, 'stop_gate').script).toBeUndefined();
   });
@@ -150,18 +150,18 @@ describe('merge', () => {
     expect(definition.policy?.missingProducer).toBe('wait');
   });
 
-  test('goes from the merge by the CI/CD gate to its end', () => {
+  test('merge runs from the integration through the CI gate to the end', () => {
     expect(chainOf(definition)).toEqual(['merge_integrate', 'merge_gate_cicd', 'terminal']);
   });
 
-  test('is an effect', () => {
+  test('merge is an effect', () => {
     expect(nodeOf(definition, 'merge_integrate').effect).toMatchObject({
       kind: 'merge',
       target: 'branch:main',
     });
   });
 
-  test('looks at conflicts only where there are some, and merges again', () => {
+  test('the conflict gate runs only after a conflict and merges again', () => {
     const integrate = nodeOf(definition, 'merge_integrate');
     expect(integrate.on?.blocked).toEqual(['merge_conflict_resolution']);
     expect(integrate.produces?.blocked?.map(artifactLabel)).toEqual(['merge_sentinel:my-slug']);
@@ -172,7 +172,7 @@ describe('merge', () => {
     });
   });
 
-  test('runs its script again when that fails, after the one that repairs', () => {
+  test('a failing CI script runs again after the repair script', () => {
     const fixing = compiled('merge', ['my-slug'], {
       cicd_script: 'npm test',
       cicd_auto_resolve: 'true',
@@ -199,12 +199,12 @@ test.each([
     ['spec.md', 'my-slug'],
     ['draft__invoke_agent', 'approve__invoke_agent', 'approve__stop_gate', 'merge__merge_gate_cicd'],
   ],
-])('%s leaves to recovery what its agents and its gates fail at', (name, positional, ids) => {
+])('%s leaves failures of agents and gates to recovery', (name, positional, ids) => {
   const { nodes } = compiled(name, positional).definition;
   expect(nodes.filter(({ onError }) => onError?.strategy === 'recover').map(({ id }) => id)).toEqual(ids);
 });
 
-test('what one stage waits for is what the stage before it produces', () => {
+test('each stage waits for the artifacts of the stage before', () => {
   const set = { branch: 'draft/my-slug' };
   const draft = compiled('draft', ['spec.md', 'my-slug'], set).definition;
   const approve = compiled('approve', ['my-slug'], set).definition;
@@ -222,11 +222,11 @@ describe('develop', () => {
     target_branch: 'main',
   });
 
-  test('is accepted without a word: every stage has what it needs from the one before', () => {
+  test('develop is accepted without warnings', () => {
     expect(codes).toEqual([]);
   });
 
-  test('is draft, approve and merge, one after the other, with the parameters of all', () => {
+  test('develop chains draft, approve and merge with all parameters', () => {
     const stages = chainOf(definition).map((id) => nodeOf(definition, id).stage);
     expect([...new Set(stages)]).toEqual(['draft', 'approve', 'merge']);
     expect(chainOf(definition)).toHaveLength(7 + 7 + 3);
@@ -235,13 +235,13 @@ describe('develop', () => {
       expect(nodeOf(definition, id).args['slug']).toBe('my-slug');
   });
 
-  test('keeps the prompts of its stages apart', () => {
+  test('develop keeps the prompts of its stages separate', () => {
     const prompts = labels(definition, 'succeeded').filter((label) => label.startsWith('custom:prompt_text'));
     expect(prompts).toEqual(['custom:prompt_text:draft:my-slug', 'custom:prompt_text:approve:my-slug']);
   });
 });
 
-test.each(['draft', 'approve', 'develop'])('%s is refused as long as no agent is configured', (name) => {
+test.each(['draft', 'approve', 'develop'])('%s is refused without a configured agent', (name) => {
   using repository = temporaryRepository();
   const { root } = repository;
   initRepository(root, { check: false });

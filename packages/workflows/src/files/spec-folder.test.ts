@@ -8,7 +8,7 @@ import { temporaryRepository } from '../../testing/repository.ts';
 const codes = (root: string, dir: string): readonly string[] =>
   listSpecs(root, dir).problems.map(({ code, file }) => `${code} ${file ?? ''}`);
 
-test('every .md file of the folder is a specification, in the order of the bytes, with slug and branch from its path', () => {
+test('every .md file is a specification in byte order, with slug and branch from its path', () => {
   using repository = temporaryRepository();
   for (const name of ['b.md', 'a/Two words.md', 'a.md', 'Z.md', 'ä.md1', 'notes.txt', 'ü-x.md', '.git/no.md'])
     repository.write(`specs/${name}`, '');
@@ -24,7 +24,7 @@ test('every .md file of the folder is a specification, in the order of the bytes
   });
 });
 
-test('a slug has at most 32 characters and ends in none of its dashes', () => {
+test('a slug has at most 32 characters and no trailing dash', () => {
   using repository = temporaryRepository();
   repository.write(`specs/${'a'.repeat(31)} and more.md`, '');
   expect(listSpecs(repository.root, 'specs').specs.map(({ slug }) => slug)).toEqual(['a'.repeat(31)]);
@@ -36,7 +36,7 @@ test('the repository itself may be the folder', () => {
   expect(listSpecs(repository.root, '.').specs.map(({ file }) => file)).toEqual(['spec.md']);
 });
 
-test('links are refused, to files and to folders, also where nothing else is there', () => {
+test('links to files and folders are refused', () => {
   using repository = temporaryRepository();
   const { root } = repository;
   repository.write('real/one.md', '');
@@ -50,7 +50,7 @@ test('links are refused, to files and to folders, also where nothing else is the
   expect(codes(root, 'link')).toEqual(['WORKFLOW_SPEC_LINK link']);
 });
 
-test('two files with one slug are refused, and so is a name without any', () => {
+test('files with equal slugs or without a slug are refused', () => {
   using repository = temporaryRepository();
   repository.write('specs/a b.md', '');
   repository.write('specs/a-b.md', '');
@@ -76,14 +76,14 @@ test('a folder that is missing, empty, outside, a file or without a name is refu
   expect(codes(root, '..')).toEqual(['WORKFLOW_PATH_REFUSED ..']);
 });
 
-test('a pipe is no specification', () => {
+test('a pipe is refused as a specification', () => {
   using repository = temporaryRepository();
   mkdirSync(join(repository.root, 'specs'));
   execFileSync('mkfifo', [join(repository.root, 'specs', 'a.md')]);
   expect(codes(repository.root, 'specs')).toEqual(['WORKFLOW_NOT_A_FILE specs/a.md']);
 });
 
-test('folders that go too deep, and too many files, are refused', () => {
+test('deep folders and too many files are refused', () => {
   using repository = temporaryRepository();
   repository.write(`deep/${'a/'.repeat(40)}x.md`, '');
   expect(listSpecs(repository.root, 'deep').problems[0]?.code).toBe('WORKFLOW_SPEC_TOO_MANY');

@@ -35,21 +35,21 @@ const FLOWS = [
 describe.each(FLOWS)('a template in the shape of %s: %s', (version, name, positional, file, nodes) => {
   const flow = compiled(version, name, positional);
 
-  test('is found under its alias', () => {
+  test('the template is found under its alias', () => {
     expect(flow).toMatchObject({ file, alias: name });
   });
 
-  test('it compiles unchanged and without problems', () => {
+  test('the template compiles unchanged and without problems', () => {
     expect(flow.problems).toEqual([]);
     expect(flow.definition?.nodes).toHaveLength(nodes);
   });
 
-  test('begins at one node, since what only follows a failure does not count', () => {
+  test('the workflow has one entry, because nodes after a failure do not count', () => {
     expect(entriesOf(flow.definition)).toHaveLength(1);
   });
 });
 
-test('a merge begins with the merge, and not with its conflict gate', () => {
+test('a merge starts at the merge node, not at its conflict gate', () => {
   expect(entriesOf(compiled('v0.2.5', 'merge', ['my-slug']).definition)).toEqual(['merge_integrate']);
 });
 
@@ -62,7 +62,7 @@ test('a stop condition may lead back to the commit alone', () => {
   });
 });
 
-test('the agents of its configuration run its nodes', () => {
+test('the configured agents run the nodes', () => {
   const { definition } = compiled('v0.2.5', 'develop', ['spec.md', 'my-slug']);
   const agents = definition?.nodes.flatMap(({ agent }) => (agent === undefined ? [] : [agent[0]]));
   expect(agents).toEqual(['sh', 'sh', 'sh']);

@@ -2,7 +2,7 @@ import { Gate } from '@holdpoint/contracts/workflow/gate';
 import { describe, expect, test } from 'vitest';
 import { errorsOf, FULL, HEAD, read } from '../../testing/gate.ts';
 
-test('a gate that uses every section is compiled whole', () => {
+test('a gate with every section is compiled completely', () => {
   const { gate, problems } = read(FULL);
   expect(problems).toEqual([]);
   expect(Gate.parse(gate)).toEqual(gate);
@@ -47,7 +47,7 @@ test('a gate that uses every section is compiled whole', () => {
   });
 });
 
-test('a gate of an id and a version alone asks plainly', () => {
+test('a gate with only id and version has the defaults', () => {
   expect(read(HEAD)).toMatchObject({
     gate: { inputs: {}, loadContext: [], request: { onOpen: [] }, policy: {}, resumePolicy: 'decision' },
     problems: [],
@@ -56,16 +56,16 @@ test('a gate of an id and a version alone asks plainly', () => {
 
 const request = (text: string): string => `${HEAD}approval_request: ${text}\n`;
 
-describe('what is wrong is said with its place', () => {
+describe('problems of gates', () => {
   test.each<readonly [what: string, text: string, errors: readonly string[]]>([
-    ['nothing at all', '', ['WORKFLOW_VALUE_INVALID']],
+    ['an empty file', '', ['WORKFLOW_VALUE_INVALID']],
     ['a list', '- 1\n', ['WORKFLOW_VALUE_INVALID']],
     ['no id and no version', 'policy: {}\n', ['WORKFLOW_KEY_MISSING id', 'WORKFLOW_KEY_MISSING version']],
     ['a version that is a number', 'id: a\nversion: 1.0\n', ['WORKFLOW_VALUE_INVALID version']],
-    ['an id that is none', 'id: A b\nversion: "1"\n', ['WORKFLOW_VALUE_INVALID id']],
+    ['an invalid id', 'id: A b\nversion: "1"\n', ['WORKFLOW_VALUE_INVALID id']],
     ['an unknown key', `${HEAD}polici: {}\n`, ['WORKFLOW_KEY_UNKNOWN polici']],
     [
-      'unknown keys everywhere, and everything else beside',
+      'unknown keys together with other mistakes',
       `${HEAD}policy: { qorum: 1 }\napproval_request: { titel: a, timeout: soon }\non_decision: { aprove: resume_executor }\n`,
       [
         'WORKFLOW_KEY_UNKNOWN approval_request.titel',
@@ -74,86 +74,90 @@ describe('what is wrong is said with its place', () => {
         'WORKFLOW_VALUE_COERCION approval_request.timeout.default',
       ],
     ],
-    ['a context of nobody', `${HEAD}load_context: [tasks]\n`, ['WORKFLOW_VALUE_INVALID load_context[0]']],
+    ['an unknown context', `${HEAD}load_context: [tasks]\n`, ['WORKFLOW_VALUE_INVALID load_context[0]']],
     [
-      'a decision of nobody',
+      'an unknown decision',
       `${HEAD}allowed_decisions: [allow]\n`,
       ['WORKFLOW_VALUE_INVALID allowed_decisions[0]'],
     ],
     ['no decision', `${HEAD}allowed_decisions: []\n`, ['WORKFLOW_VALUE_INVALID allowed_decisions']],
     [
-      'an emit of nobody',
+      'an unknown suggestion',
       `${HEAD}on_decision: { reject: stop }\n`,
       ['WORKFLOW_VALUE_INVALID on_decision.reject.emit'],
     ],
     [
-      'a resumption after a rejection',
+      'resume_executor after a rejection',
       `${HEAD}on_decision: { reject: resume_executor }\n`,
       ['WORKFLOW_GATE_RESUME on_decision.reject.emit'],
     ],
     [
-      'one after changes',
+      'resume_executor after requested changes',
       `${HEAD}on_decision: { request_changes: resume_executor }\n`,
       ['WORKFLOW_GATE_RESUME on_decision.request_changes.emit'],
     ],
     [
-      'one after the time is over',
+      'resume_executor after expiry',
       `${HEAD}on_decision: { expire: resume_executor }\n`,
       ['WORKFLOW_GATE_RESUME on_decision.expire.emit'],
     ],
     [
-      'a phase of what goes on',
+      'a phase with resume_executor',
       `${HEAD}on_decision: { approve: { emit: resume_executor, phase: paused } }\n`,
       ['WORKFLOW_GATE_SUGGESTION on_decision.approve.phase'],
     ],
     [
-      'a place to go for what is skipped',
+      'a target node with skip_duplicate_effect',
       `${HEAD}recovery: { on_worker_crash: { emit: skip_duplicate_effect, to: a } }\n`,
       ['WORKFLOW_GATE_SUGGESTION recovery.on_worker_crash.to'],
     ],
     [
-      'a name of a node that can be none',
+      'an invalid node name',
       `${HEAD}on_decision: { reject: { emit: return_to_orchestrator, to: "a b" } }\n`,
       ['WORKFLOW_VALUE_INVALID on_decision.reject.to'],
     ],
     [
-      'what follows a decision that cannot be',
+      'a suggestion for an excluded decision',
       `${HEAD}allowed_decisions: [approve, reject]\non_decision: { request_changes: return_to_orchestrator }\n`,
       ['WORKFLOW_GATE_UNUSED on_decision.request_changes'],
     ],
     [
-      'what follows an expiry that is a rejection',
+      'a suggestion for expire when expiry rejects',
       `${HEAD}policy: { on_expiry: reject }\non_decision: { expire: return_to_orchestrator }\n`,
       ['WORKFLOW_GATE_UNUSED on_decision.expire'],
     ],
     [
-      'branches that nobody looks at',
+      'branches without effect',
       `${HEAD}resume_policy: decision\nresume_branches: [{ when: "true", emit: resume_executor }]\n`,
       ['WORKFLOW_GATE_UNUSED resume_policy'],
     ],
-    ['no branches to look at', `${HEAD}resume_policy: branches\n`, ['WORKFLOW_GATE_UNUSED resume_policy']],
     [
-      'a time that is none',
+      'resume_policy without branches',
+      `${HEAD}resume_policy: branches\n`,
+      ['WORKFLOW_GATE_UNUSED resume_policy'],
+    ],
+    [
+      'an invalid time',
       request('{ timeout: soon }'),
       ['WORKFLOW_VALUE_COERCION approval_request.timeout.default'],
     ],
     [
-      'a time of an unknown kind',
+      'a timeout for an unknown kind',
       request('{ timeout: { deploi: 5m } }'),
       ['WORKFLOW_KEY_UNKNOWN approval_request.timeout.deploi'],
     ],
     [
-      'a reminder after the end',
+      'a reminder after the timeout',
       request('{ timeout: 10m, remind: [5m, 10m] }'),
       ['WORKFLOW_GATE_TIME approval_request.remind[1]'],
     ],
     [
-      'a reminder after the usual end',
+      'a reminder after the default timeout',
       request('{ remind: [5m] }'),
       ['WORKFLOW_GATE_TIME approval_request.remind[0]'],
     ],
     [
-      'a step after the end',
+      'an escalation after the timeout',
       request('{ timeout: 10m, hand_on: [{ after: 11m, audience: a }] }'),
       ['WORKFLOW_GATE_TIME approval_request.hand_on[0].after'],
     ],
@@ -168,17 +172,17 @@ describe('what is wrong is said with its place', () => {
       ['WORKFLOW_EXPRESSION approval_request.body'],
     ],
     [
-      'a body that names what is not loaded',
+      'a body with a name that is not loaded',
       request('{ body: "{{ task.goal }}" }'),
       ['WORKFLOW_EXPRESSION approval_request.body'],
     ],
     [
-      'a note that names nothing',
+      'a note with an unknown name',
       request('{ on_open: [{ task_record_checkpoint: { checkpoint: a, note: "{{ x }}" } }] }'),
       ['WORKFLOW_EXPRESSION approval_request.on_open[0].task_record_checkpoint.note'],
     ],
     [
-      'another tool on opening',
+      'an unknown action in on_open',
       request('{ on_open: [{ task_resolve_approval: {} }] }'),
       [
         'WORKFLOW_KEY_MISSING approval_request.on_open[0].task_record_checkpoint',
@@ -186,7 +190,7 @@ describe('what is wrong is said with its place', () => {
       ],
     ],
     [
-      'a decision before there is one',
+      'a decision name in a constraint',
       `${HEAD}constraints: [{ when: decision.outcome, message: a }]\n`,
       ['WORKFLOW_EXPRESSION constraints[0].when'],
     ],
@@ -201,36 +205,32 @@ describe('what is wrong is said with its place', () => {
       ['WORKFLOW_EXPRESSION constraints[0].when'],
     ],
     [
-      'a message that is empty',
+      'an empty message',
       `${HEAD}constraints: [{ when: "true", message: "" }]\n`,
       ['WORKFLOW_VALUE_INVALID constraints[0].message'],
     ],
     [
-      'an audience that is nobody',
+      'an invalid audience',
       request('{ audience: ["a b", ":y"] }'),
       ['WORKFLOW_GATE_AUDIENCE approval_request.audience[1]'],
     ],
+    ['an empty audience', request('{ audience: [] }'), ['WORKFLOW_VALUE_INVALID approval_request.audience']],
     [
-      'an audience of none',
-      request('{ audience: [] }'),
-      ['WORKFLOW_VALUE_INVALID approval_request.audience'],
-    ],
-    [
-      'a hand-on to whoever is put in',
+      'an escalation with an expression as its audience',
       request('{ hand_on: [{ after: 1m, audience: "{{ inputs.a }}" }] }'),
       ['WORKFLOW_GATE_AUDIENCE approval_request.hand_on[0].audience[0]'],
     ],
     [
-      'a quorum of more than are asked',
+      'a quorum above the number of approvers',
       `${request('{ audience: ["user:a", "user:b", "user:a"] }')}policy: { quorum: 3 }\n`,
       ['WORKFLOW_GATE_QUORUM policy.quorum'],
     ],
-    ['a quorum of nobody', `${HEAD}policy: { quorum: 0 }\n`, ['WORKFLOW_VALUE_INVALID policy.quorum']],
-    ['an input of no type', `${HEAD}inputs: { a: text }\n`, ['WORKFLOW_VALUE_INVALID inputs.a.type']],
+    ['a quorum of zero', `${HEAD}policy: { quorum: 0 }\n`, ['WORKFLOW_VALUE_INVALID policy.quorum']],
+    ['an input of an unknown type', `${HEAD}inputs: { a: text }\n`, ['WORKFLOW_VALUE_INVALID inputs.a.type']],
     ['an input with a bad name', `${HEAD}inputs: { A-b: string }\n`, ['WORKFLOW_VALUE_INVALID inputs.A-b']],
     ['an enum without values', `${HEAD}inputs: { a: enum }\n`, ['WORKFLOW_GATE_INPUT inputs.a.values']],
     [
-      'values of a string',
+      'values for a string input',
       `${HEAD}inputs: { a: { type: string, values: [b] } }\n`,
       ['WORKFLOW_GATE_INPUT inputs.a.values'],
     ],
@@ -240,12 +240,12 @@ describe('what is wrong is said with its place', () => {
       ['WORKFLOW_GATE_INPUT inputs.a.default'],
     ],
     [
-      'a default that is no whole number',
+      'a fractional default of an integer',
       `${HEAD}inputs: { a: { type: integer, default: 1.5 } }\n`,
       ['WORKFLOW_GATE_INPUT inputs.a.default'],
     ],
     [
-      'a default of no value',
+      'a default outside of the values',
       `${HEAD}inputs: { a: { type: enum, values: [b], default: c } }\n`,
       ['WORKFLOW_GATE_INPUT inputs.a.default'],
     ],
@@ -260,28 +260,28 @@ describe('what is wrong is said with its place', () => {
       ['WORKFLOW_GATE_INPUT inputs.a.default'],
     ],
     [
-      'a kind that is no enum',
+      'a side_effect_kind that is not an enum',
       `${HEAD}inputs: { side_effect_kind: string }\n`,
       ['WORKFLOW_GATE_INPUT inputs.side_effect_kind.type'],
     ],
     [
-      'a kind that is none',
+      'an unknown kind among the values',
       `${HEAD}inputs: { side_effect_kind: { type: enum, values: [deploi] } }\n`,
       ['WORKFLOW_GATE_INPUT inputs.side_effect_kind.values'],
     ],
-    ['a key of the host', `${HEAD}__proto__: {}\n`, ['WORKFLOW_KEY_UNKNOWN']],
+    ['the key __proto__', `${HEAD}__proto__: {}\n`, ['WORKFLOW_KEY_UNKNOWN']],
     [
       'a text with NUL',
       `${HEAD}constraints: [{ when: "true", message: "\\0" }]\n`,
       ['WORKFLOW_VALUE_INVALID constraints[0].message'],
     ],
-    ['a number that is none', `${HEAD}policy: { quorum: .nan }\n`, ['WORKFLOW_VALUE_INVALID policy.quorum']],
-  ])('%s', (_what, text, errors) => {
+    ['NaN', `${HEAD}policy: { quorum: .nan }\n`, ['WORKFLOW_VALUE_INVALID policy.quorum']],
+  ])('a gate is refused: %s', (_what, text, errors) => {
     expect([...errorsOf(text)].sort()).toEqual([...errors].sort());
     expect(read(text).gate).toBeUndefined();
   });
 
-  test('the nearest known name is named, and what is not loaded', () => {
+  test('problems name the nearest name and missing load_context entries', () => {
     const nearest = (text: string): readonly (string | undefined)[] =>
       read(text).problems.map((one) => one.nearest);
     expect(nearest(`${HEAD}polici: {}\nallowed_decision: [approve]\n`)).toEqual([
@@ -300,7 +300,7 @@ describe('what is wrong is said with its place', () => {
     );
   });
 
-  test('a quorum is not held against those who are not named, or are asked later', () => {
+  test('a quorum is checked only against named users, including escalation', () => {
     const audience = (who: string): string => `${request(who)}policy: { quorum: 2 }\n`;
     expect(errorsOf(audience('{ audience: ["user:a", ops] }'))).toEqual([]);
     expect(errorsOf(audience('{ audience: ["user:{{ inputs.x }}"] }'))).toEqual([]);
@@ -312,11 +312,11 @@ describe('what is wrong is said with its place', () => {
   });
 });
 
-describe('what is no plain YAML', () => {
+describe('refused YAML', () => {
   const bomb = `a: &a [x, x, x]\n${Array.from({ length: 9 }, (_, at) => `${String.fromCharCode(98 + at)}: &${String.fromCharCode(98 + at)} [${`*${String.fromCharCode(97 + at)}, `.repeat(9)}1]\n`).join('')}`;
   test.each<readonly [what: string, text: string, errors: readonly string[]]>([
-    ['a key twice', `${HEAD}version: "2"\n`, ['WORKFLOW_SYNTAX']],
-    ['a key twice, further in', request('{ title: a, title: b }'), ['WORKFLOW_SYNTAX']],
+    ['a duplicate key', `${HEAD}version: "2"\n`, ['WORKFLOW_SYNTAX']],
+    ['a nested duplicate key', request('{ title: a, title: b }'), ['WORKFLOW_SYNTAX']],
     ['a tag', `${HEAD}policy: !!map {}\n`, ['WORKFLOW_YAML_REFUSED']],
     ['a tag of its own', `${HEAD}policy: !js {}\n`, ['WORKFLOW_YAML_REFUSED']],
     ['an anchor', `${HEAD}policy: &p {}\n`, ['WORKFLOW_YAML_REFUSED']],
@@ -329,17 +329,17 @@ describe('what is no plain YAML', () => {
     ['two documents', `${HEAD}---\n${HEAD}`, ['WORKFLOW_SYNTAX']],
     ['a key that is a list', `${HEAD}? [a]\n: b\n`, ['WORKFLOW_SYNTAX']],
     ['a tab', 'id:\n\ta: 1\n', ['WORKFLOW_SYNTAX']],
-    ['a bracket that is missing', `${HEAD}load_context: [task\n`, ['WORKFLOW_SYNTAX']],
+    ['a missing bracket', `${HEAD}load_context: [task\n`, ['WORKFLOW_SYNTAX']],
     [
       '33 levels',
       `${HEAD}inputs: { a: { type: list, default: ${'['.repeat(31)}${']'.repeat(31)} } }\n`,
       ['WORKFLOW_FILE_TOO_DEEP'],
     ],
-    ['brackets without an end', '['.repeat(250_000), ['WORKFLOW_FILE_TOO_DEEP']],
-    ['lists in lists', '- '.repeat(130_000), ['WORKFLOW_FILE_TOO_DEEP']],
+    ['deeply nested brackets', '['.repeat(250_000), ['WORKFLOW_FILE_TOO_DEEP']],
+    ['deeply nested lists', '- '.repeat(130_000), ['WORKFLOW_FILE_TOO_DEEP']],
     ['more than 256 KiB', `${HEAD}# ${'x'.repeat(262_144)}\n`, ['WORKFLOW_FILE_TOO_LARGE']],
     [
-      'more keys than can be compared',
+      'too many keys',
       Array.from({ length: 40_000 }, (_, at) => `a${String(at)}:`)
         .join('\n')
         .slice(0, 262_000),
@@ -352,18 +352,18 @@ describe('what is no plain YAML', () => {
     expect(found.gate).toBeUndefined();
   });
 
-  test('a bomb of aliases is refused before any of it goes off', () => {
+  test('a YAML alias bomb is refused before expansion', () => {
     const { gate, problems } = read(`${HEAD}${bomb}`);
     expect(gate).toBeUndefined();
     expect(new Set(problems.map(({ code }) => code))).toEqual(new Set(['WORKFLOW_YAML_REFUSED']));
   });
 
-  test('the line and the column are said', () => {
+  test('YAML problems have line and column', () => {
     expect(read(`${HEAD}policy: !x {}\n`).problems[0]).toMatchObject({ line: 3, column: 9 });
     expect(read(`${HEAD}version: "2"\n`).problems[0]).toMatchObject({ line: 3, column: 1 });
   });
 
-  test('what looks like one inside of a text is none', () => {
+  test('YAML syntax inside a text is harmless', () => {
     const text = request('\n  title: "!x &a *b %c"\n  body: |\n    *a &b !c\n    <<: d\n    [[[[[[');
     expect(errorsOf(text)).toEqual([]);
   });

@@ -54,7 +54,7 @@ const holdersIn = (value: Json): readonly Holder[] => {
   return [value as Holder, ...Object.values(value).flatMap((inner: Json) => holdersIn(inner))];
 };
 
-/** One change at one place: in a table by its key, in a list by its index. */
+/** One change at one path. */
 const apply = (data: Json, { at, what, value, key }: Change): void => {
   const holders = holdersIn(data);
   const holder = holders[at % Math.max(1, holders.length)];
@@ -78,7 +78,7 @@ const mutated = fc
 
 const CODE = /^WORKFLOW_[A-Z_]+$/;
 
-test('whatever is done to a gate, it is either refused with a reason or keeps the contract, and its texts parse', () => {
+test('every mutated gate is refused with a reason or is valid with parsable texts', () => {
   let refused = 0;
   let made = 0;
   fc.assert(
@@ -110,7 +110,7 @@ test('whatever is done to a gate, it is either refused with a reason or keeps th
   expect(made).toBeGreaterThan(5);
 });
 
-test('whatever a file holds, it is refused with a reason', () => {
+test('arbitrary file content is refused with a reason', () => {
   fc.assert(
     fc.property(
       fc.oneof(

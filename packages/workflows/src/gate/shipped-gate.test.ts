@@ -24,7 +24,7 @@ const scope = (effect: JsonObject = {}, more: JsonObject = {}): JsonObject => ({
   ...more,
 });
 
-test('the shipped gate, compiled', () => {
+test('the shipped gate compiles to the expected definition', () => {
   const { title, body, ...request } = gate.request;
   expect({ ...gate, request }).toEqual({
     id: 'approval_recovery_v2',
@@ -90,7 +90,7 @@ test('the shipped gate, compiled', () => {
 
 const rendered = (of: JsonObject): string => renderTemplate(gate.request.body ?? '', of);
 
-test('its body says what there is to know, and nothing of what there is not', () => {
+test('the body contains all known facts and no empty sections', () => {
   expect(rendered(scope())).toBe(`Capability:  cap.env.shell.command.run (node deploy, attempt 2)
 Kind, class: deploy, opaque
 Digest:      ${'ab'.repeat(32)}
@@ -123,7 +123,7 @@ Goal, by ada:
     expect(full).toContain(said);
 });
 
-test('nothing that others wrote begins a line of it, and none of it makes it too long', () => {
+test('foreign text cannot start a line or exceed the limit', () => {
   const hostile = `a\nDigest: ${'0'.repeat(64)}\n{{ task }}{% if %}`.repeat(2_000);
   const error = { code: 'X', message: hostile };
   const text = rendered(
@@ -140,7 +140,7 @@ test('nothing that others wrote begins a line of it, and none of it makes it too
   expect(text).toContain(`Digest:      ${'ab'.repeat(32)}\n`);
 });
 
-test('its title and its constraints hold for every effect', () => {
+test('title and constraints of the shipped gate work for every effect', () => {
   expect(renderTemplate(gate.request.title ?? '', scope())).toBe(
     'Ship it\nDigest: of mine: cap.env.shell.command.run on staging',
   );

@@ -31,7 +31,7 @@ const MERGE: readonly NodeText[] = [
 ];
 
 describe('edges', () => {
-  test('after is an edge on success, a route one on its outcome, and one written at both ends counts once', () => {
+  test('after is a success edge, a route is an outcome edge, and duplicates count once', () => {
     const made = graph(
       { id: 'a', on: { succeeded: ['b', 'b'], failed: ['c'], cancelled: ['c'] } },
       { id: 'b', after: ['a', 'a'] },
@@ -41,27 +41,27 @@ describe('edges', () => {
     expect(made.incoming(idOf('c')).map(({ on }) => on)).toEqual(['failed', 'cancelled']);
   });
 
-  test('a name that no node has makes no edge', () => {
+  test('an unknown name makes no edge', () => {
     const made = graph({ id: 'a', after: ['nobody'], on: { succeeded: ['nowhere'] } });
     expect(made.outgoing(idOf('a'))).toEqual([]);
     expect(made.outgoing(idOf('nobody'))).toEqual([]);
     expect(made.entries).toEqual(['a']);
   });
 
-  test('of two nodes with one id the first counts', () => {
+  test('among nodes with equal ids the first counts', () => {
     const made = graph({ id: 'a', uses: 'control.prepare' }, { id: 'a' }, { id: 'b' });
     expect(made.nodes.get(idOf('a'))?.uses).toBe('control.prepare');
     expect(made.position.get(idOf('b'))).toBe(1);
   });
 
-  test('the same definition has the same graph', () => {
+  test('the graph of a definition is cached', () => {
     const definition = definitionOf({ id: 'a' });
     expect(graphOf(definition)).toBe(graphOf(definition));
   });
 });
 
 describe('loops', () => {
-  test('a merge begins with the integration, wherever its conflict gate is written', () => {
+  test('a merge starts with the integration, independent of the order of nodes', () => {
     for (const nodes of [MERGE, MERGE.toReversed()]) {
       const made = graph(...nodes);
       expect(made.entries).toEqual(['merge_integrate']);
@@ -87,7 +87,7 @@ describe('loops', () => {
     expect(shown(made, true)).toEqual(['gate failed agent', 'gate failed commit']);
   });
 
-  test('a circle begins where others lead into it, and not at what waits for another one of it', () => {
+  test('a cycle starts where outside nodes lead into it', () => {
     const made = graph(
       { id: 'start', on: { succeeded: ['gate', 'agent'] } },
       { id: 'gate', after: ['agent'], on: { failed: ['agent'] } },
@@ -97,7 +97,7 @@ describe('loops', () => {
     expect(made.incoming(idOf('gate')).map(({ from }) => from)).toEqual(['agent', 'start']);
   });
 
-  test('a circle that nothing leads into begins at what waits for none of it, a gate too', () => {
+  test('a cycle without entrances starts at a node that waits for none of the others', () => {
     const made = graph(
       { id: 'work', after: ['gate'], on: { failed: ['gate'] } },
       { id: 'gate', uses: 'control.gate.approval' },
@@ -105,7 +105,7 @@ describe('loops', () => {
     expect(made.entries).toEqual(['gate']);
   });
 
-  test('a node that leads to itself is an entry still', () => {
+  test('a node that leads to itself is still an entry', () => {
     const made = graph({ id: 'b', after: ['a'] }, { id: 'a', on: { failed: ['a'] } });
     expect(made.entries).toEqual(['a']);
     expect(shown(made, true)).toEqual(['a failed a']);
@@ -113,7 +113,7 @@ describe('loops', () => {
 });
 
 describe('downstream', () => {
-  test('what can follow, in the order of the definition, without what is gone back to', () => {
+  test('downstream nodes come in definition order without loops', () => {
     const made = graph(
       { id: 'end' },
       { id: 'fix', on: { succeeded: ['end'] } },
@@ -139,7 +139,7 @@ const anyNodes = fc.array(
 const numbered = (nodes: readonly Omit<NodeText, 'id'>[]): NodeDefinition[] =>
   definitionOf(...nodes.map((node, at) => ({ ...node, id: `n${String(at)}` }))).nodes;
 
-/** What is left when everything that waits for nothing is taken away again and again. */
+/** The nodes left after nodes without predecessors are removed repeatedly. */
 const standing = (made: Graph): readonly string[] => {
   const left = new Set(made.nodes.keys());
   for (let before = -1; before !== left.size;) {
@@ -150,7 +150,7 @@ const standing = (made: Graph): readonly string[] => {
 };
 
 describe('laws', () => {
-  test('without the edges that close loops there is no circle, and everything follows from the entries', () => {
+  test('without loop edges the graph is acyclic and reachable from its entries', () => {
     fc.assert(
       fc.property(anyNodes, (nodes) => {
         const made = graphOf({ nodes: numbered(nodes) });
@@ -162,7 +162,7 @@ describe('laws', () => {
     );
   });
 
-  test('an edge closes a loop only where its end leads back to its beginning', () => {
+  test('a loop edge lies on a cycle', () => {
     fc.assert(
       fc.property(anyNodes, (nodes) => {
         const made = graphOf({ nodes: numbered(nodes) });
@@ -173,7 +173,7 @@ describe('laws', () => {
     );
   });
 
-  test('a chain of 20,000 nodes, with a loop over all of it, is no deeper than any other', () => {
+  test('a chain of 20,000 nodes with a loop does not overflow the stack', () => {
     const last = 19_999;
     const nodes = Array.from({ length: last + 1 }, (_, at) =>
       work(

@@ -9,14 +9,14 @@ const problem: Problem = {
   expected: 'one of: id, after',
 };
 
-test('a problem is one line that says where, what was found and what is expected', () => {
+test('a problem is one line with place, found and expected value', () => {
   const text = problemText({ ...problem, nearest: 'after', file: 'flow.toml', line: 3, column: 7 });
   expect(text).toBe(
     'flow.toml:3:7 nodes[a].affter: error WORKFLOW_KEY_UNKNOWN: found the key "affter"; expected one of: id, after (did you mean "after"?)',
   );
 });
 
-test('a problem without a place, and with lines in what was found, is one line as well', () => {
+test('a problem without a place and with line breaks is one line', () => {
   expect(problemText({ ...problem, path: '', found: 'a\nb', severity: 'warning' })).toBe(
     'warning WORKFLOW_KEY_UNKNOWN: found a b; expected one of: id, after',
   );

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { parseBool, parseCount, parseRetryMode, parseTime } from './coerce.ts';
 
-test.each(['true', '1', 'yes', 'on', ' TRUE ', 'Yes'])('%j is true', (text) => {
+test.each(['true', '1', 'yes', 'on', ' TRUE ', 'Yes'])('the text %j is true', (text) => {
   expect(parseBool(text)).toBe(true);
 });
-test.each(['false', '0', 'no', 'off', ' False', 'OFF '])('%j is false', (text) => {
+test.each(['false', '0', 'no', 'off', ' False', 'OFF '])('the text %j is false', (text) => {
   expect(parseBool(text)).toBe(false);
 });
-test.each(['', 'maybe', '2', 'y', 'truee'])('%j is neither', (text) => {
+test.each(['', 'maybe', '2', 'y', 'truee'])('the text %j is not a boolean', (text) => {
   expect(parseBool(text)).toBeUndefined();
 });
 
@@ -22,7 +22,7 @@ test.each([
   ['0x10', undefined],
   ['', undefined],
   ['٣', undefined],
-])('%j as a count is %j', (text, count) => {
+])('the count of %j is %j', (text, count) => {
   expect(parseCount(text)).toBe(count);
 });
 
@@ -38,7 +38,7 @@ test.each([
   ['1.5s', undefined],
   ['10 m', undefined],
   ['', undefined],
-])('%j as a time is %j', (text, ms) => {
+])('the time of %j is %j', (text, ms) => {
   expect(parseTime(text)).toBe(ms);
 });
 
@@ -47,6 +47,6 @@ test.each([
   [' never ', 'never'],
   ['Never', undefined],
   ['', undefined],
-])('%j as a mode of retrying is %j', (text, mode) => {
+])('the retry mode of %j is %j', (text, mode) => {
   expect(parseRetryMode(text)).toBe(mode);
 });

@@ -29,7 +29,7 @@ const insides = (value: object): readonly (readonly [string | number, unknown])[
   Array.isArray(value) ? value.map((inner, place) => [place, inner] as const) : Object.entries(value);
 
 /**
- * Reports values that no file may contain, whatever their key. Iterative, because the data may be too deep
+ * Reports forbidden values at any key. Iterative, because the data may be too deep
  * for the call stack.
  */
 const reportTree = (data: unknown, file: string, report: Report, levels: number): void => {

@@ -52,7 +52,7 @@ window = "1h"
 cool_down = "10m"
 `;
 
-test('everything that can be said of failures is read', () => {
+test('every recovery setting is read', () => {
   const rules = rulesIn(FULL);
   expect(rules).toEqual({
     rules: [
@@ -73,69 +73,69 @@ test('everything that can be said of failures is read', () => {
   expect(RecoveryRules.parse(rules)).toEqual(rules);
 });
 
-test('a file without anything in it changes nothing', () => {
+test('an empty recovery file has no rules', () => {
   expect(rulesIn('')).toEqual({});
   expect(rulesIn('[circular]\n[thresholds]\n')).toEqual({ circular: {}, thresholds: {} });
 });
 
 const rule = (lines: string): string => `[[rules]]\nid = "r"\nclass = "UNKNOWN"\n${lines}\n`;
 
-describe('what is wrong is said with its place', () => {
+describe('problems of recovery rules', () => {
   test.each<readonly [what: string, text: string, problems: readonly string[]]>([
-    ['no TOML', '[[rules', ['SYNTAX ']],
-    ['a key', 'ruls = []', ['KEY_UNKNOWN ruls']],
-    ['a key of a rule', rule('patern = "x"'), ['KEY_UNKNOWN rules[0].patern', 'RULE_EMPTY rules[0]']],
+    ['invalid TOML', '[[rules', ['SYNTAX ']],
+    ['an unknown key', 'ruls = []', ['KEY_UNKNOWN ruls']],
+    ['an unknown key of a rule', rule('patern = "x"'), ['KEY_UNKNOWN rules[0].patern', 'RULE_EMPTY rules[0]']],
     ['a rule without an id', '[[rules]]\nclass = "UNKNOWN"\npattern = "x"\n', ['KEY_MISSING rules[0].id']],
     ['a rule without a class', '[[rules]]\nid = "a"\npattern = "x"\n', ['KEY_MISSING rules[0].class']],
-    ['an id', '[[rules]]\nid = "A b"\nclass = "UNKNOWN"\npattern = "x"\n', ['VALUE_INVALID rules[0].id']],
-    ['a class', '[[rules]]\nid = "a"\nclass = "FLAKY"\npattern = "x"\n', ['VALUE_INVALID rules[0].class']],
-    ['a rule with nothing to go by', rule(''), ['RULE_EMPTY rules[0]']],
-    ['a rule that only says where', rule('uses = "cap.agent.invoke"'), ['RULE_EMPTY rules[0]']],
-    ['two rules of one name', rule('pattern = "x"') + rule('pattern = "y"'), ['RULE_TWICE rules[1].id']],
-    ['a pattern that is not closed', rule('pattern = "(x"'), ['PATTERN rules[0].pattern']],
+    ['an invalid id', '[[rules]]\nid = "A b"\nclass = "UNKNOWN"\npattern = "x"\n', ['VALUE_INVALID rules[0].id']],
+    ['an unknown class', '[[rules]]\nid = "a"\nclass = "FLAKY"\npattern = "x"\n', ['VALUE_INVALID rules[0].class']],
+    ['a rule without conditions', rule(''), ['RULE_EMPTY rules[0]']],
+    ['a rule with only uses', rule('uses = "cap.agent.invoke"'), ['RULE_EMPTY rules[0]']],
+    ['two rules with one id', rule('pattern = "x"') + rule('pattern = "y"'), ['RULE_TWICE rules[1].id']],
+    ['an unclosed pattern', rule('pattern = "(x"'), ['PATTERN rules[0].pattern']],
     ['a pattern that looks ahead', rule('pattern = "x(?!y)"'), ['PATTERN rules[0].pattern']],
-    ['a pattern that refers back', rule("pattern = '(x)\\1'"), ['PATTERN rules[0].pattern']],
+    ['a pattern with a back-reference', rule("pattern = '(x)\\1'"), ['PATTERN rules[0].pattern']],
     ['an empty pattern', rule('pattern = ""'), ['VALUE_INVALID rules[0].pattern']],
     ['a long pattern', rule(`pattern = "${'x'.repeat(1_001)}"`), ['VALUE_INVALID rules[0].pattern']],
-    ['a pattern that grows', rule("pattern = '((x{30}){30}){7}'"), ['PATTERN rules[0].pattern']],
-    ['an exit code', rule('exit_codes = [256]'), ['VALUE_INVALID rules[0].exit_codes[0]']],
+    ['a pattern that expands too much', rule("pattern = '((x{30}){30}){7}'"), ['PATTERN rules[0].pattern']],
+    ['an invalid exit code', rule('exit_codes = [256]'), ['VALUE_INVALID rules[0].exit_codes[0]']],
     ['no exit codes', rule('exit_codes = []'), ['VALUE_INVALID rules[0].exit_codes']],
-    ['a label', rule('pattern = "x"\nuses = "cap.*.run"'), ['USES rules[0].uses']],
-    ['a threshold of no class', '[thresholds]\nVERIFICATION = 3\n', ['KEY_UNKNOWN thresholds.VERIFICATION']],
-    ['a threshold of none', '[thresholds]\nUNKNOWN = 0\n', ['VALUE_INVALID thresholds.UNKNOWN']],
+    ['an invalid label', rule('pattern = "x"\nuses = "cap.*.run"'), ['USES rules[0].uses']],
+    ['a threshold of an unknown class', '[thresholds]\nVERIFICATION = 3\n', ['KEY_UNKNOWN thresholds.VERIFICATION']],
+    ['a threshold of zero', '[thresholds]\nUNKNOWN = 0\n', ['VALUE_INVALID thresholds.UNKNOWN']],
     [
-      'a circle among the thresholds',
+      'a threshold for circular fixes',
       '[thresholds]\nCIRCULAR_FIX = 3\n',
       ['THRESHOLD thresholds.CIRCULAR_FIX'],
     ],
     [
-      'sessions among them',
+      'a threshold for sessions',
       '[thresholds]\nCONTEXT_EXHAUSTED = 3\n',
       ['THRESHOLD thresholds.CONTEXT_EXHAUSTED'],
     ],
-    ['doubts among them', '[thresholds]\nEFFECT_IN_DOUBT = 3\n', ['THRESHOLD thresholds.EFFECT_IN_DOUBT']],
+    ['a threshold for effects in doubt', '[thresholds]\nEFFECT_IN_DOUBT = 3\n', ['THRESHOLD thresholds.EFFECT_IN_DOUBT']],
     ['half a backoff', '[backoff]\nfirst = "1s"\n', ['KEY_MISSING backoff.most']],
-    ['times', '[backoff]\nfirst = "soon"\nmost = "31d"\n', ['TIME backoff.first', 'TIME backoff.most']],
+    ['invalid times', '[backoff]\nfirst = "soon"\nmost = "31d"\n', ['TIME backoff.first', 'TIME backoff.most']],
     ['a backoff that shrinks', '[backoff]\nfirst = "2m"\nmost = "1m"\n', ['BACKOFF backoff.first']],
-    ['a circle of one', '[circular]\nattempts = 1\n', ['VALUE_INVALID circular.attempts']],
-    ['a likeness', '[circular]\nsimilarity = 1.1\n', ['VALUE_INVALID circular.similarity']],
-    ['no bound', '[continue]\n', ['KEY_MISSING continue.max']],
+    ['a circular limit of one attempt', '[circular]\nattempts = 1\n', ['VALUE_INVALID circular.attempts']],
+    ['a similarity above 1', '[circular]\nsimilarity = 1.1\n', ['VALUE_INVALID circular.similarity']],
+    ['continue without max', '[continue]\n', ['KEY_MISSING continue.max']],
     [
       'a circuit without a window',
       '[circuit]\nfailures = 0\ncool_down = "1s"\n',
       ['VALUE_INVALID circuit.failures', 'KEY_MISSING circuit.window'],
     ],
     [
-      'a short window',
+      'a window that is too short',
       '[circuit]\nfailures = 1\nwindow = "10ms"\ncool_down = "1s"\n',
       ['TIME circuit.window'],
     ],
     [
-      'more than one thing, all of it at once',
+      'several mistakes at once',
       `${rule('pattern = "("')}[thresholds]\nCIRCULAR_FIX = 1\n[backoff]\nfirst = "x"\nmost = "1s"\n`,
       ['THRESHOLD thresholds.CIRCULAR_FIX', 'TIME backoff.first', 'PATTERN rules[0].pattern'],
     ],
-    ['a date', '[backoff]\nfirst = 2020-01-01\nmost = "1s"\n', ['VALUE_INVALID backoff.first']],
+    ['a date instead of a time', '[backoff]\nfirst = 2020-01-01\nmost = "1s"\n', ['VALUE_INVALID backoff.first']],
     [
       'too many levels',
       `x = ${'['.repeat(41)}${']'.repeat(41)}`,
@@ -149,26 +149,26 @@ describe('what is wrong is said with its place', () => {
       Array.from({ length: 101 }, (_, i) => rule('pattern = "x"').replace('"r"', `"r${String(i)}"`)).join(''),
       ['VALUE_INVALID rules'],
     ],
-  ])('%s', (_, text, problems) => {
+  ])('a recovery file is refused: %s', (_, text, problems) => {
     const read = readRecoveryRules(text, FILE);
     expect(faults(text)).toEqual(problems);
     expect(read.rules).toBeUndefined();
     for (const problem of read.problems) expect(problem.file).toBe(FILE);
   });
 
-  test('a class that is nearly right is guessed', () => {
+  test('a misspelled class gets a suggestion', () => {
     const [problem] = readRecoveryRules('[thresholds]\nVERIFICATION_FAILD = 3\n', FILE).problems;
     expect(problem?.nearest).toBe('VERIFICATION_FAILED');
   });
 
-  test('a pattern is shown with what is wrong in it', () => {
+  test('an invalid pattern is shown with its error', () => {
     const [problem] = readRecoveryRules(rule('pattern = "a(b"'), FILE).problems;
     expect(problem?.found).toBe('"a(b": missing closing ): `a(b`');
   });
 });
 
-test('patterns that are too large in total are not even read', () => {
-  // Each is as large as one may be: what is read of them is little, however many there are.
+test('patterns that are too large in total are not compiled', () => {
+  // Each has the maximum size; only a few of them are compiled.
   const large = Array.from({ length: 100 }, (_, i) =>
     rule("pattern = '(\\pL{10}){99}(\\pL{10}){99}(\\pL{10}){99}(\\pL{10}){99}'").replace(
       '"r"',
@@ -192,7 +192,7 @@ const LINES = [
   '= 1',
 ];
 
-test('whatever the file holds, it is refused with a reason or becomes rules that keep the contract', () => {
+test('arbitrary content is refused with a reason or gives valid rules', () => {
   let made = 0;
   fc.assert(
     fc.property(
@@ -201,7 +201,7 @@ test('whatever the file holds, it is refused with a reason or becomes rules that
           weight: 6,
           arbitrary: fc.array(fc.constantFrom(...LINES), { maxLength: 12 }).map((lines) => lines.join('\n')),
         },
-        // The file as it is but for one line.
+        // The file with one line changed.
         {
           weight: 4,
           arbitrary: fc

@@ -44,7 +44,7 @@ describe('stages', () => {
     '.holdpoint/develop.toml',
   );
 
-  test('are composed: ids are prefixed, and edges move with them', () => {
+  test('imported stages get prefixed ids and edges', () => {
     expect(errorsIn(made)).toEqual([]);
     expect(nodeIn(made, 'draft_stage__worktree_prepare')).toMatchObject({
       stage: 'draft_stage',
@@ -52,14 +52,14 @@ describe('stages', () => {
     });
   });
 
-  test('are linked from where one ends well to where the other starts, and a loop is no start', () => {
+  test('a link connects successful ends with starts, and loops are no starts', () => {
     const waiting = made.definition?.nodes.filter(({ after }) => after.length > 0);
     expect(waiting?.map(({ id, after }) => [id, after])).toEqual([
       ['merge__merge_integrate', ['draft_stage__terminal']],
     ]);
   });
 
-  test('do not lend their parameters to the locks of each other', () => {
+  test('stages do not share parameters for lock inference', () => {
     expect(nodeIn(made, 'draft_stage__stage_commit').locks).toEqual([
       { key: 'branch:draft/notes', mode: 'exclusive' },
     ]);
@@ -69,7 +69,7 @@ describe('stages', () => {
     ]);
   });
 
-  test('that are imported by stages have the names of both before their ids', () => {
+  test('nested stages have both prefixes', () => {
     const files = {
       'flow.toml': `${HEAD}${imported('outer', 'a/outer.toml')}${command('own', 'after = [{ node_id = "outer__inner__one" }]')}`,
       'a/outer.toml': `${HEAD}${imported('inner', '../inner.toml')}${command('two', 'after = [{ node_id = "inner__one" }]')}`,
@@ -82,7 +82,7 @@ describe('stages', () => {
     ]);
   });
 
-  test('may be imported more than once', () => {
+  test('a stage may be imported more than once', () => {
     const files = {
       ...flow(imported('a', 's.toml'), imported('b', 's.toml'), link('a', 'b')),
       's.toml': `${HEAD}${command('x')}`,
@@ -90,7 +90,7 @@ describe('stages', () => {
     expect(ids(files)).toEqual(['a__x', 'b__x < a__x']);
   });
 
-  test('are not linked from what runs only after a failure', () => {
+  test('nodes after a failure are not linked', () => {
     const files = {
       ...flow(imported('a', 's.toml'), imported('b', 't.toml'), link('a', 'b')),
       's.toml': `${HEAD}${command('x', 'on = { succeeded = ["y"], failed = ["mend"] }')}${command('y')}${command('mend')}`,
@@ -99,7 +99,7 @@ describe('stages', () => {
     expect(ids(files)).toEqual(['a__x', 'a__y', 'a__mend', 'b__z < a__y']);
   });
 
-  test('have their reports of outputs renamed with their nodes', () => {
+  test('output artifacts get the prefix of their nodes', () => {
     const files = {
       ...flow(imported('a', 's.toml')),
       's.toml': `${HEAD}${command('x')}${command('y', 'after = [{ node_id = "x" }]\nneeds = [{ custom = { type_id = "operation_output", key = "x" } }]')}`,
@@ -111,7 +111,7 @@ describe('stages', () => {
     ]);
   });
 
-  test('with names that become too long are refused', () => {
+  test('ids that exceed the limit with prefixes are refused', () => {
     const files = { ...flow(imported('a'.repeat(60), 's.toml')), 's.toml': `${HEAD}${command('long')}` };
     expect(errorsIn(compiled(files))[0]).toBe(`WORKFLOW_NODE_ID_LONG nodes[${'a'.repeat(60)}__long].id`);
   });
@@ -132,7 +132,7 @@ describe('files', () => {
     ]);
   });
 
-  test('a path may go up as long as it stays inside', () => {
+  test('a path may contain .. inside the repository', () => {
     const files = {
       'a/b/flow.toml': `${HEAD}${imported('s', '../../s.toml')}`,
       's.toml': `${HEAD}${command('x')}`,
@@ -140,11 +140,11 @@ describe('files', () => {
     expect(problemsOf(files, 'a/./b/flow.toml')).toEqual([]);
   });
 
-  test('an entry outside is refused as well', () => {
+  test('an entry outside of the repository is refused', () => {
     expect(problemsOf({}, '../flow.toml')).toMatchObject([{ code: 'WORKFLOW_FILE_PATH' }]);
   });
 
-  test('one that is not there, or cannot be read, is named', () => {
+  test('a missing or unreadable file is named', () => {
     expect(problemsOf({})).toMatchObject([{ code: 'WORKFLOW_FILE_MISSING', file: 'flow.toml' }]);
     expect(problemsOf(flow(imported('a', 's.toml'), command('x')))).toMatchObject([
       { code: 'WORKFLOW_FILE_MISSING', file: 's.toml', expected: 'the file that flow.toml imports' },
@@ -155,23 +155,23 @@ describe('files', () => {
     expect(problems).toMatchObject([{ code: 'WORKFLOW_FILE_MISSING', found: 'not yours to read' }]);
   });
 
-  test('one of another format is refused', () => {
+  test('a file of another format is refused', () => {
     expect(problemsOf({ 'flow.hcl': '' }, 'flow.hcl')).toMatchObject([{ code: 'WORKFLOW_FILE_FORMAT' }]);
   });
 
-  test('a mark before the first character is no part of the text', () => {
+  test('a byte order mark is ignored', () => {
     expect(problemsOf({ 'flow.toml': `\uFEFF${HEAD}${command('x')}` })).toEqual([]);
     const json = '\uFEFF{"id":"a","version":"b","nodes":[{"id":"x","uses":"control.terminal"}]}';
     expect(problemsOf({ 'flow.json': json }, 'flow.json')).toEqual([]);
   });
 
-  test('a mistake in TOML has its line and column', () => {
+  test('a TOML syntax error has line and column', () => {
     expect(problemsOf({ 'flow.toml': 'id = "a"\nversion = v1\n' })).toMatchObject([
       { code: 'WORKFLOW_SYNTAX', file: 'flow.toml', line: 2, column: 11 },
     ]);
   });
 
-  test('a mistake in JSON has its line and column', () => {
+  test('a JSON syntax error has line and column', () => {
     expect(problemsOf({ 'flow.json': '{\n  "id": "x"\n  "version": "y"\n}' }, 'flow.json')).toMatchObject([
       { code: 'WORKFLOW_SYNTAX', file: 'flow.json', line: 3, column: 3 },
     ]);
@@ -182,12 +182,12 @@ describe('files', () => {
     ['flow.json', 'null'],
     ['flow.json', '"text"'],
     ['flow.toml', ''],
-  ])('%s with nothing but %j is no template', (name, text) => {
+  ])('%s with the content %j is not a template', (name, text) => {
     expect(problemsOf({ [name]: text }, name)).not.toEqual([]);
     expect(loadTemplate(name, reading({ [name]: text })).template).toBeUndefined();
   });
 
-  test('a circle of imports is shown file by file', () => {
+  test('a cycle of imports is shown file by file', () => {
     const files = {
       ...flow(imported('a', 'a.toml')),
       'a.toml': `${HEAD}${imported('b', 'b.toml')}`,
@@ -203,7 +203,7 @@ describe('files', () => {
     ]);
   });
 
-  test('problems of an import name its file, once for all of its imports', () => {
+  test('problems of an import name its file once', () => {
     const files = {
       ...flow(imported('a', 's.toml'), imported('b', 's.toml')),
       's.toml': `${HEAD}extra = 1\n${command('x')}`,
@@ -214,15 +214,15 @@ describe('files', () => {
   });
 });
 
-describe('what is too large', () => {
-  test('is a file of more than a mebibyte, which is not even parsed', () => {
+describe('size limits', () => {
+  test('a file above 1 MiB is not parsed', () => {
     const text = `${HEAD}# ${'x'.repeat(10 * 1_048_576)}`;
     const { value, ms } = timed(() => problemsOf({ 'flow.toml': text }));
     expect(value).toMatchObject([{ code: 'WORKFLOW_FILE_TOO_LARGE' }]);
     expect(ms).toBeLessThan(100);
   });
 
-  test('counts bytes, not characters', () => {
+  test('the file limit counts bytes, not characters', () => {
     expect(problemsOf({ 'flow.toml': `# ${'ü'.repeat(600_000)}` })).toMatchObject([
       { code: 'WORKFLOW_FILE_TOO_LARGE' },
     ]);
@@ -234,20 +234,20 @@ describe('what is too large', () => {
     ['flow.toml', `${HEAD}x = ${'['.repeat(100)}${']'.repeat(100)}`],
     ['flow.toml', `x.${'a.'.repeat(100_000)}b = 1`],
     ['flow.toml', `[x${'.a'.repeat(100_000)}]`],
-  ])('is nesting in %s', (name, text) => {
+  ])('too much nesting in %s is refused', (name, text) => {
     const [problem, ...more] = problemsOf({ [name]: text }, name);
     expect(['WORKFLOW_FILE_TOO_DEEP', 'WORKFLOW_SYNTAX']).toContain(problem?.code);
     expect(more).toEqual([]);
   });
 
-  test('is a number of imports', () => {
+  test('too many imports are refused', () => {
     const many = Array.from({ length: 300 }, (_, place) => imported(`s${String(place)}`, 's.toml')).join('');
     expect(problemsOf({ ...flow(many), 's.toml': `${HEAD}${command('x')}` })).toMatchObject([
       { code: 'WORKFLOW_IMPORTS_MANY' },
     ]);
   });
 
-  test('is a few imports that multiply', () => {
+  test('imports that multiply are refused', () => {
     const files: Record<string, string> = { 's20.toml': `${HEAD}${command('x')}` };
     for (let level = 0; level < 20; level += 1) {
       const next = `s${String(level + 1)}.toml`;
@@ -262,7 +262,7 @@ describe('what is too large', () => {
     expect(problemsOf({ ...wide, 's.toml': stage }).map(({ code }) => code)).toContain('WORKFLOW_NODES_MANY');
   });
 
-  test('are links between many ends and many starts', () => {
+  test('links between many ends and starts are refused', () => {
     const stage = HEAD + Array.from({ length: 400 }, (_, n) => command(`n${String(n)}`)).join('');
     const files = {
       ...flow(imported('a', 's.toml'), imported('b', 's.toml'), link('a', 'b')),
@@ -271,7 +271,7 @@ describe('what is too large', () => {
     expect(problemsOf(files)).toMatchObject([{ code: 'WORKFLOW_LINK_WIDE' }]);
   });
 
-  test('is what grows when its placeholders are replaced', () => {
+  test('texts that grow too much by placeholders are refused', () => {
     const big = flow(
       `[params]\nx = "${'y'.repeat(100_000)}"\n`,
       ...Array.from({ length: 300 }, (_, n) => command(`n${String(n)}`, 'name = "${x}"')),
@@ -280,7 +280,7 @@ describe('what is too large', () => {
   });
 });
 
-test('names that objects know by themselves are names like any other', () => {
+test('names of object members are ordinary names', () => {
   const files = flow(
     '[params]\nconstructor = "c"\ntoString = "t"\n',
     command('constructor', 'name = "${constructor} ${toString} ${hasOwnProperty}"'),

@@ -40,7 +40,7 @@ const effectIn = (from: ReturnType<typeof made>): EffectDeclaration => {
 };
 
 describe('the default gate', () => {
-  test('is left out of a definition, which stays as it was', () => {
+  test('the unchanged default gate is left out of a definition', () => {
     const plain = made('', {});
     const named = made('gate = "approval_recovery_v2"', {});
     expect(plain.problems).toEqual([]);
@@ -56,14 +56,14 @@ describe('the default gate', () => {
     expect(named.definition && hashOf(named.definition)).toBe(plain.definition && hashOf(plain.definition));
   });
 
-  test.each(SideEffectKind.options)('waits and asks for %s as an effect without a gate does', (kind) => {
+  test.each(SideEffectKind.options)('the default gate treats %s like an effect without a gate', (kind) => {
     const gate = forKind(defaultGate(), kind);
     expect(gate.given).toEqual({ side_effect_kind: kind });
     expect(gate.request.audience).toEqual(['operators']);
     expect(gate.timeoutMs).toEqual({ default: 300_000 });
   });
 
-  test('is there as soon as it is given something', () => {
+  test('the default gate with inputs is part of the definition', () => {
     const found = effectIn(made('inputs = { why = "now" }', {}));
     expect(found.gate).toMatchObject({
       id: 'approval_recovery_v2',
@@ -71,7 +71,7 @@ describe('the default gate', () => {
     });
   });
 
-  test('of a repository takes its place, for merges as well', () => {
+  test("a repository's default gate replaces the shipped one, also for merges", () => {
     const own = (shippedGate('approval_recovery_v2') ?? '').replace('timeout: 5m', 'timeout: 1h');
     const files = { '.vizier/gates/approval_recovery_v2.yaml': own };
     expect(effectIn(made('', files))).toMatchObject({
@@ -146,8 +146,8 @@ const REFUSED: readonly Row[] = [
   ],
 ];
 
-describe('a gate that is named', () => {
-  test('stands in the definition, with what the effect gives it', () => {
+describe('a named gate', () => {
+  test('a named gate is part of the definition with its inputs', () => {
     const found = effectIn(made(NAMED));
     expect(found).toMatchObject({
       audience: ['group:release'],
@@ -157,7 +157,7 @@ describe('a gate that is named', () => {
     expect(EffectDeclaration.parse(found)).toEqual(found);
   });
 
-  test('of a shorter time reminds nobody after it', () => {
+  test('a gate drops reminders after its timeout', () => {
     const { approvalTimeoutMs, gate } = effectIn(made(NAMED, { [PATH]: FULL }, 'other'));
     expect(approvalTimeoutMs).toBe(600_000);
     expect(gate?.policy).toMatchObject({
@@ -166,19 +166,19 @@ describe('a gate that is named', () => {
     });
   });
 
-  test('is the one of .holdpoint where both folders have one', () => {
+  test('the gate in .holdpoint wins over the one in .vizier', () => {
     const files = { [PATH]: FULL, '.vizier/gates/release.yaml': FULL.replace('"4"', '"5"') };
     expect(effectIn(made(NAMED, files)).gate?.version).toBe('4');
   });
 
-  test('changes the hash of the definition when its file does', () => {
+  test('a changed gate file changes the hash of the definition', () => {
     const [one, other] = [FULL, FULL.replace('another kind', 'a kind')].map(
       (text) => made(NAMED, { [PATH]: text }).definition,
     );
     expect(one && hashOf(one)).not.toBe(other && hashOf(other));
   });
 
-  test('is given parameters, expressions, and texts as what they say', () => {
+  test('gate inputs accept parameters, expressions, and texts converted to their type', () => {
     const { gate } = effectIn(
       compiled(
         flow(
@@ -212,13 +212,13 @@ describe('a gate that is named', () => {
     },
   );
 
-  test('of a kind that it is not for is refused', () => {
+  test('a gate refuses other kinds of effects', () => {
     expect(errorsIn(made(NAMED, { [PATH]: FULL }, 'notify'))).toEqual([
       'WORKFLOW_GATE_KIND nodes[a].effect.side_effect_kind',
     ]);
   });
 
-  test('of a file that cannot be read is not looked for elsewhere', () => {
+  test('an unreadable gate file does not fall back to the shipped gate', () => {
     const result = compiled(flow(effect('')), {
       readGate: gatesIn((path) => {
         throw Object.assign(new Error(`${path}: no`), { code: 'WORKFLOW_PATH_REFUSED' });
@@ -227,7 +227,7 @@ describe('a gate that is named', () => {
     expect(errorsIn(result)).toEqual(['WORKFLOW_PATH_REFUSED ', 'WORKFLOW_EFFECT_GATE nodes[a].effect.gate']);
   });
 
-  test('with an error is told of once, however many effects name it', () => {
+  test('an error in a gate is reported once for all its effects', () => {
     const result = compiled(
       flow(effect(NAMED), effect(NAMED).replaceAll('"a"', '"b"').replaceAll('"build"', '"other"')),
       withGates({ [PATH]: 'id: release\n' }),
@@ -245,8 +245,8 @@ const fail = (): never => {
   throw new Error('no problem');
 };
 
-describe('where no gates can be looked up', () => {
-  test('an effect has the default one, and any other is refused', () => {
+describe('without a gate source', () => {
+  test('without a gate source, only the default gate exists', () => {
     const plain = compiled(flow(effect('gate = "approval_recovery_v2"')));
     expect(effectIn(plain)).toEqual(effectIn(made('', {})));
     for (const more of [NAMED, 'inputs = { why = "now" }'])
@@ -254,7 +254,7 @@ describe('where no gates can be looked up', () => {
   });
 });
 
-describe('a definition that somebody else has made', () => {
+describe('a definition from another source', () => {
   const definition = made(NAMED).definition ?? fail();
   const gate = effectIn(made(NAMED)).gate ?? fail();
   const changed = (change: object, given: object = {}): readonly string[] => {
@@ -266,7 +266,7 @@ describe('a definition that somebody else has made', () => {
     return definitionProblems({ ...definition, nodes }).map(({ code, path }) => `${code} ${path}`);
   };
 
-  test('is held to the same', () => {
+  test('a definition from another source is checked in the same way', () => {
     expect(changed({})).toEqual([]);
     expect(changed({ loadContext: [] })).toContain(
       'WORKFLOW_EXPRESSION nodes[a].effect.gate.approval_request.body',

@@ -25,7 +25,7 @@ test.each<[title: string, schema: Json, path: string | undefined]>([
   ['a part of a word', keys({ pattern: '^approve:note$' }), 'a.key'],
   ['one of its words', keys({ pattern: '^(x|approve:notes)$' }), undefined],
   ['none of its words', keys({ pattern: '^(x|y)$' }), 'a.key'],
-])('an artifact is held against %s', (_, schema, path) => {
+])('an artifact is validated against %s', (_, schema, path) => {
   expect(schemaFaults(schema, 'schema')).toEqual([]);
   expect(violation(schema, TOKEN, 'a')?.path).toBe(path);
 });

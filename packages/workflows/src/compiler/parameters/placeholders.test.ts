@@ -27,7 +27,7 @@ test.each([
   expect(expand(text, { x: '1' })).toEqual({ text: expected, codes: [] });
 });
 
-test('what a placeholder is replaced with is not looked at again', () => {
+test('substituted values are not scanned again', () => {
   expect(expand('${x}', { x: '${y} $${y}', y: 'no' }).text).toBe('${y} $${y}');
 });
 
@@ -37,11 +37,11 @@ test.each([
   ['${ }', 'WORKFLOW_PLACEHOLDER_EMPTY'],
   ['${x', 'WORKFLOW_PLACEHOLDER_UNCLOSED'],
   ['${HOME:-/root}', 'WORKFLOW_PLACEHOLDER_UNKNOWN'],
-])('%j is refused, and stays as it is', (text, code) => {
+])('%j is refused and stays unchanged', (text, code) => {
   expect(expand(text, { x: '1' })).toEqual({ text, codes: [code] });
 });
 
-test('a text in which every ${ is written $${ comes out as it was', () => {
+test('an escaped text is restored exactly', () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom('${', '{', '}', 'a', ' ', 'x}')), (parts) => {
       const text = parts.join('');

@@ -22,7 +22,7 @@ test.each([
   ['a plan', 'slug = "s", target = "main"', ['exclusive branch:draft/s', 'exclusive branch:main']],
   ['a plan whose branch is named', 'slug = "s", branch = "b"', ['exclusive branch:b']],
   ['a branch that was left empty', 'slug = "s", branch = ""', ['exclusive branch:draft/s']],
-])('%s among the arguments is locked', (_, args, expected) => {
+])('a branch in the arguments is locked: %s', (_, args, expected) => {
   expect(shell(args)).toEqual(expected);
 });
 
@@ -35,7 +35,7 @@ const CONTRACTS = ['plan_doc', 'target_branch', 'prompt_text']
   .map((id) => `[[artifact_contracts]]\nid = "${id}"\n`)
   .join('');
 
-test('without branches among the arguments those of the artifacts are locked', () => {
+test('without branches in the arguments, the branches of the artifacts are locked', () => {
   const artifacts =
     'needs = [{ plan_doc = { slug = "s", branch = "" } }]\nproduces = { failed = [{ target_branch = { name = "m" } }] }';
   expect(keys([CONTRACTS, node('x', SHELL, `args = { command = "true" }\n${artifacts}`)])).toEqual([
@@ -44,12 +44,12 @@ test('without branches among the arguments those of the artifacts are locked', (
   ]);
 });
 
-test('then those of the parameters', () => {
+test('without branches in arguments and artifacts, the branches of the parameters are locked', () => {
   const parts = ['[params]\nslug = ""\ntarget = "main"\n', node('x', SHELL, 'args = { command = "true" }')];
   expect(keys(parts, { set: { slug: 's' } })).toEqual(['exclusive branch:draft/s', 'exclusive branch:main']);
 });
 
-test('what works in the repository itself, on no branch that is known, has it to itself', () => {
+test('work on no known branch locks the whole repository', () => {
   expect(keys([node('x', SHELL, 'args = { command = "true" }')])).toEqual(['exclusive repo_serial']);
 });
 
@@ -59,11 +59,11 @@ const prepare = (more: string): string =>
 test.each([
   ['a route', prepare('on = { succeeded = ["x"] }'), ''],
   ['after', prepare(''), 'after = [{ node_id = "p" }]'],
-])('what follows the preparation of a worktree, by %s, has it to itself anyway', (_, before, more) => {
+])('a node in a worktree needs no lock, connected by %s', (_, before, more) => {
   expect(keys([before, node('x', SHELL, `args = { command = "true" }\n${more}`)])).toEqual([]);
 });
 
-test('what follows the cleaning up is in the repository again', () => {
+test('a node after the cleanup works in the repository again', () => {
   const parts = [
     prepare('on = { succeeded = ["c"] }'),
     node('c', 'cap.env.builtin.worktree.cleanup', 'on = { succeeded = ["x"] }'),
@@ -79,6 +79,6 @@ test.each([
   ['an approval', node('x', 'control.gate.approval')],
   ['a gate without a script', node('x', 'control.gate.cicd', 'gates = [{ kind = "cicd", script = "" }]')],
   ['a prompt', node('x', 'cap.env.builtin.prompt.resolve', PROMPT)],
-])('%s locks nothing, whatever the parameters are', (_, one) => {
+])('%s never locks anything', (_, one) => {
   expect(keys(['[params]\nslug = "s"\n', CONTRACTS, one])).toEqual([]);
 });

@@ -24,7 +24,7 @@ export const kindOf = (value: Value): string => {
 export const memberOf = (record: JsonRecord, key: string): Value =>
   Object.hasOwn(record, key) ? record[key] : undefined;
 
-/** In a fixed order, whatever store the record came from. */
+/** In a fixed order, independent of the store. */
 export const keysOf = (record: JsonRecord, meter: Meter): string[] => {
   const keys = Object.keys(record);
   meter.work(keys.length * 8);

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { memoize } from './memoize.ts';
 
-test('what was asked for last is kept, and no more of it than is said', () => {
+test('the most recent results are cached up to the limit', () => {
   const made: string[] = [];
   const get = memoize(2, (text) => made.push(text));
   for (const text of ['a', 'b', 'a', 'c', 'a', 'b']) get(text);
   expect(made).toEqual(['a', 'b', 'c', 'b']);
 });
 
-test('what could not be made is not kept', () => {
+test('failures are not cached', () => {
   let calls = 0;
   const get = memoize(2, () => {
     calls += 1;
