@@ -95,8 +95,8 @@ export const showGauges = (
   places: Pick<Slots, 'inUse' | 'waiting'>,
   circuits: Pick<Circuits, 'states'>,
 ): void => {
-  gauge('places_in_use', 'Slots in use', [], () => [{ labels: {}, value: places.inUse() }]);
-  gauge('places_waited_for', 'Orders that wait for a slot in this executor', [], () => [
+  gauge('slots_in_use', 'Slots in use', [], () => [{ labels: {}, value: places.inUse() }]);
+  gauge('slots_waiting', 'Orders that wait for a slot in this executor', [], () => [
     { labels: {}, value: places.waiting() },
   ]);
   gauge('circuit_state', '1 for the current state of the circuit of a target', ['target', 'state'], () =>

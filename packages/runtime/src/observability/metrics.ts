@@ -64,9 +64,9 @@ export const createMetrics = (service: string, log: Logger): Metrics => {
     'publish_unconfirmed_total',
     'Messages that the bus did not confirm in time',
   );
-  const purged = meter.counter('retired_total', 'Aggregates purged after their retention');
+  const purged = meter.counter('purged_total', 'Aggregates purged after their retention');
   const unread = meter.counter(
-    'samples_failed_total',
+    'metric_reads_failed_total',
     'Failed readings of the store or of the bus for metrics',
   );
   return {
