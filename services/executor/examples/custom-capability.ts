@@ -1,4 +1,4 @@
-// One capability of one's own: a flag that is a file in a folder which other programs watch.
+// A custom capability: a feature flag, stored as a file in a folder that other processes watch.
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { defineCapability, nothingHappened } from '@holdpoint/executor/capabilities/define';
@@ -24,17 +24,17 @@ const read = async (flag: Flag): Promise<string | undefined> => {
 
 const setFlag = defineCapability({
   uses: 'cap.custom.set_flag',
-  // Whoever reads the flag sees whether it was set: after an interruption it is looked at, not set again.
+  // The flag can be read: after an interruption it is probed, not set again.
   effectClass: 'probeable',
   kind: 'deploy',
   input: Flag,
-  // Shown before anything is done, as work of its own: `cap.custom.set_flag.preview`.
+  // Ordered as work, before the approval: `cap.custom.set_flag.preview`.
   preview: async (flag) => ({ before: (await read(flag)) ?? null, after: flag.value }),
   run: async (flag, { assertInForce }) => {
     const before = await read(flag);
-    if (before === flag.value) throw nothingHappened(`${flag.name} is ${flag.value} already`);
+    if (before === flag.value) throw nothingHappened(`${flag.name} is already ${flag.value}`);
     await mkdir(flag.folder, { recursive: true });
-    // Right before something leaves: an executor that was stopped for too long does nothing any more.
+    // Right before the write: an executor that was frozen for too long must not act.
     assertInForce();
     await writeFile(fileOf(flag), flag.value);
     return { before: before ?? null };
@@ -48,7 +48,7 @@ const setFlag = defineCapability({
   // Ordered by `holdpoint effect undo <effect>`, and approved like any other effect.
   compensate: async ({ input, outputs }, { assertInForce }) => {
     const { before } = outputs;
-    if (before === undefined) throw nothingHappened(`nobody knows what ${input.name} was before`);
+    if (before === undefined) throw nothingHappened(`the earlier value of ${input.name} is unknown`);
     assertInForce();
     if (typeof before === 'string') await writeFile(fileOf(input), before);
     else await rm(fileOf(input), { force: true });

@@ -30,8 +30,7 @@ export const endpoints = (
     query: async ({ id }) => {
       const state = await readState(pool, decider, id);
       const view = effectView(state);
-      if (view === undefined)
-        throw new HoldpointError('EXECUTOR_UNKNOWN_EFFECT', `Unknown effect: ${id}`);
+      if (view === undefined) throw new HoldpointError('EXECUTOR_UNKNOWN_EFFECT', `Unknown effect: ${id}`);
       return waitingFor(view, whyWaiting.of(state));
     },
   },

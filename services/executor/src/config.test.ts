@@ -125,7 +125,9 @@ describe('the journal', () => {
       join(folder.path, '..', 'journal'),
     );
     for (const inside of [folder.path, join(folder.path, 'a', 'b'), `${folder.path}/..x`])
-      expect(() => read({ HOLDPOINT_JOURNAL_DIR: inside })).toThrow(/HOLDPOINT_JOURNAL_DIR: inside the workspace/);
+      expect(() => read({ HOLDPOINT_JOURNAL_DIR: inside })).toThrow(
+        /HOLDPOINT_JOURNAL_DIR: inside the workspace/,
+      );
   });
 
   test('reached through a link into the workspace ends the start all the same', async () => {
@@ -199,7 +201,9 @@ describe('programs', () => {
   test('of which several run on each core, unless somebody says how many', () => {
     expect(read({}).commandsMax).toBe(4 * availableParallelism());
     expect(read({ HOLDPOINT_MAX_CONCURRENT_PROCESSES: '1' }).commandsMax).toBe(1);
-    expect(() => read({ HOLDPOINT_MAX_CONCURRENT_PROCESSES: '0' })).toThrow(/HOLDPOINT_MAX_CONCURRENT_PROCESSES/);
+    expect(() => read({ HOLDPOINT_MAX_CONCURRENT_PROCESSES: '0' })).toThrow(
+      /HOLDPOINT_MAX_CONCURRENT_PROCESSES/,
+    );
   });
 
   test('are noted beside the workspace, and never where effects write', () => {
@@ -297,5 +301,7 @@ test('how much may be at one target, and what opens its circuit, can be said', (
     HOLDPOINT_CIRCUIT_PROBE_AFTER_MS: '1000',
   });
   expect(said).toMatchObject({ targetMax: 3, circuits: { triesMin: 2, windowMs: 5_000, openMs: 1_000 } });
-  expect(() => read({ HOLDPOINT_MAX_CONCURRENT_PER_TARGET: '0' })).toThrow('HOLDPOINT_MAX_CONCURRENT_PER_TARGET');
+  expect(() => read({ HOLDPOINT_MAX_CONCURRENT_PER_TARGET: '0' })).toThrow(
+    'HOLDPOINT_MAX_CONCURRENT_PER_TARGET',
+  );
 });

@@ -39,7 +39,11 @@ const Custom = z
   })
   .superRefine(({ effectClass, probe }, context) => {
     if (effectClass === 'probeable' && probe === undefined)
-      context.addIssue({ code: 'custom', path: ['probe'], message: 'missing: a probeable capability needs a probe' });
+      context.addIssue({
+        code: 'custom',
+        path: ['probe'],
+        message: 'missing: a probeable capability needs a probe',
+      });
     if (effectClass === 'opaque' && probe !== undefined)
       context.addIssue({
         code: 'custom',
@@ -68,7 +72,10 @@ const keepOutputs = (capability: Checked): Checked => ({
     const made: unknown = await capability.run(input, context);
     const outputs = JsonObject.safeParse(made ?? {});
     if (outputs.success) return outputs.data;
-    context.say('stderr', `${capability.uses} returned outputs that are not a JSON object; they are left out`);
+    context.say(
+      'stderr',
+      `${capability.uses} returned outputs that are not a JSON object; they are left out`,
+    );
     return {};
   },
 });
@@ -105,11 +112,7 @@ const importModule = async (path: string): Promise<unknown> => {
   try {
     return (await import(/* @vite-ignore */ pathToFileURL(path).href)) as unknown;
   } catch (error) {
-    throw refusal(
-      path,
-      [`cannot load: ${error instanceof Error ? error.message : String(error)}`],
-      error,
-    );
+    throw refusal(path, [`cannot load: ${error instanceof Error ? error.message : String(error)}`], error);
   } finally {
     hooks.deregister();
   }

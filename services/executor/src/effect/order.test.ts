@@ -141,7 +141,9 @@ describe('the same order again', () => {
     given(...history)
       .when(run(), NOW + 1)
       .thenEmits(
-        ...prevented.map((standing) => ({ type: 'duplicate_prevented', ...about, outcome: standing }) as const),
+        ...prevented.map(
+          (standing) => ({ type: 'duplicate_prevented', ...about, outcome: standing }) as const,
+        ),
       )
       .thenStarts()
       .thenTimes()

@@ -66,10 +66,7 @@ export const capabilityEndpoints = (
     query: ({ uses }) => {
       const named = known.capabilities.filter((each) => uses === undefined || each.uses === uses);
       if (named.length === 0)
-        throw new HoldpointError(
-          'EXECUTOR_UNKNOWN_CAPABILITY',
-          `Unknown capability: ${uses ?? 'none'}`,
-        );
+        throw new HoldpointError('EXECUTOR_UNKNOWN_CAPABILITY', `Unknown capability: ${uses ?? 'none'}`);
       const items = named.map((each) => describe(each, known, uses !== undefined));
       return Promise.resolve({ items: items.toSorted(byLabel) });
     },
@@ -78,8 +75,7 @@ export const capabilityEndpoints = (
     query: async ({ id }) => {
       const state = await readState(pool, decider, id);
       const entry = entryIn(state);
-      if (entry === undefined)
-        throw new HoldpointError('EXECUTOR_UNKNOWN_EFFECT', `Unknown effect: ${id}`);
+      if (entry === undefined) throw new HoldpointError('EXECUTOR_UNKNOWN_EFFECT', `Unknown effect: ${id}`);
       const { effect } = entry.order;
       const uses = compensationOf(effect.uses);
       const isKnown = known.capabilities.some(

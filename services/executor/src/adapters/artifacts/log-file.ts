@@ -36,7 +36,7 @@ const leftOutRow = (at: number, count: number, maxBytes: number): string => {
   return row(
     at,
     'holdpoint',
-    `[holdpoint] ${lines}omitted here: logs are kept up to ${String(maxBytes / MIB)} MiB`,
+    `[holdpoint] ${lines} omitted here: logs are kept up to ${String(maxBytes / MIB)} MiB`,
   );
 };
 

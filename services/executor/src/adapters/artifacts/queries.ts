@@ -43,10 +43,7 @@ const placeOf = (after: string | undefined): number => {
 
 const gone = (artifact: ArtifactView): HoldpointError => {
   if (artifact.storedAt === undefined)
-    return new HoldpointError(
-      'RUNTIME_UNAVAILABLE',
-      `${artifact.name} is not uploaded yet; try again later`,
-    );
+    return new HoldpointError('RUNTIME_UNAVAILABLE', `${artifact.name} is not uploaded yet; try again later`);
   const day = new Date(artifact.storedAt).toISOString();
   return new HoldpointError(
     'EXECUTOR_UNKNOWN_ARTIFACT',

@@ -105,7 +105,10 @@ export const createSpool = ({ folder, logMaxBytes, maxBytes, now, log }: SpoolPa
   const hasRoom = (): boolean => {
     const full = bytesWaiting >= maxBytes;
     if (full && !isFull)
-      log.error({ waiting: waiting.size }, 'logs and outputs are no longer kept: too many wait for their upload');
+      log.error(
+        { waiting: waiting.size },
+        'logs and outputs are no longer kept: too many wait for their upload',
+      );
     isFull = full;
     return !full;
   };

@@ -220,7 +220,9 @@ describe('a filter', () => {
     await git.worktreeAdd(path, { branch: 'main' });
     await git.worktreeRemove(path);
     config('filter.lfs.smudge', writeProgram());
-    await expect(git.worktreeAdd(path, { branch: 'main' })).rejects.toThrow('x.dat needs the git filter "lfs"');
+    await expect(git.worktreeAdd(path, { branch: 'main' })).rejects.toThrow(
+      'x.dat needs the git filter "lfs"',
+    );
     expect(existsSync(path)).toBe(false);
     expect(await git.worktreeList()).toHaveLength(1);
     expect(existsSync(owned)).toBe(false);

@@ -56,19 +56,29 @@ describe('a repository', () => {
 
   test('is a whole work tree, and nothing else', async () => {
     mkdirSync(join(repository.root, 'sub'));
-    expect(await refusalOf(open(join(repository.root, 'sub')))).toMatch(/not the top folder of a git work tree/);
-    expect(await refusalOf(open(join(repository.root, '.git')))).toMatch(/not the top folder of a git work tree/);
-    expect(await refusalOf(open(join(repository.root, 'a.txt')))).toMatch(/not the top folder of a git work tree/);
+    expect(await refusalOf(open(join(repository.root, 'sub')))).toMatch(
+      /not the top folder of a git work tree/,
+    );
+    expect(await refusalOf(open(join(repository.root, '.git')))).toMatch(
+      /not the top folder of a git work tree/,
+    );
+    expect(await refusalOf(open(join(repository.root, 'a.txt')))).toMatch(
+      /not the top folder of a git work tree/,
+    );
     expect(await refusalOf(open(repository.path))).toMatch(/not the top folder of a git work tree/);
     repository.git('init', '--quiet', '--bare', '../bare');
-    expect(await refusalOf(open(join(repository.path, 'bare')))).toMatch(/not the top folder of a git work tree/);
-    expect(await refusalOf(open(join(repository.path, 'gone')))).toMatch(/no such folder/);
+    expect(await refusalOf(open(join(repository.path, 'bare')))).toMatch(
+      /not the top folder of a git work tree/,
+    );
+    expect(await refusalOf(open(join(repository.path, 'gone')))).toMatch(/does not exist/);
     expect(await refusalOf(open('repository'))).toMatch(/not an absolute path/);
   });
 
   test('that says its work tree is elsewhere is refused', async () => {
     repository.git('config', 'core.worktree', repository.path);
-    expect(await refusalOf(open(repository.root))).toMatch(/not the top|not the top folder of its repository/);
+    expect(await refusalOf(open(repository.root))).toMatch(
+      /not the top|not the top folder of its repository/,
+    );
   });
 
   test('whose refs are outside the allowed folders is refused', async () => {

@@ -37,8 +37,7 @@ const refused = (path: string, problem: string): CleanFailure =>
 const insideOf =
   (root: string) =>
   async (path: string, base = root): Promise<string> => {
-    if (path.includes('\0') || isAbsolute(path))
-      throw refused(path, 'is not relative to the repository');
+    if (path.includes('\0') || isAbsolute(path)) throw refused(path, 'is not relative to the repository');
     const parts = path.split(/[/\\]/);
     if (parts.includes('..')) throw refused(path, 'contains ..');
     const [from, there] = await Promise.all([realpath(base), followed(resolve(base, path))]);

@@ -90,7 +90,10 @@ export const createGrantKeys = ({
     settle();
     const unvouched = keys.map(({ kid }) => kid).filter((kid) => !trusted.kids.has(kid));
     if (unvouched.length > 0)
-      log.error({ keys: unvouched }, 'the approvals service publishes grant keys that no trusted key vouches for');
+      log.error(
+        { keys: unvouched },
+        'the approvals service publishes grant keys that no trusted key vouches for',
+      );
   };
 
   const learn = async (): Promise<void> => {

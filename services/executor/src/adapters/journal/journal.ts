@@ -74,9 +74,7 @@ export const openJournal = async (folder: string, options: JournalOptions, log: 
     const handle = await openNew(segment.path);
     await syncFolder(folder);
     segments = [...segments, segment];
-    await drop().catch((error: unknown) =>
-      log.warn(errorFields(error), 'cannot remove old journal files'),
-    );
+    await drop().catch((error: unknown) => log.warn(errorFields(error), 'cannot remove old journal files'));
     return { handle, openedAt: Date.now(), bytes: 0 };
   };
 

@@ -60,10 +60,7 @@ const namespaceFor = async ({ namespace, env, log }: ConfinementParts): Promise<
     const why = error.message;
     if (namespace === 'required')
       throw new ConfigError(`HOLDPOINT_PROCESS_SANDBOX: PID namespaces do not work here: ${why}`);
-    log.info(
-      { why },
-      'commands run in a process group only: PID namespaces do not work here',
-    );
+    log.info({ why }, 'commands run in a process group only: PID namespaces do not work here');
     return undefined;
   }
 };

@@ -81,7 +81,9 @@ describe('what comes of an effect is handed back:', () => {
       kind: 'applied',
       outputs: { file: 'sample.txt', line: 'hello', effectId: EFFECT, epoch: 3 },
     };
-    expect(handed).toEqual([{ kind: 'effect', aggregate: EFFECT, message: { kind: 'outcome', epoch: 3, outcome } }]);
+    expect(handed).toEqual([
+      { kind: 'effect', aggregate: EFFECT, message: { kind: 'outcome', epoch: 3, outcome } },
+    ]);
     expect(slots.inUse()).toBe(0);
   });
 

@@ -66,14 +66,14 @@ describe('a secret that is named', () => {
     const refused = (name: string, use = API) => bodyOf(() => secrets.fill(`\${secret:${name}}`, use));
     expect(refused('TOKEN', 'https://other.example')).toEqual({
       code: 'EXECUTOR_SECRET_NOT_ALLOWED',
-      message: 'the secret "TOKEN" is not for https://other.example',
+      message: 'secret "TOKEN" is not for https://other.example',
     });
     expect(refused('NOWHERE')).toMatchObject({ code: 'EXECUTOR_SECRET_NOT_ALLOWED' });
     expect(refused('OTHER')).toMatchObject({ code: 'EXECUTOR_SECRET_UNKNOWN' });
     expect(refused('constructor')).toMatchObject({ code: 'EXECUTOR_SECRET_UNKNOWN' });
     expect(refused('GONE')).toEqual({
       code: 'EXECUTOR_SECRET_UNKNOWN',
-      message: 'the secret "GONE" cannot be read',
+      message: 'cannot read secret "GONE"',
     });
     expect(JSON.stringify(refused('SHORT'))).toMatch(/NOT_ALLOWED(?!.*sesame)/);
   });

@@ -22,15 +22,9 @@ const OWN_CHARACTERS_MIN = 16;
 const REFERENCE = /\$\{secret:([^}]*)\}/g;
 
 const unknown = (name: string, cause?: unknown): CleanFailure =>
-  new CleanFailure(
-    errorBody('EXECUTOR_SECRET_UNKNOWN', `unknown secret ${shownName(name)}`),
-    cause,
-  );
+  new CleanFailure(errorBody('EXECUTOR_SECRET_UNKNOWN', `unknown secret ${shownName(name)}`), cause);
 const unreadable = (name: string, cause: unknown): CleanFailure =>
-  new CleanFailure(
-    errorBody('EXECUTOR_SECRET_UNKNOWN', `cannot read secret ${shownName(name)}`),
-    cause,
-  );
+  new CleanFailure(errorBody('EXECUTOR_SECRET_UNKNOWN', `cannot read secret ${shownName(name)}`), cause);
 const notAllowed = (name: string, why: string): CleanFailure =>
   new CleanFailure(errorBody('EXECUTOR_SECRET_NOT_ALLOWED', `secret ${shownName(name)} ${why}`));
 

@@ -59,9 +59,7 @@ export const agentArgv = (
   const argv = input.agent ?? tools.agentDefault;
   if (argv !== undefined && argv.length > 0) return { argv };
   return {
-    result: failed(
-      'No agent configured: set agent.command in [agents.default] of .holdpoint/config.toml',
-    ),
+    result: failed('No agent configured: set agent.command in [agents.default] of .holdpoint/config.toml'),
   };
 };
 

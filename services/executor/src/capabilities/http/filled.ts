@@ -17,7 +17,10 @@ export const filledIn = (value: Json, fill: Fill): Json => {
 /** Rejected here, because the error of the HTTP client would contain the secret. */
 const asHeader = (value: string): string => {
   if (/^[\t\x20-\x7e]*$/.test(value)) return value;
-  throw clean('EXECUTOR_SECRET_NOT_ALLOWED', 'A secret contains characters that a header cannot, such as a line end');
+  throw clean(
+    'EXECUTOR_SECRET_NOT_ALLOWED',
+    'A secret contains characters that a header cannot, such as a line end',
+  );
 };
 
 /** Fills secrets into headers. Returns lower-case names, and the names of confidential headers. */

@@ -99,8 +99,7 @@ export const renderPrompt = async (text: string, sources: PromptSources): Promis
       rendered += found.value;
     }
   }
-  if (unclosed !== undefined)
-    problems.push(`unclosed placeholder: ${JSON.stringify(unclosed)}`);
+  if (unclosed !== undefined) problems.push(`unclosed placeholder: ${JSON.stringify(unclosed)}`);
   if (bytes > PROMPT_BYTES_MAX) problems.push(`longer than ${String(PROMPT_BYTES_MAX)} bytes`);
   return problems.length > 0 ? { problems: [...new Set(problems)] } : { text: rendered, problems: [] };
 };

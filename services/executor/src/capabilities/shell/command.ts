@@ -32,8 +32,7 @@ const ask = async (script: string, tools: StageTools): Promise<Asked> => {
 
 const probe = async (input: StepInput, tools: StageTools): Promise<ProbeResult> => {
   const script = argOf(input, 'probe');
-  if (script === undefined)
-    return { found: 'unknown', reason: 'there is no probe' };
+  if (script === undefined) return { found: 'unknown', reason: 'there is no probe' };
   const { run, found, reason } = await ask(script, tools);
   return found === 'applied' ? foundApplied(reason, applied(run, `${reason}: it`)) : { found, reason };
 };
@@ -66,8 +65,7 @@ const runEffect = async (
 /** The start has ended badly: the probe can run at once. */
 const askNow = async (input: StepInput, tools: StageTools, ended: string): Promise<StepResult> => {
   const script = argOf(input, 'probe');
-  if (script === undefined)
-    throw new OutcomeUnknown(`${ended}, and there is no probe`);
+  if (script === undefined) throw new OutcomeUnknown(`${ended}, and there is no probe`);
   const { run: asked, found, reason } = await ask(script, tools);
   switch (found) {
     case 'applied':

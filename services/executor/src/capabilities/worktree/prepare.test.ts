@@ -116,9 +116,7 @@ describe('preparing a worktree', () => {
     writeFileSync(at('mine'), 'kept');
     const later = await prepare({ slug: 'a', purpose: 'later' });
     const LATER = '.holdpoint/worktrees/later-t-1-prepare';
-    expect(later.detail).toBe(
-      `created a worktree: ${LATER} on draft/a; ${WORK} is no longer on draft/a`,
-    );
+    expect(later.detail).toBe(`created a worktree: ${LATER} on draft/a; ${WORK} is no longer on draft/a`);
     expect(repository.git('-C', LATER, 'branch', '--show-current')).toBe('draft/a');
     expect(repository.git('-C', WORK, 'branch', '--show-current')).toBe('');
     expect(repository.git('-C', WORK, 'rev-parse', 'HEAD')).toBe(repository.git('rev-parse', 'draft/a'));

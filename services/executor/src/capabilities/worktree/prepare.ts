@@ -61,13 +61,11 @@ const placesFor = (input: StepInput, { about }: StageTools, branch: string): rea
 /** Creates a worktree for the task on its branch. A new branch starts at HEAD. */
 const prepare: RunStage = async (input, tools) => {
   const wanted = wantedBy(input);
-  if (wanted === undefined)
-    return failed('no branch given: expected branch, slug or plan');
+  if (wanted === undefined) return failed('no branch given: expected branch, slug or plan');
   if ((wanted.slug ?? '').length > SLUG_MAX)
     return failed(`the slug is longer than ${String(SLUG_MAX)} characters`);
   const { branch, slug } = wanted;
-  if (!isBranchName(branch))
-    return failed(`${JSON.stringify(branch)} is not a valid branch name`);
+  if (!isBranchName(branch)) return failed(`${JSON.stringify(branch)} is not a valid branch name`);
   const { repository } = tools;
   await keepOutOfStatus(repository);
   const git = tools.git(repository.root);

@@ -112,10 +112,8 @@ const payloadText = ({ payloads = {} }: StepInput, selector: string): Found<stri
     return selector !== '' && [type, key, `${type}:${key}`].includes(selector);
   });
   const [label] = labels;
-  if (label === undefined)
-    return { problem: `read_payload(${selector}): the node needs no such artifact` };
-  if (labels.length > 1)
-    return { problem: `read_payload(${selector}): ambiguous: ${labels.join(', ')}` };
+  if (label === undefined) return { problem: `read_payload(${selector}): the node needs no such artifact` };
+  if (labels.length > 1) return { problem: `read_payload(${selector}): ambiguous: ${labels.join(', ')}` };
   const text = payloads[label]?.['text'];
   return typeof text === 'string'
     ? { value: text }

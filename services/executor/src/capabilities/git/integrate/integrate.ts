@@ -37,7 +37,9 @@ const standingOf = async (git: Git, preview: MergePreview): Promise<Standing> =>
 const makeAgain = async (tools: StageTools, preview: MergePreview): Promise<void> => {
   const merge = await workOutMerge(tools, preview);
   if (merge.kind !== 'merged' || merge.commit !== preview.commit || merge.tree !== preview.tree) {
-    throw refused(`merging ${preview.source} into ${preview.target} gives other commits than the approved ones`);
+    throw refused(
+      `merging ${preview.source} into ${preview.target} gives other commits than the approved ones`,
+    );
   }
 };
 

@@ -64,8 +64,7 @@ const folderOf = async ({ worktree, isolated }: RollbackArgs, tools: StageTools)
 /** The worktree and its state. Throws `CleanFailure` unless it is the named one. */
 export const rollbackPlace = async (input: StepInput, tools: StageTools): Promise<RollbackPlace> => {
   const args = argsOf(input);
-  if (args.isolated && args.branch === undefined)
-    throw invalid('with.branch: missing');
+  if (args.isolated && args.branch === undefined) throw invalid('with.branch: missing');
   const git = tools.git(await folderOf(args, tools));
   const { commit: head, branch } = await git.head();
   const where = args.worktree ?? 'the checkout';
