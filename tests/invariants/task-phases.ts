@@ -6,7 +6,8 @@ import { type Committed, type Expect, memoryOf } from './invariant.ts';
 
 type Event = TaskEvent | ProgramEvent;
 
-const FIRST: ReadonlySet<string> = new Set(['submitted', 'program_submitted']);
+/** A cancellation may overtake the submission, which is then refused. */
+const FIRST: ReadonlySet<string> = new Set(['submitted', 'program_submitted', 'cancelled_before_submission']);
 
 /** A person may restart a failed task. */
 const isReopened = (from: TaskPhase, event: Event): boolean =>
