@@ -97,7 +97,10 @@ const claimWith =
     accept({ ...routed, refresh });
   };
 
-/** What is done outside is a span of its own, from the start to what is known of it; it ends with the process, if that ends first. */
+/**
+ * A start or a probe is a span of its own, from its begin to its result. It ends with the process if that ends
+ * first.
+ */
 const traced = (work: EffectWork, accept: Accept, trace: string | undefined): Accept => {
   if (work.kind !== 'start' && work.kind !== 'probe') return accept;
   const { effect, id, attempt } = work.order;

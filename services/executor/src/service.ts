@@ -46,25 +46,25 @@ import { classifiersWith } from './effect/custom-facts.ts';
 import { createEffectDecider } from './effect/decide.ts';
 import { executorBindings, executorKinds } from './bindings.ts';
 
-/** What runs when the executor stops may take so long to end. */
+/** Time for running effects to finish when the executor stops. */
 const STOP_GRACE_MS = 5_000;
-/** What is not stored by then is stored at the next start. */
+/** Time for uploads; the rest is uploaded after the next start. */
 const STORE_GRACE_MS = 1_500;
 
-/** Makes a folder that nothing may reach which effects write, by whatever links it is reached. */
+/** Creates a private folder, and refuses one that leads into the workspace. */
 const makeApart = async (folder: string, workspace: string, variable: string): Promise<void> => {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   if (isWithin(await realpath(workspace), await realpath(folder)))
-    throw new ConfigError(`${variable}: leads into the workspace, where effects write`);
+    throw new ConfigError(`${variable}: is inside the workspace, where effects write`);
 };
 
-/** A program that cannot be ended is somebody's to look at; everything else goes on meanwhile. */
+/** A process that cannot be killed is left to the operator: the executor starts all the same. */
 const endLeftovers = async (records: WorkRecords, log: Logger): Promise<void> => {
   try {
     const ended = await records.endAll();
-    if (ended > 0) log.warn({ ended }, 'programs were ended that an executor before had left running');
+    if (ended > 0) log.warn({ ended }, 'ended processes of an earlier executor');
   } catch (error) {
-    log.error(errorFields(error), 'programs that an executor before has left running could not be ended');
+    log.error(errorFields(error), 'cannot end the processes of an earlier executor');
   }
 };
 

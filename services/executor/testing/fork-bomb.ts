@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 const path = (file: string): string => JSON.stringify(fileURLToPath(new URL(file, import.meta.url)));
 
-/** Somebody who owns nothing: root is bound by no number of processes. */
+/** An unprivileged user: root ignores process limits. */
 const NOBODY = 54_321;
 
 const program = (script: string, processes: number): string =>
@@ -43,7 +43,7 @@ export type Bounded = {
   readonly left: number;
 };
 
-/** What becomes of a script that starts as many processes as it may, in an executor of its own. */
+/** Runs a fork bomb in a separate executor process, and returns its result. */
 export const forkWithin = async (script: string, processes: number): Promise<Bounded> => {
   const child = spawn(
     process.execPath,

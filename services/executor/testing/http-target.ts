@@ -62,7 +62,7 @@ const recording =
       () => undefined,
     );
 
-/** Reads a whole request, then does what it is told. */
+/** Reads a whole request, then runs the given behaviour. */
 export const httpTarget = (respond: Respond): Promise<Target> => {
   const received: Received[] = [];
   return open(createHttp(recording(received, respond)), 'http', '127.0.0.1', received);

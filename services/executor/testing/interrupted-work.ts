@@ -25,7 +25,7 @@ const program = (
      began: (group) => records.began(work, group),
    });`;
 
-/** Another executor that has begun a command, to be killed in the middle of it. */
+/** A second executor with a running command, to be killed. */
 export const beginWork = (
   stateDir: string,
   work: WorkOf,

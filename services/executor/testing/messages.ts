@@ -54,12 +54,12 @@ const findings: readonly Finding[] = [
   { found: 'unknown', reason: 'nobody answers' },
 ];
 
-/** What people say of the doubts of an effect. */
+/** Answers of operators. */
 const statementsOn = (effect: CanonicalEffect): readonly ResolveEffect[] =>
   [2, 3, 4, 5, 6].flatMap((asked) =>
     (['applied', 'not_applied', 'retry'] as const).map((answer) => resolveFor(answer, asked, effect)),
   );
-/** What somebody makes of it who is none of them, or comes too late. */
+/** Invalid and late answers. */
 const idle = [
   resolveFor('retry', 2, effectOf(), { exp: NOW / 1_000 }),
   resolveFor('retry', 2, effectOf({ idempotencyKey: 'another' })),

@@ -16,7 +16,7 @@ const sign = createSigner(privateKey);
 const forge = createSigner(generateKeyPairSync('ed25519').privateKey);
 const verifyToken = createVerifier([publicKey]);
 
-/** As the executor does it: a token counts when its signature and its claims do. */
+/** As in the executor: signature and claims must be valid. */
 export const verify = (token: string): SignedClaims | undefined =>
   SignedClaims.safeParse(verifyToken(token)).data;
 export const decider = createEffectDecider({ verify });
@@ -24,7 +24,7 @@ export const decider = createEffectDecider({ verify });
 export const TASK = TaskId.parse('t-1');
 export const NODE = NodeId.parse('append');
 export const EFFECT = effectIdOf(TASK, NODE, 'append:sample.txt');
-/** When the order of these tests is given, and from when its grant is over. */
+/** The time of the order, and the end of its grant. */
 export const NOW = 1_000_000;
 export const GRANT_ENDS = NOW + 3_600_000;
 
@@ -53,12 +53,12 @@ export const claimsFor = (effect: CanonicalEffect, change: Partial<GrantClaims> 
   ...change,
 });
 
-/** A grant as the approvals service signs it, and one signed by somebody else. */
+/** A valid grant, and a forged one. */
 export const grantFor = (effect: CanonicalEffect, change?: Partial<GrantClaims>): string =>
   sign(claimsFor(effect, change));
 export const forgedGrantFor = (effect: CanonicalEffect): string => forge(claimsFor(effect));
 
-/** Work, which nobody approves. Its id is that of the effect of these tests, unless its key is another. */
+/** Work, which needs no approval. It has the same id as the effect of these tests unless its key differs. */
 export const workOf = (change: Partial<CanonicalEffect> = {}): CanonicalEffect =>
   effectOf({
     uses: 'cap.agent.invoke',
@@ -102,7 +102,7 @@ export const orderFor = (
   ...change,
 });
 
-/** What a person said of the doubt that has this epoch, as the approvals service signs it. */
+/** An operator's answer to the doubt of this epoch, signed by the approvals service. */
 export const resolveFor = (
   answer: InDoubtAnswer,
   epoch: number,

@@ -28,7 +28,7 @@ export type Survived = {
   readonly peakMib: number;
 };
 
-/** What an executor of its own that runs nothing but this script keeps of it, and how much memory it took at its peak. */
+/** Runs a script in a separate executor process; returns the kept output and the peak memory. */
 export const survive = async (script: string): Promise<Survived> => {
   const child = spawn(process.execPath, ['--no-warnings', '--input-type=module', '--eval', program(script)], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -96,7 +96,7 @@ export const planRepository = async (host: NodeJS.ProcessEnv) => {
     commit,
     has,
     read: (file: string): Promise<string> => readFile(join(path, file), 'utf8'),
-    /** Carries out a step, and says what it came to. */
+    /** Runs a step and returns its result. */
     step: async (stage: RunStage | StageModule, change: StepChange, as: StepAs = {}): Promise<StepResult> => {
       const capability = stages.capability(moduleOf(stage));
       return StepResult.parse(await capability.run(inputFor(change), contextOf(as)));
@@ -108,7 +108,7 @@ export const planRepository = async (host: NodeJS.ProcessEnv) => {
         const capability = stagesWith(more).capability(moduleOf(stage));
         return StepResult.parse(await capability.run(inputFor(change), contextOf({})));
       },
-    /** What a step works with, for what is no step itself. */
+    /** The tools of a step, for other functions. */
     with: async <Result>(
       work: (tools: StageTools) => Promise<Result>,
       change: StepChange = {},

@@ -2,7 +2,7 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A folder of its own for one test, and how to be rid of it. */
+/** A temporary folder for one test, and its removal. */
 export const scratchFolder = async (): Promise<{
   readonly path: string;
   readonly remove: () => Promise<void>;

@@ -1,4 +1,4 @@
-/** For tests alone: says that it is localhost, and nobody trusts it who is not told to. */
+/** A self-signed test certificate for localhost. */
 export const selfSigned = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgASOho1LxT5rkgVX5

@@ -16,7 +16,7 @@ import { scratchFolder } from './scratch.ts';
 /** Where programs are on this machine, as a shell that is started here says it. */
 const PATH = execFileSync('/bin/sh', ['-c', 'printf %s "$PATH"'], { encoding: 'utf8' });
 
-/** What commands of a test see. The home is empty, so that nobody's own git configuration decides a test. */
+/** The environment of test commands. The empty home excludes personal git configuration. */
 export const testEnv = (home: string) => commandEnv({ PATH, HOME: home, LANG: 'C.UTF-8' });
 
 /** A repository with one commit on `main`, in a folder of its own. */

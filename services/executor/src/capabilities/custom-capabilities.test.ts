@@ -114,7 +114,7 @@ describe('the documented example', () => {
   });
 });
 
-/** As an executor loads it: in a process of its own, where nothing but Node resolves what is imported. */
+/** In a process of its own, where only Node resolves imports, as in an executor. */
 const load = async (...paths: readonly string[]): Promise<string> => {
   const script = `
     const { loadCustom } = await import(process.argv[1]);
@@ -152,20 +152,20 @@ describe('an executor that is started', () => {
   test('refuses two of the same label', async () => {
     const [one, two] = [await write('a.mjs', minimal('wave')), await write('b.mjs', minimal('wave'))];
     expect(await load(one, two)).toBe(
-      `HOLDPOINT_CAPABILITIES: ${two}: cap.custom.wave is defined by ${one} already`,
+      `HOLDPOINT_CAPABILITIES: ${two}: cap.custom.wave is already defined by ${one}`,
     );
   });
 
   test('says which module cannot be loaded', async () => {
     const broken = await write('broken.mjs', "throw new Error('not today');");
-    expect(await load(broken)).toBe(`HOLDPOINT_CAPABILITIES: ${broken}: cannot be loaded: not today`);
+    expect(await load(broken)).toBe(`HOLDPOINT_CAPABILITIES: ${broken}: cannot load: not today`);
     const lost = await write('lost.mjs', "import 'nothing-of-the-kind';");
-    expect(await load(lost)).toContain(`${lost}: cannot be loaded: Cannot find package`);
+    expect(await load(lost)).toContain(`${lost}: cannot load: Cannot find package`);
   });
 
   test('refuses a module that effects may write, by whatever link', async () => {
     await writeFile(join(workspace, 'wave.mjs'), minimal('wave'));
     await symlink(join(workspace, 'wave.mjs'), join(folder.path, 'link.mjs'));
-    expect(await load(join(folder.path, 'link.mjs'))).toContain('leads into the workspace');
+    expect(await load(join(folder.path, 'link.mjs'))).toContain('is inside the workspace');
   });
 });

@@ -174,7 +174,7 @@ describe('a step that is done again', () => {
     for (let time = 1; time <= 3; time += 1)
       expect(await stagesOf(repository)(shell, append)).toMatchObject({ outputs: { stdout: 'line\n' } });
     expect(repository.git('rev-list', '--count', 'topic')).toBe('2');
-    // Another step goes on from where it ended.
+    // Another step continues from there.
     expect(await stagesOf(repository)(shell, { ...append, key: 'next' })).toMatchObject({
       outputs: { stdout: 'line\nline\n' },
     });
@@ -194,7 +194,7 @@ describe('a step that is done again', () => {
     } finally {
       await before.kill();
     }
-    // Where nobody takes note of the dead they stay in the table, as zombies.
+    // Without a reaper dead processes stay as zombies.
     const script = 'cut -d" " -f3 "/proc/$(cat ../pid)/stat" 2>&1';
     const result = await stagesOf(repository)(shell, { epoch: 2, input: input(script) });
     expect(result.outputs?.['stdout']).toMatch(/^Z$|No such file/m);

@@ -88,7 +88,7 @@ describe('with a grant', () => {
   });
 });
 
-/** Orders that somebody who cannot sign may put together, most of them nearly right. */
+/** Orders of a sender without a key, most of them almost valid. */
 const forgeries: fc.Arbitrary<RunEffect> = fc
   .record({
     uses: fc.oneof(fc.constantFrom(...Object.keys(CAPABILITIES)), fc.constantFrom('__proto__', 'cap.none')),

@@ -37,7 +37,7 @@ const failed: EffectEvent = {
   error: { code: 'EXECUTOR_TARGET_UNAVAILABLE', message: 'no' },
 };
 
-/** What an order is answered with, as what is already recorded. */
+/** The answer to a repeated order. */
 const answerTo = (message: EffectMessage, ...history: readonly EffectEvent[]): readonly unknown[] => {
   const state = history.reduce((before, event) => decider.evolve(before, event), decider.initial);
   const { events, send } = decider.decide(state, message, { now: NOW });

@@ -129,7 +129,7 @@ test('work begins with a recorded start, one at a time, and never in a state tha
   );
 });
 
-/** What is recorded of something that has its outcome. */
+/** Events that may follow an outcome. */
 const KEPT_BESIDE: ReadonlySet<EffectEvent['type']> = new Set(['superseded', 'duplicate_prevented']);
 
 test('applied is for ever, and so is cancelled, unless a journal says that it was started', () => {
@@ -140,7 +140,7 @@ test('applied is for ever, and so is cancelled, unless a journal says that it wa
         if (before.status === 'cancelled' && message.kind === 'journalled') continue;
         expect(after.status).toBe(before.status);
         expect(made.events.filter(({ type }) => !KEPT_BESIDE.has(type))).toEqual([]);
-        // What still runs may be told to end; nothing begins.
+        // Running starts may be aborted; none begins.
         expect(made.work.filter(({ kind }) => kind !== 'abort')).toEqual([]);
       }
     }),

@@ -61,7 +61,7 @@ const allowed = (epoch: number): EffectEvent => ({
   approval: ApprovalId.parse('a-1'),
   until: NOW + 60_000,
 });
-/** Asked so often, and each time told that it is not there while somebody may be at it. */
+/** Probed this often, each time with an unproven no. */
 const unprovenTimes = (times: number): readonly EffectEvent[] => [
   started(1, 'j-1'),
   doubt(2),
@@ -81,7 +81,7 @@ describe('an effect in doubt of which the target can tell', () => {
     given(started(1, 'j-1'), doubt(2))
       .when(claim, NOW)
       .thenEmits()
-      // Whoever asks may die of it: then it is asked again.
+      // The probing executor may crash: then the probe is repeated.
       .thenTimes({ set: 'slot', dueAt: NOW + 120_000 })
       .thenStarts({
         kind: 'probe',

@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Instance, nextStep } from './reconciliation.ts';
 
-/** What is restored with the data. */
+/** The state that a backup contains. */
 type Data = {
   readonly generation: number;
   readonly openedFor: number;
   readonly instances: Readonly<Record<string, Instance>>;
-  /** Effects that were started, or that are in doubt: nobody starts them. */
+  /** Started effects, and effects in doubt: neither may start again. */
   readonly taken: readonly string[];
 };
 type Executor = {

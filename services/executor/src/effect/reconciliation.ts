@@ -11,7 +11,7 @@ export type Instance = {
 /** The ledger's view of itself. A generation lasts until the database is restored or replaced. */
 export type LedgerStatus = {
   readonly generation: number;
-  /** False when this is not the database, or not the run of it, that the generation was opened for. */
+  /** False when the database was replaced or restarted from a backup since the generation was opened. */
   readonly same: boolean;
   readonly instances: ReadonlyMap<string, Instance>;
 };

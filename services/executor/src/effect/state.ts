@@ -25,7 +25,7 @@ export type Entry = {
   readonly settled?: number;
   /** The number of inconclusive probes since the latest start. */
   readonly probes?: number;
-  /** An operator allows one more start until then, whatever the grant allows. Epoch milliseconds. */
+  /** An operator allows one more start until then, even without a valid grant. Epoch milliseconds. */
   readonly repeatUntil?: number | undefined;
   /** The operator's answer to the latest in-doubt question. */
   readonly answered?: Pick<EffectAnswered, 'answer' | 'by'> | undefined;

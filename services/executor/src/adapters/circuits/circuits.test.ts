@@ -156,7 +156,7 @@ describe('what recovery says', () => {
     expect(circuits.limitOf(TARGET)).toBe(0);
     circuits.updateAll([], clock.now());
     expect(circuits.limitOf(TARGET)).toBe(MAX);
-    // Unless this executor has found otherwise, and recovery has not heard it: then it is told again.
+    // Unless this executor has changed the state itself, and its report is not processed yet: then it reports again.
     await fails();
     circuits.updateAll([], clock.now());
     expect(circuits.limitOf(TARGET)).toBe(0);

@@ -18,7 +18,7 @@ beforeEach(async () => {
 afterEach(() => repository.remove());
 
 const PROGRAM = (): string => join(repository.path, 'program');
-/** A program that shows that it ran, and does nothing to what it is given. */
+/** A program that leaves a mark and passes its input through. */
 const writeProgram = (): string => {
   writeFileSync(PROGRAM(), `#!/bin/sh\ntouch '${owned}'\ncat\n`);
   chmodSync(PROGRAM(), 0o755);
@@ -66,7 +66,7 @@ describe('nothing of the configuration of a repository is run', () => {
       writeFileSync(join(repository.root, '.git', 'hooks', hook), `#!/bin/sh\n${program} < /dev/null\n`);
       chmodSync(join(repository.root, '.git', 'hooks', hook), 0o755);
     }
-    // They do run for whoever calls git without care.
+    // They do run in an unprotected git.
     repository.git('commit', '--quiet', '--allow-empty', '--message=by hand');
     expect(existsSync(owned)).toBe(true);
     repository.git('-c', 'core.hooksPath=/dev/null', 'status');
@@ -173,9 +173,9 @@ describe('nothing of the configuration of a repository is run', () => {
     // Both its commit and its files change.
     repository.git('-C', 'sub', 'checkout', '--quiet', '--detach');
     repository.git(...asSomebody, 'commit', '--quiet', '--allow-empty', '--message=next');
-    // Of the same size: what it holds has to be looked at.
+    // Of the same size, so that git must read the content.
     repository.write('sub/x', 'y');
-    // What is put in force here is so there as well, but for names that only the submodule knows.
+    // The overrides apply there as well, except for names that only the submodule configures.
     repository.git('-C', 'sub', 'config', 'filter.of-its-own.clean', writeProgram());
     repository.git('-C', 'sub', 'config', 'core.fsmonitor', PROGRAM());
     repository.write('sub/.git/info/attributes', 'x filter=of-its-own\n');

@@ -15,10 +15,7 @@ export const parseConfig = (listed: string): readonly ConfigEntry[] =>
         : { key: entry.slice(0, end), value: entry.slice(end + 1) };
     });
 
-/**
- * Disables everything that runs other programs or does more than the command asks for, whatever the repository
- * configures.
- */
+/** Disables every configuration that runs other programs or does more than the command asks for. */
 const ALWAYS: readonly ConfigEntry[] = [
   ['core.hookspath', '/dev/null'],
   ['core.fsmonitor', 'false'],

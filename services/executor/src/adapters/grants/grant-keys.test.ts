@@ -64,7 +64,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Answers, and counts how often it was asked. */
+/** Answers, and counts the requests. */
 const learn = async (answer: (nonce: string) => PublishedKeys | undefined) => {
   const approvals = { answer, asked: 0 };
   const ask: AskForKeys = (nonce) => {

@@ -24,7 +24,7 @@ const dial = (
   const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port);
   const where = { host, port, lookup: pinnedTo(addresses), autoSelectFamily: true };
   if (!secure) return { socket: connectPlain({ ...where, noDelay: true }), ready: 'connect' };
-  // The certificate must match the name, whatever its address.
+  // The certificate must match the name, not the address.
   const name = isIP(host) === 0 ? { servername: host } : {};
   const options = { ...trust, ...name, ...where, rejectUnauthorized: true, ALPNProtocols: ['http/1.1'] };
   return { socket: connectSecure(options), ready: 'secureConnect' };

@@ -181,7 +181,7 @@ describe('what is kept', () => {
   test('goes early when there is no room for it; the newest stays, however large', async () => {
     const journal = await openIt({ segmentBytes: 1, maxBytes: 10 });
     for (const position of [1, 2, 3, 4]) await journal.append(order, 1, position);
-    // Each file is looked at when the next is begun.
+    // Each file is checked when the next one begins.
     expect(await positions(journal)).toEqual([4]);
     expect(journal.floor()).toBe(4);
   });

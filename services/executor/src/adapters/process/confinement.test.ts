@@ -52,7 +52,7 @@ describe.runIf(here.namespace !== undefined)('a command with a namespace of proc
     );
     const [parent, ...names] = stdout.trim().split('\n');
     expect(parent).toBe('0');
-    // What shells set beside what they are given.
+    // Variables that shells add.
     const own = names.filter((name) => !['PWD', 'OLDPWD', 'SHLVL', '_'].includes(name));
     expect(own).toEqual(['DECLARED', 'HOME', 'PATH', 'TERM']);
   });
@@ -129,7 +129,7 @@ describe.runIf(here.namespace !== undefined)('a command with a namespace of proc
     expect((await survivors(scratch.path)).length).toBeGreaterThan(1);
     await executor.kill();
     await vi.waitFor(async () => expect(await survivors(scratch.path)).toEqual([]), { timeout: 30_000 });
-    // Its record is still there, and is of nobody any more.
+    // Its record is still there, although the process is gone.
     expect(await createWorkRecords(scratch.path).endAll()).toBe(0);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { survive } from '../../../testing/output-bomb.ts';
 
-/** Far above what it takes: this is about memory, and how long it lasts is the machine's affair. */
+/** Far above the usual time: this test is about memory. */
 const PATIENCE_MS = 180_000;
 const MEMORY_MAX_MIB = 200;
 const LINE_MAX = 16_384;

@@ -34,7 +34,7 @@ const written = (file: string): Promise<number> =>
   );
 const recorded = (): readonly string[] => readdirSync(join(scratch.path, 'work'));
 
-/** A command that was running when its executor was killed, and goes on without it. */
+/** A command that outlives its killed executor. */
 const interrupted = async (of: WorkOf, script: string, file = 'pid'): Promise<number> => {
   const executor = beginWork(scratch.path, of, scratch.path, script);
   killing.push(executor.kill);

@@ -204,7 +204,7 @@ describe('a command that has to be on record', () => {
   test('has its standard input for itself, and no open files beside', async () => {
     const result = await sh('cat; ls /proc/self/fd', { stdin: 'text\n', began: () => Promise.resolve() });
     expect(result.stdout).toMatch(/^text\n/);
-    // As many as without a record: whatever else is open in this process is so in both.
+    // The same number as without a record: other open files of this process count in both.
     expect((await sh('cat; ls /proc/self/fd', { stdin: 'text\n' })).stdout).toBe(result.stdout);
   });
 });

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { bareOrderFor, NODE, orderFor, TASK, workOf } from '../../../testing/orders.ts';
 import { createLogLines } from './log-lines.ts';
 
-/** A clock that goes when it is told to. */
+/** A manual clock. */
 const handClock = () => {
   let now = 0;
   let steps: { readonly at: number; readonly step: () => void }[] = [];

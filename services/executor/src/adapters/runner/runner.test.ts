@@ -25,7 +25,7 @@ const order = orderFor();
 const other = orderFor(effectOf({ idempotencyKey: 'other' }));
 const Input = z.object({ file: z.string(), line: z.string() });
 
-/** Lets everything go on that can. */
+/** Lets all pending promises settle. */
 const settle = async (): Promise<void> => {
   for (let i = 0; i < 20; i += 1) await Promise.resolve();
 };
@@ -59,7 +59,7 @@ const running = (
   return { slots, runner, handed, accept, start, messages: () => handed.map(({ message }) => message) };
 };
 
-/** Runs until it is told to end. */
+/** Runs until the test ends it. */
 const held = () => {
   const contexts: EffectContext[] = [];
   const ends: (() => void)[] = [];
@@ -155,7 +155,7 @@ describe('before anything leaves, the start is noted in the journal:', () => {
     };
     const { start } = running(run, 2, note);
     start(order, 3);
-    // In the same step as the commit: whoever notes it knows which commit it was.
+    // Synchronous with the commit, so that the journal knows its position.
     expect(noted).toEqual([[EFFECT, 3]]);
     await settle();
     expect(contexts).toEqual([]);
@@ -277,7 +277,7 @@ describe('work that is interrupted', () => {
     const { start, runner, messages } = endingWith(() => Promise.resolve({ outcome: 'succeeded' }));
     start(work);
     await settle();
-    // Nobody waits for it, though there would be time.
+    // Not awaited, although there would be time.
     await runner.stop(60_000);
     expect(messages()).toEqual([unknown]);
   });
@@ -308,8 +308,8 @@ describe('work that is interrupted', () => {
     const [{ assertInForce: workBegins } = noContext, { assertInForce: effectBegins } = noContext] = contexts;
     expect(workBegins).not.toThrow();
     expect(effectBegins).toThrow(CleanFailure);
-    // Heartbeats that are decided go on allowing it, those of an effect do not.
-    for (const { onDone: onDone } of handed) onDone?.();
+    // Decided heartbeats extend the lease of work, but not of an effect.
+    for (const { onDone } of handed) onDone?.();
     await vi.advanceTimersByTimeAsync(LEASE_MS / 2);
     expect(workBegins).not.toThrow();
     expect(effectBegins).toThrow(CleanFailure);
@@ -382,7 +382,7 @@ describe('an effect that waits for a slot', () => {
     ends[0]?.();
     await settle();
     expect(messages().map(({ kind }) => kind)).toEqual(['outcome', 'claim']);
-    // Whoever waited beside it would have the slot now.
+    // A second waiter would have the slot now.
     handed.at(-1)?.onDone?.();
     expect(messages()).toHaveLength(2);
     expect(slots.inUse()).toBe(0);
@@ -462,7 +462,7 @@ describe('stopping', () => {
 
 describe('an effect in doubt of which the target can tell', () => {
   type Probe = NonNullable<Capability<typeof Input>['probe']>;
-  /** A runner whose capability can be asked. Of what was lost, only what is noted in `mine` is over. */
+  /** A runner with a probe. Only lost starts in the journal `mine` have ended. */
   const asking = (probe: Probe, run: Capability<typeof Input>['run'] = held().run) => {
     const slots = createSlots({ worker: 'worker-1' }, 2);
     const runner = createRunner({
@@ -484,7 +484,7 @@ describe('an effect in doubt of which the target can tell', () => {
     return { slots, runner, handed, accept, look };
   };
   const absent: Probe = () => Promise.resolve({ found: 'not_applied', reason: 'no such line' });
-  /** Answers once it is told to, or to end. */
+  /** Answers when the test resolves it, or on abort. */
   const pending = () => {
     const contexts: EffectContext[] = [];
     const probe: Probe = async (_, context) => {

@@ -99,7 +99,7 @@ describe('what was filled in', () => {
   ])('is hidden %s', (_, text) => {
     const hidden = started(SECRET).hideIn({ text }).text;
     expect(hidden).toContain('[hidden]');
-    // At the ends of base64 there may be letters that depend on what stands beside them, and tell less than a character.
+    // Letters at the ends of base64 may depend on their neighbours; they reveal less than a character.
     expect(hidden.replace('[hidden]', '').length).toBeLessThanOrEqual(
       Math.max(12, text.length - SECRET.length),
     );

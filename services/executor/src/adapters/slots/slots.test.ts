@@ -224,7 +224,7 @@ describe('orders for one target', () => {
           expect(slots.inUse()).toBe(held.length);
           expect(slots.waiting()).toBe(waiting.length);
           expect(wrong).toEqual([]);
-          // Nobody waits beside a slot that is free for him.
+          // No order waits while a slot is free for it.
           expect(held.length < count ? waiting.filter(hasRoom) : []).toEqual([]);
         }
       }),

@@ -84,7 +84,7 @@ export const createSlots = (
       ? occupy(request)
       : undefined;
 
-  /** Gives free slots to waiting orders. A slot that is freed in a callback is given away in the same round. */
+  /** Passes free slots to waiting orders. A slot that a callback frees is passed on in the same round. */
   const serve = (): void => {
     again = true;
     if (serving) return;

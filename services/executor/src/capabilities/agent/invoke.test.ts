@@ -82,7 +82,7 @@ test('of a long reply the start and the end are kept', async () => {
   const result = await invoke('echo first; head -c 300000 /dev/zero | tr "\\0" x; echo last');
   const text = result.payloads?.[LABEL]?.['text'];
   expect(Buffer.byteLength(typeof text === 'string' ? text : '')).toBeLessThanOrEqual(128 * 1_024);
-  expect(text).toMatch(/^first\n[^]*bytes left out[^]*last\n$/);
+  expect(text).toMatch(/^first\n[^]*bytes omitted[^]*last\n$/);
 });
 
 describe('an agent that fails', () => {
@@ -110,7 +110,7 @@ describe('an agent that fails', () => {
   test('by not being configured says where it is configured', async () => {
     const result = await repository.step(invokeAgent, { payloads: prompted('x') });
     expect(result).toMatchObject({ outcome: 'failed', exitCode: 1 });
-    expect(result.detail).toContain('agent.command under [agents.default]');
+    expect(result.detail).toContain('set agent.command in [agents.default]');
   });
 });
 
@@ -138,7 +138,7 @@ test.each([
 describe('what an agent says of itself', () => {
   const line = (report: object | string): string =>
     `HOLDPOINT-REPORT ${typeof report === 'string' ? report : JSON.stringify(report)}`;
-  /** An agent that says this, whatever it is asked. */
+  /** An agent with a fixed reply. */
   const saying = (text: string, exit = 0, change: StepChange = {}) =>
     invoke('', { agent: ['sh', '-c', `printf %s "$0"; exit ${String(exit)}`, text], ...change });
 
@@ -149,7 +149,7 @@ describe('what an agent says of itself', () => {
       /^Write a plan\.\n\n## Earlier attempts\n\n1\. tried a\n\n## The end of your reply\n/,
     );
     expect(text).not.toContain('HOLDPOINT-REPORT');
-    // Whoever only says again what was asked for has said nothing.
+    // A copy of the example is no report.
     expect(asked.report).toMatchObject({ approach: expect.stringMatching(/^Write a plan/) as string });
     expect(asked.report).not.toHaveProperty('stop');
     const plain = await invoke('cat');

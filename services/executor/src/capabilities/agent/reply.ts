@@ -106,7 +106,7 @@ export type Reply = {
   readonly text: string;
   readonly report: Pick<AttemptReport, 'approach' | 'done' | 'next' | 'stop'>;
   readonly usage: Usage;
-  /** The failure that the agent itself reported, whatever its exit code. */
+  /** The failure that the agent reported, with any exit code. */
   readonly problem: string | undefined;
 };
 

@@ -47,7 +47,7 @@ const beforeOf = (input: FileWrite, found: string, epoch: number): string | null
  * Writes a whole file in the workspace. The expected content fences it: a second start finds its own content and is
  * done, or finds the content of another writer and leaves it.
  */
-export const fileWrite = (workspace: Pick<Workspace, 'route'>): Capability<typeof FileWrite> => ({
+export const fileWrite = (workspace: Pick<Workspace, 'place'>): Capability<typeof FileWrite> => ({
   uses: 'cap.file.write',
   input: FileWrite,
   preview: async (input, context) => {

@@ -28,7 +28,7 @@ const none = { outcome: 'succeeded', clean: false, commit: undefined };
 describe.each([STOP, CICD])('%s', (uses) => {
   test('that passes says which commit it has checked, when it was one', async () => {
     expect(await gate(uses, { script: 'true' })).toEqual(good());
-    // What a check makes is not what it has checked.
+    // New files of a check do not count as checked.
     expect(await gate(uses, { script: 'mkdir -p out && touch out/report' })).toEqual(good());
   });
 

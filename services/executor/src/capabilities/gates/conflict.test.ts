@@ -81,7 +81,7 @@ describe('an agent', () => {
     expect(result).toMatchObject({ outcome: 'succeeded', context: { commit: await tip('draft/oak') } });
     expect(await repository.git('log', '-1', '--format=%P', 'draft/oak')).toBe(`${source} ${target}`);
     expect(await repository.git('show', 'draft/oak:a.txt')).toBe('one\nTWO zwei\nthree');
-    // What was in conflict, and what git merged by itself: not what else the agent left there.
+    // Resolved and merged files, without other files of the agent.
     expect(await repository.git('ls-tree', '-r', '--name-only', 'draft/oak')).toBe(
       'a.txt\nb.txt\nours.txt\ntheirs.txt',
     );
@@ -184,7 +184,7 @@ describe('an agent', () => {
     const script = `printf "x\\n" > a.txt; git -C ${repository.path} branch -qf draft/oak draft/oak~1`;
     const result = await withAgent(script);
     await checkBlocked(result, 'a.txt');
-    expect(result.detail).toContain('moved meanwhile');
+    expect(result.detail).toContain('moved in the meantime');
   });
 
   test('that is told to end leaves nothing behind', async () => {

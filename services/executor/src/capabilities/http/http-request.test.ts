@@ -201,7 +201,7 @@ describe('certain to have had no effect', () => {
       send({ url }, { limits: { connectTimeoutMs: 50 } }),
       'EXECUTOR_TARGET_UNAVAILABLE',
     );
-    expect(body.message).toContain('not within 50 ms');
+    expect(body.message).toContain('timed out after 50 ms');
   });
 
   test('is a request for TLS to a target that has none', async () => {
@@ -331,7 +331,7 @@ describe('in doubt', () => {
   ])('is %s', async (_, talk, reason) => {
     const target = await startRaw(talk);
     await expectDoubt(send({ url: target.origin, body: 'x' }), reason);
-    // Nobody tried again behind our back.
+    // No hidden retry.
     expect(target.connections()).toBe(1);
   });
 

@@ -4,7 +4,7 @@ import { clean } from '../http/send-request.ts';
 const KEY_MIN_BYTES = 24;
 const KEY_MAX_BYTES = 64;
 
-/** Decodes a `whsec_` secret. Errors never contain any of it. */
+/** Decodes a `whsec_` secret. Errors contain no part of the secret. */
 const keyOf = (secret: string): Buffer => {
   const [, text] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret) ?? [];
   const key = Buffer.from(text ?? '', 'base64');

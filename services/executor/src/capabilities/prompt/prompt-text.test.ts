@@ -28,7 +28,7 @@ test.each([
   ['{{tries}} {{listed}}', '3 ["a"]'],
   ['{{execution_root}}', '/srv/repository'],
   ['{{merge__integrate.target}}', 'main'],
-  // The same stage, then the one around it, then whoever alone has such a name.
+  // The same stage, then the surrounding one, then the only node of that name.
   ['{{persist_plan.slug}}', 'from-draft'],
   ['{{shared.owner}}', 'ada'],
   ['{{integrate.target}}', 'main'],

@@ -67,7 +67,7 @@ test('everything that is missing is named, and nothing is handed on', async () =
   const result = await resolve({ prompt_text: '{{who}} {{}} {{file:gone.md}} {{open' });
   expect(result).toMatchObject({ outcome: 'failed' });
   expect(result.payloads).toBeUndefined();
-  for (const part of ['{{who}}', '{{}}', '{{file:gone.md}}', 'never closed'])
+  for (const part of ['{{who}}', '{{}}', '{{file:gone.md}}', 'unclosed placeholder'])
     expect(result.detail).toContain(part);
 });
 

@@ -44,7 +44,7 @@ describe('preconditions', () => {
       )['preconditions'];
     expect(await exists('main')).toMatchObject([{ met: true }]);
     expect(await exists(undefined, { branch: 'main' })).toMatchObject([{ met: true }]);
-    expect(await exists('gone')).toMatchObject([{ met: false, detail: 'the branch gone does not exist' }]);
+    expect(await exists('gone')).toMatchObject([{ met: false, detail: 'branch gone does not exist' }]);
     expect(await exists('--all')).toMatchObject([{ met: false }]);
     expect(await exists(undefined)).toMatchObject([{ met: false, detail: 'no branch given' }]);
   });

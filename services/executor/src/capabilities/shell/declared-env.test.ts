@@ -80,7 +80,7 @@ describe('a secret in a declared variable', () => {
     expect(result).toMatchObject({ outcome: 'failed', exitCode: 3 });
     const all = JSON.stringify({ result, lines });
     expect(lines.filter((line) => line.includes('[hidden]'))).toHaveLength(4);
-    // Nor a part of it, where a line was cut.
+    // Nor a part of it at a cut.
     expect(all).not.toMatch(/sesame|open-|me-42|b3Blbi1zZXNhbWUtN/);
     expect(lines.join('')).toContain(`${'y'.repeat(100)}x[hidden]x`);
   });

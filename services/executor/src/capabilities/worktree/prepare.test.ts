@@ -172,8 +172,8 @@ describe('preparing a worktree', () => {
 
   test.each([
     [{}, /no branch given/],
-    [{ branch: '--force' }, /"--force" is no name/],
-    [{ slug: 'a..b' }, /"draft\/a\.\.b" is no name/],
+    [{ branch: '--force' }, /"--force" is not a valid branch name/],
+    [{ slug: 'a..b' }, /"draft\/a\.\.b" is not a valid branch name/],
     [{ branch: 'main/x' }, /git update-ref: .*'refs\/heads\/main' exists/],
   ])('of %j fails', async (args, why) => {
     const result = await prepare(args);

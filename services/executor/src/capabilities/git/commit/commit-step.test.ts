@@ -193,7 +193,7 @@ describe('in a worktree whose branch another run has taken over', () => {
   test('a step that was interrupted there is not put back to the branch', async () => {
     await prepared('old');
     repository.write(`${OLD}/old.txt`, 'old');
-    // It has begun, and nobody has heard of its end.
+    // It has begun, and its end was lost.
     await stagesOf(repository)('control.gate.stop_condition', {
       key: 'interrupted',
       input: { context: { worktree: OLD, branch: 'draft/a' }, script: 'true' },

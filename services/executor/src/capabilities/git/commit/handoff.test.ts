@@ -69,7 +69,7 @@ test('in a checkout that is shared nothing is committed', async () => {
   repository.write('mine', '');
   const result = await handOn({ context: {} });
   expect(result).toMatchObject({ outcome: 'succeeded', outputs: { committed: false, files: [], log: [] } });
-  expect(result.detail).toContain('the checkout is shared');
+  expect(result.detail).toContain('the shared checkout');
   expect(repository.git('rev-parse', 'HEAD')).toBe(base);
 });
 

@@ -136,7 +136,7 @@ describe('a merge that was approved', () => {
     const before = await tip('main');
     const again = await previewed();
     expect(again['already']).toBe(true);
-    expect((await integrate(again, { node: 'again' })).detail).toContain('nothing was merged');
+    expect((await integrate(again, { node: 'again' })).detail).toContain('nothing to merge');
     expect(await tip('main')).toBe(before);
   });
 });
@@ -206,7 +206,7 @@ describe('a checkout of the target with something of somebody else in it', () =>
 
   const keeps = async (why: string): Promise<void> => {
     const before = await tip('main');
-    // Nothing has happened, and that is what is said: the next attempt looks again.
+    // A clean failure: the next attempt checks again.
     await expect(integrate(preview)).rejects.toMatchObject({
       name: 'CleanFailure',
       body: { code: 'EXECUTOR_TARGET_REFUSED', message: expect.stringContaining(why) as string },

@@ -119,7 +119,7 @@ export const previewIntegration: RunStage = async (input, tools) => {
     merge.kind === 'merged'
       ? await obstacleTo(tools, { branch: target, from: target_tip, to: commit })
       : undefined;
-  // An approver is not asked about an impossible merge.
+  // An impossible merge must not reach an approver.
   if (obstacle !== undefined) return blocked(obstacle, { context });
   const already = merge.kind === 'already';
   const preview: MergePreview = { ...wish, tree: merge.tree, commit, already };

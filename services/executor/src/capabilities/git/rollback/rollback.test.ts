@@ -55,7 +55,7 @@ const carried = async (uses: string, ordered: Ordered): Promise<StepResult> => {
 };
 const preview = (given = args()): Promise<StepResult> =>
   carried(`${ROLLBACK}.preview`, { input: { with: given } });
-/** As the orchestrator orders it: with what was shown. */
+/** As the orchestrator orders it: with the preview. */
 const rollBack = async (given = args(), ordered: Ordered = {}): Promise<StepResult> => {
   const shown = ordered.input?.preview ?? (await preview(given)).outputs;
   return carried(ROLLBACK, {
@@ -192,7 +192,7 @@ describe('going back', () => {
     write('later', 'later\n');
     expect(await rollBack(args(), { input: { preview: shown }, epoch: 3 })).toMatchObject({
       outcome: 'succeeded',
-      detail: expect.stringContaining('it has gone back before') as string,
+      detail: expect.stringContaining('already rolled back') as string,
       outputs: { head: broken, commit: good, saved: `${SAVED}/1` },
     });
     expect(has('later')).toBe(true);
@@ -215,7 +215,7 @@ describe('going back', () => {
   test('is done with nothing when there is nothing to do', async () => {
     expect(await rollBack()).toMatchObject({
       outcome: 'succeeded',
-      detail: expect.stringContaining('nothing was done') as string,
+      detail: expect.stringContaining('nothing to do') as string,
       outputs: { head: good, commit: good },
     });
   });
