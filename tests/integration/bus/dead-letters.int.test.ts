@@ -45,7 +45,7 @@ describe('a dead letter on the command line', () => {
     const { code, out } = await holdpoint('dlq', 'retry', number);
     expect([code, out]).toEqual([
       0,
-      expect.stringMatching(`^dead letter ${number} is handled again: ${userInfo().username}, `),
+      expect.stringMatching(`^dead letter ${number} is retried: ${userInfo().username}, `),
     ]);
     await waitForPhase(system.client, id, 'cancelled');
     expect(await isListed(number)).toBe(false);
