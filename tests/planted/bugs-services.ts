@@ -23,14 +23,14 @@ const REFUSED = effectOrders('%s is refused, recorded, and not carried out');
 export const SERVICE_BUGS: readonly Bug[] = [
   {
     name: 'a principal outside the audience decides an approval',
-    file: 'services/approvals/src/approval/decide-request.ts',
+    file: 'services/approvals/src/approval/check-decision.ts',
     find: `  if (!isAmong(audience, by)) {`,
     replace: `  if (by.groups.length === 0) {`,
     caughtBy: [approval('a decision of a person outside the audience, %s, is refused and recorded once')],
   },
   {
     name: "an agent decides its own owner's request",
-    file: 'services/approvals/src/approval/decide-request.ts',
+    file: 'services/approvals/src/approval/check-decision.ts',
     find: `  if (isOwn && by.agent !== undefined)`,
     replace: `  if (by.name === '' && by.agent !== undefined)`,
     caughtBy: [SEEDS, entitled('an agent never decides on a request of its owner')],
@@ -130,6 +130,6 @@ export const SERVICE_BUGS: readonly Bug[] = [
     file: 'services/orchestrator/src/registry/locks.ts',
     find: `claimed === undefined || (claimed === 'shared' && mode === 'shared')`,
     replace: `claimed === undefined || claimed === 'shared'`,
-    caughtBy: [SEEDS, boardLocks('shares with those that share, until somebody waits to have it alone')],
+    caughtBy: [SEEDS, boardLocks('shared locks are shared, until a job waits for an exclusive one')],
   },
 ];

@@ -135,20 +135,20 @@ const submitAndWatch = (
   builder: DecisionBuilder,
   child: TaskId,
   effect: ProgramEffect,
-  ask: number,
+  resends: number,
 ): void => {
-  builder.send(submitEffect(submissionOf(builder.task(), child, effect), ask));
-  builder.send(watchEffect(child, builder.task().id, ask));
-  builder.resendTimer(effectTimer(child), ask);
+  builder.send(submitEffect(submissionOf(builder.task(), child, effect), resends));
+  builder.send(watchEffect(child, builder.task().id, resends));
+  builder.resendTimer(effectTimer(child), resends);
 };
 
 /** Sends the submission of an effect's task again. */
-export const resendEffect = (builder: DecisionBuilder, child: TaskId, ask: number): void => {
+export const resendEffect = (builder: DecisionBuilder, child: TaskId, resends: number): void => {
   const task = builder.task();
   const entry = effectsOf(task).find((each) => each.task === child);
   const effect = entry === undefined ? undefined : task.wanted[entry.key];
   if (entry === undefined || entry.ended !== undefined || effect === undefined) return;
-  submitAndWatch(builder, child, effect, ask);
+  submitAndWatch(builder, child, effect, resends);
 };
 
 /** The end of an effect, with outputs up to the size limit. */
@@ -171,11 +171,11 @@ export const withdrawEffect = (
   builder: DecisionBuilder,
   child: TaskId,
   reason: string,
-  ask: number,
+  resends: number,
 ): void => {
-  builder.send(cancelEffect(builder.task(), child, reason, ask));
-  builder.send(watchEffect(child, builder.task().id, WITHDRAWN + ask));
-  builder.resendTimer(withdrawTimer(child), ask);
+  builder.send(cancelEffect(builder.task(), child, reason, resends));
+  builder.send(watchEffect(child, builder.task().id, WITHDRAWN + resends));
+  builder.resendTimer(withdrawTimer(child), resends);
 };
 
 /** Sets these message ids apart from those of earlier watches. */

@@ -29,13 +29,13 @@ export const withdrawOpenQuestion = (
   builder: DecisionBuilder,
   { approval }: Pick<OpenQuestion, 'approval'>,
   reason: string,
-  ask: number,
+  resends: number,
 ): void => {
   const { id, questions } = builder.task();
   const numbers = Array.from({ length: questions }, (_, at) => at + 1);
   const number = numbers.find((each) => inputIdOf(id, each) === approval) ?? questions;
-  builder.send(withdrawQuestion(builder.task(), approval, number, reason, ask));
-  builder.resendTimer(withdrawTimer(approval), ask);
+  builder.send(withdrawQuestion(builder.task(), approval, number, reason, resends));
+  builder.resendTimer(withdrawTimer(approval), resends);
 };
 
 const notifyWatchers = (builder: DecisionBuilder): void => {

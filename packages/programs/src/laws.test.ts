@@ -112,7 +112,7 @@ const acts = fc
     ...rest,
   ]);
 
-test('whatever is said to it, in any order: every law of a decider, and facts and messages as the contracts have them', () => {
+test('any messages in any order keep every decider law and the contracts', () => {
   fc.assert(
     fc.property(acts, (sequence) => {
       const run = holdsEveryLaw(programDecider, sequence);
@@ -129,7 +129,7 @@ test('whatever is said to it, in any order: every law of a decider, and facts an
 
 const LEASED: ReadonlySet<string> = new Set(['phase_recorded', 'phase_completed']);
 
-test('a lease rises with every order, and nothing is recorded by whoever does not hold it', () => {
+test('the lease rises with every order, and only its holder can record', () => {
   fc.assert(
     fc.property(acts, (sequence) => {
       const events = eventsOf(holdsEveryLaw(programDecider, sequence));
@@ -147,7 +147,7 @@ test('a lease rises with every order, and nothing is recorded by whoever does no
   );
 });
 
-test('a task that is over changes no more, unless a person allowed another attempt', () => {
+test('an ended task does not change, unless an operator retries it', () => {
   fc.assert(
     fc.property(acts, (sequence) => {
       const late = holdsEveryLaw(programDecider, sequence).flatMap(({ before, made }) =>

@@ -34,7 +34,7 @@ const inReview = [submission(), claim(1), end(1, completed('review')), claim(2),
 const question = () => taskAfter(...inReview).question?.approval ?? '';
 
 describe('a task of a program', () => {
-  test('starts with its first phase, for which a worker is wanted', () => {
+  test('a new task orders a worker for its first phase', () => {
     given()
       .when(submission(), NOW)
       .thenEmitsLike(
@@ -49,19 +49,19 @@ describe('a task of a program', () => {
     ['a phase that is not there', { initial: node('nowhere') }],
     ['no end', { phases: programWith().phases.filter(({ type }) => type !== 'terminal') }],
     ['two phases of one name', { phases: [...programWith().phases, ...programWith().phases] }],
-  ])('with %s is refused', (_what, wrong) => {
+  ])('a program with %s is refused', (_what, wrong) => {
     given()
       .when(submission({ ...programWith(), ...wrong }), NOW)
       .thenRefuses('ORCHESTRATOR_PROGRAM_INVALID');
   });
 
-  test('is not two tasks of one name', () => {
+  test('another submission under the same id is refused', () => {
     given(...after(submission()))
       .when(submission(programWith(), { topic: 'coffee' }), NOW)
       .thenRefuses('ORCHESTRATOR_TASK_CONFLICT');
   });
 
-  test('goes from phase to phase, each of which sees what the one before has left', () => {
+  test('each phase sees the state that the previous phase left', () => {
     given(...after(submission(), claim(1)))
       .when(end(1, completed('review', { topic: 'green tea' })), NOW)
       .thenEmitsLike(
@@ -71,21 +71,21 @@ describe('a task of a program', () => {
       .thenSends({ data: { node: 'review', input: { state: { topic: 'green tea' } } } });
   });
 
-  test('is completed by its last phase, with what that gives', () => {
+  test('the terminal phase completes the task with its output', () => {
     const program = { ...programWith(), initial: node('done') };
     given(...after(submission(program), claim(1)))
       .when(end(1, completed(undefined, {}, 42)), NOW)
       .thenEmitsLike({ type: 'phase_completed' }, { type: 'completed', outputs: { done: { output: 42 } } });
   });
 
-  test('fails where its program ends it so', () => {
+  test('a failing terminal phase fails the task', () => {
     const program = { ...programWith(), initial: node('dropped') };
     given(...after(submission(program), claim(1)))
       .when(end(1, completed()), NOW)
       .thenEmitsLike({ type: 'phase_completed' }, { type: 'failed', phase: 'failed' });
   });
 
-  test('says from time to time where a fork may begin', () => {
+  test('checkpoints mark where a fork can begin', () => {
     const history = after(submission(), claim(1), end(1, completed('review')), claim(2));
     given(...history)
       .when(end(2, { kind: 'skipped', next: node('publish') }), NOW)
@@ -99,7 +99,7 @@ describe('a task of a program', () => {
   test.each([
     ['where there is none', 'nowhere'],
     ['where it has not said that it may', 'done'],
-  ])('does not go %s', (_where, next) => {
+  ])('a phase cannot lead %s', (_where, next) => {
     given(...after(submission(), claim(1)))
       .when(end(1, completed(next)), NOW)
       .thenEmitsLike(
@@ -110,7 +110,7 @@ describe('a task of a program', () => {
 });
 
 describe('the lease', () => {
-  test('belongs to whoever speaks of the order first', () => {
+  test('an unclaimed order goes to the first worker that answers', () => {
     given(...after(submission()))
       .when(claim(1), NOW)
       .thenEmitsLike({ type: 'phase_started', worker: 'worker-1', lease: 1 })
@@ -120,14 +120,14 @@ describe('the lease', () => {
       .thenRefuses('ORCHESTRATOR_WORK_LOST');
   });
 
-  test('goes on as long as the worker is heard of', () => {
+  test('every request of the worker extends the lease', () => {
     given(...after(submission(), claim(1)))
       .when(beat(1), NOW)
       .thenEmits()
       .thenTimes({ set: 'lease', dueAt: NOW + LEASE_MS });
   });
 
-  test('is given to another when the worker is not heard of: what the first says then is not heard', () => {
+  test('an expired lease goes to another worker, and the first one is refused', () => {
     const lost = after(submission(), claim(1), timer('lease'));
     given(...after(submission(), claim(1)))
       .when(timer('lease'), NOW)
@@ -142,14 +142,14 @@ describe('the lease', () => {
         .thenRefuses('ORCHESTRATOR_WORK_LOST');
   });
 
-  test('ends with the phase, and whoever says so once more is told that it is so', () => {
+  test('the end of a phase ends the lease, and a repeated end gets the same answer', () => {
     given(...after(submission(), claim(1), end(1, completed('review'))))
       .when(end(1, completed('review')), NOW)
       .thenAnswers({ leaseMs: LEASE_MS })
       .thenNothing();
   });
 
-  test('is not lost for ever to a phase that ends its workers', () => {
+  test('a phase that kills its workers fails in the end', () => {
     const messages: ProgramMessage[] = [submission()];
     for (let lease = 1; lease < 10; lease += 1) messages.push(claim(lease), timer('lease'));
     given(...after(...messages, claim(10)))
@@ -161,7 +161,7 @@ describe('the lease', () => {
       );
   });
 
-  test('that nobody takes is offered again, and people see that nobody is there', () => {
+  test('an unclaimed order is sent again, and the task shows that no worker is running', () => {
     given(...after(submission()))
       .when(timer('order', { ask: 1 }), NOW)
       .thenEmitsLike({
@@ -175,7 +175,7 @@ describe('the lease', () => {
 describe('what a phase records', () => {
   const started = () => after(submission(), claim(1));
 
-  test('is there for whoever runs it again', () => {
+  test('the next attempt sees the records of the phase', () => {
     const messages = [
       submission(),
       claim(1),
@@ -190,7 +190,7 @@ describe('what a phase records', () => {
       .thenEmits();
   });
 
-  test('is forgotten by the next phase, except for effects', () => {
+  test('the next phase sees only the effects among the records', () => {
     const child = taskAfter(submission(), claim(1), record(1, { kind: 'effect', effect: effect() }))
       .entries[0];
     const after2 = taskAfter(
@@ -203,7 +203,7 @@ describe('what a phase records', () => {
     expect(after2.entries).toEqual([child]);
   });
 
-  test('sleeps by the clock of the store', () => {
+  test('a sleep uses the clock of the store', () => {
     given(...started())
       .when(record(1, { kind: 'sleep', key: 'nap', ms: 500 }), NOW)
       .thenTimes({ set: 'lease', dueAt: NOW + LEASE_MS }, { set: 'sleep:nap', dueAt: NOW + 500 })
@@ -223,14 +223,14 @@ describe('what a phase records', () => {
   test.each([
     ['a record that is too large', { kind: 'step', key: 'a', output: 'x'.repeat(70_000) } as const],
     ['a state that is too large', { kind: 'retry_state', state: { x: 'x'.repeat(300_000) } } as const],
-  ])('may not be %s', (_what, wanted) => {
+  ])('a record cannot be %s', (_what, wanted) => {
     given(...started())
       .when(record(1, wanted), NOW)
       .thenAnswersError(wanted.kind === 'step' ? 'PROGRAM_RECORDS_TOO_LARGE' : 'PROGRAM_STATE_TOO_LARGE')
       .thenEmits();
   });
 
-  test('is one thing under one key', () => {
+  test('one key belongs to one record', () => {
     given(...after(submission(), claim(1), record(1, { kind: 'sleep', key: 'a', ms: 5 })))
       .when(record(1, { kind: 'step', key: 'a', output: 1 }), NOW)
       .thenAnswersError('ORCHESTRATOR_RECORD_CONFLICT')
@@ -238,14 +238,14 @@ describe('what a phase records', () => {
   });
 });
 
-describe('an effect that a phase asks for', () => {
+describe('an effect of a phase', () => {
   const asking = [submission(), claim(1), record(1, { kind: 'effect', effect: effect() })] as const;
   const child = () => {
     const [entry] = taskAfter(...asking).entries;
     return entry?.kind === 'effect' ? entry.task : '';
   };
 
-  test('is carried out by a task of its own, with its texts as they are', () => {
+  test('a task of its own runs the effect, with its texts unchanged', () => {
     given(...after(submission(), claim(1)))
       .when(record(1, { kind: 'effect', effect: effect() }), NOW)
       .thenEmitsLike({ type: 'phase_recorded', entry: { kind: 'effect', key: 'effect:publish' } })
@@ -271,7 +271,7 @@ describe('an effect that a phase asks for', () => {
       );
   });
 
-  test('is asked for once, however often the phase is run', () => {
+  test('repeated attempts request the effect once', () => {
     given(...after(...asking))
       .when(record(1, { kind: 'effect', effect: effect() }), NOW)
       .thenAnswers({ entry: { task: child() } })
@@ -279,21 +279,21 @@ describe('an effect that a phase asks for', () => {
       .thenSends();
   });
 
-  test('is not another one under the same key', () => {
+  test('another effect under the same key is refused', () => {
     given(...after(...asking))
       .when(record(1, { kind: 'effect', effect: effect({ path: 'other.txt', text: 'x' }) }), NOW)
       .thenAnswersError('ERR_IDEMPOTENCY_CONFLICT')
       .thenEmits();
   });
 
-  test('that cannot be is refused at once, with what is wrong', () => {
+  test('an invalid effect is refused at once, with its problems', () => {
     given(...after(submission(), claim(1)))
       .when(record(1, { kind: 'effect', effect: { ...effect(), uses: 'cap.no.such_thing' } }), NOW)
       .thenAnswersError('ORCHESTRATOR_PROGRAM_INVALID')
       .thenEmits();
   });
 
-  test('lets the phase go on once it has ended', () => {
+  test('the end of the effect continues the phase', () => {
     given(...after(...asking, end(1, { kind: 'suspended', on: ['effect:publish'] })))
       .when(peerEnded(child(), 'succeeded', { bytes: 3 }), NOW)
       .thenEmitsLike(
@@ -309,13 +309,13 @@ describe('an effect that a phase asks for', () => {
     );
   });
 
-  test('that has ended before the phase waits for it lets it go on at once', () => {
+  test('a phase that awaits an ended effect continues at once', () => {
     given(...after(...asking, peerEnded(child(), 'succeeded')))
       .when(end(1, { kind: 'suspended', on: ['effect:publish'] }), NOW)
       .thenEmitsLike({ type: 'phase_suspended' }, { type: 'phase_ordered', lease: 2 });
   });
 
-  test('is no news when its task is not known yet, or has said so before', () => {
+  test('an unknown or repeated end of the effect changes nothing', () => {
     given(...after(...asking))
       .when(peerEnded(child(), 'unknown'), NOW)
       .thenNothing();
@@ -328,7 +328,7 @@ describe('an effect that a phase asks for', () => {
     ['cancelled', undefined],
     ['failed', { code: 'NODE_CANCELLED', message: 'cancelled by hand (ada)' }],
   ] as const)(
-    'that was called off and is told as %s is not asked for anew: it may have happened',
+    'a cancelled effect that reports %s is not requested again, because it may have happened',
     (outcome, error) => {
       const told = peerEnded(child(), outcome) as Extract<ProgramMessage, { readonly kind: 'notify' }>;
       const calledOff: ProgramMessage = {
@@ -343,7 +343,7 @@ describe('an effect that a phase asks for', () => {
     },
   );
 
-  test('that was refused stays refused in this phase, and may be asked for anew by a later one', () => {
+  test('a rejection holds for the phase, and a later phase may request the effect again', () => {
     const refused = [...asking, peerEnded(child(), 'blocked')];
     given(...after(...refused))
       .when(record(1, { kind: 'effect', effect: effect() }), NOW)
@@ -355,14 +355,14 @@ describe('an effect that a phase asks for', () => {
     expect(taskAfter(...later, record(2, { kind: 'effect', effect: effect() })).entries).toHaveLength(1);
   });
 
-  test('is asked for again while nothing is heard of it', () => {
+  test('the submission of the effect is sent again until its end is known', () => {
     given(...after(...asking))
       .when(timer(`effect:${child()}`, { ask: 1 }), NOW)
       .thenEmits()
       .thenSends({ data: { id: child() } }, { data: { id: child(), watcher: TASK } });
   });
 
-  test('is called off with the task, until it is known to be over', () => {
+  test('the effect is cancelled with the task, until its end is known', () => {
     given(...after(...asking))
       .when(byHand('cancel'), NOW)
       .thenEmitsLike({ type: 'cancelled' })
@@ -374,8 +374,8 @@ describe('an effect that a phase asks for', () => {
   });
 });
 
-describe('a phase that asks people', () => {
-  test('is recorded, with the state that it has left, before anybody is asked', () => {
+describe('a question of a phase', () => {
+  test('the question and the state are recorded before people are asked', () => {
     given(...after(...inReview.slice(0, -1)))
       .when(end(2, asked({ topic: 'black tea' })), NOW)
       .thenEmitsLike(
@@ -393,7 +393,7 @@ describe('a phase that asks people', () => {
       });
   });
 
-  test('goes on with what they say', () => {
+  test('the answer continues the phase', () => {
     given(...after(...inReview))
       .when(resolved(question(), 'answered', true), NOW)
       .thenEmitsLike(
@@ -405,34 +405,34 @@ describe('a phase that asks people', () => {
       });
   });
 
-  test('is told when the time is over', () => {
+  test('the phase hears that the question has expired', () => {
     given(...after(...inReview))
       .when(resolved(question(), 'expired'), NOW)
       .thenEmitsLike({ type: 'input_received', answer: { outcome: 'expired' } }, { activation: 'respond' });
   });
 
-  test('hears nobody who answers another question', () => {
+  test('an answer to another question changes nothing', () => {
     given(...after(...inReview))
       .when(resolved('a-other', 'answered', true), NOW)
       .thenEmits()
       .thenSends();
   });
 
-  test('is withdrawn no more once it is known to be closed', () => {
+  test('the withdrawal of a question ends when it is closed', () => {
     given(...after(...inReview, byHand('cancel')))
       .when(resolved(question(), 'cancelled'), NOW)
       .thenEmits()
       .thenTimes({ clear: `withdraw:${question()}` });
   });
 
-  test('hears no decision on an effect as an answer', () => {
+  test('a decision about an effect is no answer', () => {
     given(...after(...inReview))
       .when(resolved(question(), 'approved'), NOW)
       .thenEmits()
       .thenSends();
   });
 
-  test('withdraws its question with the task', () => {
+  test('the question is withdrawn with the task', () => {
     given(...after(...inReview))
       .when(byHand('cancel'), NOW)
       .thenEmitsLike({ type: 'cancelled' })
@@ -440,11 +440,11 @@ describe('a phase that asks people', () => {
   });
 });
 
-describe('an attempt that fails', () => {
+describe('a failed attempt', () => {
   const failing = (policy: Parameters<typeof onError>) =>
     [submission(programWith({ onError: onError(...policy) })), claim(1)] as const;
 
-  test('fails the task, unless its phase says otherwise', () => {
+  test('a failed attempt fails the task by default', () => {
     given(...after(submission(), claim(1)))
       .when(end(1, failedWith()), NOW)
       .thenEmitsLike(
@@ -453,7 +453,7 @@ describe('an attempt that fails', () => {
       );
   });
 
-  test('is followed by another after a delay that doubles, as often as the phase says', () => {
+  test('retries follow with a doubling delay, up to the limit of the phase', () => {
     given(...after(...failing(['retry', 2])))
       .when(end(1, failedWith()), NOW)
       .thenEmitsLike(
@@ -469,7 +469,7 @@ describe('an attempt that fails', () => {
       .thenEmitsLike({ type: 'phase_failed' }, { type: 'failed' });
   });
 
-  test('is told to whoever tries again, and what onRetry makes of the state is kept', () => {
+  test('the next attempt sees the failures and the state of onRetry', () => {
     const again = [...failing(['retry', 2]), end(1, failedWith()), timer('retry')] as const;
     given(...after(...again))
       .when(claim(2), NOW)
@@ -488,7 +488,7 @@ describe('an attempt that fails', () => {
       .thenAnswers({ input: { retried: true, state: { topic: 'soup' } } });
   });
 
-  test('is put to people, whose word counts like any other attempt', () => {
+  test('people may grant an attempt, which counts like any other', () => {
     const paused = [...failing(['pause', 1]), end(1, failedWith())] as const;
     const asks = taskAfter(...paused);
     expect(asks.phase).toBe('paused');
@@ -509,7 +509,7 @@ describe('an attempt that fails', () => {
       .thenEmitsLike({ type: 'phase_failed' }, { type: 'failed' });
   });
 
-  test('can be tried again by hand after the task has failed', () => {
+  test('an operator can retry the phase of a failed task', () => {
     given(...after(submission(), claim(1), end(1, failedWith())))
       .when(byHand('retry'), NOW)
       .thenEmitsLike({ type: 'phase_retrying', attempt: 2, by: 'bob', phase: 'recovering' })
@@ -517,8 +517,8 @@ describe('an attempt that fails', () => {
   });
 });
 
-describe('a pause by hand', () => {
-  test('orders nothing until it is lifted', () => {
+describe('a pause', () => {
+  test('a paused task orders nothing until it is resumed', () => {
     const paused = [submission(), claim(1), byHand('pause'), end(1, completed('review'))] as const;
     expect(taskAfter(...paused)).toMatchObject({ status: 'held', phase: 'paused', node: 'review' });
     given(...after(...paused))
@@ -526,7 +526,7 @@ describe('a pause by hand', () => {
       .thenEmitsLike({ type: 'resumed' }, { type: 'phase_ordered', node: 'review', lease: 2 });
   });
 
-  test.each(['pause', 'resume', 'cancel'] as const)('a task that is over cannot be told to %s', (kind) => {
+  test.each(['pause', 'resume', 'cancel'] as const)('an ended task refuses to %s', (kind) => {
     given(...after(submission(), claim(1), end(1, failedWith())))
       .when(byHand(kind), NOW)
       .thenRefuses('ORCHESTRATOR_ILLEGAL_IN_PHASE');
@@ -534,7 +534,7 @@ describe('a pause by hand', () => {
 });
 
 describe('a fork', () => {
-  test('goes on with the phase and the state that were reached, and with what has happened', () => {
+  test('a fork starts at the current phase with its state and its applied effects', () => {
     const messages = [submission(), claim(1), record(1, { kind: 'effect', effect: effect() })] as const;
     const [entry] = taskAfter(...messages).entries;
     const origin = taskAfter(

@@ -16,21 +16,21 @@ export const onTimer = (builder: DecisionBuilder, name: string, data: Json): voi
   const colon = name.indexOf(':');
   const purpose = colon < 0 ? name : name.slice(0, colon);
   const of = colon < 0 ? '' : name.slice(colon + 1);
-  const ask = resendsOf(data);
-  if (purpose === 'withdraw') return resendWithdrawal(builder, of, ask);
+  const resends = resendsOf(data);
+  if (purpose === 'withdraw') return resendWithdrawal(builder, of, resends);
   if (isOver(builder.task())) return undefined;
   const { node, visit, attempt, status } = builder.task();
   switch (purpose) {
     case ORDER_TIMER:
-      return orderAgain(builder, ask);
+      return orderAgain(builder, resends);
     case LEASE_TIMER:
       return status === 'started' ? onWorkerLost(builder, 'the worker sent no heartbeat', true) : undefined;
     case QUESTION_TIMER:
-      return status === 'asked' ? sendQuestion(builder, ask) : undefined;
+      return status === 'asked' ? sendQuestion(builder, resends) : undefined;
     case RETRY_TIMER:
       return status === 'retrying' ? orderPhase(builder, 'run') : undefined;
     case 'effect':
-      return resendEffect(builder, of as TaskId, ask);
+      return resendEffect(builder, of as TaskId, resends);
     case 'sleep': {
       const entry = entryOf(builder.task(), of);
       if (entry?.kind !== 'sleep' || entry.over === true) return undefined;
@@ -42,8 +42,8 @@ export const onTimer = (builder: DecisionBuilder, name: string, data: Json): voi
   }
 };
 
-const resendWithdrawal = (builder: DecisionBuilder, of: string, ask: number): void => {
+const resendWithdrawal = (builder: DecisionBuilder, of: string, resends: number): void => {
   if (effectsOf(builder.task()).some(({ task }) => task === of))
-    return withdrawEffect(builder, of as TaskId, NOT_WANTED, ask);
-  return withdrawOpenQuestion(builder, { approval: of as ApprovalId }, NOT_WANTED, ask);
+    return withdrawEffect(builder, of as TaskId, NOT_WANTED, resends);
+  return withdrawOpenQuestion(builder, { approval: of as ApprovalId }, NOT_WANTED, resends);
 };

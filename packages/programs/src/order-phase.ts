@@ -3,13 +3,13 @@ import type { DecisionBuilder } from './decision-builder.ts';
 import { LEASE_TIMER, ORDER_TIMER, orderWork } from './outgoing.ts';
 import type { Program } from './state.ts';
 
-const send = (builder: DecisionBuilder, ask: number): void => {
-  builder.send(orderWork(builder.task(), workInputFor(builder.task()), ask));
+const send = (builder: DecisionBuilder, resends: number): void => {
+  builder.send(orderWork(builder.task(), workInputFor(builder.task()), resends));
   const { firstMs, lastMs } = builder.timing.unclaimed;
   builder.timer({
     set: ORDER_TIMER,
-    dueAt: builder.now + Math.min(firstMs * 2 ** ask, lastMs),
-    data: { ask: ask + 1 },
+    dueAt: builder.now + Math.min(firstMs * 2 ** resends, lastMs),
+    data: { ask: resends + 1 },
   });
 };
 
@@ -28,13 +28,13 @@ const nobody = ({ program, hash }: Program): string =>
   `no worker has claimed the order: start one with ${program.id}@${program.version} (${hash.slice(0, 12)})`;
 
 /** Sends an unclaimed order again: it may have been lost, or no worker is running. */
-export const orderAgain = (builder: DecisionBuilder, ask: number): void => {
+export const orderAgain = (builder: DecisionBuilder, resends: number): void => {
   const task = builder.task();
   if (task.status !== 'ordered') return;
   const { node, visit, attempt, waits } = task;
   if (waits === undefined)
     builder.emit({ type: 'phase_waiting', node, visit, attempt, reason: nobody(task) });
-  send(builder, ask);
+  send(builder, resends);
 };
 
 export const extendLease = (builder: DecisionBuilder): void =>

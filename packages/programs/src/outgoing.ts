@@ -29,8 +29,8 @@ const command = (aggregate: Aggregate, name: string, key: string, data: object):
 /** A larger input is left out of the order; the worker requests it. */
 const GIVEN_MAX_BYTES = 256 * 1_024;
 
-/** `ask` counts the repeats of the same order. */
-export const orderWork = (task: Program, given: WorkInput, ask: number): Outgoing => {
+/** `resends` counts the repeats of the same order. */
+export const orderWork = (task: Program, given: WorkInput, resends: number): Outgoing => {
   const { id, node, visit, attempt, lease, hash, program, activation } = task;
   const fits = bytesOf(given) <= GIVEN_MAX_BYTES;
   const data: WorkOrder = {
@@ -45,21 +45,21 @@ export const orderWork = (task: Program, given: WorkInput, ask: number): Outgoin
   };
   return {
     subject: subjects.work(hash),
-    id: `work.${id}.${String(lease)}.${String(ask)}`,
+    id: `work.${id}.${String(lease)}.${String(resends)}`,
     type: eventType('task', 'work'),
     data,
   };
 };
 
 /** A repeated submission finds the same task. */
-export const submitEffect = (submission: SubmitTask & { readonly id: TaskId }, ask: number): Outgoing =>
-  command('task', 'submit', `${submission.id}.${String(ask)}`, submission);
+export const submitEffect = (submission: SubmitTask & { readonly id: TaskId }, resends: number): Outgoing =>
+  command('task', 'submit', `${submission.id}.${String(resends)}`, submission);
 
-export const watchEffect = (task: TaskId, watcher: TaskId, ask: number): Outgoing =>
-  command('task', 'watch', `${watcher}.${task}.${String(ask)}`, { id: task, watcher });
+export const watchEffect = (task: TaskId, watcher: TaskId, resends: number): Outgoing =>
+  command('task', 'watch', `${watcher}.${task}.${String(resends)}`, { id: task, watcher });
 
-export const cancelEffect = (task: Program, effect: TaskId, reason: string, ask: number): Outgoing =>
-  command('task', 'cancel', `${effect}.${String(task.version)}.${String(ask)}`, {
+export const cancelEffect = (task: Program, effect: TaskId, reason: string, resends: number): Outgoing =>
+  command('task', 'cancel', `${effect}.${String(task.version)}.${String(resends)}`, {
     id: effect,
     by: task.id,
     reason: reason.slice(0, 1_000).toWellFormed(),
@@ -72,7 +72,7 @@ const QUESTION_MS = 7 * 86_400_000;
 export const requestAnswer = (
   task: Program,
   { approval: id, effectId, effect, digest, asks }: OpenQuestion,
-  ask: number,
+  resends: number,
 ): Outgoing => {
   const request: RequestApproval = {
     id,
@@ -91,7 +91,7 @@ export const requestAnswer = (
     ...(asks.body !== undefined && asks.body !== '' && { body: asks.body }),
     workflow: task.program.id,
   };
-  return command('approval', 'request', `${id}.${String(ask)}`, request);
+  return command('approval', 'request', `${id}.${String(resends)}`, request);
 };
 
 export const withdrawQuestion = (
@@ -99,9 +99,9 @@ export const withdrawQuestion = (
   id: ApprovalId,
   revision: number,
   reason: string,
-  ask: number,
+  resends: number,
 ): Outgoing =>
-  command('approval', 'cancel', `${id}.${String(ask)}`, {
+  command('approval', 'cancel', `${id}.${String(resends)}`, {
     id,
     task: task.id,
     node: task.node,

@@ -10,7 +10,7 @@ const decoded = (kind: string, identity: string) => {
 };
 
 describe.each(['cancel', 'pause', 'resume', 'retry'])('%s', (kind) => {
-  test('is the same command whenever the same message comes again, and another one in another message', () => {
+  test('the command id is stable per message and differs between messages', () => {
     const first = decoded(kind, 'HP_CMD/7/1');
     const commandId = commandIdOf(kind, 'HP_CMD/7/1');
     expect(first).toMatchObject({ aggregate: 't-1', message: { kind, task: 't-1', commandId } });
@@ -19,7 +19,7 @@ describe.each(['cancel', 'pause', 'resume', 'retry'])('%s', (kind) => {
   });
 });
 
-test.each([true, false])('a submission is decided on once it is certain what it names: %s', (isCertain) => {
+test.each([true, false])('a submission is decided once its name is certain: %s', (isCertain) => {
   const known = { ...NOTHING_KNOWN, isCertain: () => isCertain };
   const commands = orchestratorLogic(undefined, known).inbound.find(
     ({ consumer }) => consumer.name === 'orchestrator',

@@ -32,8 +32,8 @@ const tableOf = (...rows: readonly unknown[]) => {
 const catalog = () => createProgramCatalog({} as Logger);
 const submission = (workflow: string) => ({ workflow, goal: 'reply' });
 
-describe('a name', () => {
-  test('that another replica has registered is found by one that has read nothing so far', async () => {
+describe('a program name', () => {
+  test('a fresh replica finds a program that another replica registered', async () => {
     const { lookUp } = catalog();
     const { pool, reads } = tableOf(row);
     expect(await lookUp(pool, submission('reply'))).toEqual({ ...submission('reply'), program });
@@ -41,19 +41,19 @@ describe('a name', () => {
     expect(reads()).toBe(1);
   });
 
-  test('that nobody has registered stays as it is', async () => {
+  test('an unknown name leaves the submission unchanged', async () => {
     const { pool } = tableOf(row);
     expect(await catalog().lookUp(pool, submission('nobody'))).toEqual(submission('nobody'));
   });
 
-  test('is not looked for where a program is brought along', async () => {
+  test('a submission with its own program needs no lookup', async () => {
     const { pool, reads } = tableOf(row);
     const whole = { ...submission('other'), program };
     expect(await catalog().lookUp(pool, whole)).toEqual(whole);
     expect(reads()).toBe(0);
   });
 
-  test("over the bus is nobody's only once all has been read that was there when it came", async () => {
+  test('a bus submission is refused only after a complete reading that started later', async () => {
     const { isCertain, lookUp } = catalog();
     const { pool } = tableOf(row);
     const reading = lookUp(pool, submission('other'));
@@ -67,7 +67,7 @@ describe('a name', () => {
     expect(isCertain({ ...submission('whole'), program })).toBe(true);
   });
 
-  test("that was nobody's is looked for anew when it comes again", async () => {
+  test('a repeated unknown name is looked up again', async () => {
     const { isCertain, lookUp } = catalog();
     const { pool } = tableOf(row);
     expect(isCertain(submission('nobody'))).toBe(false);

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { isTerminal } from '../task/model/phases.ts';
 import { type Filter, flowOf, isExact, pathFor, startOf } from './task-filter.ts';
 
-describe('the index that is read', () => {
+describe('the index of a task list', () => {
   test.each<[Filter, string, boolean]>([
     [{}, 'latest', true],
     [{ createdAfter: 1, createdBefore: 2 }, 'latest', true],
@@ -20,7 +20,7 @@ describe('the index that is read', () => {
     expect([pathFor(filter), isExact(filter)]).toEqual([path, exact]);
   });
 
-  test.each(TaskPhase.options)('of tasks that are %s is that of the phase while they are few', (phase) => {
+  test.each(TaskPhase.options)('tasks that are %s use the phase index while they are few', (phase) => {
     expect(pathFor({ phase, requestedBy: 'ada' })).toBe(isTerminal(phase) ? 'requester' : 'phase');
   });
 });
@@ -30,7 +30,7 @@ test.each([
   ['draft@2', 'draft'],
   ['@2', ''],
   ['', ''],
-])('of %j it is the workflow %j that is looked up', (workflow, flow) => {
+])('the filter %j uses the index %j', (workflow, flow) => {
   expect(flowOf(workflow)).toBe(flow);
 });
 
@@ -40,6 +40,6 @@ test.each([
   [{ at: 5, id: 't-1' }, { createdBefore: 5 }, { at: 5, id: '' }],
   [{ at: 4, id: 't-1' }, { createdBefore: 5 }, { at: 4, id: 't-1' }],
   [{ at: 4, id: 't-1' }, {}, { at: 4, id: 't-1' }],
-])('a page behind %j, of %j, begins behind %j', (after, filter, from) => {
+])('a page after %j with the filter %j starts after %j', (after, filter, from) => {
   expect(startOf(after, filter)).toEqual(from);
 });

@@ -4,13 +4,13 @@ import { control, gate, node } from '../../testing/graphs.ts';
 import { play } from '../../testing/play.ts';
 import { taskView } from './task-view.ts';
 
-describe('the last jobs of a run', () => {
-  test('are those that lead nowhere when they succeed', () => {
+describe('the sinks of a task', () => {
+  test('sinks are the nodes without a route on success', () => {
     const nodes = [control('a'), control('b', { after: ['a'] }), control('c', { after: ['a'] })];
     expect(taskView(play(nodes).task).sinks).toEqual(['b', 'c']);
   });
 
-  test('what leads back is none of them: a run without a conflict never comes to its conflict gate', () => {
+  test('a node with a route back is no sink, because it may never run', () => {
     const nodes = [
       node('merge', { on: { succeeded: ['end'], blocked: ['resolve'] } }),
       gate('resolve', { on: { succeeded: ['merge'] } }),
@@ -22,11 +22,11 @@ describe('the last jobs of a run', () => {
   });
 });
 
-describe('where a job works', () => {
+describe('the place where a job works', () => {
   const contextOf = (task: Parameters<typeof taskView>[0], name: string) =>
     taskView(task).nodes.find(({ id }) => id === name)?.context;
 
-  test('is told while it works, and not before its turn has come', () => {
+  test('the view shows the context while the job works, and not before its activation', () => {
     const { task } = play([
       node('prepare', { on: { succeeded: ['work'] } }),
       node('work', { on: { succeeded: ['after'] } }),

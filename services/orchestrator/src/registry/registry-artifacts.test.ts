@@ -48,7 +48,7 @@ const toldReported = (task: string, serial: number) => told(task, { kind: 'repor
 const toldStandings = (name: string, ...artifactStates: readonly object[]) =>
   told(job(name).task, { kind: 'artifacts', ...job(name), artifactStates });
 
-describe('reference 67: how an artifact stands', () => {
+describe('artifact states (reference 67)', () => {
   const cases = [
     ['nobody has reported it', [], { state: 'missing' }],
     ['somebody is to make it', [report('t1', 1, coming())], { state: 'pending', by: 't1/n' }],
@@ -122,15 +122,15 @@ describe('reference 67: how an artifact stands', () => {
       .thenSends(toldStandings('t9/a', { label: X, ...standing }));
   });
 
-  test('a task that needs what it makes itself is told like any other', () => {
+  test('a task that needs its own artifact is notified like any other', () => {
     given(...acted(report('t1', 1, coming())))
       .when(require('t1/a', X), NOW)
       .thenSends(toldStandings('t1/a', { label: X, state: 'pending', by: 't1/n' }));
   });
 });
 
-describe('reference 68: what nobody makes', () => {
-  test('is said to be made by nobody, which blocks whoever does not want to wait', () => {
+describe('artifacts without a producer (reference 68)', () => {
+  test('an artifact without a producer is reported as unknown', () => {
     given()
       .when(require('t1/a', X), NOW)
       .thenEmits(watched('t1/a', [X]))
@@ -138,7 +138,7 @@ describe('reference 68: what nobody makes', () => {
       .thenTimes();
   });
 
-  test('whoever waits for it all the same hears that somebody is to make it, and then that it is there', () => {
+  test('a waiting task hears when a producer appears and when the artifact is available', () => {
     const waiting = acted(require('t1/a', X));
     given(...waiting)
       .when(report('t2', 1, coming()), NOW)
@@ -151,8 +151,8 @@ describe('reference 68: what nobody makes', () => {
   });
 });
 
-describe('a report', () => {
-  test('is recorded and answered with its serial', () => {
+describe('an artifact report', () => {
+  test('a report is recorded and answered with its serial', () => {
     given()
       .when(report('t1', 3, coming(), made(Y, { text: 'hi' })), NOW)
       .thenEmits(recorded('t1', 3, coming(), made(Y, { text: 'hi' })))
@@ -160,7 +160,7 @@ describe('a report', () => {
       .thenTimes();
   });
 
-  test('that is not later than the last of its task is answered with the serial of that, and not recorded', () => {
+  test('an older report is answered with the latest serial and not recorded', () => {
     for (const serial of [1, 2, 3]) {
       given(...acted(report('t1', 3, coming())))
         .when(report('t1', serial), NOW)
@@ -169,13 +169,13 @@ describe('a report', () => {
     }
   });
 
-  test('that changes nothing for a watcher is not passed on to it', () => {
+  test('a report without a change for a watcher does not notify it', () => {
     given(...acted(require('t1/a', X), report('t2', 1, coming())))
       .when(report('t2', 2, coming(), coming(Y)), NOW)
       .thenSends(toldReported('t2', 2));
   });
 
-  test('of a label that is watched with others is passed on with how those stand', () => {
+  test('a change of one watched label notifies about all of them', () => {
     given(...acted(require('t1/a', X, Y), report('t2', 1, made(Y))))
       .when(report('t3', 1, failed()), NOW)
       .thenEmits(recorded('t3', 1, failed()))
@@ -189,7 +189,7 @@ describe('a report', () => {
       );
   });
 
-  test('of the same artifact with another payload, or by another maker, is a change', () => {
+  test('another payload or producer of an artifact is a change', () => {
     const history = acted(require('t1/a', X, Y), report('t2', 1, made(X, { text: 'old' })));
     const none = { label: Y, state: 'missing' };
     const anew = { label: X, state: 'available', payload: { text: 'new' } };
@@ -207,14 +207,14 @@ describe('a report', () => {
       .thenSends(toldReported('t2', 2));
   });
 
-  test('is recorded without the payload of what is not made', () => {
+  test('a report is recorded without the payloads of unavailable artifacts', () => {
     const early = artifact('pending', X, { payload: { text: 'not yet' } });
     given()
       .when(report('t1', 1, early), NOW)
       .thenEmits(recorded('t1', 1, coming()));
   });
 
-  test('tells everybody who watches', () => {
+  test('a report notifies every watcher', () => {
     const standing = { label: X, state: 'pending', by: 't3/n' };
     given(...acted(require('t1/a', X), require('t1/b', X), require('t2/a', Y, X), require('t2/b', Y)))
       .when(report('t3', 1, coming()), NOW)
@@ -226,7 +226,7 @@ describe('a report', () => {
       );
   });
 
-  test('forgets who has watched for too long, and does not tell them', () => {
+  test('a report drops expired watches without notifying them', () => {
     given(...acted(require('t1/a', X)))
       .when(report('t2', 1, coming()), NOW + 15 * MINUTE_MS)
       .thenEmitsLike(unwatched('t1/a'), { type: 'artifacts_reported' })
@@ -234,8 +234,8 @@ describe('a report', () => {
   });
 });
 
-describe('a requirement', () => {
-  test('of what is all there leaves nothing to watch', () => {
+describe('an artifact query', () => {
+  test('a query for available artifacts leaves no watch', () => {
     given(...acted(report('t1', 1, made(), made(Y))))
       .when(require('t2/a', X, Y), NOW)
       .thenEmits()
@@ -248,21 +248,21 @@ describe('a requirement', () => {
       );
   });
 
-  test('asked again soon is answered, and watched as it was', () => {
+  test('an early repeat is answered and does not renew the watch', () => {
     given(...acted(require('t1/a', X, Y)))
       .when(require('t1/a', Y, X, X), NOW + 7 * MINUTE_MS)
       .thenEmits()
       .thenSends(toldStandings('t1/a', { label: Y, state: 'missing' }, { label: X, state: 'missing' }));
   });
 
-  test('asked again after half of the time is watched for as long again', () => {
+  test('a repeat after half of the time renews the watch', () => {
     const later = NOW + 8 * MINUTE_MS;
     given(...acted(require('t1/a', X)))
       .when(require('t1/a', X), later)
       .thenEmits(watched('t1/a', [X], later + 15 * MINUTE_MS));
   });
 
-  test('of other labels, or of a later attempt, takes the place of the one before', () => {
+  test('a query of a later attempt or for other labels replaces the watch', () => {
     const history = acted(require('t1/a', X));
     given(...history)
       .when(require('t1/a', Y), NOW)
@@ -278,20 +278,20 @@ describe('a requirement', () => {
       .thenSends(toldReported('t2', 1));
   });
 
-  test('of an earlier attempt that comes late is answered and no more', () => {
+  test('a late query of an earlier attempt is only answered', () => {
     given(...acted(require('t1/a/2', X)))
       .when(require('t1/a/1', Y), NOW)
       .thenEmits()
       .thenSends(toldStandings('t1/a/1', { label: Y, state: 'missing' }));
   });
 
-  test('that is asked again once all is there ends the watch', () => {
+  test('a repeat after everything is available ends the watch', () => {
     given(...acted(report('t1', 1, made()), require('t2/a', X, Y)))
       .when(require('t2/a', X), NOW)
       .thenEmits(unwatched('t2/a'));
   });
 
-  test('of anybody makes the board forget who has watched for too long, as the reminder does', () => {
+  test('any query drops expired watches, as the reminder does', () => {
     const history = acted(acquire('t1/a', 1, 'k'), require('t1/b', X));
     const later = NOW + 15 * MINUTE_MS;
     given(...history)

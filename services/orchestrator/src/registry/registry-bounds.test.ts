@@ -40,8 +40,8 @@ const standingOf = (board: Registry, label: string): ArtifactState | undefined =
 const silent = (task: string) => ({ task: taskId(task), serial: 1, coming: [], failed: [], made: [] });
 const maker = (label: string) => ({ label, node: nodeId('n') });
 
-describe('payloads', () => {
-  test('of up to 64 KiB are kept, larger ones are not, and neither are those of what is not made', () => {
+describe('payload limits', () => {
+  test('payloads up to 64 KiB of available artifacts are kept', () => {
     const board = after(
       emptyRegistry(BOARD),
       report(
@@ -57,13 +57,13 @@ describe('payloads', () => {
     expect(standingOf(board, 'not there')).toEqual({ label: 'not there', state: 'pending', by: 't1/n' });
   });
 
-  test('count in bytes and not in characters', () => {
+  test('payload sizes count in bytes, not in characters', () => {
     const payload = { text: '€'.repeat(30 * KIB) };
     const board = after(emptyRegistry(BOARD), report('t1', 1, artifact('available', 'x', { payload })));
     expect(standingOf(board, 'x')).toEqual({ label: 'x', state: 'available', by: 't1/n' });
   });
 
-  test('of the oldest artifacts give way to newer ones, and the artifacts stay', () => {
+  test('the oldest payloads give way to newer ones, and their artifacts stay', () => {
     const payload = textOf(64 * KIB);
     const count = PAYLOADS_MAX_BYTES / (64 * KIB) + 2;
     const board = after(
@@ -77,7 +77,7 @@ describe('payloads', () => {
     expect(standingOf(board, '0')).toEqual({ label: '0', state: 'available', by: 't0/n' });
   });
 
-  test('of many artifacts are told in several messages', () => {
+  test('many artifacts are split into several notifications', () => {
     const labels = range(20, (index) => `x${String(index)}`);
     const artifacts = labels.map((label) => artifact('available', label, { payload: textOf(60 * KIB) }));
     const board = after(
@@ -95,8 +95,8 @@ describe('payloads', () => {
   });
 });
 
-describe('artifacts', () => {
-  test('that are made are kept up to a number, the newest of them', () => {
+describe('artifact limits', () => {
+  test('the newest available artifacts are kept up to the limit', () => {
     const made = range(ARTIFACTS_MAX, (index) => ({ ...maker(String(index)), task: taskId('t0'), bytes: 0 }));
     const board = after(boardWith({ made }), report('t1', 1, artifact('available', 'new')));
     expect(board.made).toHaveLength(ARTIFACTS_MAX);
@@ -105,7 +105,7 @@ describe('artifacts', () => {
     expect(standingOf(board, 'new')?.state).toBe('available');
   });
 
-  test('that are made count as old as they are, however often that is said, until another makes them anew', () => {
+  test('repeating a report does not make an artifact newer', () => {
     const made = range(ARTIFACTS_MAX, (index) => ({ ...maker(String(index)), task: taskId('t0'), bytes: 0 }));
     const said = range(ARTIFACTS_MAX, (index) => artifact('available', String(index))).toReversed();
     const again = after(
@@ -121,7 +121,7 @@ describe('artifacts', () => {
     expect([standingOf(anew, '0')?.state, standingOf(anew, '1')?.state]).toEqual(['available', 'missing']);
   });
 
-  test('that are made are known as those of their task for a number of tasks', () => {
+  test('the artifacts of a limited number of tasks are known as theirs', () => {
     const messages = range(REPORTERS_MAX + 1, (index) =>
       report(`t${String(index)}`, 1, artifact('available', String(index))),
     );
@@ -132,7 +132,7 @@ describe('artifacts', () => {
     ]);
   });
 
-  test('that failed are kept of the last tasks with such, however many reported others since', () => {
+  test('failed artifacts of the latest tasks are kept, whatever other tasks report', () => {
     const tasks = REPORTERS_MAX + 1;
     const messages = range(tasks, (index) => [
       report(`f${String(index)}`, 1, artifact('failed', `f${String(index)}`)),
@@ -145,7 +145,7 @@ describe('artifacts', () => {
     expect(standingOf(board, 'c')?.state).toBe('pending');
   });
 
-  test('whose standing is lost to a bound are told of to who watches them', () => {
+  test('a watcher hears of an artifact that a limit has dropped', () => {
     const failures = range(REPORTERS_MAX, (index) => ({
       ...silent(`t${String(index)}`),
       failed: [maker(String(index))],
@@ -155,7 +155,7 @@ describe('artifacts', () => {
     expect(told[0]).toMatchObject({ kind: 'artifacts', artifactStates: [{ label: '0', state: 'missing' }] });
   });
 
-  test('that are to come are kept up to a number of labels', () => {
+  test('pending artifacts are kept up to a number of labels', () => {
     const each = 2_000;
     const reporters = range(LABELS_MAX / each, (index) => ({
       ...silent(`t${String(index)}`),
@@ -168,8 +168,8 @@ describe('artifacts', () => {
   });
 });
 
-describe('the serial of a task', () => {
-  test('is known long after nothing else of it is, so that an old report does not bring it back', () => {
+describe('the report serial of a task', () => {
+  test('the serial outlives the artifacts, so an old report does not restore them', () => {
     const settled = range(REPORTERS_MAX, (index) => report(`t${String(index)}`, 1, artifact('failed', 'x')));
     const board = after(emptyRegistry(BOARD), report('old', 2, artifact('failed', 'old')), ...settled);
     expect(standingOf(board, 'old')?.state).toBe('missing');
@@ -179,7 +179,7 @@ describe('the serial of a task', () => {
       .thenSends({ data: { notification: { kind: 'reported', serial: 2 } } });
   });
 
-  test('is kept of the last tasks only', () => {
+  test('only the latest tasks keep their serials', () => {
     const reporters = range(SERIALS_MAX, (index) => silent(`t${String(index)}`));
     const board = after(boardWith({ reporters }), report('new', 1));
     expect(board.reporters).toHaveLength(SERIALS_MAX);
@@ -188,12 +188,12 @@ describe('the serial of a task', () => {
   });
 });
 
-describe('watchers', () => {
+describe('watch limits', () => {
   const watch = (name: string) => ({ ...job(name), labels: ['x'], until: NOW + 1_000_000 });
   const watches = range(WATCHES_MAX, (index) => watch(`t${String(index)}/a`));
   const givenMany = specFor({ ...registryDecider, initial: boardWith({ watches }) })();
 
-  test('are so many at the most: the oldest makes room', () => {
+  test('the oldest watch gives way beyond the limit', () => {
     givenMany
       .when(require('new/a', 'x'), NOW)
       .thenEmitsLike(
@@ -205,7 +205,7 @@ describe('watchers', () => {
       .thenEmitsLike({ type: 'artifact_watch_added', task: 't5', labels: ['y'] });
   });
 
-  test('are told as much as one decision may say; the others are not forgotten', () => {
+  test('one decision notifies up to a size, and the other watches stay', () => {
     const large = artifact('available', 'x', { payload: textOf(64 * KIB) });
     const board = boardWith({ watches: watches.slice(0, 300) });
     const made = decideOn(board, report('new', 1, large));

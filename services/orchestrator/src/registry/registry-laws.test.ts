@@ -21,11 +21,11 @@ import { type Registry, type RegistryState, emptyRegistry } from './state.ts';
 const boardOf = (state: RegistryState): Registry =>
   state.phase === 'absent' ? emptyRegistry('r-0000000000000000' as Registry['id']) : state;
 
-test('any messages in any order keep every law of a decider', () => {
+test('any messages in any order keep every decider law', () => {
   fc.assert(fc.property(boardActs, (sequence) => void holdsEveryLaw(registryDecider, sequence)));
 });
 
-test('every event and every message is one that the contract allows, and small enough to be sent', () => {
+test('every event and message fits its contract and the size limits', () => {
   fc.assert(
     fc.property(boardActs, (sequence) => {
       const run = runOf(registryDecider, sequence);
@@ -43,7 +43,7 @@ test('every event and every message is one that the contract allows, and small e
   );
 });
 
-test('no two hold the same key, unless all share it', () => {
+test('no two jobs hold the same key, unless both share it', () => {
   fc.assert(
     fc.property(lockActs, (sequence) => {
       for (const { after } of runOf(registryDecider, sequence))
@@ -52,7 +52,7 @@ test('no two hold the same key, unless all share it', () => {
   );
 });
 
-test('nobody waits when nothing stands in the way', () => {
+test('no job waits when nothing blocks it', () => {
   fc.assert(
     fc.property(lockActs, (sequence) => {
       for (const { after } of runOf(registryDecider, sequence))
@@ -61,7 +61,7 @@ test('nobody waits when nothing stands in the way', () => {
   );
 });
 
-test('a job is in one place only, with one attempt', () => {
+test('a job appears once, with one attempt', () => {
   fc.assert(
     fc.property(boardActs, (sequence) => {
       for (const { after } of runOf(registryDecider, sequence)) {
@@ -74,7 +74,7 @@ test('a job is in one place only, with one attempt', () => {
   );
 });
 
-test('nobody is given a key that an earlier one waits for', () => {
+test('no job gets a key that an earlier job waits for', () => {
   fc.assert(
     fc.property(lockActs, (sequence) => {
       const since = new Map<string, number>();
@@ -92,7 +92,7 @@ test('nobody is given a key that an earlier one waits for', () => {
   );
 });
 
-test('whoever is granted a lock is told so, and whoever asks is told how it stands', () => {
+test('every grant is notified, and every request is answered with the current state', () => {
   fc.assert(
     fc.property(lockActs, (sequence) => {
       for (const { message, made, after } of runOf(registryDecider, sequence)) {
@@ -116,7 +116,7 @@ test('whoever is granted a lock is told so, and whoever asks is told how it stan
   );
 });
 
-test('as long as something is held the reminder is set, and no longer', () => {
+test('the reminder is set exactly while a lock is held', () => {
   fc.assert(
     fc.property(boardActs, (sequence) => {
       let isSet = false;
@@ -145,7 +145,7 @@ const boardUnder = () => {
   };
 };
 
-test('when all release in whatever order, each has held its locks', () => {
+test('when all jobs release in any order, each has held its locks', () => {
   fc.assert(
     fc.property(wants, fc.infiniteStream(fc.nat()), (jobs, chance) => {
       const { board, say } = boardUnder();
@@ -164,7 +164,7 @@ test('when all release in whatever order, each has held its locks', () => {
   );
 });
 
-test('however acquires and releases overtake each other and come twice, answered reminders leave the board empty', () => {
+test('reordered and repeated messages leave the registry empty once reminders are answered', () => {
   const traffic = wants.chain((jobs) => {
     const said = jobs.flatMap(({ name, since, keys }) => [acquire(name, since, ...keys), release(name)]);
     return fc.tuple(fc.constant(jobs.length), fc.shuffledSubarray([...said, ...said]));
@@ -185,7 +185,7 @@ test('however acquires and releases overtake each other and come twice, answered
   );
 });
 
-test('who watches is told of every change of what it watches, with all of it, and forgotten when all is made', () => {
+test('a watcher hears of every change with all artifacts, and is dropped when all are available', () => {
   fc.assert(
     fc.property(artifactActs, (sequence) => {
       for (const { message, made, before, after, now } of runOf(registryDecider, sequence)) {
@@ -214,7 +214,7 @@ test('who watches is told of every change of what it watches, with all of it, an
   );
 });
 
-test('how an artifact stands follows from the latest report of each task, except that what was made last stays', () => {
+test('artifact states follow from the latest report of each task, except for newer available artifacts', () => {
   fc.assert(
     fc.property(artifactActs, (sequence) => {
       const latest = new Map<string, { serial: number; states: ReadonlySet<string> }>();

@@ -39,8 +39,8 @@ const queued = (name: string, since: number, ...keys: readonly string[]) => ({
 });
 const REMINDER = { set: 'held', dueAt: NOW + 20_000 };
 
-describe('an acquire', () => {
-  test('of what is free is granted, and the first holder sets the reminder', () => {
+describe('a lock request', () => {
+  test('a free lock is granted, and the first holder sets the reminder', () => {
     given()
       .when(acquire('t1/a', 1, 'k', '+l'), NOW)
       .thenEmits(locked('t1/a', 'k', '+l'))
@@ -53,7 +53,7 @@ describe('an acquire', () => {
       .thenTimes();
   });
 
-  test('of several keys gets all of them or none, and is told who stands before it', () => {
+  test('a job gets all of its keys or none, and hears which jobs are before it', () => {
     given(...acted(acquire('t1/a', 1, 'k')))
       .when(acquire('t2/a', 2, 'k', 'l'), NOW)
       .thenEmits(queued('t2/a', 2, 'k', 'l'))
@@ -68,7 +68,7 @@ describe('an acquire', () => {
       .thenEmits(locked('t0/a', 'l'));
   });
 
-  test('shares with those that share, until somebody waits to have it alone', () => {
+  test('shared locks are shared, until a job waits for an exclusive one', () => {
     const shared = acted(acquire('t1/a', 1, '+k'), acquire('t2/a', 2, '+k'));
     given(...shared)
       .when(acquire('t3/a', 3, 'k'), NOW)
@@ -80,19 +80,19 @@ describe('an acquire', () => {
       .thenSends(toldToWait('t4/a', 't3/a'));
   });
 
-  test('of a key in both modes wants it alone', () => {
+  test('both modes of one key are exclusive', () => {
     given()
       .when(acquire('t1/a', 1, '+k', 'k', '+k'), NOW)
       .thenEmits(locked('t1/a', 'k'));
   });
 
-  test('that wants nothing that an earlier job wants is not held up by it', () => {
+  test('a job whose keys no earlier job wants does not wait', () => {
     given(...acted(acquire('t1/a', 1, 'k'), acquire('t2/a', 2, 'k')))
       .when(acquire('t3/a', 3, 'l'), NOW)
       .thenEmits(locked('t3/a', 'l'));
   });
 
-  test('asked again is answered again with what stands, and changes nothing', () => {
+  test('a repeated request is answered with the current state and changes nothing', () => {
     const history = acted(acquire('t1/a', 1, 'k'), acquire('t2/a', 2, 'k'));
     given(...history)
       .when(acquire('t1/a', 1, 'k'), NOW + 5)
@@ -106,7 +106,7 @@ describe('an acquire', () => {
       .thenTimes();
   });
 
-  test('asked again has another message id, decided again the same', () => {
+  test('a repeated request gets another message id, and a second decision the same one', () => {
     const board = acted(acquire('t1/a', 1, 'k')).reduce<RegistryState>(
       (reached, event) => registryDecider.evolve(reached, event),
       registryDecider.initial,
@@ -116,7 +116,7 @@ describe('an acquire', () => {
     expect(idAt(NOW + 1)).not.toBe(idAt(NOW));
   });
 
-  test('of a later attempt ends the earlier one, wherever that stood', () => {
+  test('a later attempt replaces the earlier one', () => {
     const held = acted(acquire('t1/a', 1, 'k'), acquire('t2/a', 2, 'k'));
     given(...held)
       .when(acquire('t1/a/2', 1, 'l'), NOW)
@@ -133,38 +133,38 @@ describe('an acquire', () => {
       .thenSends(toldHeld('t1/a/2'));
   });
 
-  test('of an earlier attempt that comes late gets nothing', () => {
+  test('a late request of an earlier attempt gets nothing', () => {
     given(...acted(acquire('t1/a/2', 1, 'k')))
       .when(acquire('t1/a/1', 1, 'k'), NOW)
       .thenEmits()
       .thenSends(toldToWait('t1/a/1', 't1/a'));
   });
 
-  test('that comes after its own release is granted like any other', () => {
+  test('a request after its own release is granted like any other', () => {
     given(...acted(acquire('t1/a', 1, 'k'), release('t1/a')))
       .when(acquire('t1/a', 1, 'k'), NOW)
       .thenEmits(locked('t1/a', 'k'));
   });
 
-  test('of keys that are called like what every object has is one like any other', () => {
+  test('keys named like built-in properties are ordinary keys', () => {
     given(...acted(acquire('t1/a', 1, '__proto__')))
       .when(acquire('t2/a', 2, 'constructor', '__proto__'), NOW)
       .thenEmits(queued('t2/a', 2, 'constructor', '__proto__'));
   });
 });
 
-describe('reference 74: lock contention honours job order', () => {
+describe('lock contention honours job order (reference 74)', () => {
   const line = (...names: readonly (readonly [name: string, since: number])[]) =>
     acted(acquire('t0/x', 0, 'k'), ...names.map(([name, since]) => acquire(name, since, 'k')));
 
-  test('whoever was submitted first is served first, in whatever order they asked', () => {
+  test('the task that was submitted first is served first, whatever the order of requests', () => {
     given(...line(['t3/a', 3], ['t1/a', 1], ['t2/a', 2]))
       .when(release('t0/x'), NOW)
       .thenEmits(unlocked('t0/x'), locked('t1/a', 'k'))
       .thenSends(toldHeld('t1/a'));
   });
 
-  test('of those submitted at once the order is that of task and node', () => {
+  test('tasks submitted at once are served by task and node id', () => {
     given(...line(['t2/a', 1], ['t1/b', 1], ['t1/a', 1]))
       .when(release('t0/x'), NOW)
       .thenEmits(unlocked('t0/x'), locked('t1/a', 'k'));
@@ -173,7 +173,7 @@ describe('reference 74: lock contention honours job order', () => {
       .thenEmits(unlocked('t0/x'), locked('t1/b', 'k'));
   });
 
-  test('those that share are served together, up to the first that wants it alone', () => {
+  test('shared requests are granted together, up to the first exclusive one', () => {
     const history = acted(
       acquire('t0/x', 0, 'k'),
       acquire('t1/a', 1, '+k'),
@@ -188,8 +188,8 @@ describe('reference 74: lock contention honours job order', () => {
   });
 });
 
-describe('a release', () => {
-  test('of the last lock clears the reminder', () => {
+describe('a lock release', () => {
+  test('releasing the last lock clears the reminder', () => {
     given(...acted(acquire('t1/a', 1, 'k')))
       .when(release('t1/a'), NOW)
       .thenEmits(unlocked('t1/a'))
@@ -197,21 +197,21 @@ describe('a release', () => {
       .thenTimes({ clear: 'held' });
   });
 
-  test('that lets somebody else hold leaves the reminder as it is', () => {
+  test('releasing one of several locks keeps the reminder', () => {
     given(...acted(acquire('t1/a', 1, 'k'), acquire('t2/a', 2, 'k')))
       .when(release('t1/a'), NOW)
       .thenEmits(unlocked('t1/a'), locked('t2/a', 'k'))
       .thenTimes();
   });
 
-  test('of a place in the line lets those pass that stood behind it', () => {
+  test('releasing a waiting job unblocks the jobs behind it', () => {
     given(...acted(acquire('t1/a', 1, 'k'), acquire('t2/a', 2, 'k', 'l'), acquire('t3/a', 3, 'l')))
       .when(release('t2/a'), NOW)
       .thenEmits(unlocked('t2/a'), locked('t3/a', 'l'))
       .thenSends(toldHeld('t3/a'));
   });
 
-  test('of what is not held, or of an earlier attempt, changes nothing', () => {
+  test('releasing an unheld lock or an earlier attempt changes nothing', () => {
     given().when(release('t1/a'), NOW).thenNothing();
     given(...acted(acquire('t1/a/2', 1, 'k')))
       .when(release('t1/a/1'), NOW)
@@ -221,15 +221,15 @@ describe('a release', () => {
       .thenNothing();
   });
 
-  test('of a later attempt ends an earlier one', () => {
+  test('a release of a later attempt ends the earlier one', () => {
     given(...acted(acquire('t1/a/1', 1, 'k')))
       .when(release('t1/a/3'), NOW)
       .thenEmits(unlocked('t1/a/1'));
   });
 });
 
-describe('the reminder', () => {
-  test('tells each holder again that it holds, and none that waits; and it comes again', () => {
+describe('the lock reminder', () => {
+  test('every holder is reminded and no waiting job, again and again', () => {
     given(...acted(acquire('t1/a', 1, 'k'), acquire('t2/a', 2, 'l'), acquire('t3/a', 3, 'k')))
       .when(reminder, NOW + 20_000)
       .thenEmits()
@@ -237,21 +237,21 @@ describe('the reminder', () => {
       .thenTimes({ set: 'held', dueAt: NOW + 40_000 });
   });
 
-  test('that comes when nothing is held any more is the last', () => {
+  test('a reminder without holders is the last one', () => {
     given(...acted(acquire('t1/a', 1, 'k'), release('t1/a')))
       .when(reminder, NOW)
       .thenNothing();
     given().when(reminder, NOW).thenNothing();
   });
 
-  test('and another timer are not the same', () => {
+  test('another timer does nothing', () => {
     given(...acted(acquire('t1/a', 1, 'k')))
       .when({ kind: 'timer', name: 'other', data: null }, NOW)
       .thenNothing();
   });
 });
 
-describe('a board with as many jobs as it may have', () => {
+describe('a registry at its limit of jobs', () => {
   const line = Array.from({ length: JOBS_MAX - 1 }, (_, index) => ({
     task: taskId(`t${String(index)}`),
     node: nodeId('a'),
@@ -262,7 +262,7 @@ describe('a board with as many jobs as it may have', () => {
   const full = boardWith({ held: [{ ...job('first/a'), locks: locks('k') }], waiting: line });
   const givenFull = specFor({ ...registryDecider, initial: full })();
 
-  test('tells one more to wait, and does not remember it', () => {
+  test('one more job is told to wait and is not recorded', () => {
     const behind = ['first/a', ...line.slice(0, 99).map(({ task }) => `${task}/a`)];
     givenFull
       .when(acquire('more/a', JOBS_MAX, 'k'), NOW)
@@ -274,11 +274,11 @@ describe('a board with as many jobs as it may have', () => {
       .thenSends(toldToWait('more/a'));
   });
 
-  test('takes another attempt of one that it has', () => {
+  test('another attempt of a known job is accepted', () => {
     givenFull.when(acquire('t5/a/2', 5, 'k'), NOW).thenEmits(unlocked('t5/a'), queued('t5/a/2', 5, 'k'));
   });
 
-  test('names a hundred jobs at the most, so that the answer is small', () => {
+  test('a notification names at most a hundred jobs', () => {
     const made = registryDecider.decide(full, acquire('t9000/a', 9_000, 'k'), { now: NOW });
     expect(informationOf(made)).toMatchObject([{ acquired: false, waitingFor: { length: 100 } }]);
   });

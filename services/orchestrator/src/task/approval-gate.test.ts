@@ -8,21 +8,21 @@ const gate = (shape: Parameters<typeof control>[1] = {}) =>
 const approval = { audience: ['operators'], timeoutMs: 60_000 };
 
 describe('an approval gate', () => {
-  test('that asks nobody is in the way, and so is what follows it', () => {
+  test('an approval gate without an audience blocks itself and its dependents', () => {
     const { statusOf, task } = play([gate(), control('next', { after: ['gate'] })]);
     expect(statusOf('gate', 'next')).toEqual(['blocked', 'blocked']);
     expect(task.phase).toBe('failed');
   });
 
-  test.each([false, 'false', 'no'])('that requires no approval (%j) lets everything through', (required) => {
+  test.each([false, 'false', 'no'])('an approval gate with required = %j passes', (required) => {
     expect(play([gate({ args: { required } })]).statusOf('gate')).toEqual(['succeeded']);
   });
 
-  test('that asks somebody waits for them', () => {
+  test('an approval gate with an audience waits for it', () => {
     expect(play([gate({ approval })]).statusOf('gate')).toEqual(['awaiting_approval']);
   });
 
-  test('at the beginning lets everything through when the submission says that nobody has to approve', () => {
+  test('--no-approval lets an entry gate pass', () => {
     const { statusOf } = play([gate({ approval })], { approval: 'none' });
     expect(statusOf('gate')).toEqual(['succeeded']);
   });

@@ -76,41 +76,41 @@ const decideOperatorCommand = (builder: DecisionBuilder, message: OperatorComman
 /**
  * The bus may have lost the command or its reply, so send it again with a new message id and a longer delay.
  */
-const resendCommands = (builder: DecisionBuilder, node: NodeId, ask: number): void => {
-  const questions = pendingCommands(builder, node, ask);
+const resendCommands = (builder: DecisionBuilder, node: NodeId, resends: number): void => {
+  const questions = pendingCommands(builder, node, resends);
   if (questions.length === 0) return;
   for (const question of questions) builder.send(question);
-  builder.resendTimer(replyTimer(node), ask);
+  builder.resendTimer(replyTimer(node), resends);
 };
 
 /** The commands of a node that have no reply yet. */
-const pendingCommands = (builder: DecisionBuilder, node: NodeId, ask: number): readonly Outgoing[] => {
+const pendingCommands = (builder: DecisionBuilder, node: NodeId, resends: number): readonly Outgoing[] => {
   const task = builder.task();
   const { status, orders, underGrant, inDoubt, preparation, stuck } = nodeState(task, node);
-  const steps = Object.keys(orders ?? {}).map((id) => orderStep(task, node, id as EffectId, ask));
+  const steps = Object.keys(orders ?? {}).map((id) => orderStep(task, node, id as EffectId, resends));
   switch (status) {
     case 'awaiting_approval':
-      return [requestApproval(task, node, ask)];
+      return [requestApproval(task, node, resends)];
     case 'running':
       // After a person answered `retry`, the executor has the order but still needs the answer.
-      if (inDoubt?.answered !== undefined) return [resolveInDoubt(task, node, ask), ...steps];
-      return underGrant ? [orderEffect(task, node, ask), ...steps] : steps;
+      if (inDoubt?.answered !== undefined) return [resolveInDoubt(task, node, resends), ...steps];
+      return underGrant ? [orderEffect(task, node, resends), ...steps] : steps;
     case 'recovering':
       return preparation === undefined
-        ? [assessFailure(task, node, ask)]
-        : [...rollbackCommands(task, node, ask), ...steps];
+        ? [assessFailure(task, node, resends)]
+        : [...rollbackCommands(task, node, resends), ...steps];
     case 'escalated':
-      if (stuck !== undefined) return [requestStuckAnswer(task, node, ask)];
+      if (stuck !== undefined) return [requestStuckAnswer(task, node, resends)];
       if (inDoubt?.approval === undefined) return [];
       return [
         inDoubt.answered === undefined
-          ? requestInDoubtAnswer(task, node, ask)
-          : resolveInDoubt(task, node, ask),
+          ? requestInDoubtAnswer(task, node, resends)
+          : resolveInDoubt(task, node, resends),
       ];
     case 'locking':
-      return [acquireLocks(task, node, ask)];
+      return [acquireLocks(task, node, resends)];
     case 'waiting':
-      return needsRegistry(builder, node) ? [requireArtifacts(task, node, ask), ...steps] : steps;
+      return needsRegistry(builder, node) ? [requireArtifacts(task, node, resends), ...steps] : steps;
     default:
       return [];
   }

@@ -41,7 +41,7 @@ const returned = (change: Partial<Suggestion>): Suggestion => ({
   ...change,
 });
 
-describe('a wish for changes', () => {
+describe('requested changes', () => {
   const written = (gated = effect('a', { after: ['check'] })) =>
     play([
       agent('first'),
@@ -50,7 +50,7 @@ describe('a wish for changes', () => {
       gated,
     ]).when(succeeds('first'), succeeds('writer'), succeeds('check'));
 
-  test('sends the task back to the agent before, with who asked for what', () => {
+  test('requested changes restart the nearest agent with the comments as its hint', () => {
     const back = written().when(wantsChanges('a', { comment: 'shorter, please' }));
     expect(back.said).toEqual([
       'approval_closed a changes_requested',
@@ -63,7 +63,7 @@ describe('a wish for changes', () => {
     expect(back.sent('approval.cancel')).toEqual([]);
   });
 
-  test('is followed by a request of its own', () => {
+  test('requested changes lead to another request with the next revision', () => {
     const first = written();
     const next = first.when(wantsChanges('a'), succeeds('writer'), succeeds('check'));
     expect(next.said.at(-1)).toBe('approval_requested a#2');
@@ -72,7 +72,7 @@ describe('a wish for changes', () => {
     expect(next.when(approves('a'), applied('a')).task.phase).toBe('completed');
   });
 
-  test('is told with everybody who had one', () => {
+  test('the hint names every person who requested changes', () => {
     const vote = { decision: 'request_changes', at: 1 } as const;
     const votes = [
       { by: 'linus', comment: 'and a test', ...vote },
@@ -83,13 +83,13 @@ describe('a wish for changes', () => {
     expect(hintOf(back, 'writer')).toBe('changes requested by grace: shorter\nlinus: and a test');
   });
 
-  test('goes to the node that the gate names', () => {
+  test('requested changes restart the node that the gate names', () => {
     const onDecision = { request_changes: returned({ to: id('first') }) };
     const back = written(gatedEffect('a', { onDecision }, { after: ['check'] })).when(wantsChanges('a'));
     expect(back.said).toContain('restarted first,writer,check,a');
   });
 
-  test('goes to the agent that is nearest, and to the latest of those that are as near', () => {
+  test('requested changes restart the nearest agent, and among equals the last one', () => {
     const task = play([
       agent('far'),
       agent('one', { after: ['far'] }),
@@ -99,7 +99,7 @@ describe('a wish for changes', () => {
     expect(task.said).toContain('restarted two,a');
   });
 
-  test('goes along routes as well, past agents that have not run', () => {
+  test('requested changes follow routes back, past agents that have not run', () => {
     const task = play([
       agent('writer', { on: { succeeded: ['check'], failed: ['mender'] } }),
       agent('mender'),
@@ -109,19 +109,19 @@ describe('a wish for changes', () => {
     expect(task.said).toContain('restarted writer,mender,check,a');
   });
 
-  test('about the start of a node leads back as well', () => {
+  test('changes to a start restart the agent as well', () => {
     const task = play([agent('writer'), node('a', { after: ['writer'], approval: APPROVAL })]);
     expect(task.when(succeeds('writer'), wantsChanges('a')).said).toContain('restarted writer,a');
   });
 
-  test('waits for a person where no agent has worked', () => {
+  test('without an agent a person must decide', () => {
     const task = play([node('plain'), effect('a', { after: ['plain'] })]);
     const paused = task.when(succeeds('plain'), wantsChanges('a'));
     expect(paused.said).toEqual(['approval_closed a changes_requested', 'node_escalated a']);
     expect(paused.when(byHand('retry')).said.at(-1)).toBe('approval_requested a#2');
   });
 
-  test('may be had as often as a person likes, and costs no retry', () => {
+  test('people may request changes without limit, and use no retry', () => {
     let task = written(effect('a', { after: ['check'], retry: { mode: 'on_failure', budget: 1 } }));
     for (let round = 0; round < 10; round += 1)
       task = task.when(wantsChanges('a'), succeeds('writer'), succeeds('check'));
@@ -129,7 +129,7 @@ describe('a wish for changes', () => {
     expect(task.node('a').loops).toBeUndefined();
   });
 
-  test('takes back what was under way after the agent', () => {
+  test('requested changes withdraw the orders after the agent', () => {
     const task = play([
       agent('writer'),
       node('slow', { after: ['writer'] }),
@@ -139,13 +139,13 @@ describe('a wish for changes', () => {
     expect(task.statusOf('writer', 'slow', 'a')).toEqual(['running', 'idle', 'idle']);
   });
 
-  test('of a paused task is heard when it goes on', () => {
+  test('a paused task follows requested changes once it is resumed', () => {
     const paused = written().when(byHand('pause'), wantsChanges('a', { comment: 'no' }));
     expect(paused.sent('effect.run')).toEqual([]);
     expect(hintOf(paused.when(byHand('resume')), 'writer')).toBe('changes requested by grace: no');
   });
 
-  test('that nobody has had in time leads back as often as the node may be tried again, and then to a person', () => {
+  test('an expired request restarts within the retry budget, and then a person must decide', () => {
     const retry = { mode: 'on_failure', budget: 2 } as const;
     let task = written(gatedEffect('a', {}, { after: ['check'], retry }));
     for (let round = 0; round < 2; round += 1) {
@@ -162,7 +162,7 @@ describe('a wish for changes', () => {
   });
 });
 
-describe('what a gate suggests for a decision', () => {
+describe("a gate's suggestion for a decision", () => {
   const gated = (onDecision: Gate['onDecision'], more: Partial<Gate> = {}) =>
     play([
       agent('writer'),
@@ -172,25 +172,25 @@ describe('what a gate suggests for a decision', () => {
     ]).when(succeeds('writer'));
 
   test.each([[undefined], [{ emit: 'resume_executor' }]] as const)(
-    'lets an approved effect run (%j)',
+    'an approved effect runs (%j)',
     (approve) => {
       expect(gated(approve ? { approve } : {}).when(approves('a')).said).toEqual(['effect_ordered a']);
     },
   );
 
-  test('keeps an approved effect back for a person, who lets it run under its grant', () => {
+  test('a gate may hold an approved effect for a person, who lets it run under its grant', () => {
     const paused = gated({ approve: returned({ phase: 'paused' }) }).when(approves('a'));
     expect(paused.said).toEqual(['approval_closed a approved', 'node_escalated a']);
     expect(paused.node('a').reason).toBe('approved by grace,but its gate stopped it');
     expect(paused.when(byHand('retry')).said).toEqual(['node_retrying a#2', 'effect_ordered a#2']);
   });
 
-  test('refuses an approved effect, if it says so', () => {
+  test('a gate may block an approved effect', () => {
     const over = gated({ approve: returned({ phase: 'blocked' }) }).when(approves('a'));
     expect(over.node('a')).toMatchObject({ status: 'blocked', error: { code: 'ERR_FORBIDDEN' } });
   });
 
-  test('asks recovery, whose verdict counts as any', () => {
+  test('a gate may request a verdict, which counts like any other', () => {
     const asked = gated({ reject: { emit: 'ask_orchestrator_for_resume_decision' } }).when(
       rejects('a', { comment: 'later' }),
     );
@@ -210,13 +210,13 @@ describe('what a gate suggests for a decision', () => {
     ).toEqual(['recovering']);
   });
 
-  test('an approved effect that recovery is asked about runs under its grant, if recovery lets it', () => {
+  test('an approved effect under a verdict runs under its grant if the verdict allows it', () => {
     const asked = gated({ approve: returned({ phase: 'recovering' }) }).when(approves('a'));
     const next = asked.when(recover('retry', { node: id('a') })).wait(1);
     expect(next.said).toEqual(['effect_ordered a#2']);
   });
 
-  test('sends the task back, whatever was decided', () => {
+  test('a gate may restart a node after any decision', () => {
     const back = gated({ reject: returned({ to: id('writer') }) }).when(rejects('a', { comment: 'wrong' }));
     expect(back.said).toContain('restarted writer,a');
     expect(hintOf(back, 'writer')).toBe('rejected by grace: wrong');
@@ -224,7 +224,7 @@ describe('what a gate suggests for a decision', () => {
     expect(late.said).toEqual(['approval_closed a expired', 'restarted a', 'approval_requested a#2']);
   });
 
-  test('is refused, and recorded, when the task would not come here again', () => {
+  test('a restart that would not reach the gate is refused and recorded', () => {
     const over = gated({ reject: returned({ to: id('other') }) }).when(rejects('a'));
     expect(refusals(over)).toEqual([
       'on_decision: return_to_orchestrator was suggested: the node is not downstream of other',
@@ -232,7 +232,7 @@ describe('what a gate suggests for a decision', () => {
     expect(over.statusOf('a')).toEqual(['blocked']);
   });
 
-  test('to run what was rejected is refused, and recorded', () => {
+  test('running a rejected effect is refused and recorded', () => {
     const always = [{ when: 'true', emit: 'resume_executor' as const }];
     const over = gated({}, { resumePolicy: 'branches', resumeBranches: always });
     for (const said of [rejects, expires]) {
@@ -243,7 +243,7 @@ describe('what a gate suggests for a decision', () => {
     }
   });
 
-  test('to run what was approved without a grant is refused, and recorded', () => {
+  test('running an effect without a grant is refused and recorded', () => {
     const over = gated({ approve: { emit: 'resume_executor' } }).when(approves('a', { grant: undefined }));
     expect(refusals(over)).toHaveLength(1);
     expect(over.node('a').error).toMatchObject({
@@ -252,7 +252,7 @@ describe('what a gate suggests for a decision', () => {
     });
   });
 
-  test('goes by its branches first, which see the decision and what was asked', () => {
+  test('branches come first and see the decision and the inputs', () => {
     const branches = {
       resumePolicy: 'branches' as const,
       inputs: { size: { type: 'integer' as const } },
@@ -274,7 +274,7 @@ describe('what a gate suggests for a decision', () => {
     expect(counted.when(rejects('a', { by: 'linus' })).statusOf('a')).toEqual(['escalated']);
   });
 
-  test('with a branch that cannot be worked out fails the node: nothing runs, and nothing is stuck', () => {
+  test('an invalid branch condition fails the node', () => {
     const task = gated(
       {},
       { resumePolicy: 'branches', resumeBranches: [{ when: 'decision.no < 1', ...returned({}) }] },
@@ -288,7 +288,7 @@ describe('what a gate suggests for a decision', () => {
     }
   });
 
-  test('goes on after its locks as without a gate', () => {
+  test('an approved node with locks requests them as without a gate', () => {
     const locks = [lock('k')];
     const task = play(
       [gatedEffect('a', { onDecision: { approve: { emit: 'resume_executor' } } }, { locks })],
@@ -307,7 +307,7 @@ describe('skip_duplicate_effect', () => {
     gate('g', { after: ['a'], on: { failed: ['a'] } }),
   ]);
 
-  test('is refused while nothing is known of the effect: it runs', () => {
+  test('without an earlier result the suggestion is refused and the effect runs', () => {
     const task = looped.when(approves('a'));
     expect(task.said).toEqual(['checkpoint a', 'effect_ordered a']);
     expect(refusals(task)).toEqual([
@@ -318,7 +318,7 @@ describe('skip_duplicate_effect', () => {
   test.each([
     ['approved', approves],
     ['rejected', rejects],
-  ] as const)('takes what is known of it, once it was applied (%s)', (outcome, said) => {
+  ] as const)('the earlier result counts once the effect was applied (%s)', (outcome, said) => {
     const again = looped.when(approves('a'), applied('a'), fails('g'));
     expect(again.said.at(-1)).toBe('approval_requested a#2');
     const over = again.when(said('a'));
@@ -331,7 +331,7 @@ describe('skip_duplicate_effect', () => {
     expect(over.sent('effect.run')).toHaveLength(1);
   });
 
-  test('takes nothing that another effect has come to', () => {
+  test('the result of another effect does not count', () => {
     const keyed = play([
       effect(
         'a',
@@ -349,7 +349,7 @@ describe('skip_duplicate_effect', () => {
   });
 });
 
-describe('after a lost worker, or an order that came again', () => {
+describe("a gate's suggestion after a lost worker or a duplicate order", () => {
   const running = (recovery: Gate['recovery']) => play([gatedEffect('a', { recovery })]).when(approves('a'));
   const lost = (next: 'repeat' | 'probe' | 'person') =>
     reports('a', { type: 'in_doubt', epoch: 2, reason: 'it is gone', next, cause: 'worker_lost' });
@@ -372,7 +372,7 @@ describe('after a lost worker, or an order that came again', () => {
     expect(task.statusOf('a')).toEqual(['escalated']);
   });
 
-  test('nothing that may have happened is repeated, whatever the gate says', () => {
+  test('an effect that may have happened is not repeated, whatever the gate says', () => {
     const task = running({ onWorkerCrash: { emit: 'resume_executor' } }).when(lost('person'));
     expect(task.sent('effect.run')).toEqual([]);
     expect(refusals(task)).toEqual([
@@ -381,14 +381,14 @@ describe('after a lost worker, or an order that came again', () => {
     expect(task.statusOf('a')).toEqual(['recovering']);
   });
 
-  test('what its class settles is left to the executor', () => {
+  test('what the effect class allows is left to the executor', () => {
     const task = running({ onWorkerCrash: returned({ phase: 'blocked' }) }).when(lost('repeat'));
     expect(task.said).toEqual(['checkpoint a', 'checkpoint a']);
     expect(refusals(task)).toHaveLength(1);
     expect(task.when(applied('a')).task.phase).toBe('completed');
   });
 
-  test('an order that came again leads to nothing but what its outcome leads to', () => {
+  test('a duplicate order leads only to the outcome of the effect', () => {
     const again = { type: 'duplicate_prevented', outcome: 'in_doubt' } as const;
     const task = running({ onDuplicateSideEffectAttempt: { emit: 'skip_duplicate_effect' } });
     const prevented = task.when(reports('a', again));
@@ -401,7 +401,7 @@ describe('after a lost worker, or an order that came again', () => {
     expect(known.when(applied('a')).task.phase).toBe('completed');
   });
 
-  test('a failure that is none of these is none of the gate', () => {
+  test('other failures do not concern the gate', () => {
     const task = running({ onWorkerCrash: returned({ phase: 'paused' }) });
     expect(task.when(breaks('a')).said).toEqual(['node_failed a.run failed']);
     const unknown = reports('a', { type: 'in_doubt', epoch: 2, reason: 'who knows', next: 'person' });

@@ -7,13 +7,13 @@ import { byHand } from '../../testing/tasks.ts';
 const CONTINUE = { policy: { failureMode: 'continue_independent' } } as const;
 
 describe('after', () => {
-  test('a node starts when what it follows has succeeded', () => {
+  test('a node starts when its dependency has succeeded', () => {
     const task = play(chain('a', 'b'));
     expect(task.said).toEqual(['submitted', 'ready', 'step_ordered a.run']);
     expect(task.when(succeeds('a')).said).toEqual(['node_succeeded a.run', 'step_ordered b.run']);
   });
 
-  test('several are all waited for, in whatever order they end', () => {
+  test('a node waits for all of its dependencies, in any order', () => {
     const task = play([node('a'), node('b'), node('c', { after: ['a', 'b'] })]);
     for (const [one, other] of [
       ['a', 'b'],
@@ -25,14 +25,14 @@ describe('after', () => {
     }
   });
 
-  test('what is skipped counts as done', () => {
+  test('a skipped dependency counts as done', () => {
     const task = play([node('a', { guard: 'inputs.no' }), node('b', { after: ['a'] })], {
       inputs: { no: false },
     });
     expect(task.said).toEqual(['submitted', 'ready', 'node_skipped a', 'step_ordered b.run']);
   });
 
-  test('a node that the orchestrator ends by itself takes the task on at once', () => {
+  test('a node that the orchestrator ends advances the task at once', () => {
     const done = play([
       control('a'),
       control('b', { after: ['a'] }),
@@ -50,13 +50,13 @@ describe('after', () => {
 });
 
 describe('routes', () => {
-  test('on.succeeded is the same as after, written at the other end', () => {
+  test('on.succeeded equals `after` on the other node', () => {
     const task = play([node('a', { on: { succeeded: ['b'] } }), node('b')]);
     expect(task.statusOf('a', 'b')).toEqual(['running', 'idle']);
     expect(task.when(succeeds('a')).statusOf('b')).toEqual(['running']);
   });
 
-  test('fan-in: a target of several waits for all of them', () => {
+  test('a target of several routes waits for all of them', () => {
     const task = play([
       node('a', { on: { succeeded: ['c'] } }),
       node('b', { on: { succeeded: ['c'] } }),
@@ -69,7 +69,7 @@ describe('routes', () => {
   test.each([
     ['failed', fails],
     ['blocked', blocks],
-  ] as const)('on.%s: the target runs on that outcome only', (outcome, ends) => {
+  ] as const)('on.%s: the target runs only after that outcome', (outcome, ends) => {
     const task = play([
       node('a', { on: { [outcome]: ['handler'] } }),
       node('handler'),
@@ -85,13 +85,13 @@ describe('routes', () => {
     expect(task.when(other('a')).statusOf('handler')).not.toEqual(['running']);
   });
 
-  test('on.cancelled: the target runs when its node is cancelled by hand', () => {
+  test('on.cancelled: the target runs after its node is cancelled by an operator', () => {
     const task = play([node('a', { on: { cancelled: ['handler'] } }), node('handler')]);
     const cancelled = task.when(byHand('cancel', { node: id('a') }));
     expect(cancelled.said).toEqual(['node_ended a cancelled', 'step_ordered handler.run']);
   });
 
-  test('alternatives: one that is taken is enough', () => {
+  test('one taken alternative is enough', () => {
     const task = play([
       node('a', { on: { failed: ['handler'] } }),
       node('b', { on: { failed: ['handler'] } }),
@@ -108,14 +108,14 @@ describe('routes', () => {
     ]);
   });
 
-  test('both outcomes of one node lead to the same target: it runs either way', () => {
+  test('a target of both outcomes runs either way', () => {
     const task = play([gate('check', { on: { succeeded: ['go'], failed: ['go'] } }), node('go')]);
     expect(task.when(succeeds('check')).statusOf('go')).toEqual(['running']);
     expect(task.when(fails('check')).statusOf('go')).toEqual(['running']);
     expect(task.when(blocks('check')).statusOf('go')).not.toEqual(['running']);
   });
 
-  test('what follows something unreached is unreached, and the task is complete all the same', () => {
+  test('a dependent of an unreached node is unreached, and the task completes', () => {
     const task = play([
       node('a', { on: { failed: ['handler'] } }),
       node('handler'),
@@ -129,7 +129,7 @@ describe('routes', () => {
     ]);
   });
 
-  test('what fails and is handled is a failure of the task, once all has ended', () => {
+  test('a handled failure fails the task once all nodes have ended', () => {
     const task = play([node('a', { on: { failed: ['handler'] } }), node('handler')]).when(
       fails('a', { exitCode: 7 }),
     );
@@ -145,7 +145,7 @@ describe('routes', () => {
 });
 
 describe('a dependency that did not succeed', () => {
-  test('blocks what follows it, and what follows that, under a code of its own', () => {
+  test('a failed dependency blocks its dependents with their own error code', () => {
     const task = play([...chain('a', 'b', 'c'), node('beside')], CONTINUE).when(fails('a'));
     expect(task.said).toEqual(['node_ended a.run failed', 'node_ended b blocked', 'node_ended c blocked']);
     expect(task.node('b').error).toMatchObject({
@@ -155,7 +155,7 @@ describe('a dependency that did not succeed', () => {
     expect(task.node('c').error).toMatchObject({ message: 'dependency t-1/b blocked' });
   });
 
-  test('whose approval was refused blocks in the same way', () => {
+  test('a rejected dependency blocks in the same way', () => {
     const task = play(
       [node('a', { approval: APPROVAL }), node('b', { after: ['a'] }), node('beside')],
       CONTINUE,
@@ -167,7 +167,7 @@ describe('a dependency that did not succeed', () => {
     ]);
   });
 
-  test('is not waited for by one with several: the others need not end first', () => {
+  test('a failed dependency blocks at once, without waiting for the others', () => {
     const task = play([node('a'), node('b'), node('c', { after: ['a', 'b'] })], CONTINUE);
     expect(task.when(fails('a')).statusOf('b', 'c')).toEqual(['running', 'idle']);
     expect(task.when(fails('a'), succeeds('b')).said).toEqual([
@@ -181,7 +181,7 @@ describe('a dependency that did not succeed', () => {
 describe('failure_mode', () => {
   const nodes = [node('a'), node('b'), node('c', { after: ['b'] })];
 
-  test('block_downstream: after a failure that nothing follows nothing else starts, and what runs is taken back', () => {
+  test('block_downstream: after a failure without a route nothing starts, and running orders are withdrawn', () => {
     const over = play(nodes).when(fails('a', { exitCode: 3 }));
     expect(over.said).toEqual(['node_ended a.run failed', 'failed failed']);
     expect(over.statusOf('b', 'c')).toEqual(['cancelled', 'blocked']);
@@ -189,7 +189,7 @@ describe('failure_mode', () => {
     expect(over.task.error).toEqual({ code: 'NODE_FAILED', message: 'exit code 3', details: { node: 'a' } });
   });
 
-  test('continue_independent: what does not depend on it goes on, and the task has failed in the end', () => {
+  test('continue_independent: independent nodes continue, and the task fails in the end', () => {
     const on = play(nodes, CONTINUE).when(fails('a'));
     expect(on.said).toEqual(['node_ended a.run failed']);
     const over = on.when(succeeds('b'), succeeds('c'));
@@ -197,7 +197,7 @@ describe('failure_mode', () => {
     expect(over.task.outcome).toBe('failed');
   });
 
-  test('a task in which something is only blocked ends blocked', () => {
+  test('a task with only blocked nodes ends as blocked', () => {
     expect(
       play(nodes)
         .when(blocks('a', { detail: 'a conflict' }))
@@ -222,12 +222,12 @@ describe('guard', () => {
     expect(task.statusOf('b')).toEqual([status]);
   });
 
-  test('that is false says what it was', () => {
+  test('a false guard is shown in the reason', () => {
     const task = play([node('a', { guard: 'inputs.no' }), node('b')]);
     expect(task.node('a').reason).toBe('guard is false: inputs.no');
   });
 
-  test('that cannot be worked out is the end of the node', () => {
+  test('an invalid guard fails the node', () => {
     const task = play([node('a'), node('b', { after: ['a'], guard: 'nodes.a.outputs.n / 0' })]).when(
       succeeds('a', { outputs: { n: 1 } }),
     );
@@ -235,7 +235,7 @@ describe('guard', () => {
     expect(task.node('b').error?.code).toBe('NODE_EXPRESSION');
   });
 
-  test('is asked again in the next attempt', () => {
+  test('the guard is evaluated again in the next attempt', () => {
     const task = play([
       node('a'),
       node('b', { after: ['a'], guard: 'nodes.a.outputs.go' }),
@@ -250,7 +250,7 @@ describe('context', () => {
   const contextOf = (data: object | undefined) =>
     (data as { effect: { args: { context: object } } } | undefined)?.effect.args.context;
 
-  test('follows after and routes, and says where a node works', () => {
+  test('the context follows `after` and routes, and shows where a node works', () => {
     const task = play([
       node('prepare', { on: { succeeded: ['b'] } }),
       node('b'),
@@ -265,7 +265,7 @@ describe('context', () => {
     });
   });
 
-  test('a field that a step takes away is gone for those who come after it', () => {
+  test('a field that a step removes is gone for later nodes', () => {
     const task = play(chain('a', 'b', 'c')).when(
       succeeds('a', { context: { worktree: 'w1', slug: 's' } }),
       succeeds('b', { context: { worktree: null } }),
@@ -273,7 +273,7 @@ describe('context', () => {
     expect(contextOf(task.sent('effect.run')[0]?.data)).toEqual({ slug: 's' });
   });
 
-  test('survives a loop: who tries again works where the others worked', () => {
+  test('the context survives a loop, so a retry works in the same place', () => {
     const task = play([
       node('prepare'),
       node('work', { after: ['prepare'] }),
@@ -282,7 +282,7 @@ describe('context', () => {
     expect(contextOf(task.sent('effect.run')[0]?.data)).toEqual({ worktree: 'w1' });
   });
 
-  test('goes past what is skipped', () => {
+  test('the context passes through skipped nodes', () => {
     const task = play([
       node('prepare'),
       node('b', { after: ['prepare'], guard: 'inputs.no' }),
@@ -294,7 +294,7 @@ describe('context', () => {
   test.each([
     ['that has failed', fails('b'), 'failed'],
     ['that is cancelled by hand', byHand('cancel', { node: id('b') }), 'cancelled'],
-  ] as const)('goes to whoever cleans up after a node %s', (_, how, outcome) => {
+  ] as const)('a clean-up node gets the context after a node %s', (_, how, outcome) => {
     const task = play([
       node('prepare'),
       node('b', { after: ['prepare'], on: { [outcome]: ['cleanup'] } }),
@@ -303,7 +303,7 @@ describe('context', () => {
     expect(contextOf(task.sent('effect.run')[0]?.data)).toEqual({ worktree: 'w1' });
   });
 
-  test('goes to whoever cleans up after what was refused, or depended on a failure', () => {
+  test('a clean-up node gets the context after a rejection or a failed dependency', () => {
     const refused = play([
       node('prepare'),
       node('b', { after: ['prepare'], approval: APPROVAL, on: { blocked: ['cleanup'] } }),

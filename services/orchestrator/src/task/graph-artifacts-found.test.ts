@@ -18,8 +18,8 @@ import { taskDecider } from './decide.ts';
 
 // What the simulator has found in graphs, each as small as it can be told.
 
-describe('a node that follows another by success and by failure', () => {
-  test('does not run when that one ended in a third way, though all others have succeeded', () => {
+describe('a node with a success and a failure edge from one node', () => {
+  test('the node does not run after a third outcome, even if all others have succeeded', () => {
     const task = play([node('a'), node('b', { on: { failed: ['x'] } }), node('x', { after: ['a', 'b'] })], {
       policy: { failureMode: 'continue_independent' },
     });
@@ -32,7 +32,7 @@ describe('an effect with steps around it', () => {
   const around = effect('e', { before: [step('one')], finally: [step('two')] });
   const ordered = () => play([around]).when(approves('e'), succeeds('e'));
 
-  test('whose outcome is told twice goes on once', () => {
+  test('a repeated outcome continues the attempt once', () => {
     const task = ordered();
     const told = applied('e')(task.task);
     const once = task.when(told);
@@ -40,7 +40,7 @@ describe('an effect with steps around it', () => {
     expect(taskDecider.decide(once.state, told, { now: once.now })).toMatchObject({ events: [], send: [] });
   });
 
-  test('that is said to have happened while another step is in doubt leaves that to recovery', () => {
+  test('an applied effect leaves another step in doubt to recovery', () => {
     const task = ordered();
     const told = applied('e')(task.task);
     const doubtful = task.when(told, byHand('pause'), vanishes('e'));
@@ -51,7 +51,7 @@ describe('an effect with steps around it', () => {
     });
   });
 
-  test('that happened all the same while it is asked about anew goes on, and the question is taken back', () => {
+  test('an effect applied during a new request continues, and the request is withdrawn', () => {
     const task = ordered();
     const told = applied('e')(task.task);
     const order = task.sent('effect.run')[0]?.data;
@@ -64,7 +64,7 @@ describe('an effect with steps around it', () => {
     expect(paused.when(byHand('resume')).said).toEqual(['resumed', 'step_ordered e.finally.0']);
   });
 
-  test('is not ordered again when its task, or the node, goes on after a pause', () => {
+  test('a resumed task or node does not order the effect again', () => {
     const task = ordered();
     expect(task.said).toEqual(['step_ended e.before.0', 'effect_ordered e']);
     expect(task.when(byHand('pause'), byHand('resume')).said).toEqual(['resumed']);
@@ -73,19 +73,19 @@ describe('an effect with steps around it', () => {
   });
 });
 
-describe('a preview that the executor will not make', () => {
-  test('is the end of the node: nothing is ordered that nobody has approved', () => {
+describe('a preview that the executor refuses', () => {
+  test('a refused preview fails the node before any approval', () => {
     const task = play([merge('m', { finally: [step('tidy')] })]);
     const refused = task.when(breaks('m', 'EXECUTOR_PATH_REFUSED', 'preview'));
     expect(refused.said).toEqual(['node_ended m.preview failed', 'failed failed']);
   });
 });
 
-describe('a node that needs what its own run makes', () => {
+describe('a node that needs an artifact of its own run', () => {
   const IN_REPOSITORY = { repository: REPOSITORY, policy: { failureMode: 'continue_independent' } } as const;
   const made = { succeeded: [shared('x')] };
 
-  test('and has its locks when that is made anew does not keep the task open when it never will be', () => {
+  test('a node with locks does not keep the task open when its artifact can no longer be made', () => {
     const needy = node('needy', { needs: [shared('x')], locks: [lock('k')] });
     const maker = node('maker', { after: ['needy'], produces: made });
     const task = play([node('check', { on: { failed: ['maker'] } }), maker, needy], IN_REPOSITORY);
@@ -98,7 +98,7 @@ describe('a node that needs what its own run makes', () => {
     expect(over.sent('task.registry').map(({ id: key }) => key.split('.')[3])).toContain('release');
   });
 
-  test('asks others under another id when it comes to need that of them as well', () => {
+  test('a node whose needs change queries the registry under another id', () => {
     const needy = node('needy', { needs: [shared('x'), branch('main')] });
     const task = play([node('maker', { produces: made }), needy], {
       ...IN_REPOSITORY,

@@ -11,9 +11,9 @@ const codeOf = ({ made }: Play) =>
   made.answer !== undefined && 'error' in made.answer ? made.answer.error.code : 'accepted';
 const REFUSED = 'ORCHESTRATOR_ILLEGAL_IN_PHASE';
 
-describe('a command about a node', () => {
+describe('an operator command about a node', () => {
   test.each(['cancel', 'pause', 'resume', 'skip', 'retry'] as const)(
-    '(%s) that the task does not have is refused',
+    '%s of an unknown node is refused',
     (kind) => {
       const task = play(chain('a')).when(byHand(kind, on('nowhere')));
       expect(codeOf(task)).toBe('ORCHESTRATOR_UNKNOWN_NODE');
@@ -23,27 +23,27 @@ describe('a command about a node', () => {
 });
 
 describe('cancelling a node', () => {
-  test('takes back what it has ordered, and the task has failed where nothing follows a cancellation', () => {
+  test('cancelling a node withdraws its orders, and fails the task without a route', () => {
     const over = play(chain('a', 'b')).when(byHand('cancel', on('a')));
     expect(over.said).toEqual(['node_ended a cancelled', 'failed failed']);
     expect(over.sent('effect.cancel')).toHaveLength(1);
     expect(over.node('a').reason).toBe('cancelled by hand (ada)');
   });
 
-  test('leaves the others alone when they may go on', () => {
+  test('cancelling a node leaves independent nodes alone', () => {
     const task = play([node('a'), node('b')], CONTINUE).when(byHand('cancel', on('a')));
     expect(task.said).toEqual(['node_ended a cancelled']);
     expect(task.when(succeeds('b')).said.at(-1)).toBe('failed failed');
   });
 
-  test('that has ended is refused; one that is cancelled already stays so', () => {
+  test('cancelling an ended node is refused, and a repeat changes nothing', () => {
     const task = play([node('a'), node('b')], CONTINUE);
     expect(codeOf(task.when(succeeds('a'), byHand('cancel', on('a'))))).toBe(REFUSED);
     const cancelled = task.when(byHand('cancel', on('a')));
     expect(cancelled.statusOf('a')).toEqual(['cancelled']);
   });
 
-  test('what the node did all the same changes nothing any more', () => {
+  test('a late outcome of a cancelled node changes nothing', () => {
     const task = play([effect('a'), node('b')], CONTINUE).when(approves('a'));
     const late = applied('a')(task.task);
     const over = task.when(byHand('cancel', on('a')), late);
@@ -53,7 +53,7 @@ describe('cancelling a node', () => {
 });
 
 describe('cancelling a task', () => {
-  test('ends whatever is open, and takes back what was asked and ordered', () => {
+  test('cancelling a task ends every open node and withdraws its requests and orders', () => {
     const over = play([node('a'), node('b', { approval: APPROVAL }), node('c', { after: ['a'] })]).when(
       byHand('cancel'),
     );
@@ -64,7 +64,7 @@ describe('cancelling a task', () => {
     expect(over.task.outcome).toBe('cancelled');
   });
 
-  test('is final: nothing of it is retried, skipped or resumed', () => {
+  test('a cancelled task refuses retry, skip and resume', () => {
     const over = play(chain('a')).when(byHand('cancel'));
     for (const command of [byHand('retry'), rewind(), rewind('a'), byHand('skip', on('a')), byHand('resume')])
       expect(codeOf(over.when(command))).toBe(REFUSED);
@@ -72,7 +72,7 @@ describe('cancelling a task', () => {
 });
 
 describe('pausing a node', () => {
-  test('keeps it from starting, and nothing else', () => {
+  test('a paused node does not start', () => {
     const task = play([node('a'), node('b', { after: ['a'] }), node('c', { after: ['a'] })]).when(
       byHand('pause', on('b')),
       succeeds('a'),
@@ -83,16 +83,16 @@ describe('pausing a node', () => {
     expect(waits.when(byHand('resume', on('b'))).said).toEqual(['node_resumed b', 'step_ordered b.run']);
   });
 
-  test('that runs lets it end', () => {
+  test('a paused node that runs may end', () => {
     const over = play(chain('a', 'b')).when(byHand('pause', on('a')), succeeds('a'));
     expect(over.said).toEqual(['node_succeeded a.run', 'step_ordered b.run']);
   });
 
-  test('that has ended is refused', () => {
+  test('pausing an ended node is refused', () => {
     expect(codeOf(play(chain('a', 'b')).when(succeeds('a'), byHand('pause', on('a'))))).toBe(REFUSED);
   });
 
-  test('keeps a retry that falls due waiting', () => {
+  test('a retry that falls due waits for the end of the pause', () => {
     const retried = play([node('a', { retry: { mode: 'on_failure' } })]).when(
       fails('a'),
       byHand('pause', on('a')),
@@ -107,7 +107,7 @@ describe('pausing a node', () => {
     ).toEqual(['running']);
   });
 
-  test('is no reason to wait for ever once it has ended otherwise', () => {
+  test('a paused node that ends otherwise does not keep the task open', () => {
     const task = play([...chain('a', 'b')]).when(
       byHand('pause', on('b')),
       byHand('skip', on('b')),
@@ -118,7 +118,7 @@ describe('pausing a node', () => {
 });
 
 describe('pausing a task', () => {
-  test('starts nothing new, keeps what comes of what runs, and goes on from there', () => {
+  test('a paused task starts nothing, keeps outcomes, and continues when it is resumed', () => {
     const paused = play([...chain('a', 'b'), node('c', { after: ['a'] })]).when(
       byHand('pause'),
       succeeds('a'),
@@ -131,7 +131,7 @@ describe('pausing a task', () => {
     ]);
   });
 
-  test('keeps it from ending', () => {
+  test('a paused task does not end', () => {
     const paused = play(chain('a')).when(byHand('pause'), succeeds('a'));
     expect(paused.task.phase).toBe('paused');
     expect(paused.when(byHand('resume')).said).toEqual(['resumed', 'completed']);
@@ -139,7 +139,7 @@ describe('pausing a task', () => {
 });
 
 describe('skipping a node', () => {
-  test('that has not started lets what follows it go on', () => {
+  test('skipping an unstarted node lets its dependents continue', () => {
     const task = play([node('a', { approval: APPROVAL }), node('b', { after: ['a'] })]).when(
       byHand('skip', on('a')),
     );
@@ -147,12 +147,12 @@ describe('skipping a node', () => {
     expect(task.sent('approval.cancel')).toHaveLength(1);
   });
 
-  test('before its turn has come leaves it out then', () => {
+  test('skipping an idle node ends it at once', () => {
     const task = play(chain('a', 'b', 'c')).when(byHand('skip', on('b')), succeeds('a'));
     expect(task.statusOf('b', 'c')).toEqual(['skipped', 'running']);
   });
 
-  test('that failed lets a failed task go on', () => {
+  test('skipping a failed node reopens a failed task', () => {
     const task = play(chain('a', 'b')).when(fails('a'), byHand('skip', on('a')));
     expect(task.said).toEqual(['restarted a,b', 'node_skipped a#2', 'step_ordered b.run#2']);
     expect(task.task.phase).toBe('executing');
@@ -162,13 +162,13 @@ describe('skipping a node', () => {
   test.each([
     ['runs', play(chain('a'))],
     ['has succeeded', play(chain('a', 'b')).when(succeeds('a'))],
-  ])('that %s is refused', (_, task) => {
+  ])('skipping a node that %s is refused', (_, task) => {
     expect(codeOf(task.when(byHand('skip', on('a'))))).toBe(REFUSED);
   });
 });
 
 describe('retrying with rewind', () => {
-  test('a node that succeeded starts it and its downstream anew', () => {
+  test('rewinding a succeeded node restarts it and everything downstream', () => {
     const task = play([...chain('a', 'b', 'c'), node('d')]).when(
       succeeds('a'),
       succeeds('b'),
@@ -179,7 +179,7 @@ describe('retrying with rewind', () => {
     expect(task.statusOf('a', 'd')).toEqual(['succeeded', 'running']);
   });
 
-  test('is refused while something of it is running, and says what', () => {
+  test('rewinding is refused while a node in it runs, and names that node', () => {
     const task = play(chain('a', 'b')).when(succeeds('a'));
     const refused = task.when(rewind('a'));
     expect(codeOf(refused)).toBe(REFUSED);
@@ -192,7 +192,7 @@ describe('retrying with rewind', () => {
     ]);
   });
 
-  test('what waits for a decision may be started anew: the request is taken back', () => {
+  test('rewinding a node that awaits approval withdraws the request', () => {
     const task = play([node('a'), node('b', { after: ['a'], approval: APPROVAL })]).when(
       succeeds('a'),
       rewind('a'),
@@ -201,7 +201,7 @@ describe('retrying with rewind', () => {
     expect(task.sent('approval.cancel')).toHaveLength(1);
   });
 
-  test('reopens a task that failed, from what failed in it', () => {
+  test('rewinding a failed task reopens it from its failed nodes', () => {
     const failed = play(chain('a', 'b', 'c')).when(succeeds('a'), fails('b'));
     const again = failed.when(rewind());
     expect(again.said).toEqual(['restarted b,c', 'step_ordered b.run#2']);
@@ -210,7 +210,7 @@ describe('retrying with rewind', () => {
     expect(again.when(succeeds('b'), succeeds('c')).said.at(-1)).toBe('completed');
   });
 
-  test('of one node reopens the task with all that was broken off by its end', () => {
+  test('rewinding one node reopens the task with every node that its end interrupted', () => {
     const failed = play([node('a'), node('b'), node('c', { after: ['b'] })]).when(fails('a'));
     expect(failed.statusOf('b', 'c')).toEqual(['cancelled', 'blocked']);
     const again = failed.when(rewind('a'));
@@ -218,16 +218,16 @@ describe('retrying with rewind', () => {
     expect(again.when(succeeds('a'), succeeds('b'), succeeds('c')).said.at(-1)).toBe('completed');
   });
 
-  test('does not reopen a task that completed', () => {
+  test('rewinding a completed task is refused', () => {
     const done = play(chain('a')).when(succeeds('a'));
     for (const command of [rewind('a'), rewind()]) expect(codeOf(done.when(command))).toBe(REFUSED);
   });
 
-  test('of nothing that has failed is refused', () => {
+  test('rewinding without a failed node is refused', () => {
     expect(codeOf(play(chain('a')).when(rewind()))).toBe(REFUSED);
   });
 
-  test('names the attempt that it is to follow: once that is so, it changes nothing', () => {
+  test('a rewind that names an attempt changes nothing once another has followed', () => {
     const failed = play(chain('a')).when(fails('a'));
     const named = byHand('retry', { ...on('a'), rewind: true, attempt: 1 });
     const again = failed.when(named);
@@ -236,7 +236,7 @@ describe('retrying with rewind', () => {
     expect(over.node('a').attempt).toBe(3);
   });
 
-  test('a later failure of a reopened task ends it as the first one did', () => {
+  test('a reopened task fails again like the first time', () => {
     const over = play([node('a'), gate('g', { after: ['a'] })]).when(
       fails('a'),
       rewind(),

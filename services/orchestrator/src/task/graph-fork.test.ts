@@ -26,13 +26,13 @@ describe('a fork', () => {
     fails('b'),
   );
 
-  test('does not run again what had ended well, and goes on with the rest', () => {
+  test('a fork does not repeat ended nodes and continues with the rest', () => {
     const fork = forked(origin);
     expect(fork.said).toEqual(['submitted', 'ready', 'step_ordered b.run']);
     expect(fork.play.statusOf('a', 'b', 'c', 'd')).toEqual(['succeeded', 'running', 'idle', 'succeeded']);
   });
 
-  test('has what the carried nodes have left: outputs, and where to work', () => {
+  test('a fork has the outputs and contexts of the carried nodes', () => {
     const { play: fork, made } = forked(origin);
     expect(fork.node('a')).toMatchObject({ outputs: { n: 1 }, context: { worktree: 'w1' } });
     const [order] = made.send.filter(({ subject }) => subject.startsWith('hp.cmd.effect.run'));
@@ -40,22 +40,22 @@ describe('a fork', () => {
     expect(fork.when(succeeds('b'), succeeds('c')).task.phase).toBe('completed');
   });
 
-  test('at an earlier version carries what had ended by then', () => {
+  test('a fork at an earlier version carries the nodes that had ended then', () => {
     const before = origin.history.findIndex((event) => event.type === 'node_succeeded');
     expect(forked(origin, before).said.slice(2)).toEqual(['step_ordered a.run', 'step_ordered d.run']);
   });
 
-  test('of a task that is done is done at once', () => {
+  test('a fork of a completed task completes at once', () => {
     const done = play(chain('a')).when(succeeds('a'));
     expect(forked(done).said).toEqual(['submitted', 'ready', 'completed']);
   });
 
-  test('at a version that there never was is none', () => {
+  test('a fork at an unknown version is refused', () => {
     expect(forkAt(origin.history, origin.history.length + 1, { task: FORK, by: 'ada' })).toBeUndefined();
     expect(forkAt(origin.history, 0, { task: FORK, by: 'ada' })).toBeUndefined();
   });
 
-  test('that is asked for again is the same one; another of the same name is refused', () => {
+  test('a repeated fork finds the same task, and another one under its id is refused', () => {
     const { message, play: fork } = forked(origin);
     expect(taskDecider.decide(fork.state, message, { now: NOW }).events).toEqual([]);
     const other = forkAt(origin.history, 2, { task: FORK, by: 'ada' });
@@ -63,7 +63,7 @@ describe('a fork', () => {
     expect(made?.answer).toMatchObject({ error: { code: 'ORCHESTRATOR_TASK_CONFLICT' } });
   });
 
-  test('says where it comes from', () => {
+  test('a fork names its origin', () => {
     expect(forked(origin).made.events[0]).toMatchObject({
       forkedFrom: { task: 't-1', version: origin.history.length },
     });
@@ -74,13 +74,13 @@ describe('a snapshot', () => {
   const small = play(chain('a', 'b')).when(succeeds('a'));
   const events = small.made.events;
 
-  test('of a small task is taken whenever a node has ended, a person is asked, or somebody pauses', () => {
+  test('a small task takes a snapshot at every ended node, request and pause', () => {
     expect(snapshotDue(small.state, small.task.version, events)).toBe(true);
     const ordered = events.filter(({ type }) => type === 'step_ordered');
     expect(snapshotDue(small.state, small.task.version, ordered)).toBe(false);
   });
 
-  test('of a large one is taken once for many nodes: it holds them all', () => {
+  test('a large task takes one snapshot for many ended nodes', () => {
     const names = Array.from({ length: 320 }, (_, index) => `n${String(index)}`);
     let task = play(chain(...names));
     let taken = 0;
@@ -91,7 +91,7 @@ describe('a snapshot', () => {
     expect(taken).toBe(20);
   });
 
-  test('is taken after a thousand events, whatever they were', () => {
+  test('every task takes a snapshot after a thousand events', () => {
     const event = small.history.slice(2, 3);
     expect(snapshotDue(small.state, 1_000, event)).toBe(true);
     expect(snapshotDue(small.state, 999, event)).toBe(false);

@@ -34,38 +34,38 @@ const LOCKS = [lock('branch:main')];
 const gated = () => play([node('a', { approval: APPROVAL }), node('b', { after: ['a'] })]);
 
 describe('the approval of a start', () => {
-  test('is asked for before anything runs, and lets it run', () => {
+  test('the approval of a start comes before everything else', () => {
     const task = gated();
     expect(task.said.at(-1)).toBe('approval_requested a');
     expect(task.sent('effect.run')).toEqual([]);
     expect(task.when(approves('a')).said).toEqual(['approval_closed a approved', 'step_ordered a.run']);
   });
 
-  test('is not bound to a time: later attempts go by it as well', () => {
+  test('the approval of a start does not expire and covers later attempts', () => {
     const task = gated()
       .when(approvesFor(1)('a'), breaks('a'), recover('retry', { node: id('a') }))
       .wait(1);
     expect(task.said).toEqual(['step_ordered a.run#2']);
   });
 
-  test('that is refused blocks the node: nobody is asked again', () => {
+  test('a rejected start blocks the node without another request', () => {
     const over = gated().when(rejects('a'));
     expect(over.said).toEqual(['approval_closed a rejected', 'node_blocked a', 'failed blocked']);
     expect(over.task.error).toMatchObject({ code: 'ERR_FORBIDDEN', details: { node: 'a' } });
   });
 
-  test('that asks for changes waits for a person', () => {
+  test('requested changes to a start wait for a person', () => {
     const task = gated().when(wantsChanges('a'));
     expect(task.said).toEqual(['approval_closed a changes_requested', 'node_escalated a']);
     expect(task.when(byHand('retry')).said).toEqual(['node_retrying a#2', 'approval_requested a#2']);
   });
 
-  test('is taken back when the node is cancelled', () => {
+  test('cancelling the node withdraws the request', () => {
     const cancelled = gated().when(byHand('cancel', { node: id('a') }));
     expect(cancelled.sent('approval.cancel')).toHaveLength(1);
   });
 
-  test('is asked for anew when the node starts anew by a route', () => {
+  test('a restart by a route requests the approval again', () => {
     const task = play([
       node('a', { approval: APPROVAL }),
       gate('g', { after: ['a'], on: { failed: ['a'] } }),
@@ -75,20 +75,20 @@ describe('the approval of a start', () => {
 });
 
 describe('--require-approval', () => {
-  test('gates every entry, and nothing else', () => {
+  test('--require-approval gates every entry and nothing else', () => {
     const task = play([node('a'), node('b'), node('c', { after: ['a', 'b'] })], { approval: 'required' });
     expect(task.said.slice(2)).toEqual(['approval_requested a', 'approval_requested b']);
     const next = task.when(approves('a'), approves('b'), succeeds('a'), succeeds('b'));
     expect(next.said.at(-1)).toBe('step_ordered c.run');
   });
 
-  test('keeps what the workflow says of it already', () => {
+  test("--require-approval keeps the workflow's own gates", () => {
     const own = { audience: ['leads'], timeoutMs: 5_000 };
     const task = play([node('a', { approval: own })], { approval: 'required' });
     expect(task.sent('approval.request')[0]?.data).toMatchObject(own);
   });
 
-  test('none: takes it away from the entries, and from nothing else', () => {
+  test('--no-approval removes the gates of the entries and nothing else', () => {
     const task = play([node('a', { approval: APPROVAL }), node('b', { after: ['a'], approval: APPROVAL })], {
       approval: 'none',
     });
@@ -96,12 +96,12 @@ describe('--require-approval', () => {
     expect(task.when(succeeds('a')).said.at(-1)).toBe('approval_requested b');
   });
 
-  test('none: leaves an effect gated', () => {
+  test('--no-approval leaves effects gated', () => {
     expect(play([effect('a')], { approval: 'none' }).said.at(-1)).toBe('approval_requested a');
   });
 });
 
-describe('an effect that is previewed', () => {
+describe('an effect with a preview', () => {
   const task = play([
     merge('m', { on: { blocked: ['conflict'] } }),
     node('conflict'),
@@ -109,12 +109,12 @@ describe('an effect that is previewed', () => {
   ]);
   const previewed = task.when(succeeds('m', { outputs: { tip: 'abc' } }));
 
-  test('is looked at before anybody is asked', () => {
+  test('the preview comes before the request', () => {
     expect(task.said.slice(2)).toEqual(['step_ordered m.preview']);
     expect(previewed.said).toEqual(['node_previewed m', 'approval_requested m']);
   });
 
-  test('is approved with what was seen: another preview is another effect', () => {
+  test('the approval covers the preview, so another preview is another effect', () => {
     const [asked] = previewed.sent('approval.request');
     expect(asked?.data).toMatchObject({ effect: { args: { preview: { tip: 'abc' } } } });
     const other = task.when(succeeds('m', { outputs: { tip: 'def' } }));
@@ -122,7 +122,7 @@ describe('an effect that is previewed', () => {
       expect(other.node('m').gate?.[part]).not.toBe(previewed.node('m').gate?.[part]);
   });
 
-  test('that would be blocked follows on.blocked: nobody is asked', () => {
+  test('a blocked preview follows on.blocked without a request', () => {
     const blocked = task.when(blocks('m', { detail: 'conflict in a.txt' }));
     expect(blocked.said).toContain('node_ended m.preview blocked');
     expect(blocked.said).toContain('step_ordered conflict.run');
@@ -130,17 +130,17 @@ describe('an effect that is previewed', () => {
     expect(blocked.sent('effect.cancel')).toEqual([]);
   });
 
-  test('that has nothing to do is done', () => {
+  test('a preview without changes ends the node', () => {
     const done = task.when(succeeds('m', { outputs: { already: true } }));
     expect(done.said.slice(0, 2)).toEqual(['node_succeeded m.preview', 'step_ordered b.run']);
   });
 
-  test('that turns out to be blocked follows on.blocked as well', () => {
+  test('an effect that is blocked later follows on.blocked as well', () => {
     const late = previewed.when(approves('m'), blocks('m'));
     expect(late.said).toContain('step_ordered conflict.run');
   });
 
-  test('is previewed again in the next attempt', () => {
+  test('every attempt makes a new preview', () => {
     const again = previewed.when(approves('m'), breaks('m'), recover('retry', { node: id('m') })).wait(1);
     expect(again.said).toEqual(['step_ordered m.preview#2']);
   });
@@ -149,7 +149,7 @@ describe('an effect that is previewed', () => {
 describe('locks', () => {
   const one = () => play([node('a', { locks: LOCKS }), node('b', { after: ['a'] })], IN_REPOSITORY);
 
-  test('are asked for last, and what needs them runs when it has them', () => {
+  test('locks are requested last, and the node runs once it holds them', () => {
     const task = one();
     expect(task.said.at(-1)).toBe('locks_requested a');
     expect(task.sent('task.registry')[0]?.data).toMatchObject({
@@ -158,7 +158,7 @@ describe('locks', () => {
     expect(task.when(locked('a')).said).toEqual(['locks_acquired a', 'step_ordered a.run']);
   });
 
-  test('are asked for after the approval, of a start as of an effect', () => {
+  test('locks are requested after the approval of a start or an effect', () => {
     for (const made of [node('a', { locks: LOCKS, approval: APPROVAL }), effect('a', { locks: LOCKS })]) {
       const task = play([made], IN_REPOSITORY);
       expect(task.said.at(-1)).toBe('approval_requested a');
@@ -169,14 +169,14 @@ describe('locks', () => {
     }
   });
 
-  test('are waited for, and the node says behind whom', () => {
+  test('a waiting node names the jobs before it', () => {
     const task = one().when(locked('a', { waitingFor: ['t-2/x'] }));
     expect(task.said).toEqual(['node_waiting a locks: waiting for t-2/x']);
     expect(task.statusOf('a')).toEqual(['locking']);
     expect(task.when(locked('a')).node('a')).not.toHaveProperty('wait');
   });
 
-  test('mean nothing to a task that has no repository', () => {
+  test('a task without a repository needs no locks', () => {
     expect(play([node('a', { locks: LOCKS })]).said.at(-1)).toBe('step_ordered a.run');
   });
 
@@ -190,14 +190,14 @@ describe('locks', () => {
     ['is cancelled with its task', held.when(byHand('cancel'))],
     ['is cancelled while it waits for them', one().when(byHand('cancel', { node: id('a') }))],
     ['is left out while it waits for them', one().when(byHand('skip', { node: id('a') }))],
-  ])('are given back once, when the node %s', (_, ended) => {
+  ])('locks are released once when the node %s', (_, ended) => {
     const releases = ended.sent('task.registry').map(({ data }) => data as { request: object });
     expect(releases.filter(({ request }) => 'kind' in request && request.kind === 'release')).toMatchObject([
       { request: { kind: 'release', node: 'a', attempt: 1 } },
     ]);
   });
 
-  test('are kept until somebody knows whether the effect happened', () => {
+  test('locks stay held while the effect is in doubt', () => {
     const doubtful = play([effect('a', { locks: LOCKS })], IN_REPOSITORY).when(
       approves('a'),
       locked('a'),
@@ -211,13 +211,13 @@ describe('locks', () => {
     expect(asked.when(byHand('skip', { node: id('a') })).sent('task.registry')).toHaveLength(1);
   });
 
-  test('are asked for anew by the next attempt', () => {
+  test('the next attempt requests its locks again', () => {
     const again = held.when(breaks('a'), recover('retry', { node: id('a') })).wait(1);
     expect(again.said).toEqual(['locks_requested a#2']);
     expect(again.when(locked('a')).said).toEqual(['locks_acquired a#2', 'step_ordered a.run#2']);
   });
 
-  test('that nobody needs any more are given back whenever the board says that they are held', () => {
+  test('unneeded locks are released whenever the registry reports them', () => {
     const over = held.when(succeeds('a'), locked('a', { attempt: 1 }));
     expect(over.said).toEqual([]);
     expect(over.sent('task.registry')[0]?.data).toMatchObject({
@@ -238,7 +238,7 @@ describe('preconditions', () => {
     IN_REPOSITORY,
   );
 
-  test('are looked at before anybody is asked', () => {
+  test('preconditions are checked before the request', () => {
     expect(task.said.slice(2)).toEqual([
       'step_ordered a.inspect',
       'node_waiting a preconditions: inspecting the repository',
@@ -246,7 +246,7 @@ describe('preconditions', () => {
     expect(task.when(sees('a', {})).said).toEqual(['node_inspected a', 'approval_requested a']);
   });
 
-  test('that are not met are looked at again, ever more rarely', () => {
+  test('unmet preconditions are checked again, ever more rarely', () => {
     let reached = task.when(sees('a', {}, 'the worktree has changes'));
     expect(reached.said).toEqual([
       'node_inspected a',
@@ -263,17 +263,17 @@ describe('preconditions', () => {
     expect(reached.wait(80_000).when(sees('a', {})).said.at(-1)).toBe('approval_requested a');
   });
 
-  test('that were looked at and cannot be read are the end of the node', () => {
+  test('an unreadable inspection fails the node', () => {
     const over = task.when(succeeds('a', { outputs: { artifacts: 'all of them' } }));
     expect(over.said).toEqual(['node_ended a.inspect failed', 'failed failed']);
   });
 
-  test('of a task without a repository cannot be met: the node is blocked', () => {
+  test('preconditions of a task without a repository block the node', () => {
     const over = play([node('a', { preconditions: [{ kind: 'clean_worktree' }] })]);
     expect(over.said.slice(2)).toEqual(['node_ended a blocked', 'failed blocked']);
   });
 
-  test('that cannot be looked at are the end of the node, and nothing of it runs', () => {
+  test('a failed inspection fails the node before it runs', () => {
     const locking = play(
       [node('a', { preconditions: [{ kind: 'clean_worktree' }], locks: LOCKS, forEach: 'inputs.l' })],
       {
@@ -292,7 +292,7 @@ const THING = 'custom:thing:x';
 const needy = (missingProducer: 'block' | 'wait' = 'block', more: object = {}) =>
   play([node('a', { needs: [shared('x')], ...more })], { ...IN_REPOSITORY, policy: { missingProducer } });
 
-describe('6.4 of the reference: what a node waits for', () => {
+describe('reference 6.4: why a node waits', () => {
   test.each([
     ['exists', 'available', 'step_ordered a.run', undefined],
     [
@@ -310,7 +310,7 @@ describe('6.4 of the reference: what a node waits for', () => {
   });
 
   test.each(['available', 'missing'] as const)(
-    '67. an artifact of the run itself needs no board (its maker has %s it)',
+    '67. an artifact of the run needs no registry (its producer has %s it)',
     (state) => {
       const maker = node('m', {
         produces: { [state === 'available' ? 'succeeded' : 'failed']: [shared('x')] },
@@ -323,7 +323,7 @@ describe('6.4 of the reference: what a node waits for', () => {
     },
   );
 
-  test('68. missing_producer = block: nobody makes it, so the node is blocked', () => {
+  test('68. missing_producer = block: an artifact without a producer blocks the node', () => {
     expect(
       needy('block')
         .when(stands('a', { [THING]: 'missing' }))
@@ -332,7 +332,7 @@ describe('6.4 of the reference: what a node waits for', () => {
   });
 
   test.each(['missing', 'failed'] as const)(
-    '68. missing_producer = wait: it waits for somebody to make it (%s)',
+    '68. missing_producer = wait: the node waits for a producer (%s)',
     (state) => {
       const waiting = needy('wait').when(stands('a', { [THING]: state }));
       expect(waiting.said.at(-1)).toBe(`node_waiting a artifacts: awaiting producer for ${THING}`);
@@ -343,7 +343,7 @@ describe('6.4 of the reference: what a node waits for', () => {
     },
   );
 
-  test('68. the board is asked again as long as it waits', () => {
+  test('68. the registry is queried again as long as the node waits', () => {
     const waiting = needy('wait').when(stands('a', { [THING]: 'missing' }));
     const later = waiting.wait(20_000);
     expect(later.sent('task.registry')[0]?.data).toMatchObject({
@@ -352,7 +352,7 @@ describe('6.4 of the reference: what a node waits for', () => {
     expect(later.timers.has('reply:a')).toBe(true);
   });
 
-  test('68. what belongs to the run cannot come from elsewhere: it is not waited for', () => {
+  test('68. an artifact of the run can only come from the run, so the node does not wait', () => {
     const text = { type: 'custom', typeId: 'plan_text', key: 'p' } as const;
     const over = play([node('a', { needs: [text] })], {
       ...IN_REPOSITORY,
@@ -361,7 +361,7 @@ describe('6.4 of the reference: what a node waits for', () => {
     expect(over.said.slice(2)).toEqual(['node_ended a blocked', 'failed blocked']);
   });
 
-  test('69. what it comes after is looked at first, whatever has become of it', () => {
+  test('69. dependencies come before artifacts, whatever their outcome', () => {
     const nodes = [node('p'), node('a', { after: ['p'], needs: [shared('x')] })];
     const task = play(nodes, { ...IN_REPOSITORY, policy: { failureMode: 'continue_independent' } });
     expect(task.statusOf('a')).toEqual(['idle']);
@@ -381,7 +381,7 @@ describe('6.4 of the reference: what a node waits for', () => {
       });
   });
 
-  test('70. after comes before artifacts, and a producer at work is better than one that failed', () => {
+  test('70. dependencies come before artifacts, and a working producer before a failed one', () => {
     const failing = node('one', { produces: { succeeded: [shared('x')] } });
     const other = node('two', { produces: { succeeded: [shared('x')] } });
     const task = play([failing, other, node('a', { needs: [shared('x')] })], {
@@ -409,19 +409,19 @@ describe('6.4 of the reference: what a node waits for', () => {
     ]);
   });
 
-  test('73. an approval that is pending comes before the locks; a rejection is final', () => {
+  test('73. a pending approval comes before the locks, and a rejection is final', () => {
     const task = play([node('a', { approval: APPROVAL, locks: LOCKS })], IN_REPOSITORY);
     expect(task.sent('task.registry')).toEqual([]);
     expect(task.when(rejects('a')).said.at(-1)).toBe('failed blocked');
     expect(task.when(rejects('a')).sent('task.registry')).toEqual([]);
   });
 
-  test('74. the board serves who was submitted first: each request says when that was', () => {
+  test('74. each lock request has the submission time of its task', () => {
     const task = play([node('a', { locks: LOCKS })], IN_REPOSITORY);
     expect(task.sent('task.registry')[0]?.data).toMatchObject({ request: { since: task.now } });
   });
 
-  test('75. what it cannot be given is found out after the locks', () => {
+  test('75. missing inputs show after the locks', () => {
     const task = play([node('a', { locks: LOCKS, forEach: 'inputs.nothing' })], IN_REPOSITORY);
     expect(task.said.at(-1)).toBe('locks_requested a');
     const over = task.when(locked('a'));
@@ -429,7 +429,7 @@ describe('6.4 of the reference: what a node waits for', () => {
     expect(over.sent('task.registry')[0]?.data).toMatchObject({ request: { kind: 'release' } });
   });
 
-  test('76. each reason to wait is recorded when it comes, once', () => {
+  test('76. each reason to wait is recorded once', () => {
     const task = needy('wait', { preconditions: [{ kind: 'clean_worktree' }] }).when(
       sees('a', {}, 'dirty'),
       stands('a', { [THING]: 'missing' }),
@@ -446,7 +446,7 @@ describe('6.4 of the reference: what a node waits for', () => {
 });
 
 describe('artifacts', () => {
-  test('of the repository are looked for there, and on the board when they are not there', () => {
+  test('repository artifacts are looked for in the repository, then in the registry', () => {
     const task = play([node('a', { needs: [branch('main')] })], IN_REPOSITORY);
     expect(task.said.slice(2)).toContain('step_ordered a.inspect');
     const label = 'target_branch:main';
@@ -456,7 +456,7 @@ describe('artifacts', () => {
     expect(missing.when(stands('a', { [label]: 'missing' })).said).toContain('step_ordered a.inspect');
   });
 
-  test('of the repository that another task makes are looked for again when it has', () => {
+  test('a repository artifact of another task is inspected again once it is available', () => {
     const label = 'target_branch:main';
     const coming = play([node('a', { needs: [branch('main')] })], IN_REPOSITORY).when(
       sees('a', { [label]: false }),
@@ -470,7 +470,7 @@ describe('artifacts', () => {
     expect(made.when(sees('a', { [label]: true })).said.at(-1)).toBe('step_ordered a.run');
   });
 
-  test('of every node is what it came to, without a word: however it ended, whoever needs that may start', () => {
+  test('every node makes an artifact of its result, whatever its outcome', () => {
     const output = { type: 'custom', typeId: 'operation_output', key: 'a' } as const;
     const policy = { failureMode: 'continue_independent', missingProducer: 'block' } as const;
     const task = play([node('a'), node('b', { needs: [output] })], { policy });
@@ -493,7 +493,7 @@ describe('artifacts', () => {
     });
   });
 
-  test('that others may need are told to the board: coming, made, failed', () => {
+  test('shared artifacts are reported as pending, available and failed', () => {
     const task = play(
       [node('a', { produces: { succeeded: [shared('x')] } }), node('b', { after: ['a'] })],
       IN_REPOSITORY,
@@ -511,14 +511,14 @@ describe('artifacts', () => {
     expect(reported(task.when(byHand('cancel')))).toEqual(['failed']);
   });
 
-  test('of the run alone are told to nobody', () => {
+  test('artifacts of the run are not reported', () => {
     const text = { type: 'custom', typeId: 'plan_text', key: 'p' } as const;
     const task = play([node('a', { produces: { succeeded: [text] } })], IN_REPOSITORY);
     expect(task.sent('task.registry')).toEqual([]);
     expect(task.when(succeeds('a')).sent('task.registry')).toEqual([]);
   });
 
-  test('hand on what they hold, to whoever needs them', () => {
+  test('artifacts pass their payloads to the nodes that need them', () => {
     const text = { type: 'custom', typeId: 'plan_text', key: 'p' } as const;
     const label = 'custom:plan_text:p';
     const task = play([
@@ -533,7 +533,7 @@ describe('artifacts', () => {
 });
 
 describe('when no node can start', () => {
-  test('the task ends blocked: what a node needs would be made by what comes after it', () => {
+  test('the task ends as blocked when a node needs an artifact of its dependents', () => {
     const over = play([
       control('first'),
       node('a', { after: ['first'], needs: [shared('x')] }),
@@ -543,7 +543,7 @@ describe('when no node can start', () => {
     expect(over.task.error).toMatchObject({ code: 'NODE_BLOCKED', message: 'no node can start' });
   });
 
-  test('it is not so as long as something runs, waits for others, or is held by a person', () => {
+  test('the task stays open while a node runs, waits for others, or is paused', () => {
     const nodes = [
       node('a', { needs: [shared('x')] }),
       node('b', { after: ['a'], produces: { succeeded: [shared('x')] } }),

@@ -104,8 +104,8 @@ const requestsIn = ({ made }: Decided): readonly RegistryCommand['request'][] =>
     subject === 'hp.cmd.task.registry' ? [(data as unknown as RegistryCommand).request] : [],
   );
 
-describe('any graph, whatever is answered', () => {
-  test('the same message again changes nothing, and a refusal sends nothing', () => {
+describe('any graph with any replies', () => {
+  test('a repeated message changes nothing, and a refusal sends nothing', () => {
     expectEveryWorld(({ steps }) => {
       for (const step of steps) {
         holdsIdempotence(taskDecider, step);
@@ -115,7 +115,7 @@ describe('any graph, whatever is answered', () => {
     });
   });
 
-  test('a state is the same after it was stored, at every cut', () => {
+  test('a state survives the store at any point', () => {
     expectEveryWorld(({ steps }) => {
       for (const [before, event] of eventsOf(steps)) {
         expect(TaskEvent.parse(stored(event))).toEqual(stored(event));
@@ -125,7 +125,7 @@ describe('any graph, whatever is answered', () => {
     });
   });
 
-  test('two messages of one id say the same', () => {
+  test('two messages with one id are equal', () => {
     expectEveryWorld(({ steps }) => {
       holdsMessageIds(steps);
     });
@@ -142,7 +142,7 @@ describe('any graph, whatever is answered', () => {
     });
   });
 
-  test('no node starts while something that it depends on has not ended well, unless its alternative was taken', () => {
+  test('no node starts before its dependencies have succeeded or its alternative was taken', () => {
     expectEveryWorld(({ steps }) => {
       for (const [before, event] of eventsOf(steps)) {
         if (before.phase === 'absent' || !STARTS.has(event.type) || !('node' in event)) continue;
@@ -153,7 +153,7 @@ describe('any graph, whatever is answered', () => {
     });
   });
 
-  test('an attempt orders nothing while an earlier one still has something under way', () => {
+  test('no attempt orders anything while an earlier one has an open order', () => {
     expectEveryWorld(({ steps }) => {
       const open = new Map<string, { readonly node: string; readonly attempt: number }>();
       for (const { message, made } of steps) {
@@ -177,7 +177,7 @@ describe('any graph, whatever is answered', () => {
     });
   });
 
-  test('an attempt that has given back its locks asks for them no more', () => {
+  test('an attempt that released its locks does not request them again', () => {
     expectEveryWorld(({ steps }) => {
       const released = new Set<string>();
       for (const step of steps) {
@@ -192,7 +192,7 @@ describe('any graph, whatever is answered', () => {
     });
   });
 
-  test('what needs locks runs only while the board says that this very attempt holds them', () => {
+  test('a node with locks runs only while the registry grants them to this attempt', () => {
     expectEveryWorld(({ steps }) => {
       for (const { before, made, after, board } of steps) {
         if (before.phase === 'absent' || after.phase === 'absent' || after.repository === undefined) continue;
@@ -209,7 +209,7 @@ describe('any graph, whatever is answered', () => {
     });
   });
 
-  test('every open question has a timer that asks it again', () => {
+  test('every open request has a timer that sends it again', () => {
     expectEveryWorld(({ steps }) => {
       for (const { after, timers } of steps) {
         if (after.phase === 'absent' || isTerminal(after.phase)) continue;
@@ -218,7 +218,7 @@ describe('any graph, whatever is answered', () => {
     });
   });
 
-  test('a task that has ended waits for nothing but that what it took back is taken back', () => {
+  test('an ended task waits only for its withdrawals', () => {
     expectEveryWorld(({ steps }) => {
       for (const { after, timers } of steps) {
         if (after.phase === 'absent' || !isTerminal(after.phase)) continue;
@@ -227,7 +227,7 @@ describe('any graph, whatever is answered', () => {
     });
   });
 
-  test('a task comes to its end when all goes well from now on, and leaves nothing locked', () => {
+  test('a task ends once all goes well, and leaves nothing locked', () => {
     expectEveryWorld((world) => {
       goWell(world);
       const state = world.state();

@@ -18,14 +18,14 @@ const round = [succeeds('work'), fails('check', { exitCode: 1 })] as const;
 const rounds = (count: number) => Array.from({ length: count }, () => round).flat();
 
 describe('a route back', () => {
-  test('starts its target and what is downstream of it anew, each with its next attempt', () => {
+  test('a route back restarts its target and everything downstream with the next attempt', () => {
     const loop = looping().when(...round);
     expect(loop.said).toEqual(['restarted work,check', 'step_ordered work.run#2']);
     expect(loop.task.definition.nodes.map((each) => loop.node(each.id).attempt)).toEqual([1, 2, 2, 1, 1]);
     expect(loop.statusOf('a', 'last', 'beside')).toEqual(['succeeded', 'idle', 'running']);
   });
 
-  test('resets of its downstream exactly what had been touched', () => {
+  test('a route back restarts exactly the touched nodes downstream', () => {
     const task = play([
       node('work'),
       node('side', { after: ['work'] }),
@@ -36,7 +36,7 @@ describe('a route back', () => {
     expect(task.node('later').attempt).toBe(1);
   });
 
-  test('takes back what its downstream has under way', () => {
+  test('a route back withdraws the orders downstream', () => {
     const task = play([
       node('work'),
       node('side', { after: ['work'] }),
@@ -50,20 +50,20 @@ describe('a route back', () => {
     ]);
   });
 
-  test('may lead to the node itself, and to the first node of all', () => {
+  test('a route back may lead to the node itself and to the first node', () => {
     const itself = play([node('only', { on: { failed: ['only'] } })]).when(fails('only'));
     expect(itself.said).toEqual(['restarted only', 'step_ordered only.run#2']);
     expect(itself.task.phase).toBe('executing');
   });
 
-  test('hands on what the check said, to whoever tries again', () => {
+  test('a route back passes the output of the check on as a hint', () => {
     const loop = looping().when(succeeds('work'), fails('check', { hint: 'line 3 is wrong' }));
     expect(loop.node('work').hint).toBe('line 3 is wrong');
     const [order] = loop.sent('effect.run');
     expect(order?.data).toMatchObject({ effect: { args: { hint: 'line 3 is wrong' } } });
   });
 
-  test('hands on the exit code when nothing else was said', () => {
+  test('a route back passes the exit code on without other output', () => {
     expect(
       looping()
         .when(...round)
@@ -71,7 +71,7 @@ describe('a route back', () => {
     ).toBe('exit code 1');
   });
 
-  test('of the outcome that did not come is not taken', () => {
+  test('a route of another outcome is not taken', () => {
     expect(looping().when(succeeds('work'), succeeds('check')).said).toEqual([
       'node_succeeded check.run',
       'step_ordered last.run',
@@ -79,8 +79,8 @@ describe('a route back', () => {
   });
 });
 
-describe('a budget', () => {
-  test.each([0, 1, 2, 5])('of %i means so many retries, and one run more', (budget) => {
+describe('a retry budget', () => {
+  test.each([0, 1, 2, 5])('a budget of %i means so many retries and one run more', (budget) => {
     const spent = looping({ mode: 'until_gate', budget }).when(...rounds(budget + 1));
     expect(spent.node('check').attempt).toBe(budget + 1);
     expect(spent.said.slice(0, 1)).toEqual([
@@ -88,13 +88,13 @@ describe('a budget', () => {
     ]);
   });
 
-  test('that is not given is three', () => {
+  test('the default budget is three', () => {
     const spent = looping().when(...rounds(3));
     expect(spent.statusOf('check')).toEqual(['idle']);
     expect(spent.when(...round).said.slice(0, 1)).toEqual(['node_ended check.run#4 failed']);
   });
 
-  test('that is spent ends a gate with until_gate blocked, and says so; any other gate has failed', () => {
+  test('a used-up budget blocks an until_gate gate and fails any other', () => {
     const until = looping({ mode: 'until_gate', budget: 1 }).when(...rounds(2));
     expect(until.said.at(-1)).toBe('failed blocked');
     expect(until.task.error).toMatchObject({
@@ -109,7 +109,7 @@ describe('a budget', () => {
     ).toBe('failed failed');
   });
 
-  test('is not eaten by a retry by hand: that has a whole budget of its own', () => {
+  test("an operator's retry starts a new budget", () => {
     const spent = looping({ mode: 'until_gate', budget: 1 }).when(...rounds(2));
     const again = spent.when(byHand('retry', { node: id('work'), rewind: true }));
     expect(again.task.phase).toBe('executing');
@@ -117,7 +117,7 @@ describe('a budget', () => {
     expect(again.when(...rounds(2)).said.at(-1)).toBe('failed blocked');
   });
 
-  test('is not eaten by what recovery repeats', () => {
+  test('attempts that recovery grants do not use the budget', () => {
     const loop = looping({ mode: 'until_gate', budget: 1 })
       .when(breaks('work'), recover('retry', { node: id('work') }))
       .wait(1);
@@ -129,7 +129,7 @@ describe('a budget', () => {
 describe('an effect within a loop', () => {
   const task = play([effect('deploy'), gate('check', { after: ['deploy'], on: { failed: ['deploy'] } })]);
 
-  test('is asked about anew each time, and under another revision', () => {
+  test('each round requests approval again with another revision', () => {
     const again = task.when(approves('deploy'), succeeds('deploy'), fails('check'));
     expect(again.said).toEqual(['restarted deploy,check', 'approval_requested deploy#2']);
     expect(again.node('deploy')).toMatchObject({ revision: 2, attempt: 2, status: 'awaiting_approval' });

@@ -12,7 +12,7 @@ const told = (made: { readonly sent: (name: string) => readonly { readonly data:
   made.sent('task.notify').map(({ data }) => (data as { notification: object }).notification);
 
 describe('--after', () => {
-  test('the entries wait for another task, or for a node of it, and ask how it ends', () => {
+  test('entries wait for other tasks or nodes and watch them', () => {
     const task = waiting('t-9', 't-8/last');
     expect(task.said.slice(2)).toEqual(['node_waiting a dependencies: waiting on job t-9']);
     expect(task.sent('task.watch').map(({ data }) => data)).toEqual([
@@ -21,7 +21,7 @@ describe('--after', () => {
     ]);
   });
 
-  test('all of them have to succeed before anything starts', () => {
+  test('all peers must succeed before anything starts', () => {
     const one = waiting('t-9', 't-8/last').when(ended('t-9', 'succeeded'));
     expect(one.said).toEqual([
       'peer_ended succeeded',
@@ -38,14 +38,14 @@ describe('--after', () => {
     ['blocked', 'dependency t-9 blocked'],
     ['cancelled', 'dependency t-9 cancelled'],
     ['unknown', 'there is no job t-9'],
-  ] as const)('one that has ended %s blocks the task', (outcome, reason) => {
+  ] as const)('a peer that ended %s blocks the task', (outcome, reason) => {
     const over = waiting('t-9').when(ended('t-9', outcome));
     expect(over.said.slice(1)).toEqual(['node_ended a blocked', 'failed blocked']);
     expect(over.node('a').reason).toBe(reason);
     expect(over.task.error?.code).toBe('NODE_BLOCKED');
   });
 
-  test('it is asked again until there is an answer, and no longer', () => {
+  test('peers are watched again until they answer, and no longer', () => {
     const task = waiting('t-9').wait(20_000);
     expect(task.sent('task.watch')).toHaveLength(1);
     expect(task.timers.has('peers')).toBe(true);
@@ -53,15 +53,15 @@ describe('--after', () => {
     expect(task.when(byHand('cancel')).timers.has('peers')).toBe(false);
   });
 
-  test('what a peer is said to have come to is settled by the first answer', () => {
+  test('the first answer of a peer is final', () => {
     const task = waiting('t-9', 't-8').when(ended('t-9', 'succeeded'));
     const again = taskDecider.decide(task.state, ended('t-9', 'failed')(task.task), { now: NOW });
     expect(again.events).toEqual([]);
   });
 });
 
-describe('a task that others wait for', () => {
-  test('tells them when it ends, and once it has ended at once', () => {
+describe('a watched task', () => {
+  test('watchers hear of the end of the task, and at once after it', () => {
     const watched = play(chain('a', 'b')).when(watches('t-7'));
     expect(watched.said).toEqual(['watcher_added']);
     expect(told(watched.when(succeeds('a')))).toEqual([]);
@@ -71,13 +71,13 @@ describe('a task that others wait for', () => {
     expect(over.when(watches('t-6')).said).toEqual([]);
   });
 
-  test('tells of a node when that one ends', () => {
+  test('watchers of a node hear of its end', () => {
     const watched = play(chain('a', 'b')).when(watches('t-7', 'a'));
     expect(told(watched.when(succeeds('a')))).toMatchObject([{ node: 'a', outcome: 'succeeded' }]);
     expect(told(watched.when(fails('a')))).toMatchObject([{ node: 'a', outcome: 'failed' }]);
   });
 
-  test('tells of every node that will not run any more', () => {
+  test('watchers hear of every node that will not run', () => {
     const failed = play(chain('a', 'b')).when(watches('t-7', 'b'), fails('a'));
     expect(told(failed)).toMatchObject([{ node: 'b', outcome: 'blocked' }]);
     const unreached = play([node('a', { on: { failed: ['b'] } }), node('b')]).when(
@@ -87,23 +87,23 @@ describe('a task that others wait for', () => {
     expect(told(unreached)).toMatchObject([{ node: 'b', outcome: 'blocked' }]);
   });
 
-  test('does not note the same watcher twice', () => {
+  test('a repeated watch is recorded once', () => {
     const watched = play(chain('a')).when(watches('t-7'));
     expect(taskDecider.decide(watched.state, watches('t-7')(watched.task), { now: NOW }).events).toEqual([]);
   });
 
-  test('has no node of that name: nobody need wait', () => {
+  test('a watch of an unknown node is answered at once', () => {
     expect(told(play(chain('a')).when(watches('t-7', 'nowhere')))).toMatchObject([{ outcome: 'unknown' }]);
   });
 
-  test('was never submitted: whoever asks is told so', () => {
+  test('a watch of an unknown task is answered at once', () => {
     const payload = { id: TaskId.parse('t-1'), watcher: TaskId.parse('t-7') };
     const made = taskDecider.decide(absent, { kind: 'watch', payload, task: payload.id }, { now: NOW });
     expect(made.events).toEqual([]);
     expect(made.send).toMatchObject([{ data: { id: 't-7', notification: { outcome: 'unknown' } } }]);
   });
 
-  test('tells them anew when it was sent back and ends again', () => {
+  test('watchers hear again when a reopened task ends again', () => {
     const over = play(chain('a')).when(
       watches('t-7'),
       fails('a'),

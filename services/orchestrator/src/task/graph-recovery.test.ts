@@ -84,8 +84,8 @@ const failedCheck = (budget?: number) =>
 const assessed = (of: ReturnType<typeof working>): AssessFailure =>
   of.sent('recovery.assess')[0]?.data as unknown as AssessFailure;
 
-describe('a result that is a failure', () => {
-  test('goes to recovery, with what was tried, what it printed and where', () => {
+describe('a failed result', () => {
+  test('a failed result requests a verdict with the attempt, its output and its place', () => {
     const failed = failedCheck();
     expect(failed.said).toEqual(['node_failed check.run failed']);
     expect(failed.task.phase).toBe('recovering');
@@ -105,7 +105,7 @@ describe('a result that is a failure', () => {
     });
   });
 
-  test('carries the rules of the repository', () => {
+  test('the request has the rules of the repository', () => {
     const definition = {
       id: 'graph',
       version: '1',
@@ -116,21 +116,21 @@ describe('a result that is a failure', () => {
     expect(assessed(failed).rules).toEqual({ continues: 2 });
   });
 
-  test('of a node that does not say so ends it, as ever', () => {
+  test('a failed result without on_error = recover ends the node', () => {
     expect(play([node('only')]).when(fails('only')).said).toEqual([
       'node_ended only.run failed',
       'failed failed',
     ]);
   });
 
-  test('that could not be carried out goes there too, and not to rules of the node', () => {
+  test('a step that did not run requests a verdict, whatever the rules of the node', () => {
     const broken = working().when(breaks('work'));
     expect(assessed(broken)).toMatchObject({ node: 'work', error: { code: 'EXECUTOR_TARGET_UNAVAILABLE' } });
   });
 });
 
-describe('a success', () => {
-  test('is told to recovery where it has a say, with the commit that a check has passed on', () => {
+describe('a successful result', () => {
+  test('a success is reported where recovery uses it, with the commit that the check passed on', () => {
     const done = working().when(
       succeeds('work', APPROACH),
       succeeds('check', { outputs: { commit: GOOD, clean: true } }),
@@ -140,7 +140,7 @@ describe('a success', () => {
     ]);
   });
 
-  test('after a failure is told with its own exit code', () => {
+  test('a success after a failure is reported with its own exit code', () => {
     const again = working()
       .when(fails('work', { exitCode: 3 }), says('work', 'retry'))
       .wait(1);
@@ -156,20 +156,20 @@ describe('a success', () => {
   test.each([
     ['a tree that is not clean', { commit: GOOD, clean: false }],
     ['what is no commit', { commit: 'main', clean: true }],
-  ])('says nothing of a good commit with %s', (_what, outputs) => {
+  ])('a success is reported without a good commit for %s', (_what, outputs) => {
     const done = working().when(succeeds('work'), succeeds('check', { outputs }));
     expect(done.sent('recovery.record_attempt')[0]?.data).not.toHaveProperty('good');
   });
 
-  test('of anything else is nobody’s business', () => {
+  test('other successes are not reported', () => {
     expect(working().when(succeeds('beside')).sent('recovery.record_attempt')).toEqual([]);
   });
 });
 
-describe('a retry', () => {
+describe('the verdict retry', () => {
   const hint = '## Earlier attempts\n\n- one';
 
-  test('goes back to the work, with what it has to do otherwise', () => {
+  test('the verdict retry restarts the work with its hint', () => {
     const back = failedCheck().when(says('check', 'retry', { hint }));
     expect(back.said).toEqual(['restarted work,check', 'step_ordered work.run#2']);
     const [order] = back.sent('effect.run');
@@ -178,7 +178,7 @@ describe('a retry', () => {
   });
 
   test.each(['TRANSIENT', 'WORKER_CRASH', 'CONTEXT_EXHAUSTED'] as const)(
-    'of what failed for no fault of the work (%s) is of the check itself',
+    'a failure that is not the fault of the work (%s) retries the check itself',
     (found) => {
       const back = failedCheck().when(says('check', 'retry', { class: found, delayMs: 2_000 }));
       expect(back.said).toEqual(['node_retrying check#2']);
@@ -186,7 +186,7 @@ describe('a retry', () => {
     },
   );
 
-  test('of the agent is another attempt of it, with the hint', () => {
+  test('the verdict retry of an agent starts its next attempt with the hint', () => {
     const again = working()
       .when(fails('work', { exitCode: 3 }), says('work', 'retry', { hint }))
       .wait(1);
@@ -194,7 +194,7 @@ describe('a retry', () => {
     expect(again.node('work').hint).toBe(hint);
   });
 
-  test('is no more than the template allows: then a person is asked', () => {
+  test('a retry beyond the budget of the template goes to a person', () => {
     const refused = failedCheck(0).when(says('check', 'retry'));
     expect(assessed(refused).refused).toBe('the retry budget of its template is used up');
     expect(refused.wait(20_000).sent('recovery.assess')[0]?.data).toEqual(assessed(refused));
@@ -204,7 +204,7 @@ describe('a retry', () => {
     expect(stuck.node('check').reason).toBe('given up');
   });
 
-  test('comes once, however often the verdict comes', () => {
+  test('a repeated verdict starts one attempt', () => {
     const verdict = says('check', 'retry', { hint });
     const failed = failedCheck();
     const message = verdict(failed.task);
@@ -228,7 +228,7 @@ describe('a rollback', () => {
   const ordered = () =>
     failedCheck().when(says('check', 'rollback', { class: 'BROKEN_BUILD', commit: GOOD, hint: 'otherwise' }));
 
-  test('is a task of its own, which is asked for until it has ended', () => {
+  test('the rollback is a task of its own, submitted and watched until it has ended', () => {
     const task = ordered();
     expect(task.said).toEqual(['rollback_ordered check']);
     expect(task.task.phase).toBe('recovering');
@@ -250,7 +250,7 @@ describe('a rollback', () => {
     expect(later.sent('task.watch')).toHaveLength(1);
   });
 
-  test('that has succeeded is followed by another approach', () => {
+  test('a successful rollback is followed by the next attempt', () => {
     const task = ordered().when(ended(BY, 'succeeded'));
     expect(task.said).toEqual([
       'rollback_ended check succeeded',
@@ -260,31 +260,37 @@ describe('a rollback', () => {
     expect(task.node('work').hint).toBe('otherwise');
   });
 
-  test.each(['failed', 'blocked', 'cancelled'] as const)('that has %s makes the job stuck', (outcome) => {
-    const task = ordered().when(ended(BY, outcome));
-    expect(task.said[0]).toBe(`rollback_ended check ${outcome}`);
-    expect(assessed(task).refused).toBe(`the rollback ended as ${outcome}: see task ${BY}`);
-    expect(task.when(says('check', 'escalate')).said).toEqual(['node_escalated check', 'stuck_asked check']);
-  });
+  test.each(['failed', 'blocked', 'cancelled'] as const)(
+    'a rollback that ended as %s makes the job stuck',
+    (outcome) => {
+      const task = ordered().when(ended(BY, outcome));
+      expect(task.said[0]).toBe(`rollback_ended check ${outcome}`);
+      expect(assessed(task).refused).toBe(`the rollback ended as ${outcome}: see task ${BY}`);
+      expect(task.when(says('check', 'escalate')).said).toEqual([
+        'node_escalated check',
+        'stuck_asked check',
+      ]);
+    },
+  );
 
-  test('that nobody has heard of yet is waited for', () => {
+  test('an unknown rollback task is waited for', () => {
     const task = ordered();
     expect(() => task.when(ended(BY, 'unknown'))).toThrow('changes something');
   });
 
-  test('is called off with its job', () => {
+  test('the rollback is cancelled with its job', () => {
     const task = ordered().when(() => byHand('cancel', { node: id('check') }));
     expect(task.sent('task.cancel')[0]?.data).toMatchObject({ id: BY, by: TASK, ifOpen: true });
   });
 
-  describe('that is called off', () => {
+  describe('a cancelled rollback', () => {
     const AGAIN = `withdraw:check:${BY}`;
     const off = () => ordered().when(() => byHand('cancel', { node: id('check') }));
     const again =
       (ask: number): Answer =>
       () => ({ kind: 'timer', name: AGAIN, data: { ask } });
 
-    test('is called off again, and asked how it has ended, until it has', () => {
+    test('the cancellation and the watch are sent again until the rollback has ended', () => {
       const later = off().when(again(1));
       expect(later.made.send).toMatchObject([
         { id: `task.cancel.${BY}.1`, data: { id: BY, by: TASK, ifOpen: true } },
@@ -295,7 +301,7 @@ describe('a rollback', () => {
         expect(later.when(ended(BY, outcome)).timers.has(AGAIN)).toBe(false);
     });
 
-    test('is called off until its tombstone answers, however long that takes', () => {
+    test('the cancellation is sent again until its tombstone answers, however long that takes', () => {
       expect(() => off().when(ended(BY, 'unknown'))).toThrow('changes something');
       const later = off().wait(7_200_000);
       expect(later.timers.has(AGAIN)).toBe(true);
@@ -303,7 +309,7 @@ describe('a rollback', () => {
     });
   });
 
-  test('takes back what had happened since, the latest first, and holds the locks of the job', () => {
+  test('the rollback covers the applied effects, latest first, and holds the locks of the job', () => {
     const task = play(
       [
         node('prepare', { uses: 'cap.env.builtin.worktree.prepare' }),
@@ -371,7 +377,7 @@ describe('a rollback', () => {
     expect(tell?.effectId).toBe(before[1]);
   });
 
-  test('without a repository cannot be: a person is asked', () => {
+  test('without a repository a person is asked instead of a rollback', () => {
     const refused = play([node('only', { onError: RECOVER })]).when(
       fails('only'),
       says('only', 'rollback', { commit: GOOD }),
@@ -389,7 +395,7 @@ describe('a new session', () => {
       says('work', 'continue', { class: 'CONTEXT_EXHAUSTED', session: 2, hint: '## Earlier attempts' }),
     );
 
-  test('begins with what there is being put by, in the worktree of the job', () => {
+  test('the hand-off commits the worktree of the job first', () => {
     const task = going();
     expect(task.said).toEqual(['handoff_ordered work', 'step_ordered work.handoff']);
     expect(task.sent('effect.run')[0]?.data).toMatchObject({
@@ -403,7 +409,7 @@ describe('a new session', () => {
     expect(task.wait(20_000).sent('effect.run')).toHaveLength(1);
   });
 
-  test('is told the goal, what is done, what comes next, and what was tried', () => {
+  test('the next session gets the goal, the progress, the next steps and the earlier attempts', () => {
     const task = going()
       .when(succeeds('work', { outputs: { log: ['wip: one'], files: ['one.txt'] } }))
       .wait(0);
@@ -425,11 +431,11 @@ describe('a new session', () => {
   test.each([
     ['fails', fails('work')],
     ['cannot be carried out', breaks('work')],
-  ])('begins although putting it by %s: it is in the files all the same', (_how, answer) => {
+  ])('the next session begins although the commit %s, because the files are there', (_how, answer) => {
     expect(going().when(answer).said).toEqual(['node_retrying work#2']);
   });
 
-  describe('of a job with locks', () => {
+  describe('a session hand-off of a job with locks', () => {
     const WORK = { uses: 'cap.agent.invoke', after: ['prepare'], onError: RECOVER } as const;
     const failed = (result = {}) =>
       play(
@@ -443,7 +449,7 @@ describe('a new session', () => {
     const released = (task: ReturnType<typeof failed>) =>
       task.sent('task.registry').map(({ data }) => (data as { request: { kind: string } }).request.kind);
 
-    test('puts by what there is before anybody else has them', () => {
+    test('the hand-off commits before the locks are released', () => {
       const task = failed(SPENT);
       expect([released(task), task.node('work').locks]).toEqual([[], 'held']);
       const going = task.when(says('work', 'continue', { class: 'CONTEXT_EXHAUSTED', session: 2 }));
@@ -459,12 +465,12 @@ describe('a new session', () => {
       ['is stuck', says('work', 'escalate')],
       ['is taken back first, by a task that takes them itself', says('work', 'rollback', { commit: GOOD })],
       ['is cancelled', () => byHand('cancel', { node: id('work') })],
-    ] as const)('gives them back when it %s', (_what, then) => {
+    ] as const)('the locks are released when the job %s', (_what, then) => {
       const task = failed().when(then);
       expect([released(task), task.node('work').locks]).toEqual([['release'], undefined]);
     });
 
-    test('gives them back with its failure where there is nothing to put by', () => {
+    test('the locks are released with the failure when there is nothing to commit', () => {
       const task = play(
         [agent('only', { uses: 'cap.agent.invoke', onError: RECOVER, locks: [lock('one')] })],
         {
@@ -475,7 +481,7 @@ describe('a new session', () => {
     });
   });
 
-  test('of a job without a worktree begins at once', () => {
+  test('a hand-off without a worktree starts the next session at once', () => {
     const task = play([agent('only', { uses: 'cap.agent.invoke', onError: RECOVER })]).when(
       fails('only', SPENT),
       says('only', 'continue', { session: 2 }),
@@ -487,7 +493,7 @@ describe('a new session', () => {
 describe('a job that is stuck', () => {
   const stuck = () => failedCheck().when(says('check', 'skip', { report: '# stuck' }));
 
-  test('holds up what depends on it, and nothing else', () => {
+  test('a stuck job blocks its dependents and nothing else', () => {
     const task = stuck();
     expect(task.said).toEqual(['node_escalated check', 'stuck_asked check']);
     expect(task.sent('approval.request')[0]?.data).toMatchObject({
@@ -499,7 +505,7 @@ describe('a job that is stuck', () => {
     expect(task.task.phase).toBe('paused');
   });
 
-  test('is tried once more along the way back, with what the person says', () => {
+  test('the answer retry follows the route back with the comment as a hint', () => {
     const task = stuck().when(answers('check', 'retry', 'use the library'));
     expect(task.said).toEqual(['stuck_answered check', 'restarted work,check', 'step_ordered work.run#2']);
     expect(task.node('work').hint).toContain('use the library');
@@ -510,7 +516,7 @@ describe('a job that is stuck', () => {
     });
   });
 
-  test('is tried once more by a person without a loop of its template being spent', () => {
+  test("a person's retry does not use the loop budget", () => {
     const granted = failedCheck(1)
       .when(says('check', 'escalate', { class: 'TRANSIENT' }), answers('check', 'retry'))
       .when(fails('check', FAILED));
@@ -524,33 +530,33 @@ describe('a job that is stuck', () => {
   test.each([
     ['skip', 'node_skipped check', 'skipped', 'skip'],
     ['done', 'node_succeeded check', 'succeeded', 'done'],
-  ] as const)('with %s is left, and what follows it goes on', (answer, event, status, how) => {
+  ] as const)('the answer %s ends the job, and its dependents continue', (answer, event, status, how) => {
     const task = stuck().when(answers('check', answer));
     expect(task.said).toEqual(['stuck_answered check', event, 'step_ordered last.run']);
     expect(task.statusOf('check')).toEqual([status]);
     expect(task.sent('recovery.job_unstuck')[0]?.data).toMatchObject({ resolution: how });
   });
 
-  test('with cancel ends, and what depends on it does not start', () => {
+  test('the answer cancel ends the job, and its dependents do not start', () => {
     const task = stuck().when(answers('check', 'cancel'));
     expect(task.said.slice(0, 2)).toEqual(['stuck_answered check', 'node_ended check cancelled']);
     expect(task.statusOf('check')).toEqual(['cancelled']);
   });
 
-  test('that nobody answers about is asked about anew', () => {
+  test('an unanswered question is asked again', () => {
     const task = stuck().when(answers('check', undefined));
     expect(task.said).toEqual(['stuck_asked check']);
     expect(task.sent('approval.request')).toHaveLength(1);
   });
 
-  test('may be marked done by hand, with what it gives', () => {
+  test('an operator may mark a stuck job done with outputs', () => {
     const task = stuck().when(() => byHand('done', { node: id('check') }));
     expect(task.said).toEqual(['node_succeeded check', 'step_ordered last.run']);
     expect(task.sent('approval.cancel')).toHaveLength(1);
     expect(task.sent('recovery.job_unstuck')).toHaveLength(1);
   });
 
-  test('says why to what waits for it', () => {
+  test('dependents show why the job is stuck', () => {
     const task = play([node('only', { onError: RECOVER }), control('after', { after: ['only'] })]).when(
       fails('only'),
       says('only', 'escalate'),
@@ -572,7 +578,7 @@ describe('the circuit of a workflow', () => {
       task: TASK,
     });
 
-  test('that is open holds a task back, which asks whether it may start', () => {
+  test('an open circuit defers the task, which asks again', () => {
     const task = held();
     expect(task.said).toEqual(['submitted', 'ready', 'deferred']);
     expect(task.task.phase).toBe('circuit_open');
@@ -580,14 +586,14 @@ describe('the circuit of a workflow', () => {
     expect(task.wait(20_000).sent('recovery.circuit_acquire')).toHaveLength(1);
   });
 
-  test('that has closed lets it start', () => {
+  test('a closed circuit lets the task start', () => {
     const task = held().when(admits('closed'));
     expect(task.said).toEqual(['undeferred', 'step_ordered only.run']);
     expect(task.task.phase).toBe('executing');
     expect(task.when(succeeds('only')).sent('recovery.circuit_acquire')).toEqual([]);
   });
 
-  test('that stays open is asked about again when its time is over', () => {
+  test('a circuit that stays open is asked about again at its time', () => {
     const task = held().when(admits('open', NOW + 90_000));
     expect(task.said).toEqual([]);
     expect(task.wait(80_000).sent('recovery.circuit_acquire')).toEqual([]);
@@ -597,7 +603,7 @@ describe('the circuit of a workflow', () => {
   test.each([
     ['succeeded', succeeds('only')],
     ['failed', fails('only')],
-  ])('that lets it try hears how it has ended: %s', (how, answer) => {
+  ])('a trial reports how the task has ended: %s', (how, answer) => {
     const task = held().when(admits('half_open'), answer);
     expect(task.sent('recovery.circuit_acquire')[0]?.data).toEqual({
       target: CIRCUIT,
@@ -606,7 +612,7 @@ describe('the circuit of a workflow', () => {
     });
   });
 
-  test('that lets it try hears that it is called off', () => {
+  test('a cancelled trial is reported as abandoned', () => {
     const task = held().when(admits('half_open'), () => byHand('cancel'));
     const left = { target: CIRCUIT, task: TASK, abandoned: true };
     expect(task.sent('recovery.circuit_acquire').map(({ data }) => data)).toEqual([left]);
@@ -623,7 +629,7 @@ describe('the circuit of a workflow', () => {
     ['that was called off meanwhile', () => held().when(() => byHand('cancel'))],
     ['that was let start by then', () => held().when(admits('closed'))],
     ['that is done by then', () => held().when(admits('closed'), succeeds('only'))],
-  ])('that lets one try %s hears that it does not', (_what, begun) => {
+  ])('a trial for a task %s is reported as abandoned', (_what, begun) => {
     expect(
       begun()
         .when(admits('half_open'))
@@ -632,7 +638,7 @@ describe('the circuit of a workflow', () => {
     ).toEqual([{ target: CIRCUIT, task: TASK, abandoned: true }]);
   });
 
-  test('that has let it try is told again how it has ended, when it asks again', () => {
+  test('a repeated trial gets the outcome again', () => {
     const task = held().when(admits('half_open'), succeeds('only'), admits('half_open'));
     expect(task.sent('recovery.circuit_acquire')[0]?.data).toEqual({
       target: CIRCUIT,
@@ -641,18 +647,18 @@ describe('the circuit of a workflow', () => {
     });
   });
 
-  test('of another workflow is nothing to it', () => {
+  test('the circuit of another workflow changes nothing', () => {
     expect(play([node('only')], { openCircuits: ['workflow:other'] }).task.phase).toBe('executing');
   });
 
-  test('may be waited for with a pause, and cancelled', () => {
+  test('a deferred task can be paused and cancelled', () => {
     const task = held();
     expect(task.when(() => byHand('pause')).task.phase).toBe('paused');
     expect(task.when(() => byHand('cancel')).task.phase).toBe('cancelled');
   });
 });
 
-describe('an order that may not begin', () => {
+describe('a deferred order', () => {
   const holds: Answer = (task) => {
     const { gate: asked, attempt } = nodeState(task, id('call'));
     const about = { id: asked?.effectId, task: TASK, node: id('call'), attempt };
@@ -667,7 +673,7 @@ describe('an order that may not begin', () => {
     };
   };
 
-  test('brings the task to circuit_open, unless something else runs', () => {
+  test('a deferred order makes the task circuit_open, unless another node runs', () => {
     const task = play([effect('call')]).when(approves('call'), holds);
     expect(task.said).toEqual(['node_deferred call']);
     expect(task.task.phase).toBe('circuit_open');
@@ -676,7 +682,7 @@ describe('an order that may not begin', () => {
     expect(beside.when(succeeds('other')).task.phase).toBe('circuit_open');
   });
 
-  test('is released, and what says that it is held comes late then', () => {
+  test('a late deferral after the order started changes nothing', () => {
     const task = play([effect('call')]).when(approves('call'), holds, (each) => {
       const { fact } = holds(each) as { readonly fact: object };
       return { kind: 'effect', fact: { ...fact, type: 'undeferred' } as never };
@@ -685,13 +691,13 @@ describe('an order that may not begin', () => {
     expect(() => task.when(holds)).toThrow('changes something');
   });
 
-  test('goes on by itself', () => {
+  test('the order continues by itself', () => {
     const task = play([effect('call')]).when(approves('call'), holds, succeeds('call'));
     expect([task.task.phase, task.task.deferredNodes]).toEqual(['completed', 0]);
   });
 });
 
-describe('a budget', () => {
+describe('a task budget', () => {
   const spends = (inputTokens: number) => ({
     report: { usage: { inputTokens, outputTokens: 10, costUsd: 0.5, durationMs: 1_000 } },
   });
@@ -706,7 +712,7 @@ describe('a budget', () => {
       },
     ).when(succeeds('one', spends(990)));
 
-  test('that is not used up is nobody’s business', () => {
+  test('an unused budget changes nothing', () => {
     expect(two({ tokens: 1_001 }).said).toEqual(['node_succeeded one.run', 'step_ordered two.run']);
     expect(two({ tokens: 1_001 }).task.spent).toEqual({
       inputTokens: 990,
@@ -720,7 +726,7 @@ describe('a budget', () => {
     [{ tokens: 1_000 }, '1000 of 1000 tokens'],
     [{ costUsd: 0.5 }, '0.5 of 0.5 USD'],
     [{ workMs: 1_000 }, '1000 of 1000 ms of work'],
-  ])('of %j that is used up is asked about, not failed', (budget, used) => {
+  ])('a used-up budget of %j requests an extension', (budget, used) => {
     const task = two({ ...budget, audience: ['group:leads'] });
     expect(task.said).toEqual(['node_succeeded one.run', 'approval_requested two']);
     expect(task.sent('approval.request')[0]?.data).toMatchObject({
@@ -731,7 +737,7 @@ describe('a budget', () => {
     });
   });
 
-  test('that is extended lasts as long again, and counts once', () => {
+  test('an extension doubles the budget and counts once', () => {
     const task = two({ tokens: 1_000 }).when(approves('two'));
     expect(task.said).toEqual([
       'approval_closed two approved',
@@ -741,7 +747,7 @@ describe('a budget', () => {
     expect(task.when(succeeds('two', spends(10))).task.phase).toBe('completed');
   });
 
-  test('that is used up several times over is asked about as often, before the job starts', () => {
+  test('a budget exceeded several times over is extended as often before the job starts', () => {
     const task = two({ tokens: 400 }).when(approves('two'));
     expect(task.said).toEqual([
       'approval_closed two approved',
@@ -753,7 +759,7 @@ describe('a budget', () => {
     expect(task.when(approves('two')).said.at(-1)).toBe('step_ordered two.run');
   });
 
-  test('is looked at before a job asks for its locks, and not with them in its hands', () => {
+  test('the budget is checked before the locks are requested', () => {
     const task = play(
       [
         agent('one', { uses: 'cap.agent.invoke' }),
@@ -766,12 +772,12 @@ describe('a budget', () => {
     expect(task.when(locked('two')).said).toEqual(['locks_acquired two', 'step_ordered two.run']);
   });
 
-  test('that is not extended stops the job', () => {
+  test('a refused extension blocks the job', () => {
     const task = two({ tokens: 1_000 }).when(rejects('two'));
     expect(task.task.error?.code).toBe('ERR_FORBIDDEN');
   });
 
-  test('is not extended by an approval of something else', () => {
+  test('the approval of another effect is no extension', () => {
     const task = play(
       [
         agent('one', { uses: 'cap.agent.invoke' }),
@@ -783,7 +789,7 @@ describe('a budget', () => {
     expect(task.said).toEqual(['node_succeeded two.run', 'approval_requested three']);
   });
 
-  test('does not hold up effects, which have people of their own', () => {
+  test('effects need no budget, because they have their own approval', () => {
     const task = play([agent('one', { uses: 'cap.agent.invoke' }), merge('two', { after: ['one'] })], {
       policy: { budget: { tokens: 1 } },
     }).when(succeeds('one', spends(10)));

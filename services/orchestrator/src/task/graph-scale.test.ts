@@ -47,7 +47,7 @@ const measured = (nodes: readonly NodeDefinition[]) => {
 };
 
 test.each(Object.entries(SHAPES))(
-  '%s: events, and copies of state, for each node are as many however many nodes there are',
+  '%s: the events and state copies per node do not depend on the number of nodes',
   (_, shape) => {
     for (const size of SIZES) {
       const { phase, events, states, chunks } = measured(shape(size));

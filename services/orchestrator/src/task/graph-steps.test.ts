@@ -7,7 +7,7 @@ import { byHand, recover } from '../../testing/tasks.ts';
 const around = { before: [step('one'), step('two')], afterwards: [step('three')], finally: [step('four')] };
 
 describe('before, afterwards, finally', () => {
-  test('run around the work one after the other', () => {
+  test('the steps run around the work in turn', () => {
     const task = play([node('a', around)]);
     expect(task.said).toEqual(['submitted', 'ready', 'step_ordered a.before.0']);
     const orders = ['before.1', 'run', 'afterwards.0', 'finally.0'];
@@ -23,7 +23,7 @@ describe('before, afterwards, finally', () => {
     ]);
   });
 
-  test('the result of the node is that of the work itself', () => {
+  test('the result of the node is that of the main step', () => {
     const one = play([node('a', around)]).when(
       succeeds('a'),
       succeeds('a'),
@@ -33,7 +33,7 @@ describe('before, afterwards, finally', () => {
     expect(over.node('a')).toMatchObject({ status: 'succeeded', outputs: { n: 1 }, exitCode: 0 });
   });
 
-  test('what fails before leaves out the work, and what would come after its success; finally comes in any case', () => {
+  test('a failure in `before` skips the work and `afterwards`, but not `finally`', () => {
     const task = play([node('a', around)]).when(fails('a', { detail: 'not ready' }));
     expect(task.said).toEqual(['step_ended a.before.0', 'step_ordered a.finally.0']);
     const over = task.when(succeeds('a'));
@@ -41,7 +41,7 @@ describe('before, afterwards, finally', () => {
     expect(over.node('a').reason).toBe('not ready');
   });
 
-  test('what fails in the work leaves out what would come after its success', () => {
+  test('a failure of the work skips `afterwards`', () => {
     const task = play([node('a', around)]).when(
       succeeds('a'),
       succeeds('a'),
@@ -51,7 +51,7 @@ describe('before, afterwards, finally', () => {
     expect(task.when(succeeds('a')).node('a')).toMatchObject({ status: 'blocked', reason: 'in the way' });
   });
 
-  test('what fails afterwards is a failure of the node', () => {
+  test('a failure in `afterwards` fails the node', () => {
     const task = play([node('a', around)]).when(
       succeeds('a'),
       succeeds('a'),
@@ -61,7 +61,7 @@ describe('before, afterwards, finally', () => {
     expect(task.when(succeeds('a')).node('a')).toMatchObject({ status: 'failed', reason: 'late' });
   });
 
-  test('what fails finally is a failure of a node that had succeeded, and hides no other failure', () => {
+  test('a failure in `finally` fails a successful node and hides no other failure', () => {
     const only = { finally: [step('four')] };
     const ended = play([node('a', only)]).when(succeeds('a'), fails('a', { detail: 'no cleanup' }));
     expect(ended.node('a')).toMatchObject({ status: 'failed', reason: 'no cleanup' });
@@ -72,7 +72,7 @@ describe('before, afterwards, finally', () => {
     expect(first.node('a')).toMatchObject({ status: 'failed', reason: 'the work' });
   });
 
-  test('leave the context as the last of them left it', () => {
+  test('the context is as the last step left it', () => {
     const task = play([node('a', { finally: [step('cleanup')] }), node('b', { after: ['a'] })]).when(
       succeeds('a', { context: { worktree: 'w1', slug: 's' } }),
       succeeds('a', { context: { worktree: null } }),
@@ -81,13 +81,13 @@ describe('before, afterwards, finally', () => {
     expect(task.node('a').context).toEqual({ slug: 's' });
   });
 
-  test('run around what the orchestrator decides by itself as well', () => {
+  test('the steps run around a control node as well', () => {
     const task = play([control('a', { before: [step('one')] })]);
     expect(task.said.at(-1)).toBe('step_ordered a.before.0');
     expect(task.when(succeeds('a')).said).toEqual(['step_ended a.before.0', 'node_succeeded a', 'completed']);
   });
 
-  test('run around an effect: only the effect goes by the grant, and it is ordered once', () => {
+  test('only the effect among the steps needs the grant, and it is ordered once', () => {
     const task = play([effect('a', { before: [step('one')], afterwards: [step('two')] })]).when(
       approves('a'),
     );
@@ -102,7 +102,7 @@ describe('before, afterwards, finally', () => {
     expect(after.when(succeeds('a')).said.slice(-2)).toEqual(['node_succeeded a', 'completed']);
   });
 
-  test('an effect that was not ordered yet, or is done, is not taken back', () => {
+  test('an unordered or applied effect is not withdrawn', () => {
     const task = play([effect('a', { before: [step('one')], afterwards: [step('two')] })]).when(
       approves('a'),
     );
@@ -113,7 +113,7 @@ describe('before, afterwards, finally', () => {
     expect(late.sent('effect.cancel')).toEqual([]);
   });
 
-  test('a pause holds back the next step, not the one that runs', () => {
+  test('a pause defers the next step, not the running one', () => {
     const paused = play([node('a', around)]).when(byHand('pause'), succeeds('a'));
     expect(paused.said).toEqual(['step_ended a.before.0']);
     expect(paused.when(byHand('resume')).said).toEqual(['resumed', 'step_ordered a.before.1']);
@@ -126,7 +126,7 @@ describe('for_each', () => {
       inputs: { services: ['x', 'y', 'z'], none: [], word: 'x' },
     });
 
-  test('runs once for each item, one after the other, with the item filled in', () => {
+  test('for_each runs each item in turn with the item filled in', () => {
     const task = each();
     expect(task.said.slice(2)).toEqual(['node_started a', 'step_ordered a.run.0.0']);
     expect(task.sent('effect.run')[0]?.data).toMatchObject({ effect: { args: { with: { name: 'x' } } } });
@@ -135,7 +135,7 @@ describe('for_each', () => {
     expect(next.sent('effect.run')[0]?.data).toMatchObject({ effect: { args: { with: { name: 'y' } } } });
   });
 
-  test('runs as many at a time as parallel says, and never more', () => {
+  test('for_each runs at most `parallel` items at a time', () => {
     const task = each({ parallel: 2 });
     expect(task.said.slice(3)).toEqual(['step_ordered a.run.0.0', 'step_ordered a.run.1.0']);
     const next = task.when(succeeds('a', {}, 'run.1.0'));
@@ -143,7 +143,7 @@ describe('for_each', () => {
     expect(next.when(succeeds('a', {}, 'run.0.0')).said).toEqual(['step_ended a.run.0.0']);
   });
 
-  test('gives the outputs of all items, in their order', () => {
+  test('for_each returns the outputs of all items in order', () => {
     const over = each({ parallel: 3 }).when(
       succeeds('a', { outputs: { n: 3 } }, 'run.2.0'),
       succeeds('a', { outputs: { n: 1 } }, 'run.0.0'),
@@ -152,7 +152,7 @@ describe('for_each', () => {
     expect(over.node('a').outputs).toEqual({ items: [{ n: 1 }, { n: 2, exit_code: 0 }, { n: 3 }] });
   });
 
-  test('after a failure nothing else is started, what runs is awaited, and the node has failed', () => {
+  test('after a failed item nothing starts, running items end, and the node fails', () => {
     const task = each({ parallel: 2 }).when(fails('a', { detail: 'first' }, 'run.0.0'));
     expect(task.said).toEqual(['step_ended a.run.0.0']);
     const over = task.when(succeeds('a'));
@@ -160,14 +160,14 @@ describe('for_each', () => {
     expect(over.node('a').reason).toBe('first');
   });
 
-  test('of nothing at all succeeds', () => {
+  test('for_each over an empty list succeeds', () => {
     const none = each({ forEach: 'inputs.none' });
     expect(none.said.slice(2)).toEqual(['node_started a', 'node_succeeded a', 'completed']);
     expect(none.node('a').outputs).toEqual({ items: [] });
   });
 
   test.each(['inputs.word', 'inputs.nothing', 'inputs.services / 2'])(
-    '%s is no list: the node has failed',
+    '%s is no list, so the node fails',
     (forEach) => {
       const over = each({ forEach });
       expect(over.said.slice(2)).toEqual(['node_ended a failed', 'failed failed']);
@@ -175,14 +175,14 @@ describe('for_each', () => {
     },
   );
 
-  test('of more than a thousand items is refused', () => {
+  test('more than a thousand items are refused', () => {
     const over = play([node('a', { forEach: 'inputs.many' })], {
       inputs: { many: Array.from({ length: 1_001 }, () => 1) },
     });
     expect(over.node('a').error?.message).toMatch(/1001 items, at most 1000/);
   });
 
-  test('a step that is not carried out takes the others back, and the next attempt begins anew', () => {
+  test('a step that did not run withdraws the others, and the next attempt starts over', () => {
     const broken = each({ parallel: 2 }).when(breaks('a', undefined, 'run.0.0'));
     expect(broken.sent('effect.cancel')).toHaveLength(1);
     const again = broken.when(recover('retry', { node: id('a') })).wait(1);
@@ -193,7 +193,7 @@ describe('for_each', () => {
 describe('until', () => {
   const until = (shape: object = {}) => play([node('a', { until: 'outputs.healthy', ...shape })]);
 
-  test('repeats the work until its condition holds', () => {
+  test('until repeats the work until its condition holds', () => {
     const task = until().when(succeeds('a', { outputs: { healthy: false } }));
     expect(task.said).toEqual(['step_ended a.run.0.0', 'step_ordered a.run.0.1']);
     const over = task.when(succeeds('a', { outputs: { healthy: true, n: 2 } }));
@@ -205,7 +205,7 @@ describe('until', () => {
     [undefined, 3],
     [0, 0],
     [2, 2],
-  ])('with a budget of %s: %i retries, and then it has failed', (budget, retries) => {
+  ])('until with a budget of %s makes %i retries and then fails', (budget, retries) => {
     let task = until(budget === undefined ? {} : { retry: { mode: 'never', budget } });
     for (let count = 0; count < retries; count += 1) {
       task = task.when(succeeds('a'));
@@ -216,7 +216,7 @@ describe('until', () => {
     expect(over.node('a').reason).toMatch(new RegExp(`did not hold after ${String(retries + 1)} runs`));
   });
 
-  test('a run that fails is not repeated', () => {
+  test('until does not repeat a failed run', () => {
     expect(until().when(fails('a')).said).toEqual([
       'step_ended a.run.0.0',
       'node_ended a failed',
@@ -224,7 +224,7 @@ describe('until', () => {
     ]);
   });
 
-  test('is asked for each item by itself', () => {
+  test('until is evaluated per item', () => {
     const task = play([node('a', { forEach: 'inputs.l', until: 'outputs.n == item', parallel: 2 })], {
       inputs: { l: [1, 2] },
     }).when(succeeds('a', { outputs: { n: 1 } }, 'run.0.0'), succeeds('a', { outputs: { n: 1 } }, 'run.1.0'));
@@ -235,7 +235,7 @@ describe('until', () => {
     ]);
   });
 
-  test('a condition that cannot be worked out is the end of the node', () => {
+  test('an invalid until condition fails the node', () => {
     const over = until({ until: 'outputs.n / 0 > 1' }).when(succeeds('a', { outputs: { n: 1 } }));
     expect(over.node('a').error?.code).toBe('NODE_EXPRESSION');
   });
@@ -250,7 +250,7 @@ describe('on_error', () => {
       }),
     ]);
 
-  test('fail: a failure is the end, also one that recovery would have repeated', () => {
+  test('fail: a failure is final, even one that recovery would repeat', () => {
     expect(strategy({ strategy: 'fail' }).when(fails('a')).said).toEqual([
       'node_ended a.run failed',
       'failed failed',
@@ -261,7 +261,7 @@ describe('on_error', () => {
     ]);
   });
 
-  test('retry, fixed: so many more attempts, each after the same delay', () => {
+  test('retry, fixed: each retry follows after the same delay', () => {
     let task = strategy({});
     for (const attempt of [2, 3]) {
       task = task.when(fails('a'));
@@ -274,7 +274,7 @@ describe('on_error', () => {
     expect(task.when(fails('a')).said).toEqual(['node_ended a.run#3 failed', 'failed failed']);
   });
 
-  test('retry, exponential: each delay is twice the one before, and none is longer than an hour', () => {
+  test('retry, exponential: the delay doubles up to an hour', () => {
     let task = strategy({ backoff: 'exponential', delayMs: 900_000, maxRetries: 9 });
     for (const delay of [900_000, 1_800_000, 3_600_000, 3_600_000]) {
       task = task.when(fails('a'));
@@ -283,7 +283,7 @@ describe('on_error', () => {
     }
   });
 
-  test('pause: a person decides, and a retry by hand is another attempt', () => {
+  test('pause: a person decides, and a retry is another attempt', () => {
     const paused = strategy({ strategy: 'pause' }).when(fails('a', { detail: 'odd' }));
     expect(paused.said).toEqual(['node_escalated a']);
     expect(paused.task.phase).toBe('paused');
@@ -296,17 +296,17 @@ describe('on_error', () => {
     ]);
   });
 
-  test('what is blocked has not failed: it is not tried again', () => {
+  test('a blocked result is no failure and is not retried', () => {
     expect(strategy({}).when(blocks('a')).said).toEqual(['node_ended a.run blocked', 'failed blocked']);
   });
 
-  test('without it what was not carried out is for recovery, and what failed is the end', () => {
+  test('without on_error recovery judges steps that did not run, and failures are final', () => {
     const plain = play([node('a')]);
     expect(plain.when(breaks('a')).said).toEqual(['node_failed a.run failed']);
     expect(plain.when(fails('a')).said).toEqual(['node_ended a.run failed', 'failed failed']);
   });
 
-  test('what would meet the same again is no case for recovery', () => {
+  test('a failure that a retry would repeat does not go to recovery', () => {
     const over = play([node('a')]).when(breaks('a', 'EXECUTOR_UNKNOWN_CAPABILITY'));
     expect(over.said).toEqual(['node_ended a.run failed', 'failed failed']);
     expect(over.node('a').reason).toBe('EXECUTOR_UNKNOWN_CAPABILITY: no');
@@ -317,7 +317,7 @@ describe('retry.mode = on_failure', () => {
   test.each([
     [{ mode: 'on_failure', budget: 1 }, 1],
     [{ mode: 'on_failure' }, 3],
-  ] as const)('%j: so many retries at once', (retry, count) => {
+  ] as const)('retry.mode = on_failure with %j makes so many retries at once', (retry, count) => {
     let task = play([node('a', { retry })]);
     for (let done = 0; done < count; done += 1) {
       task = task.when(fails('a'));
@@ -327,7 +327,7 @@ describe('retry.mode = on_failure', () => {
     expect(task.when(fails('a')).said.at(-1)).toBe('failed failed');
   });
 
-  test('never: none', () => {
+  test('retry.mode = never makes no retry', () => {
     expect(
       play([node('a', { retry: { mode: 'never', budget: 5 } })])
         .when(fails('a'))
@@ -335,7 +335,7 @@ describe('retry.mode = on_failure', () => {
     ).toBe('failed failed');
   });
 
-  test('a route back comes instead', () => {
+  test('a route back replaces the retry', () => {
     const task = play([
       node('a'),
       node('b', { after: ['a'], on: { failed: ['a'] }, retry: { mode: 'on_failure' } }),
@@ -345,7 +345,7 @@ describe('retry.mode = on_failure', () => {
 });
 
 describe('a gate', () => {
-  test('without a script succeeds, and says so', () => {
+  test('a gate without a script passes and says so', () => {
     const over = play([
       node('g', { uses: 'control.gate.stop_condition' }),
       node('ci', { uses: 'control.gate.cicd', script: ' ' }),
@@ -354,7 +354,7 @@ describe('a gate', () => {
     for (const name of ['g', 'ci']) expect(over.node(name).detail).toBe('gate: none configured');
   });
 
-  test('with a script is carried out like any other work', () => {
+  test('a gate with a script runs like any other work', () => {
     expect(play([gate('g')]).said.at(-1)).toBe('step_ordered g.run');
   });
 
@@ -362,14 +362,14 @@ describe('a gate', () => {
     ['block', 'node_ended g.run failed'],
     ['warn', 'node_succeeded g.run'],
     ['retry', 'node_retrying g#2'],
-  ] as const)('with the policy %s, when its script fails: %s', (gatePolicy, event) => {
+  ] as const)('a gate with the policy %s whose script fails: %s', (gatePolicy, event) => {
     const task = play([gate('g', { gatePolicy }), node('b', { after: ['g'] })]).when(
       fails('g', { exitCode: 4 }),
     );
     expect(task.said[0]).toBe(event);
   });
 
-  test('with the policy warn says what it let through, and what follows goes on', () => {
+  test('a gate with the policy warn shows its failure, and dependents continue', () => {
     const task = play([gate('g', { gatePolicy: 'warn' }), node('b', { after: ['g'] })]).when(
       fails('g', { exitCode: 4 }),
     );
@@ -377,14 +377,14 @@ describe('a gate', () => {
     expect(task.statusOf('b')).toEqual(['running']);
   });
 
-  test('with the policy retry is run again within its budget', () => {
+  test('a gate with the policy retry runs again within its budget', () => {
     let task = play([gate('g', { gatePolicy: 'retry', retry: { mode: 'never', budget: 2 } })]);
     for (let count = 0; count < 2; count += 1) task = task.when(fails('g')).wait(0);
     expect(task.node('g').attempt).toBe(3);
     expect(task.when(fails('g')).said[0]).toBe('node_ended g.run#3 failed');
   });
 
-  test('of approval asks a person, and is done when that person has said yes', () => {
+  test('an approval gate asks a person and succeeds with the approval', () => {
     const task = play([node('g', { uses: 'control.gate.approval', approval: APPROVAL })]);
     expect(task.said.at(-1)).toBe('approval_requested g');
     expect(task.when(approves('g')).said).toEqual([

@@ -28,8 +28,8 @@ const closed = {
   by: 'grace',
 };
 
-describe('an approval', () => {
-  test('orders the effect under its grant', () => {
+describe('an approval of an effect', () => {
+  test('an approval orders the effect under its grant', () => {
     givenTask('awaiting')
       .when(resolved('approved'), NOW)
       .thenEmits({
@@ -49,7 +49,7 @@ describe('an approval', () => {
       .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + repeatDelayMs(1), data: { ask: 1 } });
   });
 
-  test('of a paused task is kept until it goes on', () => {
+  test('an approval of a paused task is kept until it is resumed', () => {
     givenTask('pausedAwaiting')
       .when(resolved('approved'), NOW)
       .thenEmitsLike({ ...closed, phase: 'paused', outcome: 'approved', ...GRANT })
@@ -58,13 +58,13 @@ describe('an approval', () => {
   });
 });
 
-describe('a refusal', () => {
+describe('a refused effect', () => {
   test.each([
     ['rejected', undefined, 'rejected by grace'],
     ['rejected', 'not on a Friday', 'rejected by grace: not on a Friday'],
     ['expired', undefined, 'expired by grace'],
     ['cancelled', 'withdrawn', 'cancelled by grace: withdrawn'],
-  ] as const)('(%s, %s) ends the task as forbidden', (outcome, comment, message) => {
+  ] as const)('a refusal (%s, %s) fails the task as forbidden', (outcome, comment, message) => {
     const error = { code: 'ERR_FORBIDDEN', message };
     givenTask('awaiting')
       .when(resolved(outcome, { comment }), NOW)
@@ -77,7 +77,7 @@ describe('a refusal', () => {
       .thenTimes({ clear: `reply:${NODE}` });
   });
 
-  test('of a paused task ends it when it goes on', () => {
+  test('a refusal of a paused task counts when it is resumed', () => {
     givenTask('pausedAwaiting')
       .when(resolved('rejected'), NOW)
       .thenEmitsLike({ ...closed, phase: 'paused' }, { type: 'node_blocked', phase: 'paused' });
@@ -86,7 +86,7 @@ describe('a refusal', () => {
   test.each([
     [undefined, 'changes requested by grace: no comment'],
     ['another file', 'changes requested by grace: another file'],
-  ])('that asks for changes (%s) waits for a person', (comment, reason) => {
+  ])('requested changes (%s) wait for a person', (comment, reason) => {
     givenTask('awaiting')
       .when(resolved('changes_requested', { comment }), NOW)
       .thenEmitsLike(
@@ -96,11 +96,11 @@ describe('a refusal', () => {
   });
 });
 
-describe('a decision that is not for this task as it stands', () => {
+describe('a decision that does not fit the task', () => {
   const waiting: readonly Situation[] = ['awaiting', 'pausedAwaiting'];
 
   test.each([...OPEN.filter((name) => !waiting.includes(name)), ...TERMINAL])(
-    'changes nothing: the task is %s',
+    'a decision changes nothing when the task is %s',
     (name) => {
       for (const outcome of ['approved', 'rejected'] as const)
         givenTask(name).when(resolved(outcome), NOW).thenEmits().thenSends();
@@ -112,12 +112,12 @@ describe('a decision that is not for this task as it stands', () => {
     ['a node without a gate', { node: NodeId.parse('prepare') }],
     ['a node that is not there', { node: NodeId.parse('nowhere') }],
     ['a node with a strange name', { node: NodeId.parse('constructor') }],
-  ])('changes nothing: it is for %s', (_, change) => {
+  ])('a decision changes nothing when it is for %s', (_, change) => {
     givenTask('awaiting').when(resolved('approved', change), NOW).thenNothing();
     givenTask('awaiting').when(resolved('rejected', change), NOW).thenNothing();
   });
 
-  test('changes nothing: the task was never submitted', () => {
+  test('a decision changes nothing for an unknown task', () => {
     given().when(resolved('approved'), NOW).thenNothing();
   });
 });

@@ -26,14 +26,14 @@ import type { Task } from './model/state.ts';
 const given = specFor(taskDecider);
 const givenTask = (name: Situation) => given(...histories[name]);
 
-describe('cancelling', () => {
+describe('the command cancel', () => {
   const askAgain = (of: string) => ({
     set: `withdraw:${NODE}:${of}`,
     dueAt: NOW + repeatDelayMs(1),
     data: { ask: 1 },
   });
 
-  test.each(OPEN)('ends a task that is %s', (name) => {
+  test.each(OPEN)('cancel ends a task that is %s', (name) => {
     givenTask(name)
       .when(byHand('cancel', { reason: 'enough' }), NOW)
       .thenEmits({ type: 'cancelled', id: TASK, phase: 'cancelled', by: 'ada', reason: 'enough' })
@@ -41,7 +41,7 @@ describe('cancelling', () => {
   });
 
   test.each(['awaiting', 'pausedAwaiting'] as const)(
-    'withdraws the open request of a task that is %s',
+    'cancel withdraws the open request of a task that is %s',
     (name) => {
       givenTask(name)
         .when(byHand('cancel', { reason: 'enough' }), NOW)
@@ -53,33 +53,39 @@ describe('cancelling', () => {
     },
   );
 
-  test.each(['running', 'pausedRunning'] as const)('withdraws the order of a task that is %s', (name) => {
-    givenTask(name)
-      .when(byHand('cancel', { reason: 'enough' }), NOW)
-      .thenSends({
-        subject: 'hp.cmd.effect.cancel.default',
-        data: { id: EFFECT, task: TASK, node: NODE, attempt: 1, reason: 'enough' },
-      })
-      .thenTimes({ clear: `reply:${NODE}` }, askAgain(EFFECT));
-  });
+  test.each(['running', 'pausedRunning'] as const)(
+    'cancel withdraws the order of a task that is %s',
+    (name) => {
+      givenTask(name)
+        .when(byHand('cancel', { reason: 'enough' }), NOW)
+        .thenSends({
+          subject: 'hp.cmd.effect.cancel.default',
+          data: { id: EFFECT, task: TASK, node: NODE, attempt: 1, reason: 'enough' },
+        })
+        .thenTimes({ clear: `reply:${NODE}` }, askAgain(EFFECT));
+    },
+  );
 
-  test.each(['retrying', 'pausedRetrying'] as const)('clears the retry of a task that is %s', (name) => {
-    givenTask(name)
-      .when(byHand('cancel'), NOW)
-      .thenSends()
-      .thenTimes({ clear: `retry:${NODE}` });
-  });
+  test.each(['retrying', 'pausedRetrying'] as const)(
+    'cancel clears the retry of a task that is %s',
+    (name) => {
+      givenTask(name)
+        .when(byHand('cancel'), NOW)
+        .thenSends()
+        .thenTimes({ clear: `retry:${NODE}` });
+    },
+  );
 
-  test('a second time changes nothing', () => {
+  test('a second cancel changes nothing', () => {
     givenTask('cancelled').when(byHand('cancel'), NOW).thenNothing().thenAnswers({ phase: 'cancelled' });
   });
 
-  test.each(['completed', 'failed'] as const)('a task that is %s is refused', (name) => {
+  test.each(['completed', 'failed'] as const)('cancel is refused for a task that is %s', (name) => {
     givenTask(name).when(byHand('cancel'), NOW).thenRefuses('ORCHESTRATOR_ILLEGAL_IN_PHASE');
   });
 
   test.each(['completed', 'failed'] as const)(
-    'a task that is %s is no news where only an open one is meant',
+    'cancel with ifOpen changes nothing in a task that is %s',
     (name) => {
       givenTask(name)
         .when(byHand('cancel', { ifOpen: true }), NOW)
@@ -88,15 +94,15 @@ describe('cancelling', () => {
     },
   );
 
-  test('an unknown task is refused', () => {
+  test('cancel is refused for an unknown task', () => {
     given().when(byHand('cancel'), NOW).thenRefuses('ORCHESTRATOR_UNKNOWN_TASK');
   });
 });
 
-describe('pausing', () => {
+describe('the command pause', () => {
   const free = OPEN.filter((name) => !name.startsWith('paused'));
 
-  test.each(free)('holds a task that is %s', (name) => {
+  test.each(free)('pause holds a task that is %s', (name) => {
     const pause = byHand('pause', { reason: 'lunch' });
     const said = { by: 'ada', reason: 'lunch', command: pause.commandId };
     givenTask(name)
@@ -107,23 +113,26 @@ describe('pausing', () => {
       .thenAnswers({ phase: 'paused' });
   });
 
-  test.each(OPEN.filter((name) => name.startsWith('paused')))('what is %s changes nothing', (name) => {
-    givenTask(name).when(byHand('pause'), NOW).thenNothing().thenAnswers({ phase: 'paused' });
-  });
+  test.each(OPEN.filter((name) => name.startsWith('paused')))(
+    'pause changes nothing in a task that is %s',
+    (name) => {
+      givenTask(name).when(byHand('pause'), NOW).thenNothing().thenAnswers({ phase: 'paused' });
+    },
+  );
 
-  test.each(TERMINAL)('a task that is %s is refused', (name) => {
+  test.each(TERMINAL)('pause is refused for a task that is %s', (name) => {
     givenTask(name).when(byHand('pause'), NOW).thenRefuses('ORCHESTRATOR_ILLEGAL_IN_PHASE');
   });
 });
 
-describe('resuming', () => {
+describe('the command resume', () => {
   test.each([
     ['pausedAwaiting', 'awaiting_approval'],
     ['pausedRunning', 'executing'],
     ['pausedRecovering', 'recovering'],
     ['pausedRetrying', 'recovering'],
     ['pausedEscalated', 'paused'],
-  ] as const)('a task that is %s leaves it %s: what was asked is still asked', (name, phase) => {
+  ] as const)('resume leaves a task that is %s in the phase %s with its open requests', (name, phase) => {
     const resume = byHand('resume');
     givenTask(name)
       .when(resume, NOW)
@@ -133,7 +142,7 @@ describe('resuming', () => {
       .thenAnswers({ phase });
   });
 
-  test('a task that was approved meanwhile orders its effect', () => {
+  test('resume orders an effect that was approved during the pause', () => {
     givenTask('pausedApproved')
       .when(byHand('resume'), NOW)
       .thenEmitsLike(
@@ -147,7 +156,7 @@ describe('resuming', () => {
       .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + 20_000, data: { ask: 1 } });
   });
 
-  test('a task whose grant ran out meanwhile asks anew', () => {
+  test('resume requests approval again when the grant has expired', () => {
     givenTask('pausedApproved')
       .when(byHand('resume'), GRANT.validUntil - 5_000)
       .thenEmitsLike(
@@ -157,7 +166,7 @@ describe('resuming', () => {
       .thenSends({ data: { id: approvalOf(2), revision: 2 } });
   });
 
-  test('a task that was rejected meanwhile fails', () => {
+  test('resume fails a task that was rejected during the pause', () => {
     givenTask('pausedRejected')
       .when(byHand('resume'), NOW)
       .thenEmitsLike(
@@ -166,7 +175,7 @@ describe('resuming', () => {
       );
   });
 
-  test('a task whose effect was applied meanwhile completes', () => {
+  test('resume completes a task whose effect was applied during the pause', () => {
     givenTask('pausedDone')
       .when(byHand('resume'), NOW)
       .thenEmitsLike(
@@ -177,14 +186,14 @@ describe('resuming', () => {
   });
 
   test.each(['awaiting', 'awaitingAnew', 'running', 'recovering', 'retrying'] as const)(
-    'what is %s changes nothing',
+    'resume changes nothing in a task that is %s',
     (name) => {
       givenTask(name).when(byHand('resume'), NOW).thenNothing();
     },
   );
 
   test.each(['escalated', 'changesRequested', ...TERMINAL] as const)(
-    'a task that is %s is refused',
+    'resume is refused for a task that is %s',
     (name) => {
       givenTask(name).when(byHand('resume'), NOW).thenRefuses('ORCHESTRATOR_ILLEGAL_IN_PHASE');
     },
@@ -198,10 +207,10 @@ const settledBy = (how: string) => [
   { subject: 'hp.cmd.recovery.job_unstuck', data: { task: TASK, node: NODE, attempt: 1, resolution: how } },
 ];
 
-describe('retrying', () => {
+describe('the command retry', () => {
   const retrying = { type: 'node_retrying', phase: 'recovering', node: NODE, attempt: 2, delayMs: 0 };
 
-  test('what was escalated is another attempt, under the grant that still holds', () => {
+  test('retry of an escalated job is another attempt under a valid grant', () => {
     givenTask('escalated')
       .when(byHand('retry'), NOW)
       .thenEmitsLike(retrying, { type: 'effect_ordered', attempt: 2, grant: GRANT.grant })
@@ -212,7 +221,7 @@ describe('retrying', () => {
       .thenAnswers({ phase: 'executing' });
   });
 
-  test('what was escalated after its grant ran out needs another decision', () => {
+  test('retry after an expired grant needs another approval', () => {
     givenTask('escalated')
       .when(byHand('retry'), GRANT.validUntil)
       .thenEmitsLike(retrying, {
@@ -223,14 +232,14 @@ describe('retrying', () => {
       });
   });
 
-  test('what has to be changed needs another decision', () => {
+  test('retry after requested changes needs another approval', () => {
     givenTask('changesRequested')
       .when(byHand('retry', { node: NODE }), NOW)
       .thenEmitsLike(retrying, { type: 'approval_requested', attempt: 2, revision: 2 })
       .thenAnswers({ phase: 'awaiting_approval' });
   });
 
-  test('in a paused task waits until it goes on', () => {
+  test('retry in a paused task waits until it is resumed', () => {
     givenTask('pausedEscalated')
       .when(byHand('retry'), NOW)
       .thenEmitsLike({ ...retrying, phase: 'paused' })
@@ -242,7 +251,7 @@ describe('retrying', () => {
       );
   });
 
-  test('another node than the one that was escalated is refused', () => {
+  test('retry of a job that is not escalated is refused', () => {
     givenTask('escalated')
       .when(byHand('retry', { node: 'prepare' as never }), NOW)
       .thenRefuses('ORCHESTRATOR_ILLEGAL_IN_PHASE');
@@ -252,13 +261,13 @@ describe('retrying', () => {
   });
 
   test.each([...OPEN.filter((name) => !/escalated|changes/i.test(name)), ...TERMINAL])(
-    'a task that is %s is refused',
+    'retry is refused for a task that is %s',
     (name) => {
       givenTask(name).when(byHand('retry'), NOW).thenRefuses('ORCHESTRATOR_ILLEGAL_IN_PHASE');
     },
   );
 
-  test('names the attempt that it is to follow: once that is so, it changes nothing', () => {
+  test('retry that names an attempt changes nothing once another has followed', () => {
     givenTask('escalated')
       .when(byHand('retry', { attempt: 1 }), NOW)
       .thenEmitsLike(retrying, { type: 'effect_ordered', attempt: 2 });
@@ -275,7 +284,7 @@ describe('retrying', () => {
   });
 });
 
-describe('a command that comes again', () => {
+describe('a repeated command', () => {
   const pause = byHand('pause');
   const resume = byHand('resume');
   const retry = byHand('retry');
@@ -287,7 +296,7 @@ describe('a command that comes again', () => {
     ['pause', pause, after(histories.running, pause, byHand('resume')), 'executing'],
     ['resume', resume, after(histories.pausedRunning, resume, byHand('pause')), 'paused'],
     ['retry', retry, after(histories.escalated, retry, ...second), 'paused'],
-  ] as const)('(%s) has had its effect, whatever has happened since', (_, command, history, phase) => {
+  ] as const)('%s has its effect once, whatever has happened since', (_, command, history, phase) => {
     given(...history)
       .when(command, NOW)
       .thenNothing()
@@ -297,7 +306,7 @@ describe('a command that comes again', () => {
       .thenEmitsLike(...(command.kind === 'retry' ? [{}, {}] : [{}]));
   });
 
-  test('is known for a long time, and not for ever', () => {
+  test('a command is remembered for a long time, but not without limit', () => {
     const pairs = (count: number) =>
       Array.from({ length: count }, () => [byHand('pause'), byHand('resume')]).flat();
     given(...after(histories.running, pause, resume, ...pairs(24)))
@@ -310,7 +319,7 @@ describe('a command that comes again', () => {
       .thenEmitsLike({ type: 'paused' });
   });
 
-  test('after the task has ended is answered as it was the first time', () => {
+  test('a repeat after the end of the task gets the first answer', () => {
     given(...after(histories.pausedRunning, resume, applied()))
       .when(resume, NOW)
       .thenNothing()

@@ -28,10 +28,10 @@ const inDoubt = (next: 'repeat' | 'person') => reported({ type: 'in_doubt', epoc
 const cancelled = reported({ type: 'cancelled', reason: 'by the executor' });
 const outputs = { line: 1 };
 
-describe('an effect that was applied', () => {
+describe('an applied effect', () => {
   const succeeded = { type: 'node_succeeded', node: NODE, attempt: 1, outputs };
 
-  test('completes the task', () => {
+  test('an applied effect completes the task', () => {
     givenTask('running')
       .when(applied(), NOW)
       .thenEmitsLike(
@@ -44,7 +44,7 @@ describe('an effect that was applied', () => {
   });
 
   test.each(['recovering', 'retrying', 'escalated'] as const)(
-    'completes even a task that is %s: it did happen',
+    'an applied effect completes even a task that is %s',
     (name) => {
       givenTask(name)
         .when(applied(), NOW)
@@ -56,7 +56,7 @@ describe('an effect that was applied', () => {
     },
   );
 
-  test('completes even a task that asks for another approval, which is not needed any more', () => {
+  test('an applied effect completes a task with another open request, which is withdrawn', () => {
     givenTask('awaitingAnew')
       .when(applied(), NOW)
       .thenEmitsLike(
@@ -75,7 +75,7 @@ describe('an effect that was applied', () => {
       );
   });
 
-  test('is kept by a paused task which has another approval for it already', () => {
+  test('an applied effect is kept by a paused task with another approval', () => {
     const approved = continued(
       taskDecider,
       histories.awaitingAnew,
@@ -88,14 +88,14 @@ describe('an effect that was applied', () => {
       .thenSends();
   });
 
-  test('counts whatever attempt it came of', () => {
+  test('an applied effect counts from any attempt', () => {
     givenTask('running')
       .when(applied({ attempt: 7 }), NOW)
       .thenEmitsLike(succeeded, { type: 'node_succeeded', node: 'done' as never }, { type: 'completed' });
   });
 
   test.each(['pausedRunning', 'pausedRecovering', 'pausedRetrying', 'pausedEscalated'] as const)(
-    'is kept by a task that is %s, which goes no further',
+    'an applied effect is kept by a task that is %s, which does not continue',
     (name) => {
       givenTask(name).when(applied(), NOW).thenEmitsLike({ type: 'node_succeeded', phase: 'paused' });
     },
@@ -108,7 +108,7 @@ describe('an effect that was not applied', () => {
     ['was cancelled', cancelled, 'failed', 'EXECUTOR_CANCELLED'],
     ['was refused', refused('EXECUTOR_GRANT_INVALID'), 'failed', 'EXECUTOR_GRANT_INVALID'],
     ['is in doubt until a person looks', inDoubt('person'), 'in_doubt', 'EXECUTOR_OUTCOME_UNKNOWN'],
-  ] as const)('because it %s is handed to recovery', (_, message, outcome, code) => {
+  ] as const)('an effect that %s requests a verdict', (_, message, outcome, code) => {
     givenTask('running')
       .when(message, NOW)
       .thenEmitsLike({
@@ -127,7 +127,7 @@ describe('an effect that was not applied', () => {
       .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + repeatDelayMs(1), data: { ask: 1 } });
   });
 
-  test('because somebody ordered another effect under its key changes nothing', () => {
+  test('a refusal of another order under the same key changes nothing', () => {
     const ours = refused('EXECUTOR_DIGEST_MISMATCH');
     if (ours.kind !== 'effect' || ours.fact.type !== 'refused') throw new Error('not what it is for');
     const { order } = ours.fact;
@@ -138,13 +138,13 @@ describe('an effect that was not applied', () => {
     }
   });
 
-  test('is handed to recovery even while the task is paused', () => {
+  test('a failure during a pause requests a verdict', () => {
     givenTask('pausedRunning')
       .when(failedClean(), NOW)
       .thenEmitsLike({ type: 'node_failed', phase: 'paused' });
   });
 
-  test('because its grant had run out is asked for anew, as the same attempt', () => {
+  test('an expired grant requests approval again in the same attempt', () => {
     givenTask('running')
       .when(refused('EXECUTOR_GRANT_EXPIRED'), NOW)
       .thenEmitsLike({
@@ -163,7 +163,7 @@ describe('an effect that was not applied', () => {
       .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + repeatDelayMs(1), data: { ask: 1 } });
   });
 
-  test('and is ordered again under a new grant goes out under a new message id', () => {
+  test('another order under a new grant has a new message id', () => {
     const again = continued(taskDecider, histories.running, [refused('EXECUTOR_GRANT_EXPIRED'), NOW]);
     const idOf = (revision: number) => ({
       data: { attempt: 1 },
@@ -177,49 +177,57 @@ describe('an effect that was not applied', () => {
   });
 });
 
-describe('a report that ends nothing', () => {
+describe('an event without an outcome', () => {
   test.each([
     ['the executor will repeat it', inDoubt('repeat')],
     ['it waits for a place', reported({ type: 'prepared' })],
     ['it has started', reported({ type: 'started', epoch: 1, worker: 'w' })],
     ['a worker came too late', reported({ type: 'superseded', epoch: 1, observed: 'applied' })],
-  ])('changes nothing: %s', (_, message) => {
+  ])('%s changes nothing', (_, message) => {
     givenTask('running').when(message, NOW).thenNothing();
   });
 });
 
-describe('a report that is not for this task as it stands', () => {
+describe('an effect event that does not fit the task', () => {
   test.each([
     ['another attempt', { attempt: 2 }],
     ['another effect', { id: effectIdOf(TASK, NODE, 'other') }],
     ['a node without a gate', { node: NodeId.parse('prepare') }],
     ['a node that is not there', { node: NodeId.parse('nowhere') }],
     ['a node with a strange name', { node: NodeId.parse('toString') }],
-  ])('changes nothing: it is about %s', (_, change) => {
+  ])('an event about %s changes nothing', (_, change) => {
     givenTask('running').when(failedClean(change), NOW).thenNothing();
   });
 
   test.each([
     ['another effect', { id: effectIdOf(TASK, NODE, 'other') }],
     ['a node that is not there', { node: NodeId.parse('nowhere') }],
-  ])('changes nothing, even if it was applied: it is about %s', (_, change) => {
+  ])('even an applied effect changes nothing when it is about %s', (_, change) => {
     givenTask('running').when(applied(change), NOW).thenNothing();
   });
 
   const running: readonly Situation[] = ['running', 'pausedRunning'];
-  test.each(OPEN.filter((name) => !running.includes(name)))('changes nothing: the task is %s', (name) => {
-    for (const message of [failedClean(), cancelled, refused('EXECUTOR_GRANT_EXPIRED'), inDoubt('person')]) {
-      givenTask(name).when(message, NOW).thenNothing();
-    }
-  });
+  test.each(OPEN.filter((name) => !running.includes(name)))(
+    'an event changes nothing when the task is %s',
+    (name) => {
+      for (const message of [
+        failedClean(),
+        cancelled,
+        refused('EXECUTOR_GRANT_EXPIRED'),
+        inDoubt('person'),
+      ]) {
+        givenTask(name).when(message, NOW).thenNothing();
+      }
+    },
+  );
 
-  test.each(TERMINAL)('changes nothing, whatever it says: the task is %s', (name) => {
+  test.each(TERMINAL)('no event changes anything when the task is %s', (name) => {
     for (const message of [applied(), failedClean(), refused('EXECUTOR_GRANT_EXPIRED'), inDoubt('person')]) {
       givenTask(name).when(message, NOW).thenEmits().thenSends();
     }
   });
 
-  test('changes nothing: the executor refused the order that was given before, under the grant that had run out', () => {
+  test('a late refusal of the first order, whose grant had expired, changes nothing', () => {
     const again = continued(taskDecider, histories.awaitingAnew, [
       resolved('approved', { id: approvalOf(2), revision: 2, grant: 'second' }),
       NOW,
@@ -234,17 +242,17 @@ describe('a report that is not for this task as it stands', () => {
   });
 
   test.each(['awaiting', 'pausedAwaiting', 'pausedApproved', 'changesRequested'] as const)(
-    'changes nothing, even if it was applied: nothing was ordered by a task that is %s',
+    'an applied effect without an order changes nothing in a task that is %s',
     (name) => {
       givenTask(name).when(applied(), NOW).thenNothing();
     },
   );
 
-  test('changes nothing: the task was never submitted', () => {
+  test('an event changes nothing for an unknown task', () => {
     given().when(applied(), NOW).thenNothing();
   });
 
-  test('changes nothing: the outcome of the attempt before, while a retry of it runs', () => {
+  test('an outcome of the previous attempt changes nothing during a retry', () => {
     const second = continued(taskDecider, histories.escalated, [byHand('retry'), NOW]);
     given(...second)
       .when(failedClean({ attempt: 1 }), GRANT.validUntil)

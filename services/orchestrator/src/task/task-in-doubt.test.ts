@@ -49,8 +49,8 @@ const reply = `reply:${NODE}`;
 /** Recovery had given it up, and hears what has become of it. */
 const settled = (how: string) => ({ subject: 'hp.cmd.recovery.job_unstuck', data: { resolution: how } });
 
-describe('an effect that nobody can be sure of', () => {
-  test('is put to people once recovery leaves it to them', () => {
+describe('an effect in doubt', () => {
+  test('people are asked once recovery gives the effect up', () => {
     given(...doubtful)
       .when(recover('escalate'), NOW)
       .thenEmitsLike(
@@ -92,14 +92,14 @@ describe('an effect that nobody can be sure of', () => {
     });
   });
 
-  test('is asked about again until somebody has answered', () => {
+  test('the question is sent again until it is answered', () => {
     given(...asked)
       .when(timer(reply, { ask: 2 }), NOW)
       .thenEmits()
       .thenSends({ subject: 'hp.cmd.approval.request', id: `approval.request.${QUESTION}.2` });
   });
 
-  test('is not asked about while its executor still repeats it or asks the target', () => {
+  test('nothing is asked while the executor repeats or probes the effect', () => {
     for (const next of ['repeat', 'probe'] as const)
       given(...histories.running)
         .when(inDoubt(EPOCH, next), NOW)
@@ -112,7 +112,7 @@ describe('an effect that nobody can be sure of', () => {
         .thenSends();
   });
 
-  test('of a node or a task that has ordered nothing like it changes nothing', () => {
+  test('an event about another node or an unordered effect changes nothing', () => {
     given(...histories.awaiting)
       .when(inDoubt(), NOW)
       .thenNothing();
@@ -129,9 +129,9 @@ describe('an effect that nobody can be sure of', () => {
   });
 });
 
-describe('the answer', () => {
+describe('an in-doubt answer', () => {
   test.each(['applied', 'not_applied', 'retry'] as const)(
-    '%s is handed to the executor, again and again',
+    'the answer %s is sent to the executor until it reports',
     (answer) => {
       const command = {
         subject: 'hp.cmd.effect.resolve.default',
@@ -166,7 +166,7 @@ describe('the answer', () => {
     },
   );
 
-  test('counts once, and only to the question that is open', () => {
+  test('an answer counts once and only for the open question', () => {
     for (const history of [after(asked, answered('applied')), after(asked, byHand('retry')), doubtful])
       given(...history)
         .when(answered('retry'), NOW)
@@ -177,7 +177,7 @@ describe('the answer', () => {
       .thenNothing();
   });
 
-  test('that nobody gave in time is asked for anew, under another id', () => {
+  test('an expired question is asked again under another id', () => {
     for (const outcome of ['expired', 'cancelled'] as const)
       given(...asked)
         .when(resolved(outcome, { id: QUESTION }), NOW)
@@ -190,7 +190,7 @@ describe('the answer', () => {
         .thenSends({ subject: 'hp.cmd.approval.request' });
   });
 
-  test('applied: the node goes on', () => {
+  test('applied: the node continues', () => {
     given(...after(asked, answered('applied')))
       .when(applied({ epoch: EPOCH }), NOW)
       .thenEmitsLike(
@@ -201,7 +201,7 @@ describe('the answer', () => {
       .thenSends(settled('done'));
   });
 
-  test('not applied: the node has failed, says who said so, and is not tried again', () => {
+  test('not applied: the node fails without a retry and names the person', () => {
     given(...after(asked, answered('not_applied')))
       .when(notApplied('person'), NOW)
       .thenEmitsLike(
@@ -217,7 +217,7 @@ describe('the answer', () => {
       .thenTimes({ clear: reply });
   });
 
-  test('retry: it is done again under the same attempt, and its outcome counts', () => {
+  test('retry: the effect runs again in the same attempt, and its outcome counts', () => {
     const again = after(asked, answered('retry'));
     expect(viewOf(again).nodes.find(({ id }) => id === NODE)).toMatchObject({
       job: 'running',
@@ -232,7 +232,7 @@ describe('the answer', () => {
       .thenEmitsLike({ type: 'node_succeeded' }, { type: 'node_succeeded' }, { type: 'completed' });
   });
 
-  test('retry that ends in doubt again is another question', () => {
+  test('a retry in doubt is another question', () => {
     given(...after(asked, answered('retry')))
       .when(inDoubt(EPOCH + 2), NOW)
       .thenEmitsLike(
@@ -249,7 +249,7 @@ describe('the answer', () => {
       .thenSends({ subject: 'hp.cmd.approval.request' });
   });
 
-  test('retry that fails cleanly is told to people', () => {
+  test('a retry that fails goes to people', () => {
     given(...after(asked, answered('retry')))
       .when(failedClean({ epoch: EPOCH + 1 }), NOW)
       .thenEmitsLike({
@@ -260,7 +260,7 @@ describe('the answer', () => {
       .thenSends();
   });
 
-  test('to a doubt that another has followed meanwhile is not enough: people are asked of the later one', () => {
+  test('an answer about an earlier start leads to a question about the later one', () => {
     const cancelled = {
       subject: 'hp.cmd.approval.cancel',
       data: {
@@ -283,14 +283,14 @@ describe('the answer', () => {
   });
 });
 
-describe('the question is taken back', () => {
+describe('a withdrawn in-doubt question', () => {
   test.each([
     ['the effect turns out to have happened', applied(), 'the node is done'],
     ['another attempt is granted by hand', byHand('retry'), 'another attempt starts'],
     ['the node is left out by hand', byHand('skip', { node: NODE }), 'skipped by hand (ada)'],
     ['the node is cancelled by hand', byHand('cancel', { node: NODE }), 'cancelled by hand (ada)'],
     ['the task is cancelled by hand', byHand('cancel'), 'cancelled by hand'],
-  ])('when %s', (_, message, reason) => {
+  ])('the question is withdrawn %s', (_, message, reason) => {
     const [before] = [asked];
     const state = before.reduce((reached, event) => taskDecider.evolve(reached, event), taskDecider.initial);
     const { send } = taskDecider.decide(state, message, { now: NOW });
@@ -306,8 +306,8 @@ describe('the question is taken back', () => {
   });
 });
 
-describe('what is known from the target', () => {
-  test('that it was not applied is a clean failure, which recovery judges', () => {
+describe('a probe result', () => {
+  test('a probe that finds the effect not applied is a failure for recovery', () => {
     given(...after(histories.running, inDoubt(EPOCH, 'probe')))
       .when(notApplied('probe'), NOW)
       .thenEmitsLike({
@@ -319,7 +319,7 @@ describe('what is known from the target', () => {
       .thenSends({ subject: 'hp.cmd.recovery.assess' });
   });
 
-  test('that it was not applied confirms that it is not wanted any more', () => {
+  test('a probe that finds the effect not applied confirms its withdrawal', () => {
     given(...histories.cancelledRunning)
       .when(notApplied('probe'), NOW)
       .thenEmits()
@@ -327,12 +327,12 @@ describe('what is known from the target', () => {
   });
 });
 
-describe('checkpoints', () => {
+describe('effect checkpoints', () => {
   const crashed = after(histories.running, inDoubt(EPOCH, 'repeat'));
   const kindsIn = (history: readonly TaskEvent[]) =>
     history.flatMap((event) => (event.type === 'checkpoint' ? [event.kind] : []));
 
-  test('say that a worker was lost, and that its effect was let go on once it is applied', () => {
+  test('checkpoints show the lost worker and the recovery of an applied effect', () => {
     given(...crashed)
       .when(inDoubt(EPOCH, 'repeat'), NOW)
       .thenNothing();
@@ -344,7 +344,7 @@ describe('checkpoints', () => {
     ]);
   });
 
-  test('say that another order was not carried out again, once for each attempt', () => {
+  test('checkpoints show a duplicate order once per attempt', () => {
     const prevented = reported({ type: 'duplicate_prevented', outcome: 'applied' });
     const told = after(histories.running, prevented);
     expect(kindsIn(told)).toEqual(['duplicate_effect_prevented']);
@@ -353,7 +353,7 @@ describe('checkpoints', () => {
       .thenNothing();
   });
 
-  test('say that somebody let it be tried again although nobody knew', () => {
+  test('checkpoints show who allowed a retry in doubt', () => {
     expect(kindsIn(after(asked, byHand('retry')))).toEqual([
       'worker_crash_detected',
       'resume_blocked',
@@ -362,7 +362,7 @@ describe('checkpoints', () => {
     expect(kindsIn(after(doubtful, recover('retry')))).toEqual(['worker_crash_detected', 'resume_granted']);
   });
 
-  test('are shown up to the latest fifty', () => {
+  test('the view shows the latest fifty checkpoints', () => {
     const many = Array.from({ length: 60 }, (_, i) => inDoubt(i + 1, 'repeat'));
     const { checkpoints = [] } = viewOf(after(histories.running, ...many));
     expect(checkpoints).toHaveLength(50);

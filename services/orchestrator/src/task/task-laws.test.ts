@@ -45,11 +45,11 @@ describe.each(decidersUnderTest)('any messages in any order about %s', (_, decid
     ) => void,
   ) => fc.assert(fc.property(acts, (sequence) => check(runOf(decider, sequence))));
 
-  test('keep every law of a decider', () => {
+  test('any messages keep every decider law', () => {
     fc.assert(fc.property(acts, (sequence) => void holdsEveryLaw(decider, sequence)));
   });
 
-  test('lead through legal phases only, each stamped on its event', () => {
+  test('phases are legal, and each event has its own', () => {
     expectEveryRun((run) => {
       let state = decider.initial;
       for (const event of eventsOf(run)) {
@@ -62,7 +62,7 @@ describe.each(decidersUnderTest)('any messages in any order about %s', (_, decid
     });
   });
 
-  test('change nothing once the task has ended', () => {
+  test('an ended task does not change', () => {
     expectEveryRun((run) => {
       for (const { before, made } of run) {
         if (before.phase === 'absent' || !isTerminal(before.phase)) continue;
@@ -71,7 +71,7 @@ describe.each(decidersUnderTest)('any messages in any order about %s', (_, decid
     });
   });
 
-  test('make a task that has ended do nothing but see to it that what it withdrew is withdrawn', () => {
+  test('an ended task only confirms its withdrawals', () => {
     expectEveryRun((run) => {
       for (const { before, made, message } of run) {
         if (before.phase === 'absent' || !isTerminal(before.phase)) continue;
@@ -86,7 +86,7 @@ describe.each(decidersUnderTest)('any messages in any order about %s', (_, decid
     });
   });
 
-  test('are acted upon once, however often and however late each of them comes', () => {
+  test('each message acts once, however often and late it comes', () => {
     expectEveryRun((run) => {
       const acted = new Set<TaskMessage>();
       for (const { message, made, after, now } of run) {
@@ -104,7 +104,7 @@ describe.each(decidersUnderTest)('any messages in any order about %s', (_, decid
     });
   });
 
-  test('never make a task deaf to what has happened: an ordered effect that was applied is done', () => {
+  test('an ordered effect that was applied always counts', () => {
     expectEveryRun((run) => {
       const ordered = new Set<string>();
       for (const { message, made, before } of run) {
@@ -125,7 +125,7 @@ describe.each(decidersUnderTest)('any messages in any order about %s', (_, decid
     });
   });
 
-  test('leave nothing unanswered that is not asked again, and nothing answered that is', () => {
+  test('exactly the unanswered requests are sent again', () => {
     expectEveryRun((run) => {
       const state = run.at(-1)?.after ?? decider.initial;
       const open = openQuestions(run).at(-1) ?? new Map<string, Outgoing>();
@@ -149,7 +149,7 @@ describe.each(decidersUnderTest)('any messages in any order about %s', (_, decid
     });
   });
 
-  test('lead to events that the contract allows, with a version that has no gap', () => {
+  test('events fit their contract, with a version that has no gap', () => {
     expectEveryRun((run) => {
       const events = eventsOf(run);
       for (const event of events) {
@@ -160,7 +160,7 @@ describe.each(decidersUnderTest)('any messages in any order about %s', (_, decid
     });
   });
 
-  test('order an effect only under the grant of its own approval', () => {
+  test('an effect is ordered only under the grant of its own approval', () => {
     expectEveryRun((run) => {
       const grants = new Map<string, string>();
       for (const { message, made } of run) {
@@ -179,7 +179,7 @@ describe.each(decidersUnderTest)('any messages in any order about %s', (_, decid
     });
   });
 
-  test('leave a timer for whatever is asked of somebody, and for nothing else', () => {
+  test('exactly the open requests have a timer', () => {
     expectEveryRun((run) => {
       const timers = new Map(expectedTimers(decider.initial, []).map((name) => [name, null as Json]));
       const open = openQuestions(run);
@@ -192,7 +192,7 @@ describe.each(decidersUnderTest)('any messages in any order about %s', (_, decid
     });
   });
 
-  test('never leave a task that nothing will move on', () => {
+  test('every open task has something that continues it', () => {
     expectEveryRun((run) => {
       const byItself = run.filter(
         ({ after }) => after.phase !== 'absent' && !isTerminal(after.phase) && !waitsForPerson(after),

@@ -41,7 +41,7 @@ const settled = (node: NodeId) => [
 ];
 
 describe('two effects side by side', () => {
-  test('are asked about at the same time', () => {
+  test('both effects are requested at once', () => {
     given()
       .when(byHand('resume'), NOW)
       .thenEmitsLike(
@@ -52,7 +52,7 @@ describe('two effects side by side', () => {
       .thenSends({ data: { id: approvalOf(left) } }, { data: { id: approvalOf(right) } });
   });
 
-  test('come before what follows both', () => {
+  test('both effects come before their dependent', () => {
     given(...after(approved(left), approved(right)))
       .when(applied(left), NOW)
       .thenEmitsLike({ type: 'node_succeeded', node: left, phase: 'executing' });
@@ -64,7 +64,7 @@ describe('two effects side by side', () => {
       );
   });
 
-  test('do not wait for one another: one is carried out while the other waits for its decision', () => {
+  test('one effect runs while the other waits for its approval', () => {
     given(...after())
       .when(approved(left), NOW)
       .thenEmitsLike({ type: 'effect_ordered', node: left });
@@ -79,7 +79,7 @@ describe('two effects side by side', () => {
       );
   });
 
-  test('are retried each on its own, or all that wait for a person at once', () => {
+  test('effects are retried one by one, or all escalated ones at once', () => {
     const escalated = after(
       approved(left),
       failed(left),
@@ -102,7 +102,7 @@ describe('two effects side by side', () => {
   });
 });
 
-describe('the phase of a task is that of the node which weighs most', () => {
+describe('the phase of a task with several nodes', () => {
   test.each([
     ['one that waits for a decision, over one that runs', after(approved(left)), 'awaiting_approval'],
     [
@@ -134,7 +134,7 @@ describe('the phase of a task is that of the node which weighs most', () => {
 });
 
 describe('a task that fails', () => {
-  test('withdraws what its other nodes still ask for', () => {
+  test('a failing task withdraws the requests of its other nodes', () => {
     given(...after())
       .when(rejected(left), NOW)
       .thenEmitsLike(
@@ -150,7 +150,7 @@ describe('a task that fails', () => {
       );
   });
 
-  test('withdraws what its other nodes have ordered', () => {
+  test('a failing task withdraws the orders of its other nodes', () => {
     given(...after(approved(right)))
       .when(rejected(left), NOW)
       .thenSends({
@@ -159,7 +159,7 @@ describe('a task that fails', () => {
       });
   });
 
-  test('leaves no timer of a node that was to be tried again', () => {
+  test('a failing task clears the retry timers', () => {
     given(...after(approved(right), failed(right), recover('retry', { node: right, delayMs: 9 })))
       .when(rejected(left), NOW)
       .thenTimes({ clear: `reply:${left}` }, { clear: `retry:${right}` });

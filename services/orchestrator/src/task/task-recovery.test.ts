@@ -26,7 +26,7 @@ const about = { id: TASK, node: NODE } as const;
 const job = { task: TASK, node: NODE, attempt: 1 } as const;
 const STUCK = stuckIdOf(TASK, NODE, 1);
 
-describe('the verdict', () => {
+describe('a verdict', () => {
   test.each(['recovering', 'pausedRecovering'] as const)(
     'retry grants another attempt after its delay (%s)',
     (name) => {
@@ -44,35 +44,32 @@ describe('the verdict', () => {
     },
   );
 
-  test.each(['skip', 'escalate'] as const)(
-    '%s makes the job stuck, and asks people what is to become of it',
-    (kind) => {
-      givenTask('recovering')
-        .when(recover(kind), NOW)
-        .thenEmitsLike(
-          {
-            type: 'node_escalated',
-            ...about,
-            attempt: 1,
-            reason: 'because',
-            phase: 'paused',
-            verdict: verdictOf(kind),
-          },
-          { type: 'stuck_asked', ...about, attempt: 1, question: 1, approval: STUCK },
-        )
-        .thenSends({
-          subject: 'hp.cmd.approval.request',
-          id: `approval.request.${STUCK}.0`,
-          data: { id: STUCK, stuck: { class: 'UNKNOWN', reason: 'because' }, body: 'because' },
-        })
-        .thenTimes(
-          { clear: `reply:${NODE}` },
-          { set: `reply:${NODE}`, dueAt: NOW + repeatDelayMs(1), data: { ask: 1 } },
-        );
-    },
-  );
+  test.each(['skip', 'escalate'] as const)('%s makes the job stuck and asks people', (kind) => {
+    givenTask('recovering')
+      .when(recover(kind), NOW)
+      .thenEmitsLike(
+        {
+          type: 'node_escalated',
+          ...about,
+          attempt: 1,
+          reason: 'because',
+          phase: 'paused',
+          verdict: verdictOf(kind),
+        },
+        { type: 'stuck_asked', ...about, attempt: 1, question: 1, approval: STUCK },
+      )
+      .thenSends({
+        subject: 'hp.cmd.approval.request',
+        id: `approval.request.${STUCK}.0`,
+        data: { id: STUCK, stuck: { class: 'UNKNOWN', reason: 'because' }, body: 'because' },
+      })
+      .thenTimes(
+        { clear: `reply:${NODE}` },
+        { set: `reply:${NODE}`, dueAt: NOW + repeatDelayMs(1), data: { ask: 1 } },
+      );
+  });
 
-  test('rollback of what has no repository is refused: recovery has to give it up', () => {
+  test('rollback without a repository is refused, so recovery gives the job up', () => {
     givenTask('recovering')
       .when(recover('rollback'), NOW)
       .thenEmitsLike({ type: 'checkpoint', kind: 'suggestion_refused', name: 'verdict' })
@@ -82,7 +79,7 @@ describe('the verdict', () => {
       });
   });
 
-  test('continue grants another attempt, with what it hands on', () => {
+  test('continue grants another attempt with a hand-off', () => {
     givenTask('recovering')
       .when(recover('continue'), NOW)
       .thenEmitsLike(
@@ -92,13 +89,13 @@ describe('the verdict', () => {
   });
 });
 
-describe('a verdict that is not for this task as it stands', () => {
+describe('a verdict that does not fit the task', () => {
   test.each([
     ['an earlier attempt', { attempt: 7 }],
     ['a node that did not fail', { node: NodeId.parse('prepare') }],
     ['a node that is not there', { node: NodeId.parse('nowhere') }],
     ['a node with a strange name', { node: NodeId.parse('valueOf') }],
-  ])('changes nothing: it is about %s', (_, change) => {
+  ])('a verdict about %s changes nothing', (_, change) => {
     givenTask('recovering').when(recover('retry', change), NOW).thenNothing();
     for (const kind of ['skip', 'escalate'] as const)
       givenTask('recovering')
@@ -110,7 +107,7 @@ describe('a verdict that is not for this task as it stands', () => {
 
   const failed: readonly Situation[] = ['recovering', 'pausedRecovering'];
   test.each([...OPEN.filter((name) => !failed.includes(name)), ...TERMINAL])(
-    'changes nothing: the task is %s',
+    'a verdict changes nothing when the task is %s',
     (name) => {
       for (const kind of ['retry', 'continue', 'rollback'] as const)
         givenTask(name).when(recover(kind), NOW).thenNothing();
@@ -119,7 +116,7 @@ describe('a verdict that is not for this task as it stands', () => {
 
   const stuck: readonly Situation[] = ['escalated', 'pausedEscalated'];
   test.each([...OPEN.filter((name) => ![...failed, ...stuck].includes(name)), ...TERMINAL])(
-    'gives up what is not given up any more, and hears so: the task is %s',
+    'a late verdict that gives up is answered with job_unstuck when the task is %s',
     (name) => {
       givenTask(name)
         .when(recover('skip'), NOW)
@@ -129,11 +126,11 @@ describe('a verdict that is not for this task as it stands', () => {
     },
   );
 
-  test.each(stuck)('comes again for a job that is stuck: the task is %s', (name) => {
+  test.each(stuck)('a repeated verdict for a stuck job changes nothing when the task is %s', (name) => {
     givenTask(name).when(recover('escalate'), NOW).thenNothing();
   });
 
-  test('changes nothing: the task was never submitted', () => {
+  test('a verdict changes nothing for an unknown task', () => {
     given().when(recover('retry'), NOW).thenNothing();
     given()
       .when(recover('skip'), NOW)
@@ -141,7 +138,7 @@ describe('a verdict that is not for this task as it stands', () => {
       .thenSends({ subject: 'hp.cmd.recovery.job_unstuck', data: { ...job, resolution: 'ended' } });
   });
 
-  test('changes nothing: a retry has begun since', () => {
+  test('a verdict changes nothing once a retry has begun', () => {
     const second = continued(taskDecider, histories.retrying, [timer(`retry:${NODE}`), NOW + 1_000]);
     given(...second)
       .when(recover('continue'), NOW + 1_000)
@@ -149,10 +146,10 @@ describe('a verdict that is not for this task as it stands', () => {
   });
 });
 
-describe('a retry that is due', () => {
+describe('a retry that falls due', () => {
   const due = timer(`retry:${NODE}`);
 
-  test('orders the next attempt under the grant that still holds', () => {
+  test('a due retry orders the next attempt under a valid grant', () => {
     givenTask('retrying')
       .when(due, NOW + 1_000)
       .thenEmitsLike({
@@ -172,13 +169,13 @@ describe('a retry that is due', () => {
     [5_000, 'approval_requested'],
     [0, 'approval_requested'],
     [-1, 'approval_requested'],
-  ])('with %i ms left on its grant leads to: %s', (leftMs, type) => {
+  ])('a due retry with %i ms left on its grant leads to: %s', (leftMs, type) => {
     givenTask('retrying')
       .when(due, GRANT.validUntil - leftMs)
       .thenEmitsLike({ type, attempt: 2 });
   });
 
-  test('in a paused task looks again later', () => {
+  test('a due retry in a paused task waits', () => {
     givenTask('pausedRetrying')
       .when(due, NOW)
       .thenEmits()
@@ -186,13 +183,13 @@ describe('a retry that is due', () => {
   });
 
   test.each([...OPEN.filter((name) => !/retrying/i.test(name)), ...TERMINAL])(
-    'after all means nothing to a task that is %s',
+    'a due retry changes nothing in a task that is %s',
     (name) => {
       givenTask(name).when(due, NOW).thenNothing();
     },
   );
 
-  test('is an attempt like any other: it fails like the first', () => {
+  test('a retried attempt fails like the first', () => {
     const second = continued(taskDecider, histories.retrying, [due, NOW + 1_000], [byHand('pause'), NOW]);
     given(...second)
       .when(byHand('resume'), NOW)

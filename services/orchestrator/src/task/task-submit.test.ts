@@ -31,7 +31,7 @@ const effect: CanonicalEffect = {
 const digest = effectDigest(effect);
 
 describe('a submission', () => {
-  test('goes on to its first gate at once', () => {
+  test('a submission advances to its first gate at once', () => {
     given()
       .when(submit(), NOW)
       .thenEmitsLike(
@@ -62,7 +62,7 @@ describe('a submission', () => {
       .thenAnswers({ id: TASK, phase: 'awaiting_approval', version: 4 });
   });
 
-  test('asks for the decision on exactly this effect', () => {
+  test('the request covers exactly this effect', () => {
     given()
       .when(submit(), NOW)
       .thenSends({
@@ -84,13 +84,13 @@ describe('a submission', () => {
       });
   });
 
-  test('without a name of who asks says so', () => {
+  test('a submission without a requester says so', () => {
     given()
       .when(submit({ workflow: 'sample', goal: 'say hello' }), NOW)
       .thenSends({ data: { requestedBy: 'unknown' } });
   });
 
-  test('takes its arguments from its inputs', () => {
+  test('the effect takes its arguments from the inputs', () => {
     given()
       .when(submit({ ...submission, inputs: { file: 'other.txt', line: 'bye' } }), NOW)
       .thenSends({
@@ -98,14 +98,14 @@ describe('a submission', () => {
       });
   });
 
-  test.each(['sample', 'sample@1'])('finds its workflow as %s', (workflow) => {
+  test.each(['sample', 'sample@1'])('a submission finds its workflow as %s', (workflow) => {
     given()
       .when(submit({ ...submission, workflow }), NOW)
       .thenAnswers({ phase: 'awaiting_approval' });
   });
 
   test.each(['nothing', 'sample@2', 'sample@', 'sample@1@1', '@1', ''])(
-    'with the unknown workflow %j is refused',
+    'an unknown workflow %j is refused',
     (workflow) => {
       given()
         .when(submit({ ...submission, workflow }), NOW)
@@ -113,20 +113,23 @@ describe('a submission', () => {
     },
   );
 
-  test('whose inputs make a workflow that could not be run is refused before anything is written', () => {
+  test('inputs that make an invalid workflow are refused before anything is recorded', () => {
     given()
       .when(submit({ ...submission, inputs: { file: 'x'.repeat(600) } }), NOW)
       .thenRefuses('CONTRACT_INVALID');
   });
 });
 
-describe('a submission that is repeated', () => {
-  test.each(Object.entries(histories))('is answered with what became of the task: %s', (_, history) => {
-    given(...history)
-      .when(submit(), NOW + 1)
-      .thenNothing()
-      .thenAnswers({ id: TASK, version: history.length, phase: history.at(-1)?.phase });
-  });
+describe('a repeated submission', () => {
+  test.each(Object.entries(histories))(
+    'a repeat is answered with the current state of the task: %s',
+    (_, history) => {
+      given(...history)
+        .when(submit(), NOW + 1)
+        .thenNothing()
+        .thenAnswers({ id: TASK, version: history.length, phase: history.at(-1)?.phase });
+    },
+  );
 
   test.each([
     ['another goal', { ...submission, goal: 'say bye' }],
@@ -135,27 +138,24 @@ describe('a submission that is repeated', () => {
     ['other inputs', { ...submission, inputs: { file: 'x.txt' } }],
     ['another name', { ...submission, requestedBy: 'mallory' }],
     ['an unknown workflow', { ...submission, workflow: 'nothing' }],
-  ])('with %s is refused', (_, other) => {
+  ])('a repeat with %s is refused', (_, other) => {
     given(...histories.awaiting)
       .when(submit(other), NOW + 1)
       .thenRefuses('ORCHESTRATOR_TASK_CONFLICT');
   });
 
-  test('with what stands there by default is the same', () => {
+  test('a repeat with explicit defaults is the same submission', () => {
     given(...histories.awaiting)
       .when(submit({ ...submission, acceptanceCriteria: [], inputs: {} }), NOW + 1)
       .thenNothing();
   });
 });
 
-test.each(['cancel', 'pause', 'resume', 'retry'] as const)(
-  '%s of a task that is not there is refused',
-  (verb) => {
-    given().when(byHand(verb), NOW).thenRefuses('ORCHESTRATOR_UNKNOWN_TASK');
-  },
-);
+test.each(['cancel', 'pause', 'resume', 'retry'] as const)('%s of an unknown task is refused', (verb) => {
+  given().when(byHand(verb), NOW).thenRefuses('ORCHESTRATOR_UNKNOWN_TASK');
+});
 
-test('a request shows the start of a long goal and target, and cuts no character in two', () => {
+test('a request shows the start of a long goal and target without half characters', () => {
   const goal = `${'a'.repeat(199)}😀${'b'.repeat(300)}`;
   const file = `${'c'.repeat(194)}😀.txt`;
   const events = taskDecider.decide(taskDecider.initial, submit({ ...submission, goal, inputs: { file } }), {

@@ -33,9 +33,9 @@ const questions = [
   ['pausedRecovering', 'hp.cmd.recovery.assess', `recovery.assess.${TASK}.${NODE}.1`],
 ] as const;
 
-describe('a question that was not answered', () => {
+describe('an unanswered request', () => {
   test.each(questions)(
-    'of a task that is %s is asked again on %s, under a new message id',
+    'the request of a task that is %s is sent again on %s with a new message id',
     (name, subject, id) => {
       for (const ask of [1, 2, 9]) {
         givenTask(name)
@@ -47,13 +47,13 @@ describe('a question that was not answered', () => {
     },
   );
 
-  test('is asked again by a timer that carries nothing', () => {
+  test('a timer without data sends the request again', () => {
     givenTask('awaiting')
       .when(timer(`reply:${NODE}`), NOW)
       .thenSends({ id: `approval.request.${approvalOf(1)}.1` });
   });
 
-  test('waits longer each time, up to a bound', () => {
+  test('the delay grows up to a bound', () => {
     const waits = Array.from({ length: 50 }, (_, i) => repeatDelayMs(i + 1));
     expect(waits).toEqual(waits.toSorted((a, b) => a - b));
     expect(new Set(waits.slice(0, 3)).size).toBe(3);
@@ -61,17 +61,17 @@ describe('a question that was not answered', () => {
   });
 });
 
-describe('a timer that finds nothing to ask', () => {
+describe('a timer without an open request', () => {
   const asking: readonly Situation[] = questions.map(([name]) => name);
 
   test.each([...OPEN.filter((name) => !asking.includes(name)), ...TERMINAL])(
-    'is over: the task is %s',
+    'the timer does nothing when the task is %s',
     (name) => {
       givenTask(name).when(due(1), NOW).thenNothing();
     },
   );
 
-  test('is over: it has another name', () => {
+  test('the timer does nothing under another name', () => {
     givenTask('awaiting').when(timer('other'), NOW).thenNothing();
     given().when(due(1), NOW).thenNothing();
   });

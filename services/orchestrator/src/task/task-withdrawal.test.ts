@@ -64,9 +64,9 @@ const withdrawals: readonly (readonly [
   ],
 ];
 
-describe('what was withdrawn and is not confirmed', () => {
+describe('an unconfirmed withdrawal', () => {
   test.each(withdrawals)(
-    '(%s) is withdrawn again, under a new message id',
+    'the withdrawal of %s is sent again with a new message id',
     (_, history, subject, id, data) => {
       for (const ask of [1, 2, 9]) {
         given(...history)
@@ -83,16 +83,16 @@ describe('what was withdrawn and is not confirmed', () => {
   );
 
   test.each(['cancelledEscalated', 'completed', 'failed'] as const)(
-    'is nothing at all in a task that is %s',
+    'there is no withdrawal in a task that is %s',
     (name) => {
       for (const of of [approvalOf(1), EFFECT]) givenTask(name).when(due(of, 1), NOW).thenNothing();
     },
   );
 });
 
-describe('a request that was withdrawn', () => {
+describe('a withdrawn request', () => {
   test.each(['approved', 'rejected', 'changes_requested', 'expired', 'cancelled'] as const)(
-    'is settled once it is %s',
+    'the withdrawal ends when the request is %s',
     (outcome) => {
       givenTask('cancelled')
         .when(resolved(outcome), NOW)
@@ -106,17 +106,17 @@ describe('a request that was withdrawn', () => {
     ['another request', { id: approvalOf(2) }],
     ['another node', { node: 'prepare' as NodeId }],
     ['a node that is not there', { node: 'nowhere' as NodeId }],
-  ])('is not settled by the end of %s', (_, change) => {
+  ])('the withdrawal does not end with %s', (_, change) => {
     givenTask('cancelled').when(resolved('cancelled', change), NOW).thenNothing();
   });
 });
 
-describe('an order that was withdrawn', () => {
+describe('a withdrawn order', () => {
   test.each([
     ['it was cancelled', reported({ type: 'cancelled', reason: 'by hand' })],
     ['it was applied all the same', applied()],
     ['it is left in doubt to a person', inDoubt('person')],
-  ])('is settled: %s', (_, message) => {
+  ])('the withdrawal ends: %s', (_, message) => {
     givenTask('cancelledRunning').when(message, NOW).thenEmits().thenSends().thenTimes(confirmed(EFFECT));
   });
 
@@ -127,17 +127,17 @@ describe('an order that was withdrawn', () => {
     ['a later order of it could still be carried out', failedClean()],
     ['another order of it could still be carried out', refused('EXECUTOR_GRANT_EXPIRED')],
     ['it is another effect', applied({ id: 'e-other' as never })],
-  ])('is not settled as long as %s', (_, message) => {
+  ])('the withdrawal does not end: %s', (_, message) => {
     givenTask('cancelledRunning').when(message, NOW).thenNothing();
   });
 });
 
-describe('a task that goes on', () => {
+describe('a withdrawal in an open task', () => {
   const [left] = EFFECT_NODES as [NodeId];
   const first = { id: approvalIdOf(TASK, left, 1), node: left };
   const anew = { id: approvalIdOf(TASK, left, 2), node: left };
 
-  test('withdraws the request for an effect that turned out to have happened, and hears that it is withdrawn', () => {
+  test('the request is withdrawn when its effect was applied, until that is confirmed', () => {
     const history = continued(
       parallelDecider,
       [],
@@ -173,7 +173,7 @@ describe('a task that goes on', () => {
   });
 });
 
-test('a node that has asked for nothing has nothing to withdraw', () => {
+test('a node without requests has no withdrawals', () => {
   for (const name of TERMINAL)
     for (const of of [approvalOf(1), EFFECT])
       givenTask(name)

@@ -52,24 +52,21 @@ const neededBy = (name: string): SubmitTask => {
   return submission(given === undefined ? {} : { inputs: given });
 };
 
-describe('every workflow that ships', () => {
-  test.each(workflowNames(builtIn))('%s is a definition that the contract allows', (name) => {
+describe('every built-in workflow', () => {
+  test.each(workflowNames(builtIn))('%s is a valid definition', (name) => {
     const definition = definedBy(findWorkflow(builtIn, name), neededBy(name));
     expect(WorkflowDefinition.parse(definition)).toEqual(definition);
     expect(`${definition.id}@${definition.version}`).toBe(name);
   });
 
-  test.each(workflowNames(builtIn))(
-    '%s waits only for nodes that it has, and for none that waits for it',
-    (name) => {
-      const nodes = definedBy(findWorkflow(builtIn, name), neededBy(name)).nodes;
-      for (const [i, { after }] of nodes.entries()) {
-        expect(nodes.slice(0, i).map(({ id }) => id)).toEqual(expect.arrayContaining(after));
-      }
-    },
-  );
+  test.each(workflowNames(builtIn))('%s has only existing dependencies and no cycle', (name) => {
+    const nodes = definedBy(findWorkflow(builtIn, name), neededBy(name)).nodes;
+    for (const [i, { after }] of nodes.entries()) {
+      expect(nodes.slice(0, i).map(({ id }) => id)).toEqual(expect.arrayContaining(after));
+    }
+  });
 
-  test.each(workflowNames(builtIn))('%s gives its effects the class that their capability has', (name) => {
+  test.each(workflowNames(builtIn))('%s gives its effects the class of their capability', (name) => {
     const nodes = definedBy(findWorkflow(builtIn, name), neededBy(name)).nodes;
     const effects = nodes.flatMap(({ uses, effect }) =>
       effect === undefined ? [] : [[uses, effect.kind, effect.effectClass] as const],
@@ -78,7 +75,7 @@ describe('every workflow that ships', () => {
   });
 });
 
-describe('the sample', () => {
+describe('the sample workflow', () => {
   test.each([
     [{}, { file: 'sample.txt', line: 'say hello' }],
     [{ inputs: { file: 'a.txt' } }, { file: 'a.txt', line: 'say hello' }],
@@ -88,11 +85,11 @@ describe('the sample', () => {
     // A file takes one line.
     [{ goal: 'say hello\nto everybody' }, { file: 'sample.txt', line: 'say hello' }],
     [{ goal: 'say hello\r\nto everybody' }, { file: 'sample.txt', line: 'say hello' }],
-  ])('of %j appends %j', (change, args) => {
+  ])('the goal %j appends %j', (change, args) => {
     expect(argumentsFor(change)).toEqual([args, args, {}]);
   });
 
-  test('of the same submission is the same, so that what is approved does not change', () => {
+  test('a repeated submission makes the same effect', () => {
     expect(sample.define(submission({ inputs: { file: 'a.txt' } }))).toEqual(
       sample.define(submission({ inputs: { file: 'a.txt' } })),
     );

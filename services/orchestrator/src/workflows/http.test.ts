@@ -22,8 +22,8 @@ const problemsOf = (inputs?: JsonObject): readonly string[] =>
 
 const url = 'https://api.example:8443/orders?by=hand';
 
-describe('the request', () => {
-  test('is posted to a target that is thought to remember nothing, unless the inputs say more', () => {
+describe('the http workflow', () => {
+  test('the default request is a POST to a target without idempotency keys', () => {
     expect(requestOf({ url })).toEqual({
       uses: 'cap.http.request',
       args: { url, method: 'POST' },
@@ -32,11 +32,11 @@ describe('the request', () => {
     });
   });
 
-  test('is not keyed when the inputs say that it is not', () => {
+  test('keyed = false makes an unkeyed request', () => {
     expect(requestOf({ url, keyed: false })).toEqual(requestOf({ url }));
   });
 
-  test('is what the inputs say', () => {
+  test('the request follows the inputs', () => {
     const inputs = { url, method: 'PUT', headers: { 'X-Reason': 'why' }, body: { order: [7] } };
     expect(requestOf({ ...inputs, keyed: true })).toEqual({
       uses: 'cap.http.keyed_request',
@@ -47,7 +47,7 @@ describe('the request', () => {
     expect(problemsOf({ ...inputs, keyed: true })).toEqual([]);
   });
 
-  test('may have any JSON as its body', () => {
+  test('the body may be any JSON', () => {
     for (const body of [null, false, 0, '', [], {}]) {
       expect(requestOf({ url, body }).args).toEqual({ url, method: 'POST', body });
       expect(problemsOf({ url, body })).toEqual([]);
@@ -55,7 +55,7 @@ describe('the request', () => {
   });
 });
 
-describe('a submission is refused before anybody is asked, with the name of the input', () => {
+describe('an invalid http submission names the input', () => {
   test.each<readonly [string, JsonObject | undefined, readonly string[]]>([
     ['without inputs', undefined, ['url']],
     ['without a URL', { body: 'x' }, ['url']],
@@ -72,6 +72,6 @@ describe('a submission is refused before anybody is asked, with the name of the 
   });
 });
 
-test('the same submission is the same request, so that what is approved does not change', () => {
+test('a repeated http submission makes the same request', () => {
   expect(define({ url })).toEqual(define({ url }));
 });

@@ -12,8 +12,8 @@ const asked = (workflow: string, inputs: SubmitTask['inputs'] = {}) =>
 
 const AGENT = { slug: 'greeting', agent: ['my-agent', '--print'] };
 
-describe('the stages, for whoever has no file', () => {
-  test('are the four that ship', () => {
+describe('the stage workflows', () => {
+  test('there are four stage workflows', () => {
     expect(workflows.map(({ id }) => id)).toEqual(['draft', 'approve', 'merge', 'develop']);
   });
 
@@ -22,20 +22,20 @@ describe('the stages, for whoever has no file', () => {
     ['approve', AGENT],
     ['merge', { slug: 'greeting' }],
     ['develop', AGENT],
-  ])('%s is a definition that can be run', (name, inputs) => {
+  ])('%s is a valid definition', (name, inputs) => {
     const made = asked(name, inputs);
     if (made === undefined || 'problems' in made) throw new Error(JSON.stringify(made));
     expect(definitionProblems(made).filter(({ severity }) => severity === 'error')).toEqual([]);
   });
 
-  test('the goal is the specification, unless there is another', () => {
+  test('the goal is the default specification', () => {
     expect(JSON.stringify(asked('draft', AGENT))).toContain('greet people');
     const other = JSON.stringify(asked('draft', { ...AGENT, spec_text: 'say goodbye' }));
     expect(other).toContain('say goodbye');
     expect(other).not.toContain('greet people');
   });
 
-  test('an agent runs by the command that is given with the inputs', () => {
+  test('the agent input is the agent command', () => {
     expect(JSON.stringify(asked('draft', AGENT))).toContain('"agent":["my-agent","--print"]');
   });
 
@@ -43,37 +43,34 @@ describe('the stages, for whoever has no file', () => {
     ['without an agent', 'draft', { slug: 'greeting' }, 'WORKFLOW_AGENT_MISSING'],
     ['with a name that no parameter has', 'merge', { slug: 'x', squish: true }, 'squish'],
     ['with nothing to merge', 'merge', {}, 'WORKFLOW_'],
-  ])('%s it is refused, with what is wrong', (_, name, inputs, problem) => {
+  ])('%s: the submission is refused with its problems', (_, name, inputs, problem) => {
     expect(asked(name, inputs)).toEqual({
       problems: expect.arrayContaining([expect.stringContaining(problem)]) as string[],
     });
   });
 });
 
-describe('what people may choose from', () => {
+describe('the offered workflows', () => {
   const shown = offered([...builtIn, ...workflows]);
   const offerOf = (name: string) => shown.find(({ id }) => id === name);
 
-  test('is what ships, but for what others start for them, and as the contract has it', () => {
+  test('the offered workflows fit the contract and leave out internal ones', () => {
     expect(shown.map(({ id }) => id)).toEqual(['sample', 'http', 'draft', 'approve', 'merge', 'develop']);
     for (const each of shown) expect(OfferedWorkflow.parse(each)).toEqual(each);
   });
 
-  test.each(['draft', 'approve', 'merge', 'develop'])(
-    '%s is offered with every parameter that it has',
-    (name) => {
-      const inputs = Object.fromEntries((offerOf(name)?.inputs ?? []).map((input) => [input.name, 'y']));
-      const made = asked(name, { ...inputs, agent: ['my-agent'] });
-      const problems = made !== undefined && 'problems' in made ? made.problems : [];
-      expect(problems.filter((problem) => problem.includes('WORKFLOW_PARAM_UNKNOWN'))).toEqual([]);
-      expect(offerOf(name)).toMatchObject({
-        repository: 'needed',
-        title: expect.stringMatching(/^[A-Z]\w+: /) as string,
-      });
-    },
-  );
+  test.each(['draft', 'approve', 'merge', 'develop'])('%s is offered with every parameter', (name) => {
+    const inputs = Object.fromEntries((offerOf(name)?.inputs ?? []).map((input) => [input.name, 'y']));
+    const made = asked(name, { ...inputs, agent: ['my-agent'] });
+    const problems = made !== undefined && 'problems' in made ? made.problems : [];
+    expect(problems.filter((problem) => problem.includes('WORKFLOW_PARAM_UNKNOWN'))).toEqual([]);
+    expect(offerOf(name)).toMatchObject({
+      repository: 'needed',
+      title: expect.stringMatching(/^[A-Z]\w+: /) as string,
+    });
+  });
 
-  test('a parameter is asked for as what its default tells, and the agent where there is one to run', () => {
+  test('the type of a parameter follows from its default, and agents have their own input', () => {
     const merge = offerOf('merge')?.inputs ?? [];
     const typeOf = (name: string) => merge.find((input) => input.name === name);
     expect(typeOf('squash')).toMatchObject({ type: 'boolean', default: true });
@@ -83,7 +80,7 @@ describe('what people may choose from', () => {
     expect(offerOf('draft')?.inputs?.[0]).toMatchObject({ name: 'agent', required: true });
   });
 
-  test('with what stands there when nothing is said, it is what it is without', () => {
+  test('the shown defaults change nothing', () => {
     const defaults = Object.fromEntries(
       (offerOf('develop')?.inputs ?? []).flatMap((input) =>
         'default' in input && input.default !== undefined ? [[input.name, input.default]] : [],

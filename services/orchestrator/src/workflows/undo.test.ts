@@ -16,8 +16,8 @@ const inputs = {
   target: 'staging',
 };
 
-describe('what is to be taken back', () => {
-  test('is one effect, which is approved as a destructive edit', () => {
+describe('the undo workflow', () => {
+  test('an undo is one effect of kind destructive_edit', () => {
     const definition = WorkflowDefinition.parse(define(inputs));
     expect(definitionProblems(definition)).toEqual([]);
     expect(definition.nodes[1]).toMatchObject({
@@ -33,12 +33,12 @@ describe('what is to be taken back', () => {
     expect(WorkflowDefinition.parse(define({ ...inputs, pool: 'gpu' })).nodes[1]?.effect?.pool).toBe('gpu');
   });
 
-  test("may have been done by a capability of one's own", () => {
+  test('an undo may use a custom capability', () => {
     const own = { ...inputs, uses: 'cap.custom.set_flag.compensate' };
     expect(definitionProblems(WorkflowDefinition.parse(define(own)))).toEqual([]);
   });
 
-  test('is given as it was: what looks like an expression in it is none any more', () => {
+  test('an undo keeps its arguments: expressions in them are not evaluated', () => {
     const definition = WorkflowDefinition.parse(define(inputs));
     expect(definition.nodes.flatMap((node) => textsOf(node))).toEqual([]);
   });
@@ -49,7 +49,7 @@ test.each([
   ['an effect that is no id', { ...inputs, effect: '../e' }, 'inputs.effect'],
   ['something that takes nothing back', { ...inputs, uses: 'cap.http.request' }, 'inputs.uses'],
   ['more than it has a use for', { ...inputs, also: 1 }, 'inputs'],
-])('%s is refused, and it is said where', (_, given, where) => {
+])('%s is refused, with its path', (_, given, where) => {
   const made = define(given);
   expect('problems' in made ? made.problems.join() : '').toContain(where);
 });

@@ -103,11 +103,11 @@ const newlyWithdrawn = (
 };
 
 /** Sends the registry the current state of this task's artifacts. */
-export const sendArtifactReport = (builder: DecisionBuilder, ask = 0): void => {
+export const sendArtifactReport = (builder: DecisionBuilder, resends = 0): void => {
   const task = builder.task();
   if (task.repository === undefined || workflowIndex(task.definition).givers.size === 0) return;
-  builder.send(reportArtifacts(task, ask));
-  builder.resendTimer(REPORT_TIMER, ask);
+  builder.send(reportArtifacts(task, resends));
+  builder.resendTimer(REPORT_TIMER, resends);
 };
 
 /** Limit for the outputs in a notification. */

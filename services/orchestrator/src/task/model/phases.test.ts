@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { histories, TERMINAL } from '../../../testing/tasks.ts';
 import { isTerminal, mayGo, TRANSITIONS } from './phases.ts';
 
-test('the table has every phase, and goes to phases that there are', () => {
+test('the transition table covers every phase', () => {
   expect(Object.keys(TRANSITIONS).toSorted()).toEqual(TaskPhase.options.toSorted());
   for (const [from, to] of Object.entries(TRANSITIONS)) {
     expect(to, from).toEqual([...new Set(to)]);
@@ -11,11 +11,11 @@ test('the table has every phase, and goes to phases that there are', () => {
   }
 });
 
-test('a task has ended when it is completed, failed or cancelled, and nowhere else', () => {
+test('only completed, failed and cancelled are terminal', () => {
   expect(TaskPhase.options.filter(isTerminal).toSorted()).toEqual(['cancelled', 'completed', 'failed']);
 });
 
-test('every phase can be reached from the first, and can reach an end', () => {
+test('every phase is reachable and can reach an end', () => {
   const reachable = (start: Phase): ReadonlySet<Phase> => {
     const found = new Set<Phase>([start]);
     for (const phase of found) for (const next of TRANSITIONS[phase]) found.add(next);
@@ -25,14 +25,14 @@ test('every phase can be reached from the first, and can reach an end', () => {
   for (const phase of TaskPhase.options) expect([...reachable(phase)].some(isTerminal), phase).toBe(true);
 });
 
-test('staying is always allowed, leaving an end never', () => {
+test('a phase may stay the same, and a terminal one may not change', () => {
   for (const phase of TaskPhase.options) expect(mayGo(phase, phase)).toBe(true);
   for (const end of TaskPhase.options.filter(isTerminal)) {
     expect(TaskPhase.options.filter((phase) => phase !== end && mayGo(end, phase))).toEqual([]);
   }
 });
 
-test('the situations of these tests are in the phases that they are named after', () => {
+test('the test states are in the phases that they are named after', () => {
   const phaseOf = Object.fromEntries(
     Object.entries(histories).map(([name, history]) => [name, history.at(-1)?.phase]),
   );

@@ -20,7 +20,7 @@ const note = (change: Partial<RecordCheckpoint> = {}): TaskMessage => {
   };
 };
 
-test.each(OPEN)('a note is kept with a task that is %s, and changes nothing else of it', (name) => {
+test.each(OPEN)('a note on a task that is %s changes nothing else', (name) => {
   givenTask(name)
     .when(note({ agent: 'claude' }), NOW)
     .thenEmitsLike({
@@ -34,31 +34,31 @@ test.each(OPEN)('a note is kept with a task that is %s, and changes nothing else
     });
 });
 
-test('a note is shown with the task', () => {
+test('the view shows the note', () => {
   const noted = continued(taskDecider, histories.awaiting, [note(), NOW]);
   const state = noted.reduce((before, event) => taskDecider.evolve(before, event), taskDecider.initial);
   expect((state as Task).checkpoints?.at(-1)).toMatchObject({ kind: 'noted', name: 'rehearsed', by: 'ada' });
 });
 
-test('the same name counts once for an attempt, whoever says it again', () => {
+test('a note counts once per attempt and name', () => {
   given(...continued(taskDecider, histories.awaiting, [note(), NOW]))
     .when(note({ by: 'grace', note: 'again' }), NOW)
     .thenEmits()
     .thenAnswers({ id: TASK });
 });
 
-test.each(TERMINAL)('a task that is %s takes none', (name) => {
+test.each(TERMINAL)('a task that is %s refuses notes', (name) => {
   givenTask(name).when(note(), NOW).thenEmits().thenAnswersError('ORCHESTRATOR_ILLEGAL_IN_PHASE');
 });
 
-test('a node that the task does not have takes none', () => {
+test('an unknown node refuses notes', () => {
   givenTask('awaiting')
     .when(note({ node: NodeId.parse('other') }), NOW)
     .thenEmits()
     .thenAnswersError('ORCHESTRATOR_UNKNOWN_NODE');
 });
 
-test('an attempt takes so many and no more', () => {
+test('an attempt takes a limited number of notes', () => {
   const notes = Array.from({ length: 100 }, (_, i) => [note({ name: `n${String(i)}` }), NOW] as const);
   given(...continued(taskDecider, histories.awaiting, ...notes))
     .when(note({ name: 'one more' }), NOW)

@@ -11,11 +11,11 @@ export const deferTask = (builder: DecisionBuilder, circuit: string): void => {
 };
 
 /** Requests the circuit until recovery answers. */
-export const requestCircuit = (builder: DecisionBuilder, ask: number): void => {
+export const requestCircuit = (builder: DecisionBuilder, resends: number): void => {
   const { circuit } = builder.task();
   if (circuit?.state !== 'waiting') return;
   builder.send(acquireCircuit(builder.task(), circuit.name, builder.now));
-  builder.resendTimer(CIRCUIT_TIMER, ask);
+  builder.resendTimer(CIRCUIT_TIMER, resends);
 };
 
 /** Added to recovery's time, so that one request is enough. */

@@ -33,7 +33,7 @@ const expression = (message: string) => ({
 });
 
 describe('a request', () => {
-  test('without a gate says what it is about, and of which workflow', () => {
+  test('a request without a gate names its effect and workflow', () => {
     expect(request(play([effect('a')]))).toMatchObject({
       title: 'all of it: cap.file.append on somewhere',
       audience: ['operators'],
@@ -44,7 +44,7 @@ describe('a request', () => {
     expect(request(play([node('a', { approval: APPROVAL })]))).toMatchObject({ workflow: 'graph' });
   });
 
-  test('says what its gate says', () => {
+  test('a request has the texts of its gate', () => {
     const policy = { quorum: 2, fourEyes: true, onExpiry: 'reject' as const };
     const asked = request(
       play([
@@ -70,12 +70,12 @@ describe('a request', () => {
     });
   });
 
-  test('goes to those that the effect names when no name of the gate is left', () => {
+  test('a request goes to the audience of the effect when the gate leaves none', () => {
     const names = { audience: ['{{ "" }}', '{{ " " }}'], onOpen: [] };
     expect(request(play([gatedEffect('a', { request: names })])).audience).toEqual(['operators']);
   });
 
-  test('to nobody that can be is not made', () => {
+  test('a request with an invalid audience fails the node', () => {
     expect(problemOf({ request: { audience: ['{{ "a, b" }}'], onOpen: [] } })).toMatchObject(
       expression('"a, b" is no valid audience'),
     );
@@ -85,11 +85,11 @@ describe('a request', () => {
     [{ write_external: 5_000, default: 6_000 }, 5_000],
     [{ deploy: 5_000, default: 6_000 }, 6_000],
     [{ deploy: 5_000 }, 60_000],
-  ])('waits as the gate says for its kind (%j)', (timeoutMs, waits) => {
+  ])('a request waits as long as the gate says for its kind (%j)', (timeoutMs, waits) => {
     expect(request(play([gatedEffect('a', { timeoutMs })])).timeoutMs).toBe(waits);
   });
 
-  test('asked again says the same, whatever has happened since', () => {
+  test('a repeated request is unchanged', () => {
     const task = play([
       gatedEffect('a', asking('{{ outputs | length }}', { loadContext: ['outputs'] })),
       node('other'),
@@ -101,7 +101,7 @@ describe('a request', () => {
     expect(sent?.data).toMatchObject({ body: '0' });
   });
 
-  test('keeps within what can be shown, and sent', () => {
+  test('a request is cut to its limits', () => {
     const long = { goal: `x${'\u0001'.repeat(99_000)}` };
     const cut = request(play([gatedEffect('a', asking('{{ task.goal }}'))], long)).body;
     expect(cut).toHaveLength(BODY_MAX);
@@ -122,7 +122,7 @@ describe('a request', () => {
       expect(Buffer.byteLength(JSON.stringify(event))).toBeLessThan(PAYLOAD_MAX_BYTES);
   });
 
-  test('about more than a message holds is not made: the node fails, and no task is stuck', () => {
+  test('an effect beyond the message limit fails the node', () => {
     const args = { file: 'a', line: '{{ task.goal }}{{ task.goal }}' };
     const many = Object.fromEntries(
       Array.from({ length: 30 }, (_, at) => [`line${String(at)}`, '{{ inputs.big }}']),
@@ -141,11 +141,11 @@ describe('the scope of a gate', () => {
     ['{{ effect.kind }} {{ effect.class }} {{ effect.target }}', 'write_external keyed somewhere'],
     ['{{ effect.idempotency_key }} {{ effect.digest | length }}', 'once 64'],
     ['{% if effect.probe %}yes{% else %}no{% endif %}', 'no'],
-  ])('has %s', (body, text) => {
+  ])('the scope has %s', (body, text) => {
     expect(bodyOf(body)).toBe(text);
   });
 
-  test('has the acceptance criteria, and what the effect is carried out with', () => {
+  test('the scope has the acceptance criteria and the arguments of the effect', () => {
     const body = '{% for each in task.acceptance_criteria %}- {{ each }} {% endfor %}{{ effect.args.line }}';
     const task = play([gatedEffect('a', asking(body), { args: { line: '{{ task.goal }}' } })], {
       acceptanceCriteria: ['one', 'two'],
@@ -153,14 +153,14 @@ describe('the scope of a gate', () => {
     expect(request(task).body).toBe('- one - two all of it');
   });
 
-  test('has commands for whoever finds out, with everything put in', () => {
+  test('the scope has the rendered probe and compensation commands', () => {
     const declared = { probe: 'test -f {{ task.id }}', compensate: 'rm x', rollbackHint: 'look' };
     const body = '{{ effect.probe }}; {{ effect.compensate }}; {{ effect.rollback_hint }}';
     const task = play([effect('a', {}, { ...declared, gate: template(asking(body)) })]);
     expect(request(task).body).toBe('test -f t-1; rm x; look');
   });
 
-  test('has what is loaded, and nothing else', () => {
+  test('the scope has only what the gate loads', () => {
     const task = play([effect('a')]);
     const { gate: asked } = task.node('a');
     if (asked === undefined) throw new Error('nothing was asked');
@@ -171,14 +171,14 @@ describe('the scope of a gate', () => {
       expect(names(name).toSorted()).toEqual(['effect', 'inputs', name].toSorted());
   });
 
-  test('has the outputs of nodes that have ended, when they are loaded', () => {
+  test('the scope has the outputs of ended nodes when they are loaded', () => {
     const body = '{{ outputs.one.n }}{{ outputs.three is defined }}';
     const gated = gatedEffect('a', asking(body, { loadContext: ['outputs'] }), { after: ['one'] });
     const task = play([node('one'), gated, node('three', { after: ['a'] })]);
     expect(request(task.when(succeeds('one', { outputs: { n: 4 } }))).body).toMatch(/^4false$/i);
   });
 
-  test('has the earlier attempts, when they are loaded', () => {
+  test('the scope has the earlier attempts when they are loaded', () => {
     const body =
       '{% for each in attempts %}{{ each.attempt }} {{ each.outcome }} {{ each.error.message }}; {% endfor %}';
     const gated = gatedEffect('a', asking(body, { loadContext: ['attempts'] }), { after: ['writer'] });
@@ -190,7 +190,7 @@ describe('the scope of a gate', () => {
     expect(request(third).body).toContain('2 rejected rejected by grace; ');
   });
 
-  test('has the checkpoints, when they are loaded', () => {
+  test('the scope has the checkpoints when they are loaded', () => {
     const change = { loadContext: ['checkpoints' as const] };
     const named = { onOpen: [{ checkpoint: 'opened' }], body: '{{ checkpoints | length }}' };
     const task = play([
@@ -223,7 +223,7 @@ describe('the inputs of a gate', () => {
     ['enum', '{{ "high" if inputs.n > 4 else "low" }}', 'high'],
     ['list', '{{ [1, inputs.n] }}', '[1,5]'],
     ['list', ['{{ inputs.who }}'], '["ada"]'],
-  ] as const)('take a %s %j as %s', (type, value, text) => {
+  ] as const)('an input of type %s reads %j as %s', (type, value, text) => {
     expect(bodyOf(body, given(type, value))?.split('|')[0]?.toLowerCase()).toBe(text);
   });
 
@@ -236,11 +236,11 @@ describe('the inputs of a gate', () => {
     ['enum', 'medium'],
     ['list', 'x'],
     ['object', []],
-  ] as const)('that are to be of type %s are not %j', (type, value) => {
+  ] as const)('an input of type %s refuses %j', (type, value) => {
     expect(problemOf(given(type, value))).toMatchObject(expression('gate checked@1: input x must be'));
   });
 
-  test('have defaults, may be left out, and may be asked for', () => {
+  test('inputs have defaults and may be optional or required', () => {
     const inputs = { x: { type: 'integer' as const, default: 3 } };
     expect(bodyOf('{{ inputs.x }}', { inputs })).toBe('3');
     const optional = { x: { type: 'integer' as const } };
@@ -250,20 +250,20 @@ describe('the inputs of a gate', () => {
     );
   });
 
-  test('know the kind of the effect by themselves', () => {
+  test('the input for the effect kind is filled in', () => {
     const values = ['write_external', 'deploy'];
     const inputs = { side_effect_kind: { type: 'enum' as const, values } };
     expect(bodyOf('{{ inputs.side_effect_kind }}', { inputs })).toBe('write_external');
   });
 
-  test('that are too large are refused', () => {
+  test('too large inputs are refused', () => {
     const inputs = { x: { type: 'list' as const } };
     const big = 'x'.repeat(40_000);
     expect(problemOf({ inputs, given: { x: [big, big] } })).toMatchObject(expression('inputs exceed'));
   });
 });
 
-describe('what a gate gets wrong', () => {
+describe('an error in a gate', () => {
   test.each([
     ['a title', { request: { title: '{{ effect.no < 1 }}', onOpen: [] } }],
     ['a body', asking('{% if effect.no < 1 %}x{% endif %}')],
@@ -271,11 +271,11 @@ describe('what a gate gets wrong', () => {
     ['a note', { request: { onOpen: [{ checkpoint: 'x', note: '{{ effect.no < 1 }}' }] } }],
     ['a constraint', { constraints: [{ when: 'effect.no < 1', message: 'no' }] }],
     ['an input', { inputs: { x: { type: 'string' } }, given: { x: 'a {{ effect.no < 1 }}' } }],
-  ] as const)('in %s fails the node before anybody is asked', (_, change) => {
+  ] as const)('an error in %s fails the node before people are asked', (_, change) => {
     expect(problemOf(change as Partial<Gate>)).toMatchObject(expression('cannot compare undefined'));
   });
 
-  test('leads on by the route of a failure, as any failure does', () => {
+  test('an error in a gate follows the route of a failure', () => {
     const task = play([
       gatedEffect('a', asking('{{ effect.no < 1 }}'), { on: { failed: ['b'] } }),
       node('b'),
@@ -283,7 +283,7 @@ describe('what a gate gets wrong', () => {
     expect(task.statusOf('a', 'b')).toEqual(['failed', 'running']);
   });
 
-  test('after a grant that came too late fails the node as well', () => {
+  test('an error after an expired grant fails the node as well', () => {
     const gone = asking('{{ inputs.now[node.revision - 1] }}', {
       inputs: { now: { type: 'list', default: ['yes'] } },
       constraints: [{ when: 'node.revision < 2', message: 'asked once only' }],
@@ -308,14 +308,14 @@ describe('a constraint', () => {
   ];
   const inputs = { size: { type: 'integer' as const } };
 
-  test('that does not hold fails the node with its message', () => {
+  test('a false constraint fails the node with its message', () => {
     expect(problemOf({ constraints, inputs, given: { size: 11 } })).toMatchObject({
       code: 'NODE_EXPRESSION',
       message: 'it is too large',
     });
   });
 
-  test('that holds lets people be asked', () => {
+  test('a true constraint lets people be asked', () => {
     expect(play([gatedEffect('a', { constraints, inputs, given: { size: 1 } })]).statusOf('a')).toEqual([
       'awaiting_approval',
     ]);
@@ -326,7 +326,7 @@ describe('on_open', () => {
   const onOpen = [{ checkpoint: 'asked', note: 'about {{ effect.target }}' }, { checkpoint: 'waiting' }];
   const noted = (task: Play) => (task.task.checkpoints ?? []).filter(({ kind }) => kind === 'noted');
 
-  test('leaves its checkpoints with the request, once', () => {
+  test('on_open records its checkpoints once per request', () => {
     const task = play([gatedEffect('a', { request: { onOpen } })]);
     const asked = { kind: 'noted', node: 'a', attempt: 1, revision: 1 };
     expect(noted(task)).toEqual([
@@ -336,14 +336,14 @@ describe('on_open', () => {
     expect(noted(task.wait(100_000))).toHaveLength(2);
   });
 
-  test('leaves them anew with the next request', () => {
+  test('on_open records its checkpoints again with the next request', () => {
     const task = play([agent('w'), gatedEffect('a', { request: { onOpen } }, { after: ['w'] })]);
     const again = task.when(succeeds('w'), wantsChanges('a'), succeeds('w'));
     expect(noted(again).map(({ revision }) => revision)).toEqual([1, 1, 2, 2]);
   });
 });
 
-test('a gate of a graph that fails, and is tried again, is asked about anew', () => {
+test('a failed and retried gate requests approval again', () => {
   const task = play([
     gatedEffect('a', asking('attempt {{ node.attempt }}')),
     gate('g', { after: ['a'], on: { failed: ['a'] } }),

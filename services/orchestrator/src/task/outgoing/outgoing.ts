@@ -75,9 +75,14 @@ const requesterOf = ({ requestedBy, agent }: Task) => ({
   ...(agent !== undefined && { agent }),
 });
 
-const approvalRequest = (task: Task, node: NodeId, { id, ...question }: Question, ask: number): Outgoing => {
+const approvalRequest = (
+  task: Task,
+  node: NodeId,
+  { id, ...question }: Question,
+  resends: number,
+): Outgoing => {
   const { effectId, effect, digest } = gateOf(task, node);
-  return command('approval', 'request', subjects.approvalCommand('request'), `${id}.${String(ask)}`, {
+  return command('approval', 'request', subjects.approvalCommand('request'), `${id}.${String(resends)}`, {
     id,
     task: task.id,
     node,
@@ -96,14 +101,14 @@ export const titleOf = (task: Task, { uses, target }: CanonicalEffect): string =
   `${beginningOf(task.goal)}: ${uses} on ${beginningOf(target)}`;
 
 /** `resends` counts the repeats of the same request. */
-export const requestApproval = (task: Task, node: NodeId, ask: number): Outgoing => {
+export const requestApproval = (task: Task, node: NodeId, resends: number): Outgoing => {
   const { approval: id, effect, asked } = gateOf(task, node);
   const { effect: declared } = nodeDefinition(task, node);
   const by = declared
     ? { audience: declared.audience, timeoutMs: waitOf(declared), ...gatedBy(effectGate(task, node)) }
     : startRequest(task, node, effect);
   const { inputs: _, ...filledIn } = asked ?? {};
-  return approvalRequest(task, node, { id, title: titleOf(task, effect), ...by, ...filledIn }, ask);
+  return approvalRequest(task, node, { id, title: titleOf(task, effect), ...by, ...filledIn }, resends);
 };
 
 /** A start needs approval because its author wants it, or because the budget is used up. */
@@ -140,7 +145,7 @@ const inDoubtOf = (task: Task, node: NodeId): InDoubtEffect & { readonly approva
 };
 
 /** The request waits as long as possible, because the answer takes an investigation. */
-export const requestInDoubtAnswer = (task: Task, node: NodeId, ask: number): Outgoing => {
+export const requestInDoubtAnswer = (task: Task, node: NodeId, resends: number): Outgoing => {
   const { approval: id, epoch, reason = '' } = inDoubtOf(task, node);
   const { effect, asked } = gateOf(task, node);
   const title = `Did it happen? ${titleOf(task, effect)}`;
@@ -151,17 +156,17 @@ export const requestInDoubtAnswer = (task: Task, node: NodeId, ask: number): Out
     timeoutMs: WAIT_MAX_MS,
     inDoubt: { epoch, reason },
   };
-  return approvalRequest(task, node, question, ask);
+  return approvalRequest(task, node, question, resends);
 };
 
 /** Sends the executor a person's answer about an effect in doubt. */
-export const resolveInDoubt = (task: Task, node: NodeId, ask: number): Outgoing => {
+export const resolveInDoubt = (task: Task, node: NodeId, resends: number): Outgoing => {
   const { approval, effectId: id, answered } = inDoubtOf(task, node);
   if (answered === undefined)
     throw new Error(`the in-doubt question of node ${node} of ${task.id} has no answer`);
   const pool = poolOf(task, node);
   const subject = subjects.effectCommand('resolve', pool);
-  return command('effect', 'resolve', subject, `${approval}.${String(ask)}`, {
+  return command('effect', 'resolve', subject, `${approval}.${String(resends)}`, {
     id,
     task: task.id,
     node,
@@ -187,33 +192,33 @@ type Run = {
   readonly approval?: ApprovalId;
 };
 
-const runCommand = (task: Task, node: NodeId, { id, ...order }: Run, ask: number): Outgoing => {
+const runCommand = (task: Task, node: NodeId, { id, ...order }: Run, resends: number): Outgoing => {
   const { attempt, revision } = nodeState(task, node);
   const pool = poolOf(task, node);
   // An attempt is ordered again under a new grant when the first expired; the revision tells the orders
   // apart.
-  const key = `${id}.${String(revision)}.${String(attempt)}.${String(ask)}`;
+  const key = `${id}.${String(revision)}.${String(attempt)}.${String(resends)}`;
   return command('effect', 'run', subjects.effectCommand('run', pool), key, { id, attempt, ...order });
 };
 
 /** Orders the approved effect. */
-export const orderEffect = (task: Task, node: NodeId, ask: number): Outgoing => {
+export const orderEffect = (task: Task, node: NodeId, resends: number): Outgoing => {
   const { effectId, effect, digest, grant, approval } = gateOf(task, node);
   if (grant === undefined) throw new Error(`node ${node} of ${task.id} has no grant`);
-  return runCommand(task, node, { id: effectId, effect, digest, grant: grant.token, approval }, ask);
+  return runCommand(task, node, { id: effectId, effect, digest, grant: grant.token, approval }, resends);
 };
 
 /** Orders a step without a grant. */
-export const orderStep = (task: Task, node: NodeId, id: EffectId, ask: number): Outgoing => {
+export const orderStep = (task: Task, node: NodeId, id: EffectId, resends: number): Outgoing => {
   const order = nodeState(task, node).orders?.[id];
   if (order === undefined) throw new Error(`node ${node} of ${task.id} has no step ${id}`);
-  return runCommand(task, node, { id, effect: order.effect, digest: order.digest }, ask);
+  return runCommand(task, node, { id, effect: order.effect, digest: order.digest }, resends);
 };
 
 /** Requests a verdict about the failed attempt. */
-export const assessFailure = (task: Task, node: NodeId, ask: number): Outgoing => {
+export const assessFailure = (task: Task, node: NodeId, resends: number): Outgoing => {
   const failure = assessmentOf(task, node);
-  const asked = failure.refused === undefined ? String(ask) : `refused.${String(ask)}`;
+  const asked = failure.refused === undefined ? String(resends) : `refused.${String(resends)}`;
   const key = `${task.id}.${node}.${String(failure.attempt)}.${asked}`;
   return command('recovery', 'assess', subjects.recoveryCommand('assess'), key, failure);
 };
@@ -260,9 +265,9 @@ export const submitRollback = (
   node: NodeId,
   by: TaskId,
   inputs: JsonObject,
-  ask: number,
+  resends: number,
 ): Outgoing =>
-  command('task', 'submit', subjects.taskCommand('submit'), `${by}.${String(ask)}`, {
+  command('task', 'submit', subjects.taskCommand('submit'), `${by}.${String(resends)}`, {
     id: by,
     workflow: 'rollback',
     goal: `Take ${jobOf(task.id, node)} back to its last passed check`,
@@ -272,18 +277,18 @@ export const submitRollback = (
   } satisfies SubmitTask);
 
 /** The cancellation leaves a tombstone when the submission was lost or overtaken, so the watch always has an answer. */
-const cancelRollback = (task: Task, node: NodeId, by: TaskId, ask: number): readonly Outgoing[] => [
-  command('task', 'cancel', subjects.taskCommand('cancel'), `${by}.${String(ask)}`, {
+const cancelRollback = (task: Task, node: NodeId, by: TaskId, resends: number): readonly Outgoing[] => [
+  command('task', 'cancel', subjects.taskCommand('cancel'), `${by}.${String(resends)}`, {
     id: by,
     by: task.id,
     reason: `${jobOf(task.id, node)} continues without it`,
     ifOpen: true,
   }),
-  watchPeer(task, by, `over.${String(ask)}`),
+  watchPeer(task, by, `over.${String(resends)}`),
 ];
 
 /** The request waits as long as possible: the job stays stuck. */
-export const requestStuckAnswer = (task: Task, node: NodeId, ask: number): Outgoing => {
+export const requestStuckAnswer = (task: Task, node: NodeId, resends: number): Outgoing => {
   const { stuck, verdict, reason = '' } = nodeState(task, node);
   if (stuck === undefined || verdict === undefined)
     throw new Error(`node ${node} of ${task.id} has no open stuck-job question`);
@@ -306,7 +311,13 @@ export const requestStuckAnswer = (task: Task, node: NodeId, ask: number): Outgo
     body: verdict.report ?? reason,
     workflow: task.definition.id,
   };
-  return command('approval', 'request', subjects.approvalCommand('request'), `${id}.${String(ask)}`, request);
+  return command(
+    'approval',
+    'request',
+    subjects.approvalCommand('request'),
+    `${id}.${String(resends)}`,
+    request,
+  );
 };
 
 const STUCK_REASON_MAX = 2_000;
@@ -318,12 +329,12 @@ const registryCommand = (task: Task, key: string, request: RegistryCommand['requ
 };
 
 const jobIn = (task: Task, node: NodeId) => ({ task: task.id, node, attempt: nodeState(task, node).attempt });
-const attemptKey = (task: Task, node: NodeId, ask: number): string =>
-  `${node}.${String(nodeState(task, node).attempt)}.${String(ask)}`;
+const attemptKey = (task: Task, node: NodeId, resends: number): string =>
+  `${node}.${String(nodeState(task, node).attempt)}.${String(resends)}`;
 
-export const acquireLocks = (task: Task, node: NodeId, ask: number): Outgoing => {
+export const acquireLocks = (task: Task, node: NodeId, resends: number): Outgoing => {
   const locks: Lock[] = [...(nodeDefinition(task, node).locks ?? [])];
-  return registryCommand(task, attemptKey(task, node, ask), {
+  return registryCommand(task, attemptKey(task, node, resends), {
     kind: 'acquire',
     ...jobIn(task, node),
     locks,
@@ -340,26 +351,26 @@ export const releaseLocks = (task: Task, node: NodeId, attempt: number, now: num
     attempt,
   });
 
-export const requireArtifacts = (task: Task, node: NodeId, ask: number): Outgoing => {
+export const requireArtifacts = (task: Task, node: NodeId, resends: number): Outgoing => {
   const labels = [...outsideNeeds(task, node)];
   // A second inspection in the same attempt is a new query, and so is a changed list of needs.
   const looks = String(nodeState(task, node).looks ?? 0);
-  const key = `${attemptKey(task, node, ask)}.${looks}.${digestOf(labels).slice(0, 16)}`;
+  const key = `${attemptKey(task, node, resends)}.${looks}.${digestOf(labels).slice(0, 16)}`;
   return registryCommand(task, key, { kind: 'require', ...jobIn(task, node), labels });
 };
 
-export const reportArtifacts = (task: Task, ask: number): Outgoing =>
-  registryCommand(task, `${String(task.reportSerial)}.${String(ask)}`, {
+export const reportArtifacts = (task: Task, resends: number): Outgoing =>
+  registryCommand(task, `${String(task.reportSerial)}.${String(resends)}`, {
     kind: 'report',
     task: task.id,
     serial: task.reportSerial,
     artifacts: [...artifactReport(task)],
   });
 
-export const watchPeer = (task: Task, peer: string, ask: number | string): Outgoing => {
+export const watchPeer = (task: Task, peer: string, resends: number | string): Outgoing => {
   const [id = peer, node] = peer.split('/');
   const data = { id, watcher: task.id, ...(node !== undefined && { node }) };
-  const key = `${task.id}.${peer}.${String(ask)}`;
+  const key = `${task.id}.${peer}.${String(resends)}`;
   return command('task', 'watch', subjects.taskCommand('watch'), key, data);
 };
 
@@ -371,7 +382,7 @@ export const notifyTask = (id: TaskId, key: string, notification: Notification):
 export const withdrawCommands = (
   task: Task,
   node: NodeId,
-  ask: number,
+  resends: number,
 ): readonly { readonly of: string; readonly messages: readonly Outgoing[] }[] => {
   const { withdrawn } = nodeState(task, node);
   if (withdrawn === undefined) return [];
@@ -388,7 +399,7 @@ export const withdrawCommands = (
     // A request belongs to one revision, but an effect may be ordered and withdrawn in several attempts.
     const key = 'attempt' in which ? `${id}.${String(which.attempt)}` : id;
     const data = { id, ...about, ...which, reason: why };
-    return { of: id, messages: [command(of, 'cancel', subject, `${key}.${String(ask)}`, data)] };
+    return { of: id, messages: [command(of, 'cancel', subject, `${key}.${String(resends)}`, data)] };
   };
   return [
     ...(approval === undefined ? [] : [approval]).map(({ id, revision }) =>
@@ -400,6 +411,6 @@ export const withdrawCommands = (
     ...effects.map(({ id, attempt }) =>
       take('effect', subjects.effectCommand('cancel', pool), id, { attempt }),
     ),
-    ...rollbacks.map((by) => ({ of: by, messages: cancelRollback(task, node, by, ask) })),
+    ...rollbacks.map((by) => ({ of: by, messages: cancelRollback(task, node, by, resends) })),
   ];
 };

@@ -6,11 +6,11 @@ import type { DecisionBuilder } from '../model/decision-builder.ts';
 import { findNode, nodeState } from '../model/state.ts';
 
 /** Withdraws the requests and orders of a node, and resends until each is confirmed. */
-export const withdraw = (builder: DecisionBuilder, node: NodeId, ask = 0, only?: string): void => {
-  for (const { of, messages } of withdrawCommands(builder.task(), node, ask)) {
+export const withdraw = (builder: DecisionBuilder, node: NodeId, resends = 0, only?: string): void => {
+  for (const { of, messages } of withdrawCommands(builder.task(), node, resends)) {
     if (only !== undefined && of !== only) continue;
     for (const message of messages) builder.send(message);
-    builder.resendTimer(withdrawTimer(node, of), ask);
+    builder.resendTimer(withdrawTimer(node, of), resends);
   }
 };
 

@@ -72,7 +72,7 @@ const named = (value: object): string => JSON.stringify(value);
 
 describe('a suggestion', () => {
   test.each(suggestions.map((suggestion) => [named(suggestion), suggestion] as const))(
-    '%s is done where it can be, and is refused with a reason where it cannot',
+    'the suggestion %s is followed where possible and otherwise refused with a reason',
     (_, suggestion) => {
       for (const facts of situations) {
         const { course, refused } = judge(suggestion, facts);
@@ -82,19 +82,19 @@ describe('a suggestion', () => {
     },
   );
 
-  test('lets nothing run that was not approved with a grant', () => {
+  test('no suggestion runs an effect without an approval and a grant', () => {
     for (const suggestion of [undefined, ...suggestions]) {
       const running = situations.filter((facts) => judge(suggestion, facts).course.kind === 'resume');
       expect(running.filter(({ outcome, granted }) => outcome !== 'approved' || !granted)).toEqual([]);
     }
   });
 
-  test('that nobody makes leaves what follows as it is without a gate', () => {
+  test('without a suggestion the default route applies', () => {
     for (const facts of situations) expect(judge(undefined, facts)).toEqual({ course: usual(facts) });
   });
 });
 
-describe('what is suggested', () => {
+describe('the choice of a suggestion', () => {
   const resume = { emit: 'resume_executor' } as const;
   const back = { emit: 'return_to_orchestrator' } as const;
   const skip = { emit: 'skip_duplicate_effect' } as const;
@@ -113,26 +113,29 @@ describe('what is suggested', () => {
     ['rejected', back],
     ['changes_requested', { ...back, to: HERE }],
     ['expired', skip],
-  ] as const)('of %s is what the gate says of it, when no branch fits', (outcome, suggestion) => {
-    expect(suggestionFor(gate, outcome, never)).toEqual(suggestion);
-  });
+  ] as const)(
+    'without a matching branch the suggestion for %s is that of the decision',
+    (outcome, suggestion) => {
+      expect(suggestionFor(gate, outcome, never)).toEqual(suggestion);
+    },
+  );
 
-  test('is what the first branch says that fits', () => {
+  test('the first matching branch wins', () => {
     expect(suggestionFor(gate, 'rejected', () => true)).toMatchObject(skip);
     expect(suggestionFor(gate, 'rejected', (when) => when === 'two')).toMatchObject({ phase: 'paused' });
   });
 
-  test('is what the decision says alone, where the gate says so', () => {
+  test('without the branches policy only the decision counts', () => {
     const alone = { ...gate, resumePolicy: 'decision' as const };
     expect(suggestionFor(alone, 'approved', () => true)).toEqual(resume);
   });
 
-  test.each(['cancelled', 'answered'] as const)('of %s is nothing', (outcome) => {
+  test.each(['cancelled', 'answered'] as const)('there is no suggestion for %s', (outcome) => {
     expect(suggestionFor(gate, outcome, () => true)).toBeUndefined();
   });
 });
 
-describe('after a lost worker', () => {
+describe('a suggestion after a lost worker', () => {
   const to = (change: object) => ({ emit: 'return_to_orchestrator', ...change }) as Suggestion;
   test.each([
     [{ emit: 'resume_executor' }, 'usual', 'refused'],
@@ -144,22 +147,25 @@ describe('after a lost worker', () => {
     [to({ phase: 'blocked' }), 'refused', 'refused'],
     [to({ to: HERE }), 'refused', 'refused'],
     [to({ to: HERE, phase: 'paused' }), 'refused', 'refused'],
-  ] as const)('%j: %s when its class settles it, %s when it does not', (suggestion, byItself, byPeople) => {
-    const said = (next: 'repeat' | 'probe' | 'person') => {
-      const { course, refused } = afterCrash(suggestion, next);
-      return refused === undefined ? course : `refused${course === 'usual' ? '' : `, and ${course}`}`;
-    };
-    expect([said('repeat'), said('probe'), said('person')]).toEqual([byItself, byItself, byPeople]);
-  });
+  ] as const)(
+    '%j: %s when the effect class decides, %s when it does not',
+    (suggestion, byItself, byPeople) => {
+      const said = (next: 'repeat' | 'probe' | 'person') => {
+        const { course, refused } = afterCrash(suggestion, next);
+        return refused === undefined ? course : `refused${course === 'usual' ? '' : `, and ${course}`}`;
+      };
+      expect([said('repeat'), said('probe'), said('person')]).toEqual([byItself, byItself, byPeople]);
+    },
+  );
 
-  test('nothing else is done than without a gate, when it says nothing', () => {
+  test('without a suggestion the default applies', () => {
     for (const next of ['repeat', 'probe', 'person'] as const)
       expect(afterCrash(undefined, next)).toEqual({ course: 'usual' });
   });
 });
 
-describe('after an order that came again', () => {
-  test('nothing but what its outcome leads to is ever done', () => {
+describe('a suggestion after a duplicate order', () => {
+  test('only the outcome of the effect continues the task', () => {
     for (const standing of ['applied', 'not_applied', 'in_doubt'] as const)
       for (const suggestion of [undefined, ...suggestions])
         expect(afterDuplicate(suggestion, standing).course).toBe('usual');
@@ -169,7 +175,7 @@ describe('after an order that came again', () => {
     ['resume_executor', ['applied', 'not_applied', 'in_doubt']],
     ['skip_duplicate_effect', ['not_applied', 'in_doubt']],
     ['ask_orchestrator_for_resume_decision', []],
-  ] as const)('%s is refused when it is %j', (of, refusing) => {
+  ] as const)('%s is refused when the order is %j', (of, refusing) => {
     const refused = (['applied', 'not_applied', 'in_doubt'] as const).filter(
       (standing) => afterDuplicate({ emit: of }, standing).refused !== undefined,
     );

@@ -83,12 +83,12 @@ export const startRollback = (
 };
 
 /** The submission and the watch. A repeated submission finds the same task. */
-export const rollbackCommands = (task: Task, node: NodeId, ask: number): readonly Outgoing[] => {
+export const rollbackCommands = (task: Task, node: NodeId, resends: number): readonly Outgoing[] => {
   const { preparation } = nodeState(task, node);
   if (preparation?.kind !== 'rollback') return [];
   return [
-    submitRollback(task, node, preparation.by, preparation.inputs, ask),
-    watchPeer(task, preparation.by, ask),
+    submitRollback(task, node, preparation.by, preparation.inputs, resends),
+    watchPeer(task, preparation.by, resends),
   ];
 };
 
