@@ -14,8 +14,8 @@ const now = (): Pick<AppliedRecord, 'at' | 'mono'> => ({
 });
 
 /**
- * The targets' memory and the file that it is kept in. Memory comes first, at once, so that two requests of one key
- * cannot both be the first; nobody is answered before the file has it.
+ * The targets' memory and its file. Memory changes first and synchronously, so that two requests with one key
+ * cannot both be the first. Each answer waits for the file.
  */
 export const createBook = (file: LedgerFile, keyWindowMs: number) => {
   const memory = createMemory(keyWindowMs);
@@ -41,7 +41,7 @@ export const createBook = (file: LedgerFile, keyWindowMs: number) => {
     }
   };
 
-  /** Numbers a request in the order of arrival. */
+  /** Numbers a request in order of arrival. */
   const arrive = (request: Omit<Arrived, 'n' | 'arrival'>): Arrived => {
     numbers += 1;
     return { ...request, n: numbers, arrival: memory.arrive(identityOf(request)) };
@@ -51,10 +51,10 @@ export const createBook = (file: LedgerFile, keyWindowMs: number) => {
     memory,
     write,
     arrive,
-    /** A request whose body was read whole, or was not to be read. */
+    /** A request whose body was read, or is not needed. */
     received: (arrived: Arrived, mode: Mode, digest: string | null, bytes: number): Promise<void> =>
       write({ type: 'request', ...arrived, digest, bytes, mode }),
-    /** Does what the target does with it. It has happened when the promise is fulfilled. */
+    /** Applies the request. Resolves once it is on disk. */
     apply: async (request: Incoming, forgetful = false): Promise<Outcome> => {
       const outcome = outcomeOf(request, forgetful);
       await write(outcome);

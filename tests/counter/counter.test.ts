@@ -7,7 +7,7 @@ import { applicationsByKey, fetchLedger, type LedgerRecord, readLedger, requests
 import { DEFAULT_MIX, type Mode } from './modes.ts';
 import { type Counter, type CounterOptions, startCounter } from './server.ts';
 
-/** A bound for what hangs. */
+/** A limit for hanging tests. */
 const PATIENCE = { timeout: 20_000 };
 
 let folder: string;
@@ -50,7 +50,7 @@ type Sending = {
   readonly body?: string;
 };
 
-/** The answer, or undefined when there was none, or half of one. */
+/** The answer, or undefined when it was missing or cut. */
 const send = async (
   { origin }: Counter,
   path: string,
@@ -216,7 +216,7 @@ describe('a request that is', () => {
     await vi.waitFor(async () => expect(await get(counter, '/control')).toMatchObject({ held: 0 }), PATIENCE);
     const records = await readLedger(ledgerFile());
     expect([countOf(records, 'k'), countOf(records, 'e')]).toEqual([1, 1]);
-    // The one of the two that came later found the key.
+    // The later request found the key.
     expect(records.filter(({ type }) => type === 'repeated')).toHaveLength(1);
   });
 });

@@ -1,7 +1,7 @@
 import type { Book } from './book.ts';
 import type { Incoming } from './memory.ts';
 
-/** Requests that are on their way still: each arrives when its time has come, whatever its sender believes by then. */
+/** Delayed requests: each arrives at its time, also after its sender gave up. */
 export const createHolding = (book: Book) => {
   const timers = new Map<number, NodeJS.Timeout>();
 
@@ -31,13 +31,13 @@ export const createHolding = (book: Book) => {
       await book.write({ type: 'held', n: request.n, key: request.key, until });
       plan(request, until);
     },
-    /** Nothing is on its way any more when the promise is fulfilled. */
+    /** Lets all delayed requests arrive. */
     releaseAll: async (): Promise<void> => {
       const due = heldRequests().filter(({ request: { n } }) => timers.has(n));
       for (const { request } of due) clearTimeout(timers.get(request.n));
       await Promise.all(due.map(({ request }) => arrive(request)));
     },
-    /** What is on its way stays in the ledger, for the next start. */
+    /** Delayed requests stay in the ledger for the next start. */
     stop: (): void => {
       for (const timer of timers.values()) clearTimeout(timer);
       timers.clear();

@@ -7,17 +7,17 @@ type Waiting = {
   readonly reject: (error: unknown) => void;
 };
 
-/** A file that only grows. What is appended has reached the disk when the promise is fulfilled. */
+/** An append-only file. An append resolves once it is on disk. */
 export type LedgerFile = {
-  /** Of earlier runs. */
+  /** From earlier runs. */
   readonly records: readonly LedgerRecord[];
   readonly append: (records: readonly LedgerRecord[]) => Promise<void>;
-  /** How much of the file is certain to stay. */
+  /** The length that is on disk. */
   readonly length: () => number;
   readonly close: () => Promise<void>;
 };
 
-/** Opens the file, or makes it. A line that a crash cut off is taken away: nobody was told of it. */
+/** Opens or creates the file, and removes a last line that a crash cut. */
 export const openLedgerFile = async (path: string): Promise<LedgerFile> => {
   const handle = await open(path, 'a+', 0o640);
   const bytes = await handle.readFile();
@@ -28,7 +28,7 @@ export const openLedgerFile = async (path: string): Promise<LedgerFile> => {
   const waiting: Waiting[] = [];
   let writing: Promise<void> | undefined;
 
-  // While one lot is on its way to the disk the next gathers, so that many share one sync.
+  // While one batch syncs the next one collects, so that many share a sync.
   const drain = async (): Promise<void> => {
     while (waiting.length > 0) {
       const lot = waiting.splice(0);

@@ -6,9 +6,8 @@ export const Flavour = z.enum(['keyed', 'idempotent', 'opaque', 'fenced', 'probe
 export type Flavour = z.infer<typeof Flavour>;
 
 const stamp = {
-  /** Wall clock. */
   at: z.iso.datetime(),
-  /** Nanoseconds of the monotonic clock, comparable between the processes of a machine. */
+  /** Nanoseconds of the monotonic clock, comparable between processes of a machine. */
   mono: z.string().regex(/^\d+$/),
 } as const;
 const number = z.int().min(1);
@@ -30,7 +29,7 @@ const Controlled = z.object({
   mix: Mix,
   release: z.boolean(),
 });
-/** A request as it came in. `digest` is null where its body was not read whole. */
+/** A received request. `digest` is null when its body was not read. */
 const Request = z.object({
   type: z.literal('request'),
   ...stamp,
@@ -42,11 +41,11 @@ const Request = z.object({
   epoch,
   digest: digest.nullable(),
   bytes: z.int().min(0),
-  /** How many requests of this key, or of this path without one, have come in with it. */
+  /** The number of requests with this key (or path) so far. */
   arrival: number,
   mode: Mode,
 });
-/** One application: what must not happen twice. */
+/** One application by the target. */
 const Applied = z.object({
   type: z.literal('applied'),
   ...stamp,
@@ -57,9 +56,9 @@ const Applied = z.object({
   epoch,
   digest,
 });
-/** The target knew the key, and applied nothing. `of` is the request that was applied. */
+/** The target knew the key and applied nothing. `of` is the applied request. */
 const Repeated = z.object({ type: z.literal('repeated'), ...stamp, n: number, key: z.string(), of: number });
-/** Nothing was applied, and this was the answer. */
+/** Nothing was applied; the answer has this status. */
 const Refused = z.object({
   type: z.literal('refused'),
   ...stamp,
@@ -69,7 +68,7 @@ const Refused = z.object({
   epoch,
   status: z.int(),
 });
-/** To be applied later, whatever its sender believes. */
+/** The target applies it later, also after its sender gave up. */
 const Held = z.object({ type: z.literal('held'), ...stamp, n: number, key, until: z.iso.datetime() });
 const Probed = z.object({
   type: z.literal('probed'),
@@ -81,7 +80,6 @@ const Probed = z.object({
   applied: z.boolean(),
 });
 
-/** One line of the ground truth. */
 export const LedgerRecord = z.discriminatedUnion('type', [
   Opened,
   Controlled,
@@ -96,7 +94,7 @@ export type LedgerRecord = z.infer<typeof LedgerRecord>;
 export type RequestRecord = z.infer<typeof Request>;
 export type AppliedRecord = z.infer<typeof Applied>;
 
-/** Throws on a line that is none of ours; a last line without an end was cut off, and so was never answered. */
+/** Throws on an invalid line. A last line without a line end was cut and never answered. */
 export const parseLedger = (text: string): readonly LedgerRecord[] =>
   text
     .slice(0, text.lastIndexOf('\n') + 1)
@@ -107,7 +105,7 @@ export const parseLedger = (text: string): readonly LedgerRecord[] =>
 export const readLedger = async (file: string): Promise<readonly LedgerRecord[]> =>
   parseLedger(await readFile(file, 'utf8'));
 
-/** Of a running counter server: everything that it has answered for so far. */
+/** All records that a running counter has answered for. */
 export const fetchLedger = async (origin: string): Promise<readonly LedgerRecord[]> => {
   const response = await fetch(new URL('/ledger', origin));
   if (!response.ok) throw new Error(`the counter server answered ${String(response.status)}`);
@@ -123,19 +121,19 @@ const byKey = <Found extends { readonly key: string | null }>(
   );
 };
 
-/** Every application of each key, in order. Requests without a key are in nobody's account. */
+/** By key: every application in order. Requests without a key are left out. */
 export const applicationsByKey = (
   records: readonly LedgerRecord[],
 ): ReadonlyMap<string, readonly AppliedRecord[]> =>
   byKey(records.filter((record) => record.type === 'applied'));
 
-/** Every request of each key, in order, whatever came of it. */
+/** By key: every request in order. */
 export const requestsByKey = (
   records: readonly LedgerRecord[],
 ): ReadonlyMap<string, readonly RequestRecord[]> =>
   byKey(records.filter((record) => record.type === 'request'));
 
-/** Requests that were put off and have not been dealt with since. */
+/** Delayed requests without an outcome. */
 export const heldStill = (records: readonly LedgerRecord[]): readonly RequestRecord[] => {
   const held = new Set<number>();
   for (const record of records) {

@@ -4,7 +4,7 @@ export type Incoming = Pick<RequestRecord, 'n' | 'flavour' | 'path' | 'key' | 'e
   readonly digest: string;
 };
 
-/** What a target makes of a request, before it is stamped with the time. */
+/** The decision of a target, without its time. */
 export type Verdict =
   | { readonly type: 'applied' }
   | { readonly type: 'repeated'; readonly key: string; readonly of: number }
@@ -14,7 +14,7 @@ export type Memory = {
   readonly note: (record: LedgerRecord) => void;
   readonly requests: () => number;
   readonly applications: () => number;
-  /** Counts one more request of this key, or path. */
+  /** Counts one more request with this key or path. */
   readonly arrive: (identity: string) => number;
   readonly held: () => ReadonlyMap<number, { readonly request: RequestRecord; readonly until: string }>;
   readonly isApplied: (flavour: Flavour, key: string) => boolean;
@@ -22,10 +22,10 @@ export type Memory = {
   readonly judge: (request: Incoming, now: number) => Verdict;
 };
 
-/** The name by which a request is counted. */
+/** The key, or the path without one. */
 export const identityOf = ({ key, path }: Pick<RequestRecord, 'key' | 'path'>): string => key ?? path;
 
-/** What the targets remember, all of it learnt from the ledger: a server that starts again knows what it knew. */
+/** The targets' memory, rebuilt from the ledger at each start. */
 export const createMemory = (keyWindowMs: number): Memory => {
   const counts = { requests: 0, applications: 0 };
   const seen = new Map<string, number>();

@@ -18,17 +18,17 @@ export type CounterOptions = Delays & {
   readonly seed: string;
   readonly mode: ModeSetting;
   readonly mix: Mix;
-  /** So long a keyed target remembers a key. */
+  /** How long a keyed target remembers a key. */
   readonly keyWindowMs: number;
 };
 
 export type Counter = { readonly origin: string; readonly stop: () => Promise<void> };
 
-/** What `POST /control` takes; what is left out stays as it is. */
+/** The body of `POST /control`. Fields that are left out keep their value. */
 const Control = z.strictObject({
   mode: ModeSetting.optional(),
   mix: Mix.optional(),
-  /** Everything that is on its way still arrives now. */
+  /** Lets all delayed requests arrive. */
   release: z.boolean().default(false),
 });
 
@@ -42,7 +42,7 @@ const jsonOf = (body: string): unknown => {
 
 const probe = async (url: URL, flavour: Flavour, book: Book, response: ServerResponse): Promise<void> => {
   const key = url.searchParams.get('key') ?? '';
-  // A fence has to be raised before what is seen behind it can be believed.
+  // The fence is raised before the probe, or its result would not hold.
   const applied = await book.probe(flavour, key, epochOf(url.searchParams.get('epoch')));
   answerJson(response, 200, flavour === 'fenced' ? { applied, fence: book.memory.fence(key) } : { applied });
 };
@@ -53,7 +53,7 @@ const listen = (server: Server, host: string, port: number): Promise<number> =>
     server.listen(port, host, () => resolve((server.address() as AddressInfo).port));
   });
 
-/** The independent witness: targets that misbehave as they are told to, and a ledger of what really happened there. */
+/** The independent target: it misbehaves as configured and records what really happened. */
 export const startCounter = async (options: CounterOptions): Promise<Counter> => {
   const { host, seed } = options;
   const file = await openLedgerFile(options.file);
@@ -88,7 +88,7 @@ export const startCounter = async (options: CounterOptions): Promise<Counter> =>
     response.writeHead(200, { 'content-type': 'application/x-ndjson' });
     const length = file.length();
     if (length === 0) return void response.end();
-    // Who goes away, or is cut off by an error of the file, has half an answer and sees that.
+    // A client that is cut off sees half an answer.
     await pipeline(createReadStream(options.file, { end: length - 1 }), response).catch(() => undefined);
   };
 
@@ -120,7 +120,7 @@ export const startCounter = async (options: CounterOptions): Promise<Counter> =>
   };
 
   const serving = new Set<Promise<void>>();
-  // What fails here is the ledger: without it there is no truth to tell, and the process ends.
+  // Only the ledger can fail here. Without it the counter is useless, so the process exits.
   const server = createServer((request, response) => {
     const served = serve(request, response).finally(() => serving.delete(served));
     serving.add(served);

@@ -10,7 +10,7 @@ import { chancesOf, drawMode, type Mix, type Mode, type ModeSetting } from './mo
 /** Milliseconds, both ends included. */
 export type Range = readonly [min: number, max: number];
 
-/** What may be changed while the server runs. */
+/** Settings that can change at run time. */
 export type Setting = { readonly mode: ModeSetting; readonly mix: Mix };
 
 export type Delays = { readonly slowMs: Range; readonly holdMs: Range };
@@ -28,7 +28,7 @@ const BODY_MAX_BYTES = 1_048_576;
 
 type Drawn = { readonly mode: Mode; readonly slowMs: number; readonly holdMs: number };
 
-/** The fate of a request: the same for the same seed, key and count. */
+/** The mode and delays of a request: the same for the same seed, key and arrival. */
 const draw = (arrived: Arrived, { seed, delays, setting }: Parts): Drawn => {
   const random = chancesOf(seed, identityOf(arrived), arrived.arrival);
   const { mode, mix } = setting();
@@ -45,11 +45,11 @@ const header = (request: IncomingMessage, name: string): string | null => {
   return typeof value === 'string' && value !== '' ? value : null;
 };
 
-/** A whole number, or null. */
+/** An integer, or null. */
 export const epochOf = (text: string | null): number | null =>
   text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
 
-/** The body; undefined when its sender went away, or when there is no end to it. */
+/** The body, or undefined when the client left or the body was too long. */
 const read = async (request: IncomingMessage): Promise<Buffer | undefined> => {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -69,7 +69,7 @@ export const answerJson = (response: ServerResponse, status: number, body: unkno
   response.writeHead(status, { 'content-type': 'application/json' }).end(`${JSON.stringify(body)}\n`);
 };
 
-/** A repeat is answered as the request was that it repeats, to the byte. */
+/** A repeat gets the same bytes as the first answer. */
 const answerOutcome = (response: ServerResponse, outcome: Outcome): void => {
   switch (outcome.type) {
     case 'applied':
@@ -136,7 +136,7 @@ const act = async (exchange: Exchange, { book, holding, stopping }: Parts): Prom
   }
 };
 
-/** One request to a target: written down, dealt with as its fate wants it, and answered or not. */
+/** Records a request, handles it in its mode, and answers or not. */
 export const serveTarget = async (
   request: IncomingMessage,
   response: ServerResponse,

@@ -13,11 +13,11 @@ export type SeenFact = {
 };
 export type SeenLetter = { readonly service: string; readonly ours: boolean; readonly letter: DeadLetter };
 
-/** Message ids of what the torture itself puts on the bus begin so. */
+/** The prefix of message ids that the torture itself publishes. */
 export const OURS = 'torture-';
 
 const KEPT_MAX = 4_000;
-/** Everything but requests, which carry tokens, and live output. */
+/** Every command except requests, which carry tokens, and live output. */
 const COMMANDS = [
   'hp.cmd.task.*',
   'hp.cmd.approval.request',
@@ -26,17 +26,17 @@ const COMMANDS = [
   'hp.cmd.recovery.*',
 ] as const;
 
-/** What anybody can see on the bus, kept to be sent again and to be compared with what was stored. */
+/** Records the traffic of the bus, to send it again and to compare it with the stores. */
 export type Recorder = {
-  /** The latest commands and facts, oldest first. */
+  /** The latest commands and events, oldest first. */
   readonly latest: () => readonly Recorded[];
   readonly facts: () => IterableIterator<SeenFact>;
   readonly letters: () => readonly SeenLetter[];
-  /** Statements on the audit log. */
+  /** The anchors of the audit log. */
   readonly anchors: () => readonly string[];
-  /** Called with every fact that is new. */
+  /** Called for every new event. */
   readonly onFact: (listener: (fact: SeenFact) => void) => void;
-  /** How often a text that must not be there was. */
+  /** By secret: how often it was seen. */
   readonly leaks: () => ReadonlyMap<string, number>;
   readonly bytes: () => number;
 };

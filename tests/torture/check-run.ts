@@ -24,14 +24,14 @@ export type GatherOptions = Omit<TasksOptions, 'applications' | 'work' | 'saved'
   readonly peaks: readonly Usage[];
   readonly settled: Settled;
   readonly settledLetters: readonly SettledLetter[];
-  /** Whether pages and agents were among the people. */
+  /** Whether pages and agents take part. */
   readonly pages: boolean;
 };
 
-/** Reads the counter, the stores and the logs, and holds every promise against them. */
+/** Reads the counter, the stores and the logs, and runs every check. */
 export const judge = async (options: GatherOptions): Promise<readonly Verdict[]> => {
   const { deployment, target, planned, recorder, secrets, prefix, peaks, settled } = options;
-  // Whatever is still on its way to the target arrives now: what failed for certain must not turn up later.
+  // Delayed requests arrive now: an effect that certainly failed must not arrive later.
   await target.release();
   const applications = await target.applications();
   const work = (await target.graphs?.work()) ?? [];

@@ -35,7 +35,7 @@ const parseRate = (text: string): number => {
   return rate;
 };
 
-/** Names of faults or of groups of them, with commas in between. */
+/** Names of faults or groups, separated by commas. */
 export const chooseFaults = (
   all: readonly Fault[],
   wanted: readonly string[] | undefined,
@@ -51,7 +51,7 @@ export const chooseFaults = (
 
 export const createCommand = (run: (options: Options) => Promise<void>): Command =>
   new Command('npm run torture')
-    // The caller gives exit codes their meaning.
+    // The caller maps errors to exit codes.
     .exitOverride()
     .description(
       'Breaks a Holdpoint under load, mends it, and checks every promise against what has happened. Without options: one of its own, on this machine, for two minutes.',

@@ -4,7 +4,7 @@ import { portOf } from '@holdpoint/infra/local/ports';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { untilTrue } from '../kit/until.ts';
 
-/** Answers everything with what it was told. */
+/** Echoes every byte. */
 let echo: Server;
 let proxy: FaultProxy;
 const opened: Socket[] = [];
@@ -73,7 +73,7 @@ test.each([[['to_server']], [['to_client']], [['to_server', 'to_client']]] as co
     await untilHeard(line, 'before ');
     proxy.blackhole(directions);
     line.say('meanwhile ');
-    // Another connection takes the same way there and back several times meanwhile.
+    // Another connection sends the same bytes in between.
     const other = connect({ host: witness.host, port: witness.port });
     opened.push(other);
     for (let i = 0; i < 20; i += 1) {

@@ -8,30 +8,30 @@ export type FaultProxy = {
   readonly host: string;
   readonly port: number;
   /**
-   * The n-th time that these bytes come along they are dropped, and the connection is reset on both sides: what was sent
-   * has arrived, and nobody is told. Resolves when it has happened.
+   * The n-th time that these bytes pass, the proxy drops them and resets both sides. Resolves when it has
+   * happened.
    */
   readonly cutOn: (direction: Direction, bytes: string, n?: number) => Promise<void>;
-  /** Everything arrives so much later. */
+  /** Delays all traffic. */
   readonly delay: (ms: number) => void;
-  /** Nothing passes in these directions, and nobody is told: what is sent waits, as it would in a network that is cut. */
+  /** Blocks these directions silently: traffic waits, as in a partition. */
   readonly blackhole: (directions: readonly Direction[]) => void;
-  /** Who connects is turned away. What is connected stays. */
+  /** Refuses new connections and keeps open ones. */
   readonly refuse: () => void;
-  /** Breaks every connection there is. */
+  /** Resets every connection. */
   readonly reset: () => void;
-  /** Ends every fault; what waited passes on. Cuts that have not happened will not. */
+  /** Ends every fault and lets waiting traffic pass. Pending cuts are cancelled. */
   readonly heal: () => void;
   readonly close: () => Promise<void>;
 };
 
-/** What is wrong with the network at this moment. */
+/** The present faults of the network. */
 type Weather = { delayMs: number; blackholes: readonly Direction[]; refusing: boolean };
 
 const HOST = '127.0.0.1';
 const FINE: Weather = { delayMs: 0, blackholes: [], refusing: false };
 
-/** One direction of one connection: keeps the order of what passes, whatever the delay is at the moment. */
+/** One direction of one connection. It keeps the order of bytes under any delay. */
 const createPipe = (from: Socket, to: Socket, direction: Direction, weather: () => Weather) => {
   const late: { readonly due: number; readonly data: Buffer }[] = [];
   let timer: NodeJS.Timeout | undefined;
@@ -41,7 +41,7 @@ const createPipe = (from: Socket, to: Socket, direction: Direction, weather: () 
     timer = undefined;
     while (!isHeld() && late[0] !== undefined && late[0].due <= performance.now()) {
       const first = late.shift();
-      // A receiver that does not read holds up the sender, as it would without us in between.
+      // A receiver that does not read slows down its sender.
       if (first !== undefined && !to.write(first.data)) from.pause();
     }
     if (late[0] !== undefined && !isHeld())
@@ -65,7 +65,7 @@ const createPipe = (from: Socket, to: Socket, direction: Direction, weather: () 
   };
 };
 
-/** A TCP proxy that breaks connections at exactly chosen places, and spoils the network between two who talk. */
+/** A TCP proxy that breaks connections at chosen bytes and disturbs the traffic between two peers. */
 export const startFaultProxy = async (host: string, port: number): Promise<FaultProxy> => {
   type Link = {
     readonly sockets: readonly [Socket, Socket];
@@ -106,7 +106,7 @@ export const startFaultProxy = async (host: string, port: number): Promise<Fault
         if (cutAt(direction, data)) resetBoth(link);
         else pipe.take(data);
       });
-      // One side that ends or breaks ends the other; that it broke is what is wanted here.
+      // An end or an error of one side ends the other.
       from.on('error', () => to.destroy());
       from.on('close', () => {
         links.delete(link);
@@ -116,7 +116,7 @@ export const startFaultProxy = async (host: string, port: number): Promise<Fault
     };
     watch(client, upstream, 'to_server', up);
     watch(upstream, client, 'to_client', down);
-    // It may have been made while nothing passes.
+    // It may be opened during a blackhole.
     for (const pipe of link.pipes) pipe.changed();
   });
   await new Promise<void>((resolve) => server.listen(0, HOST, resolve));

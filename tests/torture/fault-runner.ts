@@ -6,11 +6,11 @@ import type { Plan, PlanStep } from './plan.ts';
 import type { Recorder } from './bus-recorder.ts';
 
 export type Tally = {
-  /** How often each fault was there. */
+  /** By fault: how often it happened. */
   readonly done: ReadonlyMap<string, number>;
-  /** What was planned and did not happen, with the reason. */
+  /** Planned faults that did not happen, with the reason. */
   readonly skipped: ReadonlyMap<string, { readonly reason: string; readonly times: number }>;
-  /** Faults that could not be carried through, which says nothing of the deployment. */
+  /** Faults that failed themselves, which proves nothing about the deployment. */
   readonly failed: readonly string[];
 };
 
@@ -21,7 +21,7 @@ export type NemesisOptions = {
   readonly recorder: Recorder;
   readonly history: History;
   readonly say: (line: string) => void;
-  /** Aborted when the run is over. */
+  /** Aborted at the end of the run. */
   readonly over: AbortSignal;
 };
 
@@ -29,7 +29,7 @@ const ENDS_WITHIN_MS = 120_000;
 
 const waiting = new WeakMap<AbortSignal, Set<() => void>>();
 
-/** One listener a signal, however many wait for it: to add one, a signal looks through all that it has. */
+/** One listener per signal: adding a listener searches all listeners of the signal. */
 const waitersFor = (signal: AbortSignal): Set<() => void> => {
   const known = waiting.get(signal);
   if (known !== undefined) return known;
@@ -45,7 +45,7 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     else waitersFor(signal).add(resolve);
   });
 
-/** Waits; ends early when the signal comes. */
+/** Waits, or returns early when the signal aborts. */
 export const holdFor = (ms: number, over: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (over.aborted || ms <= 0) return resolve();
@@ -59,7 +59,7 @@ export const holdFor = (ms: number, over: AbortSignal): Promise<void> =>
     waiters.add(wake);
   });
 
-/** Whoever takes the same thing waits for its turn. */
+/** Faults that need the same resource run one after the other. */
 export const createTurns = () => {
   const last = new Map<string, Promise<void>>();
   return async (names: readonly string[]): Promise<() => void> => {
@@ -68,14 +68,14 @@ export const createTurns = () => {
       release = resolve;
     });
     const before = names.map((name) => last.get(name) ?? Promise.resolve());
-    // All of them in one step, so that no two can wait for each other.
+    // All resources in one step, so that no deadlock is possible.
     for (const name of names) last.set(name, mine);
     await Promise.all(before);
     return release;
   };
 };
 
-/** Carries out a plan. Resolves when every fault has been mended. */
+/** Runs a plan. Resolves when every fault has ended. */
 export const runPlan = async (options: NemesisOptions): Promise<Tally> => {
   const { plan, faults, deployment, recorder, history, say, over } = options;
   const byName = new Map(faults.map((fault) => [fault.name, fault]));
@@ -123,7 +123,7 @@ export const runPlan = async (options: NemesisOptions): Promise<Tally> => {
   };
 
   const all = Promise.all(plan.steps.map(take));
-  // What is under way when the run ends is given time to be mended; nobody waits for the rest of it.
+  // Faults that are active at the end of the run get time to end.
   const mended = new AbortController();
   await Promise.race([all, aborted(over).then(() => holdFor(ENDS_WITHIN_MS, mended.signal))]);
   mended.abort();

@@ -6,12 +6,12 @@ import { Plan } from './plan.ts';
 /** Milliseconds of the one clock that orders the history. */
 const Time = z.number();
 
-/** Somebody outside did something. `info`: nobody knows whether it happened; a timeout is never a `fail`. */
+/** An operation of a client. `info`: the outcome is unknown. A timeout is never a `fail`. */
 export const Operation = z.object({
   t: Time,
   actor: z.string(),
   op: z.string(),
-  /** The task that it is about. */
+  /** The task. */
   key: z.string(),
   /** Joins an outcome to its invocation. */
   call: z.int(),
@@ -20,7 +20,7 @@ export const Operation = z.object({
 });
 export type Operation = z.infer<typeof Operation>;
 
-/** What was done to the deployment. */
+/** A fault and its repair. */
 export const NemesisEntry = z.object({
   t: Time,
   nemesis: z.string(),
@@ -35,7 +35,6 @@ const Note = z.object({ t: Time, note: z.string(), value: z.json().optional() })
 export const Entry = z.union([PlanEntry, NemesisEntry, Operation, Note]);
 export type Entry = z.infer<typeof Entry>;
 
-/** An entry before its time is known. */
 type Untimed = Entry extends infer E ? (E extends Entry ? Omit<E, 't'> : never) : never;
 
 export interface History {
@@ -49,7 +48,7 @@ export interface History {
 export const isOperation = (entry: Entry): entry is Operation => 'call' in entry;
 export const isNemesis = (entry: Entry): entry is NemesisEntry => 'nemesis' in entry;
 
-/** A file of one JSON line an entry. Each is written at once: what was seen is not lost with this process. */
+/** One JSON line for each entry, written at once: a crash loses none. */
 export const createHistory = (file: string): History => {
   const descriptor = openSync(file, 'w');
   const start = performance.now();
@@ -87,7 +86,7 @@ const parseJson = (text: string): unknown => {
   }
 };
 
-/** The plan that a file holds: a plan by itself, or the first line of a history. */
+/** Reads a plan file, or the plan in the first line of a history. */
 export const readPlan = (file: string): Plan => {
   const text = readFileSync(file, 'utf8');
   const alone = Plan.safeParse(parseJson(text));

@@ -20,7 +20,7 @@ import { createFileTarget } from './workload/file-target.ts';
 import type { Target } from './workload/target.ts';
 
 const EXIT = { held: 0, broken: 1, failed: 2 } as const;
-/** So that one goes on with what another has left. */
+/** Two, so that one can continue the work of the other. */
 const WORKERS = 2;
 const { say } = onStdout;
 
@@ -43,7 +43,7 @@ const prepareLocal = async (
   return { deployment, target: createFileTarget(deployment) };
 };
 
-/** What of the faults this deployment can have, and why it cannot have the others. */
+/** The faults that this deployment supports, and the reasons for the others. */
 const sortOut = (faults: readonly Fault[], deployment: Deployment) => {
   const found = faults.map((fault) => ({ fault, reason: fault.whyNot(deployment) }));
   return {
@@ -54,7 +54,7 @@ const sortOut = (faults: readonly Fault[], deployment: Deployment) => {
   };
 };
 
-/** Somebody's deployment is broken only when they say so. */
+/** Breaking a deployment of the user needs an explicit option. */
 const assertMeant = ({ project, yesBreakIt }: Options): void => {
   if (yesBreakIt !== true)
     throw new Problem(
@@ -62,7 +62,7 @@ const assertMeant = ({ project, yesBreakIt }: Options): void => {
     );
 };
 
-/** Its effects are lines of a file in the workspace that it has. */
+/** Its effects are lines of a file in its workspace. */
 const prepareCompose = async ({ project }: Options): Promise<Prepared> => {
   const deployment = await openCompose(root, project);
   return { deployment, target: createFileTarget(deployment) };
@@ -84,10 +84,10 @@ const planFor = (
       })
     : readPlan(options.plan);
 
-/** One Ctrl-C may arrive twice, from the terminal and from whoever started this. */
+/** The terminal and the parent process may both send the same Ctrl-C. */
 const SAME_SIGNAL_MS = 1_000;
 
-/** The first Ctrl-C ends the faults, the second everything. */
+/** The first Ctrl-C ends the faults, the second one the run. */
 const listenForEnd = (stopAll: () => Promise<void>): AbortSignal => {
   const leave = new AbortController();
   let first = Infinity;
@@ -149,9 +149,9 @@ const run = async (options: Options): Promise<void> => {
   }
 };
 
-/** What could not be done, in one line if a person can mend it. */
+/** An error that a person can fix is one line. */
 const failure = (error: unknown): number => {
-  // Commander has said already what was wrong, or has shown its help.
+  // Commander has printed its own message.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.held : EXIT.failed;
   const text = error instanceof Problem || !(error instanceof Error) ? messageOf(error) : error.stack;
   process.stderr.write(`holdpoint: ${String(text)}\n`);
@@ -163,5 +163,5 @@ try {
 } catch (error) {
   process.exitCode = failure(error);
 }
-// Whatever is still waiting somewhere has nothing to wait for any more.
+// Pending timers and sockets must not delay the exit.
 process.exit();

@@ -3,7 +3,7 @@ import { holdFor } from './fault-runner.ts';
 
 const LOOK_EVERY_MS = 5_000;
 
-/** Looks again and again at what every instance takes, and keeps the most. */
+/** Polls the usage of every instance and keeps the peak. */
 export const watchUsage = (deployment: Deployment): { readonly stop: () => Promise<readonly Usage[]> } => {
   const peaks = new Map<string, Usage>();
   const stopped = new AbortController();

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 
-/** Chance that can be had again: the same label gives the same numbers. */
+/** Reproducible randomness: the same label gives the same numbers. */
 export type Random = {
   /** From 0 up to, but not including, 1. */
   readonly next: () => number;
-  /** A whole number, both ends included. */
+  /** An integer, both ends included. */
   readonly int: (min: number, max: number) => number;
   readonly chance: (probability: number) => boolean;
   readonly pick: <Item>(items: readonly Item[]) => Item;

@@ -45,7 +45,6 @@ const counts = (numbers: Readonly<Record<string, number>>): string =>
     .map(([name, count]) => `${name} ${String(count)}`)
     .join(', ') || 'none';
 
-/** What a run came to, for a person. */
 export const reportText = (report: Report): readonly string[] => {
   const { verdicts, skipped, notCarriedThrough, settledAfterMs } = report;
   const wrong = verdicts.filter((verdict) => !held(verdict));

@@ -31,15 +31,15 @@ export type TortureOptions = {
   readonly target: Target;
   readonly plan: Plan;
   readonly faults: readonly Fault[];
-  /** What this deployment cannot have. */
+  /** Faults that this deployment cannot have. */
   readonly impossible: Report['skipped'];
   readonly history: History;
-  /** Keeps the tasks of this run apart from those of others. */
+  /** Separates the tasks of this run from those of other runs. */
   readonly run: string;
   readonly tasksPerSecond: number;
   readonly settleWithinMs: number;
   readonly say: (line: string) => void;
-  /** The user has had enough: mend, check, and end. */
+  /** Aborted by the user: repair, check and end. */
   readonly leave: AbortSignal;
 };
 
@@ -84,7 +84,7 @@ const allReady = async ({ instances, isReady }: Deployment): Promise<true | unde
   return true;
 };
 
-/** Load and faults for as long as the plan says, or until the user has had enough. */
+/** Runs load and faults until the plan ends or the user aborts. */
 const hurt = async (options: TortureOptions, recorder: Recorder, workload: Workload) => {
   const { deployment, plan, faults, history, leave } = options;
   const over = new AbortController();
@@ -103,7 +103,7 @@ const hurt = async (options: TortureOptions, recorder: Recorder, workload: Workl
   return tally;
 };
 
-/** Why no task of the run is a program; undefined where some are. */
+/** Why the run has no programs, or undefined. */
 const whyNoPrograms = ({ deployment, target, plan }: TortureOptions): string | undefined => {
   if (plan.programs === false) return 'the plan wants none';
   if (deployment.workers.length === 0) return 'no workers are started here';
@@ -122,7 +122,7 @@ const planning = (options: TortureOptions, crew: Crew | undefined): typeof plann
   return all;
 };
 
-/** Breaks a deployment under load, mends it, and finds out what is left of its promises. */
+/** Breaks a deployment under load, repairs it and checks every promise. */
 export const torture = async (options: TortureOptions): Promise<Report> => {
   const { deployment, target, plan, history, run, tasksPerSecond, settleWithinMs, say } = options;
   const prefix = prefixOf(run);

@@ -3,14 +3,14 @@ import { lookAtConsumers, lookAtServices } from './evidence/run.ts';
 import { holdFor } from './fault-runner.ts';
 
 export type Settled = {
-  /** Undefined when it has not. */
+  /** Undefined when it did not come to rest. */
   readonly afterMs: number | undefined;
   readonly withinMs: number;
   readonly left: readonly string[];
 };
 
 const LOOK_EVERY_MS = 1_000;
-/** Seen quiet so often in a row: between two steps a task is nowhere to be seen for a moment. */
+/** Between two steps a task is briefly in no table, so several quiet samples are needed. */
 const QUIET_LOOKS = 3;
 
 const counted = (count: number, what: string): readonly string[] =>
@@ -21,14 +21,13 @@ const countOf = async ({ query }: Deployment, what: string, sql: string): Promis
   return counted(Number(row?.['n']), what);
 };
 
-/** What is under way still. */
 const leftOf = async (
   deployment: Deployment,
   prefix: string,
   children: readonly string[],
 ): Promise<readonly string[]> => {
   const named = children.map((id) => `'${id}'`).join(',');
-  /** The tasks of the run, and those that carry out the effects of its programs. */
+  /** The tasks of the run and of its programs' effects. */
   const ours = (column: string): string =>
     named === '' ? `${column} LIKE '${prefix}%'` : `(${column} LIKE '${prefix}%' OR ${column} IN (${named}))`;
   const unready: string[] = [];
@@ -52,14 +51,14 @@ const leftOf = async (
       'approvals that wait',
       `approvals.heads WHERE ${ours("view->>'task'")} AND status = 'pending'`,
     )),
-    // Should the word that it is stuck no more be lost, recovery asks again after five minutes.
+    // If `job_unstuck` is lost, recovery asks again after five minutes.
     ...(await countOf(
       deployment,
       'jobs on the list that are not stuck',
       `recovery.heads r WHERE ${ours('r.id')} AND r.status = 'stuck'
          AND NOT EXISTS (SELECT 1 FROM orchestrator.heads o WHERE o.id = r.id AND o.status = 'paused')`,
     )),
-    // A task that has ended takes back what it asked for until that is confirmed.
+    // An ended task withdraws its open requests until that is confirmed.
     ...(await countOf(
       deployment,
       'questions without an answer',
@@ -75,7 +74,7 @@ const leftOf = async (
   ];
 };
 
-/** Waits until nothing is under way any more, and says how long that took. */
+/** Waits until nothing is in progress. Returns how long that took. */
 export const settle = async (
   deployment: Deployment,
   { prefix, children }: { readonly prefix: string; readonly children: readonly string[] },

@@ -18,7 +18,7 @@ const OUTCOMES = {
 
 type Told = { readonly status?: unknown; readonly by?: unknown };
 
-/** What the caller of a decision was told about which decision stands. */
+/** The decision that the caller of `decide` was told. */
 const toldBy = ({ type, value }: Operation): Told | undefined => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   if (type === 'ok') return value;
@@ -27,7 +27,6 @@ const toldBy = ({ type, value }: Operation): Told | undefined => {
 };
 
 const headShowsOutcome = ({ id, head, events }: StoredAggregate, { expect }: Notes): void => {
-  // A cancellation that overtakes its request is shown as withdrawn.
   if (head?.status === 'withdrawn') return;
   const resolved = events.find(({ type }) => type === 'resolved');
   const outcome = String(resolved?.data['outcome']);
@@ -38,7 +37,7 @@ const headShowsOutcome = ({ id, head, events }: StoredAggregate, { expect }: Not
 type Voted = readonly { readonly by: string; readonly decision: string }[];
 const votesOf = (decision: StoredEvent['data']): Voted => (decision['votes'] ?? []) as Voted;
 
-/** Whoever closed it, or whose word counted with his. */
+/** A principal who resolved the approval or whose vote counted. */
 const isNamedBy = (decision: StoredEvent['data'], who: unknown): boolean =>
   decision['by'] === who || votesOf(decision).some(({ by }) => by === who);
 
@@ -50,7 +49,7 @@ const answersAgree = (
   const decision = approval.events.find(({ type }) => type === 'resolved')?.data;
   for (const operation of decisions) {
     const told = toldBy(operation);
-    // Whoever is not the last that it takes hears nothing of the end yet.
+    // Under a quorum earlier voters learn no outcome.
     if (told === undefined || told.status === 'pending') continue;
     expect(
       decision !== undefined && told.status === decision['outcome'] && isNamedBy(decision, told.by),
@@ -60,7 +59,7 @@ const answersAgree = (
   }
 };
 
-/** A yes to a decision means that exactly this decision stands. */
+/** A successful answer means that exactly this decision counts. */
 const verbsStand = (operations: readonly Operation[], { expect }: Notes): void => {
   const asked = new Map(
     operations.filter(({ type }) => type === 'invoke').map((each) => [each.call, each.value]),

@@ -13,7 +13,7 @@ export const audit: Check = {
     expect(untold === 0, () => `${String(untold)} events of approvals have no line in the audit log`);
     expect(toldTwice === 0, () => `${String(toldTwice)} events of approvals have more lines than one`);
     expect(report.anchors > 0, () => 'nobody has anchored the audit log');
-    // Each stands in the log as well as on the bus, where some may have been lost.
+    // Anchors are in the log and on the bus, where some may be lost.
     expect(
       report.anchors >= heard,
       () => `${String(heard)} anchors were told, and ${String(report.anchors)} fit`,

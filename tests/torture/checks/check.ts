@@ -1,18 +1,17 @@
 import type { ProgramEvidence, RunEvidence, TaskEvidence } from '../evidence/evidence.ts';
 
-/** What a look at some evidence came to. */
 export type Finding = { readonly checked: number; readonly violations: readonly string[] };
 
-/** One promise, and how it is seen to be kept. */
+/** One promise and how to check it. */
 export type Check = {
   readonly id: string;
   readonly promise: string;
-  /** Task by task, so that a long run need not fit into memory. */
-  /** Only tasks with graphs show it, which not every deployment can have. */
+  /** Called for each task, so that a long run fits into memory. */
+  /** Needs tasks with graphs, which not every deployment supports. */
   readonly graphs?: true;
-  /** Only programs show it, which need workers. */
+  /** Needs programs and their workers. */
   readonly programs?: true;
-  /** Only pages, and agents beside them, show it: they need a deployment that says where it serves them. */
+  /** Needs pages and agents, and a deployment that states where it serves them. */
   readonly pages?: true;
   readonly ofTask?: (task: TaskEvidence) => Finding;
   readonly ofProgram?: (program: ProgramEvidence) => Finding;
@@ -20,7 +19,7 @@ export type Check = {
 };
 
 export type Notes = {
-  /** Counts one thing that was looked at; when it is not so, says what is. */
+  /** Counts one check. `otherwise` describes the violation. */
   readonly expect: (holds: boolean, otherwise: () => string) => void;
   readonly finding: () => Finding;
 };

@@ -99,7 +99,7 @@ const answered = (epoch: number, answer: string) =>
   });
 const prevented = (attempt: number) =>
   madeEvent(0, 650, { type: 'duplicate_prevented', id: EFFECT, attempt, outcome: 'applied' });
-/** Somebody was asked what had become of the effect, and said so. */
+/** A person answered a question about the effect. */
 const askedAbout =
   (answer: string, change: TaskChange): TaskChange =>
   (evidence) => ({
@@ -140,7 +140,7 @@ const decided =
       ),
     ],
   });
-/** Approved where it takes two people, by these. */
+/** An approval under a quorum of two, with these votes. */
 const ofTwo =
   (...names: readonly string[]): TaskChange =>
   ({ approvals: [approval] }) => ({
@@ -586,7 +586,6 @@ const endedAs =
     ),
   });
 
-/** What recovery keeps, changed. */
 const kept =
   (change: Parameters<typeof withEvents>[1]): TaskChange =>
   ({ recovery }) => ({ recovery: withEvents(recovery, (events) => renumbered(change(events))) });
@@ -689,7 +688,6 @@ const GRAPH_FAULTS: readonly (readonly [id: string, what: string, change: TaskCh
   ],
 ];
 
-/** The event at a version, changed. */
 const changed =
   (at: number, data: Record<string, unknown>): ProgramChange =>
   ({ program }) => ({
@@ -699,7 +697,7 @@ const changed =
   });
 const versionOf = (type: string, nth = 0): number =>
   soundProgram().program?.events.filter((each) => each.type === type)[nth]?.version ?? 0;
-/** An event that comes once more, behind the one at a version. */
+/** Repeats an event after the one at a version. */
 const again =
   (type: string, nth: number, behind: number): ProgramChange =>
   ({ program }) => ({

@@ -11,7 +11,7 @@ const OUTCOMES: ReadonlySet<string> = new Set([
   'refused',
 ]);
 
-/** What the ledger has come to: its last event that is an outcome or a start. */
+/** The latest outcome or start in the ledger. */
 export const stateOf = (effect: StoredAggregate): string | undefined =>
   effect.events.findLast(({ type }) => OUTCOMES.has(type) || type === 'started' || type === 'prepared')?.type;
 

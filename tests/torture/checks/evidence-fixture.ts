@@ -4,7 +4,7 @@ import type { Operation } from '../history.ts';
 import { graphOf, type GraphPlan } from '../workload/graph.ts';
 import type { WorkLine } from '../workload/script-log.ts';
 
-/** A task that was submitted, approved, carried out once and completed, as a run would find it. */
+/** A task that was submitted, approved, executed once and completed. */
 
 export const TASK = 'torture-x-0';
 export const APPROVAL = 'a-0000000000';
@@ -128,7 +128,6 @@ export const operations = (): readonly Operation[] => [
   operation(8, 4, 'orchestrator.get', 'ok', { id: TASK, version: 6 }, 'watcher'),
 ];
 
-/** Everything as promised. */
 export const soundTask = (): TaskEvidence => ({
   id: TASK,
   meant: { fate: 'approve', submission: SUBMISSION, effect: EFFECT, requestDigest: SENT },
@@ -166,7 +165,7 @@ const line = (what: WorkLine['what'], task: string, about: string, token: string
   about,
   token: `${task}-${token}`,
 });
-/** As the scripts of a task would write them, with a run under the lock that was killed. */
+/** The script log of a task, with a killed run under the lock. */
 export const linesOf = (task: string): readonly WorkLine[] => [
   line('ran', task, 'work_1', '1'),
   line('begin', task, 'torture-1', '2'),
@@ -227,7 +226,6 @@ const graphEvents = (): readonly StoredEvent[] => {
   return events.map((data, i) => event(i + 1, 100 + i, data));
 };
 
-/** The same with a graph of its own. */
 export const soundGraphTask = (): TaskEvidence => {
   const sound = soundTask();
   const submission = { ...SUBMISSION, workflow: GRAPH.id, definition: GRAPH, inputs: {} };
@@ -312,7 +310,7 @@ const BACK = { ...verdict('rollback', 'BROKEN_BUILD', 'build'), commit: COMMIT }
 const GIVEN_UP = verdict('skip', 'CIRCULAR_FIX', 'circle');
 const error = { code: 'NODE_FAILED', message: 'exit code 2' };
 
-/** A build that is broken goes back; then the check fails for good, until a person says that it is to be tried once more. */
+/** A broken build goes back. Then the check fails until a person allows another attempt. */
 const troubledEvents = (): readonly Record<string, unknown>[] => {
   const about = (name: string, attempt: number) => ({ id: TASK, node: name, attempt, phase });
   const done = (name: string, attempt: number) => ({
@@ -372,7 +370,6 @@ export const recoveryEvents = (): readonly StoredEvent[] => {
   );
 };
 
-/** The same with an agent whose work was no use for a while. */
 export const soundTroubledTask = (): TaskEvidence => {
   const sound = soundGraphTask();
   const submission = { ...SUBMISSION, workflow: TROUBLED.id, definition: TROUBLED, inputs: {} };
@@ -391,7 +388,6 @@ export const soundTroubledTask = (): TaskEvidence => {
   };
 };
 
-/** The events of an aggregate, changed. */
 export const withEvents = (
   aggregate: StoredAggregate | undefined,
   change: (events: readonly StoredEvent[]) => readonly StoredEvent[],
@@ -401,7 +397,7 @@ export const withEvents = (
   return { id: aggregate?.id ?? '', head: { version: events.length, status }, events };
 };
 
-/** Numbered again after one was put in or taken out. */
+/** Numbers the events again after one was added or removed. */
 export const renumbered = (events: readonly StoredEvent[]): readonly StoredEvent[] =>
   events.map((each, i) => ({ ...each, version: i + 1 }));
 

@@ -7,7 +7,7 @@ import { TROUBLED } from '../workload/agent-failures.ts';
 import type { WorkLine } from '../workload/script-log.ts';
 import { type Check, takeNotes } from './check.ts';
 
-/** What is no event is told by whoever looks at histories. */
+/** Check K1 reports events that cannot be parsed. */
 const folded = ({ events }: StoredAggregate): TaskState =>
   events
     .flatMap(({ data }) => TaskEvent.safeParse(data).data ?? [])
@@ -23,11 +23,11 @@ const standingsIn = (task: StoredAggregate): Readonly<Record<string, string>> =>
 
 type Graphed = Pick<TaskEvidence, 'task' | 'applications'> & { readonly graph: GraphPlan | undefined };
 
-/** A person had to say what becomes of a part of it: that part ends as he said. */
+/** A person decided about one of its nodes. */
 export const wasLeftToPeople = (task: StoredAggregate | undefined): boolean =>
   task?.events.some(({ type, data }) => type === 'node_escalated' && data['verdict'] !== undefined) === true;
 
-/** Its effect is applied and it has ended by itself, so that all of its graph has been gone through. */
+/** Its effect is applied and it ended without a person, so that the whole graph ran. */
 const isThrough = ({ graph, task, applications }: Graphed): boolean =>
   graph !== undefined && task !== undefined && applications.length > 0 && phaseOf(task) === endOf(graph);
 
@@ -81,7 +81,9 @@ export const works: Check = {
   },
 };
 
-/** From the beginning of a run to its end nobody else's line may stand; a run that was killed has no end, and proves nothing. */
+/**
+ * Between the start and the end of a run no other task may write. A killed run has no end and proves nothing.
+ */
 const intrudersIn = (lines: readonly WorkLine[], from: number): readonly WorkLine[] | undefined => {
   const began = lines[from];
   const to = lines.findIndex(({ what, token }, i) => i > from && what === 'end' && token === began?.token);

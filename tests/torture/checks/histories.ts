@@ -16,7 +16,7 @@ const headMatches = ({ id, head, events }: StoredAggregate, { expect }: Notes): 
   );
 };
 
-/** Folded from its first event, the history leads to the status that lists show. */
+/** Folds the history to the status that lists show. */
 const folds = ({ id, head, events }: StoredAggregate, { expect }: Notes): void => {
   let state: TaskState = absent;
   for (const { version, data } of events) {

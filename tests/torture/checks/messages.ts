@@ -2,7 +2,7 @@ import type { SeenFact } from '../bus-recorder.ts';
 import type { StoredAggregate, TaskEvidence } from '../evidence/evidence.ts';
 import { type Check, type Finding, takeNotes } from './check.ts';
 
-/** Refused by a service that had understood it: a repeat that came too late, say. Anything else has to be ours. */
+/** Refusals of services that understood the message, such as a late repeat. */
 const UNDERSTOOD = /^(ORCHESTRATOR|APPROVALS|EXECUTOR|RECOVERY|ERR)_/;
 
 const storedOf = (

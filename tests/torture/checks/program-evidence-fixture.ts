@@ -3,7 +3,7 @@ import { childEffectOf, childOf, countedProgram, questionOf } from '../workload/
 import { TaskId } from '@holdpoint/contracts/values/ids';
 import { madeEvent, madeOperation } from './evidence-fixture.ts';
 
-/** A program that asked, had its effect carried out, and was completed, though one of its workers was lost. */
+/** A program that asked a question, applied its effect and completed, although one worker died. */
 
 export const PROGRAM_TASK = TaskId.parse('torture-x-5');
 const TOKEN = 'token-1';

@@ -41,13 +41,13 @@ export const programEffects: Check = {
   },
 };
 
-/** Somebody has been told that it is there. */
+/** A caller learnt that it exists. */
 const isKnown = ({ operations }: ProgramEvidence): boolean =>
   operations.some(
     ({ op, type, actor }) => type === 'ok' && op.startsWith('orchestrator.') && actor !== 'conflicting',
   );
 
-/** People are asked, and what they are asked is there to be read. */
+/** The program has an open question that its audience can read. */
 const waitsForPerson = ({ program, questions }: ProgramEvidence): boolean => {
   const asked = program?.events.findLast(
     ({ type }) => type === 'input_requested' || type === 'input_received',

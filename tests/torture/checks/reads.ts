@@ -8,7 +8,7 @@ const versionOf = ({ value }: Operation): number | undefined =>
     ? value['version']
     : undefined;
 
-/** Every answer that told a version of the task. */
+/** Every answer with a version of the task. */
 const seenBy = (operations: readonly Operation[]): readonly Seen[] => {
   const invoked = new Map(operations.filter(({ type }) => type === 'invoke').map(({ call, t }) => [call, t]));
   return operations.flatMap((operation) => {

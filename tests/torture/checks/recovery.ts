@@ -23,13 +23,12 @@ export const verdicts: Check = {
   ofTask: (evidence) => replayTask('K23', evidence),
 };
 
-/** What is no event is told by whoever looks at histories. */
 const folded = ({ events }: StoredAggregate): TaskState =>
   events
     .flatMap(({ data }) => TaskEvent.safeParse(data).data ?? [])
     .reduce<TaskState>((state, event) => evolve(state, event), absent);
 
-/** Jobs that wait for a person because recovery has given them up. */
+/** Jobs that recovery gave up and that wait for a person. */
 const givenUpIn = (task: StoredAggregate | undefined): ReadonlySet<string> => {
   const state = task === undefined ? absent : folded(task);
   if (state.phase === 'absent') return new Set();
@@ -69,7 +68,7 @@ export const stuckJobs: Check = {
   },
 };
 
-/** So often a job may fail with each class, by the table in docs/recovery.md; with a verdict that goes on, once more than that. */
+/** The number of failures that docs/recovery.md allows for each class. */
 const FAILURES_MAX: Readonly<Record<string, number>> = {
   CIRCULAR_FIX: 1,
   BROKEN_BUILD: 2,
@@ -81,7 +80,7 @@ const FAILURES_MAX: Readonly<Record<string, number>> = {
   UNKNOWN: 2,
 };
 
-/** Since then a job counts anew: it has succeeded, or a person has said that it is to be tried. */
+/** After a success or the decision of a person counting starts again. */
 const isNewStart = ({ type, data }: StoredEvent): boolean =>
   type === 'node_succeeded' ||
   type === 'stuck_answered' ||

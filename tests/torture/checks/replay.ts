@@ -5,7 +5,7 @@ import type { ProgramEvidence, StoredAggregate, StoredEvent, TaskEvidence } from
 import type { Application } from '../workload/target.ts';
 import type { Finding } from './check.ts';
 
-/** Which shared invariants belong to each check of the torture. */
+/** The shared invariants of each check. */
 export const INVARIANTS = {
   K1: [
     'versions are gapless',
@@ -62,7 +62,7 @@ const checksOf = (invariant: string): readonly SharedCheck[] =>
 type Stores = ReturnType<typeof watchStores>;
 type Step = {
   readonly at: number;
-  /** Orders two steps of one millisecond: causes before what they lead to. */
+  /** Orders steps of the same millisecond: causes first. */
   readonly rank: number;
   readonly run: (stores: Stores) => void;
 };
@@ -75,7 +75,6 @@ const RANKS: Readonly<Record<ServiceName, number>> = {
 };
 const APPLICATION_RANK = 4;
 
-/** A decision counts from the time that it states, which is the commit's own. */
 const timeOf = ({ at, type, data }: StoredEvent): number =>
   type === 'resolved' ? Number(data['at'] ?? at) : at;
 
@@ -83,7 +82,7 @@ const stepsOf = (service: ServiceName, aggregates: readonly StoredAggregate[]): 
   aggregates.flatMap(({ id, events }) => {
     let latest = 0;
     return events.map((event) => {
-      // The order of versions counts within an aggregate, the clock between aggregates.
+      // Versions order the events of one aggregate, the clock orders aggregates.
       latest = Math.max(latest, timeOf(event));
       return {
         at: latest,
@@ -99,13 +98,13 @@ const stepsOf = (service: ServiceName, aggregates: readonly StoredAggregate[]): 
     });
   });
 
-/** A target without clock is assumed to have applied right after the last start. */
+/** A target without a clock is assumed to apply right after the last start. */
 const applicationTime = ({ key, at }: Application, effects: readonly StoredAggregate[]): number =>
   at ??
   effects.find(({ id }) => id === key)?.events.findLast(({ type }) => type === 'started')?.at ??
   Infinity;
 
-/** The torture cannot check signatures: the executor's own tests do. */
+/** Signatures are not checked here: that is the subject of the executor's tests. */
 const readGrant: ReadGrant = (grant) => {
   const [, claims = ''] = grant.split('.');
   try {
@@ -143,7 +142,7 @@ const once = (evidence: object, find: () => Findings): Findings => {
 
 const NOTHING: Finding = { checked: 0, violations: [] };
 
-/** The findings of one check about a task: its stored events and its applications are replayed once for all checks. */
+/** The findings of one check about a task. One replay serves all checks. */
 export const replayTask = (id: SharedCheck, evidence: TaskEvidence): Finding =>
   once(evidence, () => {
     const { task, approvals, effects, works, recovery, applications } = evidence;
@@ -160,7 +159,7 @@ export const replayTask = (id: SharedCheck, evidence: TaskEvidence): Finding =>
     ]);
   }).get(id) ?? NOTHING;
 
-/** The same for a program. The task that carries out its effect has evidence of its own. */
+/** The same for a program. The task of its effect has its own evidence. */
 export const replayProgram = (id: SharedCheck, evidence: ProgramEvidence): Finding =>
   once(evidence, () =>
     replayed(evidence.id, [
@@ -169,7 +168,6 @@ export const replayProgram = (id: SharedCheck, evidence: ProgramEvidence): Findi
     ]),
   ).get(id) ?? NOTHING;
 
-/** Both parts of a check: what the replay found, and what only the torture can see. */
 export const together = (...findings: readonly Finding[]): Finding => ({
   checked: findings.reduce((sum, { checked }) => sum + checked, 0),
   violations: findings.flatMap(({ violations }) => violations),

@@ -1,10 +1,10 @@
 import { type Check, takeNotes } from './check.ts';
 
 const MIB = 1024 * 1024;
-/** What the images are given, and less. */
+/** Less than the limits of the images. */
 const RSS_MAX_BYTES = 640 * MIB;
 const OPEN_FILES_MAX = 1_000;
-/** Tables of what is under way stay small, however much has gone through them. */
+/** Queue tables stay small at any load. */
 const QUEUE_MAX_BYTES = 256 * MIB;
 
 export const secrets: Check = {

@@ -11,13 +11,13 @@ import { type Check, type Finding, takeNotes } from './check.ts';
 const SUBMIT = 'orchestrator.submit';
 const CONFLICTING = 'conflicting';
 
-/** Somebody has been told that it is there. */
+/** A caller learnt that it exists. */
 const isKnown = ({ operations }: TaskEvidence): boolean =>
   operations.some(
     ({ op, type, actor }) => type === 'ok' && op.startsWith('orchestrator.') && actor !== CONFLICTING,
   );
 
-/** A person has been asked, and the reason is there to be read. */
+/** The task is escalated to a person, with a reason. */
 const waitsForPerson = ({ events }: StoredAggregate): boolean => {
   const escalated = events.findLast(({ type }) => type === 'node_escalated' || type === 'node_retrying');
   const reason = escalated?.data['reason'];

@@ -13,7 +13,7 @@ import { boundedFailures, rollbacks, stuckJobs, verdicts } from './recovery.ts';
 import { bounds, processes, secrets } from './running.ts';
 import { answers, outcomes, repeats, submissions } from './submissions.ts';
 
-/** Every promise that a run looks at. A new one is a check in a file beside this one, and a row here. */
+/** Every check of a run. A new check is a file in this folder and a row here. */
 export const CHECKS: readonly Check[] = [
   histories,
   reads,

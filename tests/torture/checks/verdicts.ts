@@ -5,17 +5,16 @@ export type Verdict = {
   readonly id: string;
   readonly promise: string;
   readonly checked: number;
-  /** How often it did not hold; of each run the first ones are told. */
+  /** The number of violations, of which the first ones are listed. */
   readonly broken: number;
   readonly violations: readonly string[];
 };
 
 const TOLD_MAX = 20;
 
-/** A check that has seen nothing has not held. */
+/** A check without evidence fails. */
 export const held = ({ checked, broken }: Verdict): boolean => checked > 0 && broken === 0;
 
-/** Takes evidence bit by bit, and says at the end what it comes to. */
 export const createJudge = (checks: readonly Check[]) => {
   const sums = new Map(checks.map(({ id }) => [id, { checked: 0, broken: 0, violations: [] as string[] }]));
   const add = (id: string, finding: Finding | undefined): void => {

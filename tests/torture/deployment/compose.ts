@@ -22,7 +22,7 @@ const NO_DISK = 'its volumes share the disk of this machine';
 const Container = z.object({ Name: z.string(), Service: z.string() });
 type Container = z.infer<typeof Container>;
 
-/** The running containers of the services and the two servers. Some versions of Compose write a list, others lines. */
+/** The running containers. Compose writes a list or lines, depending on its version. */
 const listContainers = async ({ name, compose }: ComposeProject): Promise<readonly Container[]> => {
   const text = (await compose('ps', '--format', 'json')).toString('utf8').trim();
   const found: unknown = text.startsWith('[')
@@ -50,7 +50,7 @@ const untar = (archive: Buffer, folder: string): Promise<void> =>
     child.stdin?.end(archive);
   });
 
-/** A copy of the project's credentials, for as long as the run takes: people's, to decide; services', to send what they send. */
+/** Copies the credentials for the run: those of users to decide, those of services to publish. */
 const copyCredentials = async ({ compose }: ComposeProject): Promise<string> => {
   const folder = await mkdtemp(join(tmpdir(), 'holdpoint-torture-'));
   await untar(
@@ -72,7 +72,7 @@ const copyCredentials = async ({ compose }: ComposeProject): Promise<string> => 
   return folder;
 };
 
-/** Where a container answers on this machine; undefined where it publishes no port. */
+/** The published address of a container port, or undefined. */
 const publishedAt = async (name: string, port: number): Promise<string | undefined> => {
   const lines = await docker(['port', name, String(port)]).catch(() => Buffer.alloc(0));
   return lines.toString('utf8').trim().split('\n')[0]?.replace('0.0.0.0', '127.0.0.1') || undefined;
@@ -96,11 +96,11 @@ const isHealthy = async (name: string, address: string | undefined): Promise<boo
   }
 };
 
-/** The password never leaves the container, and rows come as a line of JSON each. */
+/** The password stays in the container. Each row is one line of JSON. */
 const PSQL =
   'PGPASSWORD="$(cat /run/holdpoint/hp_admin.password)" exec psql -h 127.0.0.1 -U hp_admin -d "$1" -X -q -At -v ON_ERROR_STOP=1 -c "$2"';
 
-/** Somebody's own deployment by Docker Compose. It is broken where it runs, and left running. */
+/** A deployment of the user. The torture breaks it and leaves it running. */
 export const openCompose = async (root: string, projectName: string): Promise<Deployment> => {
   const project = composeProject(root, projectName);
   const { compose } = project;
@@ -176,12 +176,12 @@ export const openCompose = async (root: string, projectName: string): Promise<De
       ).toString('utf8'),
     instances: instances.map(({ name, service }) => ({ name, service })),
     workers: [],
-    // Who publishes which port is its owner's affair.
+    // Published ports depend on the deployment.
     consoles: [],
     isReady,
     kill: async (name) => {
       await kill(name);
-      // Docker takes it for what its user wants, and leaves it dead.
+      // Docker takes the exit for a stop by the user and does not restart the container.
       await start(name);
     },
     pause: async (name) => void (await docker(['pause', name])),
@@ -244,7 +244,7 @@ export const openCompose = async (root: string, projectName: string): Promise<De
     },
     stop: async () => {
       ends.stop();
-      // Their release does not know these columns; nobody is to find them in a later one.
+      // A later release must not find these columns.
       for (const sql of expansions) await psql(sql);
       await rm(credentialsDir, { recursive: true, force: true });
     },

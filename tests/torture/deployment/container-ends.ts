@@ -8,10 +8,10 @@ const Died = z.object({
   Actor: z.object({ Attributes: z.looseObject({ name: z.string(), exitCode: z.string().optional() }) }),
 });
 
-/** Whoever made a container end is believed for so long. */
+/** An exit within this time counts as caused by the torture. */
 const CAUSED_WITHIN_MS = 30_000;
 
-/** Hears of every container of a project that ends, and tells which of them were made to. */
+/** Reports every container that exits, and whether the torture caused it. */
 export const watchEnds = (project: string, watched: ReadonlySet<string>) => {
   const filters = [
     'event=die',
@@ -35,7 +35,7 @@ export const watchEnds = (project: string, watched: ReadonlySet<string>) => {
   });
   return {
     ended: (): readonly Ended[] => ended,
-    /** It is about to be made to end. */
+    /** Announces an exit that the torture causes. */
     expect: (name: string): void => void causedAt.set(name, performance.now()),
     stop: (): void => void events.kill(),
   };

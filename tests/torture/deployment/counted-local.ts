@@ -7,7 +7,6 @@ import { startLocal } from './local.ts';
 
 export type Counted = { readonly deployment: Deployment; readonly target: CounterTarget };
 
-/** A deployment on this machine whose effects go to a counter that no fault touches. */
 export const startCountedLocal = async (
   folder: string,
   seed: string,

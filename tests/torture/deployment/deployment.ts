@@ -1,58 +1,54 @@
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import type { FaultProxy } from '../fault-proxy.ts';
 
-/** One process or container of a service. */
 export type Instance = { readonly name: string; readonly service: ServiceName };
 
 export type Upstream = 'nats' | 'postgres';
 export const UPSTREAMS: readonly Upstream[] = ['nats', 'postgres'];
 
-/** How a database server is made to end. */
 export type PostgresEnd = 'fast' | 'immediate' | 'kill';
 
-/** A process that ended. */
 export type Ended = {
   readonly name: string;
   readonly at: string;
   readonly how: string;
-  /** Somebody here made it end; otherwise it did so by itself. */
+  /** Whether the torture caused it. */
   readonly caused: boolean;
 };
 
-/** What one instance takes of the machine. */
 export type Usage = { readonly instance: string; readonly rssBytes: number; readonly openFiles: number };
 
-/** A small filesystem that can be filled and given space again. */
+/** A small filesystem that a fault can fill. */
 export interface Disk {
-  /** Leaves no room beside what is on it. */
+  /** Takes all free space. */
   readonly fill: () => Promise<void>;
   readonly free: () => Promise<void>;
 }
 
-/** A text that may hold a secret by mistake, in parts that are not too large for the memory. */
+/** A text that may contain a secret by mistake, read in parts. */
 export type Text = { readonly name: string; readonly parts: () => AsyncIterable<Buffer> };
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** What is tortured: somebody's Holdpoint, with the means to break and to look at it. */
+/** The Holdpoint under torture, with the means to break and to inspect it. */
 export interface Deployment {
   readonly kind: 'local' | 'compose';
   readonly natsUrl: string;
   readonly credentialsDir: string;
-  /** Names of the people who may decide, with their tokens. */
+  /** The names and tokens of approvers. */
   readonly people: readonly { readonly name: string; readonly token: string }[];
-  /** A file of the executors' workspace; empty when there is none. */
+  /** A file of the executors' workspace; empty when it does not exist. */
   readonly readWorkspace: (file: string) => Promise<string>;
   readonly instances: readonly Instance[];
-  /** Processes that run programs; none where nobody starts them. They are killed, paused and resumed like instances. */
+  /** Processes that run programs. Faults kill, pause and resume them like instances. */
   readonly workers: readonly string[];
-  /** Where pages of the console ask; none where that is not to be had. */
+  /** The addresses of the console, if it is served. */
   readonly consoles: readonly string[];
   readonly isReady: (instance: string) => Promise<boolean>;
   readonly kill: (instance: string) => Promise<void>;
   readonly pause: (instance: string) => Promise<void>;
   readonly resume: (instance: string) => Promise<void>;
-  /** Asks it to end, and returns when its next life is ready. */
+  /** Stops an instance and returns when the next one is ready. */
   readonly restart: (instance: string) => Promise<void>;
   readonly nats: {
     readonly kill: () => Promise<void>;
@@ -60,27 +56,27 @@ export interface Deployment {
     readonly start: () => Promise<void>;
     readonly pause: () => Promise<void>;
     readonly resume: () => Promise<void>;
-    /** Deletes everything that JetStream has stored; the server is down. */
+    /** Deletes all JetStream data while the server is down. */
     readonly wipe: () => Promise<void>;
     readonly whyNoPause: string | undefined;
   };
   readonly postgres: {
     readonly end: (how: PostgresEnd) => Promise<void>;
     readonly start: () => Promise<void>;
-    /** Brings it back if it has ended by itself. */
+    /** Restarts it if it has exited. */
     readonly revive: () => Promise<void>;
   };
-  /** The connection between two; undefined where nothing can be put in between. */
+  /** The proxy between two, or undefined. */
   readonly link: (instance: string, upstream: Upstream) => FaultProxy | undefined;
   readonly disk: (upstream: Upstream) => Disk | { readonly whyNot: string };
-  /** As the administrator of the database. */
+  /** Runs as the database administrator. */
   readonly query: (sql: string) => Promise<readonly Row[]>;
-  /** Changes the schema of a service in a way that its present release does not notice. */
+  /** Changes the schema of a service in a way that its release does not notice. */
   readonly migrate: (service: ServiceName, step: number) => Promise<void>;
   readonly ended: () => readonly Ended[];
   readonly usage: () => Promise<readonly Usage[]>;
   readonly logs: () => Promise<readonly Text[]>;
-  /** Mends everything, whatever was under way. */
+  /** Ends every fault. */
   readonly heal: () => Promise<void>;
   readonly stop: () => Promise<void>;
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Problem } from '@holdpoint/infra/local/problem';
 
 const WITHIN_MS = 120_000;
-/** A whole run's worth of rows may come in one answer. */
+/** One answer may hold all rows of a run. */
 const OUTPUT_MAX_BYTES = 1_024 * 1_024 * 1_024;
 
 export const docker = (args: readonly string[], timeoutMs = WITHIN_MS): Promise<Buffer> =>
@@ -16,7 +16,6 @@ export const docker = (args: readonly string[], timeoutMs = WITHIN_MS): Promise<
     });
   });
 
-/** A project of Docker Compose, by its name. */
 export type ComposeProject = {
   readonly name: string;
   readonly compose: (...args: readonly string[]) => Promise<Buffer>;
@@ -37,11 +36,11 @@ export const composeProject = (root: string, name: string): ComposeProject => ({
     ]),
 });
 
-/** What a command of Docker writes, while it writes it. */
+/** The output of a Docker command as a stream. */
 export async function* streamOf(args: readonly string[]): AsyncGenerator<Buffer> {
   const child = spawn('docker', [...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-  // Services write to one of the two, servers to the other; what is searched is both.
+  // Services write to one stream and servers to the other.
   for (const stream of [child.stdout, child.stderr]) for await (const part of stream) yield part as Buffer;
   const code = await ended;
   if (code !== 0) throw new Problem(`docker ${args.join(' ')} ended with code ${String(code)}`);

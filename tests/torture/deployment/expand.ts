@@ -13,7 +13,7 @@ export type ExpandOptions = {
   readonly step: number;
 };
 
-/** What a later release could add: the release before it neither reads nor writes it. */
+/** A migration that the present release ignores. */
 export const EXPANSION = (step: number): readonly string[] => [
   `ALTER TABLE heads ADD COLUMN IF NOT EXISTS torture_${String(step)} text`,
   `CREATE INDEX IF NOT EXISTS heads_torture_${String(step)} ON heads (torture_${String(step)}) WHERE torture_${String(step)} IS NOT NULL`,
@@ -26,7 +26,7 @@ const migrationOf = (step: number): string => {
   return `import { sql } from ${quoted(import.meta.resolve('kysely'))};\nexport const up = async (db) => {\n${statements.join('\n')}\n};\n`;
 };
 
-/** One more migration, behind all that the service has, run by the tool that runs those. */
+/** Runs one more migration with the real tool. */
 export const expand = async ({ admin, root, folder, service, step }: ExpandOptions): Promise<void> => {
   const own = join(root, 'services', service, 'migrations');
   const target = join(folder, 'migrations', service);

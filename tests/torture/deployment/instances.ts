@@ -18,7 +18,7 @@ export type LocalInstance = Instance & {
   readonly logFile: string;
   readonly pid: () => number;
   readonly signal: (signal: NodeJS.Signals) => void;
-  /** Makes it end; the end counts as wanted. */
+  /** Ends the process; the exit counts as caused. */
   readonly end: (signal: NodeJS.Signals) => void;
   readonly isReady: () => Promise<boolean>;
   readonly restart: () => Promise<void>;
@@ -33,7 +33,7 @@ export type InstancesOptions = {
   readonly natsPort: number;
   readonly postgresPort: number;
   readonly database: string;
-  /** The environment of this process, and more for the services. */
+  /** The environment for the services. */
   readonly env: NodeJS.ProcessEnv;
   readonly serviceEnv: Readonly<Record<string, string>>;
   readonly onStart: (name: string, child: Child) => Promise<void>;
@@ -41,7 +41,7 @@ export type InstancesOptions = {
   readonly say: (line: string) => void;
 };
 
-/** Ports for their health, different for every instance. */
+/** A health port for each instance. */
 const healthPorts = async (count: number): Promise<readonly number[]> => {
   const ports = new Set<number>();
   while (ports.size < count) ports.add((await choosePorts()).orchestrator);
@@ -88,7 +88,7 @@ const startInstance = async (
     env,
   };
   const supervised = await supervise(spec, {
-    // That it ended and is started again is told by whoever made it end.
+    // The fault reports the restart.
     say: () => undefined,
     onStart: (child) => options.onStart(name, child),
     onExit: (child, { code, signal }) => {
@@ -126,7 +126,7 @@ const startInstance = async (
   };
 };
 
-/** Two of every service, each with a proxy of its own to NATS and to PostgreSQL. */
+/** Two instances of each service, each with its own proxy to NATS and to PostgreSQL. */
 export const startInstances = async (
   options: InstancesOptions,
   onStarted: (instance: LocalInstance) => void,

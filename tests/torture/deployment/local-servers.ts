@@ -9,7 +9,7 @@ import type { Progress } from '@holdpoint/infra/local/progress';
 import type { Deployment, Disk, PostgresEnd, Upstream } from './deployment.ts';
 import { mountTmpfs, type Tmpfs } from './tmpfs.ts';
 
-/** Room for what a long run stores; nothing of it is taken before it is used. */
+/** Enough for a long run; unused space takes no memory. */
 const NATS_DISK_MIB = 1_536;
 const POSTGRES_DISK_MIB = 6_144;
 const ENDS_WITHIN_MS = 30_000;
@@ -50,7 +50,7 @@ const unmountLater = (place: Place, undo: Undo): void => {
   if ('unmount' in place) undo(place.unmount);
 };
 
-/** PostgreSQL and NATS of a run's own, each on a disk of its own where one can be had. */
+/** PostgreSQL and NATS for this run, each on its own disk if possible. */
 export const startServers = async (
   folder: string,
   credentialsDir: string,
@@ -99,7 +99,7 @@ export const startServers = async (
       start: nats.start,
       pause: async () => nats.child().signal('SIGSTOP'),
       resume: async () => nats.child().signal('SIGCONT'),
-      // The folder itself may be where a disk is mounted: what is in it goes, and it stays.
+      // The folder may be a mount point: only its content is deleted.
       wipe: () => rm(join(nats.storeDir, 'jetstream'), { recursive: true, force: true }),
       whyNoPause: program.kind === 'binary' ? undefined : 'nats-server runs in a container here',
     },

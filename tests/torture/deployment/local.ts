@@ -22,16 +22,16 @@ export type LocalOptions = {
   readonly root: string;
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;
-  /** Starts what the services need beside their servers, and says what they have to know of it. */
+  /** Runs before the services start. Returns their extra environment. */
   readonly beforeServices: (beside: Beside) => Promise<Readonly<Record<string, string>>>;
-  /** How many processes run programs. */
+  /** The number of processes that run programs. */
   readonly workers: number;
   readonly progress: Progress;
 };
 
 export type Beside = {
   readonly folder: string;
-  /** A process that a later run ends, should this one be killed. */
+  /** Registers a process that the next run ends if this one is killed. */
   readonly register: (name: string, pid: number) => Promise<void>;
   readonly undo: (end: () => Promise<unknown>) => void;
 };
@@ -39,7 +39,7 @@ export type Beside = {
 const SECOND_PERSON = 'second';
 const QUERY_WITHIN_MS = 120_000;
 
-/** A second person, so that two may decide differently at the same moment. */
+/** A second approver, so that two can decide at the same moment. */
 const addPerson = async (credentialsDir: string): Promise<Deployment['people']> => {
   const files = layout(credentialsDir);
   const operator = (await readFile(files.operatorToken, 'utf8')).trim();
@@ -57,7 +57,7 @@ const addPerson = async (credentialsDir: string): Promise<Deployment['people']> 
   return people;
 };
 
-/** A folder that nobody else has, without what a run before has left in it. */
+/** An empty folder that no other run uses. */
 const takeFolder = async (folder: string, undo: (end: () => Promise<unknown>) => void): Promise<void> => {
   const claimed = await claimDataDir(folder);
   if ('running' in claimed)
@@ -74,7 +74,7 @@ const logText = (name: string, file: string): Text => ({
   parts: () => createReadStream(file) as AsyncIterable<Buffer>,
 });
 
-/** Two of every service as processes, with servers of their own and a proxy on every connection. */
+/** Two processes of each service with their own servers and a proxy on each connection. */
 export const startLocal = async (options: LocalOptions): Promise<Deployment> => {
   const { root, folder, env, progress } = options;
   const ends: (() => Promise<unknown>)[] = [];

@@ -4,7 +4,7 @@ import { run } from '@holdpoint/infra/local/run';
 import type { Disk } from './deployment.ts';
 
 const MOUNT_WITHIN_MS = 10_000;
-/** A server that writes its last words to it finds room for them, and for nothing else. */
+/** A server may still write its last log lines. */
 const ROOM_BYTES = 64 * 1_024;
 
 export type Tmpfs = Disk & { readonly unmount: () => Promise<void> };
@@ -12,7 +12,7 @@ export type Tmpfs = Disk & { readonly unmount: () => Promise<void> };
 const mount = (...args: readonly string[]): Promise<string> =>
   run('mount', args, { timeoutMs: MOUNT_WITHIN_MS });
 
-/** A filesystem in memory whose size is a setting: filling it takes no memory, and freeing it no time. */
+/** A filesystem in memory with an adjustable size: filling and freeing it is instant. */
 const openTmpfs = (folder: string, sizeMib: number): Tmpfs => ({
   fill: async () => {
     const { bsize, blocks, bfree } = await statfs(folder);
@@ -20,11 +20,11 @@ const openTmpfs = (folder: string, sizeMib: number): Tmpfs => ({
     await mount('-o', `remount,size=${String(used + ROOM_BYTES)}`, folder);
   },
   free: async () => void (await mount('-o', `remount,size=${String(sizeMib)}m`, folder)),
-  // What still has a file open on it keeps it until it ends.
+  // Open files keep it until they are closed.
   unmount: async () => void (await run('umount', ['-l', folder], { timeoutMs: MOUNT_WITHIN_MS })),
 });
 
-/** Mounts one, or says why that cannot be done here. */
+/** Mounts one, or returns the reason why it cannot. */
 export const mountTmpfs = async (
   folder: string,
   sizeMib: number,

@@ -19,7 +19,7 @@ const usageOf = async (instance: string, url: string): Promise<readonly Usage[]>
   }
 };
 
-/** What instances say of themselves; nothing of those that cannot answer now. */
+/** The usage that instances report. An instance without an answer is left out. */
 export const usageAt = async (
   instances: readonly { readonly name: string; readonly url: string }[],
 ): Promise<readonly Usage[]> =>

@@ -8,12 +8,12 @@ import type { Ended } from './deployment.ts';
 const READY_WITHIN_MS = 60_000;
 const mainFile = join(import.meta.dirname, '..', 'workers', 'main.ts');
 
-/** A process of users, which runs their programs. */
+/** A process of a user that runs programs. */
 export type LocalWorker = {
   readonly name: string;
   readonly logFile: string;
   readonly signal: (signal: NodeJS.Signals) => void;
-  /** Makes it end; the end counts as wanted. */
+  /** Ends the process; the exit counts as caused. */
   readonly end: (signal: NodeJS.Signals) => void;
   readonly stop: () => Promise<void>;
 };
@@ -59,14 +59,14 @@ const startLocalWorker = async (name: string, options: WorkersOptions): Promise<
     },
     stop: async () => {
       wanted.add(supervised.pid());
-      // What is frozen hears nothing else.
+      // A frozen process handles no other signal.
       supervised.signal('SIGCONT');
       await supervised.stop();
     },
   };
 };
 
-/** Workers that are started again when they die. Resolves when their program is known, so that it can be submitted by its name. */
+/** Workers that restart after a crash. Resolves when the service knows their program. */
 export const startWorkers = async (
   options: WorkersOptions,
   onStarted: (worker: LocalWorker) => void,

@@ -6,19 +6,19 @@ import { layout } from '@holdpoint/infra/credentials/layout';
 import { z } from 'zod';
 import type { Deployment } from '../deployment/deployment.ts';
 
-/** What the audit log comes to, held against the events that it tells of and against the anchors that the bus has told. */
+/** The audit log, compared with the events of approvals and with the anchors on the bus. */
 export type AuditEvidence = {
   readonly report: AuditReport;
-  /** Events that no line tells of, and lines that tell of the same event as another. */
+  /** Events without a line, and lines that repeat an event. */
   readonly untold: number;
   readonly toldTwice: number;
-  /** Anchors that were heard while the run lasted. */
+  /** The anchors seen during the run. */
   readonly heard: number;
 };
 
 const PAGE = 2_000;
 
-/** What was retired has no event any more, and nothing is wrong with that. */
+/** Purged approvals have lines without events. */
 const Row = z
   .looseObject({
     seq: z.coerce.number(),
@@ -39,7 +39,7 @@ const COUNTS = `
          (SELECT count(*)::int FROM approvals.audit a JOIN approvals.audit b USING (aggregate, version, at)
            WHERE a.seq < b.seq) AS twice`;
 
-/** Reads the log from its first line to its last, as the administrator of the database. */
+/** Reads the whole log as the database administrator. */
 export const lookAtAudit = async (
   { query, credentialsDir }: Pick<Deployment, 'query' | 'credentialsDir'>,
   heard: readonly string[],

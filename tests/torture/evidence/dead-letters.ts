@@ -5,7 +5,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import type { Operation } from '../history.ts';
 import { letterKey } from '../pages/dead-letter-operator.ts';
 
-/** A dead letter that somebody was told is settled, and what the stream says of it. */
+/** A dead letter that an operator saw resolved, and its resolutions in the stream. */
 export type SettledLetter = {
   readonly key: string;
   readonly told: readonly string[];
@@ -17,7 +17,7 @@ const STREAM = 'HP_DLQ';
 
 const word = ({ action, by }: Pick<DeadLetterResolved, 'action' | 'by'>): string => `${action} by ${by}`;
 
-/** Those that the stream still has: what was deleted with it nobody can be told of. */
+/** Only those that the stream still has. */
 export const gatherLetters = async (
   connection: NatsConnection,
   operations: readonly Operation[],
@@ -29,7 +29,7 @@ export const gatherLetters = async (
     if (stored === null) break;
     const settled = DeadLetterResolved.parse(stored.json());
     const before = statements.get(settled.sequence) ?? [];
-    // One statement may be there twice, when its sender did not hear for minutes that it was taken.
+    // A resolution may be stored twice when its sender missed the confirmation for minutes.
     if (!before.some(({ by, at }) => by === settled.by && at === settled.at))
       statements.set(settled.sequence, [...before, settled]);
     from = stored.seq + 1;

@@ -12,10 +12,9 @@ import type { SettledLetter } from './dead-letters.ts';
 import type { AuditEvidence } from './audit.ts';
 import type { WorkLine } from '../workload/script-log.ts';
 
-/** An event as the store has it. */
 export type StoredEvent = {
   readonly version: number;
-  /** Epoch milliseconds, by the database's clock. */
+  /** Epoch milliseconds by the database's clock. */
   readonly at: number;
   readonly type: string;
   readonly data: Readonly<Record<string, unknown>>;
@@ -23,60 +22,60 @@ export type StoredEvent = {
 
 export type StoredAggregate = {
   readonly id: string;
-  /** What lists show of it. */
+  /** The row that lists show. */
   readonly head: { readonly version: number; readonly status: string } | undefined;
   readonly events: readonly StoredEvent[];
 };
 
-/** What was meant to be done with a task. */
+/** The plan of a task. */
 export type Meant = {
   readonly fate: Fate;
   readonly submission: z.input<typeof SubmitTask>;
   readonly effect: string;
-  /** What each request for its effect looks like to the target. */
+  /** The digest of each request for its effect. */
   readonly requestDigest: string | undefined;
   readonly graph?: GraphPlan;
-  /** Who has submitted it for somebody. */
+  /** The agent that submitted it. */
   readonly agent?: string;
 };
 
-/** Everything that is known of one task of the run. */
+/** All evidence about one task of the run. */
 export type TaskEvidence = {
   readonly id: string;
   readonly meant: Meant;
   readonly operations: readonly Operation[];
-  /** Undefined when there is none. */
+  /** Undefined when it does not exist. */
   readonly task: StoredAggregate | undefined;
   readonly approvals: readonly StoredAggregate[];
   readonly effects: readonly StoredAggregate[];
-  /** What needs no approval, and may be repeated. */
+  /** Effects of kind `work`, which need no approval and may be repeated. */
   readonly works: readonly StoredAggregate[];
-  /** What its scripts have written. */
+  /** The lines of its scripts. */
   readonly lines: readonly WorkLine[];
-  /** What was kept when its worktree went back. */
+  /** The commits and files that its rollbacks saved. */
   readonly saved: readonly SavedWork[];
-  /** The attempts that recovery keeps, those that failed with their verdicts. */
+  /** The recorded attempts, with the verdicts of failures. */
   readonly recovery: StoredAggregate | undefined;
-  /** What reached the world under the key of its effect. */
+  /** The applications under the key of its effect. */
   readonly applications: readonly Application[];
   readonly facts: readonly SeenFact[];
-  /** What pages were told of it. */
+  /** The events that pages received. */
   readonly feeds: readonly Feed[];
 };
 
-/** Everything that is known of one program of the run; the task of its effect has evidence of its own. */
+/** All evidence about one program. The task of its effect has its own evidence. */
 export type ProgramEvidence = {
   readonly id: string;
   readonly submission: z.input<typeof SubmitTask>;
-  /** Ids of what it asks people, of the task that carries out its effect, and of that effect. */
+  /** The ids of its question, of the task of its effect, and of the effect. */
   readonly question: string;
   readonly child: string;
   readonly effect: string;
   readonly operations: readonly Operation[];
-  /** Undefined when there is none. */
+  /** Undefined when it does not exist. */
   readonly program: StoredAggregate | undefined;
   readonly questions: readonly StoredAggregate[];
-  /** What reached the world under the key of its effect. */
+  /** The applications under the key of its effect. */
   readonly applications: readonly Application[];
   readonly facts: readonly SeenFact[];
 };
@@ -87,7 +86,7 @@ export type ServiceEvidence = {
   /** Timers that were due long ago. */
   readonly staleTimers: number;
   readonly timers: number;
-  /** Of the tables that only hold what is under way. */
+  /** The size of the outbox and timer tables. */
   readonly queueBytes: number;
 };
 
@@ -97,18 +96,18 @@ export type ConsumerEvidence = {
   readonly unacknowledged: number;
 };
 
-/** Something that may hold a secret by mistake, and which secrets were found in it. */
+/** A text that was searched, and the secrets found in it. */
 export type Searched = { readonly where: string; readonly bytes: number; readonly found: readonly string[] };
 
-/** What is known of the run as a whole. */
+/** All evidence about the run as a whole. */
 export type RunEvidence = {
   readonly services: readonly ServiceEvidence[];
   readonly consumers: readonly ConsumerEvidence[];
   readonly letters: readonly SeenLetter[];
-  /** Those that people have tried again or dropped. */
+  /** The dead letters that operators retried or dropped. */
   readonly settledLetters: readonly SettledLetter[];
   readonly ended: readonly Ended[];
-  /** The most that each instance has taken at any time. */
+  /** The peak usage of each instance. */
   readonly peaks: readonly {
     readonly instance: string;
     readonly rssBytes: number;
@@ -116,15 +115,15 @@ export type RunEvidence = {
   }[];
   readonly searched: readonly Searched[];
   readonly secrets: number;
-  /** Lines of the services' logs that tell of what nobody handled. */
+  /** Log lines about unhandled errors. */
   readonly outcries: readonly string[];
   readonly logLines: number;
-  /** What the scripts of all tasks have written, in that order. */
+  /** The lines of all scripts, in order. */
   readonly work: readonly WorkLine[];
   readonly audit: AuditEvidence;
-  /** Applications under keys that no task of the run has. */
+  /** Applications under keys of no task of the run. */
   readonly strangeApplications: readonly string[];
-  /** Tasks, approvals and effects of the run that nothing accounts for. */
+  /** Aggregates of the run that no task accounts for. */
   readonly strangers: readonly string[];
   readonly settled: {
     readonly afterMs: number | undefined;

@@ -1,6 +1,6 @@
 import type { Text } from '../deployment/deployment.ts';
 
-/** What Node.js, or a service in distress, says when nobody handled something. */
+/** Log lines of unhandled errors. */
 const OUTCRY = /unhandled|MaxListenersExceeded|out of memory|FATAL ERROR|Uncaught|"level":60\b/i;
 const TOLD_MAX = 50;
 const LINE_SHOWN = 300;
@@ -15,7 +15,7 @@ async function* linesOf({ parts }: Text): AsyncIterable<string> {
   if (rest !== '') yield rest;
 }
 
-/** Lines that tell of an error which nobody handled, and how many lines were looked at. */
+/** Finds unhandled errors in the logs, and counts the lines. */
 export const findOutcries = async (
   logs: readonly Text[],
 ): Promise<{ readonly outcries: readonly string[]; readonly lines: number }> => {

@@ -4,7 +4,7 @@ import type { ProgramEvidence } from './evidence.ts';
 import { chunks, grouped, idsIn, type Looked, searchAggregates, type TasksOptions } from './tasks.ts';
 import { loadAggregates } from './store.ts';
 
-/** Program by program, what is known of it; the task that carries out its effect is looked at like any other. */
+/** The evidence of each program. */
 export async function* gatherPrograms(
   { deployment, target, recorder, secrets, operations, applications }: TasksOptions,
   programs: readonly PlannedTask[],

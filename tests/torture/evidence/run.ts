@@ -5,7 +5,7 @@ import { JetStreamApiError, jetstreamManager } from '@nats-io/jetstream';
 import type { Deployment, Row } from '../deployment/deployment.ts';
 import type { ConsumerEvidence, ServiceEvidence } from './evidence.ts';
 
-/** A timer that was due longer ago than this is forgotten. */
+/** A timer that is overdue by more than this is lost. */
 const STALE = "interval '30 seconds'";
 
 const numberIn = (row: Row | undefined, name: string): number => Number(row?.[name] ?? Number.NaN);
@@ -34,7 +34,7 @@ export const lookAtServices = (deployment: Deployment): Promise<readonly Service
 
 const isMissing = (error: unknown): boolean => error instanceof JetStreamApiError && error.status === 404;
 
-/** What the services' consumers have not read, or not acknowledged. One that is missing counts as unread. */
+/** Unread and unacknowledged messages of each consumer. A missing consumer counts as unread. */
 export const lookAtConsumers = async ({
   natsUrl,
   credentialsDir,
@@ -60,7 +60,7 @@ export const lookAtConsumers = async ({
   }
 };
 
-/** Ids of the run that are in a store and were not looked at: something that nobody has asked for. */
+/** Ids of the run in a store that no planned task explains. */
 export const findStrangers = async (
   { query }: Pick<Deployment, 'query'>,
   prefix: string,

@@ -3,10 +3,10 @@ import { layout, natsUsers, postgresRoles } from '@holdpoint/infra/credentials/l
 import type { Deployment, Text } from '../deployment/deployment.ts';
 import type { Searched } from './evidence.ts';
 
-/** A PEM file is searched for by a line of its own: the first one says the same in all of them. */
+/** The first line of every PEM file is the same; this one is unique. */
 const KEY_LINE = 1;
 
-/** Every secret of the deployment, by name. */
+/** By name: every secret of the deployment. */
 export const readSecrets = async ({
   credentialsDir,
   people,
@@ -25,7 +25,7 @@ export const readSecrets = async ({
 export const foundIn = (text: Buffer | string, secrets: ReadonlyMap<string, string>): readonly string[] =>
   [...secrets].filter(([, secret]) => text.includes(secret)).map(([name]) => name);
 
-/** Looks through a text part by part, a secret across two of them included. */
+/** Searches a text in parts, including secrets across two parts. */
 export const searchText = async (
   { name, parts }: Text,
   secrets: ReadonlyMap<string, string>,

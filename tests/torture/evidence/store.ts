@@ -22,7 +22,6 @@ const quoted = (id: string): string => {
   return `'${id}'`;
 };
 
-/** The events and heads of some aggregates of one service, as they are stored. */
 export const loadAggregates = async (
   { query }: Pick<Deployment, 'query'>,
   service: ServiceName,
@@ -30,7 +29,7 @@ export const loadAggregates = async (
 ): Promise<ReadonlyMap<string, StoredAggregate>> => {
   if (ids.length === 0) return new Map();
   const among = ids.map(quoted).join(',');
-  // One statement, so that head and events are of the same moment.
+  // One statement reads head and events of the same moment.
   const rows = await query(
     `SELECT coalesce(h.id, e.aggregate) AS id, h.version, h.status, e.events
        FROM (SELECT id, version, status FROM ${service}.heads WHERE id IN (${among})) h

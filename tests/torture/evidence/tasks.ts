@@ -26,7 +26,7 @@ export type TasksOptions = {
   readonly feeds: readonly Feed[];
 };
 
-/** What has been looked through on the way. */
+/** What was searched so far. */
 export type Looked = {
   readonly tasks: Set<string>;
   readonly approvals: Set<string>;
@@ -46,7 +46,7 @@ export const lookedAtNothing = (): Looked => ({
 export const idsIn = ({ events }: StoredAggregate, name: string): readonly string[] =>
   events.flatMap(({ data }) => (typeof data[name] === 'string' ? [data[name]] : []));
 
-/** Steps that needed no approval. */
+/** Effects of kind `work`. */
 const workIdsIn = ({ events }: StoredAggregate): ReadonlySet<unknown> =>
   new Set(
     events.flatMap(({ type, data }) =>
@@ -65,7 +65,7 @@ export const grouped = <Item>(
   keyOf: (item: Item) => string,
 ): ReadonlyMap<string, readonly Item[]> => Map.groupBy(items, keyOf);
 
-/** A task that is looked at, and what was meant with it. */
+/** A task and its plan. */
 export type Wanted = { readonly id: string; readonly meant: Meant };
 
 export const wantedOf = (target: Target, task: PlannedTask): Wanted => ({
@@ -80,7 +80,7 @@ export const wantedOf = (target: Target, task: PlannedTask): Wanted => ({
   },
 });
 
-/** The task that carries out the effect of a program: nobody has submitted it but the program. */
+/** The task of a program's effect, which the program submits. */
 export const wantedForProgram = (target: Target, task: PlannedTask): Wanted => ({
   id: childOf(task.id),
   meant: {
@@ -103,7 +103,7 @@ export const searchAggregates = (
   }
 };
 
-/** Task by task, everything that is known of it; adds to `looked` what it has seen. */
+/** The evidence of each task. Adds to `looked`. */
 export async function* gatherTasks(
   options: TasksOptions,
   wanted: readonly Wanted[],

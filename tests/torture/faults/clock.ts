@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineFault } from './fault.ts';
 
-/** Named, so that nobody takes a run for one that has moved clocks. */
+/** A placeholder: the report states that clocks are not moved. */
 export const clockJump = defineFault({
   name: 'clock-jump',
   group: 'clock',

@@ -17,7 +17,7 @@ const diskOf = ({ disk }: Deployment, upstream: Upstream) => {
   return found;
 };
 
-/** No room for messages: nothing can be published, and the server may stop answering altogether. */
+/** No space for messages: publishing fails, and the server may stop answering. */
 export const natsDiskFull = defineFault({
   name: 'nats-disk-full',
   group: 'disk',
@@ -32,14 +32,14 @@ export const natsDiskFull = defineFault({
       await hold(forMs);
     } finally {
       await disk.free();
-      // A server whose store failed under it may answer nothing from then on, until somebody starts it again.
+      // A server with a failed store may not answer until its restart.
       await deployment.nats.kill();
       await deployment.nats.start();
     }
   },
 });
 
-/** No room for the database: it refuses to write, and gives up when its log has no room either. */
+/** No space for the database: it refuses writes, and stops when its log has no space. */
 export const postgresDiskFull = defineFault({
   name: 'postgres-disk-full',
   group: 'disk',

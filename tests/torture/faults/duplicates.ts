@@ -5,14 +5,14 @@ import { OURS } from '../bus-recorder.ts';
 import { defineFault } from './fault.ts';
 import { senderOf, withSenders } from './senders.ts';
 
-/** What passed lately passes again, backwards, under message ids that the bus has not seen: it drops none of them. */
+/** Recent messages again, in reverse order and under new message ids, so that the bus drops none. */
 export const duplicates = defineFault({
   name: 'duplicates',
   group: 'message',
   weight: 2,
   params: z.object({ messages: z.int().min(1), times: z.int().min(1) }),
   draw: (random) => ({ messages: random.int(200, 2_000), times: random.int(1, 3) }),
-  // A server that is down takes nothing.
+  // A stopped server accepts no messages.
   takes: () => ['nats'],
   inject: ({ messages, times }, { deployment, recorder, step }) =>
     withSenders(deployment, async (senders) => {

@@ -17,31 +17,30 @@ export const FAULT_GROUPS = [
 ] as const;
 export type FaultGroup = (typeof FAULT_GROUPS)[number];
 
-/** What there is to break. */
 export type Surroundings = { readonly instances: readonly string[]; readonly workers: readonly string[] };
 
 export type FaultContext = {
   readonly deployment: Deployment;
   readonly recorder: Recorder;
-  /** Waits; ends early, without an error, when the run does. */
+  /** Waits, or returns early when the run ends. */
   readonly hold: (ms: number) => Promise<void>;
-  /** Number of the step, for names that must not be used twice. */
+  /** The number of the step, for unique names. */
   readonly step: number;
 };
 
 type Params = Record<string, z.core.util.JSONType>;
 
-/** One way to break something, and to mend it again. */
+/** One way to break something and to repair it. */
 export type Fault = {
   readonly name: string;
   readonly group: FaultGroup;
   readonly weight: number;
   readonly draw: (random: Random, surroundings: Surroundings) => Params;
-  /** Why this deployment cannot have it; undefined when it can. */
+  /** Why this deployment cannot have it, or undefined. */
   readonly whyNot: (deployment: Deployment) => string | undefined;
-  /** Of two faults that name the same thing one waits for the other. */
+  /** Two faults with a common resource do not overlap. */
   readonly takes: (params: Params) => readonly string[];
-  /** Breaks it, waits, and mends it; what it returns goes into the history. */
+  /** Breaks, waits and repairs. The result goes into the history. */
   readonly inject: (params: Params, context: FaultContext) => Promise<Params | void>;
 };
 
@@ -56,10 +55,10 @@ type Definition<Schema extends z.ZodType<Params>> = {
   readonly inject: (params: z.output<Schema>, context: FaultContext) => Promise<Params | void>;
 };
 
-/** Something that everybody has lost when it happens: never two of these at once. */
+/** Faults that lose data never overlap. */
 export const DATA = 'data';
 
-/** Parameters come from a plan, which may be a file: they are parsed wherever they are used. */
+/** A plan may come from a file, so parameters are parsed where they are used. */
 export const defineFault = <Schema extends z.ZodType<Params>>({
   weight = 1,
   whyNot = () => undefined,

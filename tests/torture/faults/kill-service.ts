@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineFault } from './fault.ts';
 
-/** SIGKILL: whatever it had in hand is lost with it. Several at once, now and then all of them. */
+/** SIGKILL, for one or several processes. */
 export const killService = defineFault({
   name: 'kill-service',
   group: 'process',
@@ -17,7 +17,7 @@ export const killService = defineFault({
   },
 });
 
-/** One that dies again as soon as it is back. */
+/** A process that is killed again right after each start. */
 export const killStorm = defineFault({
   name: 'kill-storm',
   group: 'process',

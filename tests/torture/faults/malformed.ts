@@ -29,7 +29,7 @@ const SUBJECTS = [
 const DEEP = 20_000;
 const LARGE_BYTES = 1_200_000;
 
-/** Bodies that nobody can make sense of; each is made anew, for chance to have a say. */
+/** Unreadable bodies, generated at random. */
 const BODIES: readonly ((random: Random) => string | Uint8Array)[] = [
   () => '',
   () => '{',
@@ -42,12 +42,15 @@ const BODIES: readonly ((random: Random) => string | Uint8Array)[] = [
   () => `${'['.repeat(DEEP)}${']'.repeat(DEEP)}`,
   () => `{"goal":"${'x'.repeat(LARGE_BYTES)}"}`,
   (random) => Uint8Array.from({ length: random.int(1, 400) }, () => random.int(0, 255)),
-  // Cut off in the middle of a character.
+  // Cut in the middle of a character.
   () => Buffer.from('{"goal":"\u{1f600}"}').subarray(0, 11),
   () => '{"id":"a.b.>","workflow":"sample","goal":"x"}',
 ];
 
-/** Bodies that cannot be handled, on every subject that a service reads: each is kept as a dead letter, and holds up nobody. */
+/**
+ * Unreadable bodies on every subject that a service reads. Each becomes a dead letter and blocks no other
+ * message.
+ */
 export const malformed = defineFault({
   name: 'malformed',
   group: 'message',

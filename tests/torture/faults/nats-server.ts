@@ -3,7 +3,7 @@ import { DATA, defineFault } from './fault.ts';
 
 const away = z.object({ forMs: z.int().min(0) });
 
-/** The bus is away for a moment: killed, so that acknowledgements are lost, or stopped as it should be. */
+/** A short outage of the bus: a kill that loses acknowledgements, or a clean stop. */
 export const natsRestart = defineFault({
   name: 'nats-restart',
   group: 'nats',
@@ -21,7 +21,7 @@ export const natsRestart = defineFault({
   },
 });
 
-/** Everything that JetStream has stored is gone: streams, consumers, and all that was not yet read. */
+/** JetStream loses streams, consumers and unread messages. */
 export const natsWipe = defineFault({
   name: 'nats-wipe',
   group: 'nats',
@@ -39,7 +39,7 @@ export const natsWipe = defineFault({
   },
 });
 
-/** The server neither answers nor goes away. What was sent to it meanwhile is stored when it wakes up. */
+/** The server hangs. It stores what it received once it wakes up. */
 export const natsPause = defineFault({
   name: 'nats-pause',
   group: 'nats',

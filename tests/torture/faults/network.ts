@@ -29,7 +29,6 @@ const linkOf = (
   return link;
 };
 
-/** A slow network. */
 export const delay = defineFault({
   name: 'delay',
   group: 'network',
@@ -50,7 +49,7 @@ export const delay = defineFault({
   },
 });
 
-/** A partition: nothing gets through, in one direction or in both, and nobody is told. */
+/** A silent partition in one or both directions. */
 export const partition = defineFault({
   name: 'partition',
   group: 'network',
@@ -59,7 +58,7 @@ export const partition = defineFault({
     ...at,
     directions: z.array(z.enum(DIRECTIONS)).min(1),
     forMs: z.int().min(1),
-    /** What was held up arrives late after all, or its connections break. */
+    /** Waiting traffic arrives late, or its connections reset. */
     after: z.enum(['resume', 'reset']),
   }),
   draw: (random, around) => ({
@@ -79,7 +78,7 @@ export const partition = defineFault({
   },
 });
 
-/** Connections break, and for a while none can be made. */
+/** Connections reset, and new ones are refused for a while. */
 export const refuse = defineFault({
   name: 'refuse',
   group: 'network',
@@ -96,10 +95,10 @@ export const refuse = defineFault({
   },
 });
 
-/** What a server says once something has become durable. */
+/** The reply after which something is durable. */
 const LAST_WORDS: Readonly<Record<Upstream, string>> = { postgres: 'COMMIT\0', nats: '"seq":' };
 
-/** The n-th answer to a COMMIT, or to a publish, is lost with its connection: it has happened, and nobody is told. */
+/** The n-th reply to a COMMIT or publish is lost with its connection. */
 export const lostAnswer = defineFault({
   name: 'lost-answer',
   group: 'network',

@@ -3,7 +3,7 @@ import { defineFault } from './fault.ts';
 
 const params = z.object({ instance: z.string(), forMs: z.int().min(1) });
 
-/** SIGSTOP, and SIGCONT later: it wakes up with a view that is long out of date. Some sleep past the lease of 10 s. */
+/** SIGSTOP and later SIGCONT, for some past the lease of 10 s. */
 export const pauseService = defineFault({
   name: 'pause-service',
   group: 'process',
@@ -24,7 +24,7 @@ export const pauseService = defineFault({
   },
 });
 
-/** Asleep past the 30 s after which the bus gives its messages to somebody else. */
+/** SIGSTOP past the 30 s after which the bus redelivers. */
 export const pauseConsumer = defineFault({
   name: 'pause-consumer',
   group: 'consumer',

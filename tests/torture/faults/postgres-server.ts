@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineFault } from './fault.ts';
 
-/** The store of record is away: ended politely, at once, or killed. */
+/** The database is stopped cleanly, at once, or killed. */
 export const postgresRestart = defineFault({
   name: 'postgres-restart',
   group: 'postgres',
@@ -22,7 +22,7 @@ export const postgresRestart = defineFault({
   },
 });
 
-/** The sessions of one service, or of all of them, end in the middle of what they do. */
+/** The sessions of one or all services end in the middle of their work. */
 export const terminateSessions = defineFault({
   name: 'terminate-sessions',
   group: 'postgres',
@@ -31,7 +31,7 @@ export const terminateSessions = defineFault({
   draw: (random) => ({
     of: random.pick(['all', 'orchestrator', 'approvals', 'executor', 'recovery'] as const),
   }),
-  // A server that is down has no sessions.
+  // A stopped server has no sessions.
   takes: () => ['postgres'],
   inject: async ({ of }, { deployment }) => {
     const whose = of === 'all' ? `usename LIKE 'hp\\_%' AND usename <> 'hp_admin'` : `usename = 'hp_${of}'`;

@@ -2,13 +2,13 @@ import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { z } from 'zod';
 import { defineFault } from './fault.ts';
 
-/** A migration runs under load, then every instance is replaced, one after the other: old and new work side by side. */
+/** A migration runs under load, then every instance is replaced in turn. */
 export const rollingUpgrade = defineFault({
   name: 'rolling-upgrade',
   group: 'upgrade',
   params: z.object({ service: z.enum(SERVICES), pauseMs: z.int().min(0) }),
   draw: (random) => ({ service: random.pick(SERVICES), pauseMs: random.int(0, 1_500) }),
-  // A migration needs the database, and whoever restarts an instance needs it not to be paused.
+  // A migration needs the database, and a restart needs a running instance.
   takes: ({ service }) => ['postgres', 'upgrade', `${service}-1`, `${service}-2`],
   inject: async ({ service, pauseMs }, { deployment, hold, step }) => {
     await deployment.migrate(service, step);

@@ -4,10 +4,10 @@ import { connectAs } from '@holdpoint/infra/nats/connect';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Deployment } from '../deployment/deployment.ts';
 
-/** The bus, as those who may publish on it. */
+/** Connections of every user that may publish. */
 export type Senders = { readonly [User in ServiceName | 'operator']: NatsConnection };
 
-/** Who may say something on a subject; undefined where nobody of them may. */
+/** The user that may publish on a subject, or undefined. */
 export const senderOf = (subject: string): keyof Senders | undefined => {
   const [, kind, about, verb] = subject.split('.');
   if (kind === 'evt') {
@@ -23,7 +23,7 @@ export const senderOf = (subject: string): keyof Senders | undefined => {
   return SAYS[`${String(about)}.${String(verb)}`] ?? (about === 'task' ? 'operator' : 'orchestrator');
 };
 
-/** Commands of services, where it is not the orchestrator that gives them. */
+/** Commands of services other than the orchestrator. */
 const SAYS: Readonly<Record<string, keyof Senders>> = {
   'task.recover': 'recovery',
   'task.circuit_state': 'recovery',
@@ -34,7 +34,6 @@ const SAYS: Readonly<Record<string, keyof Senders>> = {
   'recovery.circuit_report': 'executor',
 };
 
-/** Connects as all of them for a while. */
 export const withSenders = async <Result>(
   { natsUrl, credentialsDir }: Deployment,
   work: (senders: Senders) => Promise<Result>,

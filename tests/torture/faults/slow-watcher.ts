@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { startFaultProxy } from '../fault-proxy.ts';
 import { defineFault } from './fault.ts';
 
-/** Several who watch everything and read nothing: what they do not take must hold up nobody else. */
+/** Watchers that subscribe to everything and read nothing. They must not slow down other clients. */
 export const slowWatcher = defineFault({
   name: 'slow-watcher',
   group: 'consumer',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineFault } from './fault.ts';
 
-/** SIGTERM: it finishes what it has in hand, and its next life takes over. */
+/** SIGTERM: the process finishes its work, and its successor takes over. */
 export const stopService = defineFault({
   name: 'stop-service',
   group: 'process',

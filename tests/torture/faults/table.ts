@@ -13,7 +13,7 @@ import { slowWatcher } from './slow-watcher.ts';
 import { stopService } from './stop-service.ts';
 import { workerFrozen, workerKilled } from './worker.ts';
 
-/** Every fault there is. A new one is a file beside this one, and a row here. */
+/** Every fault. A new fault is a file in this folder and a row here. */
 export const FAULTS: readonly Fault[] = [
   killService,
   killStorm,

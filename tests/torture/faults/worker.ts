@@ -5,7 +5,7 @@ import { defineFault } from './fault.ts';
 const whyNot = ({ workers }: Deployment): string | undefined =>
   workers.length > 0 ? undefined : 'no workers of programs are started here';
 
-/** SIGKILL to whoever runs programs; now and then to all of them. Somebody else goes on once their leases are over. */
+/** SIGKILL to one or all workers. Other workers continue once the leases are over. */
 export const workerKilled = defineFault({
   name: 'worker-killed',
   group: 'worker',
@@ -21,7 +21,7 @@ export const workerKilled = defineFault({
   },
 });
 
-/** Asleep past the lease of 30 s: it wakes up in the middle of phases that others have gone on with. */
+/** SIGSTOP past the lease of 30 s: the worker wakes up in phases that others have continued. */
 export const workerFrozen = defineFault({
   name: 'worker-frozen',
   group: 'worker',

@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
 
-/** An agent's own end of the Model Context Protocol: calls of tools, over the standard streams of a process. */
+/** An MCP client over the standard streams of a server process. */
 export type AgentProcess = {
-  /** What a tool says. Throws when nobody knows whether it has done anything. */
+  /** The answer of a tool. Throws when the outcome is unknown. */
   readonly callTool: (
     name: string,
     args: object,
@@ -24,7 +24,7 @@ const Result = z.object({ isError: z.boolean().optional(), structuredContent: z.
 
 type Waiting = { readonly resolve: (result: unknown) => void; readonly reject: (error: Error) => void };
 
-/** Starts the server of the protocol as an agent's host does, and anew whenever it has ended. */
+/** Starts the MCP server, and restarts it after each exit. */
 export const startAgentProcess = (
   args: readonly string[],
   env: Readonly<Record<string, string>>,
@@ -68,7 +68,7 @@ export const startAgentProcess = (
   const start = (): void => {
     const mine = spawn(process.execPath, [...args], { env, stdio: ['pipe', 'pipe', 'ignore'] });
     child = mine;
-    // What is written to a process that has ended goes nowhere; whoever waits is told that it has.
+    // Writes to an exited process are lost; its exit rejects the pending calls.
     mine.stdin.on('error', () => undefined);
     createInterface({ input: mine.stdout }).on('line', hear);
     mine.once('exit', () => {
@@ -89,7 +89,7 @@ export const startAgentProcess = (
       if (child === undefined) start();
       const mine = child;
       await greeted.catch((error: unknown) => {
-        // Its server never got as far: the next call begins anew.
+        // The server did not start; the next call starts another.
         mine?.kill('SIGKILL');
         throw error;
       });

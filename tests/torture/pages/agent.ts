@@ -14,11 +14,11 @@ import { startAgentProcess } from './agent-process.ts';
 
 export const AGENT = 'torture-agent';
 
-/** An agent of the first person's, over MCP. */
+/** An agent of the first approver, over MCP. */
 export type Agent = {
   readonly secret: string;
   readonly submit: (task: string, submission: object) => Promise<Outcome<unknown>>;
-  /** Tries to approve what it has asked for itself: whatever comes of it is in the history. */
+  /** Tries to approve its own request. The outcome goes into the history. */
   readonly tryToApprove: (task: string, approval: string) => Promise<void>;
   readonly stop: () => void;
 };
@@ -26,7 +26,7 @@ export type Agent = {
 const Waited = z.object({ approvals: z.array(z.object({ id: z.string(), digest: z.string() })) });
 const Refused = z.object({ error: ErrorBody });
 
-/** Makes its token, while nothing is broken yet, and starts it. */
+/** Creates its token before the first fault, and starts it. */
 export const hireAgent = async (deployment: Deployment, history: History): Promise<Agent> => {
   const [owner] = deployment.people;
   if (owner === undefined) throw new Error('nobody is there whose agent it could be');

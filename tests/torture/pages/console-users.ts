@@ -18,19 +18,19 @@ const LETTER_WITHIN_MS = 6_000;
 const LOOK_EVERY_MS = 200;
 const TRIES = 4;
 
-/** Those who are there beside the people with a terminal: pages of the console, an agent, and somebody for the dead letters. */
+/** Users beside those with a terminal: console pages, an agent, and an operator for dead letters. */
 export type Crew = {
-  /** One for each person, as their pages ask. */
+  /** One for each approver, on a page. */
   readonly callers: readonly Caller[];
   readonly agent: Agent;
   readonly submitByAgent: (submission: z.input<typeof SubmitTask>) => Promise<Outcome<unknown>>;
-  /** Says that a task is to be cancelled which there is not yet; resolves once that is a dead letter, or is taken to be lost. */
+  /** Publishes a cancellation before its task. Resolves when it is a dead letter or counts as lost. */
   readonly cancelEarly: (connection: NatsConnection, task: string) => Promise<void>;
-  /** Has that tried again. False when it is not there, or others have dropped it. */
+  /** Retries that dead letter. False when it is gone or others dropped it. */
   readonly cancelByLetter: (task: string) => Promise<boolean>;
-  /** Looks at the tasks of a run while it lasts. */
+  /** Watches the tasks of the run on pages. */
   readonly watch: (tasks: () => readonly { readonly id: string }[]) => Pages;
-  /** The faults are over: makes a dead letter that nobody can handle, and has it dropped on two pages at once. */
+  /** After the faults: creates a dead letter and drops it on two pages at once. */
   readonly dropOne: (connection: NatsConnection, run: string) => Promise<void>;
   readonly stop: () => Promise<void>;
 };
@@ -68,7 +68,7 @@ export const hireCrew = async (
         const letter = letters?.find(
           ({ letter: { subject, body } }) => subject === 'hp.cmd.task.cancel' && body.includes(`"${task}"`),
         );
-        // It was settled by others, the bus has lost it, or too many have come since.
+        // Others resolved it, the bus lost it, or too many came later.
         if (letters !== undefined && letter === undefined) return false;
         const action = letter && (await settleLetter(page, history, letter, 'retry'));
         if (action !== undefined) return action === 'retry';
@@ -92,14 +92,14 @@ export const hireCrew = async (
   };
 };
 
-/** A command under an id by which everybody knows that nobody has meant it. */
+/** A command with a message id that marks it as the torture's own. */
 const say = (connection: NatsConnection, about: string, body: string): void => {
   const named = headers();
   named.set(HEADERS.messageId, `${OURS}cancel-${about}`);
   connection.publish('hp.cmd.task.cancel', body, { headers: named });
 };
 
-/** Waits until a letter that names the task has been seen, or is taken to be lost. */
+/** Resolves when a dead letter names the task, or counts as lost. */
 const letterSeen = async (
   recorder: Pick<Recorder, 'letters'>,
   task: string,

@@ -15,7 +15,7 @@ const Listed = z.object({
 });
 export type ListedLetter = z.infer<typeof Listed>['items'][number];
 
-/** What became of it, whoever has said so; undefined when nobody knows. The page names the person, whatever it says. */
+/** The resolution by any operator, or undefined when unknown. The gateway sets the user name. */
 export const settleLetter = async (
   page: Page,
   history: History,
@@ -29,20 +29,20 @@ export const settleLetter = async (
     history.add({ ...about, type: 'ok', value: told(answer) });
     return DeadLetterResolved.parse(answer).action;
   } catch (error) {
-    // Whatever it is, the letter stays or somebody has stated otherwise: nothing follows from not knowing.
+    // The dead letter stays, or another operator resolved it: nothing follows from an unknown outcome.
     history.add({ ...about, type: 'info', value: String(error) });
     return undefined;
   }
 };
 
-/** Numbers begin anew with the stream: the letter itself says which one it is. */
+/** The stream may restart its numbers, so the key contains the dead letter's time and hash. */
 export const letterKey = (seq: number, { at, bodySha256 }: DeadLetter): string =>
   `${String(seq)} ${String(at)} ${bodySha256.slice(0, 12)}`;
 
 export const listLetters = async (page: Page): Promise<readonly ListedLetter[]> =>
   Listed.parse(await postAsPage(page, 'dlq/list', { limit: LIMIT })).items;
 
-/** Somebody who goes through the dead letters, on two pages at once, until the run is over. */
+/** An operator who resolves dead letters on two pages at once until the end of the run. */
 export const startLetterKeeper = (
   [page, other]: readonly [Page, Page],
   history: History,
@@ -56,7 +56,7 @@ export const startLetterKeeper = (
       letters.flatMap((letter) => {
         const action = random.pick(['retry', 'drop'] as const);
         const first = settleLetter(page, history, letter, action);
-        // At the same moment, and perhaps otherwise, at another process.
+        // At the same moment on another process, perhaps with another action.
         return random.chance(0.5)
           ? [first, settleLetter(other, history, letter, random.pick(['retry', 'drop']))]
           : [first];

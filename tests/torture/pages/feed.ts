@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import type { Page } from './page-caller.ts';
 
-/** What a page was told of a task: an event, or from where on to forget what it has seen. */
+/** An event that a page received, or a reset to an earlier version. */
 export type Told = { readonly version: number; readonly type: string };
 
-/** Everything that one page was told of one task, however often its connection was cut. */
+/** All events that one page received about one task, over all connections. */
 export type Feed = {
   readonly task: string;
   readonly told: Told[];
-  /** The id of the last event: a page goes on from there. */
+  /** The id of the last event, from which the page continues. */
   after: string | undefined;
   connections: number;
 };
@@ -32,11 +32,11 @@ const take = (feed: Feed, block: string): void => {
   const content: unknown = JSON.parse(data);
   if (event === 'fact') feed.told.push(Fact.parse(content));
   else if (event === 'reset') feed.told.push({ ...Reset.parse(content), type: RESET });
-  // Only what is taken in whole counts: its id comes with it.
+  // Only a complete event counts.
   if (id !== undefined) feed.after = id;
 };
 
-/** Reads until it is cut off from either side. What has arrived in part is forgotten, as a browser forgets it. */
+/** Reads until either side disconnects. A partial event is dropped, as in a browser. */
 export const follow = async (
   { consoles, token, random }: Page,
   feed: Feed,

@@ -3,10 +3,10 @@ import type { History } from '../history.ts';
 import type { Random } from '../random.ts';
 import { type Caller, createRecorded, type Send } from '../workload/caller.ts';
 
-/** Whoever sits before a page waits no longer. */
+/** The patience of a user. */
 const ANSWER_WITHIN_MS = 15_000;
 
-/** One page: where it asks, and as whom. */
+/** A page with its address and its user. */
 export type Page = {
   readonly consoles: readonly string[];
   readonly name: string;
@@ -14,7 +14,7 @@ export type Page = {
   readonly random: Random;
 };
 
-/** Asks one of the processes that serve pages; which one is a matter of chance, as behind a load balancer. */
+/** Sends a request to a random console process, like a load balancer. */
 export const postAsPage = async (
   { consoles, token, random }: Page,
   path: string,
@@ -36,7 +36,7 @@ export const postAsPage = async (
   );
 };
 
-/** The API as a page of the console has it: through the gateway, over HTTP. */
+/** The API through the HTTP gateway of the console. */
 export const createPageCaller = (page: Page, history: History): Caller => {
   const send: Send = async (service, endpoint, request) =>
     (await postAsPage(page, `${service}/${endpoint}`, request as object)) as never;

@@ -6,36 +6,35 @@ import { type Page, postAsPage } from './page-caller.ts';
 
 export type PagesOptions = {
   readonly pages: readonly Page[];
-  /** The tasks of the run so far. */
   readonly tasks: () => readonly { readonly id: string }[];
   readonly history: History;
 };
 
 export type Pages = {
   readonly feeds: () => readonly Feed[];
-  /** The faults are over: every page catches up, with nobody to cut it off. */
+  /** After the faults: every page catches up. */
   readonly finish: (withinMs: number) => Promise<void>;
   readonly stop: () => Promise<void>;
 };
 
-/** Tasks that one page looks at, at the same time. */
+/** Tasks that a page watches at the same time. */
 const AT_ONCE = 3;
-/** A connection lasts for so long; then it is cut, and the page goes on where it was. */
+/** The lifetime of a connection. */
 const CUT_AFTER_MS = [200, 4_000] as const;
 const AWAY_MS = [0, 1_500] as const;
 const CONNECTIONS_MAX = 6;
-/** A process that stands still takes a connection and says nothing. */
+/** A frozen process accepts connections and does not answer. */
 const PATIENCE_MS = 5_000;
 const LOOK_EVERY_MS = 200;
 
 const newestOf = (feed: Feed): number => feed.told.at(-1)?.version ?? 0;
 
-/** Pages that watch tasks while everything breaks, and are cut off again and again. */
+/** Pages that watch tasks during faults, with short connections. */
 export const startPages = ({ pages, tasks, history }: PagesOptions): Pages => {
   const over = new AbortController();
   const feeds: Feed[] = [];
 
-  /** A page that is cut off, or whose service has gone, only has to go on from where it was. */
+  /** After any error the page reconnects and continues. */
   const followFor = async (page: Page, feed: Feed, ms: number): Promise<void> => {
     const cut = AbortSignal.any([AbortSignal.timeout(Math.round(ms)), over.signal]);
     await follow(page, feed, cut).catch((error: unknown) => {
@@ -68,7 +67,7 @@ export const startPages = ({ pages, tasks, history }: PagesOptions): Pages => {
   const catchUp = async (page: Page, feed: Feed, until: number): Promise<void> => {
     while (performance.now() < until) {
       const version = await versionOf(page, feed.task).catch(() => undefined);
-      // What was never taken is no task, and there is nothing to be told of it.
+      // A task that was not accepted has no events.
       if (version !== undefined && newestOf(feed) >= version) return;
       const cut = new AbortController();
       const following = follow(page, feed, AbortSignal.any([cut.signal, AbortSignal.timeout(PATIENCE_MS)]));

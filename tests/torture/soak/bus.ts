@@ -4,7 +4,7 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import type { Deployment } from '../deployment/deployment.ts';
 import type { Seen } from './measurements.ts';
 
-/** Sizes of the streams. They keep what they are given for days: in a run of an hour they only grow, up to their limit. */
+/** Stream sizes. Streams keep messages for days, so within an hour they only grow, up to their limit. */
 export const lookAtStreams = async ({
   natsUrl,
   credentialsDir,

@@ -3,15 +3,12 @@ import type { Fault } from '../faults/fault.ts';
 import { FAULTS } from '../faults/table.ts';
 
 /**
- * Not for a soak. What ended is kept for minutes only here, so what sends old messages again would bring it back; and a
- * change of the schema at every turn would itself be growth.
+ * With the short retention of a soak, repeated old messages would act again. A schema change on each turn
+ * would itself be growth.
  */
 const UNFIT: ReadonlySet<string> = new Set(['duplicates', 'rolling-upgrade', 'clock-jump']);
 
-/**
- * The first of each service is left alive, whatever else happens to it: a process that ends every few minutes never lives to
- * show a leak.
- */
+/** The first instance of each service is never killed: a leak shows only in a process that lives long. */
 const sparing = (fault: Fault): Fault =>
   fault.group === 'process'
     ? {
@@ -21,6 +18,5 @@ const sparing = (fault: Fault): Fault =>
       }
     : fault;
 
-/** The faults of a soak on this deployment. */
 export const soakFaults = (deployment: Deployment): readonly Fault[] =>
   FAULTS.filter((fault) => !UNFIT.has(fault.name) && fault.whyNot(deployment) === undefined).map(sparing);

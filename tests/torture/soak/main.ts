@@ -34,7 +34,7 @@ type Options = {
 const KEEP_MIN_MS = 45_000;
 const KEEP_MAX_MS = 300_000;
 
-/** Short against the run, so that the tables are full long before its second half; long against any redelivery. */
+/** Short enough that tables reach their final size before the second half; longer than any redelivery. */
 const keepOf = ({ keep, duration }: Options): number =>
   keep ?? Math.min(KEEP_MAX_MS, Math.max(KEEP_MIN_MS, Math.round(duration / 6)));
 

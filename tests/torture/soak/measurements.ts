@@ -1,9 +1,7 @@
 import type { Bound, Point, Series } from './series.ts';
 
-/** One value of one series. */
 export type Seen = Pick<Series, 'name' | 'unit' | 'bound'> & { readonly value: number };
 
-/** Series in the order in which they were first seen. */
 export const createSeriesBook = () => {
   const book = new Map<string, Omit<Series, 'points'> & { readonly points: Point[] }>();
   return {
@@ -19,7 +17,7 @@ export const createSeriesBook = () => {
 const MIB = 1_048_576;
 const flat = (allowance: number): Bound => ({ kind: 'flat', allowance });
 
-/** What may come and go, in each unit, before it counts. */
+/** By unit: the fluctuation that is not growth. */
 export const BOUNDS = {
   memory: flat(24 * MIB),
   handles: flat(10),
@@ -28,7 +26,7 @@ export const BOUNDS = {
   /** They wait for the next vacuum. */
   deadRows: flat(5_000),
   latency: flat(250),
-  /** A single outage is in it. */
+  /** Includes single outages. */
   worstLatency: flat(5_000),
   shown: { kind: 'shown' },
 } as const satisfies Readonly<Record<string, Bound>>;

@@ -6,16 +6,16 @@ import { BOUNDS, type Seen } from './measurements.ts';
 const percentile = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 
-/** Whose effect has not come by then was hit by an outage, or will never come: it was rejected. */
+/** After this time an effect was delayed by an outage or will never come. */
 const FORGOTTEN_AFTER_MS = 120_000;
 
-/** How many tasks end, and how long an effect takes from its approval, both as they are announced. */
+/** The rate of ended tasks, and the latency from approval to effect, by published events. */
 export const watchPace = (
   recorder: Pick<Recorder, 'onFact'>,
   target: Target,
   tasks: () => readonly PlannedTask[],
 ) => {
-  /** When an approval of a task was resolved, by the effect that waits for it. */
+  /** By effect: when its approval was resolved. */
   const resolved = new Map<string, number>();
   const effects = new Map<string, string>();
   let known = 0;
@@ -44,7 +44,7 @@ export const watchPace = (
     resolved.delete(id);
   });
 
-  /** Since it was last asked. */
+  /** Since the last call. */
   return (seconds: number): readonly Seen[] => {
     const sorted = took.toSorted((a, b) => a - b);
     const perSecond = ended / seconds;

@@ -4,7 +4,7 @@ import type { Caller } from '../workload/caller.ts';
 const LOOK_EVERY_MS = 3_000;
 const PAGE = 100;
 
-/** Gives up what waits for a person: a doubt that nobody can resolve would otherwise stay for ever, as it should. */
+/** Cancels tasks that wait for a person: an effect in doubt would otherwise stay open. */
 export const startAttendant = (caller: Caller, say: (line: string) => void) => {
   const stopped = new AbortController();
   let gaveUp = 0;
@@ -25,7 +25,7 @@ export const startAttendant = (caller: Caller, say: (line: string) => void) => {
   })();
   return {
     gaveUp: (): number => gaveUp,
-    /** Once more, and then no more. */
+    /** One last time. */
     stop: async (): Promise<void> => {
       stopped.abort();
       await looking;

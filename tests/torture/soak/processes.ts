@@ -15,7 +15,6 @@ const handles = (who: string, value: number): Seen => ({
   value,
 });
 
-/** What the services say of themselves. */
 export const lookAtServices = async ({ usage }: Pick<Deployment, 'usage'>): Promise<readonly Seen[]> =>
   (await usage())
     .toSorted((a, b) => (a.instance < b.instance ? -1 : 1))
@@ -26,7 +25,7 @@ export const lookAtServices = async ({ usage }: Pick<Deployment, 'usage'>): Prom
 
 type Process = { readonly pid: string; readonly parent: string; readonly command: string };
 
-/** Undefined for one that has ended meanwhile. */
+/** Undefined when the process has exited. */
 const readProcess = async (pid: string): Promise<Process | undefined> => {
   try {
     const command = await readFile(`/proc/${pid}/cmdline`, 'utf8');
@@ -38,7 +37,7 @@ const readProcess = async (pid: string): Promise<Process | undefined> => {
   }
 };
 
-/** What belongs to nobody else: what is shared (the buffers of PostgreSQL) would be counted for each. */
+/** Private memory: shared buffers of PostgreSQL would count once per process. */
 const ownBytes = async ({ pid }: Process): Promise<number> => {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
   return Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1_024;
@@ -51,7 +50,7 @@ const sum = async (
   of: (process: Process) => Promise<number>,
 ): Promise<number> => (await Promise.all(processes.map(of))).reduce((total, each) => total + each, 0);
 
-/** NATS and PostgreSQL, where they are processes of this machine; nothing where there is no way to look. */
+/** NATS and PostgreSQL processes on this machine, if there are any. */
 export const lookAtServers = async (folder: string): Promise<readonly Seen[]> => {
   if (process.platform !== 'linux') return [];
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
@@ -69,7 +68,7 @@ export const lookAtServers = async (folder: string): Promise<readonly Seen[]> =>
       ? []
       : [
           memory('postgres', await sum(postgres, ownBytes)),
-          // What each of them has open depends on what it has read; how many there are, on who is connected.
+          // Open files depend on what each process has read, and the number of processes on the clients.
           {
             name: 'processes of postgres',
             unit: 'handles',

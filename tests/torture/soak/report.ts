@@ -9,11 +9,11 @@ export type SoakReport = Pick<
   readonly loadedForMs: number;
   readonly keepMs: number;
   readonly everyMs: number;
-  /** Tasks that waited for a person, who cancelled them. */
+  /** Tasks that the soak cancelled because they waited for a person. */
   readonly givenUp: number;
   readonly stillThere: readonly string[];
   readonly left: readonly Left[];
-  /** So many were applied, and these more than once. */
+  /** Applied effects, and those applied more than once. */
   readonly effects: number;
   readonly twice: readonly string[];
   readonly series: readonly (Judged & { readonly points: readonly Point[] })[];
@@ -54,7 +54,6 @@ const minutes = (ms: number): string => `${(ms / 60_000).toFixed(1)} min`;
 const leftText = ({ service, retired, overdue, rows }: Left): string =>
   `  ${service}: ${String(retired)} removed in time, ${String(overdue)} not; ${String(rows)} rows left when all that had ended was removed`;
 
-/** What a soak came to, for a person. */
 export const soakText = (report: SoakReport): readonly string[] => {
   const bad = report.series.filter(isBad);
   const faults = Object.entries(report.faults).map(([name, times]) => `${name} ${String(times)}`);

@@ -3,8 +3,8 @@ import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import type { Deployment } from '../deployment/deployment.ts';
 
 /**
- * Keeps what has ended for so short a time that a run sees it go. The owner of a database may take away the floor; in one
- * that is thrown away, and of which every old message is known, that is safe.
+ * Shortens the retention so that a run sees purges. Only the owner of a database may lower the minimum, and
+ * only a test database is safe.
  */
 export const keepFor = async ({ query }: Pick<Deployment, 'query'>, ms: number): Promise<void> => {
   for (const service of SERVICES) {
@@ -15,14 +15,14 @@ export const keepFor = async ({ query }: Pick<Deployment, 'query'>, ms: number):
 
 const BATCH = 1_000;
 
-/** All that may go, at once instead of within a minute. */
+/** Purges everything that is due. */
 const retireAll = async ({ query }: Pick<Deployment, 'query'>): Promise<number> => {
   let total = 0;
   for (let found = 1; found > 0;) {
     found = 0;
     for (const service of SERVICES) {
-      const [row] = await query(`SELECT ${service}.retire(${String(BATCH)}) AS retired`);
-      found += Number(row?.['retired']);
+      const [row] = await query(`SELECT ${service}.purge(${String(BATCH)}) AS purged`);
+      found += Number(row?.['purged']);
     }
     total += found;
   }
@@ -31,15 +31,15 @@ const retireAll = async ({ query }: Pick<Deployment, 'query'>): Promise<number> 
 
 export type Left = {
   readonly service: string;
-  /** Removed by the services themselves, during the run. */
+  /** Purged by the services during the run. */
   readonly retired: number;
-  /** Ended so long before that they should have removed it, and still there. */
+  /** Records that the services should have purged. */
   readonly overdue: number;
-  /** What is in its tables once all has been removed that may be: nothing, for every task has ended. */
+  /** Rows that remain after a full purge: none, because every task has ended. */
   readonly rows: number;
 };
 
-/** A service comes to it twice a minute, and a task goes after what belongs to it. */
+/** Services purge twice a minute, and a task goes after its records. */
 const COMES_TO_IT_WITHIN = "interval '3 minutes'";
 
 const numbersOf = async (
@@ -54,7 +54,7 @@ const numbersOf = async (
   return found;
 };
 
-/** Everything but the anchors of the audit log, which are kept as long as it is. */
+/** Anchors of the audit log are kept with the log. */
 const ROWS = [
   ['heads', `id <> '${AUDIT_ID}'`],
   ['events', `aggregate <> '${AUDIT_ID}'`],
@@ -63,9 +63,9 @@ const ROWS = [
   ['outbox', 'true'],
 ] as const;
 
-/** Of a deployment that has come to rest: removes all that has ended, and says what is left. */
+/** Purges an idle deployment and counts what remains. */
 export const clearOut = async (deployment: Pick<Deployment, 'query'>): Promise<readonly Left[]> => {
-  const retired = await numbersOf(deployment, (service) => `SELECT retired FROM ${service}.retention`);
+  const retired = await numbersOf(deployment, (service) => `SELECT purged FROM ${service}.retention`);
   const overdue = await numbersOf(
     deployment,
     (service) => `SELECT count(*) FROM ${service}.heads, ${service}.retention

@@ -12,7 +12,7 @@ const findingOf = (valueAt: (t: number) => number, bound: Bound = flat, duration
   judge({ name: 'a series', unit: 'bytes', bound, points: points(valueAt, durationSeconds) }, durationSeconds)
     .finding;
 
-/** Memory as collecting leaves it: it rises, and falls again by all that is garbage. */
+/** The memory of a garbage-collected process: it rises and falls. */
 const sawtooth = (t: number): number => 120 * MIB + (t % 70) * 0.8 * MIB;
 const noise = createRandom('noise');
 const noisy = (): number => (noise.next() - 0.5) * 40 * MIB;
@@ -36,7 +36,7 @@ test.each<readonly [string, (t: number) => number]>([
   expect(findingOf(valueAt)).toBe('flat');
 });
 
-/** A leak of 20 MiB for every half hour and of 1.2 MiB a minute, over different noise. */
+/** A leak of 20 MiB per half hour and of 1.2 MiB per minute, under different noise. */
 test.each<readonly [string, (t: number) => number]>([
   ['a straight leak', (t) => 100 * MIB + t * 0.02 * MIB],
   ['one below what comes and goes', (t) => sawtooth(t) + t * 0.02 * MIB],

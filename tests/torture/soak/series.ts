@@ -1,13 +1,13 @@
-/** Seconds since the start of the load, and what was seen then. */
+/** Seconds since the start of the load, and the value. */
 export type Point = readonly [seconds: number, value: number];
 
 /** How a series is judged. */
 export type Bound =
-  /** It has to be flat; this much more is within what comes and goes by itself. */
+  /** It has to stay flat within this allowance. */
   | { readonly kind: 'flat'; readonly allowance: number }
-  /** It may grow up to here, where something else bounds it. */
+  /** It may grow up to this limit. */
   | { readonly kind: 'limit'; readonly most: number }
-  /** Shown, and not judged. */
+  /** Shown and not judged. */
   | { readonly kind: 'shown' };
 
 export type Series = {
@@ -17,13 +17,13 @@ export type Series = {
   readonly points: readonly Point[];
 };
 
-/** A straight line through points, by least squares. */
+/** A least-squares line. */
 export type Line = {
   readonly perSecond: number;
-  /** Its value at the first and at the last point. */
+  /** Its values at the first and the last point. */
   readonly from: number;
   readonly to: number;
-  /** Standard error of the rise from the first point to the last. */
+  /** Standard error of the rise from the first to the last point. */
   readonly noise: number;
 };
 
@@ -35,11 +35,11 @@ export type Judged = Omit<Series, 'points'> & {
   readonly samples: number;
 };
 
-/** Fewer points say nothing of a trend. */
+/** Fewer points show no trend. */
 export const POINTS_MIN = 6;
-/** A series that rises by a smaller share of itself during the second half of the run counts as flat. */
+/** A smaller relative rise in the second half counts as flat. */
 export const SHARE = 0.1;
-/** A rise that is not this many standard errors may be chance. */
+/** A rise below this many standard errors may be chance. */
 const ERRORS = 3;
 
 const mean = (values: readonly number[]): number =>
@@ -58,7 +58,7 @@ export const fitLine = (points: readonly Point[]): Line | undefined => {
   return { perSecond, from: at(first[0]), to: at(last[0]), noise };
 };
 
-/** What the first half of a run fills (caches, pools, tables up to what is kept) is not growth. */
+/** Caches, pools and tables fill in the first half; that is not growth. */
 export const secondHalf = (points: readonly Point[], durationSeconds: number): readonly Point[] =>
   points.filter(([t]) => t >= durationSeconds / 2);
 

@@ -27,7 +27,7 @@ export type SoakOptions = {
   readonly target: Target;
   readonly plan: Plan;
   readonly faults: readonly Fault[];
-  /** Where the deployment keeps everything: its processes are known by it. */
+  /** The folder of the deployment identifies its processes. */
   readonly folder: string;
   readonly history: History;
   readonly run: string;
@@ -40,26 +40,26 @@ export type SoakOptions = {
 };
 
 const SAID_EVERY_MS = 60_000;
-/** Whoever has not got through by then wants to decide about what somebody else has cancelled. */
+/** A later decision would hit a cancelled task. */
 const DECIDED_WITHIN_MS = 30_000;
 
-/** The calls of an hour are not kept: what was done to the deployment is. */
+/** The history keeps faults and no calls: an hour of calls is too much. */
 const faultsOnly = (history: History): History => ({
   ...history,
   add: (entry) => ('call' in entry ? undefined : history.add(entry)),
 });
 
-/** Nobody is left until the end: what waits that long would be growth. */
+/** Every approver decides soon: long waits would be growth. */
 const soakTask: typeof plannedTask = (seed, run, n) => {
   const task = plannedTask(seed, run, n);
   return task.fate === 'late' ? { ...task, fate: 'approve' } : task;
 };
 
-/** Applied more than once: what is kept too short a time cannot prevent that. */
+/** Applied more than once: too short a retention cannot prevent that. */
 const twiceIn = (keys: readonly string[]): readonly string[] =>
   [...Map.groupBy(keys, (key) => key)].flatMap(([key, all]) => (all.length > 1 ? [key] : []));
 
-/** Steady load with faults, looked at all the while; whatever grows when it should not is told. */
+/** Steady load with faults. Measures all the while and reports growth. */
 export const soak = async (options: SoakOptions): Promise<SoakReport> => {
   const { deployment, target, plan, faults, history, run, tasksPerSecond, keepMs, say, leave } = options;
   await keepFor(deployment, keepMs);
@@ -82,7 +82,7 @@ export const soak = async (options: SoakOptions): Promise<SoakReport> => {
   const seconds = (): number => (performance.now() - began) / 1_000;
   const over = new AbortController();
 
-  /** What cannot be looked at now, because it is broken, is looked at the next time. */
+  /** A measurement that a fault prevents is repeated later. */
   const attempt = (look: Promise<readonly Seen[]>): Promise<readonly Seen[]> =>
     look.catch((error: unknown) => {
       history.add({ note: `not looked at: ${messageOf(error)}` });

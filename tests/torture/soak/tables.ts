@@ -17,7 +17,6 @@ const ROWS = SERVICES.flatMap((service) =>
   ),
 ).join(' UNION ALL ');
 
-/** Sizes, rows and dead rows of every table of every service. */
 export const lookAtTables = async ({ query }: Pick<Deployment, 'query'>): Promise<readonly Seen[]> => {
   const [sizes, rows] = [await query(SIZES), await query(ROWS)];
   return [

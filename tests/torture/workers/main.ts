@@ -4,15 +4,15 @@ import { connectToBus, HoldpointError, startWorker } from '@holdpoint/sdk';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { countedProgram } from '../workload/program.ts';
 
-/** More than there are programs at a time, so that one that waits holds up nobody. */
+/** More than the number of programs, so that a waiting one blocks no other. */
 const CONCURRENCY = 20;
-/** Most of their time programs wait for people: they are given back soon, and so change workers often. */
+/** Programs mostly wait for people: a short park time moves them between workers. */
 const PARK_MS = 500;
 const AGAIN_MS = 500;
 
 const [name = '', url = '', credentialsDir = ''] = process.argv.slice(2);
 
-/** The bus may be what is broken at this moment. */
+/** The bus may be the broken part. */
 const connect = async (): Promise<NatsConnection> => {
   for (;;) {
     try {

@@ -2,24 +2,24 @@ import { type NodeId, rollbackIdOf, TaskId } from '@holdpoint/contracts/values/i
 import type { NodeDefinition, OnError } from '@holdpoint/contracts/workflow/workflow';
 import type { Random } from '../random.ts';
 
-/** In which way the work of an agent is no use for a while: each leads to another verdict. */
+/** How the work of an agent fails: each kind leads to another verdict. */
 export const TROUBLES = [
-  /** The build is broken: back to the commit before. */
+  /** The build is broken: roll back to the last commit. */
   'broken',
   /** A check fails, each time after another approach. */
   'wrong',
-  /** The same, always by the same approach. */
+  /** A check fails after the same approach. */
   'circle',
-  /** There is more to do than one session can hold. */
+  /** The work needs more than one session. */
   'long',
-  /** What the check talks to is not there. */
+  /** The network of the check is away. */
   'busy',
-  /** Something that nobody has told apart yet. */
+  /** A failure of no known class. */
   'odd',
 ] as const;
 export type Trouble = { readonly kind: (typeof TROUBLES)[number]; readonly times: number };
 
-/** Enough for some to be given up, and few enough for nobody to wait long. */
+/** Enough that some jobs are given up, few enough for a short run. */
 const TIMES_MAX: Readonly<Record<Trouble['kind'], number>> = {
   broken: 2,
   wrong: 4,
@@ -29,18 +29,18 @@ const TIMES_MAX: Readonly<Record<Trouble['kind'], number>> = {
   odd: 3,
 };
 
-/** One after the other, so that each of them occurs however short a run is; every other task has none. */
+/** Every other task in turn, so that even a short run has each kind. */
 export const planTrouble = (random: Random, turn: number): Trouble | undefined => {
   const kind = turn % 2 === 0 ? TROUBLES[(turn / 2) % TROUBLES.length] : undefined;
   return kind && { kind, times: random.int(1, TIMES_MAX[kind]) };
 };
 
-/** A file that nobody commits: what goes back keeps it. */
+/** An uncommitted file, which a rollback saves. */
 export const LEFT = 'left.txt';
-/** What the check looks at, and how it stands at first. */
+/** The file that the check reads, and its first content. */
 export const STATE = { file: 'state.txt', first: 'wrong' } as const;
 
-/** What was tried, so different that nobody takes one for another. */
+/** So different that no two count as the same approach. */
 const APPROACHES = [
   'a cache in front of the parser',
   'read the file from its end, line by line',
@@ -52,14 +52,14 @@ const APPROACHES = [
 type Around = {
   readonly task: string;
   readonly quotedBook: string;
-  /** Writes a line into the book: this was carried out. */
+  /** Writes a line to the script log. */
   readonly note: (about: string) => string;
 };
 
-/** More often than that nothing of a run fails. */
+/** An upper bound for every job. */
 const ATTEMPTS_MAX = 20;
 
-/** The tasks by which its worktree may go back: their names do not tell whose they are. */
+/** The tasks of its rollbacks: their ids do not show the task. */
 export const rollbacksOf = (task: TaskId): readonly TaskId[] =>
   Array.from({ length: ATTEMPTS_MAX }, (_, i) => rollbackIdOf(task, 'check' as NodeId, i + 1));
 
@@ -78,7 +78,7 @@ const badWork = ({ kind }: Trouble): string => {
   }
 };
 
-/** Its work is no use so often, and good from then on. What it changes differs each time, so that there is something to commit. */
+/** The work fails this often and then succeeds. Each attempt changes something to commit. */
 const agentScript = (trouble: Trouble, { task, quotedBook, note }: Around): string =>
   [
     `n=$(grep -c "^ran ${task} agent " ${quotedBook})`,
@@ -87,7 +87,7 @@ const agentScript = (trouble: Trouble, { task, quotedBook, note }: Around): stri
     `if [ "$n" -ge ${String(trouble.times)} ]; then echo good > ${STATE.file}; ${report({ approach: 'as it was asked for' })}; else ${badWork(trouble)}; fi`,
   ].join('; ');
 
-/** As a compiler, a test runner and a network say it. */
+/** Output of a compiler, a test runner and a network error. */
 const checkScript = ({ times }: Trouble, { task, quotedBook, note }: Around): string =>
   [
     `${note('check')};`,
@@ -104,7 +104,7 @@ const PROMPT = { type: 'custom', typeId: 'prompt_text', key: 'torture' } as cons
 const LOOPS_MAX = 20;
 const id = (name: string): NodeId => name as NodeId;
 
-/** An agent in a worktree of the task's own, and a check of what it has done. Nothing else depends on them. */
+/** An agent in its own worktree and a check of its work. No other node depends on them. */
 export const troubled = (trouble: Trouble, around: Around): readonly NodeDefinition[] => {
   const slug = TaskId.parse(around.task);
   const branch = `torture/${slug}`;
@@ -160,5 +160,5 @@ export const troubled = (trouble: Trouble, around: Around): readonly NodeDefinit
   ];
 };
 
-/** Which of its nodes succeed where nobody had to be asked. */
+/** The nodes that succeed when no person was needed. */
 export const TROUBLED = ['route', 'prompt', 'agent', 'commit', 'check'] as const;

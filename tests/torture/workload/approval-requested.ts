@@ -1,9 +1,9 @@
 import type { Recorder } from '../bus-recorder.ts';
 
-/** However many facts the bus has lost, it is time to look after this. */
+/** The limit for lost events: then the client polls. */
 const LOOK_AFTER_MS = 10_000;
 
-/** Tells when an approval is requested, as people hear of it: by the bus, or else by looking. */
+/** Resolves when an approval is requested, by event or by polling. */
 export const createRequested = (recorder: Recorder): ((approval: string) => Promise<void>) => {
   const seen = new Set<string>();
   const waiting = new Map<string, () => void>();

@@ -10,40 +10,39 @@ export type Outcome<Answer> =
   | { readonly type: 'fail'; readonly code: string }
   | { readonly type: 'info' };
 
-/** Somebody outside, whose every call is in the history with what came of it. */
+/** A client that records every call and its outcome in the history. */
 export type Caller = <S extends ServiceName, E extends keyof Api[S] & string>(
   actor: string,
   key: string,
   service: S,
   endpoint: E,
   request: ApiRequest<S, E>,
-  /** Quiet: not worth a line of the history. */
+  /** Leaves the call out of the history. */
   options?: { readonly quiet: boolean },
 ) => Promise<Outcome<ApiResponse<S, E>>>;
 
-/** A service that cannot answer now may have acted all the same. So may one whose answer says nothing of the question. */
+/** After these errors the service may have acted. */
 const UNKNOWN: ReadonlySet<string> = new Set(['RUNTIME_UNAVAILABLE', 'RUNTIME_POISON']);
 const isUnknown = (error: unknown): boolean => !(error instanceof HoldpointError) || UNKNOWN.has(error.code);
 
-/** As it goes into the history. */
+/** A value for the history. */
 export const told = (value: unknown): Operation['value'] =>
   typeof value === 'object' && value !== null ? (asSent(value) as Operation['value']) : String(value);
 
 let calls = 0;
 export const nextCall = (): number => (calls += 1);
 
-/** How a call leaves; throws `HoldpointError` when it was refused, and anything else when nobody knows. */
+/** Sends a call. Throws `HoldpointError` for a refusal, and any other error for an unknown outcome. */
 export type Send = <S extends ServiceName, E extends keyof Api[S] & string>(
   service: S,
   endpoint: E,
   request: ApiRequest<S, E>,
 ) => Promise<ApiResponse<S, E>>;
 
-/** The API as one person has it. */
+/** The API with the token of one user. */
 export const createCaller = (client: Client, history: History): Caller =>
   createRecorded((service, endpoint, request) => client.call(service, endpoint, request), history);
 
-/** The same, whatever way the calls take. */
 export const createRecorded =
   (send: Send, history: History): Caller =>
   async (actor, key, service, endpoint, request, { quiet } = { quiet: false }) => {

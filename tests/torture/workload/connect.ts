@@ -3,7 +3,7 @@ import { type Client, createClient } from '@holdpoint/cli/bus/client';
 import { layout } from '@holdpoint/infra/credentials/layout';
 import type { Deployment } from '../deployment/deployment.ts';
 
-/** The bus and the public API as their users have them; decisions need a person's token. */
+/** A client with its own bus connection. Decisions need a user token. */
 export const connectTo = async (
   { natsUrl, credentialsDir }: Pick<Deployment, 'natsUrl' | 'credentialsDir'>,
   token?: string,

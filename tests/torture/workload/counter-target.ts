@@ -26,7 +26,7 @@ const announced = async (file: string): Promise<z.infer<typeof Announced> | unde
   return line === undefined || line === '' ? undefined : Announced.parse(JSON.parse(line));
 };
 
-/** A counter server of the run's own, as a process that no fault touches. */
+/** A counter server in a process that no fault touches. */
 export const startCounterTarget = async (folder: string, seed: string): Promise<CounterTarget> => {
   const scratch = await makeScratchRepository(folder);
   const logFile = join(folder, 'logs', 'counter.log');

@@ -5,7 +5,7 @@ import type { Target } from './target.ts';
 
 const FILE = 'torture.txt';
 
-/** Lines of a file, each with its key in front. */
+/** Lines of a file, each with its key. */
 export const createFileTarget = ({ readWorkspace }: Pick<Deployment, 'readWorkspace'>): Target => ({
   node: 'append' as NodeId,
   idempotencyKey: `append:${FILE}`,

@@ -7,19 +7,19 @@ import type { NodeDefinition, WorkflowDefinition } from '@holdpoint/contracts/wo
 import type { Random } from '../random.ts';
 import { planTrouble, type Trouble, troubled, TROUBLED } from './agent-failures.ts';
 
-/** What the graph of a task is like; the rest of it is the same for all. */
+/** The variable parts of a task's graph. */
 export type GraphPlan = {
-  /** Pieces of work beside each other. */
+  /** Parallel work nodes. */
   readonly works: number;
-  /** How often the gate has to be tried until it lets pass; `never`: it is spent, and the task fails. */
+  /** Attempts until the gate passes. `never`: its budget ends, and the task fails. */
   readonly tries: number | 'never';
-  /** A piece of work that fails, or does not, and what follows the failure alone. */
+  /** A node that may fail, and the nodes on its failure route. */
   readonly routed: 'not' | 'fails' | 'succeeds';
-  /** Which of a few locks a piece of work holds that other tasks want as well. */
+  /** One of a few locks that tasks compete for. */
   readonly lock: string;
-  /** How many people have to approve its effect. */
+  /** The quorum of its effect. */
   readonly people: 1 | 2;
-  /** An agent whose work is no use for a while, so that recovery has to decide what follows. */
+  /** An agent whose work fails for a while, so that recovery decides. */
   readonly trouble?: Trouble;
 };
 
@@ -30,7 +30,7 @@ const NEVER_SHARE = 0.1;
 const TWO_SHARE = 0.4;
 const APPROVAL_MS = 6 * 3_600_000;
 
-/** The plan of the n-th task that has a graph. */
+/** The plan of the n-th task with a graph. */
 export const planGraph = (random: Random, people: number, turn: number): GraphPlan => {
   const plan = {
     works: random.int(0, WORKS_MAX),
@@ -43,18 +43,18 @@ export const planGraph = (random: Random, people: number, turn: number): GraphPl
   return { ...plan, ...(trouble && { trouble }) };
 };
 
-/** Whether its effect is ever asked for. */
+/** Whether its effect is ever requested. */
 export const asksFor = ({ tries }: GraphPlan): boolean => tries !== 'never';
 
 const idOf = (id: string): NodeId => id as NodeId;
 const worksOf = ({ works }: GraphPlan): readonly string[] =>
   Array.from({ length: works }, (_, i) => `work_${String(i + 1)}`);
 
-/** How its task ends once its effect is applied: what fails is a failure of the task, though a route has followed it. */
+/** The end of the task once its effect is applied. A failed node fails the task even on a failure route. */
 export const endOf = ({ routed }: GraphPlan): 'completed' | 'failed' =>
   routed === 'fails' ? 'failed' : 'completed';
 
-/** How each node has to stand then, where no person had to say what becomes of one. */
+/** The final status of each node, unless a person decided about one. */
 export const standingsOf = (plan: GraphPlan): Readonly<Record<string, string>> => ({
   ...Object.fromEntries(
     ['begin', ...worksOf(plan), 'locked', 'try', 'gate', 'request', 'done'].map((id) => [id, 'succeeded']),
@@ -66,7 +66,7 @@ export const standingsOf = (plan: GraphPlan): Readonly<Record<string, string>> =
   ...(plan.trouble && Object.fromEntries(TROUBLED.map((id) => [id, 'succeeded']))),
 });
 
-/** How often each piece of work has to have been carried out at least by then, and which never. */
+/** The least number of runs of each work node; 0 for those that must not run. */
 export const runsOf = (plan: GraphPlan): Readonly<Record<string, number>> => ({
   ...Object.fromEntries([...worksOf(plan), 'locked'].map((id) => [id, 1])),
   try: plan.tries === 'never' ? 1 : plan.tries,
@@ -76,13 +76,13 @@ export const runsOf = (plan: GraphPlan): Readonly<Record<string, number>> => ({
 
 type Surroundings = {
   readonly task: string;
-  /** Absolute path of the file that every script writes to. */
+  /** The absolute path of the script log. */
   readonly book: string;
   readonly request: JsonObject;
   readonly target: string;
 };
 
-/** A gate of several people, who are reminded, and told so. */
+/** A gate with a quorum and reminders. */
 const gateFor = (quorum: number): Gate => ({
   id: 'torture',
   version: '1',
@@ -99,7 +99,7 @@ const gateFor = (quorum: number): Gate => ({
   constraints: [],
 });
 
-/** Nobody waits long for another attempt; and many tasks are given up on purpose, which is no reason to start none. */
+/** Short retries. Tasks fail on purpose, so the workflow circuit must not open. */
 const RULES: RecoveryRules = {
   backoff: { firstMs: 200, mostMs: 2_000 },
   circuit: { failures: 10_000, windowMs: 1_000, coolDownMs: 1_000 },
@@ -107,7 +107,10 @@ const RULES: RecoveryRules = {
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** Five to fifteen nodes: work side by side, work under a lock that others want, a loop, a route, and one effect behind most of it. */
+/**
+ * Five to fifteen nodes: parallel work, work under a contended lock, a loop, a failure route, and one effect
+ * after most of them.
+ */
 export const graphOf = (
   plan: GraphPlan,
   { task, book, request, target }: Surroundings,
@@ -127,7 +130,7 @@ export const graphOf = (
     id: 'torture.graph',
     version: '1',
     policy: {
-      // Whatever becomes of the agent, its effect is asked for.
+      // The effect is requested even when the agent fails.
       failureMode: plan.trouble === undefined ? 'block_downstream' : 'continue_independent',
       missingProducer: 'block',
     },

@@ -16,12 +16,12 @@ type StuckQuestion = { readonly id: ApprovalId; readonly task: TaskId; readonly 
 
 const lastOf = (id: string): number => id.charCodeAt(id.length - 1);
 const RETRIED: readonly StuckAnswer[] = ['retry', 'retry', 'retry', 'skip', 'done', 'cancel'];
-/** When nobody is left, no job is tried once more. */
+/** After the load, no job is retried. */
 const ENDED: readonly StuckAnswer[] = ['skip', 'done'];
 const TRIED: readonly StuckAnswer[] = ['retry'];
 const SKIPPED: readonly StuckAnswer[] = ['skip'];
 
-/** What somebody says of a job that is stuck, by one way or by the other: the question's answer, or a word about the job itself. */
+/** Resolves a stuck job by its question or by a command. */
 const resolveStuck = (
   caller: Caller,
   { id, task, node }: StuckQuestion,
@@ -34,18 +34,17 @@ const resolveStuck = (
 };
 
 /**
- * Approves what is asked anew: an attempt that failed cleanly is asked about again, and nobody else expects that
- * question. When everybody else has gone, it approves whatever is still asked, says what is to become of jobs that are stuck, and what became of every effect in doubt:
- * by then everything has arrived that was on its way, so that who looks at the target tells the truth.
+ * Approves repeated requests during the run. After the load it also approves open requests and resolves stuck
+ * jobs.
  */
 export const startSweeper = (
   caller: Caller,
   prefix: string,
   history: History,
   target: Pick<Target, 'applications' | 'release'>,
-  /** Tasks that carry out the effects of programs, whose names do not tell whose they are. */
+  /** Tasks of programs' effects, whose ids do not show the program. */
   isOfProgram: (task: string) => boolean,
-  /** Tasks that take a worktree back: nobody says of one that it is done, because it is not. */
+  /** Rollback tasks are never marked as done by hand. */
   isRollback: (task: string) => boolean,
 ) => {
   const stopped = new AbortController();
@@ -87,7 +86,7 @@ export const startSweeper = (
     ];
     const amongOf = (task: string): readonly StuckAnswer[] => {
       if (isRollback(task)) return TRIED;
-      // What is said of a part of a program is said of its effect, which nobody has carried out by hand.
+      // The effect of a program is never marked as done by hand.
       if (isOfProgram(task)) return alone ? SKIPPED : TRIED;
       return alone ? ENDED : RETRIED;
     };

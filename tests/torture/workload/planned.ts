@@ -2,17 +2,17 @@ import { TaskId } from '@holdpoint/contracts/values/ids';
 import { createRandom } from '../random.ts';
 import { type GraphPlan, planGraph } from './graph.ts';
 
-/** What the people outside do with a task. */
+/** What the approvers do with a task. */
 export const FATES = [
   'approve',
-  /** Two people decide differently at the same moment. */
+  /** Two approvers decide differently at the same moment. */
   'race',
   'reject',
   'request_changes',
   'cancel_waiting',
-  /** Cancelled at the moment at which it is approved. */
+  /** Cancelled at the moment of its approval. */
   'cancel_racing',
-  /** Left until the faults are over, and approved then. */
+  /** Approved only after the faults. */
   'late',
 ] as const;
 export type Fate = (typeof FATES)[number];
@@ -32,27 +32,26 @@ export type PlannedTask = {
   readonly id: TaskId;
   readonly fate: Fate;
   readonly via: 'api' | 'bus';
-  /** What kind of target its effect has. */
   readonly keyed: boolean;
   readonly thinkMs: number;
-  /** Submitted once more with other content, which has to be refused. */
+  /** Submitted again with other content, which must be refused. */
   readonly conflicting: boolean;
-  /** It has a graph of its own; without one, a workflow that everybody has. */
+  /** A graph of its own. Without one it uses a shared workflow. */
   readonly graph?: GraphPlan;
-  /** Its workflow is a program, which workers run. */
+  /** Its workflow is a program. */
   readonly program?: true;
-  /** An agent submits it for somebody, and tries to approve it. */
+  /** An agent submits it and tries to approve it. */
   readonly agent?: true;
-  /** What people decide on it they decide on a page. */
+  /** Decisions are made on a console page. */
   readonly page?: true;
-  /** It is cancelled by a command that came before the task, and is a dead letter by then. */
+  /** A dead letter of an early cancellation cancels it. */
   readonly letter?: true;
 };
 
-/** What the ids of all tasks of a run begin with. */
+/** The prefix of all task ids of a run. */
 export const prefixOf = (run: string): string => `torture-${run}-`;
 
-/** The n-th task of a run. `run` keeps the ids of two runs apart; what happens to it depends on the seed alone. */
+/** The n-th task. Its fate follows from the seed alone; `run` only separates ids. */
 export const plannedTask = (seed: string, run: string, n: number): PlannedTask => {
   const random = createRandom(`${seed}/task/${String(n)}`);
   return {
@@ -65,11 +64,11 @@ export const plannedTask = (seed: string, run: string, n: number): PlannedTask =
   };
 };
 
-/** Every so many seconds one with a graph: it starts some ten programs, which cost more than hundreds of the others. */
+/** A graph starts some ten processes and costs more than hundreds of other tasks. */
 const GRAPH_EVERY_SECONDS = 3;
 const GRAPH_EVERY_TASKS_MIN = 10;
 
-/** The same, with a graph for some; how many depends on how fast they come. Nobody is asked for who is not there. */
+/** Adds graphs at a rate per second, with no more approvers than exist. */
 export const plannedWithGraphs = (tasksPerSecond: number, people: number): typeof plannedTask => {
   const every = Math.max(GRAPH_EVERY_TASKS_MIN, Math.round(tasksPerSecond * GRAPH_EVERY_SECONDS));
   return (seed, run, n) => {
@@ -83,11 +82,10 @@ export const plannedWithGraphs = (tasksPerSecond: number, people: number): typeo
   };
 };
 
-/** One of so many tasks is a program. */
 const PROGRAM_EVERY_TASKS = 10;
 const PROGRAM_TURN = 5;
 
-/** The same, with a program now and then. It is submitted by its name: a version that nobody knows is refused there and then. */
+/** Adds programs. A program is submitted by name: an unknown version would be refused. */
 export const plannedWithPrograms =
   (others: typeof plannedTask): typeof plannedTask =>
   (seed, run, n) => {
@@ -96,11 +94,11 @@ export const plannedWithPrograms =
     return { ...task, via: 'api', keyed: true, program: true };
   };
 
-/** One of so many tasks is submitted by an agent; half of all decisions are made on pages. */
+/** Half of all decisions are made on pages. */
 const AGENT_EVERY_TASKS = 10;
 const AGENT_TURN = 7;
 
-/** The same, with agents and pages among those who submit and decide. */
+/** Adds agents and pages. */
 export const plannedWithPages =
   (others: typeof plannedTask): typeof plannedTask =>
   (seed, run, n) => {

@@ -11,13 +11,13 @@ import {
 import { ask, defineWorkflow, phasesFor } from '@holdpoint/sdk';
 import { z } from 'zod';
 
-/** Every key is given with the submission: whoever starts a program by its name alone has no defaults. */
+/** Every key is in the submission: a program started by name has no defaults. */
 const State = z.object({
   task: z.string(),
   origin: z.string(),
   url: z.string(),
   body: z.record(z.string(), z.string()),
-  /** What only the first run of the step knows; another run of it would know something else. */
+  /** A random value of the first run of the step: a second run would give another. */
   token: z.string(),
 });
 const { agentPhase, humanPhase, effectPhase, terminalPhase } = phasesFor(State);
@@ -28,7 +28,7 @@ const VERSION = '1';
 const COUNT = 'count' as NodeId;
 const KEY = 'count';
 
-/** Records something, asks people, and has one effect carried out. */
+/** Records a step, asks a question and requests one effect. */
 export const countedProgram = defineWorkflow({
   id: PROGRAM,
   version: VERSION,
@@ -60,20 +60,19 @@ export const countedProgram = defineWorkflow({
       next: 'done',
     }),
     done: terminalPhase({ output: (state) => state.token }),
-    // So that whatever is completed has had its effect.
+    // A completed program has had its effect.
     left: terminalPhase({ outcome: 'failed', output: () => 'nobody wanted it' }),
   },
 });
 
-/** The one question that it asks. */
+/** The id of its only question. */
 export const questionOf = (task: TaskId): ApprovalId => inputIdOf(task, 1);
 
-/** The task that carries out its effect. No phase of it is tried again, so that it is asked for once. */
+/** The task of its effect. Its phases are not retried, so there is one. */
 export const childOf = (task: TaskId): TaskId => effectTaskIdOf(task, KEY, 1);
 export const childEffectOf = (task: TaskId): EffectId => effectIdOf(childOf(task), COUNT, KEY);
 export const childApprovalOf = (task: TaskId): ApprovalId => approvalIdOf(childOf(task), COUNT, 1);
 
-/** What the task of its effect has to look like. */
 export const childSubmissionOf = (task: TaskId) => ({
   id: childOf(task),
   workflow: `${PROGRAM}@${VERSION}`,

@@ -2,14 +2,14 @@ import { run } from '@holdpoint/infra/local/run';
 
 const WITHIN_MS = 30_000;
 const PREFIX = 'refs/holdpoint/saved/';
-/** A worktree of a run never gets further than this. */
+/** More commits than a worktree of a run can have. */
 const COMMITS_MAX = 200;
 
-/** What was kept when a worktree went back. */
+/** Commits and files that a rollback saved. */
 export type SavedWork = {
-  /** `<task>/<node>/<attempt>`, and a number. */
+  /** `<task>/<node>/<attempt>` and a number. */
   readonly name: string;
-  /** It, and those before it. */
+  /** The commit and its ancestors. */
   readonly commits: readonly string[];
   readonly files: readonly string[];
 };

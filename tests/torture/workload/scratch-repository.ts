@@ -7,7 +7,7 @@ import { readWorkBook, type WorkLine } from './script-log.ts';
 
 const WITHIN_MS = 30_000;
 
-/** A repository that tasks may work in, and the file that their scripts write to. */
+/** A repository for tasks and the log of their scripts. */
 export type ScratchRepository = {
   readonly root: string;
   readonly book: string;
@@ -15,7 +15,6 @@ export type ScratchRepository = {
   readonly saved: () => Promise<readonly SavedWork[]>;
 };
 
-/** Where repositories of a run are. */
 export const repositoriesIn = (folder: string): string => join(folder, 'repositories');
 
 export const makeScratchRepository = async (folder: string): Promise<ScratchRepository> => {
@@ -27,7 +26,7 @@ export const makeScratchRepository = async (folder: string): Promise<ScratchRepo
     });
   await git('init', '--quiet', '--initial-branch=main');
   await writeFile(join(root, STATE.file), `${STATE.first}\n`);
-  // Worktrees of tasks are in the repository, and no part of it.
+  // Worktrees lie in the repository and are not part of it.
   await writeFile(join(root, '.gitignore'), '.holdpoint/\n');
   await git('add', '--all');
   await git('commit', '--quiet', '--message=first');

@@ -1,12 +1,12 @@
 import { readIfPresent } from '@holdpoint/infra/credentials/keep';
 
-/** A line that a script has written: that it ran, or that it began or ended under a lock. */
+/** A line of a script: it ran, or it began or ended under a lock. */
 export type WorkLine = {
   readonly what: 'ran' | 'begin' | 'end';
   readonly task: string;
-  /** The node that ran, or the lock. */
+  /** The node, or the lock. */
   readonly about: string;
-  /** The same for all lines of one run of one script. */
+  /** The same for all lines of one run of a script. */
   readonly token: string;
 };
 
@@ -19,7 +19,7 @@ export const parseWorkLine = (line: string): WorkLine => {
   return { what: what as WorkLine['what'], task, about, token };
 };
 
-/** Every line, in the order in which they were written. */
+/** Every line in the order of writing. */
 export const readWorkBook = async (file: string): Promise<readonly WorkLine[]> =>
   ((await readIfPresent(file)) ?? '')
     .split('\n')

@@ -12,36 +12,36 @@ import { childApprovalOf, childEffectOf } from './program.ts';
 import type { SavedWork } from './saved-work.ts';
 import type { WorkLine } from './script-log.ts';
 
-/** One time that an effect reached the world. */
+/** One application of an effect by the target. */
 export type Application = {
   readonly key: string;
-  /** Under which start it was sent, where the target knows it. */
+  /** The epoch of the start, if the target knows it. */
   readonly epoch?: number | undefined;
-  /** SHA-256 of what arrived, where the target knows it. */
+  /** The SHA-256 of the request, if the target knows it. */
   readonly digest?: string | undefined;
-  /** Epoch milliseconds, where the target knows them. */
+  /** Epoch milliseconds, if the target knows them. */
   readonly at?: number | undefined;
 };
 
-/** What effects of the run change, and who counts how often: nothing of Holdpoint has a say in it. */
+/** The target of a run's effects, which counts applications independently of Holdpoint. */
 export interface Target {
   readonly node: NodeId;
   readonly submission: (task: PlannedTask) => z.input<typeof SubmitTask>;
   readonly idempotencyKey: string;
-  /** Lets everything happen that is still on its way. */
+  /** Lets delayed requests arrive. */
   readonly release: () => Promise<void>;
-  /** Everything that was applied, also what nobody here has ordered. */
+  /** Every application, also of unknown keys. */
   readonly applications: () => Promise<readonly Application[]>;
-  /** What each request for this effect should have looked like. */
+  /** The digest of each request for this effect. */
   readonly expectedDigest: (task: PlannedTask) => string | undefined;
-  /** Where tasks may have graphs with work in them. */
+  /** Present where tasks may have graphs. */
   readonly graphs?: {
-    /** What their scripts have written. */
+    /** The lines of their scripts. */
     readonly work: () => Promise<readonly WorkLine[]>;
-    /** What was kept when their worktrees went back. */
+    /** The commits and files that rollbacks saved. */
     readonly saved: () => Promise<readonly SavedWork[]>;
   };
-  /** Whether programs can have it as their target. */
+  /** Whether programs can use this target. */
   readonly programs?: true;
   readonly stop: () => Promise<void>;
 }

@@ -11,30 +11,30 @@ import { questionOf } from './program.ts';
 import { approvalOf, type Target } from './target.ts';
 
 export type LifeOptions = {
-  /** One for each person. */
+  /** One for each approver. */
   readonly callers: readonly Caller[];
   readonly connection: NatsConnection;
   readonly target: Target;
   readonly history: History;
-  /** Resolves when the approval is known to be requested, or to be worth a look. */
+  /** Resolves when the approval is requested, or when polling is due. */
   readonly requested: (approval: string) => Promise<void>;
-  /** Resolves when the faults are over. */
+  /** Resolves at the end of the faults. */
   readonly healed: Promise<void>;
   readonly over: AbortSignal;
   readonly crew?: Crew | undefined;
 };
 
 const PAUSE_MIN_MS = 250;
-/** Thousands may be insisting at the same time: they must not be what breaks it. */
+/** Thousands of retries at the same time must not overload the system. */
 const PAUSE_MAX_MS = 20_000;
-/** What was published is looked for after this. */
+/** After this time the submitter checks that the task exists. */
 const LOOK_AFTER_MS = 4_000;
 const PUBLISH_WITHIN_MS = 3_000;
 
-/** What nobody has asked for by then is left to whoever sweeps up: a program may have ended before. */
+/** After these attempts the clean-up decides: a program may have ended before its request. */
 const UNKNOWN_TRIES_MAX = 7;
 
-/** Asks until somebody says yes or no. */
+/** Repeats a call until it is accepted or refused. */
 const insist = async <Answer>(
   ask: () => Promise<Outcome<Answer>>,
   over: AbortSignal,
@@ -48,17 +48,17 @@ const insist = async <Answer>(
   }
 };
 
-/** One task, from its submission to the last decision of a person about it. */
+/** One task from its submission to the last decision. */
 export const createLife = (options: LifeOptions) => {
   const { callers, connection, target, history, requested, healed, over, crew } = options;
   const [first, second = first] = callers;
   if (first === undefined || second === undefined) throw new Error('nobody is there to decide');
 
-  /** One person, at a terminal or before a page. */
+  /** An approver, at a terminal or on a page. */
   const whoOf = ({ page }: PlannedTask, which: 0 | 1): Caller =>
     (page === true ? crew?.callers[which] : undefined) ?? (which === 0 ? first : second);
 
-  /** What the bus has taken may be lost with it; what the API then shows has been taken for good. */
+  /** The bus may lose a stored message. Once the API shows the task, it is stored for good. */
   const publish = async (task: PlannedTask): Promise<Outcome<unknown>> => {
     const call = nextCall();
     const about = { actor: 'bus', op: 'orchestrator.submit', key: task.id, call };
@@ -98,7 +98,7 @@ export const createLife = (options: LifeOptions) => {
     return insist(() => first('conflicting', task.id, 'orchestrator', 'submit', other), over);
   };
 
-  /** The request may be on its way still; that of a program may never come. */
+  /** The request may be late; that of a program may never come. */
   const notYetAsked = ({ program }: PlannedTask): ((code: string) => boolean) => {
     let tries = 0;
     return (code) => {
@@ -117,7 +117,6 @@ export const createLife = (options: LifeOptions) => {
     await requested(id);
     return insist(() => by(actor, task.id, 'approvals', 'decide', { id, decision }), over, notYetAsked(task));
   };
-  /** As many people as it takes. */
   const approve = (task: PlannedTask): Promise<unknown> =>
     Promise.all([
       decide(task, 'approve'),
@@ -170,7 +169,7 @@ export const createLife = (options: LifeOptions) => {
     );
   };
 
-  /** A program asks before it wants anything: there are two moments at which people may say no, or go. */
+  /** A program asks a question before its effect: its approver may reject or leave at either. */
   const settleProgram = async (task: PlannedTask): Promise<unknown> => {
     switch (task.fate) {
       case 'approve':
@@ -208,11 +207,11 @@ export const createLife = (options: LifeOptions) => {
     if (task.letter === true) await crew?.cancelEarly(connection, task.id);
     if (!(await submit(task))) return;
     if (task.conflicting) await conflict(task);
-    // Nobody is ever asked.
+    // No request is ever made.
     if (task.graph !== undefined && !asksFor(task.graph)) return;
     await holdFor(task.thinkMs, over);
     const agent = task.agent === true ? tryToApprove(task) : undefined;
-    // Half of the time people are slower than the agent.
+    // Half of the time the agent is faster than its owner.
     if (task.page === true) await agent;
     await (task.program === true ? settleProgram(task) : settle(task));
     await agent;

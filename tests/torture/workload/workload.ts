@@ -16,34 +16,33 @@ import { createRequested } from './approval-requested.ts';
 
 export type WorkloadOptions = {
   readonly seed: string;
-  /** Keeps this run's tasks apart from another's. */
   readonly run: string;
   readonly tasksPerSecond: number;
   readonly deployment: Deployment;
   readonly target: Target;
   readonly history: History;
   readonly recorder: Recorder;
-  /** Another way to plan the tasks. */
+  /** Another way to plan tasks. */
   readonly planned?: typeof plannedTask;
-  /** Pages and agents beside the people; without them everybody has a terminal. */
+  /** Pages and agents. Without them every user has a terminal. */
   readonly crew?: Crew | undefined;
 };
 
 export type Workload = {
   readonly tasks: () => readonly PlannedTask[];
-  /** Lives that are not over yet. */
+  /** The number of open tasks. */
   readonly open: () => number;
-  /** No more tasks. */
+  /** Stops submitting. */
   readonly pause: () => Promise<void>;
-  /** The faults are over: what was left is decided now. Resolves when nobody has anything more to do, or it takes too long. */
+  /** After the faults: decides what was left. Resolves when every client is done, or at the limit. */
   readonly finish: (withinMs: number) => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
-/** How often somebody looks at a task that is not theirs to decide. */
+/** The poll interval of watchers. */
 const LOOK_EVERY_MS = 200;
 
-/** People who submit, decide, cancel and look, at a rate that does not depend on how the system does. */
+/** Clients that submit, decide, cancel and read at a rate that does not depend on the system. */
 export const startWorkload = async (options: WorkloadOptions): Promise<Workload> => {
   const { seed, run, tasksPerSecond, deployment, target, history, recorder, planned = plannedTask } = options;
   const clients = await Promise.all(deployment.people.map(({ token }) => connectTo(deployment, token)));
@@ -86,7 +85,7 @@ export const startWorkload = async (options: WorkloadOptions): Promise<Workload>
   const submitAtRate = async (): Promise<void> => {
     const start = performance.now();
     while (!noMore.signal.aborted) {
-      // By the clock, so that a late turn is caught up with.
+      // By the clock, so that a late tick catches up.
       const due = Math.floor(((performance.now() - start) / 1_000) * tasksPerSecond) + 1;
       while (tasks.length < due) begin();
       await holdFor(1_000 / tasksPerSecond, noMore.signal);
