@@ -5,7 +5,7 @@ import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import { createKinds, type ServiceEvent } from '@holdpoint/approvals/aggregates';
 import type { ApprovalEvent } from '@holdpoint/contracts/approval/events';
 import type { ApprovalState } from '@holdpoint/approvals/approval/state';
-import type { Rule } from '@holdpoint/approvals/rule/rule';
+import type { Rule } from '@holdpoint/approvals/rule/state';
 import { executorKinds } from '@holdpoint/executor/bindings';
 import { createEffectDecider } from '@holdpoint/executor/effect/decide';
 import type { EffectState } from '@holdpoint/executor/effect/state';
@@ -15,7 +15,7 @@ import type { Task, TaskState } from '@holdpoint/orchestrator/task/model/state';
 import { isProgram, type Program, type ProgramTaskEvent, type ProgramState } from '@holdpoint/programs/state';
 import { EMPTY_HISTORY, type History } from '@holdpoint/recovery/attempts/history';
 import { recoveryLogic } from '@holdpoint/recovery/bindings';
-import type { Circuit } from '@holdpoint/recovery/circuit/circuit';
+import type { Circuit } from '@holdpoint/recovery/circuit/state';
 import { type Addressed, type Kinds, kindNamed } from '@holdpoint/runtime/engine/kinds';
 import type { StoredEvent, Summary } from '@holdpoint/runtime/engine/ports';
 

@@ -2,7 +2,7 @@ import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import type { BatchWrite } from '@holdpoint/runtime/engine/ports';
 import type { ServiceEvent } from '@holdpoint/approvals/aggregates';
 import type { ApprovalState } from '@holdpoint/approvals/approval/state';
-import type { Rule } from '@holdpoint/approvals/rule/rule';
+import type { Rule } from '@holdpoint/approvals/rule/state';
 import {
   type BoardChange,
   type Change,

@@ -1,5 +1,5 @@
 import type { RuleEvent } from '@holdpoint/contracts/approval/standing-rule';
-import { ruleDecides, type Rule, statusOf } from '@holdpoint/approvals/rule/rule';
+import { ruleDecides, type Rule, statusOf } from '@holdpoint/approvals/rule/state';
 import { decidesRollback, ROLLBACK_RULE } from '@holdpoint/approvals/rule/rollback-rule';
 import type { World } from '../world.ts';
 

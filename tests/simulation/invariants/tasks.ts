@@ -77,7 +77,7 @@ const checkOutcome = (
     );
   }
   const succeeds =
-    (event.type === 'node_succeeded' && event.detail?.startsWith('only a warning') !== true) ||
+    (event.type === 'node_succeeded' && event.detail?.startsWith('warning only') !== true) ||
     (event.type === 'step_ended' && event.result.outcome === 'succeeded');
   if (!succeeds || event.step === undefined) return;
   const order = orderFor(before, { node: event.node, step: event.step });

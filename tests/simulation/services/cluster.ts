@@ -9,7 +9,7 @@ import {
   type ServiceWork,
 } from '@holdpoint/approvals/aggregates';
 import { approvalsBindings } from '@holdpoint/approvals/bindings';
-import type { RuleDecider } from '@holdpoint/approvals/rule/rule';
+import type { RuleDecider } from '@holdpoint/approvals/rule/decide';
 import { allEndedFor } from '@holdpoint/executor/adapters/runner/execute';
 import { createSlots } from '@holdpoint/executor/adapters/slots/slots';
 import { createRunner } from '@holdpoint/executor/adapters/runner/runner';
@@ -27,7 +27,7 @@ import { orchestratorLogic } from '@holdpoint/orchestrator/bindings';
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import { attemptsDecider } from '@holdpoint/recovery/attempts/decide';
 import { createRecoveryLogic, type RecoveryMessage } from '@holdpoint/recovery/bindings';
-import { circuitDecider } from '@holdpoint/recovery/circuit/circuit';
+import { circuitDecider } from '@holdpoint/recovery/circuit/decide';
 import type { Addressed } from '@holdpoint/runtime/engine/kinds';
 import { simulatedCapability } from './capabilities.ts';
 import { signGrant, verifyGrant } from './grants.ts';

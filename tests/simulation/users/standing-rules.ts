@@ -1,7 +1,7 @@
 import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
 import { type RuleId, ruleIdOf } from '@holdpoint/contracts/values/ids';
 import type { RuleSpec } from '@holdpoint/contracts/approval/standing-rule';
-import { ruleDecides, type Rule } from '@holdpoint/approvals/rule/rule';
+import { ruleDecides, type Rule } from '@holdpoint/approvals/rule/state';
 import type { Cluster } from '../services/cluster.ts';
 import { PEOPLE } from '../workload/gates.ts';
 import type { Call } from './approvers.ts';
