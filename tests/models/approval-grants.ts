@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { SignedClaims } from '@holdpoint/contracts/effect/grant';
-import type { SignGrant } from '@holdpoint/approvals/approval/decide-request';
+import type { SignGrant } from '@holdpoint/approvals/approval/grant';
 import type { Verify } from '@holdpoint/executor/effect/admission';
 import { createSigner, createVerifier } from '@holdpoint/runtime/service/jws';
 

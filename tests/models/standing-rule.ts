@@ -1,6 +1,7 @@
 import { Verb } from '@holdpoint/contracts/workflow/approval-policy';
 import type { ApprovalState } from '@holdpoint/approvals/approval/state';
-import { evolveRule, type Rule, type RuleMessage } from '@holdpoint/approvals/rule/rule';
+import { evolveRule, type Rule } from '@holdpoint/approvals/rule/state';
+import type { RuleMessage } from '@holdpoint/approvals/rule/decide';
 import {
   ada,
   APPROVAL,

@@ -9,7 +9,7 @@ import { type ApprovalDecider, type ApprovalOptions, createApprovalDecider } fro
 import type { ApprovalMessage, ApprovalState, ApprovalWork } from './approval/state.ts';
 import { type AuditMessage, createAuditDecider } from './audit/audit-log.ts';
 import { approvalSummary, auditSummary, ruleSummary, tokenSummary } from './queries/summary.ts';
-import { createRuleDecider, type RuleMessage, type RuleWork } from './rule/rule.ts';
+import { createRuleDecider, type RuleMessage, type RuleWork } from './rule/decide.ts';
 import { tokenDecider, type TokenMessage } from './token/access-token.ts';
 
 /** A message to an aggregate of this service: an approval, a standing rule, an access token or the audit log. */

@@ -14,7 +14,7 @@ import { approvalView, listRequests } from './queries/requests.ts';
 import { listRules, readActiveRules, testRule } from './queries/rules.ts';
 import { listTokens } from './queries/tokens.ts';
 import { decidesRollback } from './rule/rollback-rule.ts';
-import { builtInRule, ruleDecides, ruleView } from './rule/rule.ts';
+import { builtInRule, ruleDecides, ruleView } from './rule/state.ts';
 import type { Via } from './submit-decision.ts';
 import { BUS, type SurfaceDeps, surfaceOf } from './surfaces/surface-deps.ts';
 import { tokenMessage } from './token-request.ts';

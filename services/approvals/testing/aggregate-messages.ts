@@ -11,7 +11,7 @@ import type { ApprovalMessage } from '../src/approval/state.ts';
 import { DELIVERY_ATTEMPTS_MAX } from '../src/approval/notices.ts';
 import { BUILT_IN, ROLLBACK_RULE } from '../src/rule/rollback-rule.ts';
 import type { AuditMessage } from '../src/audit/audit-log.ts';
-import type { RuleMessage } from '../src/rule/rule.ts';
+import type { RuleMessage } from '../src/rule/decide.ts';
 import type { TokenMessage } from '../src/token/access-token.ts';
 import {
   ada,

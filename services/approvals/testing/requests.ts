@@ -23,7 +23,7 @@ import { createSigner, createVerifier } from '@holdpoint/runtime/service/jws';
 import { createApprovalDecider } from '../src/approval/decide.ts';
 import type { ApprovalMessage, Principal } from '../src/approval/state.ts';
 import { createAuditDecider } from '../src/audit/audit-log.ts';
-import { createRuleDecider } from '../src/rule/rule.ts';
+import { createRuleDecider } from '../src/rule/decide.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('ed25519');
 

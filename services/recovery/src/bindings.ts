@@ -9,7 +9,8 @@ import { parseCommand, type Routed } from '@holdpoint/runtime/engine/inbound';
 import type { Addressed } from '@holdpoint/runtime/engine/kinds';
 import { attemptsDecider, type AttemptsMessage } from './attempts/decide.ts';
 import type { AttemptsEvent, History } from './attempts/history.ts';
-import { type Circuit, circuitDecider, type CircuitMessage } from './circuit/circuit.ts';
+import type { Circuit } from './circuit/state.ts';
+import { circuitDecider, type CircuitMessage } from './circuit/decide.ts';
 import { attemptsSummary, circuitSummary } from './queries/summary.ts';
 
 /** A message to the attempts of a task, or to a circuit. */

@@ -1,6 +1,6 @@
 import { ADVANCED, ServiceEnv, wholeNumber } from '@holdpoint/runtime/service/config';
 import type { z } from 'zod';
-import { CIRCUIT_OPEN_MS } from './circuit/circuit.ts';
+import { CIRCUIT_OPEN_MS } from './circuit/decide.ts';
 
 export const RecoveryEnv = ServiceEnv.extend({
   HOLDPOINT_CIRCUIT_OPEN_MS: wholeNumber(100, 3_600_000)

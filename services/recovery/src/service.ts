@@ -4,7 +4,7 @@ import { type RunningService, startService } from '@holdpoint/runtime/service/se
 import { endpoints } from './api.ts';
 import type { RecoveryEnv } from './config.ts';
 import { attemptsDecider } from './attempts/decide.ts';
-import { createCircuitDecider } from './circuit/circuit.ts';
+import { createCircuitDecider } from './circuit/decide.ts';
 import { recoveryMetrics, pollRecovery } from './metrics.ts';
 import { createRecoveryLogic } from './bindings.ts';
 

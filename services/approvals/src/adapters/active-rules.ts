@@ -9,7 +9,7 @@ import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
 import type { RuleId } from '@holdpoint/contracts/values/ids';
 import { errorFields } from '@holdpoint/runtime/engine/error-fields';
 import type { Logger } from '@holdpoint/runtime/observability/log';
-import { ruleDecides, type Rule } from '../rule/rule.ts';
+import { ruleDecides, type Rule } from '../rule/state.ts';
 
 /** Rules asked about one request, oldest first. */
 const ASKED_MAX = 8;

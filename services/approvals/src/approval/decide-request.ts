@@ -1,24 +1,19 @@
-import type { ApprovalOutcome, Surface, Vote } from '@holdpoint/contracts/approval/status';
 import type { Choice, RequestApproval } from '@holdpoint/contracts/approval/commands';
-import { Verb } from '@holdpoint/contracts/workflow/approval-policy';
-import { answerIn, ASKS, policyOf, questionOf } from '@holdpoint/contracts/approval/question';
-import { isAmong } from '@holdpoint/contracts/workflow/audience';
-import { InDoubtAnswer, type SignedClaims } from '@holdpoint/contracts/effect/grant';
+import { answerIn, policyOf, questionOf } from '@holdpoint/contracts/approval/question';
+import { isForRules } from '@holdpoint/contracts/approval/standing-rule';
+import type { ApprovalOutcome, Surface, Vote } from '@holdpoint/contracts/approval/status';
 import { type ErrorBody, errorBody } from '@holdpoint/contracts/values/errors';
 import { rememberedIdOf } from '@holdpoint/contracts/values/ids';
-import { isForRules, matches } from '@holdpoint/contracts/approval/standing-rule';
+import { Verb } from '@holdpoint/contracts/workflow/approval-policy';
 import { type Answer, decision, refused } from '@holdpoint/runtime/decider';
-import type { ApprovalMessage, ApprovalState, Closed, Resolution, Pending, Principal } from './state.ts';
-import { close, expired, type ApprovalDecision, alreadyDecided } from './close.ts';
+import { BUILT_IN, ROLLBACK_RULE, decidesRollback } from '../rule/rollback-rule.ts';
+import { type DecideMessage, choiceError, entitlementError } from './check-decision.ts';
+import { type ApprovalDecision, alreadyDecided, close, expired } from './close.ts';
 import { keepRule } from './consult-rules.ts';
-import { isSameJson, responseError, responseOf, allowedChoices } from './response.ts';
-import { BUILT_IN, decidesRollback, ROLLBACK_RULE } from '../rule/rollback-rule.ts';
+import { type SignGrant, signatureFor } from './grant.ts';
+import { isSameJson, responseOf } from './response.ts';
+import type { ApprovalMessage, ApprovalState, Closed, Pending, Principal, Resolution } from './state.ts';
 import { missingOf, outcomeOf, withVote } from './tally.ts';
-
-/**
- * Signs a grant or an answer about an in-doubt effect. Ed25519 is deterministic, so the decider stays pure.
- */
-export type SignGrant = (claims: SignedClaims) => string;
 
 /** Dependencies of the decider. */
 export type ApprovalTools = {
@@ -28,83 +23,12 @@ export type ApprovalTools = {
   readonly rollbackRule: boolean;
 };
 
-/** Validity of a grant or a signed answer after the decision. It outlasts an executor restart. */
-export const GRANT_VALID_MS = 3_600_000;
-
-type DecideMessage = Extract<ApprovalMessage, { kind: 'decide' }>;
-
 const acknowledged = (
   id: string,
   status: ApprovalOutcome | 'pending',
   by: string,
   more: { readonly approvalsMissing?: number; readonly remembered?: string } = {},
 ): Answer => ({ ok: { id, status, by, ...more } });
-
-type SignedFields = Pick<Resolution, 'grant' | 'validUntil' | 'answer' | 'statement'>;
-
-/** The executor accepts only statements signed with this service's key. */
-const signatureFor = (
-  { request }: Pending,
-  choice: Choice,
-  by: string,
-  now: number,
-  sign: SignGrant,
-): SignedFields => {
-  const { id, effectId, digest, inDoubt: doubt } = request;
-  const validUntil = now + GRANT_VALID_MS;
-  const seconds = (ms: number): number => Math.floor(ms / 1_000);
-  const claims = { jti: id, sub: effectId, digest, by, iat: seconds(now), exp: seconds(validUntil) };
-  const answer = answerIn(choice);
-  if (answer === undefined) return choice === 'approve' ? { grant: sign(claims), validUntil } : {};
-  const { data: ofDoubt } = InDoubtAnswer.safeParse(answer);
-  // An answer about a stuck job needs no signature: only the orchestrator uses it.
-  if (doubt === undefined || ofDoubt === undefined) return { answer };
-  return { answer, statement: sign({ use: 'answer', ...claims, epoch: doubt.epoch, answer: ofDoubt }) };
-};
-
-/** Error when this person may not decide on the request at all. */
-const notEntitled = ({ request, audience }: Pending, by: Principal): ErrorBody | undefined => {
-  if (!isAmong(audience, by)) {
-    const text = `${by.name} may not decide; the audience is: ${audience.join(', ')}`;
-    return errorBody('APPROVALS_NOT_ENTITLED', text);
-  }
-  const isOwn = request.requestedBy === by.name;
-  // An agent never decides on a request that it, or another agent of the same person, made. No policy changes
-  // that.
-  if (isOwn && by.agent !== undefined)
-    return errorBody(
-      'APPROVALS_FOUR_EYES',
-      `${by.agent} acts for ${by.name}, the requester: a person has to decide`,
-    );
-  return isOwn && policyOf(request).fourEyes
-    ? errorBody('APPROVALS_FOUR_EYES', `${by.name} is the requester: another person has to decide`)
-    : undefined;
-};
-
-/** Error when the choice is invalid for the request, or the token lacks the scope for it. */
-const invalidChoice = (
-  { request }: Pending,
-  { payload, by: { scopes, agent }, isOneOfMany = false }: DecideMessage,
-): ErrorBody | undefined => {
-  const { id, decision: choice, digest, remember } = payload;
-  const choices = allowedChoices(request, isOneOfMany);
-  if (!choices.includes(choice))
-    return errorBody(
-      'APPROVALS_NO_CHOICE',
-      `${id} asks ${ASKS[questionOf(request)]}: ${choices.join(', ')}`,
-      {
-        choices: [...choices],
-      },
-    );
-  if (digest !== undefined && digest !== request.digest)
-    return errorBody('APPROVALS_DIGEST_MISMATCH', 'the effect differs from the one that was shown');
-  if (remember === undefined) return responseError(request, payload);
-  if (agent !== undefined || scopes?.includes('rules:write') === false)
-    return errorBody('APPROVALS_SCOPE', 'the token lacks scope rules:write');
-  return choice === 'approve' && matches(remember.match, request)
-    ? responseError(request, payload)
-    : errorBody('APPROVALS_RULE_REFUSED', 'the rule does not match the request it is created from');
-};
 
 const agentOf = ({ agent }: { readonly agent?: string | undefined }) =>
   agent === undefined ? {} : { agent };
@@ -185,9 +109,9 @@ const decidePending = (
   const { payload, by, surface } = message;
   const { request } = state;
   const { id, decision: choice, comment } = payload;
-  const problem = notEntitled(state, by);
+  const problem = entitlementError(state, by);
   if (problem !== undefined) return recordRefusal(state, by, problem, surface, now);
-  const unsayable = invalidChoice(state, message);
+  const unsayable = choiceError(state, message);
   if (unsayable !== undefined) return refused(unsayable);
   if (now >= state.expiresAt) {
     const decided = expired(state);

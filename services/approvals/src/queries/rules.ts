@@ -5,7 +5,7 @@ import { decodeCursor, pageOf } from '@holdpoint/runtime/store/page';
 import type { Pool } from 'pg';
 import { z } from 'zod';
 import { ROLLBACK_RULE } from '../rule/rollback-rule.ts';
-import { builtInRule, type Rule, ruleView } from '../rule/rule.ts';
+import { builtInRule, type Rule, ruleView } from '../rule/state.ts';
 
 const PAGE = 50;
 
@@ -71,7 +71,7 @@ export const testRule = async (
   last: number,
 ): Promise<ApiResponse<'approvals', 'rule_test'>> => {
   const { rows } = await pool.query(
-    `SELECT view FROM heads WHERE status NOT IN ('rule', 'token', 'audit', 'withdrawn')
+    `SELECT view FROM heads WHERE kind = 'approval' AND status <> 'withdrawn'
       ORDER BY created_at DESC, id DESC LIMIT $1`,
     [last],
   );

@@ -1,7 +1,7 @@
 import type { Summary } from '@holdpoint/runtime/engine/ports';
 import type { ApprovalState } from '../approval/state.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
-import type { Rule } from '../rule/rule.ts';
+import type { Rule } from '../rule/state.ts';
 import type { AccessToken } from '../token/access-token.ts';
 import { approvalView } from './requests.ts';
 

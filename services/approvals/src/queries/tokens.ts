@@ -29,7 +29,7 @@ export const findToken = async (pool: Pool, sha256: string): Promise<StoredToken
     const { rows } = await pool.query({
       name: 'hp_find_token',
       text: `SELECT view, (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now
-               FROM heads WHERE status = 'token' AND view->>'sha256' = $1`,
+               FROM heads WHERE kind = 'token' AND view->>'sha256' = $1`,
       values: [sha256],
     });
     if (rows[0] === undefined) return undefined;

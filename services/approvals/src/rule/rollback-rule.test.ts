@@ -32,7 +32,7 @@ import {
   withoutRollbackRule,
 } from '../../testing/requests.ts';
 import type { ApprovalMessage } from '../approval/state.ts';
-import type { RuleMessage } from './rule.ts';
+import type { RuleMessage } from './decide.ts';
 import { BUILT_IN, decidesRollback, ROLLBACK_RULE, ROLLBACK_SPEC } from './rollback-rule.ts';
 
 const given = specFor(telling);

@@ -38,14 +38,19 @@ const OUTPUT_KEPT = 4_000;
  * The orchestrator may have lost the answer to a stuck job. Its verdict is sent again at growing intervals
  * until the orchestrator reports the resolution.
  */
-const FIRST_REMINDER_MS = 300_000;
-const LAST_REMINDER_MS = 3_600_000;
+export type StuckReminders = { readonly firstMs: number; readonly longestMs: number };
+const STUCK_REMINDERS: StuckReminders = { firstMs: 300_000, longestMs: 3_600_000 };
 
 const stuckTimer = (node: NodeId): string => `stuck:${node}`;
 
-const stuckReminder = (node: NodeId, count: number, now: number): TimerChange => ({
+const stuckReminder = (
+  node: NodeId,
+  count: number,
+  now: number,
+  { firstMs, longestMs }: StuckReminders,
+): TimerChange => ({
   set: stuckTimer(node),
-  dueAt: now + Math.min(FIRST_REMINDER_MS * 2 ** count, LAST_REMINDER_MS),
+  dueAt: now + Math.min(firstMs * 2 ** count, longestMs),
   data: { count },
 });
 
@@ -112,7 +117,12 @@ const escalatedAssessment = (
   verdict: escalated(state, failure, known.verdict),
 });
 
-const assess = (state: History, failure: AssessFailure, now: number): Decision<AttemptsEvent> => {
+const assess = (
+  state: History,
+  failure: AssessFailure,
+  now: number,
+  reminders: StuckReminders,
+): Decision<AttemptsEvent> => {
   const { node, attempt } = failure;
   const known = failureOf(state, node, attempt);
   const isRefused = failure.refused !== undefined && known !== undefined && !isStuckBy(known);
@@ -125,7 +135,7 @@ const assess = (state: History, failure: AssessFailure, now: number): Decision<A
   return decision({
     events: [event],
     send: [suggest(event, now), ...(isStuck ? circuitFailure(event, failure) : [])],
-    timers: isStuck ? [stuckReminder(node, 0, now)] : clearStuckTimer(state, node, attempt),
+    timers: isStuck ? [stuckReminder(node, 0, now, reminders)] : clearStuckTimer(state, node, attempt),
   });
 };
 
@@ -160,7 +170,7 @@ const record = (state: History, payload: RecordAttempt, now: number): Decision<A
   });
 };
 
-const settle = (
+const markUnstuck = (
   state: History,
   { task, node, attempt, resolution: how, by }: MarkJobUnstuck,
   now: number,
@@ -190,29 +200,34 @@ const stuckTimerFired = (
   state: History,
   { name, data }: TimerFired,
   now: number,
+  reminders: StuckReminders,
 ): Decision<AttemptsEvent> => {
   const node = name.slice('stuck:'.length) as NodeId;
   const stuck = stuckAt(state, node);
   const last = stuck === undefined ? undefined : failureOf(state, node, stuck);
   if (last === undefined) return decision({});
   const before = typeof data === 'object' && data !== null && 'count' in data ? Number(data['count']) : 0;
-  return decision({ send: [suggest(last, now)], timers: [stuckReminder(node, before + 1, now)] });
+  return decision({ send: [suggest(last, now)], timers: [stuckReminder(node, before + 1, now, reminders)] });
 };
 
-/** The attempts of one task, and its stuck jobs. */
-export const attemptsDecider: Decider<History, AttemptsMessage, AttemptsEvent> = {
+/** The decider for the attempts of one task and its stuck jobs. */
+export const createAttemptsDecider = (
+  reminders: StuckReminders = STUCK_REMINDERS,
+): Decider<History, AttemptsMessage, AttemptsEvent> => ({
   initial: EMPTY_HISTORY,
   evolve: evolveHistory,
   decide: (state, message, { now }) => {
     switch (message.kind) {
       case 'assess':
-        return assess(state, message.payload, now);
+        return assess(state, message.payload, now, reminders);
       case 'record_attempt':
         return record(state, message.payload, now);
       case 'job_unstuck':
-        return settle(state, message.payload, now);
+        return markUnstuck(state, message.payload, now);
       case 'timer':
-        return stuckTimerFired(state, message, now);
+        return stuckTimerFired(state, message, now, reminders);
     }
   },
-};
+});
+
+export const attemptsDecider = createAttemptsDecider();

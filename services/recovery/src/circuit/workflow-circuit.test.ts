@@ -6,7 +6,7 @@ import { eventsOf } from '@holdpoint/runtime/testing/run';
 import { historyOf, specFor } from '@holdpoint/runtime/testing/spec';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { circuitDecider, type CircuitMessage, TASK_TRIAL_MS, WORKFLOW_CIRCUIT } from './circuit.ts';
+import { circuitDecider, type CircuitMessage, TASK_TRIAL_MS, WORKFLOW_CIRCUIT } from './decide.ts';
 
 const given = specFor(circuitDecider);
 const target = workflowCircuit('approve');

@@ -1,6 +1,6 @@
 import type { Summary } from '@holdpoint/runtime/engine/ports';
 import { type History, stuckJobs } from '../attempts/history.ts';
-import { type Circuit, circuitView } from '../circuit/circuit.ts';
+import { type Circuit, circuitView } from '../circuit/state.ts';
 
 export const CIRCUIT_STATUS = 'circuit_';
 export const STUCK_STATUS = 'stuck';

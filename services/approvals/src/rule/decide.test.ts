@@ -21,7 +21,7 @@ import {
   specOf,
   stuckFor,
 } from '../../testing/requests.ts';
-import type { RuleMessage } from './rule.ts';
+import type { RuleMessage } from './decide.ts';
 
 const given = specFor(rules);
 const authorOf = ({ name, groups }: typeof ada) => ({ name, groups: [...groups] });

@@ -6,7 +6,7 @@ import { eventsOf } from '@holdpoint/runtime/testing/run';
 import { historyOf, specFor } from '@holdpoint/runtime/testing/spec';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type CircuitMessage, createCircuitDecider, TRIAL_MS } from './circuit.ts';
+import { type CircuitMessage, createCircuitDecider, TRIAL_MS } from './decide.ts';
 
 const OPEN_MS = 5_000;
 const decider = createCircuitDecider({ openMs: OPEN_MS });

@@ -1,39 +1,26 @@
-import type { ReportCircuitState } from '@holdpoint/contracts/task/commands';
+import { eventType } from '@holdpoint/contracts/bus/cloudevents';
+import { subjects } from '@holdpoint/contracts/bus/subjects';
 import type {
+  AcquireCircuit,
   CircuitClosed,
   CircuitEvent,
   CircuitOpened,
   CircuitView,
   RecordCircuitFailure,
-  AcquireCircuit,
   ReportCircuit,
   SetCircuit,
 } from '@holdpoint/contracts/recovery/circuit';
-import { eventType } from '@holdpoint/contracts/bus/cloudevents';
-import { circuitIdOf, type TaskId } from '@holdpoint/contracts/values/ids';
+import type { ReportCircuitState } from '@holdpoint/contracts/task/commands';
+import { type TaskId, circuitIdOf } from '@holdpoint/contracts/values/ids';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
-import { subjects } from '@holdpoint/contracts/bus/subjects';
 import {
   type Decider,
   type Decision,
-  decision,
   type Outgoing,
   type TimerFired,
+  decision,
 } from '@holdpoint/runtime/decider';
-
-/**
- * The circuit of one target for all executors, or of one workflow for all its tasks. A circuit that never
- * opened has no state: it is closed.
- */
-export type Circuit = CircuitView & {
-  /** Opened by a person; only a person closes it. */
-  readonly held: boolean;
-  /**
-   * Of a workflow: its recently stuck tasks, oldest first. `spent` ones have opened the circuit once and
-   * count no more.
-   */
-  readonly failedTasks?: readonly { readonly task: TaskId; readonly at: number; readonly spent?: true }[];
-};
+import { type Circuit, RECOVERY, circuitView, evolveCircuit } from './state.ts';
 
 export type CircuitMessage =
   | { readonly kind: 'circuit_report'; readonly payload: ReportCircuit }
@@ -57,78 +44,14 @@ export const TRIAL_MS = 30_000;
 export const TASK_TRIAL_MS = 3_600_000;
 /** Default limits of workflow circuits. */
 export const WORKFLOW_CIRCUIT = { failures: 5, windowMs: 600_000, coolDownMs: 300_000 } as const;
-const FAILURES_KEPT = 200;
 /** Tasks ask again after this while another task has the trial slot. */
 const TRIAL_RETRY_MS = 30_000;
 /** Timer of a circuit: end of `open`, or of a trial. */
 const TIMER = 'circuit';
-
 const UNNAMED = 'a person';
-/** `by` of workflow circuits. */
-const RECOVERY = 'recovery';
 
 type CircuitDecision = Decision<CircuitEvent>;
 const unchanged: CircuitDecision = decision({});
-
-/** Counted failures that have opened the circuit stay, so that their tasks count only once. */
-const markSpent = (state: Circuit | undefined): Pick<Circuit, 'failedTasks'> =>
-  state?.failedTasks === undefined
-    ? {}
-    : { failedTasks: state.failedTasks.map((each) => ({ ...each, spent: true })) };
-
-const evolveCircuit = (state: Circuit | undefined, event: CircuitEvent): Circuit => {
-  const { id, target } = event;
-  switch (event.type) {
-    case 'circuit_opened': {
-      const { reason, by, until } = event;
-      const held = until === undefined;
-      return {
-        id,
-        target,
-        state: 'open',
-        reason,
-        by,
-        held,
-        ...(until !== undefined && { until }),
-        ...markSpent(state),
-      };
-    }
-    case 'circuit_half_opened': {
-      if (state === undefined) throw new Error('a circuit that was never open cannot become half open');
-      const { reason, by } = state;
-      const { executor } = event;
-      return {
-        id,
-        target,
-        state: 'half_open',
-        ...(reason !== undefined && { reason }),
-        by,
-        held: false,
-        ...(executor !== undefined && { executor }),
-        ...markSpent(state),
-      };
-    }
-    case 'circuit_failure_recorded': {
-      const closed = { id, target, state: 'closed', by: RECOVERY, held: false } as const;
-      const failedTasks = [...(state?.failedTasks ?? []), { task: event.task, at: event.at }].slice(
-        -FAILURES_KEPT,
-      );
-      return { ...(state ?? closed), failedTasks };
-    }
-    case 'circuit_closed': {
-      const { reason, by } = event;
-      return {
-        id,
-        target,
-        state: 'closed',
-        by,
-        held: false,
-        ...(reason !== undefined && { reason }),
-        ...markSpent(state),
-      };
-    }
-  }
-};
 
 /** Without undefined fields. */
 const answerOf = ({ id, target, state, by, reason, until, executor }: CircuitView): JsonObject => ({
@@ -140,9 +63,6 @@ const answerOf = ({ id, target, state, by, reason, until, executor }: CircuitVie
   ...(until !== undefined && { until }),
   ...(executor !== undefined && { executor }),
 });
-
-export const circuitView = ({ held: _held, failedTasks: _failedTasks, ...view }: Circuit): CircuitView =>
-  view;
 
 const opened = (
   { target, reason = 'no reason given' }: { readonly target: string; readonly reason?: string | undefined },
