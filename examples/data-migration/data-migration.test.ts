@@ -33,8 +33,8 @@ test('a table without rows completes at once', async () => {
 
 test.each([
   ['fails', { outcome: 'failed', error: { code: 'EXECUTOR_TARGET_REFUSED', message: 'the disk is full' } }],
-  ['is refused', { outcome: 'rejected', comment: 'the disk is full' }],
-] as const)('when a batch %s, what was moved is taken back, the latest first', async (_what, end) => {
+  ['is rejected', { outcome: 'rejected', comment: 'the disk is full' }],
+] as const)('when a batch %s, the moved batches are reverted, latest first', async (_what, end) => {
   const env = environment();
   env.onEffect(({ idempotencyKey }) => (idempotencyKey === 'move:750' ? end : undefined));
   const task = await env.start(workflow, { table: 'customers' });
@@ -56,7 +56,7 @@ test('a failed rollback continues where it stopped after an operator agrees', as
   const task = await env.start(workflow, { table: 'customers' });
   await env.settled();
   expect(env.questions()).toMatchObject([
-    { phase: 'roll_back', title: 'The rollback of customers has stopped. Once more?' },
+    { phase: 'roll_back', title: 'The rollback of customers has failed. Try again?' },
   ]);
   isMended = true;
   env.onInput([{ response: 'retry' }]);

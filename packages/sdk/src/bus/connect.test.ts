@@ -23,11 +23,11 @@ test('a connection without a server fails with RUNTIME_UNAVAILABLE', async () =>
 });
 
 test.each([
-  ['is not there', undefined],
+  ['is missing', undefined],
   ['is empty', ''],
-  ['holds something else', 'a secret'],
+  ['has other content', 'a secret'],
 ])(
-  'a seed file that %s is told of before anybody is asked, and what it holds is not shown',
+  'a seed file that %s is refused before any connection, without showing its content',
   async (_what, text) => {
     const folder = await mkdtemp(join(tmpdir(), 'holdpoint-connect-'));
     onTestFinished(() => rm(folder, { recursive: true }));
