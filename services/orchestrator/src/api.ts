@@ -1,4 +1,3 @@
-import { events } from '@holdpoint/contracts/catalog/events';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { commandIdOf, RepositoryId, type TaskId, taskIdFrom } from '@holdpoint/contracts/values/ids';
 import type { ProgramDefinition } from '@holdpoint/contracts/program/definition';

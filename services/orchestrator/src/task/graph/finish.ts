@@ -8,7 +8,7 @@ import type { DecisionBuilder } from '../model/decision-builder.ts';
 import { endNode, releaseNode } from './ending.ts';
 import { requestVerdict } from './request-verdict.ts';
 import { backRoutes, mayLoop } from './loops.ts';
-import { restartNodes } from './rewind.ts';
+import { restartNodes } from './restart.ts';
 import { type FailedStep, nodeDefinition, nodeState } from '../model/state.ts';
 import { RETRY_BUDGET_DEFAULT } from './steps.ts';
 

@@ -7,7 +7,7 @@ import { recordResumeGrant } from '../model/checkpoints.ts';
 import { type DecisionBuilder, enqueueOpenNodes } from '../model/decision-builder.ts';
 import { endNode, endTask, type NodeEnd } from '../graph/ending.ts';
 import { isTerminal } from '../model/phases.ts';
-import { restartNodes, restartSet } from '../graph/rewind.ts';
+import { restartNodes, restartSet } from '../graph/restart.ts';
 import { advance } from '../graph/advance.ts';
 import { retryByPerson } from '../replies/stuck-job.ts';
 import { findNode, hasEnded, nodeState, type NodeStatus } from '../model/state.ts';

@@ -14,7 +14,7 @@ import { gateScope } from '../outgoing/gate-scope.ts';
 import { type GateFacts, judge, type GateJudgement, suggestionFor } from './gate-suggestions.ts';
 import { failOnExpressionError } from '../graph/start-when-ready.ts';
 import { requestVerdict } from '../graph/request-verdict.ts';
-import { restartNodes } from '../graph/rewind.ts';
+import { restartNodes } from '../graph/restart.ts';
 import {
   type GateDecision,
   findNode,

@@ -11,7 +11,7 @@ import { releaseAttempt } from '../graph/ending.ts';
 import { startHandoff } from './session-handoff.ts';
 import { mayLoop, backRouteFor } from '../graph/loops.ts';
 import { startWhenReady } from '../graph/start-when-ready.ts';
-import { restartNodes } from '../graph/rewind.ts';
+import { restartNodes } from '../graph/restart.ts';
 import { startRollback } from './rollback.ts';
 import { findNode, type NodeState, nodeState } from '../model/state.ts';
 import { startReplyTimer } from '../graph/steps.ts';

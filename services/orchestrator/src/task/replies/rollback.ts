@@ -11,7 +11,7 @@ import type { DecisionBuilder } from '../model/decision-builder.ts';
 import { releaseAttempt } from '../graph/ending.ts';
 import { compensationFor, appliedEffects, workPlaceOf } from '../outgoing/evidence.ts';
 import { backRoutes } from '../graph/loops.ts';
-import { restartSet } from '../graph/rewind.ts';
+import { restartSet } from '../graph/restart.ts';
 import { nodeDefinition, nodeState, type Task } from '../model/state.ts';
 import { startReplyTimer } from '../graph/steps.ts';
 

@@ -11,7 +11,7 @@ import { type NodeState, nodeDefinition, nodeState, type Task } from '../model/s
 import { startReplyTimer } from '../graph/steps.ts';
 import { backRouteFor } from '../graph/loops.ts';
 import { startWhenReady } from '../graph/start-when-ready.ts';
-import { restartNodes } from '../graph/rewind.ts';
+import { restartNodes } from '../graph/restart.ts';
 
 /** A stuck job in the form of an effect, because people decide about effects. It is never executed. */
 const jobAsEffect = (task: Task, node: NodeId): CanonicalEffect => {

@@ -1,0 +1,83 @@
+import { createRuntimeTables, currentSchema, tokenIn } from '@holdpoint/runtime/store/tables';
+import { type Kysely, sql } from 'kysely';
+
+/** A task is purged last, so that nothing remains under an id that may be used again. */
+const unless = sql`(
+  EXISTS (SELECT FROM recovery.heads r WHERE r.id = h.id)
+  OR EXISTS (
+    SELECT FROM events e
+     WHERE e.aggregate = h.id AND e.type IN ('approval_requested', 'step_ordered', 'input_requested')
+       AND (EXISTS (SELECT FROM approvals.heads a WHERE a.id = ${tokenIn('approval')})
+         OR EXISTS (SELECT FROM executor.heads x WHERE x.id = ${tokenIn('effectId')}))))`;
+
+export const up = async (db: Kysely<unknown>): Promise<void> => {
+  await createRuntimeTables(db, { final: ['completed', 'failed', 'cancelled', 'tombstone'], unless });
+  await sql`CREATE INDEX heads_latest ON heads (created_at DESC, id DESC)`.execute(db);
+  // Also finds the tasks that wait for a circuit.
+  await sql`CREATE INDEX heads_phase ON heads (status, created_at DESC, id DESC)`.execute(db);
+  await createPrograms(db);
+  await createLists(db);
+};
+
+/** Registered program versions. Rows are never deleted. */
+const createPrograms = async (db: Kysely<unknown>): Promise<void> => {
+  await sql`CREATE TABLE programs (
+    hash text PRIMARY KEY,
+    id text NOT NULL,
+    version text NOT NULL,
+    definition jsonb NOT NULL,
+    place bigint GENERATED ALWAYS AS IDENTITY,
+    registered_at timestamptz NOT NULL DEFAULT now()
+  )`.execute(db);
+  await sql`CREATE UNIQUE INDEX programs_place ON programs (place)`.execute(db);
+};
+
+/**
+ * Fields for the filters of task lists. A trigger writes the row when a task is stored. The phase changes often, so it stays
+ * in `heads`.
+ */
+const createLists = async (db: Kysely<unknown>): Promise<void> => {
+  await sql`CREATE TABLE listed (
+    id text PRIMARY KEY,
+    created_at bigint NOT NULL,
+    flow text NOT NULL,
+    workflow text NOT NULL,
+    requester text NOT NULL,
+    words tsvector NOT NULL
+  )`.execute(db);
+  await sql`CREATE INDEX listed_flow ON listed (flow, created_at DESC, id DESC)`.execute(db);
+  await sql`CREATE INDEX listed_requester ON listed (requester, created_at DESC, id DESC)`.execute(db);
+  // A pending list saves a third of the work. Every search reads it, so it stays small.
+  await sql`CREATE INDEX listed_words ON listed USING gin (words)
+    WITH (fastupdate = on, gin_pending_list_limit = 512)`.execute(db);
+  await sql`CREATE FUNCTION words_of(text) RETURNS tsvector LANGUAGE sql IMMUTABLE AS $$
+    SELECT array_to_tsvector(ARRAY(
+      SELECT left(word, 200)
+        FROM unnest(regexp_split_to_array(lower($1), '[\\u0001-/:-@\\u005b-\\u0060{-\\u007f]+')) AS word
+       WHERE word <> ''))
+  $$`.execute(db);
+  // The first event of a task has its goal and requester. Long words are cut.
+  await sql`CREATE FUNCTION keep_listed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = ${await currentSchema(db)}, pg_temp AS $$
+    BEGIN
+      IF TG_OP = 'DELETE' THEN
+        DELETE FROM listed WHERE id = OLD.id;
+      ELSE
+        INSERT INTO listed (id, created_at, flow, workflow, requester, words)
+        SELECT t.id, t.created_at, split_part(t.workflow, '@', 1), t.workflow, t.requester,
+               words_of(concat_ws(' ', left(t.goal, 4000), t.id, t.workflow))
+          FROM (SELECT h.id, h.created_at, coalesce(h.view->>'workflow', '') AS workflow,
+                       coalesce(e.data->>'requestedBy', '') AS requester,
+                       coalesce(e.data->>'goal', h.view->>'goal', '') AS goal
+                  FROM heads h LEFT JOIN events e ON e.aggregate = h.id AND e.version = 1
+                 WHERE h.id = NEW.id) t;
+      END IF;
+      RETURN NULL;
+    END
+  $$`.execute(db);
+  await sql`REVOKE ALL ON FUNCTION keep_listed() FROM PUBLIC`.execute(db);
+  await sql`CREATE TRIGGER heads_listed AFTER INSERT ON heads FOR EACH ROW
+    WHEN (NEW.kind <> 'registry' AND NEW.status <> 'tombstone') EXECUTE FUNCTION keep_listed()`.execute(db);
+  await sql`CREATE TRIGGER heads_unlisted AFTER DELETE ON heads FOR EACH ROW
+    WHEN (OLD.kind <> 'registry' AND OLD.status <> 'tombstone') EXECUTE FUNCTION keep_listed()`.execute(db);
+};

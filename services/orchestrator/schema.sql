@@ -1,0 +1,192 @@
+CREATE TABLE events (
+  aggregate text NOT NULL,
+  version integer NOT NULL,
+  type text NOT NULL,
+  at timestamp with time zone NOT NULL,
+  trace text,
+  data json NOT NULL
+) WITH (autovacuum_vacuum_scale_factor=0.05);
+
+CREATE TABLE heads (
+  id text NOT NULL,
+  kind text NOT NULL,
+  version integer NOT NULL,
+  status text NOT NULL,
+  created_at bigint NOT NULL DEFAULT ((EXTRACT(epoch FROM now()) * (1000)::numeric))::bigint,
+  finished_at timestamp with time zone,
+  view json
+) WITH (fillfactor=70);
+
+CREATE TABLE listed (
+  id text NOT NULL,
+  created_at bigint NOT NULL,
+  flow text NOT NULL,
+  workflow text NOT NULL,
+  requester text NOT NULL,
+  words tsvector NOT NULL
+);
+
+CREATE TABLE outbox (
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  messages json NOT NULL,
+  facts json NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  claimed_until timestamp with time zone
+) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_cost_delay=0);
+
+CREATE TABLE programs (
+  hash text NOT NULL,
+  id text NOT NULL,
+  version text NOT NULL,
+  definition jsonb NOT NULL,
+  place bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  registered_at timestamp with time zone NOT NULL DEFAULT now()
+);
+
+CREATE TABLE retention (
+  one boolean NOT NULL DEFAULT true,
+  keep interval NOT NULL DEFAULT '90 days'::interval,
+  purged bigint NOT NULL DEFAULT 0
+);
+
+CREATE TABLE snapshots (
+  aggregate text NOT NULL,
+  version integer NOT NULL,
+  state json NOT NULL
+);
+
+CREATE TABLE timers (
+  aggregate text NOT NULL,
+  name text NOT NULL,
+  due_at timestamp with time zone NOT NULL,
+  data json,
+  trace text
+) WITH (fillfactor=80, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_cost_delay=0);
+
+ALTER TABLE events ADD CONSTRAINT events_pkey PRIMARY KEY (aggregate, version);
+
+ALTER TABLE events ADD CONSTRAINT events_version_check CHECK ((version > 0));
+
+ALTER TABLE heads ADD CONSTRAINT heads_pkey PRIMARY KEY (id);
+
+ALTER TABLE heads ADD CONSTRAINT heads_version_check CHECK ((version > 0));
+
+ALTER TABLE listed ADD CONSTRAINT listed_pkey PRIMARY KEY (id);
+
+ALTER TABLE outbox ADD CONSTRAINT outbox_pkey PRIMARY KEY (id);
+
+ALTER TABLE programs ADD CONSTRAINT programs_pkey PRIMARY KEY (hash);
+
+ALTER TABLE retention ADD CONSTRAINT retention_floor CHECK ((keep >= '4 days'::interval));
+
+ALTER TABLE retention ADD CONSTRAINT retention_one_check CHECK (one);
+
+ALTER TABLE retention ADD CONSTRAINT retention_pkey PRIMARY KEY (one);
+
+ALTER TABLE snapshots ADD CONSTRAINT snapshots_pkey PRIMARY KEY (aggregate);
+
+ALTER TABLE timers ADD CONSTRAINT timers_pkey PRIMARY KEY (aggregate, name);
+
+CREATE INDEX heads_finished ON orchestrator.heads USING btree (finished_at) WHERE (finished_at IS NOT NULL);
+
+CREATE INDEX heads_latest ON orchestrator.heads USING btree (created_at DESC, id DESC);
+
+CREATE INDEX heads_open ON orchestrator.heads USING btree (created_at) WHERE (finished_at IS NULL);
+
+CREATE INDEX heads_phase ON orchestrator.heads USING btree (status, created_at DESC, id DESC);
+
+CREATE INDEX listed_flow ON orchestrator.listed USING btree (flow, created_at DESC, id DESC);
+
+CREATE INDEX listed_requester ON orchestrator.listed USING btree (requester, created_at DESC, id DESC);
+
+CREATE INDEX listed_words ON orchestrator.listed USING gin (words) WITH (fastupdate='on', gin_pending_list_limit='512');
+
+CREATE UNIQUE INDEX programs_place ON orchestrator.programs USING btree (place);
+
+CREATE INDEX timers_due ON orchestrator.timers USING btree (due_at);
+
+CREATE OR REPLACE FUNCTION orchestrator.keep_listed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'orchestrator', 'pg_temp'
+AS $function$
+    BEGIN
+      IF TG_OP = 'DELETE' THEN
+        DELETE FROM listed WHERE id = OLD.id;
+      ELSE
+        INSERT INTO listed (id, created_at, flow, workflow, requester, words)
+        SELECT t.id, t.created_at, split_part(t.workflow, '@', 1), t.workflow, t.requester,
+               words_of(concat_ws(' ', left(t.goal, 4000), t.id, t.workflow))
+          FROM (SELECT h.id, h.created_at, coalesce(h.view->>'workflow', '') AS workflow,
+                       coalesce(e.data->>'requestedBy', '') AS requester,
+                       coalesce(e.data->>'goal', h.view->>'goal', '') AS goal
+                  FROM heads h LEFT JOIN events e ON e.aggregate = h.id AND e.version = 1
+                 WHERE h.id = NEW.id) t;
+      END IF;
+      RETURN NULL;
+    END
+  $function$;
+
+CREATE OR REPLACE FUNCTION orchestrator.note_end()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+    BEGIN
+      NEW.finished_at := CASE WHEN NEW.status = ANY (TG_ARGV) THEN now() END;
+      RETURN NEW;
+    END
+  $function$;
+
+CREATE OR REPLACE FUNCTION orchestrator.purge(most integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'orchestrator', 'pg_temp'
+AS $function$
+    DECLARE
+      due timestamptz := least(now() - (SELECT keep FROM retention),
+                               (SELECT created_at FROM outbox ORDER BY id LIMIT 1));
+      gone text[];
+    BEGIN
+      gone := ARRAY(
+        SELECT h.id FROM heads h
+         WHERE h.finished_at < due
+           AND NOT EXISTS (SELECT FROM timers w WHERE w.aggregate = h.id AND w.name <> ALL (ARRAY[]::text[]))
+           AND NOT (
+  EXISTS (SELECT FROM recovery.heads r WHERE r.id = h.id)
+  OR EXISTS (
+    SELECT FROM events e
+     WHERE e.aggregate = h.id AND e.type IN ('approval_requested', 'step_ordered', 'input_requested')
+       AND (EXISTS (SELECT FROM approvals.heads a WHERE a.id = btrim((e.data->'approval')::text, '"'))
+         OR EXISTS (SELECT FROM executor.heads x WHERE x.id = btrim((e.data->'effectId')::text, '"')))))
+         ORDER BY h.finished_at LIMIT least(greatest(most, 0), 1000) FOR UPDATE OF h SKIP LOCKED);
+      IF cardinality(gone) > 0 THEN
+        DELETE FROM events WHERE aggregate = ANY (gone);
+        DELETE FROM snapshots WHERE aggregate = ANY (gone);
+        DELETE FROM timers WHERE aggregate = ANY (gone);
+        DELETE FROM heads WHERE id = ANY (gone);
+        UPDATE retention SET purged = purged + cardinality(gone);
+      END IF;
+      RETURN cardinality(gone);
+    END
+  $function$;
+
+CREATE OR REPLACE FUNCTION orchestrator.words_of(text)
+ RETURNS tsvector
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+    SELECT array_to_tsvector(ARRAY(
+      SELECT left(word, 200)
+        FROM unnest(regexp_split_to_array(lower($1), '[\u0001-/:-@\u005b-\u0060{-\u007f]+')) AS word
+       WHERE word <> ''))
+  $function$;
+
+CREATE TRIGGER heads_inserted BEFORE INSERT ON orchestrator.heads FOR EACH ROW WHEN (((new.status = ANY (ARRAY['completed'::text, 'failed'::text, 'cancelled'::text, 'tombstone'::text])) OR (new.finished_at IS NOT NULL))) EXECUTE FUNCTION orchestrator.note_end('completed', 'failed', 'cancelled', 'tombstone');
+
+CREATE TRIGGER heads_listed AFTER INSERT ON orchestrator.heads FOR EACH ROW WHEN (((new.kind <> 'registry'::text) AND (new.status <> 'tombstone'::text))) EXECUTE FUNCTION orchestrator.keep_listed();
+
+CREATE TRIGGER heads_unlisted AFTER DELETE ON orchestrator.heads FOR EACH ROW WHEN (((old.kind <> 'registry'::text) AND (old.status <> 'tombstone'::text))) EXECUTE FUNCTION orchestrator.keep_listed();
+
+CREATE TRIGGER heads_updated BEFORE UPDATE ON orchestrator.heads FOR EACH ROW WHEN (((new.status = ANY (ARRAY['completed'::text, 'failed'::text, 'cancelled'::text, 'tombstone'::text])) OR (new.finished_at IS NOT NULL) OR (old.finished_at IS NOT NULL))) EXECUTE FUNCTION orchestrator.note_end('completed', 'failed', 'cancelled', 'tombstone');
