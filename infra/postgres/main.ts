@@ -5,6 +5,7 @@ import { root } from '../local/folders.ts';
 import { messageOf } from '../local/problem.ts';
 import { readConfig, WrongSetting } from './config.ts';
 import type { ProvisionConfig } from './config.ts';
+import { UnknownSchema } from './migrate.ts';
 import { provision } from './provision.ts';
 
 /** Roles, database, schemas and migrations, for compose and Kubernetes: runs to its end before the services start. */
@@ -27,5 +28,5 @@ try {
   }
 } catch (error) {
   process.stderr.write(`provision: ${messageOf(error)}\n`);
-  process.exit(error instanceof WrongSetting ? EXIT_CONFIG : 1);
+  process.exit(error instanceof WrongSetting || error instanceof UnknownSchema ? EXIT_CONFIG : 1);
 }

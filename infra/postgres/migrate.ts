@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { Kysely, PostgresDialect } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import type { Migration } from 'kysely/migration';
-import { Pool } from 'pg';
+import { type Client, escapeIdentifier, Pool } from 'pg';
 import { isMissing } from '../credentials/keep.ts';
 import { ownerRole } from '../credentials/layout.ts';
 import type { ServiceName } from '../credentials/layout.ts';
@@ -34,6 +34,23 @@ const load = async (folder: string): Promise<Record<string, Migration>> => {
 
 const isMigration = (module: unknown): module is Migration =>
   typeof module === 'object' && module !== null && 'up' in module && typeof module.up === 'function';
+
+/** A schema has migrations that this release does not have. Nothing was changed. */
+export class UnknownSchema extends Problem {}
+
+/** Throws `UnknownSchema` unless every migration of a schema is one of this release. */
+export const checkSchema = async (client: Client, service: ServiceName, folder: string): Promise<void> => {
+  const table = `${escapeIdentifier(service)}.kysely_migration`;
+  const { rows: found } = await client.query('select to_regclass($1) is not null as there', [table]);
+  if ((found as readonly { readonly there: boolean }[])[0]?.there !== true) return;
+  const { rows } = await client.query<{ name: string }>(`select name from ${table} order by name`);
+  const known = (await namesIn(folder)).map((name) => name.replace(/\.ts$/, ''));
+  const unknown = rows.find(({ name }) => !known.includes(name));
+  if (unknown !== undefined)
+    throw new UnknownSchema(
+      `schema ${service} has the unknown migration ${unknown.name}: use its release, or a new database`,
+    );
+};
 
 /**
  * Brings one service's schema up to date. Everything that is created belongs to the owner role; unqualified names mean

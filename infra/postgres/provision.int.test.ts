@@ -236,6 +236,22 @@ describe('provisioning', { timeout: 30_000 }, () => {
     await rm(join(root, 'services', 'executor', 'migrations', '0002_broken.ts'));
   });
 
+  test('a schema with a migration of another release is refused in one line, and nothing is changed', async () => {
+    const ask = async (statement: string) =>
+      withAdmin(
+        { ...server.admin, database: 'holdpoint' },
+        async (client) => (await client.query(statement)).rows,
+      );
+    await ask(`insert into recovery.kysely_migration (name, timestamp) values ('0001_old', now()::text)`);
+    await migration('approvals', '0003_third.ts', SECOND.replaceAll('views', 'third'));
+    await expect(provisionIt()).rejects.toThrow(
+      'schema recovery has the unknown migration 0001_old: use its release, or a new database',
+    );
+    expect(await ask(`select to_regclass('approvals.third') as made`)).toEqual([{ made: null }]);
+    await ask(`delete from recovery.kysely_migration where name = '0001_old'`);
+    await rm(join(root, 'services', 'approvals', 'migrations', '0003_third.ts'));
+  });
+
   test('a wrong password is said at once, an absent server after waiting', async () => {
     const { admin } = server;
     await expect(provisionIt({ admin: { ...admin, password: 'wrong' }, waitMs: 60_000 })).rejects.toThrow(

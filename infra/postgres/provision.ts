@@ -6,7 +6,7 @@ import type { ServiceName } from '../credentials/layout.ts';
 import { recordInTurn } from '../local/record.ts';
 import { withAdmin } from './admin.ts';
 import type { AdminConnection } from './admin.ts';
-import { migrate } from './migrate.ts';
+import { checkSchema, migrate } from './migrate.ts';
 import { provisionRoles } from './roles.ts';
 import { closeDatabase, grantTables, provisionSchema, setKeep } from './schemas.ts';
 
@@ -59,10 +59,13 @@ export const provision = async (options: ProvisionOptions): Promise<Provisioned>
       await provisionRoles(client, credentialsDir, roleConnectionsMax);
       await createDatabase(client, database);
       const applied = await withAdmin(inside, async (db) => {
+        const folderOf = (service: ServiceName): string => join(root, 'services', service, 'migrations');
+        // All schemas before the first change: no database is migrated by half.
+        for (const service of services) await checkSchema(db, service, folderOf(service));
         await closeDatabase(db, database);
         return recordInTurn(services, async (service) => {
           await provisionSchema(db, service);
-          const names = await migrate(inside, service, join(root, 'services', service, 'migrations'));
+          const names = await migrate(inside, service, folderOf(service));
           await grantTables(db, service);
           if (keepDays !== undefined) await setKeep(db, service, keepDays);
           return names;

@@ -6,10 +6,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { measurePages } from './pages.ts';
 import { type Percentiles, percentiles, round } from './figures.ts';
 
-/** Requests of one load, by their number. */
+/** The ids of one load, by number. */
 const idOf = (run: string, number: number): ApprovalId => ApprovalId.parse(`a-${run}-${String(number)}`);
 
-/** Told apart by everything that a list can be asked for: kinds, classes, 40 groups, 200 requesters, tasks of five, rare and common words. */
+/**
+ * Variety in everything that a list can filter by: kinds, classes, 40 groups, 200 requesters, tasks of five,
+ * rare and common words.
+ */
 const REQUESTS = `
   SELECT i, 'a-' || $1 || '-' || i AS id, asked_at, 86400000 + i::bigint * 7919 % 3600000 AS timeout,
          CASE WHEN kind IN ('deploy', 'merge', 'destructive_edit') OR kind || class = 'write_externalopaque' THEN 'high'
@@ -42,13 +45,13 @@ const inBatches = async (
 };
 
 const HEADS = `
-  INSERT INTO heads (id, version, status, created_at, view)
-  SELECT id, 1, 'pending', asked_at, (request || jsonb_build_object('timeoutMs', timeout, 'status', 'pending',
+  INSERT INTO heads (id, kind, version, status, created_at, view)
+  SELECT id, 'approval', 1, 'pending', asked_at, (request || jsonb_build_object('timeoutMs', timeout, 'status', 'pending',
            'risk', risk, 'requestedAt', asked_at, 'expiresAt', asked_at + timeout))::json FROM (${REQUESTS}) AS r`;
 
 /**
- * Adds requests that can be decided, by SQL into the tables of the service: their events, through the trigger that writes the audit
- * log, their timers, and their heads, through the triggers that fill the inbox. Seconds that it took.
+ * Adds decidable requests by SQL: events through the audit trigger, timers, and heads through the inbox
+ * triggers. Returns the seconds.
  */
 export const loadDecidable = (admin: AdminConnection, run: string, load: Load): Promise<number> =>
   withAdmin(admin, async (client) => {
@@ -71,8 +74,8 @@ export const loadDecidable = (admin: AdminConnection, run: string, load: Load): 
   });
 
 /**
- * Adds requests that are only listed: heads without triggers, the inbox from them with the functions of its migration, and the indexes
- * of the inbox anew once everything is there. Seconds that it took.
+ * Adds listed requests by SQL without triggers, then fills the inbox and rebuilds its indexes. Returns the
+ * seconds.
  */
 export const loadListed = (admin: AdminConnection, run: string, load: Load): Promise<number> =>
   withAdmin(admin, async (client) => {
@@ -107,13 +110,13 @@ export type DecisionFigures = {
   readonly pending: number;
   readonly decisionsPerSecond: number;
   readonly decided: number;
-  /** From when it was due to be sent to its answer, over the bus. */
+  /** From the due time of the request to its answer, over the bus. */
   readonly decideMs: Percentiles;
 };
 
 const TICK_MS = 10;
 
-/** Decides on the requests of a load in turn, so many a second whatever the answers take. Throws what went wrong with any. */
+/** Decides requests at a fixed rate, independent of the answers. Throws on any failure. */
 export const measureDecisions = async (
   client: Client,
   run: string,
@@ -185,7 +188,7 @@ export type PageFigures = {
   readonly pageMs: Percentiles;
 };
 
-/** Reads each list page by page, over the bus. */
+/** Reads each list page by page over the bus. */
 export const measureInboxPages = async (
   client: Client,
   run: string,

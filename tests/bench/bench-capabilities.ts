@@ -1,4 +1,4 @@
-// Capabilities that cost nothing, so that what is measured is what stands around them.
+// Capabilities without cost: the measurement shows everything around them.
 import { setTimeout as delay } from 'node:timers/promises';
 import { defineCapability } from '@holdpoint/executor/capabilities/define';
 import { z } from 'zod';
@@ -12,7 +12,7 @@ const noop = defineCapability({
   run: () => Promise.resolve({}),
 });
 
-/** Long enough for all that is to wait behind it to have arrived. */
+/** Long enough for every queued effect to arrive. */
 const HELD_MS = 30_000;
 
 const hold = defineCapability({

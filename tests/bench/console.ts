@@ -10,20 +10,20 @@ import { type Percentiles, percentiles, round } from './figures.ts';
 
 export type ConsoleFigures = {
   readonly figure: 'console';
-  /** Of everything that came until the inbox was shown, as it came, the answers of the service among it. */
+  /** Transferred bytes until the inbox was shown, including API answers. */
   readonly firstLoadKb: number;
-  /** Of all files of the page, plain. */
+  /** The size of all files of the page, uncompressed. */
   readonly filesKb: number;
-  /** From when the address is asked for, by somebody who is signed in, until the inbox can be used. */
+  /** From the navigation of a signed-in user to a usable inbox. */
   readonly interactiveMs: Percentiles;
-  /** From when a request is published, or its decision answered, until it is seen in the list, or gone from it. */
+  /** From the publish of a request, or the answer to its decision, until the list shows the change. */
   readonly requestToSeenMs: Percentiles;
   readonly decisionToSeenMs: Percentiles;
 };
 
 const LOADS = 10;
 
-/** How long it takes until the inbox is live, from the browser's own first moment. */
+/** Milliseconds from the start of the navigation to a live inbox. */
 const load = async (page: Page): Promise<number> => {
   const started = performance.now();
   await page.reload({ waitUntil: 'commit' });
@@ -32,7 +32,7 @@ const load = async (page: Page): Promise<number> => {
   return performance.now() - started;
 };
 
-/** What a browser took from the network since the page was asked for, in bytes. */
+/** Bytes that the browser has received since the navigation. */
 const TRANSFERRED =
   '[...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")].reduce((sum, { transferSize }) => sum + transferSize, 0)';
 
@@ -44,7 +44,7 @@ const bytesOf = async (folder: string): Promise<number> => {
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 };
 
-/** Loads the console in a browser, then puts requests and decides on them one by one, and sees when it shows them. */
+/** Loads the console in a browser, then publishes and decides requests one by one. */
 export const measureConsole = async (
   client: Client,
   where: { readonly natsUrl: string; readonly credentialsDir: string; readonly httpPort: number },

@@ -1,14 +1,14 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Bytes that the files below a folder take up on the disk. */
+/** The disk usage of a folder. */
 export const bytesBelow = async (folder: string): Promise<number> => {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const sizes = await Promise.all(
     entries.map(async (entry) => {
       const path = join(folder, entry.name);
       if (entry.isDirectory()) return bytesBelow(path);
-      // Files come and go while a server runs.
+      // A running server creates and deletes files.
       return entry.isFile()
         ? await stat(path).then(
             ({ blocks }) => blocks * 512,

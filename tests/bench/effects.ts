@@ -21,13 +21,13 @@ export type EffectFigures = {
   readonly inFlight: number;
   readonly effects: number;
   readonly effectsPerSecond: number;
-  /** From the publish of the order to the fact that it was applied, both over the bus. */
+  /** From the publish of the order to its `applied` event, over the bus. */
   readonly orderToAppliedMs: Percentiles;
 };
 
 const About = z.object({ id: z.string() });
 
-/** Orders effects as the orchestrator does, with grants as the approvals service signs them, and hears what comes of them. */
+/** Orders effects like the orchestrator, with valid grants, and listens to their events. */
 export const connectOrders = async (natsUrl: string, credentialsDir: string, run: string) => {
   const files = layout(credentialsDir);
   const sign = createSigner(createPrivateKey(await readFile(files.grantKey)));
@@ -72,7 +72,7 @@ export const connectOrders = async (natsUrl: string, credentialsDir: string, run
     return { id, attempt: 1, effect, digest, grant };
   };
 
-  /** Resolves once it was applied. */
+  /** Resolves once it is applied. */
   const order = (uses: string): Promise<void> =>
     new Promise((resolve) => {
       const wanted = orderOf(uses);
@@ -104,7 +104,7 @@ export const connectOrders = async (natsUrl: string, credentialsDir: string, run
 
   return {
     measure,
-    /** Takes every place, and leaves as many waiting. `done` resolves when all of them were applied. */
+    /** Takes every slot and queues more orders. `done` resolves when all are applied. */
     queue: async (places: number, behind: number): Promise<{ readonly done: Promise<unknown> }> => {
       const held = Array.from({ length: places }, () => order(HOLD));
       const left = Array.from({ length: behind }, () => order(NOOP));

@@ -7,8 +7,8 @@ const BATCH = 100;
 const DAY = 86_400_000;
 
 /**
- * Adds failures of all classes over the last 400 days, by SQL into the events of the service and through the trigger that counts
- * them, a hundred in each statement as in a full batch. Seconds that it took, all together.
+ * Adds failures of all classes over the last 400 days by SQL through the counting trigger, a hundred per
+ * statement. Returns the seconds.
  */
 export const loadFailures = (admin: AdminConnection, run: string, count: number): Promise<number> =>
   withAdmin(admin, async (client) => {
@@ -42,7 +42,7 @@ export type ClassFigures = {
 
 const ASKED = 40;
 
-/** Asks for each range over the bus again and again. */
+/** Requests each range repeatedly over the bus. */
 export const measureClasses = async (
   client: Client,
   failures: number,

@@ -1,4 +1,4 @@
-/** Median, 95th and 99th percentile of durations, in milliseconds with one decimal. */
+/** Median, 95th and 99th percentile in milliseconds with one decimal. */
 export type Percentiles = { readonly p50: number; readonly p95: number; readonly p99: number };
 
 export const percentiles = (durationsMs: readonly number[]): Percentiles => {

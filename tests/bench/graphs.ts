@@ -4,11 +4,11 @@ import type { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow'
 import { compileTemplate, loadTemplate } from '@holdpoint/workflows/compiler/compile';
 import { round } from './figures.ts';
 
-/** How many nodes of a graph may run side by side. */
+/** The number of parallel nodes. */
 const WIDTH = 100;
 const POLL_MS = 10;
 
-/** Nodes that do nothing, a hundred side by side, each after one of the hundred before. */
+/** Nodes without work, a hundred in parallel, each after one of the hundred before. */
 const graphOf = (count: number, uses: string): WorkflowDefinition => ({
   id: 'bench.graph',
   version: '1',
@@ -20,7 +20,7 @@ const graphOf = (count: number, uses: string): WorkflowDefinition => ({
   })),
 });
 
-/** The same as a template: a chain of gates that nobody has configured. */
+/** The same as a template: a chain of unconfigured gates. */
 const templateOf = (count: number): string =>
   [
     'id = "template.bench"\nversion = "v1"\n[params]\nscript = ""\n',
@@ -46,7 +46,7 @@ const validateOnce = (text: string): number => {
   return performance.now() - begun;
 };
 
-/** Milliseconds to load, expand and check a template: the first time in a process, and the median of those after it. */
+/** Milliseconds to load, expand and check a template: the first time, and the median of later times. */
 export const measureValidation = (count: number, times = 7): object => {
   const text = templateOf(count);
   const [first = 0, ...rest] = Array.from({ length: times }, () => validateOnce(text));
@@ -66,7 +66,7 @@ const isOver = async (client: Client, id: TaskId): Promise<boolean> => {
   return phase === 'completed';
 };
 
-/** Runs a graph to its end; nodes a second, from the submission to the answer that it has completed. */
+/** Runs a graph to its end. Nodes per second from the submission to its completion. */
 export const measureGraph = async (
   client: Client,
   {

@@ -2,7 +2,7 @@ import { ApprovalRequested } from '@holdpoint/contracts/approval/events';
 import type { Client } from '@holdpoint/cli/bus/client';
 import { z } from 'zod';
 
-/** When what happened to one task, by the generator's monotonic clock. */
+/** The times of one task by the generator's monotonic clock. */
 type Life = {
   readonly submittedAt: number;
   approvedAt?: number;
@@ -18,8 +18,8 @@ export type Sample = {
 const About = z.object({ task: z.string() });
 
 /**
- * Keeps gated tasks in flight: each is submitted by the API, approved by the API as soon as its request is announced,
- * and replaced by the next once it is completed.
+ * Keeps gated tasks in flight: submits each by the API, approves it when its request is published, and
+ * replaces it when it completes.
  */
 export const createLoad = async (client: Client, run: string) => {
   const lives = new Map<string, Life>();
@@ -93,7 +93,7 @@ export const createLoad = async (client: Client, run: string) => {
   };
 
   return {
-    /** Runs with so many tasks in flight for about so long. Throws what went wrong with any of them. */
+    /** Runs a number of tasks in flight for a while. Throws on any failure. */
     measure: async (inFlight: number, seconds: number): Promise<Sample> => {
       totalMs = [];
       approveToEffectMs = [];
@@ -106,7 +106,7 @@ export const createLoad = async (client: Client, run: string) => {
       if (failure !== undefined) throw failure;
       return { totalMs, approveToEffectMs, seconds: (performance.now() - started) / 1_000 };
     },
-    /** Submits so many tasks that nobody will approve, and leaves them at their gates. */
+    /** Submits tasks that stay at their gates. */
     park: async (tasks: number, atOnce: number): Promise<void> => {
       let left = tasks;
       const lane = async (): Promise<void> => {

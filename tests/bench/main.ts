@@ -28,40 +28,40 @@ import { measureWatchers } from './watchers.ts';
 
 const { values } = parseArgs({
   options: {
-    /** How long each figure set is measured. */
+    /** Seconds for each measurement. */
     seconds: { type: 'string', default: '20' },
     'in-flight': { type: 'string', default: '1,50,500' },
-    /** Tasks left at their gates for the second round; 0 leaves it out. */
+    /** Tasks that stay at their gates in the second round; 0 skips it. */
     waiting: { type: 'string', default: '20000' },
-    /** Sizes of the graphs that are run, in nodes; empty leaves them out. */
+    /** Graph sizes in nodes; empty skips them. */
     graphs: { type: 'string', default: '100,1000,5000' },
-    /** Effects that do nothing kept in flight, straight to the executor; empty leaves them out. */
+    /** Effects without work in flight, straight to the executor; empty skips them. */
     effects: { type: 'string', default: '1,50,500' },
-    /** Effects left waiting in the executor while its memory is looked at; 0 leaves it out. */
+    /** Effects that wait in the executor while its memory is measured; 0 skips it. */
     queued: { type: 'string', default: '10000' },
-    /** Requests that wait while others are decided; 0 leaves it out. */
+    /** Requests that are pending while others are decided; 0 skips it. */
     pending: { type: 'string', default: '100000' },
-    /** How many of them are decided in a second. */
+    /** Decisions per second. */
     decisions: { type: 'string', default: '500' },
-    /** Requests that wait while they are listed; 0 leaves it out. */
+    /** Listed requests; 0 skips them. */
     inbox: { type: 'string', default: '1000000' },
-    /** Tasks that are listed by everything that lists can be asked for; 0 leaves it out. */
+    /** Listed tasks with every filter; 0 skips them. */
     listed: { type: 'string', default: '1000000' },
-    /** Failures that are counted by class; 0 leaves it out. */
+    /** Failures counted by class; 0 skips them. */
     failures: { type: 'string', default: '1000000' },
-    /** Who watch over WebSocket while requests come and are decided; 0 leaves it out. */
+    /** WebSocket watchers; 0 skips them. */
     watchers: { type: 'string', default: '1000' },
-    /** Tasks of a program of three phases kept in flight; empty leaves programs out. */
+    /** Tasks of a program with three phases in flight; empty skips them. */
     programs: { type: 'string', default: '1,50' },
-    /** Requests that somebody sees in a browser, where there is chromium; 0 leaves it out. */
+    /** Requests shown in a browser, if chromium is present; 0 skips them. */
     console: { type: 'string', default: '50' },
-    /** How many of each service work side by side, one figure set for each number; empty leaves them out. */
+    /** Replicas of each service, one measurement for each number; empty skips them. */
     replicas: { type: 'string', default: '' },
-    /** Tasks in flight then. */
+    /** Tasks in flight with replicas. */
     'replicas-in-flight': { type: 'string', default: '500' },
-    /** Share of the tasks that are traced, 0 to 1, for a receiver that throws the spans away; nothing is, when left out. */
+    /** Share of traced tasks, 0 to 1. Spans are discarded. Default: no tracing. */
     traces: { type: 'string' },
-    /** Also profile the services: slower, so its figures are not comparable. */
+    /** Profiles the services too: slower, so its numbers are not comparable. */
     profile: { type: 'boolean', default: false },
   },
 });
@@ -83,17 +83,17 @@ const failures = Number(values.failures);
 const watchers = Number(values.watchers);
 const programs = numbers(values.programs);
 const seenInBrowser = Number(values.console);
-/** Replicas are only ever added. */
+/** Replicas are only added. */
 const replicas = numbers(values.replicas).toSorted((one, other) => one - other);
-/** Requests that they are told of. */
+/** Requests for watchers. */
 const WATCHED = 20;
-/** Each size so often: the first is slower than the others. */
+/** Runs of each size: the first is slower. */
 const GRAPH_RUNS = 3;
 const WARM_UP_SECONDS = 3;
-/** Of the executor, as many as it has by default. */
+/** The default number of slots of the executor. */
 const PLACES = 1_000;
 const MIB = 1_048_576;
-/** By then all that was ordered is in the ledger, and what holds the places has not let go. */
+/** By then every order is in the ledger, and the slots are still taken. */
 const QUEUED_MS = 20_000;
 const PARK_AT_ONCE = 200;
 
@@ -112,7 +112,7 @@ const pidsOf = async ({
   };
 };
 
-/** CPU seconds so far: of the servers and services with their children, and of this process alone. */
+/** CPU seconds so far: of servers and services with their children, and of this process. */
 const cpuSoFar = async (
   pids: Readonly<Record<string, number>>,
 ): Promise<Readonly<Record<string, number>>> => {
@@ -132,7 +132,7 @@ const profiling = async (): Promise<Record<string, Record<string, string>>> => {
   );
 };
 
-/** Effects that do nothing have to be known to the executor. */
+/** The executor must know the capabilities without work. */
 const withCapabilities = (env: Record<string, Record<string, string>>) => ({
   ...env,
   executor: {
@@ -152,7 +152,7 @@ const withTraces = (env: Record<string, Record<string, string>>): Record<string,
 const serviceEnv = withTraces(withCapabilities(values.profile ? await profiling() : {}));
 const stack = createStack({ root, dataDir, progress: onStderr, env: serviceEnv });
 const leave = (): void => {
-  // What is being measured fails when what is beneath it stops: whoever breaks it off knows that.
+  // After an abort the measured stack stops and calls fail.
   process.on('uncaughtException', () => undefined);
   void stack.stop().then(() => process.exit(130));
 };

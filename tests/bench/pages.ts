@@ -4,7 +4,7 @@ const PAGES = 40;
 
 type Page = { readonly items: readonly unknown[]; readonly next?: string | undefined };
 
-/** Asks for one page again and again: the first, and where there are more, the ones behind it. Items are those of a page, on the average. */
+/** Requests each page of a list repeatedly. Items are the average per page. */
 export const measurePages = async (
   ask: (after: { readonly after?: string }) => Promise<Page>,
 ): Promise<{ readonly items: number; readonly pageMs: Percentiles }> => {

@@ -1,9 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 
-/** Clock ticks a second in `/proc`: 100 on every Linux that Node.js runs on. */
+/** Clock ticks per second in `/proc`: 100 on every Linux that Node.js supports. */
 const TICKS = 100;
 
-/** The process whose command line holds every one of these texts: also one that a container runs, on the same machine. */
+/** The process whose command line contains every text, also inside a container on this machine. */
 export const findProcess = async (...texts: readonly string[]): Promise<number | undefined> => {
   const found = await Promise.all(
     (await allPids()).map(async (pid) => {
@@ -22,7 +22,7 @@ type Stat = { readonly pid: number; readonly parent: number; readonly seconds: n
 const statOf = async (pid: number): Promise<Stat | undefined> => {
   const text = await readFile(`/proc/${String(pid)}/stat`, 'utf8').catch(() => undefined);
   if (text === undefined) return undefined;
-  // The name in parentheses may itself hold anything; the fields that follow it are numbers.
+  // The name in parentheses may contain anything; the fields after it are numbers.
   const fields = text
     .slice(text.lastIndexOf(')') + 2)
     .split(' ')
@@ -31,7 +31,7 @@ const statOf = async (pid: number): Promise<Stat | undefined> => {
   return { pid, parent: fields[1] ?? 0, seconds: (utime + stime + cutime + cstime) / TICKS };
 };
 
-/** CPU seconds that each named process and its descendants have used so far, the ended ones included. Linux only. */
+/** CPU seconds of each named process and its descendants, including ended ones. Linux only. */
 export const cpuSeconds = async (
   named: Readonly<Record<string, number>>,
 ): Promise<Readonly<Record<string, number>>> => {
@@ -45,7 +45,7 @@ export const cpuSeconds = async (
   return Object.fromEntries(Object.entries(named).map(([name, pid]) => [name, treeOf(pid)]));
 };
 
-/** What of its memory a process holds, in bytes: now, and at the most so far. Linux only. */
+/** Resident memory in bytes: now and at its peak. Linux only. */
 export const memoryOf = async (pid: number): Promise<{ readonly now: number; readonly most: number }> => {
   const text = await readFile(`/proc/${String(pid)}/status`, 'utf8');
   const bytes = (name: string): number =>

@@ -11,7 +11,7 @@ const CpuProfile = z.object({
   timeDeltas: z.array(z.int()),
 });
 
-/** What a function's own time is counted under: a library, a part of ours, or the engine itself. */
+/** The category of a function's own time: a library, a part of ours, or the engine. */
 const partOf = ({ functionName, url }: { readonly functionName: string; readonly url: string }): string => {
   if (functionName === '(garbage collector)') return 'garbage collection';
   if (/^(writev|writeBuffer|writeUtf8String|writeLatin1String)$/.test(functionName))
@@ -26,7 +26,7 @@ const partOf = ({ functionName, url }: { readonly functionName: string; readonly
 
 export type Shares = Readonly<Record<string, number>>;
 
-/** Where a profiled process spent its CPU time: percent by part, most first, idle time left out. */
+/** CPU time of a profiled process in percent by category, without idle time. */
 export const sharesOf = (text: string): Shares => {
   const { nodes, samples, timeDeltas } = CpuProfile.parse(JSON.parse(text));
   const frames = new Map(nodes.map(({ id, callFrame }) => [id, callFrame]));
@@ -44,7 +44,7 @@ export const sharesOf = (text: string): Shares => {
   return Object.fromEntries(percent.filter(([, share]) => share >= 1).toSorted(([, a], [, b]) => b - a));
 };
 
-/** The profiles that the services left in a folder, by service. */
+/** The profiles of the services in a folder. */
 export const readProfiles = async (folder: string): Promise<Readonly<Record<string, Shares>>> => {
   const found: Record<string, Shares> = {};
   for (const service of await readdir(folder)) {

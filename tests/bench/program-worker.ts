@@ -3,7 +3,7 @@ import { ask, defineWorkflow, phasesFor, startWorker } from '@holdpoint/sdk';
 import { z } from 'zod';
 import { HOPS, HOPS_PROGRAM, THREE_PROGRAM } from './program-names.ts';
 
-// The worker of the bench as a process of its own, as users have it.
+// The bench worker in its own process.
 const [url = '', credentialsDir = ''] = process.argv.slice(2);
 
 const State = z.object({
@@ -13,7 +13,7 @@ const State = z.object({
 });
 const { agentPhase, humanPhase, effectPhase, terminalPhase } = phasesFor(State);
 
-/** An agent, a person and an effect that does nothing. */
+/** An agent phase, a question and an effect without work. */
 const three = defineWorkflow({
   id: THREE_PROGRAM,
   version: '1',
@@ -42,7 +42,7 @@ const three = defineWorkflow({
   },
 });
 
-/** Phases that do nothing but follow one another. */
+/** Phases without work. */
 const hops = defineWorkflow({
   id: HOPS_PROGRAM,
   version: '1',

@@ -8,7 +8,7 @@ import { type Percentiles, percentiles, round } from './figures.ts';
 import { HOPS, HOPS_PROGRAM, THREE_PROGRAM } from './program-names.ts';
 
 const WORKER = join(import.meta.dirname, 'program-worker.ts');
-/** Runs of the program whose phases do nothing: one after the other. */
+/** Runs of the idle program, one after the other. */
 const RUNS = 20;
 
 export type ProgramFigures =
@@ -17,17 +17,17 @@ export type ProgramFigures =
       readonly inFlight: number;
       readonly tasks: number;
       readonly tasksPerSecond: number;
-      /** Through an agent, a person's answer, an approval of the effect, and the effect. */
+      /** With an agent phase, an answer, an approval and an effect. */
       readonly submitToCompleteMs: Percentiles;
     }
   | {
       readonly figure: 'hop to a worker and back';
       readonly phases: number;
-      /** Of a phase that does nothing: order, claim, run, end, all of it committed. */
+      /** One idle phase: order, claim, run and end, all committed. */
       readonly perPhaseMs: Percentiles;
     };
 
-/** Starts a worker of its own, and measures programs with it. Throws what went wrong with any task. */
+/** Starts a worker and measures programs. Throws on any failure. */
 export const measurePrograms = async (
   client: Client,
   where: { readonly natsUrl: string; readonly credentialsDir: string },

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { join } from 'node:path';
 import { roleOf, services, type ServiceName } from '@holdpoint/infra/credentials/layout';
-import { type Child, startChild } from '@holdpoint/infra/local/child';
+import { type Child, startChild } from '@holdpoint/infra/local/process/child';
 import { root } from '@holdpoint/infra/local/folders';
-import { mainFile, serviceEnvironment } from '@holdpoint/infra/local/services';
+import { mainFile, serviceEnvironment } from '@holdpoint/infra/local/process/services';
 import type { RunningStack } from '@holdpoint/infra/local/stack';
 import { withAdmin } from '@holdpoint/infra/postgres/admin';
 import { DATABASE } from '@holdpoint/infra/postgres/provision';
@@ -13,7 +13,7 @@ import { cpuSeconds } from './processes.ts';
 
 export type Replica = { readonly service: ServiceName; readonly pid: () => number };
 
-/** More of each service beside those of the stack. `stop` ends them as a deployment does. */
+/** Starts more replicas of each service. `stop` ends them gracefully. */
 export const startReplicas = async (
   running: RunningStack,
   dataDir: string,
@@ -44,7 +44,7 @@ export const startReplicas = async (
   return Promise.all(more);
 };
 
-/** A role is given the connections of two replicas. */
+/** A database role has connections for two replicas. */
 export const liftConnectionLimits = ({ postgres }: RunningStack): Promise<void> =>
   withAdmin(postgres.admin, async (client) => {
     for (const service of services) await client.query(`alter role ${roleOf(service)} connection limit -1`);
@@ -65,10 +65,10 @@ const costSoFar = ({ postgres }: RunningStack): Promise<Cost> =>
     return { walBytes: Number(row.wal), commits: Number(row.commits), connections: row.connections };
   });
 
-/** PostgreSQL tells of its commits when a session has been idle for a moment. */
+/** PostgreSQL reports commits after a session was idle for a moment. */
 const TOLD_MS = 1_500;
 
-/** What a gated task costs with so many of each service: time, processor, log of the database, transactions, connections. */
+/** The cost of a gated task with this many replicas: time, CPU, WAL, transactions, connections. */
 export const measureReplicas = async (
   running: RunningStack,
   load: Load,

@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto';
 import { streams } from '@holdpoint/contracts/bus/streams';
 
 /**
- * What a gated task costs with 500 in flight, as docs/performance.md has it: milliseconds of CPU time by process, KiB on disk
- * once the log of the database has grown to its size.
- * WAL and messages are from `npm run bench -- --replicas 1` and from the contracts.
+ * The cost of a gated task with 500 in flight, from docs/performance.md: CPU milliseconds by process, and KiB
+ * on disk once the WAL has reached its size. WAL and messages come from the bench.
  */
 export const COST = {
   cpuMs: {
@@ -24,11 +23,11 @@ export const COST = {
 type Part = keyof typeof COST.cpuMs;
 const SERVICES = ['orchestrator', 'approvals', 'executor', 'recovery'] as const satisfies readonly Part[];
 
-/** A process that is busier than this answers late when work comes in bursts. */
+/** A busier process answers late under bursts. */
 const BUSY_MAX = 0.6;
-/** Two, so that one may go. */
+/** Two, so that one may fail. */
 const PROCESSES_MIN = 2;
-/** The most that one database and one bus were seen to do, on two cores that they shared with everything else: rounded down. */
+/** The highest measured rate of one database and one bus on two shared cores, rounded down. */
 export const CELL_TASKS_PER_SECOND = 500;
 const DAY_SECONDS = 86_400;
 const KIB = 1_024;
@@ -36,18 +35,18 @@ const GIB = KIB ** 3;
 
 export type Size = {
   readonly tasksPerSecond: number;
-  /** Holdpoints beside one another, each with a database and a bus of its own. */
+  /** Separate Holdpoints, each with its own database and bus. */
   readonly cells: number;
-  /** Of the busiest service, in each cell: one core each. */
+  /** Processes of the busiest service in each cell, one core each. */
   readonly processes: number;
   /** In each cell. */
   readonly postgresCores: number;
   readonly natsCores: number;
   readonly walMibPerSecond: number;
   readonly messagesPerSecond: number;
-  /** Of all cells together. */
+  /** For all cells together. */
   readonly postgresGibPerDay: number;
-  /** How long commands and facts stay on the bus before the streams are full, at the most what they are kept for. */
+  /** How long commands and events fit on the bus, up to their retention. */
   readonly streamMinutes: number;
 };
 
@@ -57,9 +56,9 @@ const coresOf = (rate: number, part: Part): number =>
 const [commands, facts] = streams;
 const busBytes = commands.maxBytes + facts.maxBytes;
 
-/** How much it takes for so many gated tasks a second. */
+/** The size for a rate of gated tasks per second. */
 export const sizeOf = (tasksPerSecond: number): Size => {
-  // With a fifth to spare, because no key spreads evenly: see `busiestShare`.
+  // Keys spread unevenly, so each cell has 20 % to spare (see `busiestShare`).
   const cells =
     tasksPerSecond <= CELL_TASKS_PER_SECOND ? 1 : Math.ceil((tasksPerSecond * 1.2) / CELL_TASKS_PER_SECOND);
   const rate = tasksPerSecond / cells;
@@ -79,13 +78,13 @@ export const sizeOf = (tasksPerSecond: number): Size => {
   };
 };
 
-/** The cell of a key: that of a repository, or of a task that has none. */
+/** The cell of a repository, or of a task without one. */
 export const cellOf = (key: string, cells: number): number =>
   createHash('sha256').update(key).digest().readUInt32BE() % cells;
 
 /**
- * How much more than its share the busiest cell gets, when `keys` repositories are as busy as each other (`skew` 0) or the
- * n-th has 1/n^skew of the work of the first. 1 is even.
+ * The load of the busiest cell relative to an even share, for `keys` repositories with equal work (`skew` 0)
+ * or with 1/n^skew of the first one's work. 1 is even.
  */
 export const busiestShare = (cells: number, keys: number, skew: number): number => {
   const load = Array.from({ length: cells }, () => 0);

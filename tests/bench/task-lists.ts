@@ -5,8 +5,8 @@ import { measurePages } from './pages.ts';
 import { type Percentiles, round } from './figures.ts';
 
 /**
- * Told apart by everything that a list can be asked for: 20 workflows of two versions, 200 people, phases of which those that have not
- * ended are one in a thousand, words that all have, that some have and that one has; one each second, the latest just now.
+ * Variety in everything that a list can filter by: 20 workflows in two versions, 200 users, one open task in
+ * a thousand, and common, rare and unique words.
  */
 const TASKS = `
   SELECT 't-' || $1 || '-' || i AS id,
@@ -19,7 +19,7 @@ const TASKS = `
 
 const BATCH = 50_000;
 
-/** Adds tasks that are only listed, by SQL into the tables of the service, and the indexes anew once all are there. Seconds that it took. */
+/** Adds listed tasks by SQL and rebuilds the indexes. Returns the seconds. */
 export const loadTasks = (admin: AdminConnection, run: string, count: number): Promise<number> =>
   withAdmin(admin, async (client) => {
     const began = performance.now();
@@ -34,8 +34,8 @@ export const loadTasks = (admin: AdminConnection, run: string, count: number): P
     for (let first = 0; first < count; first += BATCH) {
       const values = [run, first, Math.min(first + BATCH, count) - 1, count];
       await client.query(
-        `INSERT INTO heads (id, version, status, created_at, view, finished_at)
-         SELECT id, 12, phase, created_at, json_build_object('workflow', flow || '@' || version, 'goal', goal),
+        `INSERT INTO heads (id, kind, version, status, created_at, view, finished_at)
+         SELECT id, 'task', 12, phase, created_at, json_build_object('workflow', flow || '@' || version, 'goal', goal),
                 CASE WHEN phase IN ('completed', 'failed') THEN to_timestamp(created_at / 1000.0) END
            FROM (${TASKS}) AS t`,
         values,
@@ -88,7 +88,7 @@ export type TaskPageFigures = {
   readonly pageMs: Percentiles;
 };
 
-/** Reads each list page by page, over the bus. */
+/** Reads each list page by page over the bus. */
 export const measureTaskPages = async (
   client: Client,
   run: string,

@@ -2,14 +2,14 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export type TraceSink = {
-  /** What the services are told, so that they trace this share of all tasks. */
+  /** The environment that makes services trace this share of tasks. */
   readonly env: (share: number) => Readonly<Record<string, string>>;
-  /** Bytes of spans that have come so far. */
+  /** Received span bytes so far. */
   readonly bytes: () => number;
   readonly stop: () => void;
 };
 
-/** Takes spans as a collector would, and throws them away. */
+/** Receives spans like a collector and discards them. */
 export const startTraceSink = async (): Promise<TraceSink> => {
   let bytes = 0;
   const server = createServer((request, response) => {

@@ -8,20 +8,20 @@ import { WebSocket } from 'ws';
 import { publishRequest, requestOf } from '../kit/surfaces/requests.ts';
 import { type Percentiles, percentiles, round } from './figures.ts';
 
-/** Of one person: fewer than the service lets one have. */
+/** Fewer than the limit for one user. */
 const PER_PERSON = 40;
 const CONNECT_AT_ONCE = 50;
-/** Between two requests, so that one is told before the next comes. */
+/** Between two requests, so that their notices do not overlap. */
 const PAUSE_MS = 500;
 
 export type WatcherFigures = {
   readonly figure: 'watchers';
   readonly watchers: number;
   readonly requests: number;
-  /** From when a request was sent, or its decision, until a watcher has been told of it, for every one of them. */
+  /** From the request or the decision to the notice, for every watcher. */
   readonly requestToToldMs: Percentiles & { readonly most: number };
   readonly decisionToToldMs: Percentiles & { readonly most: number };
-  /** Until the last of them was told, for each request and each decision. */
+  /** From the request or the decision to the last notice. */
   readonly untilAllToldMs: Percentiles;
 };
 
@@ -33,7 +33,7 @@ const withMost = (durations: readonly number[]): Percentiles & { readonly most: 
   ),
 });
 
-/** A token of somebody who watches, made by the operator. */
+/** Creates a token for a watcher. */
 const tokenOf = async (client: Client, run: string, number: number): Promise<string> => {
   const secret = `hpt_${run}_${crypto.randomUUID()}`;
   await client.call('approvals', 'token_create', {
@@ -68,7 +68,7 @@ const connectOne = async (port: number, token: string, hear: (text: string) => v
   return socket;
 };
 
-/** Puts requests and decides on them one by one, while so many watch, and hears when each of them is told. */
+/** Publishes and decides requests one by one while watchers listen. */
 export const measureWatchers = async (
   client: Client,
   where: { readonly natsUrl: string; readonly credentialsDir: string; readonly httpPort: number },
@@ -88,7 +88,7 @@ export const measureWatchers = async (
   const { natsUrl: url, credentialsDir } = where;
   const bus = await connectAs({ url, credentialsDir, user: 'orchestrator' });
 
-  /** How long it takes until each watcher has heard a message of this type about this approval. */
+  /** Milliseconds until each watcher has a message of this type about the approval. */
   const told = async (type: string, id: string, act: () => Promise<unknown>): Promise<readonly number[]> => {
     const durations: number[] = [];
     const began = performance.now();

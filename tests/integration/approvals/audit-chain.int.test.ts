@@ -41,6 +41,7 @@ type Said = { readonly type: string; readonly [field: string]: unknown };
 
 const eventsFrom = (aggregate: string, version: number, now: number, said: readonly Said[]): StoredEvent[] =>
   said.map((data, i) => ({
+    kind: 'approval',
     aggregate,
     version: version + i + 1,
     type: data.type,

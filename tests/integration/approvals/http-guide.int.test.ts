@@ -5,7 +5,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
-import { marked } from 'marked';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { documentedIn } from '../../e2e/documents/command-lines.ts';
@@ -22,9 +21,9 @@ const guide = readSource(GUIDE);
 const calls = documentedIn(GUIDE, guide).filter(({ words }) => words[0] === 'curl');
 
 const programIn = (markdown: string): string => {
-  const block = marked.lexer(markdown).find((token) => token.type === 'code' && token['lang'] === 'js');
-  if (block === undefined) throw new Error(`${GUIDE} has no JavaScript program`);
-  return String(block['text']);
+  const program = /^```js\n(?<program>.*?)^```$/ms.exec(markdown)?.groups?.['program'];
+  if (program === undefined) throw new Error(`${GUIDE} has no JavaScript program`);
+  return program;
 };
 
 let system: System;

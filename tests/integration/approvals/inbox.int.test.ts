@@ -297,47 +297,4 @@ describe('the inbox', () => {
     await pool.query(`DELETE FROM heads WHERE id = 'a-1'`);
     expect(await kept()).toEqual({ requests: 0, entries: 0 });
   });
-
-  test('is filled with what waited before there was one', async () => {
-    const old = await cloneDatabase(currentRun().admin);
-    const service = await approvalsPool(old);
-    try {
-      await askOwner(old, `DROP TABLE approvals.inbox, approvals.inbox_entries CASCADE`);
-      await askOwner(
-        old,
-        `DO $$ DECLARE f regprocedure; BEGIN
-           FOR f IN SELECT oid::regprocedure FROM pg_proc
-                     WHERE pronamespace = 'approvals'::regnamespace AND proname LIKE '%inbox%' LOOP
-             EXECUTE 'DROP FUNCTION ' || f || ' CASCADE';
-           END LOOP;
-         END $$`,
-      );
-      // What came after it is made again with it.
-      await askOwner(old, 'DROP INDEX approvals.heads_open');
-      await askOwner(old, `DELETE FROM approvals.kysely_migration WHERE name >= '0005_inbox'`);
-      const views = [
-        asked('a-1', { kind: 'deploy', audience: ['operators', 'user:ada'] }),
-        asked('a-2', { title: 'not so \u001f old', requestedAt: 1_500 }),
-        asked('a-3', { status: 'approved' }),
-      ].map(viewOf);
-      // Earlier releases did not say the risk.
-      await keep(
-        service,
-        views.map(({ risk: _, ...view }) => view),
-      );
-      const applied = await migrate(old.admin, 'approvals', join(root, 'services/approvals/migrations'));
-      expect(applied[0]).toBe('0005_inbox');
-      await withAdmin(old.admin, (client) => grantTables(client, 'approvals'));
-      const found = await listAll(service, { order: 'risk' });
-      expect(found.map(({ id, risk }) => [id, risk])).toEqual([
-        ['a-1', 'high'],
-        ['a-2', 'low'],
-      ]);
-      expect(idsOf(await listAll(service, { audience: ['user:ada'] }))).toEqual(['a-1']);
-      expect(idsOf(await listAll(service, { search: 'old' }))).toEqual(['a-2']);
-    } finally {
-      await service.end();
-      await old.drop();
-    }
-  });
 });

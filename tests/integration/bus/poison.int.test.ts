@@ -8,7 +8,7 @@ import { createNatsPublisher } from '@holdpoint/runtime/bus/publisher';
 import { startSource } from '@holdpoint/runtime/bus/source';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { publish, untilHandled } from '../../kit/bus/consumers.ts';
-import { createCountingEngine, type Note } from '../../kit/effects/counting-engine.ts';
+import { createCountingEngine, type ToNotes } from '../../kit/effects/counting-engine.ts';
 import { watchDeadLetters } from '../../kit/bus/dead-letters.ts';
 import { recordingLogger } from '../../kit/stack/log-record.ts';
 import { createSystem, type System } from '../../kit/stack/system.ts';
@@ -30,13 +30,13 @@ test('what a decider throws on is tried again alone, then kept as a dead letter;
     publisher: createNatsPublisher(connection, inboxPrefixOf('recovery')),
   });
   const { log, lines } = recordingLogger('recovery');
-  const inbound: Inbound<Note> = {
+  const inbound: Inbound<ToNotes> = {
     consumer,
     decode: (_subject, payload) => {
       const { aggregate, name } = payload as { aggregate?: string; name?: string };
       if (aggregate === undefined || name === undefined)
         throw new HoldpointError('CONTRACT_INVALID', 'lacks something');
-      return { aggregate, message: { kind: 'note', name } };
+      return { kind: 'notes', aggregate, message: { kind: 'note', name } };
     },
   };
   const source = startSource(connection, consumer, createIntake(inbound, engine, log), log);

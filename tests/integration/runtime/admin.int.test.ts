@@ -69,7 +69,7 @@ describe('doctor', () => {
 
   test('says what is pending, and what a later release has left', async () => {
     await withAdmin(system.database.admin, async (client) => {
-      await client.query(`DELETE FROM recovery.kysely_migration WHERE name = '0005_counting'`);
+      await client.query(`DELETE FROM recovery.kysely_migration WHERE name = '0001_schema'`);
       await client.query(
         `INSERT INTO executor.kysely_migration (name, timestamp) VALUES ('9999_later', now()::text)`,
       );
@@ -79,7 +79,7 @@ describe('doctor', () => {
     expect(code).toBe(1);
     expect(of('migrations recovery')).toMatchObject({
       status: 'fail',
-      message: 'pending: 0005_counting',
+      message: 'pending: 0001_schema',
       action: expect.stringContaining('infra/postgres/main.ts') as unknown,
     });
     expect(of('migrations executor')).toMatchObject({

@@ -52,7 +52,8 @@ const expectDoneOnce = async (
 /** Starts a service whose first life ends at a point, and the others not. */
 const spawnVictim = async (system: System, service: ServiceName, crash: string) => {
   const victim = await system.spawn(service, {
-    envOfLife: (life): Readonly<Record<string, string>> => (life === 0 ? { HOLDPOINT_TEST_CRASH_POINT: crash } : {}),
+    envOfLife: (life): Readonly<Record<string, string>> =>
+      life === 0 ? { HOLDPOINT_TEST_CRASH_POINT: crash } : {},
   });
   return {
     hasCrashed: () => untilTrue(`${service} has crashed`, () => victim.exits()[0]?.signal === 'SIGKILL'),

@@ -48,7 +48,7 @@ const failed = (
     output: 'said "verdict": {"class":"no"}',
     ...(as && { verdict: { kind: 'retry', class: as } }),
   };
-  return { aggregate: task, version, type: 'assessed', at, trace: undefined, body: JSON.stringify(data) };
+  return { kind: 'attempts', aggregate: task, version, type: 'assessed', at, trace: undefined, body: JSON.stringify(data) };
 };
 
 /** Stores each in a transaction of its own, as different tasks'. */
@@ -165,34 +165,6 @@ describe('failures', () => {
       'DELETE FROM failure_counts',
     ])
       await expect(pool.query(change)).rejects.toThrow(/permission denied/);
-  });
-
-  test('of before there were counts are counted by the migration', async () => {
-    const old = await storeDatabase();
-    try {
-      await askOwner(old, 'DROP TRIGGER events_counted ON recovery.events');
-      await askOwner(old, 'DROP FUNCTION recovery.count_failures; DROP TABLE recovery.failure_counts');
-      await askOwner(old, `DELETE FROM recovery.kysely_migration WHERE name >= '0006_classes'`);
-      const now = Date.now();
-      const service = await servicePool(old);
-      const at = [now, now - DAY, now - 500 * DAY];
-      for (const [i, each] of at.entries()) {
-        const events = [failed(`t-${String(i)}`, { at: each, as: 'TRANSIENT' })];
-        await commitTo(postgresStore(service), `t-${String(i)}`, () => ({ events, heads: headsOf(events) }));
-      }
-      const again = failed('t-0', { version: 2, at: now + 1, said: now, as: 'TRANSIENT' });
-      await commitTo(postgresStore(service), 't-0', () => ({ events: [again], heads: headsOf([again]) }));
-      expect(await migrate(old.admin, 'recovery', join(root, 'services/recovery/migrations'))).toEqual([
-        '0006_classes',
-      ]);
-      await withAdmin(old.admin, (client) => grantTables(client, 'recovery'));
-      const { items } = await countClasses(service, { from: now - 399 * DAY, to: now + 1, bucket: 'day' });
-      expect(items.map(({ count }) => count)).toEqual([1, 1]);
-      expect((await service.query('SELECT FROM failure_counts')).rows.length).toBe(2);
-      await service.end();
-    } finally {
-      await old.drop();
-    }
   });
 
   test('of a month are found by the index, whatever else was counted', async () => {

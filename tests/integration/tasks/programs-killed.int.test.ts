@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { root } from '@holdpoint/infra/local/folders';
-import { type Child, startChild } from '@holdpoint/infra/local/child';
+import { type Child, startChild } from '@holdpoint/infra/local/process/child';
 import { createClient, type WorkflowHandle } from '@holdpoint/sdk';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { nameFor, type Part, PARTS } from '../../kit/tasks/program-of-every-part.ts';

@@ -73,12 +73,12 @@ describe('in the schema of a service', () => {
 
   test('more than one batch goes, the oldest first', async () => {
     const ids = Array.from({ length: 600 }, (_, i) => `${id}-${String(i)}`);
-    await pool.query(`INSERT INTO heads (id, version, status) SELECT unnest($1::text[]), 1, 'assessed'`, [
+    await pool.query(`INSERT INTO heads (id, kind, version, status) SELECT unnest($1::text[]), 'attempts', 1, 'assessed'`, [
       ids,
     ]);
     await endDaysAgo(database, 'recovery', ids.slice(0, 300), OLD);
     await endDaysAgo(database, 'recovery', ids.slice(300), OLD + 10);
-    const [first] = await askOwner<{ n: number }>(database, 'SELECT recovery.retire(300) AS n');
+    const [first] = await askOwner<{ n: number }>(database, 'SELECT recovery.purge(300) AS n');
     expect(first?.n).toBe(300);
     const { rows } = await pool.query<{ id: string }>('SELECT id FROM heads WHERE id = ANY ($1)', [ids]);
     expect(rows.map((row) => row.id).toSorted()).toEqual(ids.slice(0, 300).toSorted());
@@ -118,13 +118,13 @@ describe('in the schema of a service', () => {
 
   test('nobody who is at work on another waits for it', async () => {
     const others = Array.from({ length: 50 }, (_, i) => `${id}-${String(i)}`);
-    await pool.query(`INSERT INTO heads (id, version, status) SELECT unnest($1::text[]), 1, 'assessed'`, [
+    await pool.query(`INSERT INTO heads (id, kind, version, status) SELECT unnest($1::text[]), 'attempts', 1, 'assessed'`, [
       others,
     ]);
     await endDaysAgo(database, 'recovery', others, OLD);
     const went = await withAdmin(database.admin, async (client) => {
       await client.query('BEGIN');
-      const { rows } = await client.query<{ n: number }>('SELECT recovery.retire(1000) AS n');
+      const { rows } = await client.query<{ n: number }>('SELECT recovery.purge(1000) AS n');
       // While that transaction is open. A lock in the way would end these after two seconds, with an error.
       await append(store(), id);
       await append(store(), id);
@@ -170,12 +170,12 @@ describe('in the schema of a service', () => {
     expect(await refusal('ALTER TABLE heads DISABLE TRIGGER ALL')).toBe('must be owner of table heads');
     await pool.query(`UPDATE heads SET finished_at = now() - interval '1 year' WHERE id = $1`, [id]);
     await pool.query(
-      `INSERT INTO heads (id, version, status, finished_at) VALUES ($1, 1, 'assessed', now() - interval '1 year')`,
+      `INSERT INTO heads (id, kind, version, status, finished_at) VALUES ($1, 'attempts', 1, 'assessed', now() - interval '1 year')`,
       [`${id}-made-up`],
     );
     // Nor of what has not ended at all.
     await pool.query(
-      `INSERT INTO heads (id, version, status, finished_at) VALUES ($1, 1, 'open', now() - interval '1 year')`,
+      `INSERT INTO heads (id, kind, version, status, finished_at) VALUES ($1, 'attempts', 1, 'open', now() - interval '1 year')`,
       [`${id}-open`],
     );
     expect(await retire()).toBe(0);
@@ -240,7 +240,7 @@ describe('in the schema of a service', () => {
       await client.query('BEGIN');
       // By a change and not by its making, as most come to their end.
       await client.query(
-        `INSERT INTO ${service}.heads (id, version, status) SELECT unnest($1::text[]), 1, 'not yet'`,
+        `INSERT INTO ${service}.heads (id, kind, version, status) SELECT unnest($1::text[]), 'any', 1, 'not yet'`,
         [Object.keys(statuses)],
       );
       await client.query(`UPDATE ${service}.heads SET status = id WHERE status = 'not yet'`);
@@ -259,7 +259,7 @@ describe('in the schema of a service', () => {
       (
         await askOwner<{ over: boolean }>(
           database,
-          `INSERT INTO executor.heads (id, version, status) VALUES ($1, 1, $2)
+          `INSERT INTO executor.heads (id, kind, version, status) VALUES ($1, 'effect', 1, $2)
              ON CONFLICT (id) DO UPDATE SET status = excluded.status RETURNING finished_at IS NOT NULL AS over`,
           [id, status],
         )

@@ -216,44 +216,13 @@ describe('what lists are asked for is kept by the database', () => {
 
   test('for tasks and not for boards, until they are removed', async () => {
     await keepTasks(pool, [task('t-1'), task('t-2')]);
-    await pool.query(`INSERT INTO heads (id, version, status) VALUES ('r-0123456789abcdef', 1, 'board')`);
+    await pool.query(`INSERT INTO heads (id, kind, version, status) VALUES ('r-0123456789abcdef', 'registry', 1, 'registry')`);
     expect(await kept()).toEqual(['t-1', 't-2']);
     await pool.query(`UPDATE heads SET version = 2, status = 'failed' WHERE id = 't-1'`);
     expect(await found({ phase: 'failed' })).toEqual(['t-1']);
     await askOwner(database, `DELETE FROM orchestrator.heads WHERE id IN ('t-1', 'r-0123456789abcdef')`);
     expect(await kept()).toEqual(['t-2']);
     await expect(pool.query('DELETE FROM listed')).rejects.toThrow(/permission denied/);
-  });
-
-  test('also of what was there before, once', async () => {
-    const old = await cloneDatabase(currentRun().admin);
-    const service = await orchestratorPool(old);
-    try {
-      await askOwner(old, 'DROP TRIGGER heads_listed ON orchestrator.heads');
-      await askOwner(old, 'DROP TRIGGER heads_unlisted ON orchestrator.heads');
-      await askOwner(old, 'DROP TABLE orchestrator.listed');
-      await askOwner(old, 'DROP FUNCTION orchestrator.keep_listed; DROP FUNCTION orchestrator.words_of');
-      await askOwner(old, 'DROP INDEX orchestrator.heads_phase');
-      await askOwner(
-        old,
-        `CREATE INDEX heads_held ON orchestrator.heads (created_at) WHERE status = 'circuit_open'`,
-      );
-      await askOwner(old, `DELETE FROM orchestrator.kysely_migration WHERE name >= '0005_listed'`);
-      await keepTasks(service, [task('t-1'), task('t-2', { requestedBy: 'grace', phase: 'paused' })]);
-      await service.query(
-        `INSERT INTO heads (id, version, status) VALUES ('r-0123456789abcdef', 1, 'board')`,
-      );
-      const folder = join(root, 'services/orchestrator/migrations');
-      expect(await migrate(old.admin, 'orchestrator', folder)).toEqual(['0005_listed']);
-      await withAdmin(old.admin, (client) => grantTables(client, 'orchestrator'));
-      const listed = async (filter: Filter) => idsOf((await listAllTasks(service, filter)).items);
-      expect(await listed({ requestedBy: 'grace', search: 'greet', workflow: 'draft' })).toEqual(['t-2']);
-      await keepTasks(service, [task('t-3', { createdAt: 2_000 })]);
-      expect(await listed({ requestedBy: 'ada' })).toEqual(['t-3', 't-1']);
-    } finally {
-      await service.end();
-      await old.drop();
-    }
   });
 });
 

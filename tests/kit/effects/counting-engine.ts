@@ -1,6 +1,6 @@
 import { snapshotEvery } from '@holdpoint/runtime/engine/core';
 import type { ErrorBody } from '@holdpoint/contracts/values/errors';
-import type { AggregateKind } from '@holdpoint/runtime/engine/batch';
+import type { Addressed, AggregateKind } from '@holdpoint/runtime/engine/kinds';
 import { type Decider, decision, type TimerFired } from '@holdpoint/runtime/decider';
 import { createEngine } from '@holdpoint/runtime/engine/engine';
 import type { EngineObserver } from '@holdpoint/runtime/engine/observer';
@@ -27,9 +27,10 @@ export const notesDecider: Decider<Notes, Note | TimerFired, Noted> = {
   },
 };
 
-const kind = (every: number): AggregateKind<Notes, Note | TimerFired, Noted, never> => ({
-  service: 'recovery',
-  aggregate: 'recovery',
+export type ToNotes = Addressed<'notes', Note>;
+
+const kind = (every: number): AggregateKind<Notes, Note, Noted> => ({
+  publishedAs: 'recovery',
   decider: notesDecider,
   summarise: () => ({ status: 'noted', view: null }),
   snapshotDue: snapshotEvery(every),
@@ -63,8 +64,9 @@ export const createCountingEngine = (
     publishUnconfirmed: () => undefined,
     callbackFailed: (error) => void failures.push(error),
   };
-  const engine = createEngine({
-    kind: kind(options.snapshotEvery ?? 1_000),
+  const engine = createEngine<ToNotes, Noted, never>({
+    service: 'recovery',
+    kinds: { notes: kind(options.snapshotEvery ?? 1_000) },
     store,
     publisher: options.publisher ?? noting,
     perform: () => undefined,
@@ -86,13 +88,18 @@ export const createCountingEngine = (
     },
     tell: (aggregate: string, name: string, timer?: string): Promise<Outcome> =>
       new Promise((resolve) => {
-        engine.accept({
-          aggregate,
-          message: { kind: 'note', name, ...(timer !== undefined && { timer }) },
-          committed: () => resolve('settled'),
-          failed: (error) => resolve(error),
-          unavailable: () => resolve('unavailable'),
-        });
+        engine.accept(
+          {
+            kind: 'notes',
+            aggregate,
+            message: { kind: 'note', name, ...(timer !== undefined && { timer }) },
+          },
+          {
+            committed: () => resolve('settled'),
+            failed: (error) => resolve(error),
+            unavailable: () => resolve('unavailable'),
+          },
+        );
       }),
   };
 };

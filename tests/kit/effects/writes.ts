@@ -12,6 +12,7 @@ export const headsOf = (events: readonly StoredEvent[], text?: string): readonly
   const versions = new Map(events.map(({ aggregate, version }) => [aggregate, version]));
   return [...versions].map(([aggregate, version]) => ({
     aggregate,
+    kind: 'notes',
     version,
     status: 'open',
     view: text === undefined ? null : { text },
@@ -31,6 +32,7 @@ export const writeOf = ({ events = [], ...parts }: Partial<BatchWrite>): BatchWr
 });
 
 export const eventOf = (aggregate: string, version: number, data: object = {}): StoredEvent => ({
+  kind: 'notes',
   aggregate,
   version,
   type: 'happened',
@@ -65,7 +67,7 @@ export const commitTo = async (
   make: (version: number, now: number) => Partial<BatchWrite>,
 ): Promise<{ readonly row: string | undefined; readonly version: number; readonly now: number }> => {
   const transaction = await store.lock([aggregate]);
-  const version = transaction.locked.get(aggregate) ?? 0;
+  const version = transaction.locked.get(aggregate)?.version ?? 0;
   const write = writeOf(make(version, transaction.now));
   return {
     row: await transaction.commit(write),

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
-import { type Child, type Exit, startChild } from '@holdpoint/infra/local/child';
+import { type Child, type Exit, startChild } from '@holdpoint/infra/local/process/child';
 import { root } from '@holdpoint/infra/local/folders';
-import { mainFile } from '@holdpoint/infra/local/services';
+import { mainFile } from '@holdpoint/infra/local/process/services';
 import { type LogLine, type LogRecord, logOfFile } from './log-record.ts';
 import { Hopeless, untilTrue } from '../until.ts';
 

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { generateCredentials } from '@holdpoint/infra/credentials/generate';
-import { findNats, natsSearchOf } from '@holdpoint/infra/local/nats-program';
+import { findNats, natsSearchOf } from '@holdpoint/infra/local/nats/nats-program';
 import { messageOf } from '@holdpoint/infra/local/problem';
 import { createProgress } from '@holdpoint/infra/local/progress';
 import type { TestProject } from 'vitest/node';

@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readPublicNkeys } from '@holdpoint/infra/credentials/read';
-import { type Child, startChild } from '@holdpoint/infra/local/child';
-import type { NatsProgram } from '@holdpoint/infra/local/nats-program';
+import { type Child, startChild } from '@holdpoint/infra/local/process/child';
+import type { NatsProgram } from '@holdpoint/infra/local/nats/nats-program';
 import { choosePorts } from '@holdpoint/infra/local/ports';
 import { renderServerConfig } from '@holdpoint/infra/nats/config';
 import { connectAs } from '@holdpoint/infra/nats/connect';

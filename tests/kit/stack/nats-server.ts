@@ -2,7 +2,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { consumersFor, streams } from '@holdpoint/contracts/bus/streams';
 import { readPublicNkeys } from '@holdpoint/infra/credentials/read';
-import { type Child, startChild } from '@holdpoint/infra/local/child';
+import { type Child, startChild } from '@holdpoint/infra/local/process/child';
 import { choosePorts } from '@holdpoint/infra/local/ports';
 import { parseServerVersion, renderServerConfig, type ServerSettings } from '@holdpoint/infra/nats/config';
 import { connectAs } from '@holdpoint/infra/nats/connect';

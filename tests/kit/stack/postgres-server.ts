@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { adminRole } from '@holdpoint/infra/credentials/layout';
 import { readPostgresPassword } from '@holdpoint/infra/credentials/read';
 import { choosePorts } from '@holdpoint/infra/local/ports';
-import { startPostgres } from '@holdpoint/infra/local/postgres';
+import { startPostgres } from '@holdpoint/infra/local/postgres/postgres';
 import { run } from '@holdpoint/infra/local/run';
 import { withAdmin } from '@holdpoint/infra/postgres/admin';
 import { container, IMAGES, killable, withVolume } from './containers.ts';

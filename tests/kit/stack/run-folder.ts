@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { commandOf, isAlive } from '@holdpoint/infra/local/pid';
+import { commandOf, isAlive } from '@holdpoint/infra/local/process/pid';
 import { run } from '@holdpoint/infra/local/run';
 
 const PREFIX = 'holdpoint-tests-';

@@ -1,4 +1,4 @@
-import type { NatsProgram } from '@holdpoint/infra/local/nats-program';
+import type { NatsProgram } from '@holdpoint/infra/local/nats/nats-program';
 import type { AdminConnection } from '@holdpoint/infra/postgres/admin';
 import { inject } from 'vitest';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type ServiceName, SERVICES } from '@holdpoint/contracts/bus/subjects';
 import type { NatsUser } from '@holdpoint/infra/credentials/layout';
 import { root } from '@holdpoint/infra/local/folders';
-import { serviceEnvironment } from '@holdpoint/infra/local/services';
+import { serviceEnvironment } from '@holdpoint/infra/local/process/services';
 import { connectAs } from '@holdpoint/infra/nats/connect';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { type ProcessOptions, type ServiceProcess, startProcess } from './as-process.ts';

@@ -55,8 +55,8 @@ export const viewOf = ({ kind, effectClass, target, uses, ...asked }: Asked): Ap
 /** Puts them where the service keeps them, as it does. */
 export const keep = async (pool: Pool, views: readonly ApprovalView[]): Promise<void> => {
   await pool.query(
-    `INSERT INTO heads (id, version, status, created_at, view)
-     SELECT id, 1, status, at, view FROM unnest($1::text[], $2::text[], $3::bigint[], $4::json[]) AS h(id, status, at, view)
+    `INSERT INTO heads (id, kind, version, status, created_at, view)
+     SELECT id, 'approval', 1, status, at, view FROM unnest($1::text[], $2::text[], $3::bigint[], $4::json[]) AS h(id, status, at, view)
      ON CONFLICT (id) DO UPDATE SET version = heads.version + 1, status = excluded.status, view = excluded.view`,
     [
       views.map(({ id }) => id),

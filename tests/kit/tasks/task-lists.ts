@@ -39,8 +39,8 @@ export const keepTasks = async (pool: Pool, tasks: readonly KeptTask[]): Promise
        INSERT INTO events (aggregate, version, type, at, data)
        SELECT id, 1, 'submitted', to_timestamp("createdAt" / 1000.0),
               json_build_object('type', 'submitted', 'goal', goal, 'requestedBy', "requestedBy") FROM tasks)
-     INSERT INTO heads (id, version, status, created_at, view)
-     SELECT id, 1, phase, "createdAt", json_build_object('workflow', workflow, 'goal', left(goal, 200)) FROM tasks`,
+     INSERT INTO heads (id, kind, version, status, created_at, view)
+     SELECT id, 'task', 1, phase, "createdAt", json_build_object('workflow', workflow, 'goal', left(goal, 200)) FROM tasks`,
     [JSON.stringify(tasks)],
   );
 };

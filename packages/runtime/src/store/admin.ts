@@ -73,7 +73,7 @@ const Table = z.object({ name: z.string(), bytes: z.coerce.number().int() });
 export const readRetention = async (pool: Pool, keepDays?: number): Promise<Retention> => {
   const [kept, tables] = await Promise.all([
     pool.query(
-      `SELECT extract(epoch FROM keep) / 86400 AS "keepDays", retired AS purged,
+      `SELECT extract(epoch FROM keep) / 86400 AS "keepDays", purged,
               (SELECT count(*) FROM (SELECT FROM heads WHERE finished_at IS NOT NULL LIMIT $1) h) AS ended,
               (SELECT count(*) FROM (SELECT FROM heads
                 WHERE finished_at < now() - coalesce(make_interval(days => $2::int), keep) LIMIT $1) h) AS due,

@@ -1,29 +1,29 @@
 import type { Pool } from 'pg';
 import { z } from 'zod';
 
-/** Aggregates in one transaction: bounds how long their rows are locked. */
+/** Aggregates per transaction: bounds how long their rows are locked. */
 const BATCH = 250;
 
-const Row = z.object({ retired: z.int() });
+const Row = z.object({ purged: z.int() });
 
-/** Removes what ended longer ago than the schema keeps it. */
+/** Removes aggregates whose retention is over. */
 export const createPurge = (pool: Pool) => {
   let over = false;
   return {
-    /** A batch at a time, until nothing is left that may go. Returns how many aggregates went. */
+    /** Purges batch by batch until nothing is due. Returns how many aggregates were purged. */
     run: async (): Promise<number> => {
       for (let total = 0; ;) {
         const { rows } = await pool.query({
-          name: 'hp_retire',
-          text: 'SELECT retire($1) AS retired',
+          name: 'hp_purge',
+          text: 'SELECT purge($1) AS purged',
           values: [BATCH],
         });
-        const { retired } = Row.parse(rows[0]);
-        total += retired;
-        if (retired < BATCH || over) return total;
+        const { purged } = Row.parse(rows[0]);
+        total += purged;
+        if (purged < BATCH || over) return total;
       }
     },
-    /** Ends a run after the batch in hand. */
+    /** Ends a run after the current batch. */
     stop: (): void => {
       over = true;
     },

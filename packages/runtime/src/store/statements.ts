@@ -6,7 +6,7 @@ const statement = (name: string, text: string): Statement => ({ name: `hp_${name
 const MILLIS = (time: string): string => `(extract(epoch FROM ${time}) * 1000)::bigint::text`;
 const CLOCK = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint::text';
 /** Grows with each purge: afterwards an id may be used again. */
-const RETIRED = '(SELECT retired FROM retention)::text';
+const PURGED = '(SELECT purged FROM retention)::text';
 
 const HISTORY = `SELECT h.id, s.version AS snapshot_version, s.state AS snapshot_state,
          (SELECT coalesce(json_agg(e.data ORDER BY e.version), '[]') FROM events e
@@ -22,7 +22,7 @@ export const statements = {
   lock: statement(
     'lock',
     `WITH locked AS MATERIALIZED (SELECT id, version, kind FROM heads WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE)
-     SELECT coalesce(json_object_agg(id, json_build_array(version, kind)), '{}') AS locked, ${CLOCK} AS now, ${RETIRED} AS retired FROM locked`,
+     SELECT coalesce(json_object_agg(id, json_build_array(version, kind)), '{}') AS locked, ${CLOCK} AS now, ${PURGED} AS purged FROM locked`,
   ),
   lockDue: statement(
     'lock_due',
@@ -30,7 +30,7 @@ export const statements = {
        SELECT id, version, kind FROM heads
         WHERE id IN (SELECT aggregate FROM timers WHERE due_at <= now() ORDER BY due_at LIMIT $1)
         FOR UPDATE SKIP LOCKED)
-     SELECT coalesce(json_object_agg(id, json_build_array(version, kind)), '{}') AS locked, ${CLOCK} AS now, ${RETIRED} AS retired FROM locked`,
+     SELECT coalesce(json_object_agg(id, json_build_array(version, kind)), '{}') AS locked, ${CLOCK} AS now, ${PURGED} AS purged FROM locked`,
   ),
   due: statement(
     'due',

@@ -21,7 +21,7 @@ import { type Statement, statements } from './statements.ts';
 type LockRow = {
   readonly locked: Readonly<Record<string, readonly [version: number, kind: string]>>;
   readonly now: string;
-  readonly retired: string;
+  readonly purged: string;
 };
 type HistoryRow = {
   readonly id: string;
@@ -53,7 +53,7 @@ const Millis = z.coerce.number().int();
 /** PostgreSQL as the store of record. A batch commits only where the condition, if there is one, holds for it. */
 export const createPostgresStore = (pool: Pool, condition?: CommitGuard): Store => {
   const known = new WeakSet<PoolClient>();
-  let retired: string | undefined;
+  let purged: string | undefined;
 
   const open = async (lock: Statement, parameters: readonly unknown[]): Promise<Session> => {
     const client = await pool.connect();
@@ -66,8 +66,8 @@ export const createPostgresStore = (pool: Pool, condition?: CommitGuard): Store 
         client.query<LockRow>({ ...lock, values: [...parameters] }),
       ]);
       const row = locked.rows[0];
-      const anew = first || row?.retired !== retired;
-      retired = row?.retired;
+      const anew = first || row?.purged !== purged;
+      purged = row?.purged;
       return { ...session, transaction: { ...session.begin(row), cacheInvalid: anew } };
     } catch (error) {
       await session.abandon(error);

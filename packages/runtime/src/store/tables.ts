@@ -1,14 +1,62 @@
-import { type Kysely, sql } from 'kysely';
+import { KEEP_DAYS, KEEP_MIN_DAYS } from '@holdpoint/contracts/api/retention';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 
-/** The tables that every service has, in its own schema. Called by each service's first migration. */
-export const createRuntimeTables = async (db: Kysely<unknown>): Promise<void> => {
+export type Retention = {
+  /** The statuses that end an aggregate. No aggregate of another status is ever purged. */
+  readonly final: readonly string[];
+  /**
+   * A condition that keeps an ended aggregate. It sees the head as `h`, and `due`: aggregates that ended before it may be
+   * purged.
+   */
+  readonly unless: RawBuilder<unknown>;
+  /** Timers that do not keep an ended aggregate. Every other timer does. */
+  readonly idle?: readonly string[];
+};
+
+/** A token in the JSON of an event, unquoted. Other fields may hold characters that the server cannot turn into text. */
+export const tokenIn = (field: string): RawBuilder<string> =>
+  sql<string>`btrim((e.data->${sql.lit(field)})::text, '"')`;
+
+const days = (count: number): RawBuilder<unknown> => sql`interval ${sql.lit(`${String(count)} days`)}`;
+
+const taskOf = sql`(SELECT ${tokenIn('task')} FROM events e WHERE e.aggregate = h.id AND e.version = 1)`;
+
+/** Keeps what belongs to a task as long as the task may still ask for it. */
+export const unlessTaskNeedsIt = (task: RawBuilder<unknown> = taskOf): RawBuilder<unknown> => sql`EXISTS (
+  SELECT FROM orchestrator.heads t
+   WHERE t.id = ${task}
+     AND (t.finished_at IS NULL OR t.finished_at >= due
+       OR EXISTS (SELECT FROM orchestrator.timers w WHERE w.aggregate = t.id)))`;
+
+/** The schema that the migration runs in. */
+export const currentSchema = async (db: Kysely<unknown>): Promise<RawBuilder<unknown>> => {
+  const { rows } = await sql<{ schema: string }>`SELECT current_schema() AS schema`.execute(db);
+  return sql.id(rows[0]?.schema ?? '');
+};
+
+/** The tables that every service has in its own schema, and the purge of ended aggregates. */
+export const createRuntimeTables = async (db: Kysely<unknown>, retention: Retention): Promise<void> => {
+  await createAggregates(db);
+  await createQueues(db);
+  await createEnds(db, retention.final);
+  await createPurge(db, retention);
+};
+
+const createAggregates = async (db: Kysely<unknown>): Promise<void> => {
+  // `finished_at` is null until the end, so that the many updates before it touch no index.
   await sql`CREATE TABLE heads (
     id text PRIMARY KEY,
+    kind text NOT NULL,
     version int NOT NULL CHECK (version > 0),
     status text NOT NULL,
     created_at bigint NOT NULL DEFAULT (extract(epoch FROM now()) * 1000)::bigint,
+    finished_at timestamptz,
     view json
   ) WITH (fillfactor = 70)`.execute(db);
+  await sql`CREATE INDEX heads_finished ON heads (finished_at) WHERE finished_at IS NOT NULL`.execute(db);
+  // For counts of open aggregates. Of its columns only the end changes, so that updates before it stay heap-only.
+  await sql`CREATE INDEX heads_open ON heads (created_at) WHERE finished_at IS NULL`.execute(db);
+  // Deleted rows are reclaimed before they are a fifth of all rows.
   await sql`CREATE TABLE events (
     aggregate text NOT NULL,
     version int NOT NULL CHECK (version > 0),
@@ -17,12 +65,20 @@ export const createRuntimeTables = async (db: Kysely<unknown>): Promise<void> =>
     trace text,
     data json NOT NULL,
     PRIMARY KEY (aggregate, version)
-  )`.execute(db);
+  ) WITH (autovacuum_vacuum_scale_factor = 0.05)`.execute(db);
   await sql`CREATE TABLE snapshots (
     aggregate text PRIMARY KEY,
     version int NOT NULL,
     state json NOT NULL
   )`.execute(db);
+};
+
+// Rows of these tables live for milliseconds: vacuum by count, not by share, and without pauses.
+const QUEUE = sql.raw(
+  'autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0',
+);
+
+const createQueues = async (db: Kysely<unknown>): Promise<void> => {
   await sql`CREATE TABLE timers (
     aggregate text NOT NULL,
     name text NOT NULL,
@@ -41,7 +97,60 @@ export const createRuntimeTables = async (db: Kysely<unknown>): Promise<void> =>
   ) WITH (${QUEUE})`.execute(db);
 };
 
-// Rows of these tables live for milliseconds: vacuum by count, not by share, and without pauses.
-const QUEUE = sql.raw(
-  'autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0',
-);
+/** The server itself dates the end of an aggregate: a service cannot date it back. */
+const createEnds = async (db: Kysely<unknown>, final: readonly string[]): Promise<void> => {
+  const statuses = sql.join(final.map((status) => sql.lit(status)));
+  await sql`CREATE FUNCTION note_end() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      NEW.finished_at := CASE WHEN NEW.status = ANY (TG_ARGV) THEN now() END;
+      RETURN NEW;
+    END
+  $$`.execute(db);
+  await sql`CREATE TRIGGER heads_inserted BEFORE INSERT ON heads FOR EACH ROW
+    WHEN (NEW.status IN (${statuses}) OR NEW.finished_at IS NOT NULL)
+    EXECUTE FUNCTION note_end(${statuses})`.execute(db);
+  await sql`CREATE TRIGGER heads_updated BEFORE UPDATE ON heads FOR EACH ROW
+    WHEN (NEW.status IN (${statuses}) OR NEW.finished_at IS NOT NULL OR OLD.finished_at IS NOT NULL)
+    EXECUTE FUNCTION note_end(${statuses})`.execute(db);
+};
+
+/**
+ * A service may purge through this function only. It cannot delete a single event itself, and neither the end of an aggregate
+ * nor the retention is its own to set: the owner of the schema sets it, in `retention`.
+ */
+const createPurge = async (db: Kysely<unknown>, { unless, idle = [] }: Retention): Promise<void> => {
+  await sql`CREATE TABLE retention (
+    one boolean PRIMARY KEY DEFAULT true CHECK (one),
+    keep interval NOT NULL DEFAULT ${days(KEEP_DAYS)},
+    purged bigint NOT NULL DEFAULT 0,
+    CONSTRAINT retention_floor CHECK (keep >= ${days(KEEP_MIN_DAYS)})
+  )`.execute(db);
+  await sql`INSERT INTO retention DEFAULT VALUES`.execute(db);
+  const names = sql`ARRAY[${sql.join(idle.map((name) => sql.lit(name)))}]::text[]`;
+  const schema = await currentSchema(db);
+  // An outbox row points at its events: nothing is purged that changed after the oldest row.
+  await sql`CREATE FUNCTION purge(most int) RETURNS int LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = ${schema}, pg_temp AS $$
+    DECLARE
+      due timestamptz := least(now() - (SELECT keep FROM retention),
+                               (SELECT created_at FROM outbox ORDER BY id LIMIT 1));
+      gone text[];
+    BEGIN
+      gone := ARRAY(
+        SELECT h.id FROM heads h
+         WHERE h.finished_at < due
+           AND NOT EXISTS (SELECT FROM timers w WHERE w.aggregate = h.id AND w.name <> ALL (${names}))
+           AND NOT ${unless}
+         ORDER BY h.finished_at LIMIT least(greatest(most, 0), 1000) FOR UPDATE OF h SKIP LOCKED);
+      IF cardinality(gone) > 0 THEN
+        DELETE FROM events WHERE aggregate = ANY (gone);
+        DELETE FROM snapshots WHERE aggregate = ANY (gone);
+        DELETE FROM timers WHERE aggregate = ANY (gone);
+        DELETE FROM heads WHERE id = ANY (gone);
+        UPDATE retention SET purged = purged + cardinality(gone);
+      END IF;
+      RETURN cardinality(gone);
+    END
+  $$`.execute(db);
+  await sql`REVOKE ALL ON FUNCTION purge(int) FROM PUBLIC`.execute(db);
+};

@@ -16,7 +16,7 @@ const END: Cursor = { rank: 0, at: Number.MAX_SAFE_INTEGER, id: '' };
 
 export const firstCursor = (order: Order): Cursor => (order === 'newest' ? END : START);
 
-const LETTERS: Readonly<Record<Order, string>> = {
+const ORDER_CODES: Readonly<Record<Order, string>> = {
   oldest: 'o',
   expiring: 'e',
   risk: 'r',
@@ -25,13 +25,13 @@ const LETTERS: Readonly<Record<Order, string>> = {
 };
 
 export const encodeCursor = (order: Order, { rank, at, id }: Cursor): string =>
-  `${LETTERS[order]}${String(rank)}.${String(at)}.${id}`;
+  `${ORDER_CODES[order]}${String(rank)}.${String(at)}.${id}`;
 
 /** Throws `CONTRACT_INVALID` for a cursor of another order. */
 export const decodeCursor = (order: Order, text: string): Cursor => {
-  const [, letter, rank, at, id] = /^([a-z])(\d)\.(\d{1,16})\.(.+)$/.exec(text) ?? [];
+  const [, code, rank, at, id] = /^([a-z])(\d)\.(\d{1,16})\.(.+)$/.exec(text) ?? [];
   if (
-    letter !== LETTERS[order] ||
+    code !== ORDER_CODES[order] ||
     rank === undefined ||
     at === undefined ||
     id === undefined ||

@@ -87,13 +87,13 @@ const STEP = 250;
 export const decidedPage = async (
   pool: Pool,
   direction: Direction,
-  asked: DecidedQuery,
+  decided: DecidedQuery,
   from: Cursor,
 ): Promise<CursorPage<Cursor>> => {
-  const { kind, risk, task, requester, audience, search, limit } = asked;
+  const { kind, risk, task, requester, audience, search, limit } = decided;
   const wanted = limit + 1;
   const isFiltered = [kind, risk, task, requester, audience, search].some((each) => each !== undefined);
   const [most, step] = isFiltered ? [LOOKED_MAX, Math.max(STEP, wanted)] : [wanted, wanted];
   const start: Scan<Cursor> = { found: [], at: from, looked: 0, ended: false };
-  return pageOfScan(await scanPages(lookAt(pool, direction, asked), start, { wanted, most, step }), limit);
+  return pageOfScan(await scanPages(lookAt(pool, direction, decided), start, { wanted, most, step }), limit);
 };

@@ -134,23 +134,23 @@ const STEP = 250;
  */
 export const pendingPage = async (
   pool: Pool,
-  asked: PendingQuery,
+  pending: PendingQuery,
   from: Cursor,
 ): Promise<CursorPage<Cursor>> => {
-  const { limit, task, search } = asked;
+  const { limit, task, search } = pending;
   const query = queryOf(search);
   const start: Scan<Cursor> = { found: [], at: from, looked: 0, ended: false };
   const wanted = limit + 1;
   if (task !== undefined) {
-    const page = await findBy(pool, asked, query, from, null);
+    const page = await findBy(pool, pending, query, from, null);
     return page ?? { places: [] };
   }
-  const look = lookAt(pool, asked, query);
+  const look = lookAt(pool, pending, query);
   if (query === undefined)
     return pageOfScan(await scanPages(look, start, { wanted, most: wanted, step: wanted }), limit);
   const step = Math.max(STEP, wanted);
   const first = await scanPages(look, start, { wanted, most: LOOKED_FIRST, step });
   if (first.ended || first.found.length >= wanted) return pageOfScan(first, limit);
-  const rare = await findBy(pool, asked, query, from, RARE_MAX);
+  const rare = await findBy(pool, pending, query, from, RARE_MAX);
   return rare ?? pageOfScan(await scanPages(look, first, { wanted, most: LOOKED_MAX, step }), limit);
 };

@@ -55,14 +55,14 @@ const orderOf = ({ status, order }: Pick<ListApprovals, 'status' | 'order'>): Or
  */
 export const listRequests = async (
   pool: Pool,
-  { after, ...asked }: ListApprovals,
+  { after, ...query }: ListApprovals,
 ): Promise<{ items: ApprovalView[]; next?: string }> => {
-  const order = orderOf(asked);
+  const order = orderOf(query);
   const from = after === undefined ? firstCursor(order) : decodeCursor(order, after);
   const { places, next } =
     order === 'decided' || order === 'newest'
-      ? await decidedPage(pool, order, asked, from)
-      : await pendingPage(pool, { ...asked, order }, from);
+      ? await decidedPage(pool, order, query, from)
+      : await pendingPage(pool, { ...query, order }, from);
   if (places.length === 0) return { items: [], ...(next && { next: encodeCursor(order, next) }) };
   const ids = places.map(({ id }) => id);
   const { rows } = await pool.query('SELECT id, view FROM inbox_views($1, $2)', [ids, PAGE_MAX_BYTES]);
@@ -72,7 +72,7 @@ export const listRequests = async (
   const end = isCut ? places.find(({ id }) => id === last) : next;
   return {
     // Decided after the list was read.
-    items: taken.map(({ view }) => withRisk(view)).filter(({ status }) => status === asked.status),
+    items: taken.map(({ view }) => withRisk(view)).filter(({ status }) => status === query.status),
     ...(end && { next: encodeCursor(order, end) }),
   };
 };

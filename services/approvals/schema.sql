@@ -1,0 +1,362 @@
+CREATE TABLE audit (
+  seq bigint NOT NULL,
+  at bigint NOT NULL,
+  aggregate text NOT NULL,
+  version integer NOT NULL,
+  type text NOT NULL,
+  event_sha256 text NOT NULL,
+  entry text NOT NULL,
+  previous text NOT NULL,
+  hash text NOT NULL
+);
+
+CREATE TABLE audit_head (
+  one boolean NOT NULL DEFAULT true,
+  seq bigint NOT NULL,
+  hash text NOT NULL
+) WITH (fillfactor=10);
+
+CREATE TABLE events (
+  aggregate text NOT NULL,
+  version integer NOT NULL,
+  type text NOT NULL,
+  at timestamp with time zone NOT NULL,
+  trace text,
+  data json NOT NULL
+) WITH (autovacuum_vacuum_scale_factor=0.05);
+
+CREATE TABLE heads (
+  id text NOT NULL,
+  kind text NOT NULL,
+  version integer NOT NULL,
+  status text NOT NULL,
+  created_at bigint NOT NULL DEFAULT ((EXTRACT(epoch FROM now()) * (1000)::numeric))::bigint,
+  finished_at timestamp with time zone,
+  view json
+) WITH (fillfactor=70);
+
+CREATE TABLE inbox (
+  id text NOT NULL,
+  requested_at bigint NOT NULL,
+  expires_at bigint NOT NULL,
+  risk smallint NOT NULL,
+  kind text NOT NULL,
+  task text NOT NULL,
+  requester text NOT NULL,
+  words tsvector NOT NULL
+) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_cost_delay=0, autovacuum_analyze_scale_factor=0.02);
+
+CREATE TABLE inbox_entries (
+  id text NOT NULL,
+  member text NOT NULL,
+  requested_at bigint NOT NULL,
+  expires_at bigint NOT NULL,
+  risk smallint NOT NULL,
+  kind text NOT NULL,
+  requester text NOT NULL
+) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_cost_delay=0, autovacuum_analyze_scale_factor=0.02);
+
+CREATE TABLE outbox (
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  messages json NOT NULL,
+  facts json NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  claimed_until timestamp with time zone
+) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_cost_delay=0);
+
+CREATE TABLE retention (
+  one boolean NOT NULL DEFAULT true,
+  keep interval NOT NULL DEFAULT '90 days'::interval,
+  purged bigint NOT NULL DEFAULT 0
+);
+
+CREATE TABLE snapshots (
+  aggregate text NOT NULL,
+  version integer NOT NULL,
+  state json NOT NULL
+);
+
+CREATE TABLE timers (
+  aggregate text NOT NULL,
+  name text NOT NULL,
+  due_at timestamp with time zone NOT NULL,
+  data json,
+  trace text
+) WITH (fillfactor=80, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_cost_delay=0);
+
+ALTER TABLE audit ADD CONSTRAINT audit_pkey PRIMARY KEY (seq);
+
+ALTER TABLE audit_head ADD CONSTRAINT audit_head_one_check CHECK (one);
+
+ALTER TABLE audit_head ADD CONSTRAINT audit_head_pkey PRIMARY KEY (one);
+
+ALTER TABLE events ADD CONSTRAINT events_pkey PRIMARY KEY (aggregate, version);
+
+ALTER TABLE events ADD CONSTRAINT events_version_check CHECK ((version > 0));
+
+ALTER TABLE heads ADD CONSTRAINT heads_pkey PRIMARY KEY (id);
+
+ALTER TABLE heads ADD CONSTRAINT heads_version_check CHECK ((version > 0));
+
+ALTER TABLE inbox ADD CONSTRAINT inbox_pkey PRIMARY KEY (id);
+
+ALTER TABLE inbox_entries ADD CONSTRAINT inbox_entries_pkey PRIMARY KEY (id, member);
+
+ALTER TABLE outbox ADD CONSTRAINT outbox_pkey PRIMARY KEY (id);
+
+ALTER TABLE retention ADD CONSTRAINT retention_floor CHECK ((keep >= '4 days'::interval));
+
+ALTER TABLE retention ADD CONSTRAINT retention_one_check CHECK (one);
+
+ALTER TABLE retention ADD CONSTRAINT retention_pkey PRIMARY KEY (one);
+
+ALTER TABLE snapshots ADD CONSTRAINT snapshots_pkey PRIMARY KEY (aggregate);
+
+ALTER TABLE timers ADD CONSTRAINT timers_pkey PRIMARY KEY (aggregate, name);
+
+CREATE INDEX audit_about ON approvals.audit USING btree (aggregate, seq);
+
+CREATE INDEX heads_by_age ON approvals.heads USING btree (status, created_at, id);
+
+CREATE INDEX heads_finished ON approvals.heads USING btree (finished_at) WHERE (finished_at IS NOT NULL);
+
+CREATE INDEX heads_open ON approvals.heads USING btree (created_at) WHERE (finished_at IS NULL);
+
+CREATE UNIQUE INDEX heads_tokens ON approvals.heads USING btree (((view ->> 'sha256'::text))) WHERE (kind = 'token'::text);
+
+CREATE INDEX inbox_expiring ON approvals.inbox_entries USING btree (member, expires_at, id);
+
+CREATE INDEX inbox_kind_expiring ON approvals.inbox_entries USING btree (member, risk, kind, expires_at, id);
+
+CREATE INDEX inbox_kind_oldest ON approvals.inbox_entries USING btree (member, risk, kind, requested_at, id);
+
+CREATE INDEX inbox_oldest ON approvals.inbox_entries USING btree (member, requested_at, id);
+
+CREATE INDEX inbox_requester_expiring ON approvals.inbox_entries USING btree (member, requester, risk, kind, expires_at, id);
+
+CREATE INDEX inbox_requester_oldest ON approvals.inbox_entries USING btree (member, requester, risk, kind, requested_at, id);
+
+CREATE INDEX inbox_task ON approvals.inbox USING btree (task, requested_at, id);
+
+CREATE INDEX inbox_words ON approvals.inbox USING gin (words) WITH (fastupdate=off);
+
+CREATE INDEX timers_due ON approvals.timers USING btree (due_at);
+
+CREATE OR REPLACE FUNCTION approvals.add_to_inbox(head text, view json)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'approvals', 'pg_temp'
+AS $function$
+    DECLARE
+      request inbox;
+    BEGIN
+      INSERT INTO inbox
+      SELECT head, said."requestedAt", said."expiresAt", inbox_risk(said.effect), inbox_token(said.effect->'kind'),
+             inbox_token(said.task), said."requestedBy"::text, inbox_words(view)
+        FROM json_to_record(view) AS said("requestedAt" bigint, "expiresAt" bigint, effect json, task json, "requestedBy" json)
+      RETURNING * INTO request;
+      INSERT INTO inbox_entries (id, member, requested_at, expires_at, risk, kind, requester)
+      SELECT request.id, member, request.requested_at, request.expires_at, request.risk, request.kind,
+             request.requester
+        FROM (SELECT '' UNION ALL SELECT inbox_audience(view)) AS audience(member);
+    END
+  $function$;
+
+CREATE OR REPLACE FUNCTION approvals.audit_entry(e json)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+    SELECT json_strip_nulls(json_object_agg(name, said))::text FROM (
+      SELECT name, said FROM json_each(e) AS event(name, said) WHERE name = ANY ('{
+        task, node, revision, effectId, digest, title, requestedBy, audience, policy, gate, workflow, inDoubt, input, response,
+        agent, expiresAt, decision, outcome, by, comment, answer, votes, surface, rule, remembered, code, reminder, step,
+        notice, reference, problem, epoch, approval, requester, spec, author, from, reason, name, principal, groups, scopes,
+        seq, hash}')
+      UNION ALL
+      SELECT name, said
+        FROM json_each(CASE json_typeof(e->'effect') WHEN 'object' THEN e->'effect' END) AS effect(name, said)
+       WHERE name IN ('uses', 'target', 'kind')
+      UNION ALL
+      SELECT 'effect', e->'effect' WHERE e->>'type' = 'effect_outcome_recorded'
+      UNION ALL
+      SELECT 'statement', e->'statement' WHERE e->>'type' = 'audit_anchored'
+      UNION ALL
+      SELECT 'grantSha256', to_json(encode(sha256(convert_to(e->>'grant', 'UTF8')), 'hex'))
+      UNION ALL
+      SELECT 'statementSha256', to_json(encode(sha256(convert_to(e->>'statement', 'UTF8')), 'hex'))
+       WHERE e->>'type' = 'resolved'
+    ) AS line
+  $function$;
+
+CREATE OR REPLACE FUNCTION approvals.inbox_audience(view json)
+ RETURNS SETOF text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+    SELECT DISTINCT member::text FROM json_array_elements(view->'audience') AS member
+  $function$;
+
+CREATE OR REPLACE FUNCTION approvals.inbox_risk(effect json)
+ RETURNS smallint
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+    SELECT (CASE
+      WHEN inbox_token(kind) IN ('deploy', 'merge', 'destructive_edit') THEN 0
+      WHEN inbox_token(kind) = 'write_external' THEN CASE WHEN inbox_token(class) = 'opaque' THEN 0 ELSE 1 END
+      WHEN inbox_token(class) = 'opaque' THEN 1
+      ELSE 2
+    END)::smallint
+    FROM (SELECT said.kind, said."effectClass" AS class
+            FROM json_to_record(coalesce(effect, '{}')) AS said(kind json, "effectClass" json)) AS read
+  $function$;
+
+CREATE OR REPLACE FUNCTION approvals.inbox_token(value json)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+    SELECT btrim(value::text, '"')
+  $function$;
+
+CREATE OR REPLACE FUNCTION approvals.inbox_views(wanted text[], bytes_max integer)
+ RETURNS TABLE(id text, view json)
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+    DECLARE
+      bytes bigint := 0;
+    BEGIN
+      FOR place IN 1 .. coalesce(cardinality(wanted), 0) LOOP
+        SELECT h.id, h.view INTO id, view FROM heads h WHERE h.id = wanted[place];
+        CONTINUE WHEN NOT FOUND;
+        bytes := bytes + octet_length(view::text);
+        EXIT WHEN bytes > bytes_max AND place > 1;
+        RETURN NEXT;
+      END LOOP;
+    END
+  $function$;
+
+CREATE OR REPLACE FUNCTION approvals.inbox_words(view json)
+ RETURNS tsvector
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+    SELECT array_to_tsvector(coalesce(array_agg(DISTINCT left(word, 200)), '{}'))
+      FROM json_to_record(view) AS request(title json, effect json, task json),
+           json_to_record(coalesce(request.effect, '{}')) AS effect(target json, uses json),
+           regexp_split_to_table(
+             lower(regexp_replace(concat_ws(' ',
+               request.title::text, left(effect.target::text, 2000), effect.uses::text, request.task::text),
+               '\\(u[0-9a-fA-F]{4}|.)', ' ', 'g')),
+             '[\u0001-/:-@\u005b-\u0060{-\u007f]+') AS word
+     WHERE word <> ''
+  $function$;
+
+CREATE OR REPLACE FUNCTION approvals.keep_inbox()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'approvals', 'pg_temp'
+AS $function$
+    BEGIN
+      IF TG_OP = 'UPDATE' AND NEW.status = OLD.status
+         AND (NEW.view->'audience')::text IS NOT DISTINCT FROM (OLD.view->'audience')::text THEN
+        RETURN NULL; -- a vote or a reminder
+      END IF;
+      IF TG_OP <> 'INSERT' THEN
+        DELETE FROM inbox_entries WHERE id = OLD.id;
+        DELETE FROM inbox WHERE id = OLD.id;
+      END IF;
+      IF TG_OP <> 'DELETE' AND NEW.status = 'pending' AND NEW.view IS NOT NULL THEN
+        PERFORM add_to_inbox(NEW.id, NEW.view);
+      END IF;
+      RETURN NULL;
+    END
+  $function$;
+
+CREATE OR REPLACE FUNCTION approvals.note_end()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+    BEGIN
+      NEW.finished_at := CASE WHEN NEW.status = ANY (TG_ARGV) THEN now() END;
+      RETURN NEW;
+    END
+  $function$;
+
+CREATE OR REPLACE FUNCTION approvals.purge(most integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'approvals', 'pg_temp'
+AS $function$
+    DECLARE
+      due timestamptz := least(now() - (SELECT keep FROM retention),
+                               (SELECT created_at FROM outbox ORDER BY id LIMIT 1));
+      gone text[];
+    BEGIN
+      gone := ARRAY(
+        SELECT h.id FROM heads h
+         WHERE h.finished_at < due
+           AND NOT EXISTS (SELECT FROM timers w WHERE w.aggregate = h.id AND w.name <> ALL (ARRAY['outcome']::text[]))
+           AND NOT EXISTS (
+  SELECT FROM orchestrator.heads t
+   WHERE t.id = (SELECT btrim((e.data->'task')::text, '"') FROM events e WHERE e.aggregate = h.id AND e.version = 1)
+     AND (t.finished_at IS NULL OR t.finished_at >= due
+       OR EXISTS (SELECT FROM orchestrator.timers w WHERE w.aggregate = t.id)))
+         ORDER BY h.finished_at LIMIT least(greatest(most, 0), 1000) FOR UPDATE OF h SKIP LOCKED);
+      IF cardinality(gone) > 0 THEN
+        DELETE FROM events WHERE aggregate = ANY (gone);
+        DELETE FROM snapshots WHERE aggregate = ANY (gone);
+        DELETE FROM timers WHERE aggregate = ANY (gone);
+        DELETE FROM heads WHERE id = ANY (gone);
+        UPDATE retention SET purged = purged + cardinality(gone);
+      END IF;
+      RETURN cardinality(gone);
+    END
+  $function$;
+
+CREATE OR REPLACE FUNCTION approvals.write_audit()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'approvals', 'pg_temp'
+AS $function$
+    DECLARE
+      head audit_head;
+      line record;
+    BEGIN
+      IF NOT EXISTS (SELECT FROM added) THEN
+        RETURN NULL;
+      END IF;
+      SELECT * INTO head FROM audit_head FOR UPDATE;
+      FOR line IN
+        SELECT (extract(epoch FROM e.at) * 1000)::bigint AS at, e.aggregate, e.version, e.type,
+               encode(sha256(convert_to(e.data::text, 'UTF8')), 'hex') AS event, audit_entry(e.data) AS entry
+          FROM added e ORDER BY e.aggregate, e.version
+      LOOP
+        INSERT INTO audit VALUES (head.seq + 1, line.at, line.aggregate, line.version, line.type, line.event,
+          line.entry, head.hash,
+          encode(sha256(convert_to(concat_ws(E'
+', head.hash, head.seq + 1, line.at, line.aggregate,
+            line.version, line.type, line.event, line.entry), 'UTF8')), 'hex'))
+        RETURNING seq, hash INTO head.seq, head.hash;
+      END LOOP;
+      UPDATE audit_head SET seq = head.seq, hash = head.hash;
+      RETURN NULL;
+    END
+  $function$;
+
+CREATE TRIGGER events_added AFTER INSERT ON approvals.events REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION approvals.write_audit();
+
+CREATE TRIGGER heads_asked AFTER INSERT ON approvals.heads FOR EACH ROW WHEN ((new.status = 'pending'::text)) EXECUTE FUNCTION approvals.keep_inbox();
+
+CREATE TRIGGER heads_changed AFTER UPDATE ON approvals.heads FOR EACH ROW WHEN (((new.status = 'pending'::text) OR (old.status = 'pending'::text))) EXECUTE FUNCTION approvals.keep_inbox();
+
+CREATE TRIGGER heads_inserted BEFORE INSERT ON approvals.heads FOR EACH ROW WHEN (((new.status = ANY (ARRAY['approved'::text, 'rejected'::text, 'changes_requested'::text, 'answered'::text, 'expired'::text, 'cancelled'::text, 'withdrawn'::text])) OR (new.finished_at IS NOT NULL))) EXECUTE FUNCTION approvals.note_end('approved', 'rejected', 'changes_requested', 'answered', 'expired', 'cancelled', 'withdrawn');
+
+CREATE TRIGGER heads_removed AFTER DELETE ON approvals.heads FOR EACH ROW WHEN ((old.status = 'pending'::text)) EXECUTE FUNCTION approvals.keep_inbox();
+
+CREATE TRIGGER heads_updated BEFORE UPDATE ON approvals.heads FOR EACH ROW WHEN (((new.status = ANY (ARRAY['approved'::text, 'rejected'::text, 'changes_requested'::text, 'answered'::text, 'expired'::text, 'cancelled'::text, 'withdrawn'::text])) OR (new.finished_at IS NOT NULL) OR (old.finished_at IS NOT NULL))) EXECUTE FUNCTION approvals.note_end('approved', 'rejected', 'changes_requested', 'answered', 'expired', 'cancelled', 'withdrawn');
