@@ -12,7 +12,7 @@ type Files = Readonly<Record<string, string>>;
 const problemsOf = (files: Files, entry = 'flow.toml') =>
   loadTemplate(entry, (path) => (Object.hasOwn(files, path) ? files[path] : undefined)).problems;
 
-/** How long something kept this thread at work: what else runs on the machine is not its doing. */
+/** CPU time of this thread: other load on the machine does not count. */
 const timed = <Value>(work: () => Value): { readonly value: Value; readonly ms: number } => {
   const started = process.threadCpuUsage();
   const value = work();

@@ -5,11 +5,11 @@ import { z } from 'zod';
 
 const CORPUS = join(import.meta.dirname, 'corpus');
 
-/** An input worth keeping, and what it is there for. */
+/** An input and the reason to keep it. */
 const Kept = z.strictObject({ why: z.string().min(1), input: z.unknown() });
 export type Kept = z.infer<typeof Kept> & { readonly file: string };
 
-/** Everything that is kept for a target; replayed in every run. */
+/** The corpus of a target, replayed in every run. */
 export const corpusOf = (target: string): readonly Kept[] => {
   const folder = join(CORPUS, target);
   if (!existsSync(folder)) return [];
@@ -19,10 +19,10 @@ export const corpusOf = (target: string): readonly Kept[] => {
     .map((file) => ({ ...Kept.parse(JSON.parse(readFileSync(join(folder, file), 'utf8'))), file }));
 };
 
-/** Folders of the corpus, to find those that no target reads. */
+/** Lists corpus folders, to find those without a target. */
 export const corpusFolders = (): readonly string[] => readdirSync(CORPUS).toSorted();
 
-/** The file to add for an input that broke something: its path, and its content. */
+/** The path and content of a new corpus file. */
 export const fileFor = (
   target: string,
   why: string,

@@ -22,7 +22,7 @@ import { isStorable, keepsErrorSmall, keepsPrototypesClean, refusalOf, sameJson 
 import { type AnyTarget, target } from './target.ts';
 import { type Bytes, bytesOf } from './text.ts';
 
-/** A message as it lies on the bus, and in which situation of the aggregate it comes. */
+/** A message on the bus, and the state of its aggregate. */
 type Input = {
   readonly consumer: string;
   readonly subject: string;
@@ -31,13 +31,13 @@ type Input = {
   readonly body: Bytes;
 };
 
-/** The moment at which everything is decided here. */
+/** The time of every decision. */
 export const NOW = 1_000_001;
 
 const serviceOf = (aggregate: string | undefined): ServiceName | undefined =>
   SERVICES.find((service) => AGGREGATES[service] === aggregate);
 
-/** What is sent is what its receiver takes; that nobody here reads it is not what it says. */
+/** The receiver must accept every sent message. */
 export const checkReceivable = ({ subject, body }: Pick<WireMessage, 'subject' | 'body'>): void => {
   const [, kind, aggregate] = subject.split('.');
   if (kind === 'work') return void WorkOrder.parse(parseJson(Buffer.from(body)));
@@ -63,7 +63,7 @@ const checkAnswer = (answer: { readonly ok: unknown } | { readonly error: ErrorB
   if (answer !== undefined && 'error' in answer) keepsErrorSmall(answer.error);
 };
 
-/** A dead letter can always be sent, and read. */
+/** Every dead letter can be sent and read. */
 const checkBuried = (service: ServiceName, { subject, trace, body }: Input, reason: ErrorBody): void => {
   const letter = deadLetterOf(
     service,
@@ -150,7 +150,7 @@ const handle = <To extends Addressed, Event extends AnyEvent, Work>(
   return outcome;
 };
 
-/** Subjects below one filter that name no command or event that there is, or name one in an odd way. */
+/** Subjects near a filter that name no command or event, or name one oddly. */
 const oddSubject = (subject: string): fc.Arbitrary<string> => {
   const tokens = subject.split('.');
   return fc
@@ -165,16 +165,16 @@ const TRACES = [
   'x'.repeat(10_000),
 ];
 
-/** Where the messages of one name come in, and how one of them is made to fit the situations. */
+/** The consumer of a message, and how to match a message to a situation. */
 export type Inlet = {
   readonly consumer: string;
   readonly subject: string;
   readonly link: (value: object, situation: string) => object;
-  /** Where it can come in at all; left out, in all of them. */
+  /** Default: every situation. */
   readonly situations?: readonly string[];
 };
 
-/** Messages to a service, in every situation of what they are about: all are decided or refused, none breaks anything. */
+/** Messages to a service in every state of their aggregate. Each is decided or refused with a code. */
 export const decisionTarget = <To extends Addressed, Event extends AnyEvent, Work>(
   name: string,
   logic: Logic<To, Event, Work>,

@@ -1,4 +1,4 @@
-/** Every endpoint of the API, as the test on real parts asks it. A new one is added here. */
+/** Every endpoint of the API. Add new ones here. */
 export const ENDPOINTS = [
   'orchestrator.submit',
   'orchestrator.cancel',

@@ -3,14 +3,13 @@ import fc from 'fast-check';
 import { validFor } from './hostile/valid.ts';
 import { stored } from './promises.ts';
 
-/** A message of the catalogue by its kind and name: `command/task.submit`, `api/orchestrator.submit.request`. */
+/** A message of the catalogue by kind and name, such as `command/task.submit`. */
 export const messageCalled = (name: string): Message => {
   const found = messages.find((message) => `${message.kind}/${message.name}` === name);
   if (found === undefined) throw new Error(`the catalogue has no ${name}`);
   return found;
 };
 
-/** Values of a message that its schema accepts. */
 export const validMessage = (name: string): fc.Arbitrary<unknown> => {
   const message = messageCalled(name);
   return validFor(message.schema, jsonSchemaOf(message));
@@ -23,7 +22,7 @@ export const casesFor = <Input>(
 ): Readonly<Record<string, fc.Arbitrary<Input>>> =>
   Object.fromEntries(names.map((name) => [name, inputs(name)]));
 
-/** The same values, and mostly as `link` makes them (what it makes undefined is left out): about the very thing that a decider has in its hands. */
+/** The same values, mostly changed by `link` to match the aggregate. Undefined fields are left out. */
 export const sometimesLinked = (
   values: fc.Arbitrary<unknown>,
   link: (value: object) => object,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { parseSync, Visitor } from 'oxc-parser';
 import { filesEnding, readSource } from '../repo/source-tree.ts';
 
-/** Where texts of strangers are matched. */
+/** Code that matches untrusted text. */
 const FOLDERS = [
   'packages/contracts/src',
   'packages/runtime/src',
@@ -31,10 +31,10 @@ const found = filesEnding('.ts', FOLDERS)
   .flatMap(regexesIn);
 
 const LENGTH = 30_000;
-/** A linear match of this length takes about a millisecond; one that goes back over it for every place takes seconds. */
+/** A linear match of this length takes about a millisecond, backtracking takes seconds. */
 const SLOW_MS = 200;
 
-/** Texts that almost match: pieces of the expression itself, again and again, with an end that fits nowhere. */
+/** Texts that almost match: repeated pieces of the expression with an end that does not fit. */
 const attacksOn = (source: string): readonly string[] => {
   const letters = [...new Set(`${source.replaceAll(/\\[a-zA-Z]/g, '')}aA0_ -.\n\t\r/:=`)];
   const words = source.match(/[A-Za-z0-9 :/=.-]{2,}/g) ?? [];
@@ -45,7 +45,7 @@ const attacksOn = (source: string): readonly string[] => {
   });
 };
 
-/** The first text that a match takes long with. A machine that was busy for a moment is not so three times. */
+/** The first text with a slow match. A busy machine is not slow three times. */
 const slowWith = (regex: RegExp, attacks: readonly string[]): string | undefined => {
   const takes = (attack: string): number => {
     const start = performance.now();

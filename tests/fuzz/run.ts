@@ -4,7 +4,7 @@ import type { FuzzSettings } from './settings.ts';
 import type { AnyTarget, Outcome } from './target.ts';
 import type { Watchdog } from './watchdog.ts';
 
-/** An input that broke a promise, shrunk, with what is needed to see it again and to keep it. */
+/** A shrunk input that broke a promise, with instructions to repeat and keep it. */
 export class Broken extends Error {
   override readonly name = 'Broken';
 }
@@ -13,7 +13,7 @@ const SHOWN_MAX = 4_000;
 const shown = (text: string): string =>
   text.length <= SHOWN_MAX ? text : `${text.slice(0, SHOWN_MAX)}… (${String(text.length)} characters)`;
 
-/** What was wrong and where in our own code; the frames of the library say nothing. */
+/** The message and our own stack frames. */
 const reasonOf = (error: unknown): string =>
   error instanceof Error
     ? (error.stack ?? error.message)
@@ -22,7 +22,7 @@ const reasonOf = (error: unknown): string =>
         .join('\n')
     : JSON.stringify(error);
 
-/** Runs one input under the eye of the watchdog. */
+/** Runs one input under the watchdog. */
 export const runCase = async (target: AnyTarget, input: unknown, watchdog: Watchdog): Promise<Outcome> => {
   watchdog.begin(`${target.name} ${shown(JSON.stringify(input))}`);
   try {
@@ -40,7 +40,7 @@ const inputsOf = (target: AnyTarget, name: string): fc.Arbitrary<unknown> => {
 
 const SAMPLES_MAX = 3_000;
 
-/** The outcomes that inputs of one case lead to; always the same inputs, and no more than it takes to see those wanted. */
+/** The outcomes of one case, from a fixed sequence of inputs that stops once all wanted ones were seen. */
 export const outcomesOf = async (
   target: AnyTarget,
   name: string,
@@ -61,7 +61,7 @@ function* sampled(inputs: fc.Arbitrary<unknown>): Generator<unknown> {
 }
 const SAMPLE = 20;
 
-/** Tries inputs of one case. Throws `Broken` with the smallest input found. */
+/** Tries inputs of one case. Throws `Broken` with the smallest failing input. */
 export const keepsPromises = async (
   target: AnyTarget,
   name: string,

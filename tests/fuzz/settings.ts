@@ -1,4 +1,4 @@
-/** How much is tried. A seed that is given makes the run the same again; more runs look further. */
+/** A fixed seed repeats a run; more runs search further. */
 export type FuzzSettings = { readonly seed: number; readonly times: number };
 
 const numberIn = (env: NodeJS.ProcessEnv, name: string, otherwise: number): number => {
@@ -9,7 +9,6 @@ const numberIn = (env: NodeJS.ProcessEnv, name: string, otherwise: number): numb
   return number;
 };
 
-/** HOLDPOINT_FUZZ_SEED, else a new seed; HOLDPOINT_FUZZ_RUNS multiplies the number of cases. */
 export const readFuzzSettings = (env: NodeJS.ProcessEnv): FuzzSettings => ({
   seed: numberIn(env, 'HOLDPOINT_FUZZ_SEED', Date.now() % 1_000_000_000),
   times: numberIn(env, 'HOLDPOINT_FUZZ_RUNS', 1),

@@ -45,7 +45,7 @@ afterAll(async () => {
   process.off('uncaughtExceptionMonitor', note);
 });
 
-/** Headers as bytes: a client that checks its own would not let these out. */
+/** Headers as raw bytes: a client library would refuse them. */
 const HEADERS = [
   '',
   'traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\n',
@@ -56,12 +56,12 @@ const HEADERS = [
   '__proto__: x\r\nconstructor: y\r\n',
   'x\r\n',
 ];
-/** What the client refuses to read, and what no text of PostgreSQL holds. */
+/** Bytes that the client refuses to read and PostgreSQL cannot store. */
 const UNREADABLE = ['traceparent: a\nb\r\n', 'traceparent: a\0b\r\n', 'ce-id: a\rb\r\n'];
 const headersOf = (text: string): MsgHdrs =>
   ({ encode: () => Buffer.from(`NATS/1.0\r\n${text}\r\n`) }) as unknown as MsgHdrs;
 
-/** A value about what there is, so that it gets past the first look. */
+/** Links a value to existing objects, so that it passes the first check. */
 const about = (value: object): object => {
   const { id: task, approval, effect } = known;
   const ids: Readonly<Record<string, string>> = { task, node: 'append', effectId: effect };
@@ -81,7 +81,7 @@ const made = (message: string, count: number, headers: readonly string[]): reado
     { seed, numRuns: count },
   );
 
-/** Some at a time: a flood would show how fast the machine is. */
+/** Limited concurrency: a flood would only measure the machine. */
 const each = async <Item>(items: readonly Item[], act: (item: Item) => Promise<void>): Promise<void> => {
   const left = [...items];
   await Promise.all(
@@ -91,7 +91,7 @@ const each = async <Item>(items: readonly Item[], act: (item: Item) => Promise<v
   );
 };
 
-/** What a request is answered with: `ok`, or a code. Throws when nobody answers. */
+/** The answer to a request: `ok` or a code. Throws without an answer. */
 const answerTo = async (endpoint: string, { body, headers }: Sent): Promise<string> => {
   const reply = await system.client.connection.request(`hp.api.${endpoint}`, bytesOf(body), {
     timeout: 30_000,
@@ -137,10 +137,10 @@ const heapAfterCollection = (): number => {
   (runInNewContext('gc') as () => void)();
   return process.memoryUsage().heapUsed;
 };
-/** Far above what a run leaves behind in caches, and far below what it sends. */
+/** Far above the growth of caches, far below the sent volume. */
 const GROWTH_MAX = 200 * 1024 * 1024;
 
-/** What is committed and not yet confirmed by the bus. */
+/** Rows that are committed and not confirmed. */
 const outboxRows = (): Promise<number> =>
   withAdmin(system.database.admin, async (client) => {
     const union = SERVICES.map((service) => `SELECT count(*)::int AS n FROM ${service}.outbox`).join(
@@ -151,13 +151,13 @@ const outboxRows = (): Promise<number> =>
   });
 
 const ERROR_LEVEL = 50;
-/** What the services say somebody has to look at. */
+/** Log lines that need attention. */
 const complaints = async (): Promise<readonly LogLine[]> => {
   const all = await Promise.all(Object.values(services).map(({ lines }) => lines()));
   return all.flat().filter(({ level }) => level >= ERROR_LEVEL);
 };
 
-/** Not what strangers did wrong, but what we could not handle. */
+/** Codes that state a fault of the service, not of the client. */
 const OURS: readonly string[] = ['RUNTIME_POISON', 'RUNTIME_UNAVAILABLE'];
 
 test(`requests and messages of any kind break nothing (seed ${String(seed)})`, async () => {
@@ -196,7 +196,7 @@ test(`requests and messages of any kind break nothing (seed ${String(seed)})`, a
   expect(letters.all().filter(({ reason }) => OURS.includes(reason.code))).toEqual([]);
   expect(letters.all().length).toBeGreaterThan(MESSAGES);
 
-  // Nothing that was committed is of a kind that cannot be sent.
+  // Every committed message can be sent.
   await untilTrue('everything is published', async () => (await outboxRows()) === 0, 30_000);
   for (const { httpPort } of Object.values(services))
     expect((await fetch(`http://127.0.0.1:${String(httpPort)}/readyz`)).status).toBe(200);

@@ -19,13 +19,13 @@ test('every message of the catalogue is read from any bytes', () => {
   expect(casesOf('schemas')).toEqual(catalogue);
 });
 
-/** Whether a filter, with its wildcards, lets a subject through. */
+/** Whether a filter with wildcards matches a subject. */
 const passes = (filter: string, subject: string): boolean => {
   const [wanted, tokens] = [filter.split('.'), subject.split('.')];
   return wanted.every((token, i) => token === '>' || token === '*' || token === tokens[i]);
 };
 
-/** Facts that a service acts upon; the others are for whoever watches. */
+/** Events that a service handles. */
 const readFacts = (): readonly string[] => {
   const filters = consumers.filter(({ stream }) => stream === 'HP_EVT').map(({ filter }) => filter);
   const wanted = (subject: string): boolean =>

@@ -24,7 +24,7 @@ import { schemas } from './targets/schemas.ts';
 import { settings } from './targets/settings.ts';
 import { task } from './targets/task.ts';
 
-/** Everything that takes what strangers send. A new surface (webhooks, chat) adds a file to `targets/` and a row here. */
+/** Every consumer of untrusted input. A new surface adds a file to `targets/` and a row here. */
 export const targets: readonly AnyTarget[] = [
   schemas,
   task,

@@ -1,7 +1,7 @@
-/** Text as a corpus file holds it: what is repeated a million times takes one line. */
+/** Text in a corpus file: repeated text takes one line. */
 export type Text = string | { readonly repeat: string; readonly times: number };
 
-/** Bytes as a corpus file holds them: text is UTF-8, and what UTF-8 cannot say is spelt in hexadecimal. */
+/** Bytes in a corpus file: UTF-8 text, and hexadecimal for the rest. */
 export type Bytes = readonly (Text | { readonly hex: string })[];
 
 export const textOf = (text: Text): string =>

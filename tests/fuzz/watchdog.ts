@@ -1,9 +1,9 @@
 import { Worker } from 'node:worker_threads';
 
-/** Far above what any case takes, on any machine: only what hangs gets there. */
+/** Far above every case on any machine: only a hang takes longer. */
 const CASE_MAX_MS = 30_000;
 
-// Runs beside the thread that may hang, so it has to be started and fed without that thread's help.
+// The guard runs beside a thread that may hang, so it must not depend on that thread.
 const GUARD = `
   const { parentPort } = require('node:worker_threads');
   const { writeSync } = require('node:fs');
@@ -19,15 +19,14 @@ const GUARD = `
 `;
 
 export type Watchdog = {
-  /** A case begins. */
   readonly begin: (about: string) => void;
   readonly end: () => void;
   readonly stop: () => Promise<void>;
 };
 
 /**
- * No timer of a test fires while the code under test loops. This one runs in a thread of its own: it names the case that
- * hangs, and ends the process.
+ * Timers do not fire while the tested code loops. The watchdog has its own thread: it names the hanging case
+ * and ends the process.
  */
 export const startWatchdog = (): Watchdog => {
   const worker = new Worker(GUARD, { eval: true });

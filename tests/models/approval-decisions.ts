@@ -36,7 +36,7 @@ export const MOMENTS: readonly number[] = [ASKED, ASKED + 1, DEADLINE - 1, DEADL
 export const EXPIRY = ['expiry', timer('expiry')] as const;
 export const CANCEL = ['cancel', { kind: 'cancel', payload: cancellation }] as const;
 
-/** The approval that decided last is the one that counts: a second resolution is a fault, a third shows nothing more. */
+/** A second resolution is a fault; a third one shows nothing more. */
 const RESOLUTIONS_MAX = 2;
 
 export const decideApproval = <World extends ApprovalWorld>(

@@ -10,7 +10,7 @@ const verifyToken = createVerifier([keys.publicKey]);
 const signed = new Map<string, string>();
 const verified = new Map<string, ReturnType<Verify>>();
 
-/** As approvals does it, the same claims signed once. */
+/** Signs like approvals, each set of claims once. */
 export const sign: SignGrant = (claims) => {
   const text = JSON.stringify(claims);
   const grant = signed.get(text) ?? signToken(claims);
@@ -18,7 +18,7 @@ export const sign: SignGrant = (claims) => {
   return grant;
 };
 
-/** As the executor does it, each token looked at once. */
+/** Verifies like the executor, each token once. */
 export const verify: Verify = (token) => {
   if (!verified.has(token)) verified.set(token, SignedClaims.safeParse(verifyToken(token)).data);
   return verified.get(token);

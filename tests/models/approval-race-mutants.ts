@@ -8,7 +8,7 @@ import { type ApprovalDecider, other, type Race, raceOfTwo, realRace } from './a
 
 const { approvals, executor } = realRace;
 
-/** The real decider, asked about another state than there is. */
+/** The real decider with a changed state. */
 const misled = (mislead: (state: ApprovalState, message: ApprovalMessage) => ApprovalState): Race => ({
   ...realRace,
   approvals: {
@@ -40,7 +40,7 @@ export const withdrawalBeforeRequestForgotten = misled((state, message) =>
   message.kind === 'request' && state.status === 'withdrawn' ? approvals.initial : state,
 );
 
-/** Each vote looks like somebody else's, so that one person who says it twice is two. */
+/** Each vote gets a name of its own, so that two votes of one principal count as two. */
 export const votesCountedNotPeople: Race = {
   ...misled((state, message) =>
     message.kind === 'decide' && state.status === 'pending'

@@ -31,7 +31,7 @@ describe('the race for an approval', () => {
       'refused',
       'started',
     ]);
-    // What is not promised: who withdraws after the claim is too late, and must be told so.
+    // Not promised: a withdrawal after the claim is too late, and its sender learns that.
     const tooLate = worlds.filter(({ effect, cancelStored }) => cancelStored && effect.status === 'started');
     expect(tooLate.length).toBeGreaterThan(0);
   });

@@ -32,13 +32,13 @@ export type EffectDecider = Decider<EffectState, EffectMessage, EffectEvent, Eff
 export type Race = {
   readonly approvals: ApprovalDecider;
   readonly executor: EffectDecider;
-  /** Whoever decides may wait for the lock: the clock counts that is read once it is held. */
+  /** A decision may wait for the lock. The clock is read once the lock is held. */
   readonly clock: 'behind the lock' | 'before the lock';
-  /** So many people have to approve. Where it takes both, they agree; else they do not. */
+  /** The quorum. With two, both approvers agree; with one, they disagree. */
   readonly quorum: 1 | 2;
 };
 
-/** Somebody who presses a button, waits for the lock, and is told what stands. */
+/** An approver who decides, waits for the lock and gets an answer. */
 type Person = {
   readonly waitsSince: number | undefined;
   readonly told: Answer | undefined;
@@ -49,14 +49,14 @@ export type RaceWorld = {
   readonly now: number;
   readonly ada: Person;
   readonly grace: Person;
-  /** Whoever asked: it orders once it has heard of the approval, and may withdraw before or after. */
+  /** The requester: orders after the approval and may withdraw before or after. */
   readonly asker: { readonly ordered: boolean; readonly withdrawn: boolean };
   readonly resolutions: number;
-  /** The true time of the resolution, whatever the decider was told. */
+  /** The true time of the resolution. */
   readonly resolvedAt: number | undefined;
   readonly cancelStored: boolean;
   readonly startedFaults: readonly string[];
-  /** Where it takes both: who has had the lock and said yes, whatever the decider made of it. */
+  /** With a quorum of two: who approved and had the lock. */
   readonly approvers: readonly string[];
 };
 
@@ -71,10 +71,10 @@ export const raceOfTwo: Race = { ...realRace, quorum: 2 };
 const request = requestFor();
 const requestOf = ({ quorum }: Race): typeof request =>
   quorum === 1 ? request : requestFor('hello', { policy: { quorum } });
-/** What nobody approved, under the same key. */
+/** An effect under the same key that was not approved. */
 export const other = requestFor('other line');
 const PLACE = { worker: 'E', slot: 0 };
-/** Each side of the deadline, and when the last grant has ended as well. */
+/** Before and after the deadline, and after the end of the last grant. */
 const MOMENTS = [
   { now: ASKED, label: 'asked' },
   { now: DEADLINE - 1, label: 'a moment before the deadline' },
@@ -110,7 +110,7 @@ const personSteps = (
   const { waitsSince, told } = world[name];
   const behind = race.clock === 'behind the lock';
   if (waitsSince === undefined) {
-    // Only who will be decided by an old clock need remember it.
+    // Only a decision by an old clock needs the time.
     const since = behind ? ASKED : world.now;
     return [[`${name} presses ${verb}`, { ...world, [name]: { waitsSince: since, told } }]];
   }
@@ -132,7 +132,7 @@ const approvalSteps = (world: RaceWorld, race: Race): readonly Step<RaceWorld>[]
     ...(world.asker.withdrawn
       ? [['approval cancelled', reach({ kind: 'cancel', payload: { ...about, reason: 'over' } })] as const]
       : []),
-    // The deadline counts from the request: nothing is learnt from time that passes before it.
+    // Time before the request changes nothing.
     ...(later === undefined || world.approval.status === 'absent'
       ? []
       : [[later.label, { ...world, now: later.now }] as const]),
@@ -175,7 +175,7 @@ const badStart = ({ approval, now, cancelStored }: RaceWorld, order: RunEffect):
   ];
 };
 
-/** Whoever watches the bus sees grants, and may use one to order something else. */
+/** A client on the bus sees grants and may use one for another order. */
 const executorSteps = (world: RaceWorld, race: Race): readonly Step<RaceWorld>[] => {
   const reach = (message: EffectMessage): RaceWorld => decideEffect(world, message, race);
   const grant = grantIn(world);
@@ -208,12 +208,12 @@ const executorSteps = (world: RaceWorld, race: Race): readonly Step<RaceWorld>[]
 
 const BY_PEOPLE = ['approved', 'rejected', 'changes_requested'];
 
-/** Whether somebody was told anything else than what stands. */
+/** Whether the answer differs from the decision that counts. */
 const misinformed = ({ told }: Person, approval: ApprovalState): boolean => {
   if (told === undefined) return false;
   const said =
     'ok' in told ? told.ok : told.error.code === 'APPROVALS_ALREADY_DECIDED' ? told.error.details : undefined;
-  // That it takes others as well says nothing of the end.
+  // A pending quorum says nothing about the outcome.
   if (said === undefined || said['status'] === 'pending') return false;
   if (approval.status !== 'closed' && approval.status !== 'withdrawn') return true;
   const { outcome, by, votes = [] } = approval.decided;
@@ -240,8 +240,8 @@ const wrong = (world: RaceWorld, quorum: number): readonly string[] => {
 };
 
 /**
- * The deciders of approvals and executor as they are, between two people who disagree, or of whom it takes both, a timer that fires early, late,
- * never or again, an asker who withdraws, and a clock that may pass every moment while anybody waits.
+ * The real deciders of approvals and executor with two approvers, an expiry timer that fires early, late,
+ * never or again, a requester who withdraws, and a clock that may jump to any moment.
  */
 export const approvalRace = (race: Race): Model<RaceWorld> => ({
   start: {

@@ -4,9 +4,9 @@ import { DEAD_END } from './examine.ts';
 import { outboxReading } from './outbox-reading.ts';
 import { caught, createTable, holding, type Row } from './rows.ts';
 
-/** The outbox and acknowledging late bring everything, as long as the bus keeps what it has confirmed. */
+/** The outbox and late acknowledgements deliver everything, as long as the bus keeps confirmed messages. */
 const alone: Delivery = { bus: 'keeps', asks: 'once', workers: 2 };
-/** What the bus forgets, only asking again brings. */
+/** Only a resend delivers what the bus lost. */
 const asked: Delivery = { bus: 'forgets', asks: 'again', workers: 2 };
 const askedByOne: Delivery = { ...asked, workers: 1 };
 
@@ -37,7 +37,7 @@ const rows = [
 const { expectRow, print } = createTable('delivery of a question and its answer');
 afterAll(print);
 
-/** A worker is met with every operation in hand, and every message in every place, or something no longer happens. */
+/** Each worker operation and each message position must occur in some world. */
 const met = ({ counted, answered, workers, outbox, bus }: DeliveryWorld): readonly string[] => [
   ...(counted > 0 ? ['counted'] : []),
   ...(answered ? ['answered'] : []),

@@ -2,17 +2,15 @@ import type { Step } from '@holdpoint/runtime/testing/explore';
 import type { Model } from './examine.ts';
 
 /**
- * How one question reaches somebody who counts it once, starts one effect for it, and answers; and how the answer comes
- * back. Two workers take what the bus delivers, as often as it delivers it, and may crash between any two of their
- * operations; what is in the outbox is published by anybody at any time. The rest is what the bus may do, and what a
- * mutant does wrong.
+ * One command that a receiver handles once, with one effect and one answer. Two workers take each delivery,
+ * and may crash between any two of their operations.
  */
 export type Delivery = {
-  /** A bus that keeps what it has confirmed still doubles and reorders; one that forgets loses and is wiped as well. */
+  /** Both kinds of bus double and reorder messages; one that forgets also loses them. */
   readonly bus: 'keeps' | 'forgets';
-  /** Whoever waits for an answer asks again, under a new message id each time. */
+  /** The requester resends under a new message id each time. */
   readonly asks: 'once' | 'again';
-  /** What is lost is lost with one worker as well, and in far fewer worlds. */
+  /** One worker shows every loss in far fewer worlds. */
   readonly workers: 1 | 2;
   readonly mutant?: Mutant;
 };
@@ -33,13 +31,13 @@ type Taken = 'ask' | 'answer' | 'timer';
 type Worker = {
   readonly takes: Taken;
   readonly left: readonly Operation[];
-  /** What it saw before it had the lock: nobody had counted it yet. */
+  /** What the worker saw before it had the lock. */
   readonly fresh?: boolean;
 };
 type Sent = 'ask' | 'answer';
 type Row = {
   readonly is: Sent;
-  /** The bus remembers the message id, and swallows what comes under it again. */
+  /** The bus drops a repeat of this message id. */
   readonly known: boolean;
 };
 type World = {
@@ -49,9 +47,9 @@ type World = {
   readonly timer: boolean;
   readonly outbox: readonly Row[];
   readonly bus: Readonly<Record<Sent, number>>;
-  /** They are alike, so they stand in order: worlds in which they have changed places are one. */
+  /** Workers are interchangeable, so they are sorted: swapped worlds are one. */
   readonly workers: readonly Worker[];
-  /** The id under which the first question went is remembered by the bus. */
+  /** The bus remembers the message id of the first command. */
   readonly askKnown: boolean;
 };
 export type DeliveryWorld = World;
@@ -81,7 +79,7 @@ const inOrder = (workers: readonly Worker[]): readonly Worker[] =>
   workers.length < 2 ? workers : workers.toSorted((a, b) => (textOf(a) < textOf(b) ? -1 : 1));
 
 const writes = (world: World, is: Sent, { mutant }: Delivery): World => {
-  // One that waits says the same; a second would only multiply the worlds.
+  // A second row of the same kind only multiplies the worlds.
   if (world.outbox.some((row) => row.is === is)) return world;
   const known = is === 'ask' && mutant === 'asked again under the same message id' && world.askKnown;
   const row = { is, known };
@@ -90,7 +88,7 @@ const writes = (world: World, is: Sent, { mutant }: Delivery): World => {
 
 const once = (count: number, more: boolean): number => Math.min(count + Number(more), TWICE);
 
-/** What the store holds once the decision is committed, all of it or nothing; and what is started then. */
+/** The store after a commit, and the effect that the decision starts. */
 const committed = (world: World, { takes, fresh }: Worker, of: Delivery): World => {
   const { mutant } = of;
   switch (takes) {
@@ -160,7 +158,7 @@ const workerSteps = (world: World, index: number, of: Delivery): readonly Step<W
   ];
 };
 
-/** What is taken stays where it is until it is acknowledged, and so may be taken by another as well. */
+/** A message stays on the bus until its acknowledgement, so another worker may take it too. */
 const takingSteps = (world: World, of: Delivery): readonly Step<World>[] => {
   if (world.workers.length >= of.workers) return [];
   const take = (takes: Taken, from = world): Step<World> => [
@@ -175,7 +173,7 @@ const takingSteps = (world: World, of: Delivery): readonly Step<World>[] => {
   ];
 };
 
-/** Publishing ends in one of three ways, and whoever publishes learns only of the first. */
+/** A publish ends in one of three ways; the publisher learns only of the first. */
 const publishSteps = (world: World, row: Row, { mutant }: Delivery): readonly Step<World>[] => {
   const without = { ...world, outbox: world.outbox.filter((each) => each !== row) };
   const unsure = mutant === 'outbox row deleted before the publish is confirmed' ? without : world;

@@ -8,7 +8,7 @@ import { attemptRef, type EffectState, entryIn } from '@holdpoint/executor/effec
 import { type EffectDecider, realDecider as real } from './effect-ledger.ts';
 import { classOf, verify } from './effect-orders.ts';
 
-/** The real decider, asked about another state or message than there is. */
+/** The real decider with a changed state or message. */
 const misled = (
   mislead: (state: EffectState, message: EffectMessage) => readonly [EffectState, EffectMessage],
 ): EffectDecider => ({
@@ -16,7 +16,7 @@ const misled = (
   decide: (state, message, moment) => real.decide(...mislead(state, message), moment),
 });
 
-/** The real decider with one answer of its own. */
+/** The real decider with one changed answer. */
 const answering = (
   answer: (state: EffectState, message: EffectMessage) => readonly EffectEvent[] | undefined,
 ): EffectDecider => ({

@@ -19,7 +19,7 @@ import type { Model } from './examine.ts';
 export type EffectDecider = Decider<EffectState, EffectMessage, EffectEvent, EffectWork>;
 export const realDecider: EffectDecider = createEffectDecider({ verify, classOf });
 
-/** A start in the hands of an executor: it is lost when that crashes, and it may pause wherever it is. */
+/** A start of an executor, which may pause or crash at any point. */
 type Start = {
   readonly pc: 'begun' | 'sent' | 'applied' | 'failed_clean' | 'unknown';
   readonly epoch: number;
@@ -27,19 +27,19 @@ type Start = {
 export type LedgerWorld = {
   readonly ledger: EffectState;
   readonly now: number;
-  /** In the order of their epochs; which executor has which makes no difference. */
+  /** Sorted by epoch: executors are interchangeable. */
   readonly executors: readonly Start[];
-  /** The epochs of the requests on their way to the target, as a sorted bag. */
+  /** The epochs of requests that are under way, sorted. */
   readonly wire: readonly number[];
-  /** How often the target has taken it; once too often is as wrong as any number of times. */
+  /** How often the target applied it. More than twice is as wrong as twice. */
   readonly applied: number;
-  /** Its cancellation was stored, and nobody who knew of that answered that the effect must run again. */
+  /** Its cancellation was stored, and no later answer wants the effect again. */
   readonly cancelStored: boolean;
-  /** The latest question that the target was asked, which may be answered late, or never. */
+  /** The latest probe, whose answer may be late or missing. */
   readonly asked?: Pick<Extract<EffectWork, { kind: 'probe' }>, 'epoch' | 'unended'>;
-  /** What a person has signed, which may arrive late, or never. One answer shows every fault known, and each more multiplies the worlds. */
+  /** The signed answer of a person, which may arrive late or never. One answer shows every known fault. */
   readonly statement?: Statement;
-  /** What the ledger did, at some moment, that it must never do. */
+  /** A forbidden step of the ledger. */
   readonly fault: string | undefined;
 };
 
@@ -63,7 +63,7 @@ type Decided = {
 };
 type Decide = (ledger: EffectState, message: EffectMessage, now: number) => Decided;
 
-/** A decider is pure and a ledger has few states, so each question is asked once. */
+/** A pure decider with few states: each question is answered once. */
 const asked = (decider: EffectDecider): Decide => {
   const numberOf = createNumbering();
   const answers = new Map<number, Decided>();
@@ -80,7 +80,7 @@ const asked = (decider: EffectDecider): Decide => {
   };
 };
 
-/** Which attempts came too late is told apart elsewhere, and would multiply the worlds. */
+/** Other tests check which attempts came too late. */
 const forgetful = (ledger: EffectState): EffectState => {
   const entry = entryIn(ledger);
   if (ledger.status === 'absent' || entry?.prevented === undefined) return ledger;
@@ -99,7 +99,7 @@ const tell = (world: LedgerWorld, message: EffectMessage, decide: Decide): Ledge
     cancelStored !== world.cancelStored ||
     fault !== world.fault ||
     work.length > 0;
-  // Most messages change nothing, and what is known by identity costs nothing.
+  // Most messages change nothing, and an identical world costs nothing.
   return changed ? work.reduce(performed, { ...world, ledger, cancelStored, fault }) : world;
 };
 
@@ -124,17 +124,17 @@ const badStart = (
   { order, epoch }: Extract<EffectWork, { kind: 'start' }>,
 ): string | undefined => {
   if (cancelStored) return 'started after its cancellation was stored';
-  // The doubt that somebody answered is the one right before it.
+  // The answer must be about the latest doubt.
   const isAllowed = statement?.answer === 'retry' && statement.epoch === epoch - 1;
   if (now >= GRANT_ENDS && !isAllowed) return 'started after its grant had ended';
   return verify(order.grant ?? '')?.digest === order.digest ? undefined : 'started without a grant for it';
 };
 
-/** Somebody who knew of the cancellation answered that the effect must run again, and was heard. */
+/** The answer is newer than the cancellation and wants the effect again. */
 const takesBack = ({ ledger, statement }: LedgerWorld, message: EffectMessage, after: EffectState): boolean =>
   message.kind === 'resolve' && ledger !== after && statement?.answer === 'retry' && statement.knewOfCancel;
 
-/** Whoever is in doubt and hears for the first time, from who knows, that it happened has no doubt any more. */
+/** An effect in doubt with a first report of success must become applied. */
 const ignored = ({ ledger }: LedgerWorld, message: EffectMessage, after: EffectState): string | undefined =>
   message.kind === 'outcome' &&
   message.outcome.kind === 'applied' &&
@@ -204,7 +204,7 @@ const executorSteps = (
       ];
     }
     case 'sent':
-      // Who has a target that can be asked sees the end of what was sent, whatever comes of it: else it cannot be asked.
+      // A probeable target makes the executor wait for the end of its request.
       return effectClass === 'probeable' && world.wire.includes(epoch)
         ? [crash]
         : [[`start ${String(epoch)} has no answer`, { ...world, ...become('unknown') }], crash];
@@ -214,7 +214,7 @@ const executorSteps = (
       const told = tell(world, { kind: 'outcome', epoch, outcome: OUTCOMES[pc] }, decide);
       return [
         [`start ${String(epoch)} tells ${pc}`, { ...told, ...gone }],
-        // The commit stands and its answer is lost: it will be told again. There are worlds enough where the target is asked.
+        // The commit succeeded and its answer is lost, so the outcome is reported again.
         ...(effectClass === 'probeable'
           ? []
           : [[`start ${String(epoch)} tells ${pc}, unheard`, told] as const]),
@@ -239,7 +239,7 @@ const wireSteps = (
     ),
   });
   const lost = [`wire loses ${String(epoch)}`, { ...world, wire: world.wire.toSpliced(at, 1) }] as const;
-  // What is fenced goes on from a state that is gone once it was applied.
+  // After its application a keyed or fenced target applies no other request.
   if ((effectClass === 'keyed' || effectClass === 'fenced') && world.applied > 0)
     return [[`target knows ${String(epoch)}`, answered('applied')], lost];
   return [
@@ -252,18 +252,18 @@ const wireSteps = (
   ];
 };
 
-/** Nothing of a start can reach the target any more. */
+/** No request of this start can reach the target any more. */
 const isOver = ({ executors, wire }: LedgerWorld, epoch: number): boolean =>
   !wire.includes(epoch) &&
   executors.every((start) => start.epoch !== epoch || (start.pc !== 'begun' && start.pc !== 'sent'));
 
-/** The target tells what is so. That it was not applied counts once all is over that is not known to be. */
+/** Probes are honest. `not_applied` needs the end of every lost start. */
 const targetSteps = (world: LedgerWorld, decide: Decide): readonly Step<LedgerWorld>[] => {
   const { asked, applied } = world;
   if (asked === undefined) return [];
   const over = asked.unended.every(({ epoch }) => isOver(world, epoch));
   const honest: Finding['found'] = applied > 0 ? 'applied' : over ? 'not_applied' : 'unproven';
-  // That nothing is proven several times over leads where the first time does, in many more worlds.
+  // Repeated `unproven` answers only multiply the worlds.
   const isNews = honest !== 'unproven' || (entryIn(world.ledger)?.probes ?? 0) === 0;
   return [...(isNews ? [honest] : []), 'unknown' as const].map((found) => [
     `the target says ${found}`,
@@ -271,7 +271,7 @@ const targetSteps = (world: LedgerWorld, decide: Decide): readonly Step<LedgerWo
   ]);
 };
 
-/** People say what is so, and that it did not happen only when nothing of it is under way any more. */
+/** People answer honestly, and `not_applied` only when no request is under way. */
 const personSteps = (
   world: LedgerWorld,
   { effectClass, startsMax }: Ledger,
@@ -295,7 +295,7 @@ const personSteps = (
   const answers: readonly InDoubtAnswer[] = [
     ...(applied > 0 ? (['applied'] as const) : []),
     ...(applied === 0 && isQuiet ? (['not_applied'] as const) : []),
-    // At the risk of whoever says so: what was begun may still be on its way. Where nobody looks, that shows nothing more.
+    // The risk of a retry is the person's: an earlier request may still arrive.
     ...(starts < startsMax && (effectClass === 'probeable' || isQuiet) ? (['retry'] as const) : []),
   ];
   return [
@@ -320,7 +320,7 @@ const outsideSteps = (
   ['cancelled', tell(world, { kind: 'cancel', payload: { ...about, reason: 'over' } }, decide)],
   ['offered again', tell(world, { kind: 'timer', name: 'slot', data: null }, decide)],
   ['lease over', tell(world, { kind: 'timer', name: 'lease', data: null }, decide)],
-  // Looking needs no grant.
+  // A probe needs no grant.
   ...(world.now < GRANT_ENDS && effectClass !== 'probeable'
     ? [['grant over', { ...world, now: GRANT_ENDS }] as const]
     : []),
@@ -330,7 +330,7 @@ const wrong = ({ ledger: { status }, applied, fault, statement }: LedgerWorld): 
   const open = status === 'started' || status === 'in_doubt';
   return [
     ...(fault === undefined ? [] : [fault]),
-    // Whoever says that it is to be done again has taken that upon themselves, and nobody else may.
+    // A retry by a person may apply the effect twice.
     ...(applied > 1 && statement?.answer !== 'retry' ? ['applied twice'] : []),
     ...(status === 'applied' && applied === 0 ? ['recorded as applied, and is not'] : []),
     ...(status !== 'applied' && !open && applied > 0 ? ['recorded as not applied, and is'] : []),
@@ -370,7 +370,7 @@ const RESTS: readonly EffectState['status'][] = [
   'cancelled',
 ];
 
-/** The executor's own decider, between two executors, a wire, a target, and everybody who may send it something. */
+/** The real executor decider with two executors, a wire, a target, and every sender of its messages. */
 export const effectLedger = (of: Ledger): Model<LedgerWorld> => {
   const decide = asked(of.decider);
   return {

@@ -13,7 +13,7 @@ import {
 } from '@holdpoint/executor/testing/orders';
 
 const verified = new Map<string, ReturnType<Verify>>();
-/** The same verification, each token looked at once. */
+/** Each token is verified once. */
 export const verify: Verify = (token) => {
   if (!verified.has(token)) verified.set(token, verifySlowly(token));
   return verified.get(token);
@@ -26,7 +26,7 @@ const USES: Readonly<Record<EffectClass, string>> = {
   idempotent: 'cap.model.idempotent',
   opaque: 'cap.model.opaque',
 };
-/** A capability of every class, whatever classes the capabilities of today have. */
+/** One capability for each effect class. */
 export const classOf: ClassOf = ({ uses }) =>
   (Object.keys(USES) as EffectClass[]).find((effectClass) => USES[effectClass] === uses);
 
@@ -50,7 +50,7 @@ const ordersOf = (effectClass: EffectClass): Orders => {
   return { plain, odd };
 };
 
-/** Everything that may be ordered under one key, by the orchestrator or by whoever gets round it. */
+/** Every order that may come under one key, from the orchestrator or from another client. */
 export const ORDERS: Readonly<Record<EffectClass, Orders>> = {
   fenced: ordersOf('fenced'),
   keyed: ordersOf('keyed'),
@@ -60,7 +60,7 @@ export const ORDERS: Readonly<Record<EffectClass, Orders>> = {
 };
 
 const signed = new Map<string, ResolveEffect>();
-/** What somebody said of a doubt. It lets the effect be done again long after its grant has ended. */
+/** The answer of a person. A retry may start long after its grant has ended. */
 export const resolutionOf = (
   effectClass: EffectClass,
   { answer, epoch }: { readonly answer: InDoubtAnswer; readonly epoch: number },

@@ -44,7 +44,7 @@ const MUTANTS: readonly (readonly [protocol: Protocol, verdict: string])[] = [
 const { expectRow, print } = createTable('effect protocol');
 afterAll(print);
 
-/** Every one of them is met by every protocol that holds, or something no longer happens. */
+/** Every protocol that holds must reach each of these. */
 const ROWS = ['applied', 'in_doubt', 'not_applied', 'prepared', 'started'];
 
 describe('the protocol of an effect', () => {

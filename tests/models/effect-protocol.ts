@@ -2,16 +2,19 @@ import type { Step } from '@holdpoint/runtime/testing/explore';
 import type { Model } from './examine.ts';
 
 /**
- * The protocol of one effect, without any code of ours: one row of truth, two executors that may pause or crash between
- * any two steps, a wire that delays, reorders, loses and (where the target bears it) doubles, a target, and a lease that
- * may run out at any moment, because clocks are not trusted. A pause is just somebody else's turn.
+ * The protocol of one effect without product code: one row of truth, two executors that may pause or crash
+ * between any two steps, a faulty wire, a target, and a lease that may end at any moment because clocks are
+ * not trusted.
  */
 export type Protocol = {
-  /** `fenced` takes only what carries more than its fence, `keyed` takes its key once, `plain` takes whatever arrives. */
+  /**
+   * `fenced` accepts only epochs above its fence, `keyed` accepts its key once, `plain` accepts every
+   * request.
+   */
   readonly target: 'fenced' | 'keyed' | 'plain';
-  /** What follows a doubt. A probe is believed, and then the effect is ordered again or closed. */
+  /** What follows a doubt. A probe is believed; then the effect is ordered again or closed. */
   readonly doubt: 'person' | 'repeat' | 'probe and repeat' | 'probe and close';
-  /** Applying it twice does no harm: somebody has declared it so. */
+  /** The effect is declared idempotent. */
   readonly harmless?: true;
   readonly wireDoubles?: true;
   readonly mutant?: Mutant;
@@ -36,18 +39,18 @@ type World = {
   readonly repeats: number;
   readonly resolver: 'idle' | 'fence raised' | 'told no' | 'sure of no';
   readonly executors: readonly Executor[];
-  /** The epochs of the requests on their way, as a sorted bag: they may overtake one another. */
+  /** The epochs of requests under way, sorted. They may overtake each other. */
   readonly wire: readonly number[];
   readonly target: { readonly applied: number; readonly fence: number; readonly keyKnown: boolean };
-  /** The key is remembered; after `closing` nothing is repeated, and when everything is over it is forgotten. */
+  /** The target remembers the key. After `closing` nothing is repeated, and later the key is forgotten. */
   readonly window: 'open' | 'closing' | 'over';
 };
 export type ProtocolWorld = World;
 
-/** One repeat is enough for every fault known, and each more multiplies the worlds. */
+/** One repeat shows every known fault; each more multiplies the worlds. */
 const REPEATS_MAX = 1;
 const WIRE_MAX = 2;
-/** Once more than it should be is as wrong as any number of times. */
+/** More than twice is as wrong as twice. */
 const APPLIED_MAX = 2;
 const idle: Executor = { pc: 'idle', epoch: 0 };
 
@@ -101,7 +104,7 @@ const executorSteps = (world: World, index: number, { mutant }: Protocol): reado
       const row = recorded(world, executor.pc, epoch, mutant);
       return [
         [`E${String(index)} records ${executor.pc}`, { ...world, ...become(idle), row }],
-        // The commit stands, but its answer is lost: it will be recorded again.
+        // The commit succeeded and its answer is lost, so it is recorded again.
         [`E${String(index)} records ${executor.pc}, unheard`, { ...world, row }],
         crash,
       ];
@@ -124,7 +127,7 @@ const recorded = (
   return world.row === 'in_doubt' && outcome === 'applied' ? 'applied' : world.row;
 };
 
-/** What the target makes of a request: takes it, knows it already, or will not have it. */
+/** How the target handles a request: it applies it, recognises it or refuses it. */
 const received = ({ fence, keyKnown, applied }: World['target'], epoch: number, { target }: Protocol) => {
   if (target === 'fenced') {
     if (epoch > fence) return 'takes';
@@ -133,7 +136,7 @@ const received = ({ fence, keyKnown, applied }: World['target'], epoch: number, 
   return target === 'keyed' && keyKnown ? 'knows' : 'takes';
 };
 
-/** What one copy of a request was refused, another may be granted: there a refusal is no more than a lost answer. */
+/** Another copy of a refused request may still be applied, so the refusal proves nothing. */
 const refusalProves = ({ wireDoubles, mutant }: Protocol): boolean =>
   !wireDoubles || mutant === 'refusal believed though a copy is on its way';
 
@@ -184,7 +187,7 @@ const again = (world: World): readonly Step<World>[] =>
 
 const resolverSteps = (world: World, protocol: Protocol): readonly Step<World>[] => {
   const { doubt, mutant } = protocol;
-  // Nothing happened, and that is certain: whatever the class, it may be tried anew.
+  // Nothing happened, so every class may try again.
   if (world.row === 'not_applied' && doubt !== 'probe and close') return again(world);
   if (world.row !== 'in_doubt' || doubt === 'person') return [];
   if (doubt === 'repeat')
@@ -217,7 +220,7 @@ const resolverSteps = (world: World, protocol: Protocol): readonly Step<World>[]
   }
 };
 
-/** The one thing that rests on time: what was sent inside the window has arrived, or never will, before the key is forgotten. */
+/** The only assumption about time: a request arrives within the window or never. */
 const windowSteps = (world: World, { target }: Protocol): readonly Step<World>[] => {
   if (target !== 'keyed') return [];
   if (world.window === 'open') return [['window closing', { ...world, window: 'closing' }]];

@@ -3,7 +3,7 @@ import { DEAD_END, examine, HOLDS, type Model } from './examine.ts';
 
 type World = { readonly at: number };
 
-/** A walk over numbers: `ways` names where each number leads. */
+/** A walk over numbers: `ways` lists the successors of each. */
 const modelOf = (ways: Readonly<Record<number, readonly number[]>>, wrong?: number): Model<World> => ({
   start: { at: 0 },
   steps: ({ at }) => (ways[at] ?? []).map((to) => [`to ${String(to)}`, { at: to }] as const),

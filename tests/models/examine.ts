@@ -2,30 +2,32 @@ import { type Step, walk } from '@holdpoint/runtime/testing/explore';
 
 export type { Step };
 
-/** A small world whose every possible story is told. */
+/** A small world whose every history is explored. */
 export type Model<World> = {
   readonly start: World;
   readonly steps: (world: World) => readonly Step<World>[];
-  /** All that is wrong with a world, each in a few words. */
+  /** The faults of a world, in a few words each. */
   readonly wrong: (world: World) => readonly string[];
-  /** Where a story may rest. One of these must stay within reach whatever has happened. */
+  /** States in which a history may end. One must be reachable from every world. */
   readonly rests: (world: World) => boolean;
 };
 
 export const HOLDS = 'holds';
 export const DEAD_END = 'dead end';
 
-/** `HOLDS`, or what is wrong and the shortest way there. */
+/** `HOLDS`, or the first fault with the shortest way there. */
 export type Verdict<World> = {
   readonly verdict: string;
   readonly way: readonly string[];
   readonly worlds: readonly World[];
 };
 
-/** A model that has grown past this is no longer small: the run would be slow, and the claim that it is complete untrue. */
+/** A larger model would be slow, and cutting it off would make its claim of completeness false. */
 const WORLDS_MAX = 200_000;
 
-/** Breadth first over every interleaving, to the first world that is wrong or from which no rest can be reached any more. */
+/**
+ * Explores every interleaving breadth first, to the first faulty world or the first without a way to a rest.
+ */
 export const examine = <World extends object>(
   { start, steps, wrong, rests }: Model<World>,
   worldsMax = WORLDS_MAX,
@@ -57,7 +59,7 @@ export const examine = <World extends object>(
     : { verdict: DEAD_END, way: wayTo(lost), worlds };
 };
 
-/** The first world from which no way leads to a rest: walked backwards from all rests at once, it is not met. */
+/** The first world without a way to a rest, found backwards from all rests. */
 const firstOutside = <World>(
   worlds: readonly World[],
   sources: readonly (readonly number[])[],

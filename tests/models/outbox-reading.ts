@@ -1,10 +1,10 @@
 import type { Step } from '@holdpoint/runtime/testing/explore';
 import type { Model } from './examine.ts';
 
-/** How whoever publishes finds what is to be published: by taking any row that is there, or from where it stopped. */
+/** How the publisher finds outbox rows. */
 export type Reading = 'rows claimed' | 'cursor over ids';
 
-/** A transaction draws the id of its outbox row first and commits later, if at all: ids become visible out of order. */
+/** A transaction draws its row id first and commits later, so ids become visible out of order. */
 type Transaction = {
   readonly id: number;
   readonly row: 'drawn' | 'committed' | 'rolled back' | 'published';

@@ -1,12 +1,12 @@
 import { expect } from 'vitest';
 import { examine, HOLDS, type Model, type Verdict } from './examine.ts';
 
-/** One line of a table: a model, and what has to come of it. */
+/** A model and its expected verdict. */
 export type Row<World> = {
   readonly name: string;
   readonly model: Model<World>;
   readonly verdict: string;
-  /** Fewer worlds than this would mean that something which could happen no longer can. */
+  /** With fewer worlds than this, a step has become impossible. */
   readonly worldsKnown?: number;
 };
 
@@ -16,14 +16,14 @@ export const holding = <World>(name: string, model: Model<World>, worldsKnown: n
   verdict: HOLDS,
   worldsKnown,
 });
-/** A mutant may break several promises; this one is looked for, so that the way shown is the one to it. */
+/** A mutant may cause several faults; only this one counts, so that its way is printed. */
 export const caught = <World>(name: string, model: Model<World>, verdict: string): Row<World> => ({
   name: `mutant: ${name}`,
   model: { ...model, wrong: (world) => model.wrong(world).filter((fault) => fault === verdict) },
   verdict,
 });
 
-/** Examines rows, and keeps a line about each for whoever reads the run. */
+/** Examines rows and prints a line for each. */
 export const createTable = (title: string) => {
   const lines: string[] = [title];
 

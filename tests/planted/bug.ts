@@ -1,25 +1,24 @@
-/** A test that has to go red: its file, and its title as the source has it. */
+/** A test that must fail, by file and by title in the source. */
 export type Catch = { readonly file: string; readonly title: string };
 
-/** A change of one place in the real source that makes it wrong. */
+/** A change of one place in the real source. */
 export type Bug = {
   readonly name: string;
   readonly file: string;
-  /** Text that the file has exactly once. */
+  /** Text that occurs exactly once in the file. */
   readonly find: string;
   readonly replace: string;
-  /** Every one of them has to go red. */
+  /** Every one of them must fail. */
   readonly caughtBy: readonly Catch[];
 };
 
 export const occurrences = (source: string, text: string): number => source.split(text).length - 1;
 
-/** The source with the bug in it. */
 export const planted = (source: string, { find, replace }: Pick<Bug, 'find' | 'replace'>): string =>
-  // A function, because a text would have its dollar signs read as patterns.
+  // A function, because a string would have its dollar signs interpreted.
   source.replace(find, () => replace);
 
-/** Why a bug cannot be planted in a source, if so. */
+/** The reason why a bug cannot be planted, or undefined. */
 export const whyNotPlantable = (source: string, { name, file, find, replace }: Bug): string | undefined => {
   const count = occurrences(source, find);
   if (count !== 1) return `${name}: ${file} has its text ${String(count)} times`;

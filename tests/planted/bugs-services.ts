@@ -52,7 +52,7 @@ export const SERVICE_BUGS: readonly Bug[] = [
     find: 'return verify(null, Buffer.from(`${header}.${claims}`), key, bytes) ? parse(claims) : undefined;',
     replace:
       'return verify(null, Buffer.from(`${header}.${claims}`), key, bytes) || bytes.length > 0 ? parse(claims) : undefined;',
-    caughtBy: [admission('that %s is not valid'), REFUSED],
+    caughtBy: [admission('a grant that %s is not valid'), REFUSED],
   },
   {
     name: 'an order without a grant is carried out for every kind',
@@ -61,7 +61,7 @@ export const SERVICE_BUGS: readonly Bug[] = [
     replace: `  if (effect.task === '') return without(`,
     caughtBy: [
       admissionWork('an effect of the kind %s may not, though its capability does work as well'),
-      admissionWork('whoever cannot sign starts nothing but work, and that as it is'),
+      admissionWork('a sender without a key can start only unchanged work'),
       workOrders('%s is refused, recorded, and not carried out'),
     ],
   },
@@ -71,8 +71,8 @@ export const SERVICE_BUGS: readonly Bug[] = [
     find: `    await note(order, context.epoch);`,
     replace: `    void note(order, context.epoch).catch(() => undefined);`,
     caughtBy: [
-      runner('until that is on the disk nothing is begun'),
-      runner('where it cannot be written, nothing is begun, and that is certain'),
+      runner('no effect begins before its start is in the journal'),
+      runner('an unwritable journal is a clean failure'),
     ],
   },
   {
@@ -81,14 +81,14 @@ export const SERVICE_BUGS: readonly Bug[] = [
     find: `      context.assertInForce();
 `,
     replace: '',
-    caughtBy: [httpRequest('is what may not begin any more once it is connected')],
+    caughtBy: [httpRequest('an expired lease after connecting is a clean failure')],
   },
   {
     name: 'a missing answer counts as a clean failure',
     file: 'services/executor/src/capabilities/http/send-request.ts',
     find: 'throw new OutcomeUnknown(`sent, but no complete response: ${why}`, { cause });',
     replace: "throw clean('EXECUTOR_TARGET_UNAVAILABLE', why, { cause });",
-    caughtBy: [httpRequest('is what is not answered in time')],
+    caughtBy: [httpRequest('a missing response is a doubt')],
   },
   {
     name: 'the effect key contains the attempt',

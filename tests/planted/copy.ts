@@ -5,10 +5,10 @@ import { dirname, join, sep } from 'node:path';
 import { promisify } from 'node:util';
 
 const OUTPUT_MAX_BYTES = 64 * 1024 * 1024;
-/** What the test runner keeps there for itself: the copy has to have its own. */
+/** Caches of the test runner: the copy needs its own. */
 const CACHES: ReadonlySet<string> = new Set(['.vite', '.vite-temp', '.vitest-cache', '.cache']);
 
-/** Every file that is tracked, or would be: as it stands now, committed or not. */
+/** Every tracked or untracked file in its present state. */
 const filesOf = async (root: string): Promise<readonly string[]> => {
   const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
   const { stdout } = await promisify(execFile)('git', args, { cwd: root, maxBuffer: OUTPUT_MAX_BYTES });
@@ -23,12 +23,12 @@ const copyOne = async (from: string, to: string): Promise<void> => {
   try {
     await copyFile(from, to);
   } catch (error) {
-    // Tracked, and deleted since.
+    // Tracked and deleted since.
     if (codeOf(error) !== 'ENOENT') throw error;
   }
 };
 
-/** What was installed is shared, but for the links to the packages of the workspace: those have to lead to the copy's own. */
+/** Shares the installation, except for links to workspace packages, which must lead into the copy. */
 const linkModules = async (root: string, copy: string): Promise<readonly string[]> => {
   await mkdir(join(copy, 'node_modules'));
   for (const name of await readdir(join(root, 'node_modules'))) {
@@ -43,7 +43,7 @@ const linkModules = async (root: string, copy: string): Promise<readonly string[
   for (const folder of ['infra', 'tests', ...groups.flat()]) {
     const modules = join(folder, 'node_modules');
     try {
-      // Relative links that stay as they are: they lead from the copy into the copy.
+      // Relative links lead from the copy into the copy.
       await cp(join(root, modules), join(copy, modules), { recursive: true, verbatimSymlinks: true });
       installed.push(modules);
     } catch (error) {
@@ -53,7 +53,7 @@ const linkModules = async (root: string, copy: string): Promise<readonly string[
   return installed;
 };
 
-/** A bug would be planted where nobody runs it if a package of the workspace were found anywhere else. */
+/** Fails when a workspace package resolves outside the copy: the bug would not run. */
 const requireOwnPackages = async (copy: string, installed: readonly string[]): Promise<void> => {
   let own = 0;
   for (const modules of installed) {
@@ -70,7 +70,7 @@ const requireOwnPackages = async (copy: string, installed: readonly string[]): P
 
 export type Copy = { readonly folder: string; readonly remove: () => Promise<void> };
 
-/** A copy of the working tree that runs by itself. The tree itself is only read. */
+/** A copy of the working tree that runs by itself. The tree is only read. */
 export const copyTree = async (root: string): Promise<Copy> => {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'holdpoint-planted-')));
   const remove = (): Promise<void> => rm(folder, { recursive: true, force: true, maxRetries: 10 });

@@ -1,5 +1,5 @@
-// `npm run planted [-- part of a name]...`: plants each bug of the table in a copy of the repository, and sees the tests
-// go red that have to. The working tree is only read. Ends with code 1 if one of them stays green.
+// `npm run planted [-- part of a name]...` plants each bug in a copy of the repository and runs the tests
+// that must fail. The working tree is only read. Ends with code 1 if a bug survives.
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { root } from '@holdpoint/infra/local/folders';
@@ -21,7 +21,7 @@ const chosen = (names: readonly string[]): readonly Bug[] => {
   process.exit(64);
 };
 
-/** Runs tests of several projects, one project after the other. */
+/** Runs the tests of each project in turn. */
 const run = async ({ folder }: Copy, wanted: readonly Catch[]): Promise<Ran> => {
   const projects = [...new Set(wanted.map(({ file }) => projectOf(file)))];
   const all: Ran[] = [];
@@ -48,7 +48,7 @@ const ranOf = ({ results }: Ran, { file, title }: Catch): Ran['results'] =>
 
 const firstLine = (message: string): string => (message.split('\n')[0] ?? '').slice(0, 160);
 
-/** A test that is red anyway catches nothing. Returns what is wrong. */
+/** A test that fails without a bug proves nothing. Returns these tests. */
 const whatIsRed = async (copy: Copy, bugs: readonly Bug[]): Promise<readonly string[]> => {
   const wanted = bugs.flatMap(({ caughtBy }) => caughtBy);
   const ran = await run(copy, wanted);
@@ -61,7 +61,7 @@ const whatIsRed = async (copy: Copy, bugs: readonly Bug[]): Promise<readonly str
   return [...new Set([...wrong, ...(ran.problem === undefined ? [] : [ran.problem])])];
 };
 
-/** Plants one bug and takes it out again. True when every test went red that has to. */
+/** Plants one bug and removes it. True when every listed test failed. */
 const plantOne = async (copy: Copy, bug: Bug): Promise<boolean> => {
   const path = join(copy.folder, bug.file);
   const source = await readFile(path, 'utf8');

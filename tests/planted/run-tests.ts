@@ -5,7 +5,6 @@ import { delimiter, dirname, join, relative } from 'node:path';
 import { z } from 'zod';
 import type { Catch } from './bug.ts';
 
-/** What became of one test. */
 export type Result = {
   readonly file: string;
   readonly title: string;
@@ -58,10 +57,10 @@ export const projectOf = (file: string): Project => {
 const PLACEHOLDER = /%[sdifjoO#]|\$[\w.]+/g;
 const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
-/** The titles that a test has when it runs: what is filled in for each case may be anything. */
+/** A pattern for the titles of a run: placeholders match anything. */
 export const patternOf = (title: string): string => `${title.split(PLACEHOLDER).map(escaped).join('.*')}$`;
 
-/** Ends the runner and everything that it has started, if it does not end by itself. */
+/** Ends the runner and all its children after the limit. */
 const within = (child: ReturnType<typeof spawn>, ms: number): (() => boolean) => {
   let late = false;
   const signal = (name: NodeJS.Signals): void => {
@@ -94,14 +93,14 @@ const readReport = async (path: string, folder: string): Promise<Ran> => {
         message: failureMessages?.[0] ?? '',
       })),
   );
-  // A file that cannot even be loaded says nothing about what its tests would find.
+  // A file that does not load proves nothing about its tests.
   const broken = testResults.find(
     ({ message = '', assertionResults }) => message !== '' && assertionResults.length === 0,
   );
   return { results, problem: broken && `${relative(folder, broken.name)}: ${broken.message ?? ''}` };
 };
 
-/** Runs these tests, and no others, in a copy of the repository. All of them are of one project. */
+/** Runs exactly these tests, all of one project, in a copy of the repository. */
 export const runTests = async (
   folder: string,
   project: Project,

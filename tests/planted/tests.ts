@@ -4,7 +4,7 @@ const of =
   (file: string) =>
   (title: string): Catch => ({ file, title });
 
-/** The simulator's fixed seeds: the real engine, intake and deciders on a machine that fails. */
+/** The simulator with its fixed seeds. */
 export const SEEDS: Catch = of('tests/simulation/simulation.long.test.ts')(
   'the fixed seeds hold every invariant and cover every event and every fault',
 );

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { bytesOf, type Bytes } from '../text.ts';
 import { longText, nastyString } from './strings.ts';
 
-/** JSON as it is written, so that it can be written wrongly: keys may come twice, and a value may be any text at all. */
+/** JSON as text, so that it can be malformed: duplicate keys, and any text as a value. */
 type Node =
   | { readonly kind: 'text'; readonly pieces: Bytes }
   | { readonly kind: 'array'; items: readonly Node[] }
@@ -40,7 +40,7 @@ const write = (node: Node): Bytes => {
   }
 };
 
-/** Neighbouring texts as one, so that a corpus file can be read. */
+/** Joins neighbouring texts for a readable corpus file. */
 const joined = (pieces: Bytes): Bytes =>
   pieces.reduce<Bytes>((done, piece) => {
     const last = done.at(-1);
@@ -49,7 +49,7 @@ const joined = (pieces: Bytes): Bytes =>
       : [...done, piece];
   }, []);
 
-/** JSON text that is no use where a value was expected, or no JSON at all. */
+/** Text in place of a value that is no valid JSON, or the wrong value. */
 const WRONG = [
   'null',
   'true',
@@ -107,7 +107,7 @@ const wrongValue: fc.Arbitrary<Bytes> = fc.oneof(
       ]),
   },
   { weight: 1, arbitrary: fc.constant<Bytes>(['[', { repeat: '9e20,', times: 2_000 }, '0]']) },
-  // A name that is wrong in itself, and as long as can be.
+  // A long invalid name.
   {
     weight: 1,
     arbitrary: fc
@@ -128,7 +128,7 @@ const CHANGES: readonly Change[] = [
   (node, put) => (node.kind === 'object' ? node : raw(...put)),
   (node, put, key) => withEntries(node, (entries) => [...entries, [JSON.stringify(key), raw(...put)]]),
   (node, put) => withEntries(node, (entries) => [...entries, ['"__proto__"', raw(...put)]]),
-  // The first key once more: which of the two counts is the parser's affair.
+  // Repeats the first key. The parser decides which one counts.
   (node, put) => withEntries(node, (entries) => [...entries, [entries[0]?.[0] ?? '""', raw(...put)]]),
   (node) => withEntries(node, (entries) => entries.slice(1)),
   (node) => withEntries(node, (entries) => entries.slice(0, -1)),
@@ -143,7 +143,7 @@ const sizeOf = (node: Node): number => {
   return 1 + inner.reduce((sum, each) => sum + sizeOf(each), 0);
 };
 
-/** The tree with its n-th place changed, counted from the top. */
+/** Changes the n-th node of the tree, counted from the top. */
 const changeAt = (node: Node, n: number, change: (at: Node) => Node): Node => {
   if (n === 0) return change(node);
   let left = n - 1;
@@ -170,7 +170,7 @@ const change = fc.record({
   key: nastyString,
 });
 
-/** A valid value, written with some mistakes. */
+/** A valid value with some mistakes. */
 const mistaken = (valid: fc.Arbitrary<unknown>): fc.Arbitrary<Bytes> =>
   fc.tuple(valid, fc.array(change, { minLength: 1, maxLength: 3 })).map(([value, changes]) => {
     let node = nodeOf(value);
@@ -181,7 +181,7 @@ const mistaken = (valid: fc.Arbitrary<unknown>): fc.Arbitrary<Bytes> =>
 
 const BAD_UTF8 = ['ff', 'c3', 'c0af', 'eda080', 'f4908080', 'e282', '80', 'efbbbf', 'fffe', '00'];
 
-/** The bytes of a valid value, cut short or with bytes in between that are no text. */
+/** The bytes of a valid value, cut or with invalid bytes inside. */
 const damaged = (valid: fc.Arbitrary<unknown>): fc.Arbitrary<Bytes> =>
   fc
     .tuple(valid, fc.double({ min: 0, max: 1, noNaN: true }), fc.constantFrom('', ...BAD_UTF8), fc.boolean())
@@ -207,7 +207,7 @@ const enormous: fc.Arbitrary<Bytes> = fc.constantFrom<Bytes>(
   ['{', { repeat: '"a":0,', times: 170_000 }, '"a":0}'],
 );
 
-/** Bodies for a receiver of these values: right ones, nearly right ones, and anything at all. */
+/** Valid, nearly valid and arbitrary bodies. */
 export const bodyFor = (valid: fc.Arbitrary<unknown>): fc.Arbitrary<Bytes> =>
   fc.oneof(
     { weight: 40, arbitrary: valid.map((value): Bytes => [JSON.stringify(value)]) },
@@ -217,5 +217,5 @@ export const bodyFor = (valid: fc.Arbitrary<unknown>): fc.Arbitrary<Bytes> =>
     { weight: 1, arbitrary: enormous },
   );
 
-/** Whether a body is small enough that all of it can be looked at in the time of one case. */
+/** Whether a body is small enough for every check within one case. */
 export const isSmall = (body: Bytes): boolean => bytesOf(body).length < 20_000;

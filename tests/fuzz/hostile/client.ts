@@ -7,9 +7,9 @@ import { headers as createHeaders } from '@nats-io/transport-node';
 import { type Bytes, bytesOf, type Text, textOf } from '../text.ts';
 import { type ReplyInput, replyOf } from './replies.ts';
 
-/** What everybody else says to a client. */
+/** Everything that a client may receive. */
 export type Others = {
-  /** By endpoint; asked a second time, a service has forgotten what it was asked about. */
+  /** By endpoint: the replies. On a repeated call the service has forgotten the first. */
   readonly replies: Readonly<Record<string, ReplyInput>>;
   readonly facts: readonly { readonly version: Text; readonly time: Text; readonly body: Bytes }[];
   readonly letters: readonly Bytes[];
@@ -32,7 +32,7 @@ const messageOf = (value: unknown) => ({
   headers: createHeaders(),
 });
 
-/** The JetStream API, with a stream of dead letters that anybody who may write there has written. */
+/** The JetStream API with a stream of hostile dead letters. */
 const streamOf = (letters: readonly Bytes[]) => (subject: string, data: Uint8Array) => {
   if (subject.includes('STREAM.INFO'))
     return messageOf({
@@ -49,7 +49,7 @@ const streamOf = (letters: readonly Bytes[]) => (subject: string, data: Uint8Arr
   });
 };
 
-/** A connection on which strangers answer. What reads the answers is the code that reads them in earnest. */
+/** A client whose peers are hostile. The real code reads their answers. */
 export const clientAmong = ({ replies, facts, letters }: Others): Client => {
   const asked = new Map<string, number>();
   const listeners: Callback[] = [];
@@ -64,7 +64,7 @@ export const clientAmong = ({ replies, facts, letters }: Others): Client => {
     flush: () => Promise.resolve(),
   } as unknown as Client['connection'];
 
-  /** Whatever is said on the bus, one who listens hears a real fact at last. */
+  /** After all hostile messages a real event arrives. */
   const tellFacts = (): void => {
     const real = { version: '', time: '', body: ['{}'] };
     for (const callback of listeners) for (const fact of [...facts, real]) callback(null, factMessage(fact));
@@ -84,7 +84,8 @@ export const clientAmong = ({ replies, facts, letters }: Others): Client => {
   return {
     connection,
     call,
-    watch: (filter, onFact: (fact: BusEvent) => void, options) => watchEvents(connection, filter, onFact, options),
+    watch: (filter, onFact: (fact: BusEvent) => void, options) =>
+      watchEvents(connection, filter, onFact, options),
     close: () => Promise.resolve(),
   };
 };

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 const LABELS = [...Object.keys(CAPABILITIES), ...CONTROLS];
 const IDS = ['a', 'b', 'c', 'd', 'e', 'constructor', '__proto__', 'a-b'];
 
-/** Expressions that hold what they say, or not. */
+/** Expressions that are true or false. */
 const RIGHT: readonly string[] = [
   'true',
   'false',
@@ -22,7 +22,7 @@ const RIGHT: readonly string[] = [
   '"x" * 100000000',
 ];
 export const EXPRESSIONS: readonly string[] = [...RIGHT, 'range(3)', 'nope.x', '{{'];
-/** Mostly one of these, and now and then one of those. */
+/** Mostly a value of the first list, sometimes one of the second. */
 const mostly = <Value>(good: readonly Value[], bad: readonly Value[]): fc.Arbitrary<Value> =>
   fc.oneof(
     { weight: 30, arbitrary: fc.constantFrom(...good) },
@@ -30,7 +30,7 @@ const mostly = <Value>(good: readonly Value[], bad: readonly Value[]): fc.Arbitr
   );
 const seldom = <Value>(value: fc.Arbitrary<Value>, freq = 6): fc.Arbitrary<Value | undefined> =>
   fc.option(value, { nil: undefined, freq });
-/** `fc.option` mostly gives its value; here it is mostly left out. */
+/** Mostly absent, unlike `fc.option`. */
 const rarely = <Value>(value: fc.Arbitrary<Value>): fc.Arbitrary<Value | undefined> =>
   fc.oneof({ weight: 5, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: value });
 
@@ -85,7 +85,7 @@ const needsEffect = (uses: string): boolean => {
 };
 const mayBeEffect = (uses: string): boolean => uses.startsWith('cap.') && !uses.endsWith('.preview');
 
-/** Mostly it follows those before it, leads on to those behind it, and leads back only where something failed. */
+/** A node mostly follows earlier ones and leads to later ones. It leads back only on failure. */
 const nodeAt = (place: number, count: number): fc.Arbitrary<object> => {
   const earlier = IDS.slice(0, Math.max(1, place));
   const later = place + 1 < count ? IDS.slice(place + 1, count) : [];
@@ -162,7 +162,7 @@ const nodeAt = (place: number, count: number): fc.Arbitrary<object> => {
   );
 };
 
-/** Used up by the first attempt, or never. */
+/** Exhausted by the first attempt, or never. */
 const budget = fc.record(
   {
     tokens: fc.constantFrom(1, 250, 1_000_000),
@@ -173,7 +173,7 @@ const budget = fc.record(
   { requiredKeys: ['tokens'] },
 );
 
-/** What a repository may say of its failures, of which some can be no rule, and some would take long if they were believed. */
+/** Recovery rules, some of them invalid, some slow if they were accepted. */
 const PATTERNS = ['x', '(?i)exit', '(a+)+$', '(?=x)', '(', '.{0,900}.{0,900}x', '^', '\\b'];
 const ruleSaid = fc.record(
   {
@@ -200,7 +200,7 @@ const rules = fc.record(
   { requiredKeys: [] },
 );
 
-/** Workflows of a few nodes in which everything occurs that a definition may say, rightly and wrongly. */
+/** Workflows of a few nodes with every field, valid and invalid. */
 export const definitions: fc.Arbitrary<object> = fc
   .integer({ min: 1, max: IDS.length })
   .chain((count) => fc.tuple(...Array.from({ length: count }, (_, place) => nodeAt(place, count))))

@@ -5,7 +5,7 @@ import { sometimesLinked, validMessage } from '../messages.ts';
 import { type Bytes, bytesOf } from '../text.ts';
 import { bodyFor } from './body.ts';
 
-/** An answer as it comes over the bus: whoever serves an endpoint may say anything. */
+/** An answer from the bus with any content. */
 export type ReplyInput = { readonly status: string | undefined; readonly body: Bytes };
 
 const statuses = fc.oneof(
@@ -15,7 +15,7 @@ const statuses = fc.oneof(
 
 const refusals = bodyFor(validMessage('api/error'));
 
-/** What may come for an answer of `service.endpoint`; with a link, mostly about what was asked for. */
+/** Answers of `service.endpoint`. With a link, mostly about the requested object. */
 export const replyTo = (
   endpoint: string,
   link: (value: object) => object = (value) => value,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { Text } from '../text.ts';
 
-/** What a string may do to those who store, compare, print or route it. */
+/** Strings that are hard to store, compare, print or route. */
 export const NASTY: readonly string[] = [
   '',
   ' ',
@@ -54,7 +54,7 @@ export const NASTY: readonly string[] = [
 export const nastyString: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom(...NASTY),
   fc.string({ unit: 'binary', maxLength: 12 }),
-  // Every code unit on its own: halves of characters among them.
+  // Every single code unit, including half surrogates.
   fc.string({ unit: fc.nat(0xffff).map((unit) => String.fromCharCode(unit)), maxLength: 8 }),
   fc.string({ unit: 'grapheme', maxLength: 12 }),
   fc.tuple(fc.constantFrom(...NASTY), fc.constantFrom(...NASTY)).map((parts) => parts.join('')),
@@ -75,7 +75,7 @@ const UNITS = [
   ' ',
   'é',
 ];
-/** Around limits that are declared, and far beyond. */
+/** Lengths around the declared limits and far beyond. */
 const TIMES = [63, 64, 65, 200, 201, 256, 257, 1_000, 4_096, 100_000];
 
 export const longText: fc.Arbitrary<Text> = fc
@@ -89,7 +89,7 @@ export const nastyText: fc.Arbitrary<Text> = fc.oneof(
 
 const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
 
-/** Nasty, but nothing that JSON in UTF-8 could not bring or that no store would take. */
+/** Nasty strings that UTF-8 JSON can carry and a store accepts. */
 export const storableString: fc.Arbitrary<string> = fc.oneof(
   fc.string({ maxLength: 8 }),
   nastyString.filter(isStorable),

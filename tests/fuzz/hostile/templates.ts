@@ -4,12 +4,12 @@ import fc from 'fast-check';
 import type { Text } from '../text.ts';
 import { nastyString } from './strings.ts';
 
-/** The templates that every repository starts with. */
+/** The templates of a new repository. */
 export const SHIPPED: readonly { readonly path: string; readonly text: string }[] = shippedFiles().filter(
   ({ path }) => path.includes('/workflows/'),
 );
 
-/** What may stand in a line of a template, and what may not. */
+/** Lines of templates, valid and invalid. */
 const SNIPPETS = [
   '[[nodes]]',
   '[nodes]',
@@ -89,7 +89,7 @@ const edited = (text: string, { at, what, text: put }: Edit): string => {
 const mutated = (text: string): fc.Arbitrary<Text> =>
   fc.array(edit, { maxLength: 4 }).map((edits) => edits.reduce(edited, text));
 
-/** The same template in the other format. */
+/** The same template as JSON. */
 const asJson = (text: string): string => {
   const parsed = parseConfigText(text, 'flow.toml');
   if (!('value' in parsed)) throw new Error('a template that ships does not parse');
@@ -112,7 +112,7 @@ const enormous = fc.constantFrom<Text>(
   { repeat: '"', times: 300_000 },
 );
 
-/** The text of a file: a template that ships, with mistakes put in; lines that templates are made of; anything. */
+/** Template text: a shipped template with mistakes, template lines, or anything. */
 export const templateText: fc.Arbitrary<Text> = fc.oneof(
   { weight: 12, arbitrary: shipped },
   { weight: 4, arbitrary: made },

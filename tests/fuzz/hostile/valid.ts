@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { z } from 'zod';
 import { NASTY, storableString } from './strings.ts';
 
-/** As much of JSON Schema as the generated schemas of the contracts use. */
+/** The part of JSON Schema that the generated schemas use. */
 type Schema = {
   readonly $ref?: string;
   readonly $defs?: Readonly<Record<string, Schema>>;
@@ -31,7 +31,7 @@ const KEYS: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom('file', 'line', 'constructor', '__proto__'),
 );
 
-/** An object with exactly these keys: by assignment, `__proto__` would be none. */
+/** Defines each key: an assignment to `__proto__` would add none. */
 const objectOf = (
   value: fc.Arbitrary<unknown>,
   maxKeys: number,
@@ -111,7 +111,7 @@ const recordOf = (schema: Schema, definitions: Definitions): fc.Arbitrary<object
     { requiredKeys: [...required] },
   );
   if (typeof additionalProperties !== 'object') return known;
-  // Where only some names are names, any text would hardly ever be one of them.
+  // With a fixed set of names, random text would rarely match.
   const named = propertyNames?.enum?.map(String);
   const keys = named === undefined ? KEYS : fc.constantFrom(...named);
   const others = objectOf(fromSchema(additionalProperties, definitions), 4, keys);
@@ -122,7 +122,7 @@ const recordOf = (schema: Schema, definitions: Definitions): fc.Arbitrary<object
 
 const fromSchema = (schema: Schema, definitions: Definitions): fc.Arbitrary<unknown> => {
   if (schema.$ref !== undefined) {
-    // The one thing that the contracts define in terms of itself is any JSON value.
+    // The only recursive type of the contracts is JSON itself.
     const { anyOf = [] } = definitions[schema.$ref.split('/').at(-1) ?? ''] ?? {};
     if (!anyOf.some(({ type }) => type === 'null')) throw new Error(`${schema.$ref} is not any JSON value`);
     return json;
@@ -157,10 +157,7 @@ const fromSchema = (schema: Schema, definitions: Definitions): fc.Arbitrary<unkn
   }
 };
 
-/**
- * Values that a schema accepts, made from its JSON Schema. What that cannot say, such as a text that is more than blanks,
- * the schema itself decides.
- */
+/** Values that a schema accepts, from its JSON Schema. The schema itself filters the rest. */
 export const validFor = (
   schema: z.ZodType,
   jsonSchema: Readonly<Record<string, unknown>>,

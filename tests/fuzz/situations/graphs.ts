@@ -18,7 +18,7 @@ export const CIRCUIT = workflowCircuit('fuzz.graph');
 const report = { type: 'custom', typeId: 'report', key: 'weekly' };
 const run = { uses: 'cap.env.shell.command.run', after: [], args: { script: 'true' } };
 
-/** One node that something stands in the way of, and one after it; and what comes before it. */
+/** A blocked node, a node after it, and the nodes before it. */
 const workflow = (stage: object, earlier: readonly object[] = [], policy: object = {}): WorkflowDefinition =>
   WorkflowDefinition.parse({
     id: 'fuzz.graph',
@@ -49,11 +49,11 @@ const stageRuns = submitted({});
 
 type Ordered = Extract<TaskEvent, { readonly type: 'step_ordered' }>;
 
-/** The step that was ordered last in a history. */
+/** The last ordered step of a history. */
 export const lastOrder = (history: readonly TaskEvent[]): Ordered | undefined =>
   history.findLast((event): event is Ordered => event.type === 'step_ordered');
 
-/** What an executor says of the order that was given last. */
+/** A report of the executor about the last order. */
 const said = (history: readonly TaskEvent[], fact: JsonObject): TaskMessage => {
   const order = lastOrder(history);
   const about = { id: order?.effectId, task: TASK, node: order?.node, attempt: order?.attempt };
@@ -80,7 +80,7 @@ const verdict = (kind: VerdictKind) => (): TaskMessage => ({
 const COMMIT = 'c'.repeat(40);
 const RECOVER = { strategy: 'recover', maxRetries: 0, backoff: 'fixed', delayMs: 0 };
 const BEFORE = { ...run, id: 'before', on: { succeeded: ['stage'] } };
-/** In a worktree of its own, which began from a commit. */
+/** In its own worktree, which started from a commit. */
 const PLACED = {
   outcome: 'succeeded',
   outputs: { worktree: '.worktrees/t-1', branch: 'b', commit: COMMIT },
@@ -102,7 +102,7 @@ const stageFailed = then(
   applied({ outcome: 'failed', exitCode: 1, report: { approach: 'by hand', next: 'the rest' } }),
 );
 
-/** A task with a node that waits for each of the things that a node can wait for, or runs, or is repeated. */
+/** Tasks with a node that waits for each possible thing, runs, or repeats. */
 export const graphHistories = {
   waitingForPeer: after(submitted({}, { after: ['t-2/check', 't-3'] })),
   waitingForLocks: after(submitted({ locks: [{ key: 'branch:main', mode: 'exclusive' }] })),

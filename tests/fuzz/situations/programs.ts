@@ -27,7 +27,7 @@ const after = (...messages: readonly ProgramMessage[]): Loaded<ProgramState> => 
 const started = [submission(programWith({ onError: onError('pause') })), claim(1)] as const;
 const inReview = [...started, end(1, completed('review')), claim(2), end(2, asked())] as const;
 
-/** Tasks of programs, where somebody may still say something of them. */
+/** Tasks of programs in every state that accepts messages. */
 export const programSituations: Readonly<Record<string, Loaded<ProgramState>>> = {
   programOrdered: after(submission()),
   programStarted: after(...started),
@@ -48,7 +48,7 @@ export const programSituations: Readonly<Record<string, Loaded<ProgramState>>> =
   programFailed: after(submission(), claim(1), end(1, failedWith())),
 };
 
-/** Which lease a worker would have there. */
+/** The lease of the worker in a situation. */
 export const leaseIn = (situation: string): number => {
   const { state } = programSituations[situation] ?? {};
   return state !== undefined && 'lease' in state && typeof state.lease === 'number' ? state.lease : 1;

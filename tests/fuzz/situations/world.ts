@@ -23,14 +23,14 @@ import { attemptsDecider, type AttemptsMessage } from '@holdpoint/recovery/attem
 import type { Outgoing } from '@holdpoint/runtime/decider';
 import { checkReceivable, NOW } from '../decisions.ts';
 
-/** What everybody around a task says, one after the other and from the start again: so that an input says it all. */
+/** The answers of all other participants, used in turn, so that an input determines a run. */
 export type Answers = {
   readonly outcomes: readonly (Outcome | 'clean' | 'in_doubt' | 'lost' | 'exhausted')[];
   readonly approve: boolean;
-  /** Always the same, or as recovery itself decides. */
+  /** Always the same verdict, or recovery's own. */
   readonly verdict: VerdictKind | 'by the table';
   readonly found: boolean;
-  /** What people say of jobs that are stuck, in turn; at last each is left out. */
+  /** The answers about stuck jobs, in turn. Later jobs are skipped. */
   readonly stuck?: readonly StuckAnswer[];
 };
 
@@ -59,7 +59,7 @@ const boardAnswers = ({ id, request }: RegistryCommand, { found }: Answers): rea
   }
 };
 
-/** What was worked on has a way that it took, and cost something. */
+/** The result of work, with its usage. */
 const workOf = (outcome: Outcome | 'exhausted', turn: number) => ({
   outcome: outcome === 'exhausted' ? ('failed' as const) : outcome,
   exitCode: outcome === 'succeeded' ? 0 : 1,
@@ -83,7 +83,7 @@ const effectAnswer = ({ id, attempt, effect }: RunEffect, says: Answers, turn: n
   }
   if (CAPABILITIES[effect.uses]?.stage !== true)
     return { kind: 'effect', fact: { type: 'applied', ...fact, outputs: {} } };
-  // What a stage is given is what it takes.
+  // A stage returns the artifacts that it was asked for.
   const { artifacts } = StepInput.parse(effect.args);
   const outputs =
     artifacts === undefined
@@ -97,7 +97,7 @@ const effectAnswer = ({ id, attempt, effect }: RunEffect, says: Answers, turn: n
   return { kind: 'effect', fact: { type: 'applied', ...fact, outputs } };
 };
 
-/** Of a doubt it is said that it happened, or that it did not; the executor believes it. */
+/** The answer about an effect in doubt, which the executor believes. */
 const doubtAnswer = ({ approve }: Answers) => {
   const answer = approve ? ('applied' as const) : ('not_applied' as const);
   return { outcome: 'answered' as const, answer, statement: answer };
@@ -126,7 +126,7 @@ const approvalAnswer = (asked: RequestApproval, says: Answers): TaskMessage => {
   };
 };
 
-/** Of a job that is stuck, after everything that was to be said of it: leave it out. */
+/** After the listed answers, stuck jobs are skipped. */
 const stuckAnswer = (
   { id, task, node, revision }: RequestApproval,
   { stuck = [] }: Answers,
@@ -136,10 +136,10 @@ const stuckAnswer = (
   return { kind: 'approval', fact: { type: 'resolved', id, task, node, revision, ...said } };
 };
 
-/** A verdict that is always the same would never end: recovery has a bound for each. */
+/** Recovery bounds every verdict; a constant verdict would not end. */
 const SAME_MAX = 5;
 
-/** What the others remember of this run. */
+/** What the other participants remember of a run. */
 type Memory = {
   readonly stuck: Map<string, number>;
   readonly verdicts: Map<string, number>;
@@ -163,7 +163,7 @@ const createMemory = (): Memory => {
   };
 };
 
-/** Adds one, and says how many there were before. */
+/** Adds one and returns the earlier count. */
 const counted = (counts: Map<string, number>, key: string): number => {
   const before = counts.get(key) ?? 0;
   counts.set(key, before + 1);
@@ -181,7 +181,7 @@ const verdictAnswers = (failure: AssessFailure, says: Answers, memory: Memory): 
   return [{ kind: 'recover', task, payload: { task, node, attempt, verdict } }];
 };
 
-/** What a task submits itself is accepted as it stands. */
+/** A submission by a task is accepted unchanged. */
 const checkSubmittable = (payload: SubmitTask, task: TaskId): void => {
   const made = taskDecider.decide(taskDecider.initial, { kind: 'submit', task, payload }, { now: NOW });
   assert.equal(made.answer !== undefined && 'error' in made.answer, false, JSON.stringify(made.answer));
@@ -234,11 +234,11 @@ const answersTo = (
   }
 };
 
-/** Every task of these sizes is through long before. */
+/** More than every task of this size needs. */
 const TURNS_MAX = 3_000;
 
 const isOver = ({ phase }: Task): boolean => ['completed', 'failed', 'cancelled'].includes(phase);
-/** A person may have to say something; and an artifact may still come from a task that nobody has submitted yet. */
+/** A person may have to decide, or an artifact may come from a later task. */
 const waitsForOthers = (task: Task): boolean =>
   task.phase === 'paused' ||
   task.definition.nodes.some(({ id }) => {
@@ -251,8 +251,8 @@ const waitsForOthers = (task: Task): boolean =>
   });
 
 /**
- * A task in a world in which everybody answers: it comes to an end, or somebody outside has to act. One that is left with
- * nothing that could ever wake it is half a run.
+ * Runs a task until it ends or needs an outside participant. A task without any timer or message that could
+ * wake it is a fault.
  */
 export const runThrough = (first: TaskMessage, says: Answers): string => {
   let state: TaskState = taskDecider.initial;

@@ -9,7 +9,7 @@ import { keepsPrototypesClean } from '../promises.ts';
 import { target } from '../target.ts';
 import { bytesOf } from '../text.ts';
 
-/** What each endpoint may be answered with. */
+/** The endpoints with answers. */
 const NAMES = [
   'api/orchestrator.submit.response',
   'api/orchestrator.cancel.response',
@@ -79,10 +79,10 @@ const NAMES = [
 
 type Input = { readonly answer: string; readonly reply: ReplyInput };
 
-/** The endpoints are typed one by one; here they come from a list. */
+/** Endpoints have separate types; here they come from a list. */
 const read = readAnswer as (service: ServiceName, endpoint: string, reply: Reply) => unknown;
 
-/** Whoever asks gets what the contract promises, or an error with a code; whatever the answer was. */
+/** Every answer is valid by contract or an error with a code. */
 export const answers = target<Input>({
   name: 'answers',
   runs: 40,
@@ -101,7 +101,7 @@ export const answers = target<Input>({
       return 'accepted';
     } catch (error) {
       if (!(error instanceof HoldpointError)) throw error;
-      // A refusal is told as it came; what we say of a wrong answer ourselves is short.
+      // A refusal keeps its text; our own text about an invalid answer is short.
       assert.equal(typeof error.code, 'string');
       assert.ok(error.message.length < bytesOf(reply.body).length + 16_384);
       return 'refused';

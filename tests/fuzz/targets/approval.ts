@@ -67,7 +67,7 @@ const logic: ServiceLogic<ServiceMessage, ServiceEvent, ServiceWork> = {
 
 const Asked = z.looseObject({ effect: CanonicalEffect });
 
-/** Digest and ids as they follow from the effect: without them every request is refused at the first look. */
+/** Digest and ids that follow from the effect. Without them every request would be refused at once. */
 const consistent = (value: object): object => {
   const asked = Asked.parse(value);
   const effect = { ...asked.effect, task: TASK, node: NODE };
@@ -75,7 +75,7 @@ const consistent = (value: object): object => {
   return { ...asked, id: APPROVAL, task: TASK, node: NODE, effect, effectId, digest: effectDigest(effect) };
 };
 
-/** What the approvals service is asked on the bus. Decisions of people come over the API. */
+/** Commands to the approvals service on the bus. Decisions come over the API. */
 export const approval = decisionTarget('approval', logic, situations, {
   'command/approval.request': { consumer: 'approvals', subject: 'hp.cmd.approval.request', link: consistent },
   'command/approval.cancel': {

@@ -29,7 +29,7 @@ type Input = {
 };
 
 const SAMPLES = join(import.meta.dirname, '../../../services/recovery/samples');
-/** What real tools have printed: pieces of it, in any order, are what a hostile program would print. */
+/** Lines of real tool output, which a hostile process could print in any order. */
 const LINES: readonly string[] = [
   ...new Set(
     readdirSync(SAMPLES, { recursive: true, encoding: 'utf8' })
@@ -61,7 +61,7 @@ const rulesWith = (pattern: string | undefined) => {
   return data === undefined ? undefined : { rules: [data] };
 };
 
-/** Whatever a program prints: it has a class, with a reason that fits into a list; and a verdict that everybody can read. */
+/** Any output has a failure class, a bounded reason and a readable verdict. */
 export const classification = target<Input>({
   name: 'classification',
   runs: 200,

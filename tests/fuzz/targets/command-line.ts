@@ -31,7 +31,7 @@ id = "terminal"
 uses = "control.terminal"
 `;
 
-/** Every command, where its arguments stand, and whom it asks. */
+/** Every command with its arguments and the endpoints that it calls. */
 const LINES: Readonly<Record<string, { readonly line: string; readonly asks: readonly string[] }>> = {
   'task submit': { line: 'task submit --workflow ? --goal ?', asks: ['orchestrator.submit'] },
   'task show': { line: 'task show t-1', asks: ['orchestrator.get'] },
@@ -200,7 +200,7 @@ const word: fc.Arbitrary<Text> = fc.oneof(
   },
 );
 
-/** A line with its words filled in, some more words, and now and then one lost. */
+/** A command line with its words filled in, extra words, and sometimes one missing. */
 const linesOf = (line: readonly string[]): fc.Arbitrary<readonly Text[]> =>
   fc
     .record({
@@ -220,7 +220,7 @@ const first = (list: unknown, change: Part): unknown =>
     ? [{ ...(list[0] as Part), ...change }, ...(list.slice(1) as unknown[])]
     : list;
 
-/** An answer about the very task, job or approval that the lines above name. */
+/** Links an answer to the task, job or approval of the command lines. */
 const aboutOurs = (value: object): object => {
   const { nodes, items } = value as Part;
   return {
@@ -248,9 +248,9 @@ const among = (asks: readonly string[]): fc.Arbitrary<Others> =>
     letters: fc.array(bodyFor(validMessage('dead-letter/letter')), { maxLength: 3 }),
   });
 
-/** What a terminal may be given: characters that are seen, and line ends. */
+/** Characters that a terminal must not get. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
-/** What one character may grow to, when it is escaped, put into columns, or shown twice. */
+/** How much one character may grow by escaping, columns and repetition. */
 const GROWTH = 200;
 const FIXED = 64 * 1024;
 
@@ -261,7 +261,7 @@ const sizeOf = ({ args, others: { replies, facts, letters } }: Input): number =>
 };
 
 let folder: string | undefined;
-/** A repository with a flow, some folders down: paths that lead upwards lead to nothing. */
+/** A repository with a workflow, some folders deep: paths upwards lead nowhere. */
 const repository = (): string => {
   folder ??= mkdtempSync(join(tmpdir(), 'holdpoint-fuzz-'));
   const root = join(folder, 'some', 'folders', 'down');
@@ -279,7 +279,7 @@ const repository = (): string => {
 
 const NOW = Date.UTC(2026, 0, 15, 9, 31, 0);
 
-/** Any command line, among services that answer anything: it ends with a code that is documented, and only shows text. */
+/** Any command line with any answers ends with a documented code and prints only text. */
 export const commandLine = target<Input>({
   name: 'command-line',
   runs: 25,

@@ -31,7 +31,7 @@ const PERSON = 'ada';
 const OWN = 'http://console.example';
 const HOST = 'console.example';
 
-/** Whatever is asked of the parts behind: nothing but what a page may ask gets there. */
+/** The calls that reach the services. They must be calls that a page may make. */
 const calls: { readonly name: string; readonly payload: Readonly<Record<string, unknown>> }[] = [];
 const listener: Pick<Listener, 'call' | 'listen'> = {
   call: (service, endpoint, payload) => {
@@ -62,7 +62,7 @@ const look: BusOverview = {
   letterCounts: () => Promise.resolve({ orchestrator: 0, approvals: 0, executor: 1, recovery: 0 }),
   nextLine: () => Promise.resolve(undefined),
 };
-/** Whatever is handed to an OIDC provider in the name of who signs in. */
+/** The codes that reach the OIDC provider. */
 const redeemed: OidcCode[] = [];
 const signIn: SignIn = {
   ways: () => Promise.resolve({}),
@@ -74,7 +74,7 @@ const signIn: SignIn = {
 const deps = {
   log: silentLogger(),
   identity: {
-    // Tokens are a target of their own: here everybody is somebody.
+    // Authentication is another target: here every token is valid.
     authenticate: ({ authorization }: { readonly authorization: string | undefined }) =>
       authorization === undefined
         ? Promise.reject(new HoldpointError('APPROVALS_UNAUTHENTICATED', 'a valid token is required'))
@@ -96,7 +96,7 @@ const app = consoleRoutes({
   signIn,
 });
 
-/** A path as a URL can have it; undefined where no client could send it. */
+/** A path as part of a URL, or undefined when no client could send it. */
 const urlOf = (path: string): string | undefined => {
   const url = URL.parse(`${OWN}/${path}`);
   return url?.origin === OWN ? url.href : undefined;
@@ -108,7 +108,7 @@ const headersOf = (origin: string | undefined): Headers | undefined => {
     if (origin !== undefined) headers.set('origin', origin);
     return headers;
   } catch {
-    // What no header can hold was sent by nobody.
+    // No client can send this header.
     return undefined;
   }
 };
@@ -123,7 +123,7 @@ const answerTo = async (method: string, { path, body, origin }: Input): Promise<
     ...(method === 'POST' && { body: Buffer.from(bytesOf(body)) }),
   });
   const incoming = { socket: { remoteAddress: '127.0.0.1' } } as unknown as IncomingMessage;
-  // Nothing is written to it: what is hostile about a stream is refused before it begins.
+  // Nothing is written to it: hostile input is refused before a stream starts.
   const outgoing = {} as unknown as ServerResponse;
   return app.request(request, undefined, { incoming, outgoing });
 };
@@ -145,12 +145,12 @@ const PAGES: ReadonlySet<string> = new Set([
   ...forwardedEndpoints(),
   ...['orchestrator', 'executor', 'recovery'].map((service) => `${service}.dead_letter`),
 ]);
-/** What changes something is named after whoever is signed in. */
+/** Calls that change state carry the signed-in user. */
 const READS = /\.(get|list|history|workflows|artifacts?|capabilities|order|stuck|report|classes|circuits)$/;
 
 const isOwn = (origin: string): boolean => origin === OWN || origin === OWN.replace('http', 'https');
 
-/** Nobody is sent back to another page than the one that asks. */
+/** The redirect leads only to the requesting page. */
 const checkRedeemed = (origin: string | undefined): void => {
   for (const { redirectUri } of redeemed) {
     assert.ok(origin === undefined || isOwn(origin), origin);
@@ -166,7 +166,7 @@ const checkCalls = (origin: string | undefined): void => {
     assert.ok(origin === undefined || isOwn(origin), origin);
     if (name === 'orchestrator.submit') {
       assert.equal(payload['requestedBy'], PERSON);
-      // Who may approve stands in a definition, and who has asked in what is said of an agent: a page brings neither.
+      // A page may name neither approvers nor agents.
       for (const part of ['definition', 'program', 'agent', 'approval'])
         assert.ok(!Object.hasOwn(payload, part), part);
     } else if (!READS.test(name)) assert.equal(payload['by'], PERSON);
@@ -185,7 +185,7 @@ const asked = async (method: string, input: Input): Promise<string> => {
   return outcome;
 };
 
-/** Whoever reads events by lines reads exactly one, whatever it is about. */
+/** A line-based reader gets exactly one event. */
 const checkEvent = (text: string): string => {
   const written = eventText({ event: 'log', id: '1.2', data: { line: text } });
   const lines = written.split(/\r\n|\r|\n/);
@@ -264,7 +264,7 @@ const streams = input(
   'stream',
   fc
     .record({ task: nastyText, after: nastyText })
-    // A name that is none: no stream begins.
+    // An invalid name opens no stream.
     .map(
       ({ task, after }) =>
         `console/events?${new URLSearchParams({
@@ -288,7 +288,7 @@ const checked = (it: Input): string | Promise<string> => {
   }
 };
 
-/** What a page, or whoever passes for one, asks of the console: answered, or refused with a code, and done by nobody but who is signed in. */
+/** Requests to the console are answered or refused with a code, and act only as the signed-in user. */
 export const consoleTarget = target<Input>({
   name: 'console',
   runs: 60,

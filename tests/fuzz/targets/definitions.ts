@@ -58,7 +58,7 @@ const submissions = random.chain((definition) =>
   ),
 );
 
-/** Any workflow of somebody's own is refused with a reason, or runs to its end once everybody has answered. */
+/** Any workflow is refused with a reason, or runs to its end with cooperative participants. */
 export const definitions = target<Input>({
   name: 'definitions',
   runs: 400,

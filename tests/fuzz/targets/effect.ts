@@ -69,13 +69,13 @@ const situations = {
 
 const Ordered = z.looseObject({ effect: CanonicalEffect });
 
-/** As if it had been approved: id, digest and grant follow from the effect. */
+/** An approved order: id, digest and grant follow from the effect. */
 const granted = (value: object): object => {
   const ordered = Ordered.parse(value);
   return { ...ordered, ...orderFor({ ...effectOf(), args: ordered.effect.args }) };
 };
 
-/** As if a person had said it of the doubt that is open. */
+/** A valid answer of a person to the open question. */
 const signed = (value: object): object => ({ ...value, ...resolveFor('retry', 2, opaqueEffect) });
 
 const bindings = executorBindings({
@@ -91,7 +91,7 @@ const bindings = executorBindings({
 const logic = { service: 'executor', kinds: executorKinds(decider), ...bindings } as const;
 const consumer = `executor-${DEFAULT_POOL}`;
 
-/** What the executor is ordered on the bus. */
+/** Commands to the executor on the bus. */
 export const effect = decisionTarget('effect', logic, situations, {
   'command/effect.run': { consumer, subject: `hp.cmd.effect.run.${DEFAULT_POOL}`, link: granted },
   'command/effect.cancel': {

@@ -27,7 +27,7 @@ const services = {
   recovery: { shape: RecoveryEnv.shape, read: (env: NodeJS.ProcessEnv) => readEnv(RecoveryEnv, env) },
 } as const;
 
-// Files that are there and hold something else, and ways to none. Nothing that could not be read to its end.
+// Existing files with other content, and missing paths. None is endless.
 const values: fc.Arbitrary<Text> = fc.oneof(
   { weight: 2, arbitrary: nastyText },
   fc.constantFrom<Text>(
@@ -59,7 +59,7 @@ const values: fc.Arbitrary<Text> = fc.oneof(
 );
 
 let folder: string | undefined;
-/** Files as a start makes them, so that one wrong value is not hidden behind others. */
+/** Files as `npm start` writes them, so that one wrong value does not hide behind others. */
 const filesOf = (): string => {
   if (folder !== undefined) return folder;
   folder = mkdtempSync(join(tmpdir(), 'holdpoint-fuzz-'));
@@ -76,7 +76,7 @@ const filesOf = (): string => {
   return folder;
 };
 
-/** Stands for that folder, whose name is another in every run. */
+/** Stands for the folder, which differs in each run. */
 const FILES = '<files>';
 const USUAL: Variables = {
   HOLDPOINT_NATS_URL: 'nats://127.0.0.1:4222',
@@ -104,10 +104,10 @@ const environmentOf = (shape: object): fc.Arbitrary<Variables> => {
   );
 };
 
-/** More than one line of this length nobody reads at a failed start. */
+/** The longest useful error line of a failed start. */
 const COMPLAINT_MAX = 4_096;
 
-/** Any environment is a configuration, or one line that names what is wrong and shows no value. */
+/** Any environment is a configuration, or one error line that names the problem and shows no value. */
 export const environment = target<Input>({
   name: 'environment',
   runs: 80,

@@ -102,7 +102,7 @@ const chain = fc
     { minLength: 1, maxLength: 12 },
   )
   .map((words): Text => words.join(' '));
-/** Put together as expressions are: mostly these have a value, or fail only while it is looked for. */
+/** Well-formed expressions: most have a value or fail only at evaluation. */
 const { sound } = fc.letrec<{ sound: string }>((tie) => ({
   sound: fc.oneof(
     { maxDepth: 4, depthSize: 'small' },
@@ -165,7 +165,7 @@ const scope = fc.record(
   { requiredKeys: [] },
 ) as fc.Arbitrary<JsonObject>;
 
-/** A value, or one error that says which expression it was; nothing else, and not for long. */
+/** A value or one error that names the expression, within a bounded time. */
 const said = (work: () => unknown): { readonly value: unknown } | undefined => {
   try {
     return { value: work() };
@@ -176,10 +176,10 @@ const said = (work: () => unknown): { readonly value: unknown } | undefined => {
   }
 };
 
-/** Far above what the bounds of an evaluation allow, and far below what a loop without a bound takes. */
+/** Far above the evaluation limits, far below an endless loop. */
 const LONG_MS = 5_000;
 
-/** Any text is an expression with a value, always the same one, or is refused. */
+/** Any text is an expression with a deterministic value, or is refused. */
 export const expressions = target<Input>({
   name: 'expressions',
   runs: 500,

@@ -75,7 +75,7 @@ const text: fc.Arbitrary<Text> = fc.oneof(
   },
 );
 
-/** Any text is a configuration, or is refused with what is wrong and where. */
+/** Any text is a configuration, or is refused with problem and position. */
 export const flowConfig = target<Input>({
   name: 'flow-config',
   runs: 400,

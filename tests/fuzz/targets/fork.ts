@@ -13,7 +13,7 @@ type Input = { readonly situation: string; readonly version: number; readonly sa
 
 const all: Readonly<Record<string, readonly TaskEvent[]>> = { ...histories, ...graphHistories };
 
-/** From any version of any task a new one goes on to an end of its own, or there is no such version. */
+/** A fork from any version of any task runs to an end of its own, or the version does not exist. */
 export const fork = target<Input>({
   name: 'fork',
   runs: 150,
@@ -44,7 +44,7 @@ export const fork = target<Input>({
     }),
   },
   check: ({ situation, version, says }) => {
-    // As it is read back from where it was stored.
+    // Read back from its stored form.
     const history = (all[situation] ?? []).map((event) => TaskEvent.parse(stored(event)));
     const message = forkAt(history, version, { task: taskIdFrom('fork'), by: 'ada' });
     return message === undefined ? 'no such version' : runThrough(message, says);

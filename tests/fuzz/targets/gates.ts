@@ -63,7 +63,7 @@ const PIECES = [
   '0x10',
 ];
 
-/** The gate that is shipped with lines left out, doubled, or put somewhere else, or with something between them. */
+/** The shipped gate with lines removed, doubled, moved or added. */
 const mutated = fc
   .array(
     fc.tuple(
@@ -203,7 +203,7 @@ const checkParsed = (text: string): string => {
   return 'accepted';
 };
 
-/** Whatever a gate file holds, and whatever its texts are: a gate that keeps its contract or problems, a text or an error. */
+/** Any gate file is a gate that keeps its contract, or a list of problems. */
 export const gates = target<Input>({
   name: 'gates',
   runs: 200,

@@ -13,7 +13,7 @@ const verify = createVerifier([publicKey]);
 const sign = createSigner(privateKey);
 
 const CLAIMS = { jti: 'a-1', sub: 'e-1', digest: 'f'.repeat(64), iat: 1, exp: 2, by: 'ada' };
-// The key is another in every run, so a corpus says what is done to a token, and not the token.
+// The key differs in each run, so the corpus stores changes of a token.
 type Part = { readonly own: true } | Text | { readonly encoded: Bytes };
 type Input = { readonly parts: readonly Part[]; readonly change?: number | 'respelt' | 'padded' | undefined };
 
@@ -24,13 +24,13 @@ const partOf = (part: Part, own: string): string => {
   return textOf(part);
 };
 
-/** One bit of one character changed; or the same bytes, spelt in another way. */
+/** One changed bit of one character, or the same bytes in another spelling. */
 const changed = (token: string, change: Input['change']): string => {
   if (change === undefined || token === '') return token;
   if (change === 'padded') return `${token}==`;
   const place = change === 'respelt' ? token.length - 1 : change % token.length;
   const code = token.charCodeAt(place);
-  // The last character of a signature stands for two bits, and says nothing with its other four.
+  // The last character of a signature carries two bits; its other four are ignored.
   const other = change === 'respelt' ? code + 1 : code ^ 1;
   return token.slice(0, place) + String.fromCharCode(other) + token.slice(place + 1);
 };
@@ -43,7 +43,7 @@ const part: fc.Arbitrary<Part> = fc.oneof(
   fc.constantFrom<Part>({ encoded: ['{"alg":"none"}'] }, { encoded: ['{"alg":"EdDSA"}'] }, ''),
 );
 
-/** Only what our own key has signed, unchanged, is a grant; anything else is none, and nothing worse. */
+/** Only unchanged tokens with our signature are grants. */
 export const grants = target<Input>({
   name: 'grants',
   runs: 300,

@@ -72,10 +72,10 @@ const portOf = async (): Promise<number> => {
   return (await server).port;
 };
 
-/** Says what it has to say, and hangs up, politely or not. */
+/** Sends the bytes and closes the connection, cleanly or not. */
 const say = async (port: number, bytes: Uint8Array, ends: boolean): Promise<void> => {
   const socket = connect(port, '127.0.0.1');
-  // Whoever speaks nonsense may be hung up on.
+  // The server may close the connection.
   socket.on('error', () => undefined);
   await once(socket, 'connect');
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
@@ -85,7 +85,7 @@ const say = async (port: number, bytes: Uint8Array, ends: boolean): Promise<void
   await closed;
 };
 
-/** Whatever one caller sends, the next one is answered. */
+/** The server answers the next request after any input. */
 export const health = target<Input>({
   name: 'health',
   runs: 40,

@@ -20,7 +20,7 @@ import { type Text, textOf } from '../text.ts';
 
 type Input = { readonly of: string; readonly texts: readonly Text[] };
 
-/** What a builder of subjects makes of any text: one token in its place, or nothing. */
+/** A subject builder makes exactly one token of any text, or throws. */
 const built = (build: () => string, tokens: number): string => {
   let subject: string;
   try {
@@ -80,7 +80,7 @@ const checks: Readonly<Record<string, (one: string, other: string) => string>> =
       assert.ok(error instanceof TypeError);
       return 'refused';
     }
-    // Whoever reads it finds the very headers that were written, and none that a value smuggled in.
+    // The reader finds exactly the written headers.
     assert.equal(
       MsgHdrsImpl.decode(bytes).keys().length,
       new Set(pairs.map(([name]) => name.toLowerCase())).size,
@@ -89,7 +89,7 @@ const checks: Readonly<Record<string, (one: string, other: string) => string>> =
   },
 };
 
-/** What strangers name: no name reaches another subject, another header, or another's id. */
+/** Untrusted names never reach another subject, header or id. */
 export const names = target<Input>({
   name: 'names',
   runs: 150,

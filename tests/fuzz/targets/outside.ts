@@ -44,7 +44,7 @@ const blocks = (
   return list;
 };
 
-/** Written down by hand, apart from the library that the executor asks. */
+/** Written by hand, independently of the library in the executor. */
 const INSIDE = {
   ipv4: blocks('ipv4', [
     ['0.0.0.0', 8],
@@ -132,7 +132,7 @@ const path: fc.Arbitrary<Text> = fc.oneof(
     .map((parts) => parts.join('/')),
 );
 
-/** Wherever it may lead, it leads to the public internet, or nowhere. */
+/** A URL leads to the public internet or is refused. */
 const checkUrl = async (written: string, meant: readonly string[]): Promise<string> => {
   const request = HttpRequest.safeParse({ url: written });
   if (!request.success) return 'refused';
@@ -153,7 +153,7 @@ const checkUrl = async (written: string, meant: readonly string[]): Promise<stri
   }
 };
 
-/** Whatever it says, it goes nowhere, and what it names is an origin. */
+/** A notice reaches no target, and its target is an origin. */
 const checkNotice = async (uses: number, args: Readonly<Record<string, string>>): Promise<string> => {
   const every = notices({ targets: new Set() }, () => 0);
   const notice = every[uses % every.length];
@@ -167,7 +167,7 @@ const checkNotice = async (uses: number, args: Readonly<Record<string, string>>)
   return 'accepted';
 };
 
-/** A workspace with links out of it, beside which a file lies that nothing may touch. */
+/** A workspace with links out of it, beside a file that must not change. */
 const checkFile = async (args: object): Promise<string> => {
   const folder = mkdtempSync(join(tmpdir(), 'holdpoint-fuzz-'));
   try {
@@ -195,7 +195,7 @@ const checkFile = async (args: object): Promise<string> => {
   }
 };
 
-/** What reaches out of the executor goes where it may, or nowhere. */
+/** Outgoing requests reach allowed targets or fail. */
 export const outside = target<Input>({
   name: 'outside',
   runs: 100,

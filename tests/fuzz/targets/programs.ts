@@ -37,7 +37,10 @@ const ASKS: Readonly<Record<string, (situation: string) => (value: object) => ob
   }),
 };
 
-/** What workers say, and programs that are submitted: decided or refused, and whatever follows can be stored, sent and read. */
+/**
+ * Messages of workers and submissions of programs are decided or refused, and every consequence can be stored
+ * and sent.
+ */
 export const programs = target<Input>({
   name: 'programs',
   runs: 60,

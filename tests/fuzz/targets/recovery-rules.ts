@@ -91,7 +91,7 @@ const text: fc.Arbitrary<Text> = fc.oneof(
 
 const FILE = '.holdpoint/recovery.toml';
 
-/** Any text says how failures are taken, in a form that every service accepts and can work with; or what is wrong, and where. */
+/** Any text is a set of recovery rules that every service accepts, or a list of problems with positions. */
 export const recoveryRules = target<Input>({
   name: 'recovery-rules',
   runs: 300,
@@ -107,9 +107,9 @@ export const recoveryRules = target<Input>({
     }
     if (rules === undefined) return problems.find(({ severity }) => severity === 'error')?.code ?? '';
     assert.deepEqual(RecoveryRules.parse(stored(rules)), rules);
-    // The services look once more, whoever has sent them.
+    // The services validate the rules again.
     assert.deepEqual(rulesProblems(rules), []);
-    // What was accepted is looked for, and never takes long.
+    // Accepted patterns match in bounded time.
     for (const { pattern } of rules.rules ?? []) {
       if (pattern !== undefined) finderOf([pattern])('a'.repeat(1_000));
     }

@@ -1,5 +1,5 @@
 import { attemptsDecider, type AttemptsMessage } from '@holdpoint/recovery/attempts/decide';
-import { circuitDecider, type CircuitMessage } from '@holdpoint/recovery/circuit/circuit';
+import { circuitDecider, type CircuitMessage } from '@holdpoint/recovery/circuit/decide';
 import { workflowCircuit } from '@holdpoint/contracts/recovery/circuit';
 import { NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import { recoveryLogic } from '@holdpoint/recovery/bindings';
@@ -71,7 +71,7 @@ const failures = {
   stuck: attemptsAfter(doubt),
 };
 
-/** What the recovery service is asked on the bus. */
+/** Commands to the recovery service on the bus. */
 export const recovery = decisionTarget(
   'recovery',
   recoveryLogic,

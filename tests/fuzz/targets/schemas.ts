@@ -7,7 +7,7 @@ import { isStorable, keepsPrototypesClean, levelsOf, refusalOf, sameJson, stored
 import { target } from '../target.ts';
 import { type Bytes, bytesOf } from '../text.ts';
 
-/** Every body of the catalogue. A new one is added here, and to the target of whoever acts on it. */
+/** Every body of the catalogue. Add new ones here and to the target of their service. */
 const NAMES = [
   'command/task.submit',
   'command/task.cancel',
@@ -272,7 +272,10 @@ const NAMES = [
 
 type Input = { readonly message: string; readonly body: Bytes };
 
-/** Any bytes are a value of the schema or are refused with a code; what is taken can be stored, digested and read again. */
+/**
+ * Any bytes are a value of the schema or are refused with a code. Accepted values can be stored, digested and
+ * read again.
+ */
 export const schemas = target<Input>({
   name: 'schemas',
   runs: 40,

@@ -14,7 +14,7 @@ import { type Bytes, bytesOf, type Text, textOf } from '../text.ts';
 type Input = {
   readonly env: Readonly<Record<string, Text | undefined>>;
   readonly running: Bytes | undefined;
-  /** What the user's last start left word of. */
+  /** The running.json of the last start. */
   readonly pointer?: Bytes | undefined;
   readonly secret: Bytes;
 };
@@ -28,9 +28,9 @@ const VARIABLES = [
   'XDG_STATE_HOME',
   'HOME',
 ];
-/** Stands for the file of the secret, wherever the folder of a case is. */
+/** Stands for the secret file in the folder of a case. */
 const SECRET = '<secret>';
-/** The file that a start writes, and the folder of all that a start leaves for this user. */
+/** The file of a running stack, and its folder. */
 const RUNNING = '<running>';
 const HOME = '<home>';
 const paths = fc.oneof(
@@ -47,7 +47,7 @@ const running = fc.record(
   { requiredKeys: [] },
 );
 
-/** Runs in a folder of its own, below which `running.json` may say anything. */
+/** Runs in its own folder, where `running.json` may have any content. */
 const inFolder = <Result>(act: (folder: string, secretFile: string) => Result): Result => {
   const folder = mkdtempSync(join(tmpdir(), 'holdpoint-fuzz-'));
   try {
@@ -58,7 +58,7 @@ const inFolder = <Result>(act: (folder: string, secretFile: string) => Result): 
   }
 };
 
-/** Any environment and any files give settings, or one complaint that shows none of the secrets. */
+/** Any environment and files give settings, or one error that shows no secret. */
 export const settings = target<Input>({
   name: 'settings',
   runs: 150,

@@ -25,7 +25,7 @@ type Input = {
   readonly artifacts: readonly Named[];
 };
 
-/** Those that run no script of a template's: here the words of strangers are only ever words. */
+/** Stages that run no script of a template: here input is only data. */
 const STAGES = [
   'cap.env.builtin.worktree.prepare',
   'cap.env.builtin.worktree.cleanup',
@@ -41,7 +41,7 @@ const STAGES = [
   'cap.env.builtin.repository.inspect',
 ];
 
-/** What git, a shell, and the file system would each take for something else than a name. */
+/** Names that git, a shell or the file system would misread. */
 const NAMES = [
   'draft/a',
   'a',
@@ -152,7 +152,7 @@ const repositoryOf = async (): Promise<StageRepository> => {
 const texts = (named: Named): Record<string, Json> =>
   Object.fromEntries(Object.entries(named).map(([key, text]) => [key, textOf(text)]));
 
-/** Everything that no step may touch, whatever its arguments say. */
+/** Everything that no stage may change. */
 const untouched = ({ path, root, git }: StageRepository): unknown => ({
   folders: readdirSync(path).toSorted(),
   outside: readFileSync(join(path, OUTSIDE), 'utf8'),
@@ -164,7 +164,7 @@ const untouched = ({ path, root, git }: StageRepository): unknown => ({
 const isPwned = ({ path, root }: StageRepository): boolean =>
   [path, root, join(root, '.git')].some((folder) => readdirSync(folder).includes('pwned'));
 
-/** Whatever the arguments of a stage are: a result that the task can go on from, or a refusal with a code; and nothing beside. */
+/** Any arguments give a valid result or a refusal with a code, and no side effect. */
 export const steps = target<Input>({
   name: 'steps',
   runs: 60,

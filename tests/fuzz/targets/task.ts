@@ -66,7 +66,7 @@ const command = (name: string, fixed: object) => ({
   link: (value: object): object => ({ ...value, ...fixed }),
   situations: Object.keys(tasks),
 });
-/** The nodes that there are, now one and now the other: half of the situations have only the second. */
+/** Alternates between nodes: half of the situations have only the second. */
 const nodeIn = (situation: string) => (situation in graphHistories ? STAGE : NODE);
 const onNode = (name: string, fixed: object) => ({
   ...command(name, fixed),
@@ -92,7 +92,7 @@ const resolved = {
   },
 };
 
-/** A result like those of stages, for whatever a value happens to be: every outcome now and then. */
+/** A stage result with each outcome now and then. */
 const stageResult = (value: object): object => {
   const outcomes = Outcome.options;
   const text = JSON.stringify(value);
@@ -102,7 +102,7 @@ const stageResult = (value: object): object => {
     : { outputs: { ...(given as object), outcome: outcomes[text.length % outcomes.length], outputs: given } };
 };
 
-/** The order that a running task of the sample workflow has given. */
+/** The order of the running sample task. */
 const asked = histories.awaiting.find((event) => event.type === 'approval_requested');
 const order = { id: EFFECT, attempt: 1, effect: asked?.effect, digest: asked?.digest, grant: GRANT.grant };
 
@@ -116,7 +116,7 @@ const reported = (event: string) => ({
     const step = lastOrder(history);
     if (step === undefined) return { ...about, id: EFFECT, ...('order' in value && { order }) };
     const { effectId: id, effect, digest } = step;
-    // Now and then the id stays what it was: any text that is one.
+    // Sometimes the id stays as generated.
     return {
       ...about,
       ...(event === 'applied' && stageResult(value)),
@@ -134,7 +134,7 @@ const INFORMED: About = {
   artifacts: STAGE_JOB,
   peer: { task: TASK, peer: 't-3', node: undefined },
 };
-/** A task that takes a worktree back is one that another waits for. */
+/** A rollback task is a peer that another task waits for. */
 const informedIn = (situation: string): About => {
   const history = Object.entries(graphHistories).find(([name]) => name === situation)?.[1] ?? [];
   const ordered = history.find((event) => event.type === 'rollback_ordered');
@@ -153,7 +153,7 @@ const filled = (value: object, field: string, kinds: About, tag: string): object
   return { ...value, [field]: { ...inner, ...kinds[String(inner[tag])] } };
 };
 
-/** What a task is told, by people and by the other services; and what the board of a repository is asked. */
+/** Commands to tasks and to the lock registry, and events of other services. */
 export const task = decisionTarget(
   'task',
   orchestratorLogic(),

@@ -36,13 +36,13 @@ const inputs = (entry: string, text: fc.Arbitrary<Text>): fc.Arbitrary<Input> =>
     agent: fc.constantFrom(true, true, true, false),
   });
 
-/** What is wrong is said in one line, with a code, and where it was: by a line, once the text itself does not parse. */
+/** Every problem is one line with a code and a position. */
 const checkProblem = (problem: Problem): void => {
   assert.match(problem.code, /^WORKFLOW_[A-Z_]+$/);
   assert.notEqual(problem.found, '');
   assert.notEqual(problem.expected, '');
   assert.match(problemText(problem), /^[^\r\n]+$/);
-  // A path is as long as whoever named the file made it.
+  // The path may be as long as the file name.
   assert.ok(problemText({ ...problem, file: '' }).replaceAll(problem.file ?? '-', '').length < 10_000);
   for (const place of [problem.line, problem.column]) assert.ok(place === undefined || place >= 1);
   if (problem.code === 'WORKFLOW_SYNTAX' && problem.file?.endsWith('.toml') === true)
@@ -52,7 +52,7 @@ const checkProblem = (problem: Problem): void => {
 const isError = ({ severity }: Problem): boolean => severity === 'error';
 const DRAWINGS = ['ascii', 'mermaid', 'dot'] as const;
 
-/** Whatever the files of a repository hold: problems that say what and where, or a definition that everybody accepts. */
+/** Any files of a repository are a list of problems, or a definition that every service accepts. */
 export const templates = target<Input>({
   name: 'templates',
   runs: 150,
