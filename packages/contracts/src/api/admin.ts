@@ -5,71 +5,77 @@ import { SERVICES } from '../bus/subjects.ts';
 /** Epoch milliseconds. */
 const Time = z.int();
 
-/** What a service says of itself, for whoever looks after it. */
+/** Status of one service, for operators. */
 export const ServiceInfo = z.object({
   service: z.enum(SERVICES),
   version: z.string(),
-  /** Which process has answered: one of the replicas. */
+  /** The replica that answered. */
   instance: z.string(),
-  /** Of Node.js. */
+  /** Version of Node.js. */
   node: z.string(),
   startedAt: Time,
-  /** The clock of its machine. */
+  /** Clock of the service's machine. */
   clock: Time,
   database: z.object({
     version: z.string(),
-    /** The clock that every deadline goes by. */
+    /** Clock that decides all deadlines. */
     clock: Time,
-    /** Of the whole database, on disk. */
+    /** Size of the whole database on disk. */
     bytes: z.int(),
   }),
   migrations: z.object({
     applied: z.array(z.string()),
-    /** This release brings them, and the database has not had them yet. */
+    /** Migrations of this release that the database lacks. */
     pending: z.array(z.string()),
-    /** The database has had them, and this release does not know them: a later one has been here. */
+    /** Migrations of a later release, already applied. */
     unknown: z.array(z.string()),
   }),
 });
 export type ServiceInfo = z.infer<typeof ServiceInfo>;
 
-/** Nothing is counted beyond this: so many are looked at in a moment, and more are more. */
+/** Counting stops here: larger numbers need not be exact. */
 export const COUNTED_MAX = 100_000;
 
-/** How many there are, up to {@link COUNTED_MAX}. */
+/** A count, up to {@link COUNTED_MAX}. */
 const Counted = z.int().min(0);
 
-/** So far back `counts` looks for what has ended. */
+/** `counts` includes aggregates that ended within this time. */
 export const COUNTED_BACK_MS = 3_600_000;
 
-/** How much of what there is, by the word that lists select it by. */
+/** Number of aggregates by the status that lists filter by. */
 export const Counts = z.object({
-  /** What has not ended; of more than are counted, the oldest. */
+  /** Open aggregates. Beyond the limit, only the oldest are counted. */
   open: z.array(z.object({ status: z.string(), count: Counted, oldest: Time })),
-  /** What has ended within the last hour. */
+  /** Aggregates that ended within the last hour. */
   ended: z.array(z.object({ status: z.string(), count: Counted })),
-  /** There is more than is counted. */
+  /** The numbers are cut off at {@link COUNTED_MAX}. */
   more: z.boolean(),
 });
 export type Counts = z.infer<typeof Counts>;
 
-/** What a service keeps, and for how long. */
+/** What a service stores, and for how long. */
 export const Retention = z.object({
-  /** What has ended is kept for so long. Whole days, unless an administrator has set something else. */
+  /**
+   * Days until ended aggregates are purged. A whole number, unless an administrator changed it in the
+   * database.
+   */
   keepDays: z.number(),
-  /** How much was removed since the database was made. */
+  /** Number of purged aggregates since the database was created. */
   purged: z.int(),
-  /** What has ended and is still there; at the most {@link COUNTED_MAX}. */
+  /** Ended aggregates that are still stored; at most {@link COUNTED_MAX}. */
   ended: Counted,
-  /** Of it, what ended longer ago than asked for, or than is kept. What a task may still need stays all the same. */
+  /**
+   * Ended aggregates older than the retention, or than the requested days. Those that a task may still
+   * need are kept.
+   */
   due: Counted,
-  /** When the oldest of what has ended did so. */
+  /** End of the oldest stored aggregate that has ended. */
   oldestEndedAt: Time.optional(),
   tables: z.array(z.object({ name: z.string(), bytes: z.int() })),
 });
 export type Retention = z.infer<typeof Retention>;
 
 export const RetentionRequest = z.object({
-  /** As if it were kept for so many days; for as long as it is kept, when left out. */
+  /** Retention to calculate with; default: the current one. */
   keepDays: z.int().min(KEEP_MIN_DAYS).max(KEEP_MAX_DAYS).optional(),
 });

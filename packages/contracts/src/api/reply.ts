@@ -4,7 +4,7 @@ import { PAYLOAD_MAX_BYTES } from '../bus/streams.ts';
 import type { ServiceName } from '../bus/subjects.ts';
 import type { z } from 'zod';
 
-/** Nested deeper than any service takes, it cannot even be written down. */
+/** Nesting deeper than the limit of all services breaks serialization too. */
 const jsonText = (payload: unknown): string => {
   try {
     return JSON.stringify(payload);
@@ -13,7 +13,7 @@ const jsonText = (payload: unknown): string => {
   }
 };
 
-/** A request's body. What no service would take is not sent. */
+/** Encodes a request body. Throws for bodies that every service would refuse. */
 export const encodeRequest = (payload: unknown): Uint8Array => {
   const body = new TextEncoder().encode(jsonText(payload));
   if (body.length <= PAYLOAD_MAX_BYTES) return body;
@@ -23,7 +23,7 @@ export const encodeRequest = (payload: unknown): Uint8Array => {
   );
 };
 
-/** What came back over the bus: as much of it as is looked at. */
+/** The parts of a NATS reply that are used here. */
 export type Reply = {
   readonly headers?: { readonly get: (name: string) => string } | undefined;
   readonly json: () => unknown;
@@ -33,12 +33,12 @@ const jsonOf = (reply: Reply): unknown => {
   try {
     return reply.json();
   } catch {
-    // Whoever asks looks at the value, and undefined fits no schema.
+    // The schema refuses undefined, so the caller gets an error.
     return undefined;
   }
 };
 
-/** An error reply of the NATS services framework as the error that it carries. */
+/** The `HoldpointError` in an error reply of the NATS services framework. */
 const refusalIn = (service: ServiceName, reply: Reply): HoldpointError | undefined => {
   const status = reply.headers?.get('Nats-Service-Error-Code');
   if (!status) return undefined;
@@ -48,7 +48,7 @@ const refusalIn = (service: ServiceName, reply: Reply): HoldpointError | undefin
     return new HoldpointError('RUNTIME_POISON', `${service} failed with ${status} ${text}`);
   }
   const { code, message, details } = body.data;
-  // A service of a newer release may know codes that this one does not: they are kept as they are.
+  // A newer service may use unknown codes: they are kept.
   return new HoldpointError(code as ErrorCode, message, details && { details });
 };
 
@@ -57,7 +57,7 @@ type Endpoint = { readonly response: z.ZodType };
 const PROBLEMS_SHOWN = 20;
 const PATH_SHOWN = 100;
 
-/** What is wrong with an answer. One that is nested without end is wrong as well, though it cannot be walked. */
+/** Schema violations of an answer. Excessive nesting is a violation too, although it cannot be walked. */
 const problemsOf = ({ response }: Endpoint, answer: unknown): string | undefined => {
   try {
     return response
@@ -81,7 +81,7 @@ const checkAnswer = (service: ServiceName, endpoint: string, answer: unknown): v
   throw new HoldpointError('CONTRACT_INVALID', `${service} gave an answer that breaks its contract: ${said}`);
 };
 
-/** What a service answered, or its refusal thrown as `HoldpointError`. */
+/** The answer of a service. Throws its error reply as `HoldpointError`. */
 export const readAnswer = <S extends ServiceName, E extends keyof Api[S] & string>(
   service: S,
   endpoint: E,
@@ -91,6 +91,6 @@ export const readAnswer = <S extends ServiceName, E extends keyof Api[S] & strin
   if (refusal !== undefined) throw refusal;
   const answer = jsonOf(reply);
   checkAnswer(service, endpoint, answer);
-  // Checked, but handed on as it came: what a newer service added is not ours to drop.
+  // Returned as received: fields of newer services must survive.
   return answer as ApiResponse<S, E>;
 };

@@ -1,11 +1,12 @@
 /**
- * What has ended is kept at least so long. It is far above everything that could still be told of it: a grant is good for an
- * hour, a command stays on the bus for 72. A row that goes sooner could no longer say that an old order was carried out.
+ * Minimum retention. It exceeds the lifetime of everything that may refer to a row: a grant lasts an hour,
+ * a command stays on the bus for 72 hours. An earlier purge would lose the record that an old order was
+ * executed.
  */
 export const KEEP_MIN_DAYS = 4;
 
-/** What nobody has set otherwise. */
+/** Default retention. */
 export const KEEP_DAYS = 90;
 
-/** What nobody lives to see, and what a mistake looks like. */
+/** Maximum retention; larger values are mistakes. */
 export const KEEP_MAX_DAYS = 36_500;

@@ -4,9 +4,10 @@ import { AccessTokenId } from '../values/ids.ts';
 import { WAIT_MAX_MS } from '../workflow/side-effect.ts';
 
 /**
- * What a token is good for: to see what waits, to decide, to add and revoke standing rules, to make and revoke tokens, and to
- * read the audit log. Of those for tasks, one is to see them, what they print and how the services do; one to steer them; one to
- * start new ones, and so to have executors run what their inputs say; and one to open and close circuits and to settle dead letters.
+ * Scopes of an access token: read and decide approvals, write standing rules, manage tokens, read the
+ * audit log. `tasks:read` shows tasks, their output and the state of services; `tasks:write` steers tasks;
+ * `tasks:submit` starts tasks, whose inputs run on executors; `operations:write` sets circuits and
+ * resolves dead letters.
  */
 export const Scope = z.enum([
   'approvals:read',
@@ -21,21 +22,27 @@ export const Scope = z.enum([
 ]);
 export type Scope = z.infer<typeof Scope>;
 
-/** A token to be made. The secret never leaves whoever makes it: what is sent is its SHA-256. */
+/** A token to create. Only the SHA-256 of the secret is sent; the secret stays with its creator. */
 export const CreateAccessToken = z.object({
   name: z.string().min(1).max(100),
   sha256: z.string().regex(/^[0-9a-f]{64}$/, '64 hex digits'),
-  /** Whose it is; whoever makes it, when left out. */
+  /** Owner of the token; default: its creator. */
   principal: z
     .string()
     .min(1)
     .max(100)
     .regex(/^[^\s:,][^\n\r,:]*$/, 'a name without colons, commas and line ends')
     .optional(),
-  /** For somebody who is in no directory. Those of whoever makes it at the most, unless he is an administrator. */
+  /**
+   * For principals outside the directory. Creators can only grant their own groups, unless they are
+   * administrators.
+   */
   groups: z.array(z.string().min(1).max(100)).max(50).optional(),
   scopes: z.array(Scope).min(1).optional(),
-  /** Whoever shows it is this agent of the principal's, and decides on nothing that the principal or an agent of his has asked for. */
+  /**
+   * The bearer is this agent of the principal. It cannot decide on requests of the principal or of their
+   * agents.
+   */
   agent: AgentName.optional(),
   expiresInMs: z
     .int()
@@ -52,7 +59,7 @@ const shown = {
   id: AccessTokenId,
   name: z.string(),
   principal: z.string(),
-  /** Of its own: where the directory knows the principal, what it says there counts instead. */
+  /** Own groups of the token. The directory overrides them when it knows the principal. */
   groups: z.array(z.string()),
   scopes: z.array(Scope),
   agent: AgentName.optional(),
@@ -75,7 +82,7 @@ export const TokenRevoked = z.object({
 export const TokenEvent = z.discriminatedUnion('type', [TokenCreated, TokenRevoked]);
 export type TokenEvent = z.infer<typeof TokenEvent>;
 
-/** A token as the API shows it: never the secret, nor its hash. */
+/** A token as the API shows it: without secret and hash. */
 export const AccessTokenView = z.object({
   ...shown,
   status: z.enum(['active', 'revoked']),

@@ -11,74 +11,79 @@ import { InputRequest } from '../workflow/input.ts';
 import { WAIT_MAX_MS } from '../workflow/side-effect.ts';
 import { RuleSpec } from './standing-rule.ts';
 
-/** Characters of a rendered text at the most: what nobody reads to its end is no help in deciding. */
+/** Maximum characters of a rendered text. Longer texts are not read and do not help a decision. */
 export const BODY_MAX = 32_768;
 
-/** Ask for a decision on one exact effect. */
+/** Request for a decision on one exact effect. */
 export const RequestApproval = z.object({
   id: ApprovalId,
   task: TaskId,
   node: NodeId,
-  /** An edited effect is a new revision, with an approval of its own. */
+  /** An edited effect is a new revision with its own approval. */
   revision: z.int().min(1),
   effectId: EffectId,
   effect: CanonicalEffect,
   digest: Digest,
   title: z.string().min(1).max(500),
   requestedBy: z.string().min(1).max(200),
-  /** The agent that has asked, for whoever `requestedBy` names. */
+  /** The agent that made the request on behalf of `requestedBy`. */
   agent: AgentName.optional(),
-  /** Who may decide. */
+  /** Approvers. */
   audience: Audience,
   timeoutMs: z.int().min(1_000).max(WAIT_MAX_MS),
-  /** Asks what became of the effect, not whether it may run: the answers are those of {@link InDoubtAnswer}. */
+  /** The request asks whether an effect in doubt happened; its answers are {@link InDoubtAnswer}. */
   inDoubt: z.object({ epoch: z.int().min(1), reason: z.string().max(2_000) }).optional(),
-  /** Asks what is to become of a job that is stuck, whose report is the body: the answers are those of {@link StuckAnswer}. */
+  /**
+   * The request asks how to continue a stuck job, whose report is the body; its answers are {@link
+   * StuckAnswer}.
+   */
   stuck: z.object({ class: FailureClass, reason: z.string().max(2_000) }).optional(),
-  /** Asks for something that a program wants to know: the answer is `respond`, with a response that fits. */
+  /** The request asks for input of a TypeScript workflow; the answer is `respond` with a valid response. */
   input: InputRequest.optional(),
-  /** What the gate has to say to whoever decides: plain text. Whoever wrote the goal may have a part in it. */
+  /** Text of the gate for approvers: plain text, partly written by the author of the goal. */
   body: z.string().max(BODY_MAX).optional(),
-  /** How a decision comes about; one person's, when left out. */
+  /** Decision policy; default: one approval by one person. */
   policy: ApprovalPolicy.optional(),
-  /** The gate template and the workflow that it comes from. */
+  /** The gate template and its workflow. */
   gate: z.string().max(140).optional(),
   workflow: z.string().max(200).optional(),
 });
 export type RequestApproval = z.infer<typeof RequestApproval>;
 
-/**
- * What a person says of a job that is stuck: try it once more, leave it out and go on with what follows, take it as done, or
- * end it.
- */
+/** How to continue a stuck job: try it again, skip it, take it as done, or cancel it. */
 export const StuckAnswer = z.enum(['retry', 'skip', 'done', 'cancel']);
 export type StuckAnswer = z.infer<typeof StuckAnswer>;
 
-/** What may be said where a question is put, and no effect waits. */
+/** Answers to questions that concern no waiting effect. */
 export const Answer = z.enum([...InDoubtAnswer.options, ...StuckAnswer.exclude(['retry']).options]);
 export type Answer = z.infer<typeof Answer>;
 
-/** Whatever a person can say: what of it fits depends on what was asked. */
+/** Every possible decision; the request limits the valid ones. */
 export const Choice = z.enum([...Verb.options, ...Answer.options, 'respond']);
 export type Choice = z.infer<typeof Choice>;
 
-/** A person's decision. Who decides is never part of it: that comes from the credentials it was sent with. */
+/** A decision. The decider is never part of it: the credentials of the call name them. */
 export const DecideApproval = z.object({
   id: ApprovalId,
   decision: Choice,
-  /** With `respond`: what was asked for. */
+  /** With `respond`: the requested input. */
   response: Json.optional(),
   comment: z.string().max(10_000).optional(),
-  /** What the person saw; refused when it is not what the request holds. */
+  /** Digest that the decider saw; a different digest of the request refuses the decision. */
   digest: Digest.optional(),
-  /** Of this one approval, as its notice brought it. Refused when it is another's; no credentials in itself. */
+  /**
+   * Token of this one approval, from its notice. It refuses decisions on other approvals and is no
+   * credential.
+   */
   token: z.uuid().optional(),
-  /** With `approve`: the rule that is to decide like this from now on. */
+  /** With `approve`: a standing rule for future requests. */
   remember: RuleSpec.optional(),
 });
 export type DecideApproval = z.infer<typeof DecideApproval>;
 
-/** The effect is not wanted any more. With all of what it is about, it counts even before its request arrives. */
+/**
+ * The effect is no longer wanted. With task, node and revision it also applies before its request arrives.
+ */
 export const CancelApproval = z.object({
   id: ApprovalId,
   task: TaskId.optional(),

@@ -24,38 +24,40 @@ export const ApprovalResolved = z.object({
   outcome: ApprovalOutcome,
   by: z.string(),
   comment: z.string().optional(),
-  /** With `approved`: compact JWS that lets exactly this effect run, until `validUntil`. */
+  /** With `approved`: compact JWS that permits exactly this effect until `validUntil`. */
   grant: Grant.optional(),
   validUntil: Time.optional(),
-  /** With `answered`: what was said of the doubt, or of the job; of a doubt with compact JWS that says so to the executor. */
+  /**
+   * With `answered`: the answer to the question about an in-doubt effect or a stuck job. For in-doubt
+   * effects, a compact JWS states it to the executor.
+   */
   answer: Answer.optional(),
   statement: Grant.optional(),
-  /** With `answered`, to what a program asked for: what was said. */
+  /** With `answered` to a request for input: the response. */
   response: Json.optional(),
-  /** Everybody whose word counted, where it took more than one. */
+  /** Every counted vote, when the policy needs several. */
   votes: z.array(Vote).optional(),
   surface: Surface.optional(),
-  /** The agent that has decided for whoever `by` names. */
+  /** The agent that decided on behalf of `by`. */
   agent: AgentName.optional(),
   /** The standing rule that decided. */
   rule: RuleId.optional(),
-  /** The rule that was made with it. */
+  /** The standing rule that was created with the decision. */
   remembered: RuleId.optional(),
   digest: Digest.optional(),
-  /** When it was decided. */
   at: Time,
 });
 export type ApprovalResolved = z.infer<typeof ApprovalResolved>;
 
 const about = { id: ApprovalId } as const;
-/** Somebody has decided, and others have to as well. A later word of the same person takes the place of an earlier one. */
+/** One of several required votes. A later vote of the same person replaces an earlier one. */
 export const ApprovalVoted = z.object({
   type: z.literal('voted'),
   ...about,
   ...Vote.shape,
   digest: Digest,
 });
-/** Somebody who may not decide has tried to. Once for each person and reason. */
+/** A person without permission tried to decide. Recorded once per person and reason. */
 export const DecisionRefused = z.object({
   type: z.literal('decision_refused'),
   ...about,
@@ -68,16 +70,16 @@ export const DecisionRefused = z.object({
 export const ApprovalReminded = z.object({
   type: z.literal('reminded'),
   ...about,
-  /** Which of the reminders, from 1. */
+  /** Number of the reminder, from 1. */
   reminder: z.int().min(1),
   at: Time,
 });
 export const ApprovalEscalated = z.object({
   type: z.literal('escalated'),
   ...about,
-  /** Which of the steps, from 1. */
+  /** Number of the escalation step, from 1. */
   step: z.int().min(1),
-  /** Who may decide from now on, those of before among them. */
+  /** All approvers from now on, including earlier ones. */
   audience: z.array(z.string()),
   at: Time,
 });
@@ -86,13 +88,13 @@ export const NoticeDelivered = z.object({
   ...about,
   surface: Surface,
   notice: Notice,
-  /** Which reminder, or which step; 1 of the others. */
+  /** Number of the reminder or escalation step; 1 for other notices. */
   number: z.int().min(1),
-  /** What the surface calls it. */
+  /** Id of the notice on the surface. */
   reference: z.string().max(200).optional(),
   at: Time,
 });
-/** A surface could not be told, and is not tried any more. */
+/** Delivery to a surface failed and is not retried. */
 export const DeliveryFailed = z.object({
   type: z.literal('delivery_failed'),
   ...about,
@@ -102,7 +104,7 @@ export const DeliveryFailed = z.object({
   problem: z.string().max(1_000),
   at: Time,
 });
-/** What became of the effect, as its executor reported it. */
+/** Outcome of the effect, as its executor reported it. */
 export const EffectOutcomeRecorded = z.object({
   type: z.literal('effect_outcome_recorded'),
   ...about,

@@ -10,16 +10,16 @@ import { ApprovalView, Risk } from './views.ts';
 
 export const DecisionResult = z.object({
   id: ApprovalId,
-  /** `pending` while others have to decide as well. */
+  /** `pending` while further votes are needed. */
   status: ApprovalStatus,
   by: z.string(),
-  /** How many approvals it still takes. */
+  /** Number of approvals still needed. */
   approvalsMissing: z.int().optional(),
-  /** The rule that was made with it. */
+  /** The standing rule that was created with the decision. */
   remembered: RuleId.optional(),
 });
 
-/** The same decision on several approvals; with digests, only on what was shown. */
+/** One decision for several approvals. With digests it applies only to the versions that the decider saw. */
 export const DecideMany = z.object({
   items: z
     .array(DecideApproval.pick({ id: true, digest: true }))
@@ -30,10 +30,10 @@ export const DecideMany = z.object({
 });
 export type DecideMany = z.infer<typeof DecideMany>;
 
-/** Which approvals are listed, and in which order. */
+/** Filters and order of the list of approvals. */
 export const ListApprovals = Page.extend({
   status: ApprovalStatus.default('pending'),
-  /** Put to any of these; everybody's, when left out. */
+  /** Approvals for any of these; default: for everybody. */
   audience: z.array(z.string().min(1).max(200)).max(100).optional(),
   kind: SideEffectKind.optional(),
   risk: Risk.optional(),
@@ -42,16 +42,16 @@ export const ListApprovals = Page.extend({
   /** Words in title, target, capability or task. */
   search: z.string().max(200).optional(),
   /**
-   * `oldest` first, `expiring` first, or by `risk`, the highest first. Of what is decided, the oldest, or with `newest` the
-   * newest; that is no order of what waits.
+   * `oldest` first, `expiring` first, or highest `risk` first. Decided approvals are listed oldest or
+   * `newest` first; `newest` is not valid for pending ones.
    */
   order: z.enum(['oldest', 'expiring', 'risk', 'newest']).default('oldest'),
 });
 export type ListApprovals = z.infer<typeof ListApprovals>;
 
-/** An approval with what only a look at others tells. */
+/** An approval with details that need further lookups. */
 export const ApprovalDetail = ApprovalView.extend({
-  /** What was asked before by the same node, and what of it is different by now: a unified diff. */
+  /** The node's previous request, and a unified diff from it to this one. */
   previous: z
     .object({
       id: ApprovalId,
@@ -63,7 +63,7 @@ export const ApprovalDetail = ApprovalView.extend({
 });
 export type ApprovalDetail = z.infer<typeof ApprovalDetail>;
 
-/** What `checkApproval` is asked about. */
+/** Input of `checkApproval`. */
 export const CheckApproval = z.object({
   kind: SideEffectKind,
   uses: CapabilityLabel,

@@ -4,7 +4,7 @@ import { InDoubtAnswer } from '../effect/grant.ts';
 
 export { policyOf, type Question, questionOf } from '../workflow/approval-policy.ts';
 
-/** What can be said of what is asked. */
+/** Valid decisions on a request. */
 export const choicesOf = (
   request: Pick<RequestApproval, 'policy' | 'inDoubt' | 'stuck' | 'input'>,
 ): readonly Choice[] => {
@@ -20,10 +20,9 @@ export const choicesOf = (
   }
 };
 
-/** What is said to a question; undefined for what is said of an effect that is to run, which the outcome says all of. */
+/** The answer to a question; undefined for decisions on effects, whose outcome says everything. */
 export const answerIn = (choice: Choice): Answer | undefined => Answer.safeParse(choice).data;
 
-/** What each of them asks. */
 export const ASKS: Readonly<Record<Question, string>> = {
   effect: 'whether it may run',
   in_doubt: 'what became of it',
@@ -31,5 +30,5 @@ export const ASKS: Readonly<Record<Question, string>> = {
   input: 'what a program wants to know',
 };
 
-/** What shows the whole report on a job that is stuck, for where there is no room for it. */
+/** Command that shows the full report of a stuck job, for surfaces without room for it. */
 export const reportCommand = (job: string): string => `holdpoint recovery report ${job}`;

@@ -1,17 +1,17 @@
 import { z } from 'zod';
 
-// What a page asks before anybody is signed in. It is no part of the bus: a service has its credentials.
+// Requests of a page before sign-in. They are not part of the bus: services have credentials.
 
-/** How somebody may sign in beside showing a token. */
+/** A way to sign in besides showing a token. */
 export const SignInWays = z.object({
-  /** By the login of an OIDC provider, which sends him back with a code. */
+  /** Sign-in through an OIDC provider, which redirects back with a code. */
   oidc: z
     .object({
-      /** What people call the provider. */
+      /** Display name of the provider. */
       name: z.string(),
       clientId: z.string(),
       scopes: z.array(z.string()),
-      /** Where its login is; left out while the provider does not answer. */
+      /** Login URL; absent while the provider is unreachable. */
       authorizationEndpoint: z.url().optional(),
     })
     .optional(),
@@ -24,19 +24,19 @@ const Visible = (max: number) =>
     .max(max)
     .regex(/^[\u0021-\u007e]+$/, 'characters that can be seen');
 
-/** What somebody came back with, and what the page has kept of the sign-in that it began. */
+/** The provider's answer, and the page's own record of the sign-in that it started. */
 export const OidcCode = z.object({
   code: Visible(4_096),
-  /** Of PKCE: whoever has only seen the code has nothing. */
+  /** PKCE verifier: the code alone is useless to others. */
   verifier: z.string().regex(/^[\w.~-]{43,128}$/, '43 to 128 characters of a URL'),
   nonce: Visible(128),
-  /** The page itself, exactly as the provider was told it. */
+  /** URL of the page, exactly as sent to the provider. */
   redirectUri: z.url().max(500),
-  /** The provider's `iss` beside the code, where it sends one. */
+  /** The provider's `iss` parameter, if it sends one. */
   issuer: Visible(500).optional(),
 });
 export type OidcCode = z.infer<typeof OidcCode>;
 
-/** The token to be shown from now on. */
+/** Token for later calls. */
 export const SignedIn = z.object({ token: z.string() });
 export type SignedIn = z.infer<typeof SignedIn>;

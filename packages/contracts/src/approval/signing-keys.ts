@@ -2,26 +2,26 @@ import { createPublicKey, type KeyObject } from 'node:crypto';
 import { z } from 'zod';
 import { createVerifier, keyIdOf } from '../values/jws.ts';
 
-/** A public key of the approvals service: what executors and whoever verifies the audit log go by. */
+/** A public key of the approvals service. Executors and verifiers of the audit log use it. */
 export const SigningKey = z.object({
-  /** Of its own bytes: what the header of a signed text calls it. */
+  /** Hash of the key, used as `kid` in JWS headers. */
   kid: z.string().min(1).max(64),
   /** SPKI in PEM. */
   publicKey: z.string().min(1).max(1_000),
 });
 export type SigningKey = z.infer<typeof SigningKey>;
 
-/** Who asks for the keys may send one of these: a statement that has it was not made before. */
+/** Nonce of a caller: a statement that contains it is fresh. */
 export const KeysNonce = z.string().min(1).max(64);
 
 const KEYS_MAX = 10;
 const RETIRED_MAX = 100;
 
-/** Says, signed with a key that is trusted, which keys are to be trusted as well. Claims of a JWS. */
+/** Claims of a JWS, signed by a trusted key, that names further trusted keys. */
 export const KeysClaims = z.object({
   use: z.literal('keys'),
   keys: z.array(SigningKey).min(1).max(KEYS_MAX),
-  /** Those that sign nothing any more. What they have signed of the audit log stands; a grant of theirs is none. */
+  /** Retired keys. Their signatures in the audit log stay valid; their grants do not. */
   retired: z.array(SigningKey).max(RETIRED_MAX).optional(),
   nonce: KeysNonce.optional(),
   /** Epoch seconds. */
@@ -29,7 +29,7 @@ export const KeysClaims = z.object({
 });
 export type KeysClaims = z.infer<typeof KeysClaims>;
 
-/** What the service says of its keys: all of it, once more in a statement by each key that signs. */
+/** The keys of the service, and one statement about them per signing key. */
 export const PublishedKeys = z.object({
   keys: z.array(SigningKey),
   retired: z.array(SigningKey).optional(),
@@ -39,7 +39,10 @@ export type PublishedKeys = z.infer<typeof PublishedKeys>;
 
 const PUBLIC_PEM = /-----BEGIN PUBLIC KEY-----[^-]+-----END PUBLIC KEY-----/g;
 
-/** The Ed25519 public keys of a text in PEM. Throws `TypeError` at one that is none, and where there is none at all. */
+/**
+ * The Ed25519 public keys in a PEM text. Throws `TypeError` for any other key, and for a text without
+ * keys.
+ */
 export const publicKeysIn = (pem: string): readonly [KeyObject, ...KeyObject[]] => {
   const [first, ...rest] = (pem.match(PUBLIC_PEM) ?? []).map(publicKeyOf);
   if (first === undefined) throw new TypeError('no public key in PEM');
@@ -57,33 +60,33 @@ const publicKeyOf = (pem: string): KeyObject => {
   return key;
 };
 
-/** How a public key is published. */
+/** The published form of a public key. */
 export const signingKeyOf = (key: KeyObject): SigningKey => ({
   kid: keyIdOf(key),
   publicKey: key.export({ type: 'spki', format: 'pem' }).toString(),
 });
 
-/** A key under another name than its own is none. */
+/** The key id must match the key. */
 const keyIn = ({ kid, publicKey }: SigningKey): readonly KeyObject[] => {
   try {
     return publicKeysIn(publicKey).filter((key) => keyIdOf(key) === kid);
   } catch {
-    // Whoever signed it vouches for something that is no key: nothing follows from that.
+    // A trusted signer vouches for an invalid key: ignore it.
     return [];
   }
 };
 
 export type Vouched = {
-  /** Those that were trusted already, and those that follow. */
+  /** Keys that were trusted before, and keys that follow from them. */
   readonly keys: readonly KeyObject[];
-  /** Those that statements which count have named. */
+  /** Keys named by valid statements. */
   readonly named: readonly KeyObject[];
   readonly retired: readonly KeyObject[];
 };
 
 /**
- * The keys that follow from those which are trusted: what a statement names that a trusted key has signed, and so on. With a
- * nonce, only statements that were made for it count.
+ * The keys that follow from trusted ones: keys named in a statement of a trusted key, and so on. With a
+ * nonce, only statements that contain it are valid.
  */
 export const vouchedFor = (
   trusted: readonly KeyObject[],

@@ -4,7 +4,7 @@ import type { JsonObject } from '../values/json.ts';
 import { fits, isForRules, matches, RuleMatch, RuleSpec, type RuleSubject } from './standing-rule.ts';
 import { SideEffectKind } from '../workflow/side-effect.ts';
 
-/** What a star is, said by the letter: tries everything that it could stand for. */
+/** Reference implementation of `*`: tries every possible substitution. */
 const fitsNaively = (pattern: string, text: string): boolean => {
   if (pattern === '') return text === '';
   const [head, rest] = [pattern.charAt(0), pattern.slice(1)];

@@ -5,10 +5,10 @@ import { ApprovalId, RuleId } from '../values/ids.ts';
 import type { Json } from '../values/json.ts';
 import { SideEffectKind, WAIT_MAX_MS } from '../workflow/side-effect.ts';
 
-/** Text in which `*` stands for anything. */
+/** Text in which `*` matches any text. */
 const Pattern = z.string().min(1).max(512);
 
-/** Which requests a rule is about. All of what it says has to fit; at least what is done, or on what, has to be said. */
+/** Requests that a rule matches. All conditions must hold; kind, capability or target is required. */
 export const RuleMatch = z
   .object({
     kinds: z
@@ -21,7 +21,7 @@ export const RuleMatch = z
       .optional(),
     capability: Pattern.optional(),
     target: Pattern.optional(),
-    /** By the place in the arguments, such as `body.channel`. */
+    /** Path in the arguments, such as `body.channel`. */
     arguments: z.record(z.string().min(1).max(200), Pattern).optional(),
     requester: Pattern.optional(),
     workflow: Pattern.optional(),
@@ -33,17 +33,17 @@ export const RuleMatch = z
   );
 export type RuleMatch = z.infer<typeof RuleMatch>;
 
-/** A decision that somebody makes beforehand. It counts for what he might decide himself, and for nothing else. */
+/** A decision made in advance. It covers only what its author may approve. */
 export const RuleSpec = z.object({
   name: z.string().min(1).max(200),
   match: RuleMatch,
-  /** How long it holds, from when it is added. */
+  /** Lifetime from its creation. */
   expiresInMs: z
     .int()
     .min(60_000)
     .max(12 * WAIT_MAX_MS)
     .optional(),
-  /** How often it may decide. */
+  /** Maximum number of uses. */
   usesMax: z.int().min(1).max(1_000).optional(),
 });
 export type RuleSpec = z.infer<typeof RuleSpec>;
@@ -60,9 +60,9 @@ export const RuleAdded = z.object({
   type: z.literal('rule_added'),
   id: RuleId,
   spec: RuleSpec,
-  /** Who answers for what it decides, as he was known then. */
+  /** The author, with the groups of the time of creation. */
   author: RuleAuthor,
-  /** The approval that it was made with. */
+  /** The approval that it was created with. */
   from: ApprovalId.optional(),
   expiresAt: Time.optional(),
   at: Time,
@@ -88,7 +88,7 @@ export type RuleEvent = z.infer<typeof RuleEvent>;
 export const RuleView = z.object({
   id: RuleId,
   ...RuleSpec.shape,
-  /** `ended` once its time or its uses are over; shown so from the next look at it. */
+  /** `ended` when its time or its uses are exhausted; set at the next read. */
   status: z.enum(['active', 'ended', 'revoked']),
   author: z.string(),
   from: ApprovalId.optional(),
@@ -100,7 +100,7 @@ export const RuleView = z.object({
 });
 export type RuleView = z.infer<typeof RuleView>;
 
-/** What a rule looks at. */
+/** The part of a request that a rule matches. */
 export type RuleSubject = Asking & {
   readonly effect: Pick<CanonicalEffect, 'kind' | 'uses' | 'target' | 'args'>;
   readonly requestedBy: string;
@@ -108,7 +108,10 @@ export type RuleSubject = Asking & {
   readonly policy?: ApprovalPolicy | undefined;
 };
 
-/** Whether `*` in a pattern can be filled so that it is the text. Takes time in proportion to both, whatever they are. */
+/**
+ * Whether `*` in a pattern can be filled so that it equals the text. Takes time proportional to both
+ * lengths.
+ */
 export const fits = (pattern: string, text: string): boolean => {
   const [first = '', ...rest] = pattern.split('*');
   if (rest.length === 0) return pattern === text;
@@ -125,7 +128,7 @@ export const fits = (pattern: string, text: string): boolean => {
   return from <= end;
 };
 
-/** What stands at a place such as `body.channel` or `items.0`, as text. */
+/** The value at a path such as `body.channel` or `items.0`, as text. */
 const textAt = (value: Json, path: string): string | undefined => {
   let found: Json | undefined = value;
   for (const name of path.split('.')) {
@@ -135,7 +138,7 @@ const textAt = (value: Json, path: string): string | undefined => {
   return typeof found === 'object' ? undefined : String(found);
 };
 
-/** Whether a standing rule may decide on a request at all. What a person has to look at, no rule is about. */
+/** Whether a standing rule may decide on this kind of request. */
 export const isForRules = ({
   effect: { kind },
   ...asked
@@ -147,7 +150,7 @@ export const isForRules = ({
   return rules && quorum === 1 && decisions.includes('approve');
 };
 
-/** Whether a request is among those that a rule is about. */
+/** Whether a rule matches a request. */
 export const matches = (match: RuleMatch, request: RuleSubject): boolean => {
   const { effect, requestedBy, workflow } = request;
   const { kind, uses, target, args } = effect;

@@ -21,17 +21,17 @@ export type Surface = z.infer<typeof Surface>;
 /** Epoch milliseconds, by the database's clock. */
 const Time = z.int();
 
-/** What one person has said, where more than one has to. */
+/** The vote of one person, when several are needed. */
 export const Vote = z.object({
   by: z.string(),
   decision: Verb,
   comment: z.string().optional(),
   surface: Surface.optional(),
-  /** The agent that has said it for him. */
+  /** The agent that voted on behalf of the person. */
   agent: AgentName.optional(),
   at: Time,
 });
 export type Vote = z.infer<typeof Vote>;
-/** What people are told of: that they are asked, reminded, asked as well, and what was decided. */
+/** Occasions of a notice. */
 export const Notice = z.enum(['requested', 'reminded', 'escalated', 'resolved']);
 export type Notice = z.infer<typeof Notice>;

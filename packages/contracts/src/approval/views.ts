@@ -9,7 +9,7 @@ import { ApprovalStatus, Surface, Vote } from './status.ts';
 /** Epoch milliseconds, by the database's clock. */
 const Time = z.int();
 
-/** `high`: what it does cannot simply be undone, or changes what is in use. */
+/** `high`: the effect cannot easily be undone, or changes a running system. */
 export const Risk = z.enum(['low', 'medium', 'high']);
 export type Risk = z.infer<typeof Risk>;
 
@@ -26,20 +26,20 @@ export const ApprovalView = z.object({
   requestedAt: Time,
   expiresAt: Time,
   decidedBy: z.string().optional(),
-  /** The agent that has decided for him. */
+  /** The agent that decided on behalf of the person. */
   decidedByAgent: AgentName.optional(),
   decidedAt: Time.optional(),
   comment: z.string().optional(),
   answer: Answer.optional(),
   response: Json.optional(),
-  /** How much harm it could do, from its kind and class. */
+  /** Possible harm, derived from kind and class. */
   risk: Risk.optional(),
-  /** Who has decided so far, where more than one has to. */
+  /** Votes so far, when several are needed. */
   votes: z.array(Vote).optional(),
   surface: Surface.optional(),
   rule: RuleId.optional(),
   remembered: RuleId.optional(),
-  /** What became of the effect last, as it was reported. */
+  /** Last reported outcome of the effect. */
   outcome: z.string().optional(),
 });
 export type ApprovalView = z.infer<typeof ApprovalView>;

@@ -5,13 +5,13 @@ import { DecideApproval } from './commands.ts';
 import { ErrorBody } from '../values/errors.ts';
 import { ApprovalId, RuleId } from '../values/ids.ts';
 
-/** Where watchers connect by WebSocket, and the subprotocol that they may name. */
+/** Path and subprotocol of the WebSocket. */
 export const WATCH_PATH = '/api/v1/watch';
 export const WATCH_PROTOCOL = 'holdpoint.v1';
-/** A token may come as a subprotocol of its own behind this: pages cannot send headers. */
+/** Prefix of a subprotocol that carries the token: pages cannot send headers. */
 export const BEARER_PROTOCOL = 'bearer.';
 
-/** Why the service has ended a connection. Whoever was only too slow, or is told that it stops, connects again and resumes. */
+/** Close codes. After `stopping` and `slow`, clients reconnect and resume. */
 export const WATCH_CLOSED = {
   stopping: 1001,
   tooLarge: 1009,
@@ -23,20 +23,20 @@ export const WATCH_CLOSED = {
   tooMany: 4429,
 } as const;
 
-/** Of a line in the audit log. */
+/** Line number in the audit log. */
 const Seq = z.int().min(0);
-/** What the sender calls its message: the answer says it again. */
+/** The sender's id of the message, repeated in the answer. */
 const Ref = z.string().min(1).max(100);
 
-/** What a watcher says. */
+/** Messages from a client. */
 export const WatchRequest = z.discriminatedUnion('type', [
-  /** First of all, and within five seconds, unless the token came with the connection. */
+  /** First message, within five seconds, unless the connection carried the token. */
   z.object({ type: z.literal('authenticate'), token: z.string().min(1).max(8_192) }),
   z.object({
     type: z.literal('subscribe'),
-    /** The latest that was seen, to go on from there; now, when left out. */
+    /** Last line that the client saw; default: now. */
     after: Seq.optional(),
-    /** Also what is put to others: needs the scope `audit:read`. */
+    /** Includes requests to other approvers; needs the scope `audit:read`. */
     all: z.boolean().optional(),
   }),
   z.object({ type: z.literal('approval.respond'), ref: Ref, ...DecideApproval.shape }),
@@ -47,17 +47,17 @@ export type WatchRequest = z.infer<typeof WatchRequest>;
 
 const told = {
   seq: Seq,
-  /** When it happened. Epoch milliseconds. */
+  /** Time of the event. Epoch milliseconds. */
   at: z.int(),
-  /** As it is by now. */
+  /** Current state of the approval. */
   approval: ApprovalView,
-  /** Of this approval, while the watcher may decide on it. */
+  /** Token of this approval, while the client may decide on it. */
   token: z.uuid().optional(),
 } as const;
 
-/** What a watcher is told. */
+/** Messages to a client. */
 export const WatchMessage = z.discriminatedUnion('type', [
-  /** The token is good. Whoever lists approvals now and subscribes after `seq` misses nothing. */
+  /** The token is valid. A client that lists approvals now and subscribes after `seq` misses nothing. */
   z.object({ type: z.literal('hello'), seq: Seq, name: z.string(), heartbeatMs: z.int() }),
   z.object({ type: z.literal('subscribed'), seq: Seq }),
   z.object({ type: z.literal('approval.requested'), ...told }),
@@ -67,7 +67,7 @@ export const WatchMessage = z.discriminatedUnion('type', [
     ...told,
   }),
   z.object({ type: z.literal('approval.resolved'), ...told }),
-  /** To `approval.respond`: one of `ok` and `error`. */
+  /** Answer to `approval.respond`: one of `ok` and `error`. */
   z.object({
     type: z.literal('approval.responded'),
     ref: Ref,
@@ -82,9 +82,12 @@ export const WatchMessage = z.discriminatedUnion('type', [
       .optional(),
     error: ErrorBody.optional(),
   }),
-  /** The store was set back: what was seen may not have happened. List again; what is told from now on follows `seq`. */
+  /**
+   * The store was restored from an older state: earlier messages may be void. List again and continue
+   * after `seq`.
+   */
   z.object({ type: z.literal('reset'), seq: Seq }),
-  /** With how far the watcher was told, whether or not anything of it was for him. */
+  /** Position of the connection in the log, including lines that were not sent to it. */
   z.object({ type: z.literal('ping'), seq: Seq.optional() }),
   z.object({ type: z.literal('pong') }),
   z.object({ type: z.literal('error'), error: ErrorBody, ref: Ref.optional() }),

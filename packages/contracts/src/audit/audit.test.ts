@@ -25,7 +25,8 @@ const lines: fc.Arbitrary<Line> = fc.record({
   version: fc.integer({ min: 0 }),
   type: word,
   eventSha256: hex,
-  // JSON, and so with anything in it; the last of the fields, so that its line ends make no other line.
+  // `entry` is JSON and may contain anything. As the last field, its line ends cannot forge another
+  // line.
   entry: fc.string({ unit: 'binary' }),
   previous: hex,
 });

@@ -3,44 +3,47 @@ import { AUDIT_ID } from '../values/ids.ts';
 import { sha256Of } from '../values/json.ts';
 
 const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
-/** A line end in it would make two lines read the same. */
+/** A line end would make two different lines look equal. */
 const Word = z.string().regex(/^[^\n]*$/);
 
 /**
- * One line of the audit log. The database writes it, in the transaction of the event that it tells of; `hash` is over all the
- * rest, and over the hash of the line before.
+ * One line of the audit log. The database writes it in the transaction of its event. `hash` covers all
+ * other fields, including the hash of the previous line.
  */
 export const AuditEntry = z.object({
   /** Gapless, from 1. */
   seq: z.int().min(1),
   /** Epoch milliseconds. */
   at: z.int(),
-  /** The approval, rule or token that it is about, which of its events it is, and of which type. */
+  /** The approval, rule or token, and version and type of its event. */
   aggregate: Word,
   version: z.int(),
   type: Word,
   /** SHA-256 of the event as it is stored. */
   eventSha256: Sha256,
-  /** What of the event stays when the event itself is gone: who, what digest, by which rule, on which surface. JSON. */
+  /** The part of the event that outlives it: person, digest, rule and surface. JSON. */
   entry: z.string(),
   previous: Sha256,
   hash: Sha256,
 });
 export type AuditEntry = z.infer<typeof AuditEntry>;
 
-/** A line beside what became of its event. */
+/** A line with the current state of its event. */
 export const AuditLine = AuditEntry.extend({
-  /** SHA-256 of the event as it is stored now; left out once it is retired. */
+  /** SHA-256 of the stored event; absent once it is purged. */
   storedSha256: z.string().optional(),
-  /** The event is not there, or under another type or time, although what it belongs to was not retired. */
+  /** The event is missing, or its type or time differ, although its aggregate was not purged. */
   eventGone: z.literal(true).optional(),
 });
 export type AuditLine = z.infer<typeof AuditLine>;
 
-/** What the first line stands on. */
+/** Previous hash of the first line. */
 export const AUDIT_ROOT = '0'.repeat(64);
 
-/** What a line's hash has to be. Each field before the last is without line ends, so that no two lines read the same. */
+/**
+ * Hash of a line. Only the last field may contain line ends, so two different lines never serialize
+ * equally.
+ */
 export const auditHash = (line: Omit<AuditEntry, 'hash'>): string =>
   sha256Of(
     [
@@ -55,7 +58,7 @@ export const auditHash = (line: Omit<AuditEntry, 'hash'>): string =>
     ].join('\n'),
   );
 
-/** The approvals service says where the log stood, signed: what is cut off behind it is missed. */
+/** Signed position of the log: a later truncation before it is detectable. */
 export const AuditAnchored = z.object({
   type: z.literal('audit_anchored'),
   id: z.literal(AUDIT_ID),
@@ -66,7 +69,7 @@ export const AuditAnchored = z.object({
 });
 export type AuditAnchored = z.infer<typeof AuditAnchored>;
 
-/** What the statement of an anchor says, as the claims of its JWS. */
+/** Claims of the JWS of an anchor. */
 export const AuditClaims = z.object({
   use: z.literal('audit'),
   seq: z.int().min(1),

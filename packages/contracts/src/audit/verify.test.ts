@@ -24,7 +24,7 @@ const anchorOf = ({ seq, hash }: AuditLine): string => statementBy({ publicKey, 
 
 type Unhashed = Omit<AuditLine, 'seq' | 'previous' | 'hash'>;
 
-/** Lines as the database makes them of what is to be told. */
+/** Lines as the database writes them. */
 const chainOf = (told: readonly Unhashed[]): AuditLine[] => {
   const lines: AuditLine[] = [];
   for (const each of told) {
@@ -34,7 +34,7 @@ const chainOf = (told: readonly Unhashed[]): AuditLine[] => {
   return lines;
 };
 
-/** What somebody who may write into the table would do to hide a change: every hash is made anew. */
+/** What an attacker with write access does to hide a change: recompute every hash. */
 const rehashed = (lines: readonly AuditLine[]): AuditLine[] =>
   chainOf(lines.map(({ seq: _, previous: __, hash: ___, ...told }) => told));
 
@@ -109,7 +109,7 @@ describe('an audit log', () => {
             verify,
           });
           expect(problems).not.toEqual([]);
-          // The one after a line whose hash was changed, or one that only seems to be missing.
+          // The line after one with a changed hash, or one that only seems to be missing.
           expect(problems.some(({ seq }) => Math.abs(seq - line.seq) <= by + 1)).toBe(true);
         },
       ),
@@ -147,7 +147,7 @@ describe('an audit log', () => {
           faultsOf(rehashed(lines.toSpliced(at, 0, { ...line, ...told, entry: `${told.entry} ` })), anchors),
         ).not.toEqual([]);
         const without = rehashed(lines.toSpliced(at, 1));
-        // Where lines look alike, one that was deleted may leave what stood before it.
+        // Among equal lines, a deletion may blame the line before it.
         const same = without[(anchor?.seq ?? 0) - 1]?.hash === anchor?.hash;
         expect(faultsOf(without, anchors).length > 0).toBe(!same);
       }),

@@ -3,59 +3,59 @@ import { AUDIT_ROOT, AuditClaims, auditHash, AuditLine } from './audit.ts';
 import { AUDIT_ID } from '../values/ids.ts';
 import { keyIdIn } from '../values/jws.ts';
 
-/** What can be wrong with the audit log. */
+/** Kinds of problems in an audit log. */
 export type AuditFault =
-  /** Not a line at all. */
+  /** Not a valid line. */
   | 'unreadable'
-  /** Lines are not there. */
+  /** Lines are missing. */
   | 'missing'
-  /** A line stands where it does not belong: moved, repeated or put in. */
+  /** A line is at a wrong position: moved, repeated or inserted. */
   | 'misplaced'
-  /** A line does not say what was hashed. */
+  /** The hash of a line does not match its content. */
   | 'altered'
-  /** A line does not stand on the one before it. */
+  /** A line does not continue the previous one. */
   | 'unlinked'
-  /** The event that a line tells of is not the one that was stored then, or is not there although nothing was retired. */
+  /** The event of a line differs from the recorded one, or is missing although nothing was purged. */
   | 'event_altered'
   | 'event_gone'
-  /** An anchor that no known key has signed, or that does not say what its line says. */
+  /** An anchor without a known signature, or one that contradicts its line. */
   | 'anchor_unsigned'
-  /** The line that was anchored had another hash then: from some line before it on, the log was written anew. */
+  /** The anchored line had another hash: the log was rewritten before it. */
   | 'rewritten'
-  /** Anchors know of lines beyond the end. */
+  /** Anchors refer to lines beyond the end. */
   | 'cut_off';
 
-/** The line that it was found at. */
+/** Line number of the finding. */
 export type AuditProblem = { readonly seq: number; readonly fault: AuditFault; readonly text: string };
 
 export type AuditReport = {
   readonly lines: number;
-  /** Undefined when there are no lines. */
+  /** Undefined without lines. */
   readonly head: { readonly seq: number; readonly hash: string } | undefined;
-  /** Up to here a signature says that the log was like this; 0 without any. What comes behind might be cut off unnoticed. */
+  /** Last line that a signature covers; 0 without any. Truncation after it is not detectable. */
   readonly anchoredTo: number;
-  /** Those that were signed by a known key and fit. */
+  /** Anchors with a known signature that match the log. */
   readonly anchors: number;
-  /** The first ones; `problemCount` counts all. */
+  /** The first problems; `problemCount` counts all. */
   readonly problems: readonly AuditProblem[];
   readonly problemCount: number;
 };
 
 export type AuditGuide = {
-  /** Statements that were kept apart from the log, or as many of them as there are. Those in the log are found by themselves. */
+  /** Anchor statements that were kept outside the log. Anchors inside the log are found automatically. */
   readonly anchors: readonly string[];
-  /** The claims of a statement that a trusted key has signed. */
+  /** Claims of a statement that a trusted key signed. */
   readonly verify: (statement: string) => unknown;
 };
 
 export type AuditVerifier = {
-  /** The next line, whatever it is. */
+  /** The next line, valid or not. */
   readonly take: (line: unknown) => void;
   readonly finish: () => AuditReport;
 };
 
 const PROBLEMS_MAX = 100;
-/** An anchor is of a line shortly before its own. So many are remembered. */
+/** Anchors refer to recent lines only; this many are remembered. */
 const REMEMBERED = 100_000;
 
 const Anchor = z.object({ seq: z.int(), hash: z.string(), statement: z.string() });
@@ -64,7 +64,7 @@ const anchorIn = (entry: string): z.infer<typeof Anchor> | undefined => {
   try {
     return Anchor.safeParse(JSON.parse(entry)).data;
   } catch {
-    // The caller says that it is none.
+    // The caller could not parse it as a line.
     return undefined;
   }
 };
@@ -73,8 +73,8 @@ const range = (from: number, to: number): string =>
   from === to ? `line ${String(from)} is missing` : `lines ${String(from)} to ${String(to)} are missing`;
 
 /**
- * Looks at the whole log, line by line from the first: what was altered, deleted, put in, moved or written anew is found, and
- * what was cut off behind the last anchor is not. Needs little memory, however long the log is.
+ * Verifies the whole log, line by line from the first. It detects changed, deleted, inserted, moved and
+ * rewritten lines, but no truncation after the last anchor. Uses little memory for logs of any length.
  */
 export const createAuditVerifier = ({ anchors, verify }: AuditGuide): AuditVerifier => {
   const problems: AuditProblem[] = [];
@@ -94,7 +94,7 @@ export const createAuditVerifier = ({ anchors, verify }: AuditGuide): AuditVerif
 
   let lines = 0;
   let last: { readonly seq: number; readonly hash: string } = { seq: 0, hash: AUDIT_ROOT };
-  /** False after what cannot be read: what comes next cannot be held against it. */
+  /** False after an unreadable line: the next line cannot be checked against it. */
   let linked = true;
   let anchoredTo = 0;
   let anchorCount = 0;
@@ -121,7 +121,7 @@ export const createAuditVerifier = ({ anchors, verify }: AuditGuide): AuditVerif
     else kept.set(claims.seq, [...(kept.get(claims.seq) ?? []), claims]);
   }
 
-  /** An anchor as a line of the log itself. */
+  /** An anchor that is a line of the log. */
   const takeAnchor = ({ seq, aggregate, entry }: AuditLine): void => {
     const said = anchorIn(entry);
     if (said === undefined || aggregate !== AUDIT_ID)
@@ -146,7 +146,7 @@ export const createAuditVerifier = ({ anchors, verify }: AuditGuide): AuditVerif
       note(seq, 'event_gone', 'its event is gone, or stands under another type or time');
     else if (storedSha256 !== undefined && storedSha256 !== eventSha256)
       note(seq, 'event_altered', 'its event is not the one that was stored then');
-    // What stands in the wrong place is no measure for what comes next.
+    // A misplaced line is no reference for the next one.
     if (seq <= before) return;
     last = { seq, hash };
     linked = true;
@@ -187,7 +187,7 @@ export const createAuditVerifier = ({ anchors, verify }: AuditGuide): AuditVerif
   };
 };
 
-/** The same of lines that are at hand. */
+/** Verifies lines that are in memory. */
 export const verifyAudit = (lines: Iterable<unknown>, guide: AuditGuide): AuditReport => {
   const { take, finish } = createAuditVerifier(guide);
   for (const line of lines) take(line);

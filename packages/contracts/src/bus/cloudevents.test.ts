@@ -10,7 +10,8 @@ describe('a traceparent', () => {
     expect(new Map(cloudEventHeaders({ ...event, trace: TRACE })).get(HEADERS.trace)).toBe(TRACE);
   });
 
-  // It is stored with every event, and sent with every message that comes of it: one that cannot be sent would hold them up.
+  // The trace context is stored with every event and sent with its messages: an invalid one would
+  // block them.
   test.each([
     undefined,
     '',

@@ -1,9 +1,9 @@
 import { type Aggregate, type ServiceName } from './subjects.ts';
 
-/** Where a person decides, as the program says that he uses: for the record. */
+/** The surface that a client claims, for the record. */
 export const SURFACE_HEADER = 'holdpoint-surface';
 
-/** Header names of CloudEvents 1.0 in binary mode on NATS, and the two of JetStream and W3C that travel with them. */
+/** Header names of CloudEvents 1.0 in binary mode on NATS, of JetStream, and of W3C trace context. */
 export const HEADERS = {
   messageId: 'Nats-Msg-Id',
   contentType: 'content-type',
@@ -13,15 +13,15 @@ export const HEADERS = {
   type: 'ce-type',
   subject: 'ce-subject',
   time: 'ce-time',
-  /** Extension: the gapless version of the aggregate that a fact belongs to. */
+  /** Extension: gapless version of the event's aggregate. */
   version: 'ce-version',
   trace: 'traceparent',
 } as const;
 
-/** `traceparent` as W3C Trace Context has it, version 00 and whatever else looks the same. */
+/** `traceparent` of W3C Trace Context, version 00 and compatible ones. */
 const TRACEPARENT = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/;
 
-/** The trace that a header names. Anything else a sender put there is not handed on to everybody. */
+/** The trace context in a header; other content is not forwarded. */
 export const traceOf = (header: string | undefined): string | undefined =>
   header !== undefined && TRACEPARENT.test(header) ? header : undefined;
 
@@ -43,7 +43,7 @@ export type CloudEvent = {
 export const eventType = (aggregate: Aggregate, event: string): string =>
   `dev.holdpoint.${aggregate}.${event}.v1`;
 
-/** The attributes as headers; the message id equals `ce-id`, so that JetStream drops what was published twice. */
+/** CloudEvents attributes as headers. The message id equals `ce-id`, so JetStream drops duplicates. */
 export const cloudEventHeaders = (event: CloudEvent): HeaderPairs => {
   const trace = traceOf(event.trace);
   return [

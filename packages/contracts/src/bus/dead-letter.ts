@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { ErrorBody } from '../values/errors.ts';
 import { SERVICES } from './subjects.ts';
 
-/** A message that no service could handle, with what is needed to understand and to send it again. */
+/** A message that no service could handle, with everything needed to understand and resend it. */
 export const DeadLetter = z.object({
-  /** The subject it came on. */
+  /** Subject of the message. */
   subject: z.string(),
   reason: ErrorBody,
   headers: z.record(z.string(), z.string()),
-  /** The body as text, at most `BODY_MAX_BYTES` of it. */
+  /** Body as text, at most `BODY_MAX_BYTES`. */
   body: z.string(),
   bodyBytes: z.int(),
   bodySha256: z.string(),
@@ -17,21 +17,21 @@ export const DeadLetter = z.object({
 });
 export type DeadLetter = z.infer<typeof DeadLetter>;
 
-/** More of a body is not kept: enough to see what it was, too little to flood the stream. */
+/** Limit of a stored body: enough to recognize the message, too little to flood the stream. */
 export const BODY_MAX_BYTES = 4_096;
 
-/** A dead letter by its number in the stream, and what is to become of it. */
+/** Resolves a dead letter, named by its sequence in the stream. */
 export const ResolveDeadLetter = z.object({
   sequence: z.int().min(1),
-  /** `retry`: handled once more, as it came; it stays when that fails again. `drop`: it is looked at no more. */
+  /** `retry`: handle it again; it stays when that fails. `drop`: ignore it from now on. */
   action: z.enum(['retry', 'drop']),
   by: z.string().min(1).max(200).optional(),
 });
 export type ResolveDeadLetter = z.infer<typeof ResolveDeadLetter>;
 
-/** What became of a dead letter. It stays in the stream for as long as that keeps it: nothing is deleted there. */
+/** Resolution of a dead letter. The letter itself stays in the stream until it expires. */
 export const DeadLetterResolved = z.object({
-  /** Whose letter it is. */
+  /** The service that wrote the dead letter. */
   service: z.enum(SERVICES),
   sequence: z.int().min(1),
   action: z.enum(['retry', 'drop']),

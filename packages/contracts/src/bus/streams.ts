@@ -5,17 +5,23 @@ import { filters, type ServiceName, subjects } from './subjects.ts';
 const MIB = 1024 * 1024;
 const HOUR_MS = 3_600_000;
 
-/** Largest body of a message. The server's `max_payload` is above it, so that an oversized one is refused with a code. */
+/**
+ * Maximum body of a message. The server's `max_payload` is larger, so that oversized bodies are refused
+ * with a code.
+ */
 export const PAYLOAD_MAX_BYTES = MIB;
 
-/** A JetStream stream. Streams use limits retention: work-queue retention leaks acknowledged messages when a server crashes. */
+/**
+ * A JetStream stream. Streams use limits retention: work-queue retention leaks acknowledged messages when
+ * a server crashes.
+ */
 export type StreamDeclaration = {
   readonly name: string;
   readonly subjects: readonly string[];
   readonly description: string;
   readonly maxAgeMs: number;
   readonly maxBytes: number;
-  /** How long a `Nats-Msg-Id` is remembered. It only has to cover the repeats of one send. */
+  /** How long JetStream detects duplicates of a `Nats-Msg-Id`. It must cover the resends of one send. */
   readonly duplicateWindowMs: number;
 };
 
@@ -26,14 +32,14 @@ export type ConsumerDeclaration = {
   readonly service: ServiceName;
   readonly filter: string;
   readonly description: string;
-  /** Far above the time to commit a batch; work is never done while a message is held. */
+  /** Far longer than a batch commit. No work runs while a message is unacknowledged. */
   readonly ackWaitMs: number;
   readonly maxAckPending: number;
 };
 
 /**
- * After so many deliveries a message that cannot be handled goes to the dead letters. The server is given no limit of
- * its own: it would silently drop what was merely given back while the database was away.
+ * Deliveries before a message becomes a dead letter. The server has no limit of its own: it would silently
+ * drop messages that were only returned during a database outage.
  */
 export const DELIVERIES_MAX = 5;
 
@@ -66,18 +72,21 @@ export const streams = [
   ),
 ] as const satisfies readonly StreamDeclaration[];
 
-/** An object store: a stream of its own, whose messages are the pieces of what is kept in it. */
+/** An object store: a stream whose messages are chunks of the stored objects. */
 export type BucketDeclaration = {
   readonly name: string;
-  /** The stream that it is kept in. */
+  /** The stream behind the bucket. */
   readonly stream: string;
   readonly description: string;
   readonly maxAgeMs: number;
-  /** Beyond it the oldest goes. */
+  /** Beyond this size the oldest objects are deleted. */
   readonly maxBytes: number;
 };
 
-/** Full logs and large outputs, named by the SHA-256 of their content. As old as the facts that name them, at the most. */
+/**
+ * Full logs and large outputs, named by the SHA-256 of their content. They expire with the events that
+ * name them.
+ */
 export const artifactBucket: BucketDeclaration = {
   name: 'HP_ARTIFACTS',
   stream: 'OBJ_HP_ARTIFACTS',
@@ -86,7 +95,7 @@ export const artifactBucket: BucketDeclaration = {
   maxBytes: 2048 * MIB,
 };
 
-/** What programs keep because it is too large for a message, named by the SHA-256 of its content. */
+/** Large values of TypeScript workflows, named by the SHA-256 of their content. */
 export const programBucket: BucketDeclaration = {
   name: 'HP_PROGRAMS',
   stream: 'OBJ_HP_PROGRAMS',
@@ -112,7 +121,7 @@ const consumer = (
   maxAckPending: 5_000,
 });
 
-/** What the workers of one version of a program read from, together. They make it themselves: nobody else knows of them. */
+/** The consumer shared by all workers of one workflow version. Workers create it themselves. */
 export const workConsumer = (hash: string): Omit<ConsumerDeclaration, 'service'> => ({
   name: `work-${hash}`,
   stream: 'HP_WORK',
@@ -122,16 +131,16 @@ export const workConsumer = (hash: string): Omit<ConsumerDeclaration, 'service'>
   maxAckPending: 5_000,
 });
 
-/** The pool that effects go to when a workflow names none. */
+/** Pool of effects whose workflow names none. */
 export const DEFAULT_POOL = 'default';
 
 export const executorConsumer = (pool: string): ConsumerDeclaration =>
   consumer(`executor-${pool}`, 'HP_CMD', 'executor', filters.effectCommands(pool));
 
-/** Each has a consumer of its own, which the bus keeps whether anybody reads it or not. */
+/** Each pool has a consumer, which the bus maintains even without readers. */
 const POOLS_MAX = 64;
 
-/** Pools as they stand in a setting: names with commas between them. */
+/** Pools in a setting: comma-separated names. */
 export const Pools = z
   .string()
   .transform((text): readonly string[] => [...new Set(text.split(',').map((name) => name.trim()))])
@@ -150,7 +159,7 @@ export const consumers: readonly ConsumerDeclaration[] = [
   consumer('recovery', 'HP_CMD', 'recovery', filters.recoveryCommands),
 ];
 
-/** Every consumer of a deployment with these pools; the default pool is always one of them. */
+/** Every consumer of a deployment with these pools, including the default pool. */
 export const consumersFor = (pools: readonly string[]): readonly ConsumerDeclaration[] => [
   ...consumers,
   ...[...new Set(pools)].filter((pool) => pool !== DEFAULT_POOL).map(executorConsumer),

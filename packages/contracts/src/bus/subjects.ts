@@ -1,15 +1,15 @@
 import { TOKEN } from '../values/ids.ts';
 
-/** A NATS subject made of checked tokens. No subject is put together outside this file. */
+/** A NATS subject of checked tokens. Only this file builds subjects. */
 export type Subject = string & { readonly Subject: unique symbol };
 
 export const PREFIX = 'hp';
 
-/** The four services, each with a schema, a bus user and an API of its own. */
+/** The four services. Each has its own schema, bus user and API. */
 export const SERVICES = ['orchestrator', 'approvals', 'executor', 'recovery'] as const;
 export type ServiceName = (typeof SERVICES)[number];
 
-/** What facts are about; the aggregate each service keeps. */
+/** The aggregate of each service, as in the subjects of its events. */
 export const AGGREGATES = {
   orchestrator: 'task',
   approvals: 'approval',
@@ -32,16 +32,16 @@ export const subjects = {
   effectCommand: (command: string, pool: string) => subject('cmd', 'effect', command, pool),
   recoveryCommand: (command: string) => subject('cmd', 'recovery', command),
   event: (aggregate: Aggregate, event: string, id: string) => subject('evt', aggregate, event, id),
-  /** Work on phases of one version of a program, for whoever has its code. */
+  /** Phases of one workflow version, for workers that have its code. */
   work: (hash: string) => subject('work', hash),
   log: (task: string, node: string) => subject('log', task, node),
   api: (service: ServiceName, endpoint: string) => subject('api', service, endpoint),
   deadLetter: (service: ServiceName) => subject('dlq', service),
-  /** What became of dead letters of this service. */
+  /** Resolutions of dead letters of this service. */
   resolvedDeadLetter: (service: ServiceName) => subject('dlq', service, 'settled'),
 } as const;
 
-/** Filters, for consumers and permissions: the only places where wildcards stand. */
+/** Filters of consumers and permissions. Only here are wildcards allowed. */
 export const filters = {
   commands: `${PREFIX}.cmd.>`,
   taskCommands: `${PREFIX}.cmd.task.>`,
@@ -52,13 +52,13 @@ export const filters = {
   approvalsResolved: `${PREFIX}.evt.approval.resolved.*`,
   eventsOf: (aggregate: Aggregate) => `${PREFIX}.evt.${aggregate}.>`,
   eventsAbout: (aggregate: Aggregate, id: string) => `${PREFIX}.evt.${aggregate}.*.${checked(id)}`,
-  /** What becomes of circuits: executors listen to it. */
+  /** Events of circuits, for executors. */
   circuitEvents: (['circuit_opened', 'circuit_half_opened', 'circuit_closed'] as const).map(
     (event) => `${PREFIX}.evt.recovery.${event}.*`,
   ),
-  /** What becomes of standing rules: the approvals service listens to it. */
+  /** Events of standing rules, for the approvals service. */
   ruleEvents: (['rule_added', 'rule_revoked'] as const).map((event) => `${PREFIX}.evt.approval.${event}.*`),
-  /** Where a service is answered that has asked another. */
+  /** Replies to requests between services. */
   answersTo: (service: ServiceName) => `_ASK_${service}.>`,
   work: `${PREFIX}.work.>`,
   logs: `${PREFIX}.log.>`,

@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import { AccessTokenView, CreateAccessToken, Scope } from '../approval/access-token.ts';
 import { DecideApproval } from '../approval/commands.ts';
-import { ApprovalDetail, CheckApproval, DecisionResult, DecideMany, ListApprovals } from '../approval/queries.ts';
+import {
+  ApprovalDetail,
+  CheckApproval,
+  DecisionResult,
+  DecideMany,
+  ListApprovals,
+} from '../approval/queries.ts';
 import { KeysNonce, PublishedKeys } from '../approval/signing-keys.ts';
 import { RuleMatch, RuleSpec, RuleView } from '../approval/standing-rule.ts';
 import { ApprovalStatus } from '../approval/status.ts';
@@ -68,16 +74,16 @@ export const api = {
       'The events of one task: every one, or with a limit a page of them',
       z.object({
         id: TaskId,
-        /** Those with a later version. */
+        /** Only events with a later version. */
         after: z.int().min(0).optional(),
-        /** At the most; a page may end before, once it is large. */
+        /** Maximum number of events; a large page may end earlier. */
         limit: z.int().min(1).max(1_000).optional(),
       }),
       z.object({
         events: z.array(HistoryEntry),
-        /** How many events the task has. */
+        /** Number of events of the task. */
         version: z.int().optional(),
-        /** There are later ones. */
+        /** Later events exist. */
         more: z.boolean().optional(),
       }),
     ),
@@ -129,7 +135,7 @@ export const api = {
         roles: z.array(z.string()),
         scopes: z.array(Scope),
         administrator: z.boolean(),
-        /** The token is an agent's, that acts for whoever is named. */
+        /** The token belongs to this agent of the named principal. */
         agent: z.string().optional(),
       }),
     ),
@@ -153,7 +159,7 @@ export const api = {
       'Which of the latest requests a rule would have decided',
       z.object({ match: RuleMatch, last: z.int().min(1).max(5_000).default(1_000) }),
       z.object({
-        /** How many were looked at. */
+        /** Number of examined requests. */
         examined: z.int(),
         items: z.array(
           z.object({
@@ -179,12 +185,12 @@ export const api = {
         /** Lines after this one. */
         after: z.int().min(0).default(0),
         limit: z.int().min(1).max(1_000).default(500),
-        /** Only of this approval, rule or token: then it is no unbroken chain. */
+        /** Only lines of this approval, rule or token: they form no unbroken chain. */
         about: z.string().max(64).optional(),
       }),
       z.object({
         items: z.array(AuditLine),
-        /** There are more. */
+        /** Later lines exist. */
         more: z.boolean(),
       }),
     ),
@@ -222,16 +228,16 @@ export const api = {
       'One artifact, and with a limit a part of its content',
       z.object({
         uri: ArtifactUri,
-        /** From which byte on. */
+        /** First byte. */
         offset: z.int().min(0).optional(),
         limit: z.int().min(1).max(ARTIFACT_RANGE_MAX_BYTES).optional(),
       }),
       z.object({
         artifact: StoredArtifact,
-        /** Which starts made it: several, when they printed the same. */
+        /** Starts that produced this content; several when they printed the same. */
         sources: z.array(ArtifactView),
         stored: z.boolean(),
-        /** In base64; left out unless a limit was asked for. */
+        /** Base64; absent unless a limit was requested. */
         data: z.string().optional(),
       }),
     ),
@@ -265,7 +271,7 @@ export const api = {
       'How many attempts failed with which class, by hours or days of UTC; where none did, nothing is listed',
       CountClasses,
       z.object({
-        /** What was counted: whole buckets, so that it may begin earlier and end later than was asked. */
+        /** Counted time: whole buckets, so it may extend beyond the requested time. */
         from: z.int(),
         to: z.int(),
         bucket: FailureBucket,

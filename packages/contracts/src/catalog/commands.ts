@@ -19,7 +19,7 @@ import {
 } from '../task/commands.ts';
 import { RegistryCommand, NotifyTask } from '../task/registry.ts';
 
-/** Every command on the bus, by the service that it is for: `hp.cmd.<aggregate>.<command>`. */
+/** Every command on the bus by receiving service: `hp.cmd.<aggregate>.<command>`. */
 export const commands = {
   orchestrator: {
     submit: SubmitTask,

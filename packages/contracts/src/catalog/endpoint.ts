@@ -8,7 +8,7 @@ export const endpoint = <Request extends z.ZodType, Response extends z.ZodType>(
   response: Response,
 ) => ({ description, request, response });
 
-/** What every service answers whoever looks after it; the runtime does it for all of them. */
+/** Admin endpoints of every service, answered by the runtime. */
 export const adminEndpoints = {
   info: endpoint(
     'What this service is: version, clocks, migrations; of one of its replicas',
@@ -28,11 +28,11 @@ export const adminEndpoints = {
   ),
 } as const;
 
-/** Of the service's own dead letters: each service is asked about those that it could not handle itself. */
+/** Each service resolves its own dead letters. */
 export const resolveDeadLetter = endpoint(
   'Handle a dead letter of this service once more, or drop it',
   ResolveDeadLetter,
   DeadLetterResolved,
 );
-/** What the runtime answers for every service. */
+/** Endpoints that the runtime answers for every service. */
 export type AdminEndpoint = keyof typeof adminEndpoints;

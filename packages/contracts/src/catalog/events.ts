@@ -9,7 +9,7 @@ import { RecoveryEvent } from '../recovery/events.ts';
 import { TaskEvent } from '../task/events.ts';
 import { RegistryEvent } from '../task/registry.ts';
 
-/** Every fact on the bus, by the service that states it: `hp.evt.<aggregate>.<event>.<id>`. */
+/** Every event on the bus by publishing service: `hp.evt.<aggregate>.<event>.<id>`. */
 export const events = {
   orchestrator: z.discriminatedUnion('type', [
     ...TaskEvent.options,

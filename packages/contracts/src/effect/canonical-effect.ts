@@ -4,15 +4,15 @@ import { digestOf, JsonObject } from '../values/json.ts';
 import { CapabilityLabel, EffectClass, SideEffectKind } from '../workflow/workflow.ts';
 
 /**
- * An effect in the form that is approved, digested and run: nothing that decides what happens may stand outside it,
- * and nothing that changes from one attempt to the next may stand inside.
+ * An effect in the form that is approved, digested and executed. It contains everything that decides what
+ * happens, and nothing that differs between attempts.
  */
 export const CanonicalEffect = z.object({
   task: TaskId,
   node: NodeId,
   uses: CapabilityLabel,
   args: JsonObject,
-  /** `work` is no effect: it needs no grant, may be repeated, and only some capabilities may be ordered so. */
+  /** `work` is not an effect: it needs no grant and may be repeated. Only some capabilities accept it. */
   kind: z.union([SideEffectKind, z.literal('work')]),
   effectClass: EffectClass,
   target: z.string().min(1),

@@ -1,37 +1,43 @@
 import { JsonObject } from '../values/json.ts';
 import type { EffectClass, SideEffectKind } from '../workflow/workflow.ts';
 
-/** What is known of a capability wherever it is named. */
+/** Declared properties of a capability. */
 export type CapabilityFacts = {
-  /** It belongs to the capability: whoever submits a task cannot choose it, and the executor refuses an order that names another. */
+  /**
+   * Part of the capability: submitters cannot choose it, and the executor refuses orders that name another
+   * class.
+   */
   readonly effectClass: EffectClass;
   /** Its arguments are a `StepInput`; otherwise they are the node's own. */
   readonly stage?: true;
-  /** It may be ordered without a grant, as work: it keeps to the task's own worktree, or does what a script of the template says. */
+  /**
+   * May be ordered as work, without a grant: it only changes the task's worktree, or runs a script of the
+   * template.
+   */
   readonly work?: true;
-  /** It is always an effect of this kind, whether a template says so or not. */
+  /** Always an effect of this kind, even if a template does not declare one. */
   readonly kind?: SideEffectKind;
-  /** What shows beforehand what it would do. */
+  /** Capability that previews the effect. */
   readonly preview?: string;
 };
 
-// Work is repeated after an interruption: what may not be repeated has to be declared an effect.
+// Work is repeated after an interruption. Steps that must not be repeated need an effect declaration.
 const work = { effectClass: 'idempotent', stage: true, work: true } as const;
 
-/** Every capability that an executor carries out. */
+/** Every built-in capability of executors. */
 export const CAPABILITIES: Readonly<Record<string, CapabilityFacts>> = {
   'cap.file.append': { effectClass: 'keyed' },
-  // Replaces what it expects to find; what it finds written already is what it would have written.
+  // Replaces the expected content; content that is already there counts as written.
   'cap.file.write': { effectClass: 'fenced', preview: 'cap.file.write.preview' },
   'cap.file.write.preview': { effectClass: 'idempotent', work: true },
   'cap.http.request': { effectClass: 'opaque' },
-  // For targets that are known to remember an Idempotency-Key: which they are is the executor's own configuration.
+  // For targets that honor an Idempotency-Key, listed in the configuration of the executor.
   'cap.http.keyed_request': { effectClass: 'keyed' },
-  // Only methods that mean the same however often they are sent, to targets that are known to keep to that.
+  // Only idempotent methods, for targets that are configured as idempotent.
   'cap.http.idempotent_request': { effectClass: 'idempotent' },
-  // A receiver of the Standard Webhooks specification remembers the id of what it has taken.
+  // A receiver of the Standard Webhooks specification remembers accepted ids.
   'cap.notify.webhook': { effectClass: 'keyed', kind: 'notify' },
-  // A message that people see twice does no harm: that is declared here, and nothing but messages may be sent by these.
+  // Duplicate chat messages are harmless: this class may only be used for messages.
   'cap.notify.discord': { effectClass: 'idempotent', kind: 'notify' },
   'cap.notify.slack': { effectClass: 'idempotent', kind: 'notify' },
   'cap.env.builtin.worktree.prepare': work,
@@ -44,14 +50,15 @@ export const CAPABILITIES: Readonly<Record<string, CapabilityFacts>> = {
   'cap.env.builtin.git.commit': work,
   'cap.env.builtin.git.stage_commit': work,
   'cap.env.builtin.git.integrate_plan_branch': {
-    // The ref of the target is moved by compare-and-swap, from the commit that was previewed.
+    // Moves the ref of the target by compare-and-swap from the previewed commit.
     effectClass: 'fenced',
     stage: true,
     kind: 'merge',
     preview: 'cap.env.builtin.git.integrate_plan_branch.preview',
   },
   'cap.env.builtin.git.integrate_plan_branch.preview': work,
-  // The worktree goes back to a commit, by compare-and-swap from where the preview has found it; what was there is kept under a ref.
+  // Moves the worktree to a commit by compare-and-swap from the previewed one; a ref keeps the old
+  // state.
   'cap.env.builtin.git.rollback': {
     effectClass: 'fenced',
     stage: true,
@@ -59,7 +66,7 @@ export const CAPABILITIES: Readonly<Record<string, CapabilityFacts>> = {
     preview: 'cap.env.builtin.git.rollback.preview',
   },
   'cap.env.builtin.git.rollback.preview': work,
-  // What a session leaves to the next: its changes as a commit, in the worktree of the task.
+  // Commits the changes of a session for the next session.
   'cap.env.builtin.git.handoff': work,
   'cap.env.builtin.merge.sentinel.write': work,
   'cap.env.builtin.merge.sentinel.clear': work,
@@ -69,25 +76,29 @@ export const CAPABILITIES: Readonly<Record<string, CapabilityFacts>> = {
   'control.gate.stop_condition': work,
   'control.gate.conflict_resolution': work,
   'control.gate.cicd': work,
-  // What takes an effect back is an effect of its own, which a person orders. Of a merge it is a commit on its target again.
+  // Undoing is an effect of its own, ordered by a person. For a merge it is another commit on the
+  // target.
   'cap.env.builtin.git.integrate_plan_branch.compensate': { effectClass: 'fenced', kind: 'destructive_edit' },
-  // It takes away what was not there before, if it is still the same.
+  // Removes what the effect created, if it is unchanged.
   'cap.file.write.compensate': { effectClass: 'fenced', kind: 'destructive_edit' },
   'cap.env.shell.command.run.compensate': { effectClass: 'opaque', kind: 'destructive_edit' },
   'cap.env.shell.cicd.run.compensate': { effectClass: 'opaque', kind: 'destructive_edit' },
 };
 
-/** The label under which what a capability did is taken back. */
+/** Label of the capability that undoes another one. */
 export const compensationOf = (uses: string): string => `${uses}.compensate`;
 
 const CUSTOM = /^cap\.custom\.[a-z0-9_]+(\.preview|\.compensate)?$/;
 
-/** A capability that an operator adds to an executor, its preview, or what takes it back. Only the executor knows what it is. */
+/**
+ * A custom capability of an executor, its preview or its compensation. Only the executor knows its
+ * properties.
+ */
 export const isCustom = (uses: string): boolean => CUSTOM.test(uses);
 
 /**
- * What an order of a capability is, as work or as an effect of some kind. A script that is declared an effect gives nothing
- * to go by, unless another one tells afterwards whether it was applied.
+ * Effect class of an order, as work or as an effect. A script that is declared an effect is opaque, unless
+ * another script probes it.
  */
 export const effectClassOf = (
   uses: string,
@@ -101,13 +112,13 @@ export const effectClassOf = (
   return probe && uses.startsWith('cap.env.shell.') ? 'probeable' : 'opaque';
 };
 
-/** Whether the arguments of a stage name a script that tells if the effect was applied. */
+/** Whether the arguments of a stage name a probe script. */
 export const namesProbe = ({ with: args }: JsonObject): boolean => {
   const named = JsonObject.safeParse(args).data?.['probe'];
   return typeof named === 'string' && named.trim() !== '';
 };
 
-/** What the orchestrator decides by itself: nothing is ordered for it. */
+/** Control nodes: the orchestrator decides them without an order. */
 export const CONTROLS: ReadonlySet<string> = new Set([
   'control.terminal',
   'control.prepare',

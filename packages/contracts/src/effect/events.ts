@@ -11,20 +11,20 @@ const about = {
   task: TaskId,
   node: NodeId,
   attempt: z.int().min(1),
-  /** Under whose grant it was ordered. */
+  /** The approval whose grant ordered it. */
   approval: ApprovalId.optional(),
 } as const;
 
-/** The order is in the ledger and waits for a free place. */
+/** The order is in the ledger and waits for a slot. */
 export const EffectPrepared = z.object({ type: z.literal('prepared'), ...about, order: RunEffect });
 export const EffectStarted = z.object({
   type: z.literal('started'),
   ...about,
   order: RunEffect,
-  /** Rises with every start; whoever holds a lower one may record nothing. */
+  /** Increases with every start; a holder of a lower epoch cannot record anything. */
   epoch: z.int().min(1),
   worker: z.string(),
-  /** The journal that the start is noted in: whoever holds it has outlived the worker. */
+  /** The journal of the start; its owner survived the worker. */
   journal: z.string().max(200).optional(),
 });
 export const EffectApplied = z.object({
@@ -33,7 +33,7 @@ export const EffectApplied = z.object({
   epoch: z.int(),
   outputs: JsonObject,
 });
-/** It is certain that nothing happened. */
+/** The effect certainly did not happen. */
 export const EffectFailedClean = z.object({
   type: z.literal('failed_clean'),
   ...about,
@@ -42,8 +42,8 @@ export const EffectFailedClean = z.object({
 });
 
 /**
- * Nobody can know whether it happened. `next` says what follows: the executor repeats it, asks the target, or a person is
- * asked.
+ * It is unknown whether the effect happened. `next` says what follows: a repeat, a probe of the target, or
+ * a question to a person.
  */
 export const EffectInDoubt = z.object({
   type: z.literal('in_doubt'),
@@ -54,7 +54,7 @@ export const EffectInDoubt = z.object({
   cause: InDoubtCause.optional(),
 });
 export type EffectInDoubt = z.infer<typeof EffectInDoubt>;
-/** The target was asked whether it happened. `unproven`: it has not, but the start that was lost may still be under way. */
+/** The target was probed. `unproven`: not applied yet, but the lost start may still be in progress. */
 export const EffectProbed = z.object({
   type: z.literal('probed'),
   ...about,
@@ -63,7 +63,7 @@ export const EffectProbed = z.object({
   reason: z.string(),
 });
 export type EffectProbed = z.infer<typeof EffectProbed>;
-/** A person has said what became of it, or that it is to be done again. What follows is a fact of its own. */
+/** A person answered the question about the in-doubt effect. Further events state the consequences. */
 export const EffectAnswered = z.object({
   type: z.literal('answered'),
   ...about,
@@ -71,11 +71,11 @@ export const EffectAnswered = z.object({
   answer: InDoubtAnswer,
   by: z.string(),
   approval: ApprovalId,
-  /** With `retry`: until then it may begin. Epoch milliseconds. */
+  /** With `retry`: the latest start. Epoch milliseconds. */
   until: z.int().optional(),
 });
 export type EffectAnswered = z.infer<typeof EffectAnswered>;
-/** It was in doubt, and it is known by now that nothing happened: from the target, or from a person. */
+/** The in-doubt effect turned out not to have happened, according to the target or a person. */
 export const EffectNotApplied = z.object({
   type: z.literal('not_applied'),
   ...about,
@@ -84,14 +84,14 @@ export const EffectNotApplied = z.object({
   by: z.enum(['probe', 'person']),
 });
 export type EffectNotApplied = z.infer<typeof EffectNotApplied>;
-/** It was ordered once more, and not carried out again: `standing` is what its outcome was by then. */
+/** The effect was ordered again and not repeated; `outcome` is its state at that time. */
 export const EffectDuplicatePrevented = z.object({
   type: z.literal('duplicate_prevented'),
   ...about,
   outcome: z.enum(['applied', 'not_applied', 'in_doubt']),
 });
 export type EffectDuplicatePrevented = z.infer<typeof EffectDuplicatePrevented>;
-/** The order itself was not acceptable (grant, digest, key); nothing was started. */
+/** The order was invalid (grant, digest, key); nothing was started. */
 export const EffectRefused = z.object({
   type: z.literal('refused'),
   ...about,
@@ -99,23 +99,23 @@ export const EffectRefused = z.object({
   error: ErrorBody,
 });
 export const EffectCancelled = z.object({ type: z.literal('cancelled'), ...about, reason: z.string() });
-/** A running effect is to end. It may still be applied, but it is not started again. */
+/** A running effect should end. It may still be applied, but is not started again. */
 export const EffectCancelRequested = z.object({
   type: z.literal('cancel_requested'),
   ...about,
   reason: z.string(),
 });
-/** A worker whose epoch is over reported an outcome: kept as evidence, changes nothing. */
+/** A worker with an expired epoch reported an outcome: recorded as evidence, without consequences. */
 export const EffectSuperseded = z.object({
   type: z.literal('superseded'),
   ...about,
   epoch: z.int(),
   observed: Json,
-  /** It says the opposite of what was settled: somebody has to look. */
+  /** Contradicts the recorded outcome: an operator must investigate. */
   contradicts: z.boolean().optional(),
 });
 
-/** It may not begin, because what it talks to fails: it waits until the circuit of its target lets it. */
+/** The start is deferred until the circuit of the target permits it. */
 export const EffectDeferred = z.object({
   type: z.literal('deferred'),
   ...about,
@@ -123,7 +123,7 @@ export const EffectDeferred = z.object({
   reason: z.string(),
 });
 export type EffectDeferred = z.infer<typeof EffectDeferred>;
-/** It was held, and begins now: for whoever waits, and does not read of every start. */
+/** The deferral ended and the effect starts; for readers that ignore other starts. */
 export const EffectUndeferred = z.object({ type: z.literal('undeferred'), ...about });
 export type EffectUndeferred = z.infer<typeof EffectUndeferred>;
 

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 
-/** A message of the bus has to hold it, beside everything else. */
+/** Must fit into a message with everything else. */
 const CONTENT_MAX_BYTES = 262_144;
 const PATH_MAX = 512;
 
 const Sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'a SHA-256 in hex');
 
-/** However the path to it is written. */
+/** Independent of the notation of the path. */
 const nameOf = (file: string): string => {
   const way: string[] = [];
   for (const part of file.split('/')) {
@@ -16,7 +16,7 @@ const nameOf = (file: string): string => {
   return way.at(-1) ?? '';
 };
 
-/** A path of an effect: not the lock beside another file, nor what a write leaves while it is under way. */
+/** A path for effects: neither a lock file nor a temporary file of a write. */
 export const FilePath = z
   .string()
   .min(1)
@@ -32,22 +32,22 @@ const bytesOf = ({
   contentBase64?: string | undefined;
 }) => (content === undefined ? Buffer.from(contentBase64 ?? '', 'base64') : Buffer.from(content, 'utf8'));
 
-/** The arguments of `cap.file.write`: a whole file, which is there afterwards as it is written here, or not at all. */
+/** Arguments of `cap.file.write`: writes a whole file atomically. */
 export const FileWrite = z
   .object({
     /** Relative to the executor's workspace. */
     file: FilePath,
-    /** Text, in UTF-8; or bytes, in base64. One of the two. */
+    /** UTF-8 text, or base64 bytes. Exactly one of the two. */
     content: z.string().max(CONTENT_MAX_BYTES).optional(),
     contentBase64: z
       .base64()
       .max(Math.ceil(CONTENT_MAX_BYTES / 3) * 4)
       .optional(),
-    /** What has to be there: nothing, or a file with this SHA-256. When left out, whatever there is. */
+    /** Expected state before: absent, or the SHA-256 of the file. Default: any. */
     expect: z.union([z.literal('absent'), Sha256]).optional(),
-    /** What was shown beforehand: the file has to be as it was then. Set by Holdpoint. */
+    /** State of the preview, which must still hold. Set by Holdpoint. */
     preview: z.looseObject({ before: z.object({ sha256: Sha256 }).nullable() }).optional(),
-    /** Permissions in octal, such as `0644`. When left out, those of the file before, or 0640. */
+    /** Octal permissions, such as `0644`. Default: those of the old file, or 0640. */
     mode: z
       .string()
       .regex(/^0?[0-7]{3}$/, 'permissions in octal, such as 0644')
@@ -67,5 +67,4 @@ export const FileWrite = z
   );
 export type FileWrite = z.infer<typeof FileWrite>;
 
-/** The bytes that the file is to hold. */
 export const contentOf = (input: FileWrite): Uint8Array => bytesOf(input);

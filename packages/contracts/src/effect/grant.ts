@@ -2,46 +2,52 @@ import { z } from 'zod';
 import { ApprovalId, EffectId } from '../values/ids.ts';
 import { Digest } from './canonical-effect.ts';
 
-/** What a grant says, as the claims of its JWS. A statement of another use is none. Times are epoch seconds, as RFC 7519 has them. */
+/**
+ * Claims of a grant's JWS. Statements with another `use` are no grants. Times are epoch seconds (RFC
+ * 7519).
+ */
 export const GrantClaims = z.object({
   use: z.literal('grant').optional(),
   jti: ApprovalId,
-  /** The effect's id: a grant for one key is worth nothing for another. */
+  /** Effect id: a grant for one key does not permit another. */
   sub: EffectId,
   digest: Digest,
   iat: z.int(),
   exp: z.int(),
-  /** Who approved. */
+  /** Approver. */
   by: z.string(),
 });
 export type GrantClaims = z.infer<typeof GrantClaims>;
 
-/** A grant as it travels: compact JWS over {@link GrantClaims}. The same wherever it passes, so that nobody hands on what the next refuses. */
+/**
+ * A grant as it travels: compact JWS over {@link GrantClaims}. One limit everywhere, so that no service
+ * forwards what another refuses.
+ */
 export const Grant = z.string().min(1).max(4_096);
 
-/** What a person says of an effect that nobody can be sure of: that it happened, that it did not, or that it is to be done again. */
+/** Answer about an in-doubt effect: it happened, it did not happen, or it should be repeated. */
 export const InDoubtAnswer = z.enum(['applied', 'not_applied', 'retry']);
 export type InDoubtAnswer = z.infer<typeof InDoubtAnswer>;
 
 /**
- * What the statement on a doubt says, as the claims of its JWS: a person's answer, signed by the approvals service as a grant
- * is. It is about one doubt, and no grant: `use` tells them apart. Times are epoch seconds.
+ * Claims of the JWS that answers the question about an in-doubt effect, signed by the approvals service.
+ * `use` distinguishes it from a grant. Times are epoch seconds.
  */
 export const AnswerClaims = z.object({
   use: z.literal('answer'),
   jti: ApprovalId,
   sub: EffectId,
   digest: Digest,
-  /** Of the doubt: a later one of the same effect is another question. */
+  /** Epoch of the in-doubt effect: a later epoch is a new question. */
   epoch: z.int().min(1),
   answer: InDoubtAnswer,
   iat: z.int(),
-  /** Until then an effect that is to be done again may begin. */
+  /** Latest start of a repeated effect. */
   exp: z.int(),
   by: z.string(),
 });
 export type AnswerClaims = z.infer<typeof AnswerClaims>;
 
-/** What executors act on when it is signed. */
+/** Signed statements that executors act on. */
 export const SignedClaims = z.union([AnswerClaims, GrantClaims]);
 export type SignedClaims = z.infer<typeof SignedClaims>;

@@ -22,7 +22,7 @@ describe('the URL of a request', () => {
     'http://ada:sesame@example.com/',
     'http://ada@example.com/',
     'http://example.com/#there',
-    // A URL parser leaves these out, so what is approved would not be what is sent.
+    // URL parsers drop these characters, so the request would differ from the approved one.
     'http://exa\nmple.com/',
     ' http://example.com/',
     'http://example.com\\@other.example/',
@@ -74,7 +74,7 @@ describe('the headers of a request', () => {
 test.each([
   ['http://Example.com:80/a', 'http://example.com'],
   ['https://example.com:8443/', 'https://example.com:8443'],
-  // All the ways to write an address come to one.
+  // All notations of an address are equal.
   ['http://2130706433/', 'http://127.0.0.1'],
 ])('the origin of %s is %s', (url, origin) => {
   expect(originOf(url)).toBe(origin);

@@ -7,26 +7,26 @@ const HEADER_VALUE_MAX = 2_048;
 const STATUSES_MAX = 32;
 const REDIRECTS_MAX = 5;
 
-/** Names a secret, which the executor fills in right before the request leaves. */
+/** Reference to a secret. The executor inserts the secret just before sending. */
 const SECRET = /\$\{secret:[A-Za-z0-9_.-]{1,64}\}/;
 
-/** What carries the request, and what Holdpoint says in it. */
+/** Transport headers, and headers that Holdpoint sets. */
 const RESERVED_HEADER =
   /^(connection|content-length|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade|proxy-.*|idempotency-key|holdpoint-.*)$/i;
 
-/** What gives credentials: arguments are shown to people, kept for ever and published as facts, so these name a secret. */
+/** Credential headers must use secret references: arguments are shown, stored and published. */
 const SECRET_HEADER = /^(authorization|cookie)$/i;
 
 export const HttpMethod = z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']);
 
-/** Where a URL leads; undefined when it is none that a request may be sent to. What is shown is what is parsed: no blanks. */
+/** The parsed URL; undefined when no request may go there. Blanks are refused, because parsers drop them. */
 const parseTarget = (text: string): URL | undefined => {
   if (!/^https?:\/\/[!-[\]-~]+$/.test(text) || text.includes('${')) return undefined;
   const url = URL.parse(text);
   return url !== null && url.username === '' && url.password === '' && url.hash === '' ? url : undefined;
 };
 
-/** What is sent is seen by every proxy and log of the target as well, so that no secret is filled into it. */
+/** URLs appear in logs of proxies and targets, so they must not contain secrets. */
 export const HttpUrl = z
   .string()
   .max(URL_MAX)
@@ -60,7 +60,7 @@ const HttpHeaders = z
     'credentials as ${secret:NAME}, not in the clear',
   );
 
-/** Headers of an answer that are kept with its status. Cookies are credentials, and are not. */
+/** Response headers that are stored with the status. Cookies are credentials and are dropped. */
 const KeptHeaders = z
   .array(
     z
@@ -72,14 +72,14 @@ const KeptHeaders = z
 
 const parts = {
   url: HttpUrl,
-  /** A value may hold `${secret:NAME}`. */
+  /** Values may contain `${secret:NAME}`. */
   headers: HttpHeaders.optional(),
-  /** Text is sent as it is, anything else as JSON. Every text in it may hold `${secret:NAME}`. */
+  /** Text is sent unchanged, other values as JSON. Texts may contain `${secret:NAME}`. */
   body: Json.optional(),
-  /** The statuses that say that it was applied. When left out, 200 to 299. */
+  /** Statuses that mean success. Default: 200 to 299. */
   expect: z.array(z.int().min(200).max(499)).min(1).max(STATUSES_MAX).optional(),
   keepHeaders: KeptHeaders.optional(),
-  /** How many redirects are followed, for GET and HEAD without a body. When left out, none. */
+  /** Maximum redirects of GET and HEAD without body. Default: 0. */
   redirects: z.int().min(0).max(REDIRECTS_MAX).optional(),
 };
 
@@ -89,7 +89,7 @@ type Followed = {
   readonly redirects?: number | undefined;
 };
 
-/** A redirect is no answer to what changes something: whoever sent it may have done it, and it would be done again. */
+/** Other methods never follow redirects: the first server may have applied the change already. */
 const mayFollow = ({ method, body, redirects = 0 }: Followed): boolean =>
   redirects === 0 || (/^(GET|HEAD)$/.test(method) && body === undefined);
 const NO_REDIRECTS = {
@@ -97,19 +97,22 @@ const NO_REDIRECTS = {
   message: 'redirects are followed for GET and HEAD without a body only',
 };
 
-/** The arguments of `cap.http.request` and `cap.http.keyed_request`: one request, as it is approved and as it is sent. */
+/** Arguments of `cap.http.request` and `cap.http.keyed_request`: one request, sent as approved. */
 export const HttpRequest = z
   .object({ method: HttpMethod.default('POST'), ...parts })
   .refine(mayFollow, NO_REDIRECTS);
 export type HttpRequest = z.infer<typeof HttpRequest>;
 
-/** The arguments of `cap.http.idempotent_request`: only methods that mean the same however often they are sent. */
+/** Arguments of `cap.http.idempotent_request`: idempotent methods only. */
 export const HttpIdempotentRequest = z
   .object({ method: z.enum(['GET', 'HEAD', 'PUT', 'DELETE']), ...parts })
   .refine(mayFollow, NO_REDIRECTS);
 export type HttpIdempotentRequest = z.infer<typeof HttpIdempotentRequest>;
 
-/** Scheme, host and port: what an executor allows or does not. Throws `TypeError` on what `HttpRequest` does not accept. */
+/**
+ * Origin: scheme, host and port, as executors allow them. Throws `TypeError` for URLs that `HttpRequest`
+ * refuses.
+ */
 export const originOf = (text: string): string => {
   const url = parseTarget(text);
   if (url === undefined) throw new TypeError('not the URL of a target');

@@ -6,12 +6,12 @@ const SECRETS_MAX = 4;
 const DISCORD_CONTENT_MAX = 2_000;
 const DISCORD_EMBEDS_MAX = 10;
 const DISCORD_FIELDS_MAX = 25;
-/** Over the texts of all embeds, as Discord counts them. */
+/** Counted over the texts of all embeds, as Discord does. */
 const DISCORD_EMBEDDED_MAX = 6_000;
-/** What Slack shows without cutting it. */
+/** Longer texts are cut by Slack. */
 const SLACK_TEXT_MAX = 4_000;
 
-/** A whole text that names one secret. */
+/** A text that consists of one secret reference. */
 const SecretReference = z
   .string()
   .max(80)
@@ -25,17 +25,17 @@ const Origin = z
     'an origin, such as https://api.example',
   );
 
-/** The arguments of `cap.notify.webhook`: one event, signed per the Standard Webhooks specification. */
+/** Arguments of `cap.notify.webhook`: one event, signed according to the Standard Webhooks specification. */
 export const NotifyWebhook = z.object({
   url: HttpUrl,
-  /** What it is signed with, each a `whsec_` secret; several while one replaces another. */
+  /** Signing keys, each a `whsec_` secret; several during a rotation. */
   secrets: z.array(SecretReference).min(1).max(SECRETS_MAX),
-  /** What has happened, such as `invoice.paid`. */
+  /** Type of the event, such as `invoice.paid`. */
   type: z
     .string()
     .max(128)
     .regex(/^[A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*$/, 'words of letters, digits and _, with dots between them'),
-  /** When it happened. The time of sending is in a header of its own. */
+  /** Time of the event. A header carries the time of sending. */
   timestamp: z.iso.datetime().optional(),
   data: Json,
 });
@@ -47,7 +47,7 @@ const DiscordEmbed = z.object({
   title: Text(256).optional(),
   description: Text(4_096).optional(),
   url: HttpUrl.optional(),
-  /** Red, green and blue in one number. */
+  /** RGB color as one number. */
   color: z.int().min(0).max(0xffffff).optional(),
   fields: z
     .array(z.object({ name: Text(256), value: Text(1_024), inline: z.boolean().optional() }))
@@ -62,12 +62,12 @@ const lengthOf = ({ title = '', description = '', fields = [] }: DiscordEmbed): 
     title.length + description.length,
   );
 
-/** The arguments of `cap.notify.discord`. */
+/** Arguments of `cap.notify.discord`. */
 export const NotifyDiscord = z
   .object({
-    /** The URL of the webhook, which is a secret itself. */
+    /** Webhook URL, a secret. */
     webhook: SecretReference,
-    /** Where that URL has to lead. */
+    /** Expected origin of the URL. */
     origin: Origin.default('https://discord.com'),
     content: Text(DISCORD_CONTENT_MAX).optional(),
     embeds: z.array(DiscordEmbed).min(1).max(DISCORD_EMBEDS_MAX).optional(),
@@ -79,13 +79,13 @@ export const NotifyDiscord = z
   );
 export type NotifyDiscord = z.infer<typeof NotifyDiscord>;
 
-/** The arguments of `cap.notify.slack`: for Slack, and for what takes the same incoming webhooks. */
+/** Arguments of `cap.notify.slack`, for Slack and compatible webhooks. */
 export const NotifySlack = z.object({
-  /** The URL of the webhook, which is a secret itself. */
+  /** Webhook URL, a secret. */
   webhook: SecretReference,
-  /** Where that URL has to lead. */
+  /** Expected origin of the URL. */
   origin: Origin.default('https://hooks.slack.com'),
-  /** Shown as it is: `&`, `<` and `>` mean nothing in it, so that it mentions nobody. */
+  /** Sent as plain text: `&`, `<` and `>` are escaped, so it cannot mention users. */
   text: Text(SLACK_TEXT_MAX),
 });
 export type NotifySlack = z.infer<typeof NotifySlack>;

@@ -3,13 +3,13 @@ import { EffectId } from '../values/ids.ts';
 import { JsonObject } from '../values/json.ts';
 import { CapabilityLabel, EffectDeclaration } from '../workflow/workflow.ts';
 
-/** The inputs of the workflow `undo`: an effect that was applied, and what takes it back. */
+/** Inputs of the workflow `undo`: an applied effect and its compensation. */
 export const UndoInputs = z.strictObject({
   effect: EffectId,
-  /** The label of what takes it back. */
+  /** Label of the compensation. */
   uses: CapabilityLabel.regex(/\.compensate$/, 'the label of what takes an effect back'),
   effectClass: EffectDeclaration.shape.effectClass,
-  /** What it was ordered with, and what it gave. */
+  /** Arguments and outputs of the effect. */
   args: JsonObject,
   outputs: JsonObject,
   target: EffectDeclaration.shape.target,

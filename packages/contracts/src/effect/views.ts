@@ -7,7 +7,7 @@ import { EffectInDoubt } from './events.ts';
 import { InDoubtAnswer } from './grant.ts';
 import { InDoubtCause } from './in-doubt-cause.ts';
 
-/** One effect as the ledger has it. */
+/** One effect of the ledger. */
 export const EffectView = z.object({
   id: EffectId,
   task: TaskId,
@@ -15,52 +15,52 @@ export const EffectView = z.object({
   state: z.string(),
   epoch: z.int(),
   digest: Digest,
-  /** Under whose grant it was ordered last. */
+  /** The approval whose grant ordered it last. */
   approval: ApprovalId.optional(),
   idempotencyKey: z.string(),
   starts: z.int(),
   uses: z.string().optional(),
   target: z.string().optional(),
   effectClass: EffectClass.optional(),
-  /** Why it is in doubt, refused, cancelled, or known not to have happened. */
+  /** Reason of the state, for in-doubt, refused, cancelled and not-applied effects. */
   reason: z.string().optional(),
-  /** With `in_doubt`: what follows, and what left the doubt. */
+  /** With `in_doubt`: the next step and the cause. */
   next: EffectInDoubt.shape.next.optional(),
   cause: InDoubtCause.optional(),
-  /** How many attempts ordered it once there was an outcome. */
+  /** Number of duplicate orders after the outcome. */
   duplicatesPrevented: z.int().optional(),
-  /** What a person has said of it last, and who. */
+  /** Last answer of a person, and the person. */
   answer: InDoubtAnswer.optional(),
   answeredBy: z.string().optional(),
-  /** Why it does not begin although it may: what it talks to fails. */
+  /** Why the start is deferred: its target fails. */
   deferredReason: z.string().max(1_000).optional(),
 });
 export type EffectView = z.infer<typeof EffectView>;
 
-/** What an executor can do, by its label. */
+/** One capability of an executor. */
 export const CapabilityView = z.object({
   uses: CapabilityLabel,
-  /** As an effect. */
+  /** Class as an effect. */
   effectClass: EffectClass,
-  /** It may be ordered without an approval, as work. */
+  /** May be ordered as work, without an approval. */
   work: z.boolean(),
-  /** The only kind of effect that it may be. */
+  /** The only valid kind of effect. */
   kind: SideEffectKind.optional(),
-  /** It can show beforehand what it would do, tell afterwards whether it did, and take it back. */
+  /** Supports preview, probe and compensation. */
   preview: z.boolean(),
   probe: z.boolean(),
   compensate: z.boolean(),
-  /** JSON Schema of its arguments, when one capability was asked for. */
+  /** JSON Schema of the arguments, when one capability was requested. */
   input: JsonObject.optional(),
 });
 export type CapabilityView = z.infer<typeof CapabilityView>;
 
-/** What an effect was ordered with and gave, and what would take it back. */
+/** Order, outputs and compensation of an effect. */
 export const EffectOrder = z.object({
   id: EffectId,
   state: z.string(),
   effect: CanonicalEffect,
-  /** The executors that it was ordered from. */
+  /** Pool of the order. */
   pool: z.string().optional(),
   outputs: JsonObject.optional(),
   compensation: z.object({ uses: CapabilityLabel, effectClass: EffectClass }).optional(),

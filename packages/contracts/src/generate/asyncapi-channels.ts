@@ -6,7 +6,7 @@ import type { streams } from '../bus/streams.ts';
 import { DEFAULT_POOL } from '../bus/streams.ts';
 import { AGGREGATES, type ServiceName, SERVICES, subjects } from '../bus/subjects.ts';
 
-/** One address on the bus, with who writes there; who reads follows from the consumers. */
+/** One address on the bus with its senders; receivers follow from the consumers. */
 export type Channel = {
   readonly key: string;
   /** Null: an inbox that the requester chooses. */
@@ -20,7 +20,7 @@ export type Channel = {
   readonly answeredBy: readonly ServiceName[];
 };
 
-/** Who gives the commands of each aggregate. The permissions of the bus hold everybody to it. */
+/** Senders of commands. The permissions of the bus enforce them. */
 const COMMAND_SENDERS: {
   readonly [S in ServiceName]: Readonly<Record<keyof (typeof commands)[S], ServiceName | 'client'>>;
 } = {
@@ -51,7 +51,7 @@ const COMMAND_SENDERS: {
   },
 };
 
-// Stands where a token will be, so that addresses are put together by the same code as real subjects.
+// Placeholder for a token, so that addresses use the same code as real subjects.
 const PLACE = 'PLACE';
 const withParameter = (subject: string, name: string): string => subject.replace(PLACE, `{${name}}`);
 

@@ -24,7 +24,7 @@ const version = {
   }),
 };
 
-/** Headers that several messages share, as components of the document. */
+/** Headers shared by several messages, as components of the document. */
 export const asyncApiHeaders = {
   commandHeaders: { type: 'object', properties: { ...event, ...trace } },
   eventHeaders: {

@@ -12,7 +12,7 @@ const reference = (...path: readonly string[]): { readonly $ref: string } => ({
   $ref: `#/${path.join('/')}`,
 });
 
-/** `command.task.submit`: how a message is called in this document. */
+/** Key of a message in this document, such as `command.task.submit`. */
 const keyOf = ({ kind, name }: Pick<Message, 'kind' | 'name'>): string => `${kind}.${name}`;
 
 const messageObject = (message: Message): Document => ({
@@ -59,7 +59,7 @@ const operation = (
   },
 ];
 
-/** Does a consumer's filter select what goes over a channel? A parameter of the address may be any token. */
+/** Whether a consumer's filter selects a channel. A parameter of the address matches any token. */
 const selects = (filter: string, address: string): boolean => {
   const wanted = filter.split('.');
   const tokens = address.split('.');
@@ -119,7 +119,7 @@ Headers are optional on commands and requests, and always there on facts. \`Nats
 Facts of one aggregate carry a gapless \`ce-version\`; the bus may deliver them twice, late or not at all, and the services' API has the truth.
 Unknown fields are ignored: an optional addition keeps the version, anything else is a new version.`;
 
-/** The whole bus as an AsyncAPI 3 document: generated, never written by hand. */
+/** The whole bus as a generated AsyncAPI 3 document. */
 export const asyncApiDocument = (): Document => {
   const channels = asyncApiChannels();
   return {

@@ -5,7 +5,7 @@ import type { events } from '../catalog/events.ts';
 type Commands = typeof commands;
 type Facts = typeof events;
 
-/** What each command asks for, in one line; a command without one does not compile. */
+/** One line per command; the compiler requires it. */
 export const commandDescriptions: {
   readonly [S in keyof Commands]: Readonly<Record<keyof Commands[S], string>>;
 } = {
@@ -38,13 +38,16 @@ export const commandDescriptions: {
     assess: 'Say what to do about one failed attempt.',
     record_attempt: 'Keep in mind an attempt that has succeeded, and the commit that a check has passed on.',
     job_unstuck: 'A job is stuck no more.',
-    circuit_record_failure: 'A job of a workflow was given up; enough of them open the circuit of the workflow.',
-    circuit_acquire: 'A task wants to start although the circuit of its workflow may be open, or has tried it.',
-    circuit_report: 'What an executor has found of an outside target; it changes the circuit for all of them.',
+    circuit_record_failure:
+      'A job of a workflow was given up; enough of them open the circuit of the workflow.',
+    circuit_acquire:
+      'A task wants to start although the circuit of its workflow may be open, or has tried it.',
+    circuit_report:
+      'What an executor has found of an outside target; it changes the circuit for all of them.',
   },
 };
 
-/** What each fact states, in one line; a fact without one does not compile. */
+/** One line per event; the compiler requires it. */
 export const eventDescriptions: {
   readonly [S in keyof Facts]: Readonly<Record<z.infer<Facts[S]>['type'], string>>;
 } = {

@@ -1,19 +1,19 @@
 import { asyncApiDocument } from './asyncapi.ts';
 import { jsonSchemaOf, messages, schemaFile } from './json-schema.ts';
 
-/** What brings the generated files up to date. */
+/** Command that regenerates the files. */
 export const GENERATE_COMMAND = 'node packages/contracts/generate.ts';
 
 const textOf = (document: unknown): string => `${JSON.stringify(document, undefined, 2)}\n`;
 
-/** Every generated file of this package: path from its folder, and content. */
+/** Every generated file of this package: path and content. */
 export const generatedFiles = (): ReadonlyMap<string, string> =>
   new Map([
     ...messages.map((message) => [`schemas/${schemaFile(message)}`, textOf(jsonSchemaOf(message))] as const),
     ['asyncapi.json', textOf(asyncApiDocument())],
   ]);
 
-/** What is wrong with the files that are checked in. `found` holds what lies there now. */
+/** Differences between the checked-in files (`found`) and the generated ones. */
 export const staleFiles = (
   found: ReadonlyMap<string, string>,
   wanted: ReadonlyMap<string, string>,

@@ -13,7 +13,7 @@ import { AGGREGATES, type ServiceName, SERVICES } from '../bus/subjects.ts';
 export const MESSAGE_KINDS = ['command', 'event', 'api', 'work', 'log', 'dead-letter'] as const;
 export type MessageKind = (typeof MESSAGE_KINDS)[number];
 
-/** Everything that is ever the body of a message. */
+/** Every body of a message. */
 export type Message = {
   readonly kind: MessageKind;
   /** `task.submit`, `task.submitted`, `orchestrator.submit.request`; unique within its kind. */
@@ -95,14 +95,14 @@ export const messages: readonly Message[] = [
   },
 ];
 
-/** Where the schema of a message lies, below the folder of all schemas. */
+/** Path of a message's schema below the schemas folder. */
 export const schemaFile = ({ kind, name }: Message): string => `${kind}/${name}.json`;
 
 const named = z.registry<{ id: string }>().add(Json, { id: 'Json' });
 
 /**
- * The schema that readers and writers in other languages use. It describes what is accepted, so unknown fields are
- * allowed and fields with a default are optional.
+ * JSON Schema for clients in other languages. It describes accepted messages: unknown fields are valid,
+ * and fields with a default are optional.
  */
 export const jsonSchemaOf = (message: Message): Readonly<Record<string, unknown>> => {
   const { $schema, ...schema } = z.toJSONSchema(message.schema, {
@@ -110,7 +110,7 @@ export const jsonSchemaOf = (message: Message): Readonly<Record<string, unknown>
     io: 'input',
     metadata: named,
     override: ({ jsonSchema }) => {
-      // Every property name of a JSON object is a string: saying so only makes the schema longer.
+      // Property names are always strings; the statement only lengthens the schema.
       if (JSON.stringify(jsonSchema.propertyNames) === '{"type":"string"}') delete jsonSchema.propertyNames;
     },
   });

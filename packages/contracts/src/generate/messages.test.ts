@@ -21,7 +21,7 @@ const readExample = (file: string): Example =>
 const exampleFiles = MESSAGE_KINDS.flatMap((kind) =>
   readdirSync(join(EXAMPLES, kind)).map((file) => `${kind}/${file}`),
 );
-/** `task.board--release.json` is one more example of what `task.registry.json` is the first one of. */
+/** `task.registry--release.json` is a further example of `task.registry.json`. */
 const firstOf = (file: string): string => file.replace(/--[a-z-]+(?=\.json$)/, '');
 
 const exampleOf = (message: Message): Example => readExample(schemaFile(message));

@@ -5,14 +5,14 @@ import { digestOf } from '../values/json.ts';
 import { InputKind } from '../workflow/input.ts';
 import { OnError, Outcome } from '../workflow/workflow.ts';
 
-/** What a failed phase of a program leads to. There is no `recover`: what its code has done is known to nobody but its code. */
+/** Reaction to a failed phase. `recover` is missing: only the workflow's own code knows what it did. */
 export const ProgramOnError = OnError.extend({ strategy: OnError.shape.strategy.exclude(['recover']) });
 export type ProgramOnError = z.infer<typeof ProgramOnError>;
 
-/** Where a phase may lead; nothing where its code says so. */
+/** Possible next phases; empty when the code decides. */
 const Next = z.array(NodeId).max(100).optional();
 
-/** A phase as it is registered: all of it that is data. What it does is code, in the worker of whoever wrote it. */
+/** The declared part of a phase; its behavior is code in the worker. */
 export const ProgramPhase = z.discriminatedUnion('type', [
   z.object({ type: z.literal('agent'), id: NodeId, next: Next, onError: ProgramOnError.optional() }),
   z.object({
@@ -27,26 +27,26 @@ export const ProgramPhase = z.discriminatedUnion('type', [
 ]);
 export type ProgramPhase = z.infer<typeof ProgramPhase>;
 
-/** A workflow whose phases are functions: what of it the orchestrator has to know. */
+/** The declared part of a TypeScript workflow, for the orchestrator. */
 export const ProgramDefinition = z.object({
   id: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/, 'letters, digits, dots, - and _, at most 100'),
   version: z
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/, 'letters, digits, dots, - and _, at most 64'),
-  /** SHA-256 of what its author wrote, its code included: what runs is what it was started with. */
+  /** SHA-256 of the source: a task keeps the code that it started with. */
   code: Digest,
   initial: NodeId,
   phases: z.array(ProgramPhase).min(1).max(100),
-  /** A checkpoint each time that so many phases have ended. */
+  /** Number of phases between checkpoints. */
   snapshotEvery: z.int().min(1).max(10_000).optional(),
 });
 export type ProgramDefinition = z.infer<typeof ProgramDefinition>;
 
-/** What names a version of a program for ever, and stands in the subject of its work: 40 hexadecimal digits. */
+/** Permanent name of a workflow version, used in its work subject: 40 hex digits. */
 export const ProgramHash = z.string().regex(/^[0-9a-f]{40}$/, '40 lower-case hex digits');
 export const programHash = (definition: ProgramDefinition): string => digestOf(definition).slice(0, 40);
 
-/** A version that is registered. Epoch milliseconds. */
+/** A registered version. Epoch milliseconds. */
 export const ProgramView = z.object({
   id: z.string(),
   version: z.string(),

@@ -11,17 +11,17 @@ import { Activation, PhaseFailure, ProgramAnswer, ProgramQuestion } from './work
 const visit = { node: NodeId, visit: z.int().min(1), attempt: z.int().min(1) } as const;
 const leased = { ...visit, lease: z.int().min(1) } as const;
 
-/** What a forked task takes over: everything as it was at the beginning of the visit that was reached. */
+/** State that a fork takes over: that of the beginning of the phase visit. */
 export const ForkedProgram = z.object({
   task: TaskId,
   version: z.int().min(1),
   node: NodeId,
-  /** Effects that had happened. */
+  /** Effects that already happened. */
   entries: z.array(Entry),
 });
 export type ForkedProgram = z.infer<typeof ForkedProgram>;
 
-/** The phases of {@link TaskPhase} that a task of a program can be in. */
+/** The subset of {@link TaskPhase} for tasks of TypeScript workflows. */
 const ProgramTaskPhase = z.enum([
   'execution_ready',
   'executing',
@@ -38,14 +38,17 @@ const fact = <Type extends string, Shape extends z.core.$ZodLooseShape>(type: Ty
 
 const command = { command: CommandId.optional() } as const;
 
-/** What becomes of a task whose workflow is a program, beside what it shares with others: `paused`, `completed`, … */
+/**
+ * Events of tasks with a TypeScript workflow. They share `paused`, `completed` and others with graph
+ * tasks.
+ */
 export const ProgramEvent = z.discriminatedUnion('type', [
   fact('program_submitted', {
     goal: z.string(),
     acceptanceCriteria: z.array(z.string()),
     inputs: JsonObject,
     requestedBy: z.string(),
-    /** The agent that has submitted it for him. */
+    /** The agent that submitted it on behalf of the person. */
     agent: AgentName.optional(),
     program: ProgramDefinition,
     hash: ProgramHash,
@@ -55,17 +58,17 @@ export const ProgramEvent = z.discriminatedUnion('type', [
     at: z.int(),
     contentDigest: Digest,
   }),
-  /** Somebody is to work on a phase. */
+  /** A phase was offered to the workers. */
   fact('phase_ordered', { ...leased, activation: Activation }),
   fact('phase_started', { ...leased, worker: z.string() }),
-  /** Nobody has taken it so far. */
+  /** No worker has claimed the phase yet. */
   fact('phase_waiting', { ...visit, reason: z.string() }),
-  /** With `effect`: what its task is asked to do. */
+  /** With `effect`: the order of its task. */
   fact('phase_recorded', { ...leased, entry: Entry, effect: ProgramEffect.optional() }),
-  /** Something that it recorded has ended: an effect, or a sleep. */
+  /** A recorded effect or sleep ended. */
   fact('phase_entry_completed', { ...visit, key: EntryKey, ended: EffectEnd.optional() }),
   fact('phase_suspended', { ...leased, on: z.array(EntryKey) }),
-  /** The worker stopped, or was not heard of any more. */
+  /** The worker returned the phase, or its lease expired. */
   fact('phase_returned', { ...leased, worker: z.string(), reason: z.string(), lost: z.boolean() }),
   fact('phase_retry_prepared', { ...leased, state: JsonObject }),
   fact('phase_completed', {
@@ -76,7 +79,7 @@ export const ProgramEvent = z.discriminatedUnion('type', [
   }),
   fact('phase_skipped', { ...leased, next: NodeId, reason: z.string() }),
   fact('phase_failed', { ...leased, stage: PhaseFailure.shape.stage, error: ErrorBody }),
-  /** It is tried again after a while. With `by`: a person has said so. */
+  /** The phase is tried again after a delay. `by`: the person who ordered it. */
   fact('phase_retrying', { ...visit, delayMs: z.int().min(0), by: z.string().optional(), ...command }),
   fact('input_requested', {
     ...visit,
@@ -84,16 +87,16 @@ export const ProgramEvent = z.discriminatedUnion('type', [
     effectId: EffectId,
     effect: CanonicalEffect,
     digest: Digest,
-    /** Counts the questions of the task. */
+    /** Number of the question within the task. */
     question: z.int().min(1),
     asks: ProgramQuestion,
-    /** `phase`: the phase has asked; `failure`: whether it is to be tried again. */
+    /** `phase`: the phase asked; `failure`: Holdpoint asks whether to retry. */
     about: z.enum(['phase', 'failure']),
     state: JsonObject.optional(),
     output: Json.optional(),
   }),
   fact('input_received', { ...visit, approval: ApprovalId, answer: ProgramAnswer }),
-  /** Where a fork may begin without losing anything; `digest` is that of the state. */
+  /** A lossless start for forks; `digest` is the digest of the state. */
   fact('state_checkpoint', { node: NodeId, visit: z.int().min(1), digest: Digest, reason: z.string() }),
 ]);
 export type ProgramEvent = z.infer<typeof ProgramEvent>;

@@ -9,21 +9,21 @@ import { WAIT_MAX_MS } from '../workflow/side-effect.ts';
 import { ProgramHash } from './definition.ts';
 import { ENTRIES_MAX, Entry, EntryKey, WorkRecord } from './recording.ts';
 
-/** Bytes of the JSON of a state, and of an output that is not kept as an artifact. */
+/** Maximum bytes of a state in JSON, and of an output that is not an artifact. */
 export const STATE_MAX_BYTES = 256 * 1_024;
-/** Phases that one task may go through: what never ends is stopped. */
+/** Maximum phases of one task: stops endless loops. */
 export const VISITS_MAX = 10_000;
 
-/** An attempt that failed, for whoever tries again. */
+/** A failed attempt, for the next one. */
 export const PhaseFailure = z.object({
   attempt: z.int().min(1),
-  /** In which part of the phase. */
+  /** Part of the phase that failed. */
   stage: z.enum(['guard', 'before', 'run', 'after', 'respond', 'next', 'worker']),
   error: ErrorBody,
 });
 export type PhaseFailure = z.infer<typeof PhaseFailure>;
 
-/** A question to people, as a phase puts it. */
+/** A question of a phase to people. */
 export const ProgramQuestion = z.object({
   title: z.string().trim().min(1).max(500),
   body: z.string().max(32_768).optional(),
@@ -33,7 +33,7 @@ export const ProgramQuestion = z.object({
 });
 export type ProgramQuestion = z.infer<typeof ProgramQuestion>;
 
-/** What people have said: nothing when the time was over. */
+/** Answer to a question; empty when it expired. */
 export const ProgramAnswer = z.object({
   outcome: ApprovalOutcome.extract(['answered', 'expired']),
   response: Json.optional(),
@@ -45,83 +45,83 @@ export type ProgramAnswer = z.infer<typeof ProgramAnswer>;
 const visit = { node: NodeId, visit: z.int().min(1), attempt: z.int().min(1) } as const;
 const leased = { ...visit, lease: z.int().min(1) } as const;
 
-/** What a worker goes by: all that the phase needs, as it stands in the store. */
+/** Everything that a phase needs, from the store. */
 export const WorkInput = z.object({
   state: JsonObject,
   inputs: JsonObject,
   goal: z.string(),
   requestedBy: z.string(),
   repository: z.string().optional(),
-  /** What was recorded in this visit of the phase, by whatever attempt or worker; effects of the whole task. */
+  /** Entries of this phase visit, and effects of the whole task. */
   entries: z.array(Entry),
-  /** The attempts of this visit that failed, oldest first, the latest of them at the most ten. */
+  /** Failed attempts of this visit, oldest first; the last ten. */
   failures: z.array(PhaseFailure),
-  /** What `onRetry` has made of the state was recorded for this attempt. */
+  /** The state after `onRetry` is recorded for this attempt. */
   retried: z.boolean().optional(),
-  /** With `respond`: what the phase asked for, what it had come to, and what people said. */
+  /** With `respond`: the question, the output before it, and the answer. */
   question: ProgramQuestion.optional(),
   output: Json.optional(),
   answer: ProgramAnswer.optional(),
 });
 export type WorkInput = z.infer<typeof WorkInput>;
 
-/** `run`: a phase from its beginning; `respond`: what follows from what people have said. */
+/** `run`: start the phase; `respond`: continue after an answer. */
 export const Activation = z.enum(['run', 'respond']);
 export type Activation = z.infer<typeof Activation>;
 
-/** One phase of one task is to be worked on: `hp.work.<hash>`. It may come twice, or too late; the lease tells. */
+/** A phase for workers on `hp.work.<hash>`. It may arrive twice or late; the lease decides. */
 export const WorkOrder = z.object({
   task: TaskId,
   ...leased,
   program: z.object({ id: z.string(), version: z.string(), hash: ProgramHash }),
   activation: Activation,
-  /** Left out when it is large: it is asked for with the claim. */
+  /** Absent when it is large: claim it with `withInput`. */
   input: WorkInput.optional(),
 });
 export type WorkOrder = z.infer<typeof WorkOrder>;
 
-/** How a phase has ended, or come to a stop, in its worker. */
+/** How a phase ended or stopped in its worker. */
 export const PhaseEnd = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('completed'),
     state: JsonObject,
     output: Json.optional(),
-    /** Where it goes on; nowhere after a terminal phase. */
+    /** Next phase; absent after a terminal phase. */
     next: NodeId.optional(),
   }),
-  /** Its guard did not hold. */
+  /** The guard was false. */
   z.object({ kind: z.literal('skipped'), next: NodeId }),
   z.object({
     kind: z.literal('failed'),
     stage: PhaseFailure.shape.stage,
     error: ErrorBody,
-    /** With `pause`: how people are asked. */
+    /** With `pause`: the question to people. */
     question: ProgramQuestion.pick({ title: true, body: true }).optional(),
   }),
-  /** People are asked, and what they say leads on. */
+  /** The phase continues after an answer of people. */
   z.object({
     kind: z.literal('input_requested'),
     state: JsonObject,
     output: Json.optional(),
     question: ProgramQuestion,
   }),
-  /** It waits for these, and is run again once one of them has ended. */
+  /** The phase waits for these entries and runs again when one ends. */
   z.object({ kind: z.literal('suspended'), on: z.array(EntryKey).min(1).max(ENTRIES_MAX) }),
-  /** The worker stops, or cannot do it: somebody else shall. */
+  /** The worker stops or cannot run the phase: another worker takes it. */
   z.object({ kind: z.literal('returned'), reason: z.string().max(500) }),
 ]);
 export type PhaseEnd = z.infer<typeof PhaseEnd>;
 
-/** What a worker says of the work that it has been given. Only the holder of the lease is heard. */
+/** Request of a worker about its phase. Only the holder of the lease may send it. */
 export const WorkRequest = z.object({
   task: TaskId,
   lease: z.int().min(1),
-  /** The worker, by a name that no other has. */
+  /** Unique name of the worker. */
   worker: z.string().min(1).max(100),
   request: z.discriminatedUnion('kind', [
-    /** It begins. With `give` it wants all that the phase needs. */
+    /** Claims the phase; `withInput` asks for its input. */
     z.object({ kind: z.literal('claim'), withInput: z.boolean().optional() }),
-    /** It is still at it. */
+    /** Extends the lease. */
     z.object({ kind: z.literal('heartbeat') }),
     z.object({ kind: z.literal('record'), record: WorkRecord }),
     z.object({ kind: z.literal('end'), end: PhaseEnd }),
@@ -129,10 +129,10 @@ export const WorkRequest = z.object({
 });
 export type WorkRequest = z.infer<typeof WorkRequest>;
 
-/** The answer to {@link WorkRequest}; whoever does not hold the lease is refused with `ORCHESTRATOR_WORK_LOST`. */
+/** Answer to {@link WorkRequest}. Without the lease, the request fails with `ORCHESTRATOR_WORK_LOST`. */
 export const WorkAnswer = z.object({
   lease: z.int(),
-  /** How long the lease goes on without another word. Milliseconds. */
+  /** Remaining lease without further requests. Milliseconds. */
   leaseMs: z.int(),
   input: WorkInput.optional(),
   entry: Entry.optional(),

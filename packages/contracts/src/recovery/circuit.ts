@@ -2,24 +2,24 @@ import { z } from 'zod';
 import { CircuitId, TaskId } from '../values/ids.ts';
 import { RecoveryRules } from '../workflow/recovery-rules.ts';
 
-/** What a circuit stands for: the origin of a target, or another name of what is outside. */
+/** Target of a circuit: an origin, or another name of an external system. */
 export const TargetName = z.string().min(1).max(512);
 
-/** The circuit of a workflow: beside those of targets, which are origins. */
+/** Name of a workflow's circuit; targets use origins. */
 export const workflowCircuit = (id: string): string => `workflow:${id}`;
 export const isWorkflowCircuit = (target: string): boolean => target.startsWith('workflow:');
 
-/** Whoever looks after the circuits, by the name that it gives itself: an executor, or a person. */
+/** Name of an executor or person. */
 const Name = z.string().min(1).max(200);
 const Reason = z.string().max(1_000);
 
-/** `open`: nothing is sent to the target. `half_open`: one order may try whether it is there again. */
+/** `open`: no orders go to the target. `half_open`: one trial order may. */
 export const CircuitState = z.enum(['closed', 'open', 'half_open']);
 export type CircuitState = z.infer<typeof CircuitState>;
 
 /**
- * What an executor has found of a target: that it fails (`open`), or that it is there (`closed`). With `half_open` it asks
- * whether it may try: it has an order that waits for the target.
+ * An executor's finding about a target: it fails (`open`) or works (`closed`). `half_open` asks for the
+ * trial slot, because an order waits.
  */
 export const ReportCircuit = z.object({
   target: TargetName,
@@ -29,7 +29,7 @@ export const ReportCircuit = z.object({
 });
 export type ReportCircuit = z.infer<typeof ReportCircuit>;
 
-/** A job of a task was given up. Enough of them, and the circuit of its workflow opens. */
+/** Recovery gave up a job. Enough of these open the circuit of the workflow. */
 export const RecordCircuitFailure = z.object({
   target: TargetName,
   task: TaskId,
@@ -37,19 +37,19 @@ export const RecordCircuitFailure = z.object({
 });
 export type RecordCircuitFailure = z.infer<typeof RecordCircuitFailure>;
 
-/** A task wants to start, and hears by `task.circuit_state` whether it may; or the one that was let try has come to its end. */
+/** A task asks whether it may start, and receives `task.circuit_state`; or the trial task reports its end. */
 export const AcquireCircuit = z.object({
   target: TargetName,
   task: TaskId,
   outcome: z.enum(['succeeded', 'failed']).optional(),
-  /** It was let try and does not, or was called off: that says nothing of the workflow, and another one may try. */
+  /** The trial task does not start or was cancelled: another task may try. */
   abandoned: z.boolean().optional(),
-  /** With `ended`: what the repository says of its circuit. */
+  /** With `outcome`: the circuit settings of the repository. */
   circuit: RecoveryRules.shape.circuit,
 });
 export type AcquireCircuit = z.infer<typeof AcquireCircuit>;
 
-/** A person's word. What a person has opened stays open until a person closes it. */
+/** An operator sets the circuit. A circuit that an operator opened stays open until an operator closes it. */
 export const SetCircuit = z.object({
   target: TargetName,
   state: z.enum(['open', 'closed']),
@@ -65,7 +65,7 @@ export const CircuitOpened = z.object({
   ...about,
   reason: Reason,
   by: Name,
-  /** When it is tried next. Epoch milliseconds; left out when a person has to close it. */
+  /** Time of the next trial. Epoch milliseconds; absent when an operator must close it. */
   until: z.int().optional(),
 });
 export type CircuitOpened = z.infer<typeof CircuitOpened>;
@@ -73,12 +73,12 @@ export type CircuitOpened = z.infer<typeof CircuitOpened>;
 export const CircuitHalfOpened = z.object({
   type: z.literal('circuit_half_opened'),
   ...about,
-  /** The only one that may send an order to the target. Left out while none has asked. */
+  /** The executor with the trial slot; absent until one asks. */
   executor: Name.optional(),
 });
 export type CircuitHalfOpened = z.infer<typeof CircuitHalfOpened>;
 
-/** A job of a workflow was given up: counted for the circuit of the workflow. */
+/** Recovery gave up a job of the workflow. */
 export const CircuitFailureRecorded = z.object({
   type: z.literal('circuit_failure_recorded'),
   ...about,
@@ -103,17 +103,17 @@ export const CircuitEvent = z.discriminatedUnion('type', [
 ]);
 export type CircuitEvent = z.infer<typeof CircuitEvent>;
 
-/** A circuit as it stands. */
+/** A circuit as the API shows it. */
 export const CircuitView = z.object({
   id: CircuitId,
   target: TargetName,
   state: CircuitState,
-  /** Why, and by whom, it was last opened or closed. */
+  /** Reason and author of the last change. */
   reason: Reason.optional(),
   by: Name,
-  /** While it is open: when it is tried next. Epoch milliseconds. */
+  /** While open: time of the next trial. Epoch milliseconds. */
   until: z.int().optional(),
-  /** While it is half open: who may try. */
+  /** While half open: the executor with the trial slot. */
   executor: Name.optional(),
 });
 export type CircuitView = z.infer<typeof CircuitView>;

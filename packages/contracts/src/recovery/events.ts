@@ -12,7 +12,7 @@ const job = { task: TaskId, node: NodeId, attempt: z.int().min(1) } as const;
 /** Epoch milliseconds, by the database's clock. */
 const Time = z.int();
 
-/** What was kept of an attempt, beside how it ended. All of it is left out in what was recorded before there was any. */
+/** Recorded details of an attempt. Old events lack them. */
 const kept = {
   at: Time.optional(),
   session: z.int().min(1).optional(),
@@ -28,9 +28,9 @@ export const FailureAssessed = z.object({
   ...job,
   ...kept,
   error: ErrorBody,
-  /** Of the error without what changes from one time to the next; 16 hex digits. */
+  /** Hash of the normalized error, 16 hex digits. */
   fingerprint: z.string().optional(),
-  /** The end of what it printed. */
+  /** End of the output. */
   output: z.string().optional(),
   verdict: Verdict,
 });
@@ -40,13 +40,13 @@ export const AttemptRecorded = z.object({
   type: z.literal('attempt_recorded'),
   ...job,
   ...kept,
-  /** Where, and at which commit, a check has passed. */
+  /** Worktree and commit of a passed check. */
   good: CommitId.optional(),
   worktree: WorkLocation.shape.worktree,
 });
 export type AttemptRecorded = z.infer<typeof AttemptRecorded>;
 
-/** A job that was stuck is so no more. */
+/** A job is no longer stuck. */
 export const JobUnstuck = z.object({
   type: z.literal('job_unstuck'),
   ...job,

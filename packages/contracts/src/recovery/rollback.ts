@@ -5,17 +5,17 @@ import { UndoInputs } from '../effect/undo.ts';
 import { Lock } from '../workflow/workflow.ts';
 
 /**
- * The inputs of the workflow `rollback`: a worktree goes back to a commit, after what was done since has been taken back, the
- * latest first.
+ * Inputs of the workflow `rollback`: it undoes later effects, latest first, and resets a worktree to a
+ * commit.
  */
 export const RollbackInputs = z.strictObject({
-  /** Whose attempt it is about. */
+  /** The attempt that is rolled back. */
   task: TaskId,
   node: NodeId,
   attempt: z.int().min(1),
   commit: CommitId,
   place: WorkLocation,
-  /** What nobody else may do meanwhile. */
+  /** Locks that the rollback needs. */
   locks: z.array(Lock).max(100).optional(),
   undo: z.array(UndoInputs).max(100).optional(),
 });

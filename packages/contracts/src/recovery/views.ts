@@ -11,7 +11,7 @@ const job = { task: TaskId, node: NodeId, attempt: z.int().min(1) } as const;
 /** Epoch milliseconds, by the database's clock. */
 const Time = z.int();
 
-/** One attempt as `recovery history` shows it. */
+/** One attempt in `recovery history`. */
 export const AttemptView = z.object({
   ...job,
   at: Time.optional(),
@@ -24,12 +24,12 @@ export const AttemptView = z.object({
   verdict: Verdict.optional(),
   files: z.array(z.string()).optional(),
   usage: AttemptReport.shape.usage,
-  /** Of a commit that a check has passed on. */
+  /** Commit of a passed check. */
   good: CommitId.optional(),
 });
 export type AttemptView = z.infer<typeof AttemptView>;
 
-/** A job that waits for a person. */
+/** A job that waits for an operator. */
 export const StuckJob = z.object({
   ...job,
   class: FailureClass,
@@ -41,17 +41,17 @@ export const StuckJob = z.object({
 });
 export type StuckJob = z.infer<typeof StuckJob>;
 
-/** How finely failures are counted: by hours or days, both of UTC. */
+/** Bucket size of failure counts, in UTC. */
 export const FailureBucket = z.enum(['hour', 'day']);
 export type FailureBucket = z.infer<typeof FailureBucket>;
 export const FAILURE_BUCKET_MS: Readonly<Record<FailureBucket, number>> = {
   hour: 3_600_000,
   day: 86_400_000,
 };
-/** So many are counted at once at the most; hours before that many days are kept no longer. */
+/** Maximum buckets of one request; hourly counts older than this many days are deleted. */
 export const FAILURE_BUCKETS_MAX = 400;
 
-/** Which failures are counted: those of every bucket that the time from `from` until before `to` touches. */
+/** Time range of the counts: every bucket that overlaps `from` (inclusive) to `to` (exclusive). */
 export const CountClasses = z
   .object({ from: Time.min(0), to: Time.min(1), bucket: FailureBucket.default('day') })
   .refine(({ from, to }) => from < to, { path: ['to'], error: 'has to be later than `from`' })
@@ -61,6 +61,6 @@ export const CountClasses = z
   });
 export type CountClasses = z.infer<typeof CountClasses>;
 
-/** The attempts that failed with one class within one bucket, which begins at `at`. */
+/** Number of failed attempts of a class in the bucket that begins at `at`. */
 export const FailureCount = z.object({ at: Time, class: FailureClass, count: z.int().min(1) });
 export type FailureCount = z.infer<typeof FailureCount>;

@@ -18,26 +18,29 @@ import { ArtifactState } from './registry.ts';
 import { Checkpoint, NodeWait, TaskPhase } from './status.ts';
 import { Payload, StepContext, StepResult } from './step.ts';
 
-/** What each event of a task says beside its own: gapless version, and the phase that it led to. */
+/** Common fields of task events: id, and the phase after the event. */
 const fact = <Type extends string, Shape extends z.core.$ZodLooseShape>(type: Type, shape: Shape) =>
   z.object({ type: z.literal(type), id: TaskId, phase: TaskPhase, ...shape });
 
 const attempt = { node: NodeId, attempt: z.int().min(1) } as const;
-/** Which command by hand led to it: the same one, come again, is known by it. */
+/** The operator command behind the event, to recognize repeats of it. */
 const command = { command: CommandId.optional() } as const;
 
-/** What a gate has people told, filled in once: whoever is asked again is asked the same. */
+/** Rendered texts of a gate, fixed for all resends of the request. */
 export const GatePrompt = z.object({
   ...RequestApproval.pick({ title: true, audience: true, body: true }).shape,
-  /** The inputs of the gate, for its conditions. */
+  /** Inputs of the gate, for its conditions. */
   inputs: z.record(z.string(), Json).optional(),
 });
 export type GatePrompt = z.infer<typeof GatePrompt>;
 
-/** Which part of an attempt a step is: `before.0`, `run`, `run.3` (an item), `afterwards.0`, `finally.0`, `inspect`, `preview`. */
+/**
+ * Part of an attempt: `before.0`, `run`, `run.3` (an item), `afterwards.0`, `finally.0`, `inspect`,
+ * `preview`.
+ */
 export const StepName = z.string().regex(/^[a-z]+(\.\d+)*$/);
 
-/** What a node of another task had come to when this one was forked from it. */
+/** State of a node that a fork takes over. */
 export const CarriedNode = z.object({
   status: z.enum(['succeeded', 'skipped', 'unreached']),
   attempt: z.int().min(1),
@@ -61,16 +64,16 @@ export const TaskEvent = z.discriminatedUnion('type', [
     requestedBy: z.string(),
     agent: AgentName.optional(),
     definition: WorkflowDefinition,
-    /** The gate of effects that have none of their own. */
+    /** Gate of effects without their own. */
     gate: Gate.optional(),
-    /** What the workflow was found by: an alias, a file, `id@version`. */
+    /** Selector of the workflow: an alias, a file, `id@version`. */
     workflow: z.string().optional(),
     repository: z.string().optional(),
     after: z.array(JobReference).optional(),
     forkedFrom: ForkOrigin.optional(),
-    /** When, in epoch milliseconds by the database's clock: whoever waits for a lock is served in this order. */
+    /** Submission time by the database's clock, epoch milliseconds; locks are granted in this order. */
     at: z.int().optional(),
-    /** Hash of what was submitted, to tell a repeat from a conflict. */
+    /** Digest of the submission, to distinguish repeats from conflicts. */
     contentDigest: Digest,
   }),
   fact('ready', {}),
@@ -89,7 +92,7 @@ export const TaskEvent = z.discriminatedUnion('type', [
     outcome: ApprovalOutcome,
     by: z.string(),
     comment: z.string().optional(),
-    /** With `approved` while the task is paused: the grant, kept until it goes on. */
+    /** With `approved` while the task is paused: the grant for later. */
     grant: Grant.optional(),
     validUntil: z.int().optional(),
   }),
@@ -100,12 +103,12 @@ export const TaskEvent = z.discriminatedUnion('type', [
     grant: Grant,
     validUntil: z.int(),
   }),
-  /** It waits, and for another reason than before. */
+  /** The node waits for a new reason. */
   fact('node_waiting', { ...attempt, wait: NodeWait }),
   fact('artifacts_updated', { ...attempt, artifactStates: z.array(ArtifactState) }),
   fact('node_inspected', {
     ...attempt,
-    /** Of the repository's artifacts, which are there. */
+    /** Artifacts of the repository that exist. */
     artifacts: z.record(z.string(), z.boolean()),
     unmet: z.string().optional(),
   }),
@@ -123,7 +126,7 @@ export const TaskEvent = z.discriminatedUnion('type', [
   fact('step_ended', { ...attempt, step: StepName, result: StepResult }),
   fact('node_succeeded', {
     ...attempt,
-    /** The step whose result it is. */
+    /** The step that produced the result. */
     step: StepName.optional(),
     outputs: JsonObject,
     context: StepContext.optional(),
@@ -131,11 +134,11 @@ export const TaskEvent = z.discriminatedUnion('type', [
     detail: z.string().optional(),
     exitCode: z.int().optional(),
     report: AttemptReport.optional(),
-    /** A person has said that it is done. */
+    /** The person who marked it as done. */
     by: z.string().optional(),
     ...command,
   }),
-  /** It came to an end without success, and nothing tries it again by itself. */
+  /** Final end without success; no automatic retry follows. */
   fact('node_ended', {
     ...attempt,
     step: StepName.optional(),
@@ -148,13 +151,13 @@ export const TaskEvent = z.discriminatedUnion('type', [
     context: StepContext.optional(),
     report: AttemptReport.optional(),
   }),
-  /** A route led back, or a person did: these nodes start anew, each with its next attempt. */
+  /** A route or an operator restarted these nodes; each begins its next attempt. */
   fact('restarted', {
     node: NodeId,
     nodes: z.array(NodeId),
-    /** The gate whose route it was; left out when a person did it. */
+    /** The gate of the route; absent for operators. */
     route: NodeId.optional(),
-    /** A verdict led back by that route. */
+    /** The verdict behind the route. */
     verdict: Verdict.optional(),
     hint: z.string().optional(),
     by: z.string().optional(),
@@ -173,25 +176,25 @@ export const TaskEvent = z.discriminatedUnion('type', [
     step: StepName.optional(),
     outcome: z.enum(['failed', 'in_doubt']),
     error: ErrorBody,
-    /** With `in_doubt`: what nobody can be sure of, and under which epoch; and what left it so. */
+    /** With `in_doubt`: the effect, its epoch and the cause. */
     inDoubt: z.object({ effectId: EffectId, epoch: z.int().min(1) }).optional(),
     cause: InDoubtCause.optional(),
-    /** What it came to, when it was carried out and that is what failed. */
+    /** Result of the step, if it ran and failed. */
     result: StepResult.pick({ exitCode: true, hint: true, report: true }).optional(),
   }),
-  /** Before another attempt the worktree goes back to a commit, and what was done since is taken back: a task of its own. */
+  /** A separate task undoes later effects and resets the worktree before the next attempt. */
   fact('rollback_ordered', {
     ...attempt,
     by: TaskId,
     commit: z.string(),
-    /** What that task was submitted with. */
+    /** Inputs of that task. */
     inputs: JsonObject,
     verdict: Verdict,
   }),
   fact('rollback_ended', { ...attempt, by: TaskId, outcome: z.union([Outcome, z.literal('unknown')]) }),
-  /** A job goes on in a new session: first what it has is put by for it. */
+  /** The job continues in a new session, after its state is saved. */
   fact('handoff_ordered', { ...attempt, verdict: Verdict }),
-  /** People are asked what is to become of a job that is stuck. */
+  /** Asks operators how to continue a stuck job. */
   fact('stuck_asked', {
     ...attempt,
     approval: ApprovalId,
@@ -207,21 +210,21 @@ export const TaskEvent = z.discriminatedUnion('type', [
     by: z.string(),
     comment: z.string().optional(),
   }),
-  /** An effect is ordered, and waits because what it talks to fails. */
+  /** An ordered effect is deferred because its target fails. */
   fact('node_deferred', { ...attempt, target: z.string(), reason: z.string() }),
   fact('node_undeferred', attempt),
-  /** The circuit of its workflow is open: nothing of the task starts until it closes, or lets this one try. */
+  /** The workflow's circuit is open: the task waits until it closes or grants the trial slot. */
   fact('deferred', { circuit: TargetName, until: z.int().optional() }),
   fact('undeferred', { circuit: TargetName, trial: z.boolean() }),
-  /** Its budget was used up, and somebody has granted as much again. */
+  /** The budget was exhausted, and an approver granted the same amount again. */
   fact('budget_extended', { node: NodeId, approval: ApprovalId, by: z.string().optional() }),
-  /** People are asked what became of an effect. */
+  /** Asks approvers about an in-doubt effect. */
   fact('in_doubt_asked', {
     ...attempt,
     approval: ApprovalId,
     effectId: EffectId,
     epoch: z.int().min(1),
-    /** Counts the questions that a node has put. */
+    /** Number of the question at the node. */
     question: z.int().min(1),
     reason: z.string(),
   }),
@@ -238,9 +241,9 @@ export const TaskEvent = z.discriminatedUnion('type', [
     ...attempt,
     delayMs: z.int().min(0).max(WAIT_MAX_MS),
     verdict: Verdict.optional(),
-    /** What it is told of the attempts before it. */
+    /** Summary of earlier attempts. */
     hint: z.string().optional(),
-    /** It goes on in a new session: the number of that. */
+    /** Number of the new session. */
     session: z.int().min(2).optional(),
     ...command,
   }),
@@ -252,7 +255,10 @@ export const TaskEvent = z.discriminatedUnion('type', [
   fact('completed', { outputs: z.record(z.string(), JsonObject) }),
   fact('failed', { error: ErrorBody, outcome: z.enum(['failed', 'blocked', 'cancelled']).optional() }),
   fact('cancelled', { by: z.string(), reason: z.string() }),
-  /** A tombstone: the only event of a task that was cancelled before its submission arrived. The submission is refused. */
+  /**
+   * A tombstone: the only event of a task that was cancelled before its submission arrived. The submission
+   * is refused.
+   */
   fact('cancelled_before_submission', { by: z.string(), reason: z.string() }),
 ]);
 export type TaskEvent = z.infer<typeof TaskEvent>;

@@ -1,22 +1,22 @@
 import { z } from 'zod';
 
-/** Where a line of output was written. */
+/** Output stream of a line. */
 export const LogStream = z.enum(['stdout', 'stderr']);
 export type LogStream = z.infer<typeof LogStream>;
 
-/** A longer line is cut, so that a line always fits into a message. */
+/** Longer lines are cut, so that a line fits into a message. */
 export const LOG_LINE_MAX = 65_536;
 
 /**
- * One line of the output of a step, on `subjects.log(task, node)` (stream `HP_LOG`), as it was written. Lines are live
- * output: they are kept for a day at the most, and nothing is decided by them.
+ * One output line of a step on `subjects.log(task, node)` (stream `HP_LOG`). Lines are live output: kept
+ * for at most a day, and no decision uses them.
  */
 export const LogLine = z.object({
   attempt: z.int().min(1),
-  /** Which part of the attempt wrote it: `run`, `before.0`, `run.3` (an item). */
+  /** Part of the attempt: `run`, `before.0`, `run.3` (an item). */
   step: z.string().min(1).max(64),
   stream: LogStream,
-  /** Counts the lines of a step of an attempt from 1: a line that came twice is known by it, and a gap shows what is missing. */
+  /** Line number within the step, from 1. It reveals duplicates and gaps. */
   seq: z.int().min(1),
   /** Without the line break. */
   line: z.string().max(LOG_LINE_MAX),

@@ -11,31 +11,31 @@ export const TaskSummary = z.object({
   goal: z.string(),
   phase: TaskPhase,
   version: z.int(),
-  /** When it was submitted. Epoch milliseconds. */
+  /** Submission time. Epoch milliseconds. */
   createdAt: z.int(),
   requestedBy: z.string().optional(),
 });
 export type TaskSummary = z.infer<typeof TaskSummary>;
 
-/** Which tasks are listed; all that is said has to hold. */
+/** Filters of the task list; all must hold. */
 export const ListTasks = Page.extend({
   phase: TaskPhase.optional(),
-  /** `draft`, or `draft@2` for one version of it alone. */
+  /** `draft`, or `draft@2` for one version. */
   workflow: z.string().min(1).max(300).optional(),
   requestedBy: z.string().min(1).max(200).optional(),
-  /** Submitted then or later, and before; epoch milliseconds. */
+  /** Range of the submission time: inclusive, exclusive. Epoch milliseconds. */
   createdAfter: z.int().min(0).optional(),
   createdBefore: z.int().min(0).optional(),
-  /** Words in goal, id or workflow; the last may be the beginning of one. */
+  /** Words in goal, id or workflow; the last may be a prefix. */
   search: z.string().max(200).optional(),
 });
 export type ListTasks = z.infer<typeof ListTasks>;
 
-/** One line of a task's history: the event as it was recorded, with its version and time in epoch milliseconds. */
+/** One event of a task's history. Epoch milliseconds. */
 export const HistoryEntry = z.object({ version: z.int(), at: z.int(), type: z.string(), data: JsonObject });
 export type HistoryEntry = z.infer<typeof HistoryEntry>;
 
-/** Which version of which task, and under which id the new one runs. */
+/** Source task and version, and the id of the new task. */
 export const ForkTask = z.object({
   task: TaskId,
   version: z.int().min(1),

@@ -18,41 +18,41 @@ export type TaskPhase = z.infer<typeof TaskPhase>;
 
 const attempt = { node: NodeId, attempt: z.int().min(1) } as const;
 
-/** What is recorded so that whoever resumes a task knows what it may go by. */
+/** A record for later sessions of a task. */
 export const CheckpointKind = z.enum([
   'worker_crash_detected',
   'duplicate_effect_prevented',
   'resume_granted',
   'resume_blocked',
-  /** What a gate names when a request is made, or somebody records. */
+  /** Named by a gate, or recorded by a client. */
   'noted',
-  /** What a gate or recovery suggested, and the orchestrator did not do. */
+  /** A suggestion of a gate or of recovery that the orchestrator refused. */
   'suggestion_refused',
 ]);
 export type CheckpointKind = z.infer<typeof CheckpointKind>;
 export const Checkpoint = z.object({
   kind: CheckpointKind,
   ...attempt,
-  /** Of the doubt that it is about. */
+  /** Epoch of the in-doubt effect. */
   epoch: z.int().min(1).optional(),
-  /** Of the request that it is about. */
+  /** Revision of the request. */
   revision: z.int().min(1).optional(),
-  /** What the gate calls it, or whoever has recorded it, with `noted`. */
+  /** With `noted`: the name that the gate or client chose. */
   name: z.string().max(200).optional(),
   reason: z.string(),
-  /** Who has recorded it, when it was nobody of Holdpoint. */
+  /** The client that recorded it. */
   by: z.string().optional(),
   agent: AgentName.optional(),
 });
 export type Checkpoint = z.infer<typeof Checkpoint>;
 
-/** Why a node does not run yet. The order is the order in which they are looked at. */
+/** Why a node does not run yet, in order of evaluation. */
 export const WaitKind = z.enum(['dependencies', 'artifacts', 'preconditions', 'approval', 'locks', 'paused']);
 export type WaitKind = z.infer<typeof WaitKind>;
 export const NodeWait = z.object({ kind: WaitKind, detail: z.string() });
 export type NodeWait = z.infer<typeof NodeWait>;
 
-/** How the command line names the state of a job. */
+/** State of a job, as the command line names it. */
 export const JobStatus = z.enum([
   'queued',
   'waiting_on_deps',

@@ -5,19 +5,19 @@ import { Json, JsonObject } from '../values/json.ts';
 import { StoredArtifact } from '../effect/stored-artifact.ts';
 import { Outcome, Precondition } from '../workflow/workflow.ts';
 
-/** Where a node works, as the nodes before it have left it. It follows the graph, along `after` as well as routes. */
+/** Working directory and branch of a node, inherited along `after` and routes. */
 export const StepContext = z.object({
   branch: z.string().max(256).optional(),
-  /** Relative to the repository; without one, work is done in the repository itself. */
+  /** Relative to the repository; absent for the repository itself. */
   worktree: z.string().max(1_024).optional(),
   slug: z.string().max(256).optional(),
-  /** The branch that was merged into, and the commit that it has had since. */
+  /** The merged target branch, and its new commit. */
   target: z.string().max(256).optional(),
   commit: z.string().max(64).optional(),
 });
 export type StepContext = z.infer<typeof StepContext>;
 
-/** What changes of it; null takes a field away. */
+/** Changes of the context; null removes a field. */
 const ContextChange = z.object({
   branch: StepContext.shape.branch.nullable(),
   worktree: StepContext.shape.worktree.nullable(),
@@ -26,13 +26,13 @@ const ContextChange = z.object({
   commit: StepContext.shape.commit.nullable(),
 });
 
-/** What an artifact holds beside its name, such as the text of a prompt. */
+/** Content of an artifact, such as the text of a prompt. */
 export const Payload = JsonObject;
 export type Payload = JsonObject;
 
 /**
- * The arguments of every capability of a stage. Nothing that decides what happens stands outside it, so it is what is
- * approved when the step is an effect.
+ * Arguments of every stage capability. They contain everything that decides what happens, so approving
+ * them approves the step.
  */
 export const StepInput = z.object({
   /** The node's own arguments. */
@@ -40,53 +40,52 @@ export const StepInput = z.object({
   /** Absolute path of the repository on the executor's machine. */
   repository: z.string().max(4_096).optional(),
   context: StepContext,
-  /** What the node needs, by artifact label, for what has a payload. */
+  /** Needed artifacts with content, by label. */
   payloads: z.record(z.string(), Payload).optional(),
-  /** What the node gives when it succeeds: a prompt or an agent writes its text under these. */
+  /** Artifacts that the node produces on success; prompts and agents write their text under these labels. */
   produces: z.array(Artifact).optional(),
   script: z.string().optional(),
   fixScript: z.string().optional(),
   autoResolve: z.boolean().optional(),
   agent: z.array(z.string()).optional(),
-  /** Arguments of all nodes, as `<node>.<arg>`, for the placeholders of a prompt. */
+  /** Arguments of all nodes, as `<node>.<arg>`, for placeholders of a prompt. */
   values: z.record(z.string(), z.string()).optional(),
-  /** What failed before, for the agent that tries again. */
+  /** Earlier failures, for the next attempt of the agent. */
   hint: z.string().optional(),
-  /** The agent is asked to say at its end what it has tried. */
+  /** The agent should report its attempt at the end. */
   reports: z.boolean().optional(),
   preconditions: z.array(Precondition).optional(),
-  /** What is asked for before a node starts: which of these are there? */
+  /** Artifacts whose existence is checked before the start. */
   artifacts: z.array(Artifact).optional(),
-  /** What was previewed, for the effect that it was a preview of. */
+  /** Result of the preview of this effect. */
   preview: JsonObject.optional(),
   timeoutMs: z.int().optional(),
 });
 export type StepInput = z.infer<typeof StepInput>;
 
-/** What carrying out a step came to. `failed` is a result like any other: it was carried out, and this is what it said. */
+/** Result of a step. `failed` is a regular result: the step ran and failed. */
 export const StepResult = z.object({
   outcome: Outcome,
   exitCode: z.int().optional(),
-  /** For people, in a line or two. */
+  /** One or two lines for operators. */
   detail: z.string().max(2_000).optional(),
-  /** For expressions, and for whoever looks at the job. */
+  /** For expressions and for display. */
   outputs: JsonObject.optional(),
   context: ContextChange.optional(),
   payloads: z.record(z.string(), Payload).optional(),
-  /** The end of what a failing script printed. */
+  /** End of the output of a failed script. */
   hint: z.string().max(65_536).optional(),
-  /** What was tried, by whoever tried it. */
   report: AttemptReport.optional(),
-  /** All that the step printed. */
+  /** Full output of the step. */
   log: StoredArtifact.optional(),
 });
 export type StepResult = z.infer<typeof StepResult>;
 
-/** What a look into a repository finds: the outputs of `cap.env.builtin.repository.inspect`. */
+/** Outputs of `cap.env.builtin.repository.inspect`. */
 export const InspectOutputs = z.object({
-  /** Each of the preconditions that were asked about, and what is so, for people. */
+  /** Each checked precondition, with an explanation. */
   preconditions: z.array(z.object({ kind: z.string(), met: z.boolean(), detail: z.string() })),
-  /** By label: which of the artifacts are there. */
+  /** Existing artifacts by label. */
   artifacts: z.record(z.string(), z.boolean()),
 });
 export type InspectOutputs = z.infer<typeof InspectOutputs>;

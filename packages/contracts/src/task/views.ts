@@ -12,9 +12,9 @@ import { StepContext } from './step.ts';
 /** One node of a task as the API shows it. */
 export const NodeView = z.object({
   id: NodeId,
-  /** As the orchestrator has it. */
+  /** Status in the orchestrator. */
   status: z.string(),
-  /** As a job. */
+  /** Status as a job. */
   job: JobStatus,
   attempt: z.int(),
   uses: z.string(),
@@ -25,15 +25,15 @@ export const NodeView = z.object({
   detail: z.string().optional(),
   exitCode: z.int().optional(),
   approval: ApprovalId.optional(),
-  /** Asks people what became of its effect, or what is to become of the job. */
+  /** Open question about an in-doubt effect or a stuck job. */
   question: ApprovalId.optional(),
-  /** While recovery is carried out, or a person has to decide: what recovery said. */
+  /** Verdict that is being executed, or that waits for an operator. */
   verdict: Verdict.omit({ hint: true, report: true }).optional(),
-  /** Counts the sessions of a job that goes on in new ones. */
+  /** Number of the current session. */
   session: z.int().optional(),
-  /** Whether a person has to let it run. */
+  /** Whether a person must approve the start. */
   gated: z.boolean(),
-  /** Effects that are ordered and have no outcome yet. */
+  /** Ordered effects without an outcome. */
   effects: z.array(EffectId).optional(),
   locks: z.array(z.string()).optional(),
   needs: z.array(z.string()).optional(),
@@ -48,7 +48,7 @@ export type NodeView = z.infer<typeof NodeView>;
 export const TaskView = z.object({
   id: TaskId,
   workflow: z.string(),
-  /** What it was found by, and the hash of the definition as it runs. */
+  /** Selector of the workflow, and digest of the running definition. */
   selector: z.string().optional(),
   definitionHash: z.string(),
   goal: z.string(),
@@ -58,21 +58,21 @@ export const TaskView = z.object({
   after: z.array(z.string()).optional(),
   requestedBy: z.string(),
   agent: AgentName.optional(),
-  /** How the run as a whole ended, once it has. */
+  /** Outcome of the whole task, once it ended. */
   outcome: Outcome.optional(),
-  /** Nodes without a route for success: what `--after run:<id>` waits for. */
+  /** Nodes without a success route: `--after run:<id>` waits for them. */
   sinks: z.array(NodeId),
   entries: z.array(NodeId),
   nodes: z.array(NodeView),
-  /** The latest of them, oldest first. */
+  /** The latest ones, oldest first. */
   checkpoints: z.array(Checkpoint).optional(),
   error: ErrorBody.optional(),
-  /** What it has used, and how much it may use. */
+  /** Used amount and limit. */
   spent: Usage.optional(),
   budget: Budget.optional(),
-  /** The circuit that it waits for. */
+  /** The open circuit that the task waits for. */
   circuit: z.string().optional(),
-  /** Of a program: its state, as the last phase has left it, and the tasks that carry out its effects. */
+  /** TypeScript workflows: the state after the last phase, and the tasks of its effects. */
   state: JsonObject.optional(),
   effects: z.array(TaskId).optional(),
 });

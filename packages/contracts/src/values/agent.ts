@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * What an agent is called that acts for a person. Whatever it asks for counts as asked for by that person, and its name stands
- * beside his: so neither is a second pair of eyes for the other.
+ * Name of an agent that acts for a person. Its requests count as requests of that person, so neither can
+ * approve for the other.
  */
 export const AgentName = z
   .string()

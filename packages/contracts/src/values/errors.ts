@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * Every error that a caller, a dead letter or an event may carry. Codes are promises, texts are not.
- * The number is what the NATS services framework and HTTP report.
+ * All error codes of callers, dead letters and events. Codes are stable, texts are not. The number is the
+ * status in the NATS services framework and HTTP.
  */
 export const ERRORS = {
   ERR_FORBIDDEN: 403,
@@ -14,7 +14,7 @@ export const ERRORS = {
   RUNTIME_POISON: 500,
   RUNTIME_UNAVAILABLE: 503,
   RUNTIME_UNKNOWN_LETTER: 404,
-  /** A dead letter of which too little is kept to handle it again. */
+  /** The dead letter does not contain enough of its message for a retry. */
   RUNTIME_LETTER_CUT: 422,
   ORCHESTRATOR_UNKNOWN_WORKFLOW: 404,
   ORCHESTRATOR_UNKNOWN_TASK: 404,
@@ -25,18 +25,18 @@ export const ERRORS = {
   ORCHESTRATOR_WORKFLOW_INVALID: 422,
   ORCHESTRATOR_UNKNOWN_NODE: 404,
   ORCHESTRATOR_UNKNOWN_VERSION: 404,
-  /** How a node or a task ended, as its error says it. */
+  /** Errors of ended nodes and tasks. */
   NODE_FAILED: 422,
   NODE_BLOCKED: 409,
   NODE_CANCELLED: 409,
   NODE_DEPENDENCY: 409,
   NODE_EXPRESSION: 422,
-  /** Of workflows whose phases are code. */
+  /** TypeScript workflows. */
   ORCHESTRATOR_PROGRAM_INVALID: 422,
   ORCHESTRATOR_UNKNOWN_PROGRAM: 404,
-  /** Whoever says something of a phase does not hold its lease: it was given to another, or is over. */
+  /** The worker does not hold the lease of the phase: it expired or belongs to another worker. */
   ORCHESTRATOR_WORK_LOST: 409,
-  /** What a phase wants recorded is another thing than what it had recorded under the same key. */
+  /** The phase records different content under a known key. */
   ORCHESTRATOR_RECORD_CONFLICT: 409,
   PROGRAM_STATE_TOO_LARGE: 413,
   PROGRAM_RECORDS_TOO_LARGE: 413,
@@ -53,18 +53,18 @@ export const ERRORS = {
   APPROVALS_UNAUTHENTICATED: 401,
   APPROVALS_NOT_ENTITLED: 403,
   APPROVALS_DIGEST_MISMATCH: 409,
-  /** The decision is none of those that the request leaves open. */
+  /** The request does not allow this decision. */
   APPROVALS_NO_CHOICE: 422,
-  /** The answer is none to what was asked for. */
+  /** The response does not fit the requested input. */
   APPROVALS_RESPONSE_INVALID: 422,
-  /** Whoever asked for an effect may not decide on it. */
+  /** Requesters cannot decide on their own effects. */
   APPROVALS_FOUR_EYES: 403,
-  /** The token is good, and not for this. */
+  /** The token is valid but lacks a scope. */
   APPROVALS_SCOPE: 403,
   APPROVALS_TOO_MANY_ATTEMPTS: 429,
-  /** What the OIDC provider sent somebody back with lets nobody in: he has to sign in there again. */
+  /** The provider's answer is invalid: the person must sign in again. */
   APPROVALS_SIGN_IN_REFUSED: 401,
-  /** A notice was tampered with, is too old, or belongs to another approval. */
+  /** The notice token is forged, expired, or of another approval. */
   APPROVALS_TOKEN_MISMATCH: 403,
   APPROVALS_SIGNATURE_INVALID: 401,
   APPROVALS_ORIGIN_REFUSED: 403,
@@ -89,7 +89,7 @@ export const ERRORS = {
   EXECUTOR_CANCELLED: 409,
   EXECUTOR_JOURNAL_UNAVAILABLE: 503,
   EXECUTOR_OUTCOME_UNKNOWN: 502,
-  /** It was in doubt, and turned out not to have happened. */
+  /** The in-doubt effect turned out not to have happened. */
   EXECUTOR_NOT_APPLIED: 409,
   EXECUTOR_SECRET_UNKNOWN: 422,
   EXECUTOR_SECRET_NOT_ALLOWED: 403,
@@ -103,7 +103,7 @@ export const ErrorCode = z.enum(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[
 
 export const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(ERRORS, code);
 
-/** An error as it travels. A code of a newer version is kept as it is. */
+/** An error on the wire. Codes of newer versions are kept. */
 export const ErrorBody = z.object({
   code: z.string(),
   message: z.string(),
@@ -111,7 +111,7 @@ export const ErrorBody = z.object({
 });
 export type ErrorBody = z.infer<typeof ErrorBody>;
 
-/** An error that a caller is meant to see: it has a stable code. */
+/** An error for callers, with a stable code. */
 export class HoldpointError extends Error {
   readonly code: ErrorCode;
   readonly details: ErrorBody['details'];
@@ -134,7 +134,7 @@ export const errorBody = (code: ErrorCode, message: string, details?: ErrorBody[
   ...(details && { details }),
 });
 
-/** What of an error may leave the process: the code and text of our own, nothing of anybody else's. */
+/** The public part of an error: our code and text, nothing of third parties. */
 export const toErrorBody = (error: unknown): ErrorBody =>
   error instanceof HoldpointError
     ? errorBody(error.code, error.message, error.details)

@@ -78,7 +78,7 @@ describe('derived ids', () => {
   test('differ when any part differs, and however the parts are cut', () => {
     fc.assert(
       fc.property(parts, parts, (a, b) => {
-        // Drawn at random all parts differ at once, so each is also exchanged alone.
+        // Random draws change all parts at once, so each part is also changed alone.
         const others: readonly (typeof a)[] = [b, [b[0], a[1], a[2]], [a[0], b[1], a[2]], [a[0], a[1], b[2]]];
         const same = others.filter((other) => effectIdOf(...a) === effectIdOf(...other));
         expect(same.filter((other) => other.join('\u0000') !== a.join('\u0000'))).toEqual([]);

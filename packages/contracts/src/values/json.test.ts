@@ -2,18 +2,18 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { canonicalJson, digestOf, Json, JSON_LEVELS_MAX, JsonObject } from './json.ts';
 
-/** JSON as it comes over the bus: what `JSON.parse` can give. */
+/** Any result of `JSON.parse`. */
 const json = fc.json({ maxDepth: 4 }).map((text) => JSON.parse(text) as Json);
 
 const shuffled = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(shuffled);
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value).reverse();
-  // Not by assignment: a key called __proto__ is a key like any other.
+  // Not by assignment: `__proto__` is an ordinary key.
   return Object.fromEntries(entries.map(([key, inner]) => [key, shuffled(inner)]));
 };
 
-/** Every place of a value, as a path. */
+/** Every path of a value. */
 const placesOf = (value: Json): readonly (readonly (string | number)[])[] => {
   if (typeof value !== 'object' || value === null) return [[]];
   const inner = Object.entries(value).flatMap(([key, child]) =>
@@ -124,7 +124,7 @@ describe('a digest', () => {
   });
 });
 
-/** Keys in order, by another way than the one that is tested. */
+/** Independent reference implementation with sorted keys. */
 const sorted = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== 'object' || value === null) return value;

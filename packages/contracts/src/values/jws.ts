@@ -1,9 +1,9 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
 
-// Compact JWS (RFC 7515) with EdDSA over Ed25519 (RFC 8037). The library for this is asynchronous throughout, and
-// deciders are not; with one algorithm and no negotiation there is little left to get wrong.
+// Compact JWS (RFC 7515) with EdDSA over Ed25519 (RFC 8037). Libraries for it are asynchronous, and
+// deciders are not. One algorithm without negotiation leaves little room for errors.
 
-/** Names a key by its own bytes, so that several can be valid during a change. */
+/** Key id derived from the key, so that several keys can be valid during a rotation. */
 export const keyIdOf = (key: KeyObject): string => {
   const der = createPublicKey(key.export({ type: 'spki', format: 'pem' })).export({
     type: 'spki',
@@ -12,7 +12,7 @@ export const keyIdOf = (key: KeyObject): string => {
   return createHash('sha256').update(der).digest('base64url').slice(0, 16);
 };
 
-/** The claims of a token that one of the keys has signed; undefined for anything else. Expiry is not looked at. */
+/** Claims of a token that one of the keys signed; undefined otherwise. Expiry is not checked. */
 export const createVerifier = (publicKeys: readonly KeyObject[]): ((token: string) => unknown) => {
   const keys = new Map(publicKeys.map((key) => [keyIdOf(key), key]));
   return (token) => {
@@ -22,25 +22,26 @@ export const createVerifier = (publicKeys: readonly KeyObject[]): ((token: strin
     const key = keys.get(keyNamedIn(header) ?? '');
     if (key === undefined) return undefined;
     const bytes = Buffer.from(signature, 'base64url');
-    // Decoding is lenient; read strictly, each signature has one spelling, and so each grant one text.
+    // Decoding is lenient. The strict check gives each signature one encoding, and so each grant one
+    // text.
     if (bytes.toString('base64url') !== signature) return undefined;
     return verify(null, Buffer.from(`${header}.${claims}`), key, bytes) ? parse(claims) : undefined;
   };
 };
 
-/** Which key a token says that it is signed with: a claim like any other, until it is verified. */
+/** The claimed key id of a token, before verification. */
 export const keyIdIn = (token: string): string | undefined => keyNamedIn(token.split('.', 1)[0] ?? '');
 
 const parse = (part: string): unknown => {
   try {
     return JSON.parse(Buffer.from(part, 'base64url').toString('utf8')) as unknown;
   } catch {
-    // Not JSON is not a token; the caller refuses it like any other forgery.
+    // Invalid JSON is not a token; the caller refuses it like a forgery.
     return undefined;
   }
 };
 
-/** The key id, if the header asks for the one algorithm that is accepted. */
+/** The key id, if the header names the supported algorithm. */
 const keyNamedIn = (header: string): string | undefined => {
   const parsed = parse(header);
   const accepted =

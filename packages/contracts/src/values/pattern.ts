@@ -1,12 +1,12 @@
 import { RE2JS, RE2JSException, RE2Set } from 're2js';
 
 /**
- * Instructions of a compiled pattern at the most. Matching takes time in proportion to the text times these: without a bound
- * a thousand characters of pattern (`[a-z]{1000}` again and again) make minutes out of one output.
+ * Maximum instructions of a compiled pattern. Matching time grows with text times instructions: unlimited
+ * patterns (`[a-z]{1000}` repeated) could take minutes.
  */
 export const PATTERN_PROGRAM_MAX = 5_000;
 
-/** Whether a text is a pattern in the syntax of RE2, and small enough to be looked for in whatever a program prints. */
+/** Whether a text is a valid RE2 pattern within the size limit. */
 export const isPattern = (source: string): boolean => {
   try {
     return RE2JS.compile(source).programSize() <= PATTERN_PROGRAM_MAX;
@@ -16,10 +16,10 @@ export const isPattern = (source: string): boolean => {
   }
 };
 
-/** Says which of some patterns are found in a line, by their places in the list, in its order. */
+/** Returns the indexes of the patterns that match a line, in order. */
 export type Finder = (line: string) => readonly number[];
 
-/** Whether a pattern begins at the beginning of the line in every alternative; if in doubt, no. */
+/** Whether every alternative of a pattern is anchored at the line start; false when uncertain. */
 const isAnchored = (pattern: string): boolean => {
   if (!pattern.startsWith('^')) return false;
   let [depth, inClass] = [0, false];
@@ -45,7 +45,7 @@ const setOf = (patterns: readonly string[], places: readonly number[], anchor: n
 const compiled = (patterns: readonly string[]): Finder => {
   const places = patterns.flatMap((pattern, place) => (isPattern(pattern) ? [place] : []));
   const isFirst = (place: number): boolean => isAnchored(String(patterns[place]));
-  // Most lines are done with after a few characters where nothing has to be looked for further on.
+  // Anchored patterns reject most lines after a few characters.
   const atStart = setOf(patterns, places.filter(isFirst), RE2Set.ANCHOR_START);
   const further = places.filter((place) => !isFirst(place));
   const anywhere = setOf(patterns, further, RE2Set.UNANCHORED);
@@ -53,9 +53,8 @@ const compiled = (patterns: readonly string[]): Finder => {
 };
 
 /**
- * Looks for several patterns at once, in one pass over the line: never longer than in proportion to its length, whoever has
- * written it. What is no pattern is never found. Hundreds of patterns take half a second to compile: whoever only imports a
- * table of them does not wait for it.
+ * Matches several patterns in one pass, in time linear in the line. Invalid patterns never match.
+ * Compilation is lazy: hundreds of patterns take half a second.
  */
 export const finderOf = (patterns: readonly string[]): Finder => {
   let find: Finder | undefined;
@@ -64,7 +63,7 @@ export const finderOf = (patterns: readonly string[]): Finder => {
 
 export type Replacement = readonly [pattern: string, by: string];
 
-/** Replaces everything that fits, one pattern after the other. What stands in its place is taken as it is. */
+/** Replaces all matches, one pattern after the other. Replacements are literal. */
 export const replacerOf = (replacements: readonly Replacement[]): ((text: string) => string) => {
   const compiled = replacements.map(([pattern, by]) => [RE2JS.compile(pattern), by] as const);
   return (text) => compiled.reduce((rest, [pattern, by]) => pattern.matcher(rest).replaceAll(by), text);

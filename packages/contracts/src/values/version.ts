@@ -1,2 +1,2 @@
-/** Of this release: services and command line say it of themselves. */
+/** Version of this release, shown by services and command line. */
 export const VERSION = '0.1.0';

@@ -3,8 +3,9 @@ import { z } from 'zod';
 const name = z.string().min(1).max(256);
 
 /**
- * What a node needs or produces. Custom artifacts of the types `prompt_text`, `plan_text` and `operation_output` belong to
- * the run; other custom ones to the run first, then to its repository; all others are facts of the repository.
+ * An artifact that a node needs or produces. Custom artifacts of the types `prompt_text`, `plan_text` and
+ * `operation_output` belong to the run; other custom ones to the run first, then to its repository; all
+ * others are properties of the repository.
  */
 export const Artifact = z.discriminatedUnion('type', [
   z.object({ type: z.literal('plan_branch'), slug: z.string().max(256), branch: z.string().max(256) }),
@@ -16,7 +17,7 @@ export const Artifact = z.discriminatedUnion('type', [
 ]);
 export type Artifact = z.infer<typeof Artifact>;
 
-/** Who may know of an artifact: the run that made it, every run of its repository, or whoever looks into the repository. */
+/** Visibility of an artifact: its run, all runs of the repository, or the repository's content. */
 export type ArtifactScope = 'run' | 'shared' | 'repository';
 
 const OF_THE_RUN: ReadonlySet<string> = new Set(['prompt_text', 'plan_text', 'operation_output']);
@@ -26,11 +27,11 @@ export const scopeOf = (artifact: Artifact): ArtifactScope => {
   return OF_THE_RUN.has(artifact.typeId) ? 'run' : 'shared';
 };
 
-/** The branch of a plan: the one that is named, else `draft/<slug>`. */
+/** Branch of a plan: the named one, or `draft/<slug>`. */
 export const planBranch = ({ slug, branch }: { readonly slug: string; readonly branch: string }): string =>
   branch === '' ? `draft/${slug}` : branch;
 
-/** How people see an artifact, and how one is known from another. */
+/** Unique label of an artifact, as shown to users. */
 export const artifactLabel = (artifact: Artifact): string => {
   switch (artifact.type) {
     case 'plan_branch':

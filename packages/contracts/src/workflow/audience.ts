@@ -1,12 +1,13 @@
 import { z } from 'zod';
 
-/** Whom an approval is put to: `user:ada`, `role:release-manager`, `group:operators`, or the bare name of a group. */
+/** An audience: `user:ada`, `role:release-manager`, `group:operators`, or the plain name of a group. */
 export const AudienceMember = z
   .string()
   .min(1)
   .max(200)
   .regex(
-    // A bare name has no colon: what is meant as a person or a role, and misspelt, is no group that nobody is in.
+    // Plain names have no colon, so that a misspelled prefix is refused instead of becoming an empty
+    // group.
     /^(?:(?:user|group|role):[^\s:,][^\n\r,]*|[^\s:,][^\n\r,:]*)$/,
     'a group, or user:<name>, group:<name>, role:<name>',
   );
@@ -15,17 +16,17 @@ export const AudienceMember = z
 export const Audience = z.array(AudienceMember).min(1).max(50);
 export type Audience = z.infer<typeof Audience>;
 
-/** What is known of a person when it is asked whether he may decide. */
+/** Identity of a person for audience checks. */
 export type Member = {
   readonly name: string;
   readonly groups: readonly string[];
   readonly roles?: readonly string[] | undefined;
 };
 
-/** A bare name that would read as something else than a group. */
+/** A plain name that does not look like another form. */
 const PREFIXED = /^(?:user|group|role):/;
 
-/** Every way in which a person can be named in an audience. A group that is called `user:ada` makes nobody ada. */
+/** Every audience name that matches a person. A group named `user:ada` grants nothing. */
 export const namesOf = ({ name, groups, roles = [] }: Member): readonly string[] => [
   `user:${name}`,
   ...groups.flatMap((group) => (PREFIXED.test(group) ? [`group:${group}`] : [group, `group:${group}`])),

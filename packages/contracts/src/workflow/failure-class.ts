@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What kind of failure an attempt ended with: it decides what follows. */
+/** Kind of a failure; it determines the verdict. */
 export const FailureClass = z.enum([
   'BROKEN_BUILD',
   'VERIFICATION_FAILED',
@@ -13,10 +13,10 @@ export const FailureClass = z.enum([
 ]);
 export type FailureClass = z.infer<typeof FailureClass>;
 
-/** What recovery says of a failure. */
+/** What recovery orders after a failure. */
 export const VerdictKind = z.enum(['retry', 'rollback', 'skip', 'escalate', 'continue']);
 export type VerdictKind = z.infer<typeof VerdictKind>;
 
-/** With these nothing is tried by itself any more: a person says what becomes of the job. */
+/** These classes stop automatic recovery: an operator decides. */
 export const isGivingUp = ({ kind }: { readonly kind: VerdictKind }): boolean =>
   kind === 'skip' || kind === 'escalate';

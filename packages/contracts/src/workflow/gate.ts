@@ -4,18 +4,18 @@ import { NodeId } from '../values/ids.ts';
 import { Json } from '../values/json.ts';
 import { SideEffectKind, WAIT_MAX_MS } from './side-effect.ts';
 
-/** Text with `{{ expression }}` and `{% statement %}` parts, filled in when people are asked. */
+/** Text with `{{ expression }}` and `{% statement %}` parts, rendered when the request is made. */
 const Text = z.string().max(65_536);
 /** An expression over the scope of a gate. */
 const Condition = z.string().min(1).max(2_000);
 
 /**
- * What a gate suggests to the orchestrator, which decides:
+ * Suggestions of a gate to the orchestrator:
  *
- * - `resume_executor`: the effect is ordered, or the step goes on;
- * - `return_to_orchestrator`: it is not; with `to`, the task goes back to that node, else as `phase` says;
- * - `skip_duplicate_effect`: what is known of it already counts;
- * - `ask_orchestrator_for_resume_decision`: recovery, and then a person, is asked.
+ * - `resume_executor`: order the effect, or continue the step;
+ * - `return_to_orchestrator`: do not order it; continue at the node `to`, or as `phase` says;
+ * - `skip_duplicate_effect`: use the known outcome;
+ * - `ask_orchestrator_for_resume_decision`: ask recovery, then an operator.
  */
 export const Suggestion = z.object({
   emit: z.enum([
@@ -24,14 +24,14 @@ export const Suggestion = z.object({
     'skip_duplicate_effect',
     'ask_orchestrator_for_resume_decision',
   ]),
-  /** With `return_to_orchestrator`: refused, paused for a person, or given to recovery. */
+  /** With `return_to_orchestrator`: refused, paused, or given to recovery. */
   phase: z.enum(['blocked', 'paused', 'recovering']).optional(),
-  /** With `return_to_orchestrator`: the node that the task goes back to. */
+  /** With `return_to_orchestrator`: the next node. */
   to: NodeId.optional(),
 });
 export type Suggestion = z.infer<typeof Suggestion>;
 
-/** A value that a gate is given by the effect that uses it. */
+/** An input of a gate, set by the effect that uses it. */
 export const GateInput = z.object({
   type: z.enum(['string', 'integer', 'number', 'boolean', 'enum', 'list', 'object']),
   required: z.boolean().optional(),
@@ -42,41 +42,41 @@ export const GateInput = z.object({
 });
 export type GateInput = z.infer<typeof GateInput>;
 
-/** What the texts and conditions of a gate may look at, beside the effect itself. */
+/** Available names in texts and conditions of a gate, besides the effect itself. */
 export const GateContext = z.enum(['task', 'node', 'outputs', 'attempts', 'checkpoints']);
 export type GateContext = z.infer<typeof GateContext>;
 
-/** A gate template with everything resolved, as it is stored with the task whose effect it holds. */
+/** A resolved gate template, stored with the task. */
 export const Gate = z.object({
   id: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'lower-case letters, digits, - and _'),
   version: z.string().min(1).max(64),
   inputs: z.record(z.string().max(64), GateInput),
-  /** The values of the inputs, texts of them filled in when people are asked. */
+  /** Values of the inputs; texts are rendered when the request is made. */
   given: z.record(z.string().max(64), Json),
   loadContext: z.array(GateContext).max(8),
   request: z.object({
     title: Text.optional(),
-    /** Each a text; one that gives nothing is left out. */
+    /** Texts; empty results are omitted. */
     audience: z.array(z.string().min(1).max(500)).min(1).max(50).optional(),
     body: Text.optional(),
-    /** Checkpoints that the opening of the request leaves in the task's history. */
+    /** Checkpoints that the request adds to the task's history. */
     onOpen: z.array(z.object({ checkpoint: z.string().min(1).max(200), note: Text.optional() })).max(8),
   }),
   policy: ApprovalPolicy,
-  /** How long it waits, by the kind of the effect; `default` for every other one. */
+  /** Timeout by kind of effect; `default` for the others. */
   timeoutMs: z.partialRecord(
     z.enum([...SideEffectKind.options, 'default']),
     z.int().min(1_000).max(WAIT_MAX_MS),
   ),
   onDecision: z.partialRecord(z.enum([...Verb.options, 'expire']), Suggestion),
-  /** `branches`: the first branch that fits; `decision`: what the decision says alone. */
+  /** `branches`: the first matching branch; `decision`: by the decision alone. */
   resumePolicy: z.enum(['branches', 'decision']),
   resumeBranches: z.array(z.object({ when: Condition, ...Suggestion.shape })).max(16),
   recovery: z.object({
     onWorkerCrash: Suggestion.optional(),
     onDuplicateSideEffectAttempt: Suggestion.optional(),
   }),
-  /** What has to hold before anybody is asked; the node fails with the message of the first that does not. */
+  /** Conditions before the request; the first violated one fails the node with its message. */
   constraints: z.array(z.object({ when: Condition, message: z.string().min(1).max(1_000) })).max(16),
 });
 export type Gate = z.infer<typeof Gate>;

@@ -1,12 +1,12 @@
 import type { InputField, InputOption } from './input.ts';
 import type { Json } from '../values/json.ts';
 
-// What people type where there is no better field for it. What stands for no value stays as it was typed: `inputProblems` says
-// what is wrong with it then, in the same words on every surface.
+// Parses typed answers on surfaces without form fields. Invalid text is kept, so that `inputProblems`
+// reports it in the same words everywhere.
 
 const YES: readonly string[] = ['yes', 'y', 'true'];
 const NO: readonly string[] = ['no', 'n', 'false'];
-/** As people and programs write numbers; what else `Number` takes, such as `0x10`, was not meant as one. */
+/** Decimal notation only: `Number` also accepts `0x10` and others. */
 const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,3})?$/i;
 
 export const typedYesOrNo = (text: string): Json => {
@@ -21,7 +21,7 @@ const typedNumber = (text: string): Json => {
   return Number.isFinite(number) ? number : text;
 };
 
-/** By its value, or by its label where no other has the same. */
+/** By value, or by a unique label. */
 export const typedOption = (options: readonly InputOption[], text: string): Json => {
   const word = text.trim();
   const exact = options.find(({ value }) => value === text || value === word);
@@ -30,7 +30,7 @@ export const typedOption = (options: readonly InputOption[], text: string): Json
   return named === undefined || others.length > 0 ? text : named.value;
 };
 
-/** The value of a field of a form; undefined where nothing was typed. */
+/** The value of a form field; undefined for empty input. */
 export const typedValue = (field: InputField, text: string): Json | undefined => {
   if (text.trim() === '') return undefined;
   switch (field.type) {
@@ -45,7 +45,7 @@ export const typedValue = (field: InputField, text: string): Json | undefined =>
   }
 };
 
-/** What a field wants, in a few words: a text of at most 80 characters, one of a, b, … */
+/** Short description of a field: type, range or choices. */
 export const fieldWants = (field: InputField): string => {
   switch (field.type) {
     case 'text':

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { Json } from '../values/json.ts';
 
-/** Whoever answers by a name means one thing. */
+/** Names must be unique. */
 const areDifferent = (names: readonly string[]): boolean => new Set(names).size === names.length;
 
-/** What a field of a form is called: enough for every surface to name it in a line. */
+/** Name of a form field, short enough for every surface. */
 const FieldName = z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/, 'a letter, then letters, digits and _');
 const Label = z.string().min(1).max(200);
 
@@ -23,7 +23,7 @@ const field = {
   help: z.string().max(500).optional(),
   required: z.boolean(),
 } as const;
-/** One field of a form, simple enough for every surface to show it. */
+/** A form field that every surface can show. */
 export const InputField = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('text'),
@@ -49,10 +49,10 @@ const Fields = z
   .max(25)
   .refine((fields) => areDifferent(fields.map(({ name }) => name)), 'each field has a name of its own');
 
-/** Characters of an answer in words at the most. */
+/** Maximum characters of a text answer. */
 export const TEXT_MAX = 10_000;
 
-/** What a person is asked for: yes or no, one of some, words, or a form. */
+/** Requested input: confirmation, choice, text or form. */
 export const InputRequest = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('approval') }),
   z.object({ kind: z.literal('choice'), options: Options }),
@@ -105,8 +105,8 @@ const formProblems = (fields: readonly InputField[], response: Json): readonly s
 };
 
 /**
- * What is wrong with an answer to what was asked for; nothing when it fits. An answer is `true` or `false`, the value of an
- * option, a text, or an object with the fields of the form.
+ * Problems of an answer; empty for valid ones. Answers are booleans, option values, texts, or objects with
+ * the form fields.
  */
 export const inputProblems = (asked: InputRequest, response: Json): readonly string[] => {
   const problems = (problem: string | undefined): readonly string[] =>

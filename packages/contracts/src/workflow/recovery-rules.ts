@@ -2,24 +2,24 @@ import { z } from 'zod';
 import { FailureClass } from './failure-class.ts';
 import { WAIT_MAX_MS } from './side-effect.ts';
 
-/** Most characters of a pattern: the syntax is RE2's, which never takes longer than its text is long. */
+/** Maximum characters of a pattern, in the linear-time syntax of RE2. */
 const PATTERN_MAX = 1_000;
 
-/** What a failure is recognised by. All that is said of it has to hold. */
+/** Matches failures; all fields must hold. */
 export const ClassRule = z.object({
   id: z.string().regex(/^[a-z0-9][a-z0-9_.-]{0,63}$/, 'small letters, digits, - _ and ., at most 64'),
   class: FailureClass,
-  /** RE2, looked for in each line of what the attempt printed. */
+  /** RE2, matched against each line of the output. */
   pattern: z.string().min(1).max(PATTERN_MAX).optional(),
   exitCodes: z.array(z.int().min(0).max(255)).min(1).max(50).optional(),
-  /** Codes of errors of Holdpoint's own. */
+  /** Holdpoint's own error codes. */
   errors: z.array(z.string().max(100)).min(1).max(50).optional(),
-  /** What was tried: a label, or the beginning of one with `*` at its end. */
+  /** Capability label, or a prefix that ends in `*`. */
   uses: z.string().min(1).max(128).optional(),
 });
 export type ClassRule = z.infer<typeof ClassRule>;
 
-/** Waits between attempts double from the first to the most. */
+/** Exponential delay, from the first to the maximum. */
 export const Backoff = z.object({
   firstMs: z.int().min(0).max(WAIT_MAX_MS),
   mostMs: z.int().min(0).max(WAIT_MAX_MS),
@@ -27,25 +27,25 @@ export const Backoff = z.object({
 export type Backoff = z.infer<typeof Backoff>;
 
 /**
- * What a repository says of its failures (`.holdpoint/recovery.toml`): its rules are looked at before the built-in ones, its
- * thresholds stand in place of theirs. Stored with the task, so that a later edit changes no task that runs.
+ * Recovery settings of a repository (`.holdpoint/recovery.toml`): its rules precede the built-in ones, its
+ * thresholds replace them. Stored with the task, so that later edits do not affect it.
  */
 export const RecoveryRules = z.object({
   rules: z.array(ClassRule).max(100).optional(),
-  /** After so many failures of a class a person is asked. */
+  /** Failures of a class before an operator is asked. */
   thresholds: z.partialRecord(FailureClass, z.int().min(1).max(100)).optional(),
   backoff: Backoff.optional(),
-  /** So many attempts alike are a circle. */
+  /** Number of similar attempts that count as a circle. */
   circular: z
     .object({
       attempts: z.int().min(2).max(100).optional(),
-      /** From 0 to 1: how alike two approaches have to be. */
+      /** Required similarity of approaches, 0 to 1. */
       similarity: z.number().min(0).max(1).optional(),
     })
     .optional(),
-  /** How often a job may go on in a new session. */
+  /** Maximum number of sessions of a job. */
   continues: z.int().min(0).max(100).optional(),
-  /** So many jobs of the workflow that are given up within the window open its circuit. */
+  /** Number of given-up jobs within the window that opens the workflow's circuit. */
   circuit: z
     .object({
       failures: z.int().min(1).max(10_000),

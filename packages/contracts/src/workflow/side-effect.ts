@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What an effect does to the world; it decides which approval policy applies. */
+/** Kind of an effect; it selects the approval policy. */
 export const SideEffectKind = z.enum([
   'write_external',
   'deploy',
@@ -12,19 +12,19 @@ export const SideEffectKind = z.enum([
 export type SideEffectKind = z.infer<typeof SideEffectKind>;
 
 /**
- * What the target of an effect gives after an interruption. It belongs to the capability and is part of the approved digest.
+ * Guarantee of the target after an interruption. Part of the capability and of the approved digest.
  *
- * - `fenced`: compare-and-set or a fencing token; `keyed`: remembers our key; `probeable`: a read tells applied from not;
- * - `idempotent`: repeating is harmless; `opaque`: nothing, so a person is asked.
+ * - `fenced`: compare-and-set or a fencing token; `keyed`: remembers our key; `probeable`: a read shows whether it was applied;
+ * - `idempotent`: repeating is harmless; `opaque`: none, so a person is asked.
  */
 export const EffectClass = z.enum(['fenced', 'keyed', 'probeable', 'idempotent', 'opaque']);
 export type EffectClass = z.infer<typeof EffectClass>;
 
-/** A canonical label such as `cap.file.append` or `control.terminal`. */
+/** A capability label such as `cap.file.append` or `control.terminal`. */
 export const CapabilityLabel = z
   .string()
   .max(128)
   .regex(/^(cap|control)(\.[a-z0-9_]+)+$/, 'a label such as cap.file.append');
 
-/** No wait is longer: added to any time of day, it is still a time that clocks and stores can hold. */
+/** Maximum wait: added to any time, it stays within the range of clocks and stores. */
 export const WAIT_MAX_MS = 30 * 86_400_000;

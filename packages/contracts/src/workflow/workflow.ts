@@ -12,40 +12,40 @@ export { CapabilityLabel, EffectClass, SideEffectKind, WAIT_MAX_MS } from './sid
 
 const Wait = z.int().min(1_000).max(WAIT_MAX_MS);
 
-/** Executors that take the same orders: its name stands in the subject of an order. */
+/** A pool of executors; its name is part of an order's subject. */
 export const Pool = z.string().regex(TOKEN, 'letters, digits, - and _, at most 64');
 
-/** Declares a node an effect: gated, and carried out once. */
+/** Declares a node an effect: gated, and executed once. */
 export const EffectDeclaration = z.object({
   kind: SideEffectKind,
   effectClass: EffectClass,
   idempotencyKey: z.string().min(1).max(256),
   target: z.string().min(1).max(512),
-  /** It stands in the subject of the order. */
+  /** Part of the order's subject. */
   pool: Pool,
   audience: Audience,
-  /** How long the request waits for a decision. */
+  /** Timeout of the request. */
   approvalTimeoutMs: Wait,
-  /** How people are asked, and what follows from what they say; plainly, when left out. */
+  /** The gate; default: a plain request. */
   gate: Gate.optional(),
-  /** Commands for whoever has to find out, or to take it back; shown with the request. */
+  /** Commands that help operators to probe or undo; shown with the request. */
   probe: z.string().max(65_536).optional(),
   compensate: z.string().max(65_536).optional(),
   rollbackHint: z.string().max(10_000).optional(),
 });
 export type EffectDeclaration = z.infer<typeof EffectDeclaration>;
 
-/** How an attempt at a node, or a whole run, can end. */
+/** Outcome of an attempt, a node or a run. */
 export const Outcome = z.enum(['succeeded', 'failed', 'blocked', 'cancelled']);
 export type Outcome = z.infer<typeof Outcome>;
 
 export const Lock = z.object({ key: z.string().min(1).max(512), mode: z.enum(['shared', 'exclusive']) });
 export type Lock = z.infer<typeof Lock>;
 
-/** What has to be so in the repository before a node starts. */
+/** Required state of the repository before a node starts. */
 export const Precondition = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('clean_worktree') }),
-  /** Without a branch: the one of the node's context. */
+  /** Default: the branch of the node's context. */
   z.object({ kind: z.literal('branch_exists'), branch: z.string().max(256).optional() }),
 ]);
 export type Precondition = z.infer<typeof Precondition>;
@@ -53,13 +53,13 @@ export type Precondition = z.infer<typeof Precondition>;
 /** An expression over `inputs`, `nodes`, `outputs`, `item`, `task`. */
 const Expression = z.string().min(1).max(2_000);
 
-/** Something that runs around a node: before it, after it when it succeeded, or finally in any case. */
+/** A step around a node: before it, after success, or finally. */
 export const Step = z.object({ uses: CapabilityLabel, args: z.record(z.string(), Json) });
 export type Step = z.infer<typeof Step>;
 
-/** What follows a failure without a route: the end of the node, another attempt, or a person. */
+/** Reaction to a failure without a route: fail, retry, or ask an operator. */
 export const OnError = z.object({
-  /** `recover`: recovery decides, from what happened before. */
+  /** `recover`: the recovery service decides. */
   strategy: z.enum(['fail', 'retry', 'pause', 'recover']),
   maxRetries: z.int().min(0).max(1_000),
   backoff: z.enum(['fixed', 'exponential']),
@@ -67,16 +67,16 @@ export const OnError = z.object({
 });
 export type OnError = z.infer<typeof OnError>;
 
-/** Each exponential wait is twice the one before, and none is longer than this. */
+/** Exponential delays double up to this maximum. */
 const BACKOFF_MAX_MS = 3_600_000;
 
-/** How long the next attempt waits when so many retries went before it. */
+/** Delay before the next attempt, after this many retries. */
 export const retryDelayMs = (
   { backoff, delayMs }: Pick<OnError, 'backoff' | 'delayMs'>,
   retries: number,
 ): number => (backoff === 'fixed' ? delayMs : Math.min(delayMs * 2 ** retries, BACKOFF_MAX_MS));
 
-/** The routes out of a node, and its artifacts, by outcome. */
+/** Routes and artifacts of a node, by outcome. */
 const byOutcome = <Schema extends z.ZodType>(schema: Schema) =>
   z.object({
     succeeded: schema.optional(),
@@ -85,12 +85,12 @@ const byOutcome = <Schema extends z.ZodType>(schema: Schema) =>
     cancelled: schema.optional(),
   });
 
-/** One node, with every placeholder resolved. What a template leaves out is left out here as well. */
+/** One node with resolved placeholders; optional fields stay optional. */
 export const NodeDefinition = z.object({
   id: NodeId,
-  /** Its texts are final: no expressions are put in. */
+  /** Its texts are final: no expressions are evaluated. */
   verbatim: z.literal(true).optional(),
-  /** For people only. */
+  /** For display only. */
   name: z.string().max(256).optional(),
   /** The import that it came from. */
   stage: z.string().max(64).optional(),
@@ -100,27 +100,27 @@ export const NodeDefinition = z.object({
   args: z.record(z.string(), Json),
   needs: z.array(Artifact).optional(),
   produces: byOutcome(z.array(Artifact)).optional(),
-  /** Declared, or inferred when none were. */
+  /** Declared or inferred dependencies. */
   locks: z.array(Lock).optional(),
   preconditions: z.array(Precondition).optional(),
-  /** A person lets it start. */
+  /** A person approves its start. */
   approval: z.object({ audience: Audience, timeoutMs: Wait }).optional(),
-  /** What a stop condition or a CI/CD gate runs; a gate without one succeeds, and says so. */
+  /** Script of a stop condition or CI/CD gate; a gate without one succeeds. */
   script: z.string().max(65_536).optional(),
-  /** A CI/CD gate: what to run when the script fails, before it is run once more. */
+  /** CI/CD gate: script that runs after a failure, before the gate repeats. */
   fixScript: z.string().max(65_536).optional(),
-  /** A conflict gate: whether the agent is to resolve the conflict. */
+  /** Conflict gate: whether the agent resolves the conflict. */
   autoResolve: z.boolean().optional(),
-  /** What a failing gate does: ends its node, only says so, or is run again within the budget. */
+  /** Reaction to a failed gate: fail, report only, or repeat within the budget. */
   gatePolicy: z.enum(['block', 'warn', 'retry']).optional(),
   retry: z
     .object({
       mode: z.enum(['never', 'on_failure', 'until_gate']),
-      /** Retries, so one more run than this; without it there are three. */
+      /** Number of repeats; default: three. */
       budget: z.int().min(0).max(10_000).optional(),
     })
     .optional(),
-  /** The command that runs the agent, as it was configured when the task was submitted. */
+  /** Agent command, as configured at submission. */
   agent: z.array(z.string().max(4_096)).min(1).max(256).optional(),
   guard: Expression.optional(),
   before: z.array(Step).max(32).optional(),
@@ -130,50 +130,50 @@ export const NodeDefinition = z.object({
   parallel: z.int().min(1).max(100).optional(),
   until: Expression.optional(),
   timeoutMs: z.int().min(1_000).max(WAIT_MAX_MS).optional(),
-  /** Whose executors do all of it, the steps around it among them; the effect's own pool, or the default one, when left out. */
+  /** Pool of all its steps; default: the effect's own pool, or the default pool. */
   pool: Pool.optional(),
   effect: EffectDeclaration.optional(),
   onError: OnError.optional(),
 });
 export type NodeDefinition = z.infer<typeof NodeDefinition>;
 
-/** What a task may use before somebody is asked for more. */
+/** Limits of a task before an approver is asked for more. */
 export const Budget = z.object({
-  /** Of agents: what they read and what they wrote. */
+  /** Tokens that agents read and wrote. */
   tokens: z.int().min(1).max(TOKENS_MAX).optional(),
   costUsd: z.number().positive().max(COST_USD_MAX).optional(),
-  /** In which its steps were worked on, not in which they waited. */
+  /** Working time of its steps, without waiting. */
   workMs: z.int().min(1_000).max(WAIT_MAX_MS).optional(),
   audience: Audience.optional(),
 });
 export type Budget = z.infer<typeof Budget>;
 
-/** What is granted when a task has used its budget up: part of what is approved. */
+/** The extension of an exhausted budget: part of the approved effect. */
 export const BudgetRequest = z.object({
-  /** For people: what of which limit is used. */
+  /** Exceeded limits, for display. */
   used: z.string(),
-  /** Which extension it is, from 1: an approval of one is none of the next. */
+  /** Number of the extension, from 1: each needs its own approval. */
   extension: z.int().min(1),
-  /** As much again as this. */
+  /** Amount that is added. */
   more: Budget.omit({ audience: true }),
 });
 export type BudgetRequest = z.infer<typeof BudgetRequest>;
 
 export const WorkflowPolicy = z.object({
-  /** After a failure that nothing follows: nothing else starts, or what does not depend on it goes on. */
+  /** After a failure without reaction: stop, or continue independent nodes. */
   failureMode: z.enum(['block_downstream', 'continue_independent']),
-  /** A needed artifact that nobody is making: the node is blocked, or waits for somebody to make it. */
+  /** A needed artifact without a producer: block the node, or wait. */
   missingProducer: z.enum(['block', 'wait']),
   budget: Budget.optional(),
 });
 export type WorkflowPolicy = z.infer<typeof WorkflowPolicy>;
 
-/** A workflow with everything resolved, as it is stored with the task that runs it. */
+/** A resolved workflow, as stored with its task. */
 export const WorkflowDefinition = z.object({
   id: z.string().min(1).max(200),
   version: z.string().min(1).max(64),
   policy: WorkflowPolicy.optional(),
-  /** How the repository wants its failures taken. */
+  /** Recovery settings of the repository. */
   recovery: RecoveryRules.optional(),
   nodes: z.array(NodeDefinition).min(1).max(20_000),
 });

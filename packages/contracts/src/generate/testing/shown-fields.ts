@@ -1,4 +1,4 @@
-/** As much of JSON Schema as the generated schemas of this package use. */
+/** The subset of JSON Schema in the generated schemas. */
 export type FieldSchema = {
   readonly $ref?: string;
   readonly anyOf?: readonly FieldSchema[];
@@ -10,11 +10,11 @@ export type FieldSchema = {
   readonly additionalProperties?: FieldSchema | boolean;
 };
 
-/** Shapes to choose from; any JSON value is shown by whatever stands there, and a choice among plain values needs no showing. */
+/** Object alternatives of a schema. Plain values and references to any JSON need no separate example. */
 const choicesOf = ({ $ref, anyOf, oneOf }: FieldSchema): readonly FieldSchema[] =>
   $ref === undefined ? (anyOf ?? oneOf ?? []).filter(({ properties }) => properties !== undefined) : [];
 
-/** What a choice is known by, wherever it stands: shown in one place, it is shown. */
+/** Name of an alternative by its constants, independent of its position. */
 const nameOf = ({ properties = {} }: FieldSchema): string => {
   const constants = Object.values(properties).flatMap((field) =>
     'const' in field ? [String(field.const)] : [],
@@ -22,7 +22,7 @@ const nameOf = ({ properties = {} }: FieldSchema): string => {
   return `<${constants.join('/')}>`;
 };
 
-/** Every place of a schema in which an example can show something: fields, members, and each choice among several objects. */
+/** Every path of a schema that examples must cover: fields, items, and each object alternative. */
 export const fieldsOf = (schema: FieldSchema): readonly string[] => [...new Set(allFieldsOf(schema, ''))];
 
 const allFieldsOf = (schema: FieldSchema, path: string): readonly string[] => {
@@ -53,14 +53,14 @@ const isOfType = (type: string | undefined, value: unknown): boolean => {
 
 const valueAt = (value: unknown, key: string): unknown => (value as Readonly<Record<string, unknown>>)[key];
 
-/** Whether a valid value is of this choice: its type, and its constants, say so. */
+/** Whether a valid value belongs to this alternative, by its type and constants. */
 const isOfChoice = (choice: FieldSchema, value: unknown): boolean =>
   isOfType(choice.type, value) &&
   Object.entries(choice.properties ?? {}).every(
     ([key, field]) => !('const' in field) || valueAt(value, key) === field.const,
   );
 
-/** Of those places the ones that a valid value shows. */
+/** The covered paths of a valid value. */
 export const shownFields = (schema: FieldSchema, value: unknown, path = ''): readonly string[] => {
   const inner = (at: string, of: FieldSchema, found: unknown): readonly string[] => [
     at,
