@@ -100,7 +100,7 @@ describe.concurrent('other runs and people', () => {
 
     const run = newRun();
     for (const [reference, said] of [
-      ['run:t-nowhere', 'there is no run t-nowhere'],
+      ['run:t-nowhere', 'no task t-nowhere'],
       ['run_7', 'write run:run_7'],
       [`${a}/nothing`, 'has no node nothing'],
     ] as const) {

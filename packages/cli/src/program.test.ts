@@ -341,3 +341,9 @@ describe('an unknown command suggests a known one', () => {
     expect(err).toContain(`(Did you mean ${suggestion}?)`);
   });
 });
+
+test('--version prints the version', async () => {
+  const { code, out, calls } = await run('--version');
+  expect({ code, calls }).toEqual({ code: 0, calls: [] });
+  expect(out).toMatch(/^\d+\.\d+\.\d+\n$/);
+});

@@ -1,3 +1,4 @@
+import { VERSION } from '@holdpoint/contracts/values/version';
 import { Command } from 'commander';
 import { addAdmin } from './admin/commands.ts';
 import { addApproval } from './approval/commands.ts';
@@ -9,7 +10,7 @@ import { addCompletions } from './completions/commands.ts';
 import { completionsOf } from './completions/scripts.ts';
 import { addDeadLetters } from './dlq/commands.ts';
 import { addEffect } from './effect/commands.ts';
-import { reportFailure } from './kit/failure.ts';
+import { EXIT, reportFailure } from './kit/failure.ts';
 import { printableLines } from './output/printable.ts';
 import { spellCommandLine } from './workflow/spell.ts';
 import { addMcp } from './mcp/commands.ts';
@@ -24,6 +25,7 @@ import { createSession } from './kit/session.ts';
 import type { Environment } from './kit/environment.ts';
 
 const FOOTER = `
+\`holdpoint --version\` prints the version.
 Aliases: \`run\` is \`workflow run\`; \`jobs\` holds \`task\`, \`approval\` and \`admin\` commands; plurals work too (\`approvals\`).
 From a clone, \`npm run holdpoint -- chaos\` runs the torture test: random faults under load, with checked guarantees.`;
 
@@ -80,24 +82,29 @@ const emptyProgram = ({ out, err }: Environment): Command => {
 
 /** The command line; `words` are its arguments. */
 export const createProgram = (
-  surroundings: Environment,
+  environment: Environment,
   words: readonly string[],
 ): { readonly program: Command; readonly exitCode: () => number } => {
-  const program = emptyProgram(surroundings);
-  const { session, exitCode } = createSession(surroundings, words, () => program.opts()['ansi'] === false);
+  const program = emptyProgram(environment);
+  const { session, exitCode } = createSession(environment, words, () => program.opts()['ansi'] === false);
   for (const add of COMMANDS) add(program, session);
   return { program, exitCode };
 };
 
 /** Runs one command line. Resolves to the exit code. */
-export const runProgram = async (words: readonly string[], surroundings: Environment): Promise<number> => {
-  const { program, exitCode } = createProgram(surroundings, words);
+export const runProgram = async (words: readonly string[], environment: Environment): Promise<number> => {
+  // Not a commander option: it would shadow `task fork --version`.
+  if (words.length === 1 && words[0] === '--version') {
+    environment.out(`${VERSION}\n`);
+    return EXIT.ok;
+  }
+  const { program, exitCode } = createProgram(environment, words);
   try {
     await program.parseAsync(spellCommandLine(words, program), { from: 'user' });
     return exitCode();
   } catch (error) {
     const { code, line } = reportFailure(error);
-    if (line !== undefined) surroundings.err(`${line}\n`);
+    if (line !== undefined) environment.err(`${line}\n`);
     return code;
   }
 };

@@ -121,7 +121,7 @@ describe('tokens', () => {
 
     const request = await desk.pending();
     const holder = typed(secret);
-    expect((await holder('whoami')).out).toMatch(/^you are +ada, an administrator$/m);
+    expect((await holder('whoami')).out).toMatch(/^user +ada, an administrator$/m);
     expect(await holder('approval', 'approve', request.id)).toMatchObject({ code: 0 });
     expect(await desk.system.client.ask('approvals', 'get', { id: request.id })).toMatchObject({
       status: 'approved',

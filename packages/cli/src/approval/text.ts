@@ -9,7 +9,7 @@ import { changesText } from './changes.ts';
 import { inputText, inputWants, responseLine, responseText } from './input.ts';
 import { QUESTION_LABELS } from '../output/question-labels.ts';
 import { policyText, votesShort, voteTexts } from './votes.ts';
-import { columns, instant, shorten, span } from '../output/columns.ts';
+import { columns, instant, listing, shorten, span } from '../output/columns.ts';
 import type { Line } from '../output/painted.ts';
 import { printableLines } from '../output/printable.ts';
 import { effectLine } from '../output/event-text.ts';
@@ -30,11 +30,13 @@ const outcomeText = ({ status, answer, response }: ApprovalView): string => {
 };
 
 export const decisionText = (approval: ApprovalView): string => {
-  const { decidedBy, decidedAt, comment } = approval;
+  const { status, decidedBy, decidedAt, comment } = approval;
+  const at = decidedAt === undefined ? '' : ` on ${instant(decidedAt)}`;
+  if (status === 'expired') return `expired${at}: no decision in time`;
   return [
     outcomeText(approval),
     decidedBy === undefined ? '' : ` by ${decidedBy}`,
-    decidedAt === undefined ? '' : ` on ${instant(decidedAt)}`,
+    at,
     comment === undefined ? '' : `: ${comment}`,
   ].join('');
 };
@@ -198,12 +200,13 @@ export const approvalListText = (
   now: number,
 ): readonly string[] => [
   ...(items.length === 0 ? ['no approvals'] : []),
-  ...columns(
+  ...listing(
+    ['Approval', 'Job', 'Question', 'Risk', 'State', 'Subject', 'Title'],
     items.map((approval) => [
       approval.id,
       `${approval.task}/${approval.node}`,
       QUESTION_LABELS[questionOf(approval)],
-      `${riskText(approval)} risk`,
+      riskText(approval),
       stateCell(approval, now),
       subjectLine(approval),
       shorten(approval.title, TITLE_SHOWN),

@@ -5,7 +5,7 @@ import { as } from '../kit/arguments.ts';
 import { type ArtifactName, artifactName, artifactsOf, findArtifact } from './find.ts';
 import { readArtifact } from './read.ts';
 import { fileSink, terminalSink, type Sink } from '../kit/sinks.ts';
-import { columns, instant } from '../output/columns.ts';
+import { instant, listing } from '../output/columns.ts';
 import { withExample } from '../kit/example.ts';
 import type { Session } from '../kit/session.ts';
 
@@ -29,7 +29,12 @@ const addList = (artifact: Command, { use, lines, json }: Session): void => {
         use(async (client) => {
           const items = await artifactsOf(client, task);
           if (options.json) json({ items });
-          else lines(items.length === 0 ? ['no artifacts'] : columns(items.map(rowOf)));
+          else
+            lines(
+              items.length === 0
+                ? ['no artifacts']
+                : listing(['Created', 'Step', 'Name', 'Size', 'State', 'URI'], items.map(rowOf)),
+            );
           return undefined;
         }),
       ),

@@ -1,3 +1,4 @@
+import { clientConnection } from '@holdpoint/contracts/bus/client-connection';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import {
@@ -43,19 +44,10 @@ export const connectTo = async ({
   const authenticator = seed && authenticatorFor(seed);
   try {
     return await connect({
-      servers: natsUrl.split(',').map((url) => url.trim()),
+      ...clientConnection(natsUrl, user),
       name: 'holdpoint-client',
-      // The user may subscribe to replies only below this prefix.
-      inboxPrefix: `_INBOX_${user}`,
       ...(authenticator && { authenticator }),
       timeout: CONNECT_TIMEOUT_MS,
-      maxReconnectAttempts: -1,
-      // A blocked network looks like a missing login to the server.
-      ignoreAuthErrorAbort: true,
-      reconnectTimeWait: 250,
-      reconnectJitter: 250,
-      pingInterval: 5_000,
-      maxPingOut: 2,
     });
   } catch (error) {
     if (error instanceof errors.AuthorizationError) {

@@ -2,7 +2,7 @@ import type { CapabilityView } from '@holdpoint/contracts/effect/views';
 import { CapabilityLabel } from '@holdpoint/contracts/workflow/workflow';
 import type { Command } from 'commander';
 import { as } from '../kit/arguments.ts';
-import { columns } from '../output/columns.ts';
+import { listing } from '../output/columns.ts';
 import { withExample } from '../kit/example.ts';
 import type { Session } from '../kit/session.ts';
 
@@ -29,7 +29,7 @@ const addList = (capability: Command, { use, lines, json }: Session): void => {
         use(async (client) => {
           const answer = await client.call('executor', 'capabilities', {});
           if (options.json) json(answer);
-          else lines(columns(answer.items.map(rowOf)));
+          else lines(listing(['Capability', 'Class', 'Kind', 'Use', 'Operations'], answer.items.map(rowOf)));
           return undefined;
         }),
       ),

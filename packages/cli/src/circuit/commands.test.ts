@@ -31,7 +31,7 @@ describe('circuits', () => {
       reason: '5 given up',
     };
     const listed = await typeLine(['circuits', 'list'], { 'recovery.circuits': { items: [circuit] } });
-    expect(listed.out).toContain('workflow:release  open  until you close it  recovery: 5 given up\n');
+    expect(listed.out).toContain('workflow:release  open   until you close it  recovery: 5 given up\n');
     const closed = await typeLine(['circuit', 'close', 'workflow:release', '--by', 'ada'], {
       'recovery.circuit': { ...circuit, state: 'closed' },
     });

@@ -1,6 +1,6 @@
 import type { CircuitView } from '@holdpoint/contracts/recovery/circuit';
 import type { Client } from '../bus/client.ts';
-import { columns } from '../output/columns.ts';
+import { listing } from '../output/columns.ts';
 import { everyPage } from '../bus/every-page.ts';
 
 const NAMES = { open: 'open', half_open: 'half open', closed: 'closed' } as const;
@@ -26,6 +26,8 @@ export const allCircuits = (client: Client): Promise<readonly CircuitView[]> =>
   everyPage(PAGES_MAX, (cursor) => client.call('recovery', 'circuits', cursor));
 
 export const circuitLines = (items: readonly CircuitView[]): readonly string[] =>
-  items.length === 0 ? ['no circuits: no target has failed'] : columns(items.map(lineOf));
+  items.length === 0
+    ? ['no circuits: no target has failed']
+    : listing(['Target', 'State', 'Until', 'Reason'], items.map(lineOf));
 
 export const circuitLine = ({ target, state }: CircuitView): string => `${target} is ${NAMES[state]}`;

@@ -16,7 +16,7 @@ import {
 } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Client } from '../bus/client.ts';
-import { columns, instant, shorten } from '../output/columns.ts';
+import { columns, instant, listing, shorten } from '../output/columns.ts';
 import { UsageError } from '../kit/usage-error.ts';
 import { printableLines } from '../output/printable.ts';
 
@@ -141,7 +141,8 @@ export const resolutionText = (
 export const deadLetterListText = (buried: readonly StoredDeadLetter[]): readonly string[] =>
   buried.length === 0
     ? ['no dead letters']
-    : columns(
+    : listing(
+        ['Number', 'Time', 'Service', 'Reason', 'Subject', 'Body'],
         buried.map(({ sequence, service, letter: { at, reason, subject, body } }) => [
           String(sequence),
           instant(at),

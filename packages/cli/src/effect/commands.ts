@@ -2,7 +2,7 @@ import { InDoubtAnswer } from '@holdpoint/contracts/effect/grant';
 import { EffectId, TaskId } from '@holdpoint/contracts/values/ids';
 import type { Command } from 'commander';
 import { as, oneOf } from '../kit/arguments.ts';
-import { columns } from '../output/columns.ts';
+import { listing } from '../output/columns.ts';
 import { decidedText, decideOn, findInDoubtQuestion } from '../approval/decisions.ts';
 import { effectText } from './text.ts';
 import { withExample } from '../kit/example.ts';
@@ -28,12 +28,13 @@ export const addEffect = (program: Command, session: Session): void => {
           else if (answer.items.length === 0) lines(['no effects']);
           else
             lines(
-              columns(
+              listing(
+                ['Effect', 'Node', 'State', 'Starts', 'Key'],
                 answer.items.map(({ id, node, state, starts, idempotencyKey }) => [
                   id,
                   node,
                   state,
-                  `started ${String(starts)}x`,
+                  String(starts),
                   idempotencyKey,
                 ]),
               ),

@@ -108,7 +108,7 @@ describe('effect undo', () => {
 describe('capabilities', () => {
   test('capability list shows label, class, kind, effect or work, and operations', async () => {
     const { out } = await run('capability list', { 'executor.capabilities': { items: [view] } });
-    expect(out).toMatch(/^cap\.custom\.set_flag +probeable +deploy +effect +preview probe\n$/);
+    expect(out).toMatch(/^Capability .*\ncap\.custom\.set_flag +probeable +deploy +effect +preview probe\n$/);
   });
 
   test('capability show prints the arguments', async () => {

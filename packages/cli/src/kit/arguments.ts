@@ -2,13 +2,22 @@ import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
 import { InvalidArgumentError } from 'commander';
 import type { z } from 'zod';
 
+/** Replaces the texts of zod that speak of types instead of the argument. */
+const issueText = ({ code, message }: z.core.$ZodIssue): string => {
+  if (code === 'too_small') return 'must not be empty or too small';
+  return message.replace(
+    /^Invalid option: expected one of (.*)$/,
+    (_, options: string) => `expected one of ${options.replaceAll('"', '').replaceAll('|', ', ')}`,
+  );
+};
+
 /** Parses an argument by a contract schema. Throws a usage error. */
 export const as =
   <Schema extends z.ZodType>(schema: Schema) =>
   (text: string): z.output<Schema> => {
     const parsed = schema.safeParse(text);
     if (parsed.success) return parsed.data;
-    throw new InvalidArgumentError(parsed.error.issues.map(({ message }) => message).join('; '));
+    throw new InvalidArgumentError(parsed.error.issues.map(issueText).join('; '));
   };
 
 export const wholeNumber =

@@ -23,6 +23,10 @@ export const columns = (rows: readonly (readonly string[])[], indent = ''): read
   );
 };
 
+/** The same with a header row; empty without rows. */
+export const listing = (header: readonly string[], rows: readonly (readonly string[])[]): readonly string[] =>
+  rows.length === 0 ? [] : columns([header, ...rows]);
+
 /** Untrusted numbers can be invalid times. */
 const isoText = (epochMs: number): string | undefined => {
   const date = new Date(epochMs);

@@ -1,6 +1,6 @@
 import type { ApiResponse } from '@holdpoint/contracts/catalog/api';
 import type { RuleMatch, RuleView } from '@holdpoint/contracts/approval/standing-rule';
-import { columns, instant } from '../output/columns.ts';
+import { columns, instant, listing } from '../output/columns.ts';
 
 /** `notify, cap.notify.slack on channel:*, by ci-*` */
 export const matchText = (match: RuleMatch): string => {
@@ -29,13 +29,16 @@ export const ruleText = (rule: RuleView): readonly string[] =>
     ['rule', rule.id],
     ['name', rule.name],
     ['approves', matchText(rule.match)],
-    ['of', rule.author],
-    ['is', lifeOf(rule)],
+    ['author', rule.author],
+    ['state', lifeOf(rule)],
   ]);
 
 export const ruleListText = ({ items, next }: ApiResponse<'approvals', 'rule_list'>): readonly string[] => [
   ...(items.length === 0 ? ['no standing rules'] : []),
-  ...columns(items.map((rule) => [rule.id, rule.name, lifeOf(rule), rule.author, matchText(rule.match)])),
+  ...listing(
+    ['Rule', 'Name', 'State', 'Author', 'Matches'],
+    items.map((rule) => [rule.id, rule.name, lifeOf(rule), rule.author, matchText(rule.match)]),
+  ),
   ...(next === undefined ? [] : [`more: --after ${next}`]),
 ];
 

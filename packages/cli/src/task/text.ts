@@ -5,7 +5,7 @@ import { TaskEvent } from '@holdpoint/contracts/task/events';
 import type { TaskPhase } from '@holdpoint/contracts/task/status';
 import type { TaskView } from '@holdpoint/contracts/task/views';
 import { QUESTION_LABELS } from '../output/question-labels.ts';
-import { clock, columns, instant, shorten } from '../output/columns.ts';
+import { clock, columns, instant, listing, shorten } from '../output/columns.ts';
 import { eventText } from '../output/event-text.ts';
 import { programText } from './program-text.ts';
 import { EXIT } from '../kit/failure.ts';
@@ -76,7 +76,8 @@ export const taskText = (task: TaskView): readonly string[] => [
 
 export const taskListText = ({ items, next }: ApiResponse<'orchestrator', 'list'>): readonly string[] => [
   ...(items.length === 0 ? [next === undefined ? 'no tasks' : 'no matching tasks on this page'] : []),
-  ...columns(
+  ...listing(
+    ['Task', 'Phase', 'Workflow', 'Created', 'Goal'],
     items.map(({ id, phase, workflow, createdAt, goal }) => [
       id,
       phase,

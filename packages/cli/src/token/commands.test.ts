@@ -151,7 +151,7 @@ describe('token list', () => {
         after === undefined ? { items: [token], next: '1.k-1' } : { items: others },
     });
     expect(calls).toHaveLength(2);
-    expect(out.split('\n').slice(0, 4)).toEqual([
+    expect(out.split('\n').slice(1, 5)).toEqual([
       expect.stringMatching(/^k-7h2k9m1x4c +ada +laptop +no expiry +approvals:read, approvals:decide$/),
       expect.stringContaining('revoked by grace'),
       expect.stringContaining('expired 2026-01-15 09:30:59Z'),

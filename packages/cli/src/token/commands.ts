@@ -9,7 +9,7 @@ import type { z } from 'zod';
 import { fileSink, type Sink } from '../kit/sinks.ts';
 import { as, collect, duration } from '../kit/arguments.ts';
 import type { Client } from '../bus/client.ts';
-import { columns, instant } from '../output/columns.ts';
+import { columns, instant, listing } from '../output/columns.ts';
 import { everyPage } from '../bus/every-page.ts';
 import { withExample } from '../kit/example.ts';
 import type { Session } from '../kit/session.ts';
@@ -157,7 +157,8 @@ const addListAndRevoke = (token: Command, { use, lines, json, now }: Session): v
           else if (items.length === 0) lines(['no tokens']);
           else
             lines(
-              columns(
+              listing(
+                ['Token', 'Owner', 'Name', 'State', 'Scopes'],
                 items.map((token) => [
                   token.id,
                   token.principal,
