@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { clientConnection } from '@holdpoint/contracts/bus/client-connection';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import {
   type Authenticator,
@@ -50,21 +51,12 @@ export const connectToBus = async ({
   name = `holdpoint ${user}`,
 }: ConnectOptions): Promise<NatsConnection> => {
   const authenticator = seedFile === undefined ? undefined : await authenticatorFrom(seedFile);
-  const servers = url.split(',').map((each) => each.trim());
   try {
     return await connect({
-      servers,
+      ...clientConnection(url, user),
       name,
-      inboxPrefix: `_INBOX_${user}`,
       ...(authenticator && { authenticator }),
       timeout: CONNECT_TIMEOUT_MS,
-      maxReconnectAttempts: -1,
-      // A blocked network looks to the server like a missing login, which must not end the reconnects.
-      ignoreAuthErrorAbort: true,
-      reconnectTimeWait: 250,
-      reconnectJitter: 250,
-      pingInterval: 5_000,
-      maxPingOut: 2,
     });
   } catch (cause) {
     if (cause instanceof errors.AuthorizationError)

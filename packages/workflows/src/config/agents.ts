@@ -18,11 +18,11 @@ const WORD_MAX = 4_096;
 const readCommand = (field: Field | undefined): Command | undefined => {
   const command = textsOf(field);
   if (field === undefined || command === undefined) return undefined;
-  const [program = ''] = command;
+  const [executable = ''] = command;
   const tooLong = command.length > WORDS_MAX || command.some(({ length }) => length > WORD_MAX);
-  if (program !== '' && !tooLong && !command.some((word) => word.includes('\0'))) return command;
+  if (executable !== '' && !tooLong && !command.some((word) => word.includes('\0'))) return command;
   const found =
-    program === '' ? 'an empty command' : tooLong ? 'a command that is too long' : 'a NUL character';
+    executable === '' ? 'an empty command' : tooLong ? 'a command that is too long' : 'a NUL character';
   const expected = `a command and its arguments, at most ${String(WORDS_MAX)} words of ${String(WORD_MAX)} characters`;
   reportField(field, 'WORKFLOW_CONFIG_AGENT', found, expected);
   return undefined;

@@ -84,11 +84,23 @@ describe('problems of recovery rules', () => {
   test.each<readonly [what: string, text: string, problems: readonly string[]]>([
     ['invalid TOML', '[[rules', ['SYNTAX ']],
     ['an unknown key', 'ruls = []', ['KEY_UNKNOWN ruls']],
-    ['an unknown key of a rule', rule('patern = "x"'), ['KEY_UNKNOWN rules[0].patern', 'RULE_EMPTY rules[0]']],
+    [
+      'an unknown key of a rule',
+      rule('patern = "x"'),
+      ['KEY_UNKNOWN rules[0].patern', 'RULE_EMPTY rules[0]'],
+    ],
     ['a rule without an id', '[[rules]]\nclass = "UNKNOWN"\npattern = "x"\n', ['KEY_MISSING rules[0].id']],
     ['a rule without a class', '[[rules]]\nid = "a"\npattern = "x"\n', ['KEY_MISSING rules[0].class']],
-    ['an invalid id', '[[rules]]\nid = "A b"\nclass = "UNKNOWN"\npattern = "x"\n', ['VALUE_INVALID rules[0].id']],
-    ['an unknown class', '[[rules]]\nid = "a"\nclass = "FLAKY"\npattern = "x"\n', ['VALUE_INVALID rules[0].class']],
+    [
+      'an invalid id',
+      '[[rules]]\nid = "A b"\nclass = "UNKNOWN"\npattern = "x"\n',
+      ['VALUE_INVALID rules[0].id'],
+    ],
+    [
+      'an unknown class',
+      '[[rules]]\nid = "a"\nclass = "FLAKY"\npattern = "x"\n',
+      ['VALUE_INVALID rules[0].class'],
+    ],
     ['a rule without conditions', rule(''), ['RULE_EMPTY rules[0]']],
     ['a rule with only uses', rule('uses = "cap.agent.invoke"'), ['RULE_EMPTY rules[0]']],
     ['two rules with one id', rule('pattern = "x"') + rule('pattern = "y"'), ['RULE_TWICE rules[1].id']],
@@ -101,7 +113,11 @@ describe('problems of recovery rules', () => {
     ['an invalid exit code', rule('exit_codes = [256]'), ['VALUE_INVALID rules[0].exit_codes[0]']],
     ['no exit codes', rule('exit_codes = []'), ['VALUE_INVALID rules[0].exit_codes']],
     ['an invalid label', rule('pattern = "x"\nuses = "cap.*.run"'), ['USES rules[0].uses']],
-    ['a threshold of an unknown class', '[thresholds]\nVERIFICATION = 3\n', ['KEY_UNKNOWN thresholds.VERIFICATION']],
+    [
+      'a threshold of an unknown class',
+      '[thresholds]\nVERIFICATION = 3\n',
+      ['KEY_UNKNOWN thresholds.VERIFICATION'],
+    ],
     ['a threshold of zero', '[thresholds]\nUNKNOWN = 0\n', ['VALUE_INVALID thresholds.UNKNOWN']],
     [
       'a threshold for circular fixes',
@@ -113,9 +129,17 @@ describe('problems of recovery rules', () => {
       '[thresholds]\nCONTEXT_EXHAUSTED = 3\n',
       ['THRESHOLD thresholds.CONTEXT_EXHAUSTED'],
     ],
-    ['a threshold for effects in doubt', '[thresholds]\nEFFECT_IN_DOUBT = 3\n', ['THRESHOLD thresholds.EFFECT_IN_DOUBT']],
+    [
+      'a threshold for effects in doubt',
+      '[thresholds]\nEFFECT_IN_DOUBT = 3\n',
+      ['THRESHOLD thresholds.EFFECT_IN_DOUBT'],
+    ],
     ['half a backoff', '[backoff]\nfirst = "1s"\n', ['KEY_MISSING backoff.most']],
-    ['invalid times', '[backoff]\nfirst = "soon"\nmost = "31d"\n', ['TIME backoff.first', 'TIME backoff.most']],
+    [
+      'invalid times',
+      '[backoff]\nfirst = "soon"\nmost = "31d"\n',
+      ['TIME backoff.first', 'TIME backoff.most'],
+    ],
     ['a backoff that shrinks', '[backoff]\nfirst = "2m"\nmost = "1m"\n', ['BACKOFF backoff.first']],
     ['a circular limit of one attempt', '[circular]\nattempts = 1\n', ['VALUE_INVALID circular.attempts']],
     ['a similarity above 1', '[circular]\nsimilarity = 1.1\n', ['VALUE_INVALID circular.similarity']],
@@ -135,7 +159,11 @@ describe('problems of recovery rules', () => {
       `${rule('pattern = "("')}[thresholds]\nCIRCULAR_FIX = 1\n[backoff]\nfirst = "x"\nmost = "1s"\n`,
       ['THRESHOLD thresholds.CIRCULAR_FIX', 'TIME backoff.first', 'PATTERN rules[0].pattern'],
     ],
-    ['a date instead of a time', '[backoff]\nfirst = 2020-01-01\nmost = "1s"\n', ['VALUE_INVALID backoff.first']],
+    [
+      'a date instead of a time',
+      '[backoff]\nfirst = 2020-01-01\nmost = "1s"\n',
+      ['VALUE_INVALID backoff.first'],
+    ],
     [
       'too many levels',
       `x = ${'['.repeat(41)}${']'.repeat(41)}`,

@@ -1,0 +1,13 @@
+/** The options with which every NATS client of Holdpoint connects and stays connected. `url`: separate several with commas. */
+export const clientConnection = (url: string, user: string) => ({
+  servers: url.split(',').map((each) => each.trim()),
+  // The user may receive answers below this prefix only.
+  inboxPrefix: `_INBOX_${user}`,
+  maxReconnectAttempts: -1,
+  // A blocked network looks to the server like a missing login, which must not end the reconnects.
+  ignoreAuthErrorAbort: true,
+  reconnectTimeWait: 250,
+  reconnectJitter: 250,
+  pingInterval: 5_000,
+  maxPingOut: 2,
+});
