@@ -237,11 +237,11 @@ describe('provisioning', { timeout: 30_000 }, () => {
   });
 
   test('a schema with a migration of another release is refused in one line, and nothing is changed', async () => {
-    const ask = async (statement: string) =>
-      withAdmin(
-        { ...server.admin, database: 'holdpoint' },
-        async (client) => (await client.query(statement)).rows,
-      );
+    const ask = (statement: string): Promise<readonly unknown[]> =>
+      withAdmin({ ...server.admin, database: 'holdpoint' }, async (client) => {
+        const { rows } = await client.query<Record<string, unknown>>(statement);
+        return rows;
+      });
     await ask(`insert into recovery.kysely_migration (name, timestamp) values ('0001_old', now()::text)`);
     await migration('approvals', '0003_third.ts', SECOND.replaceAll('views', 'third'));
     await expect(provisionIt()).rejects.toThrow(
