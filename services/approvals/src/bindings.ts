@@ -15,7 +15,7 @@ export type ApprovalsParts = {
   /** Delivers a notice; the surface's confirmation comes back through `accept`. */
   readonly deliver?: (delivery: Delivery, accept: Accept) => void;
   /** Asks the executor for the outcome of an effect; its answer comes back through `accept`. */
-  readonly askOutcome?: (asked: AskOutcome, accept: Accept) => void;
+  readonly askOutcome?: (question: AskOutcome, accept: Accept) => void;
 };
 
 const commandOf =

@@ -30,7 +30,7 @@ export const ApprovalsEnv = ServiceEnv.extend({
     .enum(['on', 'off'])
     .default('on')
     .describe(
-      '`on`: the [built-in standing rule](../approvals.md#the-rule-that-is-built-in) approves rollbacks in isolated worktrees; `off`: an approver decides',
+      '`on`: the [built-in standing rule](../approvals.md#the-built-in-rule) approves rollbacks in isolated worktrees; `off`: an approver decides',
     ),
   ...IdentityEnv.shape,
   ...SignInEnv.shape,

@@ -10,7 +10,7 @@ import { readAuditHead } from './queries/audit.ts';
 /** Seconds: a rule decides at once, a person may take a week. */
 const WAITS = [0.1, 1, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400, 604_800];
 
-export const approvalMetrics = (meter: Meter): ((told: CommittedEvent<ServiceEvent>) => void) => {
+export const approvalMetrics = (meter: Meter): ((committed: CommittedEvent<ServiceEvent>) => void) => {
   const requested = meter.counter('approvals_requested_total', 'Approval requests');
   const resolved = meter.counter(
     'approvals_total',

@@ -41,13 +41,13 @@ export const createDecisionSubmitter = (
     /** Each item is decided separately: an error for one does not affect the others. */
     decideMany: async (
       by: Principal,
-      { items, ...said }: DecideMany,
+      { items, ...choice }: DecideMany,
       via: Via,
     ): Promise<ApiResponse<'approvals', 'decide_many'>> => ({
       items: await Promise.all(
         items.map(async (item) => {
           try {
-            const decided = await decide(by, { ...item, ...said }, via, true);
+            const decided = await decide(by, { ...item, ...choice }, via, true);
             return { id: item.id, decided };
           } catch (error) {
             if (error instanceof HoldpointError) return { id: item.id, error: toErrorBody(error) };

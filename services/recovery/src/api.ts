@@ -42,7 +42,7 @@ export const endpoints = (pool: Pool): OwnEndpoints<'recovery', RecoveryMessage>
       return Promise.resolve({ ...classify(failure), fingerprint: fingerprintOf(failure) });
     },
   },
-  failure_counts: { query: (asked) => countClasses(pool, asked) },
+  failure_counts: { query: (query) => countClasses(pool, query) },
   circuits: { query: (page) => listCircuits(pool, page) },
   circuit: {
     command: (payload) => ({

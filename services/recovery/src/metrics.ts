@@ -7,7 +7,7 @@ import type { Pool } from 'pg';
 import { z } from 'zod';
 import { CIRCUIT_STATUS, STUCK_STATUS } from './queries/summary.ts';
 
-export const recoveryMetrics = (meter: Meter): ((told: CommittedEvent<RecoveryEvent>) => void) => {
+export const recoveryMetrics = (meter: Meter): ((committed: CommittedEvent<RecoveryEvent>) => void) => {
   const failures = meter.counter(
     'failures_total',
     'Failed attempts by class',

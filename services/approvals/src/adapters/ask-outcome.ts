@@ -23,8 +23,8 @@ export const outcomeIn = (
 /** Asks once; the decider's timer repeats it. */
 export const createAskOutcome =
   (listener: Listener) =>
-  (asked: AskOutcome, accept: Accept): void =>
-    void listener.ask('executor', 'get', { id: asked.effect }).then((view) => {
-      const routed = view && outcomeIn(asked, view);
+  (question: AskOutcome, accept: Accept): void =>
+    void listener.ask('executor', 'get', { id: question.effect }).then((view) => {
+      const routed = view && outcomeIn(question, view);
       if (routed !== undefined) accept(routed);
     });

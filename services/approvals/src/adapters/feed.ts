@@ -63,7 +63,7 @@ type Member = { readonly follower: Follower; seq: number; joined: number };
  */
 export const createFeed = (pool: Pool, listener: Pick<Listener, 'listen'>, log: Logger): Feed => {
   const members = new Set<Member>();
-  let place: LogPosition | undefined;
+  let position: LogPosition | undefined;
   let rounds = 0;
 
   const drop = (member: Member, error: unknown): void => {
@@ -103,24 +103,24 @@ export const createFeed = (pool: Pool, listener: Pick<Listener, 'listen'>, log: 
     }
   };
 
-  const restartFromHead = async (asked: readonly Member[]): Promise<void> => {
-    place = await readHead(pool);
-    log.warn({ seq: place.seq }, 'the audit log was restored to an earlier state');
-    for (const member of asked) setBack(member, place.seq);
+  const restartFromHead = async (followers: readonly Member[]): Promise<void> => {
+    position = await readHead(pool);
+    log.warn({ seq: position.seq }, 'the audit log was restored to an earlier state');
+    for (const member of followers) setBack(member, position.seq);
   };
 
   /** Delivers new lines. Returns false when there may be more. */
   const readNewLines = async (): Promise<boolean> => {
-    const asked = [...members];
-    if (place === undefined || asked.length === 0) {
-      place = await readHead(pool);
+    const followers = [...members];
+    if (position === undefined || followers.length === 0) {
+      position = await readHead(pool);
       return true;
     }
     // The last line is read again, to detect a restored log.
-    const known = place.seq > 0 ? 1 : 0;
-    const lines = await readLines(pool, place.seq + 1 - known, LINES + known);
-    if (known === 1 && (lines[0]?.seq !== place.seq || lines[0].hash !== place.hash)) {
-      await restartFromHead(asked);
+    const known = position.seq > 0 ? 1 : 0;
+    const lines = await readLines(pool, position.seq + 1 - known, LINES + known);
+    if (known === 1 && (lines[0]?.seq !== position.seq || lines[0].hash !== position.hash)) {
+      await restartFromHead(followers);
       return true;
     }
     const fresh = lines.slice(known);
@@ -128,13 +128,13 @@ export const createFeed = (pool: Pool, listener: Pick<Listener, 'listen'>, log: 
     for (const line of fresh) {
       const event = eventOf(line);
       for (const member of members) if (member.seq === line.seq - 1) deliver(member, line, event);
-      place = line;
+      position = line;
       await yieldToEventLoop();
     }
     if (fresh.length === LINES) return false;
     // A follower ahead of the log has read it before the log was restored.
-    for (const member of asked)
-      if (member.seq > place.seq && member.joined < rounds) setBack(member, place.seq);
+    for (const member of followers)
+      if (member.seq > position.seq && member.joined < rounds) setBack(member, position.seq);
     return true;
   };
 
@@ -170,7 +170,7 @@ export const createFeed = (pool: Pool, listener: Pick<Listener, 'listen'>, log: 
       rounds += 1;
       try {
         const isThrough = await readNewLines();
-        const areThere = await catchUp(place?.seq ?? 0);
+        const areThere = await catchUp(position?.seq ?? 0);
         if (!isThrough || !areThere) wanted = true;
       } catch (error) {
         // The next poll tries again.
@@ -196,9 +196,9 @@ export const createFeed = (pool: Pool, listener: Pick<Listener, 'listen'>, log: 
 
   return {
     seq: async () => {
-      if (place !== undefined) return place.seq;
+      if (position !== undefined) return position.seq;
       const head = await readHead(pool);
-      return (place ??= head).seq;
+      return (position ??= head).seq;
     },
     wake,
     follow: (follower, after) => {

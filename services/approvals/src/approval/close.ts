@@ -37,17 +37,23 @@ export const close = (
   const { remindMs, handOn } = policyOf(request);
   // A refused decision starts no work itself: timers that are due at once send the notices.
   const isRefusal = more.answer !== undefined && 'error' in more.answer;
-  const told = (isRefusal ? notifySurfacesByTimer : notifySurfaces)(request.id, surfaces, 'resolved', 1, now);
+  const notices = (isRefusal ? notifySurfacesByTimer : notifySurfaces)(
+    request.id,
+    surfaces,
+    'resolved',
+    1,
+    now,
+  );
   return decision<ApprovalEvent, ApprovalWork>({
     events: [resolution({ ...state, status: 'closed', decided: { ...decided, digest: request.digest } })],
     timers: [
       { clear: EXPIRY },
       ...(remindMs.length + handOn.length > 0 ? clearReminderTimers : []),
       ...(decided.grant === undefined ? [] : [awaitOutcome(now)]),
-      ...told.timers,
+      ...notices.timers,
       ...(more.also?.timers ?? []),
     ],
-    work: [...told.work, ...(more.also?.work ?? [])],
+    work: [...notices.work, ...(more.also?.work ?? [])],
     ...(more.answer && { answer: more.answer }),
   });
 };
@@ -56,8 +62,8 @@ export const close = (
 export const alreadyDecided = (state: Finished): ErrorBody => {
   const { outcome: status, by, at, answer, response } = state.decided;
   const what = response === undefined ? answer : shortResponse(response);
-  const said = what === undefined ? status : `${status} with ${what}`;
-  const text = `approval ${aboutOf(state).id} is ${said}, by ${by}`;
+  const result = what === undefined ? status : `${status} with ${what}`;
+  const text = `approval ${aboutOf(state).id} is ${result}, by ${by}`;
   return errorBody('APPROVALS_ALREADY_DECIDED', text, { status, by, at });
 };
 

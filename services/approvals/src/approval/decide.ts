@@ -52,17 +52,17 @@ const request = (
   if (state.status === 'absent') {
     const expiresAt = now + payload.timeoutMs;
     const builtIn = rollbackRule && decidesRollback(payload) ? [ROLLBACK_RULE] : [];
-    const asked = consultRules(payload, [...builtIn, ...rules], now);
-    const told = notifySurfaces(payload.id, surfaces, 'requested', 1, now);
+    const consulted = consultRules(payload, [...builtIn, ...rules], now);
+    const notices = notifySurfaces(payload.id, surfaces, 'requested', 1, now);
     return decision<ApprovalEvent, ApprovalWork>({
       events: [{ type: 'requested', ...payload, expiresAt }],
       timers: [
         { set: EXPIRY, dueAt: expiresAt },
         ...reminderTimers(payload, now),
-        ...asked.timers,
-        ...told.timers,
+        ...consulted.timers,
+        ...notices.timers,
       ],
-      work: [...asked.work, ...told.work],
+      work: [...consulted.work, ...notices.work],
     });
   }
   if (state.status === 'withdrawn') return repeatAnswer(state, now);

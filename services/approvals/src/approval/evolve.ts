@@ -7,7 +7,7 @@ type OpenOrClosed = Pending | Closed;
 
 const changed = (
   state: ApprovalState,
-  change: (asked: OpenOrClosed) => Partial<Omit<OpenOrClosed, 'status'>>,
+  change: (state: OpenOrClosed) => Partial<Omit<OpenOrClosed, 'status'>>,
 ): OpenOrClosed => {
   if (state.status !== 'pending' && state.status !== 'closed')
     throw new Error(`an approval that is ${state.status} has no request`);
@@ -48,10 +48,10 @@ export const evolveApproval = (state: ApprovalState, event: ApprovalEvent): Appr
     case 'escalated':
       return changed(state, () => ({ steps: event.step, audience: event.audience }));
     case 'delivery_failed':
-      return changed(state, ({ notified: told }) => ({ notified: [...told, noticeName(event)] }));
+      return changed(state, ({ notified }) => ({ notified: [...notified, noticeName(event)] }));
     case 'delivered':
-      return changed(state, ({ notified: told, references }) => ({
-        notified: [...told, noticeName(event)],
+      return changed(state, ({ notified, references }) => ({
+        notified: [...notified, noticeName(event)],
         ...(event.reference !== undefined && {
           references: { ...references, [noticeName(event)]: event.reference },
         }),

@@ -55,11 +55,11 @@ const remind = (
   if (!isNext(number, reminders, due, now - requestedAt))
     return orClear(remindAt(request, requestedAt, reminders + 1), REMIND);
   const { id } = request;
-  const told = notifySurfaces(id, surfaces, 'reminded', number, now);
+  const notices = notifySurfaces(id, surfaces, 'reminded', number, now);
   return decision<ApprovalEvent, ApprovalWork>({
     events: [{ type: 'reminded', id, reminder: number, at: now }],
-    timers: [...remindAt(request, requestedAt, number + 1), ...told.timers],
-    work: told.work,
+    timers: [...remindAt(request, requestedAt, number + 1), ...notices.timers],
+    work: notices.work,
   });
 };
 
@@ -73,12 +73,12 @@ const handOn = (
   if (step === undefined || !isNext(number, steps, step.afterMs, now - requestedAt))
     return orClear(handOnAt(request, requestedAt, steps + 1), HAND_ON);
   const { id } = request;
-  const told = notifySurfaces(id, surfaces, 'escalated', number, now);
+  const notices = notifySurfaces(id, surfaces, 'escalated', number, now);
   const audience = [...new Set([...before, ...step.audience])];
   return decision<ApprovalEvent, ApprovalWork>({
     events: [{ type: 'escalated', id, step: number, audience, at: now }],
-    timers: [...handOnAt(request, requestedAt, number + 1), ...told.timers],
-    work: told.work,
+    timers: [...handOnAt(request, requestedAt, number + 1), ...notices.timers],
+    work: notices.work,
   });
 };
 

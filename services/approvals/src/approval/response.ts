@@ -53,10 +53,10 @@ const invalid = (problems: readonly string[]): ErrorBody =>
  * Error when the response does not match the question; undefined when it matches or when there is no
  * question.
  */
-export const responseError = ({ input }: Question, said: Reply): ErrorBody | undefined => {
-  if (said.decision !== 'respond' && said.response !== undefined)
+export const responseError = ({ input }: Question, reply: Reply): ErrorBody | undefined => {
+  if (reply.decision !== 'respond' && reply.response !== undefined)
     return invalid(['only the decision `respond` takes a response']);
-  const problems = input === undefined ? [] : problemsOf(input, responseOf(said));
+  const problems = input === undefined ? [] : problemsOf(input, responseOf(reply));
   return problems.length === 0 ? undefined : invalid(problems.slice(0, PROBLEMS_MAX));
 };
 

@@ -88,14 +88,18 @@ export const readAuditHead = async (pool: Pool): Promise<AuditHead> => {
   const { rows } = await pool.query({
     name: 'hp_audit_head',
     text: `SELECT h.seq::text, h.hash, ${MILLIS('clock_timestamp()')}::text AS now,
-                  a.seq::text AS "anchorSeq", a.at::text AS "anchoredAt", a.entry AS anchorEntry
+                  a.seq::text AS "anchorSeq", a.at::text AS "anchoredAt", a.entry AS "anchorEntry"
              FROM audit_head h
              LEFT JOIN LATERAL (SELECT seq, at, entry FROM audit WHERE aggregate = $1 ORDER BY seq DESC LIMIT 1) a ON true`,
     values: [AUDIT_ID],
   });
   const { anchorSeq, anchoredAt, anchorEntry, ...head } = Head.parse(rows[0]);
-  if (anchorSeq === null || anchoredAt === null || anchorEntry === null) return { ...head, anchor: undefined };
-  return { ...head, anchor: { line: anchorSeq, at: anchoredAt, ...AnchorEntry.parse(JSON.parse(anchorEntry)) } };
+  if (anchorSeq === null || anchoredAt === null || anchorEntry === null)
+    return { ...head, anchor: undefined };
+  return {
+    ...head,
+    anchor: { line: anchorSeq, at: anchoredAt, ...AnchorEntry.parse(JSON.parse(anchorEntry)) },
+  };
 };
 
 export const readAuditHash = async (pool: Pool, seq: number): Promise<string | undefined> => {

@@ -33,8 +33,8 @@ const partOf = (args: JsonObject, name: 'with' | 'context'): JsonObject =>
  * one approver is enough. Such a rollback affects no other work and keeps the previous state. In a shared
  * checkout a person decides.
  */
-export const decidesRollback = ({ effect, ...asked }: Omit<RuleSubject, 'requestedBy'>): boolean => {
-  const { rules, quorum, fourEyes, decisions } = policyOf(asked);
+export const decidesRollback = ({ effect, ...request }: Omit<RuleSubject, 'requestedBy'>): boolean => {
+  const { rules, quorum, fourEyes, decisions } = policyOf(request);
   if (!rules || quorum > 1 || fourEyes || !decisions.includes('approve')) return false;
   const { kind, uses, args, target } = effect;
   if (kind !== 'destructive_edit' || uses !== USES) return false;

@@ -56,14 +56,14 @@ const instructionsFor = ({ kind, class: found }: Verdict): readonly string[] => 
 /** Markdown for the next attempt: earlier approaches, their results, and what to do differently. */
 export const hintFor = (history: History, failure: AssessFailure, verdict: Verdict): string => {
   const all = hintAttempts(history, failure);
-  const told = all.slice(-ATTEMPTS_SHOWN);
-  const before = all.length - told.length;
+  const shown = all.slice(-ATTEMPTS_SHOWN);
+  const before = all.length - shown.length;
   const { output = '' } = failure;
   return [
     '## Earlier attempts',
     '',
     ...(before > 0 ? [`- ${String(before)} earlier attempts failed as well.`] : []),
-    ...told.map(attemptText),
+    ...shown.map(attemptText),
     '',
     ...instructionsFor(verdict),
     ...(output.trim() === ''

@@ -39,9 +39,9 @@ const salient = (output: string): readonly string[] => {
   if (signs.length > 0) return (findings.length > 0 ? findings : signs).map(({ line }) => line);
   const own = lastOfAgent(lines);
   if (own !== undefined) return [own.line];
-  const said = lines.filter((line) => line.trim() !== '');
-  const troubles = said.filter((line) => TROUBLE.test(line));
-  return (troubles.length > 0 ? troubles : said).slice(-LINES_MAX);
+  const printed = lines.filter((line) => line.trim() !== '');
+  const troubles = printed.filter((line) => TROUBLE.test(line));
+  return (troubles.length > 0 ? troubles : printed).slice(-LINES_MAX);
 };
 
 /**

@@ -51,8 +51,8 @@ export const signsIn = (lines: readonly string[]): readonly Sign[] => {
   return lines.flatMap((line, at): readonly Sign[] => {
     if (line === '') return [];
     const found = findInCheck(line);
-    const border = BORDERS[found.find((place) => place < BORDERS.length) ?? -1];
-    const rules = found.flatMap((place) => RULES[place - BORDERS.length] ?? []);
+    const border = BORDERS[found.find((index) => index < BORDERS.length) ?? -1];
+    const rules = found.flatMap((index) => RULES[index - BORDERS.length] ?? []);
     // The lines that open and close a section belong to it: they are the tool's own.
     if (border?.opens !== undefined && (section === undefined || hidesOutput(border.opens)))
       section = border.opens;

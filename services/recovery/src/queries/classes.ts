@@ -21,14 +21,14 @@ export const wholeBuckets = ({ from, to, bucket }: CountClasses): Range => {
 /** Failed attempts per class and bucket, in order of time. Classes of later releases are left out. */
 export const countClasses = async (
   pool: Pool,
-  asked: CountClasses,
+  query: CountClasses,
 ): Promise<Range & { bucket: FailureBucket; items: FailureCount[] }> => {
-  const { from, to } = wholeBuckets(asked);
+  const { from, to } = wholeBuckets(query);
   const { rows } = await pool.query({
     name: 'hp_classes',
     text: `SELECT hour / $3 * $3 AS at, class, sum(count) AS count FROM failure_counts
             WHERE hour >= $1 AND hour < $2 AND class = ANY ($4) GROUP BY 1, 2 ORDER BY 1, 2`,
-    values: [from, to, FAILURE_BUCKET_MS[asked.bucket], FailureClass.options],
+    values: [from, to, FAILURE_BUCKET_MS[query.bucket], FailureClass.options],
   });
-  return { from, to, bucket: asked.bucket, items: z.array(Row).parse(rows) };
+  return { from, to, bucket: query.bucket, items: z.array(Row).parse(rows) };
 };

@@ -35,9 +35,9 @@ export type DeadLetterParts = {
   readonly settle: DeadLetterResolver;
 };
 
-const fromBus = async <Value>(asked: Promise<Value>): Promise<Value> => {
+const fromBus = async <Value>(call: Promise<Value>): Promise<Value> => {
   try {
-    return await asked;
+    return await call;
   } catch (cause) {
     throw new HoldpointError('RUNTIME_UNAVAILABLE', 'the bus does not answer; try again', { cause });
   }

@@ -79,8 +79,8 @@ export const createGateway = (deps: SurfaceDeps, listener: Pick<Listener, 'call'
     const person = await who(deps, caller, allowed?.scope ?? 'tasks:read');
     if (allowed === undefined) throw unknownEndpoint();
     const { named: as, takes } = allowed;
-    const said = takes === undefined ? await body() : parseAs(takes, await body());
-    const named = as === undefined ? said : { ...said, [as]: person.name };
+    const content = takes === undefined ? await body() : parseAs(takes, await body());
+    const named = as === undefined ? content : { ...content, [as]: person.name };
     const other = service as OtherService;
     const request = parseAs(schemaOf(other, endpoint), named);
     const sent = { id: caller.identity, trace: traceOf(caller.header(HEADERS.trace)) };
@@ -89,7 +89,7 @@ export const createGateway = (deps: SurfaceDeps, listener: Pick<Listener, 'call'
     return answer.ok;
   };
 
-  return (asked: GatewayRequest): Promise<unknown> =>
-    asked.service === 'approvals' ? answerOwn(asked) : forward(asked);
+  return (request: GatewayRequest): Promise<unknown> =>
+    request.service === 'approvals' ? answerOwn(request) : forward(request);
 };
 export type Gateway = ReturnType<typeof createGateway>;

@@ -41,36 +41,36 @@ export const consoleRoutes = (parts: ConsoleParts): Hono<Env> => {
   const origins = createOrigins(configured);
   const gateway = createGateway(deps, listener);
   const health = createHealth(parts);
-  const letters = createDeadLetters(parts);
+  const deadLetters = createDeadLetters(parts);
   const personAt = (context: Context<Env>, scope: Scope) => callerOf(deps, callerIn(context), scope);
   const app = new Hono<Env>({ strict: true });
 
-  const asked = new Hono<Env>({ strict: true });
-  asked.use(async ({ req, header }, next) => {
+  const api = new Hono<Env>({ strict: true });
+  api.use(async ({ req, header }, next) => {
     for (const [name, value] of Object.entries(PRIVATE)) header(name, value);
     if (!origins.mayConnect(req.header('origin'), req.header('host')))
       throw new HoldpointError('APPROVALS_ORIGIN_REFUSED', 'this origin is not allowed');
     await next();
   });
-  asked.post('/api/dlq/list', async (context) => {
+  api.post('/api/dlq/list', async (context) => {
     await personAt(context, 'tasks:read');
-    return context.json(await withTimeout(letters.list(await readBody(context.req.raw))));
+    return context.json(await withTimeout(deadLetters.list(await readBody(context.req.raw))));
   });
   for (const action of ['retry', 'drop'] as const)
-    asked.post(`/api/dlq/${action}`, async (context) => {
+    api.post(`/api/dlq/${action}`, async (context) => {
       const { name } = await commanderOf(deps, callerIn(context), 'operations:write');
-      return context.json(await withTimeout(letters[action](await readBody(context.req.raw), name)));
+      return context.json(await withTimeout(deadLetters[action](await readBody(context.req.raw), name)));
     });
-  asked.post('/api/:service/:endpoint', async (context) => {
+  api.post('/api/:service/:endpoint', async (context) => {
     const { service, endpoint } = context.req.param();
     const body = () => readBody(context.req.raw);
     return context.json(await withTimeout(gateway({ service, endpoint, body, caller: callerIn(context) })));
   });
-  asked.get('/health', async (context) => {
+  api.get('/health', async (context) => {
     await personAt(context, 'tasks:read');
     return context.json(await withTimeout(health()));
   });
-  asked.get('/events', async (context) => {
+  api.get('/events', async (context) => {
     const { req, env } = context;
     if (req.method !== 'GET') return context.body(null, 405, { allow: 'GET' });
     const { task, after = req.header('last-event-id'), log } = req.query();
@@ -83,9 +83,9 @@ export const consoleRoutes = (parts: ConsoleParts): Hono<Env> => {
     });
     return RESPONSE_ALREADY_SENT;
   });
-  asked.route('/sign-in', signInRoutes(parts.signIn, origins));
-  asked.all('*', (context) => context.json(errorBody('CONTRACT_UNKNOWN_SUBJECT', 'no such path'), 404));
-  asked.onError((error, context) => {
+  api.route('/sign-in', signInRoutes(parts.signIn, origins));
+  api.all('*', (context) => context.json(errorBody('CONTRACT_UNKNOWN_SUBJECT', 'no such path'), 404));
+  api.onError((error, context) => {
     const { status, body, headers } = httpErrorOf(error, deps.log);
     for (const [name, value] of Object.entries(headers)) context.header(name, value);
     return context.body(JSON.stringify(body), {
@@ -94,7 +94,7 @@ export const consoleRoutes = (parts: ConsoleParts): Hono<Env> => {
     });
   });
 
-  app.route(CONSOLE, asked);
+  app.route(CONSOLE, api);
   app.route('/', pageRoutes(page));
   return app;
 };

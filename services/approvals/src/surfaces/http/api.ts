@@ -57,12 +57,13 @@ export const callerIn = ({ req, env }: Context<Env>): Caller => {
 /** Fields of the path, and of the query or the body. A field that contradicts the path is an error. */
 const requestOf = async ({ method }: Route, schema: z.ZodType, context: Context<Env>): Promise<unknown> => {
   const { req } = context;
-  const said = method === 'POST' ? await readBody(req.raw) : fieldsOf(schema, new URL(req.url).searchParams);
+  const fields =
+    method === 'POST' ? await readBody(req.raw) : fieldsOf(schema, new URL(req.url).searchParams);
   const named = req.param();
   for (const [name, value] of Object.entries(named))
-    if (Object.hasOwn(said, name) && said[name] !== value)
+    if (Object.hasOwn(fields, name) && fields[name] !== value)
       throw new HoldpointError('CONTRACT_INVALID', `${name}: differs from the path`);
-  return parseAs(schema, { ...said, ...named });
+  return parseAs(schema, { ...fields, ...named });
 };
 
 /** Throws `RUNTIME_UNAVAILABLE` after the time limit. */

@@ -25,7 +25,7 @@ export type Arrival = {
   /** Set when the credentials were checked during the upgrade. */
   readonly principal?: Principal;
   /** The slot of a connection that is not authenticated yet. */
-  readonly place?: ConnectionSlot;
+  readonly slot?: ConnectionSlot;
 };
 
 const AUTHENTICATE_WITHIN_MS = 5_000;
@@ -50,8 +50,8 @@ const bytesOf = (data: RawData): Uint8Array => {
 };
 
 /** The sender's reference, even when the rest of the message is invalid. */
-const refIn = (said: unknown): { readonly ref?: string } => {
-  const ref = typeof said === 'object' && said !== null && 'ref' in said ? said.ref : undefined;
+const refIn = (message: unknown): { readonly ref?: string } => {
+  const ref = typeof message === 'object' && message !== null && 'ref' in message ? message.ref : undefined;
   return typeof ref === 'string' && ref.length > 0 && ref.length <= 100 ? { ref } : {};
 };
 
@@ -64,7 +64,7 @@ export const serveWatcher = (
   const { identity, decisions, log } = deps;
   const { source } = arrival;
   let session: WatcherSession | undefined;
-  let { place } = arrival;
+  let { slot } = arrival;
   let following: Following | undefined;
   let [bad, waiting, missed] = [0, 0, 0];
   let [isHeldBack, isOver] = [false, false];
@@ -101,8 +101,8 @@ export const serveWatcher = (
       send({ type: 'error', error: { code: 'APPROVALS_TOO_MANY_ATTEMPTS', message: text } });
       return end('tooMany', text);
     }
-    place?.release();
-    place = own;
+    slot?.release();
+    slot = own;
     // The connection has closed meanwhile: nothing else would release the slot.
     if (socket.readyState !== socket.OPEN) own.release();
     clearTimeout(authenticationTimeout);
@@ -166,14 +166,14 @@ export const serveWatcher = (
     }
   };
 
-  const handle = async (said: WatchRequest): Promise<void> => {
-    switch (said.type) {
+  const handle = async (message: WatchRequest): Promise<void> => {
+    switch (message.type) {
       case 'authenticate':
-        return authenticate(`Bearer ${said.token}`);
+        return authenticate(`Bearer ${message.token}`);
       case 'subscribe':
-        return subscribe(said);
+        return subscribe(message);
       case 'approval.respond':
-        return respond(said);
+        return respond(message);
       case 'ping':
         return send({ type: 'pong' });
       case 'pong':
@@ -183,15 +183,15 @@ export const serveWatcher = (
 
   const receive = async (data: RawData, isBinary: boolean): Promise<void> => {
     if (isOver) return;
-    let said: unknown;
+    let message: unknown;
     try {
       if (isBinary) throw invalid('(body): not text');
-      said = parseJson(bytesOf(data));
-      await handle(parseAs(WatchRequest, said));
+      message = parseJson(bytesOf(data));
+      await handle(parseAs(WatchRequest, message));
       bad = 0;
     } catch (error) {
       bad += 1;
-      send({ type: 'error', error: httpErrorOf(error, log).body, ...refIn(said) });
+      send({ type: 'error', error: httpErrorOf(error, log).body, ...refIn(message) });
       if (bad >= BAD_MAX) end('badMessages', 'too many invalid messages');
     }
   };
@@ -244,7 +244,7 @@ export const serveWatcher = (
     clearTimeout(authenticationTimeout);
     clearInterval(heartbeat);
     following?.stop();
-    place?.release();
+    slot?.release();
   });
 
   const { authorization, principal } = arrival;

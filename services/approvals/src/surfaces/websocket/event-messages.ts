@@ -12,16 +12,16 @@ const messageOf = (
   { type, seq, at, view: approval }: FeedEvent,
   token?: string,
 ): ApprovalEventMessage | undefined => {
-  const told = { seq, at, approval, ...(token !== undefined && { token }) };
+  const fields = { seq, at, approval, ...(token !== undefined && { token }) };
   switch (type) {
     case 'requested':
-      return { type: 'approval.requested', ...told };
+      return { type: 'approval.requested', ...fields };
     case 'resolved':
-      return { type: 'approval.resolved', ...told };
+      return { type: 'approval.resolved', ...fields };
     case 'voted':
     case 'escalated':
     case 'reminded':
-      return { type: 'approval.updated', change: type, ...told };
+      return { type: 'approval.updated', change: type, ...fields };
     case 'decision_refused':
     case 'delivered':
     case 'delivery_failed':
@@ -31,11 +31,14 @@ const messageOf = (
 };
 
 /** Whether a decision of this person would count now. */
-const mayDecide = (person: Principal, { status, audience, requestedBy, ...asked }: ApprovalView): boolean =>
+const mayDecide = (
+  person: Principal,
+  { status, audience, requestedBy, ...question }: ApprovalView,
+): boolean =>
   status === 'pending' &&
   (person.scopes?.includes('approvals:decide') ?? true) &&
   isAmong(audience, person) &&
-  !((policyOf(asked).fourEyes || person.agent !== undefined) && requestedBy === person.name);
+  !((policyOf(question).fourEyes || person.agent !== undefined) && requestedBy === person.name);
 
 /**
  * The text for one person about an event; undefined when they are not in the audience. It is serialized once

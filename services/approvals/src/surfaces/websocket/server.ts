@@ -103,15 +103,15 @@ export const createWatch = (
       admit(request);
       const { authorization } = request.headers;
       if (authorization === undefined) {
-        const place = unauthenticated.take(source);
-        if (place === undefined)
+        const slot = unauthenticated.take(source);
+        if (slot === undefined)
           throw new HoldpointError(
             'APPROVALS_TOO_MANY_ATTEMPTS',
             'too many unauthenticated connections from this address',
           );
-        socket.once('close', place.release);
+        socket.once('close', slot.release);
         // Browsers hide the status of a failed upgrade, so a wrong token is reported after it.
-        return acceptConnection(request, socket, head, { source, place, authorization: bearerOf(request) });
+        return acceptConnection(request, socket, head, { source, slot, authorization: bearerOf(request) });
       }
       const principal = await deps.identity.authenticate({ authorization, source }, 'approvals:read');
       admit(request);

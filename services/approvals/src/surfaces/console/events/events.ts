@@ -42,7 +42,7 @@ type Source = { readonly look: () => Promise<void>; readonly stop: () => void };
 /** Live events of tasks as server-sent events, while the client's token stays valid. */
 export const createEvents = ({ deps, listener, look, heartbeatMs }: EventsParts) => {
   const { identity, log } = deps;
-  const facts = createTaskEvents(listener);
+  const taskEvents = createTaskEvents(listener);
   const persons = createConnectionLimit(STREAMS.person);
   const open = new Set<EventStream>();
   let isStopped = false;
@@ -57,7 +57,7 @@ export const createEvents = ({ deps, listener, look, heartbeatMs }: EventsParts)
   ): readonly Source[] => {
     const cursor = { ...parseCursor(after) };
     const ready = () => stream.ready();
-    const task = followTask({ listener, facts }, id, cursor.version, {
+    const task = followTask({ listener, events: taskEvents }, id, cursor.version, {
       ready,
       onEvent: (fact) => {
         cursor.version = fact.version;
@@ -82,7 +82,7 @@ export const createEvents = ({ deps, listener, look, heartbeatMs }: EventsParts)
   const ofAllTasks = (stream: EventStream, { after }: StreamRequest): readonly Source[] => {
     // Missed events are unknown, so the client loads the list again.
     if (after !== undefined && after !== NOW) stream.send({ event: 'reset', data: {} });
-    return [{ look: () => Promise.resolve(), ...followTasks(facts, stream.send) }];
+    return [{ look: () => Promise.resolve(), ...followTasks(taskEvents, stream.send) }];
   };
 
   const fail = (stream: EventStream, error: unknown): void => {

@@ -34,7 +34,7 @@ const given = (count: number, pageMax = 3) => {
   };
   const heard: (number | string)[] = [];
   const follow = (from: number) =>
-    followTask({ listener, facts: createTaskEvents(listener) }, ID, from, {
+    followTask({ listener, events: createTaskEvents(listener) }, ID, from, {
       onEvent: (fact) => heard.push(fact.version),
       onReset: (to) => heard.push(`set back to ${String(to)}`),
       ready: () => Promise.resolve(true),

@@ -11,7 +11,7 @@ type Page = ApiResponse<'orchestrator', 'history'>;
 
 export type TaskFollower = {
   /** Events without gaps and in order, each once. */
-  readonly onEvent: (fact: TaskEvent) => void;
+  readonly onEvent: (event: TaskEvent) => void;
   /**
    * The task was restored to fewer events: events after `version` may not have happened, and the next ones
    * follow it.
@@ -42,7 +42,7 @@ const readPage = async (listener: Pick<Listener, 'call'>, id: TaskId, after: num
  * fills the gaps. The caller runs `look` once at the start, and periodically.
  */
 export const followTask = (
-  { listener, facts }: { readonly listener: Pick<Listener, 'call'>; readonly facts: TaskEvents },
+  { listener, events }: { readonly listener: Pick<Listener, 'call'>; readonly events: TaskEvents },
   id: TaskId,
   from: number,
   follower: TaskFollower,
@@ -53,9 +53,9 @@ export const followTask = (
   let looking: Promise<void> | undefined;
   let wanted = false;
 
-  const deliver = (fact: TaskEvent): void => {
-    version = fact.version;
-    follower.onEvent(fact);
+  const deliver = (event: TaskEvent): void => {
+    version = event.version;
+    follower.onEvent(event);
   };
   const deliverEarly = (): void => {
     for (let next = early.get(version + 1); next !== undefined; next = early.get(version + 1)) deliver(next);
@@ -94,13 +94,13 @@ export const followTask = (
     return looking;
   };
 
-  const hearing = facts.subscribe((fact) => {
-    if (fact.id !== (id as string) || fact.version <= version) return;
-    if (isCaughtUp && looking === undefined && fact.version === version + 1) {
-      deliver(fact);
+  const hearing = events.subscribe((event) => {
+    if (event.id !== (id as string) || event.version <= version) return;
+    if (isCaughtUp && looking === undefined && event.version === version + 1) {
+      deliver(event);
       return deliverEarly();
     }
-    if (early.size < EARLY_MAX) early.set(fact.version, fact);
+    if (early.size < EARLY_MAX) early.set(event.version, event);
     // The periodic read reports the error.
     look().catch(() => undefined);
   });

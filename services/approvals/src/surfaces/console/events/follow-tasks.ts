@@ -24,12 +24,12 @@ const shortOf = ({ data, ...fact }: TaskEvent) => {
 
 /** Sends the latest event of each task. A list needs no gapless history; a reset marks what is left out. */
 export const followTasks = (
-  facts: TaskEvents,
+  events: TaskEvents,
   send: (event: ServerEvent) => void,
 ): { readonly stop: () => void } => {
   const latest = new Map<string, ReturnType<typeof shortOf>>();
   let isTooMuch = false;
-  const hearing = facts.subscribe((fact) => {
+  const hearing = events.subscribe((fact) => {
     const before = latest.get(fact.id);
     if (before !== undefined && before.version >= fact.version) return;
     if (before === undefined && latest.size >= TASKS_MAX) {
@@ -40,11 +40,11 @@ export const followTasks = (
     latest.set(fact.id, { ...short, data: { ...before?.data, ...short.data } });
   });
   const timer = setInterval(() => {
-    const told = [...latest.values()];
+    const changes = [...latest.values()];
     latest.clear();
     if (isTooMuch) send({ event: 'reset', data: { reason: 'too many changes: load the list again' } });
     // A client that resumes from this id reloads the list.
-    else for (const data of told) send({ event: 'fact', id: '0', data });
+    else for (const data of changes) send({ event: 'fact', id: '0', data });
     isTooMuch = false;
   }, SEND_EVERY_MS);
   return {

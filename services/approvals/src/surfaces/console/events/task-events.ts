@@ -16,7 +16,7 @@ export type TaskEvent = {
 
 export type TaskEvents = {
   /** Events of all tasks from now on: possibly duplicated, out of order, or missing. */
-  readonly subscribe: (hear: (fact: TaskEvent) => void) => { readonly stop: () => void };
+  readonly subscribe: (listen: (event: TaskEvent) => void) => { readonly stop: () => void };
 };
 
 const numberIn = (text: string | undefined, read: (text: string) => number): number | undefined => {
@@ -26,7 +26,7 @@ const numberIn = (text: string | undefined, read: (text: string) => number): num
 
 /** One bus subscription, shared by all streams while there are any. */
 export const createTaskEvents = (listener: Pick<Listener, 'listen'>): TaskEvents => {
-  const members = new Set<(fact: TaskEvent) => void>();
+  const members = new Set<(event: TaskEvent) => void>();
   let listening: ReturnType<Listener['listen']> | undefined;
 
   const take: Parameters<Listener['listen']>[1] = (subject, body, header) => {
@@ -36,16 +36,16 @@ export const createTaskEvents = (listener: Pick<Listener, 'listen'>): TaskEvents
     const data = JsonObject.safeParse(body);
     // Messages without a version are no stored events.
     if (version === undefined || at === undefined || !data.success) return;
-    for (const hear of members) hear({ subject, id, type, version, at, data: data.data });
+    for (const listen of members) listen({ subject, id, type, version, at, data: data.data });
   };
 
   return {
-    subscribe: (hear) => {
-      members.add(hear);
+    subscribe: (listen) => {
+      members.add(listen);
       listening ??= listener.listen([filters.eventsOf('task')], take);
       return {
         stop: () => {
-          members.delete(hear);
+          members.delete(listen);
           if (members.size > 0) return;
           listening?.stop();
           listening = undefined;
