@@ -60,7 +60,7 @@ export const SERVICE_BUGS: readonly Bug[] = [
     find: `  if (!isWork(order)) return without(`,
     replace: `  if (effect.task === '') return without(`,
     caughtBy: [
-      admissionWork('an effect of the kind %s may not, though its capability does work as well'),
+      admissionWork('an effect of the kind %s may not run as work, even with a work capability'),
       admissionWork('a sender without a key can start only unchanged work'),
       workOrders('%s is refused, recorded, and not carried out'),
     ],
@@ -68,8 +68,8 @@ export const SERVICE_BUGS: readonly Bug[] = [
   {
     name: 'an effect starts before its journal record is on disk',
     file: 'services/executor/src/adapters/runner/execute.ts',
-    find: `    await note(order, context.epoch);`,
-    replace: `    void note(order, context.epoch).catch(() => undefined);`,
+    find: `    await journalStart(order, context.epoch);`,
+    replace: `    void journalStart(order, context.epoch).catch(() => undefined);`,
     caughtBy: [
       runner('no effect begins before its start is in the journal'),
       runner('an unwritable journal is a clean failure'),

@@ -28,7 +28,7 @@ const read = (env: NodeJS.ProcessEnv) =>
     ...env,
   });
 
-test('no request may leave unless somebody says where to', () => {
+test('no request may leave without a configured origin', () => {
   expect(read({}).http).toEqual({
     targets: new Set(),
     keyedTargets: new Set(),
@@ -45,11 +45,11 @@ test('tests may shorten the lease, and all durations that depend on it', () => {
   expect(() => read({ HOLDPOINT_TEST_LEASE_MS: '10' })).toThrow(ConfigError);
 });
 
-describe('modules of capabilities', () => {
+describe('custom capability modules', () => {
   const modules = (...paths: readonly string[]) =>
     read({ HOLDPOINT_CAPABILITIES: paths.join(delimiter), HOLDPOINT_WORKSPACE: join(folder.path, 'work') });
 
-  test('are files that are named, each once', async () => {
+  test('modules are the listed files, each once', async () => {
     expect(modules().capabilities).toEqual([]);
     const paths = ['a.ts', 'b.mjs'].map((name) => join(folder.path, name));
     for (const path of paths) await writeFile(path, '');
@@ -61,12 +61,12 @@ describe('modules of capabilities', () => {
     ['/nowhere/a.ts', 'is no file that can be read'],
     ['/etc/hostname', 'is no module'],
     ['/etc', 'is no module'],
-  ])('%s is none: it %s', (path, said) => {
+  ])('%s is not a module: it %s', (path, said) => {
     expect(() => modules(path)).toThrow(ConfigError);
     expect(() => modules(path)).toThrow(`HOLDPOINT_CAPABILITIES: path 1 of 1 ${said}`);
   });
 
-  test('are not what effects may write', async () => {
+  test('modules inside the workspace are refused', async () => {
     const path = join(folder.path, 'c.ts');
     await writeFile(path, '');
     const inside = () => read({ HOLDPOINT_CAPABILITIES: path, HOLDPOINT_WORKSPACE: folder.path });
@@ -74,7 +74,7 @@ describe('modules of capabilities', () => {
   });
 });
 
-test('targets are listed apart by what they remember', () => {
+test('targets are listed by their guarantee', () => {
   const { http, notifyTargets } = read({
     HOLDPOINT_HTTP_TARGETS: 'http://127.0.0.1:8080, https://api.example',
     HOLDPOINT_HTTP_KEYED_TARGETS: 'https://pay.example:8443',
@@ -87,7 +87,7 @@ test('targets are listed apart by what they remember', () => {
   expect(notifyTargets).toEqual(new Set(['https://discord.com', 'https://hooks.slack.com']));
 });
 
-test('any public host may be reached once somebody says so, in as many words', () => {
+test('public hosts are allowed only by an explicit setting', () => {
   expect(read({ HOLDPOINT_HTTP_PUBLIC: 'on' }).http.anyPublic).toBe(true);
   expect(read({ HOLDPOINT_HTTP_PUBLIC: 'off' }).http.anyPublic).toBe(false);
   for (const text of ['true', '1', 'ON', '*'])
@@ -105,14 +105,14 @@ test.each([
   'sesame.example',
   'https://sesame.example,',
   '*',
-])('%s is no origin, and is not shown', (text) => {
+])('%s is not an origin, and is not shown', (text) => {
   const wrong = () => read({ HOLDPOINT_HTTP_KEYED_TARGETS: text });
   expect(wrong).toThrow(ConfigError);
   expect(wrong).toThrow(/HOLDPOINT_HTTP_KEYED_TARGETS: (?!.*sesame)/);
 });
 
-describe('the journal', () => {
-  test('lies beside the workspace when nobody says where, and reaches back a week', () => {
+describe('the journal folder', () => {
+  test('the journal is beside the workspace by default, and keeps a week', () => {
     expect(read({}).journal).toEqual({
       folder: `${folder.path}.journal`,
       keepMs: 7 * 86_400_000,
@@ -120,7 +120,7 @@ describe('the journal', () => {
     });
   });
 
-  test('may lie anywhere but where effects write', () => {
+  test('the journal may be anywhere but in the workspace', () => {
     expect(read({ HOLDPOINT_JOURNAL_DIR: `${folder.path}/../journal` }).journal.folder).toBe(
       join(folder.path, '..', 'journal'),
     );
@@ -130,7 +130,7 @@ describe('the journal', () => {
       );
   });
 
-  test('reached through a link into the workspace ends the start all the same', async () => {
+  test('a journal that leads into the workspace through a link ends the start', async () => {
     const link = `${folder.path}.link`;
     await symlink(folder.path, link);
     try {
@@ -142,37 +142,37 @@ describe('the journal', () => {
   });
 });
 
-describe('the repositories that tasks may work in', () => {
-  test('are none when nobody names a folder', () => {
+describe('the repositories of tasks', () => {
+  test('there are no repositories by default', () => {
     expect(read({}).repositories).toEqual([]);
     expect(read({ HOLDPOINT_REPOSITORIES: '' }).repositories).toEqual([]);
   });
 
-  test('lie in folders that are separated as in PATH', () => {
+  test('repositories lie in folders that are separated as in PATH', () => {
     const both = [folder.path, tmpdir()];
     expect(read({ HOLDPOINT_REPOSITORIES: both.join(delimiter) }).repositories).toEqual(both);
   });
 
   test.each([
-    ['is no absolute path', 'repositories', 'not an absolute path'],
-    ['is not there', '/nowhere/at/all', 'no folder'],
+    ['is not an absolute path', 'repositories', 'not an absolute path'],
+    ['does not exist', '/nowhere/at/all', 'no folder'],
     ['is a file', import.meta.filename, 'no folder'],
-  ])('a folder that %s ends the start, and its place is named', (_, path, problem) => {
+  ])('a folder that %s ends the start, and its position is named', (_, path, problem) => {
     const wrong = () => read({ HOLDPOINT_REPOSITORIES: [folder.path, path].join(delimiter) });
     expect(wrong).toThrow(ConfigError);
     expect(wrong).toThrow(`HOLDPOINT_REPOSITORIES: path 2 of 2 is ${problem}`);
   });
 });
 
-describe('the agent of tasks that name none', () => {
-  test('is a program with its arguments', () => {
+describe('the default agent', () => {
+  test('the agent is a command with its arguments', () => {
     expect(read({ HOLDPOINT_AGENT: '["my agent","--print"]' }).agent).toEqual(['my agent', '--print']);
     expect(read({ HOLDPOINT_AGENT: '' }).agent).toBeUndefined();
     expect(read({}).agent).toBeUndefined();
   });
 
   test.each(['sesame --print', '"sesame"', '[]', '["","sesame"]', '["sesame",1]', '{"sesame":1}'])(
-    'is not %s, which is not shown',
+    'the agent cannot be %s, which is not shown',
     (text) => {
       const wrong = () => read({ HOLDPOINT_AGENT: text });
       expect(wrong).toThrow(ConfigError);
@@ -181,16 +181,16 @@ describe('the agent of tasks that name none', () => {
   );
 });
 
-describe('programs', () => {
+describe('processes', () => {
   const host = { PATH: '/bin', MODEL_KEY: 'key', OTHER: 'other' };
-  test('see what every program needs, and what is named', () => {
+  test('processes see the basic variables and the listed ones', () => {
     expect(read(host).commandEnv).toEqual({ PATH: '/bin', TERM: 'dumb' });
     const named = read({ ...host, HOLDPOINT_PROCESS_ENV: 'MODEL_KEY, ABSENT' });
     expect(named.commandEnv).toEqual({ PATH: '/bin', MODEL_KEY: 'key', TERM: 'dumb' });
   });
 
   test.each(['HOLDPOINT_NATS_SEED_FILE', 'GIT_DIR', 'MODEL_KEY,', 'MODEL=KEY'])(
-    'are not given %s',
+    'processes cannot get %s',
     (names) => {
       expect(() => read({ HOLDPOINT_PROCESS_ENV: names })).toThrow(
         /^HOLDPOINT_PROCESS_ENV: names of variables/,
@@ -198,7 +198,7 @@ describe('programs', () => {
     },
   );
 
-  test('of which several run on each core, unless somebody says how many', () => {
+  test('several processes run per core by default', () => {
     expect(read({}).commandsMax).toBe(4 * availableParallelism());
     expect(read({ HOLDPOINT_MAX_CONCURRENT_PROCESSES: '1' }).commandsMax).toBe(1);
     expect(() => read({ HOLDPOINT_MAX_CONCURRENT_PROCESSES: '0' })).toThrow(
@@ -206,7 +206,7 @@ describe('programs', () => {
     );
   });
 
-  test('are noted beside the workspace, and never where effects write', () => {
+  test('processes are recorded beside the workspace, and never inside', () => {
     expect(read({}).state).toBe(`${folder.path}.state`);
     expect(() => read({ HOLDPOINT_STATE_DIR: join(folder.path, 'state') })).toThrow(
       /HOLDPOINT_STATE_DIR: inside the workspace/,
@@ -214,7 +214,7 @@ describe('programs', () => {
   });
 });
 
-test('logs and outputs are kept up to a size, until they are stored', () => {
+test('logs and outputs are limited until they are uploaded', () => {
   const mib = 1_048_576;
   expect(read({}).spool).toEqual({ logMaxBytes: 64 * mib, maxBytes: 1_024 * mib });
   const given = read({ HOLDPOINT_LOG_MAX_MIB: '1', HOLDPOINT_SPOOL_MAX_MIB: '16' });
@@ -223,21 +223,21 @@ test('logs and outputs are kept up to a size, until they are stored', () => {
   expect(() => read({ HOLDPOINT_SPOOL_MAX_MIB: '1' })).toThrow(/HOLDPOINT_SPOOL_MAX_MIB/);
 });
 
-test('what the executor was handed itself is known, so that no output shows it', async () => {
+test("the executor's own secrets are known, so that no output shows them", async () => {
   const secret = join(folder.path, 'password');
   await writeFile(secret, 'open-sesame\n');
   expect(read({ HOLDPOINT_DATABASE_PASSWORD_FILE: secret }).secrets).toEqual(['open-sesame']);
 });
 
-describe('what programs may use', () => {
-  test('is not limited unless somebody says how, and they have a namespace where they can', () => {
+describe('limits of processes', () => {
+  test('processes are unlimited by default, and have a namespace where possible', () => {
     const { commandLimits, commandNamespace, secretTable } = read({ HOLDPOINT_PROCESS_MAX_PROCESSES: '' });
     expect(Object.values(commandLimits).filter((limit) => limit !== undefined)).toEqual([]);
     expect(commandNamespace).toBe('auto');
     expect(secretTable.size).toBe(0);
   });
 
-  test('is counted in bytes, processes and seconds', () => {
+  test('limits are in bytes, processes and seconds', () => {
     const { commandLimits } = read({
       HOLDPOINT_PROCESS_MEMORY_MIB: '512',
       HOLDPOINT_PROCESS_MAX_PROCESSES: '100',
@@ -257,18 +257,18 @@ describe('what programs may use', () => {
     'HOLDPOINT_PROCESS_MAX_PROCESSES',
     'HOLDPOINT_PROCESS_FILE_MIB',
     'HOLDPOINT_PROCESS_CPU_SECONDS',
-  ])('%s is a whole number that something can run with', (name) => {
+  ])('%s must be a whole number in its range', (name) => {
     for (const text of ['0', '-1', '1.5', 'sesame', '1e99'])
       expect(() => read({ [name]: text })).toThrow(new RegExp(`^${name}: (?!.*sesame)`));
   });
 
-  test('is a namespace, none, or one that has to be', () => {
+  test('the sandbox is off, automatic or required', () => {
     for (const wanted of ['auto', 'off', 'required'])
       expect(read({ HOLDPOINT_PROCESS_SANDBOX: wanted }).commandNamespace).toBe(wanted);
     expect(() => read({ HOLDPOINT_PROCESS_SANDBOX: 'on' })).toThrow(/HOLDPOINT_PROCESS_SANDBOX/);
   });
 
-  test('are secrets that a file names, from files or from the environment', async () => {
+  test('secrets come from files or the environment', async () => {
     const file = join(folder.path, 'secrets.json');
     const secrets = { A: { env: 'MY_SECRET', for: ['https://api.example'] }, B: { file: '/run/b' } };
     await writeFile(file, JSON.stringify({ secrets }));
@@ -279,17 +279,17 @@ describe('what programs may use', () => {
 });
 
 describe('pools', () => {
-  test('are the default one, or those that are named, each once', () => {
+  test('pools are the default one, or the listed ones without duplicates', () => {
     expect(read({}).pools).toEqual(['default']);
     expect(read({ HOLDPOINT_EXECUTOR_POOLS: 'default, gpu,gpu' }).pools).toEqual(['default', 'gpu']);
   });
 
-  test.each(['', 'a.b', '*', 'gpu,', 'a b'])('%j are none', (pools) => {
+  test.each(['', 'a.b', '*', 'gpu,', 'a b'])('the pools %j are invalid', (pools) => {
     expect(() => read({ HOLDPOINT_EXECUTOR_POOLS: pools })).toThrow('HOLDPOINT_EXECUTOR_POOLS');
   });
 });
 
-test('how much may be at one target, and what opens its circuit, can be said', () => {
+test('limits of targets and circuits can be set', () => {
   expect(read({})).toMatchObject({
     targetMax: 64,
     circuits: { triesMin: 10, windowMs: 30_000, openMs: 30_000 },

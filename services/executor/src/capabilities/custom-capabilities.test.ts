@@ -36,8 +36,8 @@ const refusalOf = (...capabilities: readonly unknown[]): string => {
   throw new Error('not refused');
 };
 
-describe('a module of capabilities', () => {
-  test('is taken as it is when it is well made', () => {
+describe('a module with custom capabilities', () => {
+  test('a valid module is accepted', () => {
     expect(customsIn({ capabilities: [good] }, '/srv/wave.ts').map(({ uses }) => uses)).toEqual([good.uses]);
     expect(customsIn({ capabilities: example }, '/srv/flag.ts')).toHaveLength(1);
   });
@@ -49,38 +49,38 @@ describe('a module of capabilities', () => {
       { uses: 'cap.custom.wave.preview' },
       'capabilities[0].uses: cap.custom.<name>',
     ],
-    ['capitals in its label', { uses: 'cap.custom.Wave' }, 'capabilities[0].uses: cap.custom.<name>'],
-    ['a label too long to be taken back', { uses: `cap.custom.${'w'.repeat(110)}` }, 'cap.custom.<name>'],
+    ['capital letters in its label', { uses: 'cap.custom.Wave' }, 'capabilities[0].uses: cap.custom.<name>'],
+    ['a label too long for a compensation', { uses: `cap.custom.${'w'.repeat(110)}` }, 'cap.custom.<name>'],
     ['no class', { effectClass: undefined }, 'capabilities[0].effectClass'],
-    ['a class that nobody knows', { effectClass: 'safe' }, 'capabilities[0].effectClass'],
-    ['no probe though it is probeable', { effectClass: 'probeable' }, 'capabilities[0].probe: missing'],
+    ['an unknown class', { effectClass: 'safe' }, 'capabilities[0].effectClass'],
+    ['a probeable class without a probe', { effectClass: 'probeable' }, 'capabilities[0].probe: missing'],
     [
-      'a probe though nothing tells what became of it',
+      'an opaque class with a probe',
       { effectClass: 'opaque', probe: () => undefined },
       'capabilities[0].effectClass: opaque means',
     ],
-    ['nothing to run', { run: undefined }, 'capabilities[0].run: a function'],
+    ['no run', { run: undefined }, 'capabilities[0].run: a function'],
     ['no schema', { input: {} }, 'capabilities[0].input: expected a zod schema'],
     ['a misspelled method', { compensat: () => undefined }, 'Unrecognized key: "compensat"'],
-    ['a kind that nobody knows', { kind: 'launch' }, 'capabilities[0].kind'],
-    ['half a word about work', { work: false }, 'capabilities[0].work: expected true, or leave it out'],
-  ])('is refused with %s', (_, change, said) => {
+    ['an unknown kind', { kind: 'launch' }, 'capabilities[0].kind'],
+    ['an invalid work', { work: false }, 'capabilities[0].work: expected true, or leave it out'],
+  ])('a module is refused with %s', (_, change, said) => {
     const message = refusalOf({ ...good, ...change });
     expect(message).toContain('HOLDPOINT_CAPABILITIES: /srv/wave.ts: ');
     expect(message).toContain(said);
   });
 
-  test('is refused for everything that is wrong with it at once', () => {
+  test('a refusal names all problems of a module at once', () => {
     const message = refusalOf({ ...good, uses: 'wave' }, 'wave', { ...good, effectClass: 'safe' });
     for (const at of [0, 1, 2]) expect(message).toContain(`capabilities[${String(at)}]`);
   });
 
   test.each([[undefined], [{}], [{ capabilities: good }], [{ capabilities: [] }], [null]])(
-    'is refused when it exports %j',
+    'a module that exports %j is refused',
     (exported) => expect(() => customsIn(exported, '/srv/wave.ts')).toThrow(/^HOLDPOINT_CAPABILITIES: \/srv/),
   );
 
-  test('may give outputs that no message holds: they are left out, and it has happened all the same', async () => {
+  test('outputs that are not JSON are left out, and the effect counts as applied', async () => {
     const lines: string[] = [];
     const context = contextFor({ say: (_, line) => void lines.push(line) });
     const giving = (outputs: unknown) =>
@@ -102,7 +102,7 @@ describe('the documented example', () => {
   };
   const SET = 'cap.custom.set_flag';
 
-  test('shows, does, finds and takes back', async () => {
+  test('the example previews, runs, probes and undoes its effect', async () => {
     const context = contextFor();
     expect(await named(`${SET}.preview`).run(flag(), context)).toEqual({ before: null, after: 'on' });
     expect(await named(SET).probe?.(flag(), context)).toMatchObject({ found: 'not_applied' });
@@ -129,7 +129,7 @@ const load = async (...paths: readonly string[]): Promise<string> => {
   return (await promisify(execFile)(process.execPath, argv)).stdout.trim();
 };
 
-describe('an executor that is started', () => {
+describe('loading custom capabilities', () => {
   const EXAMPLE = join(import.meta.dirname, '../../examples/custom-capability.ts');
   const write = async (name: string, text: string): Promise<string> => {
     await writeFile(join(folder.path, name), text);
@@ -141,7 +141,7 @@ describe('an executor that is started', () => {
        { uses: 'cap.custom.${name}', effectClass: 'opaque', input: z.object({}), run: async () => ({}) },
      ];`;
 
-  test('finds the example, wherever it lies', async () => {
+  test('an executor loads the example from any folder', async () => {
     const copy = join(folder.path, 'flag.ts');
     await copyFile(EXAMPLE, copy);
     expect(await load(copy, await write('wave.mjs', minimal('wave')))).toBe(
@@ -149,21 +149,21 @@ describe('an executor that is started', () => {
     );
   });
 
-  test('refuses two of the same label', async () => {
+  test('an executor refuses two capabilities with the same label', async () => {
     const [one, two] = [await write('a.mjs', minimal('wave')), await write('b.mjs', minimal('wave'))];
     expect(await load(one, two)).toBe(
       `HOLDPOINT_CAPABILITIES: ${two}: cap.custom.wave is already defined by ${one}`,
     );
   });
 
-  test('says which module cannot be loaded', async () => {
+  test('an executor names the module that it cannot load', async () => {
     const broken = await write('broken.mjs', "throw new Error('not today');");
     expect(await load(broken)).toBe(`HOLDPOINT_CAPABILITIES: ${broken}: cannot load: not today`);
     const lost = await write('lost.mjs', "import 'nothing-of-the-kind';");
     expect(await load(lost)).toContain(`${lost}: cannot load: Cannot find package`);
   });
 
-  test('refuses a module that effects may write, by whatever link', async () => {
+  test('an executor refuses a module inside the workspace, also through a link', async () => {
     await writeFile(join(workspace, 'wave.mjs'), minimal('wave'));
     await symlink(join(workspace, 'wave.mjs'), join(folder.path, 'link.mjs'));
     expect(await load(join(folder.path, 'link.mjs'))).toContain('is inside the workspace');

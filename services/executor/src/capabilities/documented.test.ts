@@ -37,7 +37,7 @@ const all = [
 const known = { capabilities: all, ...classifiersWith([]) };
 const views = all.map((each) => describeCapability(each, known, true));
 
-test('the table is what the executor says of itself', () => {
+test('the documented table matches the executor', () => {
   const yes = (is: boolean): string => (is ? 'yes' : '');
   const rows = views
     .toSorted((a, b) => (a.uses < b.uses ? -1 : 1))
@@ -55,7 +55,7 @@ test('the table is what the executor says of itself', () => {
   expect(written.split('\n')).toEqual(table);
 });
 
-test('every label that is known is one of these, their previews, or what takes them back', () => {
+test('every known label is a capability, a preview or a compensation', () => {
   const labels = views.flatMap(({ uses, preview, compensate }) => [
     uses,
     ...(preview ? [`${uses}.preview`] : []),
@@ -64,11 +64,11 @@ test('every label that is known is one of these, their previews, or what takes t
   expect(labels.toSorted()).toEqual(Object.keys(CAPABILITIES).toSorted());
 });
 
-test('every one says which arguments it takes', () => {
+test('every capability has an argument schema', () => {
   for (const { input } of views) expect(input).toMatchObject({ type: 'object' });
 });
 
-test('the example is the file that is tested', () => {
+test('the documented example is the tested file', () => {
   const example = readFileSync(join(ROOT, 'services/executor/examples/custom-capability.ts'), 'utf8');
   expect(documented).toContain(example);
 });

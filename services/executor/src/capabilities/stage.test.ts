@@ -38,10 +38,10 @@ const codeOf = async (made: Promise<unknown>): Promise<string> => {
   return error.body.code;
 };
 
-describe('where a step works', () => {
+describe('the working folder of a step', () => {
   const where = () => stageOf((_, { root }) => Promise.resolve(succeeded(root)));
 
-  test('is the repository, or the worktree of its context', async () => {
+  test('a step works in the repository, or in the worktree of its context', async () => {
     expect(await where()()).toMatchObject({ detail: repository.root });
     await prepare();
     expect(await where()({ input: { context: WORKTREE } })).toMatchObject({
@@ -56,14 +56,14 @@ describe('where a step works', () => {
     '.holdpoint/worktrees',
     '.holdpoint/worktrees/a/b',
     '.holdpoint/worktrees/link',
-  ])('is not %s', async (worktree) => {
+  ])('a step does not work in %s', async (worktree) => {
     repository.write('src/x', '');
     repository.write('.holdpoint/worktrees/a/b/x', '');
     symlinkSync(join(repository.root, 'src'), join(repository.root, '.holdpoint/worktrees/link'));
     expect(await codeOf(where()({ input: { context: { worktree } } }))).toBe('EXECUTOR_PATH_REFUSED');
   });
 
-  test('is not the checkout of the operator when the worktree is gone, or is one no more', async () => {
+  test("a step does not fall back to the operator's checkout when its worktree is gone", async () => {
     await prepare();
     rmSync(inWorktree('.git'));
     expect(await codeOf(where()({ input: { context: WORKTREE } }))).toBe('EXECUTOR_PATH_REFUSED');
@@ -71,7 +71,7 @@ describe('where a step works', () => {
     expect(await codeOf(where()({ input: { context: WORKTREE } }))).toBe('EXECUTOR_PATH_REFUSED');
   });
 
-  test('is not a worktree that has been led to another repository', async () => {
+  test('a step refuses a worktree that points to another repository', async () => {
     await prepare();
     repository.git('init', '--quiet', '../other');
     repository.git('-C', '../other', 'config', 'core.hooksPath', '/somewhere');
@@ -79,7 +79,7 @@ describe('where a step works', () => {
     expect(await codeOf(where()({ input: { context: WORKTREE } }))).toBe('EXECUTOR_PATH_REFUSED');
   });
 
-  test('is always named', async () => {
+  test('a step needs a repository', async () => {
     const capability = createStages(repository.partsFor()).capability({
       uses: 'cap.test',
       run: () => Promise.resolve(succeeded()),
@@ -92,13 +92,13 @@ describe('where a step works', () => {
   });
 });
 
-describe('what a step says', () => {
-  test('has to be a result', async () => {
+describe('the result of a step', () => {
+  test('a step must return a result', async () => {
     const wrong = stageOf(() => Promise.resolve({ outcome: 'perhaps' } as never));
     await expect(wrong()).rejects.toThrow('Invalid option');
   });
 
-  test('is a failure when git says no to work, and unknown when it does to an effect', async () => {
+  test('a git error is a failure of work, and an unknown outcome of an effect', async () => {
     const merge: RunStage = async (_, tools) => {
       await tools.git().run(['rev-parse', '--verify', 'nothing']);
       return succeeded();
@@ -111,7 +111,7 @@ describe('what a step says', () => {
     await expect(stageOf(merge)({ kind: 'merge' })).rejects.toThrow('git rev-parse');
   });
 
-  test('is nothing when it was interrupted, so that it is done again', async () => {
+  test('an interrupted step has no result, so that it is repeated', async () => {
     const controller = new AbortController();
     const capability = stageOf(async (_, tools) => {
       const { cancelled } = await tools.script('touch ready; sleep 300');
@@ -128,7 +128,7 @@ describe('what a step says', () => {
 });
 
 describe('commands of a step', () => {
-  test('are shown line by line, and see nothing of the executor', async () => {
+  test('commands are shown line by line, and see nothing of the executor', async () => {
     const lines: string[] = [];
     const capability = stageOf(async (_, tools) => {
       const result = await tools.script('pwd; env | cut -d= -f1 | sort | tr "\\n" " " >&2', {
@@ -147,7 +147,7 @@ describe('commands of a step', () => {
     expect(lines).toEqual([repository.root, expect.stringContaining('HOLDPOINT_WORK')]);
   });
 
-  test('do not begin once the lease of the work is over', async () => {
+  test('commands do not begin once the lease of the work is over', async () => {
     const over = (): never => {
       throw new CleanFailure({ code: 'EXECUTOR_TARGET_UNAVAILABLE', message: 'over' });
     };
@@ -160,11 +160,11 @@ describe('commands of a step', () => {
   });
 });
 
-describe('a step that is done again', () => {
+describe('a repeated step', () => {
   const shell = 'cap.env.shell.command.run';
   const input = (command: string): Partial<StepInput> => ({ with: { command }, context: WORKTREE });
 
-  test('finds the worktree as it was, whether it had been interrupted or had ended unheard of', async () => {
+  test('a repeated step finds the worktree as it was before its first start', async () => {
     await prepare();
     const append = {
       input: input(
@@ -180,7 +180,7 @@ describe('a step that is done again', () => {
     });
   });
 
-  test('begins when nothing of the time before lives any more', async () => {
+  test('a repeated step begins when all earlier processes have ended', async () => {
     await prepare();
     const cwd = inWorktree('');
     const { id, effect, attempt } = orderFor(
@@ -201,7 +201,7 @@ describe('a step that is done again', () => {
     expect(existsSync(inWorktree('agent'))).toBe(true);
   });
 
-  test('in this executor ends the time before as well', async () => {
+  test('a repeated step in this executor ends the earlier start', async () => {
     await prepare();
     const stage = stagesOf(repository);
     const begun = stage(shell, { input: input('echo $$ > ../first; sleep 300') });
@@ -212,7 +212,7 @@ describe('a step that is done again', () => {
     expect(second).toMatchObject({ outcome: 'succeeded', outputs: { stdout: 'alone\n' } });
   });
 
-  test('finds the checkout of the operator as it is', async () => {
+  test("a repeated step leaves the operator's checkout as it is", async () => {
     const append = { input: { with: { command: 'echo line >> log; cat log' } } };
     const stage = stagesOf(repository);
     expect(await stage(shell, append)).toMatchObject({ outputs: { stdout: 'line\n' } });

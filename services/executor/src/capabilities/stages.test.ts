@@ -24,7 +24,7 @@ afterAll(() => folder.remove());
 
 const STAGES = Object.keys(CAPABILITIES).filter((uses) => CAPABILITIES[uses]?.stage === true);
 
-test('every stage that is known is carried out here, once, and no other', () => {
+test('the executor has every known stage exactly once', () => {
   const previews = capabilities.flatMap((each) =>
     each.preview === undefined ? [] : [`${each.uses}.preview`],
   );
@@ -32,7 +32,7 @@ test('every stage that is known is carried out here, once, and no other', () => 
   for (const { input } of capabilities) expect(input).toBe(StepInput);
 });
 
-test('what starts a program is one of them', () => {
+test('every label that starts a process is a stage', () => {
   expect(STAGES.filter(startsPrograms)).toEqual([
     'cap.env.shell.prompt.resolve',
     'cap.agent.invoke',
@@ -46,17 +46,14 @@ test('what starts a program is one of them', () => {
   expect(startsPrograms('cap.file.append')).toBe(false);
 });
 
-test.each(STAGES)(
-  '%s does nothing in a repository that is not allowed, and says which setting allows it',
-  async (uses) => {
-    const input = StepInput.parse({ with: {}, repository: folder.path, context: {} });
-    const carrier = createHandlerRegistry(capabilities).get(uses);
-    await expect(carrier?.run(input, contextFor())).rejects.toMatchObject({
-      name: 'CleanFailure',
-      body: {
-        code: 'EXECUTOR_REPOSITORY_NOT_ALLOWED',
-        message: expect.stringContaining('HOLDPOINT_REPOSITORIES') as string,
-      },
-    });
-  },
-);
+test.each(STAGES)('%s refuses a repository that is not allowed, and names the setting', async (uses) => {
+  const input = StepInput.parse({ with: {}, repository: folder.path, context: {} });
+  const carrier = createHandlerRegistry(capabilities).get(uses);
+  await expect(carrier?.run(input, contextFor())).rejects.toMatchObject({
+    name: 'CleanFailure',
+    body: {
+      code: 'EXECUTOR_REPOSITORY_NOT_ALLOWED',
+      message: expect.stringContaining('HOLDPOINT_REPOSITORIES') as string,
+    },
+  });
+});

@@ -23,12 +23,12 @@ const WORK = Object.keys(CAPABILITIES).filter((uses) => CAPABILITIES[uses]?.work
 const NO_WORK = Object.keys(CAPABILITIES).filter((uses) => CAPABILITIES[uses]?.work !== true);
 const MERGE = 'cap.env.builtin.git.integrate_plan_branch';
 
-describe('without a grant', () => {
+describe('orders without a grant', () => {
   test.each(WORK)('%s may run as work', (uses) => {
     expect(codeFor(bareOrderFor(workOf({ uses })))).toBeUndefined();
   });
 
-  test.each(NO_WORK)('%s may not, whatever it calls itself', (uses) => {
+  test.each(NO_WORK)('%s may not run as work', (uses) => {
     const effectClass = CAPABILITIES[uses]?.effectClass ?? 'opaque';
     expect(codeFor(bareOrderFor(workOf({ uses })))).toBe('EXECUTOR_GRANT_INVALID');
     expect(codeFor(bareOrderFor(workOf({ uses, effectClass })))).toBe('EXECUTOR_GRANT_INVALID');
@@ -38,7 +38,7 @@ describe('without a grant', () => {
   });
 
   test.each(SideEffectKind.options)(
-    'an effect of the kind %s may not, though its capability does work as well',
+    'an effect of the kind %s may not run as work, even with a work capability',
     (kind) => {
       expect(codeFor(bareOrderFor(workOf({ kind })))).toBe('EXECUTOR_GRANT_INVALID');
       expect(codeFor(bareOrderFor(workOf({ kind, effectClass: 'opaque' })))).toBe('EXECUTOR_GRANT_INVALID');
@@ -48,30 +48,30 @@ describe('without a grant', () => {
   const work = bareOrderFor();
   const other = bareOrderFor(workOf({ idempotencyKey: 'other', args: { other: true } }));
   test.each([
-    ['under the id of another', { ...work, id: other.id }],
-    ['under the digest of another', { ...work, digest: other.digest }],
-    ['under id and digest of another', { ...work, id: other.id, digest: other.digest }],
-    ['of a class that it does not have', bareOrderFor(workOf({ effectClass: 'keyed' }))],
-    ['that nobody knows', bareOrderFor(workOf({ uses: 'cap.agent.other' }))],
-    ['that an object has by itself', bareOrderFor(workOf({ uses: 'constructor' }))],
-    ['that the orchestrator decides by itself', bareOrderFor(workOf({ uses: 'control.terminal' }))],
-  ])('work %s may not', (_, order) => {
+    ['with the id of another effect', { ...work, id: other.id }],
+    ['with the digest of another effect', { ...work, digest: other.digest }],
+    ['with id and digest of another effect', { ...work, id: other.id, digest: other.digest }],
+    ['with a wrong class', bareOrderFor(workOf({ effectClass: 'keyed' }))],
+    ['with an unknown label', bareOrderFor(workOf({ uses: 'cap.agent.other' }))],
+    ['with a label that every object has', bareOrderFor(workOf({ uses: 'constructor' }))],
+    ['with a label of the orchestrator', bareOrderFor(workOf({ uses: 'control.terminal' }))],
+  ])('work %s is refused', (_, order) => {
     expect(codeFor(order)).toBe('EXECUTOR_GRANT_INVALID');
   });
 
-  test('the reason says what was found', () => {
+  test('the reason names the problem', () => {
     expect(whyRefused(bareOrderFor(effectOf()), NOW, verify)?.message).toBe(
       'Order without a grant: effects of kind write_external need one',
     );
   });
 });
 
-describe('with a grant', () => {
-  test('work is refused: somebody approved what is not what it seems', () => {
+describe('orders with a grant', () => {
+  test('work with a grant is refused', () => {
     expect(codeFor(orderFor(workOf()))).toBe('EXECUTOR_GRANT_INVALID');
   });
 
-  test('a script that is an effect gives nothing to go by', () => {
+  test('a script as an effect is opaque', () => {
     const uses = 'cap.env.shell.command.run';
     const script = (effectClass: EffectClass): CanonicalEffect =>
       workOf({ uses, kind: 'deploy', effectClass });
@@ -79,7 +79,7 @@ describe('with a grant', () => {
     expect(codeFor(orderFor(script('idempotent')))).toBe('EXECUTOR_CLASS_MISMATCH');
   });
 
-  test('what is always an effect of one kind is no effect of another', () => {
+  test('a label with one kind of effect is refused as another kind', () => {
     const merge = (kind: SideEffectKind): CanonicalEffect =>
       workOf({ uses: MERGE, kind, effectClass: 'fenced' });
     expect(codeFor(orderFor(merge('merge')))).toBeUndefined();
@@ -112,7 +112,7 @@ const forgeries: fc.Arbitrary<RunEffect> = fc
   })
   .map(({ grant, ...order }) => (grant === undefined ? order : { ...order, grant }));
 
-test('whoever cannot sign starts nothing but work, and that as it is', () => {
+test('a sender without a key can start only unchanged work', () => {
   let started = 0;
   fc.assert(
     fc.property(fc.array(forgeries, { minLength: 1, maxLength: 4 }), (orders) => {

@@ -18,7 +18,7 @@ const effect = effectOf();
 const other = effectOf({ args: { file: 'sample.txt', line: 'something else' } });
 const elsewhere = effectOf({ idempotencyKey: 'append:other.txt' });
 
-test('what was approved may run', () => {
+test('an approved effect may run', () => {
   expect(codeFor(orderFor())).toBeUndefined();
 });
 
@@ -33,27 +33,27 @@ describe('a grant', () => {
   };
 
   test.each([
-    ['is signed by somebody else', forgedGrantFor(effect)],
-    ['has claims that were not signed', damaged(grantFor(effect), { exp: GRANT_ENDS })],
-    ['is no token at all', 'yes'],
+    ['has a forged signature', forgedGrantFor(effect)],
+    ['has unsigned claims', damaged(grantFor(effect), { exp: GRANT_ENDS })],
+    ['is not a token', 'yes'],
     ['lacks a claim', grantFor(effect, { digest: undefined as never })],
-    ['is for no digest', grantFor(effect, { digest: 'none' })],
-  ])('that %s is not valid', (_, grant) => {
+    ['has no digest', grantFor(effect, { digest: 'none' })],
+  ])('a grant that %s is not valid', (_, grant) => {
     expect(codeFor(orderFor(effect, { grant }))).toBe('EXECUTOR_GRANT_INVALID');
   });
 
-  test('ends to the second', () => {
+  test('a grant expires to the second', () => {
     expect(codeFor(orderFor(), GRANT_ENDS - 1)).toBeUndefined();
     expect(codeFor(orderFor(), GRANT_ENDS)).toBe('EXECUTOR_GRANT_EXPIRED');
   });
 
-  test('for another effect of the same digest is not for this one', () => {
+  test('a grant for another effect of the same digest is refused', () => {
     expect(codeFor(orderFor(effect, { grant: grantFor(effect, { sub: orderFor(elsewhere).id }) }))).toBe(
       'EXECUTOR_GRANT_MISMATCH',
     );
   });
 
-  test('for an effect under another id is not for this one', () => {
+  test('a grant for an effect under another id is refused', () => {
     expect(
       codeFor(
         orderFor(effect, {
@@ -65,31 +65,34 @@ describe('a grant', () => {
   });
 });
 
-describe('what is ordered is what was approved:', () => {
+describe('the order differs from the approved effect', () => {
   test.each([
-    ['other arguments under the grant and digest of the approved', orderFor(effect, { effect: other })],
-    ['other arguments under the grant of the approved', orderFor(other, { grant: grantFor(effect) })],
+    ['other arguments under the approved grant and digest', orderFor(effect, { effect: other })],
+    ['other arguments under the approved grant', orderFor(other, { grant: grantFor(effect) })],
     ['the approved effect under another digest', orderFor(effect, { digest: orderFor(other).digest })],
     ['another target', orderFor(effect, { effect: effectOf({ target: 'file:secret' }) })],
     ['another kind', orderFor(effect, { effect: effectOf({ kind: 'deploy' }) })],
     ['another class', orderFor(effect, { effect: effectOf({ effectClass: 'idempotent' }) })],
     ['another task', orderFor(effect, { effect: effectOf({ task: 't-2' as never }) })],
-    ['an argument more', orderFor(effect, { effect: effectOf({ args: { ...effect.args, mode: 'w' } }) })],
-  ])('%s is refused', (_, order) => {
+    [
+      'an additional argument',
+      orderFor(effect, { effect: effectOf({ args: { ...effect.args, mode: 'w' } }) }),
+    ],
+  ])('an order with %s is refused', (_, order) => {
     expect(codeFor(order)).toBe('EXECUTOR_DIGEST_MISMATCH');
   });
 });
 
-describe('a capability', () => {
+describe('capabilities', () => {
   test.each(['cap.file.delete', 'control.prepare', 'cap.constructor'])(
-    'that nobody knows is refused: %s',
+    'an unknown capability is refused: %s',
     (uses) => {
       expect(codeFor(orderFor(effectOf({ uses })))).toBe('EXECUTOR_UNKNOWN_CAPABILITY');
     },
   );
 
   test.each(['fenced', 'probeable', 'idempotent', 'opaque'] as const)(
-    'has the class it has, whoever approved %s',
+    'an approval of the class %s does not change the class',
     (effectClass) => {
       expect(codeFor(orderFor(effectOf({ effectClass })))).toBe('EXECUTOR_CLASS_MISMATCH');
     },

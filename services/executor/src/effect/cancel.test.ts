@@ -25,8 +25,8 @@ const doubt = (next: 'repeat' | 'probe' | 'person'): EffectEvent => ({
 const calledOff: EffectEvent = { type: 'cancel_requested', ...about, reason: 'task cancelled' };
 const cancelled: EffectEvent = { type: 'cancelled', ...about, reason: 'task cancelled' };
 
-describe('a cancellation', () => {
-  test('that comes before the order keeps it from ever starting', () => {
+describe('cancellation', () => {
+  test('a cancellation before the order prevents every start', () => {
     given().when(cancel, NOW).thenEmits(cancelled);
     given(cancelled)
       .when(run, NOW + 1)
@@ -35,7 +35,7 @@ describe('a cancellation', () => {
       .thenSends({ data: { type: 'cancelled', reason: 'task cancelled' } });
   });
 
-  test('of what waits for a slot keeps it from starting', () => {
+  test('a cancellation of a waiting effect prevents its start', () => {
     given(prepared).when(cancel, NOW).thenEmits(cancelled).thenTimes({ clear: 'slot' });
     given(prepared, cancelled)
       .when(claim, NOW + 1)
@@ -48,7 +48,7 @@ describe('a cancellation', () => {
   test.each([
     ['failed cleanly', [started, failed]],
     ['was refused', [refused]],
-  ])('of what %s keeps it from being tried again', (_, history) => {
+  ])('a cancellation of an effect that %s prevents another try', (_, history) => {
     given(...history)
       .when(cancel, NOW)
       .thenEmits(cancelled);
@@ -58,7 +58,7 @@ describe('a cancellation', () => {
       .thenSends({ data: { type: 'cancelled', attempt: 2 } });
   });
 
-  test('of what runs tells it to stop; what comes of it is what its worker says', () => {
+  test('a cancellation of a running effect aborts it, and its worker reports the outcome', () => {
     given(started)
       .when(cancel, NOW)
       .thenEmits(calledOff)
@@ -70,14 +70,14 @@ describe('a cancellation', () => {
       .thenStarts({ kind: 'abort', id: EFFECT, epoch: 1 });
   });
 
-  test('of what runs keeps it from being started again, though its worker is never heard of again', () => {
+  test('a cancellation of a running effect prevents a repeat after the worker is lost', () => {
     given(started, calledOff)
       .when({ kind: 'timer', name: 'lease', data: null }, NOW)
       .thenEmitsLike({ type: 'in_doubt', epoch: 2, next: 'person' })
       .thenStarts();
   });
 
-  test('of what runs keeps it from being tried anew, though it failed cleanly', () => {
+  test('a cancellation of a running effect prevents a repeat after a clean failure', () => {
     const again: EffectMessage = { kind: 'run', payload: { ...order, attempt: 2 }, slot };
     given(started, calledOff, failed)
       .when(again, NOW)
@@ -91,7 +91,7 @@ describe('a cancellation', () => {
   });
 
   test.each(['repeat', 'person'] as const)(
-    'of what is in doubt and waits for: %s, leaves a doubt of its own to a person: nothing more is started',
+    'a cancellation of a doubt that waits for: %s leaves a new doubt to an operator',
     (next) => {
       given(started, doubt(next))
         .when(cancel, NOW)
@@ -106,7 +106,7 @@ describe('a cancellation', () => {
     },
   );
 
-  test('of what its target is asked about is kept, and the target is asked all the same', () => {
+  test('a cancelled effect that is being probed is still probed', () => {
     given(started, doubt('probe'))
       .when(cancel, NOW)
       .thenEmits(calledOff)
@@ -117,8 +117,8 @@ describe('a cancellation', () => {
 
   test.each([
     ['the target', [doubt('probe'), calledOff]],
-    ['a person', [calledOff, doubt('person')]],
-  ])('is kept though %s says that it did not happen: nothing is tried anew', (_, history) => {
+    ['an operator', [calledOff, doubt('person')]],
+  ])('a cancellation stays in force although %s reports that it did not happen', (_, history) => {
     const notApplied: EffectEvent = { type: 'not_applied', ...about, epoch: 2, reason: 'no', by: 'person' };
     given(started, ...history, notApplied)
       .when({ kind: 'run', payload: { ...order, attempt: 2 }, slot }, NOW)
@@ -126,7 +126,7 @@ describe('a cancellation', () => {
       .thenStarts();
   });
 
-  test('of what is known not to have happened keeps it from being tried again', () => {
+  test('a cancellation of a not-applied effect prevents another try', () => {
     const notApplied: EffectEvent = { type: 'not_applied', ...about, epoch: 2, reason: 'no', by: 'person' };
     given(started, doubt('person'), notApplied).when(cancel, NOW).thenEmits(cancelled);
   });
@@ -134,23 +134,26 @@ describe('a cancellation', () => {
   test.each([
     ['is applied', [started, applied], { type: 'applied', epoch: 1, outputs: {} }],
     [
-      'was called off and waits for a person',
+      'was cancelled and waits for an operator',
       [started, calledOff, doubt('person')],
       { type: 'in_doubt', epoch: 2, next: 'person' },
     ],
     ['is cancelled', [prepared, cancelled], { type: 'cancelled', reason: 'task cancelled' }],
-    ['is cancelled already', [cancelled], { type: 'cancelled', reason: 'task cancelled' }],
-  ])('of what %s comes too late: it is answered with what is recorded', (_, history, data) => {
-    const subject = `hp.evt.effect.${data.type}.${EFFECT}`;
-    given(...history)
-      .when(cancel, NOW)
-      .thenEmits()
-      .thenSends({ subject, data: { ...about, ...data } })
-      .thenTimes()
-      .thenStarts();
-  });
+    ['is already cancelled', [cancelled], { type: 'cancelled', reason: 'task cancelled' }],
+  ])(
+    'a cancellation of an effect that %s is too late, and is answered with the outcome',
+    (_, history, data) => {
+      const subject = `hp.evt.effect.${data.type}.${EFFECT}`;
+      given(...history)
+        .when(cancel, NOW)
+        .thenEmits()
+        .thenSends({ subject, data: { ...about, ...data } })
+        .thenTimes()
+        .thenStarts();
+    },
+  );
 
-  test('is answered under a new message id each time', () => {
+  test('a cancellation is answered under a new message id each time', () => {
     const ids = [NOW, NOW + 1].map(
       (now) => decider.decide(stateAfter(started, applied), cancel, { now }).send[0]?.id,
     );

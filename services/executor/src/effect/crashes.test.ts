@@ -51,8 +51,8 @@ const after = (order: ReturnType<typeof orderFor>, ...causes: readonly Cause[]):
   started(order, 2 * causes.length + 1),
 ];
 
-describe.each(KINDS)('%s', (_, order) => {
-  test('that loses its worker for the third time is left to a person', () => {
+describe.each(KINDS)('an order of the class %s', (_, order) => {
+  test('an order that loses its third worker goes to an operator', () => {
     given(...after(order, 'worker_lost'))
       .when(lease, NOW)
       .thenEmitsLike({ type: 'in_doubt', next: 'repeat', cause: 'worker_lost' });
@@ -64,7 +64,7 @@ describe.each(KINDS)('%s', (_, order) => {
       .thenEmitsLike({ type: 'in_doubt', next: 'person' });
   });
 
-  test('that is interrupted by an executor which stops has lost none', () => {
+  test('an interruption by a stopping executor is no lost worker', () => {
     given(...after(order, 'outcome_unknown', 'outcome_unknown', 'outcome_unknown'))
       .when(lease, NOW)
       .thenEmitsLike({ type: 'in_doubt', next: 'repeat' });
@@ -73,7 +73,7 @@ describe.each(KINDS)('%s', (_, order) => {
       .thenEmitsLike({ type: 'in_doubt', next: 'repeat', cause: 'outcome_unknown' });
   });
 
-  test('is done once more when a person says so, and no further when that is lost as well', () => {
+  test("an operator's retry runs once, and goes back to the operator when its worker is lost", () => {
     const allowed: EffectEvent = {
       type: 'answered',
       ...about,
@@ -94,7 +94,7 @@ describe.each(KINDS)('%s', (_, order) => {
   });
 });
 
-test('another attempt is counted by itself', () => {
+test('another attempt counts its lost workers from zero', () => {
   const order = orderFor();
   const error = { code: 'X', message: 'no' };
   const failed: EffectEvent = { type: 'failed_clean', ...about, epoch: 5, error };
@@ -104,7 +104,7 @@ test('another attempt is counted by itself', () => {
     .thenEmitsLike({ type: 'in_doubt', next: 'repeat' });
 });
 
-test('of what its target can tell, the target is asked, however often its worker was lost', () => {
+test('a probeable effect is probed after every lost worker', () => {
   const order = orderFor(probeableOf());
   given(
     started(order, 1),
@@ -117,7 +117,7 @@ test('of what its target can tell, the target is asked, however often its worker
     .thenEmitsLike({ type: 'in_doubt', next: 'probe' });
 });
 
-test('a doubt that is only stated anew has lost no worker, and a state from before the count has lost none yet', () => {
+test('a doubt that is only stated again counts no lost worker', () => {
   const order = orderFor();
   const history = [started(order, 1), doubt(2, 'worker_lost'), doubt(3, 'worker_lost', 'person')];
   const state = history.reduce((before, event) => decider.evolve(before, event), decider.initial);

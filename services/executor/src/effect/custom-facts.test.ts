@@ -25,29 +25,29 @@ const codeFor = (
   return whyRefused(order, NOW, verify, classOf, kindOf)?.code;
 };
 
-describe("an order of a capability of one's own", () => {
-  test('runs when it is what its module says', () => {
+describe('orders of a custom capability', () => {
+  test('a custom effect runs as its module declares it', () => {
     expect(codeFor({})).toBeUndefined();
     expect(codeFor({ kind: 'notify' }, { ...facts, kind: undefined })).toBeUndefined();
   });
 
-  test('is refused in another class, or as another kind', () => {
+  test('a custom effect of another class or kind is refused', () => {
     expect(codeFor({ effectClass: 'opaque' })).toBe('EXECUTOR_CLASS_MISMATCH');
     expect(codeFor({ kind: 'notify' })).toBe('EXECUTOR_CLASS_MISMATCH');
   });
 
-  test('is refused where there is no such module', () => {
+  test('a custom effect without its module is refused', () => {
     expect(codeFor({}, facts, [])).toBe('EXECUTOR_UNKNOWN_CAPABILITY');
     expect(codeFor({ uses: 'cap.custom.set_flags' })).toBe('EXECUTOR_UNKNOWN_CAPABILITY');
   });
 
-  test('is work only when its module says so', () => {
+  test('a custom capability is work only when its module says so', () => {
     const work = { kind: 'work', uses: facts.uses, effectClass: 'idempotent' } as const;
     expect(codeFor(work)).toBe('EXECUTOR_GRANT_INVALID');
     expect(codeFor(work, { ...facts, work: true })).toBeUndefined();
   });
 
-  test('that only looks is work, and that takes back is an effect that nobody can be sure of', () => {
+  test('a custom preview is work, and a custom compensation is an opaque effect', () => {
     const preview = { kind: 'work', uses: `${facts.uses}.preview`, effectClass: 'idempotent' } as const;
     expect(codeFor(preview)).toBeUndefined();
     expect(codeFor(preview, { ...facts, preview: false })).toBe('EXECUTOR_GRANT_INVALID');
@@ -63,7 +63,7 @@ describe("an order of a capability of one's own", () => {
   });
 });
 
-test('what every executor carries out stays what it is', () => {
+test('built-in capabilities keep their classes', () => {
   const { classOf, kindOf } = classifiersWith([facts]);
   expect(classOf(effectOf())).toBe('keyed');
   expect(kindOf('cap.env.builtin.git.integrate_plan_branch')).toBe('merge');

@@ -47,9 +47,9 @@ const answerTo = (message: EffectMessage, ...history: readonly EffectEvent[]): r
 
 test.each([
   ['an order that was admitted', [prepared]],
-  ['a doubt that is to be repeated', [started(1), doubt(2, 'repeat')]],
-  ['a doubt that its target is to be asked about', [started(1), doubt(2, 'probe')]],
-])('%s and waits for its target says so, once, and goes on waiting', (_, history) => {
+  ['a doubt before its repeat', [started(1), doubt(2, 'repeat')]],
+  ['a doubt before its probe', [started(1), doubt(2, 'probe')]],
+])('%s and waits for its target states that once, and keeps waiting', (_, history) => {
   given(...history)
     .when(hold(), NOW)
     .thenEmits(held)
@@ -68,16 +68,16 @@ test.each([
 test.each([
   ['was never ordered', []],
   ['runs', [started(1)]],
-  ['is over', [started(1), failed]],
-  ['waits for a person', [started(1), doubt(2, 'person')]],
+  ['is finished', [started(1), failed]],
+  ['waits for an operator', [started(1), doubt(2, 'person')]],
   ['waits under another attempt', [{ ...prepared, attempt: 2, order: again }]],
-])('what %s is not held up', (_, history) => {
+])('an effect that %s is not deferred', (_, history) => {
   given(...history)
     .when(hold(), NOW)
     .thenNothing();
 });
 
-test('it begins as soon as it gets a slot, and is held up anew when it waits once more', () => {
+test('a deferred effect begins with a slot, and is deferred again when it waits again', () => {
   given(prepared, held)
     .when(claim, NOW)
     .thenEmits({ type: 'undeferred', ...about }, started(1));
@@ -88,11 +88,11 @@ test('it begins as soon as it gets a slot, and is held up anew when it waits onc
     .thenEmits({ ...held, attempt: 2 });
 });
 
-test('it waits no longer than its grant lasts', () => {
+test('a deferred effect waits no longer than its grant lasts', () => {
   given(prepared, held).when(claim, GRANT_ENDS).thenEmitsLike({ type: 'refused' });
 });
 
-test('whoever orders it again is told again, in case that was lost', () => {
+test('a repeated order is answered with the deferral', () => {
   expect(answerTo(ordered(), prepared, held)).toEqual([held]);
   expect(answerTo(ordered(), prepared)).toEqual([]);
   expect(answerTo(ordered(), prepared, held, started(1))).toEqual([]);

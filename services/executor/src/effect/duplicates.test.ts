@@ -19,8 +19,8 @@ const prevented = (number: number): EffectEvent => ({
   outcome: 'applied',
 });
 
-describe('an order of what has an outcome', () => {
-  test('is answered with it, and recorded as a duplicate that was prevented', () => {
+describe('an order of a finished effect', () => {
+  test('a duplicate order is answered with the outcome, and recorded', () => {
     given(started, applied)
       .when(attempt(2), NOW)
       .thenEmits(prevented(2))
@@ -29,7 +29,7 @@ describe('an order of what has an outcome', () => {
       .thenStarts();
   });
 
-  test('is recorded once for each attempt, and answered as often as it comes', () => {
+  test('a duplicate is recorded once for each attempt, and answered every time', () => {
     given(started, applied, prevented(1), prevented(2))
       .when(attempt(2), NOW)
       .thenEmits()
@@ -37,7 +37,7 @@ describe('an order of what has an outcome', () => {
     given(started, applied, prevented(1)).when(attempt(2), NOW).thenEmits(prevented(2));
   });
 
-  test('is recorded a hundred times at most: attempts can be numbered by whoever may order', () => {
+  test('at most a hundred duplicates are recorded', () => {
     const hundred = Array.from({ length: 100 }, (_, i) => prevented(i + 1));
     given(started, applied, ...hundred.slice(1))
       .when(attempt(101), NOW)
@@ -48,14 +48,14 @@ describe('an order of what has an outcome', () => {
       .thenSends({ data: { type: 'applied', attempt: 101 } });
   });
 
-  test('keeps the outcome as it is', () => {
+  test('a duplicate order keeps the outcome', () => {
     given(started, applied, prevented(2))
       .when({ kind: 'cancel', payload: { ...about, reason: 'over' } }, NOW)
       .thenSends({ data: { type: 'applied', epoch: 1, outputs: { line: 1 } } });
   });
 });
 
-describe('no duplicate is', () => {
+describe('orders that are no duplicates', () => {
   const failed: EffectEvent = {
     type: 'failed_clean',
     ...about,
@@ -67,17 +67,17 @@ describe('no duplicate is', () => {
   test.each([
     ['waits', [{ type: 'prepared', ...about, order }]],
     ['runs', [started]],
-    ['failed, and did nothing', [started, failed]],
-    ['was cancelled before it did anything', [started, failed, cancelled]],
+    ['failed cleanly', [started, failed]],
+    ['was cancelled before it began', [started, failed, cancelled]],
     ['was cancelled before it was ordered', [cancelled]],
-  ] as const)('the same order of what %s', (_, history) => {
+  ] as const)('the same order of an effect that %s is no duplicate', (_, history) => {
     given(...history)
       .when(run(), NOW)
       .thenEmits()
       .thenStarts();
   });
 
-  test('work that is ordered again: what it does adds nothing up', () => {
+  test('repeated work is no duplicate', () => {
     const work = bareOrderFor();
     given({ ...started, order: work }, applied)
       .when(run({ ...work, attempt: 2 }), NOW)
@@ -85,7 +85,7 @@ describe('no duplicate is', () => {
       .thenSends({ data: { type: 'applied', attempt: 2 } });
   });
 
-  test('another effect under its key: that is refused', () => {
+  test('another effect under the same key is no duplicate', () => {
     given(started, applied)
       .when(run(orderFor(effectOf({ args: { line: 'x' } }), { attempt: 2 })), NOW)
       .thenEmits()

@@ -48,8 +48,8 @@ const calledOff: EffectEvent = { type: 'cancel_requested', ...about, reason: 'ov
 const cancelled: EffectEvent = { type: 'cancelled', ...about, reason: 'over' };
 const follows = [{ clear: 'lease' }, { set: 'slot', dueAt: NOW + 2_000 }] as const;
 
-describe('a start that a journal has, and that the ledger', () => {
-  test('has never heard of, is in doubt above its epoch, and is repeated where its target makes that harmless', () => {
+describe('a journalled start that the ledger lost', () => {
+  test('a start that the ledger never knew is in doubt above its epoch, and is repeated where that is harmless', () => {
     given()
       .when(journalled(3), NOW)
       .thenEmits(prepared(), doubt(4))
@@ -57,7 +57,7 @@ describe('a start that a journal has, and that the ledger', () => {
       .thenStarts();
   });
 
-  test('has never heard of, is for a person where the target remembers nothing', () => {
+  test('a start that the ledger never knew goes to an operator if its target remembers nothing', () => {
     given()
       .when(journalled(1, opaque), NOW)
       .thenEmits({ ...prepared(opaque), order: opaque } as EffectEvent, doubt(2, 'person'))
@@ -65,11 +65,11 @@ describe('a start that a journal has, and that the ledger', () => {
       .thenStarts();
   });
 
-  test('still has waiting, is in doubt', () => {
+  test('a start of an effect that still waits in the ledger is in doubt', () => {
     given(prepared()).when(journalled(1), NOW).thenEmits(doubt(2));
   });
 
-  test('has started under an earlier epoch, or in doubt under one, is in doubt above its own', () => {
+  test("a start above the ledger's epoch is in doubt above its own", () => {
     given(started(1))
       .when(journalled(3), NOW)
       .thenEmits(doubt(4))
@@ -77,7 +77,7 @@ describe('a start that a journal has, and that the ledger', () => {
     given(started(1), doubt(2)).when(journalled(3), NOW).thenEmits(doubt(4));
   });
 
-  test('has as failed or refused before, is in doubt as it was ordered last', () => {
+  test('a start that the ledger has as failed or refused is in doubt as last ordered', () => {
     const again = { ...order, attempt: 2 };
     given(started(1), failed(1))
       .when(journalled(2, again), NOW)
@@ -88,7 +88,7 @@ describe('a start that a journal has, and that the ledger', () => {
       .thenEmits(prepared(), doubt(2));
   });
 
-  test('has as cancelled before it began, is in doubt all the same, stays called off, and is not repeated', () => {
+  test('a start that the ledger has as cancelled is in doubt, stays cancelled, and is not repeated', () => {
     const found = [prepared(), calledOff, doubt(2, 'person')];
     given(cancelled)
       .when(journalled(1), NOW)
@@ -103,17 +103,17 @@ describe('a start that a journal has, and that the ledger', () => {
       .thenStarts();
   });
 
-  test('has as known not to have happened, is in doubt again', () => {
+  test('a start that the ledger has as not applied is in doubt again', () => {
     given(started(1), doubt(2, 'person'), notApplied(2))
       .when(journalled(3), NOW)
       .thenEmits(prepared(), doubt(4));
   });
 
-  test('is told to call off while it runs, is not repeated', () => {
+  test('a start whose effect is being cancelled is not repeated', () => {
     given(started(1), calledOff).when(journalled(3), NOW).thenEmits(doubt(4, 'person'));
   });
 
-  test('knows under that epoch, changes nothing', () => {
+  test('a start that the ledger knows changes nothing', () => {
     for (const history of [
       [started(1)],
       [started(1), applied(1)],
@@ -126,20 +126,20 @@ describe('a start that a journal has, and that the ledger', () => {
         .thenNothing();
   });
 
-  test('has as applied under an earlier one, is evidence that it ran more than once', () => {
+  test('a start above an applied epoch is evidence of another run', () => {
     given(started(1), applied(1))
       .when(journalled(3), NOW)
       .thenEmits({ type: 'superseded', ...about, epoch: 3, observed: 'journalled' });
   });
 });
 
-test('what comes of the start that was lost still resolves the doubt', () => {
+test('a late report of the lost start resolves the doubt', () => {
   given(prepared(), doubt(2, 'person'))
     .when({ kind: 'outcome', epoch: 1, outcome: { kind: 'applied', outputs: {} } }, NOW)
     .thenEmits({ type: 'superseded', ...about, epoch: 1, observed: 'applied' }, applied(2));
 });
 
-test('an order that comes again after it finds the doubt, and starts nothing', () => {
+test('an order after it finds the doubt, and starts nothing', () => {
   given(prepared(), doubt(2, 'person'))
     .when({ kind: 'run', payload: { ...order, attempt: 2 }, slot }, NOW)
     .thenEmits()

@@ -8,11 +8,11 @@ import { decider, verify } from '../../testing/orders.ts';
 import { whyRefused } from './admission.ts';
 import { type EffectState, entryIn } from './state.ts';
 
-test('any messages in any order keep every law of a decider', () => {
+test('any sequence of messages keeps every law of a decider', () => {
   fc.assert(fc.property(acts, (sequence) => void holdsEveryLaw(decider, sequence)));
 });
 
-test('every event is one that the contract allows', () => {
+test('every event is valid by the contract', () => {
   fc.assert(
     fc.property(acts, (sequence) => {
       for (const event of eventsOf(runOf(decider, sequence))) {
@@ -45,7 +45,7 @@ const isAllowed = (said: readonly EffectEvent[], state: EffectState, now: number
       now < (event.until ?? 0),
   );
 
-test('nothing starts without a grant that holds for it at that moment, or the word of a person that does', () => {
+test('nothing starts without a valid grant or a valid answer of an operator', () => {
   fc.assert(
     fc.property(acts, (sequence) => {
       const said: EffectEvent[] = [];
@@ -59,7 +59,7 @@ test('nothing starts without a grant that holds for it at that moment, or the wo
   );
 });
 
-test('what was called off does not start, unless a person has said since that it is to be done again', () => {
+test('a cancelled effect does not start unless an operator asks for it later', () => {
   fc.assert(
     fc.property(acts, (sequence) => {
       let calledOff = false;
@@ -72,7 +72,7 @@ test('what was called off does not start, unless a person has said since that it
   );
 });
 
-test('that it did not happen, once it was in doubt, is the word of its target or of a person', () => {
+test('only the target or an operator turns a doubt into not applied', () => {
   fc.assert(
     fc.property(acts, (sequence) => {
       for (const { before, made } of runOf(decider, sequence)) {
@@ -91,7 +91,7 @@ test('that it did not happen, once it was in doubt, is the word of its target or
   );
 });
 
-test('a statement counts once, and only on the doubt that it is on', () => {
+test('a statement counts once, and only for its own doubt', () => {
   fc.assert(
     fc.property(acts, (sequence) => {
       const answered: number[] = [];
@@ -107,7 +107,7 @@ test('a statement counts once, and only on the doubt that it is on', () => {
   );
 });
 
-test('work begins with a recorded start, one at a time, and never in a state that has another in force', () => {
+test('work begins with a recorded start, and one start is in force at a time', () => {
   fc.assert(
     fc.property(acts, (sequence) => {
       for (const { before, made, after } of runOf(decider, sequence)) {
@@ -132,7 +132,7 @@ test('work begins with a recorded start, one at a time, and never in a state tha
 /** Events that may follow an outcome. */
 const KEPT_BESIDE: ReadonlySet<EffectEvent['type']> = new Set(['superseded', 'duplicate_prevented']);
 
-test('applied is for ever, and so is cancelled, unless a journal says that it was started', () => {
+test('applied and cancelled are final unless a journal has a later start', () => {
   fc.assert(
     fc.property(acts, (sequence) => {
       for (const { message, before, after, made } of runOf(decider, sequence)) {
@@ -147,7 +147,7 @@ test('applied is for ever, and so is cancelled, unless a journal says that it wa
   );
 });
 
-test('whatever runs has a lease, and whatever waits for a slot is offered again', () => {
+test('a running effect has a lease, and a waiting one is offered again', () => {
   fc.assert(
     fc.property(acts, (sequence) => {
       const set = new Set<string>();

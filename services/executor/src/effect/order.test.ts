@@ -53,7 +53,7 @@ const refused: EffectEvent = {
 };
 
 describe('an order', () => {
-  test('that finds a slot starts at once, under a lease', () => {
+  test('an order with a slot starts at once, under a lease', () => {
     given()
       .when(run(), NOW)
       .thenEmits(started)
@@ -61,7 +61,7 @@ describe('an order', () => {
       .thenStarts({ kind: 'start', order, epoch: 1, slot: slot.slot });
   });
 
-  test('that finds none is kept until there is one', () => {
+  test('an order without a slot is kept', () => {
     given()
       .when(waiting(), NOW)
       .thenEmits(prepared)
@@ -69,7 +69,7 @@ describe('an order', () => {
       .thenStarts({ kind: 'await_slot', order });
   });
 
-  test('that waits starts when it gets a slot', () => {
+  test('a waiting order starts when it gets a slot', () => {
     given(prepared)
       .when(claim, NOW + 1)
       .thenEmits(started)
@@ -77,7 +77,7 @@ describe('an order', () => {
       .thenStarts({ kind: 'start', order, epoch: 1, slot: slot.slot });
   });
 
-  test('that waited longer than its grant lasts is refused', () => {
+  test('an order that waits longer than its grant lasts is refused', () => {
     given(prepared)
       .when(claim, GRANT_ENDS)
       .thenEmitsLike({ type: 'refused', ...about, error: { code: 'EXECUTOR_GRANT_EXPIRED' } })
@@ -85,7 +85,7 @@ describe('an order', () => {
       .thenStarts();
   });
 
-  test('that waits is offered again, in case the executor that knew of it has gone', () => {
+  test('a waiting order is offered again, in case its executor is gone', () => {
     given(prepared)
       .when({ kind: 'timer', name: 'slot', data: null }, NOW + 5_000)
       .thenEmits()
@@ -102,7 +102,7 @@ describe('an order', () => {
     ],
     ['an unknown capability', orderFor(effectOf({ uses: 'cap.rm' })), 'EXECUTOR_UNKNOWN_CAPABILITY'],
     ['another class', orderFor(effectOf({ effectClass: 'idempotent' })), 'EXECUTOR_CLASS_MISMATCH'],
-  ])('with %s is refused, recorded as such, and starts nothing', (_, bad, code) => {
+  ])('an order with %s is refused and recorded, and starts nothing', (_, bad, code) => {
     given()
       .when(run(bad), NOW)
       .thenEmitsLike({ type: 'refused', ...about, error: { code } })
@@ -114,11 +114,11 @@ describe('an order', () => {
   });
 });
 
-describe('the same order again', () => {
+describe('a repeated order', () => {
   test.each([
     ['waits', [prepared]],
     ['runs', [prepared, started]],
-  ])('while it %s changes nothing: its outcome will be told', (_, history) => {
+  ])('a repeated order changes nothing while it %s', (_, history) => {
     given(...history)
       .when(run(), NOW + 1)
       .thenNothing();
@@ -137,7 +137,7 @@ describe('the same order again', () => {
     [[started, doubted, notApplied], notApplied, ['not_applied']],
     [[prepared, cancelled], cancelled, []],
     [[refused], refused, []],
-  ] as const)('is answered with what is recorded (%#)', (history, fact, prevented) => {
+  ] as const)('a repeated order is answered with the recorded outcome (%#)', (history, fact, prevented) => {
     given(...history)
       .when(run(), NOW + 1)
       .thenEmits(
@@ -159,7 +159,7 @@ describe('the same order again', () => {
     [[started, doubted], 'in_doubt', ['in_doubt']],
     [[prepared, cancelled], 'cancelled', []],
   ] as const)(
-    'as a later attempt is answered so too, and not done again (%#)',
+    'a later attempt is answered with the recorded outcome, and not repeated (%#)',
     (history, type, prevented) => {
       given(...history)
         .when(run(orderFor(effectOf(), { attempt: 2 })), NOW + 1)
@@ -172,8 +172,8 @@ describe('the same order again', () => {
   );
 });
 
-describe('a new order after one that came to nothing', () => {
-  test('starts as the next attempt after a clean failure', () => {
+describe('an order after a clean end', () => {
+  test('the next attempt starts after a clean failure', () => {
     const second = orderFor(effectOf(), { attempt: 2 });
     given(started, failed)
       .when(run(second), NOW + 1)
@@ -181,7 +181,7 @@ describe('a new order after one that came to nothing', () => {
       .thenStarts({ kind: 'start', order: second, epoch: 2, slot: slot.slot });
   });
 
-  test('starts with a new grant after one that had expired', () => {
+  test('a new grant starts after an expired one', () => {
     const again = orderFor(effectOf(), { grant: grantFor(effectOf(), { exp: GRANT_ENDS / 1_000 + 60 }) });
     given(refused)
       .when(run(again), NOW + 1)
@@ -195,20 +195,20 @@ describe('a new order after one that came to nothing', () => {
       { ...order, effect: effectOf({ args: { line: 'x' } }) },
     ],
     ['a later attempt', orderFor(effectOf(), { attempt: 9, grant: forgedGrantFor(effectOf()) })],
-  ])('starts with what was approved, after a forgery with %s was refused', (_, forged) => {
+  ])('the approved effect starts after a refused forgery with %s', (_, forged) => {
     given({ ...refused, order: forged })
       .when(run(), NOW + 1)
       .thenEmits(started);
   });
 
-  test('waits where there is no slot', () => {
+  test('a later attempt without a slot waits', () => {
     const second = orderFor(effectOf(), { attempt: 2 });
     given(started, failed)
       .when(waiting(second), NOW + 1)
       .thenEmits({ ...prepared, attempt: 2, order: second });
   });
 
-  test('needs a grant that holds, like any other', () => {
+  test('a later attempt needs a valid grant', () => {
     given(started, failed)
       .when(run(orderFor(effectOf(), { attempt: 2 })), GRANT_ENDS)
       .thenEmitsLike({ type: 'refused', attempt: 2, error: { code: 'EXECUTOR_GRANT_EXPIRED' } });
@@ -225,7 +225,7 @@ describe('another effect under the same key', () => {
     ['has failed', [started, failed]],
     ['is in doubt', [started, doubted]],
     ['is cancelled', [prepared, cancelled]],
-  ])('is refused while the first %s', (_, history) => {
+  ])('another effect is refused while the first %s', (_, history) => {
     given(...history)
       .when(run(conflicting), NOW + 1)
       .thenEmits()

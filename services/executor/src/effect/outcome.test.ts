@@ -55,8 +55,8 @@ const cancelled: EffectEvent = { type: 'cancelled', ...about, reason: 'over' };
 const repeats = (starts: number): EffectEvent[] =>
   Array.from({ length: starts }, (_, i) => [started(2 * i + 1), doubt(2 * i + 2)]).flat();
 
-describe('the outcome of the start that is in force', () => {
-  test('applied is recorded', () => {
+describe('the outcome of the present start', () => {
+  test('an applied outcome is recorded', () => {
     given(started(1)).when(reported(1, applied), NOW).thenEmits(appliedAt(1)).thenTimes({ clear: 'lease' });
   });
 
@@ -68,7 +68,7 @@ describe('the outcome of the start that is in force', () => {
       .thenStarts();
   });
 
-  test('what proves nothing leaves a doubt, and what its target makes harmless is repeated', () => {
+  test('an unknown outcome is a doubt, and a harmless effect is repeated', () => {
     given(started(1))
       .when(reported(1, unknown), NOW)
       .thenEmits(doubt(2))
@@ -76,7 +76,7 @@ describe('the outcome of the start that is in force', () => {
       .thenStarts();
   });
 
-  test('a clean failure of a repeat says nothing of the start before it: the doubt stays', () => {
+  test('a clean failure of a repeat keeps the doubt about the first start', () => {
     given(started(1), doubt(2), started(3))
       .when(reported(3, clean), NOW)
       .thenEmitsLike(
@@ -87,7 +87,7 @@ describe('the outcome of the start that is in force', () => {
       .thenStarts();
   });
 
-  test('of an effect that nobody ordered is of no interest', () => {
+  test('an outcome of an unknown effect is ignored', () => {
     given().when(reported(1, applied), NOW).thenNothing();
     given({ type: 'cancelled', ...about, reason: 'over' })
       .when(reported(1, applied), NOW)
@@ -95,50 +95,50 @@ describe('the outcome of the start that is in force', () => {
   });
 });
 
-describe('a lease', () => {
-  test('is extended by whoever holds it', () => {
+describe('leases', () => {
+  test('a heartbeat of the present start extends the lease', () => {
     given(started(1))
       .when({ kind: 'heartbeat', epoch: 1 }, NOW + 3_000)
       .thenEmits()
       .thenTimes({ set: 'lease', dueAt: NOW + 3_000 + LEASE_MS });
   });
 
-  test('is not extended by anybody else', () => {
+  test('a heartbeat of another epoch does not extend the lease', () => {
     given(started(1), doubt(2), started(3)).when({ kind: 'heartbeat', epoch: 1 }, NOW).thenNothing();
     given(started(1), doubt(2)).when({ kind: 'heartbeat', epoch: 1 }, NOW).thenNothing();
     given().when({ kind: 'heartbeat', epoch: 1 }, NOW).thenNothing();
   });
 
-  test('that is over puts the effect in doubt, and takes the epoch from who held it', () => {
+  test('an expired lease puts the effect in doubt under a new epoch', () => {
     given(started(1))
       .when(lease, NOW + LEASE_MS)
       .thenEmitsLike({ type: 'in_doubt', epoch: 2, next: 'repeat', cause: 'worker_lost' })
       .thenTimes({ clear: 'lease' }, { set: 'slot', dueAt: NOW + LEASE_MS + 1_000 });
   });
 
-  test('of something else than a start means nothing', () => {
+  test('a lease timer without a start is ignored', () => {
     given(started(1), appliedAt(1)).when(lease, NOW).thenNothing();
     given(started(1), doubt(2)).when(lease, NOW).thenNothing();
     given().when(lease, NOW).thenNothing();
   });
 });
 
-describe('a repeat', () => {
-  test('starts with the next epoch, as soon as there is a slot', () => {
+describe('repeats', () => {
+  test('a repeat starts under the next epoch once it has a slot', () => {
     given(started(1), doubt(2))
       .when(claim, NOW + 1)
       .thenEmits(started(3))
       .thenStarts({ kind: 'start', order, epoch: 3, slot: slot.slot });
   });
 
-  test('is offered again while no slot was found', () => {
+  test('a repeat without a slot is offered again', () => {
     given(started(1), doubt(2))
       .when({ kind: 'timer', name: 'slot', data: null }, NOW)
       .thenTimes({ set: 'slot', dueAt: NOW + 5_000 })
       .thenStarts({ kind: 'await_slot', order });
   });
 
-  test('is made while the grant lasts; after that a person is asked', () => {
+  test('repeats end with the grant, and an operator decides', () => {
     given(started(1), doubt(2))
       .when(claim, GRANT_ENDS)
       .thenEmits(doubt(3, 'person'))
@@ -149,7 +149,7 @@ describe('a repeat', () => {
   test.each([
     [4, 'repeat'],
     [5, 'person'],
-  ] as const)('after %i starts without a certain outcome, what follows is: %s', (starts, next) => {
+  ] as const)('after %i starts without a certain outcome, the next step is: %s', (starts, next) => {
     const history = repeats(starts).slice(0, -1);
     given(...history)
       .when(lease, NOW)
@@ -165,12 +165,12 @@ describe('a repeat', () => {
     ['fenced', 'repeat'],
     ['probeable', 'probe'],
     ['opaque', 'person'],
-  ] as const)('of an effect that is %s: %s', (effectClass, next) => {
+  ] as const)('an effect that is %s is followed by: %s', (effectClass, next) => {
     const other = { ...started(1), order: orderFor(effectOf({ effectClass })) } as EffectEvent;
     given(other).when(lease, NOW).thenEmitsLike({ type: 'in_doubt', next });
   });
 
-  test('is never made of what waits for a person', () => {
+  test('an effect that waits for an operator is not repeated', () => {
     const history = [started(1), doubt(2, 'person')];
     given(...history)
       .when(claim, NOW)
@@ -180,7 +180,7 @@ describe('a repeat', () => {
       .thenNothing();
   });
 
-  test('is not made of what has an outcome', () => {
+  test('a finished effect is not repeated', () => {
     given(started(1), appliedAt(1)).when(claim, NOW).thenNothing();
     given(started(1)).when(claim, NOW).thenNothing();
     given().when(claim, NOW).thenNothing();
@@ -191,7 +191,7 @@ describe('a worker whose epoch is over', () => {
   test.each([
     ['while a repeat runs', [started(1), doubt(2), started(3)]],
     ['after the repeat was applied', [started(1), doubt(2), started(3), appliedAt(3)]],
-  ])('leaves evidence %s, and changes nothing', (_, history) => {
+  ])('a late worker leaves evidence %s, and changes nothing', (_, history) => {
     given(...history)
       .when(reported(1, applied), NOW)
       .thenEmits({ type: 'superseded', ...about, epoch: 1, observed: 'applied' })
@@ -200,18 +200,18 @@ describe('a worker whose epoch is over', () => {
       .thenStarts();
   });
 
-  test('that did nothing leaves evidence of it, and the doubt stays: it was not the only one', () => {
+  test('a late clean failure is evidence, and keeps the doubt about other starts', () => {
     given(started(1), doubt(2))
       .when(reported(1, clean), NOW)
       .thenEmits({ type: 'superseded', ...about, epoch: 1, observed: 'failed_clean' });
   });
 
-  test('that knows nothing has nothing to say', () => {
+  test('a late unknown outcome is ignored', () => {
     given(started(1), doubt(2)).when(reported(1, unknown), NOW).thenNothing();
     given(started(1), doubt(2), started(3)).when(reported(1, unknown), NOW).thenNothing();
   });
 
-  test.each(['repeat', 'person'] as const)('that saw it applied ends a doubt which waits for: %s', (next) => {
+  test.each(['repeat', 'person'] as const)('a late "applied" resolves a doubt that waits for: %s', (next) => {
     given(started(1), doubt(2, next))
       .when(reported(1, applied), NOW)
       .thenEmits({ type: 'superseded', ...about, epoch: 1, observed: 'applied' }, appliedAt(2))
@@ -219,18 +219,18 @@ describe('a worker whose epoch is over', () => {
   });
 
   test.each([
-    ['it had failed cleanly and a later attempt runs', [started(1), failedAt(1), started(2)]],
-    ['a person had said that it did not happen', [started(1), doubt(2, 'person'), notApplied]],
-    ['a later attempt runs', [started(1), doubt(2, 'person'), notApplied, started(3)]],
-    ['it was cancelled', [started(1), doubt(2, 'person'), notApplied, cancelled]],
-  ])('that saw it applied after %s says the opposite of what was settled', (_, history) => {
+    ['a clean failure and a running later attempt', [started(1), failedAt(1), started(2)]],
+    ['an operator\'s "not applied"', [started(1), doubt(2, 'person'), notApplied]],
+    ['the start of a later attempt', [started(1), doubt(2, 'person'), notApplied, started(3)]],
+    ['a cancellation', [started(1), doubt(2, 'person'), notApplied, cancelled]],
+  ])('a late "applied" after %s contradicts the recorded outcome', (_, history) => {
     given(...history)
       .when(reported(1, applied), NOW)
       .thenEmits({ type: 'superseded', ...about, epoch: 1, observed: 'applied', contradicts: true })
       .thenStarts();
   });
 
-  test('that saw it applied ends the doubt of a later attempt, and says the opposite of what was settled', () => {
+  test('a late "applied" resolves a later doubt, and contradicts the recorded outcome', () => {
     given(started(1), doubt(2, 'person'), notApplied, started(3), doubt(4, 'person'))
       .when(reported(1, applied), NOW)
       .thenEmits(
@@ -239,7 +239,7 @@ describe('a worker whose epoch is over', () => {
       );
   });
 
-  test('that did nothing says the opposite of a person who said that it had, when nobody else was at it', () => {
+  test('a late clean failure of the only start contradicts an operator\'s "applied"', () => {
     const evidence = { type: 'superseded', ...about, epoch: 1, observed: 'failed_clean' } as const;
     given(started(1), doubt(2, 'person'), appliedAt(2))
       .when(reported(1, clean), NOW)
@@ -253,12 +253,12 @@ describe('a worker whose epoch is over', () => {
       .thenEmits(evidence);
   });
 
-  test('is heard once', () => {
+  test('a late report is recorded once', () => {
     const evidence: EffectEvent = { type: 'superseded', ...about, epoch: 1, observed: 'failed_clean' };
     given(started(1), doubt(2), started(3), evidence).when(reported(1, applied), NOW).thenNothing();
   });
 
-  test('or is not there yet, is not believed', () => {
+  test('a report of a future epoch is ignored', () => {
     given(started(1)).when(reported(2, applied), NOW).thenNothing();
     given(started(1), doubt(2)).when(reported(2, applied), NOW).thenNothing();
   });

@@ -68,8 +68,8 @@ const unprovenTimes = (times: number): readonly EffectEvent[] => [
   ...Array.from({ length: times }, (_, i) => [seen(2 + i, unproven), doubt(3 + i)]).flat(),
 ];
 
-describe('an effect in doubt of which the target can tell', () => {
-  test('is not repeated: when there is a slot, the target is asked, and no lease is taken for that', () => {
+describe('probing an effect in doubt', () => {
+  test('a probeable effect is probed without a lease, and not repeated', () => {
     given(started(1, 'j-1'))
       .when(lease, NOW + LEASE_MS)
       .thenEmitsLike({ type: 'in_doubt', epoch: 2, next: 'probe', cause: 'worker_lost' })
@@ -92,17 +92,17 @@ describe('an effect in doubt of which the target can tell', () => {
       });
   });
 
-  test('is asked about long after its grant has ended: looking needs none', () => {
+  test('a probe needs no valid grant', () => {
     given(started(1), doubt(2))
       .when(claim, NOW + 1_000 * 3_600_000)
       .thenStarts({ kind: 'probe', order, epoch: 2, slot: slot.slot, unended: [{ epoch: 1 }] });
   });
 });
 
-describe('the starts that nobody has seen the end of', () => {
+describe('lost starts of an effect', () => {
   const probe = { kind: 'probe', order, slot: slot.slot } as const;
 
-  test('are none when the worker itself could not tell', () => {
+  test('a worker that reports an unknown outcome is not lost', () => {
     given(started(1, 'j-1'), doubt(2, 'probe', 'outcome_unknown'))
       .when(claim, NOW)
       .thenStarts({
@@ -112,7 +112,7 @@ describe('the starts that nobody has seen the end of', () => {
       });
   });
 
-  test('stay so when a person lets it be done again, whatever the start after it says of itself', () => {
+  test("a lost start stays open after an operator's retry", () => {
     given(
       started(1, 'j-1'),
       doubt(2, 'person'),
@@ -124,7 +124,7 @@ describe('the starts that nobody has seen the end of', () => {
       .thenStarts({ ...probe, epoch: 4, unended: [{ epoch: 1, journal: 'j-1' }] });
   });
 
-  test('stay so when a person says that it did not happen: nobody can see what is on its way', () => {
+  test('a lost start stays open after an operator\'s "not applied"', () => {
     given(started(1, 'j-1'), doubt(2, 'person'), settledAt(2, 'person'), started(3, 'j-2'), doubt(4))
       .when(claim, NOW)
       .thenStarts({
@@ -137,7 +137,7 @@ describe('the starts that nobody has seen the end of', () => {
       });
   });
 
-  test('are over with the word of the target, which counted because they were', () => {
+  test('a proven probe closes lost starts', () => {
     given(started(1, 'j-1'), doubt(2), settledAt(2, 'probe'), started(3, 'j-2'), doubt(4))
       .when(claim, NOW)
       .thenStarts({
@@ -147,7 +147,7 @@ describe('the starts that nobody has seen the end of', () => {
       });
   });
 
-  test('are over when their workers report after all', () => {
+  test('a late report closes a lost start', () => {
     given(started(1, 'j-1'), doubt(2), {
       type: 'superseded',
       ...about,
@@ -158,7 +158,7 @@ describe('the starts that nobody has seen the end of', () => {
       .thenStarts({ ...probe, epoch: 2, unended: [] });
   });
 
-  test('are also those that the ledger has lost, and nothing is known of where they were noted', () => {
+  test('a start that the ledger lost is open, without a journal', () => {
     given(started(1, 'j-1'), doubt(4, 'probe', 'ledger_set_back'))
       .when(claim, NOW)
       .thenStarts({
@@ -169,21 +169,21 @@ describe('the starts that nobody has seen the end of', () => {
   });
 });
 
-describe('what the target says', () => {
-  test('applied: it is recorded with what it gives', () => {
+describe('results of a probe', () => {
+  test('an applied result is recorded with its outputs', () => {
     given(started(1), doubt(2))
       .when(found(2, applied), NOW)
       .thenEmits(seen(2, applied), { type: 'applied', ...about, epoch: 2, outputs: { release: 7 } })
       .thenTimes({ clear: 'slot' });
   });
 
-  test('applied, and no more: that is enough', () => {
+  test('an applied result without outputs is recorded', () => {
     given(started(1), doubt(2))
       .when(found(2, { found: 'applied', reason: 'it is there' }), NOW)
       .thenEmitsLike({ type: 'probed' }, { type: 'applied', outputs: {} });
   });
 
-  test('not applied, which whoever asked has proven: it is recorded, and a later attempt may begin', () => {
+  test('a proven not-applied result is recorded, and a later attempt may begin', () => {
     given(started(1), doubt(2))
       .when(found(2, notApplied), NOW)
       .thenEmits(seen(2, notApplied), settledAt(2, 'probe'))
@@ -194,7 +194,7 @@ describe('what the target says', () => {
       .thenEmitsLike({ type: 'started', attempt: 2, epoch: 3 });
   });
 
-  test('not applied, which is not proven: it is asked again after a while', () => {
+  test('an unproven not-applied result is probed again later', () => {
     given(started(1), doubt(2))
       .when(found(2, unproven), NOW)
       .thenEmits(seen(2, unproven), {
@@ -212,13 +212,13 @@ describe('what the target says', () => {
   test.each([
     [3, 'probe'],
     [4, 'person'],
-  ] as const)('not applied, %i times before and not proven: what follows is %s', (times, next) => {
+  ] as const)('after %i unproven not-applied results the next step is %s', (times, next) => {
     given(...unprovenTimes(times))
       .when(found(2 + times, unproven), NOW)
       .thenEmitsLike({ type: 'probed' }, { type: 'in_doubt', epoch: 3 + times, next });
   });
 
-  test('nothing that helps: a person is asked', () => {
+  test('an unknown result goes to an operator', () => {
     given(started(1), doubt(2))
       .when(found(2, unknown), NOW)
       .thenEmitsLike(
@@ -233,7 +233,7 @@ describe('what the target says', () => {
       .thenTimes({ clear: 'lease' }, { clear: 'slot' });
   });
 
-  test('at length, is kept as far as somebody can read it', () => {
+  test('a long reason is cut', () => {
     const long: Finding = { found: 'unproven', reason: 'x'.repeat(5_000) };
     given(started(1), doubt(2))
       .when(found(2, long), NOW)
@@ -241,17 +241,17 @@ describe('what the target says', () => {
   });
 });
 
-describe('what the target says of a doubt that is over', () => {
+describe('results for a doubt that is over', () => {
   test.each([
-    ['nobody ordered it', []],
+    ['it was not ordered', []],
     ['it has not started', [{ type: 'prepared', ...about, order }]],
     ['it runs', [started(1)]],
-    ['its doubt is a later one', [started(1), doubt(2), seen(2, unproven), doubt(3)]],
-    ['a person is asked', [started(1), doubt(2, 'person')]],
-    ['it is done again', [started(1), doubt(2, 'person'), allowed(2), started(3)]],
+    ['its doubt is newer', [started(1), doubt(2), seen(2, unproven), doubt(3)]],
+    ['an operator decides', [started(1), doubt(2, 'person')]],
+    ['it is repeated', [started(1), doubt(2, 'person'), allowed(2), started(3)]],
     ['it is applied', [started(1), doubt(2), { type: 'applied', ...about, epoch: 2, outputs: {} }]],
-    ['it is settled', [started(1), doubt(2), settledAt(2, 'probe')]],
-  ] as const)('changes nothing: %s', (_, history) => {
+    ['it is not applied', [started(1), doubt(2), settledAt(2, 'probe')]],
+  ] as const)('a late result changes nothing: %s', (_, history) => {
     for (const finding of [applied, notApplied, unproven, unknown])
       given(...history)
         .when(found(2, finding), NOW)
@@ -259,15 +259,15 @@ describe('what the target says of a doubt that is over', () => {
   });
 });
 
-describe('while the target is asked', () => {
-  test('a worker that saw it applied is heard, and the doubt is over', () => {
+describe('events during a probe', () => {
+  test('a late "applied" of a worker resolves the doubt during a probe', () => {
     given(started(1), doubt(2))
       .when({ kind: 'outcome', epoch: 1, outcome: { kind: 'applied', outputs: {} } }, NOW)
       .thenEmitsLike({ type: 'superseded', epoch: 1, observed: 'applied' }, { type: 'applied', epoch: 2 })
       .thenTimes({ clear: 'slot' });
   });
 
-  test('nobody can answer in its slot', () => {
+  test('an operator cannot answer an effect that is being probed', () => {
     given(started(1), doubt(2))
       .when({ kind: 'resolve', payload: resolveFor('not_applied', 2, probeableOf()) }, NOW)
       .thenEmits()

@@ -201,7 +201,7 @@ const worldAfter = (sequence: readonly Act[], bring: Bring): World => {
 const beganTwice = ({ began }: World): readonly string[] =>
   [...began].filter(([, times]) => times > 1).map(([name]) => name);
 
-test('whatever is restored, and whoever dies or is late, no effect begins twice', () => {
+test('no effect begins twice after restores, crashes and delays', () => {
   fc.assert(
     fc.property(acts, (sequence) => {
       expect(beganTwice(worldAfter(sequence, fromJournal))).toEqual([]);
@@ -210,7 +210,7 @@ test('whatever is restored, and whoever dies or is late, no effect begins twice'
   );
 });
 
-test('once everybody is back, effects start again', () => {
+test('effects start again once all executors are back', () => {
   fc.assert(
     fc.property(acts, by, (sequence, name) => {
       const world = worldAfter(sequence, fromJournal);
@@ -221,7 +221,7 @@ test('once everybody is back, effects start again', () => {
   );
 });
 
-test('without the journals, effects begin twice, and this finds it', () => {
+test('without the journals effects begin twice, and the model finds it', () => {
   const found = fc.check(
     fc.property(acts, (sequence) => beganTwice(worldAfter(sequence, () => [])).length === 0),
     { numRuns: 3_000 },

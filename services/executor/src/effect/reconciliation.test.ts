@@ -17,39 +17,39 @@ const known = (
 ): JournalPositions => ({ journals: new Map(Object.entries(journals)), seen: new Map(Object.entries(seen)) });
 
 describe('effects may start', () => {
-  test('when everybody has compared the journal with this generation', () => {
+  test('effects may start when all executors have compared this generation', () => {
     expect(nextStep(standing({ a: instance(), b: instance() }), known({ a: 5 }, { a: 4, b: 5 }))).toEqual({
       kind: 'open',
     });
   });
 
-  test('when whoever has not is forgotten', () => {
+  test('effects may start when the missing executors are forgotten', () => {
     const others = { a: instance(), b: instance({ reconciled: 2, forgotten: true }) };
     expect(nextStep(standing(others), known({ a: 5 }))).toEqual({ kind: 'open' });
   });
 
-  test('when the ledger is ahead of the journal: a start was committed, and its answer was lost', () => {
+  test('effects may start when the ledger is ahead of the journal', () => {
     expect(nextStep(standing({ a: instance({ position: 9 }) }), known({ a: 5 }))).toEqual({ kind: 'open' });
   });
 });
 
 describe('a new generation is opened', () => {
   test.each([
-    ['when the database is another', standing({ a: instance() }, { same: false }), known({ a: 5 })],
-    ['when the ledger is behind the journal', standing({ a: instance({ position: 4 }) }), known({ a: 5 })],
+    ['the database is another one', standing({ a: instance() }, { same: false }), known({ a: 5 })],
+    ['the ledger is behind the journal', standing({ a: instance({ position: 4 }) }), known({ a: 5 })],
     [
-      'when somebody else has less than was seen of it',
+      'another executor has less than before',
       standing({ a: instance(), b: instance({ position: 4 }) }),
       known({ a: 5 }, { b: 5 }),
     ],
-    ['when somebody who was seen is not there', standing({ a: instance() }), known({ a: 5 }, { b: 0 })],
-  ])('%s', (_when, now, knows) => {
+    ['a known executor is missing', standing({ a: instance() }), known({ a: 5 }, { b: 0 })],
+  ])('a new generation is opened when %s', (_when, now, knows) => {
     expect(nextStep(now, knows)).toEqual({ kind: 'open_generation' });
   });
 });
 
-describe('a journal is brought', () => {
-  test('from where the ledger ends, in every new generation', () => {
+describe('a journal is replayed', () => {
+  test("a journal is replayed from the ledger's position in every new generation", () => {
     expect(nextStep(standing({ a: instance({ reconciled: 2, position: 4 }) }), known({ a: 9 }))).toEqual({
       kind: 'replay',
       register: [],
@@ -57,7 +57,7 @@ describe('a journal is brought', () => {
     });
   });
 
-  test('whole, when the ledger does not know it; and everybody waits for it from then on', () => {
+  test('an unknown journal is replayed whole and registered', () => {
     expect(nextStep(standing({}), known({ a: 9 }))).toEqual({
       kind: 'replay',
       register: ['a'],
@@ -65,24 +65,24 @@ describe('a journal is brought', () => {
     });
   });
 
-  test('without anybody having to wait, when nothing stands in it', () => {
+  test('an empty journal is not registered', () => {
     expect(nextStep(standing({ b: instance() }), known({ a: 0 }))).toMatchObject({
       kind: 'replay',
       register: [],
     });
   });
 
-  test('of whoever was seen before it is waited for, though this ledger does not know it', () => {
+  test('a known executor that this ledger lacks is registered', () => {
     const step = nextStep(standing({ a: instance({ reconciled: 2 }) }), known({ a: 5 }, { a: 5, b: 2 }));
     expect(step).toMatchObject({ kind: 'replay', register: ['b'] });
   });
 
-  test('as far as it goes, when somebody gave it up', () => {
+  test('a forgotten journal is replayed as far as possible', () => {
     const step = nextStep(standing({ a: instance({ forgotten: true }) }), known({ a: 9 }));
     expect(step).toMatchObject({ journals: [{ id: 'a', after: 5, partial: true }] });
   });
 
-  test('together with those that were left on this machine', () => {
+  test('leftover journals of this machine are replayed as well', () => {
     const rows = {
       a: instance({ reconciled: 2 }),
       b: instance({ reconciled: 2 }),
@@ -93,7 +93,7 @@ describe('a journal is brought', () => {
   });
 });
 
-test('whoever has compared its own waits for those that have not', () => {
+test('an executor that has compared its journal waits for the others', () => {
   const rows = { a: instance(), b: instance({ reconciled: 2 }), c: instance({ reconciled: -1 }) };
   expect(nextStep(standing(rows), known({ a: 5 }))).toEqual({ kind: 'wait', waitsFor: ['b', 'c'] });
 });

@@ -54,8 +54,8 @@ const answered = (answer: InDoubtAnswer, epoch = 2, until?: number): EffectEvent
 });
 const calledOff: EffectEvent = { type: 'cancel_requested', ...about, reason: 'over' };
 
-describe('a person who was asked what became of an effect', () => {
-  test('says that it happened, and that is recorded, in the form in which a stage says it too', () => {
+describe('an operator answers an in-doubt question', () => {
+  test('the answer "applied" is recorded, also in the form of a stage result', () => {
     given(started(1), doubt(2))
       .when(says('applied'), NOW)
       .thenEmits(answered('applied'), {
@@ -68,7 +68,7 @@ describe('a person who was asked what became of an effect', () => {
       .thenStarts();
   });
 
-  test('says that it did not happen, and a later attempt may begin', () => {
+  test('the answer "not applied" is recorded, and a later attempt may begin', () => {
     const settled: EffectEvent = {
       type: 'not_applied',
       ...about,
@@ -86,7 +86,7 @@ describe('a person who was asked what became of an effect', () => {
       .thenEmitsLike({ type: 'started', attempt: 2, epoch: 3 });
   });
 
-  test('says that it is to be done again, and it is, as soon as there is a slot', () => {
+  test('the answer "retry" runs the effect once it has a slot', () => {
     given(started(1), doubt(2))
       .when(says('retry'), NOW)
       .thenEmits(answered('retry', 2, GRANT_ENDS))
@@ -98,7 +98,7 @@ describe('a person who was asked what became of an effect', () => {
       .thenStarts({ kind: 'start', order, epoch: 3, slot: slot.slot });
   });
 
-  test('is heard by the attempt that asks, though an earlier one began the effect, and no order of it begins anything', () => {
+  test('the answer goes to the attempt that asked, although an earlier one began the effect', () => {
     const asks = {
       kind: 'resolve',
       payload: { ...resolveFor('not_applied', 2, effect), attempt: 2 },
@@ -122,7 +122,7 @@ describe('a person who was asked what became of an effect', () => {
       .thenEmitsLike({ type: 'started', attempt: 2, epoch: 3 });
   });
 
-  test('says so once: the same statement again is answered with what is recorded', () => {
+  test('a repeated statement is answered with the recorded outcome', () => {
     for (const answer of ['applied', 'not_applied'] as const)
       given(started(1), doubt(2), { type: 'applied', ...about, epoch: 2, outputs: {} })
         .when(says(answer), NOW)
@@ -135,10 +135,10 @@ describe('a person who was asked what became of an effect', () => {
   });
 });
 
-describe('that it is to be done again', () => {
+describe('the answer "retry"', () => {
   const again = answered('retry', 2, GRANT_ENDS + 60_000);
 
-  test('counts though its grant is over, until the statement is over as well', () => {
+  test('a retry is valid after its grant has expired, until the statement expires', () => {
     given(started(1), doubt(2), again).when(claim, GRANT_ENDS).thenEmits(started(3));
     given(started(1), doubt(2), again)
       .when(claim, GRANT_ENDS + 60_000)
@@ -146,7 +146,7 @@ describe('that it is to be done again', () => {
       .thenStarts();
   });
 
-  test('is over with the statement, though the grant lasts', () => {
+  test('a retry ends with its statement, although the grant is valid', () => {
     given(started(1), doubt(2), answered('retry', 2, NOW))
       .when(claim, NOW)
       .thenEmits(doubt(3))
@@ -154,7 +154,7 @@ describe('that it is to be done again', () => {
       .thenStarts();
   });
 
-  test('counts for one start: in doubt again, a person is asked again', () => {
+  test('a retry allows one start, and the next doubt goes to the operator again', () => {
     given(started(1), doubt(2), again, started(3))
       .when({ kind: 'outcome', epoch: 3, outcome: { kind: 'unknown', reason: 'reset' } }, NOW)
       .thenEmitsLike({ type: 'in_doubt', epoch: 4, next: 'person' });
@@ -164,7 +164,7 @@ describe('that it is to be done again', () => {
       .thenStarts();
   });
 
-  test('says nothing of what the starts before it did: a clean failure leaves the doubt', () => {
+  test('a clean failure of a retry keeps the doubt about earlier starts', () => {
     given(started(1), doubt(2), again, started(3))
       .when(
         { kind: 'outcome', epoch: 3, outcome: { kind: 'failed_clean', error: { code: 'X', message: 'no' } } },
@@ -176,13 +176,13 @@ describe('that it is to be done again', () => {
       );
   });
 
-  test('is over when a journal has a start that the ledger has lost', () => {
+  test('a retry ends when a journal has a start that the ledger lost', () => {
     given(started(1), doubt(2), again)
       .when({ kind: 'journalled', order, epoch: 5 }, NOW)
       .thenEmitsLike({ type: 'in_doubt', epoch: 6, next: 'person' });
   });
 
-  test('takes back that it was called off, when that was known to whoever said so', () => {
+  test('a retry withdraws a cancellation that the operator knew', () => {
     given(started(1), calledOff, doubt(2), answered('retry', 2, GRANT_ENDS))
       .when(claim, NOW)
       .thenEmits(started(3));
@@ -191,7 +191,7 @@ describe('that it is to be done again', () => {
       .thenStarts();
   });
 
-  test('does not outlive a cancellation: what was said before it is on a doubt that is over', () => {
+  test('a cancellation invalidates an earlier answer', () => {
     given(started(1), doubt(2), calledOff, doubt(3))
       .when(says('retry'), NOW)
       .thenEmits()
@@ -204,45 +204,45 @@ describe('that it is to be done again', () => {
   });
 });
 
-describe('a statement', () => {
+describe('statements', () => {
   test.each([
-    ['signed by somebody else', forgedGrantFor(effect)],
-    ['that is a grant', grantFor(effect)],
-    ['that is none', 'x'],
+    ['a statement with a forged signature', forgedGrantFor(effect)],
+    ['a grant instead of a statement', grantFor(effect)],
+    ['a text that is not a statement', 'x'],
   ])('%s is refused', (_, statement) => {
     given(started(1), doubt(2))
       .when({ kind: 'resolve', payload: { ...about, statement } }, NOW)
       .thenRefuses('EXECUTOR_STATEMENT_INVALID');
   });
 
-  test('on another effect is refused', () => {
+  test('a statement about another effect is refused', () => {
     const elsewhere = resolveFor('applied', 2, effectOf({ idempotencyKey: 'another' }));
     given(started(1), doubt(2))
       .when({ kind: 'resolve', payload: { ...elsewhere, id: EFFECT } }, NOW)
       .thenRefuses('EXECUTOR_STATEMENT_INVALID');
   });
 
-  test('on what was ordered under the same key with other arguments is refused', () => {
+  test('a statement about other arguments under the same key is refused', () => {
     given(started(1), doubt(2))
       .when({ kind: 'resolve', payload: resolveFor('applied', 2, effectOf()) }, NOW)
       .thenRefuses('EXECUTOR_STATEMENT_INVALID');
   });
 
-  test('on an effect that nobody ordered is refused', () => {
+  test('a statement about an unknown effect is refused', () => {
     given().when(says('applied'), NOW).thenRefuses('EXECUTOR_UNKNOWN_EFFECT');
     given({ type: 'cancelled', ...about, reason: 'over' })
       .when(says('applied'), NOW)
       .thenRefuses('EXECUTOR_UNKNOWN_EFFECT');
   });
 
-  test.each([1, 3])('on the doubt %i is not one on the doubt 2', (epoch) => {
+  test.each([1, 3])('a statement about doubt %i does not resolve doubt 2', (epoch) => {
     given(started(1), doubt(2))
       .when(says('applied', epoch), NOW)
       .thenEmits()
       .thenSends({ data: { type: 'in_doubt', epoch: 2, next: 'person' } });
   });
 
-  test('on what is in doubt no longer, or waits for nobody, is answered with what is recorded', () => {
+  test('a statement about a resolved doubt is answered with the recorded outcome', () => {
     given(started(1)).when(says('applied'), NOW).thenNothing();
     given(started(1), doubt(2, 'repeat'))
       .when(says('applied'), NOW)
@@ -250,13 +250,13 @@ describe('a statement', () => {
       .thenSends({ data: { type: 'in_doubt', next: 'repeat' } });
   });
 
-  test('that says what has happened does not end', () => {
+  test('a statement of a past outcome does not expire', () => {
     given(started(1), doubt(2))
       .when(says('applied', 2, { exp: NOW / 1_000 - 60 }), NOW)
       .thenEmitsLike({ type: 'answered' }, { type: 'applied' });
   });
 
-  test('is no grant: an order that brings one is refused', () => {
+  test('a statement is not a grant', () => {
     const { statement } = resolveFor('retry', 2, effect);
     given()
       .when({ kind: 'run', payload: { ...order, grant: statement }, slot }, NOW)

@@ -123,16 +123,16 @@ const search = (order: RunEffect, bring: Bringing, depth: number) =>
 const keyed = orderFor();
 const opaque = orderFor(effectOf({ uses: 'cap.http.request', effectClass: 'opaque' }));
 
-describe('whenever the ledger is set back, and whatever happens meanwhile,', () => {
+describe('a restored ledger', () => {
   test.each([
     ['keyed', keyed, 9, 8_000],
     ['opaque', opaque, 12, 1_000],
-  ])('it claims nothing of a %s effect that is not so', (_class, order, depth, atLeast) => {
+  ])('a restored ledger makes no false claim about a %s effect', (_class, order, depth, atLeast) => {
     expect(search(order, bringNext, depth).length).toBeGreaterThanOrEqual(atLeast);
   });
 });
 
-test('this would be found, if the journal were not brought', () => {
+test('the check fails when the journal is not replayed', () => {
   const forget: Bringing = (world) => ({ ...world, toBring: 0 });
   // The message says the way there, shortest first.
   expect(() => search(opaque, forget, 9)).toThrow('restore');

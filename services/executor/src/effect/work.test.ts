@@ -40,8 +40,8 @@ test('work starts without a grant', () => {
   given().when({ kind: 'run', payload: order, slot }, NOW).thenEmits(started());
 });
 
-describe('work that was interrupted', () => {
-  test('is done again, after a while', () => {
+describe('interrupted work', () => {
+  test('interrupted work is repeated after a while', () => {
     given(started())
       .when(interrupted(1), NOW)
       .thenEmitsLike({ type: 'in_doubt', epoch: 2, next: 'repeat' })
@@ -49,7 +49,7 @@ describe('work that was interrupted', () => {
     given(started(), doubt(2)).when(claim, NOW).thenEmits(started(3));
   });
 
-  test('is left to a person after twenty starts, because something is wrong with it', () => {
+  test('work goes to an operator after twenty starts', () => {
     given(...startsBefore(18))
       .when(interrupted(37), NOW)
       .thenEmitsLike({ type: 'in_doubt', next: 'repeat' });
@@ -58,19 +58,19 @@ describe('work that was interrupted', () => {
       .thenEmitsLike({ type: 'in_doubt', next: 'person' });
   });
 
-  test('and fails the next time has failed: what it did before does no harm', () => {
+  test('a repeat that fails cleanly is a failure', () => {
     given(started(), doubt(2), started(3))
       .when(failing(3), NOW)
       .thenEmitsLike({ type: 'failed_clean', epoch: 3 });
   });
 });
 
-describe('work that is called off', () => {
+describe('cancelled work', () => {
   test.each([
-    ['is over when it has been interrupted', interrupted(1)],
-    ['is over when it failed', failing(1)],
-    ['is over when nobody hears of it any more', leaseOver],
-  ])('while it runs %s, and nobody is asked', (_, message) => {
+    ['after its interruption', interrupted(1)],
+    ['after a clean failure', failing(1)],
+    ['after its worker is lost', leaseOver],
+  ])('work that is cancelled while it runs is over %s, and no operator is asked', (_, message) => {
     given(started(), calledOff)
       .when(message, NOW)
       .thenEmitsLike({ type: 'cancelled' })
@@ -78,19 +78,22 @@ describe('work that is called off', () => {
       .thenStarts();
   });
 
-  test('while it runs may have been done all the same', () => {
+  test('work that is cancelled while it runs may still be applied', () => {
     given(started(), calledOff)
       .when({ kind: 'outcome', epoch: 1, outcome: { kind: 'applied', outputs: {} } }, NOW)
       .thenEmitsLike({ type: 'applied' });
   });
 
-  test.each(['repeat', 'person'] as const)('while it waits for a %s is over at once', (next) => {
-    given(started(), doubt(2, next))
-      .when(cancel, NOW)
-      .thenEmits({ type: 'cancelled', ...about, reason: 'not wanted' });
-  });
+  test.each(['repeat', 'person'] as const)(
+    'work that waits for a %s is over at once when it is cancelled',
+    (next) => {
+      given(started(), doubt(2, next))
+        .when(cancel, NOW)
+        .thenEmits({ type: 'cancelled', ...about, reason: 'not wanted' });
+    },
+  );
 
-  test('stays over, though a journal says that it was started', () => {
+  test('cancelled work stays cancelled although a journal has its start', () => {
     const journalled: EffectMessage = { kind: 'journalled', order, epoch: 5 };
     const over: EffectEvent = { type: 'cancelled', ...about, reason: 'not wanted' };
     given(over).when(journalled, NOW).thenNothing();
@@ -98,11 +101,11 @@ describe('work that is called off', () => {
   });
 });
 
-describe('a heartbeat', () => {
+describe('heartbeats', () => {
   const beat = (epoch: number): EffectMessage => ({ kind: 'heartbeat', epoch });
   const abort = (epoch: number) => ({ kind: 'abort', id: EFFECT, epoch }) as const;
 
-  test('of what was called off is answered by ending it, wherever it runs', () => {
+  test('a heartbeat of a cancelled effect is answered with an abort', () => {
     given(started(), calledOff)
       .when(beat(1), NOW)
       .thenEmits()
@@ -119,10 +122,10 @@ describe('a heartbeat', () => {
   });
 
   test.each([
-    ['waits to be done again', [started(), doubt(2)]],
-    ['is done elsewhere', [started(), doubt(2), started(3)]],
-    ['is over', [started(), calledOff, { type: 'cancelled', ...about, reason: 'not wanted' } as const]],
-  ])('of work of which the lease was over, and that %s, ends it', (_, history) => {
+    ['waits for its repeat', [started(), doubt(2)]],
+    ['runs elsewhere', [started(), doubt(2), started(3)]],
+    ['is finished', [started(), calledOff, { type: 'cancelled', ...about, reason: 'not wanted' } as const]],
+  ])('a heartbeat of work with an expired lease that %s is answered with an abort', (_, history) => {
     given(...history)
       .when(beat(1), NOW)
       .thenEmits()
@@ -130,7 +133,7 @@ describe('a heartbeat', () => {
       .thenStarts(abort(1));
   });
 
-  test('of an effect of which the lease was over ends nothing: what comes of it is worth knowing', () => {
+  test('a heartbeat of an effect with an expired lease aborts nothing', () => {
     const effect: EffectEvent = {
       type: 'started',
       ...about,
@@ -141,7 +144,7 @@ describe('a heartbeat', () => {
     given(effect, doubt(2)).when(beat(1), NOW).thenNothing();
   });
 
-  test('of a start that the ledger has lost ends nothing', () => {
+  test('a heartbeat of a start that the ledger has lost aborts nothing', () => {
     expect(decider.decide(decider.initial, beat(1), { now: NOW }).work).toEqual([]);
     given(started()).when(beat(3), NOW).thenNothing();
   });

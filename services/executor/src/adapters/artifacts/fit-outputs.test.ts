@@ -24,13 +24,13 @@ const artifact: StoredArtifact = {
 };
 const bytesOf = (value: JsonObject): number => Buffer.byteLength(JSON.stringify(value));
 
-describe('outputs', () => {
-  test('of a capability are kept in a message up to a quarter of what one carries', () => {
+describe('large outputs', () => {
+  test('outputs up to a quarter of a message stay in the message', () => {
     expect([fits(OTHER, OUTPUTS_MAX_BYTES), fits(OTHER, OUTPUTS_MAX_BYTES + 1)]).toEqual([true, false]);
     expect([fits(STAGE, RESULT_MAX_BYTES), fits(STAGE, RESULT_MAX_BYTES + 1)]).toEqual([true, false]);
   });
 
-  test('that are too large say where the whole is, and keep their small fields', () => {
+  test('outputs that are too large name the artifact and keep their small fields', () => {
     const outputs = { status: 200, body: 'ü'.repeat(OUTPUTS_MAX_BYTES), headers: { a: 'b' } };
     expect(fitting(OTHER, outputs, artifact)).toEqual({
       status: 200,
@@ -40,7 +40,7 @@ describe('outputs', () => {
     });
   });
 
-  test('of thousands of small fields fit as well, and say so when the whole could not be kept', () => {
+  test('outputs of thousands of small fields are shortened, and say so when the artifact could not be kept', () => {
     const many = Object.fromEntries(
       Array.from({ length: 9_000 }, (_, i) => [`f${String(i)}`, 'x'.repeat(99)]),
     );
@@ -50,17 +50,17 @@ describe('outputs', () => {
     expect(fitted).not.toHaveProperty('artifact');
   });
 
-  test('name the log of their start, unless they have a log of their own', () => {
+  test('outputs name the log of their start unless they have their own', () => {
     expect(withLog({ a: 1 }, artifact)).toEqual({ a: 1, log: artifact });
     expect(withLog({ log: 'mine' }, artifact)).toEqual({ log: 'mine' });
     expect(withLog({ a: 1 }, undefined)).toEqual({ a: 1 });
   });
 });
 
-describe('the result of a stage', () => {
+describe('large results of a stage', () => {
   const text = (kib: number): JsonObject => ({ text: 'x'.repeat(kib * 1_024) });
 
-  test('loses its largest parts first, and only as many as it has to', () => {
+  test('a result loses its largest parts first, and no more than necessary', () => {
     const result = { outcome: 'succeeded', exitCode: 0, payloads: { large: text(500), small: text(100) } };
     const fitted = fitting(STAGE, result, artifact);
     expect(fitted).toEqual({
@@ -69,7 +69,7 @@ describe('the result of a stage', () => {
     });
   });
 
-  test('is a result whatever was too large in it', () => {
+  test('a shortened result is still a valid result', () => {
     const payloads = Object.fromEntries(
       Array.from({ length: 20_000 }, (_, i) => [`custom:text:${String(i)}`, { text: 'y'.repeat(30) }]),
     );
@@ -81,7 +81,7 @@ describe('the result of a stage', () => {
   });
 });
 
-test('an error that a target said too much in is cut', () => {
+test('an error with a long message is cut', () => {
   const { message, details } = fittingError({
     code: 'EXECUTOR_TARGET_REFUSED',
     message: 'no '.repeat(10_000),

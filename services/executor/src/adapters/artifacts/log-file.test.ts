@@ -17,8 +17,8 @@ const open = (maxBytes = 1_048_576) => {
   return { path, file: createLogFile({ path, maxBytes, now: () => NOW }) };
 };
 
-describe('a log', () => {
-  test('has the time, the stream and the text of every line, and is known by its digest', async () => {
+describe('a log file', () => {
+  test('a log has the time, the stream and the text of every line, and its digest', async () => {
     const { path, file } = open();
     file.say('stdout', () => 'one');
     file.say('stderr', () => 'zwei ü');
@@ -33,7 +33,7 @@ describe('a log', () => {
     });
   });
 
-  test('is on the disk in the turn after it was said, though nothing has ended', async () => {
+  test('a line is on the disk one turn later, even while the log is open', async () => {
     const { path, file } = open();
     file.say('stdout', () => 'one');
     await new Promise((resolve) => setImmediate(resolve));
@@ -41,7 +41,7 @@ describe('a log', () => {
     await file.end();
   });
 
-  test('that is too large keeps its start, asks for nothing more, and says how much is missing', async () => {
+  test('a log that is too large keeps its start and counts the omitted lines', async () => {
     const { path, file } = open(1_048_576);
     let asked = 0;
     const line = () => ((asked += 1), 'x'.repeat(1_000));
@@ -56,7 +56,7 @@ describe('a log', () => {
     );
   });
 
-  test('is not added to once it has ended', async () => {
+  test('a line after the end of a log is ignored', async () => {
     const { path, file } = open();
     file.say('stdout', () => 'one');
     await file.end();

@@ -18,8 +18,8 @@ const open = (maxBytes = MIB) =>
   createSpool({ folder: scratch.path, logMaxBytes: MIB, maxBytes, now: () => NOW, log: silentLogger() });
 const files = () => readdir(scratch.path);
 
-describe('what a start prints', () => {
-  test('waits under its digest with what is known of it, until it is stored', async () => {
+describe('the output of a start', () => {
+  test('a log waits under its digest with its record until it is stored', async () => {
     const spool = open();
     const log = spool.beginLog(bareOrderFor(), 1);
     log?.say('stdout', () => 'one');
@@ -33,7 +33,7 @@ describe('what a start prints', () => {
     expect(spool.find(spooled.sha256)).toBeUndefined();
   });
 
-  test('is taken up by whoever starts again, whole or as far as it got', async () => {
+  test('a restarted executor recovers a log, complete or partial', async () => {
     const before = open();
     const whole = before.beginLog(bareOrderFor(), 1);
     whole?.say('stdout', () => 'one');
@@ -51,7 +51,7 @@ describe('what a start prints', () => {
     expect(await files()).toHaveLength(4);
   });
 
-  test('stays for the other start that printed the same', async () => {
+  test('a content stays while another start has printed the same', async () => {
     const spool = open();
     const printed = async (epoch: number) => {
       const log = spool.beginLog(bareOrderFor(), epoch);
@@ -69,7 +69,7 @@ describe('what a start prints', () => {
   });
 });
 
-test('outputs that were not written to their end are nobody’s', async () => {
+test('incomplete outputs are removed', async () => {
   const spool = open();
   const kept = await spool.keep(bareOrderFor(), 1, '{"a":1}');
   expect(kept).toMatchObject({ bytes: 7, mediaType: 'application/json', name: 'append.1.run.outputs.json' });
@@ -81,7 +81,7 @@ test('outputs that were not written to their end are nobody’s', async () => {
   expect(after.waiting()).toEqual([kept]);
 });
 
-test('when too much waits, nothing more is kept until some of it is stored', async () => {
+test('beyond the limit nothing is kept until something is stored', async () => {
   const spool = open(5);
   const kept = await spool.keep(bareOrderFor(), 1, '{"a":1}');
   if (kept === undefined) throw new Error('nothing was kept');

@@ -56,11 +56,11 @@ const setUp = () => {
 const gone = () => new CleanFailure(errorBody('EXECUTOR_TARGET_UNAVAILABLE', 'it cannot be reached'));
 const refused = () => new CleanFailure(errorBody('EXECUTOR_TARGET_REFUSED', 'it answered 403'));
 
-describe('a target that fails', () => {
+describe('a failing target', () => {
   test.each([
-    ['clean', gone],
-    ['with nobody knowing what came of it', () => new OutcomeUnknown('no answer')],
-  ])('%s gets no more orders, and recovery is told once', async (_how, error) => {
+    ['clean failures', gone],
+    ['unknown outcomes', () => new OutcomeUnknown('no answer')],
+  ])('a target with %s gets no more orders, and recovery gets one report', async (_how, error) => {
     const { circuits, told, ends } = setUp();
     await ends(error());
     expect(circuits.limitOf(TARGET)).toBe(MAX);
@@ -70,7 +70,7 @@ describe('a target that fails', () => {
     expect(told).toMatchObject([{ target: TARGET, state: 'open', executor: SELF }]);
   });
 
-  test('lets nothing out that had its place before', async () => {
+  test('an open circuit stops an order that already had a slot', async () => {
     const { circuits, ends, fails } = setUp();
     await fails();
     let left = false;
@@ -83,7 +83,7 @@ describe('a target that fails', () => {
     expect(await ends()).toBeInstanceOf(CleanFailure);
   });
 
-  test('says nothing of another, and what has no target is never held up', async () => {
+  test('a circuit affects neither other targets nor orders without a target', async () => {
     const { circuits, fails } = setUp();
     await fails(5);
     expect(circuits.limitOf('https://other.example')).toBe(MAX);
@@ -92,13 +92,13 @@ describe('a target that fails', () => {
   });
 });
 
-describe('what is no failure of the target', () => {
+describe('errors that are not failures of the target', () => {
   test.each([
     ['a refusal', refused],
-    ['a lease that was over', () => new LeaseOver(errorBody('EXECUTOR_TARGET_UNAVAILABLE', 'late'))],
-    ['a secret that is not there', () => new CleanFailure(errorBody('EXECUTOR_SECRET_UNKNOWN', 'none'))],
-    ['a mistake in this program', () => new TypeError('oops')],
-  ])('%s opens no circuit, and is thrown as it is', async (_what, make) => {
+    ['an expired lease', () => new LeaseOver(errorBody('EXECUTOR_TARGET_UNAVAILABLE', 'late'))],
+    ['a missing secret', () => new CleanFailure(errorBody('EXECUTOR_SECRET_UNKNOWN', 'none'))],
+    ['a programming error', () => new TypeError('oops')],
+  ])('%s opens no circuit, and is rethrown', async (_what, make) => {
     const { circuits, told, ends } = setUp();
     for (let i = 0; i < 10; i += 1) {
       const error = make();
@@ -107,7 +107,7 @@ describe('what is no failure of the target', () => {
     expect([circuits.limitOf(TARGET), told]).toEqual([MAX, []]);
   });
 
-  test('whatever was called off', async () => {
+  test('a cancelled call opens no circuit', async () => {
     const { circuits, told } = setUp();
     for (let i = 0; i < 10; i += 1)
       await circuits.guard(TARGET, AbortSignal.abort(), () => Promise.reject(gone())).catch(() => undefined);
@@ -115,8 +115,8 @@ describe('what is no failure of the target', () => {
   });
 });
 
-describe('what recovery says', () => {
-  test('holds for an executor that has found nothing itself', () => {
+describe('states from recovery', () => {
+  test('an executor without failures of its own follows the state of recovery', () => {
     const { circuits, changed } = setUp();
     circuits.update({ target: TARGET, state: 'open' });
     expect([circuits.limitOf(TARGET), changed]).toEqual([0, [TARGET, TARGET]]);
@@ -128,7 +128,7 @@ describe('what recovery says', () => {
     expect(circuits.limitOf(TARGET)).toBe(MAX);
   });
 
-  test('makes an executor ask for the try that has an order for the target, and no other', () => {
+  test('only an executor with a waiting order asks for the trial slot', () => {
     const { circuits, told, waited } = setUp();
     circuits.update({ target: TARGET, state: 'half_open' });
     expect(told).toEqual([]);
@@ -138,10 +138,10 @@ describe('what recovery says', () => {
   });
 
   test.each([
-    ['well', undefined, 'closed', MAX],
-    ['refuses, and so is there', refused(), 'closed', MAX],
+    ['answers', undefined, 'closed', MAX],
+    ['refuses, and so is available', refused(), 'closed', MAX],
     ['fails', gone(), 'open', 0],
-  ] as const)('lets one executor try: the target %s', async (_how, error, state, limit) => {
+  ] as const)('recovery lets one executor try: the target %s', async (_how, error, state, limit) => {
     const { circuits, told, ends } = setUp();
     circuits.update({ target: TARGET, state: 'open' });
     circuits.update({ target: TARGET, state: 'half_open', executor: SELF });
@@ -150,7 +150,7 @@ describe('what recovery says', () => {
     expect(circuits.limitOf(TARGET)).toBe(limit);
   });
 
-  test('is learnt anew from the list: what is not in it is closed', async () => {
+  test('a circuit that is missing from the list is closed', async () => {
     const { circuits, fails, told } = setUp();
     circuits.updateAll([{ target: TARGET, state: 'open' }], clock.now());
     expect(circuits.limitOf(TARGET)).toBe(0);
@@ -165,8 +165,8 @@ describe('what recovery says', () => {
   });
 });
 
-describe('without recovery', () => {
-  test('an executor lets one order try after a while, and goes by what comes of it', async () => {
+describe('recovery is unreachable', () => {
+  test('an executor lets one order try after a while, and follows its result', async () => {
     const { circuits, ends, fails } = setUp();
     await fails();
     vi.advanceTimersByTime(OPEN_MS);
@@ -178,7 +178,7 @@ describe('without recovery', () => {
     expect(circuits.limitOf(TARGET)).toBe(MAX);
   });
 
-  test('what is called off while it tries proves nothing', async () => {
+  test('a cancelled trial proves nothing', async () => {
     const { circuits, fails } = setUp();
     await fails();
     vi.advanceTimersByTime(OPEN_MS);
@@ -186,7 +186,7 @@ describe('without recovery', () => {
     expect(circuits.limitOf(TARGET)).toBe(0);
   });
 
-  test('what recovery said last holds no longer than it is heard of', () => {
+  test('a state from recovery expires when recovery is silent', () => {
     const { circuits } = setUp();
     circuits.update({ target: TARGET, state: 'half_open', executor: 'executor-2' });
     vi.advanceTimersByTime(LONG_MS);

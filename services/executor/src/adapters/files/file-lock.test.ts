@@ -32,7 +32,7 @@ test('a lock has one holder, also within one process, and each file has its own'
   for (const lock of [one, two, other]) lock.close();
 });
 
-test('a lock that is closed is free', () => {
+test('a closed lock is free', () => {
   const [one, two] = [openLock(path), openLock(path)];
   one.tryAcquire();
   one.close();
@@ -40,8 +40,8 @@ test('a lock that is closed is free', () => {
   two.close();
 });
 
-describe('a lock that another process holds', () => {
-  test('is free when its holder is killed', async () => {
+describe('a lock of another process', () => {
+  test('a lock is free when its holder is killed', async () => {
     const holder = await holdLock(path);
     const adding = add('a');
     await holder.kill();
@@ -49,7 +49,7 @@ describe('a lock that another process holds', () => {
     expect(await readFile(path, 'utf8')).toBe('a\thello\n');
   });
 
-  test('is not free while its holder is merely stopped; after a while waiting is a clean failure', async () => {
+  test('a lock of a stopped process is not free, and waiting for it ends in a clean failure', async () => {
     const holder = await holdLock(path);
     holder.process.kill('SIGSTOP');
     // The wait as the writer sees it: every look at the clock is a second later.
@@ -64,7 +64,7 @@ describe('a lock that another process holds', () => {
     expect(await add('a')).toEqual({ repeated: false });
   });
 
-  test('is waited for before anybody is asked whether the line may still be written', async () => {
+  test('the lease is checked only after the lock is acquired', async () => {
     const holder = await holdLock(path);
     const looks = vi.spyOn(performance, 'now');
     let asked = 0;

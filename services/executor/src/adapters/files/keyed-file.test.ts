@@ -33,27 +33,27 @@ const add = (
 const keys = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, i) => `key-${String(i)}`);
 
-describe('a line', () => {
-  test('stands in the file behind its key', async () => {
+describe('appending a line', () => {
+  test('a line is stored behind its key', async () => {
     expect(await add(openFile(path), 'a', 'hello\tthere')).toEqual({ repeated: false });
     expect(await content()).toBe('a\thello\tthere\n');
   });
 
-  test('is written once for each key, whatever it says the second time', async () => {
+  test('a line is written once for each key, even with other text', async () => {
     const append = openFile(path);
     await add(append, 'a', 'first');
     expect(await add(append, 'a', 'second')).toEqual({ repeated: true });
     expect(await content()).toBe('a\tfirst\n');
   });
 
-  test('is written once for each key, however many ask for it at once', async () => {
+  test('a line is written once for each key under concurrent requests', async () => {
     const append = openFile(path);
     const results = await Promise.all(Array.from({ length: 50 }, () => add(append, 'a')));
     expect(results.filter(({ repeated }) => !repeated)).toHaveLength(1);
     expect(await content()).toBe('a\tline of a\n');
   });
 
-  test('of another key is another line, in the order in which they came', async () => {
+  test('lines with different keys are stored in order of arrival', async () => {
     const append = openFile(path);
     await Promise.all(keys(200).map((key) => add(append, key)));
     expect(await content()).toBe(
@@ -63,12 +63,12 @@ describe('a line', () => {
     );
   });
 
-  test('is known to whoever opens the file later', async () => {
+  test('a reopened file knows its keys', async () => {
     await add(openFile(path), 'a');
     expect(await add(openFile(path), 'a')).toEqual({ repeated: true });
   });
 
-  test('is not known by the start of its key, nor by what stands behind it', async () => {
+  test('a key matches neither a prefix of another key nor the text behind it', async () => {
     const append = openFile(path);
     await add(append, 'abc', 'x\ty');
     for (const key of ['ab', 'bc', 'x', 'y', 'x\ty'])
@@ -77,7 +77,7 @@ describe('a line', () => {
 });
 
 describe('two writers of one file', () => {
-  test('see what the other has written', async () => {
+  test("two writers see each other's lines", async () => {
     const [one, two] = [openFile(path), openFile(path)];
     await add(one, 'a');
     expect(await add(two, 'a')).toEqual({ repeated: true });
@@ -85,7 +85,7 @@ describe('two writers of one file', () => {
     expect(await add(one, 'b')).toEqual({ repeated: true });
   });
 
-  test('write each key once between them', async () => {
+  test('two writers together write each key once', async () => {
     const writers = [openFile(path), openFile(path)];
     const results = await Promise.all(writers.flatMap((append) => keys(60).map((key) => add(append, key))));
     expect(results.filter(({ repeated }) => !repeated)).toHaveLength(60);
@@ -95,20 +95,20 @@ describe('two writers of one file', () => {
   });
 });
 
-describe('a last line that a crash cut off', () => {
-  test('is closed, and the next one stands on a line of its own', async () => {
+describe('a truncated last line', () => {
+  test('a truncated line is closed, and the next one starts on its own line', async () => {
     await writeFile(path, 'a\tline of a\nb\tli');
     await add(openFile(path), 'c');
     expect((await content()).split(/\r?\n/)).toEqual(['a\tline of a', 'b\tli', 'c\tline of c', '']);
   });
 
-  test('has not been applied: its key is still free', async () => {
+  test('the key of a truncated line is still free', async () => {
     await writeFile(path, 'a\tline of a\nb\tli');
     expect(await add(openFile(path), 'b')).toEqual({ repeated: false });
     expect((await content()).split('\n')).toContain('b\tline of b');
   });
 
-  test('has not been applied either after another line closed it', async () => {
+  test('the key of a truncated line stays free after another line closed it', async () => {
     await writeFile(path, 'b\tli');
     const append = openFile(path);
     await add(append, 'c');
@@ -117,28 +117,28 @@ describe('a last line that a crash cut off', () => {
     expect((await content()).split('\n')).toContain('b\tline of b');
   });
 
-  test('has not been applied for whoever opens the file later', async () => {
+  test('the key of a truncated line is free in a reopened file', async () => {
     await writeFile(path, 'b\tli');
     await add(openFile(path), 'c');
     expect(await add(openFile(path), 'b')).toEqual({ repeated: false });
   });
 
-  test('that ends within its key takes no other key', async () => {
+  test('a line truncated within its key blocks no other key', async () => {
     await writeFile(path, 'abc');
     const append = openFile(path);
     for (const key of ['ab', 'abc']) expect(await add(append, key), key).toEqual({ repeated: false });
     for (const key of ['ab', 'abc']) expect(await add(openFile(path), key), key).toEqual({ repeated: true });
   });
 
-  test('may be the text of somebody else, which stays', async () => {
+  test('a truncated line of another program stays', async () => {
     await writeFile(path, 'a shopping list');
     await add(openFile(path), 'a');
     expect((await content()).split(/\r?\n/)).toEqual(['a shopping list', 'a\tline of a', '']);
   });
 });
 
-describe('a file that somebody changes meanwhile', () => {
-  test('by moving it away is begun anew', async () => {
+describe('concurrent changes of the file', () => {
+  test('a file that was moved away is created again', async () => {
     const append = openFile(path);
     await add(append, 'a');
     await rename(path, `${path}.1`);
@@ -146,7 +146,7 @@ describe('a file that somebody changes meanwhile', () => {
     expect(await content()).toBe('a\tline of a\n');
   });
 
-  test('by emptying it has forgotten its keys', async () => {
+  test('a truncated file forgets its keys', async () => {
     const append = openFile(path);
     await Promise.all(keys(10).map((key) => add(append, key)));
     await truncate(path);
@@ -155,14 +155,14 @@ describe('a file that somebody changes meanwhile', () => {
     expect(await content()).toBe('key-1\tline of key-1\n');
   });
 
-  test('by adding to it is read as it stands', async () => {
+  test('lines of other writers are read as well', async () => {
     const append = openFile(path);
     await add(append, 'a');
     await appendFile(path, 'b\tby hand\n');
     expect(await add(append, 'b')).toEqual({ repeated: true });
   });
 
-  test('by removing its folder is refused as long as that is so, and no longer', async () => {
+  test('a removed folder causes refusals only while it is missing', async () => {
     const folder = join(scratch.path, 'folder');
     await mkdir(folder);
     path = join(folder, 'sample.txt');
@@ -178,13 +178,13 @@ describe('a file that somebody changes meanwhile', () => {
   });
 });
 
-describe('a path that cannot be written to', () => {
+describe('a path without write access', () => {
   test.each([
     ['is a folder', '.'],
     ['is below a file', 'file.txt/sample.txt'],
-    ['is in no folder', 'nowhere/sample.txt'],
+    ['has no folder', 'nowhere/sample.txt'],
     ['is too long', 'x'.repeat(300)],
-  ])('because it %s is a clean failure: certainly nothing was written', async (_, name) => {
+  ])('a path that %s is a clean failure: certainly nothing was written', async (_, name) => {
     await writeFile(join(scratch.path, 'file.txt'), '');
     await expect(add(openFile(join(scratch.path, name)), 'a')).rejects.toMatchObject({
       name: 'CleanFailure',
@@ -193,12 +193,12 @@ describe('a path that cannot be written to', () => {
   });
 });
 
-describe('whoever may no longer write', () => {
+describe('an expired lease', () => {
   const over = (): void => {
     throw new CleanFailure(errorBody('EXECUTOR_TARGET_UNAVAILABLE', 'the lease was over before it began'));
   };
 
-  test('does not, and the others are not held up', async () => {
+  test('a line with an expired lease is not written, and does not block others', async () => {
     const append = openFile(path);
     const results = await Promise.allSettled([
       add(append, 'a'),

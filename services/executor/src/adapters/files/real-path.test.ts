@@ -12,13 +12,13 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-test('what is missing stands below what is there, links followed', async () => {
+test('missing parts of a path stay below the resolved existing folder', async () => {
   await mkdir(join(folder, 'real'));
   await symlink('real', join(folder, 'link'));
   expect(await followed(join(folder, 'link', 'a', 'b'))).toBe(join(folder, 'real', 'a', 'b'));
 });
 
-test('a link to nothing, and what would be below it, is nowhere', async () => {
+test('a dangling link, and every path below it, does not resolve', async () => {
   await symlink('gone', join(folder, 'link'));
   expect(await followed(join(folder, 'link'))).toBeUndefined();
   expect(await followed(join(folder, 'link', 'a'))).toBeUndefined();
@@ -29,7 +29,7 @@ const FLICKER = `
   const { mkdirSync, rmdirSync } = require('node:fs');
   for (;;) { mkdirSync(workerData); rmdirSync(workerData); }`;
 
-test('what somebody makes meanwhile is not taken for a link to nothing', async () => {
+test('a folder created during the lookup is not taken for a dangling link', async () => {
   const path = join(folder, 'flickers');
   const other = new Worker(FLICKER, { eval: true, workerData: path });
   try {

@@ -20,7 +20,7 @@ afterEach(() => scratch.remove());
 const resolve = (path: string): Promise<string> => createWorkspace(root).resolve(path);
 const REFUSED = { name: 'CleanFailure', body: { code: 'EXECUTOR_PATH_REFUSED' } };
 
-describe('a path inside', () => {
+describe('a path inside the workspace', () => {
   test.each([
     ['sample.txt', 'sample.txt'],
     ['a/b/c.txt', 'a/b/c.txt'],
@@ -29,26 +29,26 @@ describe('a path inside', () => {
     ['..a', '..a'],
     ['...', '...'],
     ['a b\t😀.txt', 'a b\t😀.txt'],
-  ])('%j is %j', async (path, expected) => {
+  ])('the path %j resolves to %j', async (path, expected) => {
     expect(await resolve(path)).toBe(join(root, expected));
   });
 
-  test('may be absolute', async () => {
+  test('an absolute path inside the workspace is allowed', async () => {
     expect(await resolve(join(root, 'sample.txt'))).toBe(join(root, 'sample.txt'));
   });
 
-  test('has its folder made', async () => {
+  test('a missing folder is created', async () => {
     await resolve('a/b/c.txt');
     expect(await readdir(join(root, 'a'))).toEqual(['b']);
     expect(await readdir(join(root, 'a/b'))).toEqual([]);
   });
 
-  test('has its folder made once, whoever asks for it at the same time', async () => {
+  test('concurrent requests create a missing folder once', async () => {
     const all = await Promise.all(Array.from({ length: 20 }, (_, i) => resolve(`a/b/${String(i)}.txt`)));
     expect(new Set(all).size).toBe(20);
   });
 
-  test('is the file that its links lead to, so that one file has one name', async () => {
+  test('a link resolves to its target, so that one file has one name', async () => {
     await mkdir(join(root, 'real'));
     await writeFile(join(root, 'real/file.txt'), '');
     await symlink(join(root, 'real'), join(root, 'folder'));
@@ -58,13 +58,13 @@ describe('a path inside', () => {
     expect(await resolve('link.txt')).toBe(join(root, 'real/file.txt'));
   });
 
-  test('may be asked for through a workspace that is itself a link', async () => {
+  test('the workspace itself may be a link', async () => {
     await symlink(root, join(scratch.path, 'alias'));
     expect(await createWorkspace(join(scratch.path, 'alias')).resolve('a.txt')).toBe(join(root, 'a.txt'));
   });
 });
 
-describe('a path that leads out is refused, and nothing is made of it:', () => {
+describe('a path that leads out is refused without a change', () => {
   const untouched = async (): Promise<void> => {
     expect(await readdir(outside)).toEqual([]);
     expect((await readdir(scratch.path)).toSorted()).toEqual(['outside', 'workspace']);
@@ -84,55 +84,55 @@ describe('a path that leads out is refused, and nothing is made of it:', () => {
     'a\0b',
     '\0',
     '../workspace-2/x',
-  ])('%j', async (path) => {
+  ])('the path %j is refused', async (path) => {
     await expect(resolve(path)).rejects.toMatchObject(REFUSED);
     await untouched();
   });
 
-  test('the folder outside, by its absolute path', async () => {
+  test('the absolute path of an outside folder is refused', async () => {
     await expect(resolve(join(outside, 'x'))).rejects.toMatchObject(REFUSED);
     await untouched();
   });
 
-  test('through a link to a folder', async () => {
+  test('a path through a link to an outside folder is refused', async () => {
     await symlink(outside, join(root, 'link'));
     await expect(resolve('link/x')).rejects.toMatchObject(REFUSED);
     await expect(resolve('link/../link/x')).rejects.toMatchObject(REFUSED);
     await untouched();
   });
 
-  test('through a link to a folder, in which a folder would have to be made', async () => {
+  test('a path that needs a new folder behind an outside link is refused', async () => {
     await symlink(outside, join(root, 'link'));
     await expect(resolve('link/new/folder/x')).rejects.toMatchObject(REFUSED);
     await untouched();
   });
 
-  test('through a link to a file', async () => {
+  test('a link to an outside file is refused', async () => {
     await writeFile(join(scratch.path, 'secret'), 'secret');
     await symlink(join(scratch.path, 'secret'), join(root, 'link.txt'));
     await expect(resolve('link.txt')).rejects.toMatchObject(REFUSED);
   });
 
-  test('through a link to a file that is not there yet', async () => {
+  test('a link to a missing outside file is refused', async () => {
     await symlink(join(outside, 'new.txt'), join(root, 'link.txt'));
     await expect(resolve('link.txt')).rejects.toMatchObject(REFUSED);
     await untouched();
   });
 
-  test('through a link to a folder that is not there yet', async () => {
+  test('a link to a missing outside folder is refused', async () => {
     await symlink(join(outside, 'new'), join(root, 'link'));
     await expect(resolve('link/x')).rejects.toMatchObject({ name: 'CleanFailure' });
     await untouched();
   });
 
-  test('through a link that leads to itself', async () => {
+  test('a link to itself is refused', async () => {
     await symlink('loop', join(root, 'loop'));
     await expect(resolve('loop')).rejects.toMatchObject(REFUSED);
     await expect(resolve('loop/x')).rejects.toMatchObject({ name: 'CleanFailure' });
   });
 });
 
-test('a folder that cannot be made comes to nothing, and that is certain', async () => {
+test('a folder that cannot be created is a clean failure', async () => {
   await writeFile(join(root, 'file.txt'), '');
   await expect(resolve('file.txt/folder/x')).rejects.toMatchObject({
     body: { code: 'EXECUTOR_TARGET_REFUSED' },

@@ -49,7 +49,7 @@ const seen = (): readonly string[] => [
   inside('diff', '--cached'),
 ];
 
-describe('a step that was interrupted finds its worktree as it was', () => {
+describe('an interrupted step gets its worktree back', () => {
   beforeEach(async () => {
     write('b.txt', 'b\n');
     write('run.sh', '#!/bin/sh\n');
@@ -67,7 +67,7 @@ describe('a step that was interrupted finds its worktree as it was', () => {
     write('ignored/cache', 'kept');
   });
 
-  test('whatever it did to files, index, branch and HEAD', async () => {
+  test('files, index, branch and HEAD are restored after any change', async () => {
     const before = seen();
     expect(await begin('e-1')).toBe('begun');
     expect(seen()).toEqual(before);
@@ -104,7 +104,7 @@ describe('a step that was interrupted finds its worktree as it was', () => {
     expect(repository.git('log', '-1', '--format=%s', 'refs/holdpoint/kept/e-1^')).toBe('by the attempt');
   });
 
-  test('any number of times, and also when it had ended', async () => {
+  test('a worktree can be restored repeatedly, also after a finished step', async () => {
     const before = seen();
     for (const expected of ['begun', 'restored', 'restored']) {
       expect(await begin('e-1')).toBe(expected);
@@ -114,7 +114,7 @@ describe('a step that was interrupted finds its worktree as it was', () => {
     }
   });
 
-  test('with a merge that was under way', async () => {
+  test('a worktree with a merge under way is restored', async () => {
     inside('stash', '--quiet', '--include-untracked');
     inside('checkout', '--quiet', '-b', 'theirs');
     write('b.txt', 'theirs\n');
@@ -136,7 +136,7 @@ describe('a step that was interrupted finds its worktree as it was', () => {
     expect(inside('show', '-s', '--format=%P').split(' ')).toHaveLength(2);
   });
 
-  test('though its branch is still locked by a git that was killed', async () => {
+  test('a worktree is restored although a killed git still locks its branch', async () => {
     await begin('e-1');
     inside('commit', '--quiet', '--all', '--message=by the attempt');
     const lock = join(repository.root, '.git', 'refs', 'heads', 'topic.lock');
@@ -147,8 +147,8 @@ describe('a step that was interrupted finds its worktree as it was', () => {
   });
 });
 
-describe('what is remembered of a step', () => {
-  test('is forgotten when the next begins in the worktree, unless it is still running', async () => {
+describe('records of steps', () => {
+  test('a record is deleted when the next step begins, unless its step is still running', async () => {
     await begin('e-1');
     await begin('e-2', ['e-1']);
     expect(refs()).toEqual(['refs/holdpoint/attempts/e-1', 'refs/holdpoint/attempts/e-2']);
@@ -156,7 +156,7 @@ describe('what is remembered of a step', () => {
     expect(refs()).toEqual(['refs/holdpoint/attempts/e-3']);
   });
 
-  test('stays while steps begin in other worktrees, and goes with its own', async () => {
+  test('a record survives steps in other worktrees, and is removed with its own', async () => {
     await begin('e-1');
     const other = join(repository.path, 'other');
     const git = createGit(repository, { env: repository.env });
@@ -169,7 +169,7 @@ describe('what is remembered of a step', () => {
   });
 });
 
-test('a branch without a commit is put back as well', async () => {
+test('a branch without a commit is restored as well', async () => {
   inside('checkout', '--quiet', '--orphan', 'fresh');
   inside('rm', '-rf', '--quiet', '.');
   await begin('e-1');
@@ -182,7 +182,7 @@ test('a branch without a commit is put back as well', async () => {
   expect(existsSync(join(root, 'x'))).toBe(false);
 });
 
-test('steps in other worktrees of the repository may come and go meanwhile', async () => {
+test('steps in other worktrees may begin and end during a restore', async () => {
   const git = createGit(repository, { env: repository.env });
   const roots = await Promise.all(
     ['one', 'two', 'three', 'four'].map(async (name) => {

@@ -17,7 +17,7 @@ afterEach(() => repository.remove());
 const tipOf = (ref: string): string => repository.git('rev-parse', ref);
 
 describe('branches', () => {
-  test('are made from HEAD, once', async () => {
+  test('a branch is created from HEAD once', async () => {
     expect(await git.branchExists('draft/a')).toBe(false);
     expect(await git.createBranch('draft/a')).toBe(true);
     expect(await git.createBranch('draft/a')).toBe(false);
@@ -25,7 +25,7 @@ describe('branches', () => {
     expect(repository.git('branch', '--show-current')).toBe('main');
   });
 
-  test('move by compare-and-swap only', async () => {
+  test('a branch moves by compare-and-swap only', async () => {
     const first = tipOf('main');
     repository.write('a.txt', 'two\n');
     repository.git('commit', '--quiet', '--all', '--message=second');
@@ -42,7 +42,7 @@ describe('branches', () => {
   });
 
   test.each(['--force', '-D', '-', 'a..b', '@{-1}', '--output=owned', 'refs/heads/main', 'a\nb', ''])(
-    'cannot be called %j',
+    'a branch cannot be called %j',
     async (name) => {
       await expect(git.createBranch(name)).rejects.toThrow(CleanFailure);
       await expect(git.tip(name)).rejects.toThrow(CleanFailure);
@@ -52,7 +52,7 @@ describe('branches', () => {
     },
   );
 
-  test('may have names that a shell or a tag could take for something else', async () => {
+  test('branch names that a shell or a tag could misread are safe', async () => {
     repository.git('tag', 'v1');
     for (const name of [
       'v1',
@@ -74,7 +74,7 @@ describe('branches', () => {
 });
 
 describe('commits', () => {
-  test('hold everything that has changed, and exactly the message', async () => {
+  test('a commit contains all changes and exactly the message', async () => {
     repository.write('new/ü "x"\n.txt', 'new');
     repository.write('-dash', 'x');
     repository.write(':(top)magic', 'x');
@@ -97,7 +97,7 @@ describe('commits', () => {
     expect(await git.commit('again')).toBeUndefined();
   });
 
-  test('are those of the operator, or of Holdpoint where nobody is configured', async () => {
+  test("a commit has the operator's identity, or Holdpoint's if none is configured", async () => {
     const author = (): string => repository.git('log', '-1', '--format=%an <%ae> %cn <%ce>');
     repository.write('a.txt', 'two\n');
     await git.stage(['a.txt']);
@@ -111,7 +111,7 @@ describe('commits', () => {
     expect(author()).toBe('Holdpoint <holdpoint@localhost> Holdpoint <holdpoint@localhost>');
   });
 
-  test('may be the first of a repository', async () => {
+  test('a commit may be the first of a repository', async () => {
     const root = join(repository.path, 'empty');
     repository.git('init', '--quiet', root);
     const empty = createGit({ root }, { env: repository.env });
@@ -123,7 +123,7 @@ describe('commits', () => {
     expect(await empty.commit('first')).toMatch(/^[0-9a-f]{40}$/);
   });
 
-  test('leave out what is ignored, unless it is staged by force', async () => {
+  test('a commit leaves out ignored files unless they are staged by force', async () => {
     repository.write('.gitignore', 'plans/\n');
     repository.write('plans/a.md', 'plan');
     await git.stage('all');
@@ -133,7 +133,7 @@ describe('commits', () => {
     expect(repository.git('ls-files', 'plans')).toBe('plans/a.md');
   });
 
-  test('leave out repositories that somebody has made inside', async () => {
+  test('a commit leaves out nested repositories', async () => {
     repository.git('init', '--quiet', 'nested');
     repository.write('nested/x', 'x');
     repository.write('b.txt', 'b');
@@ -141,7 +141,7 @@ describe('commits', () => {
     expect(repository.git('diff', '--cached', '--name-only')).toBe('b.txt');
   });
 
-  test('wait for another program that has the index to itself', async () => {
+  test('a commit waits for another process that holds the index', async () => {
     const lock = join(repository.root, '.git', 'index.lock');
     writeFileSync(lock, '');
     repository.write('a.txt', 'two\n');
@@ -151,7 +151,7 @@ describe('commits', () => {
   });
 });
 
-test('merging without a work tree gives a tree, or names what conflicts', async () => {
+test('merging without a work tree returns a tree, or the conflicting paths', async () => {
   const base = tipOf('main');
   const commitOn = (branch: string, path: string, text: string): string => {
     repository.git('checkout', '--quiet', '-B', branch, base);
@@ -178,7 +178,7 @@ test('merging without a work tree gives a tree, or names what conflicts', async 
 });
 
 describe('worktrees', () => {
-  test('are made, listed and removed, also where the branch is checked out', async () => {
+  test('worktrees are created, listed and removed, also for a checked-out branch', async () => {
     const path = join(repository.path, 'a worktree');
     await git.worktreeAdd(path, { branch: 'main' });
     expect(readFileSync(join(path, 'a.txt'), 'utf8')).toBe('one\n');
@@ -198,19 +198,19 @@ describe('worktrees', () => {
   });
 });
 
-describe('what git says no to', () => {
-  test('is an error with what it said', async () => {
+describe('git errors', () => {
+  test('a failed command throws the message of git', async () => {
     const error = await git.run(['rev-parse', '--verify', 'nothing']).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(GitError);
     expect(String(error)).toContain('git rev-parse: fatal: Needed a single revision');
   });
 
-  test('and what it was told to end is another', async () => {
+  test('a stopped command throws another error', async () => {
     const stopped = createGit(repository, { env: repository.env, signal: AbortSignal.abort() });
     await expect(stopped.head()).rejects.toThrow(GitStopped);
   });
 
-  test('is to work in a folder that is no repository, though there is one around it', async () => {
+  test('a folder without a repository is an error, even inside another repository', async () => {
     mkdirSync(join(repository.root, 'sub'));
     const below = createGit(repository, { env: repository.env }, join(repository.root, 'sub'));
     await expect(below.stage('all')).rejects.toThrow('not a git repository');

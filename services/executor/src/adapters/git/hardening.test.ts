@@ -47,7 +47,7 @@ const useGit = async (): Promise<void> => {
   await git.worktreePrune();
 };
 
-describe('nothing of the configuration of a repository is run', () => {
+describe('programs in the configuration of a repository', () => {
   const hooks = [
     'pre-commit',
     'commit-msg',
@@ -60,7 +60,7 @@ describe('nothing of the configuration of a repository is run', () => {
     'pre-merge-commit',
   ];
 
-  test('no hook', async () => {
+  test('no hook runs', async () => {
     const program = writeProgram();
     for (const hook of hooks) {
       writeFileSync(join(repository.root, '.git', 'hooks', hook), `#!/bin/sh\n${program} < /dev/null\n`);
@@ -75,7 +75,7 @@ describe('nothing of the configuration of a repository is run', () => {
     expect(existsSync(owned)).toBe(false);
   });
 
-  test('no hook from elsewhere, and not through an included file', async () => {
+  test('no hook runs from another folder or an included file', async () => {
     const folder = join(repository.path, 'hooks');
     mkdirSync(folder);
     for (const hook of hooks) {
@@ -92,7 +92,7 @@ describe('nothing of the configuration of a repository is run', () => {
     expect(existsSync(owned)).toBe(false);
   });
 
-  test('no fsmonitor, no signature program, no editor, no pager, no differ, no credential helper', async () => {
+  test('no fsmonitor, signature program, editor, pager, differ or credential helper runs', async () => {
     const program = writeProgram();
     config('core.fsmonitor', program);
     config('commit.gpgSign', 'true');
@@ -118,7 +118,7 @@ describe('nothing of the configuration of a repository is run', () => {
     expect(existsSync(owned)).toBe(false);
   });
 
-  test('no differ of a kind of files, whatever its name', async () => {
+  test('no configured differ for a file type runs', async () => {
     const program = writeProgram();
     for (const name of ['x', 'a=b.c', 'UPPER lower']) {
       config(`diff.${name}.textconv`, program);
@@ -129,7 +129,7 @@ describe('nothing of the configuration of a repository is run', () => {
     expect(existsSync(owned)).toBe(false);
   });
 
-  test('no merge driver: what needs one is a conflict', async () => {
+  test('no merge driver runs: its files are conflicts', async () => {
     const program = writeProgram();
     config('merge.x.driver', `${program} < %A`);
     config('merge.x.recursive', 'x');
@@ -151,7 +151,7 @@ describe('nothing of the configuration of a repository is run', () => {
     expect(existsSync(owned)).toBe(false);
   });
 
-  test('no transport that is a program', async () => {
+  test('no program runs as a transport', async () => {
     const program = writeProgram();
     config('protocol.allow', 'always');
     config('protocol.ext.allow', 'always');
@@ -162,7 +162,7 @@ describe('nothing of the configuration of a repository is run', () => {
     expect(existsSync(owned)).toBe(false);
   });
 
-  test('nothing of a submodule', async () => {
+  test('no program of a submodule runs', async () => {
     repository.git('init', '--quiet', 'sub');
     repository.write('sub/x', 'x');
     repository.git('-C', 'sub', 'add', '--all');
@@ -190,9 +190,9 @@ describe('nothing of the configuration of a repository is run', () => {
   });
 });
 
-describe('a filter', () => {
+describe('filters', () => {
   test.each(['x', 'a=b', 'process'])(
-    'called %s is never run: what needs it is refused, and said',
+    'a filter called %s never runs, and its files are refused',
     async (name) => {
       const program = writeProgram();
       for (const step of ['clean', 'smudge', 'process']) config(`filter.${name}.${step}`, program);
@@ -211,7 +211,7 @@ describe('a filter', () => {
     },
   );
 
-  test('that a worktree would need keeps it from being made', async () => {
+  test('a worktree whose files need a filter is not created', async () => {
     repository.write('.gitattributes', '*.dat filter=lfs\n');
     repository.write('x.dat', 'pointer');
     repository.git('add', '--all');
@@ -228,7 +228,7 @@ describe('a filter', () => {
     expect(existsSync(owned)).toBe(false);
   });
 
-  test('that is configured while the executor works is known at once', async () => {
+  test('a filter that is configured later is noticed at once', async () => {
     await git.status();
     appendFileSync(join(repository.root, '.git', 'config'), `[filter "late"]\n\tclean = ${writeProgram()}\n`);
     repository.write('.gitattributes', '*.dat filter=late\n');
@@ -238,7 +238,7 @@ describe('a filter', () => {
   });
 });
 
-test('a name with a = in it cannot make an override one of another key', () => {
+test('a name with an equals sign cannot redirect an override', () => {
   const overrides = overridesFor(parseConfig('filter.a=b.clean\nrm\0user.name\nAda\0user.email\n\0'));
   expect(overrides).toContainEqual({ key: 'filter.a=b.clean', value: '' });
   expect(overrides.map(({ key }) => key)).not.toContain('user.name');

@@ -67,13 +67,13 @@ const NAMES = [
 const gitTakes = (name: string): boolean =>
   !name.includes('\0') && spawnSync('git', ['check-ref-format', `refs/heads/${name}`]).status === 0;
 
-test.each(NAMES)('%j: what git does not take for a branch is none here either', (name) => {
+test.each(NAMES)('%j is a branch name exactly when git accepts it', (name) => {
   // Stricter than git only about what looks like something else, or is too long for a file name.
   const refused = /^(-.*|HEAD|@|refs\/.*|x{241}|\uD800)$/.test(name);
   expect(isBranchName(name)).toBe(gitTakes(name) && !refused);
 });
 
-test('a branch is always named in full', () => {
+test('a branch always gets its full ref name', () => {
   expect(branchRef('draft/a')).toBe('refs/heads/draft/a');
   expect(() => branchRef('--force')).toThrow(CleanFailure);
   expect(() => branchRef('a\nb')).toThrow('"a\\nb" is not a valid branch name');

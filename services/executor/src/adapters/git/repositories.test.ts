@@ -22,8 +22,8 @@ const refusalOf = async (made: Promise<unknown>): Promise<string> => {
 const open = (path: string, allowed: readonly string[] = [repository.path]) =>
   createRepositories(allowed, repository.env).open(path);
 
-describe('a repository', () => {
-  test('is opened inside an allowed folder, or as one', async () => {
+describe('opening a repository', () => {
+  test('a repository opens inside an allowed folder, or as one', async () => {
     expect(await open(repository.root)).toMatchObject({
       root: repository.root,
       commonDir: join(repository.root, '.git'),
@@ -33,7 +33,7 @@ describe('a repository', () => {
     });
   });
 
-  test('is known by where it really is', async () => {
+  test('a repository is identified by its real path', async () => {
     const link = join(repository.path, 'link');
     symlinkSync(repository.root, link);
     expect(await open(link)).toMatchObject({ root: repository.root });
@@ -43,7 +43,7 @@ describe('a repository', () => {
     });
   });
 
-  test('elsewhere is refused, also by a link, and the setting is named', async () => {
+  test('a repository elsewhere is refused, also through a link, and the error names the setting', async () => {
     const allowed = join(repository.path, 'allowed');
     mkdirSync(allowed);
     symlinkSync(repository.root, join(allowed, 'link'));
@@ -54,7 +54,7 @@ describe('a repository', () => {
     expect(await refusalOf(open(repository.root, [`${repository.root}x`]))).toMatch(found);
   });
 
-  test('is a whole work tree, and nothing else', async () => {
+  test('only the top folder of a work tree is a repository', async () => {
     mkdirSync(join(repository.root, 'sub'));
     expect(await refusalOf(open(join(repository.root, 'sub')))).toMatch(
       /not the top folder of a git work tree/,
@@ -74,14 +74,14 @@ describe('a repository', () => {
     expect(await refusalOf(open('repository'))).toMatch(/not an absolute path/);
   });
 
-  test('that says its work tree is elsewhere is refused', async () => {
+  test('a repository that claims another work tree is refused', async () => {
     repository.git('config', 'core.worktree', repository.path);
     expect(await refusalOf(open(repository.root))).toMatch(
       /not the top|not the top folder of its repository/,
     );
   });
 
-  test('whose refs are outside the allowed folders is refused', async () => {
+  test('a repository with refs outside the allowed folders is refused', async () => {
     const worktree = join(repository.path, 'mine', 'worktree');
     repository.git('worktree', 'add', '--quiet', worktree);
     expect(await refusalOf(open(worktree, [join(repository.path, 'mine')]))).toMatch(
@@ -91,8 +91,8 @@ describe('a repository', () => {
   });
 });
 
-describe('a path', () => {
-  test('inside is found where it really is, though it is not there yet', async () => {
+describe('paths in a repository', () => {
+  test('a missing path inside resolves to its real location', async () => {
     const { inside } = await open(repository.root);
     expect(await inside('a.txt')).toBe(join(repository.root, 'a.txt'));
     expect(await inside('new/folder/file')).toBe(join(repository.root, 'new/folder/file'));
@@ -114,7 +114,7 @@ describe('a path', () => {
     ['.git/hooks/pre-commit', "git's own folder"],
     ['.GIT/config', "git's own folder"],
     ['into/config', "git's own folder"],
-  ])('%j is refused', async (path, why) => {
+  ])('the path %j is refused', async (path, why) => {
     symlinkSync(repository.path, join(repository.root, 'out'));
     symlinkSync(join(repository.path, 'nobody'), join(repository.root, 'nothing'));
     symlinkSync('.git', join(repository.root, 'into'));
@@ -124,7 +124,7 @@ describe('a path', () => {
     expect(refusal).toContain(why);
   });
 
-  test('that leaves the worktree it is asked for is refused, though it stays in the repository', async () => {
+  test('a path that leaves its worktree is refused, even inside the repository', async () => {
     const { inside } = await open(repository.root);
     mkdirSync(join(repository.root, 'sub'));
     writeFileSync(join(repository.root, 'secret'), '');

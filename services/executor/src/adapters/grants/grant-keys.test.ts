@@ -77,28 +77,28 @@ const learn = async (answer: (nonce: string) => PublishedKeys | undefined) => {
 };
 const isTrusted = (by: Pair): boolean => keys.verify(signedBy(by)) !== undefined;
 
-describe('an executor goes by', () => {
-  test('the keys of its file, and by those that one of them vouches for', async () => {
+describe('trusted keys of an executor', () => {
+  test('an executor trusts the keys of its file, and keys that one of them vouches for', async () => {
     expect([one, two].map(isTrusted)).toEqual([true, false]);
     await learn(answerOf(one, two));
     expect([one, two, three].map(isTrusted)).toEqual([true, true, false]);
   });
 
-  test('a key that only a key vouches for which it has learnt before', async () => {
+  test('an executor trusts a key that a learnt key vouches for', async () => {
     const approvals = await learn(answerOf(one, two));
     approvals.answer = answerOf(two, three);
     await hands.pass(30_000);
     expect([one, two, three].map(isTrusted)).toEqual([true, true, true]);
   });
 
-  test('a key no longer once the others do not name it any more', async () => {
+  test('an executor drops a key that the others no longer name', async () => {
     const approvals = await learn(answerOf(one, two, three));
     approvals.answer = answerOf(one, three);
     await hands.pass(30_000);
     expect([one, two, three].map(isTrusted)).toEqual([true, false, true]);
   });
 
-  test('what it knows, as long as nobody answers, or nobody whom it trusts', async () => {
+  test('an executor keeps its keys while no trusted answer arrives', async () => {
     const approvals = await learn(answerOf(one, two));
     approvals.answer = () => undefined;
     await hands.pass(30_000);
@@ -109,12 +109,12 @@ describe('an executor goes by', () => {
 
   test.each<[string, (nonce: string) => PublishedKeys]>([
     [
-      'a stranger has signed',
+      'has an untrusted signature',
       (nonce) => ({ ...answerOf(one, stranger)(nonce), statements: answerOf(stranger)(nonce).statements }),
     ],
-    ['somebody asked for before', () => answerOf(one, stranger)('of another time')],
+    ['answers an earlier request', () => answerOf(one, stranger)('of another time')],
     [
-      'was changed after it was signed',
+      'was changed after signing',
       (nonce) => {
         const good = answerOf(one)(nonce);
         const [header, , signature] = String(good.statements[0]).split('.');
@@ -123,7 +123,7 @@ describe('an executor goes by', () => {
       },
     ],
     [
-      'is of another use',
+      'has another use',
       (nonce) => ({
         keys: [],
         statements: [
@@ -137,7 +137,7 @@ describe('an executor goes by', () => {
       }),
     ],
     [
-      'gives a key the name of another',
+      'names a key by another id',
       (nonce) => {
         const key = { kid: keyIdOf(two.publicKey), publicKey: signingKeyOf(stranger.publicKey).publicKey };
         return {
@@ -146,14 +146,14 @@ describe('an executor goes by', () => {
         };
       },
     ],
-  ])('no statement that %s', async (_, answer) => {
+  ])('an executor accepts no statement that %s', async (_, answer) => {
     await learn(answer);
     expect([one, two, stranger].map(isTrusted)).toEqual([true, false, false]);
   });
 });
 
-describe('something signed with a strange key', () => {
-  test('is held while nobody answers, and until it was asked for long enough', async () => {
+describe('a token with an unknown key', () => {
+  test('a token is deferred until the key was requested for long enough', async () => {
     const approvals = await learn(() => undefined);
     expect(keys.mayLearnKeyOf(signedBy(two))).toBe(true);
     await hands.pass(20_000);
@@ -163,7 +163,7 @@ describe('something signed with a strange key', () => {
     expect(keys.mayLearnKeyOf(signedBy(two))).toBe(false);
   });
 
-  test('is held until its key is learnt, and is good then', async () => {
+  test('a token is deferred until its key is learnt, and is then valid', async () => {
     const approvals = await learn(answerOf(one));
     await hands.pass(1_000);
     expect(keys.mayLearnKeyOf(signedBy(two))).toBe(true);
@@ -172,7 +172,7 @@ describe('something signed with a strange key', () => {
     expect([keys.mayLearnKeyOf(signedBy(two)), isTrusted(two)]).toEqual([false, true]);
   });
 
-  test('makes nobody ask more than once a second', async () => {
+  test('unknown keys cause at most one request per second', async () => {
     const approvals = await learn(answerOf(one));
     await hands.pass(1_000);
     const before = approvals.asked;
@@ -181,7 +181,7 @@ describe('something signed with a strange key', () => {
     expect(approvals.asked).toBe(before);
   });
 
-  test('is held even if others with that key were refused a while ago', async () => {
+  test('a token is deferred even if others with its key were refused earlier', async () => {
     await learn(answerOf(one));
     keys.mayLearnKeyOf(signedBy(two));
     await hands.pass(6_000);
@@ -190,14 +190,14 @@ describe('something signed with a strange key', () => {
     expect(keys.mayLearnKeyOf(signedBy(two))).toBe(true);
   });
 
-  test('is held before anybody can be asked; what names no key, or a known one, is not', () => {
+  test('only a token with an unknown key is deferred before the first request', () => {
     expect(keys.mayLearnKeyOf(signedBy(two))).toBe(true);
     expect(keys.mayLearnKeyOf(signedBy(one))).toBe(false);
     expect(keys.mayLearnKeyOf('approved')).toBe(false);
   });
 });
 
-test('a file that is not of Ed25519 keys alone is refused, and not shown', () => {
+test('a key file with other keys than Ed25519 is refused, and not shown in the error', () => {
   expect(() => parseGrantKeys('sesame')).toThrow('HOLDPOINT_GRANT_PUBLIC_KEYS_FILE: not a public key in PEM');
   const rsa = createPublicKey(
     generateKeyPairSync('rsa', { modulusLength: 2_048 })

@@ -6,7 +6,7 @@ const NEVER = new AbortController().signal;
 const addressesFrom = (...addresses: readonly string[]): readonly Address[] =>
   addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
 
-describe('an address of the public internet', () => {
+describe('public addresses', () => {
   test.each([
     '1.1.1.1',
     '8.8.8.8',
@@ -23,7 +23,7 @@ describe('an address of the public internet', () => {
     '223.255.255.255',
     '2606:4700:4700::1111',
     '2a00:1450:4001:82b::200e',
-  ])('may be %s', (address) => {
+  ])('a public address may be %s', (address) => {
     expect(isPublicAddress(address)).toBe(true);
   });
 
@@ -51,17 +51,17 @@ describe('an address of the public internet', () => {
     ['multicast', '224.0.0.1'],
     ['multicast', '239.255.255.255'],
     ['reserved', '240.0.0.1'],
-    ['everybody', '255.255.255.255'],
+    ['broadcast', '255.255.255.255'],
     ['unspecified', '::'],
     ['loopback', '::1'],
-    ['IPv4 in the way of before', '::127.0.0.1'],
+    ['IPv4-compatible', '::127.0.0.1'],
     ['IPv4-mapped', '::ffff:127.0.0.1'],
     ['IPv4-mapped', '::ffff:8.8.8.8'],
     ['IPv4-mapped', '::ffff:a9fe:a9fe'],
     ['IPv4-translated', '::ffff:0:7f00:1'],
     ['NAT64', '64:ff9b::7f00:1'],
     ['NAT64', '64:ff9b::808:808'],
-    ['NAT64 of a network of its own', '64:ff9b:1::a00:1'],
+    ['local NAT64', '64:ff9b:1::a00:1'],
     ['discarded', '100::1'],
     ['Teredo', '2001::1'],
     ['for measurements', '2001:2::1'],
@@ -70,7 +70,7 @@ describe('an address of the public internet', () => {
     ['6to4', '2002:808:808::1'],
     ['for examples', '3fff::1'],
     ['segment routing', '5f00::1'],
-    ['not given out', '4000::1'],
+    ['unassigned', '4000::1'],
     ['unique local', 'fc00::1'],
     ['unique local', 'fd12:3456:789a::1'],
     ['link-local', 'fe80::1'],
@@ -82,8 +82,8 @@ describe('an address of the public internet', () => {
     ['octal', '0177.0.0.1'],
     ['hex', '0x7f.0.0.1'],
     ['short', '127.1'],
-    ['nothing', ''],
-  ])('is not %s: %s', (_, address) => {
+    ['an empty text', ''],
+  ])('a public address is not %s: %s', (_, address) => {
     expect(isPublicAddress(address)).toBe(false);
   });
 });
@@ -121,7 +121,7 @@ describe('a URL whose origin is not listed', () => {
     'https://10.1/',
     'https://8.8.8.8@127.0.0.1/',
     'https://255.255.255.255/',
-  ])('is not reached at %s, however it is written', async (url) => {
+  ])('an unlisted URL cannot reach %s in any notation', async (url) => {
     await expect(reached(url)).rejects.toMatchObject({ body: { code: 'EXECUTOR_TARGET_NOT_ALLOWED' } });
   });
 
@@ -139,7 +139,7 @@ describe('a URL whose origin is not listed', () => {
     ['https://bücher.example/', ['192.168.0.1']],
     ['https://nobody.example/', []],
     ['https://odd.example/', ['no address']],
-  ])('is not reached at %s when that means %j', async (url, found) => {
+  ])('an unlisted URL cannot reach %s as %j', async (url, found) => {
     const failure = await reached(url, found).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(CleanFailure);
     const { body } = failure as CleanFailure;
@@ -147,17 +147,17 @@ describe('a URL whose origin is not listed', () => {
     for (const address of found) expect(body.message).not.toContain(address);
   });
 
-  test('is reached at every address of its name that was looked up', async () => {
+  test('an unlisted URL reaches every public address of its name', async () => {
     const found = ['1.1.1.1', '2606:4700:4700::1111'];
     expect(await reached('https://public.example:443/x', found)).toEqual(addressesFrom(...found));
   });
 
-  test('is reached at the public address that it is', async () => {
+  test('an unlisted URL reaches its own public address', async () => {
     expect(await reached('https://[2606:4700:4700::1111]/')).toEqual(addressesFrom('2606:4700:4700::1111'));
   });
 
   test.each(['https://[fe80::1%25eth0]/', 'https://256.0.0.1/', 'https://1.2.3.4.5/', 'https://[::1/'])(
-    'is no URL at all: %s',
+    'an invalid URL is refused: %s',
     (text) => {
       expect(URL.canParse(text)).toBe(false);
     },
@@ -169,7 +169,7 @@ describe('a URL whose origin is listed', () => {
     addressesOf(new URL(url), true, NEVER, () => Promise.resolve(addressesFrom(...found)));
 
   test.each(['127.0.0.1', '::1', '10.0.0.7', '192.168.0.1', '100.64.0.1', 'fd00::1', '1.1.1.1'])(
-    'may be of a private network: %s',
+    'a listed address may be private: %s',
     async (address) => {
       expect(await reached('http://inside.example/', [address])).toEqual(addressesFrom(address));
     },
@@ -183,19 +183,19 @@ describe('a URL whose origin is listed', () => {
     '224.0.0.1',
     '255.255.255.255',
     '::ffff:127.0.0.1',
-  ])('is not reached at %s: nobody meant that', async (address) => {
+  ])('a listed name cannot reach %s', async (address) => {
     await expect(reached('http://inside.example/', ['10.0.0.7', address])).rejects.toMatchObject({
       body: { code: 'EXECUTOR_TARGET_NOT_ALLOWED' },
     });
   });
 
-  test('is reached at any address that was listed itself', async () => {
+  test('a listed address can be any address', async () => {
     expect(await reached('http://169.254.169.254/')).toEqual(addressesFrom('169.254.169.254'));
     expect(await reached('http://[::ffff:127.0.0.1]:80/')).toEqual([{ address: '::ffff:7f00:1', family: 6 }]);
   });
 });
 
-test('a lookup that does not come back is not waited for', async () => {
+test('a lookup without an answer is not awaited', async () => {
   const cancel = new AbortController();
   const looking = addressesOf(new URL('https://slow.example/'), true, cancel.signal, () => {
     queueMicrotask(() => cancel.abort(new Error('enough')));
@@ -205,7 +205,7 @@ test('a lookup that does not come back is not waited for', async () => {
   await expect(addressesOf(new URL('https://slow.example/'), true, cancel.signal)).rejects.toThrow('enough');
 });
 
-test('what the resolver says is wrong is said on', async () => {
+test('errors of the resolver are rethrown', async () => {
   const gone = Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' });
   await expect(
     addressesOf(new URL('https://nobody.invalid/'), false, NEVER, () => Promise.reject(gone)),

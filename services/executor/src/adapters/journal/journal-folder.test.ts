@@ -31,13 +31,13 @@ test('two executors never write the same journal', async () => {
   expect(one.id).not.toBe(two.id);
 });
 
-test('who starts again has its own', async () => {
+test('a restarted executor gets its own journal back', async () => {
   const first = await take();
   await release(first);
   expect((await take()).id).toBe(first.id);
 });
 
-test('what nobody holds can be fetched by whoever is there, and what is held cannot', async () => {
+test('free journals can be taken by any executor, and held ones cannot', async () => {
   const [one, two, three] = [await take(), await take(), await take()];
   await release(two);
   const left = await journals.takeLeft();
@@ -46,7 +46,7 @@ test('what nobody holds can be fetched by whoever is there, and what is held can
   expect([one.id, three.id]).not.toContain(two.id);
 });
 
-test('the journal of another process is its own until that process is gone', async () => {
+test('a journal of another process stays held until that process is gone', async () => {
   const first = await take();
   await release(first);
   const other = await holdLock(join(scratch.path, 'journal', '1', 'journal'));

@@ -39,8 +39,8 @@ const files = async (): Promise<readonly string[]> =>
   (await readdir(folder)).filter((name) => name.endsWith('.jsonl')).toSorted();
 const lastFile = async (): Promise<string> => join(folder, (await files()).at(-1) ?? '');
 
-describe('what is noted', () => {
-  test('is found again after a restart, with everything that it takes to put it in doubt', async () => {
+describe('entries', () => {
+  test('an entry is found after a restart with everything that a doubt needs', async () => {
     const first = await openIt();
     await Promise.all([first.append(order, 1, 1), first.append(order, 3, 2)]);
     await first.close();
@@ -55,7 +55,7 @@ describe('what is noted', () => {
     ]);
   });
 
-  test('is read from where the ledger ends, whatever files it stands in', async () => {
+  test("entries are read from the ledger's position, across files", async () => {
     const journal = await openIt({ segmentBytes: 1 });
     for (const position of [1, 2, 2, 3, 5, 8]) await journal.append(order, 1, position);
     expect((await files()).length).toBe(6);
@@ -65,13 +65,13 @@ describe('what is noted', () => {
     expect(await positions(journal, 8)).toEqual([]);
   });
 
-  test('is read while more is on its way', async () => {
+  test('entries are read while others are being written', async () => {
     const journal = await openIt();
     void journal.append(order, 1, 1);
     expect(await positions(journal)).toEqual([1]);
   });
 
-  test('is for nobody else to read', async () => {
+  test("entries are readable only for the executor's user", async () => {
     const journal = await openIt();
     await journal.append(order, 1, 1);
     expect((await stat(await lastFile())).mode & 0o777).toBe(0o600);
@@ -79,7 +79,7 @@ describe('what is noted', () => {
     expect((await stat(folder)).mode & 0o777).toBe(0o700);
   });
 
-  test('together goes to the disk together', async () => {
+  test('concurrent entries share one sync', async () => {
     let syncs = 0;
     const openNew = async (path: string): Promise<Appendable> => {
       const handle = await open(path, 'ax');
@@ -93,8 +93,8 @@ describe('what is noted', () => {
   });
 });
 
-describe('a crash', () => {
-  test('in the middle of a line leaves what was there before, and nothing of the line', async () => {
+describe('crashes', () => {
+  test('a crash within a line keeps the lines before, and drops that line', async () => {
     const first = await openIt();
     await first.append(order, 1, 1);
     await first.close();
@@ -110,7 +110,7 @@ describe('a crash', () => {
     }
   });
 
-  test('does not explain a line in the middle that is none: who reads is told, or takes what there is', async () => {
+  test('an unreadable line in the middle is an error, or is skipped in a partial read', async () => {
     const first = await openIt();
     await first.append(order, 1, 1);
     await first.close();
@@ -121,7 +121,7 @@ describe('a crash', () => {
   });
 });
 
-describe('when the disk fails', () => {
+describe('disk failures', () => {
   const failing = (which: 'appendFile' | 'datasync') => {
     let fails = true;
     const openNew = async (path: string): Promise<Appendable> => {
@@ -140,7 +140,7 @@ describe('when the disk fails', () => {
   };
 
   test.each(['appendFile', 'datasync'] as const)(
-    'in %s, nothing counts as noted, and the next is noted in another file',
+    'after an error in %s no entry counts, and the next goes to another file',
     async (which) => {
       const journal = await failing(which);
       await expect(journal.append(order, 1, 1)).rejects.toThrow('EIO');
@@ -150,7 +150,7 @@ describe('when the disk fails', () => {
     },
   );
 
-  test('and no file can be made, nothing counts as noted until one can', async () => {
+  test('while no file can be created, no entry is acknowledged', async () => {
     const journal = await openIt();
     await rm(folder, { recursive: true });
     await expect(journal.append(order, 1, 1)).rejects.toThrow('ENOENT');
@@ -160,13 +160,13 @@ describe('when the disk fails', () => {
   });
 });
 
-describe('what is kept', () => {
+describe('retention', () => {
   const age = async (name: string, days: number): Promise<void> => {
     const then = new Date(Date.now() - days * DAY_MS);
     await utimes(join(folder, name), then, then);
   };
 
-  test('goes when it is older than any backup, and the journal knows from where on it can tell', async () => {
+  test('entries older than any backup are deleted, and the journal knows its new start', async () => {
     const journal = await openIt({ segmentBytes: 1 });
     for (const position of [1, 2, 3]) await journal.append(order, 1, position);
     expect(journal.floor()).toBe(0);
@@ -178,7 +178,7 @@ describe('what is kept', () => {
     expect((await openIt()).floor()).toBe(3);
   });
 
-  test('goes early when there is no room for it; the newest stays, however large', async () => {
+  test('a full journal deletes old files early, but never the newest', async () => {
     const journal = await openIt({ segmentBytes: 1, maxBytes: 10 });
     for (const position of [1, 2, 3, 4]) await journal.append(order, 1, position);
     // Each file is checked when the next one begins.
@@ -186,7 +186,7 @@ describe('what is kept', () => {
     expect(journal.floor()).toBe(4);
   });
 
-  test('is what was seen of others', async () => {
+  test('the last known positions of other executors survive', async () => {
     const journal = await openIt();
     await journal.remember(new Map([['other', 7]]));
     await journal.close();
@@ -194,7 +194,7 @@ describe('what is kept', () => {
   });
 });
 
-test('a journal whose name is lost is not taken for a new one', async () => {
+test('a journal that lost its name is not taken for a new one', async () => {
   const journal = await openIt();
   await journal.append(order, 1, 1);
   await journal.close();

@@ -80,14 +80,14 @@ const opens = (slots: { areOpen: () => boolean }, started: Reconciler) =>
   vi.waitFor(() => expect([slots.areOpen(), started.isOpen()]).toEqual([true, true]));
 const order = orderFor();
 
-test('a new executor with a new ledger may start at once, and is known from then on', async () => {
+test('a new executor with a new ledger may start at once, and is registered', async () => {
   const { state, standings } = ledger();
   const { slots, started } = start(standings);
   await opens(slots, started);
   expect([...state.instances]).toEqual([[journal.id, { position: 0, reconciled: 1, forgotten: false }]]);
 });
 
-test('nothing starts before what has to be known is known', async () => {
+test('no effect starts before the reconciler is ready', async () => {
   const { state, standings } = ledger();
   const known = Promise.withResolvers<void>();
   const { slots, started } = start(standings, undefined, known.promise);
@@ -98,8 +98,8 @@ test('nothing starts before what has to be known is known', async () => {
   await opens(slots, started);
 });
 
-describe('when the ledger was set back', () => {
-  test('what it has lost is told before anything starts, and nothing else is', async () => {
+describe('the database was restored', () => {
+  test('only the lost starts are reported, and before any effect starts', async () => {
     for (const position of [1, 2, 3]) await journal.append(order, position, position);
     const { state, standings } = ledger({ [journal.id]: { position: 1, reconciled: 1, forgotten: false } });
     state.same = false;
@@ -115,7 +115,7 @@ describe('when the ledger was set back', () => {
     expect(state.instances.get(journal.id)).toMatchObject({ position: 3, reconciled: 2 });
   });
 
-  test('and does not take what it has lost, nothing starts until it does', async () => {
+  test('no effect starts until the ledger accepts the lost starts', async () => {
     await journal.append(order, 1, 1);
     const { standings } = ledger();
     let refusals = 2;
@@ -131,7 +131,7 @@ describe('when the ledger was set back', () => {
   });
 });
 
-test('a journal that does not reach back to the backup waits for the word of an operator, and is told of once', async () => {
+test('a journal that does not reach back to the backup waits for an operator, and is logged once', async () => {
   const small = await journalsIn(
     join(scratch.path, 'small'),
     { keepMs: 1e9, maxBytes: 1, segmentBytes: 1 },
@@ -155,7 +155,7 @@ test('a journal that does not reach back to the backup waits for the word of an 
   expect(told).toEqual([3]);
 });
 
-test('journals of executors that are gone from this machine are brought as well, and given back', async () => {
+test('journals of dead executors on this machine are reported and released as well', async () => {
   const journals = journalsIn(base(), retention, log);
   const gone = await journals.take();
   await gone.append(order, 1, 1);

@@ -37,13 +37,13 @@ describe.runIf(here.namespace !== undefined)('a command with a namespace of proc
     ['kill -TERM $$', { exitCode: undefined, signal: 'SIGTERM' }],
     ['kill -SEGV $$', { exitCode: undefined, signal: 'SIGSEGV' }],
     ['kill -KILL $$', { exitCode: undefined, signal: 'SIGKILL' }],
-  ])('that does `%s` is said to have ended so', async (script, ending) => {
+  ])('a command that runs `%s` reports its own end', async (script, ending) => {
     const result = await sh(script);
     expect(result).toMatchObject({ ...ending, stdout: '', stderr: '', timedOut: false });
     expect(result.problem).toBeUndefined();
   });
 
-  test('sees its own processes alone, and none whose environment it could read', async () => {
+  test('a command sees only its own processes', async () => {
     const { stdout } = await sh(
       'echo "$PPID"; cat /proc/[0-9]*/environ | tr "\\\\0" "\\\\n" | cut -d= -f1 | sort -u',
       {
@@ -57,13 +57,13 @@ describe.runIf(here.namespace !== undefined)('a command with a namespace of proc
     expect(own).toEqual(['DECLARED', 'HOME', 'PATH', 'TERM']);
   });
 
-  test('has its pipes, and none of what it is kept by', async () => {
+  test('a command has its own pipes, and no descriptor of its keeper', async () => {
     const bare = await sh('cat; ls /proc/self/fd', { stdin: 'text\n', confinement: UNCONFINED });
     const kept = await sh('cat; ls /proc/self/fd', { stdin: 'text\n' });
     expect(kept.stdout).toBe(bare.stdout);
   });
 
-  test('gets its arguments as they are, whatever they look like', async () => {
+  test('a command gets its arguments unchanged', async () => {
     const argv = ['printf', '%s|', '--help', '-c', '--', '$HOME', '; exit 3', '', '-'];
     const request = { cwd: scratch.path, env, confinement: here };
     expect(await runCommand({ argv, ...request })).toMatchObject({
@@ -77,7 +77,7 @@ describe.runIf(here.namespace !== undefined)('a command with a namespace of proc
     expect(long.problem).toMatch(/sh cannot be started: .*E2BIG/);
   });
 
-  test('takes with it, when it ends, what has left its group', async () => {
+  test('a command takes processes that left its group with it', async () => {
     writeFileSync(join(scratch.path, 'fifo.sh'), 'echo $$ > inner; exec sleep 300');
     // The pid is that of another table; that it ended shows in the output, which nothing holds open any more.
     const result = await sh('setsid sh fifo.sh & until [ -s inner ]; do sleep 0.01; done; echo done');
@@ -85,7 +85,7 @@ describe.runIf(here.namespace !== undefined)('a command with a namespace of proc
     expect(await survivors('fifo.sh')).toEqual([]);
   });
 
-  test('is told to end, with time for it, and killed after that', async () => {
+  test('a command gets SIGTERM first, and SIGKILL after a grace period', async () => {
     const tidying = `trap 'sleep 0.2; touch tidied; exit 3' TERM; touch ready; while :; do sleep 0.05; done`;
     const controller = new AbortController();
     const running = sh(`sh -c '${tidying.replaceAll("'", `'"'"'`)}' & wait`, { signal: controller.signal });
@@ -97,7 +97,7 @@ describe.runIf(here.namespace !== undefined)('a command with a namespace of proc
     expect(stubborn).toMatchObject({ timedOut: true, exitCode: undefined, signal: 'SIGKILL' });
   });
 
-  test('begins once it is on record, under the group that is, and never without', async () => {
+  test('a command begins only after its group is on record', async () => {
     const groups: number[] = [];
     const result = await sh('true', {
       began: async (group) => {
@@ -112,7 +112,7 @@ describe.runIf(here.namespace !== undefined)('a command with a namespace of proc
     expect(() => readFileSync(join(scratch.path, 'ran'))).toThrow('ENOENT');
   });
 
-  test('ends with its executor, whatever that ends by, and so does all that it has started', async () => {
+  test('a command ends with its executor, together with all its processes', async () => {
     const work: WorkOf = { effectId: 'e-1', repository: '/r', task: 't-1', node: 'agent', attempt: 1 };
     writeFileSync(join(scratch.path, 'away.sh'), 'touch away; exec sleep 300');
     const executor = beginWork(
@@ -148,8 +148,8 @@ const survivors = async (word: string): Promise<readonly string[]> => {
   return stdout.split('\n').filter((line) => line.includes(word) || (word === scratch.path && line !== ''));
 };
 
-describe('a namespace', () => {
-  test('that is not wanted is not there; without one commands run all the same', async () => {
+describe('a PID namespace', () => {
+  test('commands run without a namespace when it is off', async () => {
     const off = await create();
     expect(off.namespace).toBeUndefined();
     expect(await sh('echo "$PPID"', { confinement: off })).toMatchObject({
@@ -158,7 +158,7 @@ describe('a namespace', () => {
     });
   });
 
-  test('that cannot be made is done without, or ends the start where it is required', async () => {
+  test('a namespace that does not work is skipped, or ends the start when it is required', async () => {
     const nowhere = { ...env, PATH: scratch.path };
     expect((await create({ namespace: 'auto', env: nowhere })).namespace).toBeUndefined();
     const required = create({ namespace: 'required', env: nowhere });
@@ -166,7 +166,7 @@ describe('a namespace', () => {
     await expect(required).rejects.toThrow(/HOLDPOINT_PROCESS_SANDBOX: .*unshare not found/);
   });
 
-  test('whose making fails says so, and that the program never began', async () => {
+  test('a failed namespace is reported, and the command never begins', async () => {
     const namespace = { unshare: '/bin/false' };
     const result = await sh('touch ran', { confinement: { limit: [], namespace } });
     expect(result).toMatchObject({
@@ -177,10 +177,10 @@ describe('a namespace', () => {
   });
 });
 
-describe('a limit', () => {
+describe('limits', () => {
   const limited = (limits: ConfinementParts['limits']) => create({ namespace: 'auto', limits });
 
-  test('of memory, of the size of files, and of time is kept to', async () => {
+  test('limits of memory, file size and time are enforced', async () => {
     const confinement = await limited({ memoryBytes: 256 * 2 ** 20, fileBytes: 2 ** 20, cpuSeconds: 1 });
     expect(await sh('echo fine', { confinement })).toMatchObject({ exitCode: 0, stdout: 'fine\n' });
     const memory = await sh('head -c 1G /dev/zero | tail -c 900M | wc -c', { confinement });
@@ -194,7 +194,7 @@ describe('a limit', () => {
     });
   });
 
-  test('cannot be raised again by what it binds', async () => {
+  test('a command cannot raise its limits', async () => {
     const confinement = await limited({ fileBytes: 2 ** 20 });
     const { stdout } = await sh('ulimit -H -f; ulimit -S -f', { confinement });
     expect(stdout).toBe('2048\n2048\n');
@@ -206,7 +206,7 @@ describe('a limit', () => {
     await expect(refused).rejects.toThrow(/HOLDPOINT_PROCESS_MAX_PROCESSES: root ignores this limit/);
   });
 
-  test('ends the start where nothing can apply it', async () => {
+  test('limits that cannot be applied end the start', async () => {
     const refused = create({ limits: { fileBytes: 2 ** 20 }, env: { ...env, PATH: scratch.path } });
     await expect(refused).rejects.toThrow(/limits need prlimit/);
   });

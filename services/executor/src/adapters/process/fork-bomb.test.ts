@@ -7,7 +7,7 @@ const OTHERS = 30;
 const PATIENCE_MS = 60_000;
 
 test(
-  'a command that starts as many processes as it can gets no more than it may have, and all of them end with it',
+  'a fork bomb gets no more processes than its limit, and all of them end with it',
   async () => {
     const bomb = 'bomb() { bomb | bomb & }; trap "" TERM; bomb; sleep 300';
     const { timedOut, stderr, most, left } = await forkWithin(bomb, PROCESSES);

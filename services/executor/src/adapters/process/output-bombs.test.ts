@@ -6,13 +6,13 @@ const PATIENCE_MS = 180_000;
 const MEMORY_MAX_MIB = 200;
 const LINE_MAX = 16_384;
 
-describe('an executor keeps its memory', () => {
+describe('memory of an executor', () => {
   test.each([
     ['a gigabyte of short lines', 'yes | head -c 1G'],
     ['200 MB without a line end', 'head -c 200M /dev/zero | tr "\\\\0" x'],
     ['what is no text', 'head -c 50M /dev/urandom'],
   ])(
-    'through %s',
+    'an executor keeps its memory despite %s',
     async (_, script) => {
       const { exitCode, truncated, kept, longest, peakMib } = await survive(script);
       expect({ exitCode, truncated }).toEqual({ exitCode: 0, truncated: true });

@@ -44,8 +44,8 @@ const interrupted = async (of: WorkOf, script: string, file = 'pid'): Promise<nu
   return pid;
 };
 
-describe('after an executor was killed', () => {
-  test('what it has left running is ended before the same effect begins again', async () => {
+describe('leftovers of a killed executor', () => {
+  test('processes of an effect end before the same effect begins again', async () => {
     const pid = await interrupted(work, 'sleep 300 & echo $! > child; echo $$ > pid; wait');
     const child = pidIn('child');
     expect(recorded()).toHaveLength(1);
@@ -55,7 +55,7 @@ describe('after an executor was killed', () => {
     expect(recorded()).toEqual([]);
   });
 
-  test('so is what is left of the group when its first process has ended', async () => {
+  test('the rest of a group ends although its first process has ended', async () => {
     await interrupted(work, 'trap "" HUP; sleep 300 & echo $! > pid; wait');
     const pid = pidIn('pid');
     const group = (await processEntry(pid))?.group ?? 0;
@@ -65,13 +65,13 @@ describe('after an executor was killed', () => {
     expect(await lives(pid)).toBe(false);
   });
 
-  test('so is what has left the group', async () => {
+  test('processes that left the group end as well', async () => {
     const pid = await interrupted(work, "setsid sh -c 'echo $$ > pid; exec sleep 300' & wait");
     await createWorkRecords(scratch.path).endLeftovers(work);
     expect(await lives(pid)).toBe(false);
   });
 
-  test('so is an earlier attempt at the same node of the same repository', async () => {
+  test('processes of an earlier attempt at the same node of the same repository end as well', async () => {
     const pid = await interrupted(work, 'echo $$ > pid; sleep 300');
     const records = createWorkRecords(scratch.path);
     const later = { ...work, effectId: 'e-2', attempt: 2 };
@@ -83,7 +83,7 @@ describe('after an executor was killed', () => {
     expect(await lives(pid)).toBe(false);
   });
 
-  test('everything is ended at once when the next one starts', async () => {
+  test('the next executor ends all leftovers when it starts', async () => {
     const one = await interrupted(work, 'echo $$ > one; sleep 300', 'one');
     const two = await interrupted({ ...work, effectId: 'e-2', node: 'b' }, 'echo $$ > two; sleep 300', 'two');
     await createWorkRecords(scratch.path).endAll();
@@ -91,7 +91,7 @@ describe('after an executor was killed', () => {
     expect(recorded()).toEqual([]);
   });
 
-  test('what an executor beside this one is running is left alone, and ended once that is gone', async () => {
+  test('processes of a living neighbour are left alone, and end once it is gone', async () => {
     const beside = beginWork(scratch.path, work, scratch.path, 'echo $$ > pid; sleep 300');
     killing.push(beside.kill);
     const pid = await written('pid');
@@ -103,7 +103,7 @@ describe('after an executor was killed', () => {
     expect(await lives(pid)).toBe(false);
   });
 
-  test('what has left its group is left alone as well, as long as its executor lives', async () => {
+  test('processes that left their group are left alone while their executor lives', async () => {
     const beside = beginWork(scratch.path, work, scratch.path, 'setsid sleep 300 & echo $! > away; wait');
     killing.push(beside.kill);
     const pid = await written('away');
@@ -114,7 +114,7 @@ describe('after an executor was killed', () => {
     expect(await lives(pid)).toBe(false);
   });
 
-  test('another executor, which keeps its state elsewhere, ends nothing of it', async () => {
+  test('an executor with another state folder ends none of them', async () => {
     const pid = await interrupted(work, 'echo $$ > pid; sleep 300');
     const elsewhere = join(scratch.path, 'elsewhere');
     mkdirSync(elsewhere);
@@ -124,8 +124,8 @@ describe('after an executor was killed', () => {
   });
 });
 
-describe('a record', () => {
-  test('of another process that has the same number by now ends nothing', async () => {
+describe('process records', () => {
+  test('a reused process number is not killed', async () => {
     const pid = await interrupted(work, 'echo $$ > pid; sleep 300');
     const [name = ''] = recorded();
     const path = join(scratch.path, 'work', name);
@@ -142,7 +142,7 @@ describe('a record', () => {
     }
   });
 
-  test('of a command of this executor is left alone for another item of the same node', async () => {
+  test('a command for another item of the same node is left alone', async () => {
     const records = createWorkRecords(scratch.path);
     const running = runCommand({
       argv: scriptArgv('echo $$ > pid; until [ -e end ]; do sleep 0.02; done'),

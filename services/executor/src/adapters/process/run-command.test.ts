@@ -20,13 +20,13 @@ const sh = (script: string, change: Partial<CommandRequest> = {}) => run(scriptA
 const pidIn = (file: string): number => Number(readFileSync(join(scratch.path, file), 'utf8'));
 const lives = async (pid: number): Promise<boolean> => (await processEntry(pid))?.gone === false;
 
-describe('a command', () => {
-  test('is run without a shell: what it is given is what it gets', async () => {
+describe('running a command', () => {
+  test('a command runs without a shell, with its arguments unchanged', async () => {
     const argv = ['printf', '%s|', 'a b', '$HOME', '*', '; exit 3', ''];
     expect(await run(argv)).toMatchObject({ exitCode: 0, stdout: 'a b|$HOME|*|; exit 3||', stderr: '' });
   });
 
-  test('says its exit code, and what it prints on both outputs', async () => {
+  test('a command reports its exit code and both outputs', async () => {
     expect(await sh('echo out; echo err >&2; exit 7')).toMatchObject({
       exitCode: 7,
       stdout: 'out\n',
@@ -37,7 +37,7 @@ describe('a command', () => {
     });
   });
 
-  test('reads its standard input, which then ends', async () => {
+  test('a command reads its standard input to the end', async () => {
     expect(await run(['cat'], { stdin: 'grüß\n'.repeat(100_000) })).toMatchObject({
       exitCode: 0,
       truncated: true,
@@ -45,11 +45,11 @@ describe('a command', () => {
     expect(await run(['cat'])).toMatchObject({ exitCode: 0, stdout: '' });
   });
 
-  test('may leave its standard input unread', async () => {
+  test('a command may leave its standard input unread', async () => {
     expect(await run(['true'], { stdin: 'x'.repeat(5_000_000) })).toMatchObject({ exitCode: 0 });
   });
 
-  test('sees nothing of the environment but what it is given', async () => {
+  test('a command sees only the given environment', async () => {
     const seen = commandEnv(
       {
         PATH: process.env['PATH'],
@@ -69,32 +69,32 @@ describe('a command', () => {
   });
 
   test.each([
-    ['a program that is nowhere', ['no-such-program'], 'command not found: "no-such-program"'],
-    ['a file that may not be run', ['./plain.txt'], 'command not found: "./plain.txt"'],
+    ['a missing command', ['no-such-program'], 'command not found: "no-such-program"'],
+    ['not executable', ['./plain.txt'], 'command not found: "./plain.txt"'],
     ['a folder', ['/'], 'command not found: "/"'],
-    ['no name', [''], 'command not found: ""'],
+    ['an empty name', [''], 'command not found: ""'],
     ['an argument with a NUL', ['echo', 'a\0b'], 'echo cannot be started'],
-  ])('that is %s does not begin, and says why', async (_, argv, problem) => {
+  ])('a command that is %s does not begin, and reports why', async (_, argv, problem) => {
     writeFileSync(join(scratch.path, 'plain.txt'), '');
     const result = await run(argv);
     expect(result).toMatchObject({ exitCode: undefined, stdout: '' });
     expect(result.problem).toContain(problem);
   });
 
-  test('that is too long for the system does not begin, and says why', async () => {
+  test('a command that is too long for the system does not begin, and reports why', async () => {
     const result = await sh(`: ${'x'.repeat(3_000_000)}`);
     expect(result).toMatchObject({ exitCode: undefined });
     expect(result.problem).toMatch(/sh cannot be started: .*E2BIG/);
   });
 
-  test('in a folder that is not there does not begin, and says why', async () => {
+  test('a command in a missing folder does not begin, and reports why', async () => {
     const cwd = join(scratch.path, 'gone');
     expect((await sh('true', { cwd })).problem).toBe(`no such folder: ${cwd}`);
   });
 });
 
-describe('output', () => {
-  test('is handed on line by line, as text that can be stored', async () => {
+describe('output of a command', () => {
+  test('output is passed on line by line, without NUL', async () => {
     const lines: string[] = [];
     await sh(
       String.raw`printf 'a\r\nb\000c\377d\n'; printf gr; sleep 0.05; printf '\303'; sleep 0.05; printf '\274n'`,
@@ -105,7 +105,7 @@ describe('output', () => {
     expect(lines).toEqual(['stdout: a', 'stdout: b\uFFFDc\uFFFDd', 'stdout: grün']);
   });
 
-  test('without a line end is handed on in pieces, none of which ends in half a character', async () => {
+  test('output without a line end is passed on in pieces of whole characters', async () => {
     const lines: string[] = [];
     const text = `a${'😀'.repeat(20_000)}`;
     await run(['cat'], { stdin: text, onLine: (_, line) => lines.push(line) });
@@ -114,7 +114,7 @@ describe('output', () => {
     expect(lines.join('')).toBe(text);
   });
 
-  test('that is long keeps its start and its end, and says how much is missing', async () => {
+  test('long output keeps its start and end, and counts the omitted bytes', async () => {
     const result = await sh('printf start; head -c 1000000 /dev/zero | tr "\\0" x; printf end', {
       outputMax: 100,
     });
@@ -124,7 +124,7 @@ describe('output', () => {
     );
   });
 
-  test('is cut between characters', async () => {
+  test('output is cut between characters', async () => {
     const { stdout } = await run(['cat'], { stdin: 'ü😀'.repeat(1_000), outputMax: 101 });
     expect(stdout).not.toContain('\uFFFD');
     expect(stdout).toMatch(/^ü😀/);
@@ -132,14 +132,14 @@ describe('output', () => {
   });
 });
 
-describe('the end', () => {
-  test('takes with it what the command has left running', async () => {
+describe('end of a command', () => {
+  test('processes that the command has left running end with it', async () => {
     const result = await sh('sleep 300 & echo $! > pid; exit 3');
     expect(result.exitCode).toBe(3);
     expect(await lives(pidIn('pid'))).toBe(false);
   });
 
-  test('does not wait for what has left the group and holds the output open', async () => {
+  test('a process outside the group that holds the output open is not awaited', async () => {
     const result = await sh(
       "setsid sh -c 'echo $$ > pid; exec sleep 300' & until [ -s pid ]; do sleep 0.01; done; echo done",
     );
@@ -147,7 +147,7 @@ describe('the end', () => {
     expect(result).toMatchObject({ exitCode: 0, stdout: 'done\n' });
   });
 
-  test('comes by a time limit, also for a grandchild, and though both ignore being told', async () => {
+  test('a time limit also ends a grandchild, although both ignore SIGTERM', async () => {
     const script = `trap '' TERM; sh -c 'trap "" TERM; echo $$ > pid; sleep 300' & wait; sleep 300`;
     const result = await sh(script, { timeoutMs: 300, graceMs: 100 });
     expect(result).toMatchObject({
@@ -159,7 +159,7 @@ describe('the end', () => {
     expect(await lives(pidIn('pid'))).toBe(false);
   });
 
-  test('leaves what is told to end the time for it', async () => {
+  test('a command gets a grace period after SIGTERM', async () => {
     const script = `sh -c 'trap "sleep 0.2; touch tidied; exit" TERM; touch ready; while :; do sleep 0.05; done' & wait`;
     const controller = new AbortController();
     const running = sh(script, { signal: controller.signal });
@@ -169,15 +169,15 @@ describe('the end', () => {
     expect(existsSync(join(scratch.path, 'tidied'))).toBe(true);
   });
 
-  test('of what was called off before is that it never begins', async () => {
+  test('a command that was cancelled before never begins', async () => {
     const result = await sh('touch ran', { signal: AbortSignal.abort() });
     expect(result).toMatchObject({ cancelled: true, exitCode: undefined });
     expect(existsSync(join(scratch.path, 'ran'))).toBe(false);
   });
 });
 
-describe('a command that has to be on record', () => {
-  test('does nothing before it is', async () => {
+describe('a command with a record', () => {
+  test('a command does nothing before its record is written', async () => {
     let group = 0;
     const result = await sh('echo $$', {
       began: async (started) => {
@@ -190,7 +190,7 @@ describe('a command that has to be on record', () => {
     expect(result).toMatchObject({ exitCode: 0, stdout: `${String(group)}\n` });
   });
 
-  test('never begins when it cannot be', async () => {
+  test('a command never begins when its record cannot be written', async () => {
     let group = 0;
     const began = (started: number): Promise<void> => {
       group = started;
@@ -201,7 +201,7 @@ describe('a command that has to be on record', () => {
     expect(existsSync(join(scratch.path, 'ran'))).toBe(false);
   });
 
-  test('has its standard input for itself, and no open files beside', async () => {
+  test('a command has its own standard input, and no other open files', async () => {
     const result = await sh('cat; ls /proc/self/fd', { stdin: 'text\n', began: () => Promise.resolve() });
     expect(result.stdout).toMatch(/^text\n/);
     // The same number as without a record: other open files of this process count in both.

@@ -24,8 +24,8 @@ const asked = (
   return probeEffect(capability, contextOf(order), { allEnded, log: silentLogger() });
 };
 
-describe('what the target says of an effect', () => {
-  test('is asked with the arguments as they were ordered, and changes nothing', async () => {
+describe('probing a target', () => {
+  test('a probe gets the ordered arguments', async () => {
     const seen: unknown[] = [];
     await asked((input, { effectId, epoch }) => {
       seen.push([input, effectId, epoch]);
@@ -34,13 +34,13 @@ describe('what the target says of an effect', () => {
     expect(seen).toEqual([[effectOf().args, orderFor().id, 2]]);
   });
 
-  test('applied counts whatever else is under way', async () => {
+  test('an applied result counts while other starts are running', async () => {
     const outputs: JsonObject = { line: 3 };
     const said = { found: 'applied', reason: 'it is there', outputs } as const;
     expect(await asked(() => Promise.resolve(said), { allEnded: false })).toEqual(said);
   });
 
-  test('not applied counts once every start of it is over', async () => {
+  test('a not-applied result counts once every start has ended', async () => {
     const said = { found: 'not_applied', reason: 'no such line' } as const;
     expect(await asked(() => Promise.resolve(said))).toEqual(said);
     expect(await asked(() => Promise.resolve(said), { allEnded: false })).toEqual({
@@ -50,28 +50,28 @@ describe('what the target says of an effect', () => {
   });
 });
 
-describe('nobody knows what became of an effect', () => {
-  test('whose capability cannot be asked, or is not here', async () => {
+describe('inconclusive probes', () => {
+  test('an effect whose capability has no probe, or is missing, stays unknown', async () => {
     expect(await asked(undefined)).toMatchObject({ found: 'unknown' });
     const nobody = await probeEffect(undefined, contextOf(), { allEnded: true, log: silentLogger() });
     expect(nobody).toEqual({ found: 'unknown', reason: 'this executor cannot probe cap.file.append' });
   });
 
-  test('whose arguments are none', async () => {
+  test('an effect with invalid arguments stays unknown', async () => {
     const order = orderFor(effectOf({ args: { file: 7 } }));
     const never = () => Promise.resolve({ found: 'applied', reason: '' } as const);
     expect(await asked(never, { order })).toMatchObject({ found: 'unknown' });
   });
 
   test.each([
-    ['with a reason for people', new OutcomeUnknown('the target answered 500'), 'the target answered 500'],
+    ['with a reason for operators', new OutcomeUnknown('the target answered 500'), 'the target answered 500'],
     ['cleanly', new CleanFailure(errorBody('EXECUTOR_TARGET_UNAVAILABLE', 'busy')), 'busy'],
-    ['in any other way, which stays here', new Error('password sesame'), 'the probe failed'],
-  ])('when asking fails %s', async (_, error, reason) => {
+    ['with another error, which stays in the executor', new Error('password sesame'), 'the probe failed'],
+  ])('an effect stays unknown when the probe fails %s', async (_, error, reason) => {
     expect(await asked(() => Promise.reject(error))).toEqual({ found: 'unknown', reason });
   });
 
-  test('when asking fails at once', async () => {
+  test('an effect stays unknown when the probe throws at once', async () => {
     const failing = (): never => {
       throw new Error('at once');
     };
@@ -79,15 +79,15 @@ describe('nobody knows what became of an effect', () => {
   });
 });
 
-describe('starts that nobody has seen the end of', () => {
+describe('lost starts', () => {
   const isOver = allEndedFor((journal) => journal === 'mine');
 
-  test('are over when their journals are held here: their workers have not outlived that', () => {
+  test('lost starts have ended when their journals are held here', () => {
     expect(isOver([{ epoch: 1, journal: 'mine' }])).toBe(true);
     expect(isOver([])).toBe(true);
   });
 
-  test('may still be running when one journal is held elsewhere, or nobody knows where it is', () => {
+  test('lost starts may still run when a journal is held elsewhere or unknown', () => {
     expect(
       isOver([
         { epoch: 1, journal: 'mine' },

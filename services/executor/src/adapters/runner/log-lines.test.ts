@@ -51,7 +51,7 @@ const said = (order = bareOrderFor(), epoch = 1, redact = (line: string) => line
   };
 };
 
-test('a line says where it comes from, and which one it is', () => {
+test('a line names its step and its number', () => {
   const { lines, heard } = said(bareOrderFor(workOf(), { attempt: 2 }));
   lines.print('stdout', 'one');
   lines.print('stderr', 'two');
@@ -74,26 +74,26 @@ test.each([
   expect(heard[0]?.step).toBe(step);
 });
 
-test('an effect is what its node is there for, whatever its key', () => {
+test('an effect with any key is the step "run"', () => {
   const { lines, heard } = said(orderFor());
   lines.print('stdout', '');
   expect(heard[0]?.step).toBe('run');
 });
 
-test('the lines of a repeat are no repeats of lines', () => {
+test('lines of a repeat have new numbers', () => {
   const first = said();
   const second = said(bareOrderFor(), 3);
   for (const { lines } of [first, second]) lines.print('stdout', 'again');
   expect(second.heard[0]?.seq).toBeGreaterThan((first.heard[0]?.seq ?? 0) + 1_000_000);
 });
 
-test('what nobody may see is taken out before a line is cut', () => {
+test('secrets are removed before a line is cut', () => {
   const { lines, texts } = said(bareOrderFor(), 1, (line) => line.replaceAll('sesame', '*'));
   lines.print('stdout', `${'x'.repeat(8_190)}sesame`);
   expect(texts()[0]).toBe(`${'x'.repeat(8_190)}*`);
 });
 
-test.each(['x', 'é', '語', '😀'])('a line of too many %s is cut between two of them', (character) => {
+test.each(['x', 'é', '語', '😀'])('a line of too many %s is cut between characters', (character) => {
   const { lines, texts } = said();
   lines.print('stdout', character.repeat(10_000));
   const [line = ''] = texts();
@@ -102,8 +102,8 @@ test.each(['x', 'é', '語', '😀'])('a line of too many %s is cut between two 
   expect(line).toMatch(new RegExp(`^(?:${character})+…$`, 'u'));
 });
 
-describe('lines that cannot be handed on', () => {
-  test('are counted while the bus is away, and a line says how many when it is back', () => {
+describe('lines that cannot be published', () => {
+  test('lines are counted while the bus is away, and reported when it is back', () => {
     const { lines, texts, bus, heard } = said();
     lines.print('stdout', 'before');
     bus.there = false;
@@ -114,7 +114,7 @@ describe('lines that cannot be handed on', () => {
     expect(heard.map(({ seq }) => seq)).toEqual([1, 2, 3]);
   });
 
-  test('are told of after the last one as well, as soon as somebody listens', () => {
+  test('missing lines are reported even after the last line', () => {
     const { lines, texts, bus, pass, waiting } = said();
     bus.there = false;
     lines.print('stdout', 'lost');
@@ -127,7 +127,7 @@ describe('lines that cannot be handed on', () => {
     expect(waiting()).toBe(0);
   });
 
-  test('are given up a minute later', () => {
+  test('the report of missing lines ends after a minute', () => {
     const { lines, bus, pass, waiting } = said();
     bus.there = false;
     lines.print('stdout', 'lost');
@@ -136,7 +136,7 @@ describe('lines that cannot be handed on', () => {
     expect(waiting()).toBe(0);
   });
 
-  test('because a program prints too fast are left out until the next second', () => {
+  test('lines that come too fast are omitted until the next second', () => {
     const { lines, texts, pass } = said();
     for (let i = 0; i < 2_500; i += 1) lines.print('stdout', String(i));
     expect(texts()).toHaveLength(2_000);
@@ -145,7 +145,7 @@ describe('lines that cannot be handed on', () => {
     expect(texts().slice(2_000)).toEqual(['[holdpoint] 500 lines omitted here', 'later']);
   });
 
-  test('do not keep a step from ending without a word about what it did not leave out', () => {
+  test('a step ends without a report when nothing was omitted', () => {
     const { lines, texts, waiting } = said();
     lines.print('stdout', 'all');
     void lines.end();

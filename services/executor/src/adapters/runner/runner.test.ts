@@ -70,8 +70,8 @@ const held = () => {
   return { contexts, ends, run };
 };
 
-describe('what comes of an effect is handed back:', () => {
-  test('applied, when the capability returns', async () => {
+describe('reported outcomes', () => {
+  test('an effect is applied when its capability returns', async () => {
     const { start, handed, slots } = running((input, { effectId, epoch }) =>
       Promise.resolve({ ...input, effectId, epoch }),
     );
@@ -87,7 +87,7 @@ describe('what comes of an effect is handed back:', () => {
     expect(slots.inUse()).toBe(0);
   });
 
-  test('failed cleanly, when it says that nothing happened', async () => {
+  test('an effect fails cleanly when its capability reports that nothing happened', async () => {
     const error = errorBody('EXECUTOR_TARGET_UNAVAILABLE', 'busy');
     const { start, messages } = running(() => Promise.reject(new CleanFailure(error)));
     start();
@@ -95,7 +95,7 @@ describe('what comes of an effect is handed back:', () => {
     expect(messages()).toEqual([{ kind: 'outcome', epoch: 1, outcome: { kind: 'failed_clean', error } }]);
   });
 
-  test('unknown, when it fails in any other way; what it said stays here', async () => {
+  test('an effect is unknown after any other error, whose message stays in the executor', async () => {
     const { start, messages } = running(() => Promise.reject(new Error('password sesame')));
     start();
     await settle();
@@ -103,7 +103,7 @@ describe('what comes of an effect is handed back:', () => {
     expect(JSON.stringify(messages())).not.toContain('sesame');
   });
 
-  test('unknown, with the reason that whoever has to decide is meant to see', async () => {
+  test('an effect is unknown with the reason for the operator', async () => {
     const secret = new Error('password sesame');
     const { start, messages } = running(() =>
       Promise.reject(new OutcomeUnknown('the target answered 500', { cause: secret })),
@@ -114,7 +114,7 @@ describe('what comes of an effect is handed back:', () => {
     expect(messages()).toEqual([{ kind: 'outcome', epoch: 1, outcome }]);
   });
 
-  test('unknown, when it fails at once', async () => {
+  test('an effect is unknown when its capability throws at once', async () => {
     const { start, messages, slots } = running(() => {
       throw new Error('at once');
     });
@@ -124,7 +124,7 @@ describe('what comes of an effect is handed back:', () => {
     expect(slots.inUse()).toBe(0);
   });
 
-  test('failed cleanly, when nobody here can do it', async () => {
+  test('an effect fails cleanly when this executor lacks its capability', async () => {
     const { start, messages } = running(() => Promise.resolve({}));
     start(orderFor(effectOf({ uses: 'cap.file.delete' })));
     await settle();
@@ -133,7 +133,7 @@ describe('what comes of an effect is handed back:', () => {
     ]);
   });
 
-  test('failed cleanly, when its arguments are wrong, with every problem', async () => {
+  test('an effect fails cleanly when its arguments are invalid, with all problems', async () => {
     const { start, messages } = running(() => Promise.reject(new Error('never called')));
     start(orderFor(effectOf({ args: { file: 7 } })));
     await settle();
@@ -144,8 +144,8 @@ describe('what comes of an effect is handed back:', () => {
   });
 });
 
-describe('before anything leaves, the start is noted in the journal:', () => {
-  test('until that is on the disk nothing is begun', async () => {
+describe('the journal before a start', () => {
+  test('no effect begins before its start is in the journal', async () => {
     const { run, contexts } = held();
     const written: (() => void)[] = [];
     const noted: (readonly [string, number])[] = [];
@@ -164,7 +164,7 @@ describe('before anything leaves, the start is noted in the journal:', () => {
     expect(contexts).toHaveLength(1);
   });
 
-  test('where it cannot be written, nothing is begun, and that is certain', async () => {
+  test('an unwritable journal is a clean failure', async () => {
     const { run, contexts } = held();
     const { start, messages, slots } = running(run, 2, () => Promise.reject(new Error('EIO')));
     start();
@@ -176,7 +176,7 @@ describe('before anything leaves, the start is noted in the journal:', () => {
     expect(slots.inUse()).toBe(0);
   });
 
-  test('what nobody here can do is not noted', async () => {
+  test('a start without a capability is not journalled', async () => {
     const { start, messages } = running(held().run, 2, () => Promise.reject(new Error('never called')));
     start(orderFor(effectOf({ args: { file: 7 } })));
     await settle();
@@ -184,8 +184,8 @@ describe('before anything leaves, the start is noted in the journal:', () => {
   });
 });
 
-describe('while an effect runs', () => {
-  test('its lease is extended, and no longer', async () => {
+describe('a running effect', () => {
+  test('the lease is extended until the effect ends', async () => {
     vi.useFakeTimers();
     const { run, ends } = held();
     const { start, messages } = running(run);
@@ -201,7 +201,7 @@ describe('while an effect runs', () => {
     expect(messages().slice(beats.length)).toMatchObject([{ kind: 'outcome' }]);
   });
 
-  test('it may begin as long as its lease is fresh by a clock that nobody sets', async () => {
+  test('an effect may begin while its lease is fresh by the monotonic clock', async () => {
     const { run, contexts } = held();
     const { start } = running(run);
     const begun = performance.now();
@@ -213,7 +213,7 @@ describe('while an effect runs', () => {
     expect(() => contexts[0]?.assertInForce()).toThrow(CleanFailure);
   });
 
-  test('it may not begin when its start was heard of long after its slot was taken: its lease is as old as that', async () => {
+  test('an effect may not begin when its slot was taken too long ago', async () => {
     const { run, contexts } = held();
     const { runner, accept, slots } = running(run);
     const taken = performance.now();
@@ -226,7 +226,7 @@ describe('while an effect runs', () => {
     expect(() => contexts[0]?.assertInForce()).toThrow(CleanFailure);
   });
 
-  test('it can be told to stop, and no other with it', async () => {
+  test('an abort stops one effect only', async () => {
     const { run, contexts } = held();
     const { start, runner, accept } = running(run);
     start(order);
@@ -239,7 +239,7 @@ describe('while an effect runs', () => {
     expect(contexts.map(({ signal }) => signal.aborted)).toEqual([true, false]);
   });
 
-  test('and a repeat of it as well, the end of the first does not hide the second', async () => {
+  test('the end of a start does not hide a repeat of the same effect', async () => {
     const { run, contexts, ends } = held();
     const { start, runner, accept } = running(run);
     const [first, second] = [start(order, 1), start(order, 3)];
@@ -252,7 +252,7 @@ describe('while an effect runs', () => {
   });
 });
 
-describe('work that is interrupted', () => {
+describe('interrupted work', () => {
   const work = bareOrderFor(workOf({ uses: 'cap.file.append', args: effectOf().args }));
   const unknown = { kind: 'outcome', epoch: 1, outcome: { kind: 'unknown', reason: 'it was interrupted' } };
   const endingWith = (end: () => Promise<JsonObject>) =>
@@ -265,7 +265,7 @@ describe('work that is interrupted', () => {
     ['returns', () => Promise.resolve({ outcome: 'failed' })],
     ['fails cleanly', () => Promise.reject(new CleanFailure(errorBody('EXECUTOR_CANCELLED', 'called off')))],
     ['fails', () => Promise.reject(new Error('killed'))],
-  ])('and %s', async (_, end) => {
+  ])('interrupted work that %s is unknown', async (_, end) => {
     const { start, runner, accept, messages } = endingWith(end);
     start(work);
     await settle();
@@ -273,7 +273,7 @@ describe('work that is interrupted', () => {
     await vi.waitFor(() => expect(messages()).toEqual([unknown]));
   });
 
-  test('says nothing of itself, whatever it returns: it is done again', async () => {
+  test('interrupted work is repeated after any result', async () => {
     const { start, runner, messages } = endingWith(() => Promise.resolve({ outcome: 'succeeded' }));
     start(work);
     await settle();
@@ -282,7 +282,7 @@ describe('work that is interrupted', () => {
     expect(messages()).toEqual([unknown]);
   });
 
-  test('but an effect is believed, and has time to end', async () => {
+  test('an interrupted effect is trusted, and has time to end', async () => {
     const { run, ends, contexts } = held();
     const { start, runner, messages } = running(run);
     start();
@@ -298,7 +298,7 @@ describe('work that is interrupted', () => {
     ]);
   });
 
-  test('may begin something for as long as the ledger hears of it', async () => {
+  test('work may begin something while the ledger decides its heartbeats', async () => {
     vi.useFakeTimers();
     const { run, contexts } = held();
     const { start, handed } = running(run);
@@ -318,8 +318,8 @@ describe('work that is interrupted', () => {
   });
 });
 
-describe('what a start prints', () => {
-  test('goes to whoever watches this start, until it ends', async () => {
+describe('the output of a start', () => {
+  test('output is published until the start ends', async () => {
     const heard: string[] = [];
     const slots = createSlots({ worker: 'worker-1' }, 1);
     const runner = createRunner({
@@ -354,13 +354,13 @@ describe('what a start prints', () => {
 describe('an effect that waits for a slot', () => {
   const waits = (which = order) => ({ kind: 'await_slot', order: which }) as const;
 
-  test('claims it when there is one', () => {
+  test('a waiting effect claims a free slot', () => {
     const { runner, accept, messages } = running(held().run);
     runner.perform(waits(), accept);
     expect(messages()).toMatchObject([{ kind: 'claim', id: EFFECT, slot: { worker: 'worker-1' } }]);
   });
 
-  test('gives it back when the claim came to nothing, and keeps it when it started', () => {
+  test('a waiting effect returns the slot of a claim that started nothing', () => {
     const { runner, accept, handed, slots } = running(held().run);
     runner.perform(waits(), accept);
     runner.perform(waits(other), accept);
@@ -373,7 +373,7 @@ describe('an effect that waits for a slot', () => {
     expect(slots.inUse()).toBe(1);
   });
 
-  test('waits once, however often it is offered', async () => {
+  test('a waiting effect is queued once, however often it is offered', async () => {
     const { run, ends } = held();
     const { runner, accept, start, handed, messages, slots } = running(run, 1);
     start(other);
@@ -388,7 +388,7 @@ describe('an effect that waits for a slot', () => {
     expect(slots.inUse()).toBe(0);
   });
 
-  test('says that its target holds it up, until that has been stated', async () => {
+  test('a waiting effect reports its deferral until the ledger has stated it', async () => {
     const why = { target: 'https://a.example', reason: 'its circuit is open' };
     const circuits: (typeof why)[] = [];
     const { runner, accept, start, messages } = running(held().run, 1, noted, () => circuits[0]);
@@ -403,14 +403,14 @@ describe('an effect that waits for a slot', () => {
     expect(messages()).toEqual([message, message]);
   });
 
-  test('and gets it at once is not held up, whatever else is', () => {
+  test('an effect that gets a slot at once is not deferred', () => {
     const why = { target: 'https://a.example', reason: 'its circuit is half open' };
     const { runner, accept, messages } = running(held().run, 1, noted, () => why);
     runner.perform(waits(), accept);
     expect(messages()).toMatchObject([{ kind: 'claim' }]);
   });
 
-  test('can wait again after it had its slot', () => {
+  test('an effect can wait again after it had a slot', () => {
     const { runner, accept, handed } = running(held().run, 1);
     runner.perform(waits(), accept);
     handed[0]?.onDone?.();
@@ -419,8 +419,8 @@ describe('an effect that waits for a slot', () => {
   });
 });
 
-describe('stopping', () => {
-  test('waits for what runs', async () => {
+describe('stopping the runner', () => {
+  test('stop waits for running effects', async () => {
     const { run, ends, contexts } = held();
     const { start, runner, messages } = running(run);
     start();
@@ -432,7 +432,7 @@ describe('stopping', () => {
     expect(contexts[0]?.signal.aborted).toBe(false);
   });
 
-  test('tells what does not end to stop', async () => {
+  test('stop aborts effects that do not end', async () => {
     const { start, runner, messages } = running(
       (_, { signal }) =>
         new Promise((resolve) => {
@@ -444,14 +444,14 @@ describe('stopping', () => {
     expect(messages()).toMatchObject([{ outcome: { kind: 'applied', outputs: { aborted: true } } }]);
   });
 
-  test('does not wait for ever', async () => {
+  test('stop does not wait forever', async () => {
     const { start, runner, messages } = running(held().run);
     start();
     await runner.stop(1);
     expect(messages()).toEqual([]);
   });
 
-  test('begins nothing more: a slot that is free then is claimed by nobody', async () => {
+  test('after stop a free slot is not claimed', async () => {
     const { runner, accept, messages, slots } = running(held().run);
     await runner.stop(1);
     runner.perform({ kind: 'await_slot', order }, accept);
@@ -460,7 +460,7 @@ describe('stopping', () => {
   });
 });
 
-describe('an effect in doubt of which the target can tell', () => {
+describe('probing an effect in doubt', () => {
   type Probe = NonNullable<Capability<typeof Input>['probe']>;
   /** A runner with a probe. Only lost starts in the journal `mine` have ended. */
   const asking = (probe: Probe, run: Capability<typeof Input>['run'] = held().run) => {
@@ -495,7 +495,7 @@ describe('an effect in doubt of which the target can tell', () => {
     return { contexts, probe };
   };
 
-  test('is asked about, and what the target says is handed back', async () => {
+  test('the result of a probe is reported', async () => {
     const { look, handed } = asking(absent);
     look();
     await settle();
@@ -503,7 +503,7 @@ describe('an effect in doubt of which the target can tell', () => {
     expect(handed).toEqual([{ kind: 'probed', epoch: 2, finding }]);
   });
 
-  test('takes a slot while the target is asked, and gives it back', async () => {
+  test('a probe takes a slot, and frees it', async () => {
     const { probe } = pending();
     const { look, runner, slots } = asking(probe);
     const slot = look();
@@ -512,14 +512,14 @@ describe('an effect in doubt of which the target can tell', () => {
     expect([runner.usesSlot(slot), slots.inUse()]).toEqual([false, 0]);
   });
 
-  test('is not known not to have happened while a start of it may be under way elsewhere', async () => {
+  test('"not applied" is unproven while a start may be running elsewhere', async () => {
     const { look, handed } = asking(absent);
     look('theirs');
     await settle();
     expect(handed).toMatchObject([{ kind: 'probed', finding: { found: 'unproven' } }]);
   });
 
-  test('nor while a start of it is under way here, whatever became of its lease', async () => {
+  test('"not applied" is unproven while a start is running here after its lease', async () => {
     const { run, ends } = held();
     const { look, handed, runner, accept, slots } = asking(absent, run);
     runner.perform({ kind: 'start', order, epoch: 1, slot: slots.take(order)?.slot ?? 0 }, accept);
@@ -534,7 +534,7 @@ describe('an effect in doubt of which the target can tell', () => {
     expect(handed.at(-1)).toMatchObject({ kind: 'probed', finding: { found: 'not_applied' } });
   });
 
-  test('has no lease: nothing is heard of it until the target has answered', async () => {
+  test('a probe has no lease and sends no heartbeat', async () => {
     vi.useFakeTimers();
     const { probe } = pending();
     const { look, handed } = asking(probe);
@@ -543,7 +543,7 @@ describe('an effect in doubt of which the target can tell', () => {
     expect(handed).toEqual([]);
   });
 
-  test('is left to whoever asks next when this executor stops', async () => {
+  test('an interrupted probe reports nothing', async () => {
     const { probe, contexts } = pending();
     const { look, runner, handed } = asking(probe);
     look();
@@ -553,7 +553,7 @@ describe('an effect in doubt of which the target can tell', () => {
     expect(handed).toEqual([]);
   });
 
-  test('is known to have happened though this executor stops, when the target has said so', async () => {
+  test('a stopping executor still reports a target that says "applied"', async () => {
     const { look, runner, handed } = asking(async (_, { signal }) => {
       await once(signal, 'abort');
       return { found: 'applied', reason: 'it is there' };

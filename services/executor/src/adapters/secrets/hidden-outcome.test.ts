@@ -58,16 +58,16 @@ const throwing =
 test.each<[string, Carried['run']]>([
   ['its lines and outputs', filled],
   [
-    'an error that says that nothing happened',
+    'a clean failure',
     throwing((text) => new CleanFailure(errorBody('EXECUTOR_TARGET_REFUSED', text, { headers: [text] }))),
   ],
   ['the reason of a doubt', throwing((text) => new OutcomeUnknown(text))],
-  ['what is logged of any other error', throwing((text) => new Error(text, { cause: new Error(text) }))],
-])('a secret that a start was given is in nothing of it that leaves: %s', async (_, run) => {
+  ['the log of any other error', throwing((text) => new Error(text, { cause: new Error(text) }))],
+])('a secret of a start is in no part of its result: %s', async (_, run) => {
   expect(await allOf({ run }, start)).not.toContain('sesame');
 });
 
-test('nor in what a probe has found', async () => {
+test('a secret of a start is not in the result of a probe', async () => {
   const probe: Carried['probe'] = (_, { secrets }) => {
     const token = secrets.fill('${secret:TOKEN}', API);
     return Promise.resolve({ found: 'applied', reason: token, outputs: { token } });

@@ -6,8 +6,8 @@ const shown = (texts: readonly string[], chunks: readonly string[]): string => {
   return Buffer.concat([...chunks.map((chunk) => add(Buffer.from(chunk))), end()]).toString('utf8');
 };
 
-describe('a secret in output that comes in pieces', () => {
-  test('is hidden wherever it is split', () => {
+describe('a secret in chunked output', () => {
+  test('a secret is hidden wherever it is split', () => {
     const text = 'a sesame-42 b sesame-42sesame-42 c sesame-4';
     for (let first = 0; first <= text.length; first += 1)
       for (let second = first; second <= text.length; second += 7)
@@ -16,19 +16,19 @@ describe('a secret in output that comes in pieces', () => {
         ).toBe('a [hidden] b [hidden][hidden] c sesame-4');
   });
 
-  test('is hidden letter by letter, and though it begins again within itself', () => {
+  test('a secret is hidden byte by byte, and when it starts again within itself', () => {
     expect(shown(['ababac'], 'xabababacx'.split(''))).toBe('xab[hidden]x');
     expect(shown(['aab'], 'aaab'.split(''))).toBe('a[hidden]');
   });
 
-  test('is hidden whole when one of several is the start of another', () => {
+  test('the longest secret is hidden when one begins another', () => {
     expect(shown(['sesame', 'sesame-42'], ['sesame-42 sesame-43'])).toBe('[hidden] [hidden]-43');
     expect(shown(['sesame', 'sesame-42'], ['a sesame', '-42', ' sesame', '-43 sesame'])).toBe(
       'a [hidden] [hidden]-43 [hidden]',
     );
   });
 
-  test('is hidden when it is not text', () => {
+  test('a binary secret is hidden', () => {
     const { add, end } = hideStream(['grüß']);
     const bytes = Buffer.concat([Buffer.from([0xff, 0xc3]), Buffer.from('grüß'), Buffer.from([0xfe])]);
     const parts = [...bytes].map((byte) => add(Buffer.from([byte])));
@@ -37,7 +37,7 @@ describe('a secret in output that comes in pieces', () => {
     );
   });
 
-  test('keeps nothing back that cannot begin it', () => {
+  test('bytes that cannot begin a secret are not delayed', () => {
     expect(hideStream(['sesame']).add(Buffer.from('no ses yet')).toString()).toBe('no ses yet');
     expect(hideStream([]).add(Buffer.from('all')).toString()).toBe('all');
   });

@@ -8,10 +8,10 @@ test.each([
   [`seed SU${'A2'.repeat(28)} of a bus user`, 'seed [hidden] of a bus user'],
   ['postgres://hp:open-sesame-42@db', 'postgres://hp:[hidden]@db'],
   ['hpt_ and a short SUMMARY stay', 'hpt_ and a short SUMMARY stay'],
-])('%j is shown as %j', (line, shown) => {
+])('redaction shows %j as %j', (line, shown) => {
   expect(redact(line)).toBe(shown);
 });
 
-test('without secrets of its own, nothing but what looks like one is taken out', () => {
+test('without own secrets only texts that look like secrets are redacted', () => {
   expect(createRedaction([])('plain text')).toBe('plain text');
 });

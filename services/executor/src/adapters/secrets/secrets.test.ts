@@ -33,8 +33,8 @@ const bodyOf = (fill: () => string) => {
   }
 };
 
-describe('a secret that is named', () => {
-  test('is filled in where it may be used, and nothing else is changed', () => {
+describe('using a secret', () => {
+  test('a secret is filled in where it may be used, and the rest stays', () => {
     const file = write('token', `${SECRET}\n`);
     const secrets = startWith(
       { TOKEN: { file, for: [API] }, KEY: { env: 'MY_KEY', for: [API] } },
@@ -47,7 +47,7 @@ describe('a secret that is named', () => {
     );
   });
 
-  test('is read at each use, so that one that replaces it counts at once', () => {
+  test('a secret is read at each use, so that a replacement counts at once', () => {
     const file = write('token', 'the-first-token\n');
     const secrets = startWith({ TOKEN: { file, for: [API] } });
     expect(secrets.fill('${secret:TOKEN}', API)).toBe('the-first-token');
@@ -56,7 +56,7 @@ describe('a secret that is named', () => {
     expect(secrets.hideIn(['the-first-token', 'the-second-token'])).toEqual(['[hidden]', '[hidden]']);
   });
 
-  test('is refused elsewhere, unless it is there, and when it could not be hidden; its value is in no message', () => {
+  test('a secret is refused for other uses, when it is missing, and when it cannot be hidden', () => {
     const secrets = startWith({
       TOKEN: { file: write('token', SECRET), for: [API] },
       NOWHERE: { file: write('nowhere', SECRET) },
@@ -79,7 +79,7 @@ describe('a secret that is named', () => {
   });
 });
 
-describe('what was filled in', () => {
+describe('a filled secret', () => {
   const started = (text: string) => {
     const secrets = startWith({ TOKEN: { file: write('token', text), for: [API] } });
     secrets.fill('${secret:TOKEN}', API);
@@ -87,16 +87,16 @@ describe('what was filled in', () => {
   };
 
   test.each([
-    ['as it is', SECRET],
-    ['encoded for a URL', encodeURIComponent(SECRET)],
-    ['as in a form', new URLSearchParams({ a: SECRET }).toString()],
+    ['as plain text', SECRET],
+    ['in URL encoding', encodeURIComponent(SECRET)],
+    ['in form encoding', new URLSearchParams({ a: SECRET }).toString()],
     ['in JSON', JSON.stringify({ a: SECRET })],
     ['in base64', Buffer.from(SECRET).toString('base64')],
     ['in base64 for URLs', Buffer.from(SECRET).toString('base64url')],
     ['in base64 behind one letter', Buffer.from(`a${SECRET}`).toString('base64')],
     ['in base64 between a name and more', Buffer.from(`ada:${SECRET};more`).toString('base64')],
     ['in base64 behind two letters', Buffer.from(`ab${SECRET}`).toString('base64')],
-  ])('is hidden %s', (_, text) => {
+  ])('a filled secret is hidden %s', (_, text) => {
     const hidden = started(SECRET).hideIn({ text }).text;
     expect(hidden).toContain('[hidden]');
     // Letters at the ends of base64 may depend on their neighbours; they reveal less than a character.
@@ -107,7 +107,7 @@ describe('what was filled in', () => {
       expect(hidden).not.toContain(part);
   });
 
-  test('is hidden line by line when it has several, and in names and depths of a value', () => {
+  test('a filled secret is hidden line by line, in names and in nested values', () => {
     const key = '-----BEGIN KEY-----\nabcdefghijklmnop\nqrstuvwxyz012345\nshort\n-----END KEY-----';
     const { hideIn, hideFilled } = started(key);
     expect(hideFilled('1: abcdefghijklmnop')).toBe('1: [hidden]');
@@ -118,13 +118,13 @@ describe('what was filled in', () => {
     });
   });
 
-  test('is hidden in that start alone', () => {
+  test('a filled secret is hidden in its own start only', () => {
     const secrets = createSecrets(tableOf({ TOKEN: { file: write('token', SECRET), for: [API] } }));
     secrets().fill('${secret:TOKEN}', API);
     expect(secrets().hideIn(SECRET)).toBe(SECRET);
   });
 
-  test('is hidden beside what the executor itself was handed, of which short words stay in what is worked with', () => {
+  test('filled and own secrets are hidden, but short words stay in values', () => {
     const own = ['postgres-password-of-the-executor', 'holdpoint'];
     const { hideIn } = createSecrets(new Map(), own)();
     expect(hideIn(`postgres-password-of-the-executor in .holdpoint/worktrees`)).toBe(
@@ -133,22 +133,22 @@ describe('what was filled in', () => {
   });
 });
 
-describe('a file that names secrets', () => {
+describe('the table of secrets', () => {
   test.each([
-    ['no JSON', 'sesame: open', 'the file is not JSON'],
+    ['invalid JSON', 'sesame: open', 'the file is not JSON'],
     ['a secret itself', '{"secrets": {"A": "sesame"}}', 'at secrets.A'],
     ['a path that is not absolute', '{"secrets": {"A": {"file": "sesame"}}}', 'at secrets.A'],
     ['both sources', '{"secrets": {"A": {"file": "/sesame", "env": "SESAME"}}}', 'at secrets.A'],
-    ['a name that cannot be written', '{"secrets": {"a b": {"env": "SESAME"}}}', 'at secrets.a b'],
-    ['a variable that is not set', '{"secrets": {"A": {"env": "SESAME"}}}', 'needs the variable SESAME'],
-  ])('with %s ends the start, and nothing of it is shown but names', (_, text, problem) => {
+    ['an invalid name', '{"secrets": {"a b": {"env": "SESAME"}}}', 'at secrets.a b'],
+    ['an unset variable', '{"secrets": {"A": {"env": "SESAME"}}}', 'needs the variable SESAME'],
+  ])('a table with %s ends the start, and the error shows names only', (_, text, problem) => {
     const read = () => readSecretTable(write('secrets.json', text), {});
     expect(read).toThrow(ConfigError);
     expect(read).toThrow(new RegExp(problem));
     expect(read).toThrow(/^(?!.*sesame)/);
   });
 
-  test('that cannot be read ends the start; without one there are no secrets', () => {
+  test('an unreadable table ends the start; without a table there are no secrets', () => {
     expect(() => readSecretTable(join(scratch.path, 'gone'), {})).toThrow(/HOLDPOINT_SECRETS_FILE/);
     expect(readSecretTable(undefined, {}).size).toBe(0);
     const path = write('secrets.json', '{"secrets": {}}');

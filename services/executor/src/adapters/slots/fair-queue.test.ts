@@ -8,8 +8,8 @@ const drained = (queue: ReturnType<typeof createFairQueue<string>>): readonly st
   return all;
 };
 
-describe('those who wait', () => {
-  test('come one of each task in turn, and within a task in their order', () => {
+describe('waiters', () => {
+  test('tasks take turns, and within a task the order is kept', () => {
     const queue = createFairQueue<string>();
     for (const item of ['a1', 'a2', 'a3']) queue.join('a', undefined, item);
     for (const item of ['b1', 'b2']) queue.join('b', undefined, item);
@@ -17,7 +17,7 @@ describe('those who wait', () => {
     expect(drained(queue)).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
   });
 
-  test('in their thousands keep the first of another task waiting for one of theirs', () => {
+  test('thousands of waiters delay another task by one turn', () => {
     const queue = createFairQueue<string>();
     for (let i = 0; i < 10_000; i += 1) queue.join('large', undefined, `large ${String(i)}`);
     expect(queue.next()).toBe('large 0');
@@ -26,7 +26,7 @@ describe('those who wait', () => {
     expect(queue.size()).toBe(9_998);
   });
 
-  test('for a target that is held up keep nobody else waiting, and come once it is not', () => {
+  test('waiters for a blocked target delay no others, and are served once it is unblocked', () => {
     const queue = createFairQueue<string>();
     queue.block('dead');
     queue.join('a', 'dead', 'a to the dead one');
@@ -39,7 +39,7 @@ describe('those who wait', () => {
     expect(queue.isWaitedFor('dead')).toBe(false);
   });
 
-  test('for two targets in one task come in the order of their turns', () => {
+  test('waiters of one task for two targets are served in turn', () => {
     const queue = createFairQueue<string>();
     queue.join('a', 'x', 'a-x1');
     queue.join('a', 'x', 'a-x2');
@@ -49,7 +49,7 @@ describe('those who wait', () => {
   });
 });
 
-describe('whoever joins, is held up and is served, in any order', () => {
+describe('random joins, blocks and services', () => {
   const task = fc.constantFrom('a', 'b', 'c', 'd');
   const target = fc.constantFrom(undefined, 'x', 'y');
   const act = fc.oneof(
@@ -65,7 +65,7 @@ describe('whoever joins, is held up and is served, in any order', () => {
   );
   type Waiting = { readonly task: string; readonly target: string | undefined; readonly number: number };
 
-  test('nobody is lost, nobody overtakes his own task at a target, and no task is served twice before another that waits', () => {
+  test('no waiter is lost, overtakes its own task, or is served twice in a turn', () => {
     fc.assert(
       fc.property(fc.array(act, { maxLength: 120 }), (acts) => {
         const queue = createFairQueue<Waiting>();

@@ -10,7 +10,7 @@ const ORDER = orderFor();
 const AGENT = bareOrderFor();
 
 describe('slots', () => {
-  test('are as many as there are, each with a slot of its own', () => {
+  test('there are as many slots as configured', () => {
     const slots = createSlots({ worker: 'worker-1' }, 2);
     const [one, two] = [slots.take(ORDER), slots.take(ORDER)];
     expect(one).toMatchObject({ worker: 'worker-1' });
@@ -19,7 +19,7 @@ describe('slots', () => {
     expect(slots.inUse()).toBe(2);
   });
 
-  test('that are given back can be taken again, under another slot', () => {
+  test('a freed slot can be taken again, under another number', () => {
     const slots = createSlots({ worker: 'worker-1' }, 1);
     const first = slots.take(ORDER);
     slots.free(first?.slot ?? 0);
@@ -29,7 +29,7 @@ describe('slots', () => {
     expect(second?.slot).not.toBe(first?.slot);
   });
 
-  test('that are given back twice are one slot', () => {
+  test('freeing a slot twice frees one slot', () => {
     const slots = createSlots({ worker: 'worker-1' }, 2);
     const [one] = [slots.take(ORDER), slots.take(ORDER)];
     slots.free(one?.slot ?? 0);
@@ -39,14 +39,14 @@ describe('slots', () => {
   });
 });
 
-describe('whoever waits for a slot', () => {
-  test('has it at once where there is one', () => {
+describe('waiting for a slot', () => {
+  test('a waiter gets a free slot at once', () => {
     const got: Slot[] = [];
     createSlots({ worker: 'worker-1' }, 1).wait(ORDER, (slot) => got.push(slot));
     expect(got).toHaveLength(1);
   });
 
-  test('has it when one is given back, the longest waiting first', () => {
+  test('the longest waiter gets the next freed slot', () => {
     const slots = createSlots({ worker: 'worker-1' }, 1);
     const first = slots.take(ORDER);
     const got: string[] = [];
@@ -58,7 +58,7 @@ describe('whoever waits for a slot', () => {
     expect(slots.inUse()).toBe(1);
   });
 
-  test('and gives it back unused hands it on to the next', () => {
+  test('an unused slot goes to the next waiter', () => {
     const slots = createSlots({ worker: 'worker-1' }, 1);
     const first = slots.take(ORDER);
     const got: string[] = [];
@@ -74,7 +74,7 @@ describe('whoever waits for a slot', () => {
   });
 });
 
-test('whatever is taken, waited for and given back, there are never more in use than there are, and nobody waits beside a free one', () => {
+test('never are more slots in use than exist, and no order waits beside a free one', () => {
   const acts = fc.array(fc.constantFrom('take', 'wait', 'free'), { maxLength: 40 });
   fc.assert(
     fc.property(acts, fc.integer({ min: 1, max: 4 }), (sequence, count) => {
@@ -99,7 +99,7 @@ test('whatever is taken, waited for and given back, there are never more in use 
   );
 });
 
-test('slots that are closed are given to nobody, until they are opened: then to whoever has waited longest', () => {
+test('closed slots go to no order until they open, then to the longest waiter', () => {
   const slots = createSlots({ worker: 'worker-1' }, 2);
   const running = slots.take(ORDER);
   slots.close();
@@ -115,7 +115,7 @@ test('slots that are closed are given to nobody, until they are opened: then to 
   expect(slots.inUse()).toBe(2);
 });
 
-test('what starts programs has slots of its own: neither waits for the other', () => {
+test('effects that start processes have their own slots', () => {
   const isCommand = (uses: string): boolean => uses === 'cap.agent.invoke';
   const slots = createSlots({ worker: 'worker-1' }, 1, { count: 1, isCommand });
   const agent = slots.take(AGENT);
@@ -129,7 +129,7 @@ test('what starts programs has slots of its own: neither waits for the other', (
   expect(slots.inUse()).toBe(2);
 });
 
-describe('orders for one target', () => {
+describe('limits of a target', () => {
   const order = (task: string, to?: string): RunEffect =>
     bareOrderFor(effectOf({ task: TaskId.parse(task), ...(to !== undefined && { target: to }) }));
   const targetsWith = (limits: Readonly<Record<string, number>>) => ({
@@ -137,7 +137,7 @@ describe('orders for one target', () => {
     limitOf: (target: string) => limits[target] ?? 0,
   });
 
-  test('are as many as it may have, and keep no slot from others', () => {
+  test('orders for one target are limited, and block no other slots', () => {
     const slots = createSlots({ worker: 'worker-1' }, 3, undefined, targetsWith({ x: 1 }));
     const first = slots.take(order('t-1', 'x'));
     expect(first).toBeDefined();
@@ -150,7 +150,7 @@ describe('orders for one target', () => {
     expect([given, slots.isWaitedFor('x')]).toEqual([['x'], false]);
   });
 
-  test('wait while it may have none, and begin once that has changed', () => {
+  test('orders for a target wait while its limit is zero, and begin once it changes', () => {
     const limits = { x: 0 };
     const slots = createSlots({ worker: 'worker-1' }, 3, undefined, targetsWith(limits));
     const given: number[] = [];
@@ -164,7 +164,7 @@ describe('orders for one target', () => {
     expect(given).toEqual([0, 1, 2]);
   });
 
-  test('that waits in its tens of thousands and gives back at once what it is given fill no stack', () => {
+  test('tens of thousands of waiters that free their slots at once do not overflow the stack', () => {
     const slots = createSlots({ worker: 'worker-1' }, 1);
     const first = slots.take(order('t-1'));
     let given = 0;
@@ -178,7 +178,7 @@ describe('orders for one target', () => {
     expect([given, slots.waiting(), slots.inUse()]).toEqual([50_000, 0, 0]);
   });
 
-  test('never exceed a limit, whatever is taken, waited for, given back and changed', () => {
+  test('the limit of a target is never exceeded', () => {
     const act = fc.oneof(
       fc.record({
         kind: fc.constantFrom('take' as const, 'wait' as const),
@@ -232,7 +232,7 @@ describe('orders for one target', () => {
   });
 });
 
-test('slots of an executor that stops are given to nobody any more, whoever opens them', () => {
+test('a stopping executor gives out no slots, even after open', () => {
   const slots = createSlots({ worker: 'worker-1' }, 2);
   const running = slots.take(ORDER);
   slots.drain();

@@ -26,7 +26,7 @@ const invoke = (script: string, change: StepChange = {}) =>
     ...change,
   });
 
-test('an agent reads the prompt on standard input, and what it prints is the payload of what the node gives', async () => {
+test('an agent reads the prompt on standard input, and its output is the payload', async () => {
   const result = await invoke('sed "s/^/> /"; echo aside >&2');
   expect(result).toMatchObject({ outcome: 'succeeded', exitCode: 0 });
   expect(result.payloads).toEqual({
@@ -39,36 +39,36 @@ test('an agent reads the prompt on standard input, and what it prints is the pay
   });
 });
 
-test('an agent that reads nothing succeeds all the same', async () => {
+test('an agent that does not read its input succeeds', async () => {
   const result = await invoke('echo done', { payloads: prompted('x'.repeat(200_000)) });
   expect(result.outcome).toBe('succeeded');
 });
 
-test('what failed before follows the prompt, under a heading', async () => {
+test('an earlier failure follows the prompt under a heading', async () => {
   const result = await invoke('cat', { hint: 'tests are red\n' });
   const text = result.payloads?.[LABEL]?.['text'];
   expect(text).toMatch(/^Write a plan\.\n\n## The last attempt was not accepted\n/);
   expect(text).toContain('tests are red');
 });
 
-test('what has a heading of its own follows the prompt as it is', async () => {
+test('a hint with its own heading follows the prompt unchanged', async () => {
   const result = await invoke('cat', { hint: '## Earlier attempts\n\n1. tried a\n\n' });
   expect(result.payloads?.[LABEL]?.['text']).toBe('Write a plan.\n\n## Earlier attempts\n\n1. tried a\n');
 });
 
-test('it works in the worktree', async () => {
+test('the agent works in the worktree', async () => {
   const worktree = '.holdpoint/worktrees/w';
   await repository.git('worktree', 'add', '--quiet', '-b', 'draft/oak', worktree);
   const result = await invoke('pwd', { context: { worktree } });
   expect(result.payloads?.[LABEL]?.['text']).toBe(`${repository.path}/${worktree}\n`);
 });
 
-test('its arguments are taken as they are: no shell sees them', async () => {
+test('the agent gets its arguments unchanged, without a shell', async () => {
   const result = await invoke('', { agent: ['printf', '%s|', '$HOME', '; touch x', '*'] });
   expect(result.payloads?.[LABEL]?.['text']).toBe('$HOME|; touch x|*|');
 });
 
-test('its lines are seen as they are printed', async () => {
+test("the agent's lines are shown as they are printed", async () => {
   const lines: string[] = [];
   await repository.step(
     invokeAgent,
@@ -78,15 +78,15 @@ test('its lines are seen as they are printed', async () => {
   expect(lines.toSorted()).toEqual(['stderr two', 'stdout one']);
 });
 
-test('of a long reply the start and the end are kept', async () => {
+test('a long reply keeps its start and its end', async () => {
   const result = await invoke('echo first; head -c 300000 /dev/zero | tr "\\0" x; echo last');
   const text = result.payloads?.[LABEL]?.['text'];
   expect(Buffer.byteLength(typeof text === 'string' ? text : '')).toBeLessThanOrEqual(128 * 1_024);
   expect(text).toMatch(/^first\n[^]*bytes omitted[^]*last\n$/);
 });
 
-describe('an agent that fails', () => {
-  test('has its own exit code, what it said is kept, and its last words are the hint', async () => {
+describe('a failing agent', () => {
+  test('a failing agent keeps its exit code and output, and its last words are the hint', async () => {
     const result = await invoke('echo half; echo broken >&2; exit 3');
     expect(result).toMatchObject({
       outcome: 'failed',
@@ -96,25 +96,25 @@ describe('an agent that fails', () => {
     });
   });
 
-  test('by taking too long is ended, and has the exit code 124', async () => {
+  test('an agent that takes too long is stopped with exit code 124', async () => {
     const result = await invoke('sleep 600', { timeoutMs: 1_000 });
     expect(result).toMatchObject({ outcome: 'failed', exitCode: 124 });
   });
 
-  test('by not being there is said so', async () => {
+  test('a missing agent command is reported', async () => {
     const result = await invoke('', { agent: ['no-such-agent'] });
     expect(result).toMatchObject({ outcome: 'failed', exitCode: 127 });
     expect(result.detail).toContain('command not found: "no-such-agent"');
   });
 
-  test('by not being configured says where it is configured', async () => {
+  test('an agent that is not configured is reported with the setting', async () => {
     const result = await repository.step(invokeAgent, { payloads: prompted('x') });
     expect(result).toMatchObject({ outcome: 'failed', exitCode: 1 });
     expect(result.detail).toContain('set agent.command in [agents.default]');
   });
 });
 
-test('being told to end is no result of the agent', async () => {
+test('a cancelled agent has no result', async () => {
   const controller = new AbortController();
   await expect(
     repository.step(
@@ -135,14 +135,14 @@ test.each([
   });
 });
 
-describe('what an agent says of itself', () => {
+describe("the agent's report", () => {
   const line = (report: object | string): string =>
     `HOLDPOINT-REPORT ${typeof report === 'string' ? report : JSON.stringify(report)}`;
   /** An agent with a fixed reply. */
   const saying = (text: string, exit = 0, change: StepChange = {}) =>
     invoke('', { agent: ['sh', '-c', `printf %s "$0"; exit ${String(exit)}`, text], ...change });
 
-  test('is asked for at the end of its prompt, when the node wants it', async () => {
+  test('a node that reports asks for the report at the end of the prompt', async () => {
     const asked = await invoke('cat', { reports: true, hint: '## Earlier attempts\n\n1. tried a' });
     const text = asked.payloads?.[LABEL]?.['text'];
     expect(text).toMatch(
@@ -156,7 +156,7 @@ describe('what an agent says of itself', () => {
     expect(plain.payloads?.[LABEL]?.['text']).toBe('Write a plan.');
   });
 
-  test('is its report, and no part of its reply', async () => {
+  test('a report is removed from the reply', async () => {
     const report = {
       approach: 'a parser by hand',
       done: 'the lexer',
@@ -185,8 +185,8 @@ describe('what an agent says of itself', () => {
       line({ approach: 'a'.repeat(2_001), done: 'd' }),
       { approach: 'a'.repeat(2_000), done: 'd' },
     ],
-    ['with what no store holds', line('{"approach": "a\\u0000\\ud800b"}'), { approach: 'a\uFFFD\uFFFDb' }],
-  ])('is understood %s', async (_, said, report) => {
+    ['with NUL characters', line('{"approach": "a\\u0000\\ud800b"}'), { approach: 'a\uFFFD\uFFFDb' }],
+  ])('a report is understood %s', async (_, said, report) => {
     const result = await saying(`reply\n${said}\n`);
     const { usage, ...found } = result.report ?? {};
     expect(found).toEqual(report);
@@ -195,7 +195,7 @@ describe('what an agent says of itself', () => {
   });
 
   test.each([line('{"approach"'), line('["a"]'), 'HOLDPOINT-REPORT'])(
-    'is left where it is when it is none: %s',
+    'an invalid report stays in the reply: %s',
     async (said) => {
       const result = await saying(`reply\n${said}\n`);
       expect(result.payloads?.[LABEL]?.['text']).toBe(`reply\n${said}\n`);
@@ -203,12 +203,12 @@ describe('what an agent says of itself', () => {
     },
   );
 
-  test('is the beginning of its reply, when it does not report', async () => {
+  test('without a report the beginning of the reply is the report', async () => {
     expect((await saying(`${'x'.repeat(999)}😀 and on`)).report?.approach).toBe(`${'x'.repeat(999)}\uFFFD`);
     expect((await saying(' \n')).report).toEqual({ usage: { durationMs: expect.any(Number) as number } });
   });
 
-  test('makes it fail when it has no room left, though it ended well', async () => {
+  test('an exhausted context fails the attempt although the agent exits with 0', async () => {
     const result = await saying(`half done\n${line({ next: 'the rest', stop: 'context_exhausted' })}\n`);
     expect(result).toMatchObject({
       outcome: 'failed',
@@ -220,7 +220,7 @@ describe('what an agent says of itself', () => {
   });
 });
 
-describe('a reply that is one JSON object', () => {
+describe('a reply as one JSON object', () => {
   const reply = (change: object = {}) =>
     JSON.stringify({
       type: 'result',
@@ -240,7 +240,7 @@ describe('a reply that is one JSON object', () => {
     invoke('', { agent: ['sh', '-c', `printf %s "$0"; exit ${String(exit)}`, text] });
   const durationMs = expect.any(Number) as number;
 
-  test('is what it says, and what that has cost is reported', async () => {
+  test('a JSON reply has its text and usage extracted', async () => {
     const result = await saying(`${reply()}\n`);
     expect(result).toMatchObject({ outcome: 'succeeded' });
     expect(result.payloads?.[LABEL]?.['text']).toBe('All well.');
@@ -250,7 +250,7 @@ describe('a reply that is one JSON object', () => {
     });
   });
 
-  test('may lack anything but its type', async () => {
+  test('a JSON reply may lack all fields but its type', async () => {
     const odd = { usage: { input_tokens: 'many', output_tokens: 3 }, total_cost_usd: -1, result: undefined };
     expect((await saying(reply(odd))).report).toEqual({
       usage: { inputTokens: 0, outputTokens: 3, durationMs },
@@ -260,12 +260,12 @@ describe('a reply that is one JSON object', () => {
 
   test.each([
     [
-      'says that it is an error',
+      'reports an error',
       { is_error: true, result: 'API Error: 529 overloaded' },
       'API Error: 529 overloaded',
     ],
     ['is out of turns', { subtype: 'error_max_turns', result: undefined }, 'error_max_turns'],
-  ])('that %s fails, however it ended', async (_, change, hint) => {
+  ])('a JSON reply that %s fails with any exit code', async (_, change, hint) => {
     const result = await saying(reply(change));
     expect(result).toMatchObject({
       outcome: 'failed',
@@ -276,14 +276,14 @@ describe('a reply that is one JSON object', () => {
   });
 
   test.each(['{"type":"other","result":"x"}', '{"type":"result"} and more', '{"type":"result"'])(
-    'of another kind is text: %s',
+    'JSON of another kind is text: %s',
     async (text) => {
       expect((await saying(text)).payloads?.[LABEL]?.['text']).toBe(text);
     },
   );
 });
 
-describe('the files that an agent has changed', () => {
+describe('files changed by an agent', () => {
   const worktree = '.holdpoint/worktrees/w';
   const inWorktree = async (script: string): Promise<readonly string[] | undefined> => {
     const result = await invoke(script, { context: { worktree } });
@@ -294,7 +294,7 @@ describe('the files that an agent has changed', () => {
     await repository.git('worktree', 'add', '--quiet', '-b', 'draft/oak', worktree);
   });
 
-  test('are named whether it has committed them or not, and nothing else is', async () => {
+  test('changed files are listed whether committed or not, and no others', async () => {
     await writeFile(join(repository.path, worktree, 'b.txt'), 'changed before');
     await writeFile(join(repository.path, worktree, 'c.txt'), 'new before');
     const files = await inWorktree(
@@ -306,15 +306,15 @@ y'`,
     expect(await inWorktree('true')).toEqual([]);
   });
 
-  test('are named by the first two hundred', async () => {
+  test('at most two hundred changed files are listed', async () => {
     expect(await inWorktree('for i in $(seq 1 250); do echo > f$i; done')).toHaveLength(200);
   });
 
-  test('are nobody\u2019s to name in a checkout that others work in', async () => {
+  test('in a shared checkout no changed files are listed', async () => {
     expect((await invoke('touch x')).report).not.toHaveProperty('files');
   });
 
-  test('that cannot be looked at make nothing fail, and that is said', async () => {
+  test('an error while listing changed files is only a warning', async () => {
     const lines: string[] = [];
     const result = await repository.step(
       invokeAgent,

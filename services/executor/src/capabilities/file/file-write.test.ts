@@ -61,8 +61,8 @@ const expectClean = async (done: Promise<unknown>, code: string): Promise<string
 const OURS = sha256Of('ours');
 const THEIRS = sha256Of('theirs');
 
-describe('a file that is written', () => {
-  test('is there whole, with its folder, and says what was there before', async () => {
+describe('writing a file', () => {
+  test('a file is written whole with its folder, and the outputs name the earlier content', async () => {
     expect(await write({ file: 'b/c/a.txt' })).toEqual({
       file: 'b/c/a.txt',
       sha256: OURS,
@@ -74,20 +74,20 @@ describe('a file that is written', () => {
     expect(await namesIn(at('b/c'))).toEqual(['a.txt']);
   });
 
-  test('takes the place of another', async () => {
+  test('a file replaces another one', async () => {
     await writeFile(at('a.txt'), 'theirs');
     expect(await write({})).toMatchObject({ before: THEIRS, written: true });
     expect(await textAt('a.txt')).toBe('ours');
     expect(await namesIn()).toEqual(['a.txt']);
   });
 
-  test('may hold any bytes', async () => {
+  test('a file may have any bytes', async () => {
     const bytes = Buffer.from([0, 0xff, 0x0a, 0xd8]);
     await write({ content: undefined, contentBase64: bytes.toString('base64') });
     expect(await readFile(at('a.txt'))).toEqual(bytes);
   });
 
-  test('has the permissions that are asked for, those of the file before, or few', async () => {
+  test('a file has the given permissions, those of the replaced file, or few', async () => {
     const modeOf = async (file: string): Promise<number> => (await stat(at(file))).mode & 0o777;
     await write({ file: 'new.txt' });
     await write({ file: 'asked.txt', mode: '0666' });
@@ -99,7 +99,7 @@ describe('a file that is written', () => {
     ]);
   });
 
-  test('leaves other names of the file before as they are', async () => {
+  test('other hard links of the replaced file keep the old content', async () => {
     await writeFile(at('a.txt'), 'theirs');
     await link(at('a.txt'), at('other.txt'));
     await write({});
@@ -107,21 +107,21 @@ describe('a file that is written', () => {
   });
 });
 
-describe('what is expected', () => {
+describe('the expected content', () => {
   test.each([
     ['nothing', 'absent', undefined],
     ['a file', THEIRS, 'theirs'],
-  ])('may be %s, and then it is written', async (_, expected, there) => {
+  ])('a file is written when the expected content is %s', async (_, expected, there) => {
     if (there !== undefined) await writeFile(at('a.txt'), there);
     await write({ expect: expected });
     expect(await textAt('a.txt')).toBe('ours');
   });
 
   test.each([
-    ['nothing, where a file is', 'absent', 'theirs'],
-    ['a file, where another is', sha256Of('expected'), 'theirs'],
-    ['a file, where none is', THEIRS, undefined],
-  ])('is not %s: nothing is changed', async (_, expected, there) => {
+    ['nothing, but a file exists', 'absent', 'theirs'],
+    ['a file, but another exists', sha256Of('expected'), 'theirs'],
+    ['a file, but none exists', THEIRS, undefined],
+  ])('a file is not written when the expected content is %s', async (_, expected, there) => {
     if (there !== undefined) await writeFile(at('a.txt'), there);
     await expectClean(write({ expect: expected }), 'EXECUTOR_TARGET_REFUSED');
     await expectClean(preview({ expect: expected }), 'EXECUTOR_TARGET_REFUSED');
@@ -129,7 +129,7 @@ describe('what is expected', () => {
     expect(await textAt('a.txt').catch(() => undefined)).toBe(there);
   });
 
-  test('is what was shown beforehand, where nothing else is said', async () => {
+  test('the previewed content is expected by default', async () => {
     await writeFile(at('a.txt'), 'theirs');
     const shown = await preview();
     await writeFile(at('a.txt'), 'changed since');
@@ -141,11 +141,11 @@ describe('what is expected', () => {
   });
 });
 
-describe('a write that is repeated', () => {
+describe('a repeated write', () => {
   test.each([
     ['absent', null],
     [THEIRS, THEIRS],
-  ])('finds its work done, and says what was there before: %s', async (expected, before) => {
+  ])('a repeat finds its work done, and reports the earlier content: %s', async (expected, before) => {
     if (before !== null) await writeFile(at('a.txt'), 'theirs');
     await write({ expect: expected });
     const { ino } = await lstat(at('a.txt'));
@@ -157,34 +157,34 @@ describe('a write that is repeated', () => {
     expect((await lstat(at('a.txt'))).ino).toBe(ino);
   });
 
-  test('leaves alone what somebody else has put there since', async () => {
+  test('a repeat leaves content of other writers', async () => {
     await write({ expect: 'absent' });
     await writeFile(at('a.txt'), 'theirs');
     await expectClean(write({ expect: 'absent' }, { epoch: 3 }), 'EXECUTOR_TARGET_REFUSED');
     expect(await textAt('a.txt')).toBe('theirs');
   });
 
-  test('says of what it finds at its first start that it was there before', async () => {
+  test('a first start that finds the content reports it as existing', async () => {
     await writeFile(at('a.txt'), 'ours');
     expect(await write({ expect: 'absent' })).toMatchObject({ before: OURS, written: false });
   });
 
-  test('clears away what a crash has left half written', async () => {
+  test('a repeat removes a half-written file of a crash', async () => {
     await writeFile(at('.holdpoint-e-1'), 'ou');
     await write({}, { epoch: 3 });
     expect(await namesIn()).toEqual(['a.txt']);
     expect(await textAt('a.txt')).toBe('ours');
   });
 
-  test('at the same time is written once', async () => {
+  test('concurrent starts write once', async () => {
     const made = await Promise.all(Array.from({ length: 8 }, () => write({ expect: 'absent' })));
     expect(made.filter(({ written }) => written)).toHaveLength(1);
     expect(await namesIn()).toEqual(['a.txt']);
   });
 });
 
-describe('nothing happens', () => {
-  test('when the lease is over right before the file is there, and nothing is left behind', async () => {
+describe('clean failures of a write', () => {
+  test('an expired lease before the rename leaves nothing behind', async () => {
     await writeFile(at('a.txt'), 'theirs');
     const late = new CleanFailure(errorBody('EXECUTOR_TARGET_UNAVAILABLE', 'the lease is over'));
     const assertInForce = (): void => {
@@ -195,28 +195,31 @@ describe('nothing happens', () => {
     expect(await textAt('a.txt')).toBe('theirs');
   });
 
-  test('when it was cancelled before it began', async () => {
+  test('a write that is cancelled before it begins changes nothing', async () => {
     await expectClean(write({}, { signal: AbortSignal.abort() }), 'EXECUTOR_CANCELLED');
     expect(await readdir(root)).toEqual([]);
   });
 
   test.each(['../a.txt', '/etc/passwd', 'b/../../a.txt', 'a\0b', '.', ''])(
-    'outside of the workspace: %j',
+    'a path outside of the workspace is refused: %j',
     async (file) => {
       const input = { ...FileWrite.parse({ file: 'x', content: 'ours' }), file };
       await expectClean(capability().run(input, contextFor()), 'EXECUTOR_PATH_REFUSED');
     },
   );
 
-  test.each(['/etc', '..', '../outside'])('through a folder that is a link out: %s', async (target) => {
-    await mkdir(join(scratch.path, 'outside'));
-    await symlink(target, at('out'));
-    await expectClean(write({ file: 'out/a.txt' }), 'EXECUTOR_PATH_REFUSED');
-    await expectClean(preview({ file: 'out/a.txt' }), 'EXECUTOR_PATH_REFUSED');
-    expect(await readdir(join(scratch.path, 'outside'))).toEqual([]);
-  });
+  test.each(['/etc', '..', '../outside'])(
+    'a write through a link out of the workspace is refused: %s',
+    async (target) => {
+      await mkdir(join(scratch.path, 'outside'));
+      await symlink(target, at('out'));
+      await expectClean(write({ file: 'out/a.txt' }), 'EXECUTOR_PATH_REFUSED');
+      await expectClean(preview({ file: 'out/a.txt' }), 'EXECUTOR_PATH_REFUSED');
+      expect(await readdir(join(scratch.path, 'outside'))).toEqual([]);
+    },
+  );
 
-  test.each(['real.txt', '/etc/hostname', 'nowhere'])('to a link, wherever it leads: %s', async (target) => {
+  test.each(['real.txt', '/etc/hostname', 'nowhere'])('a write to a link is refused: %s', async (target) => {
     await writeFile(at('real.txt'), 'theirs');
     await symlink(target, at('a.txt'));
     await expectClean(write({}), 'EXECUTOR_TARGET_REFUSED');
@@ -225,7 +228,7 @@ describe('nothing happens', () => {
     expect(await textAt('real.txt')).toBe('theirs');
   });
 
-  test('where a folder is, or something that is read without end', async () => {
+  test('a folder or a device in place of the file is refused', async () => {
     await mkdir(at('folder'));
     await expectClean(write({ file: 'folder' }), 'EXECUTOR_TARGET_REFUSED');
     const made = spawn('mkfifo', [at('pipe')]);
@@ -233,13 +236,13 @@ describe('nothing happens', () => {
     await expectClean(write({ file: 'pipe' }), 'EXECUTOR_TARGET_REFUSED');
   });
 
-  test('where a file stands in the way of a folder', async () => {
+  test('a file in place of a folder is refused', async () => {
     await writeFile(at('a.txt'), 'theirs');
     await expectClean(write({ file: 'a.txt/b.txt' }), 'EXECUTOR_TARGET_REFUSED');
     expect(await textAt('a.txt')).toBe('theirs');
   });
 
-  test('through a link that was put where it is written meanwhile', async () => {
+  test('a link that appears during the write is not followed', async () => {
     await writeFile(join(scratch.path, 'outside.txt'), 'theirs');
     await symlink(join(scratch.path, 'outside.txt'), at('.holdpoint-e-1'));
     await write({});
@@ -248,8 +251,8 @@ describe('nothing happens', () => {
   });
 });
 
-describe('asked what became of it, a file', () => {
-  test('that holds what was to be written was written', async () => {
+describe('probing a write', () => {
+  test('a file with the new content was written', async () => {
     await write({ expect: 'absent' });
     expect(await probe({ expect: 'absent' })).toEqual({
       found: 'applied',
@@ -258,34 +261,34 @@ describe('asked what became of it, a file', () => {
     });
   });
 
-  test('that is as it was expected was not', async () => {
+  test('a file with the expected content was not written', async () => {
     expect(await probe({ expect: 'absent' })).toMatchObject({ found: 'not_applied' });
     await writeFile(at('a.txt'), 'theirs');
     expect(await probe({ expect: THEIRS })).toMatchObject({ found: 'not_applied' });
   });
 
-  test('that is anything else says nothing', async () => {
+  test('a file with any other content is inconclusive', async () => {
     expect(await probe()).toMatchObject({ found: 'unknown' });
     await writeFile(at('a.txt'), 'theirs');
     expect(await probe({ expect: 'absent' })).toMatchObject({ found: 'unknown' });
   });
 
-  test('has no folder made for it, and no lock', async () => {
+  test('a probe creates neither folders nor locks', async () => {
     expect(await probe({ file: 'b/a.txt', expect: 'absent' })).toMatchObject({ found: 'not_applied' });
     await preview({ file: 'b/a.txt' });
     expect(await readdir(root)).toEqual([]);
   });
 });
 
-describe('taken back', () => {
-  test('a file that was not there before is not there any more, however often', async () => {
+describe('undoing a write', () => {
+  test('a new file is removed, also repeatedly', async () => {
     const outputs = await write({ expect: 'absent' });
     expect(await compensate(outputs)).toEqual({ file: 'a.txt', removed: true });
     expect(await compensate(outputs)).toEqual({ file: 'a.txt', removed: false });
     expect(await namesIn()).toEqual([]);
   });
 
-  test('a file that was changed since is left as it is', async () => {
+  test('a file that was changed since is kept', async () => {
     const outputs = await write({});
     await writeFile(at('a.txt'), 'theirs');
     await expectClean(compensate(outputs), 'EXECUTOR_TARGET_REFUSED');
@@ -293,7 +296,7 @@ describe('taken back', () => {
   });
 
   test.each([[{ before: THEIRS }], [{}], [{ before: 7 }]])(
-    'is not what took the place of another: %j',
+    'an undo does not remove a file that replaced another: %j',
     async (change) => {
       await writeFile(at('a.txt'), 'ours');
       const { before: _, ...outputs } = {
@@ -309,7 +312,7 @@ describe('taken back', () => {
     },
   );
 
-  test('is nothing once the lease is over', async () => {
+  test('an undo with an expired lease changes nothing', async () => {
     const outputs = await write({});
     const assertInForce = (): void => {
       throw new CleanFailure(errorBody('EXECUTOR_TARGET_UNAVAILABLE', 'the lease is over'));
@@ -319,8 +322,8 @@ describe('taken back', () => {
   });
 });
 
-describe('shown beforehand', () => {
-  test('is what changes, line by line', async () => {
+describe('previewing a write', () => {
+  test('a preview shows the changed lines', async () => {
     await writeFile(at('a.txt'), 'one\ntwo\nthree\n');
     expect(await preview({ content: 'one\n2\nthree\n' })).toEqual({
       file: 'a.txt',
@@ -333,22 +336,22 @@ describe('shown beforehand', () => {
     });
   });
 
-  test('is a whole file where none is', async () => {
+  test('a preview shows a whole new file', async () => {
     expect(await preview({ expect: 'absent' })).toMatchObject({
       before: null,
       diff: expect.stringContaining('+ours') as string,
     });
   });
 
-  test('is that nothing is left to do', async () => {
+  test('a preview reports that there is nothing to do', async () => {
     await writeFile(at('a.txt'), 'ours');
     expect(await preview({ expect: 'absent' })).toMatchObject({ already: true });
   });
 
   test.each([
     ['bytes', { content: undefined, contentBase64: 'AP8=' }],
-    ['more than anybody reads', { content: 'x\n'.repeat(40_000) }],
-  ])('are sizes and digests of %s', async (_, args) => {
+    ['content that is too long', { content: 'x\n'.repeat(40_000) }],
+  ])('a preview shows sizes and digests of %s', async (_, args) => {
     const shown = await preview(args);
     expect(shown).not.toHaveProperty('diff');
     expect(shown).toMatchObject({ before: null, already: false });

@@ -25,19 +25,19 @@ const gate = async (uses: string, input: Partial<StepInput>) => {
 const good = () => ({ outcome: 'succeeded', clean: true, commit });
 const none = { outcome: 'succeeded', clean: false, commit: undefined };
 
-describe.each([STOP, CICD])('%s', (uses) => {
-  test('that passes says which commit it has checked, when it was one', async () => {
+describe.each([STOP, CICD])('a check by %s', (uses) => {
+  test('a passed check reports the checked commit, if it was one', async () => {
     expect(await gate(uses, { script: 'true' })).toEqual(good());
     // New files of a check do not count as checked.
     expect(await gate(uses, { script: 'mkdir -p out && touch out/report' })).toEqual(good());
   });
 
   test.each([
-    ['something was changed', 'echo x > a.txt', 'true'],
-    ['something was new', 'touch new', 'true'],
-    ['it changes something itself', 'true', 'echo x > a.txt'],
+    ['a file was changed before', 'echo x > a.txt', 'true'],
+    ['a file was new', 'touch new', 'true'],
+    ['it changes a file itself', 'true', 'echo x > a.txt'],
     ['it commits itself', 'true', 'git commit --quiet --allow-empty -m x'],
-  ])('says none when %s', async (_, before, script) => {
+  ])('a check reports no commit when %s', async (_, before, script) => {
     await stagesOf(repository)('cap.env.shell.command.run', {
       key: 'before',
       input: { context: { worktree: WORKTREE }, script: before },
@@ -45,13 +45,13 @@ describe.each([STOP, CICD])('%s', (uses) => {
     expect(await gate(uses, { script })).toEqual(none);
   });
 
-  test('that fails, or checks nothing, says nothing of it', async () => {
+  test('a failed or empty check reports no commit', async () => {
     const said = { clean: undefined, commit: undefined };
     expect(await gate(uses, { script: 'false' })).toEqual({ outcome: 'failed', ...said });
     expect(await gate(uses, {})).toEqual({ outcome: 'succeeded', ...said });
   });
 
-  test('where git cannot tell passes all the same', async () => {
+  test('a check passes although git cannot report the commit', async () => {
     expect(await gate(uses, { script: 'rm .git' })).toMatchObject({
       outcome: 'succeeded',
       commit: undefined,
@@ -59,7 +59,7 @@ describe.each([STOP, CICD])('%s', (uses) => {
   });
 });
 
-test('a commit that is checked where nobody works is it, unless it had to be mended', async () => {
+test('a commit checked in a temporary worktree is reported unless a fix was needed', async () => {
   repository.write('a.txt', 'somebody else\n');
   expect(await gate(CICD, { script: 'true', context: { commit } })).toEqual(good());
   const mended = { script: 'grep -q fixed a.txt', fixScript: 'echo fixed > a.txt' };
@@ -67,7 +67,7 @@ test('a commit that is checked where nobody works is it, unless it had to be men
   expect(await gate(CICD, mended)).toEqual(none);
 });
 
-test('how long it took is reported, all of it', async () => {
+test('the duration of all scripts is reported', async () => {
   const { report } = await stagesOf(repository)(CICD, {
     input: { script: 'sleep 0.1; false', fixScript: 'sleep 0.1' },
   });

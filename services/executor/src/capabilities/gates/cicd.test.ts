@@ -16,8 +16,8 @@ const head = (): string => repository.git('rev-parse', 'main');
 const CHECK = 'grep -q fixed a.txt';
 const FIX = 'echo fixed > a.txt';
 
-describe('a CI/CD gate', () => {
-  test('is what its checks say', async () => {
+describe('a CI/CD check', () => {
+  test('a CI/CD check has the result of its script', async () => {
     expect(await gate({ script: 'true' })).toMatchObject({ outcome: 'succeeded' });
     expect(await gate({ script: 'echo red; exit 5' })).toMatchObject({
       outcome: 'failed',
@@ -27,7 +27,7 @@ describe('a CI/CD gate', () => {
     expect(await gate({})).toEqual({ outcome: 'succeeded', detail: 'gate: none configured' });
   });
 
-  test('runs the fix script once, and the checks once more', async () => {
+  test('a CI/CD check runs the fix script once, and the checks once more', async () => {
     const script = 'echo check >> log; grep -q fixed a.txt';
     const result = await gate({ script, fixScript: `echo fix >> log; ${FIX}` });
     expect(result).toMatchObject({
@@ -38,7 +38,7 @@ describe('a CI/CD gate', () => {
     expect(repository.read('log')).toBe('check\nfix\ncheck\n');
   });
 
-  test('that stays red fails with what failed first', async () => {
+  test('a check that stays red fails with the first failure', async () => {
     const script = 'echo x >> log; exit "$(wc -l < log)"';
     expect(await gate({ script, fixScript: 'exit 9' })).toMatchObject({
       outcome: 'failed',
@@ -48,7 +48,7 @@ describe('a CI/CD gate', () => {
     expect(repository.read('log')).toBe('x\nx\n');
   });
 
-  test('leaves a fix in the worktree of the task', async () => {
+  test('a fix stays in the worktree of the task', async () => {
     const stage = stagesOf(repository);
     const { context = {} } = await stage('cap.env.builtin.worktree.prepare', {
       input: { with: { branch: 'b' } },
@@ -62,8 +62,8 @@ describe('a CI/CD gate', () => {
   });
 });
 
-describe('a commit that is checked where nobody works', () => {
-  test('is checked as it is, in a worktree that is gone afterwards', async () => {
+describe('a commit in a temporary worktree', () => {
+  test('a commit is checked in a worktree that is removed afterwards', async () => {
     const commit = head();
     repository.write('a.txt', 'changed by the operator\n');
     repository.write('untracked', '');
@@ -77,7 +77,7 @@ describe('a commit that is checked where nobody works', () => {
     expect(repository.git('status', '--porcelain')).toBe(' M a.txt\n?? untracked');
   });
 
-  test('has its fix on a branch of its own, and not on the target', async () => {
+  test('a fix is committed to its own branch, not to the target', async () => {
     const commit = head();
     const result = await gate({ script: CHECK, fixScript: FIX, context: { commit, target: 'main' } });
     expect(result).toMatchObject({
@@ -94,7 +94,7 @@ describe('a commit that is checked where nobody works', () => {
     expect(worktrees()).toBe(1);
   });
 
-  test('has a fix that was not enough there as well', async () => {
+  test('an insufficient fix is committed to its own branch as well', async () => {
     const result = await gate({ script: 'exit 3', fixScript: FIX, context: { commit: head() } });
     expect(result).toMatchObject({
       outcome: 'failed',
@@ -104,7 +104,7 @@ describe('a commit that is checked where nobody works', () => {
     expect(worktrees()).toBe(1);
   });
 
-  test('may be checked again, after it was interrupted too', async () => {
+  test('a commit may be checked again, also after an interruption', async () => {
     const commit = head();
     await gate({ script: CHECK, fixScript: FIX, context: { commit } });
     expect(await gate({ script: CHECK, fixScript: FIX, context: { commit } })).toMatchObject({
@@ -122,7 +122,7 @@ describe('a commit that is checked where nobody works', () => {
     });
   });
 
-  test('has to be one', async () => {
+  test('the commit must be a valid id', async () => {
     await expect(gate({ script: 'true', context: { commit: '--help' } })).rejects.toThrow(
       'is not a commit id',
     );

@@ -45,18 +45,18 @@ const checkBlocked = async (result: StepResult, ...files: readonly string[]): Pr
   expect(await isThere(SENTINEL)).toBe(true);
 };
 
-test('nothing stands in the way of a merge that met no conflict', async () => {
+test('a merge without a conflict passes', async () => {
   expect(await gate()).toMatchObject({ outcome: 'succeeded', detail: 'no conflict recorded for oak' });
 });
 
 describe('without an agent', () => {
   beforeEach(() => conflict());
 
-  test('a conflict blocks, with its files', async () => {
+  test('a conflict blocks with its files', async () => {
     await checkBlocked(await gate(), 'a.txt');
   });
 
-  test('it passes once a person has resolved the conflict, and takes the sentinel away', async () => {
+  test('the check passes and removes the sentinel once a user has resolved the conflict', async () => {
     await repository.git('checkout', '--quiet', 'draft/oak');
     await repository.git('merge', '--quiet', '--strategy-option=ours', '--no-edit', 'main');
     expect(await gate()).toMatchObject({
@@ -66,15 +66,15 @@ describe('without an agent', () => {
     expect(await isThere(SENTINEL)).toBe(false);
   });
 
-  test('to resolve with an agent that is not configured blocks, and says what to configure', async () => {
+  test('an agent that is not configured blocks, and the setting is named', async () => {
     const result = await gate({ autoResolve: true });
     await checkBlocked(result, 'a.txt');
     expect(result.detail).toContain('[agents.default]');
   });
 });
 
-describe('an agent', () => {
-  test('that only edits the files resolves the conflict: the merge is committed on the source', async () => {
+describe('resolving with an agent', () => {
+  test('an agent only edits the files, and the merge is committed on the source', async () => {
     await conflict();
     const [source, target] = [await tip('draft/oak'), await tip('main')];
     const result = await withAgent('cat > prompt.txt; printf "one\\nTWO zwei\\nthree\\n" > a.txt');
@@ -90,7 +90,7 @@ describe('an agent', () => {
     expect((await preview()).outcome).toBe('succeeded');
   });
 
-  test('leaves no worktree behind, and nothing in the checkout', async () => {
+  test('an agent leaves no worktree behind, and no change in the checkout', async () => {
     await conflict();
     await withAgent('printf "x\\n" > a.txt');
     expect(await readdir(join(repository.path, '.holdpoint/worktrees'))).toEqual([]);
@@ -98,7 +98,7 @@ describe('an agent', () => {
     expect(await repository.git('worktree', 'list', '--porcelain')).not.toContain('conflict-');
   });
 
-  test('is told the branches, the files, and what failed before', async () => {
+  test('an agent gets the branches, the files and the earlier failure', async () => {
     await conflict();
     await withAgent(`cat > ${repository.outside}/prompt; printf "x\\n" > a.txt`, {
       hint: 'it did not build',
@@ -108,7 +108,7 @@ describe('an agent', () => {
       expect(prompt).toContain(part);
   });
 
-  test('is told what the template says instead, when it says something', async () => {
+  test('an agent gets the instructions of the template instead, if there are any', async () => {
     await conflict();
     await repository.write('how.md', 'Take ours, always.');
     const script = `cat > ${repository.outside}/prompt; printf "x\\n" > a.txt`;
@@ -116,7 +116,7 @@ describe('an agent', () => {
     expect(await repository.read('../prompt')).toMatch(/^Take ours, always\.\n/);
   });
 
-  test('that fails has done its work all the same, if it has', async () => {
+  test('an agent that fails may still have resolved the conflict', async () => {
     await conflict();
     expect((await withAgent('printf "x\\n" > a.txt; exit 3')).outcome).toBe('succeeded');
   });
@@ -125,17 +125,17 @@ describe('an agent', () => {
     ['does nothing', 'true'],
     ['leaves a marker', 'sed -i "/^=======/d; /^<<<<<<</d" a.txt'],
     ['stages the file with its markers', 'git add a.txt'],
-    ['gives the merge up', 'git merge --abort'],
-    ['gives the merge up, and edits the file', 'git reset -q --hard; echo x > a.txt'],
+    ['aborts the merge', 'git merge --abort'],
+    ['aborts the merge, and edits the file', 'git reset -q --hard; echo x > a.txt'],
     ['fails', 'exit 1'],
-  ])('that %s leaves the conflict as it was', async (_, script) => {
+  ])('an agent that %s leaves the conflict unresolved', async (_, script) => {
     await conflict();
     const before = await tip('draft/oak');
     await checkBlocked(await withAgent(script), 'a.txt');
     expect(await tip('draft/oak')).toBe(before);
   });
 
-  test('may commit the merge by itself', async () => {
+  test('an agent may commit the merge itself', async () => {
     await conflict();
     const result = await withAgent('echo x > a.txt; git -c user.name=x -c user.email=x@x commit -qam done');
     expect(result.outcome).toBe('succeeded');
@@ -143,33 +143,33 @@ describe('an agent', () => {
     expect(await repository.git('log', '-1', '--format=%an', 'draft/oak')).toBe('Ada');
   });
 
-  test('resolves by deleting, too', async () => {
+  test('an agent may resolve by deleting a file', async () => {
     await conflict({ 'a.txt': 'one\nTWO\nthree\n' }, { 'a.txt': undefined });
     expect((await withAgent('rm a.txt')).outcome).toBe('succeeded');
     expect(await repository.git('ls-tree', '-r', '--name-only', 'draft/oak')).not.toContain('a.txt');
   });
 
-  test('that leaves a file as it is, where one side deleted it, has to say so', async () => {
+  test('an agent must mark a file that it leaves as it is after a deletion on one side', async () => {
     await conflict({ 'a.txt': 'one\nTWO\nthree\n' }, { 'a.txt': undefined });
     await checkBlocked(await withAgent('true'), 'a.txt');
     expect((await withAgent('git add a.txt')).outcome).toBe('succeeded');
     expect(await repository.git('show', 'draft/oak:a.txt')).toBe('one\nTWO\nthree');
   });
 
-  test('may leave markers where both sides write about markers', async () => {
+  test('an agent may leave markers that both sides have as text', async () => {
     const text = (middle: string): string => `<<<<<<< example\n${middle}\n>>>>>>> example\n`;
     await conflict({ 'a.txt': text('ours') }, { 'a.txt': text('theirs') });
     const done = text('both').replaceAll('\n', '\\n');
     expect((await withAgent(`printf '${done}' > a.txt`)).outcome).toBe('succeeded');
   });
 
-  test('keeps a file that may be run one that may be run', async () => {
+  test('an executable file stays executable', async () => {
     await conflict();
     await withAgent('echo x > a.txt; chmod +x a.txt');
     expect(await repository.git('ls-tree', 'draft/oak', 'a.txt')).toMatch(/^100755/);
   });
 
-  test('is not started while somebody has changes in a checkout of the source', async () => {
+  test('an agent is not started while a checkout of the source has changes', async () => {
     await conflict();
     await repository.git('checkout', '--quiet', 'draft/oak');
     await repository.write('b.txt', 'mine\n');
@@ -179,7 +179,7 @@ describe('an agent', () => {
     expect(await isThere('../ran')).toBe(false);
   });
 
-  test('loses against somebody who moves the source meanwhile', async () => {
+  test('an agent loses against a concurrent move of the source', async () => {
     await conflict();
     const script = `printf "x\\n" > a.txt; git -C ${repository.path} branch -qf draft/oak draft/oak~1`;
     const result = await withAgent(script);
@@ -187,7 +187,7 @@ describe('an agent', () => {
     expect(result.detail).toContain('moved in the meantime');
   });
 
-  test('that is told to end leaves nothing behind', async () => {
+  test('a cancelled agent leaves nothing behind', async () => {
     await conflict();
     const controller = new AbortController();
     const agent = ['sh', '-c', 'echo half > a.txt; echo begun; exec sleep 600'];
@@ -205,7 +205,7 @@ describe('an agent', () => {
   });
 
   test.each(['a worktree with half a resolution', 'a folder that git knows nothing of'])(
-    'starts afresh where a crash left %s',
+    'an agent starts again where a crash left %s',
     async (left) => {
       await conflict();
       const place = `.holdpoint/worktrees/conflict-t-1-${sha256Of('oak').slice(0, 8)}`;
@@ -219,7 +219,7 @@ describe('an agent', () => {
     },
   );
 
-  test('that was done when the executor crashed is not asked again', async () => {
+  test('an agent that finished before a crash does not run again', async () => {
     await conflict();
     const sentinel = await repository.read(SENTINEL);
     await withAgent('echo x > a.txt');
@@ -231,7 +231,7 @@ describe('an agent', () => {
   });
 });
 
-test('what the repository names for merges and hooks is not run while a conflict is resolved', async () => {
+test('no configured merge driver or hook runs while a conflict is resolved', async () => {
   await conflict();
   const trace = join(repository.outside, 'ran');
   await repository.write('.git/info/attributes', '* merge=evil\n');

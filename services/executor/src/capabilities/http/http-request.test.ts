@@ -76,8 +76,8 @@ const ok =
   (response: { end: (text: string) => unknown }) =>
     void response.end(text);
 
-describe('what is sent', () => {
-  test('is the approved request, with the same key on every attempt and the number of this start', async () => {
+describe('a sent request', () => {
+  test('the approved request is sent with the same key on every attempt and its epoch', async () => {
     const target = await start(ok());
     const args = {
       method: 'PUT',
@@ -108,7 +108,7 @@ describe('what is sent', () => {
     }
   });
 
-  test('promises no key to a target that keeps none', async () => {
+  test('a target without keys gets no key', async () => {
     const target = await start(ok());
     await send({ url: target.origin });
     expect(target.received[0]?.headers).toMatchObject({ 'holdpoint-effect': 'e-1', 'content-length': '0' });
@@ -120,20 +120,20 @@ describe('what is sent', () => {
     ['JSON', { a: 'ü' }, 'application/json', '{"a":"ü"}'],
     ['null', null, 'application/json', 'null'],
     ['nothing', undefined, undefined, ''],
-  ])('may be %s', async (_, body, type, text) => {
+  ])('a request may be %s', async (_, body, type, text) => {
     const target = await start(ok());
     await send({ url: target.origin, ...(body !== undefined && { body }) });
     expect(target.received).toMatchObject([{ method: 'POST', body: text }]);
     expect(target.received[0]?.headers['content-type']).toBe(type);
   });
 
-  test('says what kind of body it is as the request does, if it does', async () => {
+  test('a request may state its own content type', async () => {
     const target = await start(ok());
     await send({ url: target.origin, body: 'a;b', headers: { 'Content-Type': 'text/csv' } });
     expect(target.received[0]?.headers['content-type']).toBe('text/csv');
   });
 
-  test('goes on a connection of its own each time', async () => {
+  test('each request uses a new connection', async () => {
     const target = await start((response) => void response.setHeader('connection', 'keep-alive').end());
     await send({ url: target.origin });
     await send({ url: target.origin });
@@ -141,25 +141,25 @@ describe('what is sent', () => {
   });
 });
 
-describe('applied', () => {
-  test.each([200, 201, 202, 204, 299])('is what a target answers with %i', async (status) => {
+describe('an applied request', () => {
+  test.each([200, 201, 202, 204, 299])('a response with %i is applied', async (status) => {
     const { origin } = await start(
       (response) => void response.writeHead(status, { 'x-secret': 'sesame' }).end(),
     );
     expect(await send({ url: origin })).toEqual({ status, body: '', truncated: false });
   });
 
-  test('keeps what the target said, as text that can be stored', async () => {
+  test('the response is kept as text without NUL', async () => {
     const { origin } = await start((response) => void response.end(Buffer.from([0x61, 0, 0xff, 0xc3, 0xbc])));
     expect(await send({ url: origin })).toEqual({ status: 200, body: 'a\uFFFD\uFFFDü', truncated: false });
   });
 
-  test('keeps the start of a long answer', async () => {
+  test('the start of a long response is kept', async () => {
     const { origin } = await start((response) => void response.end('x'.repeat(20_000)));
     expect(await send({ url: origin })).toEqual({ status: 200, body: 'x'.repeat(16_384), truncated: true });
   });
 
-  test('does not read an answer that has no end', async () => {
+  test('an endless response is not read', async () => {
     const { origin } = await start((response) => {
       const more = (): void => {
         while (response.writable && response.write(Buffer.alloc(65_536, 'x')));
@@ -171,9 +171,9 @@ describe('applied', () => {
   });
 });
 
-describe('certain to have had no effect', () => {
+describe('clean failures of a request', () => {
   test.each([400, 401, 403, 404, 412, 422])(
-    'is what a target answers with %i; what it said stays there',
+    'a response with %i is a clean failure, and its body is dropped',
     async (status) => {
       const { origin } = await start((response) => void response.writeHead(status).end('sesame'));
       const { body } = await expectClean(send({ url: origin }), 'EXECUTOR_TARGET_REFUSED');
@@ -183,18 +183,18 @@ describe('certain to have had no effect', () => {
     },
   );
 
-  test('is a request to a target that refuses connections', async () => {
+  test('a refused connection is a clean failure', async () => {
     const target = await start(ok());
     await target.stop();
     const { body } = await expectClean(send({ url: target.origin }), 'EXECUTOR_TARGET_UNAVAILABLE');
     expect(body.message).toContain('ECONNREFUSED');
   });
 
-  test('is a request to a name that nobody has', async () => {
+  test('an unknown name is a clean failure', async () => {
     await expectClean(send({ url: 'http://nobody.invalid/' }), 'EXECUTOR_TARGET_UNAVAILABLE');
   });
 
-  test('is a request to a target that does not finish its handshake', async () => {
+  test('an unfinished handshake is a clean failure', async () => {
     const { origin } = await startRaw(() => undefined);
     const url = origin.replace('http:', 'https:');
     const { body } = await expectClean(
@@ -204,20 +204,20 @@ describe('certain to have had no effect', () => {
     expect(body.message).toContain('timed out after 50 ms');
   });
 
-  test('is a request for TLS to a target that has none', async () => {
+  test('TLS to a target without TLS is a clean failure', async () => {
     const target = await start(ok());
     await expectClean(send({ url: target.origin.replace('http:', 'https:') }), 'EXECUTOR_TARGET_UNAVAILABLE');
     expect(target.received).toEqual([]);
   });
 
-  test('is a request to a target whose certificate nobody trusts', async () => {
+  test('an untrusted certificate is a clean failure', async () => {
     const target = await started(httpsTarget(ok()));
     const { body } = await expectClean(send({ url: target.origin }), 'EXECUTOR_TARGET_UNAVAILABLE');
     expect(body.message).toContain('DEPTH_ZERO_SELF_SIGNED_CERT');
     expect(target.received).toEqual([]);
   });
 
-  test('is a request to a target whose certificate is of somebody else', async () => {
+  test('a certificate of another name is a clean failure', async () => {
     const target = await started(httpsTarget(ok(), '127.0.0.1'));
     const trusting = { limits: { ca: selfSigned.cert } };
     await expectClean(send({ url: target.origin }, trusting), 'EXECUTOR_TARGET_UNAVAILABLE');
@@ -229,12 +229,12 @@ describe('certain to have had no effect', () => {
     ['another port', 'http://allowed.example:81/'],
     ['another scheme', 'https://allowed.example/'],
     ['a part of the name', 'http://allowed.example.evil.example/'],
-  ])('is a request to an origin that is not allowed: %s', async (_, url) => {
+  ])('an origin that is not allowed is a clean failure: %s', async (_, url) => {
     const sent = send({ url }, { allowed: ['http://allowed.example'] });
     await expectClean(sent, 'EXECUTOR_TARGET_NOT_ALLOWED');
   });
 
-  test('is a keyed or idempotent request to a target that is allowed for others only', async () => {
+  test('an origin that is allowed for another label is a clean failure', async () => {
     const target = await start(ok());
     const lists = { keyedTargets: new Set<string>(), idempotentTargets: new Set<string>(), anyPublic: true };
     const others = httpRequests({ targets: new Set([target.origin]), ...lists }).slice(1);
@@ -247,7 +247,7 @@ describe('certain to have had no effect', () => {
     expect(target.connections()).toBe(0);
   });
 
-  test('is what may not begin any more once it is connected', async () => {
+  test('an expired lease after connecting is a clean failure', async () => {
     const target = await start(ok());
     const late = new CleanFailure(
       errorBody('EXECUTOR_TARGET_UNAVAILABLE', 'the lease was over before it began'),
@@ -262,7 +262,7 @@ describe('certain to have had no effect', () => {
     expect(target.received).toEqual([]);
   });
 
-  test('is what was cancelled before it began', async () => {
+  test('a cancellation before the start is a clean failure', async () => {
     const target = await start(ok());
     await expectClean(
       send({ url: target.origin }, { context: { signal: AbortSignal.abort() } }),
@@ -271,7 +271,7 @@ describe('certain to have had no effect', () => {
     expect(target.connections()).toBe(0);
   });
 
-  test('is what was cancelled before it was connected', async () => {
+  test('a cancellation before the connection is a clean failure', async () => {
     const cancel = new AbortController();
     const { origin } = await startRaw(() => cancel.abort());
     const url = origin.replace('http:', 'https:');
@@ -279,10 +279,10 @@ describe('certain to have had no effect', () => {
   });
 });
 
-describe('in doubt', () => {
+describe('unknown outcomes of a request', () => {
   test.each([
     300, 301, 302, 303, 307, 308, 402, 405, 408, 409, 413, 418, 425, 429, 500, 501, 502, 503, 504, 599,
-  ])('is what a target answers with %i, and it is asked no further', async (status) => {
+  ])('a status %i is a doubt, and is not retried', async (status) => {
     const target = await start(
       (response) => void response.writeHead(status, { location: '/elsewhere' }).end('sesame'),
     );
@@ -297,10 +297,10 @@ describe('in doubt', () => {
   const resets = (socket: Socket) => void socket.once('data', () => socket.resetAndDestroy());
 
   test.each<readonly [string, (socket: Socket) => void, RegExp]>([
-    ['a connection that is reset after the request was read', resets, /ECONNRESET/],
-    ['a connection that ends without an answer', answersWith(''), /ECONNRESET/],
+    ['a connection reset after the request was read', resets, /ECONNRESET/],
+    ['a connection that ends without a response', answersWith(''), /ECONNRESET/],
     ['garbage', answersWith('SSH-2.0-OpenSSH\r\n\r\n'), /HPE_/],
-    ['an answer of another protocol', answersWith('HTTP/1.1 two hundred\r\n\r\n'), /HPE_/],
+    ['a response of another protocol', answersWith('HTTP/1.1 two hundred\r\n\r\n'), /HPE_/],
     ['half of a head', answersWith('HTTP/1.1 200 OK\r\nContent-Le'), /ECONNRESET/],
     ['half of a body', answersWith('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf'), /ECONNRESET/],
     [
@@ -324,30 +324,30 @@ describe('in doubt', () => {
       /HPE_HEADER_OVERFLOW/,
     ],
     [
-      'another protocol from here on',
+      'a protocol upgrade',
       answersWith('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n'),
       /sent, but no complete response/,
     ],
-  ])('is %s', async (_, talk, reason) => {
+  ])('%s is a doubt', async (_, talk, reason) => {
     const target = await startRaw(talk);
     await expectDoubt(send({ url: target.origin, body: 'x' }), reason);
     // No hidden retry.
     expect(target.connections()).toBe(1);
   });
 
-  test('is a connection that is reset while the request is on its way', async () => {
+  test('a reset connection is a doubt', async () => {
     const target = await startRaw((socket) => void socket.once('readable', () => socket.resetAndDestroy()));
     await expectDoubt(send({ url: target.origin, body: 'x'.repeat(5_000_000) }), /ECONNRESET|EPIPE/);
     expect(target.connections()).toBe(1);
   });
 
-  test('is what is not answered in time', async () => {
+  test('a missing response is a doubt', async () => {
     const target = await start(() => undefined);
     await expectDoubt(send({ url: target.origin }, { limits: { timeoutMs: 100 } }), /timed out/);
     expect(target.received).toHaveLength(1);
   });
 
-  test('is an answer that comes drop by drop for ever', async () => {
+  test('an endless slow response is a doubt', async () => {
     const { origin } = await startRaw((socket) => {
       const drip = setInterval(() => socket.write('HTTP/1.1 102 Processing\r\n\r\n'), 5);
       socket.once('close', () => clearInterval(drip));
@@ -355,7 +355,7 @@ describe('in doubt', () => {
     await expectDoubt(send({ url: origin }, { limits: { timeoutMs: 150 } }), /timed out/);
   });
 
-  test('is what was cancelled after it was sent', async () => {
+  test('a cancellation after sending is a doubt', async () => {
     const cancel = new AbortController();
     const target = await start(() => cancel.abort());
     await expectDoubt(
@@ -365,7 +365,7 @@ describe('in doubt', () => {
   });
 });
 
-test('a target with a certificate that is trusted is reached', async () => {
+test('a target with a trusted certificate is reached', async () => {
   const target = await started(httpsTarget(ok()));
   const trusting = { limits: { ca: selfSigned.cert } };
   expect(await send({ url: `${target.origin}/x`, body: 'y' }, trusting)).toMatchObject({
@@ -375,7 +375,7 @@ test('a target with a certificate that is trusted is reached', async () => {
   expect(target.received).toMatchObject([{ path: '/x', body: 'y' }]);
 });
 
-test('no failure tells what the request or the answer held', async () => {
+test('no error shows the request or the response', async () => {
   const { origin } = await start(
     (response) => void response.writeHead(500, { 'x-a': 'sesame' }).end('sesame'),
   );
@@ -395,26 +395,29 @@ test('no failure tells what the request or the answer held', async () => {
 describe('an idempotent request', () => {
   const idempotent = { uses: 'cap.http.idempotent_request' };
 
-  test.each(['GET', 'HEAD', 'PUT', 'DELETE'])('may be a %s, and promises no key', async (method) => {
-    const target = await start(ok());
-    const outputs = await send({ method, url: target.origin }, idempotent);
-    expect(outputs).toMatchObject({ status: 200, body: method === 'HEAD' ? '' : 'done' });
-    expect(target.received).toMatchObject([{ method, headers: { 'holdpoint-effect': 'e-1' } }]);
-    expect(target.received[0]?.headers).not.toHaveProperty('idempotency-key');
-  });
+  test.each(['GET', 'HEAD', 'PUT', 'DELETE'])(
+    'an idempotent request may be %s, and has no key',
+    async (method) => {
+      const target = await start(ok());
+      const outputs = await send({ method, url: target.origin }, idempotent);
+      expect(outputs).toMatchObject({ status: 200, body: method === 'HEAD' ? '' : 'done' });
+      expect(target.received).toMatchObject([{ method, headers: { 'holdpoint-effect': 'e-1' } }]);
+      expect(target.received[0]?.headers).not.toHaveProperty('idempotency-key');
+    },
+  );
 
-  test.each(['POST', 'PATCH', undefined])('may not be a %s', async (method) => {
+  test.each(['POST', 'PATCH', undefined])('an idempotent request may not be %s', async (method) => {
     await expect(send({ method, url: 'http://127.0.0.1:9/' }, idempotent)).rejects.toThrow(/method/);
   });
 
-  test('leaves the same doubt as any other: who declares it harmless repeats it', async () => {
+  test('an idempotent request leaves the same doubt as any other', async () => {
     const { origin } = await start((response) => void response.writeHead(503).end());
     await expectDoubt(send({ method: 'PUT', url: origin }, idempotent), /answered 503/);
   });
 });
 
-describe('what counts as applied', () => {
-  test('is what the request says, and nothing else', async () => {
+describe('the expected response', () => {
+  test('only the expected statuses count as applied', async () => {
     const { origin } = await start(
       (response, { url = '' }) => void response.writeHead(Number(url.slice(1))).end(),
     );
@@ -425,7 +428,7 @@ describe('what counts as applied', () => {
     await expectClean(asked(403, [204, 404]), 'EXECUTOR_TARGET_REFUSED');
   });
 
-  test('keeps the headers that are named, and no other', async () => {
+  test('only the named response headers are kept', async () => {
     const { origin } = await start((response) => {
       response.setHeader('ETag', '"7"').setHeader('X-Many', ['a', 'b']).setHeader('X-Secret', 'sesame').end();
     });
@@ -448,8 +451,8 @@ const secretsFor = (known: Readonly<Record<string, string>>) => {
   return { uses, secrets: { fill } };
 };
 
-describe('secrets', () => {
-  test('are filled into headers and the texts of a body, for the origin that they go to', async () => {
+describe('secrets in requests', () => {
+  test('secrets are filled into headers and bodies for their origin', async () => {
     const target = await start(ok());
     const { uses, secrets } = secretsFor({ TOKEN: 'sesame', QUOTED: 'a"b' });
     const headers = { Authorization: 'Bearer ${secret:TOKEN}', 'X-Plain': 'plain' };
@@ -464,14 +467,14 @@ describe('secrets', () => {
     expect(new Set(uses)).toEqual(new Set([target.origin]));
   });
 
-  test('are asked for by nobody who may not send anything', async () => {
+  test('secrets are not resolved for an origin that is not allowed', async () => {
     const { uses, secrets } = secretsFor({ TOKEN: 'sesame' });
     const args = { url: 'http://127.0.0.1:9/', body: '${secret:TOKEN}' };
     await expectClean(send(args, { allowed: [], context: { secrets } }), 'EXECUTOR_TARGET_NOT_ALLOWED');
     expect(uses).toEqual([]);
   });
 
-  test('that are no header end the request before it begins, and are not shown', async () => {
+  test('a secret that no header can contain ends the request, and is not shown', async () => {
     const target = await start(ok());
     const { secrets } = secretsFor({ TOKEN: 'sesame\r\nx-b: c' });
     const args = { url: target.origin, headers: { authorization: '${secret:TOKEN}' } };
@@ -481,24 +484,27 @@ describe('secrets', () => {
   });
 });
 
-describe('a redirect', () => {
+describe('redirects', () => {
   const redirecting = (location: string, status = 302) =>
     start((response) => void response.writeHead(status, { location }).end('moved'));
 
-  test.each([301, 302, 303, 307, 308])('with %i is followed as often as the request says', async (status) => {
-    const last = await start(ok('there'));
-    const second = await redirecting(`${last.origin}/last`, status);
-    const first = await redirecting(`${second.origin}/second`, status);
-    const allowed = [first, second, last].map(({ origin }) => origin);
-    expect(await send({ method: 'GET', url: first.origin, redirects: 2 }, { allowed })).toMatchObject({
-      status: 200,
-      body: 'there',
-    });
-    await expectDoubt(send({ method: 'GET', url: first.origin, redirects: 1 }, { allowed }), /answered 30/);
-    expect(last.received).toMatchObject([{ method: 'GET', path: '/last' }]);
-  });
+  test.each([301, 302, 303, 307, 308])(
+    'a redirect with %i is followed as often as the request allows',
+    async (status) => {
+      const last = await start(ok('there'));
+      const second = await redirecting(`${last.origin}/last`, status);
+      const first = await redirecting(`${second.origin}/second`, status);
+      const allowed = [first, second, last].map(({ origin }) => origin);
+      expect(await send({ method: 'GET', url: first.origin, redirects: 2 }, { allowed })).toMatchObject({
+        status: 200,
+        body: 'there',
+      });
+      await expectDoubt(send({ method: 'GET', url: first.origin, redirects: 1 }, { allowed }), /answered 30/);
+      expect(last.received).toMatchObject([{ method: 'GET', path: '/last' }]);
+    },
+  );
 
-  test('is relative to where it came from', async () => {
+  test('a redirect is relative to its request', async () => {
     const target = await start((response, { url }) => {
       if (url === '/a/b') response.writeHead(302, { location: '../c?d#e' });
       response.end();
@@ -508,11 +514,11 @@ describe('a redirect', () => {
     expect(target.received).toMatchObject([{ path: '/a/b' }, { method: 'HEAD', path: '/c?d' }]);
   });
 
-  test.each(['POST', 'PUT', 'DELETE', 'PATCH'])('of a %s is never followed', async (method) => {
+  test.each(['POST', 'PUT', 'DELETE', 'PATCH'])('a redirect of %s is never followed', async (method) => {
     await expect(send({ method, url: 'http://127.0.0.1:9/', redirects: 1 })).rejects.toThrow(/redirects/);
   });
 
-  test('to an origin that is not allowed ends the request, and nothing was done', async () => {
+  test('a redirect to an origin that is not allowed is a clean failure', async () => {
     const other = await start(ok());
     const target = await redirecting(other.origin);
     const sent = send({ method: 'GET', url: target.origin, redirects: 5 });
@@ -526,7 +532,7 @@ describe('a redirect', () => {
     'http://[::1',
     'javascript:alert(1)',
     'file:///',
-  ])('to %s leads nowhere', async (location) => {
+  ])('a redirect to %s is a clean failure', async (location) => {
     const { origin } = await redirecting(location);
     const { body } = await expectClean(
       send({ method: 'GET', url: origin, redirects: 1 }),
@@ -535,7 +541,7 @@ describe('a redirect', () => {
     expect(body.message).not.toContain('sesame');
   });
 
-  test('takes no credentials along to another origin, and keeps them on the same one', async () => {
+  test('a redirect takes no credentials to another origin', async () => {
     const other = await start(ok());
     const target = await start((response, { url }) => {
       const location = url === '/' ? '/again' : `${other.origin}/`;
@@ -555,7 +561,7 @@ describe('a redirect', () => {
     expect(JSON.stringify(other.received[0]?.headers)).not.toContain('sesame');
   });
 
-  test('is not followed any more once the lease may be over', async () => {
+  test('a redirect is not followed after the lease has expired', async () => {
     const last = await start(ok());
     const first = await redirecting(last.origin);
     const over = new CleanFailure(errorBody('EXECUTOR_TARGET_UNAVAILABLE', 'the lease is over'));
@@ -574,7 +580,7 @@ describe('a redirect', () => {
   });
 });
 
-describe('a public host that nobody listed', () => {
+describe('an unlisted public host', () => {
   /** A name that means something else each time that it is looked up. */
   const meaning = (...answers: readonly (readonly string[])[]) => {
     const asked: string[] = [];
@@ -591,27 +597,27 @@ describe('a public host that nobody listed', () => {
     ['plain http', 'http://public.example/'],
     ['another port', 'https://public.example:8443/'],
     ['the port of http', 'https://public.example:80/'],
-  ])('is not reached by %s, nor asked for', async (_, url) => {
+  ])('an unlisted host is not looked up by %s', async (_, url) => {
     const { asked, resolve } = meaning(['1.1.1.1']);
     await expectClean(send({ url }, { ...open, limits: { resolve } }), 'EXECUTOR_TARGET_NOT_ALLOWED');
     expect(asked).toEqual([]);
   });
 
   test.each(['cap.http.keyed_request', 'cap.http.idempotent_request'])(
-    'is not reached by %s: nothing is known of what it remembers',
+    'an unlisted host is not reached by %s, because its guarantee is unknown',
     async (uses) => {
       const sent = send({ method: 'PUT', url: 'https://public.example/' }, { ...open, uses });
       await expectClean(sent, 'EXECUTOR_TARGET_NOT_ALLOWED');
     },
   );
 
-  test('is not reached when its name means an address inside', async () => {
+  test('an unlisted host with a private address is refused', async () => {
     const { resolve } = meaning(['127.0.0.1']);
     const sent = send({ url: 'https://public.example/' }, { ...open, limits: { resolve } });
     await expectClean(sent, 'EXECUTOR_TARGET_NOT_ALLOWED');
   });
 
-  test('may be where a redirect leads only if the redirect does not lead inside', async () => {
+  test('a redirect to a private address is refused', async () => {
     const inside = await start(ok());
     const { port } = new URL(inside.origin);
     for (const location of [
@@ -634,8 +640,8 @@ describe('a public host that nobody listed', () => {
 const redirectingTo = (location: string): Promise<Target> =>
   start((response) => void response.writeHead(302, { location }).end());
 
-describe('a name', () => {
-  test('is looked up once: whatever it means a moment later, the request goes where it was looked up, under its own name', async () => {
+describe('names of targets', () => {
+  test('a name is looked up once, and the request goes to that address', async () => {
     const target = await start(ok());
     const { port } = new URL(target.origin);
     const asked: string[] = [];
@@ -648,7 +654,7 @@ describe('a name', () => {
     expect(target.received).toMatchObject([{ headers: { host: `pinned.example:${port}` } }]);
   });
 
-  test('has to be that of the certificate, whatever address it was found at', async () => {
+  test('the certificate must match the name at every address', async () => {
     const target = await started(httpsTarget(ok()));
     const { port } = new URL(target.origin);
     const resolve = () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]);
@@ -661,7 +667,7 @@ describe('a name', () => {
     expect(body.message).toContain('ERR_TLS_CERT_ALTNAME_INVALID');
   });
 
-  test('of several addresses is reached at one that answers', async () => {
+  test('a name with several addresses is reached at one that answers', async () => {
     const target = await start(ok());
     const { port } = new URL(target.origin);
     const resolve = () =>

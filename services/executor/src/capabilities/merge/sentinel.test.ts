@@ -12,7 +12,7 @@ afterEach(() => repository.remove());
 
 const sentinelOf = (slug: string) => repository.with((tools) => readSentinel(tools.repository, slug));
 
-test('a sentinel says which branches are in conflict, and who found out', async () => {
+test('a sentinel names the conflicting branches and its task', async () => {
   const args = { slug: 'oak', target: 'main' };
   const result = await repository.step(writeSentinel, { args }, { task: 't-9', node: 'mark' });
   expect(result).toMatchObject({
@@ -29,12 +29,12 @@ test('a sentinel says which branches are in conflict, and who found out', async 
   });
 });
 
-test('it is nothing that git would have the operator commit', async () => {
+test('git status does not show a sentinel', async () => {
   await repository.step(writeSentinel, { args: { slug: 'oak' } });
   expect(await repository.git('status', '--porcelain')).toBe('');
 });
 
-test('cleared, it is gone; clearing what is not there succeeds', async () => {
+test('clearing removes a sentinel, and succeeds without one', async () => {
   await repository.step(writeSentinel, { args: { plan: 'oak' } });
   expect((await repository.step(clearSentinel, { args: { plan: 'oak' } })).outcome).toBe('succeeded');
   expect(await sentinelOf('oak')).toBeUndefined();
@@ -51,14 +51,14 @@ test.each([
   expect((await repository.step(writeSentinel, change)).outputs).toMatchObject({ slug });
 });
 
-test('a name with slashes and dots stays inside the folder of sentinels', async () => {
+test('a slug with slashes and dots stays inside the folder of sentinels', async () => {
   const slug = '../../../escape';
   await repository.step(writeSentinel, { args: { slug, target: 'main' } });
   expect(sentinelPath(slug)).toBe('.holdpoint/tmp/merge-conflicts/..%2F..%2F..%2Fescape.json');
   expect(await sentinelOf(slug)).toMatchObject({ slug });
 });
 
-test('long names have a file of their own each', () => {
+test('long slugs have separate files', () => {
   const [one, other] = [sentinelPath(`${'x'.repeat(255)}1`), sentinelPath(`${'x'.repeat(255)}2`)];
   expect(one).not.toBe(other);
   expect(Buffer.byteLength(one)).toBeLessThan(260);
@@ -70,7 +70,7 @@ test('a folder that leads out of the repository is refused', async () => {
   await expect(repository.step(writeSentinel, { args: { slug: 'oak' } })).rejects.toThrow('leads out');
 });
 
-test('a sentinel that is none is an error, not the end of a conflict', async () => {
+test('an invalid sentinel is an error, not a resolved conflict', async () => {
   await repository.write(sentinelPath('oak'), 'not JSON');
   await expect(sentinelOf('oak')).rejects.toThrow('is not a valid merge sentinel');
 });

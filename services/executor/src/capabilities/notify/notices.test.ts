@@ -74,7 +74,7 @@ const failureOf = (sent: Promise<unknown>): Promise<unknown> =>
 
 describe.each(WAYS)('a notice by %s', (_, way) => {
   test.each([200, 201, 204])(
-    'has arrived when it is answered with %i; nothing else of the answer is kept',
+    'a response with %i means arrived, and only the status is kept',
     async (status) => {
       const outputs = await way(await start(status));
       expect(outputs).toMatchObject({ status });
@@ -83,7 +83,7 @@ describe.each(WAYS)('a notice by %s', (_, way) => {
   );
 
   test.each([300, 302, 308, 400, 401, 403, 404, 405, 410, 413, 422])(
-    'certainly has not when it is answered with %i, and no redirect is followed',
+    'a response with %i means not arrived, and redirects are not followed',
     async (status) => {
       const other = await start(200);
       const target = await start(status, { location: `${other.origin}/` });
@@ -95,23 +95,20 @@ describe.each(WAYS)('a notice by %s', (_, way) => {
     },
   );
 
-  test.each([408, 409, 425, 429, 500, 502, 503, 504])(
-    'is in doubt when it is answered with %i',
-    async (status) => {
-      const failure = await failureOf(way(await start(status)));
-      expect(failure).toBeInstanceOf(OutcomeUnknown);
-      expect((failure as Error).message).toContain(`answered ${String(status)}`);
-    },
-  );
+  test.each([408, 409, 425, 429, 500, 502, 503, 504])('a response with %i is a doubt', async (status) => {
+    const failure = await failureOf(way(await start(status)));
+    expect(failure).toBeInstanceOf(OutcomeUnknown);
+    expect((failure as Error).message).toContain(`answered ${String(status)}`);
+  });
 
-  test('goes nowhere that is not listed', async () => {
+  test('a notice goes to listed origins only', async () => {
     const target = await start(200);
     const failure = await failureOf(way(target, { allowed: ['https://discord.com'] }));
     expect(failure).toMatchObject({ body: { code: 'EXECUTOR_TARGET_NOT_ALLOWED' } });
     expect(target.connections()).toBe(0);
   });
 
-  test('tells of no secret, however it fails', async () => {
+  test('no error of a notice shows a secret', async () => {
     const failures = await Promise.all([403, 500].map(async (status) => failureOf(way(await start(status)))));
     const closed = await start(200);
     await closed.stop();
@@ -124,8 +121,8 @@ describe.each(WAYS)('a notice by %s', (_, way) => {
   });
 });
 
-describe('a webhook', () => {
-  test('says what has happened, signed, under the same id on every attempt', async () => {
+describe('webhooks', () => {
+  test('a webhook sends the signed event with the same id on every attempt', async () => {
     const target = await start(200);
     for (const epoch of [1, 3])
       expect(await webhook(target, { context: { effectId: 'e-7', epoch } })).toEqual({
@@ -141,7 +138,7 @@ describe('a webhook', () => {
     expect(target.received.map(({ body }) => body)).toEqual(Array(2).fill(target.received[0]?.body));
   });
 
-  test('is signed with every secret while one replaces another', async () => {
+  test('a webhook is signed with every secret during a rotation', async () => {
     const target = await start(200);
     const NEW = `whsec_${Buffer.alloc(24, 1).toString('base64')}`;
     const args = {
@@ -159,7 +156,7 @@ describe('a webhook', () => {
       });
   });
 
-  test('does not leave with a secret that nothing can be signed with', async () => {
+  test('a webhook with an invalid secret is not sent', async () => {
     const target = await start(200);
     const failure = await failureOf(webhook(target, { secrets: { KEY: 'sesame' } }));
     expect(failure).toMatchObject({ body: { code: 'EXECUTOR_SECRET_NOT_ALLOWED' } });
@@ -168,7 +165,7 @@ describe('a webhook', () => {
   });
 });
 
-test('a message to Discord calls nobody, and is waited for until it is kept', async () => {
+test('a message to Discord mentions no user, and waits until it is stored', async () => {
   const target = await start(200);
   await discord(target);
   expect(target.received[0]?.path).toBe('/hooks/1/sesame?wait=true');
@@ -178,7 +175,7 @@ test('a message to Discord calls nobody, and is waited for until it is kept', as
   });
 });
 
-test('a message to Slack is shown as it is, and calls nobody', async () => {
+test('a message to Slack is escaped, and mentions no user', async () => {
   const target = await start(200);
   await slack(target);
   expect(JSON.parse(target.received[0]?.body ?? '')).toEqual({ text: '&lt;!channel&gt; a &amp; b &gt; c' });
@@ -187,14 +184,14 @@ test('a message to Slack is shown as it is, and calls nobody', async () => {
 describe.each([
   ['discord', discord],
   ['slack', slack],
-] as const)('the URL of a webhook of %s', (_, way) => {
+] as const)('a webhook URL of %s', (_, way) => {
   test.each([
     'sesame',
     'https://sesame.example/hooks/1',
     'http://ada:sesame@127.0.0.1/',
     'file:///sesame',
     '',
-  ])('has to lead where the notice was approved for, and is not shown: %j', async (url) => {
+  ])('the webhook URL must lead to the approved origin, and is not shown: %j', async (url) => {
     const target = await start(200);
     const failure = await failureOf(way(target, { secrets: { URL: url } }));
     expect(failure).toMatchObject({ body: { code: 'EXECUTOR_SECRET_NOT_ALLOWED' } });
@@ -202,13 +199,13 @@ describe.each([
     expect(target.connections()).toBe(0);
   });
 
-  test('may end with a line end, as a file of a secret does', async () => {
+  test('the webhook URL may end with a line end', async () => {
     const target = await start(200);
     expect(await way(target, { secrets: { URL: `${target.origin}/hooks\n` } })).toEqual({ status: 200 });
   });
 });
 
-test('the target of a notice is an origin, and never the URL', () => {
+test('the target of a notice is its origin', () => {
   const targets = notices({ targets: new Set() }, () => NOW).map((notice) => {
     const about = {
       secrets: ['${secret:A}'],

@@ -13,8 +13,8 @@ const VECTOR = {
 };
 const other = `whsec_${Buffer.alloc(64, 7).toString('base64')}`;
 
-describe('the signature of a webhook', () => {
-  test('is that of the specification', () => {
+describe('webhook signatures', () => {
+  test('a signature matches the specification', () => {
     const { secret, signature, ...signed } = VECTOR;
     expect(signedHeaders(signed, [secret])).toEqual({
       'webhook-id': VECTOR.id,
@@ -23,7 +23,7 @@ describe('the signature of a webhook', () => {
     });
   });
 
-  test('is found right by a receiver with any one of its secrets, and wrong with another', () => {
+  test('a receiver verifies a signature with any of the secrets, and with no other', () => {
     const body = '{"type":"a.b","data":{"ü":"\\u0000"}}';
     const timestamp = Math.floor(Date.now() / 1_000);
     const headers = signedHeaders({ id: 'e-1', timestamp, body }, [VECTOR.secret, other]);
@@ -33,7 +33,7 @@ describe('the signature of a webhook', () => {
     expect(() => stranger.verify(body, headers)).toThrow('No matching signature');
   });
 
-  test('covers id, time and every byte of the body', () => {
+  test('a signature covers the id, the time and every byte of the body', () => {
     const timestamp = Math.floor(Date.now() / 1_000);
     const headers = signedHeaders({ id: 'e-1', timestamp, body: '{"a":1}' }, [other]);
     const receiver = new Webhook(other);
@@ -55,7 +55,7 @@ describe('the signature of a webhook', () => {
     `whsec_${Buffer.alloc(65).toString('base64')}`,
     `WHSEC_${Buffer.alloc(32).toString('base64')}`,
     Buffer.alloc(32).toString('base64'),
-  ])('is not made with a secret that is none, which is not shown: %s', (secret) => {
+  ])('an invalid secret is refused, and not shown: %s', (secret) => {
     const sign = () => signedHeaders({ id: 'e-1', timestamp: 0, body: '' }, [VECTOR.secret, secret]);
     expect(sign).toThrow(CleanFailure);
     expect(sign).toThrow(/^(?!.*sesame)The secret is not a webhook key/);

@@ -17,7 +17,7 @@ const onBranch = (path = '.holdpoint/plans/oak.md', branch = 'draft/oak') =>
   repository.git('show', `${branch}:${path}`);
 
 describe('without a worktree', () => {
-  test('the plan is a commit on its branch, which is made from HEAD', async () => {
+  test('a plan is committed to its branch, which starts at HEAD', async () => {
     const result = await persist();
     expect(result).toMatchObject({
       outcome: 'succeeded',
@@ -34,7 +34,7 @@ describe('without a worktree', () => {
     expect(await onBranch()).toContain('## Operator Spec\n\nGrow an oak.\n\n## Implementation Plan');
   });
 
-  test('the checkout of the operator is left alone', async () => {
+  test("a plan does not touch the operator's checkout", async () => {
     await repository.write('b.txt', 'mine\n');
     await repository.git('add', 'b.txt');
     await persist();
@@ -46,14 +46,14 @@ describe('without a worktree', () => {
     expect((await persist()).outputs).toEqual(first.outputs);
   });
 
-  test('a branch that is checked out, and clean, follows', async () => {
+  test('a clean checkout of the branch follows', async () => {
     await repository.git('checkout', '--quiet', '-b', 'draft/oak');
     await persist();
     expect(await repository.git('status', '--porcelain')).toBe('');
     expect(await repository.read('.holdpoint/plans/oak.md')).toContain('Grow an oak.');
   });
 
-  test('a branch that is checked out with changes is not touched', async () => {
+  test('a dirty checkout of the branch is not touched', async () => {
     await repository.git('checkout', '--quiet', '-b', 'draft/oak');
     await repository.write('b.txt', 'mine\n');
     const result = await persist();
@@ -69,7 +69,7 @@ describe('with a worktree', () => {
     await repository.git('worktree', 'add', '--quiet', '-b', 'draft/oak', worktree);
   });
 
-  test('the plan is a file there, for a later node to commit', async () => {
+  test('a plan is a file in the worktree, for a later node to commit', async () => {
     const before = await repository.git('rev-parse', 'draft/oak');
     const result = await persist({ context: { worktree, branch: 'draft/oak' } });
     expect(result.outcome).toBe('succeeded');
@@ -78,14 +78,14 @@ describe('with a worktree', () => {
     expect(await repository.git('-C', worktree, 'status', '--porcelain')).toBe('?? .holdpoint/');
   });
 
-  test('a link that leads out of it is not followed', async () => {
+  test('a link that leads out of the worktree is not followed', async () => {
     await mkdir(join(repository.path, worktree, '.holdpoint'));
     await symlink(repository.outside, join(repository.path, worktree, '.holdpoint/plans'));
     await expect(persist({ context: { worktree, branch: 'draft/oak' } })).rejects.toThrow('leads out');
   });
 });
 
-test('the body is the reply of the agent, else what an argument says, else the specification', async () => {
+test("the body is the agent's reply, else an argument, else the specification", async () => {
   const label = 'custom:plan_text:main';
   await persist({ args: { plan_body: 'by argument' }, payloads: { [label]: { text: '1. By the agent' } } });
   expect(await onBranch()).toContain('## Implementation Plan\n\n1. By the agent');
@@ -95,7 +95,7 @@ test('the body is the reply of the agent, else what an argument says, else the s
   expect(await onBranch()).toContain('## Implementation Plan\n\nGrow an oak.');
 });
 
-test('an agent that wrote nothing has made no plan', async () => {
+test('an empty reply is no plan', async () => {
   const result = await persist({ payloads: { 'custom:plan_text:main': { text: ' \n' } } });
   expect(result).toMatchObject({
     outcome: 'failed',
@@ -112,7 +112,7 @@ test('the specification may be a file of the repository', async () => {
   expect(await onBranch('.holdpoint/plans/ash.md', 'draft/ash')).toContain('From a file.');
 });
 
-test('what was read of the file when the task was submitted counts', async () => {
+test('the content of the file at submission counts', async () => {
   await repository.write('spec.md', 'Changed since.');
   await persist({ args: { spec_source: 'file', spec_file: 'spec.md' } });
   expect(await onBranch()).toContain('Grow an oak.');
@@ -128,32 +128,32 @@ test.each(['../outside.md', '/etc/passwd', '.git/config', 'missing.md'])(
   },
 );
 
-test('without a name it is named after the specification', async () => {
+test('a plan without a name is named after its specification', async () => {
   const args = { spec_text: 'Make the build twice as fast, and then some' };
   expect((await repository.step(persistPlan, { args })).context).toMatchObject({
     slug: 'make-the-build-twice-as-fast',
   });
 });
 
-test.each(['a/b', '.hidden', '…'])('a plan called %s fails', async (slug) => {
+test.each(['a/b', '.hidden', '…'])('a plan with the invalid name %s fails', async (slug) => {
   expect((await persist({ args: { slug } })).outcome).toBe('failed');
 });
 
 test.each([{ spec_source: 'web' }, { plan_id: 'x\ny' }, { branch: '--force' }])(
-  '%j is refused',
+  'the arguments %j are refused',
   async (args) => {
     await expect(persist({ args })).rejects.toMatchObject({ body: { code: 'EXECUTOR_INVALID_ARGUMENTS' } });
   },
 );
 
-test('in a repository that keeps its plans under .vizier they are put there', async () => {
+test('a repository with plans under .vizier keeps them there', async () => {
   await repository.write('.vizier/config.toml', '');
   await repository.write('.holdpoint/tmp/x', '');
   await persist();
   expect(await onBranch('.vizier/implementation-plans/oak.md')).toContain('Grow an oak.');
 });
 
-test('with a layout of both, our own counts', async () => {
+test('with both layouts, .holdpoint is used', async () => {
   await repository.write('.vizier/config.toml', '');
   await repository.write('.holdpoint/config.toml', '');
   await persist();

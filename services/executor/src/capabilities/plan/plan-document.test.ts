@@ -18,12 +18,12 @@ test.each([
   ['a/b', 'slash'],
   ['../up', 'dot'],
   ['!!!', 'no letter'],
-])('a plan cannot be called %j', (name, why) => {
+])('the plan name %j is invalid', (name, why) => {
   const refused = slugOf(name);
   expect('problem' in refused && refused.problem).toContain(why);
 });
 
-test('without a name the plan is named after the first six words of its specification', () => {
+test('the default name is the first six words of the specification', () => {
   expect(slugOfSpec('# Add a\n\nthe new API to it, please')).toEqual({ slug: 'add-a-the-new-api-to' });
   expect(slugOfSpec('extraordinarily comprehensive internationalisation')).toEqual({
     slug: 'extraordinarily-comprehensive-in',
@@ -31,12 +31,12 @@ test('without a name the plan is named after the first six words of its specific
   expect(slugOfSpec('…')).toHaveProperty('problem');
 });
 
-test('the id of a plan is the same for a task and slug, and another for every other', () => {
+test('the id of a plan is stable for a task and slug, and unique', () => {
   expect(planIdOf('t-1', 'a')).toBe(planIdOf('t-1', 'a'));
   expect(new Set([planIdOf('t-1', 'a'), planIdOf('t-1', 'b'), planIdOf('t-2', 'a')]).size).toBe(3);
 });
 
-test('a plan says in its head what it is, then what was asked for, then what is planned', () => {
+test('a plan has a header, the specification, and the plan', () => {
   const text = planDocument({
     planId: 'pln_1',
     slug: 'note',

@@ -32,18 +32,18 @@ test.each([
   ['{{persist_plan.slug}}', 'from-draft'],
   ['{{shared.owner}}', 'ada'],
   ['{{integrate.target}}', 'main'],
-])('%j becomes %j', async (text, expected) => {
+])('the prompt %j becomes %j', async (text, expected) => {
   expect(await render(text)).toEqual({ text: expected, problems: [] });
 });
 
-test('what a placeholder brings in is not rendered again', async () => {
+test('inserted text is not rendered again', async () => {
   expect(await render('{{deep}} {{file:notes.md}}')).toEqual({
     text: '{{topic}} see {{topic}} and {{nothing}}',
     problems: [],
   });
 });
 
-test('every placeholder that stands for nothing is named, each once', async () => {
+test('every unknown placeholder is named once', async () => {
   const { problems } = await render(
     '{{who}} {{who}} {{}} {{file:gone.md}} {{integrate.squash}} {{x.y}} {{open',
   );
@@ -57,7 +57,7 @@ test('every placeholder that stands for nothing is named, each once', async () =
   ]);
 });
 
-test('a name that every object has is still not known', async () => {
+test('a name that every object has is still unknown', async () => {
   expect((await render('{{toString}} {{constructor}}')).problems).toHaveLength(2);
 });
 

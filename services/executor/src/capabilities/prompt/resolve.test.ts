@@ -21,13 +21,13 @@ const textOf = async (args: Record<string, string>, change?: StepChange): Promis
   return payloads?.['custom:prompt_text:main']?.['text'];
 };
 
-test('the prompt is the payload of the artifact that the node gives', async () => {
+test("the prompt is the payload of the node's artifact", async () => {
   expect((await resolve({ prompt_text: 'Write.' })).payloads).toEqual({
     'custom:prompt_text:main': { type_id: 'prompt_text', key: 'main', text: 'Write.' },
   });
 });
 
-test('a text comes before a file, a file before a command, a command before a script', async () => {
+test('text precedes file, file precedes command, command precedes script', async () => {
   await repository.write('prompt.md', 'file');
   const all = {
     prompt_text: 'text',
@@ -43,7 +43,7 @@ test('a text comes before a file, a file before a command, a command before a sc
   expect(await textOf({ script: 'printf script' })).toBe('script');
 });
 
-test('placeholders stand for arguments, files and the place', async () => {
+test('placeholders stand for arguments, files and the folder', async () => {
   await repository.write('notes.md', 'not {{rendered}}');
   const text = await textOf(
     { prompt_text: '{{topic}} {{other.slug}} {{file:notes.md}} {{execution_root}}', topic: 'oak' },
@@ -52,7 +52,7 @@ test('placeholders stand for arguments, files and the place', async () => {
   expect(text).toBe(`oak elm not {{rendered}} ${repository.path}`);
 });
 
-test('files are those of the worktree', async () => {
+test('files are read from the worktree', async () => {
   const worktree = '.holdpoint/worktrees/w';
   await repository.git('worktree', 'add', '--quiet', '-b', 'draft/oak', worktree);
   await repository.write(`${worktree}/notes.md`, 'there');
@@ -63,7 +63,7 @@ test('files are those of the worktree', async () => {
   expect(text).toBe(`there ${join(repository.path, worktree)}`);
 });
 
-test('everything that is missing is named, and nothing is handed on', async () => {
+test('all missing values are named, and there is no payload', async () => {
   const result = await resolve({ prompt_text: '{{who}} {{}} {{file:gone.md}} {{open' });
   expect(result).toMatchObject({ outcome: 'failed' });
   expect(result.payloads).toBeUndefined();
@@ -71,7 +71,7 @@ test('everything that is missing is named, and nothing is handed on', async () =
     expect(result.detail).toContain(part);
 });
 
-test('a file outside the repository is not read, however it is reached', async () => {
+test('a file outside the repository is not read', async () => {
   await repository.write('../secret.md', 'secret');
   await symlink(join(repository.outside, 'secret.md'), join(repository.path, 'link.md'));
   await symlink(repository.outside, join(repository.path, 'folder'));
@@ -91,21 +91,24 @@ test('a file or an output that is too long fails', async () => {
   }
 });
 
-test('a command that fails fails the prompt, with its exit code', async () => {
+test('a failing command fails the prompt with its exit code', async () => {
   expect(await resolve({ command: 'echo half; exit 7' })).toMatchObject({ outcome: 'failed', exitCode: 7 });
 });
 
-test('an empty prompt is none', async () => {
+test('an empty prompt fails', async () => {
   expect(await resolve({ script: 'true' })).toMatchObject({
     outcome: 'failed',
     detail: 'the prompt is empty',
   });
 });
 
-test('what failed before is left to the agent', async () => {
+test('the hint of an earlier failure stays out of the prompt', async () => {
   expect(await textOf({ prompt_text: 'Write.' }, { hint: 'it did not build' })).toBe('Write.');
 });
 
-test.each([[[]], [[PROMPT, { ...PROMPT, key: 'other' }]]])('%j is not one prompt', async (produces) => {
-  await expect(resolve({ prompt_text: 'x' }, { produces })).rejects.toThrow('expected one');
-});
+test.each([[[]], [[PROMPT, { ...PROMPT, key: 'other' }]]])(
+  'the artifacts %j are not one prompt',
+  async (produces) => {
+    await expect(resolve({ prompt_text: 'x' }, { produces })).rejects.toThrow('expected one');
+  },
+);

@@ -18,7 +18,7 @@ const inspect = async (input: Partial<StepInput>) => {
 describe('preconditions', () => {
   const clean = { preconditions: [{ kind: 'clean_worktree' as const }] };
 
-  test('a clean worktree has nothing that is not committed, but what belongs to tasks', async () => {
+  test('a clean worktree has no uncommitted files, except those of tasks', async () => {
     repository.write('.holdpoint/worktrees/x/y', '');
     repository.write('.holdpoint/tmp/y', '');
     repository.write('.vizier/tmp-worktrees/x/y', '');
@@ -34,7 +34,7 @@ describe('preconditions', () => {
     });
   });
 
-  test('a branch exists, or it does not, whatever it is called', async () => {
+  test('a branch exists or does not, also with a special name', async () => {
     const exists = async (branch: string | undefined, context = {}) =>
       (
         await inspect({
@@ -49,7 +49,7 @@ describe('preconditions', () => {
     expect(await exists(undefined)).toMatchObject([{ met: false, detail: 'no branch given' }]);
   });
 
-  test('of a worktree are looked for there', async () => {
+  test('preconditions of a worktree are checked there', async () => {
     const stage = stagesOf(repository);
     const { context = {} } = await stage('cap.env.builtin.worktree.prepare', {
       input: { with: { branch: 'b' } },
@@ -91,7 +91,7 @@ describe('artifacts', () => {
     'merge_sentinel:../../../a.txt': false,
   };
 
-  test('of the repository are there or not; of others nothing is said', async () => {
+  test('artifacts of the repository exist or do not; others are not listed', async () => {
     expect((await inspect({ artifacts }))['artifacts']).toEqual(LABELS);
     repository.write('.vizier/implementation-plans/old.md', 'plan');
     repository.git('add', '--all');

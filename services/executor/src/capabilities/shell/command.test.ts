@@ -19,8 +19,8 @@ const RUN = 'cap.env.shell.command.run';
 const run = (command: string, ordered: Ordered = {}, args: Record<string, string> = {}) =>
   stagesOf(repository)(RUN, { ...ordered, input: { ...ordered.input, with: { command, ...args } } });
 
-describe('a script that is work', () => {
-  test('succeeds with exit code 0, and what it printed is there for others', async () => {
+describe('a script as work', () => {
+  test('a script succeeds with exit code 0, and its output is available', async () => {
     const lines: string[] = [];
     expect(await run('echo out; echo err >&2', { lines })).toMatchObject({
       outcome: 'succeeded',
@@ -30,7 +30,7 @@ describe('a script that is work', () => {
     expect(lines.sort()).toEqual(['err', 'out']);
   });
 
-  test('fails with any other, and hands on the end of what it printed', async () => {
+  test('a script fails with any other exit code, and the end of its output is the hint', async () => {
     const result = await run('seq 1 20000; echo "the reason" >&2; exit 3');
     expect(result).toMatchObject({ outcome: 'failed', exitCode: 3, outputs: { exit_code: 3 } });
     expect(result.detail).toMatch(/^the command ended with exit code 3 after /);
@@ -40,7 +40,7 @@ describe('a script that is work', () => {
     expect(result.outputs?.['stdout']).toSatisfy((text: string) => Buffer.byteLength(text) <= 65_536);
   });
 
-  test('fails when it takes longer than it may', async () => {
+  test('a script that takes too long fails', async () => {
     const result = await run('echo begun; sleep 300', { input: { timeoutMs: 1_000 } });
     expect(result).toMatchObject({
       outcome: 'failed',
@@ -51,14 +51,14 @@ describe('a script that is work', () => {
     expect(result.detail).toContain('timed out');
   });
 
-  test('fails when it is killed', async () => {
+  test('a killed script fails', async () => {
     const result = await run('kill -9 $$');
     expect(result).toMatchObject({ outcome: 'failed', exitCode: 137 });
     expect(result.detail).toContain('was killed by SIGKILL');
   });
 
   test.each(['cap.env.shell.command.run', 'cap.env.shell.cicd.run'])(
-    '%s may be written under several names',
+    'the script of %s may have several argument names',
     async (uses) => {
       const stage = stagesOf(repository);
       expect(await stage(uses, { input: { with: { script: 'echo a' } } })).toMatchObject({
@@ -72,23 +72,23 @@ describe('a script that is work', () => {
   );
 });
 
-describe('a script that is an effect', () => {
+describe('a script as an effect', () => {
   const effect = (command: string, probe?: string, ordered: Ordered = {}) =>
     run(command, { kind: 'deploy', ...ordered }, probe === undefined ? {} : { probe });
 
-  test('was applied when it ends with 0', async () => {
+  test('a script with exit code 0 was applied', async () => {
     expect(await effect('echo live', 'exit 1')).toMatchObject({
       outcome: 'succeeded',
       outputs: { stdout: 'live\n' },
     });
   });
 
-  test('is in doubt when it ends otherwise and nothing can tell', async () => {
+  test('a failed script without a probe is in doubt', async () => {
     await expect(effect('exit 3')).rejects.toThrow(OutcomeUnknown);
     await expect(effect('exit 3')).rejects.toThrow(/ended with exit code 3 .* there is no probe/);
   });
 
-  test('is what its probe says: applied, not applied, or in doubt', async () => {
+  test('the probe decides about a failed script: applied, not applied, or in doubt', async () => {
     expect(await effect('touch live; exit 3', 'test -e live')).toMatchObject({
       outcome: 'succeeded',
       exitCode: 0,
@@ -101,7 +101,7 @@ describe('a script that is an effect', () => {
     await expect(unsure).rejects.toThrow(/the probe gave no answer: it ended with exit code 7/);
   });
 
-  test('of which somebody lost sight is asked for by its probe, which runs nothing else', async () => {
+  test('a lost script is probed without running anything else', async () => {
     const ask = (probe?: string) => {
       const capability = capabilitiesOf(repository)(RUN);
       const input = { with: { command: 'touch ran', ...(probe !== undefined && { probe }) } };
@@ -126,7 +126,7 @@ describe('a script that is an effect', () => {
     expect(repository.has('ran')).toBe(false);
   });
 
-  describe('is taken back', () => {
+  describe('undoing a script', () => {
     const undo = async (compensate?: string): Promise<unknown> => {
       const capability = capabilitiesOf(repository)(RUN);
       const input = { with: { command: 'touch live', ...(compensate !== undefined && { compensate }) } };
@@ -135,22 +135,22 @@ describe('a script that is an effect', () => {
       return capability.compensate?.(done, start.context);
     };
 
-    test('by the script that it came with', async () => {
+    test('the undo script runs', async () => {
       repository.write('live', '');
       expect(await undo('rm live')).toMatchObject({ outcome: 'succeeded' });
       expect(repository.has('live')).toBe(false);
     });
 
-    test('not at all when it came without one', async () => {
+    test('without an undo script nothing happens', async () => {
       await expect(undo()).rejects.toMatchObject({ body: { code: 'EXECUTOR_INVALID_ARGUMENTS' } });
     });
 
-    test('nobody knows how far when that script ends badly', async () => {
+    test('a failed undo script leaves an unknown outcome', async () => {
       await expect(undo('exit 3')).rejects.toThrow(OutcomeUnknown);
     });
   });
 
-  test('that is called off while it runs is probed all the same', async () => {
+  test('a script that is cancelled while it runs is still probed', async () => {
     const controller = new AbortController();
     const running = effect('touch live; sleep 300', 'test -e live', { signal: controller.signal });
     await vi.waitFor(() => expect(repository.has('live')).toBe(true), { timeout: 30_000 });
@@ -158,7 +158,7 @@ describe('a script that is an effect', () => {
     expect(await running).toMatchObject({ outcome: 'succeeded' });
   });
 
-  test('that is called off, or has no lease any more, before it begins does nothing', async () => {
+  test('a script that is cancelled before it begins, or without a lease, does nothing', async () => {
     const cancelled = effect('touch ran', undefined, { signal: AbortSignal.abort() });
     await expect(cancelled).rejects.toMatchObject({ body: { code: 'EXECUTOR_CANCELLED' } });
     const over = (): never => {
@@ -173,12 +173,12 @@ describe('a stop condition', () => {
   const gate = (script?: string) =>
     stagesOf(repository)('control.gate.stop_condition', { input: script === undefined ? {} : { script } });
 
-  test('is what its script says', async () => {
+  test('a stop condition has the result of its script', async () => {
     expect(await gate('test -e a.txt')).toMatchObject({ outcome: 'succeeded' });
     expect(await gate('echo why; exit 4')).toMatchObject({ outcome: 'failed', exitCode: 4, hint: 'why' });
   });
 
-  test('without a script succeeds, and says so', async () => {
+  test('a stop condition without a script succeeds, and says so', async () => {
     for (const script of [undefined, '', ' \n'])
       expect(await gate(script)).toEqual({ outcome: 'succeeded', detail: 'gate: none configured' });
   });

@@ -31,15 +31,18 @@ const code = (ended: Promise<unknown>): Promise<unknown> =>
     (error: { readonly body?: { readonly code: string } }) => error.body?.code,
   );
 
-describe('the variables that a step declares', () => {
-  test.each([RUN, 'cap.env.shell.cicd.run'])('are there for the scripts of %s', async (uses) => {
-    const result = await run('echo "$A|$B|$C"', { env: { A: 'a b', B: 7, C: true } }, {}, uses);
-    expect(result.outputs).toMatchObject({ stdout: 'a b|7|true\n' });
-    const written = await run('echo "$A"', { env: '{"A": "$(exit 3)"}' }, {}, uses);
-    expect(written.outputs).toMatchObject({ stdout: '$(exit 3)\n' });
-  });
+describe('declared variables', () => {
+  test.each([RUN, 'cap.env.shell.cicd.run'])(
+    'declared variables are available to the scripts of %s',
+    async (uses) => {
+      const result = await run('echo "$A|$B|$C"', { env: { A: 'a b', B: 7, C: true } }, {}, uses);
+      expect(result.outputs).toMatchObject({ stdout: 'a b|7|true\n' });
+      const written = await run('echo "$A"', { env: '{"A": "$(exit 3)"}' }, {}, uses);
+      expect(written.outputs).toMatchObject({ stdout: '$(exit 3)\n' });
+    },
+  );
 
-  test('are there for a probe as well', async () => {
+  test('declared variables are available to a probe', async () => {
     const args = { env: { LIVE: 'live' }, probe: 'test -e "$LIVE"' };
     expect(await run('touch "$LIVE"; exit 3', args, { kind: 'deploy' })).toMatchObject({
       outcome: 'succeeded',
@@ -47,19 +50,19 @@ describe('the variables that a step declares', () => {
   });
 
   test.each<[string, NonNullable<With>[string]]>([
-    ['where programs are found', { PATH: '/x' }],
-    ['what is loaded into programs', { LD_PRELOAD: '/x' }],
-    ['where git works', { GIT_DIR: '/x' }],
-    ['one of the executor', { HOLDPOINT_WORK: 'x' }],
-    ['two in one', { 'A=B': 'x' }],
-    ['one without a name', { '': 'x' }],
+    ['the search path of commands', { PATH: '/x' }],
+    ['the loader', { LD_PRELOAD: '/x' }],
+    ['the folder of git', { GIT_DIR: '/x' }],
+    ['a variable of the executor', { HOLDPOINT_WORK: 'x' }],
+    ['two variables in one name', { 'A=B': 'x' }],
+    ['an empty name', { '': 'x' }],
     ['text with a NUL', { A: 'a\0b' }],
     ['a list', { A: ['x'] }],
-    ['too much', { A: 'x'.repeat(40_000) }],
-    ['text that is no JSON', 'A=b'],
-    ['JSON that is no object', '["A"]'],
-    ['no object', ['A']],
-  ])('are text under names of their own: %s is refused', async (_, env) => {
+    ['too many variables', { A: 'x'.repeat(40_000) }],
+    ['invalid JSON', 'A=b'],
+    ['JSON without an object', '["A"]'],
+    ['a number', ['A']],
+  ])('declared variables are texts with allowed names: %s is refused', async (_, env) => {
     expect(await code(run('touch ran', { env }))).toBe('EXECUTOR_INVALID_ARGUMENTS');
     expect(repository.has('ran')).toBe(false);
   });
@@ -68,7 +71,7 @@ describe('the variables that a step declares', () => {
 describe('a secret in a declared variable', () => {
   const env = { TOKEN: 'x${secret:TOKEN}x' };
 
-  test('is there for the script, and hidden in all that it prints', async () => {
+  test('a secret is available to the script, and hidden in its output', async () => {
     const lines: string[] = [];
     const script = String.raw`
       test "$TOKEN" = xopen-sesame-42x || exit 9
@@ -85,14 +88,14 @@ describe('a secret in a declared variable', () => {
     expect(lines.join('')).toContain(`${'y'.repeat(100)}x[hidden]x`);
   });
 
-  test('is hidden where the middle of a long output is left out', async () => {
+  test('a secret is hidden at the cut of a long output', async () => {
     // The start that is kept ends within the secret.
     const script = `head -c 65530 /dev/zero | tr '\\0' y; echo "$TOKEN"; seq 1 100000`;
     const { outputs } = await run(script, { env });
     expect(JSON.stringify(outputs)).not.toMatch(/open|sesame/);
   });
 
-  test('is refused for another capability, and when it is named in the script itself', async () => {
+  test('a secret is refused for another capability, and in the script itself', async () => {
     const elsewhere = run('touch ran', { env }, { secrets: secretsFor('cap.http.request') });
     expect(await code(elsewhere)).toBe('EXECUTOR_SECRET_NOT_ALLOWED');
     expect(await code(run('touch ran', { env: { A: '${secret:OTHER}' } }))).toBe('EXECUTOR_SECRET_UNKNOWN');
@@ -100,7 +103,7 @@ describe('a secret in a declared variable', () => {
     expect(repository.has('ran')).toBe(false);
   });
 
-  test('is the same for the probe after an effect, though it cannot be read any more', async () => {
+  test('a probe gets the same secret as its effect, even if it can no longer be read', async () => {
     let reads = 0;
     const read = (): string => {
       reads += 1;

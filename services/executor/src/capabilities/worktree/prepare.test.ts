@@ -30,7 +30,7 @@ const WORK = '.holdpoint/worktrees/work-t-1-prepare';
 const at = (path: string): string => join(repository.root, WORK, path);
 
 describe('preparing a worktree', () => {
-  test('makes the branch from HEAD and a worktree on it, and tells those who come after', async () => {
+  test('a worktree and its branch are created from HEAD, and put into the context', async () => {
     expect(await prepare({ slug: 'a' })).toEqual({
       outcome: 'succeeded',
       detail: `created a worktree: ${WORK} on draft/a (new branch)`,
@@ -53,25 +53,25 @@ describe('preparing a worktree', () => {
     [{ plan: 'p' }, {}, 'draft/p'],
     [{ slug: '', plan: 'p' }, {}, 'draft/p'],
     [{}, { slug: 's' }, 'draft/s'],
-  ])('of %j in the context %j is on %s', async (args, context, branch) => {
+  ])('a worktree of %j in the context %j is on %s', async (args, context, branch) => {
     const result = await prepare(args, { input: { context } });
     expect(result).toMatchObject({ outcome: 'succeeded', context: { branch } });
   });
 
-  test('is named for its purpose, the task and the node, whatever the purpose is', async () => {
+  test('a worktree is named for its purpose, the task and the node', async () => {
     expect(await prepare({ slug: 'a', purpose: '../../x y' })).toMatchObject({
       context: { worktree: '.holdpoint/worktrees/x-y-t-1-prepare' },
     });
   });
 
-  test('uses it again, with everything that is in it', async () => {
+  test('a worktree is reused with its content', async () => {
     await prepare({ slug: 'a' });
     writeFileSync(at('mine'), 'kept');
     expect(await prepare({ slug: 'a' }, { key: 'later' })).toMatchObject({ outputs: { reused: true } });
     expect(readFileSync(at('mine'), 'utf8')).toBe('kept');
   });
 
-  test('makes another one when the node wants another branch, and finds both again', async () => {
+  test('another branch of the node gets another worktree, and both are reused', async () => {
     await prepare({ slug: 'a' });
     const other = await prepare({ slug: 'b' }, { key: 'b' });
     expect(other.context?.['worktree']).toMatch(/^\.holdpoint\/worktrees\/work-t-1-prepare-[0-9a-f]{8}$/);
@@ -85,7 +85,7 @@ describe('preparing a worktree', () => {
     });
   });
 
-  test('may be asked for by several at once', async () => {
+  test('concurrent requests create one worktree', async () => {
     const stage = stagesOf(repository);
     const results = await Promise.all(
       ['1', '2', '3'].map((key) =>
@@ -96,7 +96,7 @@ describe('preparing a worktree', () => {
     expect(results.filter(({ outputs }) => outputs?.['reused'] === false)).toHaveLength(1);
   });
 
-  test('makes anew what was interrupted while it was made, and what is gone', async () => {
+  test('an unfinished or missing worktree is created again', async () => {
     await prepare({ slug: 'a' });
     rmSync(join(repository.git('-C', WORK, 'rev-parse', '--absolute-git-dir'), 'holdpoint-ready'));
     rmSync(at('a.txt'));
@@ -107,11 +107,11 @@ describe('preparing a worktree', () => {
     expect(existsSync(at('a.txt'))).toBe(true);
   });
 
-  test('may be of a branch that is checked out elsewhere', async () => {
+  test('a worktree may be of a branch that is checked out elsewhere', async () => {
     expect(await prepare({ branch: 'main' })).toMatchObject({ outcome: 'succeeded' });
   });
 
-  test('takes the branch over from the worktrees of other tasks, which keep their files', async () => {
+  test('a branch is taken over from worktrees of other tasks, which keep their files', async () => {
     await prepare({ slug: 'a' });
     writeFileSync(at('mine'), 'kept');
     const later = await prepare({ slug: 'a', purpose: 'later' });
@@ -123,13 +123,13 @@ describe('preparing a worktree', () => {
     expect(readFileSync(at('mine'), 'utf8')).toBe('kept');
   });
 
-  test('leaves the branch to a checkout that no task made', async () => {
+  test('a branch stays with a checkout that no task created', async () => {
     repository.git('worktree', 'add', '--quiet', '-b', 'draft/a', join(repository.path, 'mine'));
     await prepare({ slug: 'a' });
     expect(repository.git('-C', join(repository.path, 'mine'), 'branch', '--show-current')).toBe('draft/a');
   });
 
-  test('by several tasks at once leaves one of them on the branch', async () => {
+  test('concurrent tasks leave one of them on the branch', async () => {
     const purposes = ['x', 'y', 'z'];
     const stage = stagesOf(repository);
     await Promise.all(
@@ -147,7 +147,7 @@ describe('preparing a worktree', () => {
     expect(on.filter((branch) => branch === 'draft/a')).toHaveLength(1);
   });
 
-  test('that was taken over makes another one, which has what was committed since', async () => {
+  test('a task whose branch was taken over gets another worktree, with the later commits', async () => {
     await prepare({ slug: 'a' });
     const later = await prepare({ slug: 'a', purpose: 'later' });
     const laterAt = String(later.context?.['worktree']);
@@ -159,7 +159,7 @@ describe('preparing a worktree', () => {
     expect(existsSync(join(repository.root, String(again.context?.['worktree']), 'later.txt'))).toBe(true);
   });
 
-  test('changes nothing that the operator sees', async () => {
+  test("a worktree changes nothing in the operator's checkout", async () => {
     await prepare({ slug: 'a' });
     mkdirSync(join(repository.root, '.holdpoint/tmp'));
     writeFileSync(join(repository.root, '.holdpoint/tmp/x'), '');
@@ -175,19 +175,19 @@ describe('preparing a worktree', () => {
     [{ branch: '--force' }, /"--force" is not a valid branch name/],
     [{ slug: 'a..b' }, /"draft\/a\.\.b" is not a valid branch name/],
     [{ branch: 'main/x' }, /git update-ref: .*'refs\/heads\/main' exists/],
-  ])('of %j fails', async (args, why) => {
+  ])('a worktree of %j fails', async (args, why) => {
     const result = await prepare(args);
     expect(result).toMatchObject({ outcome: 'failed', exitCode: 1 });
     expect(result.detail).toMatch(why);
   });
 
-  test('does not follow a link out of the repository', async () => {
+  test('a worktree does not follow a link out of the repository', async () => {
     symlinkSync(repository.path, join(repository.root, '.holdpoint'));
     await expect(prepare({ slug: 'a' })).rejects.toThrow(CleanFailure);
     expect(repository.git('worktree', 'list').split('\n')).toHaveLength(1);
   });
 
-  test('fails in a repository without a commit', async () => {
+  test('a worktree fails in a repository without a commit', async () => {
     repository.git('checkout', '--quiet', '--orphan', 'fresh');
     expect(await prepare({ slug: 'a' })).toMatchObject({
       outcome: 'failed',
@@ -196,8 +196,8 @@ describe('preparing a worktree', () => {
   });
 });
 
-describe('cleaning up', () => {
-  test('takes the worktree away, and leaves the branch', async () => {
+describe('cleaning up a worktree', () => {
+  test('a cleanup removes the worktree, and keeps the branch', async () => {
     await prepare({ slug: 'a' });
     expect(await cleanUp(WORK)).toEqual({
       outcome: 'succeeded',
@@ -210,14 +210,14 @@ describe('cleaning up', () => {
     expect(repository.git('for-each-ref', 'refs/holdpoint')).toBe('');
   });
 
-  test('is done when there is nothing to do', async () => {
+  test('a cleanup without a worktree succeeds', async () => {
     expect(await cleanUp()).toEqual({ outcome: 'succeeded', detail: 'there is no worktree to clean up' });
     await prepare({ slug: 'a' });
     await cleanUp(WORK);
     expect(await cleanUp(WORK)).toMatchObject({ outcome: 'succeeded', context: { worktree: null } });
   });
 
-  test('keeps what was not committed, and says where', async () => {
+  test('a cleanup keeps uncommitted work, and names its ref', async () => {
     await prepare({ slug: 'a' });
     writeFileSync(at('a.txt'), 'changed\n');
     writeFileSync(at('new'), 'new\n');
@@ -234,7 +234,7 @@ describe('cleaning up', () => {
     );
   });
 
-  test('keeps the work of several worktrees of a task, and the same work once', async () => {
+  test('a cleanup keeps the work of several worktrees, and equal work once', async () => {
     const keep = async (text: string): Promise<unknown> => {
       await prepare({ slug: 'a' });
       writeFileSync(at('new'), text);
@@ -245,7 +245,7 @@ describe('cleaning up', () => {
     expect(await keep('one')).toBe('refs/holdpoint/kept/t-1');
   });
 
-  test('keeps commits that are on no branch', async () => {
+  test('a cleanup keeps commits without a branch', async () => {
     await prepare({ slug: 'a' });
     repository.git('-C', WORK, 'checkout', '--quiet', '--detach');
     repository.git('-C', WORK, 'commit', '--quiet', '--allow-empty', '--message=on no branch');
@@ -253,7 +253,7 @@ describe('cleaning up', () => {
     expect(repository.git('log', '-1', '--format=%s', 'refs/holdpoint/kept/t-1')).toBe('on no branch');
   });
 
-  test('takes away what is read-only, locked or half gone', async () => {
+  test('a cleanup removes read-only, locked and broken worktrees', async () => {
     await prepare({ slug: 'a' });
     repository.git('worktree', 'lock', WORK);
     expect(await cleanUp(WORK)).toMatchObject({ outputs: { degraded: false } });
@@ -263,7 +263,7 @@ describe('cleaning up', () => {
     expect(repository.git('worktree', 'list').split('\n')).toHaveLength(1);
   });
 
-  test('never removes what was not made for a task', async () => {
+  test('a cleanup never removes a folder that no task created', async () => {
     repository.write('src/x', '');
     repository.write('.holdpoint/worktrees/foreign/x', '');
     for (const worktree of ['src', '.holdpoint/worktrees', '..'])

@@ -16,8 +16,8 @@ const plan = { type: 'plan_doc', slug: 'a', branch: '' } as const;
 const subject = (): string => repository.git('log', '-1', '--format=%s');
 const staged = (): string => repository.git('diff', '--cached', '--name-only');
 
-describe('staging', () => {
-  test('stages what is named, and nothing else', async () => {
+describe('staging files', () => {
+  test('only the named files are staged', async () => {
     for (const file of ['x', 'src/y', '-z', ':w']) repository.write(file, '1');
     rmSync(join(repository.root, 'a.txt'));
     expect(await step('stage', { with: { files_json: '["src/y","-z",":w","a.txt"]' } })).toMatchObject({
@@ -28,7 +28,7 @@ describe('staging', () => {
   });
 
   test.each(['.holdpoint/plans/a.md', '.vizier/implementation-plans/a.md'])(
-    'stages the plan document that the node declares at %s, though it is ignored',
+    'the declared plan at %s is staged although it is ignored',
     async (path) => {
       repository.write('.gitignore', '.holdpoint/\n.vizier/\n');
       repository.write(path, 'plan');
@@ -45,7 +45,7 @@ describe('staging', () => {
     ['.git/config', /not a path inside/],
     ['gone', /git add: .*'gone' did not match/],
     ['link/x', /git add: .*beyond a symbolic link/],
-  ])('of %s fails', async (file, why) => {
+  ])('staging of %s fails', async (file, why) => {
     repository.write('x', '1');
     symlinkSync(repository.path, join(repository.root, 'link'));
     const result = await step('stage', { with: { files_json: JSON.stringify([file]) } });
@@ -54,14 +54,14 @@ describe('staging', () => {
     expect(staged()).toBe('');
   });
 
-  test.each(['nonsense', '{}', '[1]', '"x"'])('takes %s for no list of files', async (files_json) => {
+  test.each(['nonsense', '{}', '[1]', '"x"'])('%s is not a list of files', async (files_json) => {
     expect(await step('stage', { with: { files_json } })).toMatchObject({
       outcome: 'failed',
       detail: expect.stringContaining('expected an array of paths in JSON') as string,
     });
   });
 
-  test('of a plan document that is missing fails, and says where it was looked for', async () => {
+  test('a missing plan document fails, and its expected paths are named', async () => {
     expect(await step('stage', { with: { files_json: '[]' }, produces: [plan] })).toMatchObject({
       outcome: 'failed',
       detail:
@@ -70,8 +70,8 @@ describe('staging', () => {
   });
 });
 
-describe('committing', () => {
-  test('commits what is staged, under the message that is asked for', async () => {
+describe('committing files', () => {
+  test('the staged files are committed with the given message', async () => {
     repository.write('x', '1');
     repository.write('y', '1');
     repository.git('add', 'x');
@@ -84,7 +84,7 @@ describe('committing', () => {
     expect(repository.git('status', '--porcelain')).toBe('?? y');
   });
 
-  test('commits everything when it stages as well, with the plan that the node declares', async () => {
+  test('stage_commit commits all changes and the declared plan', async () => {
     repository.write('.gitignore', '.holdpoint/\n');
     repository.write('.holdpoint/plans/a.md', 'plan');
     repository.write('x', '1');
@@ -94,7 +94,7 @@ describe('committing', () => {
     expect(subject()).toBe('chore: workflow stage commit');
   });
 
-  test('is done when nothing has changed', async () => {
+  test('a commit without changes succeeds', async () => {
     const head = repository.git('rev-parse', 'HEAD');
     for (const name of ['commit', 'stage_commit'] as const)
       expect(await step(name)).toEqual({
@@ -105,7 +105,7 @@ describe('committing', () => {
     expect(repository.git('rev-parse', 'HEAD')).toBe(head);
   });
 
-  test('runs no hook', async () => {
+  test('a commit runs no hook', async () => {
     repository.write('.git/hooks/pre-commit', '#!/bin/sh\ntouch ran\nexit 1\n');
     repository.git('config', 'core.fileMode', 'true');
     rmSync(join(repository.root, '.git/hooks'), { recursive: true });
@@ -116,7 +116,7 @@ describe('committing', () => {
   });
 });
 
-describe('the message', () => {
+describe('the commit message', () => {
   const payloads = {
     'custom:commit_message:main': { text: 'feat: from a payload' },
     'custom:prompt_text:draft': { text: 'a prompt' },
@@ -128,7 +128,7 @@ describe('the message', () => {
     ['commit_message', 'feat: from a payload'],
     ['commit_message:main', 'feat: from a payload'],
     [' draft ', 'a prompt'],
-  ])('may be that of the artifact %j', async (selector, expected) => {
+  ])('the message may be that of the artifact %j', async (selector, expected) => {
     repository.write('x', selector);
     const message = `read_payload(${selector})`;
     expect(await step('stage_commit', { with: { commit_message: message }, payloads })).toMatchObject({
@@ -146,7 +146,7 @@ describe('the message', () => {
     ['read_payload(none)', 'read_payload(none): custom:none:n has no text'],
     ['read_payload(e)', 'the commit message is empty'],
     ['read_payload()', 'read_payload(): the node needs no such artifact'],
-  ])('cannot be %s', async (message, detail) => {
+  ])('the message cannot be %s', async (message, detail) => {
     repository.write('x', '1');
     expect(await step('stage_commit', { with: { message }, payloads })).toMatchObject({
       outcome: 'failed',
@@ -156,7 +156,7 @@ describe('the message', () => {
   });
 });
 
-describe('in a worktree whose branch another run has taken over', () => {
+describe('a worktree whose branch was taken over', () => {
   const OLD = '.holdpoint/worktrees/old-t-1-node';
   const NEW = '.holdpoint/worktrees/new-t-1-node';
   const prepared = (purpose: string) =>
@@ -171,7 +171,7 @@ describe('in a worktree whose branch another run has taken over', () => {
     });
 
   test.each(['commit', 'stage_commit'] as const)(
-    '%s fails, and reverts nothing of the other',
+    '%s fails, and does not revert the other run',
     async (name) => {
       await prepared('old');
       await prepared('new');
@@ -190,7 +190,7 @@ describe('in a worktree whose branch another run has taken over', () => {
     },
   );
 
-  test('a step that was interrupted there is not put back to the branch', async () => {
+  test('an interrupted step in it is not restored to the branch', async () => {
     await prepared('old');
     repository.write(`${OLD}/old.txt`, 'old');
     // It has begun, and its end was lost.

@@ -24,7 +24,7 @@ const handOn = (input: NonNullable<Ordered['input']> = {}, key = 'key') =>
     input: { context: { worktree: WORKTREE, branch: 'draft/oak' }, ...input },
   });
 
-test('what is pending in the worktree is committed, and what there is said', async () => {
+test('a hand-off commits the pending work, and lists the work so far', async () => {
   repository.write(`${WORKTREE}/first`, '1');
   inTree('add', 'first');
   inTree('commit', '--quiet', '--message=the first');
@@ -49,13 +49,13 @@ test('what is pending in the worktree is committed, and what there is said', asy
   expect(again.outputs).not.toHaveProperty('commit');
 });
 
-test('the message may be another one', async () => {
+test('a hand-off may have another message', async () => {
   repository.write(`${WORKTREE}/x`, '');
   await handOn({ with: { message: 'wip: session 2' } });
   expect(inTree('log', '-1', '--format=%B')).toBe('wip: session 2');
 });
 
-test('a base that is not there any more is none: it is the last commit then', async () => {
+test('a base that no longer exists is replaced by the last commit', async () => {
   repository.write(`${WORKTREE}/x`, '');
   expect(await handOn({ with: { base: '1'.repeat(40) } })).toMatchObject({
     outputs: { files: ['x'], log: [] },
@@ -65,7 +65,7 @@ test('a base that is not there any more is none: it is the last commit then', as
   });
 });
 
-test('in a checkout that is shared nothing is committed', async () => {
+test('a hand-off commits nothing in a shared checkout', async () => {
   repository.write('mine', '');
   const result = await handOn({ context: {} });
   expect(result).toMatchObject({ outcome: 'succeeded', outputs: { committed: false, files: [], log: [] } });
@@ -73,7 +73,7 @@ test('in a checkout that is shared nothing is committed', async () => {
   expect(repository.git('rev-parse', 'HEAD')).toBe(base);
 });
 
-test('a worktree that is on another branch by now is left as it is', async () => {
+test('a hand-off leaves a worktree that is on another branch', async () => {
   repository.write(`${WORKTREE}/x`, '');
   inTree('checkout', '--quiet', '-b', 'other');
   expect(await handOn()).toMatchObject({ outcome: 'failed' });

@@ -52,10 +52,10 @@ const isThere = (path: string): Promise<boolean> =>
     () => false,
   );
 
-describe('a merge that was approved', () => {
+describe('an approved merge', () => {
   beforeEach(plan);
 
-  test('squashed, is one commit on the target that says what the plan was', async () => {
+  test('a squashed merge is one commit on the target that names the plan', async () => {
     const [before, preview] = [await tip('main'), await previewed({ message: 'feat: an oak' })];
     const result = await integrate(preview);
     expect(result).toMatchObject({
@@ -70,14 +70,14 @@ describe('a merge that was approved', () => {
     expect(await repository.git('ls-tree', '-r', '--name-only', 'main')).toBe('a.txt\nb.txt\nnew.txt');
   });
 
-  test('the document of the plan is off the source as well', async () => {
+  test('a merge removes the plan document from the source as well', async () => {
     const before = await tip('draft/oak');
     await integrate(await previewed());
     expect(await repository.git('ls-tree', '-r', '--name-only', 'draft/oak')).toBe('a.txt\nb.txt\nnew.txt');
     expect(await repository.git('rev-parse', 'draft/oak^')).toBe(before);
   });
 
-  test('not squashed, has the source as it is afterwards as its second parent', async () => {
+  test('an unsquashed merge has the final source as its second parent', async () => {
     const before = await tip('main');
     await integrate(await previewed({ squash: false }));
     expect(await repository.git('log', '-1', '--format=%P', 'main')).toBe(
@@ -85,14 +85,14 @@ describe('a merge that was approved', () => {
     );
   });
 
-  test('the checkout of the target follows', async () => {
+  test('the checkout of the target is updated', async () => {
     await integrate(await previewed());
     expect(await repository.git('status', '--porcelain')).toBe('');
     expect(await repository.read('a.txt')).toBe('one\nTWO\nthree\n');
     expect(await repository.read('new.txt')).toBe('new\n');
   });
 
-  test('a target that is not checked out is merged into all the same', async () => {
+  test('a target without a checkout is merged as well', async () => {
     await repository.git('checkout', '--quiet', '-b', 'elsewhere');
     const preview = await previewed();
     await integrate(preview);
@@ -100,7 +100,7 @@ describe('a merge that was approved', () => {
     expect(await repository.read('a.txt')).toBe('one\ntwo\nthree\n');
   });
 
-  test('the source is deleted when that was asked for, a worktree of the task on it or not', async () => {
+  test('the source is deleted on request, even with a task worktree on it', async () => {
     await repository.git('worktree', 'add', '--quiet', '.holdpoint/worktrees/w', 'draft/oak');
     const result = await integrate(await previewed({ delete_branch: 'true' }));
     expect(result.outputs).toMatchObject({ source_deleted: true });
@@ -109,7 +109,7 @@ describe('a merge that was approved', () => {
     expect(await repository.git(...inside)).toBe('');
   });
 
-  test('the source is not deleted under the feet of somebody who has it checked out', async () => {
+  test('a source that a user has checked out is not deleted', async () => {
     await repository.git('worktree', 'add', '--quiet', join(repository.outside, 'mine'), 'draft/oak');
     const result = await integrate(await previewed({ delete_branch: true }));
     expect(result.outcome).toBe('succeeded');
@@ -117,21 +117,21 @@ describe('a merge that was approved', () => {
     expect(await repository.has('draft/oak')).toBe(true);
   });
 
-  test('a worktree of the source follows when its plan document goes', async () => {
+  test('a worktree of the source follows when its plan document is removed', async () => {
     await repository.git('worktree', 'add', '--quiet', '.holdpoint/worktrees/w', 'draft/oak');
     await integrate(await previewed());
     expect(await repository.git('-C', '.holdpoint/worktrees/w', 'status', '--porcelain')).toBe('');
     expect(await isThere(join(repository.path, '.holdpoint/worktrees/w', PLAN))).toBe(false);
   });
 
-  test('takes the sentinel of its plan away', async () => {
+  test('a merge removes the sentinel of its plan', async () => {
     const preview = await previewed();
     await repository.write('.holdpoint/tmp/merge-conflicts/oak.json', '{}');
     await integrate(preview);
     expect(await isThere(join(repository.path, '.holdpoint/tmp/merge-conflicts/oak.json'))).toBe(false);
   });
 
-  test('what is in the target already makes no commit', async () => {
+  test('a source that the target already contains makes no commit', async () => {
     await integrate(await previewed());
     const before = await tip('main');
     const again = await previewed();
@@ -141,14 +141,14 @@ describe('a merge that was approved', () => {
   });
 });
 
-describe('what was approved no longer holds', () => {
+describe('an approval that no longer holds', () => {
   let preview: JsonObject;
   beforeEach(async () => {
     await plan();
     preview = await previewed();
   });
 
-  test.each(['main', 'draft/oak'])('when %s has moved: nothing is merged', async (branch) => {
+  test.each(['main', 'draft/oak'])('nothing is merged when %s has moved', async (branch) => {
     await repository.commit(branch, { 'c.txt': 'c\n' });
     await repository.git('checkout', '--quiet', 'main');
     const before = await tip('main');
@@ -161,7 +161,7 @@ describe('what was approved no longer holds', () => {
     expect(await tip('main')).toBe(before);
   });
 
-  test('when the target moves at the very last moment: whoever was first stays', async () => {
+  test('a merge loses against a last-moment move of the target', async () => {
     const parent = await tip('main');
     const tree = await repository.git('rev-parse', 'main^{tree}');
     const other = await repository.git('commit-tree', tree, '-p', parent, '-m', 'first');
@@ -173,7 +173,7 @@ describe('what was approved no longer holds', () => {
     expect(await tip('main')).toBe(other);
   });
 
-  test('when the preview says another result than merging gives', async () => {
+  test('a merge with another result than the preview is refused', async () => {
     const tree = await repository.git('rev-parse', 'draft/oak^{tree}');
     const forged = await repository.git('commit-tree', tree, '-p', await tip('main'), '-m', 'forged');
     const before = await tip('main');
@@ -183,7 +183,7 @@ describe('what was approved no longer holds', () => {
     expect(await tip('main')).toBe(before);
   });
 
-  test('when the lease is over: nothing is merged', async () => {
+  test('a merge with an expired lease changes nothing', async () => {
     const before = await tip('main');
     const assertInForce = (): void => {
       throw new Error('over');
@@ -192,12 +192,12 @@ describe('what was approved no longer holds', () => {
     expect(await tip('main')).toBe(before);
   });
 
-  test('an effect without a preview is refused', async () => {
+  test('a merge without a preview is refused', async () => {
     await expect(integrate({})).rejects.toMatchObject({ body: { code: 'EXECUTOR_INVALID_ARGUMENTS' } });
   });
 });
 
-describe('a checkout of the target with something of somebody else in it', () => {
+describe('a dirty checkout of the target', () => {
   let preview: JsonObject;
   beforeEach(async () => {
     await plan();
@@ -214,48 +214,48 @@ describe('a checkout of the target with something of somebody else in it', () =>
     expect(await tip('main')).toBe(before);
   };
 
-  test('changes that are not committed: refused before the target is moved', async () => {
+  test('uncommitted changes are refused before the target moves', async () => {
     await repository.write('b.txt', 'mine\n');
     await keeps('uncommitted changes: b.txt');
     expect(await repository.read('b.txt')).toBe('mine\n');
   });
 
-  test('staged changes', async () => {
+  test('staged changes are refused', async () => {
     await repository.write('b.txt', 'mine\n');
     await repository.git('add', 'b.txt');
     await keeps('uncommitted changes: b.txt');
   });
 
-  test('a file that git does not know, where the merge brings one', async () => {
+  test('an untracked file in the way of the merge is refused', async () => {
     await repository.write('new.txt', 'mine\n');
     await keeps('untracked files would be overwritten: new.txt');
     expect(await repository.read('new.txt')).toBe('mine\n');
   });
 
-  test('an ignored file, where the merge brings one', async () => {
+  test('an ignored file in the way of the merge is refused', async () => {
     await repository.write('.git/info/exclude', 'new.txt\n');
     await repository.write('new.txt', 'mine\n');
     await keeps('new.txt');
   });
 
-  test('a merge that is under way', async () => {
+  test('a merge under way in the checkout is refused', async () => {
     await repository.write('.git/MERGE_HEAD', `${await tip('draft/oak')}\n`);
     await keeps('MERGE_HEAD');
   });
 
-  test('a git that is at work there', async () => {
+  test('a running git in the checkout is refused', async () => {
     await repository.write('.git/index.lock', '');
     await keeps('index.lock');
   });
 
-  test('another file that git does not know is in nobody’s way', async () => {
+  test('an untracked file elsewhere does not block the merge', async () => {
     await repository.write('notes.txt', 'mine\n');
     expect((await integrate(preview)).outcome).toBe('succeeded');
     expect(await repository.read('notes.txt')).toBe('mine\n');
   });
 });
 
-describe('a repeat finishes what an interruption left', () => {
+describe('repeating an interrupted merge', () => {
   let preview: JsonObject;
   beforeEach(async () => {
     await plan();
@@ -272,35 +272,35 @@ describe('a repeat finishes what an interruption left', () => {
   };
   const moveRef = () => repository.git('update-ref', 'refs/heads/main', idIn(preview, 'commit'));
 
-  test('after the end', async () => {
+  test('a repeat after the end changes nothing', async () => {
     await integrate(preview);
     await checkFinished();
   });
 
-  test('after the target was moved, before its checkout followed', async () => {
+  test('a repeat updates the checkout of a moved target', async () => {
     await moveRef();
     await checkFinished();
   });
 
-  test('while files were written: those of the checkout are of before and after', async () => {
+  test('a repeat finishes a half-updated checkout', async () => {
     await moveRef();
     await repository.write('a.txt', 'one\nTWO\nthree\n');
     await checkFinished();
   });
 
-  test('while files were written, and git’s own lock was taken off by its owner', async () => {
+  test('a repeat finishes a half-updated checkout whose lock was removed', async () => {
     await moveRef();
     await repository.write('new.txt', 'new\n');
     await checkFinished();
   });
 
-  test('after the checkout followed, before the source was tidied', async () => {
+  test('a repeat cleans up the source', async () => {
     await moveRef();
     await repository.git('reset', '--quiet', '--hard');
     await checkFinished();
   });
 
-  test('after the source was deleted', async () => {
+  test('a repeat after the deletion of the source succeeds', async () => {
     await repository.git('update-ref', 'refs/heads/main', idIn(preview, 'target_tip'));
     preview = await previewed({ delete_branch: true });
     await integrate(preview);
@@ -310,14 +310,14 @@ describe('a repeat finishes what an interruption left', () => {
     });
   });
 
-  test('with others on top of it, is left to them', async () => {
+  test('a repeat leaves later commits on the target', async () => {
     await integrate(preview);
     const top = await repository.commit('main', { 'c.txt': 'c\n' });
     expect((await integrate(preview)).outcome).toBe('succeeded');
     expect(await tip('main')).toBe(top);
   });
 
-  test('what somebody has changed meanwhile is kept, and said', async () => {
+  test('a repeat keeps changes that users made in the meantime, and notes them', async () => {
     await moveRef();
     await repository.write('a.txt', 'mine\n');
     const result = await integrate(preview);
@@ -326,7 +326,7 @@ describe('a repeat finishes what an interruption left', () => {
     expect(await repository.read('a.txt')).toBe('mine\n');
   });
 
-  test('following twice changes nothing', async () => {
+  test('a repeated update of a checkout changes nothing', async () => {
     await integrate(preview);
     await repository.write('a.txt', 'mine\n');
     const move = { branch: 'main', from: idIn(preview, 'target_tip'), to: idIn(preview, 'commit') };
@@ -335,7 +335,7 @@ describe('a repeat finishes what an interruption left', () => {
   });
 });
 
-describe('whether a merge was carried out is seen in the branches', () => {
+describe('probing a merge', () => {
   let preview: JsonObject;
   beforeEach(async () => {
     await plan();
@@ -346,33 +346,33 @@ describe('whether a merge was carried out is seen in the branches', () => {
     return repository.with(async (tools) => (await probeIntegration(input, tools)).found);
   };
 
-  test('not yet', async () => expect(await ask()).toBe('not_applied'));
-  test('once it was', async () => {
+  test('an open merge is not applied', async () => expect(await ask()).toBe('not_applied'));
+  test('a finished merge is applied', async () => {
     await integrate(preview);
     expect(await ask()).toBe('applied');
     await repository.commit('main', { 'c.txt': 'c\n' });
     expect(await ask()).toBe('applied');
   });
-  test('when somebody merged the branch by hand', async () => {
+  test('a manual merge of the branch is applied', async () => {
     await repository.git('merge', '--quiet', 'draft/oak');
     expect(await ask()).toBe('applied');
   });
-  test('when somebody put the same changes there as a commit of their own', async () => {
+  test('the same changes as another commit are applied', async () => {
     await repository.commit('main', { 'a.txt': 'one\nTWO\nthree\n', 'new.txt': 'new\n' });
     expect(await ask()).toBe('applied');
   });
-  test('when the target went elsewhere', async () => {
+  test('a target that moved elsewhere is not applied', async () => {
     await repository.commit('main', { 'c.txt': 'c\n' });
     expect(await ask()).toBe('not_applied');
   });
-  test('nobody knows without the target', async () => {
+  test('a missing target is unknown', async () => {
     await repository.git('checkout', '--quiet', '--detach');
     await repository.git('branch', '-D', 'main');
     expect(await ask()).toBe('unknown');
   });
 });
 
-describe('a merge is taken back', () => {
+describe('undoing a merge', () => {
   let preview: JsonObject;
   beforeEach(async () => {
     await plan();
@@ -390,7 +390,7 @@ describe('a merge is taken back', () => {
     return error.message;
   };
 
-  test('by a commit that names the effect, and its checkout follows', async () => {
+  test('a merge is reverted by a commit that names the effect, and the checkout follows', async () => {
     await integrate(preview);
     const merged = await tip('main');
     expect(await undo()).toMatchObject({ outputs: { commit: await tip('main'), reverted: merged } });
@@ -405,7 +405,7 @@ describe('a merge is taken back', () => {
     expect(await repository.git('status', '--porcelain')).toBe('');
   });
 
-  test('and what came since stays', async () => {
+  test('a revert keeps later commits', async () => {
     await integrate(await previewed({ squash: false }));
     preview = { ...preview, commit: await tip('main') };
     await repository.commit('main', { 'c.txt': 'c\n' });
@@ -413,7 +413,7 @@ describe('a merge is taken back', () => {
     expect(await repository.git('ls-tree', '-r', '--name-only', 'main')).toBe('a.txt\nb.txt\nc.txt');
   });
 
-  test('once, however often it is asked for', async () => {
+  test('a merge is reverted once, even on repeated requests', async () => {
     await integrate(preview);
     const first = await undo();
     const after = await tip('main');
@@ -423,7 +423,7 @@ describe('a merge is taken back', () => {
     expect(await undo({ context: { epoch: 4 } })).toMatchObject({ outputs: { commit: after } });
   });
 
-  test('and what was interrupted before the checkout followed is finished', async () => {
+  test('an interrupted revert is finished', async () => {
     await integrate(preview);
     const merged = await tip('main');
     await undo();
@@ -434,7 +434,7 @@ describe('a merge is taken back', () => {
     expect(await repository.git('status', '--porcelain')).toBe('');
   });
 
-  test('not when somebody has taken it back by hand', async () => {
+  test('a merge that was reverted by hand is not reverted again', async () => {
     await integrate(preview);
     await repository.git('revert', '--no-edit', 'HEAD');
     const before = await tip('main');
@@ -442,7 +442,7 @@ describe('a merge is taken back', () => {
     expect(await tip('main')).toBe(before);
   });
 
-  test('not when it was never merged, or conflicts with what came since', async () => {
+  test('a revert is refused without a merge, and on conflicts with later commits', async () => {
     expect(await refusal()).toContain('is not on main');
     await integrate(preview);
     await repository.commit('main', { 'a.txt': 'one\nTHREE\nthree\n' });
@@ -451,7 +451,7 @@ describe('a merge is taken back', () => {
     expect(await tip('main')).toBe(before);
   });
 
-  test('not while the target is checked out with changes of somebody', async () => {
+  test('a revert is refused while a checkout of the target has changes', async () => {
     await integrate(preview);
     const before = await tip('main');
     await repository.write('a.txt', 'mine\n');
@@ -460,7 +460,7 @@ describe('a merge is taken back', () => {
   });
 });
 
-test('no hook of the repository is run', async () => {
+test('a merge runs no hook of the repository', async () => {
   await plan();
   const preview = await previewed({ squash: false });
   const trace = join(repository.outside, 'ran');

@@ -20,10 +20,10 @@ const plan = async (): Promise<void> => {
   await repository.git('checkout', '--quiet', 'main');
 };
 
-describe('what can be merged', () => {
+describe('mergeable branches', () => {
   beforeEach(plan);
 
-  test('it is shown with its commits, what changes and what the target will be at', async () => {
+  test('a preview shows the commits, the changes and the new target', async () => {
     const result = await preview();
     expect(result.outcome).toBe('succeeded');
     expect(result.outputs).toMatchObject({
@@ -43,35 +43,35 @@ describe('what can be merged', () => {
     expect(MergePreview.safeParse(result.outputs).success).toBe(true);
   });
 
-  test('nothing is changed by looking: no branch, no file, no index', async () => {
+  test('a preview changes no branch, file or index', async () => {
     const before = await repository.git('for-each-ref');
     await preview();
     expect(await repository.git('for-each-ref')).toBe(before);
     expect(await repository.git('status', '--porcelain')).toBe('');
   });
 
-  test('the same facts give the same commit, whenever they are looked at', async () => {
+  test('the same facts give the same commit at any time', async () => {
     expect((await preview()).outputs).toEqual((await preview()).outputs);
   });
 
-  test('the target is the branch that is checked out when none is named', async () => {
+  test('the default target is the checked-out branch', async () => {
     const result = await repository.step(previewIntegration, { args: { branch: 'draft/oak' } });
     expect(result.outputs).toMatchObject({ target: 'main', slug: 'oak' });
   });
 
-  test('the source is that of the context when none is named', async () => {
+  test('the default source is the branch of the context', async () => {
     const result = await repository.step(previewIntegration, { context: { branch: 'draft/oak' } });
     expect(result.outputs).toMatchObject({ source: 'draft/oak', slug: 'oak' });
   });
 
-  test('a checkout of the target with changes stands in the way, before anybody is asked', async () => {
+  test('a dirty checkout of the target blocks before the approval', async () => {
     await repository.write('b.txt', 'mine\n');
     const result = await preview();
     expect(result).toMatchObject({ outcome: 'blocked', exitCode: 10 });
     expect(result.detail).toContain('uncommitted changes: b.txt');
   });
 
-  test('what was merged before is already there', async () => {
+  test('a merged source is reported as already merged', async () => {
     await repository.git('merge', '--quiet', 'draft/oak');
     const result = await preview();
     expect(result.outputs).toMatchObject({
@@ -81,23 +81,23 @@ describe('what can be merged', () => {
   });
 });
 
-describe('what cannot be merged', () => {
+describe('branches that cannot be merged', () => {
   test.each([
     [{ slug: 'elm' }, 'no such branch to merge: draft/elm'],
     [{ slug: 'x', branch: 'main', target: 'gone' }, 'no such branch to merge into: gone'],
     [{ branch: 'main', target: 'main' }, 'main cannot be merged into itself'],
-  ])('%j fails and says why', async (args, why) => {
+  ])('%j fails with a reason', async (args, why) => {
     expect(await preview(args)).toMatchObject({ outcome: 'failed', detail: why });
   });
 
   test.each(['--upload-pack=x', '-q', 'a..b', 'x\ny', 'refs/heads/main', '@{-1}', 'main^{tree}', ':/begin'])(
-    'a branch called %j is refused before git sees it',
+    'the branch name %j is refused before git gets it',
     async (branch) => {
       await expect(preview({ branch })).rejects.toThrow('is not a valid branch name');
     },
   );
 
-  test('a switch that is neither on nor off is refused', async () => {
+  test('a switch that is neither true nor false is refused', async () => {
     await plan();
     await expect(preview({ squash: 'perhaps' })).rejects.toThrow('with.squash');
   });
@@ -109,7 +109,7 @@ describe('a conflict', () => {
     await repository.commit('main', { 'a.txt': 'one\nzwei\nthree\n' }, 'in German');
   });
 
-  test('blocks, names the files and leaves a sentinel', async () => {
+  test('a conflict blocks, names the files and leaves a sentinel', async () => {
     const result = await preview();
     expect(result).toMatchObject({
       outcome: 'blocked',
@@ -127,20 +127,20 @@ describe('a conflict', () => {
     });
   });
 
-  test('leaves the checkout as it is', async () => {
+  test('a conflict leaves the checkout unchanged', async () => {
     await preview();
     expect(await repository.git('status', '--porcelain')).toBe('');
     expect(await repository.read('a.txt')).toBe('one\nzwei\nthree\n');
   });
 
-  test('of the plan document alone is none: it goes in any case', async () => {
+  test('a conflict in the plan document alone is no conflict', async () => {
     await repository.commit('draft/oak', { 'a.txt': 'one\nzwei\nthree\n', [PLAN]: '# Oak tree\n' });
     await repository.commit('main', { [PLAN]: '# Another\n' });
     expect((await preview()).outputs).toMatchObject({ already: false });
   });
 });
 
-test('programs that the repository names for merges, filters and hooks are not run', async () => {
+test('no configured merge driver, filter or hook runs', async () => {
   const trace = `touch ${repository.outside}/ran`;
   await repository.commit('draft/oak', { 'a.txt': 'one\nTWO\nthree\n', 'c.txt': 'c\n' });
   await repository.commit('main', { 'a.txt': 'one\nzwei\nthree\n' });
@@ -162,7 +162,7 @@ test('programs that the repository names for merges, filters and hooks are not r
   await expect(access(join(repository.outside, 'ran'))).rejects.toThrow('ENOENT');
 });
 
-test('a git that cannot merge without a work tree merges in one of its own, and takes it away', async () => {
+test('an old git merges in a temporary worktree', async () => {
   await plan();
   await repository.commit('draft/elm', { 'b.txt': 'elm\n' });
   await repository.git('checkout', '--quiet', 'main');

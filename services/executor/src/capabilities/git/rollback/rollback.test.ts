@@ -84,8 +84,8 @@ const breakIt = (): string => {
   return head();
 };
 
-describe('the preview', () => {
-  test('shows what would go, and changes nothing', async () => {
+describe('previewing a rollback', () => {
+  test('a preview shows the removed commits, and changes nothing', async () => {
     const broken = breakIt();
     expect(await preview()).toMatchObject({
       outcome: 'succeeded',
@@ -102,13 +102,13 @@ describe('the preview', () => {
     expect(repository.git('for-each-ref', 'refs/holdpoint')).toBe('');
   });
 
-  test('says when there is nothing to do', async () => {
+  test('a preview reports that there is nothing to do', async () => {
     expect(await preview()).toMatchObject({ outputs: { commits: [], dirty: [], already: true } });
     write('x', '');
     expect(await preview()).toMatchObject({ outputs: { dirty: ['x'], already: false } });
   });
 
-  test('fails where it would not be going back', async () => {
+  test('a preview fails for a commit that is not an ancestor', async () => {
     expect(await preview(args({ commit: '1'.repeat(40) }))).toMatchObject({
       outcome: 'failed',
       detail: expect.stringContaining('no such commit') as string,
@@ -123,8 +123,8 @@ describe('the preview', () => {
   });
 });
 
-describe('going back', () => {
-  test('puts the worktree and its branch to the commit, and keeps all that was there', async () => {
+describe('rolling back', () => {
+  test('a rollback resets the worktree and its branch, and keeps the old state', async () => {
     const broken = breakIt();
     const result = await rollBack();
     expect(result).toMatchObject({
@@ -155,7 +155,7 @@ describe('going back', () => {
     expect(repository.git('status', '--porcelain', '--', 'a.txt')).toBe('');
   });
 
-  test('keeps the commits alone when nothing else was there', async () => {
+  test('a rollback without other changes keeps the commits only', async () => {
     write('a.txt', 'broken\n');
     inTree('commit', '--quiet', '--all', '--message=broken');
     const broken = head();
@@ -163,7 +163,7 @@ describe('going back', () => {
     expect(repository.git('rev-parse', `${SAVED}/1`)).toBe(broken);
   });
 
-  test('keeps what was ignored as well, where a file of the commit takes its place', async () => {
+  test('a rollback keeps ignored files that it overwrites', async () => {
     write('a.txt', '');
     inTree('rm', '--quiet', '--force', 'a.txt');
     write('.gitignore', 'a.txt\n');
@@ -174,7 +174,7 @@ describe('going back', () => {
     expect(repository.git('show', `${SAVED}/1:a.txt`)).toBe('a secret');
   });
 
-  test('ends a merge that was under way', async () => {
+  test('a rollback ends a merge under way', async () => {
     write('a.txt', 'theirs\n');
     inTree('commit', '--quiet', '--all', '--message=theirs');
     repository.write('a.txt', 'ours\n');
@@ -185,7 +185,7 @@ describe('going back', () => {
     expect(() => inTree('rev-parse', '--verify', '--quiet', 'MERGE_HEAD')).toThrow('Command failed');
   });
 
-  test('done again finds it done, and leaves what has come since', async () => {
+  test('a repeated rollback finds itself done, and keeps later files', async () => {
     const broken = breakIt();
     const shown = (await preview()).outputs ?? {};
     await rollBack(args(), { input: { preview: shown } });
@@ -199,7 +199,7 @@ describe('going back', () => {
     expect(repository.git('for-each-ref', '--format=%(refname)', 'refs/holdpoint')).toBe(`${SAVED}/1`);
   });
 
-  test('is finished after it was interrupted, whatever that has left', async () => {
+  test('an interrupted rollback is finished', async () => {
     const broken = breakIt();
     const shown = (await preview()).outputs ?? {};
     // The branch had been moved, and nothing else.
@@ -212,7 +212,7 @@ describe('going back', () => {
     expect(repository.git('show', `${SAVED}/2:a.txt`)).toBe('more broken');
   });
 
-  test('is done with nothing when there is nothing to do', async () => {
+  test('a rollback to the present commit does nothing', async () => {
     expect(await rollBack()).toMatchObject({
       outcome: 'succeeded',
       detail: expect.stringContaining('nothing to do') as string,
@@ -220,7 +220,7 @@ describe('going back', () => {
     });
   });
 
-  test('runs nothing of what the repository names', async () => {
+  test('a rollback runs no program of the repository', async () => {
     breakIt();
     for (const hook of ['post-checkout', 'reference-transaction', 'post-index-change']) {
       const path = join(repository.root, '.git/hooks', hook);
@@ -232,8 +232,8 @@ describe('going back', () => {
   });
 });
 
-describe('nothing is done, and that is certain,', () => {
-  test('when it has moved since it was shown', async () => {
+describe('clean failures of a rollback', () => {
+  test('a worktree that moved since the preview is refused', async () => {
     breakIt();
     const shown = (await preview()).outputs ?? {};
     inTree('commit', '--quiet', '--all', '--message=somebody else');
@@ -243,7 +243,7 @@ describe('nothing is done, and that is certain,', () => {
     expect(repository.git('for-each-ref', 'refs/holdpoint')).toBe('');
   });
 
-  test('when the lease is over, or git cannot', async () => {
+  test('an expired lease or a git error changes nothing', async () => {
     const broken = breakIt();
     const over = (): never => {
       throw Object.assign(new Error('over'), { body: { code: 'OVER' } });
@@ -254,10 +254,10 @@ describe('nothing is done, and that is certain,', () => {
 
   test.each<[string, With]>([
     ['a relative name for a commit', { commit: 'HEAD^' }],
-    ['a name that is none', { saved: '../x' }],
+    ['an invalid ref name', { saved: '../x' }],
     ['no branch', { branch: '' }],
     ['isolated as text', { isolated: 'true' }],
-  ])('with %s', async (_, change) => {
+  ])('a rollback with %s changes nothing', async (_, change) => {
     breakIt();
     const shown = { head: head(), commit: good };
     const given = args(change);
@@ -265,7 +265,7 @@ describe('nothing is done, and that is certain,', () => {
     expect(await refusal(rollBack(given, { input: { preview: shown } }))).toBe('EXECUTOR_INVALID_ARGUMENTS');
   });
 
-  describe('when nobody was asked, and it is', () => {
+  describe('a rollback without approval', () => {
     const nobodyAsked = async (change: With): Promise<string | undefined> => {
       const broken = breakIt();
       const main = repository.git('rev-parse', 'main');
@@ -276,36 +276,36 @@ describe('nothing is done, and that is certain,', () => {
       return refused;
     };
 
-    test('on another branch', async () => {
+    test('another branch is refused without approval', async () => {
       expect(await nobodyAsked({ branch: 'main' })).toBe('EXECUTOR_TARGET_REFUSED');
     });
 
     test.each(['.', 'src', '../elsewhere', '.holdpoint/worktrees', '.holdpoint/worktrees/none'])(
-      'no worktree of a task: %s',
+      'a folder that is not a task worktree is refused: %s',
       async (worktree) => {
         repository.write('src/x', '');
         expect(await nobodyAsked({ worktree, branch: 'main' })).toBe('EXECUTOR_PATH_REFUSED');
       },
     );
 
-    test('the shared checkout', async () => {
+    test('the shared checkout is refused without approval', async () => {
       breakIt();
       const given = shared({ isolated: true });
       expect(await refusal(preview(given))).toBe('EXECUTOR_PATH_REFUSED');
     });
 
-    test('a worktree that somebody has made elsewhere', async () => {
+    test('a worktree elsewhere is refused without approval', async () => {
       repository.git('worktree', 'add', '--quiet', '-b', 'b', 'mine');
       expect(await nobodyAsked({ worktree: 'mine', branch: 'b' })).toBe('EXECUTOR_PATH_REFUSED');
     });
 
-    test('a folder that says it is the shared checkout', async () => {
+    test('a folder that claims to be the shared checkout is refused', async () => {
       const given = args({ branch: 'main' });
       writeFileSync(join(repository.root, WORKTREE, '.git'), `gitdir: ${repository.root}/.git\n`);
       expect(await refusal(preview(given))).toBe('EXECUTOR_PATH_REFUSED');
     });
 
-    test('a folder that says its files are elsewhere', async () => {
+    test('a folder that claims another work tree is refused', async () => {
       repository.git('config', 'extensions.worktreeConfig', 'true');
       inTree('config', '--worktree', 'core.worktree', repository.root);
       expect(await refusal(preview())).toBe('EXECUTOR_PATH_REFUSED');
@@ -314,7 +314,7 @@ describe('nothing is done, and that is certain,', () => {
 });
 
 describe('the shared checkout', () => {
-  test('goes back once a person has let it', async () => {
+  test('the shared checkout is rolled back after an approval', async () => {
     repository.write('a.txt', 'broken\n');
     repository.git('commit', '--quiet', '--all', '--message=broken');
     repository.write('mine', 'mine\n');
@@ -333,7 +333,7 @@ describe('the shared checkout', () => {
     expect(has('a.txt')).toBe(true);
   });
 
-  test('waits for whoever has it locked, and is left as it is', async () => {
+  test('a locked shared checkout is left unchanged', async () => {
     repository.write('a.txt', 'broken\n');
     repository.git('commit', '--quiet', '--all', '--message=broken');
     const shown = (await preview(shared())).outputs ?? {};
