@@ -1,11 +1,9 @@
 import { compileTemplate, loadTemplate } from '@holdpoint/workflows/compiler/compile';
 import { expect, test } from 'vitest';
-import { readSource } from '../repo/source-tree.ts';
-
-const BLOCK = /^```toml file=(?<name>[\w.]+)\n(?<text>[\s\S]*?)^```$/m;
+import { documentedTemplate } from './documented-template.ts';
 
 test('the complete template of the workflow guide compiles without problems', () => {
-  const { name = '', text = '' } = BLOCK.exec(readSource('docs/workflows.md'))?.groups ?? {};
+  const { name, text } = documentedTemplate();
   const { template, problems } = loadTemplate(name, (path) => (path === name ? text : undefined));
   expect(problems).toEqual([]);
   if (template === undefined) throw new Error('the guide has no complete template');

@@ -125,7 +125,7 @@ export const FIELD_DOCS: Readonly<Record<string, FieldDoc>> = {
     otherwise: '`block`',
   },
   'policy.budget': {
-    meaning: 'What a run may use before an approver is asked for more',
+    meaning: 'Limits of a run before an approver has to grant more',
     otherwise: 'no limit',
     example: 'budget = { tokens = 200000, cost_usd = 5, minutes = 90, audience = "group:leads" }',
   },
@@ -270,7 +270,7 @@ export const FIELD_DOCS: Readonly<Record<string, FieldDoc>> = {
   },
   ...steps('before', 'before the node'),
   ...steps('afterwards', 'after the node succeeded'),
-  ...steps('finally', 'after the node, whatever its outcome'),
+  ...steps('finally', 'after the node with any outcome'),
   'nodes[].for_each': {
     meaning: 'Expression for a list; the node runs once per `item`',
     otherwise: NONE,
