@@ -124,14 +124,14 @@ describe('approval answer with a response', () => {
     ['a text', TEXT, ['--text', ' as it is '], ' as it is '],
     ['JSON', FORM, ['--json', '{"env":"test","percent":5}'], { env: 'test', percent: 5 }],
     [
-      'fields, each as what it wants',
+      'fields with typed values',
       FORM,
       ['--field', 'env=prod', '--field', 'percent=10', '--field', 'watched=no', '--field', 'why='],
       { env: 'prod', percent: 10, watched: false },
     ],
     ['fields as JSON', FORM, ['--field', 'env=prod', '--field', 'percent:=7'], { env: 'prod', percent: 7 }],
     [
-      'what fits nothing, for the service to say so',
+      'an invalid value, which the service refuses',
       FORM,
       ['--field', 'percent=five', '--field', 'more=1'],
       { percent: 'five', more: '1' },
@@ -225,7 +225,7 @@ describe('a question at a terminal', () => {
     expect(out).toContain('a-3 is answered with');
   });
 
-  test('an invalid response is asked for again, with the problem', async () => {
+  test('the terminal asks again after an invalid response, with the problem', async () => {
     const { prompts, said } = await watched(FORM, ['moon', 'prod', '5.5', '5', 'perhaps', 'yes', undefined]);
     expect(prompts).toEqual([
       'Where to? [one of test, prod] ',

@@ -243,7 +243,7 @@ describe('recovery classes', () => {
     );
   });
 
-  test('a short period is counted by hour, unless --bucket is given', async () => {
+  test('a short period is counted by hour without --bucket', async () => {
     const { out, calls } = await type(['--last', '24h'], { bucket: 'hour' });
     expect(calls).toEqual([['recovery.failure_counts', { from: NOW - DAY, to: NOW, bucket: 'hour' }]]);
     expect(out).toMatch(/^2026-01-14 00:00Z +0 +12 +12$/m);

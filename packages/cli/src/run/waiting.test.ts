@@ -35,7 +35,7 @@ const waiting = runView(
   },
 );
 
-const atDesk = async (
+const follow = async (
   { canDecide, json = false, answer }: { canDecide: boolean; json?: boolean; answer?: string | undefined },
   looks = [waiting, waiting],
   answers: Answers = {
@@ -86,24 +86,24 @@ const atDesk = async (
 
 describe('a run that waits for a decision', () => {
   test('a pending request prints once how to approve it', async () => {
-    const { out, asked } = await atDesk({ canDecide: false });
+    const { out, asked } = await follow({ canDecide: false });
     expect(out).toBe('t-1/deploy waits for a decision: holdpoint approval approve a-1\n');
     expect(asked).toBe(0);
   });
 
-  test('a user with a token is asked, sees the whole effect, and approves exactly that', async () => {
-    const { out, asked, decided } = await atDesk({ canDecide: true, answer: 'y' });
+  test('a user with a token sees the whole effect, and approves exactly that', async () => {
+    const { out, asked, decided } = await follow({ canDecide: true, answer: 'y' });
     expect(asked).toBe(1);
     expect(out).toContain('"command": "./deploy.sh"');
     expect(decided).toEqual([{ id: 'a-1', decision: 'approve', digest: approval.digest }]);
     expect(out).toContain('a-1 is approved by ada');
   });
 
-  test('a question from a workflow is asked and answered', async () => {
+  test("the terminal asks a workflow's question and sends the answer", async () => {
     const phase = { question: 'a-1', gated: true };
     const program = runView('t-1', [nodeView('deploy', 'waiting_on_approval', phase)]);
     const wanted = { ...approval, title: 'Ship it?', input: { kind: 'approval' } };
-    const { out, decided } = await atDesk({ canDecide: true, answer: 'n' }, [program], {
+    const { out, decided } = await follow({ canDecide: true, answer: 'n' }, [program], {
       'approvals.get': wanted,
       'approvals.decide': { id: 'a-1', status: 'answered', by: 'ada' },
     });
@@ -112,10 +112,10 @@ describe('a run that waits for a decision', () => {
     expect(out).toContain('a-1 is answered with no by ada');
   });
 
-  test("a workflow's question about its failure is asked, and not reported as stuck", async () => {
+  test("a workflow's question about its failure is not reported as stuck", async () => {
     const failed = runView('t-1', [nodeView('review', 'escalated', { question: 'a-1' })]);
     const options = [{ value: 'retry', label: 'Try again' }];
-    const { out, err, decided } = await atDesk({ canDecide: true, answer: '1' }, [failed, failed], {
+    const { out, err, decided } = await follow({ canDecide: true, answer: '1' }, [failed, failed], {
       'approvals.get': { ...approval, title: 'review failed', input: { kind: 'choice', options } },
       'approvals.decide': { id: 'a-1', status: 'answered', by: 'ada' },
     });
@@ -125,17 +125,17 @@ describe('a run that waits for a decision', () => {
   });
 
   test.each(['', 'n', 'yess', undefined])('a request stays pending after the answer %s', async (answer) => {
-    expect((await atDesk({ canDecide: true, answer })).decided).toEqual([]);
+    expect((await follow({ canDecide: true, answer })).decided).toEqual([]);
   });
 
-  test('with JSON output the hint goes to standard error, and the user is not asked', async () => {
-    const { out, err, asked } = await atDesk({ canDecide: true, json: true });
+  test('with JSON output the hint goes to standard error, without a prompt', async () => {
+    const { out, err, asked } = await follow({ canDecide: true, json: true });
     expect({ out, asked }).toEqual({ out: '', asked: 0 });
     expect(err).toContain('holdpoint approval approve a-1');
   });
 
   test('a request that others decided is not mentioned', async () => {
-    const { out } = await atDesk({ canDecide: false }, [waiting], {
+    const { out } = await follow({ canDecide: false }, [waiting], {
       'approvals.get': { ...approval, status: 'approved' },
     });
     expect(out).toBe('');
@@ -145,13 +145,19 @@ describe('a run that waits for a decision', () => {
 test('a paused run prints its hint once per pause', async () => {
   const paused = runView('t-1', [], { phase: 'paused' });
   const goes = runView('t-1', [], { phase: 'executing' });
-  const { err } = await atDesk({ canDecide: false }, [paused, paused, goes, paused]);
+  const { err } = await follow({ canDecide: false }, [paused, paused, goes, paused]);
   expect(err.match(/holdpoint task resume t-1/g)).toHaveLength(2);
+});
+
+test('a task that is paused by an escalated job does not suggest to resume it', async () => {
+  const stuck = runView('t-1', [nodeView('build', 'escalated')], { phase: 'paused' });
+  const { err } = await follow({ canDecide: false }, [stuck]);
+  expect(err).not.toContain('task resume');
 });
 
 test('a run that waits for a circuit prints how to continue now', async () => {
   const held = runView('t-1', [], { phase: 'circuit_open', circuit: 'workflow:release' });
-  const { err } = await atDesk({ canDecide: false }, [held, held]);
+  const { err } = await follow({ canDecide: false }, [held, held]);
   expect(err).toBe(
     'task t-1 waits for workflow:release and continues automatically; to continue now: holdpoint circuit close <target>\n',
   );
@@ -175,7 +181,7 @@ describe('a stuck job of a run', () => {
   });
 
   test('a stuck job is reported once, with the start of its report and the next command', async () => {
-    const { out } = await atDesk({ canDecide: false }, [stuck, stuck], about({}));
+    const { out } = await follow({ canDecide: false }, [stuck, stuck], about({}));
     expect(out.split('\n')).toEqual([
       't-1/check is stuck: VERIFICATION_FAILED: the check failed as often as the limit allows: holdpoint recovery resolve t-1/check retry|skip|done|cancel',
       '  # t-1/check',
@@ -190,19 +196,19 @@ describe('a stuck job of a run', () => {
     const early = runView('t-1', [nodeView('check', 'escalated', { attempt: 3, verdict })]);
     const goes = runView('t-1', [nodeView('check', 'running', { attempt: 4 })]);
     const again = runView('t-1', [nodeView('check', 'escalated', { attempt: 4, verdict })]);
-    const { out } = await atDesk({ canDecide: false }, [early, stuck, goes, again], about({}));
+    const { out } = await follow({ canDecide: false }, [early, stuck, goes, again], about({}));
     expect(out.match(/is stuck/g)).toHaveLength(2);
   });
 
   test('with JSON output a stuck job is one line on standard error', async () => {
-    const { out, err } = await atDesk({ canDecide: false, json: true }, [stuck], about({}));
+    const { out, err } = await follow({ canDecide: false, json: true }, [stuck], about({}));
     expect(out).toBe('');
     expect(err).toMatch(/^t-1\/check is stuck: .*holdpoint recovery resolve t-1\/check .*\n$/);
   });
 
   test('a stuck job is reported without a report too', async () => {
     const refused = new HoldpointError('RUNTIME_UNAVAILABLE', 'away');
-    const { out } = await atDesk({ canDecide: false }, [stuck], about({ 'recovery.report': refused }));
+    const { out } = await follow({ canDecide: false }, [stuck], about({ 'recovery.report': refused }));
     expect(out.match(/\n/g)).toHaveLength(1);
   });
 
@@ -213,8 +219,8 @@ describe('a stuck job of a run', () => {
     const answers = about({
       'approvals.get': { ...approval, id: 'a-9', inDoubt: { epoch: 1, reason: 'lost' } },
     });
-    expect((await atDesk({ canDecide: false }, [early, early], answers)).out).toBe('');
-    const { out } = await atDesk({ canDecide: false }, [early, asked, asked], answers);
+    expect((await follow({ canDecide: false }, [early, early], answers)).out).toBe('');
+    const { out } = await follow({ canDecide: false }, [early, asked, asked], answers);
     expect(out).toMatch(
       /^t-1\/pay: did it happen\? .*: holdpoint approval answer a-9 applied\|not_applied\|retry\n$/,
     );

@@ -18,8 +18,12 @@ import type { Terminal } from '../kit/environment.ts';
 const LOOK_EVERY_MS = 2_000;
 
 /** Hints for tasks that do not continue without an operator. */
-const HINTS: Readonly<Partial<Record<TaskView['phase'], (run: TaskView) => string>>> = {
-  paused: ({ id }) => `task ${id} is paused: holdpoint task resume ${id}`,
+const HINTS: Readonly<Partial<Record<TaskView['phase'], (run: TaskView) => string | undefined>>> = {
+  // A task also counts as paused while a job is escalated. Resuming does not help then; the question below does.
+  paused: ({ id, nodes }) =>
+    nodes.some(({ job }) => job === 'escalated')
+      ? undefined
+      : `task ${id} is paused: holdpoint task resume ${id}`,
   circuit_open: ({ id, circuit = 'a failing target' }) =>
     `task ${id} waits for ${circuit} and continues automatically; to continue now: holdpoint circuit close <target>`,
 };

@@ -13,7 +13,7 @@ describe('the possible decisions', () => {
     expect(choices({ policy: { decisions: ['reject', 'approve'] } })).toBe('reject approve');
   });
 
-  test('an in-doubt effect and a stuck job have their own answers, whatever the gate allows', () => {
+  test('an in-doubt effect and a stuck job have their own answers, independent of the gate', () => {
     expect(choices({ inDoubt: { epoch: 1, reason: '' }, policy: { decisions: ['approve'] } })).toBe(
       'applied not_applied retry',
     );

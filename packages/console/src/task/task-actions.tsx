@@ -24,7 +24,8 @@ const UNSTARTED: readonly string[] = ['queued', 'waiting_on_deps', 'waiting_on_l
 /** The actions on a task in its current state. */
 const verbsForTask = ({ phase, nodes }: TaskView): readonly Verb[] => [
   ...(ENDED.includes(phase) || phase === 'paused' ? [] : (['pause'] as const)),
-  ...(phase === 'paused' ? (['resume'] as const) : []),
+  // A task also counts as paused while a step is escalated. Resuming does not help then.
+  ...(phase === 'paused' && !nodes.some(({ job }) => job === 'escalated') ? (['resume'] as const) : []),
   ...(nodes.some(({ job }) => BROKEN.includes(job)) && phase !== 'cancelled' ? (['retry'] as const) : []),
   ...(ENDED.includes(phase) ? [] : (['cancel'] as const)),
   'fork',
