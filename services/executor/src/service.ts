@@ -42,7 +42,7 @@ import { notices } from './capabilities/notify/notices.ts';
 import { stageCapabilities, startsPrograms } from './capabilities/stages.ts';
 import type { ExecutorConfig } from './config.ts';
 import type { Verify } from './effect/admission.ts';
-import { classifiersWith } from './effect/custom-facts.ts';
+import { classifiersWith } from './effect/custom-traits.ts';
 import { createEffectDecider } from './effect/decide.ts';
 import { executorBindings, executorKinds } from './bindings.ts';
 

@@ -8,7 +8,7 @@ import { ConfigError } from '@holdpoint/runtime/service/config';
 import { z } from 'zod';
 import type { CustomCapability } from './define.ts';
 import { isWithin } from '../adapters/files/real-path.ts';
-import type { CapabilityTraits } from '../effect/custom-facts.ts';
+import type { CapabilityTraits } from '../effect/custom-traits.ts';
 
 const MODULE_CAPABILITIES_MAX = 100;
 

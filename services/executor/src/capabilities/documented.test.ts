@@ -7,7 +7,7 @@ import { createFiles } from '../adapters/files/keyed-file.ts';
 import { createRepositories } from '../adapters/git/repositories.ts';
 import { createWorkRecords } from '../adapters/process/process-records.ts';
 import { createWorkspace } from '../adapters/files/workspace.ts';
-import { classifiersWith } from '../effect/custom-facts.ts';
+import { classifiersWith } from '../effect/custom-traits.ts';
 import { fileAppend } from './file/file-append.ts';
 import { fileWrite } from './file/file-write.ts';
 import { httpRequests } from './http/http-request.ts';

@@ -1,8 +1,8 @@
 import type { Capability } from '../ports/capability.ts';
 import { invokeAgent } from './agent/invoke.ts';
-import { cicdGate } from './gates/cicd.ts';
-import { resolveConflict } from './gates/conflict.ts';
-import { stopCondition } from './gates/stop-condition.ts';
+import { cicdGate } from './checks/cicd.ts';
+import { resolveConflict } from './checks/conflict.ts';
+import { stopCondition } from './checks/stop-condition.ts';
 import { gitCommit, gitStage, gitStageCommit } from './git/commit/commit-step.ts';
 import { integratePlanBranch } from './git/integrate/integrate.ts';
 import { gitHandoff } from './git/commit/handoff.ts';

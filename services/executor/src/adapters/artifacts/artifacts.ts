@@ -4,7 +4,7 @@ import type { Logger } from '@holdpoint/runtime/observability/log';
 import type { ObjectStore } from '@holdpoint/runtime/bus/object-store';
 import type { Pool } from 'pg';
 import { createCatalogue } from './catalog.ts';
-import { createKeeping } from './keeping.ts';
+import { createKeeping } from './output-keeper.ts';
 import { createArtifactQueries } from './queries.ts';
 import { createReader } from './reader.ts';
 import { createSpool } from './spool.ts';

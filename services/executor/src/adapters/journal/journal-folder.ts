@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Logger } from '@holdpoint/runtime/observability/log';
 import { openLock } from '../files/file-lock.ts';
 import { type Journal, type JournalOptions, openJournal } from './journal.ts';
-import { makeJournal } from './journal-name.ts';
+import { makeJournal } from './journal-identity.ts';
 
 export type HeldJournal = Journal & { readonly release: () => Promise<void> };
 

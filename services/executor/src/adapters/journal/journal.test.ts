@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { orderFor } from '../../../testing/orders.ts';
 import { scratchFolder } from '../../../testing/scratch.ts';
 import { type Appendable, type Journal, type JournalOptions, openJournal } from './journal.ts';
-import { makeJournal } from './journal-name.ts';
+import { makeJournal } from './journal-identity.ts';
 import { JournalDamaged } from './segments.ts';
 
 let scratch: Awaited<ReturnType<typeof scratchFolder>>;

@@ -4,7 +4,7 @@ import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { errorFields } from '@holdpoint/runtime/engine/error-fields';
 import type { Logger } from '@holdpoint/runtime/observability/log';
 import { replaceFile, syncFolder } from '../files/durable-file.ts';
-import { type JournalName, readName } from './journal-name.ts';
+import { type JournalName, readName } from './journal-identity.ts';
 import {
   type Entry,
   listSegments,

@@ -1,5 +1,5 @@
 import { StringDecoder } from 'node:string_decoder';
-import { storable } from './kept-output.ts';
+import { storable } from './output-buffer.ts';
 
 /** A longer line is split: it may have no end. */
 const LINE_MAX = 16_384;

@@ -1,4 +1,4 @@
-import { keepOutput } from './kept-output.ts';
+import { keepOutput } from './output-buffer.ts';
 import { splitLines } from './output-lines.ts';
 import type { HiddenStream } from '../../ports/capability.ts';
 import { type GroupEnd, type GroupRequest, type OutputStream, runGroup } from './run-group.ts';

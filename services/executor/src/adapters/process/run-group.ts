@@ -4,7 +4,7 @@ import type { Readable, Writable } from 'node:stream';
 import type { Environment } from './command-env.ts';
 import { type Confinement, launchOf, UNCONFINED } from './confinement.ts';
 import { findProgram } from './find-command.ts';
-import { type Keeper, listenToKeeper } from './keeper.ts';
+import { type Keeper, listenToKeeper } from './namespace-listener.ts';
 import { groupGone, signalGroup } from './process-group.ts';
 
 export type OutputStream = 'stdout' | 'stderr';

@@ -5,7 +5,7 @@ import { subjects } from '@holdpoint/contracts/bus/subjects';
 import type { Clock } from '@holdpoint/runtime/engine/clock';
 import type { Announce } from '@holdpoint/runtime/engine/ports';
 import { stepOf } from '../../effect/step-name.ts';
-import type { KeptLog } from '../artifacts/keeping.ts';
+import type { KeptLog } from '../artifacts/output-keeper.ts';
 
 /** The output of one start of a step. Neither call fails. */
 export type StepOutput = {

@@ -1,6 +1,6 @@
 import { AttemptReport, TOKENS_MAX, Usage } from '@holdpoint/contracts/workflow/attempt';
 import { z } from 'zod';
-import { storable } from '../../adapters/process/kept-output.ts';
+import { storable } from '../../adapters/process/output-buffer.ts';
 
 const MARK = 'HOLDPOINT-REPORT';
 /** A reply without a report: its beginning describes the approach best. */

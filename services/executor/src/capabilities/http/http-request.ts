@@ -3,7 +3,7 @@ import { canonicalJson, type Json, type JsonObject } from '@holdpoint/contracts/
 import type { z } from 'zod';
 import type { Answer } from '../../adapters/http/exchange.ts';
 import { type Capability, type EffectContext, OutcomeUnknown } from '../../ports/capability.ts';
-import { filledHeaders, filledIn } from './filled.ts';
+import { filledHeaders, filledIn } from './fill-secrets.ts';
 import { assertAllowed, clean, type HttpLimits, type Reach, sendRequest } from './send-request.ts';
 
 /** Allowed origins by class. The operator of the executor sets them, not the submitter of a task. */

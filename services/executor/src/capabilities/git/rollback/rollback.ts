@@ -2,7 +2,7 @@ import type { StepInput, StepResult } from '@holdpoint/contracts/task/step';
 import { forgetAttempts } from '../../../adapters/git/attempts.ts';
 import type { Git } from '../../../adapters/git/git.ts';
 import { GitError, GitStopped } from '../../../adapters/git/git-error.ts';
-import { goBack } from '../../../adapters/git/go-back.ts';
+import { goBack } from '../../../adapters/git/reset-checkout.ts';
 import { branchRef } from '../../../adapters/git/ref-name.ts';
 import { dropLocks } from '../../../adapters/git/snapshot.ts';
 import { OutcomeUnknown } from '../../../ports/capability.ts';

@@ -2,7 +2,7 @@ import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effe
 import { describe, expect, test } from 'vitest';
 import { bareOrderFor, effectOf, NOW, orderFor, verify, workOf } from '../../testing/orders.ts';
 import { whyRefused } from './admission.ts';
-import { type CapabilityTraits, classifiersWith } from './custom-facts.ts';
+import { type CapabilityTraits, classifiersWith } from './custom-traits.ts';
 
 const facts: CapabilityTraits = {
   uses: 'cap.custom.set_flag',
