@@ -1,18 +1,20 @@
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import type { RegistryEvent } from '@holdpoint/contracts/task/registry';
+import { createProgramDecider } from '@holdpoint/programs/decide';
 import type { ProgramState, ProgramTaskEvent } from '@holdpoint/programs/state';
 import { type Decider, refused, type TimerFired } from '@holdpoint/runtime/decider';
 import { SNAPSHOT_EVERY, snapshotEvery } from '@holdpoint/runtime/engine/core';
 import type { Addressed, KindsOf } from '@holdpoint/runtime/engine/kinds';
-import { programTaskDecider, type TaskRunMessage } from './program/program-task.ts';
+import { createProgramTaskDecider, type TaskRunMessage } from './program/program-task.ts';
 import { programSummary, registrySummary, taskSummary } from './queries/tasks.ts';
-import { registryDecider, type RegistryMessage } from './registry/decide.ts';
+import { createRegistryDecider, type RegistryMessage } from './registry/decide.ts';
 import { taskDecider } from './task/decide.ts';
 import type { TaskMessage } from './task/model/messages.ts';
 import type { TaskState } from './task/model/state.ts';
 import { snapshotDue } from './task/snapshots.ts';
 import { cancelledBefore } from './task/submit.ts';
+import { orchestratorTiming, type Timing } from './timing.ts';
 
 /**
  * A message to an aggregate of this service. A task runs a graph (`task`) or a program (`program`). Senders need not know
@@ -43,7 +45,10 @@ const taskOf = (id: string, { phase }: TaskState | ProgramState): string | undef
 const statusOf = ({ phase }: TaskState | ProgramState): string => phase;
 
 /** The three kinds of aggregates of this service. */
-export const orchestratorKinds = (tasks: Decider<TaskState, TaskMessage, TaskEvent> = taskDecider) =>
+export const orchestratorKinds = (
+  tasks: Decider<TaskState, TaskMessage, TaskEvent> = taskDecider,
+  { program, registry }: Pick<Timing, 'program' | 'registry'> = orchestratorTiming(),
+) =>
   ({
     task: {
       publishedAs: 'task',
@@ -57,7 +62,7 @@ export const orchestratorKinds = (tasks: Decider<TaskState, TaskMessage, TaskEve
     program: {
       publishedAs: 'task',
       idSpace: 'task',
-      decider: programTaskDecider,
+      decider: createProgramTaskDecider(createProgramDecider(program)),
       summarise: programSummary,
       snapshotDue: snapshotEvery(SNAPSHOT_EVERY),
       taskOf,
@@ -65,7 +70,7 @@ export const orchestratorKinds = (tasks: Decider<TaskState, TaskMessage, TaskEve
     },
     registry: {
       publishedAs: 'task',
-      decider: registryDecider,
+      decider: createRegistryDecider(registry),
       summarise: registrySummary,
       snapshotDue: snapshotEvery(SNAPSHOT_EVERY),
     },

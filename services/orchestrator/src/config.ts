@@ -1,6 +1,7 @@
 import { DEFAULT_POOL, Pools } from '@holdpoint/contracts/bus/streams';
-import { ServiceEnv } from '@holdpoint/runtime/service/config';
+import { readEnv, ServiceEnv } from '@holdpoint/runtime/service/config';
 import { z } from 'zod';
+import { orchestratorTiming, type Timing } from './timing.ts';
 
 export const OrchestratorEnv = ServiceEnv.extend({
   HOLDPOINT_NATS_TOPOLOGY_SEED_FILE: z
@@ -20,3 +21,11 @@ export const OrchestratorEnv = ServiceEnv.extend({
     .describe('Number of NATS servers that store each stream: 1, 3 or 5. A majority of them must be up'),
 });
 export type OrchestratorEnv = z.infer<typeof OrchestratorEnv>;
+
+/** For tests only, so it is no documented setting. */
+const TestEnv = z.object({
+  HOLDPOINT_TEST_RESEND_MS: z.coerce.number().int().min(100).max(60_000).optional(),
+});
+
+export const readTiming = (environment: NodeJS.ProcessEnv): Timing =>
+  orchestratorTiming(readEnv(TestEnv, environment).HOLDPOINT_TEST_RESEND_MS);

@@ -18,10 +18,15 @@ import { taskMetrics } from './metrics.ts';
 import type { Known } from './submission-context.ts';
 import { orchestratorKinds } from './aggregates.ts';
 import { orchestratorInbound } from './bindings.ts';
+import { orchestratorTiming, type Timing } from './timing.ts';
 
-export const startOrchestrator = (env: OrchestratorEnv, log: Logger): Promise<RunningService> => {
+export const startOrchestrator = (
+  env: OrchestratorEnv,
+  log: Logger,
+  timing: Timing = orchestratorTiming(),
+): Promise<RunningService> => {
   const workflows = [...builtIn, ...stageWorkflows(shippedFiles())];
-  const kinds = orchestratorKinds(createTaskDecider(workflows, defaultGate()));
+  const kinds = orchestratorKinds(createTaskDecider(workflows, defaultGate(), timing.task), timing);
   const isShipped = ({ workflow }: SubmitTask) => findWorkflow(workflows, workflow) !== undefined;
   return startService(
     {

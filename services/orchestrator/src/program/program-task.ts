@@ -1,6 +1,5 @@
 import { type ErrorBody, errorBody } from '@holdpoint/contracts/values/errors';
 import type { WorkRequest } from '@holdpoint/contracts/program/work';
-import { programDecider } from '@holdpoint/programs/decide';
 import type { ForkProgram, ProgramMessage } from '@holdpoint/programs/messages';
 import type { ProgramState, ProgramTaskEvent } from '@holdpoint/programs/state';
 import { type Decider, decision, refused } from '@holdpoint/runtime/decider';
@@ -68,11 +67,13 @@ const asProgramMessage = (
 };
 
 /** The decider of programs for the messages that every task gets. */
-export const programTaskDecider: Decider<ProgramState, TaskRunMessage, ProgramTaskEvent> = {
-  ...programDecider,
+export const createProgramTaskDecider = (
+  programs: Decider<ProgramState, ProgramMessage, ProgramTaskEvent>,
+): Decider<ProgramState, TaskRunMessage, ProgramTaskEvent> => ({
+  ...programs,
   decide: (state, message, at) => {
     const translated = asProgramMessage(message);
     if (translated === 'ignored') return decision({});
-    return 'error' in translated ? refused(translated.error) : programDecider.decide(state, translated, at);
+    return 'error' in translated ? refused(translated.error) : programs.decide(state, translated, at);
   },
-};
+});

@@ -2,7 +2,7 @@ import { stuckIdOf } from '@holdpoint/contracts/values/ids';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import { continued, specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';
-import { repeatDelayMs } from '@holdpoint/runtime/decider';
+import { resendDelayMs } from '@holdpoint/runtime/decider';
 import {
   applied,
   approvalOf,
@@ -29,7 +29,7 @@ const givenTask = (name: Situation) => given(...histories[name]);
 describe('the command cancel', () => {
   const askAgain = (of: string) => ({
     set: `withdraw:${NODE}:${of}`,
-    dueAt: NOW + repeatDelayMs(1),
+    dueAt: NOW + resendDelayMs(1),
     data: { ask: 1 },
   });
 
@@ -246,7 +246,7 @@ describe('the command retry', () => {
       .thenSends(...settledBy('retry'))
       .thenTimes(
         { clear: `reply:${NODE}` },
-        { set: `withdraw:${NODE}:${STUCK}`, dueAt: NOW + repeatDelayMs(1), data: { ask: 1 } },
+        { set: `withdraw:${NODE}:${STUCK}`, dueAt: NOW + resendDelayMs(1), data: { ask: 1 } },
         { set: `retry:${NODE}`, dueAt: NOW },
       );
   });

@@ -2,7 +2,7 @@ import { effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import { effectIdOf, NodeId } from '@holdpoint/contracts/values/ids';
 import { continued, specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, test } from 'vitest';
-import { repeatDelayMs } from '@holdpoint/runtime/decider';
+import { resendDelayMs } from '@holdpoint/runtime/decider';
 import {
   applied,
   approvalOf,
@@ -71,7 +71,7 @@ describe('an applied effect', () => {
       })
       .thenTimes(
         { clear: `reply:${NODE}` },
-        { set: `withdraw:${NODE}:${approvalOf(2)}`, dueAt: NOW + repeatDelayMs(1), data: { ask: 1 } },
+        { set: `withdraw:${NODE}:${approvalOf(2)}`, dueAt: NOW + resendDelayMs(1), data: { ask: 1 } },
       );
   });
 
@@ -124,7 +124,7 @@ describe('an effect that was not applied', () => {
         id: `recovery.assess.${TASK}.${NODE}.1.0`,
         data: { task: TASK, node: NODE, attempt: 1, outcome, effectClass: 'keyed', error: { code } },
       })
-      .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + repeatDelayMs(1), data: { ask: 1 } });
+      .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + resendDelayMs(1), data: { ask: 1 } });
   });
 
   test('a refusal of another order under the same key changes nothing', () => {
@@ -160,7 +160,7 @@ describe('an effect that was not applied', () => {
         id: `approval.request.${approvalOf(2)}.0`,
         data: { id: approvalOf(2), revision: 2 },
       })
-      .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + repeatDelayMs(1), data: { ask: 1 } });
+      .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + resendDelayMs(1), data: { ask: 1 } });
   });
 
   test('another order under a new grant has a new message id', () => {

@@ -3,7 +3,7 @@ import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import { continued, specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, test } from 'vitest';
-import { repeatDelayMs } from '@holdpoint/runtime/decider';
+import { resendDelayMs } from '@holdpoint/runtime/decider';
 import { EFFECT_NODES, parallelDecider } from '../../testing/parallel.ts';
 import {
   applied as appliedFact,
@@ -146,7 +146,7 @@ describe('a task that fails', () => {
       .thenTimes(
         { clear: `reply:${left}` },
         { clear: `reply:${right}` },
-        { set: `withdraw:${right}:${approvalOf(right)}`, dueAt: NOW + repeatDelayMs(1), data: { ask: 1 } },
+        { set: `withdraw:${right}:${approvalOf(right)}`, dueAt: NOW + resendDelayMs(1), data: { ask: 1 } },
       );
   });
 

@@ -1,7 +1,7 @@
 import { NodeId, stuckIdOf } from '@holdpoint/contracts/values/ids';
 import { continued, specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';
-import { repeatDelayMs } from '@holdpoint/runtime/decider';
+import { resendDelayMs } from '@holdpoint/runtime/decider';
 import {
   approvalOf,
   byHand,
@@ -65,7 +65,7 @@ describe('a verdict', () => {
       })
       .thenTimes(
         { clear: `reply:${NODE}` },
-        { set: `reply:${NODE}`, dueAt: NOW + repeatDelayMs(1), data: { ask: 1 } },
+        { set: `reply:${NODE}`, dueAt: NOW + resendDelayMs(1), data: { ask: 1 } },
       );
   });
 
@@ -161,7 +161,7 @@ describe('a retry that falls due', () => {
         ...GRANT,
       })
       .thenSends({ id: `effect.run.${EFFECT}.1.2.0`, data: { attempt: 2, grant: GRANT.grant } })
-      .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + 1_000 + repeatDelayMs(1), data: { ask: 1 } });
+      .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + 1_000 + resendDelayMs(1), data: { ask: 1 } });
   });
 
   test.each([

@@ -1,7 +1,7 @@
 import { stuckIdOf } from '@holdpoint/contracts/values/ids';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';
-import { repeatDelayMs } from '@holdpoint/runtime/decider';
+import { resendDelayMs } from '@holdpoint/runtime/decider';
 import {
   approvalOf,
   EFFECT,
@@ -42,7 +42,7 @@ describe('an unanswered request', () => {
           .when(due(ask), NOW)
           .thenEmits()
           .thenSends({ subject, id: `${id}.${String(ask)}` })
-          .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + repeatDelayMs(ask + 1), data: { ask: ask + 1 } });
+          .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + resendDelayMs(ask + 1), data: { ask: ask + 1 } });
       }
     },
   );
@@ -54,7 +54,7 @@ describe('an unanswered request', () => {
   });
 
   test('the delay grows up to a bound', () => {
-    const waits = Array.from({ length: 50 }, (_, i) => repeatDelayMs(i + 1));
+    const waits = Array.from({ length: 50 }, (_, i) => resendDelayMs(i + 1));
     expect(waits).toEqual(waits.toSorted((a, b) => a - b));
     expect(new Set(waits.slice(0, 3)).size).toBe(3);
     expect(waits.at(-1)).toBe(300_000);

@@ -2,7 +2,7 @@ import { approvalIdOf, type NodeId } from '@holdpoint/contracts/values/ids';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import { continued, specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, test } from 'vitest';
-import { repeatDelayMs } from '@holdpoint/runtime/decider';
+import { resendDelayMs } from '@holdpoint/runtime/decider';
 import { EFFECT_NODES, parallelDecider } from '../../testing/parallel.ts';
 import {
   applied,
@@ -75,7 +75,7 @@ describe('an unconfirmed withdrawal', () => {
           .thenSends({ subject, id: `${id}.${String(ask)}`, data })
           .thenTimes({
             set: `withdraw:${NODE}:${data.id}`,
-            dueAt: NOW + repeatDelayMs(ask + 1),
+            dueAt: NOW + resendDelayMs(ask + 1),
             data: { ask: ask + 1 },
           });
       }

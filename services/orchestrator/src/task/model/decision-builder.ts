@@ -5,7 +5,7 @@ import {
   type Decision,
   decision,
   type Outgoing,
-  repeatTimer,
+  resendTimer,
   type TimerChange,
 } from '@holdpoint/runtime/decider';
 import { evolve, phaseAfter, type TaskChange } from './evolve.ts';
@@ -68,7 +68,7 @@ export const createDecisionBuilder = (
     send: (message) => void send.push(message),
     timer: (change) => void timers.push(change),
     timing,
-    resendTimer: (name, resends) => void timers.push(repeatTimer(name, resends, now, timing.resend)),
+    resendTimer: (name, resends) => void timers.push(resendTimer(name, resends, now, timing.resend)),
     enqueue: (nodes) => {
       for (const node of nodes) queue.add(node);
     },
