@@ -60,8 +60,14 @@ const stream = (
 
 export const streams = [
   stream('HP_CMD', filters.commands, 'commands to the services', 72 * HOUR_MS, 1024 * MIB),
-  stream('HP_EVT', filters.events, 'facts, for everyone to watch', 7 * 24 * HOUR_MS, 2048 * MIB),
-  stream('HP_WORK', filters.work, 'phases of programs, for their workers', 24 * HOUR_MS, 512 * MIB),
+  stream('HP_EVT', filters.events, 'events of the services', 7 * 24 * HOUR_MS, 2048 * MIB),
+  stream(
+    'HP_WORK',
+    filters.work,
+    'phases of TypeScript workflows, for their workers',
+    24 * HOUR_MS,
+    512 * MIB,
+  ),
   stream('HP_LOG', filters.logs, 'live output of running work', 24 * HOUR_MS, 256 * MIB),
   stream(
     'HP_DLQ',
@@ -99,7 +105,7 @@ export const artifactBucket: BucketDeclaration = {
 export const programBucket: BucketDeclaration = {
   name: 'HP_PROGRAMS',
   stream: 'OBJ_HP_PROGRAMS',
-  description: 'Holdpoint: what programs keep',
+  description: 'Holdpoint: large values of TypeScript workflows',
   maxAgeMs: 30 * 24 * HOUR_MS,
   maxBytes: 1024 * MIB,
 };
@@ -126,7 +132,7 @@ export const workConsumer = (hash: string): Omit<ConsumerDeclaration, 'service'>
   name: `work-${hash}`,
   stream: 'HP_WORK',
   filter: subjects.work(hash),
-  description: `Holdpoint: workers of the program ${hash}`,
+  description: `Holdpoint: workers of the workflow version ${hash}`,
   ackWaitMs: 30_000,
   maxAckPending: 5_000,
 });
@@ -146,7 +152,7 @@ export const Pools = z
   .transform((text): readonly string[] => [...new Set(text.split(',').map((name) => name.trim()))])
   .refine(
     (names) => names.length <= POOLS_MAX && names.every((name) => TOKEN.test(name)),
-    `names of letters, digits, - and _, with commas between them, at most ${String(POOLS_MAX)}`,
+    `names of letters, digits, - and _, comma-separated, at most ${String(POOLS_MAX)}`,
   );
 
 export const consumers: readonly ConsumerDeclaration[] = [

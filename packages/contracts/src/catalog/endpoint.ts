@@ -11,18 +11,22 @@ export const endpoint = <Request extends z.ZodType, Response extends z.ZodType>(
 /** Admin endpoints of every service, answered by the runtime. */
 export const adminEndpoints = {
   info: endpoint(
-    'What this service is: version, clocks, migrations; of one of its replicas',
+    'Version, clocks and migrations of the service, from one replica',
     z.object({}),
     ServiceInfo,
   ),
-  counts: endpoint('How much is open, and how much has ended within the last hour', z.object({}), Counts),
+  counts: endpoint(
+    'Number of open aggregates, and of those that ended within the last hour',
+    z.object({}),
+    Counts,
+  ),
   retention: endpoint(
-    'What is kept, for how long, and how much would go by that or by another number of days',
+    'Retention of the service, and the number of aggregates due to be purged',
     RetentionRequest,
     Retention,
   ),
   purge: endpoint(
-    'Remove at once what has ended longer ago than it is kept, as the service does by itself twice a minute',
+    'Purge expired data now; the service does this every 30 seconds',
     z.object({}),
     z.object({ purged: z.int() }),
   ),
@@ -30,7 +34,7 @@ export const adminEndpoints = {
 
 /** Each service resolves its own dead letters. */
 export const resolveDeadLetter = endpoint(
-  'Handle a dead letter of this service once more, or drop it',
+  'Retry or drop a dead letter of this service',
   ResolveDeadLetter,
   DeadLetterResolved,
 );

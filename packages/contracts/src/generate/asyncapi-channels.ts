@@ -74,7 +74,7 @@ const commandChannels = SERVICES.flatMap((service) => {
       messages: [`command.${name}`],
       senders: [senders[command] ?? 'client'],
       ...(service === 'executor' && {
-        parameters: { pool: `Executors that may do it; \`${DEFAULT_POOL}\` when a workflow names none.` },
+        parameters: { pool: `Pool of the executors; default: \`${DEFAULT_POOL}\`.` },
       }),
       stream: 'HP_CMD',
       answeredBy: [],
@@ -121,7 +121,7 @@ const apiChannels = SERVICES.flatMap((service) => {
     const reply: Channel = {
       key: `reply.${name}`,
       address: null,
-      summary: "The inbox that the request's reply subject names.",
+      summary: "The requester's inbox, named by the reply subject.",
       messages: [`api.${name}.response`, 'api.error'],
       senders: [],
       answeredBy: [],
@@ -143,7 +143,7 @@ const deadLetterChannels = SERVICES.map((service): Channel => ({
 const logChannel: Channel = {
   key: 'log.line',
   address: withParameter(withParameter(subjects.log(PLACE, PLACE), 'task'), 'node'),
-  summary: 'The output of running work, line by line.',
+  summary: 'Output of running steps, line by line.',
   messages: ['log.line'],
   senders: ['executor'],
   parameters: { task: 'Id of the task.', node: 'Id of the node.' },
@@ -154,10 +154,10 @@ const logChannel: Channel = {
 const workChannel: Channel = {
   key: 'work.order',
   address: withParameter(subjects.work(PLACE), 'hash'),
-  summary: 'Phases of programs, for the workers that have their code.',
+  summary: 'Phases of TypeScript workflows, for workers that have their code.',
   messages: ['work.order'],
   senders: ['orchestrator'],
-  parameters: { hash: 'Of the version of the program.' },
+  parameters: { hash: 'Hash of the workflow version.' },
   stream: 'HP_WORK',
   answeredBy: [],
 };

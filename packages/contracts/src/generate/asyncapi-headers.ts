@@ -7,19 +7,19 @@ type Schema = Readonly<Record<string, unknown>>;
 const text = (description: string, more: Schema = {}): Schema => ({ type: 'string', description, ...more });
 
 const event = {
-  [HEADERS.messageId]: text('Equals ce-id: JetStream drops what it has seen within the duplicate window.'),
+  [HEADERS.messageId]: text('Equals ce-id. JetStream drops duplicates within its duplicate window.'),
   [HEADERS.specVersion]: text('CloudEvents version.', { const: '1.0' }),
-  [HEADERS.id]: text('Identifies the message: a repeat carries the same.'),
-  [HEADERS.source]: text('Who says it.', { pattern: '^/holdpoint/', examples: ['/holdpoint/orchestrator'] }),
-  [HEADERS.type]: text('What it is.'),
+  [HEADERS.id]: text('Id of the message, equal in repeats.'),
+  [HEADERS.source]: text('Sender.', { pattern: '^/holdpoint/', examples: ['/holdpoint/orchestrator'] }),
+  [HEADERS.type]: text('Type of the message.'),
   [HEADERS.subject]: text('Id of the aggregate.'),
-  [HEADERS.time]: text("When, by the database's clock, RFC 3339.", { format: 'date-time' }),
-  [HEADERS.contentType]: text('Of the body.', { const: 'application/json' }),
+  [HEADERS.time]: text("Time by the database's clock, RFC 3339.", { format: 'date-time' }),
+  [HEADERS.contentType]: text('Media type of the body.', { const: 'application/json' }),
 } as const satisfies Record<string, Schema>;
 
-const trace = { [HEADERS.trace]: text('W3C trace context, carried through every hop.') };
+const trace = { [HEADERS.trace]: text('W3C trace context, forwarded by every service.') };
 const version = {
-  [HEADERS.version]: text('Gapless version of the aggregate that the fact belongs to.', {
+  [HEADERS.version]: text('Gapless version of the aggregate of the event.', {
     pattern: '^[1-9][0-9]*$',
   }),
 };
@@ -35,14 +35,14 @@ export const asyncApiHeaders = {
   requestHeaders: { type: 'object', properties: { [HEADERS.id]: event[HEADERS.id], ...trace } },
   decisionHeaders: {
     type: 'object',
-    properties: { authorization: text('Who decides.', { pattern: '^Bearer .+' }), ...trace },
+    properties: { authorization: text('Credentials of the decider.', { pattern: '^Bearer .+' }), ...trace },
     required: ['authorization'],
   },
   errorHeaders: {
     type: 'object',
     properties: {
-      'Nats-Service-Error-Code': text('A number as HTTP has them.', { pattern: '^[1-5][0-9]{2}$' }),
-      'Nats-Service-Error': text('The stable code, which the body has as well.'),
+      'Nats-Service-Error-Code': text('HTTP status.', { pattern: '^[1-5][0-9]{2}$' }),
+      'Nats-Service-Error': text('Stable error code, also in the body.'),
     },
     required: ['Nats-Service-Error-Code', 'Nats-Service-Error'],
   },

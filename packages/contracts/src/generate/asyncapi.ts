@@ -112,12 +112,12 @@ const streamObject = ({
   duplicateWindowMs,
 });
 
-const DESCRIPTION = `Four services on NATS JetStream hold every side effect until somebody entitled to it approves that exact effect.
+const DESCRIPTION = `Four services on NATS JetStream hold every side effect until an approver approves that exact effect.
 
-Bodies are JSON, at most ${String(PAYLOAD_MAX_BYTES)} bytes. CloudEvents 1.0 in binary mode: attributes are \`ce-\` headers, the body is the data alone.
-Headers are optional on commands and requests, and always there on facts. \`Nats-Msg-Id\` equals \`ce-id\`.
-Facts of one aggregate carry a gapless \`ce-version\`; the bus may deliver them twice, late or not at all, and the services' API has the truth.
-Unknown fields are ignored: an optional addition keeps the version, anything else is a new version.`;
+Bodies are JSON, at most ${String(PAYLOAD_MAX_BYTES)} bytes. CloudEvents 1.0 in binary mode: attributes are \`ce-\` headers, and the body is the data.
+Headers are optional on commands and requests, and required on events. \`Nats-Msg-Id\` equals \`ce-id\`.
+Events of one aggregate carry a gapless \`ce-version\`. The bus may deliver them twice, late or not at all; the API of the services is authoritative.
+Unknown fields are ignored. Optional additions keep the version; other changes are a new version.`;
 
 /** The whole bus as a generated AsyncAPI 3 document. */
 export const asyncApiDocument = (): Document => {
@@ -132,7 +132,7 @@ export const asyncApiDocument = (): Document => {
         host: '127.0.0.1:4222',
         protocol: 'nats',
         description:
-          'NATS 2.9 or later with JetStream. Users log in with nkeys; each may publish and subscribe only what its part needs.',
+          'NATS 2.9 or later with JetStream. Users log in with nkeys, and may use only the subjects that they need.',
       },
     },
     channels: fromPairs(channels.map((channel) => [channel.key, channelObject(channel)])),

@@ -68,28 +68,29 @@ export const messages: readonly Message[] = [
   {
     kind: 'api',
     name: 'error',
-    description: 'Why a request was refused; codes are promises, texts are not.',
+    description: 'Error reply. Codes are stable, texts are not.',
     service: undefined,
     schema: ErrorBody,
   },
   {
     kind: 'work',
     name: 'order',
-    description: 'A phase of a program is to be worked on. It may come twice, or too late: the lease tells.',
+    description:
+      'A phase of a TypeScript workflow for a worker. It may arrive twice or late; the lease decides.',
     service: 'orchestrator',
     schema: WorkOrder,
   },
   {
     kind: 'log',
     name: 'line',
-    description: 'One line of the output of a running step. It may be lost: nothing is decided by it.',
+    description: 'One output line of a running step. Lines may be lost; no decision uses them.',
     service: 'executor',
     schema: LogLine,
   },
   {
     kind: 'dead-letter',
     name: 'letter',
-    description: 'A message that no service could handle, with the reason.',
+    description: 'A message that no service could handle, and the reason.',
     service: undefined,
     schema: DeadLetter,
   },

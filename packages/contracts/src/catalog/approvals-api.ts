@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import { AccessTokenView, CreateAccessToken, Scope } from '../approval/access-token.ts';
+import { DecideApproval } from '../approval/commands.ts';
+import {
+  ApprovalDetail,
+  CheckApproval,
+  DecisionResult,
+  DecideMany,
+  ListApprovals,
+} from '../approval/queries.ts';
+import { KeysNonce, PublishedKeys } from '../approval/signing-keys.ts';
+import { RuleMatch, RuleSpec, RuleView } from '../approval/standing-rule.ts';
+import { ApprovalStatus } from '../approval/status.ts';
+import { ApprovalView } from '../approval/views.ts';
+import { AuditLine } from '../audit/audit.ts';
+import { ErrorBody } from '../values/errors.ts';
+import { AccessTokenId, ApprovalId, RuleId } from '../values/ids.ts';
+import { Page, pageOf } from '../values/page.ts';
+import { adminEndpoints, endpoint, resolveDeadLetter } from './endpoint.ts';
+
+/** Endpoints of the approvals service. */
+export const approvalsApi = {
+  ...adminEndpoints,
+  decide: endpoint(
+    'Decide on an approval; needs the header `authorization: Bearer <token>`',
+    DecideApproval,
+    DecisionResult,
+  ),
+  decide_many: endpoint(
+    'Apply one decision to several approvals, each independently; needs the header',
+    DecideMany,
+    z.object({
+      items: z.array(
+        z.union([
+          z.object({ id: ApprovalId, decided: DecisionResult }),
+          z.object({ id: ApprovalId, error: ErrorBody }),
+        ]),
+      ),
+    }),
+  ),
+  get: endpoint('One approval with the exact effect', z.object({ id: ApprovalId }), ApprovalDetail),
+  list: endpoint(
+    'Approvals in the requested order; decided ones oldest or newest first. A page may be incomplete: continue with `next`',
+    ListApprovals,
+    pageOf(ApprovalView),
+  ),
+  whoami: endpoint(
+    'Owner and scopes of the token; needs the header',
+    z.object({}),
+    z.object({
+      name: z.string(),
+      groups: z.array(z.string()),
+      roles: z.array(z.string()),
+      scopes: z.array(Scope),
+      administrator: z.boolean(),
+      /** The token belongs to this agent of the named principal. */
+      agent: z.string().optional(),
+    }),
+  ),
+  check: endpoint(
+    'Whether a standing rule would approve an effect (checkApproval)',
+    CheckApproval,
+    z.object({ approved: z.boolean(), rule: RuleView.optional() }),
+  ),
+  rule_add: endpoint('Add a standing rule (persistRule); needs the header', RuleSpec, RuleView),
+  rule_revoke: endpoint(
+    'Revoke a standing rule; needs the header',
+    z.object({ id: RuleId, reason: z.string().max(1_000).optional() }),
+    RuleView,
+  ),
+  rule_list: endpoint(
+    'Standing rules, oldest first',
+    Page.extend({ status: RuleView.shape.status.optional() }),
+    pageOf(RuleView),
+  ),
+  rule_test: endpoint(
+    'The latest requests that a rule would have decided',
+    z.object({ match: RuleMatch, last: z.int().min(1).max(5_000).default(1_000) }),
+    z.object({
+      /** Number of examined requests. */
+      examined: z.int(),
+      items: z.array(
+        z.object({
+          id: ApprovalId,
+          title: z.string(),
+          status: ApprovalStatus,
+          decidedBy: z.string().optional(),
+          requestedAt: z.int(),
+        }),
+      ),
+    }),
+  ),
+  token_create: endpoint('Create an API token; needs the header', CreateAccessToken, AccessTokenView),
+  token_revoke: endpoint(
+    'Revoke an API token; needs the header',
+    z.object({ id: AccessTokenId }),
+    AccessTokenView,
+  ),
+  token_list: endpoint('API tokens, oldest first; needs the header', Page, pageOf(AccessTokenView)),
+  audit: endpoint(
+    'Lines of the audit log, in order; needs the header',
+    z.object({
+      /** Lines after this one. */
+      after: z.int().min(0).default(0),
+      limit: z.int().min(1).max(1_000).default(500),
+      /** Only lines of this approval, rule or token: they form no unbroken chain. */
+      about: z.string().max(64).optional(),
+    }),
+    z.object({
+      items: z.array(AuditLine),
+      /** Later lines exist. */
+      more: z.boolean(),
+    }),
+  ),
+  keys: endpoint(
+    'Public keys of the service, and a statement about them by each key',
+    z.object({ nonce: KeysNonce.optional() }),
+    PublishedKeys,
+  ),
+  dead_letter: resolveDeadLetter,
+} as const;
