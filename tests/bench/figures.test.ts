@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { percentiles } from './figures.ts';
 import { sharesOf } from './profile.ts';
 
-test('percentiles are values that were measured', () => {
+test('percentiles are measured values', () => {
   expect(percentiles([3, 1, 2])).toEqual({ p50: 2, p95: 3, p99: 3 });
   expect(percentiles(Array.from({ length: 100 }, (_, index) => index))).toEqual({
     p50: 50,
@@ -11,7 +11,7 @@ test('percentiles are values that were measured', () => {
   });
 });
 
-test('a profile is summed up by part, without idle time', () => {
+test('a profile is summed by category without idle time', () => {
   const node = (id: number, functionName: string, url: string) => ({ id, callFrame: { functionName, url } });
   const profile = {
     nodes: [

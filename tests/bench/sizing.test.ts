@@ -18,12 +18,12 @@ const tableBelow = (heading: string): readonly (readonly string[])[] => {
 
 const number = (value: number): string => value.toLocaleString('en-US');
 
-test('the sizing table says what comes of the measured costs', () => {
+test('the sizing table follows from the measured costs', () => {
   const rows = [10, 100, 1_000, 10_000].map((rate) => Object.values(sizeOf(rate)).map(number));
   expect(tableBelow('Sizes')).toEqual(rows);
 });
 
-test('the costs are those that the page of figures has', () => {
+test('the costs match docs/performance.md', () => {
   const figures = readSource('docs/performance.md');
   const { orchestrator, approvals, executor, recovery, nats, postgres } = COST.cpuMs;
   const row = [500, orchestrator, approvals, executor, recovery, nats, postgres].map(String).join(' | ');
@@ -32,13 +32,13 @@ test('the costs are those that the page of figures has', () => {
 });
 
 describe('the cells of several databases', () => {
-  test('are named by the key alone, and all of them are used', () => {
+  test('the cell follows from the key, and all cells are used', () => {
     const cells = Array.from({ length: 1_000 }, (_, at) => cellOf(`t-${String(at)}`, 12));
     expect(new Set(cells).size).toBe(12);
     expect(cellOf('t-1', 12)).toBe(cellOf('t-1', 12));
   });
 
-  test('get as uneven a share as the page says', () => {
+  test('the shares of cells match the docs', () => {
     const rows = [
       ['10,000', 'equally', 10_000, 0],
       ['10,000', 'the n-th 1/√n of the first', 10_000, 0.5],

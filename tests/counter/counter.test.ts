@@ -78,7 +78,7 @@ const countOf = (records: readonly LedgerRecord[], key: string): number =>
   applicationsByKey(records).get(key)?.length ?? 0;
 
 describe('the ledger', () => {
-  test('has every request, with what it was and what came of it, before it is answered', async () => {
+  test('the ledger has every request with its outcome before the answer', async () => {
     const counter = await start();
     await send(counter, '/keyed/orders?x=1', { key: 'k', effect: 'e', epoch: 3, body: 'grüße' });
     const [opened, request, applied] = await readLedger(ledgerFile());
@@ -97,7 +97,7 @@ describe('the ledger', () => {
     expect(BigInt(applied?.mono ?? 0)).toBeGreaterThanOrEqual(BigInt(request?.mono ?? 0));
   });
 
-  test('can be fetched', async () => {
+  test('the ledger can be fetched', async () => {
     const counter = await start();
     await Promise.all(['a', 'b', 'c'].map((key) => send(counter, '/opaque/x', { effect: key })));
     const fetched = await fetchLedger(counter.origin);
@@ -105,7 +105,7 @@ describe('the ledger', () => {
     expect([...applicationsByKey(fetched).keys()].toSorted()).toEqual(['a', 'b', 'c']);
   });
 
-  test('counts what it has', async () => {
+  test('the ledger counts its records', async () => {
     const counter = await start();
     await send(counter, '/keyed/x', { key: 'k' });
     await send(counter, '/keyed/x', { key: 'k' });
@@ -114,7 +114,7 @@ describe('the ledger', () => {
 });
 
 describe('a target', () => {
-  test('with keys applies each once, also when many come at once, and answers alike', async () => {
+  test('a keyed target applies each key once and answers repeats alike', async () => {
     const counter = await start();
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => send(counter, '/keyed/x', { key: 'k' })),
@@ -130,14 +130,14 @@ describe('a target', () => {
     ).toEqual(Array.from({ length: 20 }, (_, i) => i + 1));
   });
 
-  test('without keys applies each time', async () => {
+  test('a target without keys applies every request', async () => {
     const counter = await start();
     await send(counter, '/opaque/x', { effect: 'e' });
     await send(counter, '/opaque/x', { effect: 'e' });
     expect(countOf(await readLedger(ledgerFile()), 'e')).toBe(2);
   });
 
-  test('with a fence is raised by a look, and tells what it sees', async () => {
+  test('a probe raises the fence of a fenced target and answers truly', async () => {
     const counter = await start();
     expect(await get(counter, '/fenced/x?key=e&epoch=4')).toEqual({ applied: false, fence: 4 });
     expect(await send(counter, '/fenced/x', { effect: 'e', epoch: 3 })).toMatchObject({ status: 412 });
@@ -146,14 +146,14 @@ describe('a target', () => {
     expect(countOf(await readLedger(ledgerFile()), 'e')).toBe(1);
   });
 
-  test('that can be asked tells whether it was applied', async () => {
+  test('a probeable target answers whether it applied', async () => {
     const counter = await start();
     expect(await get(counter, '/probeable/x?key=e')).toEqual({ applied: false });
     await send(counter, '/probeable/x', { effect: 'e' });
     expect(await get(counter, '/probeable/x?key=e')).toEqual({ applied: true });
   });
 
-  test('that does not exist is not found', async () => {
+  test('an unknown target is not found', async () => {
     const counter = await start();
     expect(await send(counter, '/elsewhere/x')).toMatchObject({ status: 404 });
     expect(await send(counter, '/')).toMatchObject({ status: 404 });
@@ -180,7 +180,7 @@ describe('a request that is', () => {
     expect(countOf(await readLedger(ledgerFile()), 'k')).toBe(times);
   });
 
-  test('apply_then_hang is applied, and never answered', async () => {
+  test('a request in apply_then_hang is applied and never answered', async () => {
     const counter = await start({ mode: 'apply_then_hang' });
     const answer = send(counter, '/keyed/x', { key: 'k' });
     await vi.waitFor(async () => expect(countOf(await readLedger(ledgerFile()), 'k')).toBe(1), PATIENCE);
@@ -188,7 +188,7 @@ describe('a request that is', () => {
     expect(await answer).toBeUndefined();
   });
 
-  test('slow, and has not been applied when the server stops, never is', async () => {
+  test('a slow request is lost when the server stops first', async () => {
     const counter = await start({ mode: 'slow', slowMs: [600_000, 600_000] });
     const answer = send(counter, '/keyed/x', { key: 'k' });
     await vi.waitFor(
@@ -200,14 +200,14 @@ describe('a request that is', () => {
     expect(countOf(await readLedger(ledgerFile()), 'k')).toBe(0);
   });
 
-  test('forget is applied again', async () => {
+  test('a request in forget is applied again', async () => {
     const counter = await start({ mode: 'forget' });
     await send(counter, '/keyed/x', { key: 'k' });
     await send(counter, '/keyed/x', { key: 'k' });
     expect(countOf(await readLedger(ledgerFile()), 'k')).toBe(2);
   });
 
-  test('held arrives when its time has come, at a target that may have moved on', async () => {
+  test('a held request arrives at its time, after later ones', async () => {
     const counter = await start({ mode: 'hold', holdMs: [50, 50] });
     await send(counter, '/keyed/x', { key: 'k' });
     await send(counter, '/opaque/x', { effect: 'e' });
@@ -222,7 +222,7 @@ describe('a request that is', () => {
 });
 
 describe('control', () => {
-  test('shows and changes what is done, and is written down', async () => {
+  test('the control endpoint shows and changes settings, and records the change', async () => {
     const counter = await start();
     expect(await get(counter, '/control')).toEqual({
       mode: 'normal',
@@ -238,7 +238,7 @@ describe('control', () => {
     );
   });
 
-  test('lets everything arrive that is on its way, and answers after that', async () => {
+  test('a release applies every delayed request before its answer', async () => {
     const counter = await start({ mode: 'hold' });
     await Promise.all(['a', 'b'].map((effect) => send(counter, '/opaque/x', { effect })));
     const released = await control(counter, { release: true });
@@ -264,7 +264,7 @@ describe('chance', () => {
   };
   const mix = { ...DEFAULT_MIX, normal: 5, apply_then_hang: 0 };
 
-  test('gives each request the same fate under the same seed, and another under another', async () => {
+  test('the modes of requests follow from the seed', async () => {
     const runs: (readonly Mode[])[] = [];
     for (const seed of ['one', 'one', 'two']) {
       const counter = await start({ mode: 'mix', mix, seed });
@@ -280,7 +280,7 @@ describe('chance', () => {
 });
 
 describe('a server that starts again', () => {
-  test('knows keys, fences, counts and numbers', async () => {
+  test('a restarted server knows keys, fences, counts and numbers', async () => {
     const first = await start();
     const answered = await send(first, '/keyed/x', { key: 'k' });
     await get(first, '/fenced/x?key=e&epoch=4');
@@ -300,7 +300,7 @@ describe('a server that starts again', () => {
     ]);
   });
 
-  test('lets arrive what was on its way', async () => {
+  test('a restarted server applies delayed requests', async () => {
     const first = await start({ mode: 'hold' });
     await send(first, '/opaque/x', { effect: 'e' });
     await stop(first);
@@ -310,7 +310,7 @@ describe('a server that starts again', () => {
     expect(countOf(await readLedger(ledgerFile()), 'e')).toBe(1);
   });
 
-  test('takes a line away that a crash cut off', async () => {
+  test('a restarted server removes a line that a crash cut', async () => {
     const first = await start();
     await send(first, '/keyed/x', { key: 'k' });
     await stop(first);
@@ -324,7 +324,7 @@ describe('a server that starts again', () => {
     expect(countOf(await readLedger(ledgerFile()), 'l')).toBe(1);
   });
 
-  test('does not start on a file that is none of its own', async () => {
+  test('a server refuses a file that is not a ledger', async () => {
     await appendFile(ledgerFile(), 'somebody else’s\n');
     await expect(start()).rejects.toThrow(SyntaxError);
   });

@@ -43,26 +43,26 @@ const records = [
 ];
 const text = records.map((record) => `${JSON.stringify(record)}\n`).join('');
 
-test('what was written is what is read', () => {
+test('a ledger reads back its records', () => {
   expect(parseLedger(text)).toEqual(records);
 });
 
-test('a last line that was cut off is not read', () => {
+test('a ledger skips a last line without an end', () => {
   expect(parseLedger(text.slice(0, -1))).toEqual(records.slice(0, -1));
 });
 
-test('any other line that is none of ours is shown', () => {
+test('an invalid ledger line is an error', () => {
   expect(() => parseLedger(`${text}{"type":"other"}\n`)).toThrow(/type/);
   expect(() => parseLedger(`cut off${text}`)).toThrow(SyntaxError);
 });
 
-test('applications and requests are in the account of their key', () => {
+test('applications and requests are grouped by key', () => {
   const numbers = (found: ReadonlyMap<string, readonly { readonly n: number }[]>) =>
     Object.fromEntries([...found].map(([key, all]) => [key, all.map(({ n }) => n)]));
   expect(numbers(applicationsByKey(records))).toEqual({ a: [1, 3] });
   expect(numbers(requestsByKey(records))).toEqual({ a: [1, 3], b: [2] });
 });
 
-test('what was put off and has not arrived is known', () => {
+test('delayed requests without an outcome are listed', () => {
   expect(heldStill(records).map(({ n }) => n)).toEqual([2]);
 });

@@ -35,7 +35,7 @@ const post = async ({ counter }: Started, key: string): Promise<string> => {
   return (await fetch(`${counter}/keyed/x`, request)).text();
 };
 
-test('what it has answered for outlives a kill', async () => {
+test('answered requests survive a kill', async () => {
   const file = join(folder, 'killed.ndjson');
   const first = await start(file);
   expect(first.pid).toBe(first.child.pid);

@@ -33,32 +33,29 @@ const APPLIES: Verdict = { type: 'applied' };
 const refuses = (status: number): Verdict => ({ type: 'refused', status });
 
 describe('a keyed target', () => {
-  test('applies a key once, and knows what it answered', () => {
+  test('a keyed target applies a key once and remembers its answer', () => {
     expect(judged([], request())).toEqual(APPLIES);
     expect(judged([applied()], request({ n: 2 }))).toEqual({ type: 'repeated', key: 'k', of: 1 });
     expect(judged([applied()], request({ n: 2, key: 'other' }))).toEqual(APPLIES);
   });
 
-  test('takes a request without a key for a new one', () => {
+  test('a keyed target treats a request without key as new', () => {
     expect(judged([applied({ key: null })], request({ n: 2, key: null }))).toEqual(APPLIES);
   });
 
-  test('forgets a key at the end of its window', () => {
+  test('a keyed target forgets a key after its window', () => {
     expect(judged([applied({}, 500)], request({ n: 2 }), 1_499, 1_000)).toMatchObject({ type: 'repeated' });
     expect(judged([applied({}, 500)], request({ n: 2 }), 1_500, 1_000)).toEqual(APPLIES);
   });
 
-  test('does not know the keys of another', () => {
+  test('keyed targets do not share keys', () => {
     expect(judged([applied({ flavour: 'opaque' })], request({ n: 2 }))).toEqual(APPLIES);
   });
 });
 
-test.each(['opaque', 'idempotent', 'probeable'] as const)(
-  'an %s target applies whatever arrives',
-  (flavour) => {
-    expect(judged([applied({ flavour })], request({ flavour, n: 2 }))).toEqual(APPLIES);
-  },
-);
+test.each(['opaque', 'idempotent', 'probeable'] as const)('an %s target applies every request', (flavour) => {
+  expect(judged([applied({ flavour })], request({ flavour, n: 2 }))).toEqual(APPLIES);
+});
 
 describe('a fenced target', () => {
   const fenced = (epoch: number | null, change: Partial<Incoming> = {}): Incoming =>
@@ -73,22 +70,22 @@ describe('a fenced target', () => {
     applied: false,
   };
 
-  test('applies what carries a key and a number', () => {
+  test('a fenced target applies a request with key and epoch', () => {
     expect(judged([], fenced(1))).toEqual(APPLIES);
     expect(judged([], fenced(null))).toEqual(refuses(400));
     expect(judged([], fenced(1, { key: null }))).toEqual(refuses(400));
   });
 
-  test('refuses what is older than what it has seen, a look included', () => {
+  test('a fenced target refuses epochs below its fence', () => {
     expect(judged([probed], fenced(4))).toEqual(refuses(412));
     expect(judged([probed], fenced(5))).toEqual(APPLIES);
   });
 
-  test('applies once, however new the second is', () => {
+  test('a fenced target applies a key once at any epoch', () => {
     expect(judged([applied({ flavour: 'fenced', epoch: 1 })], fenced(9))).toEqual(refuses(412));
   });
 
-  test('is not fenced by what it never looked at', () => {
+  test('a fence applies only to its own key', () => {
     const busy: LedgerRecord = {
       type: 'refused',
       ...at(0),

@@ -24,7 +24,7 @@ const HEAD = 'id = "template.bad"\nversion = "v1"\n';
 const importing = (path: string): string => `${HEAD}[[imports]]\nname = "a"\npath = "${path}"\n`;
 
 describe('a template', () => {
-  test('that is no TOML is refused with line and column', () => {
+  test('an invalid TOML template is refused with line and column', () => {
     expect(problemsOf({ 'flow.toml': `${HEAD}[[nodes]]\nid = "a\n` })).toMatchObject([
       { code: 'WORKFLOW_SYNTAX', severity: 'error', file: 'flow.toml', line: 4, column: 8 },
     ]);
@@ -36,7 +36,7 @@ describe('a template', () => {
     expect(ms).toBeLessThan(100);
   });
 
-  test('whose imports lead back is refused with the way round', () => {
+  test('a template with an import cycle is refused with the cycle', () => {
     const found = problemsOf({
       'flow.toml': importing('other.toml'),
       'other.toml': importing('./flow.toml'),
@@ -47,7 +47,7 @@ describe('a template', () => {
   });
 
   test.each(['../other.toml', '/etc/other.toml', 'a/../../other.toml', 'C:\\other.toml'])(
-    'that imports from outside of the repository is refused, and nothing is read there: %s',
+    'a template import outside of the repository is refused and not read: %s',
     (path) => {
       const read: string[] = [];
       const { problems } = loadTemplate('flow.toml', (asked) => {
@@ -60,7 +60,7 @@ describe('a template', () => {
   );
 });
 
-test('a workflow of 10,000 nodes is taken whole, and its first step ordered', () => {
+test('a workflow of 10,000 nodes is accepted and started', () => {
   const nodes = Array.from({ length: 10_000 }, (_, n) => ({
     id: `n${String(n)}`,
     uses: 'cap.env.shell.command.run',

@@ -15,7 +15,7 @@ const catalogue = messages.map(({ kind, name }) => `${kind}/${name}`).toSorted()
 const ofKind = (start: string, end = ''): readonly string[] =>
   catalogue.filter((name) => name.startsWith(start) && name.endsWith(end));
 
-test('every message of the catalogue is read from any bytes', () => {
+test('every message of the catalogue is parsed from any bytes', () => {
   expect(casesOf('schemas')).toEqual(catalogue);
 });
 
@@ -36,18 +36,18 @@ const readFacts = (): readonly string[] => {
   });
 };
 
-test('every command, and every fact that somebody acts upon, is decided in every situation', () => {
+test('every command and every consumed event is decided in every situation', () => {
   expect(casesOf('task', 'approval', 'effect', 'recovery')).toEqual(
     [...ofKind('command/'), ...readFacts()].toSorted(),
   );
 });
 
-test('every endpoint is asked on real parts, and its answer is read from any bytes', () => {
+test('every endpoint is called on a real system, and its answers are read from any bytes', () => {
   expect(ENDPOINTS.map((name) => `api/${name}.request`).toSorted()).toEqual(ofKind('api/', '.request'));
   expect(casesOf('answers')).toEqual(ofKind('api/', '.response'));
 });
 
-test('every target has a corpus, and every corpus a target', () => {
+test('every target has a corpus and every corpus has a target', () => {
   expect(corpusFolders()).toEqual(targets.map(({ name }) => name).toSorted());
   expect(targets.filter(({ name }) => corpusOf(name).length === 0)).toEqual([]);
 });

@@ -8,7 +8,7 @@ const mutant = (name: string, race: Race, verdict: string): Row<RaceWorld> =>
 
 const LATE = 'decided after its expiry';
 const TWICE = 'resolved twice';
-const NOT_APPROVED = 'started without a standing approval of it';
+const NOT_APPROVED = 'started without a valid approval';
 
 const MUTANTS: readonly Row<RaceWorld>[] = [
   mutant('clock read before the lock', mutants.clockBeforeLock, LATE),
@@ -18,7 +18,7 @@ const MUTANTS: readonly Row<RaceWorld>[] = [
   mutant('timer closes what is decided', mutants.timerClosesWhatIsDecided, TWICE),
   mutant('withdrawal overwrites a decision', mutants.withdrawalOverwrites, TWICE),
   mutant('withdrawal before the request forgotten', mutants.withdrawalBeforeRequestForgotten, TWICE),
-  mutant('told what was asked for', mutants.answersWhatWasAsked, 'told what does not stand'),
+  mutant('told what was asked for', mutants.answersWhatWasAsked, 'got an answer that does not count'),
   mutant('grant for another digest', mutants.grantForAnotherDigest, NOT_APPROVED),
   mutant('digest of the grant not compared', mutants.digestNotCompared, NOT_APPROVED),
   mutant('end of the grant not compared', mutants.grantEndNotCompared, 'started after its grant had ended'),

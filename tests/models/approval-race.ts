@@ -169,7 +169,7 @@ const badStart = ({ approval, now, cancelStored }: RaceWorld, order: RunEffect):
     order.digest === approval.request.digest;
   const ended = stands && now >= (approval.decided.validUntil ?? 0);
   return [
-    ...(stands ? [] : ['started without a standing approval of it']),
+    ...(stands ? [] : ['started without a valid approval']),
     ...(ended ? ['started after its grant had ended'] : []),
     ...(cancelStored ? ['started after its cancellation was stored'] : []),
   ];
@@ -234,7 +234,7 @@ const wrong = (world: RaceWorld, quorum: number): readonly string[] => {
       ? ['granted by fewer people than its quorum']
       : []),
     ...([world.ada, world.grace].some((person) => misinformed(person, approval))
-      ? ['told what does not stand']
+      ? ['got an answer that does not count']
       : []),
   ];
 };

@@ -24,7 +24,7 @@ const MUTANTS: readonly (readonly [of: Delivery, verdict: string])[] = [
   [{ ...askedByOne, mutant: 'not answered again' }, DEAD_END],
   [{ ...alone, mutant: 'effect started while the message is held' }, 'effect started twice'],
   [{ ...alone, mutant: 'effect started while the message is held' }, 'effect started, and not recorded'],
-  [{ ...alone, mutant: 'effect started by whoever repeats' }, 'effect started twice'],
+  [{ ...alone, mutant: 'effect started by a repeat' }, 'effect started twice'],
   [{ ...alone, mutant: 'counted whenever it comes' }, 'counted twice'],
   [{ ...alone, mutant: 'decided before the lock' }, 'counted twice'],
 ];
@@ -73,11 +73,11 @@ describe('the delivery of a message', () => {
 });
 
 describe('the outbox', () => {
-  test('read by claiming rows brings each of them', () => {
+  test('reading the outbox by claims finds every row', () => {
     expectRow(holding('outbox, rows claimed', outboxReading('rows claimed'), 85));
   });
 
-  test('read by a cursor leaves behind what was committed late', () => {
+  test('reading the outbox by a cursor misses late commits', () => {
     expectRow(caught('outbox read by a cursor over ids', outboxReading('cursor over ids'), DEAD_END));
   });
 });

@@ -21,7 +21,7 @@ export type Mutant =
   | 'timer deleted before its message is handled'
   | 'asked again under the same message id'
   | 'effect started while the message is held'
-  | 'effect started by whoever repeats'
+  | 'effect started by a repeat'
   | 'counted whenever it comes'
   | 'decided before the lock'
   | 'not answered again';
@@ -94,7 +94,7 @@ const committed = (world: World, { takes, fresh }: Worker, of: Delivery): World 
   switch (takes) {
     case 'ask': {
       const counts = fresh ?? (world.counted === 0 || mutant === 'counted whenever it comes');
-      const starts = counts || mutant === 'effect started by whoever repeats';
+      const starts = counts || mutant === 'effect started by a repeat';
       const held = mutant === 'effect started while the message is held';
       const next = {
         ...world,

@@ -285,7 +285,7 @@ const personSteps = (
       ? []
       : [
           [
-            `it is heard that somebody said ${statement.answer}`,
+            `the answer ${statement.answer} arrives`,
             tell(world, { kind: 'resolve', payload: resolutionOf(effectClass, statement) }, decide),
           ],
         ];
@@ -303,7 +303,7 @@ const personSteps = (
     ...answers.map(
       (answer) =>
         [
-          `somebody says ${answer}`,
+          `a person answers ${answer}`,
           { ...world, statement: { answer, epoch, knewOfCancel: cancelStored } },
         ] as const,
     ),

@@ -12,36 +12,36 @@ const modelOf = (ways: Readonly<Record<number, readonly number[]>>, wrong?: numb
 });
 
 describe('a model', () => {
-  test('holds when nothing in it is wrong and a rest stays within reach', () => {
+  test('a model holds without faults and with a reachable rest', () => {
     const { verdict, worlds } = examine(modelOf({ 0: [1, 2], 1: [0, 9], 2: [1], 9: [9] }));
     expect({ verdict, worlds: worlds.length }).toEqual({ verdict: HOLDS, worlds: 4 });
   });
 
-  test('that is wrong somewhere shows the shortest way there', () => {
+  test('a faulty model shows the shortest way to its fault', () => {
     const found = examine(modelOf({ 0: [1, 2], 1: [3], 3: [4], 2: [4], 4: [9] }, 4));
     expect(found).toMatchObject({ verdict: 'forbidden', way: ['to 2', 'to 4'] });
   });
 
-  test('that is wrong from the start needs no way', () => {
+  test('a model that starts faulty has an empty way', () => {
     expect(examine(modelOf({ 0: [9] }, 0))).toMatchObject({ verdict: 'forbidden', way: [] });
   });
 
-  test('that can get stuck shows the shortest way there', () => {
+  test('a model that gets stuck shows the shortest way there', () => {
     expect(examine(modelOf({ 0: [1, 9], 1: [2], 2: [] }))).toMatchObject({
       verdict: DEAD_END,
       way: ['to 1'],
     });
   });
 
-  test('that can go round for ever without a way out is as stuck', () => {
+  test('a model with a loop and no way out is stuck', () => {
     expect(examine(modelOf({ 0: [1, 9], 1: [2], 2: [1] }))).toMatchObject({ verdict: DEAD_END });
   });
 
-  test('that may go round for ever, and may also leave, is not stuck', () => {
+  test('a model with a loop and a way out is not stuck', () => {
     expect(examine(modelOf({ 0: [1], 1: [0, 9] }))).toMatchObject({ verdict: HOLDS });
   });
 
-  test('without a bound is refused', () => {
+  test('a model above the limit of worlds is refused', () => {
     const endless: Model<World> = {
       ...modelOf({}),
       steps: ({ at }) => [['on', { at: at + 1 }]],

@@ -13,13 +13,13 @@ const GUARANTEES = 'docs/reference/guarantees.md';
 const HEADING = '## Bugs planted on purpose';
 
 describe('every bug', () => {
-  test.each(BUGS)('$name: can be planted in the source as it stands, and is still TypeScript', (bug) => {
+  test.each(BUGS)('the bug can be planted and is valid TypeScript: $name', (bug) => {
     const source = readSource(bug.file);
     expect(whyNotPlantable(source, bug)).toBeUndefined();
     expect(parseSync(bug.file, planted(source, bug)).errors).toEqual([]);
   });
 
-  test.each(BUGS)('$name: is caught by tests that exist', ({ caughtBy }) => {
+  test.each(BUGS)('the tests that catch the bug exist: $name', ({ caughtBy }) => {
     expect(caughtBy).not.toEqual([]);
     const missing = caughtBy.filter(
       ({ file, title }) =>
@@ -28,12 +28,12 @@ describe('every bug', () => {
     expect(missing).toEqual([]);
   });
 
-  test('has a name of its own', () => {
+  test('bug names are unique', () => {
     const names = BUGS.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
   });
 
-  test('stands in the guarantees with what catches it, and no other does', () => {
+  test('the register lists exactly these bugs with their tests', () => {
     const text = readFileSync(join(ROOT, GUARANTEES), 'utf8');
     const section = text.slice(text.indexOf(HEADING) + HEADING.length).split(/^## /m)[0] ?? '';
     const { guarantees, problems } = guaranteesIn(section);
@@ -44,7 +44,7 @@ describe('every bug', () => {
   });
 });
 
-describe('a bug that cannot be planted is shown:', () => {
+describe('bugs that cannot be planted', () => {
   const bug = { name: 'x', file: 'a.ts', find: 'one', replace: 'two', caughtBy: [] };
   test.each([
     ['its text is gone', 'three', bug, 'x: a.ts has its text 0 times'],
@@ -52,7 +52,7 @@ describe('a bug that cannot be planted is shown:', () => {
     ['it changes nothing', 'one', { ...bug, replace: 'one' }, 'x: it changes nothing'],
   ])('%s', (_, source, wrong, why) => expect(whyNotPlantable(source, wrong)).toBe(why));
 
-  test('what is put in its place is taken as it stands', () => {
+  test('the replacement is inserted literally', () => {
     expect(planted('a one b', { find: 'one', replace: '$& $1' })).toBe('a $& $1 b');
   });
 });

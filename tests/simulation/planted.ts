@@ -159,7 +159,7 @@ export const PLANTED: readonly Planted[] = [
         decide: (state, message, at) => {
           const made = decider.decide(state, message, at);
           const isRepeat = (change: TimerChange): boolean =>
-            'set' in change && change.set.startsWith('tell/');
+            'set' in change && change.set.startsWith('notice/');
           return { ...made, timers: made.timers.filter((change) => !isRepeat(change)) };
         },
       }),

@@ -114,7 +114,7 @@ export const simulate = async (wanted: Partial<Settings> & { readonly seed: numb
 
   while (judge.violation() === undefined && timeline.steps() < settings.steps) {
     if (!timeline.step(END_MS)) {
-      judge.expect('the system comes to rest', timeline.isEmpty(), '', () => 'something repeats for ever');
+      judge.expect('the system comes to rest', timeline.isEmpty(), '', () => 'a step repeats forever');
       checkMessages();
       checkLetters();
       checkEnding(world, tasks, accepted);

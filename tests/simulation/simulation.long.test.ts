@@ -39,6 +39,7 @@ const SOMETIMES = [
   'orchestrator artifacts_updated',
   'orchestrator budget_extended',
   'orchestrator cancelled',
+  'orchestrator cancelled_before_submission',
   'orchestrator checkpoint',
   'orchestrator completed',
   'orchestrator deferred',

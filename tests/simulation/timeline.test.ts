@@ -4,7 +4,7 @@ import { createChoices } from './choices.ts';
 import { createTimeline } from './timeline.ts';
 
 describe('the timeline', () => {
-  test('takes everything in the order of its time, and what comes at the same time as it was planned', () => {
+  test('the timeline runs steps by time, and steps of one time in order of planning', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(20)), (delays) => {
         const timeline = createTimeline();
@@ -18,7 +18,7 @@ describe('the timeline', () => {
     );
   });
 
-  test('leaves out what was called off, and what lies beyond the end', () => {
+  test('the timeline skips cancelled steps and steps after the end', () => {
     const timeline = createTimeline();
     const taken: string[] = [];
     timeline.in(1, () => taken.push('called off'))();
@@ -31,7 +31,7 @@ describe('the timeline', () => {
 });
 
 describe('choices', () => {
-  test('depend on the seed and on what is chosen, and on no other choice', () => {
+  test('a choice depends only on the seed and its label', () => {
     const [one, other, third] = [createChoices(7), createChoices(7), createChoices(8)];
     other.number('something else');
     const numbers = (choices: typeof one): readonly number[] => [
@@ -45,7 +45,7 @@ describe('choices', () => {
     expect(numbers(third)).not.toEqual(drawn);
   });
 
-  test('are spread evenly', () => {
+  test('choices are spread evenly', () => {
     const choices = createChoices(1);
     const tenths = Array.from({ length: 10 }, () => 0);
     for (let i = 0; i < 10_000; i += 1) {

@@ -1,7 +1,7 @@
 import { effectClassOf } from '@holdpoint/contracts/effect/capabilities';
 import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
 import { type ServiceName, SERVICES } from '@holdpoint/contracts/bus/subjects';
-import type { Letter } from '@holdpoint/runtime/bus/dead-letters';
+import type { StoredDeadLetter } from '@holdpoint/runtime/bus/dead-letters';
 import type { BatchWrite, WireMessage } from '@holdpoint/runtime/engine/ports';
 import { type Away, createAway } from './faults/target-outages.ts';
 import { type Books, createBooks } from './event-states.ts';
@@ -25,7 +25,7 @@ export type Watchers = {
   readonly applied: ((application: Application) => void)[];
   readonly worked: ((work: Application) => void)[];
   /** A dead letter and the id of its message. */
-  readonly lettered: ((letter: Letter, id: string) => void)[];
+  readonly lettered: ((letter: StoredDeadLetter, id: string) => void)[];
 };
 
 /** By effect and epoch: the outcome that the executor saw. */

@@ -25,13 +25,13 @@ const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h:
 export const parseDuration = (text: string): number => {
   const [, number, unit = 's'] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text) ?? [];
   const ms = Math.round(Number(number) * (UNITS[unit] ?? Number.NaN));
-  if (!(ms >= 1)) throw new InvalidArgumentError('a time such as 90s, 10m or 1h');
+  if (!(ms >= 1)) throw new InvalidArgumentError('expected a duration such as 90s, 10m or 1h');
   return ms;
 };
 
 const parseRate = (text: string): number => {
   const rate = Number(text);
-  if (!(rate > 0 && rate <= 1_000)) throw new InvalidArgumentError('tasks a second, at most 1000');
+  if (!(rate > 0 && rate <= 1_000)) throw new InvalidArgumentError('expected tasks per second, at most 1000');
   return rate;
 };
 
@@ -54,26 +54,23 @@ export const createCommand = (run: (options: Options) => Promise<void>): Command
     // The caller maps errors to exit codes.
     .exitOverride()
     .description(
-      'Breaks a Holdpoint under load, mends it, and checks every promise against what has happened. Without options: one of its own, on this machine, for two minutes.',
+      'Break a Holdpoint under load, repair it, and check every promise. Without options: a local deployment for two minutes.',
     )
-    .option('--seed <text>', 'the same seed makes the same plan; by default one is drawn')
-    .option('--duration <time>', 'how long there are load and faults', parseDuration, 120_000)
-    .option('--rate <number>', 'tasks a second', parseRate, 20)
-    .option('--fault-every <time>', 'a fault every so often, on average', parseDuration, 5_000)
-    .option('--faults <names>', 'which faults, or groups of them', (text: string) => text.split(','))
-    .option('--plan <file>', 'repeat the plan of a history, or one that was written by hand')
-    .option('--history <file>', 'where everything that happens is written')
-    .option('--report <file>', 'the result as JSON')
-    .addOption(new Option('--target <what>', 'what is broken').choices(['local', 'compose']).default('local'))
-    .addOption(new Option('--effects <what>', 'what effects change').choices(['counter', 'file']))
-    .option(
-      '--settle <time>',
-      'how long everything may take to come to rest afterwards',
-      parseDuration,
-      420_000,
+    .option('--seed <text>', 'Seed of the plan (default: random).')
+    .option('--duration <time>', 'Duration of load and faults.', parseDuration, 120_000)
+    .option('--rate <number>', 'Tasks per second.', parseRate, 20)
+    .option('--fault-every <time>', 'Average interval between faults.', parseDuration, 5_000)
+    .option('--faults <names>', 'Faults or fault groups, comma-separated.', (text: string) => text.split(','))
+    .option('--plan <file>', 'Plan file, or a history with a plan in its first line.')
+    .option('--history <file>', 'File of the history.')
+    .option('--report <file>', 'File for the result as JSON.')
+    .addOption(
+      new Option('--target <what>', 'Deployment to break.').choices(['local', 'compose']).default('local'),
     )
-    .option('--data <folder>', 'where a Holdpoint of its own keeps everything')
-    .option('--project <name>', 'of Docker Compose', 'holdpoint')
-    .option('--yes-break-it', 'needed for a deployment that is not its own')
-    .option('--list', 'list the faults, and do nothing')
+    .addOption(new Option('--effects <what>', 'Target of effects.').choices(['counter', 'file']))
+    .option('--settle <time>', 'Time to come to rest after the faults.', parseDuration, 420_000)
+    .option('--data <folder>', 'Data folder of the local deployment.')
+    .option('--project <name>', 'Docker Compose project.', 'holdpoint')
+    .option('--yes-break-it', 'Confirm that an existing deployment may be broken.')
+    .option('--list', 'List all faults and exit.')
     .action(run);

@@ -43,7 +43,7 @@ const talk = (): Talk => {
 const untilHeard = (line: Talk, text: string) => untilTrue(`${text} is heard`, () => line.heard() === text);
 const untilBroken = (line: Talk) => untilTrue('the connection is broken', line.broken);
 
-test('what is sent arrives, in order, whatever the delay was when it was sent', async () => {
+test('sent bytes arrive in order under any delay', async () => {
   const line = talk();
   proxy.delay(150);
   const began = performance.now();
@@ -54,7 +54,7 @@ test('what is sent arrives, in order, whatever the delay was when it was sent', 
   expect(performance.now() - began).toBeGreaterThan(0);
 });
 
-test('a delayed answer comes late', async () => {
+test('a delayed answer arrives late', async () => {
   const line = talk();
   line.say('a');
   await untilHeard(line, 'a');
@@ -66,7 +66,7 @@ test('a delayed answer comes late', async () => {
 });
 
 test.each([[['to_server']], [['to_client']], [['to_server', 'to_client']]] as const)(
-  'behind a partition of %j nothing arrives; afterwards what was sent does',
+  'a partition of %j holds traffic back until it ends',
   async (directions) => {
     const [line, witness] = [talk(), await startFaultProxy('127.0.0.1', portOf(echo))];
     line.say('before ');
@@ -87,7 +87,7 @@ test.each([[['to_server']], [['to_client']], [['to_server', 'to_client']]] as co
   },
 );
 
-test('a connection that is made behind a partition hears nothing before it is over', async () => {
+test('a connection opened behind a partition gets no data before its end', async () => {
   proxy.blackhole(['to_server', 'to_client']);
   const line = talk();
   line.say('hello');
@@ -95,7 +95,7 @@ test('a connection that is made behind a partition hears nothing before it is ov
   await untilHeard(line, 'hello');
 });
 
-test('who is refused is turned away; what is connected stays', async () => {
+test('refusing rejects new connections and keeps open ones', async () => {
   const line = talk();
   line.say('a');
   await untilHeard(line, 'a');
@@ -109,7 +109,7 @@ test('who is refused is turned away; what is connected stays', async () => {
   await untilHeard(later, 'c');
 });
 
-test('a reset breaks what is connected', async () => {
+test('a reset breaks open connections', async () => {
   const line = talk();
   line.say('a');
   await untilHeard(line, 'a');
@@ -117,7 +117,7 @@ test('a reset breaks what is connected', async () => {
   await untilBroken(line);
 });
 
-test('the n-th answer is lost with its connection, unless it is healed before', async () => {
+test('the n-th answer is lost with its connection, unless the fault ends first', async () => {
   const line = talk();
   const cut = proxy.cutOn('to_client', 'word', 2);
   line.say('word');

@@ -94,7 +94,7 @@ const listenForEnd = (stopAll: () => Promise<void>): AbortSignal => {
   const hear = (): void => {
     if (!leave.signal.aborted) {
       first = performance.now();
-      say('\nending early: mending and checking; once more to leave at once');
+      say('\nending early: repairing and checking (Ctrl-C again to leave at once)');
       leave.abort();
     } else if (performance.now() - first > SAME_SIGNAL_MS) {
       say('leaving');

@@ -41,19 +41,19 @@ const folder = mkdtempSync(join(tmpdir(), 'holdpoint-plan-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('a plan', () => {
-  test('is the same for the same seed, and another for another', () => {
+  test('a plan follows from its seed', () => {
     expect(planOf('a')).toEqual(planOf('a'));
     expect(planOf('a')).not.toEqual(planOf('b'));
   });
 
-  test('has a fault every so often, on average over many', () => {
+  test('plans keep the average interval between faults', () => {
     const steps = Array.from({ length: 50 }, (_, i) => planOf(`average-${String(i)}`).steps.length);
     const average = steps.reduce((sum, count) => sum + count, 0) / steps.length;
     expect(average).toBeGreaterThan(100);
     expect(average).toBeLessThan(140);
   });
 
-  test('has quiet times, shifting mixes, and no fault outside of its mix', () => {
+  test('a plan has quiet periods, and no fault outside of its mix', () => {
     const plans = Array.from({ length: 20 }, (_, i) => planOf(`mixes-${String(i)}`));
     const mixes = plans.flatMap((plan) => plan.mixes);
     const quiet = mixes.filter(({ groups }) => groups.length === 0).length;
@@ -68,7 +68,7 @@ describe('a plan', () => {
     }
   });
 
-  test('has every fault at some time', () => {
+  test('plans contain every fault', () => {
     const seen = new Set(
       Array.from({ length: 40 }, (_, i) => planOf(`all-${String(i)}`)).flatMap(({ steps }) =>
         steps.map(({ fault }) => fault),
@@ -77,7 +77,7 @@ describe('a plan', () => {
     expect(FAULTS.map(({ name }) => name).filter((name) => !seen.has(name))).toEqual([]);
   });
 
-  test('can be read again from the first line of its history, and from a file of its own', () => {
+  test('a plan is read from a history or from its own file', () => {
     const plan = planOf('file', 60_000);
     const file = join(folder, 'history.ndjson');
     const history = createHistory(file);
@@ -92,17 +92,17 @@ describe('a plan', () => {
 });
 
 describe('faults', () => {
-  test('have names of their own, and every group has one', () => {
+  test('fault names are unique and every group has a fault', () => {
     expect(new Set(FAULTS.map(({ name }) => name)).size).toBe(FAULTS.length);
     expect(FAULT_GROUPS.filter((group) => !FAULTS.some((fault) => fault.group === group))).toEqual([]);
   });
 
-  test('that destroy data never meet', () => {
+  test('faults that destroy data never overlap', () => {
     const destroying = FAULTS.filter(({ name }) => name === 'nats-wipe');
     for (const fault of destroying) expect(fault.takes({ forMs: 1 })).toContain('data');
   });
 
-  test('are chosen by name or by group; what there is none of is told', () => {
+  test('faults are chosen by name or group, and an unknown name is an error', () => {
     expect(chooseFaults(FAULTS, ['clock']).map(({ name }) => name)).toEqual(['clock-jump']);
     expect(chooseFaults(FAULTS, ['delay', 'clock'])).toHaveLength(2);
     expect(chooseFaults(FAULTS, undefined)).toBe(FAULTS);
@@ -119,7 +119,7 @@ describe('a task with a graph', () => {
   };
   const plans = Array.from({ length: 300 }, (_, n) => planGraph(createRandom(`graph ${String(n)}`), 2, n));
 
-  test('is one that a submission is taken for', () => {
+  test('a graph task has a valid submission', () => {
     for (const plan of plans) {
       const definition = graphOf(plan, around);
       expect(WorkflowDefinition.safeParse(definition).error?.issues ?? []).toEqual([]);
@@ -127,7 +127,7 @@ describe('a task with a graph', () => {
     }
   });
 
-  test('has five to fifteen nodes, each of which has to stand somewhere at the end', () => {
+  test('a graph task has five to fifteen nodes with an expected status each', () => {
     for (const plan of plans) {
       const { nodes } = graphOf(plan, around);
       expect(nodes.length).toBeGreaterThanOrEqual(5);
@@ -136,7 +136,7 @@ describe('a task with a graph', () => {
     }
   });
 
-  test('is of every kind now and then', () => {
+  test('graph tasks of every kind occur', () => {
     expect(new Set(plans.map(({ tries }) => tries))).toEqual(new Set([1, 2, 3, 'never']));
     expect(new Set(plans.map(({ routed }) => routed))).toEqual(new Set(['not', 'fails', 'succeeds']));
     expect(new Set(plans.map(({ lock }) => lock)).size).toBe(3);
@@ -145,7 +145,7 @@ describe('a task with a graph', () => {
     );
   });
 
-  test('comes early, and every few seconds however fast tasks come', () => {
+  test('graph tasks come early and at a fixed rate', () => {
     for (const rate of [1, 20, 200]) {
       const planned = plannedWithGraphs(rate, 2);
       const graphs = Array.from({ length: rate * 60 }, (_, n) => planned('s', 'r', n)).filter(
@@ -158,7 +158,7 @@ describe('a task with a graph', () => {
     }
   });
 
-  test('a line that no script writes is not taken for one', () => {
+  test('an invalid script line is an error', () => {
     expect(parseWorkLine('ran t-1 try 7-1')).toEqual({
       what: 'ran',
       task: 't-1',
@@ -171,7 +171,7 @@ describe('a task with a graph', () => {
 });
 
 describe('a program', () => {
-  test('is one task in ten, beside those with graphs', () => {
+  test('one task in ten is a program', () => {
     const planned = plannedWithPrograms(plannedWithGraphs(20, 2));
     const tasks = Array.from({ length: 1_000 }, (_, n) => planned('s', 'r', n));
     const programs = tasks.filter(({ program }) => program === true);
@@ -182,7 +182,7 @@ describe('a program', () => {
     expect(tasks.some(({ graph }) => graph !== undefined)).toBe(true);
   });
 
-  test('has a task of its own for its effect, which is asked for under the name of the program', () => {
+  test('a program has its own task for its effect', () => {
     const task = plannedTask('s', 'r', 5);
     const { id, workflow } = childSubmissionOf(task.id);
     expect(id).toBe(childOf(task.id));
@@ -193,13 +193,13 @@ describe('a program', () => {
     expect(effectOf(target, task)).not.toBe(childEffectOf(task.id));
   });
 
-  test('is a setting of a plan', () => {
+  test('a plan switches programs on or off', () => {
     const plan = { ...planOf('programs', 60_000), programs: false };
     writeFileSync(join(folder, 'without.json'), JSON.stringify(plan));
     expect(readPlan(join(folder, 'without.json')).programs).toBe(false);
   });
 
-  test('has no faults of its workers where nobody starts them', () => {
+  test('a deployment without workers gets no worker faults', () => {
     const faults = FAULTS.filter(({ group }) => group === 'worker');
     expect(faults.map(({ name }) => name)).toEqual(['worker-killed', 'worker-frozen']);
     const around = { workers: [] } as unknown as Deployment;
@@ -210,7 +210,7 @@ describe('a program', () => {
 });
 
 describe('the load', () => {
-  test('is the same for the same seed, whatever the run is called', () => {
+  test("the load follows from the seed, not from the run's name", () => {
     const { id: one, ...first } = plannedTask('s', 'r1', 7);
     const { id: other, ...second } = plannedTask('s', 'r2', 7);
     expect(first).toEqual(second);
@@ -225,6 +225,6 @@ describe('the load', () => {
     ['30', 30_000],
   ])('%s is a time', (text, ms) => expect(parseDuration(text)).toBe(ms));
   test.each(['', '0', '-1s', 'soon', '1d'])('%j is none', (text) =>
-    expect(() => parseDuration(text)).toThrow('a time such as'),
+    expect(() => parseDuration(text)).toThrow('a duration such as'),
   );
 });

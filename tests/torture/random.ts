@@ -34,7 +34,7 @@ export const createRandom = (label: string): Random => {
   const weighted = <Item>(items: readonly Item[], weightOf: (item: Item) => number): Item => {
     let left = next() * items.reduce((sum, item) => sum + weightOf(item), 0);
     const chosen = items.find((item) => (left -= weightOf(item)) < 0) ?? items.at(-1);
-    if (chosen === undefined) throw new RangeError('there is nothing to choose from');
+    if (chosen === undefined) throw new RangeError('cannot choose from an empty list');
     return chosen;
   };
   return {

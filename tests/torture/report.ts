@@ -59,7 +59,7 @@ export const reportText = (report: Report): readonly string[] => {
     ),
     ...notCarriedThrough.map((text) => `not carried through: ${text}`),
     settledAfterMs === undefined
-      ? 'it has not settled'
+      ? 'it did not come to rest'
       : `settled ${(settledAfterMs / 1_000).toFixed(0)} s after the last fault was mended`,
     '',
     '  id     checked  held         promise',

@@ -118,7 +118,7 @@ const planning = (options: TortureOptions, crew: Crew | undefined): typeof plann
   const all = reason === undefined ? plannedWithPrograms(planned) : planned;
   if (reason !== undefined) say(`  no programs among the tasks: ${reason}`);
   if (crew !== undefined) return plannedWithPages(all);
-  say('  no pages and no agents among the people: it is not known where pages are served');
+  say('  no pages and no agents: this deployment does not state where it serves the console');
   return all;
 };
 
@@ -144,7 +144,7 @@ export const torture = async (options: TortureOptions): Promise<Report> => {
   const usage = watchUsage(deployment);
   try {
     const tally = await hurt(options, recorder, workload);
-    say('no more faults: mending what is broken ...');
+    say('faults are over: repairing ...');
     history.add({ note: 'no more faults' });
     await deployment.heal();
     await poll(() => allReady(deployment), {

@@ -82,7 +82,7 @@ export const settle = async (
 ): Promise<Settled> => {
   const start = performance.now();
   const never = new AbortController().signal;
-  let left: readonly string[] = ['nothing was looked at'];
+  let left: readonly string[] = ['the run has no samples'];
   let told = start;
   for (let quiet = 0; performance.now() - start < withinMs;) {
     left = await leftOf(deployment, prefix, children).catch((error: unknown) => [

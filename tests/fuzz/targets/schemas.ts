@@ -52,6 +52,7 @@ const NAMES = [
   'event/task.completed',
   'event/task.failed',
   'event/task.cancelled',
+  'event/task.cancelled_before_submission',
   'event/task.artifacts_updated',
   'event/task.lock_acquired',
   'event/task.lock_queued',

@@ -91,7 +91,7 @@ export const planDisasters = (
       'a worker dies',
       'a worker freezes past its lease',
       'all workers die',
-      'a worker is told to stop',
+      'a worker stops',
     ] as const);
     const name = `${kind} @ ${place}`;
     if (without.has(name)) continue;
@@ -100,7 +100,7 @@ export const planDisasters = (
       trace.fault(name);
       const one = choices.pick(`which ${place}`, workers);
       if (kind === 'a worker dies') one.crash();
-      else if (kind === 'a worker is told to stop') one.stop();
+      else if (kind === 'a worker stops') one.stop();
       else if (kind === 'all workers die') for (const each of workers) each.crash();
       else one.freeze(choices.between(`length ${place}`, 0, PAST_WORK_LEASE_MS));
     });

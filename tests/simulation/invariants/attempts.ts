@@ -132,7 +132,7 @@ export const watchAttempts = ({ judge, books }: World) => {
       const most = failuresMost(before.definition.recovery);
       const by = count(failures, `${before.id}/${event.node}`);
       judge.expect(
-        'a job fails no more often than the verdict table allows before a person is asked',
+        'a job fails no more often than the verdict table allows without a person',
         by <= most,
         before.id,
         () => `${event.node} has failed ${String(by)} times, ${String(most)} are allowed`,

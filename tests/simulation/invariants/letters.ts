@@ -3,7 +3,7 @@ import type { Engine } from '@holdpoint/runtime/engine/engine';
 import { parseJson } from '@holdpoint/runtime/engine/inbound';
 import type { ServiceLogic } from '@holdpoint/runtime/engine/core';
 import { DeadLetterResolved } from '@holdpoint/contracts/bus/dead-letter';
-import type { Letter } from '@holdpoint/runtime/bus/dead-letters';
+import type { StoredDeadLetter } from '@holdpoint/runtime/bus/dead-letters';
 import type { Addressed } from '@holdpoint/runtime/engine/kinds';
 import { decideAgain } from '../event-states.ts';
 import type { ToldOfLetter } from '../users/dead-letter-operators.ts';
@@ -12,16 +12,16 @@ import type { World } from '../world.ts';
 /** Operators may act at the same time: a dead letter is resolved once, as one of them requested. */
 export const watchLetters = ({ judge, bus }: World) => {
   const wanted = new Map<string, Set<string>>();
-  const keyOf = ({ service, sequence }: Pick<Letter, 'service' | 'sequence'>): string =>
+  const keyOf = ({ service, sequence }: Pick<StoredDeadLetter, 'service' | 'sequence'>): string =>
     `${service} ${String(sequence)}`;
   const told = new Map<string, number>();
 
   return {
-    asked: (letter: Letter, { action, by }: ResolveDeadLetter): void => {
+    asked: (letter: StoredDeadLetter, { action, by }: ResolveDeadLetter): void => {
       const key = keyOf(letter);
       wanted.set(key, (wanted.get(key) ?? new Set()).add(`${action} ${String(by)}`));
     },
-    told: (letter: Letter, answer: ToldOfLetter): void => {
+    told: (letter: StoredDeadLetter, answer: ToldOfLetter): void => {
       if ('refused' in answer) return;
       judge.expect(
         'a dead letter is resolved only as an operator requested',

@@ -2,7 +2,7 @@ import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
 import { type ConsumerDeclaration, streams } from '@holdpoint/contracts/bus/streams';
 import type { Delivery } from '@holdpoint/runtime/engine/intake';
 import { matcher } from '@holdpoint/runtime/memory/bus';
-import type { Letter } from '@holdpoint/runtime/bus/dead-letters';
+import type { StoredDeadLetter } from '@holdpoint/runtime/bus/dead-letters';
 import type { Publisher, WireMessage } from '@holdpoint/runtime/engine/ports';
 import type { Choices } from '../choices.ts';
 import { createLetterBox, type LetterBox } from './dead-letter-stream.ts';
@@ -73,7 +73,7 @@ export const createBus = (
   weather: Weather,
   choices: Choices,
   published: (wire: WireMessage) => void,
-  lettered: (letter: Letter, id: string) => void,
+  lettered: (letter: StoredDeadLetter, id: string) => void,
 ): Bus => {
   const consumers = new Map<string, Consumer>();
   const seen = new Map<string, number>();

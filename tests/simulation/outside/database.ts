@@ -98,7 +98,7 @@ export const createDatabase = (
         const what = place(`commit of ${write.heads.map(({ aggregate }) => aggregate).join(' ')}`);
         if (!open) throw new Error('the connection is gone');
         const dies =
-          isVerdict(write) && weather.strikes('recovery dies with a verdict in hand', `${what} decided`);
+          isVerdict(write) && weather.strikes('recovery dies before it sends a verdict', `${what} decided`);
         const fault = dies ? 'crash after the commit' : weather.oneOf(what, COMMIT_FAULTS);
         if (fault === 'crash before the commit') {
           crash();

@@ -1,6 +1,6 @@
 import { DeadLetter, DeadLetterResolved } from '@holdpoint/contracts/bus/dead-letter';
 import { SERVICES, subjects } from '@holdpoint/contracts/bus/subjects';
-import type { Letter, Letters } from '@holdpoint/runtime/bus/dead-letters';
+import type { StoredDeadLetter, DeadLetters } from '@holdpoint/runtime/bus/dead-letters';
 import type { WireMessage } from '@holdpoint/runtime/engine/ports';
 import type { Life } from '../process-life.ts';
 import type { Timeline } from '../timeline.ts';
@@ -9,22 +9,22 @@ import type { Weather } from '../faults/fault-rates.ts';
 export type LetterBox = {
   readonly keep: (sequence: number, wire: WireMessage) => void;
   readonly wipe: () => void;
-  readonly find: (sequence: number) => Letter | undefined;
+  readonly find: (sequence: number) => StoredDeadLetter | undefined;
   /** Every stored resolution of a dead letter, in order. */
   readonly statementsOn: (sequence: number) => readonly DeadLetterResolved[];
-  readonly connect: (life: Life) => Letters;
+  readonly connect: (life: Life) => DeadLetters;
 };
 
 export const createLetterBox = (
   timeline: Timeline,
   weather: Weather,
   isAway: () => boolean,
-  lettered: (letter: Letter, id: string) => void,
+  lettered: (letter: StoredDeadLetter, id: string) => void,
 ): LetterBox => {
-  const letters = new Map<number, Letter>();
+  const letters = new Map<number, StoredDeadLetter>();
   const statements = new Map<number, DeadLetterResolved[]>();
 
-  const connect = (life: Life): Letters => {
+  const connect = (life: Life): DeadLetters => {
     const ask = <Value>(place: string, look: () => Value): Promise<Value> =>
       new Promise((resolve, reject) => {
         timeline.in(weather.latency(`${life.name} ${place}`), () => {

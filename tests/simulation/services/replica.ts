@@ -79,7 +79,7 @@ export const startNode = <To extends Addressed, Event extends { readonly type: s
   const observer: EngineObserver = {
     ...silent,
     timerFailed: (_aggregate, _timer, error) => problem('no decider throws', error),
-    callbackFailed: (error) => problem('nobody throws when told', error),
+    callbackFailed: (error) => problem('no callback throws', error),
   };
   const log = {
     warn: () => undefined,

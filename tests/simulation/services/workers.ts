@@ -72,7 +72,7 @@ export const startWorkers = (
         const place = `${name} says ${say.kind} of ${task} ${String(lease)}`;
         const unavailable = (): void => reject(new HoldpointError('RUNTIME_UNAVAILABLE', 'no answer'));
         const told = (what: Told): void => {
-          if (fault === 'worker dies after it was heard') return crash();
+          if (fault === 'worker dies after its message arrived') return crash();
           life.enter(() => {
             if (typeof what !== 'object') return unavailable();
             const { answer } = what;
@@ -98,20 +98,20 @@ export const startWorkers = (
           words.said(said);
           // A message that has left arrives, even when its sender dies.
           timeline.in(weather.latency(place), once);
-          if (fault === 'word of a worker is doubled')
+          if (fault === 'message of a worker is doubled')
             timeline.in(choices.between(`again ${place}`, 0, SAY_TIMEOUT_MS * 10), once);
         };
         const fault = weather.oneOf(place, [
-          'worker dies before it speaks',
-          'worker dies after it was heard',
-          'worker freezes before it speaks',
-          'word of a worker is lost',
-          'word of a worker is doubled',
+          'worker dies before its message',
+          'worker dies after its message arrived',
+          'worker freezes before its message',
+          'message of a worker is lost',
+          'message of a worker is doubled',
         ]);
-        if (fault === 'worker dies before it speaks') return crash();
+        if (fault === 'worker dies before its message') return crash();
         life.clock.after(SAY_TIMEOUT_MS, unavailable);
-        if (fault === 'word of a worker is lost') return undefined;
-        if (fault === 'worker freezes before it speaks')
+        if (fault === 'message of a worker is lost') return undefined;
+        if (fault === 'worker freezes before its message')
           life.freeze(choices.between(`frozen ${place}`, 0, FROZEN_AT_MOST_MS));
         return life.enter(send);
       });

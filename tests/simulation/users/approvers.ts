@@ -72,7 +72,7 @@ export const startPeople = (world: World, cluster: Cluster) => {
       const state = books.approvals.stateOf(id);
       if (by.agent !== undefined && 'request' in state)
         judge.expect(
-          'no agent is told that it has decided on what its owner has asked for',
+          'no agent gets the answer that it decided a request of its owner',
           state.request.requestedBy !== by.name,
           id,
           () => `${by.agent ?? ''} was told ${JSON.stringify(ok)}`,
@@ -86,7 +86,7 @@ export const startPeople = (world: World, cluster: Cluster) => {
         (ok['status'] === 'pending' &&
           (state.status === 'closed' || (state.status === 'pending' && counted(state.votes))));
       judge.expect(
-        'the answer to a decision is what stands',
+        'the answer to a decision is the decision that counts',
         stands,
         id,
         () => `${by.name} was told ${JSON.stringify(ok)}, but it is ${JSON.stringify(state)}`,

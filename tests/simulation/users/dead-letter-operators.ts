@@ -1,6 +1,6 @@
 import type { DeadLetterResolved, ResolveDeadLetter } from '@holdpoint/contracts/bus/dead-letter';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
-import type { Letter } from '@holdpoint/runtime/bus/dead-letters';
+import type { StoredDeadLetter } from '@holdpoint/runtime/bus/dead-letters';
 import { watchLetters } from '../invariants/letters.ts';
 import type { Node } from '../services/replica.ts';
 import type { World } from '../world.ts';
@@ -28,7 +28,7 @@ export const startLetterKeepers = (world: World, cluster: Nodes): (() => void) =
   const { timeline, choices, watchers } = world;
   const watched = watchLetters(world);
 
-  const settle = (letter: Letter, wanted: ResolveDeadLetter, tries = 1): void => {
+  const settle = (letter: StoredDeadLetter, wanted: ResolveDeadLetter, tries = 1): void => {
     const place = `${String(wanted.by)} settles ${String(wanted.sequence)}`;
     const up = cluster[letter.service].filter((node) => node.isUp());
     let heard = false;

@@ -165,7 +165,7 @@ export const simulatedProgram = (choices: Choices, version: string): Workflow =>
         },
         human: {
           input: ask.text(),
-          prompt: { title: 'What is it called?' },
+          prompt: { title: 'What is its name?' },
           expiresMs: EXPIRES_MS,
           onExpired: 'dropped',
           onResponse: said,
@@ -175,7 +175,7 @@ export const simulatedProgram = (choices: Choices, version: string): Workflow =>
       }),
       review: humanPhase({
         input: ask.approval(),
-        prompt: { title: 'Shall it go on?' },
+        prompt: { title: 'Continue?' },
         expiresMs: EXPIRES_MS,
         onExpired: 'dropped',
         onResponse: said,

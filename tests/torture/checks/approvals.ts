@@ -107,7 +107,7 @@ const decidedOnce = ({ id, operations, approvals: stored }: Decided): Finding =>
 
 export const approvals: Check = {
   id: 'K6',
-  promise: 'an approval ends once, never both decided and expired, and everybody is told the same',
+  promise: 'an approval is resolved once, and every client gets the same decision',
   ofTask: (evidence) => together(replayTask('K6', evidence), decidedOnce(evidence)),
   ofProgram: (evidence) => {
     const { id, operations, questions } = evidence;

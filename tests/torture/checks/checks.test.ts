@@ -55,24 +55,21 @@ const ofRun = (id: string, change: RunChange): Finding => {
   return checkOf(id).ofRun?.({ ...sound, ...change(sound) }) ?? nothing;
 };
 
-test('every check has an id and a promise of its own', () => {
+test('check ids and promises are unique', () => {
   expect(new Set(CHECKS.map(({ id }) => id)).size).toBe(CHECKS.length);
   expect(new Set(CHECKS.map(({ promise }) => promise)).size).toBe(CHECKS.length);
 });
 
-test.each(CHECKS.map(({ id }) => id))(
-  '%s holds for a run in which everything is as promised, and has looked',
-  (id) => {
-    const judge = createJudge([checkOf(id)]);
-    judge.takeTask(soundTask());
-    judge.takeTask(soundGraphTask());
-    judge.takeTask(soundTroubledTask());
-    judge.takeProgram(soundProgram());
-    judge.takeRun(soundRun());
-    expect(judge.verdicts().flatMap(({ violations }) => violations)).toEqual([]);
-    expect(judge.verdicts().every(held)).toBe(true);
-  },
-);
+test.each(CHECKS.map(({ id }) => id))('%s holds for sound evidence', (id) => {
+  const judge = createJudge([checkOf(id)]);
+  judge.takeTask(soundTask());
+  judge.takeTask(soundGraphTask());
+  judge.takeTask(soundTroubledTask());
+  judge.takeProgram(soundProgram());
+  judge.takeRun(soundRun());
+  expect(judge.verdicts().flatMap(({ violations }) => violations)).toEqual([]);
+  expect(judge.verdicts().every(held)).toBe(true);
+});
 
 const started = (epoch: number, at = 350) =>
   madeEvent(0, at, { type: 'started', id: EFFECT, attempt: 1, order: ORDER, epoch, worker: 'w' });
@@ -180,24 +177,20 @@ const settledLetter =
   ({ settledLetters }) => ({ settledLetters: settledLetters.map((letter) => ({ ...letter, ...change })) });
 
 const TASK_FAULTS: readonly (readonly [id: string, what: string, change: TaskChange])[] = [
-  ['K31', 'a page was not told of an event', fed((events) => events.filter((_, i) => i !== 2))],
-  ['K31', 'a page was told of an event twice', fed((events) => [...events.slice(0, 3), ...events.slice(2)])],
+  ['K31', 'a page missed an event', fed((events) => events.filter((_, i) => i !== 2))],
+  ['K31', 'a page got an event twice', fed((events) => [...events.slice(0, 3), ...events.slice(2)])],
+  ['K31', 'a page got another event', fed((events) => events.map((each) => ({ ...each, type: 'failed' })))],
+  ['K31', 'a page missed the last event', fed((events) => events.slice(0, -1))],
   [
     'K31',
-    'a page was told of something else',
-    fed((events) => events.map((each) => ({ ...each, type: 'failed' }))),
-  ],
-  ['K31', 'a page was not told of the end', fed((events) => events.slice(0, -1))],
-  [
-    'K31',
-    'a page that was set back was not told of what came again',
+    'a page missed events after a reset',
     fed((events) => [...events.slice(0, 4), { version: 2, type: 'reset' }, ...events.slice(4)]),
   ],
-  ['K32', 'an agent has decided on what its owner has asked for', agentHas('resolved')],
-  ['K32', 'the vote of an agent counts where its owner has asked', agentHas('voted')],
+  ['K32', 'an agent decided a request of its owner', agentHas('resolved')],
+  ['K32', 'an agent voted on a request of its owner', agentHas('voted')],
   [
     'K32',
-    'an agent was told that it has decided',
+    'an agent got the answer that it decided',
     ({ meant, operations }) => ({
       meant: { ...meant, agent: 'claude' },
       operations: [
@@ -206,11 +199,7 @@ const TASK_FAULTS: readonly (readonly [id: string, what: string, change: TaskCha
       ],
     }),
   ],
-  [
-    'K32',
-    'it is not known that an agent has asked',
-    ({ meant }) => ({ meant: { ...meant, agent: 'claude' } }),
-  ],
+  ['K32', 'the request does not name its agent', ({ meant }) => ({ meant: { ...meant, agent: 'claude' } })],
   [
     'K1',
     'a version is missing',
@@ -227,7 +216,7 @@ const TASK_FAULTS: readonly (readonly [id: string, what: string, change: TaskCha
   ],
   [
     'K1',
-    'something follows the end',
+    'an event follows the end',
     ({ task }) => ({ task: withEvents(task, (events) => renumbered([...events, ...events.slice(4, 5)])) }),
   ],
   [
@@ -237,14 +226,14 @@ const TASK_FAULTS: readonly (readonly [id: string, what: string, change: TaskCha
   ],
   [
     'K1',
-    'the head is behind the events',
+    'the head is older than the events',
     ({ effects: [effect] }) => ({
       effects: effect ? [{ ...effect, head: { version: 1, status: 'applied' } }] : [],
     }),
   ],
   [
     'K1',
-    'an event is none',
+    'an event cannot be parsed',
     ({ task }) => ({
       task: withEvents(task, (events) =>
         events.map((each) => (each.version === 4 ? { ...each, data: {} } : each)),
@@ -253,7 +242,7 @@ const TASK_FAULTS: readonly (readonly [id: string, what: string, change: TaskCha
   ],
   [
     'K2',
-    'an older version is shown after a newer one',
+    'a read shows an older version',
     told(
       madeOperation(9, 9, 'orchestrator.get', 'invoke', { id: TASK }),
       madeOperation(10, 9, 'orchestrator.get', 'ok', { id: TASK, version: 5 }),
@@ -261,10 +250,10 @@ const TASK_FAULTS: readonly (readonly [id: string, what: string, change: TaskCha
   ],
   ['K3', 'applied twice', ({ applications }) => ({ applications: [...applications, ...applications] })],
   ['K3', 'applied without a start', () => ({ effects: [] })],
-  ['K4', 'applied in the ledger alone', () => ({ applications: [] })],
+  ['K4', 'applied only in the ledger', () => ({ applications: [] })],
   [
     'K4',
-    'another content arrived',
+    'another request arrived',
     ({ applications }) => ({
       applications: applications.map((each) => ({ ...each, digest: 'f'.repeat(64) })),
     }),
@@ -274,7 +263,7 @@ const TASK_FAULTS: readonly (readonly [id: string, what: string, change: TaskCha
   ),
   [
     'K4',
-    'a start that failed cleanly was applied, and a later one too',
+    'a cleanly failed start was applied, and a later one too',
     ({ effects: [effect], applications }) => ({
       effects: [
         withEvents(effect, () =>
@@ -334,7 +323,7 @@ const TASK_FAULTS: readonly (readonly [id: string, what: string, change: TaskCha
   ['K6', 'expired before its deadline', decided({ outcome: 'expired' })],
   [
     'K6',
-    'somebody was told something else',
+    'a client got another decision',
     told(
       madeOperation(9, 9, 'approvals.decide', 'invoke', { id: APPROVAL, decision: 'reject' }),
       madeOperation(10, 9, 'approvals.decide', 'fail', {
@@ -346,42 +335,42 @@ const TASK_FAULTS: readonly (readonly [id: string, what: string, change: TaskCha
   ],
   [
     'K6',
-    'a rejection was answered with a yes',
+    'a rejection got the answer approved',
     told(
       madeOperation(9, 9, 'approvals.decide', 'invoke', { id: APPROVAL, decision: 'reject' }),
       madeOperation(10, 9, 'approvals.decide', 'ok', { id: APPROVAL, status: 'approved', by: 'operator' }),
     ),
   ],
-  ['K6', 'fewer people approved than it takes', ofTwo('operator', 'operator')],
+  ['K6', 'fewer approvers than the quorum', ofTwo('operator', 'operator')],
   ['K7', 'a start without an outcome', effectWith(started(1))],
   ['K7', 'a second start before the first was in doubt', effectWith(started(1), started(2), applied(2))],
   [
     'K7',
-    'opaque, and started again after a doubt',
+    'an opaque effect started again in doubt',
     effectWith(startedOpaque(1), inDoubt(2), startedOpaque(3), applied(3)),
   ],
   [
     'K21',
-    'said to be applied, and done again',
+    'answered as applied, and started again',
     askedAbout('applied', effectWith(started(1), inDoubt(2), answered(2, 'applied'), started(3), applied(3))),
   ],
   [
     'K21',
-    'said to be applied by nobody who was asked',
+    'answered without an approval of that answer',
     effectWith(started(1), inDoubt(2), answered(2, 'applied'), applied(2)),
   ],
   ['K21', 'prevented twice in one attempt', effectWith(started(1), applied(1), prevented(2), prevented(2))],
-  ['K21', 'prevented, and never begun', effectWith(prevented(2), started(1), applied(1))],
-  ['K8', 'it was taken, and is not there', () => ({ task: undefined })],
+  ['K21', 'prevented without a start', effectWith(prevented(2), started(1), applied(1))],
+  ['K8', 'it was accepted and does not exist', () => ({ task: undefined })],
   [
     'K8',
-    'it has another content',
+    'the task has other content',
     ({ meant }) => ({ meant: { ...meant, submission: { ...meant.submission, goal: 'another' } } }),
   ],
-  ['K8', 'it has not ended, and nobody is asked', cut(4)],
+  ['K8', 'the task has not ended and asks no person', cut(4)],
   [
     'K8',
-    'it waits for a person without a reason',
+    'the task waits for a person without a reason',
     ({ task }) => ({
       task: withEvents(task, (events) => [
         ...events.slice(0, 4),
@@ -398,23 +387,19 @@ const TASK_FAULTS: readonly (readonly [id: string, what: string, change: TaskCha
   ],
   [
     'K9',
-    'the bus told what is not stored',
+    'the bus has an event that is not stored',
     () => ({ facts: [{ aggregate: 'task', id: TASK, version: 7, type: 'failed' }] }),
   ],
   [
     'K9',
-    'the bus told something else',
+    'the bus has another event',
     () => ({ facts: [{ aggregate: 'effect', id: EFFECT, version: 2, type: 'failed_clean' }] }),
   ],
-  ['K11', 'an epoch comes again', effectWith(started(1), inDoubt(2), started(2), applied(2))],
+  ['K11', 'an epoch repeats', effectWith(started(1), inDoubt(2), started(2), applied(2))],
+  ['K11', 'an outcome under an old epoch', effectWith(started(1), inDoubt(2), started(3), applied(1))],
   [
     'K11',
-    'an outcome under an epoch that is over',
-    effectWith(started(1), inDoubt(2), started(3), applied(1)),
-  ],
-  [
-    'K11',
-    'evidence of an epoch that is in force',
+    'late evidence under the current epoch',
     effectWith(
       started(1),
       madeEvent(0, 400, { type: 'superseded', id: EFFECT, epoch: 1, observed: 'applied' }),
@@ -423,10 +408,10 @@ const TASK_FAULTS: readonly (readonly [id: string, what: string, change: TaskCha
   ],
   ['K14', 'completed without its effect', effectWith(started(1), inDoubt(2))],
   ['K14', 'applied, and not completed', cut(4)],
-  ['K14', 'applied, and nobody approved', decided({ outcome: 'rejected' })],
+  ['K14', 'applied without an approval', decided({ outcome: 'rejected' })],
   [
     'K16',
-    'other content was taken under its id',
+    'other content was accepted under its id',
     told(
       madeOperation(
         9,
@@ -450,7 +435,7 @@ const TASK_FAULTS: readonly (readonly [id: string, what: string, change: TaskCha
   ],
   [
     'K17',
-    'a sensible question could not be handled',
+    'a valid request failed',
     told(madeOperation(9, 9, 'orchestrator.get', 'info', { code: 'RUNTIME_POISON', message: 'm' })),
   ],
 ];
@@ -481,12 +466,12 @@ const auditWith =
 const altered = { problems: [{ seq: 2, fault: 'altered', text: 'it was' }], problemCount: 1 } as const;
 
 const RUN_FAULTS: readonly (readonly [id: string, what: string, change: RunChange])[] = [
-  ['K33', 'a dead letter was settled twice', settledLetter({ stated: ['drop by ada', 'retry by grace'] })],
-  ['K33', 'what people were told of a dead letter is nowhere stated', settledLetter({ stated: [] })],
-  ['K33', 'a dead letter was dropped, and nobody had asked', settledLetter({ asked: ['retry by grace'] })],
+  ['K33', 'a dead letter was resolved twice', settledLetter({ stated: ['drop by ada', 'retry by grace'] })],
+  ['K33', 'the resolution of a dead letter is not in the stream', settledLetter({ stated: [] })],
+  ['K33', 'a dead letter was dropped without a request', settledLetter({ asked: ['retry by grace'] })],
   [
     'K20',
-    'two hold a lock at the same time',
+    'two jobs hold a lock at the same time',
     () => {
       const [mine, theirs] = [linesOf(TASK), linesOf('torture-x-1')];
       const at = mine.findIndex(({ what }) => what === 'end');
@@ -495,7 +480,7 @@ const RUN_FAULTS: readonly (readonly [id: string, what: string, change: RunChang
   ],
   [
     'K20',
-    'somebody begins while a lock is held, and is killed',
+    'a job starts under a held lock and is killed',
     () => {
       const mine = linesOf(TASK);
       const at = mine.findIndex(({ what }) => what === 'end');
@@ -509,10 +494,10 @@ const RUN_FAULTS: readonly (readonly [id: string, what: string, change: RunChang
   ['K22', 'no line in the audit log', auditWith({ report: { lines: 0, head: undefined } })],
   ['K22', 'an event without a line', auditWith({ untold: 1 })],
   ['K22', 'an event with two lines', auditWith({ toldTwice: 1 })],
-  ['K22', 'a log that nobody has anchored', auditWith({ report: { anchors: 0, anchoredTo: 0 }, heard: 0 })],
-  ['K22', 'an anchor that was told and is not there', auditWith({ heard: 9 })],
-  ['K3', 'applied under a key of nobody', () => ({ strangeApplications: ['e-9'] })],
-  ['K8', 'a task that nobody submitted', () => ({ strangers: ['torture-x-9'] })],
+  ['K22', 'a log without anchors', auditWith({ report: { anchors: 0, anchoredTo: 0 }, heard: 0 })],
+  ['K22', 'an anchor that the log does not match', auditWith({ heard: 9 })],
+  ['K3', 'applied under an unknown key', () => ({ strangeApplications: ['e-9'] })],
+  ['K8', 'a task without a submission', () => ({ strangers: ['torture-x-9'] })],
   [
     'K8',
     'it never came to rest',
@@ -520,7 +505,7 @@ const RUN_FAULTS: readonly (readonly [id: string, what: string, change: RunChang
   ],
   [
     'K9',
-    'messages have not gone out',
+    'messages are not published',
     ({ services }) => ({ services: services.map((each) => ({ ...each, outbox: 1 })) }),
   ],
   [
@@ -561,7 +546,7 @@ const RUN_FAULTS: readonly (readonly [id: string, what: string, change: RunChang
     'a process ended by itself',
     ({ ended: all }) => ({ ended: all.map((each) => ({ ...each, caused: false })) }),
   ],
-  ['K15', 'an error that nobody handled', () => ({ outcries: ['UnhandledPromiseRejection'] })],
+  ['K15', 'an unhandled error', () => ({ outcries: ['UnhandledPromiseRejection'] })],
 ];
 
 const graphWith =
@@ -610,26 +595,26 @@ const untilStuck: TaskChange = ({ task }) => ({
 const TROUBLE_FAULTS: readonly (readonly [id: string, what: string, change: TaskChange])[] = [
   ['K23', 'two verdicts on one failure', kept((events) => [...events, ...events.slice(0, 1)])],
   ['K23', 'given up twice', kept((events) => [...events, ...events.slice(1, 2)])],
-  ['K23', 'a verdict that nobody has given', judgedAs(1, { rule: 'verdicts@2/other' })],
+  ['K23', 'an unknown verdict', judgedAs(1, { rule: 'verdicts@2/other' })],
   ['K23', 'given up, and tried again', judgedAs(1, { kind: 'skip' })],
-  ['K23', 'to be tried again, and went back', judgedAs(1, { kind: 'retry' })],
+  ['K23', 'a retry verdict with a rollback', judgedAs(1, { kind: 'retry' })],
   ['K24', 'on the list, and not stuck', forgetting('job_unstuck', 'attempt_recorded')],
   ['K24', 'stuck, and not on the list', untilStuck],
   [
     'K24',
-    'stuck, and never given up',
+    'stuck without a verdict that gives up',
     (sound) => ({ ...untilStuck(sound), ...judgedAs(2, { kind: 'retry' })(sound) }),
   ],
   ['K25', 'failed too often', judgedAs(1, { class: 'CIRCULAR_FIX' })],
-  ['K26', 'nothing is kept', () => ({ saved: [] })],
+  ['K26', 'nothing is saved', () => ({ saved: [] })],
   [
     'K26',
-    'went back to where it had never been',
+    'a rollback to an unknown commit',
     ({ saved }) => ({ saved: saved.map((each) => ({ ...each, commits: ['d'.repeat(40)] })) }),
   ],
   [
     'K26',
-    'what was not committed is gone',
+    'uncommitted changes are lost',
     ({ saved }) => ({ saved: saved.map((each) => ({ ...each, files: ['state.txt'] })) }),
   ],
 ];
@@ -637,15 +622,15 @@ const TROUBLE_FAULTS: readonly (readonly [id: string, what: string, change: Task
 const GRAPH_FAULTS: readonly (readonly [id: string, what: string, change: TaskChange])[] = [
   [
     'K18',
-    'completed, though its gate never lets pass',
+    'completed although its gate never passes',
     (task) => ({ ...graphWith({ tries: 'never' })(task), ...endedAs('completed')(task), applications: [] }),
   ],
-  ['K18', 'completed, though a part of it fails', endedAs('completed')],
-  ['K18', 'failed, though nothing of it fails', graphWith({ routed: 'succeeds' })],
-  ['K14', 'applied and failed, though nothing of it fails', graphWith({ routed: 'not' })],
+  ['K18', 'completed although a node fails', endedAs('completed')],
+  ['K18', 'failed although no node fails', graphWith({ routed: 'succeeds' })],
+  ['K14', 'applied and failed although no node fails', graphWith({ routed: 'not' })],
   [
     'K18',
-    'its effect was applied, though its gate never lets pass',
+    'applied although its gate never passes',
     (task) => ({
       ...graphWith({ tries: 'never' })(task),
       task: withEvents(task.task, (events) => events.slice(0, 9), 'failed'),
@@ -653,7 +638,7 @@ const GRAPH_FAULTS: readonly (readonly [id: string, what: string, change: TaskCh
   ],
   [
     'K18',
-    'approved, and ended otherwise',
+    'approved with another end',
     ({ task }) => ({
       task: withEvents(task, (events) =>
         events.map((each, i) =>
@@ -664,16 +649,16 @@ const GRAPH_FAULTS: readonly (readonly [id: string, what: string, change: TaskCh
   ],
   [
     'K18',
-    'it has ended, and a node was left out',
+    'ended with a node left out',
     ({ task }) => ({
       task: withEvents(task, (events) => renumbered(events.filter(({ data }) => data['node'] !== 'work_1'))),
     }),
   ],
-  ['K19', 'work that was never carried out', without('work_1')],
-  ['K19', 'a loop that went round too seldom', graphWith({ tries: 3 })],
+  ['K19', 'completed work that never ran', without('work_1')],
+  ['K19', 'a loop with too few rounds', graphWith({ tries: 3 })],
   [
     'K19',
-    'work that was not reached',
+    'unreached work that ran',
     (task) => ({ ...graphWith({ routed: 'succeeds' })(task), ...endedAs('completed')(task) }),
   ],
   [
@@ -683,7 +668,7 @@ const GRAPH_FAULTS: readonly (readonly [id: string, what: string, change: TaskCh
   ],
   [
     'K9',
-    'the bus tells of work what was not stored',
+    'the bus has an event of work that is not stored',
     ({ facts }) => ({ facts: facts.map((fact) => ({ ...fact, version: 9 })) }),
   ],
 ];
@@ -719,7 +704,7 @@ const PROGRAM_FAULTS: readonly (readonly [id: string, what: string, change: Prog
     ({ program }) => ({ program: withEvents(program, (events) => events.slice(1)) }),
   ],
   ['K1', 'lists show another phase', endingAt(9, 'completed')],
-  ['K1', 'something follows the end', again('phase_completed', 0, versionOf('completed'))],
+  ['K1', 'an event follows the end', again('phase_completed', 0, versionOf('completed'))],
   [
     'K6',
     'a question is answered twice',
@@ -729,7 +714,7 @@ const PROGRAM_FAULTS: readonly (readonly [id: string, what: string, change: Prog
   ],
   [
     'K9',
-    'the bus tells what was not stored',
+    'the bus has an event that is not stored',
     ({ facts }) => ({
       facts: facts.map((fact) => ({ ...fact, type: 'phase_failed' })),
     }),
@@ -748,53 +733,45 @@ const PROGRAM_FAULTS: readonly (readonly [id: string, what: string, change: Prog
       applications: [...applications, ...applications],
     }),
   ],
-  ['K27', 'it is completed, and its effect was not applied', () => ({ applications: [] })],
-  ['K27', 'it has never asked for what was applied', endingAt(versionOf('phase_recorded', 1) - 1)],
-  ['K27', 'it has asked twice', again('phase_recorded', 1, versionOf('phase_suspended'))],
+  ['K27', 'completed without its effect', () => ({ applications: [] })],
+  ['K27', 'applied without a request of the program', endingAt(versionOf('phase_recorded', 1) - 1)],
+  ['K27', 'the effect was requested twice', again('phase_recorded', 1, versionOf('phase_suspended'))],
   [
     'K27',
-    'somebody else carries it out',
+    'another task applies its effect',
     changed(versionOf('phase_recorded', 1), { entry: { kind: 'effect', key: 'effect:count', task: 't-x' } }),
   ],
-  ['K28', 'it was taken, and is not there', () => ({ program: undefined })],
-  ['K28', 'it is another one', changed(1, { goal: 'something else' })],
-  ['K28', 'it has not ended', endingAt(versionOf('phase_ordered', 2))],
+  ['K28', 'it was accepted and does not exist', () => ({ program: undefined })],
+  ['K28', 'the program has another goal', changed(1, { goal: 'something else' })],
+  ['K28', 'the program has not ended', endingAt(versionOf('phase_ordered', 2))],
   [
     'K28',
-    'it waits for a person, and nobody is asked',
+    'the program waits for a question that is not open',
     (evidence) => ({
       ...endingAt(versionOf('input_requested'), 'awaiting_approval')(evidence),
       questions: [],
     }),
   ],
   ['K29', 'a lease is given twice', changed(versionOf('phase_ordered', 1), { lease: 1 })],
-  ['K29', 'a word under an older lease', changed(versionOf('phase_completed'), { lease: 1 })],
-  [
-    'K29',
-    'something is recorded after the lease was lost',
-    again('phase_recorded', 0, versionOf('phase_returned')),
-  ],
-  [
-    'K29',
-    'something is recorded that was given back',
-    again('phase_recorded', 1, versionOf('phase_suspended')),
-  ],
+  ['K29', 'an event under an old lease', changed(versionOf('phase_completed'), { lease: 1 })],
+  ['K29', 'a record after the lease was lost', again('phase_recorded', 0, versionOf('phase_returned'))],
+  ['K29', 'a record after the lease was returned', again('phase_recorded', 1, versionOf('phase_suspended'))],
   ['K30', 'a step is recorded twice', again('phase_recorded', 0, versionOf('phase_started', 1))],
   [
     'K30',
-    'a phase leaves what nobody has recorded',
+    'a state that does not follow from the records',
     changed(versionOf('phase_completed'), { state: { token: 'another' } }),
   ],
 ];
 
-describe('a planted fault is found', () => {
-  test.each(PROGRAM_FAULTS)('of a program, %s: %s', (id, _what, change) => {
+describe('planted faults', () => {
+  test.each(PROGRAM_FAULTS)('%s finds a planted fault of a program: %s', (id, _what, change) => {
     expect(ofProgram(id, change).violations.length).toBeGreaterThan(0);
   });
-  test.each(TROUBLE_FAULTS)('of an agent in trouble, %s: %s', (id, _what, change) => {
+  test.each(TROUBLE_FAULTS)('%s finds a planted fault of a recovery: %s', (id, _what, change) => {
     expect(ofTroubledTask(id, change).violations.length).toBeGreaterThan(0);
   });
-  test.each(GRAPH_FAULTS)('of a graph, %s: %s', (id, _what, change) => {
+  test.each(GRAPH_FAULTS)('%s finds a planted fault of a graph: %s', (id, _what, change) => {
     expect(ofGraphTask(id, change).violations.length).toBeGreaterThan(0);
   });
   test.each(TASK_FAULTS)('%s: %s', (id, _what, change) => {
@@ -803,7 +780,7 @@ describe('a planted fault is found', () => {
   test.each(RUN_FAULTS)('%s: %s', (id, _what, change) => {
     expect(ofRun(id, change).violations.length).toBeGreaterThan(0);
   });
-  test('of every check', () => {
+  test('every check finds a planted fault', () => {
     const planted = new Set(
       [...TASK_FAULTS, ...GRAPH_FAULTS, ...TROUBLE_FAULTS, ...PROGRAM_FAULTS, ...RUN_FAULTS].map(
         ([id]) => id,
@@ -813,8 +790,8 @@ describe('a planted fault is found', () => {
   });
 });
 
-describe('what is no fault', () => {
-  test('a page that was set back and told again', () => {
+describe('sound evidence', () => {
+  test('a page that resumes after a reset is sound', () => {
     const setBack = fed((events) => [
       ...events.slice(0, 4),
       { version: 2, type: 'reset' },
@@ -823,10 +800,10 @@ describe('what is no fault', () => {
     expect(ofTask('K31', setBack).violations).toEqual([]);
   });
   const fine: readonly (readonly [id: string, what: string, change: TaskChange])[] = [
-    ['K6', 'as many people approved as it takes', ofTwo('operator', 'second')],
+    ['K6', 'a full quorum approved', ofTwo('operator', 'second')],
     [
       'K6',
-      'withdrawn before anybody was asked',
+      'withdrawn before its request',
       ({ approvals: [approval] }) => ({
         operations: [],
         approvals: [
@@ -846,10 +823,10 @@ describe('what is no fault', () => {
         ],
       }),
     ],
-    ['K7', 'keyed, and repeated after a doubt', effectWith(started(1), inDoubt(2), started(3), applied(3))],
+    ['K7', 'a keyed effect repeated in doubt', effectWith(started(1), inDoubt(2), started(3), applied(3))],
     [
       'K7',
-      'opaque, and done again because somebody said so',
+      'an opaque effect repeated after an answer',
       askedAbout(
         'retry',
         effectWith(startedOpaque(1), inDoubt(2), answered(2, 'retry'), startedOpaque(3), applied(3)),
@@ -857,13 +834,13 @@ describe('what is no fault', () => {
     ],
     [
       'K21',
-      'said to be done again, and done',
+      'answered with retry, and repeated',
       askedAbout('retry', effectWith(started(1), inDoubt(2), answered(2, 'retry'), started(3), applied(3))),
     ],
-    ['K8', 'unknown whether it was taken, and not there', () => ({ operations: [], task: undefined })],
+    ['K8', 'an unknown submission without a task', () => ({ operations: [], task: undefined })],
     [
       'K8',
-      'escalated to a person with a reason',
+      'escalated with a reason',
       ({ task }) => ({
         task: withEvents(task, (events) => [
           ...events.slice(0, 4),
@@ -883,7 +860,7 @@ describe('what is no fault', () => {
   test.each(fine)('%s: %s', (id, _what, change) => {
     expect(ofTask(id, change).violations).toEqual([]);
   });
-  test('a program that waits for a person who is asked', () => {
+  test('a program with an open question is sound', () => {
     const waits: ProgramChange = (evidence) => ({
       ...endingAt(versionOf('input_requested'), 'awaiting_approval')(evidence),
       questions: evidence.questions.map((question) =>
@@ -893,13 +870,13 @@ describe('what is no fault', () => {
     });
     for (const id of ['K1', 'K27', 'K28', 'K29', 'K30']) expect(ofProgram(id, waits).violations).toEqual([]);
   });
-  test('a refusal by a service that had understood, and a dead letter of our own', () => {
+  test("refusals and the torture's own dead letters are sound", () => {
     const letters = [letter('APPROVALS_DIGEST_MISMATCH'), { ...letter('CONTRACT_INVALID'), ours: true }];
     expect(ofRun('K9', () => ({ letters })).violations).toEqual([]);
   });
 });
 
-test('a check that has looked at nothing has not held', () => {
+test('a check without evidence fails', () => {
   const judge = createJudge([checkOf('K1')]);
   expect(judge.verdicts().map(held)).toEqual([false]);
 });

@@ -17,7 +17,7 @@ export const stateOf = (effect: StoredAggregate): string | undefined =>
 
 export const applications: Check = {
   id: 'K3',
-  promise: 'an effect reaches the world at most once, and never without having been started',
+  promise: 'an effect reaches the target at most once, and only after its start',
   ofTask: (evidence) => replayTask('K3', evidence),
   ofRun: ({ strangeApplications }) => {
     const { expect, finding } = takeNotes();
@@ -31,8 +31,7 @@ export const applications: Check = {
 
 export const ledger: Check = {
   id: 'K4',
-  promise:
-    'what the ledger calls applied was applied as ordered; what it calls failed, refused or cancelled never was',
+  promise: 'the ledger states the truth: applied effects arrived as ordered, and all others did not',
   ofTask: (evidence) => {
     const { id, meant, effects, applications: seen } = evidence;
     const { expect, finding } = takeNotes(id);
@@ -46,7 +45,7 @@ export const ledger: Check = {
 
 export const answered: Check = {
   id: 'K21',
-  promise: 'what a person says of a doubt is what follows from it, once; what is ordered again is prevented',
+  promise: 'the answer about an effect in doubt is followed once, and repeated orders are prevented',
   ofTask: (evidence) => {
     const { id, approvals, effects } = evidence;
     const { expect, finding } = takeNotes(id);
@@ -68,12 +67,12 @@ export const answered: Check = {
 
 export const doubt: Check = {
   id: 'K7',
-  promise: 'every start has an outcome or became visible as a doubt; what nobody may repeat is started once',
+  promise: 'every start has an outcome or is in doubt, and an opaque effect is not repeated without a person',
   ofTask: (evidence) => replayTask('K7', evidence),
 };
 
 export const epochs: Check = {
   id: 'K11',
-  promise: 'epochs only rise; an outcome counts only under the epoch that is in force',
+  promise: 'epochs only rise, and an outcome counts only under the current epoch',
   ofTask: (evidence) => replayTask('K11', evidence),
 };

@@ -326,7 +326,7 @@ const troubledEvents = (): readonly Record<string, unknown>[] => {
   });
   const back = { type: 'restarted', id: TASK, phase, node: 'agent', nodes: ['agent', 'commit', 'check'] };
   return [
-    done('route', 1),
+    done('place', 1),
     done('prompt', 1),
     done('agent', 1),
     done('commit', 1),

@@ -33,22 +33,22 @@ const isThrough = ({ graph, task, applications }: Graphed): boolean =>
 
 export const graphs: Check = {
   id: 'K18',
-  promise: 'a task with a graph ends as its graph says, each of its nodes too',
+  promise: 'a task and its nodes end as its graph defines',
   graphs: true,
   ofTask: ({ id, meant: { graph, fate }, task, applications }) => {
     const { expect, finding } = takeNotes(id);
     if (graph === undefined || task === undefined) return finding();
     const phase = phaseOf(task);
     if (!asksFor(graph)) {
-      expect(phase !== 'completed', () => 'its gate never lets pass, and it is completed');
-      expect(applications.length === 0, () => 'its gate never lets pass, and its effect was applied');
+      expect(phase !== 'completed', () => 'its gate never passes, and it is completed');
+      expect(applications.length === 0, () => 'its gate never passes, and its effect was applied');
     } else if (fate === 'approve' || fate === 'late')
       expect(
         phase === endOf(graph) || phase === 'paused' || (phase === 'failed' && wasLeftToPeople(task)),
         () => `its effect was approved and it would be ${endOf(graph)} then, and it is ${String(phase)}`,
       );
     if (phase === 'completed')
-      expect(endOf(graph) === phase, () => 'a part of it fails, and it is completed');
+      expect(endOf(graph) === phase, () => 'one of its nodes fails, and it is completed');
     if (!isThrough({ graph, task, applications })) return finding();
     const standings = standingsIn(task);
     const own: ReadonlySet<string> = new Set(wasLeftToPeople(task) ? TROUBLED : []);
@@ -63,8 +63,7 @@ export const graphs: Check = {
 
 export const works: Check = {
   id: 'K19',
-  promise:
-    'work that counts as done was carried out, as often as its graph says at least; what was not reached was not',
+  promise: 'completed work ran at least as often as its graph requires, and unreached work did not run',
   graphs: true,
   ofTask: ({ id, meant: { graph }, task, lines, applications }) => {
     const { expect, finding } = takeNotes(id);

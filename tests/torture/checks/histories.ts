@@ -49,7 +49,7 @@ const foldsProgram = ({ id, head, events }: StoredAggregate, { expect }: Notes):
 
 export const histories: Check = {
   id: 'K1',
-  promise: 'histories are gapless, take legal steps only, and fold to what is shown',
+  promise: 'histories are gapless, take only allowed transitions, and lead to the state that lists show',
   ofTask: (evidence) => {
     const { task, approvals, effects, works, recovery } = evidence;
     const notes = takeNotes();

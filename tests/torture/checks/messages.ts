@@ -32,8 +32,7 @@ const toldAsStored = (about: string, facts: readonly SeenFact[], stored: Stored)
 
 export const messages: Check = {
   id: 'K9',
-  promise:
-    'every message of what was committed has gone out and been handled; nothing is told that was not stored',
+  promise: 'every committed message was published and handled, and nothing else was published',
   ofTask: (evidence) =>
     toldAsStored(evidence.id, evidence.facts, (aggregate, id) => storedOf(evidence, aggregate, id)),
   ofProgram: ({ id: task, facts, program, questions }) =>

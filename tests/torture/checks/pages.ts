@@ -4,8 +4,7 @@ import { replayTask, together } from './replay.ts';
 
 export const pages: Check = {
   id: 'K31',
-  promise:
-    'a page is told of a task what stands, from its first event to its last and none left out, however often it is cut off',
+  promise: 'a page receives every event of a task in order, over any number of connections',
   pages: true,
   ofTask: ({ id, task, feeds }) => {
     const { expect, finding } = takeNotes(id);
@@ -39,7 +38,7 @@ export const pages: Check = {
 
 export const agents: Check = {
   id: 'K32',
-  promise: 'no agent decides on what it, or its owner, has asked for, and none is told that it has',
+  promise: 'no agent decides a request of its owner or gets an answer that says so',
   pages: true,
   ofTask: (evidence) => {
     const { id, meant, approvals, operations } = evidence;
@@ -60,7 +59,7 @@ export const agents: Check = {
 
 export const letters: Check = {
   id: 'K33',
-  promise: 'a dead letter that people are told is settled is settled, once, and as one of them has asked',
+  promise: 'a dead letter is resolved once, as one of its operators requested',
   pages: true,
   ofRun: ({ settledLetters }) => {
     const { expect, finding } = takeNotes();

@@ -24,7 +24,7 @@ const phaseOf = (program: StoredAggregate): TaskPhase | undefined =>
 export const programEffects: Check = {
   id: 'K27',
   promise:
-    'an effect of a program reaches the world at most once, by the task that the program asked, exactly once when the program is completed',
+    'an effect of a program is applied at most once by its own task, and exactly once when the program completed',
   programs: true,
   ofProgram: ({ id, child, effect, program, applications }) => {
     const { expect, finding } = takeNotes(id);
@@ -60,17 +60,16 @@ const waitsForPerson = ({ program, questions }: ProgramEvidence): boolean => {
 
 export const programEnds: Check = {
   id: 'K28',
-  promise:
-    'no program is lost: each has ended once nothing is broken any more, or waits for a person who is asked',
+  promise: 'no program is lost: after the faults each one has ended or waits for an open question',
   programs: true,
   ofProgram: (evidence) => {
     const { expect, finding } = takeNotes(evidence.id);
     const { program, submission } = evidence;
-    if (isKnown(evidence)) expect(program !== undefined, () => 'it was taken, and is not there');
+    if (isKnown(evidence)) expect(program !== undefined, () => 'it was accepted and does not exist');
     if (program === undefined) return finding();
     expect(
       program.events[0]?.type === 'program_submitted' && program.events[0].data['goal'] === submission.goal,
-      () => 'it is not what was submitted',
+      () => 'it differs from its submission',
     );
     const phase = phaseOf(program);
     expect(
@@ -83,14 +82,14 @@ export const programEnds: Check = {
 
 export const fencing: Check = {
   id: 'K29',
-  promise: 'leases only rise, and nothing is recorded under one that was over',
+  promise: 'leases rise by one, and a phase is recorded only under its current lease',
   programs: true,
   ofProgram: (evidence) => replayProgram('K29', evidence),
 };
 
 export const recorded: Check = {
   id: 'K30',
-  promise: 'what a phase has recorded is not done again, and what it leaves follows from it',
+  promise: 'a recorded step does not run again, and the state after a phase follows from its records',
   programs: true,
   ofProgram: ({ id, program }) => {
     const { expect, finding } = takeNotes(id);

@@ -39,7 +39,7 @@ const neverBack = ({ id, operations }: Asked): Finding => {
 
 export const reads: Check = {
   id: 'K2',
-  promise: 'an answer never shows a task older than one that came before it was asked for',
+  promise: 'a read never shows an older version than an earlier read',
   ofTask: neverBack,
   ofProgram: neverBack,
 };

@@ -18,7 +18,7 @@ const isGivingUp = (event: StoredEvent): boolean =>
 
 export const verdicts: Check = {
   id: 'K23',
-  promise: 'a failure has one verdict, and what follows from it is what the verdict says',
+  promise: 'a failure has one verdict, and that verdict decides what follows',
   graphs: true,
   ofTask: (evidence) => replayTask('K23', evidence),
 };
@@ -42,7 +42,7 @@ const givenUpIn = (task: StoredAggregate | undefined): ReadonlySet<string> => {
 
 export const stuckJobs: Check = {
   id: 'K24',
-  promise: 'the list of stuck jobs is what the tasks say: nobody is on it who is not stuck, and all who are',
+  promise: 'the list of stuck jobs has exactly the stuck jobs of all tasks',
   graphs: true,
   ofTask: ({ id, task, recovery }) => {
     const { expect, finding } = takeNotes(id);
@@ -92,7 +92,7 @@ const nodesIn = ({ type, data }: StoredEvent): readonly string[] =>
 
 export const boundedFailures: Check = {
   id: 'K25',
-  promise: 'between two words of a person no job fails more often than the table allows',
+  promise: 'between two decisions of a person no job fails more often than the verdict table allows',
   graphs: true,
   ofTask: ({ id, task, recovery }) => {
     const { expect, finding } = takeNotes(id);
@@ -117,7 +117,7 @@ export const boundedFailures: Check = {
 
 export const rollbacks: Check = {
   id: 'K26',
-  promise: 'a worktree goes back to a commit that it had come from, and all that was in it is kept',
+  promise: 'a rollback leads to an earlier commit of the worktree and saves all of its changes',
   graphs: true,
   ofTask: ({ id, task, saved }) => {
     const { expect, finding } = takeNotes(id);

@@ -9,8 +9,7 @@ const QUEUE_MAX_BYTES = 256 * MIB;
 
 export const secrets: Check = {
   id: 'K12',
-  promise:
-    'no password, token or key of the deployment stands in a log, an event, a message or a dead letter',
+  promise: 'no log, event, message or dead letter contains a password, token or key of the deployment',
   ofRun: ({ searched, secrets: count }) => {
     const { expect, finding } = takeNotes();
     for (const { where, bytes, found } of searched)
@@ -21,7 +20,7 @@ export const secrets: Check = {
 
 export const bounds: Check = {
   id: 'K13',
-  promise: 'memory, open files and the tables of what is under way stay within bounds',
+  promise: 'memory, open files and queue tables stay within bounds',
   ofRun: ({ peaks, services }) => {
     const { expect, finding } = takeNotes();
     for (const { instance, rssBytes, openFiles } of peaks) {
@@ -39,7 +38,7 @@ export const bounds: Check = {
 
 export const processes: Check = {
   id: 'K15',
-  promise: 'no process ends but those that were made to, and none leaves an error unhandled',
+  promise: 'no process exits on its own or leaves an error unhandled',
   ofRun: ({ ended, outcries, logLines }) => {
     const { expect, finding } = takeNotes();
     for (const { name, at, how, caused } of ended)

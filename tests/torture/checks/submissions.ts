@@ -26,17 +26,17 @@ const waitsForPerson = ({ events }: StoredAggregate): boolean => {
 
 export const submissions: Check = {
   id: 'K8',
-  promise: 'what was taken is there as it was submitted, and has ended or waits for a person with a reason',
+  promise: 'an accepted task exists as submitted, and has ended or waits for a person with a reason',
   ofTask: (evidence) => {
     const { expect, finding } = takeNotes(evidence.id);
     const { task, meant } = evidence;
-    if (isKnown(evidence)) expect(task !== undefined, () => 'it was taken, and is not there');
+    if (isKnown(evidence)) expect(task !== undefined, () => 'it was accepted and does not exist');
     if (task === undefined) return finding();
     const submitted = task.events[0]?.data ?? {};
     const { goal, inputs } = meant.submission;
     expect(
       submitted['goal'] === goal && isDeepStrictEqual(submitted['inputs'], inputs),
-      () => 'it is not what was submitted',
+      () => 'it differs from its submission',
     );
     const phase = TaskPhase.safeParse(task.events.at(-1)?.data['phase']).data;
     expect(
@@ -60,7 +60,7 @@ export const submissions: Check = {
 export const outcomes: Check = {
   id: 'K14',
   promise:
-    'a task is completed if, and only if, its effect was applied; what nobody approved is not carried out',
+    'a task completes if and only if its effect was applied, and no effect is applied without an approval',
   ofTask: ({ id, meant, task, effects, approvals, applications }) => {
     const { expect, finding } = takeNotes(id);
     if (task === undefined) return finding();
@@ -82,7 +82,7 @@ export const outcomes: Check = {
     const approved = approvals.some(({ events }) =>
       events.some(({ data }) => data['outcome'] === 'approved'),
     );
-    if (!approved) expect(applications.length === 0, () => 'nobody approved its effect, and it was applied');
+    if (!approved) expect(applications.length === 0, () => 'its effect was applied without an approval');
     return finding();
   },
 };
@@ -95,7 +95,7 @@ const sameTask = ({ id, operations }: Asked): Finding => {
     if (op !== SUBMIT || (type !== 'ok' && type !== 'fail')) continue;
     const told = value as { id?: string; code?: string } | undefined;
     if (actor === CONFLICTING)
-      expect(told?.code === 'ORCHESTRATOR_TASK_CONFLICT', () => 'other content was taken under its id');
+      expect(told?.code === 'ORCHESTRATOR_TASK_CONFLICT', () => 'other content was accepted under its id');
     else
       expect(
         type === 'ok' && told?.id === id,
@@ -125,7 +125,7 @@ const neverPoison = ({ id, operations }: Asked): Finding => {
 
 export const answers: Check = {
   id: 'K17',
-  promise: 'whoever asks for something sensible is answered, or told that it cannot be answered now',
+  promise: 'a valid request gets an answer or a retryable error',
   ofTask: neverPoison,
   ofProgram: neverPoison,
 };

@@ -34,6 +34,6 @@ export const startCountedLocal = async (
       };
     },
   });
-  if (target === undefined) throw new Error('the counter was not started');
+  if (target === undefined) throw new Error('the counter did not start');
   return { deployment, target };
 };

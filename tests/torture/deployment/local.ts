@@ -83,7 +83,7 @@ export const startLocal = async (options: LocalOptions): Promise<Deployment> => 
     const problems: unknown[] = [];
     for (const end of ends.splice(0).toReversed())
       await end().catch((error: unknown) => problems.push(error));
-    if (problems.length > 0) throw new AggregateError(problems, 'not everything could be stopped');
+    if (problems.length > 0) throw new AggregateError(problems, 'some processes did not stop');
   };
   try {
     return await start();

@@ -7,7 +7,7 @@ export const clockJump = defineFault({
   group: 'clock',
   params: z.object({}),
   draw: () => ({}),
-  whyNot: () => 'moving the clock of one process needs libfaketime, which is not used here',
+  whyNot: () => 'moving the clock of a process needs libfaketime',
   takes: () => [],
-  inject: () => Promise.reject(new Error('clocks cannot be moved')),
+  inject: () => Promise.reject(new Error('clocks cannot be changed')),
 });

@@ -73,7 +73,7 @@ export const startAgentProcess = (
     createInterface({ input: mine.stdout }).on('line', hear);
     mine.once('exit', () => {
       child = undefined;
-      for (const { reject } of waiting.values()) reject(new Error('the server has ended'));
+      for (const { reject } of waiting.values()) reject(new Error('the MCP server has exited'));
     });
     const info = {
       protocolVersion: PROTOCOL,
@@ -85,7 +85,7 @@ export const startAgentProcess = (
 
   return {
     callTool: async (name, given) => {
-      if (isStopped) throw new Error('the agent has gone');
+      if (isStopped) throw new Error('the agent has stopped');
       if (child === undefined) start();
       const mine = child;
       await greeted.catch((error: unknown) => {

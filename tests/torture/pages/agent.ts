@@ -29,7 +29,7 @@ const Refused = z.object({ error: ErrorBody });
 /** Creates its token before the first fault, and starts it. */
 export const hireAgent = async (deployment: Deployment, history: History): Promise<Agent> => {
   const [owner] = deployment.people;
-  if (owner === undefined) throw new Error('nobody is there whose agent it could be');
+  if (owner === undefined) throw new Error('the deployment has no user for the agent');
   const secret = `hpt_${crypto.randomUUID()}`;
   const client = await connectTo(deployment, owner.token);
   await client.call('approvals', 'token_create', {

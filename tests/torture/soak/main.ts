@@ -100,19 +100,19 @@ const command = new Command('soak')
     'Steady load with faults on a Holdpoint of its own, and a line through everything that might grow: memory, open files, tables, streams, delays.',
   )
   .option('--duration <time>', 'how long', parseDuration, 3_600_000)
-  .option('--rate <number>', 'tasks a second', '10')
-  .option('--every <time>', 'how often everything is looked at', parseDuration, 10_000)
-  .option('--fault-every <time>', 'a fault every so often, on average', parseDuration, 20_000)
+  .option('--rate <number>', 'Tasks per second.', '10')
+  .option('--every <time>', 'Interval between measurements.', parseDuration, 10_000)
+  .option('--fault-every <time>', 'Average interval between faults.', parseDuration, 20_000)
   .option(
     '--keep <time>',
     'how long what has ended is kept; by default a sixth of the run, at most 5 min',
     parseDuration,
   )
-  .option('--faults <names>', 'which faults, or groups of them', (text: string) => text.split(','))
-  .option('--settle <time>', 'how long everything may take to come to rest', parseDuration, 420_000)
-  .option('--seed <text>', 'the same seed makes the same tasks and faults')
-  .option('--data <folder>', 'where it keeps everything')
-  .option('--report <file>', 'the result as JSON')
+  .option('--faults <names>', 'Faults or fault groups, comma-separated.', (text: string) => text.split(','))
+  .option('--settle <time>', 'Time to come to rest after the load.', parseDuration, 420_000)
+  .option('--seed <text>', 'Seed of tasks and faults.')
+  .option('--data <folder>', 'Data folder.')
+  .option('--report <file>', 'File for the result as JSON.')
   .action(run);
 
 try {

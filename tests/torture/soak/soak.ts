@@ -129,7 +129,7 @@ export const soak = async (options: SoakOptions): Promise<SoakReport> => {
     over.abort();
     const tally = await faulting;
     await sampling;
-    say('no more load and no more faults: waiting until everything has come to rest ...');
+    say('load and faults are over: waiting for the system to come to rest ...');
     await deployment.heal();
     await workload.pause();
     await workload.finish(DECIDED_WITHIN_MS);

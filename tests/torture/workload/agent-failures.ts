@@ -112,7 +112,7 @@ export const troubled = (trouble: Trouble, around: Around): readonly NodeDefinit
   const token = 'token=$$-$(date +%s%N)';
   return [
     {
-      id: id('route'),
+      id: id('place'),
       uses: 'cap.env.builtin.worktree.prepare',
       after: [id('begin')],
       args: { slug, branch },
@@ -161,4 +161,4 @@ export const troubled = (trouble: Trouble, around: Around): readonly NodeDefinit
 };
 
 /** The nodes that succeed when no person was needed. */
-export const TROUBLED = ['route', 'prompt', 'agent', 'commit', 'check'] as const;
+export const TROUBLED = ['place', 'prompt', 'agent', 'commit', 'check'] as const;

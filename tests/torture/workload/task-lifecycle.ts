@@ -52,7 +52,7 @@ const insist = async <Answer>(
 export const createLife = (options: LifeOptions) => {
   const { callers, connection, target, history, requested, healed, over, crew } = options;
   const [first, second = first] = callers;
-  if (first === undefined || second === undefined) throw new Error('nobody is there to decide');
+  if (first === undefined || second === undefined) throw new Error('the deployment has no approver');
 
   /** An approver, at a terminal or on a page. */
   const whoOf = ({ page }: PlannedTask, which: 0 | 1): Caller =>

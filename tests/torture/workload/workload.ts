@@ -47,7 +47,7 @@ export const startWorkload = async (options: WorkloadOptions): Promise<Workload>
   const { seed, run, tasksPerSecond, deployment, target, history, recorder, planned = plannedTask } = options;
   const clients = await Promise.all(deployment.people.map(({ token }) => connectTo(deployment, token)));
   const [client] = clients;
-  if (client === undefined) throw new Error('nobody is there to submit tasks');
+  if (client === undefined) throw new Error('the deployment has no user to submit tasks');
   const callers = clients.map((each) => createCaller(each, history));
   const over = new AbortController();
   const noMore = new AbortController();
