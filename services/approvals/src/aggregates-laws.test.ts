@@ -10,7 +10,7 @@ import { type Act, eventsOf, runOf, type Step } from '@holdpoint/runtime/testing
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { anchorActs, approvalActs, PEOPLE, ruleActs, tokenActs } from '../testing/aggregate-messages.ts';
-import { audit, rollbackFor, rules, telling, verify } from '../testing/requests.ts';
+import { audit, rollbackFor, rules, withSurfaces, verify } from '../testing/requests.ts';
 import type { ApprovalMessage, ApprovalState, ApprovalWork, Pending } from './approval/state.ts';
 import { tokenDecider } from './token/access-token.ts';
 import { ROLLBACK_RULE } from './rule/rollback-rule.ts';
@@ -31,7 +31,7 @@ const taken = (run: Run): readonly { readonly by: string; readonly verb: Verb; r
 /** A property of every run of one approval under any policy. */
 const always = (check: (run: Run) => void): void =>
   fc.assert(
-    fc.property(approvalActs, (acts) => check(runOf(telling, acts))),
+    fc.property(approvalActs, (acts) => check(runOf(withSurfaces, acts))),
     { numRuns: 500 },
   );
 
@@ -52,7 +52,7 @@ const checkKind = <State, Message, Event, Work>(
   );
 
 test('approvals satisfy the laws of a decider, and their events the contract', () =>
-  checkKind(telling, approvalActs));
+  checkKind(withSurfaces, approvalActs));
 test('standing rules satisfy the laws of a decider, and their events the contract', () =>
   checkKind(rules, ruleActs));
 test('access tokens satisfy the laws of a decider, and their events the contract', () =>
@@ -65,7 +65,7 @@ test('the generated runs cover every outcome of an approval', () => {
   const types = new Set<string>();
   let votes = 0;
   for (const acts of fc.sample(approvalActs, { numRuns: 3_000, seed: 6 })) {
-    const run = runOf(telling, acts);
+    const run = runOf(withSurfaces, acts);
     for (const event of eventsOf(run)) types.add(event.type);
     const resolved = resolutionIn(run);
     if (resolved === undefined) continue;
@@ -228,7 +228,7 @@ test('a pending request has its expiry timer; a closed one has only timers of no
       }
       const waits = after.status === 'pending';
       expect(waits).toBe(set.has('expiry'));
-      const left = [...set].filter((name) => !/^(tell\/|keep_rule$|rules$|outcome$)/.test(name));
+      const left = [...set].filter((name) => !/^(notice\/|keep_rule$|rules$|outcome$)/.test(name));
       expect(waits ? [] : left).toEqual([]);
     }
   });

@@ -176,7 +176,7 @@ const messageOn = (request: RequestApproval): fc.Arbitrary<ApprovalMessage> =>
     fc
       .tuple(which, fc.constantFrom(0, 1, DELIVERY_ATTEMPTS_MAX - 1, DELIVERY_ATTEMPTS_MAX))
       .map(([told, tries]) =>
-        timer(`tell/${told.surface}/${told.notice}/${String(told.number)}`, { ...told, tries }),
+        timer(`notice/${told.surface}/${told.notice}/${String(told.number)}`, { ...told, tries }),
       ),
     fc
       .tuple(fc.uniqueArray(rule, { minLength: 1 }), fc.integer({ min: 1, max: 6 }))

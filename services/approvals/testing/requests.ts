@@ -33,7 +33,7 @@ export const verify = createVerifier([publicKey]);
 /** Surfaces of the deciders below. */
 export const SURFACES: readonly Surface[] = ['discord', 'websocket'];
 /** The same with surfaces. */
-export const telling = createApprovalDecider(createSigner(privateKey), { surfaces: SURFACES });
+export const withSurfaces = createApprovalDecider(createSigner(privateKey), { surfaces: SURFACES });
 export const rules = createRuleDecider();
 export const audit = createAuditDecider(createSigner(privateKey));
 

@@ -9,7 +9,7 @@ import {
   signingKeyOf,
 } from '@holdpoint/contracts/approval/signing-keys';
 import { ConfigError } from '@holdpoint/runtime/service/config';
-import { type Followed, followFile } from '@holdpoint/runtime/service/follow-file';
+import { type FollowedFile, followFile } from '@holdpoint/runtime/service/follow-file';
 import { createSigner } from '@holdpoint/runtime/service/jws';
 import type { Logger } from '@holdpoint/runtime/observability/log';
 import { type ApprovalTokens, createApprovalTokens } from './approval-token.ts';
@@ -84,7 +84,7 @@ export type Keyring = {
   readonly stop: () => Promise<void>;
 };
 
-type Keys = Pick<Followed<LoadedKeys>, 'current' | 'stop'>;
+type Keys = Pick<FollowedFile<LoadedKeys>, 'current' | 'stop'>;
 
 const fixed = (held: LoadedKeys): Keys => ({ current: () => held, stop: () => Promise.resolve() });
 

@@ -1,5 +1,4 @@
 import type { ApprovalEvent, ApprovalResolved } from '@holdpoint/contracts/approval/events';
-import type { Surface } from '@holdpoint/contracts/approval/status';
 import { policyOf } from '@holdpoint/contracts/workflow/approval-policy';
 import { eventType } from '@holdpoint/contracts/bus/cloudevents';
 import { type ErrorBody, errorBody } from '@holdpoint/contracts/values/errors';
@@ -7,7 +6,7 @@ import { subjects } from '@holdpoint/contracts/bus/subjects';
 import { type Answer, type Decision, decision } from '@holdpoint/runtime/decider';
 import type { ApprovalWork, Resolution, Finished, Pending, Withdrawn } from './state.ts';
 import { clearReminderTimers } from './reminders.ts';
-import { notifySurfaces, notifySurfacesByTimer } from './notices.ts';
+import { type Notifications, notifySurfaces, notifySurfacesByTimer } from './notices.ts';
 import { awaitOutcome } from './outcome.ts';
 import { shortResponse } from './response.ts';
 
@@ -29,7 +28,7 @@ const resolution = (state: Finished): ApprovalResolved => {
 export const close = (
   state: Pending,
   decided: Resolution,
-  surfaces: readonly Surface[],
+  notifications: Notifications,
   now: number,
   more: { readonly answer?: Answer; readonly also?: Pick<ApprovalDecision, 'timers' | 'work'> } = {},
 ): ApprovalDecision => {
@@ -39,7 +38,7 @@ export const close = (
   const isRefusal = more.answer !== undefined && 'error' in more.answer;
   const notices = (isRefusal ? notifySurfacesByTimer : notifySurfaces)(
     request.id,
-    surfaces,
+    notifications,
     'resolved',
     1,
     now,

@@ -11,6 +11,7 @@ import { type DecideMessage, choiceError, entitlementError } from './check-decis
 import { type ApprovalDecision, alreadyDecided, close, expired } from './close.ts';
 import { keepRule } from './consult-rules.ts';
 import { type SignGrant, signatureFor } from './grant.ts';
+import type { Notifications } from './notices.ts';
 import { isSameJson, responseOf } from './response.ts';
 import type { ApprovalMessage, ApprovalState, Closed, Pending, Principal, Resolution } from './state.ts';
 import { missingOf, outcomeOf, withVote } from './tally.ts';
@@ -18,7 +19,7 @@ import { missingOf, outcomeOf, withVote } from './tally.ts';
 /** Dependencies of the decider. */
 export type ApprovalTools = {
   readonly sign: SignGrant;
-  readonly surfaces: readonly Surface[];
+  readonly notifications: Notifications;
   /** Whether the built-in rule may decide. */
   readonly rollbackRule: boolean;
 };
@@ -115,7 +116,7 @@ const decidePending = (
   if (unsayable !== undefined) return refused(unsayable);
   if (now >= state.expiresAt) {
     const decided = expired(state);
-    return close(state, decided, tools.surfaces, now, {
+    return close(state, decided, tools.notifications, now, {
       answer: { error: alreadyDecided({ ...state, status: 'closed', decided }) },
     });
   }
@@ -129,7 +130,7 @@ const decidePending = (
         ? signatureFor(state, choice, by.name, now, tools.sign)
         : { response: responseOf(payload) };
     const decided = { outcome, ...said, ...what };
-    return close(state, decided, tools.surfaces, now, { answer: acknowledged(id, outcome, by.name) });
+    return close(state, decided, tools.notifications, now, { answer: acknowledged(id, outcome, by.name) });
   }
   return vote(state, { ...said, decision: verb }, message, tools);
 };
@@ -167,7 +168,7 @@ const vote = (
     ...(outcome === 'approved' && signatureFor(state, 'approve', approvers, cast.at, tools.sign)),
     at: cast.at,
   };
-  return close(state, decided, tools.surfaces, cast.at, {
+  return close(state, decided, tools.notifications, cast.at, {
     answer: acknowledged(id, outcome, by.name, rule === undefined ? {} : { remembered: rule }),
     ...(remember &&
       rule !== undefined && {
@@ -221,5 +222,5 @@ export const decideByRule = (
     ...signatureFor(state, 'approve', by, now, tools.sign),
     at: now,
   };
-  return close(state, decided, tools.surfaces, now);
+  return close(state, decided, tools.notifications, now);
 };

@@ -11,7 +11,14 @@ import { reminderTimerFired, reminderTimers, isReminderTimer } from './reminders
 import { type SignGrant } from './grant.ts';
 import { type ApprovalTools, decideByPerson, decideByRule } from './decide-request.ts';
 import { evolveApproval } from './evolve.ts';
-import { delivered, isNoticeTimer, retryNotice, notifySurfaces } from './notices.ts';
+import {
+  NO_NOTIFICATIONS,
+  type Notifications,
+  delivered,
+  isNoticeTimer,
+  retryNotice,
+  notifySurfaces,
+} from './notices.ts';
 import { isOutcomeTimer, noteOutcome, outcomeTimerFired } from './outcome.ts';
 import { isSameJson } from './response.ts';
 import { decidesRollback, ROLLBACK_RULE } from '../rule/rollback-rule.ts';
@@ -45,7 +52,7 @@ const request = (
   payload: RequestApproval,
   rules: readonly RuleId[],
   now: number,
-  { surfaces, rollbackRule }: ApprovalTools,
+  { notifications, rollbackRule }: ApprovalTools,
 ): ApprovalDecision => {
   const wrong = requestError(payload);
   if (wrong !== undefined) return refused(wrong);
@@ -53,7 +60,7 @@ const request = (
     const expiresAt = now + payload.timeoutMs;
     const builtIn = rollbackRule && decidesRollback(payload) ? [ROLLBACK_RULE] : [];
     const consulted = consultRules(payload, [...builtIn, ...rules], now);
-    const notices = notifySurfaces(payload.id, surfaces, 'requested', 1, now);
+    const notices = notifySurfaces(payload.id, notifications, 'requested', 1, now);
     return decision<ApprovalEvent, ApprovalWork>({
       events: [{ type: 'requested', ...payload, expiresAt }],
       timers: [
@@ -86,14 +93,14 @@ const cancel = (
   state: ApprovalState,
   payload: CancelApproval,
   now: number,
-  { surfaces }: ApprovalTools,
+  { notifications }: ApprovalTools,
 ): ApprovalDecision => {
   const decided = { outcome: 'cancelled', by: 'orchestrator', comment: payload.reason, at: now } as const;
   switch (state.status) {
     case 'absent':
       return recordWithdrawal(payload, decided);
     case 'pending':
-      return close(state, decided, surfaces, now);
+      return close(state, decided, notifications, now);
     case 'closed':
     case 'withdrawn':
       return repeatAnswer(state, now);
@@ -114,19 +121,19 @@ const timerFired = (
   state: ApprovalState,
   { name, data }: Extract<ApprovalMessage, { kind: 'timer' }>,
   now: number,
-  { surfaces }: ApprovalTools,
+  { notifications }: ApprovalTools,
 ): ApprovalDecision => {
   if (state.status !== 'pending' && state.status !== 'closed') return decision({});
-  if (isNoticeTimer(name)) return retryNotice(state, name, data, now);
+  if (isNoticeTimer(name)) return retryNotice(state, name, data, now, notifications);
   if (isKeepTimer(name)) return keepTimerFired(data, now);
   if (isConsultTimer(name)) return rulesTimerFired(state, data, now);
   if (isOutcomeTimer(name)) return outcomeTimerFired(state, data, now);
   if (state.status === 'closed') return decision({});
   if (isReminderTimer(name) && now < state.expiresAt)
-    return reminderTimerFired(state, name, data, surfaces, now);
+    return reminderTimerFired(state, name, data, notifications, now);
   if (name !== EXPIRY) return decision({});
   if (now < state.expiresAt) return decision({ timers: [{ set: EXPIRY, dueAt: state.expiresAt }] });
-  return close(state, expired(state), surfaces, now);
+  return close(state, expired(state), notifications, now);
 };
 
 const deliveredTo = (
@@ -136,14 +143,18 @@ const deliveredTo = (
 ): ApprovalDecision =>
   state.status === 'pending' || state.status === 'closed' ? delivered(state, message, now) : decision({});
 
-export type ApprovalOptions = Partial<Omit<ApprovalTools, 'sign'>>;
+export type ApprovalOptions = Partial<Notifications & Pick<ApprovalTools, 'rollbackRule'>>;
 
 /** One approval: one question about one exact effect, and one decision. */
 export const createApprovalDecider = (
   sign: SignGrant,
-  { surfaces = [], rollbackRule = true }: ApprovalOptions = {},
+  { rollbackRule = true, ...options }: ApprovalOptions = {},
 ): Decider<ApprovalState, ApprovalMessage, ApprovalEvent, ApprovalWork> => {
-  const tools: ApprovalTools = { sign, surfaces, rollbackRule };
+  const tools: ApprovalTools = {
+    sign,
+    rollbackRule,
+    notifications: { ...NO_NOTIFICATIONS, ...options },
+  };
   return {
     initial: { status: 'absent' },
     evolve: evolveApproval,

@@ -12,17 +12,17 @@ import {
   requestUnder,
   resolvedHead,
   SURFACES,
-  telling,
+  withSurfaces,
   timer,
 } from '../../testing/requests.ts';
 import type { ApprovalMessage } from './state.ts';
 import { DELIVERY_ATTEMPTS_MAX } from './notices.ts';
 
-const given = specFor(telling);
+const given = specFor(withSurfaces);
 const asked = requestedBy(requestFor());
 const { digest } = requestFor();
 const which = { surface: 'discord', notice: 'requested', number: 1 } as const;
-const name = 'tell/discord/requested/1';
+const name = 'notice/discord/requested/1';
 const delivered: ApprovalEvent = {
   type: 'delivered',
   id: APPROVAL,
@@ -37,7 +37,7 @@ const deliveries = (notice: 'requested' | 'resolved') =>
   SURFACES.map((surface) => ({ kind: 'deliver', approval: APPROVAL, surface, notice, number: 1 }) as const);
 const retries = (notice: 'requested' | 'resolved', dueAt: number, tries: number) =>
   SURFACES.map((surface) => ({
-    set: `tell/${surface}/${notice}/1`,
+    set: `notice/${surface}/${notice}/1`,
     dueAt,
     data: { surface, notice, number: 1, tries },
   }));
@@ -100,9 +100,9 @@ describe('notices to every surface', () => {
     };
     const data = { surface: 'discord', notice: 'resolved', number: 1 };
     given(asked, expired)
-      .when(timer('tell/discord/resolved/1', { ...data, tries: 0 }), DEADLINE + 8)
+      .when(timer('notice/discord/resolved/1', { ...data, tries: 0 }), DEADLINE + 8)
       .thenTimes({
-        set: 'tell/discord/resolved/1',
+        set: 'notice/discord/resolved/1',
         dueAt: DEADLINE + 8 + 30_000,
         data: { ...data, tries: 1 },
       })
@@ -171,9 +171,13 @@ describe('an unavailable surface', () => {
   test('delivery is retried with doubling delays of at most an hour', () => {
     const delays = Array.from({ length: DELIVERY_ATTEMPTS_MAX - 1 }, (_, tries) => {
       const now = ASKED + tries;
-      const made = telling.decide({ ...telling.evolve(telling.initial, asked) }, tellAgain(tries + 1), {
-        now,
-      });
+      const made = withSurfaces.decide(
+        { ...withSurfaces.evolve(withSurfaces.initial, asked) },
+        tellAgain(tries + 1),
+        {
+          now,
+        },
+      );
       expect(made.work).toEqual([{ kind: 'deliver', approval: APPROVAL, ...which }]);
       const [set] = made.timers;
       expect(set).toMatchObject({ set: name, data: { ...which, tries: tries + 2 } });
@@ -219,7 +223,7 @@ describe('an unavailable surface', () => {
   test('the notice of the decision is delivered even after others were given up', () => {
     const resolved = { surface: 'discord', notice: 'resolved', number: 1 };
     given(asked, rejected)
-      .when(timer('tell/discord/resolved/1', { ...resolved, tries: 2 }), ASKED + 9)
+      .when(timer('notice/discord/resolved/1', { ...resolved, tries: 2 }), ASKED + 9)
       .thenStarts({ kind: 'deliver', approval: APPROVAL, surface: 'discord', notice: 'resolved', number: 1 });
   });
 });

@@ -10,43 +10,56 @@ import { timerData } from './timer-data.ts';
  * Delivery is retried with growing delay, so that a surface that is down for a day still receives its
  * notices.
  */
-const FIRST_RETRY_MS = 30_000;
-const LAST_RETRY_MS = 3_600_000;
+export type Notifications = {
+  readonly surfaces: readonly Surface[];
+  readonly firstRetryMs: number;
+  readonly longestRetryMs: number;
+};
+export const NO_NOTIFICATIONS: Notifications = {
+  surfaces: [],
+  firstRetryMs: 30_000,
+  longestRetryMs: 3_600_000,
+};
 export const DELIVERY_ATTEMPTS_MAX = 40;
-
-const retryMs = (tries: number): number => Math.min(FIRST_RETRY_MS * 2 ** (tries - 1), LAST_RETRY_MS);
 
 type NoticeKey = { readonly surface: Surface; readonly notice: Notice; readonly number: number };
 
 /** Key of a notice in the state of its approval. */
 export const noticeName = ({ surface, notice, number }: NoticeKey): string =>
   `${surface}/${notice}/${String(number)}`;
-const PREFIX = 'tell/';
+const PREFIX = 'notice/';
 
 const attempt = (
   approval: ApprovalId,
   which: NoticeKey,
   tries: number,
   now: number,
+  { firstRetryMs, longestRetryMs }: Notifications,
 ): { readonly timer: TimerChange; readonly work: ApprovalWork } => ({
-  timer: { set: PREFIX + noticeName(which), dueAt: now + retryMs(tries), data: { ...which, tries } },
+  timer: {
+    set: PREFIX + noticeName(which),
+    dueAt: now + Math.min(firstRetryMs * 2 ** (tries - 1), longestRetryMs),
+    data: { ...which, tries },
+  },
   work: { kind: 'deliver', approval, ...which },
 });
 
 /** Sends a notice to every surface, and repeats it until the surface confirms it. */
 export const notifySurfaces = (
   approval: ApprovalId,
-  surfaces: readonly Surface[],
+  notifications: Notifications,
   notice: Notice,
   number: number,
   now: number,
 ): Pick<Decision<ApprovalEvent, ApprovalWork>, 'timers' | 'work'> => {
-  const attempts = surfaces.map((surface) => attempt(approval, { surface, notice, number }, 1, now));
+  const attempts = notifications.surfaces.map((surface) =>
+    attempt(approval, { surface, notice, number }, 1, now, notifications),
+  );
   return { timers: attempts.map(({ timer }) => timer), work: attempts.map(({ work }) => work) };
 };
 
 /** The same, started by timers that are due at once. */
-export const notifySurfacesByTimer: typeof notifySurfaces = (_, surfaces, notice, number, now) => ({
+export const notifySurfacesByTimer: typeof notifySurfaces = (_, { surfaces }, notice, number, now) => ({
   timers: surfaces.map((surface) => {
     const which = { surface, notice, number };
     return { set: PREFIX + noticeName(which), dueAt: now, data: { ...which, tries: 0 } };
@@ -63,6 +76,7 @@ export const retryNotice = (
   name: string,
   data: Json,
   now: number,
+  notifications: Notifications,
 ): Decision<ApprovalEvent, ApprovalWork> => {
   const { tries, ...which } = timerData(data) as NoticeKey & { readonly tries: number };
   const { id } = state.request;
@@ -77,7 +91,7 @@ export const retryNotice = (
       timers: [{ clear: name }],
     });
   }
-  const { timer, work } = attempt(id, which, tries + 1, now);
+  const { timer, work } = attempt(id, which, tries + 1, now, notifications);
   return decision({ timers: [timer], work: [work] });
 };
 

@@ -1,11 +1,10 @@
 import type { ApprovalEvent } from '@holdpoint/contracts/approval/events';
 import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
-import type { Surface } from '@holdpoint/contracts/approval/status';
 import { policyOf } from '@holdpoint/contracts/workflow/approval-policy';
 import type { Json } from '@holdpoint/contracts/values/json';
 import { type Decision, decision, type TimerChange } from '@holdpoint/runtime/decider';
 import type { ApprovalWork, Pending } from './state.ts';
-import { notifySurfaces } from './notices.ts';
+import { type Notifications, notifySurfaces } from './notices.ts';
 import { timerData } from './timer-data.ts';
 
 // Reminders and escalations of a request that is not decided yet.
@@ -48,14 +47,14 @@ const orClear = (next: readonly TimerChange[], name: string): Decision<ApprovalE
 const remind = (
   { request, requestedAt, reminders }: Pending,
   number: number,
-  surfaces: readonly Surface[],
+  notifications: Notifications,
   now: number,
 ): Decision<ApprovalEvent, ApprovalWork> => {
   const due = remindersOf(request)[number - 1];
   if (!isNext(number, reminders, due, now - requestedAt))
     return orClear(remindAt(request, requestedAt, reminders + 1), REMIND);
   const { id } = request;
-  const notices = notifySurfaces(id, surfaces, 'reminded', number, now);
+  const notices = notifySurfaces(id, notifications, 'reminded', number, now);
   return decision<ApprovalEvent, ApprovalWork>({
     events: [{ type: 'reminded', id, reminder: number, at: now }],
     timers: [...remindAt(request, requestedAt, number + 1), ...notices.timers],
@@ -66,14 +65,14 @@ const remind = (
 const handOn = (
   { request, requestedAt, steps, audience: before }: Pending,
   number: number,
-  surfaces: readonly Surface[],
+  notifications: Notifications,
   now: number,
 ): Decision<ApprovalEvent, ApprovalWork> => {
   const step = stepsOf(request)[number - 1];
   if (step === undefined || !isNext(number, steps, step.afterMs, now - requestedAt))
     return orClear(handOnAt(request, requestedAt, steps + 1), HAND_ON);
   const { id } = request;
-  const notices = notifySurfaces(id, surfaces, 'escalated', number, now);
+  const notices = notifySurfaces(id, notifications, 'escalated', number, now);
   const audience = [...new Set([...before, ...step.audience])];
   return decision<ApprovalEvent, ApprovalWork>({
     events: [{ type: 'escalated', id, step: number, audience, at: now }],
@@ -86,9 +85,9 @@ export const reminderTimerFired = (
   state: Pending,
   name: string,
   data: Json,
-  surfaces: readonly Surface[],
+  notifications: Notifications,
   now: number,
 ): Decision<ApprovalEvent, ApprovalWork> => {
   const { number } = timerData(data) as { readonly number: number };
-  return (name === REMIND ? remind : handOn)(state, number, surfaces, now);
+  return (name === REMIND ? remind : handOn)(state, number, notifications, now);
 };

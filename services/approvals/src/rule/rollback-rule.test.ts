@@ -27,7 +27,7 @@ import {
   RULE,
   rules,
   STUCK,
-  telling,
+  withSurfaces,
   verify,
   withoutRollbackRule,
 } from '../../testing/requests.ts';
@@ -35,7 +35,7 @@ import type { ApprovalMessage } from '../approval/state.ts';
 import type { RuleMessage } from './decide.ts';
 import { BUILT_IN, decidesRollback, ROLLBACK_RULE, ROLLBACK_SPEC } from './rollback-rule.ts';
 
-const given = specFor(telling);
+const given = specFor(withSurfaces);
 const givenRule = specFor(rules);
 const WORKTREE = '.holdpoint/worktrees/work-t-1-prepare';
 const argsOf = (change: JsonObject, context: JsonObject = { worktree: WORKTREE }): JsonObject => ({
@@ -61,8 +61,8 @@ const use = (approval = rollbackFor(), rest: readonly (typeof RULE)[] = []): Rul
 });
 /** Which rules a new request has asked first. */
 const askedBy = (payload: RequestApproval, others: readonly (typeof RULE)[] = []) =>
-  telling
-    .decide(telling.initial, { kind: 'request', payload, rules: others }, { now: ASKED })
+  withSurfaces
+    .decide(withSurfaces.initial, { kind: 'request', payload, rules: others }, { now: ASKED })
     .work.filter(({ kind }) => kind === 'use_rule');
 const added: RuleEvent = {
   type: 'rule_added',
@@ -182,7 +182,7 @@ describe('the built-in rule', () => {
   });
 
   test('the built-in rule approves with its id and a grant', () => {
-    const run = runOf(telling, [
+    const run = runOf(withSurfaces, [
       { message: asks(), now: ASKED },
       { message: applies, now: ASKED + 7 },
     ]);
@@ -311,7 +311,7 @@ test('no rule ever approves another destructive edit, a merge or a deploy', () =
           effectId: rollbackFor({ idempotencyKey: effect.idempotencyKey }).effectId,
           ...(policy !== undefined && { policy }),
         });
-        const run = runOf(telling, [
+        const run = runOf(withSurfaces, [
           { message: { kind: 'request', payload: request }, now: ASKED },
           ...said.map((each) => ({ message: { kind: 'rule_applies', ...each } as const, now: ASKED + 1 })),
         ]);

@@ -2,7 +2,7 @@ import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { consumers } from '@holdpoint/contracts/bus/streams';
 import { errorFields } from '@holdpoint/runtime/engine/error-fields';
-import type { BusOverview, StreamLook } from '@holdpoint/runtime/bus/bus-overview';
+import type { BusOverview, StreamStatus } from '@holdpoint/runtime/bus/bus-overview';
 import type { Answer, Listener } from '@holdpoint/runtime/bus/listener';
 import type { SurfaceDeps } from '../surface-deps.ts';
 
@@ -19,8 +19,8 @@ export type Health = {
     readonly latencyMs?: number;
     readonly detail?: string;
   }[];
-  readonly streams?: readonly (Omit<StreamLook, 'consumers'> & {
-    readonly consumers: readonly (StreamLook['consumers'][number] & { readonly service?: ServiceName })[];
+  readonly streams?: readonly (Omit<StreamStatus, 'consumers'> & {
+    readonly consumers: readonly (StreamStatus['consumers'][number] & { readonly service?: ServiceName })[];
   })[];
   /** Unresolved ones. */
   readonly deadLetters?: Readonly<Record<ServiceName, number>>;
