@@ -151,7 +151,9 @@ test('a paused run prints its hint once per pause', async () => {
 
 test('a task that is paused by an escalated job does not suggest to resume it', async () => {
   const stuck = runView('t-1', [nodeView('build', 'escalated')], { phase: 'paused' });
-  const { err } = await follow({ canDecide: false }, [stuck]);
+  const { err } = await follow({ canDecide: false }, [stuck], {
+    'recovery.report': { report: '# t-1/build', stuck: true },
+  });
   expect(err).not.toContain('task resume');
 });
 
