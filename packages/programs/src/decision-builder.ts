@@ -4,7 +4,7 @@ import {
   type Decision,
   decision,
   type Outgoing,
-  repeatTimer,
+  resendTimer,
   type TimerChange,
 } from '@holdpoint/runtime/decider';
 import type { ProgramTiming } from './timing.ts';
@@ -55,7 +55,7 @@ export const createDecisionBuilder = (
     send: (message) => void send.push(message),
     timer: (change) => void timers.push(change),
     timing,
-    resendTimer: (name, resends) => void timers.push(repeatTimer(name, resends, now, timing.resend)),
+    resendTimer: (name, resends) => void timers.push(resendTimer(name, resends, now, timing.resend)),
     done: (answer) => {
       const { phase, version } = task();
       return decision({ events, send, timers, answer: answer ?? { ok: { id, phase, version } } });

@@ -13,13 +13,13 @@ import type {
 } from '../src/engine/ports.ts';
 import { type TallyEvent, tallyKind, type TallyMessage, type TallyWork, type ToTally } from './tally.ts';
 
-/** What became of one message. */
+/** The result of one message. */
 export type Fate =
   | { readonly settled: Answer | undefined }
   | { readonly failed: ErrorBody; readonly cause: unknown }
   | { readonly unavailable: true };
 
-/** What happens to the next commits, one word each; after the last of them everything is well again. */
+/** The results of the next commits, in order; later ones succeed. */
 export type CommitFate =
   | 'well'
   /** Refused before anything was written. */
@@ -28,7 +28,7 @@ export type CommitFate =
   /** The answer to the commit was lost; it stands, or it does not. */
   | { readonly unknown: CommitUnknown; readonly stands: boolean };
 
-/** A store whose commits and locks fail as told, and whose commits can be held back. */
+/** A store whose commits and locks fail on demand, and whose commits can be held back. */
 export const unreliable = (store: Store) => {
   const commits: CommitFate[] = [];
   const refuses: ((write: BatchWrite) => Error | undefined)[] = [];
@@ -129,7 +129,7 @@ export const engineOver = (store: Store, { kind = tallyKind, ...options }: Optio
     cacheMax: 100,
     ...options,
   });
-  /** Hands a message in, and resolves once its fate is known. */
+  /** Sends a message, and resolves to its result. */
   const send = (aggregate: string, message: TallyMessage, trace?: string): Promise<Fate> =>
     new Promise((resolve) => {
       const tell = (fate: Fate): void => {
@@ -148,7 +148,7 @@ export const engineOver = (store: Store, { kind = tallyKind, ...options }: Optio
   return { engine, bus, log, committed, failures, timersFailed, unconfirmed, send };
 };
 
-/** A clock that stands still until it is told otherwise. */
+/** A clock that moves only by `advance`. */
 export const stillClock = (start = 1_000_000) => {
   let now = start;
   return { now: (): number => now, advance: (ms: number): number => (now += ms) };

@@ -48,7 +48,7 @@ export function* walk<World extends object>(
 export type Explored<World> = {
   readonly start: World;
   readonly steps: (world: World) => readonly Step<World>[];
-  /** Throws when a world must not be. The way there is added to what it says. */
+  /** Throws on a forbidden world. The path to it is added to the error. */
   readonly check: (found: Found<World>) => void;
   readonly depth: number;
 };

@@ -10,7 +10,7 @@ export const holdsIdempotence = <State, Message, Event, Work>(
   expect(decider.decide(after, message, { now }).events).toEqual([]);
 };
 
-/** The same state, message and moment give the same decision, whatever was decided in between. */
+/** The same state, message and moment give the same decision, regardless of decisions in between. */
 export const holdsDeterminism = <State, Message, Event, Work>(
   decider: Decider<State, Message, Event, Work>,
   { message, now, before, made }: Step<State, Message, Event, Work>,
@@ -18,7 +18,7 @@ export const holdsDeterminism = <State, Message, Event, Work>(
   expect(decider.decide(before, message, { now })).toEqual(made);
 };
 
-/** Who was told no changed nothing. */
+/** A refusal sends nothing and starts no work. */
 export const holdsRefusal = <State, Message, Event, Work>({
   made,
 }: Step<State, Message, Event, Work>): void => {
@@ -44,11 +44,11 @@ export const holdsReplay = <State, Message, Event, Work>(
   }
 };
 
-/** A value as it comes back from a store. */
+/** A value after its way through the store. An aggregate without events has no snapshot. */
 const stored = <Value>(value: Value): Value =>
   value === undefined ? value : (JSON.parse(JSON.stringify(value)) as Value);
 
-/** What a message id stands for: sent twice under one id, only one of the two need arrive, so both must say the same. */
+/** Two messages with the same id must be equal: only one of them may arrive. */
 export const holdsMessageIds = <State, Message, Event, Work>(
   run: readonly Step<State, Message, Event, Work>[],
 ): void => {
@@ -60,7 +60,7 @@ export const holdsMessageIds = <State, Message, Event, Work>(
   }
 };
 
-/** Every law of a decider, over one run of it. */
+/** Checks every law of a decider over one run. */
 export const holdsEveryLaw = <State, Message, Event, Work>(
   decider: Decider<State, Message, Event, Work>,
   acts: readonly Act<Message>[],

@@ -1,7 +1,7 @@
 /**
- * Numbers values: two get the same number exactly when they are the same JSON, whatever the order of their keys.
- * Each part is looked at once and known by identity from then on, so whatever is numbered must not be changed later;
- * worlds that share most of their parts cost only what differs.
+ * Numbers values: two values get the same number exactly when their JSON is equal, in any order of keys. Parts
+ * are remembered by identity, so numbered values must not change later; worlds that share parts cost only
+ * their differences.
  */
 export const createNumbering = (): ((value: object) => number) => {
   const numbers = new Map<string, number>();

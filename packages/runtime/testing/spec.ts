@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Answer, Decider, Decision, TimerChange } from '../src/decider.ts';
 
-/** What one `when` led to, to be compared piece by piece; each `then` hands on itself. */
+/** The result of one `when`, compared piece by piece; each `then` returns itself. */
 export type Outcome<Event, Work> = {
   /** These events, whole and in this order. */
   readonly thenEmits: (...events: readonly Event[]) => Outcome<Event, Work>;
@@ -12,9 +12,9 @@ export type Outcome<Event, Work> = {
   readonly thenTimes: (...timers: readonly TimerChange[]) => Outcome<Event, Work>;
   readonly thenStarts: (...work: readonly Work[]) => Outcome<Event, Work>;
   readonly thenAnswers: (ok: object) => Outcome<Event, Work>;
-  /** The caller is told no. Whether anything happened all the same is left to the other steps. */
+  /** The caller gets this error. Other effects are left to the other steps. */
   readonly thenAnswersError: (code: string) => Outcome<Event, Work>;
-  /** The caller is told no, and that is all: a refusal changes nothing. */
+  /** The caller gets this error, and nothing else happens. */
   readonly thenRefuses: (code: string) => Outcome<Event, Work>;
   /** No event, no message, no timer, no work. */
   readonly thenNothing: () => Outcome<Event, Work>;
@@ -39,8 +39,8 @@ const outcomeOf = <Event, Work>(made: Decision<Event, Work>): Outcome<Event, Wor
 };
 
 /**
- * History, act, consequence. Whatever a test looks at, each act is also decided a second time on the same state, which
- * must give the same, and once more on the state it led to, which must give no event.
+ * Given, when, then. Each act is also decided a second time on the same state, with the same result, and once
+ * more on the state after it, without events.
  */
 export const specFor = <State, Message, Event, Work = never>(
   decider: Decider<State, Message, Event, Work>,
@@ -69,7 +69,7 @@ export const continued = <State, Message, Event, Work>(
   let state = history.reduce((before, event) => decider.evolve(before, event), decider.initial);
   for (const [message, now] of acts) {
     const made = decider.decide(state, message, { now }).events;
-    // An act without a consequence is a mistake in the test: its history would not be what it says.
+    // An act without a `then` is a mistake in the test.
     expect(made, `act ${JSON.stringify(message)} changes something`).not.toEqual([]);
     events.push(...made);
     state = made.reduce((before, event) => decider.evolve(before, event), state);

@@ -4,15 +4,15 @@ import { subjects } from '@holdpoint/contracts/bus/subjects';
 import type { Addressed, AggregateKind } from '../src/engine/kinds.ts';
 import { type Decider, decision, refused, type TimerFired } from '../src/decider.ts';
 
-/** A number that grows, each key once: the smallest thing that can be decided twice and must change once. */
+/** A counter that counts each key once: the smallest idempotent decider. */
 export type Tally = { readonly total: number; readonly keys: readonly string[] };
 
 export type TallyMessage =
   | { readonly kind: 'add'; readonly key: string; readonly by?: number }
-  /** Asks for work, a message and a timer beside. */
+  /** Also leads to work, a message and a timer. */
   | { readonly kind: 'busy'; readonly key: string; readonly dueAt?: number }
   | { readonly kind: 'refuse' }
-  /** Something that the decider cannot handle; with a code it says what is wrong. */
+  /** A message that the decider throws on; with a code, a `HoldpointError`. */
   | { readonly kind: 'poison'; readonly code?: 'CONTRACT_INVALID' }
   /** Leads to an event that cannot be folded. */
   | { readonly kind: 'unfoldable' }

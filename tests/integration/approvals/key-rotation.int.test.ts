@@ -146,7 +146,7 @@ describe('the key that signs grants is changed while services run, and', () => {
     await writeFile(layout(keysDir).grantKey, 'broken');
     await writeFile(layout(keysDir).grantPublicKeys, 'broken');
     const saysSo = async ({ lines }: ServiceInProcess): Promise<boolean> =>
-      (await lines()).some(({ msg }) => msg === 'file is broken: what it held stays');
+      (await lines()).some(({ msg }) => msg === 'file cannot be read: the last content stays in use');
     await untilTrue('both say so', async () => (await saysSo(approvals)) && (await saysSo(executor)));
     expect(JSON.stringify([await approvals.lines(), await executor.lines()])).not.toContain('PRIVATE');
     await approveAndComplete(system.client, await submitSample(system.client));

@@ -1,12 +1,12 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Announce } from '../engine/ports.ts';
 
-/** So much may be on its way to the server at a time; what the client keeps for a slow one would otherwise have no bound. */
+/** Maximum bytes on the way to the server: otherwise the buffer for a slow server would be unbounded. */
 const UNDER_WAY_BYTES_MAX = 4 * 1_024 * 1_024;
 
 type Bus = Pick<NatsConnection, 'publish' | 'flush' | 'status'>;
 
-/** Publishes without a confirmation, for as long as the connection is there and keeps up. */
+/** Publishes without confirmation, as long as the connection is up and keeps pace. */
 export const createAnnouncer = (connection: Bus): Announce => {
   let away = false;
   let underWay = 0;
@@ -18,7 +18,7 @@ export const createAnnouncer = (connection: Bus): Announce => {
       else if (type === 'reconnect') away = false;
     }
   };
-  // One question at a time: when the server answers it, what went before has arrived there, or was lost on the way.
+  // One flush at a time: when it returns, earlier messages have arrived, or are lost.
   const measure = (): void => {
     if (measuring) return;
     measuring = true;
@@ -37,7 +37,7 @@ export const createAnnouncer = (connection: Bus): Announce => {
     try {
       connection.publish(subject, body);
     } catch {
-      // A closed connection takes nothing, which is what the caller has to know.
+      // A closed connection accepts nothing: the caller learns that.
       return false;
     }
     underWay += body.length;

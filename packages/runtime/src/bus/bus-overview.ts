@@ -5,45 +5,48 @@ import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { z } from 'zod';
 import { askInboxOf } from './connection.ts';
-import { createDeadLetters, type Letter, nextOf } from './dead-letters.ts';
+import { createDeadLetters, type StoredDeadLetter, nextMessage } from './dead-letters.ts';
 
-export type { Letter } from './dead-letters.ts';
+export type { StoredDeadLetter } from './dead-letters.ts';
 
-/** How far behind one reader of a stream is. */
-export type ConsumerLook = {
+/** The backlog of one durable consumer. */
+export type ConsumerStatus = {
   readonly name: string;
-  /** Not handed out yet; handed out and not acknowledged; of those, not for the first time. */
+  /** Not delivered; delivered and not acknowledged; of those, delivered more than once. */
   readonly pending: number;
   readonly ackPending: number;
   readonly redelivered: number;
 };
-export type StreamLook = {
+export type StreamStatus = {
   readonly name: string;
   readonly description: string;
   readonly messages: number;
   readonly bytes: number;
-  readonly consumers: readonly ConsumerLook[];
+  readonly consumers: readonly ConsumerStatus[];
 };
-/** One process of a service that has answered, and how long that took. */
+/** One process of a service, and its response time. */
 export type Instance = { readonly service: ServiceName; readonly id: string; readonly latencyMs: number };
 
 export type LoggedLine = LogLine & { readonly node: string; readonly place: number };
 
-/** The bus as a whole, read only. Everything but `instances` throws when the bus, or what is asked about, is away. */
+/** The bus as a whole, read only. Every method but `instances` throws when the bus or the stream is away. */
 export interface BusOverview {
-  /** Whoever answers within so many milliseconds. */
+  /** The processes that answer within this time. */
   instances(withinMs: number): Promise<readonly Instance[]>;
-  streams(): Promise<readonly StreamLook[]>;
-  /** A dead letter, settled or not; undefined when there is none of this number. */
-  letter(sequence: number): Promise<Letter | undefined>;
-  /** Dead letters that nobody has settled, the latest first; those before a number. */
+  streams(): Promise<readonly StreamStatus[]>;
+  /** A dead letter, resolved or not; undefined when there is none of this number. */
+  letter(sequence: number): Promise<StoredDeadLetter | undefined>;
+  /** Unresolved dead letters before a number, the latest first. */
   letters(
     limit: number,
     before?: number,
-  ): Promise<{ readonly items: readonly Letter[]; readonly next?: number }>;
-  /** How many there are that nobody has settled, by service. */
+  ): Promise<{ readonly items: readonly StoredDeadLetter[]; readonly next?: number }>;
+  /** The number of unresolved dead letters of each service. */
   letterCounts(): Promise<Readonly<Record<ServiceName, number>>>;
-  /** The next line that a task has printed from a place on; the places in between are others' lines, or gone. */
+  /**
+   * The next line of a task's output from a stream position on. The messages in between belong to other tasks,
+   * or are gone.
+   */
   nextLine(
     task: string,
     from: number,
@@ -52,12 +55,12 @@ export interface BusOverview {
 
 const LETTERS: (typeof streams)[number]['name'] = 'HP_DLQ';
 const LINES: (typeof streams)[number]['name'] = 'HP_LOG';
-/** Letters are looked for among so many messages at once. */
+/** Maximum messages that one call examines. */
 const LOOKED_AT_MAX = 2_000;
 
 const Pong = z.object({ name: z.string(), id: z.string() });
 
-/** What anybody may write need not be JSON. */
+/** Undefined when the message is not JSON. */
 const jsonIn = (message: { json(): unknown }): unknown => {
   try {
     return message.json();
@@ -66,10 +69,10 @@ const jsonIn = (message: { json(): unknown }): unknown => {
   }
 };
 
-const streamLook = async (manager: JetStreamManager, name: string): Promise<StreamLook> => {
+const streamLook = async (manager: JetStreamManager, name: string): Promise<StreamStatus> => {
   const { state, config } = await manager.streams.info(name);
-  const consumers: ConsumerLook[] = [];
-  // Who watches from a terminal has a reader for as long as he looks: only those that last are shown.
+  const consumers: ConsumerStatus[] = [];
+  // Terminals that watch have short-lived consumers: only durable ones are shown.
   if (state.consumer_count > 0 && WITH_READERS.has(name))
     for await (const info of manager.consumers.list(name))
       if (info.config.durable_name !== undefined)
@@ -106,7 +109,7 @@ export const createBusOverview = (connection: NatsConnection, user: string): Bus
               instances.push({ service, id: pong.data.id, latencyMs: performance.now() - begun });
           },
         });
-        // The first answer is the request's, and this one's as well; when nobody answers, there is nobody.
+        // The subscription receives the first response as well. The request fails when no service responds.
         connection
           .request('$SRV.PING', undefined, { timeout: withinMs, noMux: true, reply })
           .catch(() => undefined);
@@ -123,7 +126,7 @@ export const createBusOverview = (connection: NatsConnection, user: string): Bus
     letters: async (limit, before) => {
       const { state } = await (await asked).streams.info(LETTERS);
       const settled = await found.settled(0);
-      const items: Letter[] = [];
+      const items: StoredDeadLetter[] = [];
       let sequence = Math.min(state.last_seq, (before ?? Infinity) - 1);
       const last = Math.max(state.first_seq, 1, sequence - LOOKED_AT_MAX);
       for (; sequence >= last && items.length < limit; sequence -= 1) {
@@ -141,13 +144,13 @@ export const createBusOverview = (connection: NatsConnection, user: string): Bus
         return [service, all] as const;
       });
       const counts = new Map(counted);
-      // What has grown too old is gone from the start of the stream, and is not counted there.
+      // Messages that expired are removed at the start of the stream and do not count.
       const there = [...settled.values()].filter(({ sequence }) => sequence >= state.first_seq);
       for (const { service } of there) counts.set(service, Math.max(0, (counts.get(service) ?? 0) - 1));
       return Object.fromEntries(counts) as Record<ServiceName, number>;
     },
     nextLine: async (task, from) => {
-      const stored = await nextOf(await asked, LINES, filters.logsOf(task), from);
+      const stored = await nextMessage(await asked, LINES, filters.logsOf(task), from);
       if (stored === undefined) return undefined;
       const line = LogLine.safeParse(jsonIn(stored)).data;
       const node = stored.subject.split('.')[3] ?? '';

@@ -3,21 +3,24 @@ import { filters } from '@holdpoint/contracts/bus/subjects';
 import type { Clock } from '../engine/clock.ts';
 import type { Listener } from './listener.ts';
 
-/** Facts come at once; this finds what was missed while the bus was away. */
+/** Events arrive at once; polling finds changes that were missed while the bus was away. */
 const ASK_EVERY_MS = 3_000;
 const PAGE = 500;
-/** Whoever starts asks so often for an answer, so that one that is late or lost costs no target a burst of orders. */
+/**
+ * At the start the poll is repeated, so that a lost answer does not let a burst of orders go to a failing
+ * target.
+ */
 const FIRST_TRIES = 3;
 const TRY_AGAIN_MS = 300;
 
-export type CircuitsHeard = {
-  /** One has changed. */
+export type CircuitHandlers = {
+  /** One circuit changed. */
   readonly hear: (fact: CircuitEvent) => void;
-  /** How all of them stand, and when that was asked, by the clock of the process. */
+  /** The state of all circuits, and the time of the request by the clock of the process. */
   readonly hearAll: (all: readonly CircuitView[], askedAt: number) => void;
 };
 
-/** All that recovery has, up to so many pages of 500; undefined when it does not answer. */
+/** All circuits of recovery, up to `pagesMax` pages of 500; undefined when recovery does not answer. */
 const askForAll = async (
   listener: Pick<Listener, 'listen' | 'ask'>,
   pagesMax: number,
@@ -36,14 +39,14 @@ const askForAll = async (
 };
 
 /**
- * Hears what recovery says of circuits: each change, and, every few seconds, how all of them stand. `asked` resolves once
- * recovery has answered, or, when it seems to be away, has been asked three times.
+ * Follows the circuits of recovery: every change, and a poll every few seconds. `asked` resolves after the
+ * first answer, or after three requests without one.
  */
 export const followCircuits = (
   listener: Pick<Listener, 'listen' | 'ask'>,
   clock: Clock,
   pagesMax: number,
-  { hear, hearAll }: CircuitsHeard,
+  { hear, hearAll }: CircuitHandlers,
 ): { readonly asked: Promise<void>; readonly stop: () => void } => {
   listener.listen(filters.circuitEvents, (_subject, body) => {
     const { data: fact } = CircuitEvent.safeParse(body);
@@ -51,7 +54,7 @@ export const followCircuits = (
   });
 
   let busy = false;
-  /** Whether it was answered. */
+  /** True when recovery answered. */
   const ask = async (): Promise<boolean> => {
     if (busy) return false;
     busy = true;

@@ -4,25 +4,26 @@ import type { Logger } from '../observability/log.ts';
 
 export type BusSettings = {
   readonly url: string;
-  /** The nkey seed of the user; undefined where the server asks for none. */
+  /** The nkey seed of the user; undefined for a server without authentication. */
   readonly seed: Uint8Array | undefined;
-  /** The bus user: names the inbox prefix, outside of which it may not listen. */
+  /** The bus user. Its name is the inbox prefix, outside of which it may not subscribe. */
   readonly user: string;
 };
 
-/** Every user listens below a prefix of its own, so that none can read the answers meant for another. */
+/** Every user has an inbox prefix of its own, so that no user can read the responses to another. */
 export const inboxPrefixOf = (user: string): string => `_INBOX_${user}`;
 
-/** Where a service is answered by another. Apart from its inbox, where the answers of the bus itself come in. */
+/** The inbox for responses of other services. Responses of the bus itself arrive in the other inbox. */
 export const askInboxOf = (user: string): string => `_ASK_${user}`;
 
-// Not in the client's types, but read by it: how much is gathered before a write. A batch should leave as one.
+// An option of the client that its types omit: bytes that are gathered before a write. A batch should leave
+// as one write.
 const WRITES = { pendingLimit: 512 * 1024 };
 
 /**
- * Connects and stays connected: for ever, with a ping that notices a frozen server within 15 seconds. Whoever is not let in
- * hears so here, by a connection that is given up for it. Later ones are not: a server that hears nothing, because a network
- * lets nothing through, says that nobody has said who they are, and would be left for ever after the second time.
+ * Connects, and reconnects without end. A ping notices a frozen server within 15 seconds. The first connection
+ * only checks the credentials, and fails when the server refuses them. Later refusals do not end the
+ * connection: behind a network partition a server also reports missing credentials.
  */
 export const connectBus = async (settings: BusSettings, log: Logger): Promise<NatsConnection> => {
   await (await open(settings, { ignoreAuthErrorAbort: false })).close();

@@ -7,26 +7,26 @@ import type { Engine } from '../engine/engine.ts';
 import { parseJson, type Routed } from '../engine/inbound.ts';
 import type { Inbound } from '../engine/intake.ts';
 import type { Addressed } from '../engine/kinds.ts';
-import type { Letter, Letters } from './dead-letters.ts';
+import type { StoredDeadLetter, DeadLetters } from './dead-letters.ts';
 
 /**
- * Throws `RUNTIME_UNKNOWN_LETTER`, `RUNTIME_LETTER_CUT`, or whatever stands against the message by now; the letter stays then.
- * One that is settled already is answered with what became of it.
+ * Throws `RUNTIME_UNKNOWN_LETTER`, `RUNTIME_LETTER_CUT`, or the refusal of the message; the dead letter then
+ * stays unresolved. A dead letter that is already resolved is answered with its resolution.
  */
 export type DeadLetterResolver = (letter: ResolveDeadLetter) => Promise<DeadLetterResolved>;
 
 export type DeadLetterOptions<To extends Addressed> = {
   readonly service: ServiceName;
-  readonly letters: Letters;
+  readonly letters: DeadLetters;
   readonly inbound: readonly Inbound<To>[];
   readonly engine: Pick<Engine<To>, 'accept' | 'post'>;
   readonly now: () => number;
 };
 
-/** People settle them one by one, and each is in the stream a moment later. */
+/** Operators resolve dead letters one by one, and each resolution is in the stream a moment later. */
 const STATED_MAX = 1_000;
 
-/** Whether a filter, with its wildcards, lets a subject through. */
+/** Whether a filter with wildcards matches a subject. */
 const passes = (filter: string, subject: string): boolean => {
   const [wanted, tokens] = [filter.split('.'), subject.split('.')];
   return (
@@ -35,7 +35,7 @@ const passes = (filter: string, subject: string): boolean => {
   );
 };
 
-const headerIn = ({ headers }: Letter['letter'], name: string): string | undefined =>
+const headerIn = ({ headers }: StoredDeadLetter['letter'], name: string): string | undefined =>
   Object.entries(headers).find(([each]) => each.toLowerCase() === name.toLowerCase())?.[1];
 
 const refusal = ({ code, message, details }: ErrorBody): HoldpointError => {
@@ -43,9 +43,9 @@ const refusal = ({ code, message, details }: ErrorBody): HoldpointError => {
   return new HoldpointError(known.success ? known.data : 'RUNTIME_POISON', message, details && { details });
 };
 
-/** What the message is to the service, exactly as it came the first time: a repeat of it is known by the same id. */
+/** The message as it was decoded the first time: a repeat keeps its id. */
 const routedFrom = <To extends Addressed>(
-  { sequence, letter }: Letter,
+  { sequence, letter }: StoredDeadLetter,
   inbound: readonly Inbound<To>[],
 ): Routed<To> | undefined => {
   const body = Buffer.from(letter.body);
@@ -62,8 +62,8 @@ const routedFrom = <To extends Addressed>(
 };
 
 /**
- * Handles a dead letter of this service once more, or drops it. Nothing is published for it, so that nobody needs the right to
- * send what others send: the service takes in what it has put aside itself. What became of it is stated beside it.
+ * Handles a dead letter of this service again, or drops it. The message is not published again, so no service
+ * needs the right to send messages of another. The resolution is published beside the dead letter.
  */
 export const createDeadLetterActions = <To extends Addressed>({
   service,
@@ -73,7 +73,7 @@ export const createDeadLetterActions = <To extends Addressed>({
   now,
 }: DeadLetterOptions<To>): DeadLetterResolver => {
   const underWay = new Map<number, Promise<DeadLetterResolved>>();
-  /** What is committed and need not stand in the stream yet, where the next who asks would look for it. */
+  /** Committed resolutions that the stream may not show yet. */
   const stated = new Map<number, DeadLetterResolved>();
   const remember = (settled: DeadLetterResolved): void => {
     stated.set(settled.sequence, settled);
@@ -105,7 +105,7 @@ export const createDeadLetterActions = <To extends Addressed>({
     new Promise((resolve) => {
       const { sequence, at } = settled;
       const headers = cloudEventHeaders({
-        // The same for whoever states it, so that the stream itself takes but one of two that come at once.
+        // The same id in every process, so that the stream drops the second of two resolutions.
         id: `dlq.${service}.settled.${String(sequence)}`,
         source: service,
         type: 'dev.holdpoint.dead_letter_settled.v1',
@@ -125,7 +125,7 @@ export const createDeadLetterActions = <To extends Addressed>({
     const before = (await letters.settled(sequence, subjects.resolvedDeadLetter(service))).get(sequence);
     if (before !== undefined) return before;
     const mine = stated.get(sequence);
-    // Where the stream was made anew its numbers begin anew: that letter was another one.
+    // A stream that was created again restarts its numbers: that was another dead letter.
     if (mine !== undefined && mine.at >= letter.letter.at) return mine;
     if (action === 'retry') {
       const routed = routedFrom(letter, inbound);
@@ -139,7 +139,7 @@ export const createDeadLetterActions = <To extends Addressed>({
 
   return async (wanted) => {
     const { sequence } = wanted;
-    // Whoever asks meanwhile waits, and is told the same: unless it came to nothing, and then it is tried for him.
+    // A second request waits for the first and gets its result. If the first failed, the second tries again.
     for (let before = underWay.get(sequence); before !== undefined; before = underWay.get(sequence))
       await before.catch(() => undefined);
     const mine = settle(wanted).finally(() => underWay.delete(sequence));

@@ -11,20 +11,20 @@ import { type JetStreamManager, jetstreamManager, type StoredMsg } from '@nats-i
 import type { NatsConnection } from '@nats-io/transport-node';
 
 const STREAM: (typeof streams)[number]['name'] = 'HP_DLQ';
-/** People settle them one by one: more than this is not looked through. */
+/** Maximum resolutions that one call reads: operators resolve dead letters one by one. */
 const SETTLED_MAX = 5_000;
 
-/** A dead letter and its number in the stream, which is its name. */
-export type Letter = {
+/** A dead letter and its number in the stream, by which users refer to it. */
+export type StoredDeadLetter = {
   readonly sequence: number;
   readonly service: ServiceName;
   readonly letter: DeadLetter;
 };
 
-export interface Letters {
-  /** Undefined when there is none of this number, or none any more. */
-  find(sequence: number): Promise<Letter | undefined>;
-  /** What became of those of these subjects that are settled, by their numbers. */
+export interface DeadLetters {
+  /** Undefined when there is no dead letter of this number, or no longer. */
+  find(sequence: number): Promise<StoredDeadLetter | undefined>;
+  /** The resolutions on these subjects, by the number of the dead letter. */
   settled(after: number, filter?: string): Promise<ReadonlyMap<number, DeadLetterResolved>>;
 }
 
@@ -35,7 +35,7 @@ const readAs = <Value>(
   try {
     return schema.safeParse(stored.json()).data;
   } catch {
-    // Not JSON, or nested without end: it is none either way.
+    // Not JSON, or nested too deeply.
     return undefined;
   }
 };
@@ -43,8 +43,8 @@ const readAs = <Value>(
 const ownerOf = (subject: string): ServiceName | undefined =>
   SERVICES.find((service) => subjects.deadLetter(service) === (subject as Subject));
 
-/** The next message of a subject from a place on. Undefined when there is none: no stream either. */
-export const nextOf = async (
+/** The next message of a subject from a stream position on. Undefined when there is none, or no stream. */
+export const nextMessage = async (
   manager: JetStreamManager,
   stream: string,
   subject: string,
@@ -52,8 +52,11 @@ export const nextOf = async (
 ): Promise<StoredMsg | undefined> =>
   (await manager.direct.getMessage(stream, { seq: from, next_by_subj: subject })) ?? undefined;
 
-/** Dead letters are read one by one: that takes no consumer, and so no right to make any. Everything throws when the bus is away. */
-export const createDeadLetters = (connection: NatsConnection): Letters => {
+/**
+ * Reads dead letters one by one, without a consumer, so that no right to create consumers is needed. Throws
+ * when the bus is away.
+ */
+export const createDeadLetters = (connection: NatsConnection): DeadLetters => {
   const manager = jetstreamManager(connection, { checkAPI: false });
   return {
     find: async (sequence) => {
@@ -67,10 +70,10 @@ export const createDeadLetters = (connection: NatsConnection): Letters => {
       const jsm = await manager;
       let from = after + 1;
       for (let looks = 0; looks < SETTLED_MAX; looks += 1) {
-        const stored = await nextOf(jsm, STREAM, filter, from);
+        const stored = await nextMessage(jsm, STREAM, filter, from);
         if (stored === undefined) break;
         const settled = readAs(stored, DeadLetterResolved);
-        // Two processes may be asked at the same moment: what was stated first stands.
+        // Two processes may resolve it at the same moment: the first resolution counts.
         if (settled !== undefined && !found.has(settled.sequence)) found.set(settled.sequence, settled);
         from = stored.seq + 1;
       }

@@ -2,13 +2,13 @@ import type { MsgHdrs } from '@nats-io/transport-node';
 import type { HeaderPairs } from '@holdpoint/contracts/bus/cloudevents';
 
 const encoder = new TextEncoder();
-// What may not stand in a header: a line end would start another one. Names are our own.
+// Forbidden in values: a line end would start another header. Names are constants.
 const UNSAFE = /[\r\n\0]/;
 
 /**
- * Headers ready for the wire. The client's own object checks and sorts every name anew for each message, which costs
- * more than all the rest of publishing; when it sends, all it asks of the object is `encode`.
- * Throws `TypeError` on a value with a line end.
+ * Encoded headers. The client's own object validates and sorts every name for each message, which costs more
+ * than the rest of publishing; when sending, it calls only `encode`. Throws `TypeError` on a value with a line
+ * end.
  */
 export const wireHeaders = (pairs: HeaderPairs): MsgHdrs => {
   let text = 'NATS/1.0\r\n';

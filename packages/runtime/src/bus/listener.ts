@@ -20,30 +20,39 @@ type Response<S extends ServiceName, E extends keyof (typeof api)[S]> = (typeof 
   ? z.output<Schema>
   : never;
 
-/** What another service has answered: what was asked for, or why not. */
+/** The response of another service. */
 export type Answer = { readonly ok: unknown } | { readonly error: ErrorBody };
 
-/** What is heard of a message: its JSON, and its headers one by one. */
-export type Hear = (subject: string, body: unknown, header: (name: string) => string | undefined) => void;
+/** Called with the JSON body of a message and a lookup of its headers. */
+export type OnMessage = (
+  subject: string,
+  body: unknown,
+  header: (name: string) => string | undefined,
+) => void;
 
-/** What a service hears beside its consumers: at once or not at all. Nothing may depend on it alone. */
+/**
+ * Messages beside the consumers of a service: received live or not at all. Nothing may depend on them alone.
+ */
 export interface Listener {
-  /** Hands over the JSON of each message on these subjects. What is none is left out. */
-  listen(filters: readonly string[], hear: Hear): { readonly stop: () => void };
-  /** Asks another service; undefined when it does not answer in time, or with something else. */
+  /** Calls back with each message on these subjects. Messages that are not JSON are skipped. */
+  listen(filters: readonly string[], hear: OnMessage): { readonly stop: () => void };
+  /**
+   * Sends a request to another service. Undefined when it does not answer in time, refuses, or answers with
+   * something else.
+   */
   ask<S extends ServiceName, E extends keyof (typeof api)[S] & string>(
     service: S,
     endpoint: E,
     payload: Request<S, E>,
   ): Promise<Response<S, E> | undefined>;
   /**
-   * Asks another service on behalf of somebody who is to hear its refusal: `RUNTIME_UNAVAILABLE` when it does not answer within
-   * 5 s. Whether it has done what it was asked for is not known then.
+   * Sends a request for a caller who needs the refusal. `RUNTIME_UNAVAILABLE` when the service does not answer
+   * within 5 s; it may have done the work nevertheless.
    */
   call(service: ServiceName, endpoint: string, payload: unknown, sent?: Sent): Promise<Answer>;
 }
 
-/** Under which id: whoever repeats a command under the same one means the same. And the trace that it is a part of. */
+/** The message id, which a repeat keeps, and the trace. */
 export type Sent = { readonly id?: string | undefined; readonly trace?: string | undefined };
 
 const ANSWER_WITHIN_MS = 2_000;
@@ -53,13 +62,13 @@ const REFUSED = 'Nats-Service-Error-Code';
 export const createListener = (connection: NatsConnection, user: string, log: Logger): Listener => {
   const inbox = askInboxOf(user);
 
-  /** An error in the callback of a subscription would end the subscription. */
-  const handOver = (msg: Msg, hear: Hear): void => {
+  /** An error in the callback would end the subscription. */
+  const handOver = (msg: Msg, hear: OnMessage): void => {
     try {
       const { headers } = msg;
       hear(msg.subject, parseJson(msg.data), (name) => headers?.get(name) || undefined);
     } catch (error) {
-      log.warn({ ...errorFields(error), subject: msg.subject }, 'what was heard could not be taken');
+      log.warn({ ...errorFields(error), subject: msg.subject }, 'received message could not be handled');
     }
   };
 
@@ -98,7 +107,7 @@ export const createListener = (connection: NatsConnection, user: string, log: Lo
     ask: async (service, endpoint, payload) => {
       try {
         const msg = await request(subjects.api(service, endpoint), payload, ANSWER_WITHIN_MS);
-        // A refusal says so in a header.
+        // A refusal has this header.
         if (msg.headers?.get(REFUSED)) return undefined;
         const schema = api[service][endpoint] as { readonly response: z.ZodType };
         return parseAs(schema.response, parseJson(msg.data)) as Response<typeof service, typeof endpoint>;

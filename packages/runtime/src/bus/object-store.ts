@@ -4,27 +4,30 @@ import { DeliverPolicy, jetstream, JetStreamApiError } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node';
 import { Objm, type ObjectInfo, type ObjectStore as Bucket } from '@nats-io/obj';
 
-/** What is kept under a name. */
+/** The metadata of a stored object. */
 export type StoredObject = {
   readonly bytes: number;
-  /** Lower-case hex digits. */
+  /** In lower-case hex. */
   readonly sha256: string;
   /** Epoch milliseconds. */
   readonly storedAt: number;
 };
 
-/** Large things beside the messages, by name. Everything throws when the bus or the bucket is away. */
+/** Large content beside the messages, by name. Throws when the bus or the bucket is away. */
 export interface ObjectStore {
   find(name: string): Promise<StoredObject | undefined>;
-  /** Replaces what there is; resolves to what the store has then confirmed. Holds one piece of it at a time. */
+  /**
+   * Replaces the object; resolves to the metadata that the store confirmed. Holds one chunk in memory at a
+   * time.
+   */
   put(name: string, about: Readonly<Record<string, string>>, content: Readable): Promise<StoredObject>;
-  /** The pieces of it in their order, as long as there are any: whoever reads counts and compares. */
+  /** The chunks in order. Chunks may be missing: the reader compares size and digest. */
   read(name: string): AsyncIterable<Uint8Array>;
 }
 
 const PIECE_BYTES = 128 * 1_024;
 const PIECES_AT_ONCE = 16;
-/** What is stored is delivered at once: after this there is nothing more. */
+/** Stored chunks are delivered at once: after this time there are no more. */
 const FETCH_MS = 2_000;
 const PUT_TIMEOUT_MS = 5_000;
 const NOT_FOUND = 404;
@@ -43,7 +46,7 @@ export const createObjectStore = (
 ): ObjectStore => {
   const client = jetstream(connection, { checkAPI: false, timeout: PUT_TIMEOUT_MS });
   let opened: Promise<Bucket> | undefined;
-  // Without a look whether it is there: it comes and goes.
+  // Without a check of existence: the bucket may be created later.
   const open = (): Promise<Bucket> => (opened ??= new Objm(client).open(bucket, false));
 
   const infoOf = async (name: string): Promise<ObjectInfo | undefined> => {
@@ -94,6 +97,6 @@ export const createObjectStore = (
   };
 };
 
-/** The bucket is away, which is another thing than an object that it does not have. */
+/** The bucket is away; it is not the object that is missing. */
 const NO_STREAM = 10_059;
 const isNoStream = ({ code }: JetStreamApiError): boolean => code === NO_STREAM;

@@ -6,14 +6,14 @@ import type { Delivery } from '../engine/intake.ts';
 import { errorFields } from '../engine/error-fields.ts';
 import type { Logger } from '../observability/log.ts';
 
-/** Messages that the client may hold: a few batches, so that the next one is there when the last has committed. */
+/** Messages that the client buffers: a few batches, so that the next is ready after each commit. */
 const BUFFERED_MAX = 1_000;
 const OPEN_RETRY_MS = 500;
 const UNTAKEN_RETRY_MS = 30_000;
 
 export type Source = { readonly stop: () => Promise<void>; readonly open: () => boolean };
 
-/** Hands over what a JetStream consumer delivers, from the moment that the consumer exists. */
+/** Delivers the messages of a JetStream consumer, as soon as the consumer exists. */
 export const startSource = (
   connection: NatsConnection,
   consumer: ConsumerDeclaration,
@@ -23,7 +23,7 @@ export const startSource = (
   let messages: ConsumerMessages | undefined;
   let stopped = false;
 
-  /** An error in the callback of a subscription would end the subscription. */
+  /** An error in the callback would end the subscription. */
   const handOver = (msg: JsMsg): void => {
     try {
       take(deliveryOf(msg));
@@ -43,7 +43,7 @@ export const startSource = (
           expires: 10_000,
           idle_heartbeat: 1_000,
         });
-        // Whatever ended it: the service goes on reading.
+        // The service opens it again after any end.
         void messages.closed().then((cause) => {
           if (stopped) return;
           messages = undefined;
@@ -71,16 +71,15 @@ export const startSource = (
   };
 };
 
-// Closing drops what the server sends until it has heard of it, and that would only come again after its ack wait.
-// Draining takes those messages first. The library offers it for plain subscriptions alone; where its inside looks
-// different, they come late.
+// Closing drops messages that the server sends until it learns of it; they would return only after their ack
+// wait. Draining takes those messages first. The library offers it for plain subscriptions only; if its
+// internals change, these messages come late.
 const drain = async (messages: ConsumerMessages): Promise<void> => {
   if ('sub' in messages) await (messages as unknown as { readonly sub?: Subscription }).sub?.drain();
 };
 
 /**
- * Headers are optional, and those that a client would not have written are none: ours throws when it is asked for them, and
- * an error in the callback of a subscription ends the subscription.
+ * The client throws when malformed headers are read, and an error in the callback would end the subscription.
  */
 const headersIn = (msg: JsMsg): JsMsg['headers'] => {
   try {

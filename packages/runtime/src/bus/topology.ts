@@ -22,12 +22,12 @@ import { errorFields } from '../engine/error-fields.ts';
 import type { Logger } from '../observability/log.ts';
 
 const NANOS_PER_MS = 1_000_000;
-/** How long a vanished stream or consumer stays away at the most. */
+/** Maximum time until a vanished stream or consumer is created again. */
 export const ASSERT_EVERY_MS = 2_000;
 const CREATED_BY_OTHERS_MS = 100;
 const CREATED_BY_OTHERS_LOOKS = 20;
 
-/** What is to be there, and on how many servers of a cluster each stream is kept: 1, 3 or 5. */
+/** The consumers, and the number of replicas of each stream: 1, 3 or 5. */
 export type Topology = { readonly consumers: readonly ConsumerDeclaration[]; readonly replicas: number };
 
 const ALONE: Topology = { consumers, replicas: 1 };
@@ -37,7 +37,7 @@ const streamConfig = (stream: StreamDeclaration, replicas: number) => ({
   subjects: [...stream.subjects],
   description: stream.description,
   retention: RetentionPolicy.Limits,
-  // The truth is in PostgreSQL: a full stream forgets the oldest instead of stopping everything.
+  // PostgreSQL is the record: a full stream drops its oldest messages instead of blocking the publishers.
   discard: DiscardPolicy.Old,
   storage: StorageType.File,
   max_age: stream.maxAgeMs * NANOS_PER_MS,
@@ -48,13 +48,13 @@ const streamConfig = (stream: StreamDeclaration, replicas: number) => ({
   allow_direct: true,
 });
 
-/** An object store as its clients expect one: a piece of an object, or what is known of it, is a message. */
+/** The stream of an object store, as the client library expects it. */
 const bucketConfig = (bucket: BucketDeclaration, replicas: number) => ({
   name: bucket.stream,
   subjects: [`$O.${bucket.name}.C.>`, `$O.${bucket.name}.M.>`],
   description: bucket.description,
   retention: RetentionPolicy.Limits,
-  // Whoever reads sees by the digest when a part is gone; nobody who writes should have to wait for somebody to tidy up.
+  // A reader notices missing chunks by the digest, so that a full bucket never blocks writers.
   discard: DiscardPolicy.Old,
   storage: StorageType.File,
   max_age: bucket.maxAgeMs * NANOS_PER_MS,
@@ -69,7 +69,7 @@ const consumerConfig = (consumer: ConsumerDeclaration) => ({
   description: consumer.description,
   filter_subject: consumer.filter,
   ack_policy: AckPolicy.Explicit,
-  // A consumer made anew replays what the stream still holds: harmless, because deciding twice changes nothing.
+  // A consumer that is created again replays the stream: harmless, because deciding twice changes nothing.
   deliver_policy: DeliverPolicy.All,
   ack_wait: consumer.ackWaitMs * NANOS_PER_MS,
   max_deliver: -1,
@@ -79,8 +79,8 @@ const consumerConfig = (consumer: ConsumerDeclaration) => ({
 const isMissing = (error: unknown): boolean => error instanceof JetStreamApiError && error.status === 404;
 
 /**
- * Creates what is missing. Another replica may be creating the same thing at this moment, and the server then refuses
- * with anything from "in use" to "no storage left": what counts is whether it is there afterwards.
+ * Creates what does not exist. Another replica may create it at the same moment, and the server then refuses
+ * with various errors: only its existence afterwards counts.
  */
 const createUnlessThere = async (
   find: () => Promise<unknown>,
@@ -133,7 +133,7 @@ const assertConsumer = (manager: JetStreamManager, consumer: ConsumerDeclaration
     () => manager.consumers.add(consumer.stream, consumerConfig(consumer)),
   );
 
-/** Creates what is missing; returns the names of what it made. */
+/** Creates missing streams, buckets and consumers; returns their names. */
 export const assertTopology = async (
   manager: JetStreamManager,
   { consumers: declared, replicas }: Topology = ALONE,
@@ -146,7 +146,7 @@ export const assertTopology = async (
   return made;
 };
 
-/** Brings streams and consumers of an earlier release to what this one declares. */
+/** Updates streams and consumers of an earlier release to the declarations of this one. */
 export const updateTopology = async (
   manager: JetStreamManager,
   { consumers: declared, replicas }: Topology = ALONE,
@@ -157,7 +157,7 @@ export const updateTopology = async (
     await manager.consumers.update(consumer.stream, consumer.name, consumerConfig(consumer));
 };
 
-/** Keeps the topology there: at start, and every two seconds, because the bus may forget. */
+/** Creates the topology at the start, and checks it every two seconds, because the bus may lose it. */
 export const keepTopology = async (
   connection: NatsConnection,
   log: Logger,

@@ -149,7 +149,7 @@ export const eventMessage = (
 ): WireMessage => ({
   subject: subjects.event(publishedAs, event.type, event.aggregate),
   headers: cloudEventHeaders({
-    // Tasks and their attempts share ids, so the message id names what it is published as.
+    // Tasks and their attempts share ids, so the message id contains `publishedAs`.
     id: `${publishedAs}.${event.aggregate}.${String(event.version)}`,
     source: service,
     type: eventType(publishedAs, event.type),

@@ -1,8 +1,8 @@
-/** Time as a process has it: it only goes forward, and nobody can set it. What is stored uses the database's clock instead. */
+/** The monotonic clock of a process. Stored times use the database's clock instead. */
 export interface Clock {
-  /** Milliseconds since some moment. */
+  /** Milliseconds since an arbitrary moment. */
   now(): number;
-  /** Both return what calls the step off. */
+  /** `after` and `every` return a function that cancels the step. */
   after(ms: number, step: () => void): () => void;
   every(ms: number, step: () => void): () => void;
 }

@@ -15,17 +15,17 @@ export type DeadMessage = {
   readonly at: number;
 };
 
-// Whatever else a sender put there may be a secret, and dead letters are kept for weeks.
+// Only these headers are kept: others may hold secrets, and dead letters are kept for weeks.
 const KEPT = /^(ce-|nats-|content-type$|traceparent$)/i;
 
 const keptOf = (headers: DeadMessage['headers']): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => KEPT.test(name)));
 
-/** A message that is put aside again has made no second letter: it is the same one, by this id. */
-export const letterIdOf = (service: ServiceName, identity: string): string =>
+/** The same id for every delivery of a message, so that it has one dead letter. */
+export const deadLetterIdOf = (service: ServiceName, identity: string): string =>
   `dlq.${service}.${sha256Of(identity).slice(0, 24)}`;
 
-/** What is stored and published of a message that the service cannot handle. */
+/** The dead letter of a message that the service cannot handle. */
 export const deadLetterOf = (service: ServiceName, message: DeadMessage, reason: ErrorBody): WireMessage => {
   const letter: DeadLetter = {
     subject: message.subject,
@@ -38,7 +38,7 @@ export const deadLetterOf = (service: ServiceName, message: DeadMessage, reason:
     at: message.at,
   };
   const headers = cloudEventHeaders({
-    id: letterIdOf(service, message.identity),
+    id: deadLetterIdOf(service, message.identity),
     source: service,
     type: 'dev.holdpoint.dead_letter.v1',
     subject: service,

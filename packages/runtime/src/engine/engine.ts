@@ -6,7 +6,7 @@ import type { Answer, TimerFired } from '../decider.ts';
 import { type Addressed, kindNamed, type Kinds, type Target } from './kinds.ts';
 import type { Routed } from './inbound.ts';
 import type { EngineObserver } from './observer.ts';
-import { kindOf, placeOf, startDecision } from './telemetry.ts';
+import { kindOf, spanParentOf, startDecision } from './telemetry.ts';
 import {
   CommitUnknown,
   Conflict,
@@ -57,7 +57,7 @@ export type EngineOptions<Event extends { readonly type: string }, Work> = {
   readonly cacheMax: number;
 };
 
-/** A batch that loses its race this often is given back; its messages come again. */
+/** After this many conflicts a batch is given up; its messages are delivered again. */
 const ATTEMPTS_MAX = 5;
 const DUE_TIMERS_MAX = 500;
 /** A timer that could not be decided fires again after this. */
@@ -174,7 +174,7 @@ export const createEngine = <To extends Addressed, Event extends { readonly type
       const before = batch.stateOf(target);
       const kind = kindNamed(kinds, before.kind);
       const origin = kind.taskOf?.(aggregate, before.state) === undefined ? undefined : before.times;
-      const span = startDecision(service, message, placeOf(incoming, origin, transaction.now));
+      const span = startDecision(service, message, spanParentOf(incoming, origin, transaction.now));
       const { trace } = span;
       try {
         const made = batch.decide(target, message);

@@ -13,7 +13,7 @@ export type Meta = { readonly identity: string };
 export type Routed<To extends Addressed> = To & {
   /** It cannot be decided yet: it is delivered again, with growing delay, until `defer` is no longer set. */
   readonly defer?: boolean;
-  /** Called once the fate of the message is known, whatever it is: releases what was reserved for it. */
+  /** Called once the message is committed, failed or unavailable: releases its reservations. */
   readonly onDone?: () => void;
   /**
    * Returns the message with the facts of this moment. Called at each decision, so also when the store refused a batch and
@@ -26,8 +26,8 @@ export type Routed<To extends Addressed> = To & {
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-// JSON can spell out half of a character, which no canonical form has, and NUL, which PostgreSQL does not store. They are
-// looked for only where one may be.
+// JSON can escape half of a surrogate pair, which has no canonical form, and NUL, which PostgreSQL does not
+// store. Only bodies with such an escape are searched.
 const SPELT_OUT = /\\u(?:0000|[dD][89a-fA-F])/;
 const isText = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
 const onlyText = (key: string, value: unknown): unknown => {
@@ -36,8 +36,8 @@ const onlyText = (key: string, value: unknown): unknown => {
 };
 
 /**
- * Levels of a body at the most: far more than any message has, and far fewer than it takes to exhaust the stack of whoever
- * walks the value later, deep in calls of its own.
+ * Maximum nesting of a body: far more than any message has, and far less than exhausts the stack of a
+ * recursive function.
  */
 export const NESTING_MAX = 64;
 
@@ -45,7 +45,7 @@ const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 // Square and curly brackets differ in one bit.
 const [CURLY, OPENS, CLOSES] = [0x20, 0x7b, 0x7d];
 
-/** Looks at the bytes alone, before anything is made of them: brackets that stand in no text. */
+/** Counts brackets outside of strings, before the body is parsed. */
 const isTooDeep = (data: Uint8Array): boolean => {
   let [depth, inText] = [0, false];
   for (let i = 0; i < data.length; i += 1) {
@@ -79,7 +79,7 @@ export const parseJson = (data: Uint8Array): unknown => {
   }
 };
 
-/** Unknown to typed. Throws `CONTRACT_INVALID`, with every problem and its path. */
+/** Validates a payload. Throws `CONTRACT_INVALID`, with every problem and its path. */
 export const parseAs = <Schema extends z.ZodType>(schema: Schema, payload: unknown): z.output<Schema> => {
   const { success, data, error } = safely(schema, payload);
   if (success) return data;
@@ -90,14 +90,16 @@ export const parseAs = <Schema extends z.ZodType>(schema: Schema, payload: unkno
 const PROBLEMS_MAX = 20;
 const PATH_MAX = 100;
 
-/** A path is made of names that the sender chose: enough of it to find the place. */
+/** A path contains names that the sender chose, so it is cut. */
 const problemOf = ({ path, message }: z.core.$ZodIssue): string => {
   const where = path.map(String).join('.') || '(body)';
   const shown = where.length <= PATH_MAX ? where : `${where.slice(0, PATH_MAX).toWellFormed()}…`;
   return `${shown}: ${message}`;
 };
 
-/** A value that is nested thousands of levels deep overflows the stack of whoever walks it: wrong like any other. */
+/**
+ * A value that is nested thousands of levels deep overflows the stack: it is refused like any invalid one.
+ */
 const safely = <Schema extends z.ZodType>(
   schema: Schema,
   payload: unknown,
@@ -111,7 +113,7 @@ const safely = <Schema extends z.ZodType>(
   }
 };
 
-/** Parses what came on `hp.cmd.<aggregate>.<command>[.<pool>]`. */
+/** Parses a command on `hp.cmd.<aggregate>.<command>[.<pool>]`. */
 export const parseCommand = <S extends ServiceName>(
   service: S,
   subject: string,
@@ -126,8 +128,7 @@ export const parseCommand = <S extends ServiceName>(
 };
 
 /**
- * Parses what came on `hp.evt.<aggregate>.<event>.<id>`. A fact of a newer version whose type is not known here
- * is not for us: undefined.
+ * Parses an event on `hp.evt.<aggregate>.<event>.<id>`. Undefined for a type that only a newer version knows.
  */
 export const parseFact = <S extends ServiceName>(
   service: S,

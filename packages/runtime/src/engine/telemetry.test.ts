@@ -9,7 +9,7 @@ import {
 } from '@opentelemetry/sdk-trace';
 import { afterEach, describe, expect, test } from 'vitest';
 import { samplerOf } from '../service/trace-sampler.ts';
-import { LONG_WAIT_MS, placeOf, startDecision, startSpan, traceFields } from './telemetry.ts';
+import { LONG_WAIT_MS, spanParentOf, startDecision, startSpan, traceFields } from './telemetry.ts';
 
 const id = (digit: string): string => digit.repeat(32);
 const parentOf = (digit: string, flags = '01'): string => `00-${id(digit)}-${digit.repeat(16)}-${flags}`;
@@ -35,7 +35,7 @@ describe('the place of what a message leads to', () => {
     ['after a long wait, from elsewhere', B, home, 1_001 + LONG_WAIT_MS, { parent: B, links: [A] }],
     ['of a task that was never traced', B, { at: 1, trace: undefined }, 9e12, { parent: B, links: [] }],
   ])('%s', (_what, incoming, origin, now, place) => {
-    expect(placeOf(incoming, origin, now)).toEqual(place);
+    expect(spanParentOf(incoming, origin, now)).toEqual(place);
   });
 });
 

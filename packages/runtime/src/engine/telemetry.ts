@@ -11,34 +11,38 @@ import {
 } from '@opentelemetry/api';
 import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
 
-/** Whoever is registered by then: a tracer that is kept stays with the first. */
+/** Looked up at each call: a stored tracer would stay with the first provider. */
 const tracer = () => traces.getTracer('holdpoint');
 
-/** What a message finds: the trace that its task has been in, and when that was added to last. Epoch milliseconds. */
+/** The trace of the task, and the time of its latest event in epoch milliseconds. */
 export type Origin = { readonly at: number; readonly trace: string | undefined };
 
-/** Under which span something is made, and which others it has to do with. All of them as `traceparent` has it. */
-export type Place = { readonly parent: string | undefined; readonly links: readonly string[] };
+/** The parent of a new span, and its links; all as `traceparent` values. */
+export type SpanParent = { readonly parent: string | undefined; readonly links: readonly string[] };
 
 /**
- * A task that has waited for so long goes on in a trace of its own, with a link to the one before: no backend keeps a trace
- * open for days, and nobody reads one that is a week wide.
+ * After such a wait a task continues in a new trace that links to the old one: backends do not keep traces
+ * open for days.
  */
 export const LONG_WAIT_MS = 6 * 3_600_000;
 
 const traceIdOf = (traceparent: string | undefined): string | undefined => traceparent?.split('-')[1];
 
-/** A trace, as log lines name it. */
+/** The trace id for log lines. */
 export const traceFields = (traceparent: string | undefined): { readonly trace_id?: string } => {
   const id = traceIdOf(traceparent);
   return id === undefined ? {} : { trace_id: id };
 };
 
 /**
- * Whatever has to do with a task stays in its trace, whoever causes it: a person who decides comes with a trace of his own, or
- * with none, and is linked. Only after a long wait a trace ends: then what comes goes on in its own.
+ * Decisions about a task stay in the trace of the task. The trace of a sender, such as an approver, is linked.
+ * Only after a long wait does the task continue in the trace of the sender.
  */
-export const placeOf = (incoming: string | undefined, origin: Origin | undefined, now: number): Place => {
+export const spanParentOf = (
+  incoming: string | undefined,
+  origin: Origin | undefined,
+  now: number,
+): SpanParent => {
   const home = origin?.trace;
   if (origin === undefined || home === undefined) return { parent: incoming, links: [] };
   const isSame = traceIdOf(incoming) === traceIdOf(home);
@@ -58,7 +62,7 @@ const linkTo = (traceparent: string): readonly Link[] => {
 };
 
 export type Traced = {
-  /** The `traceparent` for what this leads to. */
+  /** The `traceparent` for the results of this span. */
   readonly trace: string | undefined;
   readonly about: (attributes: Attributes) => void;
   readonly failed: (reason: string) => void;
@@ -66,12 +70,12 @@ export type Traced = {
 };
 
 /**
- * A span at its place, and the `traceparent` for what it leads to. Without OpenTelemetry, see `tracing.ts`, no span is made, and
- * the trace is handed on as it came.
+ * Starts a span. Without OpenTelemetry, see `tracing.ts`, there is no span, and the incoming trace is passed
+ * on.
  */
 export const startSpan = (
   name: string,
-  { parent, links }: Place,
+  { parent, links }: SpanParent,
   attributes: Attributes = {},
   kind: SpanKind = SpanKind.INTERNAL,
 ): Traced => {
@@ -91,11 +95,11 @@ const traceparentOf = (above: Context, span: Span): string | undefined => {
   return outgoing[HEADERS.trace];
 };
 
-/** Of a message that a decider is about to decide. */
-export const startDecision = (service: string, message: unknown, place: Place): Traced =>
+/** The span of one decision. */
+export const startDecision = (service: string, message: unknown, place: SpanParent): Traced =>
   startSpan(`${service} ${kindOf(message)}`, place, {}, SpanKind.CONSUMER);
 
-/** Messages say by a word what they are; a decider's tests may use others. */
+/** The `kind` of a message. Messages in tests may have none. */
 export const kindOf = (message: unknown): string =>
   typeof message === 'object' && message !== null && 'kind' in message && typeof message.kind === 'string'
     ? message.kind

@@ -50,7 +50,7 @@ export const createMemoryBus = () => {
       next?.to.deliver(next.message);
       return next !== undefined;
     },
-    /** Everything in flight is gone, as when the storage of the server was deleted. */
+    /** Drops everything in flight, as when the storage of the server was deleted. */
     wipe: (): void => void inFlight.splice(0),
   };
 };

@@ -1,4 +1,7 @@
-/** Exclusive locks by name. All names of one call are taken together, so that two callers never wait for each other. */
+/**
+ * Exclusive locks by name. All names of one call are taken together, so that two callers never wait for each
+ * other.
+ */
 export const createLocks = () => {
   const held = new Set<string>();
   const queue: (() => void)[] = [];
@@ -12,7 +15,7 @@ export const createLocks = () => {
       if (!mine) return;
       mine = false;
       for (const name of names) held.delete(name);
-      // Each looks for itself, in the order in which they came; who finds something held waits again.
+      // Each waiter checks in order of arrival, and waits again if a name is still locked.
       for (const waiting of queue.splice(0)) waiting();
     };
   };
@@ -22,7 +25,7 @@ export const createLocks = () => {
       while (!free(names)) await new Promise<void>((resolve) => queue.push(resolve));
       return take(names);
     },
-    /** Takes what nobody holds, and leaves the rest. */
+    /** Takes the names that are free, and skips the others. */
     acquireFree: (
       names: ReadonlySet<string>,
     ): { readonly taken: readonly string[]; readonly release: () => void } => {

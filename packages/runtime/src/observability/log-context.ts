@@ -3,8 +3,8 @@ import type { LogContext } from '../engine/core.ts';
 
 const current = new AsyncLocalStorage<LogContext>();
 
-/** Whatever is logged by the step, and by what it begins, says what it is about. */
+/** Log lines of the step, and of the asynchronous work that it starts, carry this context. */
 export const withLogContext = <R>(about: LogContext, step: () => R): R => current.run(about, step);
 
-/** For every line of a log. */
+/** The current context, added to every log line. */
 export const logContextFields = (): LogContext => current.getStore() ?? {};

@@ -9,10 +9,10 @@ import {
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** One figure, with whatever tells it from the others of its name. */
+/** One value of a metric, with its labels. */
 export type Reading = { readonly labels: Labels; readonly value: number };
 
-/** A figure that is read when somebody asks for it, once for each of its labels. A name that ends with `_total` only rises. */
+/** A metric that is read at each scrape, once per label set. A name that ends with `_total` only rises. */
 export type AddGauge = (
   name: string,
   help: string,
@@ -22,7 +22,7 @@ export type AddGauge = (
 
 /** Instruments of one service. Names get no prefix here. */
 export type Meter = {
-  /** Counts from zero on, under each of the labels that are given: what was never counted is there to be compared with. */
+  /** Starts at zero for each label set in `from`, so that rates exist before the first count. */
   readonly counter: (
     name: string,
     help: string,
@@ -36,10 +36,10 @@ export type Meter = {
   readonly gauge: AddGauge;
 };
 
-/** What a service shows of itself, in the text format of Prometheus. */
+/** The metrics of a service in the text format of Prometheus. */
 export type Exposition = { readonly contentType: string; readonly text: () => Promise<string> };
 
-/** Nobody is told: it is read when somebody asks. */
+/** Metrics are read on demand; nothing is pushed. */
 class OnDemand extends MetricReader {
   protected override onForceFlush(): Promise<void> {
     return Promise.resolve();
@@ -49,11 +49,11 @@ class OnDemand extends MetricReader {
   }
 }
 
-/** Labels that are read no more, of a target that is forgotten, say, go with the next reading: a gauge that is kept would stand for ever. */
+/** A label set that is no longer read, such as a forgotten target, disappears with the next scrape. */
 const temporalityOf = (type: InstrumentType): AggregationTemporality =>
   type === InstrumentType.OBSERVABLE_GAUGE ? AggregationTemporality.DELTA : AggregationTemporality.CUMULATIVE;
 
-/** OpenTelemetry's instruments. Every line carries the name of the service. */
+/** OpenTelemetry instruments. Every line carries the name of the service. */
 export const createMeter = (service: string): Meter & { readonly exposition: Exposition } => {
   const reader = new OnDemand({ aggregationTemporalitySelector: temporalityOf });
   const provider = new MeterProvider({ resource: resourceFromAttributes({ service }), readers: [reader] });

@@ -7,7 +7,7 @@ const MICROS = 1e6;
 const RESOLUTION_MS = 10;
 const OPEN_FILES = '/proc/self/fd';
 
-/** Files that are open, where the system tells. */
+/** Open file descriptors, where the system provides them. */
 const openFiles = (): readonly { readonly labels: object; readonly value: number }[] => {
   try {
     return [{ labels: {}, value: readdirSync(OPEN_FILES).length }];
@@ -23,7 +23,7 @@ const GC_KINDS: Readonly<Record<number, string>> = {
   [constants.NODE_PERFORMANCE_GC_WEAKCB]: 'weakcb',
 };
 
-/** The process itself, under the names that dashboards for Node.js know. */
+/** Metrics of the process, under the names that Node.js dashboards expect. */
 export const registerProcessMetrics = ({ gauge, histogram }: Meter): { readonly stop: () => void } => {
   const one = (name: string, help: string, read: () => number): void =>
     gauge(name, help, [], () => [{ labels: {}, value: read() }]);
@@ -66,11 +66,14 @@ export const registerProcessMetrics = ({ gauge, histogram }: Meter): { readonly 
   };
 };
 
-/** How late the process gets to its work. Each reading begins anew, so that a bad minute is not hidden by a good day. */
+/**
+ * The delay of the event loop. Each scrape starts a new measurement, so that a bad minute is not hidden by a
+ * good day.
+ */
 const showEventLoop = (gauge: Meter['gauge']): ReturnType<typeof monitorEventLoopDelay> => {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delay.enable();
-  // Whatever reads them reads them together; the last of them begins anew.
+  // A scrape reads all of them; the last one resets the measurement.
   const figures: readonly [string, string, () => number][] = [
     ['min', 'least', () => delay.min],
     ['max', 'most', () => delay.max],
@@ -86,7 +89,7 @@ const showEventLoop = (gauge: Meter['gauge']): ReturnType<typeof monitorEventLoo
       `Delay of the event loop since the last reading: ${help}`,
       [],
       () => {
-        // Nothing was measured yet: a minimum of nothing is no number to show.
+        // Nothing was measured yet: the minimum of nothing is not a number.
         const value = delay.count === 0 ? 0 : read() / NANOS;
         if (index === figures.length - 1) delay.reset();
         return [{ labels: {}, value }];

@@ -3,7 +3,7 @@ import { fromSeed } from '@nats-io/nkeys';
 import { z } from 'zod';
 import { CRASH_POINTS } from '../engine/ports.ts';
 
-/** A wrong setting. The message names each variable and what it should be, and never shows a value. */
+/** A wrong setting. The message names each variable and the expected value, and never shows a value. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
@@ -11,7 +11,7 @@ export class ConfigError extends Error {
 /** sysexits.h: the configuration is wrong, so that starting again will not help. */
 export const EXIT_CONFIG = 78;
 
-/** A setting that is a whole number from one to another. */
+/** A setting that is a whole number in a range. */
 export const wholeNumber = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
 
 /** Marks a setting whose default fits almost every deployment. The reference lists it apart. */
@@ -20,7 +20,7 @@ export const ADVANCED = { use: 'advanced' } as const;
 /** Marks a setting that only tests use. */
 export const FOR_TESTS = { use: 'tests' } as const;
 
-/** What every service reads from the environment. */
+/** The settings of every service. */
 export const ServiceEnv = z.object({
   HOLDPOINT_NATS_URL: z
     .string()

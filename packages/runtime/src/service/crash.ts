@@ -1,8 +1,8 @@
 import type { CrashHook } from '../engine/ports.ts';
 
 /**
- * Ends the process at the n-th pass of a point, as `HOLDPOINT_TEST_CRASH_POINT` asks: a crash that tests can place exactly. With `freeze`
- * it is stopped there, until somebody lets it go on.
+ * Kills the process at the n-th pass of a crash point, as `HOLDPOINT_TEST_CRASH_POINT` says. With `freeze` the
+ * process is suspended there until SIGCONT.
  */
 export const crashHook = (setting: string | undefined): CrashHook => {
   const [wanted, count, how] = setting?.split(':') ?? [];

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Logged, recordedLog } from '../../testing/recorded-log.ts';
-import { followFile, type Followed } from './follow-file.ts';
+import { followFile, type FollowedFile } from './follow-file.ts';
 
 let folder: string;
 let path: string;
 let logged: readonly Logged[];
-let followed: Followed<number>;
+let followed: FollowedFile<number>;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'follow-'));
   path = join(folder, 'number');

@@ -5,22 +5,22 @@ import { startPeriodic } from '../observability/periodic.ts';
 
 const LOOK_EVERY_MS = 2_000;
 
-export type Followed<Content> = {
+export type FollowedFile<Content> = {
   readonly current: () => Content;
-  /** Looks now. */
+  /** Checks the file now. */
   readonly look: () => Promise<void>;
   readonly stop: () => Promise<void>;
 };
 
-/** Of a file that is put in the place of another as well as of one that is written anew. */
+/** Changes when the file is replaced and when it is rewritten. */
 const stampOf = async (path: string): Promise<string> => {
   const { dev, ino, size, mtimeNs } = await stat(path, { bigint: true });
   return [dev, ino, size, mtimeNs].join('.');
 };
 
 /**
- * What a file holds, read again when it has changed. One that cannot be read, or that `parse` throws on, is logged once, and
- * what it held before stays.
+ * The content of a file, read again after each change. A file that cannot be read or parsed is logged once,
+ * and the last good content stays.
  */
 export const followFile = <Content>(
   {
@@ -29,7 +29,7 @@ export const followFile = <Content>(
     parse,
     changed = () => undefined,
   }: {
-    /** The variable that names it. */
+    /** The setting that names the file. */
     readonly name: string;
     readonly path: string;
     readonly parse: (text: string) => Content;
@@ -37,7 +37,7 @@ export const followFile = <Content>(
   },
   first: Content,
   log: Logger,
-): Followed<Content> => {
+): FollowedFile<Content> => {
   let content = first;
   let seen: string | undefined;
   const look = async (): Promise<void> => {
@@ -49,9 +49,12 @@ export const followFile = <Content>(
       changed(content);
     } catch (error) {
       if (stamp !== seen)
-        log.error({ ...errorFields(error), file: name }, 'file is broken: what it held stays');
+        log.error(
+          { ...errorFields(error), file: name },
+          'file cannot be read: the last content stays in use',
+        );
     }
-    // As it was before it was read: whatever is written meanwhile is read the next time.
+    // The stamp from before the read: a change during the read is noticed the next time.
     seen = stamp;
   };
   const looking = startPeriodic(name, LOOK_EVERY_MS, look, log);

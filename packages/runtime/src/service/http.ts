@@ -3,15 +3,15 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Exposition } from '../observability/meter.ts';
 
-/** What `/readyz` asks; each answers with a reason when it is not ready. */
+/** A readiness check of `/readyz`. */
 export type Check = { readonly name: string; readonly ready: () => Promise<boolean> };
 
 export type HttpServer = { readonly port: number; readonly stop: () => Promise<void> };
 
-/** What a service answers beside its health. */
+/** Routes beside health and metrics. */
 export type Web = {
   readonly request: RequestListener;
-  /** Takes a connection over for another protocol. Without it such a request is answered like any other. */
+  /** Upgrades a connection to another protocol. Left out: the request is answered like any other. */
   readonly upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 };
 
@@ -43,7 +43,7 @@ export const serveHttp = async (
     server.on('upgrade', (request, socket, head) => {
       taken.add(socket);
       socket.once('close', () => taken.delete(socket));
-      // Nobody listens until somebody has taken it over, and an error that nobody hears ends the process.
+      // Until the upgrade has taken over, an unhandled socket error would end the process.
       socket.on('error', () => socket.destroy());
       upgrade(request, socket, head);
     });
@@ -58,7 +58,7 @@ export const serveHttp = async (
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
-        // Whoever holds a connection open and asks nothing, or half of something, may not hold up the stop.
+        // An idle or incomplete connection must not delay the stop.
         server.closeAllConnections();
         for (const socket of taken) socket.destroy();
       }),
@@ -69,7 +69,7 @@ const passes = async (ready: Check['ready']): Promise<boolean> => {
   try {
     return await ready();
   } catch {
-    // Why is for the log of whatever failed; a probe needs to know that it did.
+    // The failing part logs the reason; the probe needs only the result.
     return false;
   }
 };

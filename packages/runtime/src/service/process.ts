@@ -5,10 +5,10 @@ import { createLogger, type Logger } from '../observability/log.ts';
 import type { RunningService } from './service.ts';
 import { readTracing, startTracing, type Tracing } from './tracing.ts';
 
-/** A stop that takes longer than this has hung; the process ends all the same, and with an error. */
+/** A stop that takes longer hangs: the process then exits with an error. */
 export const STOP_DEADLINE_MS = 15_000;
 
-/** Before anything is taken, so that the first message is traced as well. */
+/** Before the first message, so that it is traced as well. */
 const traceInto = async (
   service: string,
   env: NodeJS.ProcessEnv,
@@ -19,8 +19,8 @@ const traceInto = async (
 };
 
 /**
- * Runs a service as this process: stops on SIGTERM and SIGINT, ends with 78 on a wrong setting, and ends at once on an
- * error that nobody handled, because its state is then unknown.
+ * Runs a service as this process. Stops on SIGTERM and SIGINT, exits with 78 on a wrong setting, and exits at
+ * once on an unhandled error, because the state is then unknown.
  */
 export const runProcess = async (
   service: string,
@@ -38,7 +38,7 @@ export const runProcess = async (
   };
   process.on('uncaughtException', die);
   process.on('unhandledRejection', die);
-  // Until the service has started it has taken nothing, so there is nothing to finish.
+  // Until the service has started there is nothing to finish.
   let stop = (): void => process.exit(0);
   process.once('SIGTERM', () => stop());
   process.once('SIGINT', () => stop());

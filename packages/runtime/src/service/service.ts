@@ -38,7 +38,7 @@ import { type Check, serveHttp, type Web } from './http.ts';
 import { instanceName } from './instance.ts';
 import { systemClock } from './system-clock.ts';
 
-/** The name of a service, and what it needs to connect. */
+/** The name of a service, and its settings for connecting. */
 export type ServiceIdentity<S extends ServiceName> = {
   readonly service: S;
   /** The folder of its migrations. */

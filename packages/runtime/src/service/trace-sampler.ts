@@ -9,7 +9,7 @@ import {
 } from '@opentelemetry/sdk-trace';
 import type { TracingSettings } from './tracing.ts';
 
-/** A trace that goes on in another after a long wait is kept if it was kept before: half of a story helps nobody. */
+/** A trace that continues another after a long wait is sampled if that one was: half a trace is of no use. */
 const asBefore = (root: Sampler): Sampler => ({
   shouldSample: (context, traceId, name, kind, attributes, links) => {
     const before = links[0]?.context;

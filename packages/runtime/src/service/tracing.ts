@@ -13,11 +13,11 @@ const SAMPLERS = [
 ] as const;
 
 const url = z.url({ protocol: /^https?$/, error: 'a URL such as http://127.0.0.1:4318' });
-/** A variable that is there and empty says nothing: so it stands in compose files. */
+/** An empty variable counts as unset, as compose files need it. */
 const unlessEmpty = <Schema extends z.ZodType>(schema: Schema) =>
   z.preprocess((value) => (value === '' ? undefined : value), schema.optional());
 
-/** Of the variables that OpenTelemetry defines, those that are looked at here; the exporter reads its own. */
+/** The OpenTelemetry variables that are read here. The exporter reads its own. */
 const TracingEnv = z.object({
   OTEL_SDK_DISABLED: unlessEmpty(z.string()),
   OTEL_EXPORTER_OTLP_ENDPOINT: unlessEmpty(url),
@@ -27,10 +27,10 @@ const TracingEnv = z.object({
 });
 
 export type TracingSettings = {
-  /** Where spans go, with the path. */
+  /** The URL of the collector, with its path. */
   readonly url: string;
   readonly sampler: (typeof SAMPLERS)[number];
-  /** Of traces, for the samplers that take a share: 0 to 1. */
+  /** The share of traces, 0 to 1, for ratio samplers. */
   readonly ratio: number;
 };
 
@@ -62,15 +62,15 @@ const FLUSH_WITHIN_MS = 2_000;
 export type Tracing = { readonly stop: () => Promise<void> };
 
 /**
- * Sends the spans of this process by OTLP over HTTP. Nothing waits for it: spans are kept in a bounded queue, sent in the
- * background, and lost when nobody takes them.
+ * Sends the spans of this process by OTLP over HTTP. Nothing waits for it: spans are queued in bounded memory,
+ * sent in the background, and dropped when no collector accepts them.
  */
 export const startTracing = async (
   { url: target, sampler, ratio }: TracingSettings,
   names: { readonly service: string; readonly instance: string },
   log: Logger,
 ): Promise<Tracing> => {
-  // Loaded here, because whoever sends no traces need not wait for it.
+  // Loaded on demand: a process without tracing does not load it.
   const [
     { BatchSpanProcessor, TracerProvider },
     { OTLPTraceExporter },

@@ -12,7 +12,7 @@ const Database = z.object({
   bytes: z.coerce.number().int(),
 });
 
-/** The server as the service sees it: its version, its clock, and what the database takes on disk. */
+/** The version and clock of the server, and the size of the database on disk. */
 export const readDatabase = async (pool: Pool): Promise<z.infer<typeof Database>> => {
   const { rows } = await pool.query(
     `SELECT current_setting('server_version') AS version, ${MS('clock_timestamp()')} AS clock,
@@ -23,7 +23,7 @@ export const readDatabase = async (pool: Pool): Promise<z.infer<typeof Database>
 
 const Migration = z.object({ name: z.string() });
 
-/** What the schema has had, oldest first. */
+/** The applied migrations, oldest first. */
 export const appliedMigrations = async (pool: Pool): Promise<readonly string[]> => {
   const { rows } = await pool.query('SELECT name FROM kysely_migration ORDER BY name');
   return z
@@ -38,7 +38,7 @@ const Ended = Open.omit({ oldest: true });
 const sum = (rows: readonly { readonly count: number }[]): number =>
   rows.reduce((total, { count }) => total + count, 0);
 
-/** Counted only so far: a look at the system may not be what slows it down. */
+/** Counts are bounded, so that they cannot slow the system down. */
 export const readCounts = async (pool: Pool): Promise<Counts> => {
   const [open, ended] = await Promise.all([
     pool.query(
@@ -69,7 +69,7 @@ const Kept = z.object({
 });
 const Table = z.object({ name: z.string(), bytes: z.coerce.number().int() });
 
-/** What has ended, and how much of it is older than the schema keeps it, or than `keepDays`. */
+/** Ended aggregates, and how many of them are past the retention of the schema, or past `keepDays`. */
 export const readRetention = async (pool: Pool, keepDays?: number): Promise<Retention> => {
   const [kept, tables] = await Promise.all([
     pool.query(

@@ -1,12 +1,15 @@
 import type { BatchWrite } from '../engine/ports.ts';
 import type { Statement } from './statements.ts';
 
-/** What has to hold in the very transaction that commits a batch. */
+/** A condition that must hold in the transaction that commits a batch. */
 export interface CommitGuard {
-  /** A statement that raises an error where it does not hold; undefined where the batch needs none. */
+  /**
+   * A statement that raises an error when the condition does not hold; undefined when the batch needs no
+   * check.
+   */
   statement(write: BatchWrite): (Statement & { readonly values: readonly unknown[] }) | undefined;
-  /** What the statement answered, once the batch is committed. */
+  /** Called with the rows of the statement after the commit. */
   passed(rows: readonly unknown[]): void;
-  /** Whether an error is the statement's own. The batch is then decided again, on what holds by then. */
+  /** Whether the error comes from this statement. The batch is then decided again. */
   isRefusal(error: unknown): boolean;
 }

@@ -1,6 +1,6 @@
 import type { BatchWrite, Head, StoredEvent, WireMessage } from '../engine/ports.ts';
 
-// Bodies are JSON text already. Putting them in place as they are saves building every message a second time.
+// Bodies are JSON text already: inserting them as they are avoids building every message twice.
 
 const quoted = (text: string): string => JSON.stringify(text);
 
@@ -13,13 +13,13 @@ export const eventsJson = (events: readonly StoredEvent[]): string =>
     )
     .join(',')}]`;
 
-/** In one order everywhere, so that no two batches wait for each other in a ring. */
+/** In one order everywhere, so that no two batches deadlock. */
 const headsJson = (heads: readonly Head[]): string =>
   JSON.stringify(heads.toSorted((a, b) => (a.aggregate < b.aggregate ? -1 : 1)));
 
 type Range = { readonly aggregate: string; readonly first: number; readonly last: number };
 
-/** Which versions of each aggregate a batch added. */
+/** The versions that a batch added, by aggregate. */
 const ranges = (events: readonly StoredEvent[]): readonly Range[] => {
   const found = new Map<string, Range>();
   for (const { aggregate, version } of events) {

@@ -3,7 +3,7 @@ import { codeOf } from './pool.ts';
 
 const RETRY = new Set(['40001', '40P01', '55P03', '23505']);
 
-/** What an error of the database means for the batch that met it. An SQLSTATE proves that nothing was committed. */
+/** Maps a database error for the engine. An SQLSTATE proves that nothing was committed. */
 export const classify = (error: unknown): unknown => {
   const code = codeOf(error);
   if (RETRY.has(code)) return new Conflict(`database says ${code}`, { cause: error });
@@ -13,14 +13,14 @@ export const classify = (error: unknown): unknown => {
 
 /** Connection lost, too many of them, shutting down or crashed, out of disk or memory. */
 const AWAY = /^(08|53|57|58|XX)[0-9A-Z]{3}$/;
-/** What the driver and the system say of a server that is not reached, or does not answer in time. */
+/** Messages and codes of the driver and the system for an unreachable server. */
 const UNREACHED = /timeout|terminated|ECONN|EPIPE|EHOST|ENET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT/i;
 
-/** The store cannot answer now: asking again later may help, and nothing is wrong with what was asked. */
+/** The store is unavailable at the moment; the request itself is fine. */
 export const isAway = (error: unknown): boolean =>
   isSqlState(error)
     ? AWAY.test(codeOf(error))
     : UNREACHED.test(codeOf(error)) || (error instanceof Error && UNREACHED.test(error.message));
 
-/** No class of SQLSTATE begins with E; codes of the system do, and some of them (EPIPE) are as long. */
+/** No SQLSTATE begins with E. Some system codes, such as EPIPE, are as long. */
 export const isSqlState = (error: unknown): boolean => /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(codeOf(error));

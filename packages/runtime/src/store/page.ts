@@ -1,11 +1,14 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 
-/** A place in a list that is ordered by time and id. Lists are paged by key, so that they stay fast at any depth. */
+/**
+ * A position in a list that is ordered by time and id. Lists are paged by key, so that they stay fast at any
+ * depth.
+ */
 export type Cursor = { readonly at: number; readonly id: string };
 
 export const encodeCursor = ({ at, id }: Cursor): string => `${String(at)}.${id}`;
 
-/** Reads what `encodeCursor` wrote. Throws `CONTRACT_INVALID`. */
+/** The inverse of `encodeCursor`. Throws `CONTRACT_INVALID`. */
 export const decodeCursor = (text: string): Cursor => {
   const [, at, id] = /^(\d{1,16})\.([A-Za-z0-9_-]{1,64})$/.exec(text) ?? [];
   if (at === undefined || id === undefined)
@@ -28,7 +31,7 @@ export const pageOf = <Row>(
   cursorOf: (row: Row) => Cursor,
 ): RowsOfPage<Row> => cut(rows, limit, (last) => encodeCursor(cursorOf(last)));
 
-/** The same of a list that is ordered by id alone: the next page comes after the last id of this one. */
+/** The same for a list that is ordered by id alone: the next page begins after the last id. */
 export const pageById = <Row extends { readonly id: string }>(
   rows: readonly Row[],
   limit: number,

@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
 import type { PoolClient } from 'pg';
 
-// Pipelining alone still writes each query to the socket by itself. System calls are what a small batch spends most of
-// its time on, so the socket is corked while the queries of one flight are handed over. The library offers no way to do
-// that from outside; where its inside looks different, the queries are merely sent one by one.
+// Pipelining alone still writes each query to the socket separately. A small batch spends most of its time
+// in system calls, so the socket is corked while the queries are handed over. The library offers no other
+// way; if its internals change, the queries are sent one by one.
 const socketOf = (client: PoolClient): Socket | undefined =>
   'connection' in client
     ? (client as unknown as { readonly connection: { readonly stream?: Socket } }).connection.stream
@@ -25,7 +25,7 @@ export const pipelined = <const Queries extends readonly Promise<unknown>[]>(
   send: () => Queries,
 ): Promise<{ -readonly [I in keyof Queries]: Awaited<Queries[I]> }> => Promise.all(corked(client, send));
 
-/** Sends several queries as one write; tells what became of each. */
+/** Sends several queries as one write; returns the result of each. */
 export const pipelinedSettled = <const Queries extends readonly Promise<unknown>[]>(
   client: PoolClient,
   send: () => Queries,

@@ -2,13 +2,13 @@ import type { Pool } from 'pg';
 import { z } from 'zod';
 import type { AddPolledMetrics } from '../observability/polled-metrics.ts';
 
-/** Tables whose rows come and go, or change all the time: what vacuum has to keep up with. */
+/** Tables that change constantly: vacuum has to keep up with them. */
 const QUEUES = ['outbox', 'timers', 'heads', 'inbox', 'inbox_entries'];
 
 const AGE = (since: string): string =>
   `greatest(0, extract(epoch FROM clock_timestamp() - ${since}))::float8`;
 
-// The oldest row stands first in its index. Other users' transactions are not shown to a service.
+// The oldest row is the first in its index. Transactions of other users are hidden from a service.
 const AGES = `
   SELECT coalesce((SELECT ${AGE('created_at')} FROM outbox ORDER BY id LIMIT 1), 0) AS outbox,
          coalesce((SELECT ${AGE('due_at')} FROM timers ORDER BY due_at LIMIT 1), 0) AS timer,
@@ -21,7 +21,7 @@ const ROWS = `SELECT relname AS "table", n_live_tup::float8 AS live, n_dead_tup:
   FROM pg_stat_user_tables WHERE schemaname = current_schema() AND relname = ANY($1)`;
 const Rows = z.array(z.object({ table: z.string(), live: z.number(), dead: z.number() }));
 
-/** What a service can see of its own part of the store. `now`: epoch milliseconds of this machine. */
+/** Metrics of the service's own schema. `now`: epoch milliseconds of this machine. */
 export const pollStoreMetrics = (pool: Pool, sample: AddPolledMetrics, now: () => number): void => {
   sample(
     {

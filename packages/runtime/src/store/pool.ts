@@ -23,24 +23,24 @@ export const createPool = ({ url, password, schema, name, max }: PoolSettings, l
     pipeline: true,
     keepAlive: true,
     connectionTimeoutMillis: 3_000,
-    // Above the role's statement_timeout of 5 s, so that normally the server speaks first.
+    // Above the role's statement_timeout of 5 s, so that normally the server reports the timeout.
     query_timeout: 7_000,
     maxLifetimeSeconds: 1_800,
   });
   const lost = (error: Error): void => log.warn({ code: codeOf(error) }, 'database connection lost');
   pool.on('error', lost);
-  // The pool's listener does not hear of clients that are checked out; unheard, their error would end the process.
+  // The pool does not report errors of checked-out clients; an unhandled one would end the process.
   pool.on('connect', (client) => client.on('error', lost));
   return pool;
 };
 
 /**
- * Every statement on the hot path looks rows up by key. Prepared while its table is new, it would be planned as a scan of
- * an empty table, and go on scanning while the table grows, until statistics are gathered: so plans of that kind are out.
+ * Every hot statement looks rows up by key. Prepared while its table is new, it would be planned as a scan of
+ * an empty table and keep scanning until statistics exist, so these plans are disabled.
  */
 const PLANNING = ['enable_seqscan=off', 'enable_hashjoin=off', 'enable_mergejoin=off'];
 
-/** A password beside a connection string is ignored by the library, so it goes in. */
+/** The library ignores a password beside a connection string, so it becomes part of it. */
 const withPassword = (url: string, password: string | undefined): string => {
   const complete = new URL(url);
   if (password !== undefined) complete.password = encodeURIComponent(password);

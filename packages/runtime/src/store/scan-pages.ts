@@ -1,12 +1,12 @@
-/** A row that was looked at, and whether it is asked for. */
+/** A row that was read, and whether it matches the filter. */
 export type ScannedRow<Place> = Place & { readonly fits: boolean };
-/** The next rows behind a place; `ended` when there are no more behind them. */
+/** Reads the next rows after a cursor; `ended` when there are no more. */
 export type ReadRows<Place> = (
   from: Place,
   most: number,
 ) => Promise<{ readonly rows: readonly ScannedRow<Place>[]; readonly ended: boolean }>;
 
-/** What was found on the way, in order. Unless it `ended`, there may be more behind `at`. */
+/** The matches so far, in order. Unless it `ended`, there may be more after `at`. */
 export type Scan<Place> = {
   readonly found: readonly Place[];
   readonly at: Place;
@@ -14,7 +14,7 @@ export type Scan<Place> = {
   readonly ended: boolean;
 };
 
-/** Goes on looking until there are as many as wanted, nothing is left, or it has looked at so many. */
+/** Reads rows until enough match, none is left, or `most` were read. */
 export const scanPages = async <Place>(
   look: ReadRows<Place>,
   { found, at, looked, ended }: Scan<Place>,
@@ -31,10 +31,10 @@ export const scanPages = async <Place>(
   return scanPages(look, next, { wanted, most, step });
 };
 
-/** A page of places, and behind which one the next begins. */
+/** A page of cursors, and the cursor after which the next page begins. */
 export type CursorPage<Place> = { readonly places: readonly Place[]; readonly next?: Place };
 
-/** At most `limit` of what was found; the rest of it, or what may still come, is the next page's. */
+/** At most `limit` of the matches; the others belong to the next page. */
 export const pageOfScan = <Place>(
   { found, at, ended }: Omit<Scan<Place>, 'looked'>,
   limit: number,

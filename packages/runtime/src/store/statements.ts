@@ -1,4 +1,4 @@
-/** A statement that is planned once per connection: pg prepares whatever has a name. */
+/** A statement that is prepared once per connection: pg prepares statements with a name. */
 export type Statement = { readonly name: string; readonly text: string };
 
 const statement = (name: string, text: string): Statement => ({ name: `hp_${name}`, text });
@@ -18,7 +18,8 @@ const HISTORY = `SELECT h.id, s.version AS snapshot_version, s.state AS snapshot
                         WHERE e.aggregate = h.id ORDER BY e.version DESC LIMIT 1) l ON true`;
 
 export const statements = {
-  // The aggregate is computed over every locked row before the target list is, so that the clock is read behind the locks.
+  // The aggregate function runs over all locked rows before the target list, so the clock is read after the
+  // locks.
   lock: statement(
     'lock',
     `WITH locked AS MATERIALIZED (SELECT id, version, kind FROM heads WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE)
@@ -40,7 +41,7 @@ export const statements = {
   history: statement('history', HISTORY),
   /** The same with the kind of the aggregate; no row when there is none. */
   aggregate: statement('aggregate', `SELECT x.*, d.kind FROM (${HISTORY}) x JOIN heads d ON d.id = x.id`),
-  // Every kind of write in one statement; each parameter is the JSON array of its kind.
+  // All writes of a batch in one statement. Each parameter is a JSON array.
   write: statement(
     'write',
     `WITH

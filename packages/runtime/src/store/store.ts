@@ -50,7 +50,7 @@ type StoredOutboxRow = {
 
 const Millis = z.coerce.number().int();
 
-/** PostgreSQL as the store of record. A batch commits only where the condition, if there is one, holds for it. */
+/** PostgreSQL as the store of record. A batch commits only when the guard, if any, allows it. */
 export const createPostgresStore = (pool: Pool, condition?: CommitGuard): Store => {
   const known = new WeakSet<PoolClient>();
   let purged: string | undefined;
@@ -135,7 +135,10 @@ type Session = { readonly transaction: Transaction; readonly client: PoolClient 
 
 const NOTHING_ASKED = Promise.resolve({ rows: [] });
 
-/** One transaction on one connection. After an error that is not the server's own word the connection is not used again. */
+/**
+ * One transaction on one connection. After an error that did not come from the server the connection is
+ * discarded.
+ */
 const createSession = (client: PoolClient, condition: CommitGuard | undefined) => {
   let open = true;
   const close = (broken: boolean): void => {
@@ -153,7 +156,7 @@ const createSession = (client: PoolClient, condition: CommitGuard | undefined) =
 
   const abandon = async (error: unknown): Promise<void> => (isSqlState(error) ? rollback() : close(true));
 
-  /** What to throw for a statement of the batch that failed. */
+  /** The error to throw for a failed statement of the batch. */
   const failed = async (reason: unknown): Promise<unknown> => {
     await abandon(reason);
     if (!isSqlState(reason)) return new CommitUnknown('connection lost', { cause: reason });
