@@ -92,8 +92,7 @@ const targetOf = (from: string, specifier: string): Target => {
   if (own !== null) {
     const found = PARTS.find(({ name }) => name === own[1]);
     if (found === undefined) return { kind: 'unknown' };
-    const folder =
-      own[1] !== 'sdk' && own[2]?.startsWith('testing/') === true ? found.dir : found.exported;
+    const folder = own[1] !== 'sdk' && own[2]?.startsWith('testing/') === true ? found.dir : found.exported;
     return { kind: 'file', path: `${folder}/${String(own[2])}.ts`, part: found, relative: false };
   }
   if (specifier === COMPUTED) return { kind: 'computed' };
@@ -192,31 +191,40 @@ const layersPointInwards: Rule = ({ from, part: { dir }, to }) => {
     : undefined;
 };
 
-/** In the executor: ports <- adapters <- capabilities. */
-const EXECUTOR_ROOMS = ['ports', 'adapters', 'capabilities'];
-const executorRoomOf = (path: string): number =>
-  EXECUTOR_ROOMS.indexOf(/^services\/executor\/src\/([^/]+)\//.exec(path)?.[1] ?? '');
+/** Rooms of a folder, from the inside to the outside: a room may import only rooms before it. */
+const roomsPointInwards =
+  (folder: string, rooms: readonly string[]): Rule =>
+  ({ from, to }) => {
+    const roomOf = (path: string): number =>
+      path.startsWith(`${folder}/`) ? rooms.indexOf(path.slice(folder.length + 1).split('/')[0] ?? '') : -1;
+    if (to.kind !== 'file' || isTest(from) || roomOf(from) < 0 || roomOf(to.path) <= roomOf(from))
+      return undefined;
+    return `rooms of ${folder}, from the inside: ${rooms.join(', ')}`;
+  };
 
-const executorRoomsPointInwards: Rule = ({ from, to }) =>
-  to.kind === 'file' &&
-  executorRoomOf(from) >= 0 &&
-  !isTest(from) &&
-  executorRoomOf(to.path) > executorRoomOf(from)
-    ? `rooms of the executor, from the inside: ${EXECUTOR_ROOMS.join(', ')}`
-    : undefined;
+const WORKFLOW_ROOMS = [
+  'problems',
+  'graph',
+  'reading',
+  'config',
+  'expression',
+  'gate',
+  'recovery',
+  'definition',
+  'drawing',
+  'template',
+  'compiler',
+  'files',
+];
 
-/** Rooms of the runtime, from the inside to the outside. */
-const RUNTIME_ROOMS = ['engine', 'memory', 'observability', 'store', 'bus', 'service'];
-const runtimeRoomOf = (path: string): number =>
-  RUNTIME_ROOMS.indexOf(/^packages\/runtime\/src\/([^/]+)\//.exec(path)?.[1] ?? '');
-
-const runtimeRoomsPointInwards: Rule = ({ from, to }) =>
-  to.kind === 'file' &&
-  runtimeRoomOf(from) >= 0 &&
-  !isTest(from) &&
-  runtimeRoomOf(to.path) > runtimeRoomOf(from)
-    ? `rooms of the runtime, from the inside: ${RUNTIME_ROOMS.join(', ')}`
-    : undefined;
+const ROOMS: readonly Rule[] = [
+  roomsPointInwards('services/executor/src', ['ports', 'adapters', 'capabilities']),
+  roomsPointInwards('packages/runtime/src', ['engine', 'memory', 'observability', 'store', 'bus', 'service']),
+  roomsPointInwards('packages/workflows/src', WORKFLOW_ROOMS),
+  roomsPointInwards('packages/workflows/src/compiler', ['parameters', 'node', 'effect', 'rules']),
+  roomsPointInwards('packages/workflows/src/expression', ['operations', 'syntax', 'template', 'evaluation']),
+  roomsPointInwards('packages/sdk/src/activation', ['session', 'context', 'phases']),
+];
 
 /** Shipped code contains no test helpers: those live in `testing/` beside `src`, or in `tests/`. */
 const shippedCodeKnowsNoTests: Rule = ({ from, to }) =>
@@ -293,8 +301,7 @@ export const checkImports = (files: readonly SourceFacts[]): readonly Violation[
     filesStayAtTheEdge,
     aggregatesStayPure,
     layersPointInwards,
-    runtimeRoomsPointInwards,
-    executorRoomsPointInwards,
+    ...ROOMS,
     shippedCodeKnowsNoTests,
     servicesLeaveTheBusToTheRuntime,
     coreStaysPortable(coreOf(edges)),

@@ -189,6 +189,12 @@ describe('the check shows the offending edge', () => {
       '../bus/source.ts',
     ],
     [
+      'an inner room of workflows knows an outer one',
+      'packages/workflows/src/gate/parse.ts',
+      `import { x } from '../template/schema.ts';`,
+      '../template/schema.ts',
+    ],
+    [
       'shipped code knows a test helper',
       'services/executor/src/service.ts',
       `import { x } from '@holdpoint/runtime/testing/run';`,
