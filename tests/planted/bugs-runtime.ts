@@ -25,14 +25,14 @@ export const RUNTIME_BUGS: readonly Bug[] = [
     file: 'packages/runtime/src/engine/engine.ts',
     find: `      pass('before_commit');`,
     replace: `      pass('before_commit');
-      void publisher.publish([...write.events.map((event) => factOf(kind, event)), ...write.outbox]);`,
+      publish('early', { events: write.events, messages: write.outbox });`,
     caughtBy: [SEEDS, engine('nobody is answered, and no work is begun')],
   },
   {
     name: 'a command is answered before its commit',
     file: 'packages/runtime/src/engine/engine.ts',
-    find: `        after.push(() => item.settled(answer));`,
-    replace: `        item.settled(answer);`,
+    find: `        after.push(() => item.committed(answer));`,
+    replace: `        item.committed(answer);`,
     caughtBy: [SEEDS, engine('nobody is answered, and no work is begun')],
   },
   {
@@ -74,15 +74,15 @@ export const RUNTIME_BUGS: readonly Bug[] = [
   {
     name: 'the process clock decides instead of the database clock',
     file: 'packages/runtime/src/engine/engine.ts',
-    find: `createBatch(kind, transaction.now, await loader(transaction))`,
-    replace: `createBatch(kind, Date.now(), await loader(transaction))`,
+    find: `createBatch(service, kinds, transaction.now, await loader(transaction))`,
+    replace: `createBatch(service, kinds, Date.now(), await loader(transaction))`,
     caughtBy: [SEEDS, uses('clock, chance, environment, acknowledging and publishing have their places')],
   },
   {
     name: 'a message on which the decider throws is acknowledged',
     file: 'packages/runtime/src/engine/engine.ts',
     find: `        after.push(() => item.failed(toErrorBody(cause), cause));`,
-    replace: `        after.push(() => item.settled(undefined));`,
+    replace: `        after.push(() => item.committed(undefined));`,
     caughtBy: [
       engine('a message that cannot be handled holds up no other'),
       enginePostgres('of a message that cannot be decided fails alone as well'),
@@ -98,11 +98,11 @@ export const RUNTIME_BUGS: readonly Bug[] = [
   {
     name: 'a message is acknowledged before the commit',
     file: 'packages/runtime/src/engine/intake.ts',
-    find: `    engine.accept({
-      aggregate,`,
+    find: `    engine.accept(
+      { ...routed, trace`,
     replace: `    delivery.ack();
-    engine.accept({
-      aggregate,`,
+    engine.accept(
+      { ...routed, trace`,
     caughtBy: [SEEDS, intake('is acknowledged once what it led to is committed, and not before'), KILLED],
   },
   {
@@ -116,8 +116,8 @@ export const RUNTIME_BUGS: readonly Bug[] = [
   {
     name: 'a repeated publish has another message id',
     file: 'packages/runtime/src/engine/batch.ts',
-    find: 'id: `${kind.aggregate}.${event.aggregate}.${String(event.version)}`,',
-    replace: 'id: `${kind.aggregate}.${event.aggregate}.${String(event.version)}.${String(Math.random())}`,',
+    find: 'id: `${publishedAs}.${event.aggregate}.${String(event.version)}`,',
+    replace: 'id: `${publishedAs}.${event.aggregate}.${String(event.version)}.${String(Math.random())}`,',
     caughtBy: [SEEDS, batch('is the same message whenever it is made')],
   },
   {
@@ -164,7 +164,7 @@ export const RUNTIME_BUGS: readonly Bug[] = [
   },
   {
     name: 'retention purges the records of an open task',
-    file: 'packages/runtime/src/store/retention.ts',
+    file: 'packages/runtime/src/store/tables.ts',
     find: `     AND (t.finished_at IS NULL OR t.finished_at >= due`,
     replace: `     AND (t.finished_at >= due`,
     caughtBy: [retention('its effect and its approval stay as long as it may still order them')],

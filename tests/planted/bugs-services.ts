@@ -93,15 +93,15 @@ export const SERVICE_BUGS: readonly Bug[] = [
   {
     name: 'the effect key contains the attempt',
     file: 'services/orchestrator/src/task/outgoing/node-effects.ts',
-    find: `    idempotencyKey: keyOf(filledIn(task, node, idempotencyKey), preview, undone),`,
+    find: `    idempotencyKey: keyOf(renderEffectText(task, node, idempotencyKey), preview, undone),`,
     replace:
-      '    idempotencyKey: `${keyOf(filledIn(task, node, idempotencyKey), preview, undone)}.${String(attempt)}`,',
+      '    idempotencyKey: `${keyOf(renderEffectText(task, node, idempotencyKey), preview, undone)}.${String(attempt)}`,',
     caughtBy: [SEEDS],
   },
   {
     name: 'a command is never resent',
     file: 'packages/runtime/src/decider.ts',
-    find: 'Math.min(FIRST_REPEAT_MS * REPEAT_FACTOR ** (ask - 1), LAST_REPEAT_MS)',
+    find: 'Math.min(firstMs * RESEND_FACTOR ** (resend - 1), lastMs)',
     replace: '365 * 86_400_000',
     caughtBy: [SEEDS],
   },
@@ -114,7 +114,7 @@ export const SERVICE_BUGS: readonly Bug[] = [
     caughtBy: [
       SEEDS,
       programLifecycle(
-        'is given to another when the worker is not heard of: what the first says then is not heard',
+        'an expired lease goes to another worker, and the first one is refused',
       ),
     ],
   },
