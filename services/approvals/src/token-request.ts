@@ -17,7 +17,7 @@ const notEntitled = (text: string): HoldpointError => new HoldpointError('APPROV
 type TokenRequester = { readonly by: Principal; readonly administrator: boolean };
 
 /**
- * Nobody, not even an administrator, can grant a scope that their own token lacks. A leaked token gains
+ * No person, not even an administrator, can grant a scope that their own token lacks. A leaked token gains
  * nothing.
  */
 const scopesFor = ({ scopes = [...DEFAULT_SCOPES] }: CreateAccessToken, { by }: TokenRequester): Scope[] => {

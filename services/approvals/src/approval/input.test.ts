@@ -87,13 +87,13 @@ describe('a question of a program', () => {
   });
 
   test.each<readonly [InputRequest, Json | undefined, RegExp]>([
-    [{ kind: 'approval' }, 'yes', /true or false is needed/],
+    [{ kind: 'approval' }, 'yes', /enter true or false/],
     [CHOICE, 'c', /one of a, b/],
     [CHOICE, undefined, /a response is required/],
     [TEXT, 'longer than this', /at most 12 characters/],
-    [TEXT, null, /a text is needed/],
+    [TEXT, null, /enter a text/],
     [FORM, { ...FILLED, env: 'moon', percent: 0 }, /env: one of test, prod; percent: at least 1/],
-    [FORM, { ...FILLED, more: 1 }, /more: there is no such field/],
+    [FORM, { ...FILLED, more: 1 }, /more: unknown field/],
   ])('the question %j does not take %j and stays pending', (input, response, problem) => {
     given(asking(input))
       .when(decides(ada, 'respond', response === undefined ? {} : { response }), ASKED + 1)
@@ -165,7 +165,7 @@ describe('a question of a program', () => {
       .thenAnswersError('APPROVALS_FOUR_EYES');
   });
 
-  test('one person answers a question, whatever the quorum', () => {
+  test('one person answers a question, even with a quorum', () => {
     const policy = { quorum: 3, veto: false, decisions: ['request_changes' as const] };
     for (const message of [responds(true), decides(ada, 'approve')])
       given({ ...asking(), policy })
@@ -215,7 +215,7 @@ describe('a question of a program', () => {
     expect(answer.error.message.length).toBeLessThan(300);
   });
 
-  test('a question expires whatever the policy says about effects', () => {
+  test('a question expires under every policy', () => {
     given({ ...asking(), policy: { onExpiry: 'reject' } })
       .when({ kind: 'timer', name: 'expiry', data: null }, DEADLINE)
       .thenEmitsLike({ type: 'resolved', outcome: 'expired', surface: 'clock' });

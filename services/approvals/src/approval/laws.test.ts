@@ -107,7 +107,7 @@ test('only questions are answered, in time and by an entitled person, with a sig
   );
 });
 
-/** As a store keeps it: without what is not there. */
+/** As stored: without undefined fields. */
 const stored = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value)) as Value;
 
 const isOver = ({ status }: ApprovalState): boolean => status === 'closed' || status === 'withdrawn';

@@ -189,7 +189,7 @@ describe('the deadline', () => {
       .thenAnswersError('APPROVALS_ALREADY_DECIDED');
   });
 
-  test('an in-doubt question only expires, whatever the policy says', () => {
+  test('an in-doubt question expires under every policy', () => {
     given(requestedBy(questionFor({ policy: { onExpiry: 'reject' } })))
       .when(timer('expiry'), DEADLINE)
       .thenEmitsLike({ outcome: 'expired' });

@@ -70,7 +70,7 @@ describe('a question about a stuck job', () => {
       .thenAnswersError('APPROVALS_NOT_ENTITLED');
   });
 
-  test('one person answers about a stuck job, whatever the quorum', () => {
+  test('one person answers about a stuck job, even with a quorum', () => {
     const policy = { quorum: 3, veto: false, decisions: ['approve' as const] };
     given({ ...stuckAsked, policy })
       .when(decides(ada, 'done'), ASKED + 1)
@@ -99,7 +99,7 @@ describe('a question about a stuck job', () => {
         .thenAnswersError('APPROVALS_ALREADY_DECIDED');
   });
 
-  test('a question about a stuck job expires whatever the policy says', () => {
+  test('a question about a stuck job expires under every policy', () => {
     given({ ...stuckAsked, policy: { onExpiry: 'reject' } })
       .when({ kind: 'timer', name: 'expiry', data: null }, DEADLINE)
       .thenEmitsLike({ type: 'resolved', outcome: 'expired', surface: 'clock' });

@@ -5,7 +5,7 @@ import { changesBetween } from './changes.ts';
 const MAX = 10_000;
 const asked = (line: string, body?: string) => ({ effect: effectOf(line), body });
 
-test('equal effects have no changes, whatever the order of their arguments', () => {
+test('equal effects with reordered arguments have no changes', () => {
   const { effect } = asked('hello');
   const turned = { ...effect, args: Object.fromEntries(Object.entries(effect.args).toReversed()) };
   expect(changesBetween({ effect, body: 'look' }, { effect: turned, body: 'look' }, MAX)).toBe('');

@@ -209,7 +209,7 @@ describe('revoking a rule', () => {
       .thenAnswers({ status: 'revoked', revokedBy: by.name });
   });
 
-  test('nobody else may revoke a rule', () => {
+  test('other people may not revoke a rule', () => {
     given(ruleAdded()).when(revoke(grace), ASKED).thenRefuses('APPROVALS_NOT_ENTITLED');
     given(ruleAdded(), revoked).when(revoke(grace), ASKED).thenRefuses('APPROVALS_NOT_ENTITLED');
   });

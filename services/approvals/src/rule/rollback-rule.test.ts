@@ -79,7 +79,7 @@ const used: RuleEvent = {
   at: ASKED,
 };
 
-/** What is almost a rollback in the isolated worktree of a task that one person might approve. */
+/** Requests that are almost a rollback in the isolated worktree of a task. */
 const NEAR_MISSES: readonly (readonly [why: string, request: RequestApproval])[] = [
   ...SideEffectKind.exclude(['destructive_edit']).options.map(
     (kind) => [`of kind ${kind}`, rollbackFor({ kind })] as const,
@@ -154,7 +154,7 @@ describe('the built-in rule', () => {
         .thenEmits()
         .thenStarts({ kind: 'use_rule', rule: RULE, approval: other, rest: [] });
     }
-    // Whoever signs looks himself.
+    // The signing side checks again.
     given(requestedBy(request))
       .when(applies, ASKED + 1)
       .thenNothing();

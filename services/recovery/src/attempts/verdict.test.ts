@@ -17,7 +17,7 @@ const BUILD = "src/a.ts(3,7): error TS2322: Type 'string' is not assignable to t
 const TESTS =
   ' FAIL  src/a.test.ts > adds\nAssertionError: expected 3 to be 4\n\n Test Files  1 failed (1)\n      Tests  1 failed (1)';
 
-/** One failure of each class, as whatever fails so says it. */
+/** One failure of each class, as it is reported. */
 const FAILURES = {
   BROKEN_BUILD: { output: BUILD, exitCode: 2 },
   VERIFICATION_FAILED: { output: TESTS, exitCode: 1 },
@@ -329,7 +329,7 @@ describe('the report about a stuck job', () => {
 });
 
 describe('any sequence of failures', () => {
-  /** What the table allows of each class, and one attempt of whichever class it is that ends it. */
+  /** Attempts that the table allows for each class, and one more that ends any of them. */
   const BOUND = 2 + 1 + 1 + 5 + 4 + 2 + 1;
 
   test('any failures reach a person within the bound of the table', () => {

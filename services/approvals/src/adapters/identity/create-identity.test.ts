@@ -108,7 +108,7 @@ describe('missing and wrong tokens receive the same answer', () => {
     expect(JSON.stringify(error) + String(error)).not.toContain('sesame');
   });
 
-  test('the hash of an empty string authenticates nobody', async () => {
+  test('the hash of an empty string is no valid token', async () => {
     const directory = createDirectory([{ name: 'nobody', groups: [], tokenSha256: hashOf('') }]);
     const careless = identityWith([stored('')], { directory: () => directory });
     for (const authorization of [undefined, '', 'Bearer ', 'Bearer'])

@@ -49,7 +49,7 @@ const schemaOf = (service: OtherService, endpoint: string): z.ZodType =>
     throw unknownEndpoint();
   })();
 
-/** The surface of a page is `web`, whatever its header claims. */
+/** A page cannot claim another surface than `web`. */
 const asPage = (caller: Caller): Caller => ({
   ...caller,
   header: (name) => (name === SURFACE_HEADER ? 'web' : caller.header(name)),

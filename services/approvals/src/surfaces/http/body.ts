@@ -8,7 +8,7 @@ export const BODY_MAX_BYTES = 262_144;
 const tooLarge = (): HoldpointError =>
   new HoldpointError('CONTRACT_PAYLOAD_TOO_LARGE', `the body is larger than ${String(BODY_MAX_BYTES)} bytes`);
 
-/** Stops at the limit, whatever `content-length` claims. */
+/** Stops at the limit, also if `content-length` claims less. */
 const bytesOf = async ({ body, headers }: Request): Promise<Uint8Array> => {
   if (Number(headers.get('content-length') ?? 0) > BODY_MAX_BYTES) throw tooLarge();
   const chunks: Uint8Array[] = [];

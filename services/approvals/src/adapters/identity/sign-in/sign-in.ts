@@ -13,7 +13,7 @@ const REDEEMED_AT_ONCE = 16;
 export type SignInParts = {
   readonly settings: SignInSettings;
   readonly provider: OidcProvider;
-  /** Verifies tokens issued for this client, whatever audiences Holdpoint accepts otherwise. */
+  /** Verifies tokens issued for this client. The audiences of other tokens do not matter. */
   readonly idTokens: OidcTokens;
   /** The subject of a token that Holdpoint accepts for a known person. Throws `RUNTIME_UNAVAILABLE`. */
   readonly subjectOf: (token: string) => Promise<string | undefined>;

@@ -72,7 +72,7 @@ describe('a follower of a task', () => {
     expect([heard.at(-1), asked.length]).toEqual([8, 3]);
   });
 
-  test('a follower receives each event once and in order, whatever the bus does', async () => {
+  test('a follower receives each event once and in order from an unreliable bus', async () => {
     const { follow, heard, grow, say } = given(1);
     await follow(0).look();
     grow(5);

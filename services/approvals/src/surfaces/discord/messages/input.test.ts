@@ -175,7 +175,7 @@ describe('a Discord form', () => {
   test('an invalid form lists its problems', () => {
     expect(inputProblems(FORM, typed({ env: 'moon', percent: 'five', watched: '' }))).toEqual([
       'env: one of test, prod',
-      'percent: a number is needed',
+      'percent: enter a number',
     ]);
   });
 });
