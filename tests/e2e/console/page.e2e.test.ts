@@ -272,6 +272,6 @@ describe.skipIf(chromium === undefined)('the page', () => {
     );
     await page.getByRole('button', { name: 'Verify the whole log' }).click();
     await page.getByText('The log is damaged').waitFor();
-    await page.getByText('line 2: it does not say what was hashed').waitFor();
+    await page.getByText('line 2: its hash does not match the content').waitFor();
   });
 });

@@ -268,7 +268,7 @@ describe('people are asked', () => {
     const send = (typed: Readonly<Record<string, string>>, user = ADA) =>
       discord.submit({ port: port(), user, message }, form.data?.custom_id ?? '', typed);
     const wrong = whispered(await send({ env: 'moon', percent: 'five', comment: '' }));
-    expect(wrong).toContain('env\\: one of test, prod; percent\\: a number is needed');
+    expect(wrong).toContain('env\\: one of test, prod; percent\\: enter a number');
     expect((await get(approval)).status).toBe('pending');
     expect(whispered(await send({ env: 'test', percent: '5' }, MALLORY))).toContain('NOT\\_ENTITLED');
     expect(await send({ env: 'production', percent: '5', comment: '' })).toMatchObject({

@@ -275,7 +275,7 @@ describe.each(SURFACES)('what a program asks for, asked over %s', (name) => {
 
   test.each<readonly [InputRequest, Json, RegExp]>([
     [TEXT, 'x'.repeat(41), /at most 40 characters/],
-    [FORM, { env: 'moon', percent: 5.5 }, /env: one of prod; percent: a whole number is needed/],
+    [FORM, { env: 'moon', percent: 5.5 }, /env: one of prod; percent: enter a whole number/],
   ])('to %j, %j does not fit, and it goes on waiting', async (input, response, problem) => {
     const { id } = await asked(wanting(input));
     expect(await decide(ada, { id, decision: 'respond', response })).toMatchObject({

@@ -231,9 +231,9 @@ describe('a question at a terminal', () => {
       'Where to? [one of test, prod] ',
       '! env: one of test, prod: Where to? [one of test, prod] ',
       'percent [a whole number, at least 1, at most 100] ',
-      '! percent: a whole number is needed: percent [a whole number, at least 1, at most 100] ',
+      '! percent: enter a whole number: percent [a whole number, at least 1, at most 100] ',
       'watched [yes or no, empty: skip] ',
-      '! watched: true or false is needed: watched [yes or no, empty: skip] ',
+      '! watched: enter true or false: watched [yes or no, empty: skip] ',
       'why [a text, empty: skip] ',
     ]);
     expect(said).toEqual([{ env: 'prod', percent: 5, watched: true }]);

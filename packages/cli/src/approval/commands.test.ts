@@ -321,7 +321,7 @@ describe('a question about a stuck job', () => {
 
   test('a stuck job cannot be approved, and creates no rule', async () => {
     const { err } = await ask('approval approve a-1 --remember');
-    expect(err).toContain('CLI_NOTHING_TO_REMEMBER: a-1 asks what is to become of a job that is stuck');
+    expect(err).toContain('CLI_NOTHING_TO_REMEMBER: a-1 asks how to continue a stuck job');
     expect(await ask('approval answer a-1 approve')).toMatchObject({ code: 2, calls: [] });
   });
 });

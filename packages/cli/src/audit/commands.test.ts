@@ -117,7 +117,7 @@ describe('the audit log', () => {
     const { code, out } = await typeLine(['audit', 'verify'], serving(changed));
     expect(code).toBe(1);
     expect(out).toMatch(
-      /^line 2 +altered +it does not say what was hashed\naudit log damaged: 1 problems in 3 lines\n/,
+      /^line 2 +altered +its hash does not match the content\naudit log damaged: 1 problems in 3 lines\n/,
     );
     const json = await typeLine(['audit', 'verify', '--json'], serving(changed));
     expect([json.code, JSON.parse(json.out)]).toMatchObject([

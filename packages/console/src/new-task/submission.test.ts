@@ -67,8 +67,8 @@ describe('the submitted form', () => {
   test.each<readonly [Typed['inputs'], Partial<Typed>, Readonly<Record<string, string>>]>([
     [{}, { goal: ' ', repository: '' }, { goal: 'Required.', repository: 'Required.', agent: 'Required.' }],
     [{ agent: 'a' }, { repository: 'app' }, { repository: 'Enter an absolute path, starting with /.' }],
-    [{ agent: 'a', retries: '0x10' }, {}, { retries: 'a number is needed' }],
-    [{ agent: 'a', retries: '1.5' }, {}, { retries: 'a whole number is needed' }],
+    [{ agent: 'a', retries: '0x10' }, {}, { retries: 'enter a number' }],
+    [{ agent: 'a', retries: '1.5' }, {}, { retries: 'enter a whole number' }],
     [{ agent: 'a', retries: '-1' }, {}, { retries: 'at least 0' }],
     [{ agent: 'a', method: 'BREW' }, {}, { method: 'one of POST' }],
     [{ agent: 'a', headers: '{' }, {}, { headers: expect.stringMatching(/^Invalid JSON: /) as string }],

@@ -40,9 +40,7 @@ describe('an answer', () => {
   test('that breaks its contract is an error that says where', () => {
     expect(refusal(() => read(reply('{"id":"t-1","phase":"lost","version":1}')))).toMatchObject({
       code: 'CONTRACT_INVALID',
-      message: expect.stringMatching(
-        /^orchestrator gave an answer that breaks its contract: phase: /,
-      ) as string,
+      message: expect.stringMatching(/^orchestrator returned an invalid answer: phase: /) as string,
     });
     expect(refusal(() => read(reply('not json')))).toMatchObject({ code: 'CONTRACT_INVALID' });
   });

@@ -9,7 +9,7 @@ const jsonText = (payload: unknown): string => {
   try {
     return JSON.stringify(payload);
   } catch (cause) {
-    throw new HoldpointError('CONTRACT_INVALID', 'the request is nested too deeply', { cause });
+    throw new HoldpointError('CONTRACT_INVALID', 'request is nested too deeply', { cause });
   }
 };
 
@@ -19,7 +19,7 @@ export const encodeRequest = (payload: unknown): Uint8Array => {
   if (body.length <= PAYLOAD_MAX_BYTES) return body;
   throw new HoldpointError(
     'CONTRACT_PAYLOAD_TOO_LARGE',
-    `the body has ${String(body.length)} bytes, at most ${String(PAYLOAD_MAX_BYTES)} are taken`,
+    `body has ${String(body.length)} bytes; maximum: ${String(PAYLOAD_MAX_BYTES)}`,
   );
 };
 
@@ -78,7 +78,7 @@ const checkAnswer = (service: ServiceName, endpoint: string, answer: unknown): v
   const declared: Readonly<Record<string, Endpoint>> = api[service];
   const said = declared[endpoint] && problemsOf(declared[endpoint], answer);
   if (said === undefined) return;
-  throw new HoldpointError('CONTRACT_INVALID', `${service} gave an answer that breaks its contract: ${said}`);
+  throw new HoldpointError('CONTRACT_INVALID', `${service} returned an invalid answer: ${said}`);
 };
 
 /** The answer of a service. Throws its error reply as `HoldpointError`. */

@@ -31,7 +31,7 @@ export const CreateAccessToken = z.object({
     .string()
     .min(1)
     .max(100)
-    .regex(/^[^\s:,][^\n\r,:]*$/, 'a name without colons, commas and line ends')
+    .regex(/^[^\s:,][^\n\r,:]*$/, 'a name without colons, commas or line ends')
     .optional(),
   /**
    * For principals outside the directory. Creators can only grant their own groups, unless they are

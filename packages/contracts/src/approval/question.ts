@@ -24,10 +24,10 @@ export const choicesOf = (
 export const answerIn = (choice: Choice): Answer | undefined => Answer.safeParse(choice).data;
 
 export const ASKS: Readonly<Record<Question, string>> = {
-  effect: 'whether it may run',
-  in_doubt: 'what became of it',
-  stuck: 'what is to become of a job that is stuck',
-  input: 'what a program wants to know',
+  effect: 'whether an effect may run',
+  in_doubt: 'whether it happened',
+  stuck: 'how to continue a stuck job',
+  input: 'input for a workflow',
 };
 
 /** Command that shows the full report of a stuck job, for surfaces without room for it. */

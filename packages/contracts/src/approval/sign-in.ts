@@ -22,7 +22,7 @@ const Visible = (max: number) =>
   z
     .string()
     .max(max)
-    .regex(/^[\u0021-\u007e]+$/, 'characters that can be seen');
+    .regex(/^[\u0021-\u007e]+$/, 'visible characters');
 
 /** The provider's answer, and the page's own record of the sign-in that it started. */
 export const OidcCode = z.object({

@@ -88,8 +88,8 @@ export const createAuditVerifier = ({ anchors, verify }: AuditGuide): AuditVerif
     AuditClaims.safeParse(verify(statement)).data;
   const unsigned = (seq: number, statement: string): void => {
     const key = keyIdIn(statement);
-    const by = key === undefined ? 'it is not signed' : `no trusted key ${key} has signed it`;
-    note(seq, 'anchor_unsigned', `an anchor does not count: ${by}`);
+    const by = key === undefined ? 'not signed' : `key ${key} is not trusted`;
+    note(seq, 'anchor_unsigned', `invalid anchor: ${by}`);
   };
 
   let lines = 0;
@@ -107,11 +107,7 @@ export const createAuditVerifier = ({ anchors, verify }: AuditGuide): AuditVerif
       return;
     }
     const when = new Date(iat * 1_000).toISOString();
-    note(
-      seq,
-      'rewritten',
-      `an anchor of ${when} has another hash of it: it, or what stands before it, is not what it was`,
-    );
+    note(seq, 'rewritten', `an anchor of ${when} has another hash: the log changed up to this line`);
   };
 
   const kept = new Map<number, AuditClaims[]>();
@@ -124,28 +120,25 @@ export const createAuditVerifier = ({ anchors, verify }: AuditGuide): AuditVerif
   /** An anchor that is a line of the log. */
   const takeAnchor = ({ seq, aggregate, entry }: AuditLine): void => {
     const said = anchorIn(entry);
-    if (said === undefined || aggregate !== AUDIT_ID)
-      return note(seq, 'anchor_unsigned', 'an anchor that is none');
+    if (said === undefined || aggregate !== AUDIT_ID) return note(seq, 'anchor_unsigned', 'malformed anchor');
     const claims = claimsOf(said.statement);
     if (claims === undefined) return unsigned(seq, said.statement);
     const hash = claims.seq < seq ? recent.get(claims.seq) : undefined;
     if (claims.seq !== said.seq || claims.hash !== said.hash || hash === undefined)
-      return note(seq, 'anchor_unsigned', 'an anchor was signed for another place');
+      return note(seq, 'anchor_unsigned', 'the anchor is of another line');
     return anchored(claims.seq, hash, claims);
   };
 
   const takeLine = (line: AuditLine): void => {
     const { seq, hash, previous, eventSha256, storedSha256, eventGone } = line;
     const before = last.seq;
-    if (seq <= before) note(seq, 'misplaced', `it stands behind line ${String(before)}`);
+    if (seq <= before) note(seq, 'misplaced', `it follows line ${String(before)}`);
     else if (seq > before + 1) note(before + 1, 'missing', range(before + 1, seq - 1));
-    else if (linked && previous !== last.hash)
-      note(seq, 'unlinked', 'it does not stand on the line before it');
-    if (hash !== auditHash(line)) note(seq, 'altered', 'it does not say what was hashed');
-    if (eventGone === true)
-      note(seq, 'event_gone', 'its event is gone, or stands under another type or time');
+    else if (linked && previous !== last.hash) note(seq, 'unlinked', 'its previous hash does not match');
+    if (hash !== auditHash(line)) note(seq, 'altered', 'its hash does not match the content');
+    if (eventGone === true) note(seq, 'event_gone', 'its event is missing, or has another type or time');
     else if (storedSha256 !== undefined && storedSha256 !== eventSha256)
-      note(seq, 'event_altered', 'its event is not the one that was stored then');
+      note(seq, 'event_altered', 'its event differs from the recorded one');
     // A misplaced line is no reference for the next one.
     if (seq <= before) return;
     last = { seq, hash };
@@ -161,7 +154,7 @@ export const createAuditVerifier = ({ anchors, verify }: AuditGuide): AuditVerif
       lines += 1;
       const line = AuditLine.safeParse(value);
       if (line.success) return takeLine(line.data);
-      note(last.seq + 1, 'unreadable', 'it is not a line of the log');
+      note(last.seq + 1, 'unreadable', 'not a line of the log');
       last = { ...last, seq: last.seq + 1 };
       linked = false;
     },
@@ -172,7 +165,7 @@ export const createAuditVerifier = ({ anchors, verify }: AuditGuide): AuditVerif
         note(
           last.seq + 1,
           'cut_off',
-          `the log ends at ${String(last.seq)}, and anchors know of line ${String(to)}`,
+          `the log ends at ${String(last.seq)}, but anchors cover line ${String(to)}`,
         );
       }
       return {

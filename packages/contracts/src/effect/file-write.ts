@@ -59,7 +59,7 @@ export const FileWrite = z
   )
   .refine(({ content = '' }) => content.isWellFormed(), {
     path: ['content'],
-    message: 'text that UTF-8 can hold',
+    message: 'well-formed Unicode text',
   })
   .refine(
     (input) => bytesOf(input).length <= CONTENT_MAX_BYTES,

@@ -38,7 +38,7 @@ export const HttpUrl = z
 const HeaderName = z
   .string()
   .regex(/^[A-Za-z][A-Za-z0-9-]{0,63}$/, 'a header name')
-  .refine((name) => !RESERVED_HEADER.test(name), 'not a header that is set by Holdpoint');
+  .refine((name) => !RESERVED_HEADER.test(name), 'not a header that Holdpoint sets');
 
 const HttpHeaders = z
   .record(
@@ -94,7 +94,7 @@ const mayFollow = ({ method, body, redirects = 0 }: Followed): boolean =>
   redirects === 0 || (/^(GET|HEAD)$/.test(method) && body === undefined);
 const NO_REDIRECTS = {
   path: ['redirects'],
-  message: 'redirects are followed for GET and HEAD without a body only',
+  message: 'redirects need GET or HEAD without a body',
 };
 
 /** Arguments of `cap.http.request` and `cap.http.keyed_request`: one request, sent as approved. */

@@ -15,7 +15,7 @@ const SLACK_TEXT_MAX = 4_000;
 const SecretReference = z
   .string()
   .max(80)
-  .regex(/^\$\{secret:[A-Za-z0-9_.-]{1,64}\}$/, 'a secret by its name: ${secret:NAME}');
+  .regex(/^\$\{secret:[A-Za-z0-9_.-]{1,64}\}$/, 'a secret reference: ${secret:NAME}');
 
 const Origin = z
   .string()
@@ -34,7 +34,7 @@ export const NotifyWebhook = z.object({
   type: z
     .string()
     .max(128)
-    .regex(/^[A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*$/, 'words of letters, digits and _, with dots between them'),
+    .regex(/^[A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*$/, 'words of letters, digits and _, separated by dots'),
   /** Time of the event. A header carries the time of sending. */
   timestamp: z.iso.datetime().optional(),
   data: Json,

@@ -7,7 +7,7 @@ import { CapabilityLabel, EffectDeclaration } from '../workflow/workflow.ts';
 export const UndoInputs = z.strictObject({
   effect: EffectId,
   /** Label of the compensation. */
-  uses: CapabilityLabel.regex(/\.compensate$/, 'the label of what takes an effect back'),
+  uses: CapabilityLabel.regex(/\.compensate$/, 'label of a compensation'),
   effectClass: EffectDeclaration.shape.effectClass,
   /** Arguments and outputs of the effect. */
   args: JsonObject,

@@ -57,7 +57,7 @@ export const CountClasses = z
   .refine(({ from, to }) => from < to, { path: ['to'], error: 'has to be later than `from`' })
   .refine(({ from, to, bucket }) => to - from <= FAILURE_BUCKETS_MAX * FAILURE_BUCKET_MS[bucket], {
     path: ['from'],
-    error: `at most ${String(FAILURE_BUCKETS_MAX)} hours, or days, at once`,
+    error: `at most ${String(FAILURE_BUCKETS_MAX)} hours or days per request`,
   });
 export type CountClasses = z.infer<typeof CountClasses>;
 

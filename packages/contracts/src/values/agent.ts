@@ -8,4 +8,4 @@ export const AgentName = z
   .string()
   .min(1)
   .max(100)
-  .regex(/^[^\s:,][^\n\r,:]*$/, 'a name without colons, commas and line ends');
+  .regex(/^[^\s:,][^\n\r,:]*$/, 'a name without colons, commas or line ends');

@@ -74,6 +74,6 @@ test('what a field wants is what is missed where it is not given', () => {
   const form: InputRequest = { kind: 'form', fields: [fields.choice, fields.number] };
   expect(inputProblems(form, { env: 'Prod.', count: 1.5 })).toEqual([
     'env: one of prod, test, 2',
-    'count: a whole number is needed',
+    'count: enter a whole number',
   ]);
 });

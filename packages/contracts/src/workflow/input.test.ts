@@ -27,24 +27,20 @@ test.each<[InputRequest, Parameters<typeof inputProblems>[1]]>([
 });
 
 test.each<[InputRequest, Parameters<typeof inputProblems>[1], readonly string[]]>([
-  [{ kind: 'approval' }, 'yes', ['true or false is needed']],
+  [{ kind: 'approval' }, 'yes', ['enter true or false']],
   [{ kind: 'choice', options }, 'Keep it', ['one of keep, drop']],
   [{ kind: 'text', maxLength: 3 }, 'because', ['at most 3 characters']],
-  [{ kind: 'text' }, '  ', ['a text is needed']],
-  [form, [], ['the fields of the form are needed']],
-  [form, null, ['the fields of the form are needed']],
+  [{ kind: 'text' }, '  ', ['enter a text']],
+  [form, [], ['fill in the form fields']],
+  [form, null, ['fill in the form fields']],
   [form, { ...whole, why: 'because' }, ['why: at most 5 characters']],
-  [form, { ...whole, copies: 1.5 }, ['copies: a whole number is needed']],
+  [form, { ...whole, copies: 1.5 }, ['copies: enter a whole number']],
   [form, { ...whole, copies: 4 }, ['copies: at most 3']],
   [form, { ...whole, copies: 0 }, ['copies: at least 1']],
-  [form, { ...whole, copies: '2' }, ['copies: a number is needed']],
-  [form, { ...whole, more: 1 }, ['more: there is no such field']],
-  [
-    form,
-    { why: 'so', urgent: 1, what: 'burn' },
-    ['urgent: true or false is needed', 'what: one of keep, drop'],
-  ],
-  [form, { urgent: true, what: 'keep' }, ['why: it is needed']],
+  [form, { ...whole, copies: '2' }, ['copies: enter a number']],
+  [form, { ...whole, more: 1 }, ['more: unknown field']],
+  [form, { why: 'so', urgent: 1, what: 'burn' }, ['urgent: enter true or false', 'what: one of keep, drop']],
+  [form, { urgent: true, what: 'keep' }, ['why: required']],
 ])('%j is not answered by %j', (asked, response, problems) => {
   expect(inputProblems(asked, response)).toEqual(problems);
 });

@@ -15,7 +15,7 @@ const Options = z
   .array(InputOption)
   .min(1)
   .max(25)
-  .refine((options) => areDifferent(options.map(({ value }) => value)), 'each option has a value of its own');
+  .refine((options) => areDifferent(options.map(({ value }) => value)), 'option values must be unique');
 
 const field = {
   name: FieldName,
@@ -47,7 +47,7 @@ const Fields = z
   .array(InputField)
   .min(1)
   .max(25)
-  .refine((fields) => areDifferent(fields.map(({ name }) => name)), 'each field has a name of its own');
+  .refine((fields) => areDifferent(fields.map(({ name }) => name)), 'field names must be unique');
 
 /** Maximum characters of a text answer. */
 export const TEXT_MAX = 10_000;
@@ -69,7 +69,7 @@ const isOption = (options: readonly InputOption[], value: Json): boolean =>
   options.some((option) => option.value === value);
 
 const textProblem = (value: Json, max: number): string | undefined => {
-  if (typeof value !== 'string' || value.trim() === '') return 'a text is needed';
+  if (typeof value !== 'string' || value.trim() === '') return 'enter a text';
   return value.length > max ? `at most ${String(max)} characters` : undefined;
 };
 
@@ -78,13 +78,13 @@ const fieldProblem = (of: InputField, value: Json): string | undefined => {
     case 'text':
       return textProblem(value, of.maxLength ?? TEXT_MAX);
     case 'number': {
-      if (typeof value !== 'number') return 'a number is needed';
-      if (of.integer === true && !Number.isSafeInteger(value)) return 'a whole number is needed';
+      if (typeof value !== 'number') return 'enter a number';
+      if (of.integer === true && !Number.isSafeInteger(value)) return 'enter a whole number';
       if (of.min !== undefined && value < of.min) return `at least ${String(of.min)}`;
       return of.max !== undefined && value > of.max ? `at most ${String(of.max)}` : undefined;
     }
     case 'boolean':
-      return typeof value === 'boolean' ? undefined : 'true or false is needed';
+      return typeof value === 'boolean' ? undefined : 'enter true or false';
     case 'choice':
       return isOption(of.options, value) ? undefined : `one of ${oneOf(of.options)}`;
   }
@@ -92,16 +92,16 @@ const fieldProblem = (of: InputField, value: Json): string | undefined => {
 
 const formProblems = (fields: readonly InputField[], response: Json): readonly string[] => {
   if (typeof response !== 'object' || response === null || Array.isArray(response))
-    return ['the fields of the form are needed'];
+    return ['fill in the form fields'];
   const given = new Map<string, Json>(Object.entries(response));
   const unknown = [...given.keys()].filter((name) => !fields.some((each) => each.name === name));
   const wrong = fields.flatMap((each): readonly string[] => {
     const value = given.get(each.name);
-    if (value === undefined) return each.required ? [`${each.name}: it is needed`] : [];
+    if (value === undefined) return each.required ? [`${each.name}: required`] : [];
     const problem = fieldProblem(each, value);
     return problem === undefined ? [] : [`${each.name}: ${problem}`];
   });
-  return [...unknown.map((name) => `${name.slice(0, 64).toWellFormed()}: there is no such field`), ...wrong];
+  return [...unknown.map((name) => `${name.slice(0, 64).toWellFormed()}: unknown field`), ...wrong];
 };
 
 /**
@@ -113,7 +113,7 @@ export const inputProblems = (asked: InputRequest, response: Json): readonly str
     problem === undefined ? [] : [problem];
   switch (asked.kind) {
     case 'approval':
-      return problems(typeof response === 'boolean' ? undefined : 'true or false is needed');
+      return problems(typeof response === 'boolean' ? undefined : 'enter true or false');
     case 'choice':
       return problems(isOption(asked.options, response) ? undefined : `one of ${oneOf(asked.options)}`);
     case 'text':

@@ -7,7 +7,7 @@ const PATTERN_MAX = 1_000;
 
 /** Matches failures; all fields must hold. */
 export const ClassRule = z.object({
-  id: z.string().regex(/^[a-z0-9][a-z0-9_.-]{0,63}$/, 'small letters, digits, - _ and ., at most 64'),
+  id: z.string().regex(/^[a-z0-9][a-z0-9_.-]{0,63}$/, 'lower-case letters, digits, - _ and ., at most 64'),
   class: FailureClass,
   /** RE2, matched against each line of the output. */
   pattern: z.string().min(1).max(PATTERN_MAX).optional(),

@@ -19,7 +19,7 @@ const codeOf = (act: () => unknown): ErrorCode | undefined => {
 };
 
 describe('a body', () => {
-  test('is any JSON value', () => {
+  test('a body is any JSON value', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         expect(parseJson(bytes(JSON.stringify(value)))).toEqual(JSON.parse(JSON.stringify(value)));
@@ -50,7 +50,7 @@ describe('a body', () => {
     '{"\\udc00":1}',
     '"\\u0000"',
     '{"a\\u0000":1}',
-  ])('that spells out what no store can hold is refused: %s', (text) => {
+  ])('an escape that no store can hold is refused: %s', (text) => {
     expect(codeOf(() => parseJson(bytes(text)))).toBe('CONTRACT_NOT_JSON');
   });
 
@@ -59,7 +59,7 @@ describe('a body', () => {
     ['"\\\\ud800"', '\\ud800'],
     ['"\\\\u0000"', '\\u0000'],
     ['"\\u0001"', '\u0001'],
-  ])('that only looks so is taken: %s', (text, value) => {
+  ])('a harmless escape is accepted: %s', (text, value) => {
     expect(parseJson(bytes(text))).toBe(value);
   });
 
@@ -67,7 +67,7 @@ describe('a body', () => {
     ['arrays', '[', ']'],
     ['objects', '{"a":', '}'],
     ['both, with brackets in its texts', '[{"]}\\"]}":', '}]'],
-  ])('is at most so deep, of %s', (_, open, close) => {
+  ])('a body has at most the maximum depth, of %s', (_, open, close) => {
     const levels = open.startsWith('[{') ? NESTING_MAX / 2 : NESTING_MAX;
     const nested = (times: number): Uint8Array => bytes(`${open.repeat(times)}1${close.repeat(times)}`);
     expect(codeOf(() => parseJson(nested(levels)))).toBeUndefined();
@@ -75,18 +75,18 @@ describe('a body', () => {
     expect(codeOf(() => parseJson(nested(50_000)))).toBe('CONTRACT_INVALID');
   });
 
-  test('may have any number of brackets side by side', () => {
+  test('a body may have any number of brackets side by side', () => {
     expect(parseJson(bytes(`[${'{"a":[]},'.repeat(1_000)}0]`))).toHaveLength(1_001);
   });
 
-  test('is at most as long as the bus takes', () => {
+  test('a body is at most as long as the bus accepts', () => {
     const longest = bytes(JSON.stringify('x'.repeat(PAYLOAD_MAX_BYTES - 2)));
     expect(longest).toHaveLength(PAYLOAD_MAX_BYTES);
     expect(parseJson(longest)).toHaveLength(PAYLOAD_MAX_BYTES - 2);
     expect(codeOf(() => parseJson(new Uint8Array(PAYLOAD_MAX_BYTES + 1)))).toBe('CONTRACT_PAYLOAD_TOO_LARGE');
   });
 
-  test('of any bytes is parsed or refused with a code', () => {
+  test('any bytes are parsed or refused with a code', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), (raw) => {
         expect([undefined, 'CONTRACT_NOT_JSON']).toContain(codeOf(() => parseJson(raw)));
@@ -98,11 +98,11 @@ describe('a body', () => {
 describe('a payload', () => {
   const schema = z.object({ id: z.string(), items: z.array(z.object({ n: z.int() })).optional() });
 
-  test('of a newer version is taken without the fields that are not known', () => {
+  test('unknown fields of a newer version are dropped', () => {
     expect(parseAs(schema, { id: 'x', later: { deep: 1 } })).toEqual({ id: 'x' });
   });
 
-  test('that is wrong is refused with every problem and its path', () => {
+  test('an invalid payload is refused with every problem and its path', () => {
     const act = (): unknown => parseAs(schema, { items: [{ n: 1 }, { n: 'two' }] });
     expect(codeOf(act)).toBe('CONTRACT_INVALID');
     expect(act).toThrow(/id: .*; items\.1\.n: /);
@@ -112,7 +112,7 @@ describe('a payload', () => {
     expect(() => parseAs(schema, payload)).toThrow(/^\(body\): /);
   });
 
-  test('that is nested without end is refused like any other', () => {
+  test('a payload that is nested too deeply is refused like any invalid one', () => {
     let nested: unknown = 1;
     for (let i = 0; i < 400_000; i += 1) nested = [nested];
     const submission = { workflow: 'sample', goal: 'x', inputs: { a: nested } };
@@ -121,7 +121,7 @@ describe('a payload', () => {
     );
   });
 
-  test('repeats little of what is wrong, however long it is', () => {
+  test('an error quotes little of an invalid payload', () => {
     const names = Array.from({ length: 30 }, (_, i) => `${String(i)}${'\u0001'.repeat(30_000)}`);
     const wrong = { id: 'x', items: Object.fromEntries(names.map((name) => [name, Infinity])) };
     const act = (): unknown => parseAs(z.object({ items: z.record(z.string(), z.json()) }), wrong);
@@ -133,7 +133,7 @@ describe('a payload', () => {
     );
   });
 
-  test('does not reach what every object inherits', () => {
+  test('a payload does not reach inherited properties', () => {
     const hostile = parseJson(
       bytes('{"workflow":"sample","goal":"x","inputs":{"__proto__":{"polluted":1}},"__proto__":{"id":"y"}}'),
     );
@@ -145,7 +145,7 @@ describe('a payload', () => {
 });
 
 describe('a command', () => {
-  test('is named by its subject, whatever comes after', () => {
+  test('a command is named by the third token of its subject', () => {
     const cancel = { id: 't-1', reason: 'over' };
     expect(parseCommand('orchestrator', 'hp.cmd.task.cancel', cancel)).toEqual({
       kind: 'cancel',
@@ -185,12 +185,12 @@ describe('a command', () => {
 describe('a fact', () => {
   const about = { id: 'e-1', task: 't-1', node: 'n', attempt: 1 };
 
-  test('is typed', () => {
+  test('an event is parsed into its type', () => {
     const fact = { type: 'cancelled', ...about, reason: 'over' };
     expect(parseFact('executor', 'hp.evt.effect.cancelled.e-1', fact)).toEqual(fact);
   });
 
-  test('of a type that a newer version has is not for us', () => {
+  test('an event of an unknown type is ignored', () => {
     expect(
       parseFact('executor', 'hp.evt.effect.exploded.e-1', { type: 'exploded', ...about }),
     ).toBeUndefined();
@@ -209,7 +209,7 @@ describe('a fact', () => {
   });
 });
 
-test('every code that is thrown here has a number', () => {
+test('every code of this module has an HTTP status', () => {
   for (const code of [
     'CONTRACT_NOT_JSON',
     'CONTRACT_INVALID',
