@@ -15,11 +15,28 @@ const ADAPTERS = [
 /** The deciders of all services in worlds that the tests invent. */
 const PROOF = ['tests/{simulation,models,fuzz,torture,planted}/**/*.test.ts'];
 
-/** The integration tests of `npm test`: the bus, the store, what clients meet, and one kill of each service. */
+const integration = (folder: string, ...names: readonly string[]): readonly string[] =>
+  names.map((name) => `tests/integration/${folder}/${name}.int.test.ts`);
+
+/** The integration tests of `npm test`: the store, the bus, the APIs, and one kill of each service. */
 const QUICK = [
-  'tests/integration/runtime/store-contract.int.test.ts',
-  'tests/integration/runtime/engine-postgres.int.test.ts',
-  'tests/integration/tasks/gated-task.int.test.ts',
+  ...integration('runtime', 'store-contract', 'engine-postgres', 'kill-each-service', 'schema'),
+  ...integration('bus', 'odd-messages', 'separation', 'dead-letters'),
+  ...integration('tasks', 'gated-task', 'bad-submissions', 'task-list', 'failure-classes', 'programs'),
+  ...integration(
+    'approvals',
+    'bad-decisions',
+    'inbox',
+    'inbox-service',
+    'http-surface',
+    'rules',
+    'audit-service',
+  ),
+  ...integration('approvals', 'console-gateway', 'websocket', 'identity'),
+  ...integration('executor', 'effect-orders', 'work-orders', 'circuits', 'in-doubt', 'http-effects'),
+  ...integration('executor', 'own-capabilities', 'outside-effects', 'hostile-processes'),
+  'infra/nats/permissions.int.test.ts',
+  'infra/postgres/provision.int.test.ts',
 ];
 
 /** NATS and PostgreSQL are real. Bounds are for what hangs: no test passes or fails by its duration. */
@@ -67,7 +84,7 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
         },
       },
-      { test: { ...real, name: 'quick', include: QUICK, sequence: { groupOrder: 2 } } },
+      { test: { ...real, name: 'quick', include: QUICK, maxWorkers: 3, sequence: { groupOrder: 2 } } },
       {
         test: {
           name: 'long',
@@ -83,6 +100,8 @@ export default defineConfig({
           name: 'int',
           include: ['**/*.int.test.ts'],
           exclude: [...NEVER, ...QUICK],
+          // Most of these tests wait for leases and resends: more workers than cores.
+          maxWorkers: 4,
           sequence: { groupOrder: 4 },
         },
       },
@@ -92,7 +111,6 @@ export default defineConfig({
           name: 'e2e',
           include: ['tests/{e2e,conformance}/**/*.e2e.test.ts'],
           exclude: NEVER,
-          maxWorkers: 1,
           sequence: { groupOrder: 5 },
         },
       },

@@ -169,7 +169,7 @@ describe('the API', () => {
     ['orchestrator', 'list', { after: 'nonsense' }, 'CONTRACT_INVALID', 400],
     ['orchestrator', 'list', { limit: 0 }, 'CONTRACT_INVALID', 400],
     ['approvals', 'get', { id: 'a-none' }, 'APPROVALS_UNKNOWN', 404],
-    ['approval', 'list', { status: 'unheard-of' }, 'CONTRACT_INVALID', 400],
+    ['approvals', 'list', { status: 'unheard-of' }, 'CONTRACT_INVALID', 400],
     ['executor', 'get', { id: 'e-none' }, 'EXECUTOR_UNKNOWN_EFFECT', 404],
     ['executor', 'list', {}, 'CONTRACT_INVALID', 400],
     ['recovery', 'history', { task: 'a b' }, 'CONTRACT_INVALID', 400],

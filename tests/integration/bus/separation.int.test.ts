@@ -70,7 +70,7 @@ describe('the bus', () => {
     // The answer to a request goes where the requester says: here, to where approvals may not publish.
     const forged = subjects.event('task', 'completed', 't-forged');
     const request = JSON.stringify({ status: 'pending' });
-    system.client.connection.publish(subjects.api('approval', 'list'), request, { reply: forged });
+    system.client.connection.publish(subjects.api('approvals', 'list'), request, { reply: forged });
     const line = await until('approvals logs the refusal', async () =>
       (await services.approvals.lines()).find(({ msg }) => msg === 'bus refused something'),
     );

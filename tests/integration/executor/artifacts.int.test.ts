@@ -340,7 +340,7 @@ test('what is known of an artifact goes with the effect that it belongs to', asy
   const { order: young } = await printed('echo young');
   await untilStored(log);
   await endDaysAgo(system.database, 'executor', [order.id], KEEP_DAYS + 1);
-  await askOwner(system.database, 'SELECT executor.retire(100)');
+  await askOwner(system.database, 'SELECT executor.purge(100)');
   expect(await listed(order)).toEqual([]);
   await untilTrue('the other is listed', async () => (await listed(young)).length === 1);
 });

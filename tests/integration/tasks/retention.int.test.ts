@@ -281,7 +281,7 @@ describe('of a whole task', () => {
   afterAll(() => system.stop());
 
   const retireAll = async (): Promise<void> => {
-    for (const service of SERVICES) await askOwner(system.database, `SELECT ${service}.retire(1000)`);
+    for (const service of SERVICES) await askOwner(system.database, `SELECT ${service}.purge(1000)`);
   };
   const left = async ({ id, approval, effect }: SampleTask): Promise<readonly string[]> => {
     const rows = await askOwner<{ name: string }>(
