@@ -69,7 +69,7 @@ const Argv = z
     z
       .array(z.string(), { error: 'a JSON array of strings such as ["my-agent","--print"]' })
       .min(1)
-      .refine(([program]) => program !== '', 'the program is named first')
+      .refine(([command]) => command !== '', 'the command comes first')
       .optional(),
   );
 

@@ -15,8 +15,8 @@ import { effectMetrics, pollLedger, pollVolumes, showGauges } from './metrics.ts
 import { followRecovery, reportToRecovery } from './adapters/circuits/recovery-link.ts';
 import { createHandlerRegistry, targetOf } from './ports/handler-registry.ts';
 import { createWhyWaiting } from './adapters/circuits/why-waiting.ts';
-import { factsOf, loadCustom } from './capabilities/custom-capabilities.ts';
-import { createFiles } from './adapters/files/keyed-file.ts';
+import { traitsOf, loadCustom } from './capabilities/custom-capabilities.ts';
+import { createKeyedFiles } from './adapters/files/keyed-file.ts';
 import { createLedgerFence } from './adapters/ledger/ledger-fence.ts';
 import { createGrantKeys } from './adapters/grants/grant-keys.ts';
 import { journalsIn } from './adapters/journal/journal-folder.ts';
@@ -31,7 +31,7 @@ import { createRepositories } from './adapters/git/repositories.ts';
 import { createRunner } from './adapters/runner/runner.ts';
 import { createSecrets } from './adapters/secrets/secrets.ts';
 import { createExecutorRegistry } from './adapters/ledger/executor-registry.ts';
-import { createWorkRecords, type WorkRecords } from './adapters/process/process-records.ts';
+import { createProcessRecords, type ProcessRecords } from './adapters/process/process-records.ts';
 import { createWorkspace } from './adapters/files/workspace.ts';
 import { endpoints } from './api.ts';
 import type { Capability } from './ports/capability.ts';
@@ -39,7 +39,7 @@ import { fileAppend } from './capabilities/file/file-append.ts';
 import { fileWrite } from './capabilities/file/file-write.ts';
 import { httpRequests } from './capabilities/http/http-request.ts';
 import { notices } from './capabilities/notify/notices.ts';
-import { stageCapabilities, startsPrograms } from './capabilities/stages.ts';
+import { stageCapabilities, startsProcess } from './capabilities/stages.ts';
 import type { ExecutorConfig } from './config.ts';
 import type { Verify } from './effect/admission.ts';
 import { classifiersWith } from './effect/custom-traits.ts';
@@ -59,7 +59,7 @@ const makeApart = async (folder: string, workspace: string, variable: string): P
 };
 
 /** A process that cannot be killed is left to the operator: the executor starts all the same. */
-const endLeftovers = async (records: WorkRecords, log: Logger): Promise<void> => {
+const endLeftovers = async (records: ProcessRecords, log: Logger): Promise<void> => {
   try {
     const ended = await records.endAll();
     if (ended > 0) log.warn({ ended }, 'ended processes of an earlier executor');
@@ -70,12 +70,12 @@ const endLeftovers = async (records: WorkRecords, log: Logger): Promise<void> =>
 
 const capabilitiesOf = (
   config: ExecutorConfig,
-  records: WorkRecords,
+  records: ProcessRecords,
   confinement: Confinement,
   custom: readonly Capability[],
 ): readonly Capability[] => [
   ...custom,
-  fileAppend(createFiles(config.workspace)),
+  fileAppend(createKeyedFiles(config.workspace)),
   fileWrite(createWorkspace(config.workspace)),
   ...httpRequests(config.http),
   ...notices({ targets: config.notifyTargets }, Date.now),
@@ -106,9 +106,9 @@ export const startExecutor = async (config: ExecutorConfig, log: Logger): Promis
   const journal = await journals.take();
   const keys = createGrantKeys({ ...grantKeys, clock: systemClock, log });
   // The owner of a journal ends what its last owner left; other executors on this machine have journals of their own.
-  const records = createWorkRecords(join(config.state, journal.id));
+  const records = createProcessRecords(join(config.state, journal.id));
   await endLeftovers(records, log);
-  const { classOf, kindOf } = classifiersWith(custom.map(factsOf));
+  const { classOf, kindOf } = classifiersWith(custom.map(traitsOf));
   const verify: Verify = (token) => SignedClaims.safeParse(keys.verify(token)).data;
   const decider = createEffectDecider({ verify, classOf, kindOf, timing: config.timing });
   const all = capabilitiesOf(config, records, confinement, custom);
@@ -133,7 +133,7 @@ export const startExecutor = async (config: ExecutorConfig, log: Logger): Promis
     const slots = createSlots(
       self,
       config.effectsMax,
-      { count: config.commandsMax, isCommand: startsPrograms },
+      { count: config.commandsMax, isCommand: startsProcess },
       { of: targetOf(capabilities), limitOf: circuits.limitOf },
     );
     // Until the ledger was compared with the journal.

@@ -51,7 +51,7 @@ const findings: readonly Finding[] = [
   { found: 'applied', reason: 'it is there', outputs: { line: 1 } },
   { found: 'not_applied', reason: 'it is not there' },
   { found: 'unproven', reason: 'it is not there yet' },
-  { found: 'unknown', reason: 'nobody answers' },
+  { found: 'unknown', reason: 'no answer' },
 ];
 
 /** Answers of operators. */
@@ -67,13 +67,17 @@ const idle = [
   { ...about, statement: forgedGrantFor(effectOf()) },
 ];
 
-type Said = {
+type MessageSource = {
   readonly orders: readonly RunEffect[];
   readonly resolutions: readonly ResolveEffect[];
   readonly epochsMax: number;
 };
 
-const messageOf = ({ orders: ordered, resolutions, epochsMax }: Said): fc.Arbitrary<EffectMessage> => {
+const messageOf = ({
+  orders: ordered,
+  resolutions,
+  epochsMax,
+}: MessageSource): fc.Arbitrary<EffectMessage> => {
   const epoch = fc.integer({ min: 0, max: epochsMax });
   return fc.oneof(
     {

@@ -7,7 +7,7 @@ import type { JsonObject } from '@holdpoint/contracts/values/json';
 import { StepInput, StepResult } from '@holdpoint/contracts/task/step';
 import type { Environment } from '../src/adapters/process/command-env.ts';
 import { createRepositories } from '../src/adapters/git/repositories.ts';
-import { createWorkRecords } from '../src/adapters/process/process-records.ts';
+import { createProcessRecords } from '../src/adapters/process/process-records.ts';
 import type { EffectContext } from '../src/ports/capability.ts';
 import { createStages, type RunStage, type StageModule, type StageTools } from '../src/capabilities/stage.ts';
 import { contextFor } from './context.ts';
@@ -70,7 +70,7 @@ export const planRepository = async (host: NodeJS.ProcessEnv) => {
 
   const stagesWith = (more: Environment) => {
     const all = { ...commandEnv, ...more };
-    const records = createWorkRecords(join(scratch.path, 'state'));
+    const records = createProcessRecords(join(scratch.path, 'state'));
     return createStages({ repositories: createRepositories([scratch.path], all), records, env: all });
   };
   const stages = stagesWith({});

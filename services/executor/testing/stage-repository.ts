@@ -5,7 +5,7 @@ import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { StepInput, StepResult } from '@holdpoint/contracts/task/step';
 import { commandEnv } from '../src/adapters/process/command-env.ts';
 import { createRepositories } from '../src/adapters/git/repositories.ts';
-import { createWorkRecords } from '../src/adapters/process/process-records.ts';
+import { createProcessRecords } from '../src/adapters/process/process-records.ts';
 import type { Capability, EffectContext } from '../src/ports/capability.ts';
 import type { StageParts } from '../src/capabilities/stage.ts';
 import { stageCapabilities } from '../src/capabilities/stages.ts';
@@ -51,7 +51,7 @@ export const stageRepository = async () => {
     has: (path: string): boolean => existsSync(join(root, path)),
     partsFor: (change: Partial<StageParts> = {}): StageParts => ({
       repositories: createRepositories([scratch.path], env),
-      records: createWorkRecords(state),
+      records: createProcessRecords(state),
       env,
       ...change,
     }),

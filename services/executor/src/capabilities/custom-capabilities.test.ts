@@ -9,7 +9,7 @@ import { capabilities as example } from '../../examples/custom-capability.ts';
 import { createHandlerRegistry } from '../ports/handler-registry.ts';
 import { contextFor } from '../../testing/context.ts';
 import { scratchFolder } from '../../testing/scratch.ts';
-import { customsIn } from './custom-capabilities.ts';
+import { customCapabilitiesIn } from './custom-capabilities.ts';
 
 let folder: Awaited<ReturnType<typeof scratchFolder>>;
 let workspace: string;
@@ -28,7 +28,7 @@ const good = {
 };
 const refusalOf = (...capabilities: readonly unknown[]): string => {
   try {
-    customsIn({ capabilities }, '/srv/wave.ts');
+    customCapabilitiesIn({ capabilities }, '/srv/wave.ts');
   } catch (error) {
     if (error instanceof ConfigError) return error.message;
     throw error;
@@ -38,8 +38,10 @@ const refusalOf = (...capabilities: readonly unknown[]): string => {
 
 describe('a module with custom capabilities', () => {
   test('a valid module is accepted', () => {
-    expect(customsIn({ capabilities: [good] }, '/srv/wave.ts').map(({ uses }) => uses)).toEqual([good.uses]);
-    expect(customsIn({ capabilities: example }, '/srv/flag.ts')).toHaveLength(1);
+    expect(customCapabilitiesIn({ capabilities: [good] }, '/srv/wave.ts').map(({ uses }) => uses)).toEqual([
+      good.uses,
+    ]);
+    expect(customCapabilitiesIn({ capabilities: example }, '/srv/flag.ts')).toHaveLength(1);
   });
 
   test.each([
@@ -77,14 +79,15 @@ describe('a module with custom capabilities', () => {
 
   test.each([[undefined], [{}], [{ capabilities: good }], [{ capabilities: [] }], [null]])(
     'a module that exports %j is refused',
-    (exported) => expect(() => customsIn(exported, '/srv/wave.ts')).toThrow(/^HOLDPOINT_CAPABILITIES: \/srv/),
+    (exported) =>
+      expect(() => customCapabilitiesIn(exported, '/srv/wave.ts')).toThrow(/^HOLDPOINT_CAPABILITIES: \/srv/),
   );
 
   test('outputs that are not JSON are left out, and the effect counts as applied', async () => {
     const lines: string[] = [];
     const context = contextFor({ say: (_, line) => void lines.push(line) });
     const giving = (outputs: unknown) =>
-      customsIn({ capabilities: [{ ...good, run: () => Promise.resolve(outputs) }] }, '/srv')[0];
+      customCapabilitiesIn({ capabilities: [{ ...good, run: () => Promise.resolve(outputs) }] }, '/srv')[0];
     expect(await giving(undefined)?.run({}, context)).toEqual({});
     expect(lines).toEqual([]);
     expect(await giving({ at: new Date() })?.run({}, context)).toEqual({});

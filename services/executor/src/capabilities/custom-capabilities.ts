@@ -12,7 +12,7 @@ import type { CapabilityTraits } from '../effect/custom-traits.ts';
 
 const MODULE_CAPABILITIES_MAX = 100;
 
-type Checked = Omit<CustomCapability, 'uses'> & { readonly uses: string };
+type CheckedCapability = Omit<CustomCapability, 'uses'> & { readonly uses: string };
 
 const isFunction = (value: unknown): boolean => typeof value === 'function';
 const method = z.custom<never>(isFunction, 'a function').optional();
@@ -66,7 +66,7 @@ const problemsOf = ({ issues }: z.ZodError, at = ''): readonly string[] =>
   issues.map(({ path, message }) => `${[at, ...path].filter((part) => part !== '').join('.')}: ${message}`);
 
 /** The effect has already happened: outputs that are not JSON are left out, with a warning. */
-const keepOutputs = (capability: Checked): Checked => ({
+const keepOutputs = (capability: CheckedCapability): CheckedCapability => ({
   ...capability,
   run: async (input, context) => {
     const made: unknown = await capability.run(input, context);
@@ -81,7 +81,7 @@ const keepOutputs = (capability: Checked): Checked => ({
 });
 
 /** Checks the exports of a module. `path` is for the message. Throws one `ConfigError` that names all problems. */
-export const customsIn = (exported: unknown, path: string): readonly Checked[] => {
+export const customCapabilitiesIn = (exported: unknown, path: string): readonly CheckedCapability[] => {
   const parsed = Exported.safeParse({ ...(typeof exported === 'object' ? exported : {}) });
   if (!parsed.success) throw refusal(path, problemsOf(parsed.error));
   const problems = parsed.data.capabilities.flatMap((each, at) => {
@@ -89,7 +89,7 @@ export const customsIn = (exported: unknown, path: string): readonly Checked[] =
     return error === undefined ? [] : problemsOf(error, `capabilities[${String(at)}]`);
   });
   if (problems.length > 0) throw refusal(path, problems);
-  return (parsed.data.capabilities as readonly Checked[]).map(keepOutputs);
+  return (parsed.data.capabilities as readonly CheckedCapability[]).map(keepOutputs);
 };
 
 const OURS = /^(zod$|@holdpoint\/(executor|contracts)\/)/;
@@ -126,12 +126,12 @@ export const loadCustom = async (
   paths: readonly string[],
   workspace: string,
 ): Promise<readonly CustomCapability[]> => {
-  const loaded: { readonly path: string; readonly capability: Checked }[] = [];
+  const loaded: { readonly path: string; readonly capability: CheckedCapability }[] = [];
   for (const path of paths) {
     // Effects could replace a module inside the workspace.
     if (isWithin(await realpath(workspace), await realpath(path)))
       throw refusal(path, ['is inside the workspace, where effects write']);
-    for (const capability of customsIn(await importModule(path), path)) {
+    for (const capability of customCapabilitiesIn(await importModule(path), path)) {
       const twice = loaded.find((each) => each.capability.uses === capability.uses);
       if (twice !== undefined)
         throw refusal(path, [`${capability.uses} is already defined by ${twice.path}`]);
@@ -141,7 +141,7 @@ export const loadCustom = async (
   return loaded.map(({ capability }) => capability as CustomCapability);
 };
 
-export const factsOf = (capability: CustomCapability): CapabilityTraits => ({
+export const traitsOf = (capability: CustomCapability): CapabilityTraits => ({
   uses: capability.uses,
   effectClass: capability.effectClass,
   work: capability.work === true,

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { CAPABILITIES } from '@holdpoint/contracts/effect/capabilities';
 import { expect, test } from 'vitest';
 import { describe as describeCapability } from '../queries/capabilities.ts';
-import { createFiles } from '../adapters/files/keyed-file.ts';
+import { createKeyedFiles } from '../adapters/files/keyed-file.ts';
 import { createRepositories } from '../adapters/git/repositories.ts';
-import { createWorkRecords } from '../adapters/process/process-records.ts';
+import { createProcessRecords } from '../adapters/process/process-records.ts';
 import { createWorkspace } from '../adapters/files/workspace.ts';
 import { classifiersWith } from '../effect/custom-traits.ts';
 import { fileAppend } from './file/file-append.ts';
@@ -19,7 +19,7 @@ const documented = readFileSync(join(ROOT, 'docs/capabilities.md'), 'utf8');
 
 /** Everything that an executor has without modules of an operator's own. Nothing is carried out by it. */
 const all = [
-  fileAppend(createFiles('/nowhere')),
+  fileAppend(createKeyedFiles('/nowhere')),
   fileWrite(createWorkspace('/nowhere')),
   ...httpRequests({
     targets: new Set(),
@@ -30,7 +30,7 @@ const all = [
   ...notices({ targets: new Set() }, () => 0),
   ...stageCapabilities({
     repositories: createRepositories([], {}),
-    records: createWorkRecords('/nowhere'),
+    records: createProcessRecords('/nowhere'),
     env: {},
   }),
 ];

@@ -17,7 +17,7 @@ import {
 } from '../adapters/process/run-command.ts';
 import type { OutputStream } from '../adapters/process/run-group.ts';
 import type { Repositories, Repository } from '../adapters/git/repositories.ts';
-import type { WorkOf, WorkRecords } from '../adapters/process/process-records.ts';
+import type { WorkOf, ProcessRecords } from '../adapters/process/process-records.ts';
 import {
   type Capability,
   CleanFailure,
@@ -33,7 +33,7 @@ export const WORKTREES = '.holdpoint/worktrees';
 
 export type StageParts = {
   readonly repositories: Repositories;
-  readonly records: WorkRecords;
+  readonly records: ProcessRecords;
   /** The environment of commands: see `commandEnv`. */
   readonly env: Environment;
   /** The agent command of nodes that name none. */
@@ -93,7 +93,7 @@ export type StageModule = {
   /** False for stages that create or remove worktrees, or only read: nothing is restored before a repeat. */
   readonly restores?: false;
   /** It starts a process that may run long and use much memory. */
-  readonly startsPrograms?: true;
+  readonly startsProcess?: true;
 };
 
 /** The probe result of an applied effect. */

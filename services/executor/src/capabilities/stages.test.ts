@@ -3,12 +3,12 @@ import { CAPABILITIES } from '@holdpoint/contracts/effect/capabilities';
 import { StepInput } from '@holdpoint/contracts/task/step';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createRepositories } from '../adapters/git/repositories.ts';
-import { createWorkRecords } from '../adapters/process/process-records.ts';
+import { createProcessRecords } from '../adapters/process/process-records.ts';
 import { contextFor } from '../../testing/context.ts';
 import { scratchFolder } from '../../testing/scratch.ts';
 import type { Capability } from '../ports/capability.ts';
 import { createHandlerRegistry } from '../ports/handler-registry.ts';
-import { stageCapabilities, startsPrograms } from './stages.ts';
+import { stageCapabilities, startsProcess } from './stages.ts';
 
 let folder: Awaited<ReturnType<typeof scratchFolder>>;
 let capabilities: readonly Capability[];
@@ -16,7 +16,7 @@ beforeAll(async () => {
   folder = await scratchFolder();
   capabilities = stageCapabilities({
     repositories: createRepositories([], {}),
-    records: createWorkRecords(join(folder.path, 'state')),
+    records: createProcessRecords(join(folder.path, 'state')),
     env: {},
   });
 });
@@ -33,7 +33,7 @@ test('the executor has every known stage exactly once', () => {
 });
 
 test('every label that starts a process is a stage', () => {
-  expect(STAGES.filter(startsPrograms)).toEqual([
+  expect(STAGES.filter(startsProcess)).toEqual([
     'cap.env.shell.prompt.resolve',
     'cap.agent.invoke',
     'cap.env.shell.command.run',
@@ -42,8 +42,8 @@ test('every label that starts a process is a stage', () => {
     'control.gate.conflict_resolution',
     'control.gate.cicd',
   ]);
-  expect(startsPrograms('cap.env.shell.command.run.compensate')).toBe(true);
-  expect(startsPrograms('cap.file.append')).toBe(false);
+  expect(startsProcess('cap.env.shell.command.run.compensate')).toBe(true);
+  expect(startsProcess('cap.file.append')).toBe(false);
 });
 
 test.each(STAGES)('%s refuses a repository that is not allowed, and names the setting', async (uses) => {

@@ -41,14 +41,14 @@ export const STAGES: readonly StageModule[] = [
 ];
 
 /** A preview only reads. The compensation of a script is a script. */
-const STARTS_PROGRAMS: ReadonlySet<string> = new Set(
-  STAGES.filter(({ startsPrograms }) => startsPrograms === true).flatMap(({ uses, compensate }) =>
+const STARTS_PROCESS: ReadonlySet<string> = new Set(
+  STAGES.filter((stage) => stage.startsProcess === true).flatMap(({ uses, compensate }) =>
     compensate === undefined ? [uses] : [uses, `${uses}.compensate`],
   ),
 );
 
 /** Whether a step starts a process that may run long and use much memory. */
-export const startsPrograms = (uses: string): boolean => STARTS_PROGRAMS.has(uses);
+export const startsProcess = (uses: string): boolean => STARTS_PROCESS.has(uses);
 
 export const stageCapabilities = (parts: StageParts): readonly Capability[] =>
   STAGES.map(createStages(parts).capability);

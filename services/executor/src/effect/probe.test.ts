@@ -22,8 +22,8 @@ const lease: EffectMessage = { kind: 'timer', name: 'lease', data: null };
 const found = (epoch: number, finding: Finding): EffectMessage => ({ kind: 'probed', epoch, finding });
 const applied: Finding = { found: 'applied', reason: 'release 7 is live', outputs: { release: 7 } };
 const notApplied: Finding = { found: 'not_applied', reason: 'release 6 is live' };
-const unproven: Finding = { found: 'unproven', reason: 'release 6 is live, but somebody may be at it' };
-const unknown: Finding = { found: 'unknown', reason: 'nobody answers' };
+const unproven: Finding = { found: 'unproven', reason: 'release 6 is live, but a worker may be running' };
+const unknown: Finding = { found: 'unknown', reason: 'no answer' };
 
 const started = (epoch: number, journal?: string): EffectEvent => ({
   type: 'started',
@@ -226,7 +226,7 @@ describe('results of a probe', () => {
         {
           type: 'in_doubt',
           epoch: 3,
-          reason: 'lost; probe: nobody answers',
+          reason: 'lost; probe: no answer',
           next: 'person',
         },
       )

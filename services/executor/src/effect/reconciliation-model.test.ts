@@ -15,7 +15,7 @@ type Executor = {
   readonly seen: Readonly<Record<string, number>>;
   /** In memory alone: how far it has come, and the generation that it has compared. */
   readonly position: number;
-  readonly vouchesFor: number | undefined;
+  readonly trusts: number | undefined;
 };
 type World = {
   incarnation: number;
@@ -28,7 +28,7 @@ type World = {
 
 const NAMES = ['a', 'b', 'c'] as const;
 type Name = (typeof NAMES)[number];
-type Deed = 'backup' | 'restore' | 'restart server' | 'everybody looks';
+type Deed = 'backup' | 'restore' | 'restart server' | 'all executors look';
 type Act =
   | { readonly kind: 'start'; readonly by: Name; readonly effect: string; readonly dies: boolean }
   | { readonly kind: 'look'; readonly by: Name }
@@ -37,17 +37,15 @@ type Act =
 
 const of = (world: World, name: Name): Executor => {
   const executor = world.executors[name];
-  if (executor === undefined) throw new Error(`nobody is called ${name}`);
+  if (executor === undefined) throw new Error(`unknown executor ${name}`);
   return executor;
 };
 
 /** What the function `pass` asks, and then the claim itself. */
-const passes = ({ incarnation, data }: World, name: Name, { vouchesFor, position }: Executor): boolean =>
+const passes = ({ incarnation, data }: World, name: Name, { trusts, position }: Executor): boolean =>
   data.openedFor === incarnation &&
-  data.generation === vouchesFor &&
-  Object.values(data.instances).every(
-    ({ reconciled, forgotten }) => forgotten || reconciled === vouchesFor,
-  ) &&
+  data.generation === trusts &&
+  Object.values(data.instances).every(({ reconciled, forgotten }) => forgotten || reconciled === trusts) &&
   (data.instances[name]?.position ?? -1) >= position;
 
 const start = (world: World, { by, effect, dies }: Extract<Act, { kind: 'start' }>): void => {
@@ -63,7 +61,7 @@ const start = (world: World, { by, effect, dies }: Extract<Act, { kind: 'start' 
   };
   // It may die between the commit and the journal: then nothing began.
   world.executors[by] = dies
-    ? { ...executor, position: 0, vouchesFor: undefined }
+    ? { ...executor, position: 0, trusts: undefined }
     : { ...executor, position, journal: [...executor.journal, { position, effect }] };
   if (!dies) world.began.set(effect, (world.began.get(effect) ?? 0) + 1);
 };
@@ -110,7 +108,7 @@ const look = (world: World, by: Name, bring: Bring): boolean => {
       const seen = Object.fromEntries(
         [...Object.entries(data.instances), ...missing].map(([id, { position }]) => [id, position]),
       );
-      world.executors[by] = { ...executor, seen: { ...seen, [by]: own }, vouchesFor: undefined };
+      world.executors[by] = { ...executor, seen: { ...seen, [by]: own }, trusts: undefined };
       return true;
     }
     case 'wait':
@@ -120,7 +118,7 @@ const look = (world: World, by: Name, bring: Bring): boolean => {
         Object.entries(data.instances).map(([id, { position }]) => [id, position]),
       );
       const position = Math.max(own, seen[by] ?? 0);
-      world.executors[by] = { ...executor, seen, position, vouchesFor: generation };
+      world.executors[by] = { ...executor, seen, position, trusts: generation };
       return false;
     }
   }
@@ -146,7 +144,7 @@ const act = (world: World, each: Act, bring: Bring): void => {
     case 'look':
       return void look(world, each.by, bring);
     case 'restart':
-      world.executors[each.by] = { ...of(world, each.by), position: 0, vouchesFor: undefined };
+      world.executors[each.by] = { ...of(world, each.by), position: 0, trusts: undefined };
       return undefined;
     case 'restart server':
       world.incarnation += 1;
@@ -154,7 +152,7 @@ const act = (world: World, each: Act, bring: Bring): void => {
     case 'backup':
       world.backup = world.data;
       return undefined;
-    case 'everybody looks':
+    case 'all executors look':
       return settle(world, bring);
     case 'restore':
       if (world.backup === undefined) return undefined;
@@ -185,15 +183,15 @@ const acts: fc.Arbitrary<readonly Act[]> = fc.array(
 );
 
 const worldAfter = (sequence: readonly Act[], bring: Bring): World => {
-  const nobody: Executor = { journal: [], seen: {}, position: 0, vouchesFor: undefined };
+  const fresh: Executor = { journal: [], seen: {}, position: 0, trusts: undefined };
   const world: World = {
     incarnation: 1,
     data: { generation: 0, openedFor: 0, instances: {}, taken: [] },
     backup: undefined,
-    executors: Object.fromEntries(NAMES.map((name) => [name, nobody])),
+    executors: Object.fromEntries(NAMES.map((name) => [name, fresh])),
     began: new Map(),
   };
-  // Everybody is known before the first backup.
+  // All executors are registered before the first backup.
   settle(world, bring);
   for (const each of sequence) act(world, each, bring);
   return world;

@@ -3,8 +3,8 @@ import { systemClock } from '@holdpoint/runtime/service/system-clock';
 import type { Logger } from '@holdpoint/runtime/observability/log';
 import type { ObjectStore } from '@holdpoint/runtime/bus/object-store';
 import type { Pool } from 'pg';
-import { createCatalogue } from './catalog.ts';
-import { createKeeping } from './output-keeper.ts';
+import { createCatalog } from './catalog.ts';
+import { createOutputKeeper } from './output-keeper.ts';
 import { createArtifactQueries } from './queries.ts';
 import { createReader } from './reader.ts';
 import { createSpool } from './spool.ts';
@@ -27,11 +27,11 @@ export type ArtifactParts = {
 export const createArtifacts = async ({ pool, objects, folder, log, ...limits }: ArtifactParts) => {
   const spool = createSpool({ folder: join(folder, 'spool'), ...limits, now: Date.now, log });
   await spool.recover();
-  const catalogue = createCatalogue(pool);
+  const catalogue = createCatalog(pool);
   const uploads = createUploads({ spool, objects, catalogue, clock: systemClock, now: Date.now, log });
   const reader = createReader({ spool, objects, folder: join(folder, 'read') });
   return {
-    keeping: createKeeping(spool, log),
+    keeping: createOutputKeeper(spool, log),
     queries: createArtifactQueries({ catalogue, objects, reader, log }),
     stop: (graceMs: number): Promise<void> => uploads.stop(graceMs),
   };

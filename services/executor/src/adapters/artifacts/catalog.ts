@@ -1,7 +1,7 @@
 import { ArtifactView, artifactUriOf } from '@holdpoint/contracts/effect/stored-artifact';
 import type { Pool } from 'pg';
 import { z } from 'zod';
-import type { Spooled } from './spool.ts';
+import type { SpooledArtifact } from './spool.ts';
 
 const COLUMNS = `
   id, sha256, bytes, media_type, name, task, node, attempt, step, effect, epoch,
@@ -50,8 +50,8 @@ const NOTE = `
 const MADE_MAX = 100;
 
 /** All artifacts, including those that the object store has purged. */
-export const createCatalogue = (pool: Pool) => ({
-  note: async (spooled: Spooled): Promise<void> => {
+export const createCatalog = (pool: Pool) => ({
+  note: async (spooled: SpooledArtifact): Promise<void> => {
     const { effect, epoch, name, sha256, bytes, mediaType, task, node, attempt, step, createdAt } = spooled;
     await pool.query({
       name: 'hp_artifact_note',
@@ -59,7 +59,7 @@ export const createCatalogue = (pool: Pool) => ({
       values: [effect, epoch, name, sha256, bytes, mediaType, task, node, attempt, step, createdAt],
     });
   },
-  noteStored: async ({ effect, epoch, name, sha256 }: Spooled): Promise<void> => {
+  noteStored: async ({ effect, epoch, name, sha256 }: SpooledArtifact): Promise<void> => {
     await pool.query({
       name: 'hp_artifact_stored',
       text: 'UPDATE artifacts SET stored_at = now() WHERE effect = $1 AND epoch = $2 AND name = $3 AND sha256 = $4',
@@ -91,4 +91,4 @@ export const createCatalogue = (pool: Pool) => ({
   },
 });
 
-export type Catalogue = ReturnType<typeof createCatalogue>;
+export type Catalog = ReturnType<typeof createCatalog>;

@@ -20,8 +20,8 @@ const open = (maxBytes = 1_048_576) => {
 describe('a log file', () => {
   test('a log has the time, the stream and the text of every line, and its digest', async () => {
     const { path, file } = open();
-    file.say('stdout', () => 'one');
-    file.say('stderr', () => 'zwei ü');
+    file.print('stdout', () => 'one');
+    file.print('stderr', () => 'zwei ü');
     const written = await file.end();
     const content = await readFile(path);
     expect(content.toString('utf8')).toBe(
@@ -35,7 +35,7 @@ describe('a log file', () => {
 
   test('a line is on the disk one turn later, even while the log is open', async () => {
     const { path, file } = open();
-    file.say('stdout', () => 'one');
+    file.print('stdout', () => 'one');
     await new Promise((resolve) => setImmediate(resolve));
     expect(await readFile(path, 'utf8')).toContain('one');
     await file.end();
@@ -45,7 +45,7 @@ describe('a log file', () => {
     const { path, file } = open(1_048_576);
     let asked = 0;
     const line = () => ((asked += 1), 'x'.repeat(1_000));
-    for (let i = 0; i < 2_000; i += 1) file.say('stdout', line);
+    for (let i = 0; i < 2_000; i += 1) file.print('stdout', line);
     const { bytes } = await file.end();
     const content = await readFile(path, 'utf8');
     const lines = content.trimEnd().split('\n');
@@ -58,9 +58,9 @@ describe('a log file', () => {
 
   test('a line after the end of a log is ignored', async () => {
     const { path, file } = open();
-    file.say('stdout', () => 'one');
+    file.print('stdout', () => 'one');
     await file.end();
-    file.say('stdout', () => 'late');
+    file.print('stdout', () => 'late');
     expect(await readFile(path, 'utf8')).not.toContain('late');
   });
 });

@@ -5,14 +5,14 @@ import type { LogStream } from '@holdpoint/contracts/task/log';
 
 const sync = promisify(fsync);
 
-export type Written = { readonly sha256: string; readonly bytes: number };
+export type FileDigest = { readonly sha256: string; readonly bytes: number };
 
 /** The whole output of one start, on the disk as it arrives. */
 export type LogFile = {
   /** Never waits and never fails. The line is computed only if there is room for it. `end` reports write errors. */
-  readonly say: (stream: LogStream, line: () => string) => void;
+  readonly print: (stream: LogStream, line: () => string) => void;
   /** Resolves once the file is on the disk; rejects if a write failed. */
-  readonly end: () => Promise<Written>;
+  readonly end: () => Promise<FileDigest>;
 };
 
 export type LogFileParts = {
@@ -81,7 +81,7 @@ export const createLogFile = ({ path, maxBytes, now }: LogFileParts): LogFile =>
   };
 
   return {
-    say: (stream, line) => {
+    print: (stream, line) => {
       if (ended || problem !== undefined) return;
       // Keeps the beginning: after the first line that does not fit, no other is taken.
       const text = leftOut > 0 || bytes >= maxBytes ? undefined : row(now(), stream, line());

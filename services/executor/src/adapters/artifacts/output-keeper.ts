@@ -6,16 +6,16 @@ import type { Logger } from '@holdpoint/runtime/observability/log';
 import type { Outcome } from '../../effect/decide.ts';
 import { cut, fits, fitting, fittingError, withLog } from './fit-outputs.ts';
 import type { LogFile } from './log-file.ts';
-import type { Spool, Spooled } from './spool.ts';
+import type { Spool, SpooledArtifact } from './spool.ts';
 
 export type KeptLog = {
   /** Never waits and never fails. */
-  readonly say: LogFile['say'];
+  readonly say: LogFile['print'];
   /** No more lines follow. Resolves to undefined without output, and when the log could not be kept. */
   readonly end: () => Promise<StoredArtifact | undefined>;
 };
 
-const artifactOf = ({ uri, sha256, bytes, mediaType, name }: Spooled): StoredArtifact => ({
+const artifactOf = ({ uri, sha256, bytes, mediaType, name }: SpooledArtifact): StoredArtifact => ({
   uri,
   sha256,
   bytes,
@@ -33,7 +33,7 @@ const textOf = (outputs: unknown): string | undefined => {
 };
 
 /** Keeps the output and the results of starts. Failures are logged, and change no outcome. */
-export const createKeeping = (spool: Spool, log: Logger) => {
+export const createOutputKeeper = (spool: Spool, log: Logger) => {
   const trying = async <Made>(effect: string, make: () => Promise<Made>): Promise<Made | undefined> => {
     try {
       return await make();
@@ -104,4 +104,4 @@ export const createKeeping = (spool: Spool, log: Logger) => {
   return { logOf, fit };
 };
 
-export type Keeping = ReturnType<typeof createKeeping>;
+export type OutputKeeper = ReturnType<typeof createOutputKeeper>;

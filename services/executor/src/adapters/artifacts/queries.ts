@@ -10,14 +10,18 @@ import { errorFields } from '@holdpoint/runtime/engine/error-fields';
 import type { Logger } from '@holdpoint/runtime/observability/log';
 import type { ObjectStore } from '@holdpoint/runtime/bus/object-store';
 import type { z } from 'zod';
-import type { Catalogue } from './catalog.ts';
+import type { Catalog } from './catalog.ts';
 import type { Reader } from './reader.ts';
 
-type Asked<Name extends 'artifacts' | 'artifact'> = z.output<(typeof api)['executor'][Name]['request']>;
-type Answer<Name extends 'artifacts' | 'artifact'> = z.output<(typeof api)['executor'][Name]['response']>;
+type QueryRequest<Name extends 'artifacts' | 'artifact'> = z.output<
+  (typeof api)['executor'][Name]['request']
+>;
+type QueryResponse<Name extends 'artifacts' | 'artifact'> = z.output<
+  (typeof api)['executor'][Name]['response']
+>;
 
 export type QueryParts = {
-  readonly catalogue: Pick<Catalogue, 'ofTask' | 'madeOf'>;
+  readonly catalogue: Pick<Catalog, 'ofTask' | 'madeOf'>;
   readonly objects: Pick<ObjectStore, 'find'>;
   readonly reader: Reader;
   readonly log: Logger;
@@ -65,9 +69,9 @@ export const createArtifactQueries = ({ catalogue, objects, reader, log }: Query
   };
 
   return {
-    list: ({ task, limit, after }: Asked<'artifacts'>): Promise<Answer<'artifacts'>> =>
+    list: ({ task, limit, after }: QueryRequest<'artifacts'>): Promise<QueryResponse<'artifacts'>> =>
       catalogue.ofTask(task, { limit, after: placeOf(after) }),
-    get: async ({ uri, offset = 0, limit }: Asked<'artifact'>): Promise<Answer<'artifact'>> => {
+    get: async ({ uri, offset = 0, limit }: QueryRequest<'artifact'>): Promise<QueryResponse<'artifact'>> => {
       const sha256 = sha256In(uri);
       const made = await catalogue.madeOf(sha256);
       const latest = made.at(-1);

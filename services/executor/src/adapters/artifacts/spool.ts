@@ -11,17 +11,17 @@ import type { Logger } from '@holdpoint/runtime/observability/log';
 import type { z } from 'zod';
 import { stepOf } from '../../effect/step-name.ts';
 import { replaceFile, syncFolder } from '../files/durable-file.ts';
-import { createLogFile, type LogFile, type Written } from './log-file.ts';
+import { createLogFile, type LogFile, type FileDigest } from './log-file.ts';
 
 /** The whole output of a start, or outputs that are too large for a message. */
 export type Kind = 'log' | 'outputs';
 
-const Spooled = ArtifactView.omit({ storedAt: true });
-export type Spooled = z.infer<typeof Spooled>;
+const SpooledArtifact = ArtifactView.omit({ storedAt: true });
+export type SpooledArtifact = z.infer<typeof SpooledArtifact>;
 
 /** Facts about an artifact before it is written. */
-const About = Spooled.omit({ uri: true, sha256: true, bytes: true });
-type About = z.infer<typeof About>;
+const ArtifactInfo = SpooledArtifact.omit({ uri: true, sha256: true, bytes: true });
+type ArtifactInfo = z.infer<typeof ArtifactInfo>;
 
 const MEDIA: Readonly<Record<Kind, { readonly mediaType: string; readonly ending: string }>> = {
   log: { mediaType: 'text/plain; charset=utf-8', ending: 'log' },
@@ -38,7 +38,7 @@ export type SpoolParts = {
   readonly log: Logger;
 };
 
-const aboutOf = (order: RunEffect, epoch: number, kind: Kind, createdAt: number): About => {
+const aboutOf = (order: RunEffect, epoch: number, kind: Kind, createdAt: number): ArtifactInfo => {
   const { task, node } = order.effect;
   const step = stepOf(order);
   const { mediaType, ending } = MEDIA[kind];
@@ -56,10 +56,10 @@ const aboutOf = (order: RunEffect, epoch: number, kind: Kind, createdAt: number)
   };
 };
 
-const idOf = ({ effect, epoch, mediaType }: Pick<About, 'effect' | 'epoch' | 'mediaType'>): string =>
+const idOf = ({ effect, epoch, mediaType }: Pick<ArtifactInfo, 'effect' | 'epoch' | 'mediaType'>): string =>
   `${effect}.${String(epoch)}.${mediaType === MEDIA.log.mediaType ? 'log' : 'outputs'}`;
 
-const digestFile = async (path: string): Promise<Written> => {
+const digestFile = async (path: string): Promise<FileDigest> => {
   const hash = createHash('sha256');
   await pipeline(createReadStream(path), hash);
   return { sha256: hash.digest('hex'), bytes: (await stat(path)).size };
@@ -75,7 +75,7 @@ const RECORD = '.json';
  */
 export const createSpool = ({ folder, logMaxBytes, maxBytes, now, log }: SpoolParts) => {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const waiting = new Map<string, Spooled>();
+  const waiting = new Map<string, SpooledArtifact>();
   /** Reference counts of contents. */
   const named = new Map<string, number>();
   const listeners = new Set<() => void>();
@@ -95,7 +95,7 @@ export const createSpool = ({ folder, logMaxBytes, maxBytes, now, log }: SpoolPa
     // Synchronous, so that no start can claim the same content in between.
     rmSync(contentOf(before.sha256), { force: true });
   };
-  const enter = (id: string, spooled: Spooled): void => {
+  const enter = (id: string, spooled: SpooledArtifact): void => {
     named.set(spooled.sha256, (named.get(spooled.sha256) ?? 0) + 1);
     leave(id);
     waiting.set(id, spooled);
@@ -114,8 +114,12 @@ export const createSpool = ({ folder, logMaxBytes, maxBytes, now, log }: SpoolPa
   };
 
   /** The record first, so that recovery knows a partial file. */
-  const seal = async (id: string, about: About, { sha256, bytes }: Written): Promise<Spooled> => {
-    const spooled: Spooled = { ...about, uri: artifactUriOf(sha256), sha256, bytes };
+  const seal = async (
+    id: string,
+    about: ArtifactInfo,
+    { sha256, bytes }: FileDigest,
+  ): Promise<SpooledArtifact> => {
+    const spooled: SpooledArtifact = { ...about, uri: artifactUriOf(sha256), sha256, bytes };
     // Before the rename, so that another record with the same content does not remove the file.
     enter(id, spooled);
     try {
@@ -135,7 +139,7 @@ export const createSpool = ({ folder, logMaxBytes, maxBytes, now, log }: SpoolPa
     for (const ending of [PART, BEGUN]) rmSync(join(folder, `${id}${ending}`), { force: true });
   };
 
-  const begin = (id: string, about: About): void => {
+  const begin = (id: string, about: ArtifactInfo): void => {
     // Left by a start of the same epoch, before a restore.
     forget(id);
     writeFileSync(join(folder, `${id}${BEGUN}`), JSON.stringify(about), { mode: 0o600 });
@@ -145,13 +149,13 @@ export const createSpool = ({ folder, logMaxBytes, maxBytes, now, log }: SpoolPa
   const beginLog = (
     order: RunEffect,
     epoch: number,
-  ): { readonly say: LogFile['say']; readonly end: () => Promise<Spooled> } | undefined => {
+  ): { readonly say: LogFile['print']; readonly end: () => Promise<SpooledArtifact> } | undefined => {
     if (!hasRoom()) return undefined;
     const about = aboutOf(order, epoch, 'log', now());
     const id = idOf(about);
     begin(id, about);
     const file = createLogFile({ path: join(folder, `${id}${PART}`), maxBytes: logMaxBytes, now });
-    const end = async (): Promise<Spooled> => {
+    const end = async (): Promise<SpooledArtifact> => {
       try {
         return await seal(id, about, await file.end());
       } catch (error) {
@@ -159,11 +163,15 @@ export const createSpool = ({ folder, logMaxBytes, maxBytes, now, log }: SpoolPa
         throw error;
       }
     };
-    return { say: file.say, end };
+    return { say: file.print, end };
   };
 
   /** Undefined when there is no room. */
-  const keep = async (order: RunEffect, epoch: number, text: string): Promise<Spooled | undefined> => {
+  const keep = async (
+    order: RunEffect,
+    epoch: number,
+    text: string,
+  ): Promise<SpooledArtifact | undefined> => {
     if (!hasRoom()) return undefined;
     const about = aboutOf(order, epoch, 'outputs', now());
     const id = idOf(about);
@@ -185,7 +193,7 @@ export const createSpool = ({ folder, logMaxBytes, maxBytes, now, log }: SpoolPa
   };
 
   const readRecord = async (file: string): Promise<void> => {
-    const spooled = Spooled.parse(JSON.parse(await readFile(join(folder, file), 'utf8')));
+    const spooled = SpooledArtifact.parse(JSON.parse(await readFile(join(folder, file), 'utf8')));
     if (existsSync(contentOf(spooled.sha256))) enter(idOf(spooled), spooled);
     else rmSync(join(folder, file), { force: true });
   };
@@ -193,7 +201,7 @@ export const createSpool = ({ folder, logMaxBytes, maxBytes, now, log }: SpoolPa
     const id = file.slice(0, -BEGUN.length);
     const part = join(folder, `${id}${PART}`);
     if (!existsSync(part)) return forget(id);
-    const about = About.parse(JSON.parse(await readFile(join(folder, file), 'utf8')));
+    const about = ArtifactInfo.parse(JSON.parse(await readFile(join(folder, file), 'utf8')));
     const written = await digestFile(part);
     // Incomplete outputs belong to no outcome.
     if (written.bytes === 0 || about.mediaType !== MEDIA.log.mediaType) return forget(id);
@@ -221,11 +229,11 @@ export const createSpool = ({ folder, logMaxBytes, maxBytes, now, log }: SpoolPa
         if (file.endsWith('.new') || (/^[0-9a-f]{64}$/.test(file) && !named.has(file)))
           rmSync(join(folder, file), { force: true });
     },
-    waiting: (): readonly Spooled[] => [...waiting.values()],
+    waiting: (): readonly SpooledArtifact[] => [...waiting.values()],
     /** The path of a content that still waits for its upload. */
     find: (sha256: string): string | undefined => (named.has(sha256) ? contentOf(sha256) : undefined),
     /** The upload is confirmed. */
-    remove: (spooled: Spooled): void => {
+    remove: (spooled: SpooledArtifact): void => {
       const id = idOf(spooled);
       // A restored ledger may have started it again in the meantime.
       if (waiting.get(id) !== spooled) return;

@@ -3,13 +3,13 @@ import type { Clock } from '@holdpoint/runtime/engine/clock';
 import { errorFields } from '@holdpoint/runtime/engine/error-fields';
 import type { Logger } from '@holdpoint/runtime/observability/log';
 import type { ObjectStore } from '@holdpoint/runtime/bus/object-store';
-import type { Catalogue } from './catalog.ts';
-import type { Spool, Spooled } from './spool.ts';
+import type { Catalog } from './catalog.ts';
+import type { Spool, SpooledArtifact } from './spool.ts';
 
 export type UploadParts = {
   readonly spool: Spool;
   readonly objects: Pick<ObjectStore, 'find' | 'put'>;
-  readonly catalogue: Pick<Catalogue, 'note' | 'noteStored'>;
+  readonly catalogue: Pick<Catalog, 'note' | 'noteStored'>;
   readonly clock: Clock;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -30,12 +30,12 @@ export const createUploads = ({ spool, objects, catalogue, clock, now, log }: Up
   let retryMs = RETRY_FIRST_MS;
   let callOff: (() => void) | undefined;
 
-  const isThere = async ({ sha256, bytes }: Spooled): Promise<boolean> => {
+  const isThere = async ({ sha256, bytes }: SpooledArtifact): Promise<boolean> => {
     const found = await objects.find(sha256);
     return found?.sha256 === sha256 && found.bytes === bytes && now() - found.storedAt < FRESH_MS;
   };
 
-  const store = async (spooled: Spooled): Promise<void> => {
+  const store = async (spooled: SpooledArtifact): Promise<void> => {
     const { sha256, bytes, name, mediaType, task, node, attempt } = spooled;
     await catalogue.note(spooled);
     if (!(await isThere(spooled))) {

@@ -16,12 +16,12 @@ export type CircuitUpdate = {
 type Circuit = {
   readonly target: string;
   readonly breaker: Breaker;
-  said: Omit<CircuitUpdate, 'target'>;
+  update: Omit<CircuitUpdate, 'target'>;
   /** The reason in the latest report to recovery. */
   reason: string;
-  toldAt: number;
+  reportedAt: number;
   /** When this executor last changed the state itself: recovery may not know it yet. */
-  settledAt: number;
+  changedAt: number;
 };
 
 export type CircuitParts = {
@@ -83,24 +83,24 @@ export const createCircuits = ({
     const circuit: Circuit = {
       target,
       breaker,
-      said: { state: 'closed' },
+      update: { state: 'closed' },
       reason: '',
-      toldAt: -Infinity,
-      settledAt: -Infinity,
+      reportedAt: -Infinity,
+      changedAt: -Infinity,
     };
     circuits.set(target, circuit);
     return circuit;
   };
-  const mayTry = ({ said }: Circuit): boolean =>
+  const mayTry = ({ update: said }: Circuit): boolean =>
     said.state === 'half_open' && said.executor === self && isInTouch();
 
   const stateOf = (circuit: Circuit): CircuitState => {
-    const { said, breaker } = circuit;
+    const { update: said, breaker } = circuit;
     return said.state !== 'closed' && isInTouch() ? said.state : breaker.state();
   };
 
   const limitOf = (circuit: Circuit): number => {
-    const { said, breaker } = circuit;
+    const { update: said, breaker } = circuit;
     if (said.state !== 'closed' && isInTouch()) return mayTry(circuit) ? 1 : 0;
     switch (breaker.state()) {
       case 'closed':
@@ -116,13 +116,13 @@ export const createCircuits = ({
   const say = (circuit: Circuit, state: CircuitState, reason?: string): void => {
     const { target } = circuit;
     const told = { target, state, executor: self, ...(reason !== undefined && { reason }) };
-    if (tell(told)) circuit.toldAt = clock.now();
+    if (tell(told)) circuit.reportedAt = clock.now();
   };
 
-  const settle = (circuit: Circuit, state: 'open' | 'closed', reason: string): void => {
+  const changeState = (circuit: Circuit, state: 'open' | 'closed', reason: string): void => {
     log.warn({ target: circuit.target, state, reason }, 'circuit');
-    circuit.said = { state };
-    circuit.settledAt = clock.now();
+    circuit.update = { state };
+    circuit.changedAt = clock.now();
     circuit.reason = reason;
     if (state === 'open') circuit.breaker.open();
     else circuit.breaker.renew();
@@ -132,17 +132,17 @@ export const createCircuits = ({
 
   /** The trial that recovery assigned to this executor has ended. */
   const tried = (circuit: Circuit, verdict: Verdict, reason: string): void => {
-    if (verdict === 'fails') settle(circuit, 'open', reason);
-    else if (verdict === 'is_there') settle(circuit, 'closed', reason);
+    if (verdict === 'fails') changeState(circuit, 'open', reason);
+    else if (verdict === 'is_there') changeState(circuit, 'closed', reason);
   };
 
   /** Any other try has ended. */
   const counted = (circuit: Circuit, wasHalfOpen: boolean, verdict: Verdict, reason: string): void => {
-    const { breaker, said } = circuit;
+    const { breaker, update: said } = circuit;
     // The breaker counts an inconclusive try as a success.
     if (wasHalfOpen && verdict === 'nothing') breaker.open();
     const state = breaker.state();
-    if (wasHalfOpen && state === 'closed') settle(circuit, 'closed', reason);
+    if (wasHalfOpen && state === 'closed') changeState(circuit, 'closed', reason);
     else if (state === 'open' && said.state === 'closed' && verdict === 'fails') {
       circuit.reason = reason;
       log.warn({ target: circuit.target, state, reason }, 'circuit');
@@ -161,8 +161,8 @@ export const createCircuits = ({
     const known = circuits.get(target);
     if (known === undefined && said.state === 'closed') return;
     const circuit = known ?? circuitOf(target);
-    const before = circuit.said.state;
-    circuit.said = said;
+    const before = circuit.update.state;
+    circuit.update = said;
     if (said.state === 'open') circuit.breaker.open();
     if (said.state === 'closed' && before !== 'closed') circuit.breaker.renew();
     if (said.state !== 'closed' || before !== 'closed') look(circuit);
@@ -170,7 +170,7 @@ export const createCircuits = ({
 
   /** Sends a due report again: an earlier one may be lost. */
   const look = (circuit: Circuit): void => {
-    const { target, said, breaker, toldAt } = circuit;
+    const { target, update: said, breaker, reportedAt: toldAt } = circuit;
     const isDue = clock.now() - toldAt >= TELL_AGAIN_MS;
     if (said.state === 'half_open' && said.executor === undefined) {
       if (isDue && places.isWaitedFor(target)) say(circuit, 'half_open');
@@ -181,10 +181,10 @@ export const createCircuits = ({
 
   const endLooking = clock.every(LOOK_MS, () => {
     for (const circuit of circuits.values()) {
-      if (circuit.said.state === 'closed' && circuit.breaker.isIdle()) {
+      if (circuit.update.state === 'closed' && circuit.breaker.isIdle()) {
         circuit.breaker.stop();
         circuits.delete(circuit.target);
-      } else if (stateOf(circuit) !== 'closed' || circuit.said.state !== 'closed') look(circuit);
+      } else if (stateOf(circuit) !== 'closed' || circuit.update.state !== 'closed') look(circuit);
     }
   });
 
@@ -240,7 +240,7 @@ export const createCircuits = ({
       for (const target of circuits.keys())
         if (!listed.has(target)) listed.set(target, { target, state: 'closed' });
       for (const said of listed.values()) {
-        const settledAt = circuits.get(said.target)?.settledAt ?? -Infinity;
+        const settledAt = circuits.get(said.target)?.changedAt ?? -Infinity;
         if (settledAt + SETTLE_MS < askedAt) update(said);
       }
     },

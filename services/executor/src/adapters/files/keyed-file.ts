@@ -7,13 +7,13 @@ import { createWorkspace } from './workspace.ts';
 export type Line = { readonly key: string; readonly line: string; readonly assertInForce: () => void };
 export type AppendLine = (line: Line) => Promise<{ readonly repeated: boolean }>;
 
-type Waiting = Line & {
+type PendingLine = Line & {
   readonly resolve: (result: { readonly repeated: boolean }) => void;
   readonly reject: (error: unknown) => void;
 };
 
 /** An open file, its lock, and the keys of all lines that were read. */
-type Opened = {
+type OpenFile = {
   readonly handle: FileHandle;
   readonly lock: FileLock;
   readonly close: () => Promise<void>;
@@ -26,12 +26,12 @@ type Opened = {
  * gather while a write is under way, so that many share one lock and one sync.
  */
 export const createKeyedFile = (path: string): AppendLine => {
-  const waiting: Waiting[] = [];
-  let opened: Opened | undefined;
+  const waiting: PendingLine[] = [];
+  let opened: OpenFile | undefined;
   let writing = false;
 
   /** Nothing is written up to here: every failure is clean. */
-  const begin = async (): Promise<Opened> => {
+  const begin = async (): Promise<OpenFile> => {
     try {
       const file = await current(path, opened);
       if (opened !== file) await opened?.close();
@@ -49,7 +49,7 @@ export const createKeyedFile = (path: string): AppendLine => {
     }
   };
 
-  const write = async (batch: readonly Waiting[]): Promise<void> => {
+  const write = async (batch: readonly PendingLine[]): Promise<void> => {
     const file = await begin();
     try {
       await append(file, batch);
@@ -80,7 +80,7 @@ const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
 
 /** Opens the file again if it was moved or replaced. */
-const current = async (path: string, opened: Opened | undefined): Promise<Opened> => {
+const current = async (path: string, opened: OpenFile | undefined): Promise<OpenFile> => {
   if (opened !== undefined) {
     const [held, named] = await Promise.all([opened.handle.stat(), stat(path).catch(() => undefined)]);
     if (named?.ino === held.ino && named.dev === held.dev) return opened;
@@ -100,10 +100,10 @@ const current = async (path: string, opened: Opened | undefined): Promise<Opened
 };
 
 /** Under the lock. New keys are written and synced together; known keys were applied before. */
-const append = async (opened: Opened, batch: readonly Waiting[]): Promise<void> => {
+const append = async (opened: OpenFile, batch: readonly PendingLine[]): Promise<void> => {
   const mend = await catchUp(opened);
-  const fresh = new Map<string, Waiting>();
-  const repeated: Waiting[] = [];
+  const fresh = new Map<string, PendingLine>();
+  const repeated: PendingLine[] = [];
   for (const line of batch.filter(inForce)) {
     if (opened.keys.has(line.key) || fresh.has(line.key)) repeated.push(line);
     else fresh.set(line.key, line);
@@ -122,7 +122,7 @@ const append = async (opened: Opened, batch: readonly Waiting[]): Promise<void> 
 const CUT_OFF = '\r';
 
 /** Reads the keys of new lines; returns the text that closes a truncated last line. */
-const catchUp = async (opened: Opened): Promise<string> => {
+const catchUp = async (opened: OpenFile): Promise<string> => {
   const { size } = await opened.handle.stat();
   if (size < opened.readTo) {
     // The file was truncated, and its keys with it.
@@ -140,7 +140,7 @@ const catchUp = async (opened: Opened): Promise<string> => {
 };
 
 /** Rejects a line whose lease may be over; it has not been written. */
-const inForce = ({ assertInForce, reject }: Waiting): boolean => {
+const inForce = ({ assertInForce, reject }: PendingLine): boolean => {
   try {
     assertInForce();
     return true;
@@ -151,7 +151,7 @@ const inForce = ({ assertInForce, reject }: Waiting): boolean => {
 };
 
 /** One writer for each file. The path of a file is resolved again for each group of concurrent appends. */
-export const createFiles = (root: string): ((file: string) => Promise<AppendLine>) => {
+export const createKeyedFiles = (root: string): ((file: string) => Promise<AppendLine>) => {
   const workspace = createWorkspace(root);
   const writers = new Map<string, AppendLine>();
   const resolving = new Map<string, Promise<string>>();

@@ -8,7 +8,7 @@ import { syncFolder } from './durable-file.ts';
 import { acquire, openLock } from './file-lock.ts';
 
 /** The current content of a file. */
-export type Held = { readonly bytes: Buffer; readonly sha256: string; readonly mode: number };
+export type FileContent = { readonly bytes: Buffer; readonly sha256: string; readonly mode: number };
 
 /** Larger files would have to be held in memory. */
 const READ_MAX_BYTES = 67_108_864;
@@ -23,7 +23,7 @@ const codeOf = (error: unknown): string =>
 
 const isMissing = (error: unknown): boolean => codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR';
 
-const readHandle = async (handle: FileHandle): Promise<Held> => {
+const readHandle = async (handle: FileHandle): Promise<FileContent> => {
   const { size, mode } = await handle.stat();
   if (size > READ_MAX_BYTES) throw refused(`The file is larger than ${String(READ_MAX_BYTES)} bytes`);
   const bytes = await handle.readFile();
@@ -31,7 +31,7 @@ const readHandle = async (handle: FileHandle): Promise<Held> => {
 };
 
 /** Undefined when nothing exists there. Throws `CleanFailure` when it is not a regular file, or is a link. */
-export const heldAt = async (path: string): Promise<Held | undefined> => {
+export const contentAt = async (path: string): Promise<FileContent | undefined> => {
   try {
     const entry = await lstat(path);
     if (entry.isSymbolicLink()) throw refused('The path is a symbolic link, which is not followed');
@@ -109,7 +109,7 @@ export type Replacement = {
   /** The temporary name, in the same folder: the same for every start of an effect. */
   readonly meanwhile: string;
   /** Throws when the present content is not the expected one. False: the new content is there already. */
-  readonly mayReplace: (held: Held | undefined) => boolean;
+  readonly mayReplace: (held: FileContent | undefined) => boolean;
   /** Called right before the rename. */
   readonly assertInForce: () => void;
 };
@@ -122,10 +122,10 @@ export const replaceWhole = ({
   meanwhile,
   mayReplace,
   assertInForce,
-}: Replacement): Promise<{ readonly before: Held | undefined; readonly written: boolean }> =>
+}: Replacement): Promise<{ readonly before: FileContent | undefined; readonly written: boolean }> =>
   locked(path, async () => {
     const folder = dirname(path);
-    const before = await heldAt(path);
+    const before = await contentAt(path);
     if (!mayReplace(before)) {
       // The earlier start may have crashed before its sync.
       await settled(folder);
@@ -151,7 +151,7 @@ export const replaceWhole = ({
 /** Removes a file that still has this digest. False when there is none. */
 export const removeWhole = (path: string, sha256: string, assertInForce: () => void): Promise<boolean> =>
   locked(path, async () => {
-    const held = await heldAt(path);
+    const held = await contentAt(path);
     if (held !== undefined) {
       if (held.sha256 !== sha256) throw refused('The file has changed since, and is kept');
       await cleanly(async () => {

@@ -1,5 +1,5 @@
 import { createGitExec, type GitExec, type GitParts } from './exec.ts';
-import { restoreSnapshot, snapshotAbout, takeSnapshot } from './snapshot.ts';
+import { restoreSnapshot, snapshotInfo, takeSnapshot } from './snapshot.ts';
 
 const ATTEMPTS = 'refs/holdpoint/attempts/';
 const KEPT = 'refs/holdpoint/kept/';
@@ -8,12 +8,12 @@ const attemptRef = (effectId: string): string => `${ATTEMPTS}${effectId}`;
 /** The ref that keeps the changes of an interrupted attempt after its worktree was restored. */
 export const keptRef = (name: string): string => `${KEPT}${name}`;
 
-type Place = { readonly root: string; readonly parts: GitParts };
+type GitFolder = { readonly root: string; readonly parts: GitParts };
 
 /** A step in another worktree may have deleted the record in the meantime. */
 const worktreeOf = async (exec: GitExec, ref: string): Promise<string | undefined> => {
   try {
-    return (await snapshotAbout(exec, ref)).worktree;
+    return (await snapshotInfo(exec, ref)).worktree;
   } catch (error) {
     const there = await exec.text(['for-each-ref', '--format=%(refname)', '--', ref]);
     if (there === '') return undefined;
@@ -35,7 +35,7 @@ const attemptsIn = async (exec: GitExec, root: string): Promise<readonly string[
  * when its end was lost.
  */
 export const beginAttempt = async (
-  { root, parts }: Place,
+  { root, parts }: GitFolder,
   effectId: string,
   running: ReadonlySet<string> = new Set(),
 ): Promise<'begun' | 'restored'> => {
@@ -53,7 +53,7 @@ export const beginAttempt = async (
 };
 
 /** Deletes the records of a worktree that is removed. */
-export const forgetAttempts = async ({ root, parts }: Place, worktree: string): Promise<void> => {
+export const forgetAttempts = async ({ root, parts }: GitFolder, worktree: string): Promise<void> => {
   const exec = createGitExec(root, parts);
   for (const ref of await attemptsIn(exec, worktree))
     await exec.run(['update-ref', '--no-deref', '-d', '--', ref]);

@@ -36,7 +36,7 @@ export type Git = GitExec & {
   readonly fileAt: (commit: string, path: string) => Promise<Buffer | undefined>;
   readonly commitTree: (commit: NewCommit) => Promise<string>;
   /** Merges two commits without a work tree. Names conflicting paths. */
-  readonly mergeTree: (ours: string, theirs: string) => Promise<Merged>;
+  readonly mergeTree: (ours: string, theirs: string) => Promise<MergedTree>;
   /** The differences of two commits: one line for each file, and a total. */
   readonly diffstat: (from: string, to: string) => Promise<string>;
   readonly status: () => Promise<readonly StatusEntry[]>;
@@ -138,7 +138,7 @@ export const createGit = (
 };
 
 /** The result of a merge. The tree of a conflict contains conflict markers. */
-export type Merged = {
+export type MergedTree = {
   readonly tree: string;
   readonly conflicts: readonly string[];
   /** Messages of git, for users. */
@@ -148,7 +148,7 @@ export type Merged = {
 const CONFLICT = 1;
 
 /** Merges without a work tree and an index, so that a conflict leaves nothing to clean up. */
-export const mergeTreeWith = async ({ run }: GitExec, ours: string, theirs: string): Promise<Merged> => {
+export const mergeTreeWith = async ({ run }: GitExec, ours: string, theirs: string): Promise<MergedTree> => {
   const { exitCode, stdout } = await run(
     ['merge-tree', '--write-tree', '-z', '--name-only', '--messages', '--', ours, theirs],
     { answers: [0, CONFLICT] },

@@ -166,13 +166,13 @@ describe('programs in the configuration of a repository', () => {
     repository.git('init', '--quiet', 'sub');
     repository.write('sub/x', 'x');
     repository.git('-C', 'sub', 'add', '--all');
-    const asSomebody = ['-C', 'sub', '-c', 'user.name=a', '-c', 'user.email=a'];
-    repository.git(...asSomebody, 'commit', '--quiet', '--message=sub');
+    const asAuthor = ['-C', 'sub', '-c', 'user.name=a', '-c', 'user.email=a'];
+    repository.git(...asAuthor, 'commit', '--quiet', '--message=sub');
     repository.git('add', 'sub');
     repository.git('commit', '--quiet', '--message=with a submodule');
     // Both its commit and its files change.
     repository.git('-C', 'sub', 'checkout', '--quiet', '--detach');
-    repository.git(...asSomebody, 'commit', '--quiet', '--allow-empty', '--message=next');
+    repository.git(...asAuthor, 'commit', '--quiet', '--allow-empty', '--message=next');
     // Of the same size, so that git must read the content.
     repository.write('sub/x', 'y');
     // The overrides apply there as well, except for names that only the submodule configures.
@@ -215,7 +215,7 @@ describe('filters', () => {
     repository.write('.gitattributes', '*.dat filter=lfs\n');
     repository.write('x.dat', 'pointer');
     repository.git('add', '--all');
-    repository.git('commit', '--quiet', '--message=with a filter that nobody has');
+    repository.git('commit', '--quiet', '--message=with an unknown filter');
     const path = join(repository.path, 'worktree');
     await git.worktreeAdd(path, { branch: 'main' });
     await git.worktreeRemove(path);

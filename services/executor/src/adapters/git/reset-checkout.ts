@@ -6,7 +6,7 @@ import { filtersIn } from './hardening.ts';
 import { gitDirOf, withAllStaged } from './snapshot.ts';
 import { refuseFilters, stageWith } from './staging.ts';
 
-export type WayBack = {
+export type CheckoutReset = {
   readonly from: string;
   readonly to: string;
   /** Message of the commit that keeps uncommitted changes. */
@@ -22,7 +22,7 @@ const refuseFiltersOf = async (
   root: string,
   parts: GitParts,
   gitDir: string,
-  { to }: WayBack,
+  { to }: CheckoutReset,
   tree: string,
 ) => {
   const index = join(gitDir, `holdpoint-index-${randomUUID()}`);
@@ -67,7 +67,7 @@ const stageIgnored = async (root: string, all: GitExec, to: string): Promise<voi
  * Resets a checkout to a commit, after its HEAD and all uncommitted changes were kept. Untracked files are removed
  * only if they were kept; ignored files stay.
  */
-export const goBack = async (root: string, parts: GitParts, way: WayBack): Promise<void> => {
+export const resetCheckout = async (root: string, parts: GitParts, way: CheckoutReset): Promise<void> => {
   const { from, to, message, keep, move } = way;
   const exec = createGitExec(root, parts);
   const gitDir = await gitDirOf(exec);

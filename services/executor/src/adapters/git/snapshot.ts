@@ -10,12 +10,12 @@ import { stageWith } from './staging.ts';
 const STATES = ['MERGE_HEAD', 'MERGE_MSG', 'MERGE_MODE', 'CHERRY_PICK_HEAD', 'REVERT_HEAD'] as const;
 
 /** Stored in the message of a snapshot. */
-const About = z.object({
+const SnapshotInfo = z.object({
   worktree: z.string(),
   head: z.string().optional(),
   branch: z.string().optional(),
 });
-type About = z.infer<typeof About>;
+type SnapshotInfo = z.infer<typeof SnapshotInfo>;
 
 /** Locks that killed git processes of an attempt may have left in their own worktree. */
 const OWN_LOCKS = ['index.lock', 'HEAD.lock'];
@@ -55,7 +55,7 @@ export const filesTree = async (root: string, parts: GitParts): Promise<string> 
   return withAllStaged(root, parts, gitDir, (all) => all.text(['write-tree']));
 };
 
-const currentHead = async (exec: GitExec): Promise<Pick<About, 'head' | 'branch'>> => {
+const currentHead = async (exec: GitExec): Promise<Pick<SnapshotInfo, 'head' | 'branch'>> => {
   const ref = await exec.text(['symbolic-ref', '--quiet', 'HEAD'], { answers: [0, 1] });
   const head = await exec.text(['rev-parse', '--verify', '--quiet', 'HEAD'], { answers: [0, 1] });
   return { ...(head !== '' && { head }), ...(ref !== '' && { branch: ref }) };
@@ -75,7 +75,7 @@ export const takeSnapshot = async (root: string, parts: GitParts, ref: string): 
   }
   const tree = await exec.text(['mktree'], { stdin: `${entries.join('\n')}\n` });
   const at = await currentHead(exec);
-  const about: About = { worktree: root, ...at };
+  const about: SnapshotInfo = { worktree: root, ...at };
   const parents = at.head === undefined ? [] : ['-p', at.head];
   const commit = await exec.text(['commit-tree', tree, ...parents, '-F', '-'], {
     stdin: JSON.stringify(about),
@@ -84,8 +84,8 @@ export const takeSnapshot = async (root: string, parts: GitParts, ref: string): 
   return commit;
 };
 
-export const snapshotAbout = async (exec: GitExec, ref: string): Promise<About> =>
-  About.parse(JSON.parse(await exec.text(['show', '-s', '--format=%B', '--end-of-options', ref])));
+export const snapshotInfo = async (exec: GitExec, ref: string): Promise<SnapshotInfo> =>
+  SnapshotInfo.parse(JSON.parse(await exec.text(['show', '-s', '--format=%B', '--end-of-options', ref])));
 
 /**
  * Restores a worktree from a snapshot: HEAD and its branch, the index, the files. Its present content is kept under
@@ -99,7 +99,7 @@ export const restoreSnapshot = async (
 ): Promise<void> => {
   const exec = createGitExec(root, parts);
   const gitDir = await gitDirOf(exec);
-  const about = await snapshotAbout(exec, ref);
+  const about = await snapshotInfo(exec, ref);
   await dropOwnLocks(gitDir);
   await takeSnapshot(root, parts, keptRef);
   await restoreHead(exec, about);
@@ -133,7 +133,7 @@ export const dropLocks = async (root: string, parts: GitParts): Promise<void> =>
   if (branch !== undefined) await unlockBranch(exec, branch);
 };
 
-const restoreHead = async (exec: GitExec, { head, branch }: About): Promise<void> => {
+const restoreHead = async (exec: GitExec, { head, branch }: SnapshotInfo): Promise<void> => {
   if (branch === undefined) {
     if (head !== undefined) await exec.run(['update-ref', '--no-deref', '--', 'HEAD', head]);
     return;

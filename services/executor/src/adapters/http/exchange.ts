@@ -9,7 +9,7 @@ export type OutgoingRequest = {
 };
 
 /** The beginning of a response. The rest is read for a limited time, so that the target can finish. */
-export type Answer = {
+export type HttpResponse = {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: IncomingHttpHeaders;
@@ -29,7 +29,7 @@ export const exchange = async (
   socket: Socket,
   { method, url, headers, body }: OutgoingRequest,
   signal: AbortSignal,
-): Promise<Answer> => {
+): Promise<HttpResponse> => {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     const request = openRequest({
       method,

@@ -6,14 +6,14 @@ import type { Logger } from '@holdpoint/runtime/observability/log';
 import { replaceFile, syncFolder } from '../files/durable-file.ts';
 import { type JournalName, readName } from './journal-identity.ts';
 import {
-  type Entry,
+  type JournalEntry,
   listSegments,
   readSegment,
   removeSegments,
   type Retention,
   type Segment,
   segmentAt,
-  superfluous,
+  segmentsToDelete,
 } from './segments.ts';
 
 export type Appendable = Pick<FileHandle, 'appendFile' | 'datasync' | 'close'>;
@@ -31,7 +31,7 @@ const openForAppending = (path: string): Promise<Appendable> => open(path, 'ax',
 const SEGMENT_BYTES = 8 * 1024 * 1024;
 const SEGMENT_MS = 24 * 3_600_000;
 
-type Waiting = { readonly line: string; readonly position: number } & {
+type PendingEntry = { readonly line: string; readonly position: number } & {
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 };
@@ -48,7 +48,7 @@ export const openJournal = async (folder: string, options: JournalOptions, log: 
   let position = Math.max(await lastPosition(segments), name.seen[name.id] ?? 0);
   let current: Current | undefined;
   let writing = false;
-  const waiting: Waiting[] = [];
+  const waiting: PendingEntry[] = [];
 
   const rename = async (change: Partial<JournalName>): Promise<void> => {
     const changed = { ...name, ...change };
@@ -57,7 +57,7 @@ export const openJournal = async (folder: string, options: JournalOptions, log: 
   };
 
   const drop = async (): Promise<void> => {
-    const { tooOld, tooMany } = await superfluous(segments, options, Date.now());
+    const { tooOld, tooMany } = await segmentsToDelete(segments, options, Date.now());
     const gone = [...tooOld, ...tooMany];
     if (gone.length === 0) return;
     const kept = segments.slice(gone.length);
@@ -92,7 +92,7 @@ export const openJournal = async (folder: string, options: JournalOptions, log: 
     await before?.handle.close();
   };
 
-  const write = async (batch: readonly Waiting[]): Promise<void> => {
+  const write = async (batch: readonly PendingEntry[]): Promise<void> => {
     const text = batch.map(({ line }) => line).join('');
     if (text === '') return;
     const file = await writable(batch.find(({ line }) => line !== '')?.position ?? position);
@@ -136,14 +136,14 @@ export const openJournal = async (folder: string, options: JournalOptions, log: 
     /** Resolves once it is on the disk. */
     append: (order: RunEffect, epoch: number, at: number): Promise<void> => {
       position = Math.max(position, at);
-      const entry: Entry = { position: at, epoch, at: Date.now(), order };
+      const entry: JournalEntry = { position: at, epoch, at: Date.now(), order };
       return enqueue(`${JSON.stringify(entry)}\n`, at);
     },
     /** The starts after a position of the ledger, one file at a time, including those being written. */
     entriesAfter: async function* (
       after: number,
       asFarAsItGoes: boolean,
-    ): AsyncGenerator<readonly Entry[], void, undefined> {
+    ): AsyncGenerator<readonly JournalEntry[], void, undefined> {
       // A start that could not be written has not begun.
       await enqueue('', position).catch(() => undefined);
       const from = segments.findLastIndex(({ first }) => first <= after);

@@ -4,7 +4,7 @@ import { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { z } from 'zod';
 
 /** One start, written before any of it leaves the process. */
-export const Entry = z.object({
+export const JournalEntry = z.object({
   /** The executor's transaction in the ledger that committed it; several starts may share one. */
   position: z.int().min(1),
   epoch: z.int().min(1),
@@ -12,7 +12,7 @@ export const Entry = z.object({
   at: z.int(),
   order: RunEffect,
 });
-export type Entry = z.infer<typeof Entry>;
+export type JournalEntry = z.infer<typeof JournalEntry>;
 
 export type Segment = {
   readonly path: string;
@@ -45,9 +45,9 @@ export class JournalDamaged extends Error {
   override readonly name = 'JournalDamaged';
 }
 
-const parseLine = (line: string): Entry | undefined => {
+const parseLine = (line: string): JournalEntry | undefined => {
   try {
-    return Entry.safeParse(JSON.parse(line)).data;
+    return JournalEntry.safeParse(JSON.parse(line)).data;
   } catch {
     return undefined; // told by the caller, who knows which file it is
   }
@@ -57,7 +57,10 @@ const parseLine = (line: string): Entry | undefined => {
  * The entries of a file. Text behind the last line end was truncated by a crash, before its effect could start. An
  * unreadable line is an error, unless `partial`.
  */
-export const readSegment = async ({ path }: Segment, asFarAsItGoes: boolean): Promise<readonly Entry[]> => {
+export const readSegment = async (
+  { path }: Segment,
+  asFarAsItGoes: boolean,
+): Promise<readonly JournalEntry[]> => {
   const text = await readFile(path, 'utf8');
   const lines = text.slice(0, text.lastIndexOf('\n') + 1).split('\n');
   return lines.flatMap((line, index) => {
@@ -72,7 +75,7 @@ export const readSegment = async ({ path }: Segment, asFarAsItGoes: boolean): Pr
 export type Retention = { readonly keepMs: number; readonly maxBytes: number };
 
 /** The files to delete: older than any backup to restore, or beyond the size limit. */
-export const superfluous = async (
+export const segmentsToDelete = async (
   segments: readonly Segment[],
   { keepMs, maxBytes }: Retention,
   now: number,

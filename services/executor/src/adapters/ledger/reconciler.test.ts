@@ -5,7 +5,7 @@ import type { Instance } from '../../effect/reconciliation.ts';
 import { orderFor } from '../../../testing/orders.ts';
 import { scratchFolder } from '../../../testing/scratch.ts';
 import { type HeldJournal, journalsIn } from '../journal/journal-folder.ts';
-import type { Entry } from '../journal/segments.ts';
+import type { JournalEntry } from '../journal/segments.ts';
 import { createSlots } from '../slots/slots.ts';
 import { createReconciler, type Reconciler } from './reconciler.ts';
 import type { ExecutorRegistry } from './executor-registry.ts';
@@ -54,7 +54,7 @@ const ledger = (instances: Record<string, Instance> = {}) => {
 
 const start = (
   standings: ExecutorRegistry,
-  tell: (entry: Entry) => Promise<void> = () => Promise.resolve(),
+  tell: (entry: JournalEntry) => Promise<void> = () => Promise.resolve(),
   known: Promise<void> = Promise.resolve(),
 ) => {
   const slots = createSlots({ worker: 'worker-1' }, 1);

@@ -5,7 +5,7 @@ import { startPeriodic } from '@holdpoint/runtime/observability/periodic';
 import { type JournalReplay, type LedgerStatus, nextStep } from '../../effect/reconciliation.ts';
 import type { HeldJournal, Journals } from '../journal/journal-folder.ts';
 import type { Journal } from '../journal/journal.ts';
-import { type Entry, JournalDamaged } from '../journal/segments.ts';
+import { type JournalEntry, JournalDamaged } from '../journal/segments.ts';
 import type { ToEffect } from '../runner/runner.ts';
 import type { Slots } from '../slots/slots.ts';
 import type { ExecutorRegistry } from './executor-registry.ts';
@@ -18,7 +18,7 @@ export type ReconcilerParts = {
   readonly fence: Pick<LedgerFence, 'trust' | 'onRefusal'>;
   readonly slots: Pick<Slots, 'open' | 'close'>;
   /** Reports a start that the ledger may have lost; resolves once that is committed. */
-  readonly report: (entry: Entry) => Promise<void>;
+  readonly report: (entry: JournalEntry) => Promise<void>;
   /** The first pass waits for this. Never rejects. */
   readonly ready: Promise<void>;
   readonly log: Logger;
@@ -204,7 +204,7 @@ export type Reconciler = ReturnType<typeof createReconciler>;
 /** Reports a journalled start to the ledger. Resolves after the commit; rejects when there was none. */
 export const reportJournalled = (
   engine: Pick<Engine<ToEffect>, 'accept'>,
-  { order, epoch }: Entry,
+  { order, epoch }: JournalEntry,
 ): Promise<void> =>
   new Promise((resolve, reject) => {
     engine.accept(

@@ -5,7 +5,7 @@ import { silentLogger } from '@holdpoint/runtime/observability/log';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { beginWork } from '../../../testing/interrupted-work.ts';
 import { scratchFolder } from '../../../testing/scratch.ts';
-import { createWorkRecords, type WorkOf } from './process-records.ts';
+import { createProcessRecords, type WorkOf } from './process-records.ts';
 import { commandEnv } from './command-env.ts';
 import { type Confinement, UNCONFINED } from './confinement.ts';
 import { createConfinement, type ConfinementParts } from './create-confinement.ts';
@@ -130,11 +130,11 @@ describe.runIf(here.namespace !== undefined)('a command with a namespace of proc
     await executor.kill();
     await vi.waitFor(async () => expect(await survivors(scratch.path)).toEqual([]), { timeout: 30_000 });
     // Its record is still there, although the process is gone.
-    expect(await createWorkRecords(scratch.path).endAll()).toBe(0);
+    expect(await createProcessRecords(scratch.path).endAll()).toBe(0);
   });
 });
 
-/** The programs that run in this test's folder, or were started with that word. */
+/** The processes in this test's folder, or with this argument. */
 const survivors = async (word: string): Promise<readonly string[]> => {
   const { stdout } = await runCommand({
     argv: scriptArgv(

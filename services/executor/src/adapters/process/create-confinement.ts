@@ -2,7 +2,7 @@ import { ConfigError } from '@holdpoint/runtime/service/config';
 import type { Logger } from '@holdpoint/runtime/observability/log';
 import type { Environment } from './command-env.ts';
 import { type Confinement, type Namespace, UNCONFINED } from './confinement.ts';
-import { findProgram } from './find-command.ts';
+import { findCommand } from './find-command.ts';
 import { type CommandLimits, limitArgs } from './limits.ts';
 import { type CommandResult, runCommand, scriptArgv } from './run-command.ts';
 
@@ -33,7 +33,7 @@ const trial = (confinement: Confinement, script: string, env: Environment): Prom
   runCommand({ argv: scriptArgv(script), cwd: '/', env, timeoutMs: TRIAL_MS, confinement });
 
 const locate = async (name: string, env: Environment): Promise<string> => {
-  const found = await findProgram(name, '/', env['PATH']);
+  const found = await findCommand(name, '/', env['PATH']);
   if (found === undefined) throw new ConfigError(`${name} not found: install util-linux`);
   return found;
 };

@@ -13,7 +13,7 @@ const canRun = async (path: string): Promise<boolean> => {
 };
 
 /** The path of a command, as a shell would find it; undefined if it is not found. */
-export const findProgram = async (
+export const findCommand = async (
   name: string,
   cwd: string,
   path: string | undefined,

@@ -9,7 +9,7 @@ const KILLED = /sigprocmask/;
 const STARTED = 'started';
 
 /** Reads the descriptor of a namespace start: the pid of its init, then errors. */
-export const listenToKeeper = (stream: Readable) => {
+export const listenToNamespace = (stream: Readable) => {
   let text = '';
   stream.on('data', (chunk: Buffer) => {
     if (text.length < SAID_MAX) text += chunk.toString('latin1');
@@ -32,4 +32,4 @@ export const listenToKeeper = (stream: Readable) => {
     },
   };
 };
-export type Keeper = ReturnType<typeof listenToKeeper>;
+export type Keeper = ReturnType<typeof listenToNamespace>;

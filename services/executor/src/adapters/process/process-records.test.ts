@@ -6,7 +6,7 @@ import { scratchFolder } from '../../../testing/scratch.ts';
 import { commandEnv } from './command-env.ts';
 import { processEntry } from './process-table.ts';
 import { runCommand, scriptArgv } from './run-command.ts';
-import { createWorkRecords, type WorkOf } from './process-records.ts';
+import { createProcessRecords, type WorkOf } from './process-records.ts';
 
 let scratch: Awaited<ReturnType<typeof scratchFolder>>;
 /** What a test has started and not ended. */
@@ -15,7 +15,7 @@ beforeEach(async () => {
   scratch = await scratchFolder();
 });
 afterEach(async () => {
-  await createWorkRecords(scratch.path).endAll();
+  await createProcessRecords(scratch.path).endAll();
   for (const kill of killing.splice(0)) await kill();
   await scratch.remove();
 });
@@ -49,7 +49,7 @@ describe('leftovers of a killed executor', () => {
     const pid = await interrupted(work, 'sleep 300 & echo $! > child; echo $$ > pid; wait');
     const child = pidIn('child');
     expect(recorded()).toHaveLength(1);
-    expect(await createWorkRecords(scratch.path).endLeftovers(work)).toBeGreaterThan(0);
+    expect(await createProcessRecords(scratch.path).endLeftovers(work)).toBeGreaterThan(0);
     expect(await lives(pid)).toBe(false);
     expect(await lives(child)).toBe(false);
     expect(recorded()).toEqual([]);
@@ -61,19 +61,19 @@ describe('leftovers of a killed executor', () => {
     const group = (await processEntry(pid))?.group ?? 0;
     process.kill(group, 'SIGKILL');
     await vi.waitFor(async () => expect(await lives(group)).toBe(false), { timeout: 30_000 });
-    await createWorkRecords(scratch.path).endLeftovers(work);
+    await createProcessRecords(scratch.path).endLeftovers(work);
     expect(await lives(pid)).toBe(false);
   });
 
   test('processes that left the group end as well', async () => {
     const pid = await interrupted(work, "setsid sh -c 'echo $$ > pid; exec sleep 300' & wait");
-    await createWorkRecords(scratch.path).endLeftovers(work);
+    await createProcessRecords(scratch.path).endLeftovers(work);
     expect(await lives(pid)).toBe(false);
   });
 
   test('processes of an earlier attempt at the same node of the same repository end as well', async () => {
     const pid = await interrupted(work, 'echo $$ > pid; sleep 300');
-    const records = createWorkRecords(scratch.path);
+    const records = createProcessRecords(scratch.path);
     const later = { ...work, effectId: 'e-2', attempt: 2 };
     expect(await records.endLeftovers({ ...later, node: 'other' })).toBe(0);
     expect(await records.endLeftovers({ ...later, task: 't-2' })).toBe(0);
@@ -86,7 +86,7 @@ describe('leftovers of a killed executor', () => {
   test('the next executor ends all leftovers when it starts', async () => {
     const one = await interrupted(work, 'echo $$ > one; sleep 300', 'one');
     const two = await interrupted({ ...work, effectId: 'e-2', node: 'b' }, 'echo $$ > two; sleep 300', 'two');
-    await createWorkRecords(scratch.path).endAll();
+    await createProcessRecords(scratch.path).endAll();
     expect([await lives(one), await lives(two)]).toEqual([false, false]);
     expect(recorded()).toEqual([]);
   });
@@ -95,11 +95,11 @@ describe('leftovers of a killed executor', () => {
     const beside = beginWork(scratch.path, work, scratch.path, 'echo $$ > pid; sleep 300');
     killing.push(beside.kill);
     const pid = await written('pid');
-    expect(await createWorkRecords(scratch.path).endAll()).toBe(0);
+    expect(await createProcessRecords(scratch.path).endAll()).toBe(0);
     expect(await lives(pid)).toBe(true);
     expect(recorded()).toHaveLength(1);
     await beside.kill();
-    await createWorkRecords(scratch.path).endAll();
+    await createProcessRecords(scratch.path).endAll();
     expect(await lives(pid)).toBe(false);
   });
 
@@ -107,10 +107,10 @@ describe('leftovers of a killed executor', () => {
     const beside = beginWork(scratch.path, work, scratch.path, 'setsid sleep 300 & echo $! > away; wait');
     killing.push(beside.kill);
     const pid = await written('away');
-    expect(await createWorkRecords(scratch.path).endAll()).toBe(0);
+    expect(await createProcessRecords(scratch.path).endAll()).toBe(0);
     expect(await lives(pid)).toBe(true);
     await beside.kill();
-    await createWorkRecords(scratch.path).endAll();
+    await createProcessRecords(scratch.path).endAll();
     expect(await lives(pid)).toBe(false);
   });
 
@@ -118,8 +118,8 @@ describe('leftovers of a killed executor', () => {
     const pid = await interrupted(work, 'echo $$ > pid; sleep 300');
     const elsewhere = join(scratch.path, 'elsewhere');
     mkdirSync(elsewhere);
-    expect(await createWorkRecords(elsewhere).endLeftovers(work)).toBe(0);
-    expect(await createWorkRecords(elsewhere).endAll()).toBe(0);
+    expect(await createProcessRecords(elsewhere).endLeftovers(work)).toBe(0);
+    expect(await createProcessRecords(elsewhere).endAll()).toBe(0);
     expect(await lives(pid)).toBe(true);
   });
 });
@@ -137,13 +137,13 @@ describe('process records', () => {
     };
     for (const change of [{ start: '1' }, { boot: 'another start of the machine' }]) {
       writeFileSync(join(scratch.path, 'work', 'e-9.1.json'), of(change));
-      expect(await createWorkRecords(scratch.path).endLeftovers(stranger)).toBe(0);
+      expect(await createProcessRecords(scratch.path).endLeftovers(stranger)).toBe(0);
       expect(await lives(pid)).toBe(true);
     }
   });
 
   test('a command for another item of the same node is left alone', async () => {
-    const records = createWorkRecords(scratch.path);
+    const records = createProcessRecords(scratch.path);
     const running = runCommand({
       argv: scriptArgv('echo $$ > pid; until [ -e end ]; do sleep 0.02; done'),
       cwd: scratch.path,

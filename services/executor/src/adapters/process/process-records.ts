@@ -20,7 +20,7 @@ export type WorkOf = {
 const Started = z.object({ pid: z.int().min(2), start: z.string(), boot: z.string() });
 
 /** A command that is running, or was when the executor exited. `group` is also the pid of its first process. */
-const WorkRecord = z.object({
+const ProcessRecord = z.object({
   effectId: EffectId,
   repository: z.string(),
   task: z.string(),
@@ -29,7 +29,7 @@ const WorkRecord = z.object({
   group: Started,
   executor: Started,
 });
-type WorkRecord = z.infer<typeof WorkRecord>;
+type ProcessRecord = z.infer<typeof ProcessRecord>;
 type Started = z.infer<typeof Started>;
 
 /** In the environment of every process of a step: also processes that leave the group can be found by it. */
@@ -37,7 +37,7 @@ const MARK = 'HOLDPOINT_WORK';
 /** A process without a record is git. Killed, it would leave locks; it ends soon. */
 const GIT_MS = 3_000;
 
-export interface WorkRecords {
+export interface ProcessRecords {
   /** Environment variables for every command of a step. */
   markOf(work: WorkOf): Readonly<Record<string, string>>;
   /** Resolves once the record is on the disk. */
@@ -62,7 +62,7 @@ const startedAs = async (pid: number): Promise<Started> => ({
 });
 
 /** Records running commands on the disk, so that a restarted executor can end those of its predecessor. */
-export const createWorkRecords = (stateDir: string): WorkRecords => {
+export const createProcessRecords = (stateDir: string): ProcessRecords => {
   const folder = join(stateDir, 'work');
   const scope = sha256Of(stateDir).slice(0, 16);
   const self = startedAs(process.pid);
@@ -70,7 +70,7 @@ export const createWorkRecords = (stateDir: string): WorkRecords => {
   const pathOf = (effectId: string, group: number): string =>
     join(folder, `${EffectId.parse(effectId)}.${String(group)}.json`);
 
-  const all = async (): Promise<readonly WorkRecord[]> => {
+  const all = async (): Promise<readonly ProcessRecord[]> => {
     const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return [];
       throw error;
@@ -81,9 +81,9 @@ export const createWorkRecords = (stateDir: string): WorkRecords => {
         // The command may end, and its record disappear, at any moment.
         .map((name) => readFile(join(folder, name), 'utf8').catch(() => undefined)),
     );
-    return texts.filter((text) => text !== undefined).map((text) => WorkRecord.parse(JSON.parse(text)));
+    return texts.filter((text) => text !== undefined).map((text) => ProcessRecord.parse(JSON.parse(text)));
   };
-  const end = async (records: readonly WorkRecord[]): Promise<number> => {
+  const end = async (records: readonly ProcessRecord[]): Promise<number> => {
     let ended = 0;
     for (const record of records) {
       if (await isSame(record.group)) {
@@ -94,12 +94,12 @@ export const createWorkRecords = (stateDir: string): WorkRecords => {
     }
     return ended;
   };
-  const isMine = async ({ executor }: WorkRecord): Promise<boolean> => {
+  const isMine = async ({ executor }: ProcessRecord): Promise<boolean> => {
     const { pid, start, boot } = await self;
     return executor.pid === pid && executor.start === start && executor.boot === boot;
   };
   /** Ends marked processes without a record. */
-  const endMarked = async (wanted: Wanted): Promise<number> => {
+  const endMarked = async (wanted: MarkFilter): Promise<number> => {
     let ended = 0;
     const tried = new Set<number>();
     for (let found = await marked(wanted); found.length > 0; found = await marked(wanted)) {
@@ -123,7 +123,7 @@ export const createWorkRecords = (stateDir: string): WorkRecords => {
     },
     ended: (work, group) => rm(pathOf(work.effectId, group), { force: true }),
     endLeftovers: async (work) => {
-      const records: WorkRecord[] = [];
+      const records: ProcessRecord[] = [];
       for (const record of await all()) {
         const sameNode =
           record.repository === work.repository && record.task === work.task && record.node === work.node;
@@ -135,7 +135,7 @@ export const createWorkRecords = (stateDir: string): WorkRecords => {
       return ended + (await endMarked((found) => found.startsWith(markOf(work))));
     },
     endAll: async () => {
-      const left: WorkRecord[] = [];
+      const left: ProcessRecord[] = [];
       for (const record of await all())
         if ((await isMine(record)) || !(await isSame(record.executor))) left.push(record);
       const ended = await end(left);
@@ -174,9 +174,9 @@ const isOfAnother = async (mark: string, since: string): Promise<boolean> => {
 };
 
 /** Decides by the mark and the start time of a process. */
-type Wanted = (mark: string, since: string) => boolean | Promise<boolean>;
+type MarkFilter = (mark: string, since: string) => boolean | Promise<boolean>;
 
-const marked = async (wanted: Wanted): Promise<readonly number[]> => {
+const marked = async (wanted: MarkFilter): Promise<readonly number[]> => {
   const living = (await livingProcesses()) ?? [];
   const found = await Promise.all(
     living.map(async ({ pid, group, start }) => {

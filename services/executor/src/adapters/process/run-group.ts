@@ -3,8 +3,8 @@ import { stat } from 'node:fs/promises';
 import type { Readable, Writable } from 'node:stream';
 import type { Environment } from './command-env.ts';
 import { type Confinement, launchOf, UNCONFINED } from './confinement.ts';
-import { findProgram } from './find-command.ts';
-import { type Keeper, listenToKeeper } from './namespace-listener.ts';
+import { findCommand } from './find-command.ts';
+import { type Keeper, listenToNamespace } from './namespace-listener.ts';
 import { groupGone, signalGroup } from './process-group.ts';
 
 export type OutputStream = 'stdout' | 'stderr';
@@ -63,13 +63,13 @@ export const runGroup = async (request: GroupRequest): Promise<GroupEnd> => {
   if (signal?.aborted === true) return notBegun('cancelled before it began', true);
   const [name = ''] = argv;
   if (!(await isFolder(cwd))) return notBegun(`no such folder: ${cwd}`);
-  const program = await findProgram(name, cwd, env['PATH']);
-  if (program === undefined) return notBegun(`command not found: ${JSON.stringify(name)}`);
+  const executable = await findCommand(name, cwd, env['PATH']);
+  if (executable === undefined) return notBegun(`command not found: ${JSON.stringify(name)}`);
   const confinement = request.confinement ?? UNCONFINED;
   const isKept = confinement.namespace !== undefined;
   // In a namespace the gate is always used: its open descriptor also shows that the executor lives.
   const isGated = isKept || request.began !== undefined;
-  const [first, ...rest] = launchOf([program, ...argv.slice(1)], confinement, isGated);
+  const [first, ...rest] = launchOf([executable, ...argv.slice(1)], confinement, isGated);
   const stdio: 'pipe'[] = ['pipe', 'pipe', 'pipe'];
   if (isGated) stdio.push('pipe');
   if (isKept) stdio.push('pipe');
@@ -118,7 +118,7 @@ const follow = async (child: ChildProcess, request: GroupRequest): Promise<Group
   ending.catch(() => undefined);
   const [input, stdout, stderr] = child.stdio;
   const gate = child.stdio[3] as Writable | undefined;
-  const keeper = child.stdio[4] ? listenToKeeper(child.stdio[4] as Readable) : undefined;
+  const keeper = child.stdio[4] ? listenToNamespace(child.stdio[4] as Readable) : undefined;
   if (!input || !stdout || !stderr) throw new Error('a process was started without its pipes');
   stdout.on('data', (chunk: Buffer) => request.onOutput('stdout', chunk));
   stderr.on('data', (chunk: Buffer) => request.onOutput('stderr', chunk));

@@ -53,8 +53,8 @@ describe('probing a target', () => {
 describe('inconclusive probes', () => {
   test('an effect whose capability has no probe, or is missing, stays unknown', async () => {
     expect(await asked(undefined)).toMatchObject({ found: 'unknown' });
-    const nobody = await probeEffect(undefined, contextOf(), { allEnded: true, log: silentLogger() });
-    expect(nobody).toEqual({ found: 'unknown', reason: 'this executor cannot probe cap.file.append' });
+    const missing = await probeEffect(undefined, contextOf(), { allEnded: true, log: silentLogger() });
+    expect(missing).toEqual({ found: 'unknown', reason: 'this executor cannot probe cap.file.append' });
   });
 
   test('an effect with invalid arguments stays unknown', async () => {

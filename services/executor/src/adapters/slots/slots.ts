@@ -20,7 +20,7 @@ type Kind = (typeof KINDS)[number];
 /** The properties of an order that decide about its slot. The ledger has the rest. */
 type SlotRequest = { readonly kind: Kind; readonly task: string; readonly target: string | undefined };
 
-type Waiting = { readonly request: SlotRequest; readonly onSlot: OnSlot };
+type Waiter = { readonly request: SlotRequest; readonly onSlot: OnSlot };
 
 const NO_TARGETS: Targets = { of: () => undefined, limitOf: () => Infinity };
 
@@ -38,7 +38,7 @@ export const createSlots = (
   const taken = new Map<number, SlotRequest>();
   const inUseOf: Record<Kind, number> = { effects: 0, commands: 0 };
   const inUseAt = new Map<string, number>();
-  const waiting = { effects: createFairQueue<Waiting>(), commands: createFairQueue<Waiting>() } as const;
+  const waiting = { effects: createFairQueue<Waiter>(), commands: createFairQueue<Waiter>() } as const;
   let last = 0;
   let open = true;
   let drained = false;

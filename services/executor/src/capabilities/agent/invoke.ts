@@ -31,7 +31,7 @@ const promptIn = ({ payloads = {} }: StepInput): string => {
 
 const LAST_ATTEMPT = `## The last attempt was not accepted
 
-The last attempt was not accepted. This is what a check printed at its end, or what somebody said of it.`;
+The last attempt was not accepted. This is the end of a check's output, or a reviewer's comment.`;
 
 /** Appends the hint of earlier attempts. A hint with a heading of its own gets no other. */
 export const withHint = (prompt: string, hint: string | undefined): string => {
@@ -152,4 +152,4 @@ const reportOf = (
 const whatWentWrong = ({ text, problem }: Reply, { stderr, stdout }: CommandResult): string =>
   (problem === undefined ? [stderr, text] : [text, stderr]).find((each) => each.trim() !== '') ?? stdout;
 
-export const invokeAgent: StageModule = { uses: 'cap.agent.invoke', run: invoke, startsPrograms: true };
+export const invokeAgent: StageModule = { uses: 'cap.agent.invoke', run: invoke, startsProcess: true };

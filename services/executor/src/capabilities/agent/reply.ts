@@ -12,9 +12,9 @@ End your reply with one line of this form, and nothing after it:
 
 ${MARK} {"approach": "...", "done": "...", "next": "...", "stop": "done|context_exhausted|gave_up"}
 
-Write valid JSON, all of it on that line. \`approach\`: in two or three sentences the way that you took. \`done\`: what is done by now. \`next\`: what
-is left to do. \`stop\`: \`done\` when you are done, \`context_exhausted\` when there is more to do than you can keep in mind, so that a new
-session has to go on, and \`gave_up\` when you do not know how to go on.
+Write valid JSON on that one line. \`approach\`: your approach in two or three sentences. \`done\`: the finished work. \`next\`: the remaining
+work. \`stop\`: \`done\` when the work is finished, \`context_exhausted\` when the remaining work does not fit into your context and a new
+session must continue, and \`gave_up\` when you do not know how to continue.
 `;
 
 /** Appends the request for a report. */

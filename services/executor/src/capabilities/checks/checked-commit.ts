@@ -12,10 +12,14 @@ export const withCommit = (result: StepResult, commit: string | undefined): Step
       }
     : result;
 
-type Seen = { readonly commit: string | undefined; readonly changed: boolean; readonly new: boolean };
+type CheckoutState = {
+  readonly commit: string | undefined;
+  readonly changed: boolean;
+  readonly new: boolean;
+};
 
 /** The HEAD and the changes of a checkout; undefined when git cannot tell. The check passes without it. */
-const look = (tools: StageTools): Promise<Seen | undefined> =>
+const look = (tools: StageTools): Promise<CheckoutState | undefined> =>
   orWarn(tools, 'which commit is checked', async () => {
     const git = tools.git();
     const { commit } = await git.head();
@@ -28,7 +32,9 @@ const look = (tools: StageTools): Promise<Seen | undefined> =>
  * Records HEAD before a check, and adds it to the result of a passed check. Left out if files were changed before,
  * or HEAD or tracked files have changed since; new files may come from the check itself.
  */
-export const noteCommit = async (tools: StageTools): Promise<(result: StepResult) => Promise<StepResult>> => {
+export const recordCommit = async (
+  tools: StageTools,
+): Promise<(result: StepResult) => Promise<StepResult>> => {
   const before = await look(tools);
   return async (result) => {
     if (before === undefined || result.outcome !== 'succeeded') return result;

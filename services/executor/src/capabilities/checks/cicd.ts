@@ -2,7 +2,7 @@ import type { StepInput, StepResult } from '@holdpoint/contracts/task/step';
 import { isCommitId } from '../../adapters/git/ref-name.ts';
 import { endOf, outputsOf, resultOf, runScript, type ScriptRun, tookSoLong } from '../shell/run-script.ts';
 import { invalid, type RunStage, type StageModule, type StageTools, succeeded, WORKTREES } from '../stage.ts';
-import { noteCommit, withCommit } from './checked-commit.ts';
+import { recordCommit, withCommit } from './checked-commit.ts';
 import { NO_GATE } from './stop-condition.ts';
 import { keepOutOfStatus } from '../worktree/prepare.ts';
 
@@ -16,23 +16,23 @@ const checkGate: RunStage = async (input, tools) => {
   return checkCommit(script, input, tools, commit);
 };
 
-export const cicdGate: StageModule = { uses: 'control.gate.cicd', run: checkGate, startsPrograms: true };
+export const cicdGate: StageModule = { uses: 'control.gate.cicd', run: checkGate, startsProcess: true };
 
 /** Checks the present files: those of a commit if nothing has changed since. */
 const checkHere = async (script: string, input: StepInput, tools: StageTools): Promise<StepResult> => {
-  const checkedAt = await noteCommit(tools);
-  const { result, mended } = await check(script, input, tools, tools.root);
-  return mended ? withCommit(result, undefined) : checkedAt(result);
+  const checkedAt = await recordCommit(tools);
+  const { result, mended: fixed } = await check(script, input, tools, tools.root);
+  return fixed ? withCommit(result, undefined) : checkedAt(result);
 };
 
-type Checked = { readonly result: StepResult; readonly mended: boolean };
+type CheckRun = { readonly result: StepResult; readonly mended: boolean };
 
 const check = async (
   script: string,
   { fixScript, autoResolve, timeoutMs }: StepInput,
   tools: StageTools,
   cwd: string,
-): Promise<Checked> => {
+): Promise<CheckRun> => {
   const options = { cwd, timeoutMs };
   const first = await runScript(tools, script, options);
   const fix = autoResolve === false || fixScript?.trim() === '' ? undefined : fixScript;

@@ -6,7 +6,7 @@ import type { Git } from '../../adapters/git/git.ts';
 import { editTree, type TreeEdit } from '../git/integrate/tree.ts';
 
 /** A work tree with a stopped merge, before the agent works on it. */
-export type Stopped = {
+export type StoppedMerge = {
   readonly git: Git;
   readonly ours: string;
   readonly theirs: string;
@@ -64,7 +64,7 @@ const mergedByGit = async (git: Git, conflicts: readonly string[]): Promise<stri
 };
 
 /** Records a stopped merge, before an agent works on it. */
-export const noteStopped = async (git: Git, ours: string, theirs: string): Promise<Stopped> => {
+export const recordStoppedMerge = async (git: Git, ours: string, theirs: string): Promise<StoppedMerge> => {
   const stages = await stagesIn(git);
   const files = await Promise.all(
     [...stages].map(async ([path, numbers]) => ({
@@ -80,7 +80,7 @@ const markersIn = (content: Buffer | undefined): number =>
   content === undefined ? 0 : (content.toString('latin1').match(MARKER) ?? []).length;
 
 /** Files may contain conflict markers as text: only more markers than on either side count. */
-const hasMarkers = async ({ git, ours, theirs }: Stopped, path: string): Promise<boolean> => {
+const hasMarkers = async ({ git, ours, theirs }: StoppedMerge, path: string): Promise<boolean> => {
   const now = markersIn(await readOf(join(git.root, path)));
   if (now === 0) return false;
   const sides = await Promise.all([git.fileAt(ours, path), git.fileAt(theirs, path)]);
@@ -88,15 +88,15 @@ const hasMarkers = async ({ git, ours, theirs }: Stopped, path: string): Promise
 };
 
 /** After an aborted merge the work tree is clean, and has nothing of the other side. */
-const gaveUp = async ({ git, ours, theirs }: Stopped): Promise<boolean> => {
+const isAborted = async ({ git, ours, theirs }: StoppedMerge): Promise<boolean> => {
   if ((await git.commitOf('MERGE_HEAD')) === theirs) return false;
   const { commit } = await git.head();
   return commit === undefined || commit === ours || !(await git.isAncestor(theirs, commit));
 };
 
 /** The unresolved files. A resolved file has no markers, and was changed or staged. */
-export const unresolvedIn = async (stopped: Stopped): Promise<readonly string[]> => {
-  if (await gaveUp(stopped)) return stopped.files.map(({ path }) => path);
+export const unresolvedIn = async (stopped: StoppedMerge): Promise<readonly string[]> => {
+  if (await isAborted(stopped)) return stopped.files.map(({ path }) => path);
   const unstaged = await stagesIn(stopped.git);
   const unresolved: string[] = [];
   for (const { path, left, goneOnBoth } of stopped.files) {
@@ -122,7 +122,7 @@ const editFor = async (git: Git, path: string): Promise<TreeEdit> => {
 };
 
 /** The tree of the merged files, without conflicting ones. */
-export const resolvedTree = async ({ git, tree, files }: Stopped): Promise<string> => {
+export const resolvedTree = async ({ git, tree, files }: StoppedMerge): Promise<string> => {
   const edits: TreeEdit[] = [];
   for (const { path } of files) edits.push(await editFor(git, path));
   return editTree(git, tree, edits);

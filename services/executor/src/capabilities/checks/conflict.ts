@@ -2,7 +2,7 @@ import { sha256Of } from '@holdpoint/contracts/values/json';
 import type { StepInput, StepResult } from '@holdpoint/contracts/task/step';
 import { refuseFilters } from '../../adapters/git/staging.ts';
 import { agentArgv, agentEnd, runAgent, withHint } from '../agent/invoke.ts';
-import { noteStopped, resolvedTree, type Stopped, unresolvedIn } from './conflict-files.ts';
+import { recordStoppedMerge, resolvedTree, type StoppedMerge, unresolvedIn } from './conflict-files.ts';
 import { moveBranch, obstacleTo } from '../git/integrate/checkout.ts';
 import { conflictsOf } from '../git/integrate/merge.ts';
 import { freshWorktree, mergeInto, removeWorktree } from '../git/integrate/worktree.ts';
@@ -27,9 +27,9 @@ type Conflict = {
   readonly target_tip: string;
 };
 
-const INSTRUCTIONS = `You are in a git worktree in which a merge has stopped with conflicts. Resolve them: edit the files so that what both
-branches want is kept, and leave no conflict markers. Change nothing else. You need not stage or commit anything; only where a file is
-right as git has left it, mark it with \`git add\`; delete a file that should go. Do not abort the merge.`;
+const INSTRUCTIONS = `You are in a git worktree with a merge that has stopped with conflicts. Resolve them: edit the files so that they keep the
+intent of both branches, and leave no conflict markers. Change nothing else. You do not have to stage or commit. Only a file that
+is already correct must be marked with \`git add\`; delete a file that should go. Do not abort the merge.`;
 
 const promptFor = (
   { source, target, slug }: Conflict,
@@ -71,7 +71,7 @@ const stillThere = (conflict: Conflict, files: readonly string[], why?: string):
 const commitResolved = async (
   tools: StageTools,
   conflict: Conflict,
-  stopped: Stopped,
+  stopped: StoppedMerge,
 ): Promise<StepResult> => {
   const { slug, source, source_tip, target, target_tip } = conflict;
   const paths = stopped.files.map(({ path }) => path);
@@ -105,7 +105,7 @@ const resolveIn = async (
 ): Promise<StepResult> => {
   const git = await freshWorktree(tools, place, conflict.source_tip);
   await mergeInto(git, conflict.target_tip, conflict.source);
-  const stopped = await noteStopped(git, conflict.source_tip, conflict.target_tip);
+  const stopped = await recordStoppedMerge(git, conflict.source_tip, conflict.target_tip);
   const files = stopped.files.map(({ path }) => path);
   // Git may merge in one direction without a conflict.
   if (files.length === 0) return commitResolved(tools, conflict, stopped);
@@ -178,5 +178,5 @@ export const resolveConflict: StageModule = {
   uses: 'control.gate.conflict_resolution',
   run: resolve,
   restores: false,
-  startsPrograms: true,
+  startsProcess: true,
 };

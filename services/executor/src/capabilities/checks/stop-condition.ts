@@ -1,4 +1,4 @@
-import { noteCommit } from './checked-commit.ts';
+import { recordCommit } from './checked-commit.ts';
 import { resultOf, runScript } from '../shell/run-script.ts';
 import { type RunStage, type StageModule, succeeded } from '../stage.ts';
 
@@ -7,12 +7,12 @@ export const NO_GATE = 'gate: none configured';
 /** The check passes when its script exits with 0. */
 const check: RunStage = async ({ script, timeoutMs }, tools) => {
   if (script === undefined || script.trim() === '') return succeeded(NO_GATE);
-  const checkedAt = await noteCommit(tools);
+  const checkedAt = await recordCommit(tools);
   return checkedAt(resultOf(await runScript(tools, script, { timeoutMs }), 'the stop condition'));
 };
 
 export const stopCondition: StageModule = {
   uses: 'control.gate.stop_condition',
   run: check,
-  startsPrograms: true,
+  startsProcess: true,
 };

@@ -2,7 +2,7 @@ import { errorBody } from '@holdpoint/contracts/values/errors';
 import { contentOf, FileWrite } from '@holdpoint/contracts/effect/file-write';
 import { type JsonObject, sha256Of } from '@holdpoint/contracts/values/json';
 import { z } from 'zod';
-import { heldAt, type Held, removeWhole, replaceWhole } from '../../adapters/files/whole-file.ts';
+import { contentAt, type FileContent, removeWhole, replaceWhole } from '../../adapters/files/whole-file.ts';
 import type { Workspace } from '../../adapters/files/workspace.ts';
 import { type Capability, CleanFailure, type EffectContext } from '../../ports/capability.ts';
 import { showChange } from './show-change.ts';
@@ -31,7 +31,7 @@ const expectedBy = ({ expect, preview }: FileWrite): string | null | undefined =
 };
 
 /** Throws `CleanFailure` when the present file is not the expected one. */
-const assertExpected = (input: FileWrite, held: Held | undefined): void => {
+const assertExpected = (input: FileWrite, held: FileContent | undefined): void => {
   const expected = expectedBy(input);
   if (expected === undefined || expected === (held?.sha256 ?? null)) return;
   throw refused(held === undefined ? 'The file does not exist' : 'The file has other content than expected');
@@ -52,7 +52,7 @@ export const fileWrite = (workspace: Pick<Workspace, 'place'>): Capability<typeo
   input: FileWrite,
   preview: async (input, context) => {
     notCancelled(context);
-    const held = await heldAt(await workspace.place(input.file, { make: false }));
+    const held = await contentAt(await workspace.place(input.file, { make: false }));
     const bytes = Buffer.from(contentOf(input));
     if (held?.sha256 !== sha256Of(bytes)) assertExpected(input, held);
     return showChange(input.file, held, bytes);
@@ -87,7 +87,7 @@ export const fileWrite = (workspace: Pick<Workspace, 'place'>): Capability<typeo
   probe: async (input, { epoch }) => {
     const bytes = contentOf(input);
     const sha256 = sha256Of(bytes);
-    const held = await heldAt(await workspace.place(input.file, { make: false }));
+    const held = await contentAt(await workspace.place(input.file, { make: false }));
     if (held?.sha256 === sha256) {
       const before = beforeOf(input, sha256, epoch);
       const outputs: JsonObject = { file: input.file, sha256, before, bytes: bytes.length, written: false };

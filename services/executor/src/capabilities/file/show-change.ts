@@ -1,7 +1,7 @@
 import { type JsonObject, sha256Of } from '@holdpoint/contracts/values/json';
 import { createTwoFilesPatch } from 'diff';
 
-type Held = { readonly bytes: Buffer; readonly sha256: string };
+type FileContent = { readonly bytes: Buffer; readonly sha256: string };
 
 /** A longer diff is not readable: sizes and digests are shown instead. */
 const DIFF_MAX_CHARACTERS = 32_768;
@@ -29,7 +29,7 @@ const diffOf = (file: string, before: Buffer, after: Buffer): string | undefined
  * Shows the change of a write. `already`: there is nothing to do. `diff` is left out for binary files, and when it
  * is too long.
  */
-export const showChange = (file: string, held: Held | undefined, after: Buffer): JsonObject => {
+export const showChange = (file: string, held: FileContent | undefined, after: Buffer): JsonObject => {
   const sha256 = sha256Of(after);
   const diff = diffOf(file, held?.bytes ?? Buffer.alloc(0), after);
   return {

@@ -7,11 +7,11 @@ type Fill = (text: string) => string;
  * Fills secrets into every text of a value. Done before encoding as JSON, so that a secret cannot break out of its
  * text.
  */
-export const filledIn = (value: Json, fill: Fill): Json => {
+export const fillBody = (value: Json, fill: Fill): Json => {
   if (typeof value === 'string') return fill(value);
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map((inner: Json) => filledIn(inner, fill));
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, filledIn(inner, fill)]));
+  if (Array.isArray(value)) return value.map((inner: Json) => fillBody(inner, fill));
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, fillBody(inner, fill)]));
 };
 
 /** Rejected here, because the error of the HTTP client would contain the secret. */
@@ -24,7 +24,7 @@ const asHeader = (value: string): string => {
 };
 
 /** Fills secrets into headers. Returns lower-case names, and the names of confidential headers. */
-export const filledHeaders = (
+export const fillHeaders = (
   headers: Readonly<Record<string, string>>,
   fill: Fill,
 ): { readonly headers: Record<string, string>; readonly confidential: ReadonlySet<string> } => {

@@ -1,9 +1,9 @@
 import { HttpIdempotentRequest, HttpRequest, originOf } from '@holdpoint/contracts/effect/http-request';
 import { canonicalJson, type Json, type JsonObject } from '@holdpoint/contracts/values/json';
 import type { z } from 'zod';
-import type { Answer } from '../../adapters/http/exchange.ts';
+import type { HttpResponse } from '../../adapters/http/exchange.ts';
 import { type Capability, type EffectContext, OutcomeUnknown } from '../../ports/capability.ts';
-import { filledHeaders, filledIn } from './fill-secrets.ts';
+import { fillHeaders, fillBody } from './fill-secrets.ts';
 import { assertAllowed, clean, type HttpLimits, type Reach, sendRequest } from './send-request.ts';
 
 /** Allowed origins by class. The operator of the executor sets them, not the submitter of a task. */
@@ -33,9 +33,9 @@ const bodyOf = (
 /** Text without NUL, as PostgreSQL requires it. */
 const textOf = (body: Buffer): string => body.toString('utf8').replaceAll('\0', '\uFFFD');
 
-type Asked = Omit<HttpRequest, 'method'> & { readonly method: string };
+type RequestArgs = Omit<HttpRequest, 'method'> & { readonly method: string };
 
-const keptOf = (headers: Answer['headers'], names: readonly string[]): JsonObject =>
+const keptOf = (headers: HttpResponse['headers'], names: readonly string[]): JsonObject =>
   Object.fromEntries(
     names.flatMap((name) => {
       const value = headers[name.toLowerCase()];
@@ -45,8 +45,8 @@ const keptOf = (headers: Answer['headers'], names: readonly string[]): JsonObjec
 
 /** Strict: an inconclusive status leaves the effect in doubt. */
 const outcomeOf = (
-  { status, headers, body, truncated }: Answer,
-  { expect, keepHeaders }: Asked,
+  { status, headers, body, truncated }: HttpResponse,
+  { expect, keepHeaders }: RequestArgs,
 ): JsonObject => {
   if (expect?.includes(status) ?? (status >= 200 && status < 300)) {
     const kept = keepHeaders === undefined ? {} : { headers: keptOf(headers, keepHeaders) };
@@ -58,14 +58,14 @@ const outcomeOf = (
 };
 
 type Kind = Reach & {
-  readonly input: z.ZodType<Asked>;
+  readonly input: z.ZodType<RequestArgs>;
   readonly headers: (context: EffectContext) => Readonly<Record<string, string>>;
 };
 
 const capability = (
   { input, headers: ours, ...reach }: Kind,
   limits: HttpLimits,
-): Capability<z.ZodType<Asked>> => ({
+): Capability<z.ZodType<RequestArgs>> => ({
   uses: reach.uses,
   input,
   target: ({ url }) => originOf(url),
@@ -75,8 +75,8 @@ const capability = (
     // Checked first: secrets are not resolved for an origin that is not allowed.
     assertAllowed(url, reach);
     const fill = (held: string): string => context.secrets.fill(held, url.origin);
-    const { bytes, type } = bodyOf(body === undefined ? undefined : filledIn(body, fill));
-    const { headers: filled, confidential } = filledHeaders(headers, fill);
+    const { bytes, type } = bodyOf(body === undefined ? undefined : fillBody(body, fill));
+    const { headers: filled, confidential } = fillHeaders(headers, fill);
     const sending = {
       method,
       url,
@@ -103,7 +103,7 @@ export const identity = ({ effectId, epoch }: EffectContext): Readonly<Record<st
 export const httpRequests = (
   { targets, keyedTargets, idempotentTargets, anyPublic }: HttpTargets,
   limits: HttpLimits = {},
-): readonly Capability<z.ZodType<Asked>>[] => [
+): readonly Capability<z.ZodType<RequestArgs>>[] => [
   capability(
     { uses: 'cap.http.request', origins: targets, anyPublic, input: HttpRequest, headers: identity },
     limits,

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { type ErrorBody, type ErrorCode, errorBody } from '@holdpoint/contracts/values/errors';
 import { addressesOf, type Resolve } from '../../adapters/http/address.ts';
 import { openConnection, type Trust } from '../../adapters/http/connection.ts';
-import { type Answer, exchange, type OutgoingRequest } from '../../adapters/http/exchange.ts';
+import { type HttpResponse, exchange, type OutgoingRequest } from '../../adapters/http/exchange.ts';
 import { CleanFailure, type EffectContext, OutcomeUnknown } from '../../ports/capability.ts';
 
 export type HttpLimits = Trust & {
@@ -76,7 +76,7 @@ const answered = async (
   request: OutgoingRequest,
   cancelled: AbortSignal,
   end: AbortSignal,
-): Promise<Answer> => {
+): Promise<HttpResponse> => {
   try {
     return await exchange(socket, request, AbortSignal.any([cancelled, end]));
   } catch (cause) {
@@ -98,7 +98,7 @@ const without = (
  * `CleanFailure` for an invalid location: a redirected read did nothing.
  */
 export const redirectOf = (
-  { status, headers: { location } }: Answer,
+  { status, headers: { location } }: HttpResponse,
   request: OutgoingRequest,
   confidential: ReadonlySet<string>,
 ): OutgoingRequest | undefined => {
@@ -121,7 +121,7 @@ export const sendRequest = async (
   reach: Reach,
   context: EffectContext,
   limits: HttpLimits = {},
-): Promise<Answer> => {
+): Promise<HttpResponse> => {
   const end = AbortSignal.timeout(limits.timeoutMs ?? TIMEOUT_MS);
   let request: OutgoingRequest = first;
   for (let left = redirects; ; left -= 1) {

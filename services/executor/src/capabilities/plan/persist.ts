@@ -20,9 +20,9 @@ import {
 const SOURCES = ['inline', 'stdin', 'file'];
 const TRIES = 5;
 
-type Found<Value> = { readonly value: Value } | { readonly problem: string };
+type ValueOrProblem<Value> = { readonly value: Value } | { readonly problem: string };
 
-const specOf = async (input: StepInput, tools: StageTools): Promise<Found<string>> => {
+const specOf = async (input: StepInput, tools: StageTools): Promise<ValueOrProblem<string>> => {
   const source = argOf(input, 'spec_source') ?? 'inline';
   if (!SOURCES.includes(source))
     throw invalid(`with.spec_source: ${source}, expected one of ${SOURCES.join(', ')}`);
@@ -39,7 +39,7 @@ const specOf = async (input: StepInput, tools: StageTools): Promise<Found<string
   }
 };
 
-const bodyOf = (input: StepInput, spec: string): Found<string> => {
+const bodyOf = (input: StepInput, spec: string): ValueOrProblem<string> => {
   const plans = Object.entries(input.payloads ?? {}).filter(([label]) =>
     label.startsWith('custom:plan_text:'),
   );
@@ -52,7 +52,7 @@ const bodyOf = (input: StepInput, spec: string): Found<string> => {
   return text.trim() === '' ? { problem: 'the plan is empty' } : { value: text };
 };
 
-const slugFor = (input: StepInput, spec: string): Found<string> => {
+const slugFor = (input: StepInput, spec: string): ValueOrProblem<string> => {
   const name = argOf(input, 'name_override', 'slug') ?? input.context.slug;
   const found = name === undefined || name.trim() === '' ? slugOfSpec(spec) : slugOf(name);
   return 'slug' in found ? { value: found.slug } : found;
@@ -66,7 +66,7 @@ const planIdFor = (input: StepInput, task: string, slug: string): string => {
   return given ?? planIdOf(task, slug);
 };
 
-const planFor = async (input: StepInput, tools: StageTools): Promise<Found<Plan>> => {
+const planFor = async (input: StepInput, tools: StageTools): Promise<ValueOrProblem<Plan>> => {
   const spec = await specOf(input, tools);
   if ('problem' in spec) return spec;
   const body = bodyOf(input, spec.value);
@@ -105,7 +105,7 @@ const commitFile = async (
   tools: StageTools,
   branch: string,
   file: { readonly path: string; readonly text: string; readonly message: string },
-): Promise<Found<string>> => {
+): Promise<ValueOrProblem<string>> => {
   const git = tools.git(tools.repository.root);
   const id = await writeBlob(git, file.text);
   let why = '';

@@ -19,12 +19,12 @@ export type Rendered =
   | { readonly text: string; readonly problems: readonly [] }
   | { readonly text?: never; readonly problems: readonly string[] };
 
-type Found = { readonly value: string } | { readonly problem: string };
+type ValueOrProblem = { readonly value: string } | { readonly problem: string };
 
 export const promptValue = (value: Json): string =>
   typeof value === 'string' ? value : JSON.stringify(value);
 
-const unresolved = (name: string): Found => ({ problem: `unknown placeholder {{${name}}}` });
+const unresolved = (name: string): ValueOrProblem => ({ problem: `unknown placeholder {{${name}}}` });
 
 /** Composition prefixes node names with stage names: the nearest stage that has the name counts. */
 const inOwnStage = (name: string, { node, values }: PromptSources): string | undefined => {
@@ -36,7 +36,7 @@ const inOwnStage = (name: string, { node, values }: PromptSources): string | und
   return undefined;
 };
 
-const bySuffix = (name: string, { values }: PromptSources): Found => {
+const bySuffix = (name: string, { values }: PromptSources): ValueOrProblem => {
   const candidates = Object.keys(values).filter((key) => key.endsWith(`__${name}`));
   const [only] = candidates;
   if (only === undefined) return unresolved(name);
@@ -49,7 +49,7 @@ const bySuffix = (name: string, { values }: PromptSources): Found => {
 const own = <Value>(record: Readonly<Record<string, Value>>, name: string): Value | undefined =>
   Object.hasOwn(record, name) ? record[name] : undefined;
 
-const fromFile = async (path: string, { readFile }: PromptSources): Promise<Found> => {
+const fromFile = async (path: string, { readFile }: PromptSources): Promise<ValueOrProblem> => {
   try {
     return { value: await readFile(path) };
   } catch (error) {
@@ -58,7 +58,7 @@ const fromFile = async (path: string, { readFile }: PromptSources): Promise<Foun
   }
 };
 
-const find = async (name: string, sources: PromptSources): Promise<Found> => {
+const find = async (name: string, sources: PromptSources): Promise<ValueOrProblem> => {
   if (name === '') return { problem: 'a placeholder without a name: {{}}' };
   if (name.startsWith('file:')) return fromFile(name.slice('file:'.length).trim(), sources);
   if (name === 'execution_root') return { value: sources.executionRoot };

@@ -98,5 +98,5 @@ export const promptFromText: StageModule = { uses: 'cap.env.builtin.prompt.resol
 export const promptFromScript: StageModule = {
   uses: 'cap.env.shell.prompt.resolve',
   run: resolvePrompt,
-  startsPrograms: true,
+  startsProcess: true,
 };

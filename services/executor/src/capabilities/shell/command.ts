@@ -18,10 +18,10 @@ const applied = (run: ScriptRun, what: string): StepResult => ({
   exitCode: 0,
 });
 
-type Asked = { readonly run: ScriptRun; readonly found: ProbeResult['found']; readonly reason: string };
+type ProbeRun = { readonly run: ScriptRun; readonly found: ProbeResult['found']; readonly reason: string };
 
 /** Exit code 0 of a probe means applied, 1 not applied, any other unknown. */
-const ask = async (script: string, tools: StageTools): Promise<Asked> => {
+const runProbe = async (script: string, tools: StageTools): Promise<ProbeRun> => {
   const run = await runScript(tools, script, { timeoutMs: PROBE_MS, anyway: true });
   const { result } = run;
   const answer = result.problem === undefined && !result.timedOut ? result.exitCode : undefined;
@@ -33,7 +33,7 @@ const ask = async (script: string, tools: StageTools): Promise<Asked> => {
 const probe = async (input: StepInput, tools: StageTools): Promise<ProbeResult> => {
   const script = argOf(input, 'probe');
   if (script === undefined) return { found: 'unknown', reason: 'there is no probe' };
-  const { run, found, reason } = await ask(script, tools);
+  const { run, found, reason } = await runProbe(script, tools);
   return found === 'applied' ? foundApplied(reason, applied(run, `${reason}: it`)) : { found, reason };
 };
 
@@ -63,10 +63,10 @@ const runEffect = async (
 };
 
 /** The start has ended badly: the probe can run at once. */
-const askNow = async (input: StepInput, tools: StageTools, ended: string): Promise<StepResult> => {
+const probeNow = async (input: StepInput, tools: StageTools, ended: string): Promise<StepResult> => {
   const script = argOf(input, 'probe');
   if (script === undefined) throw new OutcomeUnknown(`${ended}, and there is no probe`);
-  const { run: asked, found, reason } = await ask(script, tools);
+  const { run: asked, found, reason } = await runProbe(script, tools);
   switch (found) {
     case 'applied':
       return applied(asked, `${ended}, but ${reason}: it`);
@@ -85,7 +85,7 @@ const run: RunStage = async (input, tools) => {
   if (!tools.isEffect)
     return resultOf(await runScript(tools, script, { timeoutMs: input.timeoutMs }), 'the command');
   const { run: made, ended } = await runEffect(script, input, tools);
-  return ended === undefined ? resultOf(made, 'the command') : askNow(input, tools, ended);
+  return ended === undefined ? resultOf(made, 'the command') : probeNow(input, tools, ended);
 };
 
 const compensate = async ({ input }: AppliedEffect<StepInput>, tools: StageTools): Promise<StepResult> => {
@@ -102,7 +102,7 @@ export const shellCommand: StageModule = {
   run,
   probe,
   compensate,
-  startsPrograms: true,
+  startsProcess: true,
 };
 
 export const shellCicd: StageModule = { ...shellCommand, uses: 'cap.env.shell.cicd.run' };

@@ -38,9 +38,9 @@ export const keepOutOfStatus = async ({ commonDir }: Pick<Repository, 'commonDir
 /** The limit of the task context. */
 const SLUG_MAX = 256;
 
-type Wanted = { readonly branch: string; readonly slug: string | undefined };
+type BranchRequest = { readonly branch: string; readonly slug: string | undefined };
 
-const wantedBy = (input: StepInput): Wanted | undefined => {
+const wantedBy = (input: StepInput): BranchRequest | undefined => {
   const { context } = input;
   const named = argOf(input, 'branch') ?? context.branch;
   const slug = argOf(input, 'slug', 'plan') ?? context.slug;

@@ -8,7 +8,7 @@ import { argOf, failed, type RunStage, type StageModule, type StageTools, succee
 const DEFAULT_MESSAGE = 'chore: workflow stage commit';
 const SELECTOR = /^read_payload\(\s*(.*?)\s*\)$/s;
 
-type Found<Value> = { readonly value: Value } | { readonly problem: string };
+type ValueOrProblem<Value> = { readonly value: Value } | { readonly problem: string };
 
 /** A relative path inside the repository. Git stages links themselves, not their targets. */
 const isPlainPath = (path: string): boolean =>
@@ -25,7 +25,7 @@ const parseFiles = (text: string): unknown => {
   }
 };
 
-export const filesOf = ({ with: args }: StepInput): Found<readonly string[]> => {
+export const filesOf = ({ with: args }: StepInput): ValueOrProblem<readonly string[]> => {
   const given = args['files_json'];
   if (given === undefined || given === '') return { value: [] };
   const files: unknown = typeof given === 'string' ? parseFiles(given) : given;
@@ -44,7 +44,10 @@ const isThere = (path: string): Promise<boolean> =>
   );
 
 /** The plan documents that the node produces. They are staged although their folder is ignored. */
-const declaredPlans = async (input: StepInput, tools: StageTools): Promise<Found<readonly string[]>> => {
+const declaredPlans = async (
+  input: StepInput,
+  tools: StageTools,
+): Promise<ValueOrProblem<readonly string[]>> => {
   const found: string[] = [];
   for (const artifact of input.produces ?? []) {
     if (artifact.type !== 'plan_doc') continue;
@@ -68,7 +71,7 @@ export const stageDeclared = async (
   input: StepInput,
   tools: StageTools,
   git: Git,
-): Promise<Found<readonly string[]>> => {
+): Promise<ValueOrProblem<readonly string[]>> => {
   const plans = await declaredPlans(input, tools);
   if ('value' in plans) await git.stage(plans.value, { force: true });
   return plans;
@@ -96,7 +99,7 @@ export const commitWith = async (message: string, git: Git): Promise<StepResult>
   });
 };
 
-export const messageOf = (input: StepInput): Found<string> => {
+export const messageOf = (input: StepInput): ValueOrProblem<string> => {
   const given = argOf(input, 'message', 'commit_message') ?? DEFAULT_MESSAGE;
   const selector = SELECTOR.exec(given.trim())?.[1];
   const found = selector === undefined ? { value: given } : payloadText(input, selector);
@@ -106,7 +109,7 @@ export const messageOf = (input: StepInput): Found<string> => {
 };
 
 /** The text of a payload, named by the type, the key, or both of its artifact. */
-const payloadText = ({ payloads = {} }: StepInput, selector: string): Found<string> => {
+const payloadText = ({ payloads = {} }: StepInput, selector: string): ValueOrProblem<string> => {
   const labels = Object.keys(payloads).filter((label) => {
     const [, type = '', key = ''] = /^custom:([^:]*):(.*)$/s.exec(label) ?? [];
     return selector !== '' && [type, key, `${type}:${key}`].includes(selector);

@@ -30,7 +30,7 @@ const baseOf = async (input: StepInput, tools: StageTools, git: Git): Promise<st
 };
 
 /** A summary for the next session: changed files and commits. */
-const standingOf = async (
+const summaryOf = async (
   input: StepInput,
   tools: StageTools,
 ): Promise<{ readonly files: string[]; readonly log: string[] }> => {
@@ -57,14 +57,14 @@ const commitAll = async (input: StepInput, tools: StageTools): Promise<StepResul
 };
 
 /** Commits the unfinished work of a session for the next one. */
-const handOn: RunStage = async (input, tools) => {
+const handOff: RunStage = async (input, tools) => {
   const made = tools.inWorktree
     ? await commitAll(input, tools)
     : succeeded('nothing was committed: the shared checkout may contain changes of others', {
         outputs: { committed: false },
       });
   if (made.outcome !== 'succeeded') return made;
-  return { ...made, outputs: { ...made.outputs, ...(await standingOf(input, tools)) } };
+  return { ...made, outputs: { ...made.outputs, ...(await summaryOf(input, tools)) } };
 };
 
-export const gitHandoff: StageModule = { uses: 'cap.env.builtin.git.handoff', run: handOn };
+export const gitHandoff: StageModule = { uses: 'cap.env.builtin.git.handoff', run: handOff };

@@ -131,12 +131,12 @@ export const followMove = async (tools: StageTools, move: Move): Promise<readonl
   return notes;
 };
 
-export type Moved =
+export type MoveResult =
   | { readonly moved: true; readonly notes: readonly string[] }
   | { readonly moved: false; readonly why: string };
 
 /** Moves a branch and its checkouts, unless it has moved or a checkout cannot follow. */
-export const moveBranch = async (tools: StageTools, move: Move): Promise<Moved> => {
+export const moveBranch = async (tools: StageTools, move: Move): Promise<MoveResult> => {
   const why = await obstacleTo(tools, move);
   if (why !== undefined) return { moved: false, why };
   const git = tools.git(tools.repository.root);

@@ -4,19 +4,19 @@ import { GitStopped } from '../../../adapters/git/git-error.ts';
 import { clearSentinelFile } from '../../merge/sentinel.ts';
 import { type RunStage, type StageModule, type StageTools, succeeded } from '../../stage.ts';
 import { followMove, obstacleTo } from './checkout.ts';
-import { workOutMerge } from './merge.ts';
+import { computeMerge } from './merge.ts';
 import { type MergePreview, previewIntegration } from './preview.ts';
 import { probeIntegration } from './probe.ts';
 import { revertIntegration } from './revert.ts';
-import { type Tidied, tidySource } from './source.ts';
+import { type CleanupResult, cleanUpSource } from './source.ts';
 import { cleanly, moved, moveTarget, previewIn, refused, short } from './target.ts';
 
-const NOTHING: Tidied = { deleted: false, notes: [] };
+const NOTHING: CleanupResult = { deleted: false, notes: [] };
 
-type Standing = 'to do' | 'done' | 'done, and more since';
+type MergeProgress = 'to do' | 'done' | 'done, and more since';
 
 /** The progress of an earlier attempt, read from the branches. */
-const standingOf = async (git: Git, preview: MergePreview): Promise<Standing> => {
+const progressOf = async (git: Git, preview: MergePreview): Promise<MergeProgress> => {
   const { source, source_tip, target, target_tip, commit, already } = preview;
   const at = await git.tip(target);
   if (at === undefined) throw moved(target, target_tip, at);
@@ -34,8 +34,8 @@ const standingOf = async (git: Git, preview: MergePreview): Promise<Standing> =>
 };
 
 /** Computes the commits again, and checks that they are the approved ones. */
-const makeAgain = async (tools: StageTools, preview: MergePreview): Promise<void> => {
-  const merge = await workOutMerge(tools, preview);
+const verifyMerge = async (tools: StageTools, preview: MergePreview): Promise<void> => {
+  const merge = await computeMerge(tools, preview);
   if (merge.kind !== 'merged' || merge.commit !== preview.commit || merge.tree !== preview.tree) {
     throw refused(
       `merging ${preview.source} into ${preview.target} gives other commits than the approved ones`,
@@ -45,23 +45,27 @@ const makeAgain = async (tools: StageTools, preview: MergePreview): Promise<void
 
 /** All steps before the target is moved. Returns why it may not be moved, for users. */
 const prepare = async (tools: StageTools, preview: MergePreview): Promise<string | undefined> => {
-  await makeAgain(tools, preview);
+  await verifyMerge(tools, preview);
   const { target: branch, target_tip: from, commit: to } = preview;
   return obstacleTo(tools, { branch, from, to });
 };
 
 /** Failures after the move become notes: the merge has happened. */
-const asNote = (error: unknown): Tidied => {
+const asNote = (error: unknown): CleanupResult => {
   if (error instanceof GitStopped || !(error instanceof Error)) throw error;
   return { deleted: false, notes: [`the cleanup after the merge failed: ${error.message}`] };
 };
 
 /** The repeatable steps after the move. */
-const finish = async (tools: StageTools, preview: MergePreview, standing: Standing): Promise<StepResult> => {
+const finish = async (
+  tools: StageTools,
+  preview: MergePreview,
+  standing: MergeProgress,
+): Promise<StepResult> => {
   const { slug, source, target: branch, target_tip: from, commit: to, already } = preview;
   const stays = already || standing === 'done, and more since';
   const followed = stays ? [] : await followMove(tools, { branch, from, to });
-  const tidied = await tidySource(tools, preview).catch(asNote);
+  const tidied = await cleanUpSource(tools, preview).catch(asNote);
   const cleared = await clearSentinelFile(tools.repository, slug).then(() => NOTHING, asNote);
   const what = already
     ? `${branch} already contains ${source}: nothing to merge`
@@ -76,7 +80,7 @@ const finish = async (tools: StageTools, preview: MergePreview, standing: Standi
 const integrate: RunStage = async (input, tools) => {
   const preview = previewIn(input);
   const git = tools.git(tools.repository.root);
-  const standing = await standingOf(git, preview);
+  const standing = await progressOf(git, preview);
   if (standing === 'to do') {
     const obstacle = await cleanly(() => prepare(tools, preview));
     // Nothing has happened: the obstacle may be gone at the next attempt.

@@ -63,7 +63,7 @@ const removalOf = async (git: Git, facts: MergeFacts, plan: PlanDocument): Promi
   return writeCommit(git, { tree, parents: [source_tip], message, by, at });
 };
 
-type Merged = {
+type MergeTree = {
   readonly tree: string;
   readonly conflicts: readonly string[];
   readonly plan: PlanDocument | undefined;
@@ -73,7 +73,7 @@ type Merged = {
 const mergeOf = async (
   tools: StageTools,
   { slug, source_tip, target_tip }: Pick<MergeFacts, 'slug' | 'source_tip' | 'target_tip'>,
-): Promise<Merged> => {
+): Promise<MergeTree> => {
   const git = tools.git(tools.repository.root);
   const plan = await planDocumentAt(git, source_tip, slug);
   const merged = await mergeCommits(tools, target_tip, source_tip);
@@ -90,7 +90,7 @@ export const conflictsOf = async (
 ): Promise<readonly string[]> => (await mergeOf(tools, facts)).conflicts;
 
 /** Computes a merge, and writes its commits as unreferenced objects. */
-export const workOutMerge = async (tools: StageTools, facts: MergeFacts): Promise<Merge> => {
+export const computeMerge = async (tools: StageTools, facts: MergeFacts): Promise<Merge> => {
   const git = tools.git(tools.repository.root);
   const { source_tip, target_tip, squash, message, author } = facts;
   const before = await git.treeOf(target_tip);

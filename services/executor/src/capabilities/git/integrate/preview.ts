@@ -3,7 +3,7 @@ import type { StepInput, StepResult } from '@holdpoint/contracts/task/step';
 import { z } from 'zod';
 import type { Git } from '../../../adapters/git/git.ts';
 import { obstacleTo } from './checkout.ts';
-import { MergeFacts, workOutMerge } from './merge.ts';
+import { MergeFacts, computeMerge } from './merge.ts';
 import { identityOf } from './tree.ts';
 import { mergeSlug, sourceBranchOf, targetBranchOf, writeSentinelFile } from '../../merge/sentinel.ts';
 import { argOf, blocked, failed, invalid, type RunStage, type StageTools, succeeded } from '../../stage.ts';
@@ -33,10 +33,13 @@ const switchOf = (input: StepInput, name: string, otherwise: boolean): boolean =
   throw invalid(`with.${name}: ${JSON.stringify(text)}, expected true or false`);
 };
 
-type Wish = MergeFacts & { readonly delete_branch: boolean };
+type MergeRequest = MergeFacts & { readonly delete_branch: boolean };
 
 /** The requested merge, with its branches resolved. */
-const wishOf = async (input: StepInput, tools: StageTools): Promise<Wish | { readonly problem: string }> => {
+const requestOf = async (
+  input: StepInput,
+  tools: StageTools,
+): Promise<MergeRequest | { readonly problem: string }> => {
   const git = tools.git(tools.repository.root);
   const source = sourceBranchOf(input);
   if (source === undefined) return { problem: 'no branch to merge: expected branch, slug or plan' };
@@ -62,7 +65,7 @@ const wishOf = async (input: StepInput, tools: StageTools): Promise<Wish | { rea
   };
 };
 
-const commitsOf = async (git: Git, { source_tip, target_tip }: Wish) => {
+const commitsOf = async (git: Git, { source_tip, target_tip }: MergeRequest) => {
   const argv = [
     'log',
     '-z',
@@ -80,7 +83,11 @@ const commitsOf = async (git: Git, { source_tip, target_tip }: Wish) => {
   }));
 };
 
-const conflict = async (tools: StageTools, wish: Wish, files: readonly string[]): Promise<StepResult> => {
+const conflict = async (
+  tools: StageTools,
+  wish: MergeRequest,
+  files: readonly string[],
+): Promise<StepResult> => {
   const { slug, source, target } = wish;
   const path = await writeSentinelFile(tools.repository, {
     slug,
@@ -107,10 +114,10 @@ const diffstatOf = async (git: Git, from: string, to: string): Promise<string> =
 
 /** Shows what a merge would do. It writes only unreferenced objects, and the sentinel of a conflict. */
 export const previewIntegration: RunStage = async (input, tools) => {
-  const wish = await wishOf(input, tools);
+  const wish = await requestOf(input, tools);
   if ('problem' in wish) return failed(wish.problem);
   const git = tools.git(tools.repository.root);
-  const merge = await workOutMerge(tools, wish);
+  const merge = await computeMerge(tools, wish);
   if (merge.kind === 'conflict') return conflict(tools, wish, merge.files);
   const { slug, source, target, target_tip } = wish;
   const context = { slug, branch: source, target };

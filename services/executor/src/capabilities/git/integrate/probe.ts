@@ -1,13 +1,13 @@
 import type { StepInput } from '@holdpoint/contracts/task/step';
 import type { ProbeResult } from '../../../ports/capability.ts';
 import { foundApplied, type StageTools, succeeded } from '../../stage.ts';
-import { workOutMerge } from './merge.ts';
+import { computeMerge } from './merge.ts';
 import { MergePreview } from './preview.ts';
 import { short } from './target.ts';
 
 /** Its patch is on the target under another commit: merging would change nothing. */
 const addsNothing = async (tools: StageTools, preview: MergePreview, at: string): Promise<boolean> => {
-  const again = await workOutMerge(tools, { ...preview, target_tip: at });
+  const again = await computeMerge(tools, { ...preview, target_tip: at });
   return again.kind === 'already';
 };
 

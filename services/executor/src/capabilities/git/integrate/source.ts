@@ -5,11 +5,16 @@ import type { MergePreview } from './preview.ts';
 import type { StageTools } from '../../stage.ts';
 import { detach, isOfATask } from '../../worktree/takeover.ts';
 
-export type Tidied = { readonly deleted: boolean; readonly notes: readonly string[] };
+export type CleanupResult = { readonly deleted: boolean; readonly notes: readonly string[] };
 
-const kept = (...notes: readonly string[]): Tidied => ({ deleted: false, notes });
+const kept = (...notes: readonly string[]): CleanupResult => ({ deleted: false, notes });
 
-const deleteSource = async (tools: StageTools, git: Git, source: string, at: string): Promise<Tidied> => {
+const deleteSource = async (
+  tools: StageTools,
+  git: Git,
+  source: string,
+  at: string,
+): Promise<CleanupResult> => {
   const checkouts = await checkoutsOf(tools, source);
   const foreign = checkouts.find((path) => !isOfATask(tools, path));
   if (foreign !== undefined) return kept(`${source} was not deleted: it is checked out at ${foreign}`);
@@ -19,7 +24,7 @@ const deleteSource = async (tools: StageTools, git: Git, source: string, at: str
     : kept(`${source} was not deleted: it has moved since`);
 };
 
-const removePlan = async (tools: StageTools, preview: MergePreview): Promise<Tidied> => {
+const removePlan = async (tools: StageTools, preview: MergePreview): Promise<CleanupResult> => {
   const to = await planRemoval(tools.git(tools.repository.root), preview);
   if (to === undefined) return kept();
   const done = await moveBranch(tools, { branch: preview.source, from: preview.source_tip, to });
@@ -28,7 +33,7 @@ const removePlan = async (tools: StageTools, preview: MergePreview): Promise<Tid
 };
 
 /** Cleans up the merged branch: deletes it if requested, else removes its plan document. */
-export const tidySource = async (tools: StageTools, preview: MergePreview): Promise<Tidied> => {
+export const cleanUpSource = async (tools: StageTools, preview: MergePreview): Promise<CleanupResult> => {
   const git = tools.git(tools.repository.root);
   const { source, source_tip, delete_branch, already } = preview;
   const at = await git.tip(source);

@@ -19,7 +19,7 @@ export const RollbackArgs = z.object({
 });
 export type RollbackArgs = z.infer<typeof RollbackArgs>;
 
-export type RollbackPlace = {
+export type RollbackTarget = {
   readonly args: RollbackArgs;
   readonly git: Git;
   readonly head: string;
@@ -62,7 +62,7 @@ const folderOf = async ({ worktree, isolated }: RollbackArgs, tools: StageTools)
 };
 
 /** The worktree and its state. Throws `CleanFailure` unless it is the named one. */
-export const rollbackPlace = async (input: StepInput, tools: StageTools): Promise<RollbackPlace> => {
+export const rollbackTarget = async (input: StepInput, tools: StageTools): Promise<RollbackTarget> => {
   const args = argsOf(input);
   if (args.isolated && args.branch === undefined) throw invalid('with.branch: missing');
   const git = tools.git(await folderOf(args, tools));
@@ -77,7 +77,11 @@ export const rollbackPlace = async (input: StepInput, tools: StageTools): Promis
 };
 
 /** Why the rollback is not possible, for users. */
-export const whyNot = async ({ args: { commit }, git, head }: RollbackPlace): Promise<string | undefined> => {
+export const whyNot = async ({
+  args: { commit },
+  git,
+  head,
+}: RollbackTarget): Promise<string | undefined> => {
   if ((await git.commitOf(commit)) === undefined) return `no such commit: ${commit}`;
   if (await git.isAncestor(commit, head)) return undefined;
   return `${commit} is not an ancestor of ${head}, so it cannot be rolled back to`;

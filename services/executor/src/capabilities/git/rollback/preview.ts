@@ -5,7 +5,7 @@ import { isCommitId } from '../../../adapters/git/ref-name.ts';
 import { failed, type RunStage, succeeded } from '../../stage.ts';
 import { commitsBetween } from '../commit/commit-list.ts';
 import { short } from '../integrate/target.ts';
-import { rollbackPlace, whyNot } from './checked-worktree.ts';
+import { rollbackTarget, whyNot } from './checked-worktree.ts';
 
 const COMMITS_SHOWN_MAX = 50;
 const PATHS_SHOWN_MAX = 200;
@@ -23,7 +23,7 @@ const pathsIn = async (git: Git): Promise<readonly string[]> => {
 
 /** Shows the commits and uncommitted changes that a rollback would remove. Changes nothing. */
 export const previewRollback: RunStage = async (input, tools) => {
-  const place = await rollbackPlace(input, tools);
+  const place = await rollbackTarget(input, tools);
   const { args, git, head, branch } = place;
   const { commit } = args;
   const problem = await whyNot(place);

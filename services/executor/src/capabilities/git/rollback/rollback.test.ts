@@ -266,7 +266,7 @@ describe('clean failures of a rollback', () => {
   });
 
   describe('a rollback without approval', () => {
-    const nobodyAsked = async (change: With): Promise<string | undefined> => {
+    const unapproved = async (change: With): Promise<string | undefined> => {
       const broken = breakIt();
       const main = repository.git('rev-parse', 'main');
       const given = args(change);
@@ -277,14 +277,14 @@ describe('clean failures of a rollback', () => {
     };
 
     test('another branch is refused without approval', async () => {
-      expect(await nobodyAsked({ branch: 'main' })).toBe('EXECUTOR_TARGET_REFUSED');
+      expect(await unapproved({ branch: 'main' })).toBe('EXECUTOR_TARGET_REFUSED');
     });
 
     test.each(['.', 'src', '../elsewhere', '.holdpoint/worktrees', '.holdpoint/worktrees/none'])(
       'a folder that is not a task worktree is refused: %s',
       async (worktree) => {
         repository.write('src/x', '');
-        expect(await nobodyAsked({ worktree, branch: 'main' })).toBe('EXECUTOR_PATH_REFUSED');
+        expect(await unapproved({ worktree, branch: 'main' })).toBe('EXECUTOR_PATH_REFUSED');
       },
     );
 
@@ -296,7 +296,7 @@ describe('clean failures of a rollback', () => {
 
     test('a worktree elsewhere is refused without approval', async () => {
       repository.git('worktree', 'add', '--quiet', '-b', 'b', 'mine');
-      expect(await nobodyAsked({ worktree: 'mine', branch: 'b' })).toBe('EXECUTOR_PATH_REFUSED');
+      expect(await unapproved({ worktree: 'mine', branch: 'b' })).toBe('EXECUTOR_PATH_REFUSED');
     });
 
     test('a folder that claims to be the shared checkout is refused', async () => {

@@ -2,18 +2,18 @@ import type { StepInput, StepResult } from '@holdpoint/contracts/task/step';
 import { forgetAttempts } from '../../../adapters/git/attempts.ts';
 import type { Git } from '../../../adapters/git/git.ts';
 import { GitError, GitStopped } from '../../../adapters/git/git-error.ts';
-import { goBack } from '../../../adapters/git/reset-checkout.ts';
+import { resetCheckout } from '../../../adapters/git/reset-checkout.ts';
 import { branchRef } from '../../../adapters/git/ref-name.ts';
 import { dropLocks } from '../../../adapters/git/snapshot.ts';
 import { OutcomeUnknown } from '../../../ports/capability.ts';
 import { invalid, type RunStage, type StageModule, type StageTools, succeeded } from '../../stage.ts';
 import { asClean, cleanly, moved, refused, short } from '../integrate/target.ts';
-import { type RollbackPlace, rollbackPlace, whyNot } from './checked-worktree.ts';
+import { type RollbackTarget, rollbackTarget, whyNot } from './checked-worktree.ts';
 import { previewRollback, RollbackPreview } from './preview.ts';
 
 const savedPrefix = (name: string): string => `refs/holdpoint/saved/${name}/`;
 
-const approvedIn = (input: StepInput, { args }: RollbackPlace): { readonly head: string } => {
+const approvedIn = (input: StepInput, { args }: RollbackTarget): { readonly head: string } => {
   const { success, data } = RollbackPreview.safeParse(input.preview);
   if (!success) throw invalid('preview: expected the approved preview');
   if (data.commit !== args.commit) throw invalid('preview: it is about another commit');
@@ -36,11 +36,11 @@ const keepUnder = async (git: Git, prefix: string, commit: string): Promise<void
   }
 };
 
-const savedRefs = async (git: Git, { args }: RollbackPlace): Promise<readonly string[]> =>
+const savedRefs = async (git: Git, { args }: RollbackTarget): Promise<readonly string[]> =>
   (await git.refs(savedPrefix(args.saved))).map(({ ref }) => ref);
 
 /** Whether the rollback is complete: untracked files may have been ignored before, and are not kept. */
-const isDone = async (place: RollbackPlace, saved: readonly string[]): Promise<boolean> => {
+const isDone = async (place: RollbackTarget, saved: readonly string[]): Promise<boolean> => {
   const { args, git, head } = place;
   if (head !== args.commit) return false;
   const entries = await git.status();
@@ -51,7 +51,7 @@ const isDone = async (place: RollbackPlace, saved: readonly string[]): Promise<b
   return !entries.some(({ path }) => kept.has(path));
 };
 
-const said = async (from: string, place: RollbackPlace, done: boolean): Promise<StepResult> => {
+const said = async (from: string, place: RollbackTarget, done: boolean): Promise<StepResult> => {
   const { args, git } = place;
   const { commit } = args;
   const saved = await savedRefs(git, place);
@@ -68,7 +68,7 @@ const said = async (from: string, place: RollbackPlace, done: boolean): Promise<
 };
 
 /** Failures before the move are clean. After it the outcome is unknown until it is repeated. */
-const carryOut = async (from: string, place: RollbackPlace, tools: StageTools): Promise<void> => {
+const resetWorktree = async (from: string, place: RollbackTarget, tools: StageTools): Promise<void> => {
   const { args, git, head, branch } = place;
   const { commit, saved } = args;
   let begun = false;
@@ -82,7 +82,7 @@ const carryOut = async (from: string, place: RollbackPlace, tools: StageTools): 
   };
   try {
     if (args.isolated && tools.epoch > 1) await dropLocks(git.root, tools.gitParts);
-    await goBack(git.root, tools.gitParts, {
+    await resetCheckout(git.root, tools.gitParts, {
       from: head,
       to: commit,
       message: `uncommitted changes before ${saved} was rolled back to ${commit}\n`,
@@ -103,7 +103,7 @@ const carryOut = async (from: string, place: RollbackPlace, tools: StageTools): 
 
 /** Resets a worktree to a commit, from the state that was previewed. The old state is kept under a ref. */
 const rollBack: RunStage = async (input, tools) => {
-  const place = await cleanly(() => rollbackPlace(input, tools));
+  const place = await cleanly(() => rollbackTarget(input, tools));
   const { args, git, head } = place;
   const { head: from } = approvedIn(input, place);
   if (head !== from && head !== args.commit) throw moved(place.branch ?? 'HEAD', from, head);
@@ -111,7 +111,7 @@ const rollBack: RunStage = async (input, tools) => {
   if (!done) {
     const problem = await cleanly(() => whyNot(place));
     if (problem !== undefined) throw refused(problem);
-    await carryOut(from, place, tools);
+    await resetWorktree(from, place, tools);
   }
   return said(from, place, done);
 };
