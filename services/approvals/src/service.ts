@@ -67,7 +67,7 @@ export const startApprovals = (
             deps,
             listener,
             look: overview,
-            settle: resolveDeadLetter,
+            resolveDeadLetter,
             events,
             page: createPage(env.HOLDPOINT_CONSOLE_DIR),
             origins,

@@ -90,7 +90,7 @@ const app = consoleRoutes({
   listener,
   look,
   events,
-  settle: () => Promise.reject(new HoldpointError('RUNTIME_UNKNOWN_LETTER', 'there is none')),
+  resolveDeadLetter: () => Promise.reject(new HoldpointError('RUNTIME_UNKNOWN_LETTER', 'there is none')),
   page: createPage('/nowhere/at/all'),
   origins: [],
   signIn,

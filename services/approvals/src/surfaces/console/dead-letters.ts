@@ -32,7 +32,7 @@ export type DeadLetterParts = {
   readonly look: Pick<BusOverview, 'letters' | 'letter'>;
   readonly listener: Pick<Listener, 'call'>;
   /** Resolves a dead letter of this service. */
-  readonly settle: DeadLetterResolver;
+  readonly resolveDeadLetter: DeadLetterResolver;
 };
 
 const fromBus = async <Value>(call: Promise<Value>): Promise<Value> => {
@@ -47,8 +47,8 @@ const fromBus = async <Value>(call: Promise<Value>): Promise<Value> => {
  * Dead letters in the console. They are read from the bus, and resolved by the service that could not handle
  * them.
  */
-export const createDeadLetters = ({ look, listener, settle: settleOwn }: DeadLetterParts) => {
-  const settle = async (action: 'retry' | 'drop', body: JsonObject, by: string): Promise<unknown> => {
+export const createDeadLetters = ({ look, listener, resolveDeadLetter: resolveOwn }: DeadLetterParts) => {
+  const resolve = async (action: 'retry' | 'drop', body: JsonObject, by: string): Promise<unknown> => {
     const { seq: sequence } = parseAs(Named, body);
     const letter = await fromBus(look.letter(sequence));
     if (letter === undefined)
@@ -56,7 +56,7 @@ export const createDeadLetters = ({ look, listener, settle: settleOwn }: DeadLet
     const request: ResolveDeadLetter = { sequence, action, by };
     const answer: Answer =
       letter.service === 'approvals'
-        ? { ok: await settleOwn(request) }
+        ? { ok: await resolveOwn(request) }
         : await listener.call(letter.service, 'dead_letter', request);
     if ('error' in answer) throw errorFrom(answer.error);
     return answer.ok;
@@ -72,7 +72,7 @@ export const createDeadLetters = ({ look, listener, settle: settleOwn }: DeadLet
         ...(next !== undefined && { next: String(next) }),
       };
     },
-    retry: (body: JsonObject, by: string) => settle('retry', body, by),
-    drop: (body: JsonObject, by: string) => settle('drop', body, by),
+    retry: (body: JsonObject, by: string) => resolve('retry', body, by),
+    drop: (body: JsonObject, by: string) => resolve('drop', body, by),
   };
 };

@@ -25,7 +25,7 @@ export type ConsoleParts = {
   readonly deps: SurfaceDeps;
   readonly listener: Pick<Listener, 'call' | 'listen'>;
   readonly look: BusOverview;
-  readonly settle: DeadLetterResolver;
+  readonly resolveDeadLetter: DeadLetterResolver;
   readonly events: Events;
   readonly page: Page;
   readonly origins: readonly string[];
