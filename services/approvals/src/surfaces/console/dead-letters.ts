@@ -3,7 +3,7 @@ import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { parseAs } from '@holdpoint/runtime/engine/inbound';
-import type { BusOverview, Letter } from '@holdpoint/runtime/bus/bus-overview';
+import type { BusOverview, StoredDeadLetter } from '@holdpoint/runtime/bus/bus-overview';
 import type { Answer, Listener } from '@holdpoint/runtime/bus/listener';
 import type { DeadLetterResolver } from '@holdpoint/runtime/bus/dead-letter-actions';
 import { z } from 'zod';
@@ -23,7 +23,7 @@ export type DeadLetterPage = {
   readonly items: readonly {
     readonly seq: number;
     readonly service: ServiceName;
-    readonly letter: Letter['letter'];
+    readonly letter: StoredDeadLetter['letter'];
   }[];
   readonly next?: string;
 };

@@ -7,7 +7,7 @@ import type { Feed, Following } from '../../adapters/feed.ts';
 import type { Principal } from '../../approval/state.ts';
 import type { SurfaceDeps } from '../surface-deps.ts';
 import { httpErrorOf } from '../http/http-error.ts';
-import type { Announcements } from './event-messages.ts';
+import { type Announcements, bytesOf, refIn } from './messages.ts';
 import { type ConnectionSlot, CONNECTION_LIMITS, type ConnectionLimit } from './connection-limit.ts';
 
 export type WatchParts = {
@@ -30,9 +30,7 @@ export type Arrival = {
 
 const AUTHENTICATE_WITHIN_MS = 5_000;
 const BAD_MAX = 10;
-/**
- * Unanswered heartbeats before the connection ends. One may be due to this process being too busy to read.
- */
+/** Unanswered heartbeats before the end. One may be due to this process being too busy to read. */
 const MISSED_MAX = 2;
 /** A client with more unread bytes than this is too slow. */
 const BUFFERED_MAX_BYTES = 1_048_576;
@@ -43,17 +41,6 @@ type WatcherSession = { readonly authorization: string; principal: Principal };
 type RequestOf<Type extends WatchRequest['type']> = Extract<WatchRequest, { readonly type: Type }>;
 
 const invalid = (problem: string): HoldpointError => new HoldpointError('CONTRACT_INVALID', problem);
-
-const bytesOf = (data: RawData): Uint8Array => {
-  if (Array.isArray(data)) return Buffer.concat(data);
-  return data instanceof ArrayBuffer ? new Uint8Array(data) : data;
-};
-
-/** The sender's reference, even when the rest of the message is invalid. */
-const refIn = (message: unknown): { readonly ref?: string } => {
-  const ref = typeof message === 'object' && message !== null && 'ref' in message ? message.ref : undefined;
-  return typeof ref === 'string' && ref.length > 0 && ref.length <= 100 ? { ref } : {};
-};
 
 /** Serves one WebSocket connection until it ends. */
 export const serveWatcher = (

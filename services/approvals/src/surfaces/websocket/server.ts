@@ -16,7 +16,7 @@ import { createOrigins } from '../http/origins.ts';
 import { type HttpError, httpErrorOf } from '../http/http-error.ts';
 import type { WebSettings } from '../http/settings.ts';
 import { sourceOf } from '../http/source.ts';
-import { createAnnouncements } from './event-messages.ts';
+import { createAnnouncements } from './messages.ts';
 import { type Arrival, serveWatcher, type WatchParts } from './connection.ts';
 import { createConnectionLimit, CONNECTION_LIMITS } from './connection-limit.ts';
 

@@ -1,3 +1,4 @@
+import type { RawData } from 'ws';
 import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import { policyOf } from '@holdpoint/contracts/workflow/approval-policy';
 import { isAmong } from '@holdpoint/contracts/workflow/audience';
@@ -60,3 +61,15 @@ export const createAnnouncements = (tokenOf: (id: string) => string) => {
   };
 };
 export type Announcements = ReturnType<typeof createAnnouncements>;
+
+/** The bytes of a WebSocket frame. */
+export const bytesOf = (data: RawData): Uint8Array => {
+  if (Array.isArray(data)) return Buffer.concat(data);
+  return data instanceof ArrayBuffer ? new Uint8Array(data) : data;
+};
+
+/** The sender's reference, even when the rest of the message is invalid. */
+export const refIn = (message: unknown): { readonly ref?: string } => {
+  const ref = typeof message === 'object' && message !== null && 'ref' in message ? message.ref : undefined;
+  return typeof ref === 'string' && ref.length > 0 && ref.length <= 100 ? { ref } : {};
+};
