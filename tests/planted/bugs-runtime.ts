@@ -26,21 +26,21 @@ export const RUNTIME_BUGS: readonly Bug[] = [
     find: `      pass('before_commit');`,
     replace: `      pass('before_commit');
       publish('early', { events: write.events, messages: write.outbox });`,
-    caughtBy: [SEEDS, engine('nobody is answered, and no work is begun')],
+    caughtBy: [SEEDS, engine('before the commit nothing is answered or published, and no work starts')],
   },
   {
     name: 'a command is answered before its commit',
     file: 'packages/runtime/src/engine/engine.ts',
     find: `        after.push(() => item.committed(answer));`,
     replace: `        item.committed(answer);`,
-    caughtBy: [SEEDS, engine('nobody is answered, and no work is begun')],
+    caughtBy: [SEEDS, engine('before the commit nothing is answered or published, and no work starts')],
   },
   {
     name: 'an effect starts before its intent is committed',
     file: 'packages/runtime/src/engine/engine.ts',
     find: `after.push(() => options.perform(work, trace, task));`,
     replace: `options.perform(work, trace, task);`,
-    caughtBy: [SEEDS, engine('nobody is answered, and no work is begun')],
+    caughtBy: [SEEDS, engine('before the commit nothing is answered or published, and no work starts')],
   },
   {
     name: 'a timer is deleted before its message is handled',
@@ -52,10 +52,7 @@ export const RUNTIME_BUGS: readonly Bug[] = [
     await early.commit({ ...nothing, timersCleared: due });
     const transaction = await store.lock([...new Set(due.map(({ aggregate }) => aggregate))].sort());
 `,
-    caughtBy: [
-      SEEDS,
-      engineTimers('a timer is removed by the very commit that stores what it led to, and by no other'),
-    ],
+    caughtBy: [SEEDS, engineTimers('the commit of its decision removes a timer')],
   },
   {
     name: 'an outbox row is deleted before its publish is confirmed',
@@ -67,7 +64,7 @@ export const RUNTIME_BUGS: readonly Bug[] = [
 `,
     caughtBy: [
       SEEDS,
-      engineOutbox('stays, is counted, and is published again under the same ids'),
+      engineOutbox('an unconfirmed outbox row stays, and is published again under the same ids'),
       enginePostgres('is removed neither with a later batch, nor by a sweep, nor at a stop'),
     ],
   },
@@ -84,7 +81,7 @@ export const RUNTIME_BUGS: readonly Bug[] = [
     find: `        after.push(() => item.failed(toErrorBody(cause), cause));`,
     replace: `        after.push(() => item.committed(undefined));`,
     caughtBy: [
-      engine('a message that cannot be handled holds up no other'),
+      engine('a message that cannot be handled does not block its batch'),
       enginePostgres('of a message that cannot be decided fails alone as well'),
     ],
   },
@@ -93,7 +90,7 @@ export const RUNTIME_BUGS: readonly Bug[] = [
     file: 'packages/runtime/src/engine/cache.ts',
     find: `      return entry?.version === version ? entry : undefined;`,
     replace: `      return entry;`,
-    caughtBy: [SEEDS, cache('a state is found under the version that it has, and under no other')],
+    caughtBy: [SEEDS, cache('a state is found under its version only')],
   },
   {
     name: 'a message is acknowledged before the commit',
@@ -103,7 +100,7 @@ export const RUNTIME_BUGS: readonly Bug[] = [
     replace: `    delivery.ack();
     engine.accept(
       { ...routed, trace`,
-    caughtBy: [SEEDS, intake('is acknowledged once what it led to is committed, and not before'), KILLED],
+    caughtBy: [SEEDS, intake('a message is acknowledged after its commit, and not before'), KILLED],
   },
   {
     name: 'a message is acknowledged before its dead letter is committed',
@@ -111,14 +108,14 @@ export const RUNTIME_BUGS: readonly Bug[] = [
     find: `    engine.post(letter, () => delivery.ack());`,
     replace: `    engine.post(letter, () => undefined);
     delivery.ack();`,
-    caughtBy: [intake('is kept of %s; it is acknowledged once that is committed')],
+    caughtBy: [intake('the dead letter of %s is committed before the acknowledgement')],
   },
   {
     name: 'a repeated publish has another message id',
     file: 'packages/runtime/src/engine/batch.ts',
     find: 'id: `${publishedAs}.${event.aggregate}.${String(event.version)}`,',
     replace: 'id: `${publishedAs}.${event.aggregate}.${String(event.version)}.${String(Math.random())}`,',
-    caughtBy: [SEEDS, batch('is the same message whenever it is made')],
+    caughtBy: [SEEDS, batch('an event always gives the same message')],
   },
   {
     name: 'a cursor runs over the outbox',

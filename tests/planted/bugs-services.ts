@@ -113,9 +113,7 @@ export const SERVICE_BUGS: readonly Bug[] = [
     replace: `  return lease <= task.lease && worker !== '' && (task.status === 'ordered' || task.status === 'started');`,
     caughtBy: [
       SEEDS,
-      programLifecycle(
-        'an expired lease goes to another worker, and the first one is refused',
-      ),
+      programLifecycle('an expired lease goes to another worker, and the first one is refused'),
     ],
   },
   {

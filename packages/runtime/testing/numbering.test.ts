@@ -17,7 +17,7 @@ test('two values have one number exactly when they are the same canonical JSON',
   );
 });
 
-test('what looks alike in text is not the same', () => {
+test('values with similar text get different numbers', () => {
   const numberOf = createNumbering();
   const values = [
     {},
@@ -34,7 +34,7 @@ test('what looks alike in text is not the same', () => {
   expect(new Set(values.map(numberOf)).size).toBe(values.length);
 });
 
-test('the order of keys and what is undefined make no difference', () => {
+test('the order of keys and undefined fields do not matter', () => {
   const numberOf = createNumbering();
   expect(numberOf({ a: 1, b: 2 })).toBe(numberOf({ b: 2, c: undefined, a: 1 }));
 });
@@ -46,6 +46,6 @@ test.each([
   [{ a: Number.NaN }],
   [new Date(0)],
   [[undefined]],
-])('what JSON cannot hold is refused: %s', (value) => {
+])('a value that JSON cannot hold is refused: %s', (value) => {
   expect(() => createNumbering()(value)).toThrow(TypeError);
 });

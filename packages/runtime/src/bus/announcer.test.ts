@@ -41,14 +41,14 @@ const settle = async (): Promise<void> => {
   for (let i = 0; i < 10; i += 1) await Promise.resolve();
 };
 
-test('what is said goes out at once, and one question follows, however much is said', () => {
+test('announcements are sent at once, with one flush at a time', () => {
   const { announce, sent, questions } = connecting();
   expect([announce(SUBJECT, 'one'), announce(SUBJECT, 'two')]).toEqual([true, true]);
   expect(sent).toEqual(['one', 'two']);
   expect(questions).toHaveLength(1);
 });
 
-test('nothing is taken while the connection is away', async () => {
+test('no announcement is accepted while the connection is down', async () => {
   const { announce, sent, become } = connecting();
   await settle();
   await become('disconnect');
@@ -58,7 +58,7 @@ test('nothing is taken while the connection is away', async () => {
   expect(sent).toEqual(['heard']);
 });
 
-test('nothing is taken that a slow server would have to be kept for, until it has caught up', async () => {
+test('no announcement is accepted beyond the buffer limit until the server has caught up', async () => {
   const { announce, sent, questions } = connecting();
   const large = 'x'.repeat(MIB);
   expect([1, 2, 3, 4, 5].map(() => announce(SUBJECT, large))).toEqual([true, true, true, true, false]);
@@ -72,7 +72,7 @@ test('nothing is taken that a slow server would have to be kept for, until it ha
   expect(sent).toHaveLength(6);
 });
 
-test('what was under way when the connection went is not waited for for ever', async () => {
+test('bytes in flight at a disconnect do not count forever', async () => {
   const { announce, questions } = connecting();
   const large = 'x'.repeat(4 * MIB);
   expect([announce(SUBJECT, large), announce(SUBJECT, 'x')]).toEqual([true, false]);
@@ -81,7 +81,7 @@ test('what was under way when the connection went is not waited for for ever', a
   expect(announce(SUBJECT, large)).toBe(true);
 });
 
-test('a connection that is closed takes nothing, and says so', () => {
+test('a closed connection accepts no announcement', () => {
   const { announce, state } = connecting();
   state.closed = true;
   expect(announce(SUBJECT, 'lost')).toBe(false);

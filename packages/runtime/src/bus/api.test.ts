@@ -52,23 +52,23 @@ const ask = async (
 const query = (answer: unknown) => ({ query: () => Promise.resolve(answer) });
 
 describe('a request', () => {
-  test('is answered with what was found', async () => {
+  test('a query is answered with its result', async () => {
     expect((await ask(query({ found: 1 }))).said).toEqual([{ ok: { found: 1 } }]);
   });
 
   test.each([
-    ['that cannot be read', '{', 'CONTRACT_NOT_JSON', 400],
-    ['that lacks something', '{}', 'CONTRACT_INVALID', 400],
+    ['a request that is not JSON', '{', 'CONTRACT_NOT_JSON', 400],
+    ['a request without a field', '{}', 'CONTRACT_INVALID', 400],
   ])('%s is refused with a code', async (_, body, code, status) => {
     expect((await ask(query({}), { body })).said).toMatchObject([{ status, error: { code } }]);
   });
 
-  test('whose answer is longer than the bus takes is refused, and says so', async () => {
+  test('an answer that is too large for the bus is replaced by a refusal', async () => {
     const { said } = await ask(query({ text: 'x'.repeat(MAX) }));
     expect(said).toMatchObject([{ status: 413, error: { code: 'CONTRACT_PAYLOAD_TOO_LARGE' } }]);
   });
 
-  test('whose refusal is longer than the bus takes is refused all the same', async () => {
+  test('a refusal that is too large for the bus is sent with its code only', async () => {
     const error = { code: 'RUNTIME_POISON', message: 'x'.repeat(MAX) };
     const settled = await ask(
       { command: () => ({ kind: 'x', aggregate: 'x', message: {} }) },
@@ -83,18 +83,18 @@ describe('a request', () => {
 
   test.each([
     [
-      'while the store is away is told so',
+      'a request is refused as unavailable while the store is away',
       Object.assign(new Error('x'), { code: '57P01' }),
       503,
       'RUNTIME_UNAVAILABLE',
     ],
-    ['that somebody got wrong says nothing of it', new TypeError('x'), 500, 'RUNTIME_POISON'],
+    ['an internal error is not described to the caller', new TypeError('x'), 500, 'RUNTIME_POISON'],
   ])('%s', async (_, error, status, code) => {
     const { said } = await ask({ query: () => Promise.reject(error) });
     expect(said).toMatchObject([{ status, error: { code } }]);
   });
 
-  test('whose headers cannot be read is refused with a code', async () => {
+  test('a request with malformed headers is refused with a code', async () => {
     const codes: string[] = [];
     const msg = {
       data: new TextEncoder().encode('{"id":"x"}'),
@@ -111,7 +111,7 @@ describe('a request', () => {
     expect(codes).toEqual(['CONTRACT_INVALID']);
   });
 
-  test('that cannot be answered any more ends nobody', async () => {
+  test('a request that cannot be answered does not throw', async () => {
     const closed = (): never => {
       throw new Error('closed connection');
     };
@@ -127,7 +127,7 @@ describe('a request', () => {
     expect(await answerRequest(msg, serving)).toBeUndefined();
   });
 
-  test('hands on its trace, and nothing else that stands there', async () => {
+  test('a request passes on a valid trace and ignores an invalid one', async () => {
     const command = { command: () => ({ kind: 'x', aggregate: 'x', message: {} }) };
     const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     expect((await ask(command, { trace })).items).toMatchObject([{ trace }]);

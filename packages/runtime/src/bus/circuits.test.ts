@@ -25,7 +25,7 @@ const follow = (...answers: readonly ({ readonly items: readonly unknown[] } | u
   return { ...followed, heard, asks: () => asks, isKnown: () => isKnown };
 };
 
-test('an answer that is lost is asked for again before anybody goes by it', async () => {
+test('a lost answer is requested again before the start continues', async () => {
   const following = follow(undefined, { items: [{}] });
   await vi.advanceTimersByTimeAsync(0);
   expect([following.asks(), following.isKnown()]).toEqual([1, false]);
@@ -34,7 +34,7 @@ test('an answer that is lost is asked for again before anybody goes by it', asyn
   following.stop();
 });
 
-test('nobody waits for long for a recovery that is away, and hears of it once it is there', async () => {
+test('the start does not wait long for recovery, and learns the circuits once recovery answers', async () => {
   const following = follow(undefined, undefined, undefined, { items: [] });
   await vi.advanceTimersByTimeAsync(2_000);
   expect([following.asks(), following.isKnown(), following.heard]).toEqual([3, true, []]);

@@ -59,7 +59,7 @@ const given = (
         fate(callbacks);
       },
       post: ({ subject, body }, stored) => {
-        expect(subject).toBe('hp.dlq.orchestrator.settled');
+        expect(subject).toBe('hp.dlq.orchestrator.resolved');
         stated.push(JSON.parse(body) as DeadLetterResolved);
         stored();
       },
@@ -69,7 +69,7 @@ const given = (
 };
 
 describe('a dead letter that is tried again', () => {
-  test('is handled as it came, under the same id, and what became of it is stated', async () => {
+  test('a retried dead letter is handled unchanged under its first id, and its resolution is published', async () => {
     const { settle, handled, stated } = given(letterOf());
     const settled = await settle({ sequence: 7, action: 'retry', by: 'ada' });
     expect(settled).toEqual({ service: 'orchestrator', sequence: 7, action: 'retry', by: 'ada', at: NOW });
@@ -77,14 +77,14 @@ describe('a dead letter that is tried again', () => {
     expect(stated).toEqual([settled]);
   });
 
-  test('is handled no more once it is settled', async () => {
+  test('a resolved dead letter is not handled again', async () => {
     const { settle, handled, stated } = given(letterOf());
     const first = await settle({ sequence: 7, action: 'drop', by: 'ada' });
     expect(await settle({ sequence: 7, action: 'retry', by: 'eve' })).toEqual(first);
     expect([handled.length, stated.length]).toEqual([0, 1]);
   });
 
-  test('is handled once, however many ask at once, and all are told the same', async () => {
+  test('concurrent requests handle a dead letter once, and all get the same resolution', async () => {
     const { settle, handled, stated } = given(letterOf());
     const asked = [
       settle({ sequence: 7, action: 'retry', by: 'ada' }),
@@ -97,14 +97,14 @@ describe('a dead letter that is tried again', () => {
     expect([handled.length, stated.length]).toEqual([1, 1]);
   });
 
-  test('stays settled while what states so is still on its way to the stream', async () => {
+  test('a resolution counts before it has reached the stream', async () => {
     const { settle, handled, stated } = given(letterOf(), undefined, () => []);
     const first = await settle({ sequence: 7, action: 'drop', by: 'ada' });
     expect(await settle({ sequence: 7, action: 'retry', by: 'eve' })).toEqual(first);
     expect([handled.length, stated.length]).toEqual([0, 1]);
   });
 
-  test('may be asked for again when it came to nothing', async () => {
+  test('a failed retry may be repeated', async () => {
     let away = true;
     const { settle, stated } = given(letterOf(), (item) => {
       if (away) item.unavailable();
@@ -131,7 +131,7 @@ describe('a dead letter that is tried again', () => {
       'RUNTIME_POISON',
     ],
     ['the store is away', (item) => item.unavailable(), 'RUNTIME_UNAVAILABLE'],
-  ])('stays when %s', async (_why, fate, code) => {
+  ])('a dead letter stays unresolved when %s', async (_why, fate, code) => {
     const { settle, stated } = given(letterOf(), fate);
     await expect(settle({ sequence: 7, action: 'retry' })).rejects.toMatchObject({ code });
     expect(stated).toEqual([]);
@@ -151,7 +151,7 @@ describe('a dead letter that is tried again', () => {
     expect([handled, stated]).toEqual([[], []]);
   });
 
-  test('is one that there is', async () => {
+  test('an unknown dead letter is refused', async () => {
     const { settle } = given(letterOf());
     await expect(settle({ sequence: 8, action: 'drop' })).rejects.toMatchObject({
       code: 'RUNTIME_UNKNOWN_LETTER',

@@ -106,7 +106,7 @@ export const createDeadLetterActions = <To extends Addressed>({
       const { sequence, at } = settled;
       const headers = cloudEventHeaders({
         // The same id in every process, so that the stream drops the second of two resolutions.
-        id: `dlq.${service}.settled.${String(sequence)}`,
+        id: `dlq.${service}.resolved.${String(sequence)}`,
         source: service,
         type: 'dev.holdpoint.dead_letter_settled.v1',
         subject: service,

@@ -56,7 +56,7 @@ const watched = (publishing: Promise<boolean>): { fate: boolean | 'under way' } 
 const settle = () => vi.advanceTimersByTimeAsync(0);
 
 describe('a batch is confirmed', () => {
-  test('once every message of it is stored, in whatever order that is told', async () => {
+  test('a batch is confirmed once all its messages are stored, in any order of the answers', async () => {
     const { publisher, answer, sent } = connecting();
     const seen = watched(publisher.publish([message('a'), message('b')]));
     expect(sent.map(({ subject }) => subject)).toEqual(['hp.evt.task.a', 'hp.evt.task.b']);
@@ -68,7 +68,7 @@ describe('a batch is confirmed', () => {
     expect(seen.fate).toBe(true);
   });
 
-  test('by its own answers, and not by those of another', async () => {
+  test('a batch is confirmed only by its own answers', async () => {
     const { publisher, answer } = connecting();
     const one = watched(publisher.publish([message('a')]));
     const other = watched(publisher.publish([message('b')]));
@@ -77,7 +77,7 @@ describe('a batch is confirmed', () => {
     expect([one.fate, other.fate]).toEqual(['under way', true]);
   });
 
-  test('if a message was stored before under the same id', async () => {
+  test('a duplicate counts as stored', async () => {
     const { publisher, answer } = connecting();
     const seen = watched(publisher.publish([message('a')]));
     answer(0, { text: '{"stream":"HP_EVT","seq":7,"duplicate":true}' });
@@ -93,7 +93,7 @@ describe('a batch is not confirmed', () => {
     ['the stream refuses it', { text: '{"error":{"code":503,"err_code":10077},"stream":"HP_EVT","seq":0}' }],
     ['the answer has no sequence', { text: '{"stream":"HP_EVT"}' }],
     ['the answer cannot be had', { ...STORED, error: new Error('permission') }],
-  ])('if %s, though the others are stored', async (_, reply) => {
+  ])('a batch is not confirmed if %s, even when the others are stored', async (_, reply) => {
     const { publisher, answer } = connecting();
     const seen = watched(publisher.publish([message('a'), message('b')]));
     answer(0, reply);
@@ -102,7 +102,7 @@ describe('a batch is not confirmed', () => {
     expect(seen.fate).toBe(false);
   });
 
-  test('if an answer does not come in time', async () => {
+  test('a batch is not confirmed if an answer is late', async () => {
     const { publisher, answer } = connecting();
     const seen = watched(publisher.publish([message('a'), message('b')]));
     answer(0, STORED);
@@ -116,7 +116,7 @@ describe('a batch is not confirmed', () => {
     expect(seen.fate).toBe(false);
   });
 
-  test('if the connection is closed', async () => {
+  test('a batch is not confirmed if the connection is closed', async () => {
     const { publisher, close } = connecting();
     close();
     expect(await publisher.publish([message('a')])).toBe(false);

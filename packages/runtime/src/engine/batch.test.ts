@@ -20,7 +20,7 @@ const to = (aggregate: string, kind = 'tally') => ({ kind, aggregate });
 const added = (key: string): TallyEvent => ({ type: 'added', key, by: 1 });
 
 describe('a batch', () => {
-  test('that decided nothing is empty', () => {
+  test('a batch without decisions is empty', () => {
     const batch = batchOf();
     expect(isEmpty(batch.write([]))).toBe(true);
     batch.apply(to('e-1'), decision({ answer: { ok: {} } }));
@@ -46,18 +46,18 @@ describe('a batch', () => {
       'a message',
       (batch: ReturnType<typeof batchOf>) => batch.post({ subject: 's', headers: [], body: '{}' }),
     ],
-  ])('with %s is not', (_, act) => {
+  ])('a batch with %s is not empty', (_, act) => {
     const batch = batchOf();
     act(batch);
     expect(isEmpty(batch.write([]))).toBe(false);
   });
 
-  test('that only removes what the bus has confirmed is not empty', () => {
+  test('a batch that only removes confirmed outbox rows is not empty', () => {
     expect(isEmpty(batchOf().write(['7']))).toBe(false);
     expect(batchOf().write(['7'])).toMatchObject({ outboxConfirmed: ['7'] });
   });
 
-  test('counts the versions of each aggregate on from where it stands', () => {
+  test('a batch continues the versions of each aggregate', () => {
     const batch = batchOf(1_000, { 'e-2': 41 });
     for (const id of ['e-1', 'e-2', 'e-1']) batch.apply(to(id), decision({ events: [added(`of ${id}`)] }));
     expect(batch.write([]).events.map(({ aggregate, version }) => `${aggregate}/${String(version)}`)).toEqual(
@@ -69,21 +69,21 @@ describe('a batch', () => {
     ]);
   });
 
-  test('decides each message on what the ones before it left', () => {
+  test('a batch decides each message on the state that earlier ones left', () => {
     const batch = batchOf();
     batch.apply(to('e-1'), batch.decide(to('e-1'), add('a', 5)));
     expect(batch.decide(to('e-1'), add('b')).answer).toEqual({ ok: { total: 5 } });
     expect(batch.decide(to('e-2'), add('b')).answer).toEqual({ ok: { total: 0 } });
   });
 
-  test('refuses a message for another kind than the aggregate has', () => {
+  test('a message for another kind than its aggregate is refused', () => {
     const batch = batchOf();
     batch.apply(to('e-1'), batch.decide(to('e-1'), add('a')));
     expect(() => batch.decide(to('e-1', 'other'), add('b'))).toThrow('is of kind tally');
     expect(() => batch.decide(to('e-2', 'unknown'), add('b'))).toThrow('unknown kind of aggregate');
   });
 
-  test('decides by the kind of the aggregate when two kinds share their ids', () => {
+  test('the stored kind decides when two kinds share their ids', () => {
     const kinds = {
       tally: { ...tallyKind, idSpace: 'shared' },
       other: { ...tallyKind, idSpace: 'shared', summarise: () => ({ status: 'other', view: null }) },
@@ -100,7 +100,7 @@ describe('a batch', () => {
     ]);
   });
 
-  test('takes nothing of a decision that cannot be folded', () => {
+  test('a decision that cannot be folded adds nothing to the batch', () => {
     const batch = batchOf();
     expect(() =>
       batch.apply(
@@ -125,7 +125,7 @@ describe('what the bus would never take', () => {
   test.each([
     ['an event', decision<TallyEvent>({ events: [added('a'), added(tooLong)] })],
     ['a message', decision<TallyEvent>({ events: [added('a')], send: [message(tooLong)] })],
-  ])('is refused, and nothing of its decision is kept: %s', (_, made) => {
+  ])('a decision with a message or event that is too large is refused as a whole: %s', (_, made) => {
     const batch = batchOf();
     expect(() => batch.apply(to('e-1'), made)).toThrow(
       expect.objectContaining({ code: 'CONTRACT_PAYLOAD_TOO_LARGE' }),
@@ -134,7 +134,7 @@ describe('what the bus would never take', () => {
     expect(batch.states().size).toBe(0);
   });
 
-  test('is not mistaken for what it just takes', () => {
+  test('a message of just the maximum size is accepted', () => {
     const batch = batchOf();
     batch.apply(
       to('e-1'),
@@ -145,7 +145,7 @@ describe('what the bus would never take', () => {
 });
 
 describe('the timers of a batch', () => {
-  test('are set or cleared as the last decision has it', () => {
+  test('the last decision sets or clears a timer', () => {
     const batch = batchOf();
     batch.apply(
       to('e-1'),
@@ -171,13 +171,13 @@ describe('a snapshot', () => {
     [2, 1, true],
     [3, 1, false],
     [3, 7, true],
-  ])('at version %i and %i events more is taken: %s', (version, events, taken) => {
+  ])('a snapshot at version %i and %i more events is taken: %s', (version, events, taken) => {
     const batch = batchOf(3, { 'e-1': version });
     batch.apply(to('e-1'), decision({ events: Array.from({ length: events }, (_, i) => added(String(i))) }));
     expect(batch.write([]).snapshots.length > 0).toBe(taken);
   });
 
-  test('is the last of its batch, and of the version that the batch ends with', () => {
+  test('a batch stores the snapshot of its last version', () => {
     const batch = batchOf(2);
     for (const key of ['a', 'b', 'c', 'd']) batch.apply(to('e-1'), decision({ events: [added(key)] }));
     expect(batch.write([]).snapshots).toEqual([
@@ -197,7 +197,7 @@ describe('the fact of an event', () => {
     body: '{"type":"added"}',
   };
 
-  test('is a CloudEvent in binary mode', () => {
+  test('an event is published as a CloudEvent in binary mode', () => {
     const { subject, headers, body } = eventMessage('executor', 'effect', stored);
     expect({ subject, body }).toEqual({ subject: 'hp.evt.effect.added.e-1', body: '{"type":"added"}' });
     expect(Object.fromEntries(headers)).toEqual({
@@ -214,19 +214,19 @@ describe('the fact of an event', () => {
     });
   });
 
-  test('is the same message whenever it is made', () => {
+  test('an event always gives the same message', () => {
     expect(eventMessage('executor', 'effect', { ...stored })).toEqual(
       eventMessage('executor', 'effect', stored),
     );
   });
 
-  test('of another kind of aggregate under the same id is another message', () => {
+  test('events of two kinds with the same id give different messages', () => {
     const idOf = (publishedAs: 'effect' | 'task'): string | undefined =>
       eventMessage('executor', publishedAs, stored).headers[0]?.[1];
     expect(idOf('task')).not.toBe(idOf('effect'));
   });
 
-  test('about an id that is no subject token is not made at all', () => {
+  test('an id that is no subject token is refused', () => {
     expect(() => eventMessage('executor', 'effect', { ...stored, aggregate: 'e.1' })).toThrow(TypeError);
   });
 });

@@ -3,7 +3,7 @@ import { createCache } from './cache.ts';
 
 const at = (version: number) => ({ kind: 'tally', version, state: `state ${String(version)}` });
 
-test('a state is found under the version that it has, and under no other', () => {
+test('a state is found under its version only', () => {
   const cache = createCache(10);
   cache.put('a', at(3));
   expect(cache.get('a', 3)).toEqual(at(3));
@@ -12,7 +12,7 @@ test('a state is found under the version that it has, and under no other', () =>
   expect(cache.get('b', 3)).toBeUndefined();
 });
 
-test('a newer state takes the place of the older', () => {
+test('a newer state replaces an older one', () => {
   const cache = createCache(10);
   cache.put('a', at(1));
   cache.put('a', at(2));
@@ -20,7 +20,7 @@ test('a newer state takes the place of the older', () => {
   expect(cache.get('a', 2)).toEqual(at(2));
 });
 
-test('when it is full, what was put in longest ago goes', () => {
+test('a full cache drops the state that was stored first', () => {
   const cache = createCache(2);
   cache.put('a', at(1));
   cache.put('b', at(1));
@@ -31,7 +31,7 @@ test('when it is full, what was put in longest ago goes', () => {
   expect(cache.get('c', 1)).toEqual(at(1));
 });
 
-test('what is forgotten is gone', () => {
+test('a forgotten state is gone', () => {
   const cache = createCache(2);
   cache.put('a', at(1));
   cache.put('b', at(1));

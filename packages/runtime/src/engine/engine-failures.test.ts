@@ -14,7 +14,7 @@ const conflict = (): Conflict => new Conflict('somebody else was first');
 const unknown = (stands: boolean) => ({ unknown: new CommitUnknown('no answer'), stands });
 
 describe('a commit that lost its race', () => {
-  test('is decided again', async () => {
+  test('a conflict is decided again', async () => {
     const { send, commits, tables, log } = setup();
     commits.push(conflict(), conflict());
     expect(await send('e-1', { kind: 'busy', key: 'a' })).toEqual({ settled: undefined });
@@ -22,7 +22,7 @@ describe('a commit that lost its race', () => {
     expect(log.filter((entry) => entry === 'work a')).toHaveLength(1);
   });
 
-  test('is decided again on the state that the winner left', async () => {
+  test('a conflict is decided again on the state that the winner left', async () => {
     const { send, commits, memory } = setup();
     const other = engineOver(memory);
     await send('e-1', add('a'));
@@ -32,7 +32,7 @@ describe('a commit that lost its race', () => {
     expect(await send('e-1', add('c'))).toEqual({ settled: { ok: { total: 6 } } });
   });
 
-  test('again and again is given back at last', async () => {
+  test('a batch with repeated conflicts is given up', async () => {
     const { engine, send, commits, open, failures, tables } = setup();
     commits.push(...Array.from({ length: 5 }, conflict));
     expect(await send('e-1', add('a'))).toEqual({ unavailable: true });
@@ -45,15 +45,18 @@ describe('a commit that lost its race', () => {
 });
 
 describe('a commit that was not answered', () => {
-  test.each([true, false])('is decided again, and changes things once (it stands: %s)', async (stands) => {
-    const { send, commits, tables } = setup();
-    commits.push(unknown(stands));
-    const fates = await Promise.all([send('e-1', add('a')), send('e-1', add('b'))]);
-    expect(fates).toMatchObject([{ settled: { ok: {} } }, { settled: { ok: {} } }]);
-    expect(tables.events.get('e-1')).toMatchObject([{ key: 'a' }, { key: 'b' }]);
-  });
+  test.each([true, false])(
+    'an unknown commit is decided again and applied once (it stands: %s)',
+    async (stands) => {
+      const { send, commits, tables } = setup();
+      commits.push(unknown(stands));
+      const fates = await Promise.all([send('e-1', add('a')), send('e-1', add('b'))]);
+      expect(fates).toMatchObject([{ settled: { ok: {} } }, { settled: { ok: {} } }]);
+      expect(tables.events.get('e-1')).toMatchObject([{ key: 'a' }, { key: 'b' }]);
+    },
+  );
 
-  test('though it stands has its facts published by the sweeper', async () => {
+  test('the sweeper publishes the events of an unknown commit that stands', async () => {
     const { send, commits, engine, clock, bus } = setup();
     commits.push(unknown(true));
     await send('e-1', add('a'));
@@ -71,7 +74,7 @@ describe('what the store will never take', () => {
     );
   };
 
-  test('is found, and the others of its batch go through', async () => {
+  test('a message with refused data is found, and the others of its batch commit', async () => {
     const run = setup();
     refusing(run, 'bad');
     const keys = ['a', 'b', 'bad', 'c'];
@@ -82,14 +85,14 @@ describe('what the store will never take', () => {
     expect(run.open()).toBe(0);
   });
 
-  test('alone fails at once, and what comes after it does not', async () => {
+  test('a single message with refused data fails at once, and the next one commits', async () => {
     const run = setup();
     refusing(run, 'bad');
     expect(await run.send('e-1', add('bad'))).toMatchObject({ failed: {} });
     expect(await run.send('e-1', add('good'))).toMatchObject({ settled: {} });
   });
 
-  test('takes no message along that was only on its way to the outbox', async () => {
+  test('refused data does not lose a posted message', async () => {
     const run = setup();
     refusing(run, 'bad');
     let stored = 0;
@@ -101,7 +104,7 @@ describe('what the store will never take', () => {
 });
 
 describe('a store that does not answer', () => {
-  test('gives messages back, and takes the next when it answers again', async () => {
+  test('messages are given back while the store is away', async () => {
     const { engine, send, down, failures, open } = setup();
     down(new Error('connection refused'));
     expect(await Promise.all([send('e-1', add('a')), send('e-2', add('a'))])).toEqual([
@@ -115,14 +118,14 @@ describe('a store that does not answer', () => {
     expect(open()).toBe(0);
   });
 
-  test('keeps no aggregate locked', async () => {
+  test('a failing store leaves no aggregate locked', async () => {
     const { send, commits, memory } = setup();
     commits.push(...Array.from({ length: 5 }, () => unknown(false)));
     expect(await send('e-1', add('a'))).toEqual({ unavailable: true });
     expect(await engineOver(memory).send('e-1', add('b'))).toMatchObject({ settled: {} });
   });
 
-  test('makes no work begin', async () => {
+  test('no work begins while the store is away', async () => {
     const { send, commits, log, bus } = setup();
     commits.push(...Array.from({ length: 5 }, conflict));
     await send('e-1', { kind: 'busy', key: 'a' });
@@ -130,7 +133,7 @@ describe('a store that does not answer', () => {
     expect(bus.published).toEqual([]);
   });
 
-  test('leaves what came meanwhile to the next message or tick', async () => {
+  test('messages of an outage wait for the next message or tick', async () => {
     const { engine, send, down } = setup({ batchMax: 1 });
     down(new Error('away'));
     const fates = [send('e-1', add('a')), send('e-1', add('b'))];
@@ -143,7 +146,7 @@ describe('a store that does not answer', () => {
   });
 });
 
-test('a summary that cannot be made loses no message on its way to the outbox', async () => {
+test('a failing summary loses no posted message', async () => {
   let broken = true;
   const summarise: typeof tallyKind.summarise = (state) => {
     if (broken) throw new TypeError('no summary');
@@ -160,7 +163,7 @@ test('a summary that cannot be made loses no message on its way to the outbox', 
 });
 
 describe('states that are kept in memory', () => {
-  test('may be fewer than one batch needs', async () => {
+  test('the cache may be smaller than a batch', async () => {
     const { send, memory } = setup();
     const ids = Array.from({ length: 20 }, (_, i) => `e-${String(i)}`);
     await Promise.all(ids.map((id) => send(id, add('a'))));
@@ -177,7 +180,7 @@ describe('states that are kept in memory', () => {
     ]);
   });
 
-  test('are not pushed out by what the same batch loads', async () => {
+  test('a batch keeps its states when the cache evicts them', async () => {
     const { send, memory } = setup();
     await Promise.all(['e-1', 'e-2', 'e-3'].map((id) => send(id, add('a'))));
     const small = engineOver(memory, { cacheMax: 2 });

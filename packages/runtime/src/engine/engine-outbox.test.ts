@@ -22,7 +22,7 @@ const fussyBus = () => {
 };
 
 describe('what the bus has confirmed', () => {
-  test('is removed with the next batch', async () => {
+  test('a confirmed outbox row is removed with the next batch', async () => {
     const { send, tables } = engineInMemory();
     await send('e-1', add('a'));
     const [first] = tables.outbox.keys();
@@ -30,14 +30,14 @@ describe('what the bus has confirmed', () => {
     expect([...tables.outbox.keys()]).not.toContain(first);
   });
 
-  test('is removed by the sweeper where no batch follows', async () => {
+  test('a confirmed outbox row is removed by the sweeper when no batch follows', async () => {
     const { send, tables, engine } = engineInMemory();
     await send('e-1', add('a'));
     await engine.sweep(STALE_MS);
     expect(tables.outbox.size).toBe(0);
   });
 
-  test('is not forgotten when the store does not take the removal', async () => {
+  test('a confirmed outbox row is removed later when the store is away', async () => {
     const clock = stillClock();
     const memory = createMemoryStore(clock.now);
     let away = true;
@@ -56,7 +56,7 @@ describe('what the bus has confirmed', () => {
 });
 
 describe('what the bus has not confirmed', () => {
-  test('stays, is counted, and is published again under the same ids', async () => {
+  test('an unconfirmed outbox row stays, and is published again under the same ids', async () => {
     const { publisher, sent, state } = fussyBus();
     const { send, engine, clock, tables, unconfirmed } = engineInMemory({ publisher });
     state.confirms = false;
@@ -74,7 +74,7 @@ describe('what the bus has not confirmed', () => {
     expect(tables.outbox.size).toBe(0);
   });
 
-  test('is left alone while it is young: its confirmation may be on its way', async () => {
+  test('a young unconfirmed outbox row is left alone', async () => {
     const { publisher, sent, state } = fussyBus();
     const { send, engine, clock } = engineInMemory({ publisher });
     state.confirms = false;
@@ -85,7 +85,7 @@ describe('what the bus has not confirmed', () => {
     expect(sent).toEqual([]);
   });
 
-  test('is published again by one of several sweepers, and by another if that one dies', async () => {
+  test('an unconfirmed row is published by one of several sweepers, and by another if that one dies', async () => {
     const { publisher, sent, state } = fussyBus();
     const { send, engine, clock, store } = engineInMemory({ publisher });
     const other = engineOver(store, { publisher });
@@ -111,7 +111,7 @@ describe('an engine that dies', () => {
     return { ...run, next: engineOver(run.store) };
   };
 
-  test('before the commit leaves nothing', async () => {
+  test('a crash before the commit leaves nothing', async () => {
     const { send, tables, bus } = dying('before_commit');
     await send('e-1', { kind: 'busy', key: 'a', dueAt: 1 });
     expect([tables.events.size, tables.outbox.size, tables.timers.size, bus.published.length]).toEqual([
@@ -120,7 +120,7 @@ describe('an engine that dies', () => {
   });
 
   test.each(['after_commit', 'after_publish'] as const)(
-    '%s loses no fact: the next one publishes it',
+    'a crash at %s loses no event: the next engine publishes it',
     async (point) => {
       const { send, clock, next, tables } = dying(point);
       await send('e-1', { kind: 'busy', key: 'a', dueAt: 1 });

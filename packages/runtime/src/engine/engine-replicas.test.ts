@@ -13,7 +13,7 @@ const fold = (events: readonly unknown[] = []): Tally =>
 const settledAll = (fates: readonly Fate[]): boolean => fates.every((fate) => 'settled' in fate);
 
 describe('two engines over one store', () => {
-  test('change each thing once, whichever of them is told, and however often', async () => {
+  test('two engines apply each change once, for any receiver and any number of deliveries', async () => {
     const { store, send, tables } = engineInMemory();
     const other = engineOver(store);
     const keys = Array.from({ length: 40 }, (_, i) => String(i));
@@ -38,7 +38,7 @@ describe('two engines over one store', () => {
     }
   });
 
-  test('see what the other has done, though each keeps states in memory', async () => {
+  test("two engines see each other's changes in spite of their caches", async () => {
     const { store, send } = engineInMemory();
     const other = engineOver(store);
     for (let i = 0; i < 10; i += 1) {
@@ -47,7 +47,7 @@ describe('two engines over one store', () => {
     }
   });
 
-  test('fire each timer once', async () => {
+  test('two engines fire each timer once', async () => {
     const { store, send, clock, engine, tables } = engineInMemory();
     const other = engineOver(store);
     const ids = Array.from({ length: 30 }, (_, i) => `e-${String(i)}`);
@@ -60,7 +60,7 @@ describe('two engines over one store', () => {
       expect(tables.events.get(id)).toMatchObject([{ key: 'set wake' }, { key: 'timer wake' }]);
   });
 
-  test('publish each fact of an aggregate once, and its versions have no gap', async () => {
+  test('two engines publish each event of an aggregate once, and versions have no gap', async () => {
     const { store, send, bus } = engineInMemory();
     const other = engineOver(store);
     await Promise.all(
@@ -73,7 +73,7 @@ describe('two engines over one store', () => {
   });
 });
 
-test('whatever order the store answers in, replicas agree with what was recorded', async () => {
+test("replicas agree with the record in any order of the store's answers", async () => {
   const messages = fc.array(
     fc.tuple(fc.boolean(), fc.constantFrom('e-1', 'e-2'), fc.constantFrom('a', 'b', 'c', 'd')),
     { maxLength: 15 },
@@ -102,7 +102,7 @@ test('whatever order the store answers in, replicas agree with what was recorded
 describe('snapshots', () => {
   const kind = { ...tallyKind, snapshotDue: snapshotEvery(3) };
 
-  test('are taken each time so many events have come', async () => {
+  test('a snapshot is taken after every so many events', async () => {
     const { send, tables } = engineInMemory({ kind });
     await send('e-1', add('a'));
     await send('e-1', add('b'));
@@ -113,7 +113,7 @@ describe('snapshots', () => {
     expect(tables.snapshots.get('e-1')).toMatchObject({ version: 6, state: { total: 6 } });
   });
 
-  test('and the events after them give the state that all events give', async () => {
+  test('a snapshot and the later events give the same state as all events', async () => {
     const { send, store, tables } = engineInMemory({ kind });
     for (const key of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) await send('e-1', add(key));
     const fresh = engineOver(store, { kind });
@@ -121,7 +121,7 @@ describe('snapshots', () => {
     expect(fold(tables.events.get('e-1')).total).toBe(7);
   });
 
-  test('are not needed: without them the state is the same', async () => {
+  test('without snapshots the state is the same', async () => {
     const { send, store, tables } = engineInMemory({ kind });
     for (const key of ['a', 'b', 'c', 'd']) await send('e-1', add(key));
     tables.snapshots.clear();

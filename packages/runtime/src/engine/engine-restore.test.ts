@@ -3,7 +3,7 @@ import { createMemoryStore } from '../memory/store.ts';
 import type { Store } from './ports.ts';
 import { add, engineOver, stillClock } from '../../testing/engine-run.ts';
 
-test('what is remembered of states does not count on a new connection: the same version may be another history', async () => {
+test('cached states do not count on a new connection: the same version may be another history', async () => {
   const clock = stillClock();
   const [before, after] = [createMemoryStore(clock.now), createMemoryStore(clock.now)];
   let current: Store = before;

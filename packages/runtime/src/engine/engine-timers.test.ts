@@ -19,7 +19,7 @@ const setup = () => {
 };
 
 describe('a timer', () => {
-  test('comes back as a message once it is due, and is gone then', async () => {
+  test('a due timer becomes a message and is removed', async () => {
     const { set, tick, clock, keysOf, tables } = setup();
     await set('e-1', 'wake', 1_000);
     clock.advance(999);
@@ -33,7 +33,7 @@ describe('a timer', () => {
     expect(keysOf('e-1')).toHaveLength(2);
   });
 
-  test('that is set again is moved', async () => {
+  test('setting a timer again moves it', async () => {
     const { set, tick, clock, keysOf } = setup();
     await set('e-1', 'wake', 1_000);
     await set('e-1', 'wake', 5_000);
@@ -45,7 +45,7 @@ describe('a timer', () => {
     expect(keysOf('e-1')).toContain('timer wake');
   });
 
-  test('that is cleared does not come', async () => {
+  test('a cleared timer does not fire', async () => {
     const { set, send, tick, clock, keysOf } = setup();
     await set('e-1', 'wake', 1_000);
     await send('e-1', { kind: 'clear', name: 'wake' });
@@ -54,7 +54,7 @@ describe('a timer', () => {
     expect(keysOf('e-1')).toEqual(['set wake']);
   });
 
-  test('belongs to its aggregate and its name', async () => {
+  test('a timer is identified by its aggregate and its name', async () => {
     const { set, send, tick, clock, keysOf } = setup();
     await Promise.all([set('e-1', 'wake', 1), set('e-2', 'wake', 1), set('e-2', 'other', 1)]);
     await send('e-2', { kind: 'clear', name: 'wake' });
@@ -65,7 +65,7 @@ describe('a timer', () => {
     expect(keysOf('e-2')).not.toContain('timer wake');
   });
 
-  test('comes late rather than never', async () => {
+  test('a timer of an outage fires late', async () => {
     const { set, tick, clock, keysOf } = setup();
     await set('e-1', 'wake', 1_000);
     clock.advance(86_400_000);
@@ -75,7 +75,7 @@ describe('a timer', () => {
 });
 
 describe('timers that are due together', () => {
-  test('are decided in one transaction, in the order in which they were due', async () => {
+  test('due timers are decided in one transaction, in order of their due times', async () => {
     const { set, tick, clock, keysOf, committed } = setup();
     await set('e-1', 'second', 20);
     await set('e-1', 'first', 10);
@@ -86,7 +86,7 @@ describe('timers that are due together', () => {
     expect(committed.slice(before)).toEqual([2]);
   });
 
-  test('all come, however many they are', async () => {
+  test('all due timers fire, also more than one batch takes', async () => {
     const { send, tables, tick, clock } = setup();
     await Promise.all(
       Array.from({ length: 1_200 }, (_, i) =>
@@ -98,7 +98,7 @@ describe('timers that are due together', () => {
     expect(tables.timers.size).toBe(0);
   });
 
-  test('are not held up by one that cannot be decided: it is set again for later', async () => {
+  test('a timer that cannot be decided is set again and does not block the others', async () => {
     const { set, tick, clock, keysOf, timersFailed, tables } = setup();
     await Promise.all([
       set('e-1', 'before', 1),
@@ -129,7 +129,7 @@ describe('a store that does not answer', () => {
     return { clock, memory, ...store, ...engineOver(store.store) };
   };
 
-  test('makes timers late, and loses none', async () => {
+  test('a store outage delays timers and loses none', async () => {
     const { clock, send, down, engine, memory, failures, open } = shaky();
     await send('e-1', { kind: 'set', name: 'wake', dueAt: clock.now() + 1 });
     clock.advance(1);
@@ -145,7 +145,7 @@ describe('a store that does not answer', () => {
     expect(open()).toBe(0);
   });
 
-  test('that refuses the commit leaves the timer as it was', async () => {
+  test('a refused commit leaves the timer unchanged', async () => {
     const { clock, send, commits, engine, memory, open } = shaky();
     await send('e-1', { kind: 'set', name: 'wake', dueAt: clock.now() + 1 });
     clock.advance(1);
@@ -159,7 +159,7 @@ describe('a store that does not answer', () => {
   });
 });
 
-test('a timer is removed by the very commit that stores what it led to, and by no other', async () => {
+test('the commit of its decision removes a timer', async () => {
   const clock = stillClock();
   const { store, refuses } = unreliable(createMemoryStore(clock.now));
   const { send, engine } = engineOver(store);
@@ -175,14 +175,14 @@ test('a timer is removed by the very commit that stores what it led to, and by n
   expect(writes).toEqual([[1, 1]]);
 });
 
-test('a look for timers that finds none is not a pass of the engine', async () => {
+test('a check without due timers is no pass of the engine', async () => {
   const { tick, log, bus } = setup();
   await tick();
   expect(log).toEqual([]);
   expect(bus.published).toEqual([]);
 });
 
-test('timers and messages go on side by side', async () => {
+test('timers and messages are both handled', async () => {
   const { set, send, engine, clock, keysOf } = setup();
   await set('e-1', 'wake', 1);
   clock.advance(1);

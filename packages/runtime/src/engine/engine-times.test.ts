@@ -27,13 +27,16 @@ describe('the trace of what a message leads to', () => {
     await send('e-1', add('b'), later);
     return bus.published.map((message) => headerOf(message, HEADERS.trace));
   };
-  test.each([undefined, OTHER])('is that of its task, whoever sends it: %s', async (later) => {
+  test.each([undefined, OTHER])('a decision about a task is in the trace of the task: %s', async (later) => {
     expect(await traces(ofTasks, later)).toEqual([TRACE, TRACE]);
   });
-  test.each([undefined, OTHER])('is its own where what it is about has no task: %s', async (later) => {
-    expect(await traces(tallyKind, later)).toEqual([TRACE, later]);
-  });
-  test('is that of its task for a replica that knows nothing of it but the store', async () => {
+  test.each([undefined, OTHER])(
+    'a decision without a task is in the trace of its message: %s',
+    async (later) => {
+      expect(await traces(tallyKind, later)).toEqual([TRACE, later]);
+    },
+  );
+  test('a replica without a cache continues the trace of the task', async () => {
     const clock = stillClock();
     const store = createMemoryStore(clock.now);
     await engineOver(store, { kind: ofTasks }).send('e-1', add('a'), TRACE);
@@ -41,7 +44,7 @@ describe('the trace of what a message leads to', () => {
     await send('e-1', add('b'));
     expect(bus.published.map((message) => headerOf(message, HEADERS.trace))).toEqual([TRACE]);
   });
-  test('goes along with the work, and so does the task', async () => {
+  test('work gets the trace and the task of its decision', async () => {
     const performed: unknown[] = [];
     const { send } = engineInMemory({
       kind: ofTasks,
@@ -52,10 +55,10 @@ describe('the trace of what a message leads to', () => {
   });
 });
 
-describe('what is told to whoever counts', () => {
+describe('committed events', () => {
   const word = ({ total }: Tally): string => (total < 2 ? 'few' : 'many');
 
-  test('is each event, how long after the first it came, and the word that the state goes by since', async () => {
+  test('a committed event has the age of its aggregate and the status that it entered', async () => {
     const told: CommittedEvent<TallyEvent>[] = [];
     const { send, clock } = engineInMemory({
       kind: { ...tallyKind, statusOf: word },
@@ -74,7 +77,7 @@ describe('what is told to whoever counts', () => {
     ]);
   });
 
-  test('is nothing of a batch that did not commit, and once of one that was decided again', async () => {
+  test('only committed events are reported, and each once', async () => {
     const told: unknown[] = [];
     const again: string[] = [];
     const { store, commits } = unreliable(createMemoryStore(stillClock().now));
@@ -95,7 +98,7 @@ describe('what is told to whoever counts', () => {
     expect(again).toEqual(['conflict', 'commit_unknown']);
   });
 
-  test('is how long each kind of message took, and each batch', async () => {
+  test('the durations of messages and batches are reported', async () => {
     let now = 0;
     const said: string[] = [];
     const { send } = engineInMemory({

@@ -14,7 +14,7 @@ import { createMemoryStore } from '../memory/store.ts';
 const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 
 describe('a message', () => {
-  test('is decided, stored, published and only then answered', async () => {
+  test('a message is decided, stored, published and only then answered', async () => {
     const { send, log, tables, bus } = engineInMemory();
     expect(await send('e-1', { kind: 'busy', key: 'a' })).toEqual({ settled: undefined });
     expect(log).toEqual([
@@ -33,7 +33,7 @@ describe('a message', () => {
     ]);
   });
 
-  test('is answered as it was decided', async () => {
+  test('the answer is that of the decision', async () => {
     const { send } = engineInMemory();
     await send('e-1', add('a', 7));
     expect(await send('e-1', add('b'))).toEqual({ settled: { ok: { total: 7 } } });
@@ -42,7 +42,7 @@ describe('a message', () => {
     });
   });
 
-  test('that changes nothing writes nothing, and is answered all the same', async () => {
+  test('a message without effects writes nothing and is answered', async () => {
     const { send, tables, bus, committed } = engineInMemory();
     await send('e-1', add('a'));
     const rows = tables.outbox.size;
@@ -53,7 +53,7 @@ describe('a message', () => {
     expect(committed).toEqual([1, 1]);
   });
 
-  test('hands its trace on to whatever it leads to', async () => {
+  test('events and messages carry the trace of their cause', async () => {
     const { send, bus, tables } = engineInMemory();
     await send('e-1', { kind: 'busy', key: 'a', dueAt: 5 }, TRACE);
     expect(bus.published.map((message) => headerOf(message, HEADERS.trace))).toEqual([TRACE, TRACE]);
@@ -62,7 +62,7 @@ describe('a message', () => {
 });
 
 describe('while one batch commits', () => {
-  test('the next one gathers', async () => {
+  test('the next batch gathers while one commits', async () => {
     const { store, hold } = unreliable(createMemoryStore(stillClock().now));
     const { send, committed } = engineOver(store);
     const release = hold();
@@ -74,7 +74,7 @@ describe('while one batch commits', () => {
     expect(committed).toEqual([1, 30]);
   });
 
-  test('no more gather than one transaction may have', async () => {
+  test('a batch has at most the configured number of messages', async () => {
     const { store, hold } = unreliable(createMemoryStore(stillClock().now));
     const { send, committed } = engineOver(store, { batchMax: 20 });
     const release = hold();
@@ -85,7 +85,7 @@ describe('while one batch commits', () => {
     expect(Math.max(...committed)).toBe(20);
   });
 
-  test('nobody is answered, and no work is begun', async () => {
+  test('before the commit nothing is answered or published, and no work starts', async () => {
     const { store, hold, open } = unreliable(createMemoryStore(stillClock().now));
     const { send, log } = engineOver(store);
     const release = hold();
@@ -106,7 +106,7 @@ describe('in one batch', () => {
     return { ...run, fates };
   };
 
-  test('each decision sees what the ones before it left', async () => {
+  test('each decision of a batch sees the state that earlier decisions left', async () => {
     const { fates, tables, committed } = await batchOf(
       ['e-1', add('a', 2)],
       ['e-1', add('a', 9)],
@@ -118,7 +118,7 @@ describe('in one batch', () => {
     expect(tables.events.get('e-1')).toMatchObject([{ key: 'a', by: 2 }, { key: 'b' }, { key: 'c' }]);
   });
 
-  test('a message that cannot be handled holds up no other', async () => {
+  test('a message that cannot be handled does not block its batch', async () => {
     const { fates, tables } = await batchOf(
       ['e-1', add('a')],
       ['e-1', { kind: 'poison' }],
@@ -135,7 +135,7 @@ describe('in one batch', () => {
     expect(tables.events.get('e-2')).toHaveLength(1);
   });
 
-  test('a message that cannot be handled is told with its own code, where it has one, and with its cause', async () => {
+  test('a message that cannot be handled fails with its own code and cause', async () => {
     const { fates } = await batchOf(
       ['e-1', { kind: 'poison', code: 'CONTRACT_INVALID' }],
       ['e-1', { kind: 'poison' }],
@@ -147,7 +147,7 @@ describe('in one batch', () => {
     expect(JSON.stringify(fates[1])).not.toContain('cannot be');
   });
 
-  test('a decision whose events cannot be folded leaves nothing behind', async () => {
+  test('a decision whose events cannot be folded leaves nothing', async () => {
     const { fates, tables, log, bus } = await batchOf(
       ['e-1', add('a')],
       ['e-1', { kind: 'unfoldable' }],
@@ -161,7 +161,7 @@ describe('in one batch', () => {
 });
 
 describe('a message that no decision made', () => {
-  test('is stored, published, and told to be stored after the commit', async () => {
+  test('a posted message is stored and published, and its callback runs after the commit', async () => {
     const { engine, tables, bus, log } = engineInMemory();
     engine.post(letter(), () => log.push('stored'));
     await engine.idle();
@@ -170,7 +170,7 @@ describe('a message that no decision made', () => {
     expect(bus.published).toEqual([letter()]);
   });
 
-  test('goes with the messages of its batch', async () => {
+  test('a posted message shares the transaction of a batch', async () => {
     const { engine, send, committed, bus } = engineInMemory();
     engine.post(letter(), () => undefined);
     await send('e-1', add('a'));
@@ -178,7 +178,7 @@ describe('a message that no decision made', () => {
     expect(bus.published).toHaveLength(2);
   });
 
-  test('is kept until the store takes it', async () => {
+  test('a posted message is kept until the store takes it', async () => {
     const { store, down } = unreliable(createMemoryStore(stillClock().now));
     const { engine, bus, log, failures } = engineOver(store);
     down(new Error('away'));
@@ -193,7 +193,7 @@ describe('a message that no decision made', () => {
   });
 });
 
-test('nothing waits once the engine is idle', async () => {
+test('no message waits when the engine is idle', async () => {
   const { engine, send } = engineInMemory();
   const all = Array.from({ length: 250 }, (_, i) => send('e-1', add(String(i))));
   expect(engine.backlog()).toBeGreaterThan(0);
@@ -203,7 +203,7 @@ test('nothing waits once the engine is idle', async () => {
   await engine.idle();
 });
 
-test('an aggregate has one fact for each of its versions, from the first and without a gap', async () => {
+test('an aggregate publishes one event per version without a gap', async () => {
   const { send, bus } = engineInMemory();
   for (let i = 0; i < 5; i += 1)
     await Promise.all([send('e-1', add(`a${String(i)}`)), send('e-1', add(`b${String(i)}`))]);

@@ -52,7 +52,7 @@ const GOOD = '{"text":"x"}';
 const reason = errorBody('RUNTIME_POISON', 'cannot be decided');
 
 describe('a message', () => {
-  test('is acknowledged once what it led to is committed, and not before', () => {
+  test('a message is acknowledged after its commit, and not before', () => {
     const { said, item } = taking(GOOD);
     expect(item).toMatchObject({ aggregate: 'a-1', message: { text: 'x' } });
     expect(said).toEqual([]);
@@ -60,7 +60,7 @@ describe('a message', () => {
     expect(said).toEqual(['ack']);
   });
 
-  test('that cannot be decided on yet comes again, ever later, however often, and nobody sees it before', () => {
+  test('a deferred message is delivered again with growing delay, and never becomes a dead letter', () => {
     const taken = [1, 2, DELIVERIES_MAX, 9].map((deliveries) => taking('{"text":"later"}', { deliveries }));
     expect(taken.map(({ said }) => said)).toEqual([
       ['again in 1000'],
@@ -71,7 +71,7 @@ describe('a message', () => {
     expect(taken.flatMap(({ accepted, posted }) => [...accepted, ...posted])).toEqual([]);
   });
 
-  test('that the store did not take comes again, ever later', () => {
+  test('a message that the store did not take is delivered again with growing delay', () => {
     const waits = [1, 2, 3, 6, 9].map((deliveries) => {
       const { said, item } = taking(GOOD, { deliveries });
       item?.unavailable();
@@ -86,7 +86,7 @@ describe('a message', () => {
     ]);
   });
 
-  test('that could not be handled comes again, and is no dead letter yet', () => {
+  test('a message that failed is delivered again before it becomes a dead letter', () => {
     const { said, posted, item } = taking(GOOD, { deliveries: DELIVERIES_MAX - 1 });
     item?.failed(reason, new Error('thrown'));
     expect(said).toEqual([expect.stringMatching(/^again/)]);
@@ -106,7 +106,7 @@ describe('a dead letter', () => {
     ['what cannot be read', () => taking('{')],
     ['what is not what it should be', () => taking('{"no":"text"}')],
     [
-      'what was refused',
+      'a refused message',
       () => {
         const taken = taking(GOOD);
         taken.item?.committed({ error: reason });
@@ -114,7 +114,7 @@ describe('a dead letter', () => {
       },
     ],
     [
-      'what could not be handled, however often it came',
+      'a message that failed at every delivery',
       () => {
         const taken = taking(GOOD, { deliveries: DELIVERIES_MAX });
         taken.item?.failed(reason, new Error('thrown'));
@@ -123,7 +123,7 @@ describe('a dead letter', () => {
     ],
   ] as const;
 
-  test.each(lettersOf)('is kept of %s; it is acknowledged once that is committed', (_, make) => {
+  test.each(lettersOf)('the dead letter of %s is committed before the acknowledgement', (_, make) => {
     const { said, posted } = make();
     expect(posted.map(({ letter }) => letter.subject)).toEqual([`hp.dlq.${consumer.service}`]);
     expect(said).toEqual([]);
@@ -133,7 +133,7 @@ describe('a dead letter', () => {
 });
 
 test.each(['committed', 'failed', 'unavailable'] as const)(
-  'what was reserved for a message is given back when it is %s',
+  'the reservations of a message are released when it is %s',
   (fate) => {
     let released = 0;
     const reserving: Inbound<To> = {

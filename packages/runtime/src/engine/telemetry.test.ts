@@ -65,7 +65,7 @@ describe('with OpenTelemetry', () => {
     propagation.disable();
   });
 
-  test('what it leads to is below it, and says what it was', () => {
+  test('results are children of the span of their decision', () => {
     const exporter = tracedBy();
     const first = startDecision('orchestrator', { kind: 'submit' }, { parent: undefined, links: [] });
     first.about({ 'holdpoint.task': 't-1' });
@@ -96,7 +96,7 @@ describe('with OpenTelemetry', () => {
     expect(span.trace?.endsWith(kept === 1 ? '-01' : '-00')).toBe(true);
   });
 
-  test('of a sample of none nothing is kept, and all of it is handed on', () => {
+  test('with a ratio of 0 no span is sampled, and the trace is passed on', () => {
     const exporter = tracedBy(samplerOf('parentbased_traceidratio', 0));
     const span = startSpan('x', { parent: undefined, links: [] });
     startSpan('y', { parent: span.trace, links: [] }).end();

@@ -32,7 +32,7 @@ describe('the bus in memory', () => {
     return { bus, got };
   };
 
-  test('confirms what is published, and delivers only when it is told to', async () => {
+  test('the bus confirms publishes and delivers on demand', async () => {
     const bus = createMemoryBus();
     expect(await bus.publisher.publish([message('a.1')])).toBe(true);
     const { bus: other, got } = await start('a.1', 'b.1');
@@ -44,7 +44,7 @@ describe('the bus in memory', () => {
     expect(got).toEqual(['a.1']);
   });
 
-  test('delivers in any order', async () => {
+  test('the bus delivers in any order', async () => {
     const { bus, got } = await start('a.1', 'a.2', 'a.3');
     bus.deliverNext(2);
     bus.deliverNext(1);
@@ -53,7 +53,7 @@ describe('the bus in memory', () => {
     expect(bus.deliverNext(5)).toBe(false);
   });
 
-  test('delivers as often as it is told to', async () => {
+  test('the bus delivers a message repeatedly on demand', async () => {
     const { bus, got } = await start('a.1');
     bus.deliverNext(0, true);
     bus.deliverNext(0, true);
@@ -62,7 +62,7 @@ describe('the bus in memory', () => {
     expect(bus.waiting()).toBe(0);
   });
 
-  test('delivers to everybody who listens', async () => {
+  test('the bus delivers to every subscriber', async () => {
     const bus = createMemoryBus();
     const got: string[] = [];
     bus.subscribe('a.*', () => got.push('one'));
@@ -73,7 +73,7 @@ describe('the bus in memory', () => {
     expect(got).toEqual(['one', 'two']);
   });
 
-  test('forgets everything when its storage is lost', async () => {
+  test('a wipe drops all messages in flight', async () => {
     const { bus, got } = await start('a.1', 'a.2');
     bus.wipe();
     expect(bus.deliverNext()).toBe(false);

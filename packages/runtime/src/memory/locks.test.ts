@@ -14,7 +14,7 @@ const asking = (locks: ReturnType<typeof createLocks>, names: readonly string[])
   return waiter;
 };
 
-test('what somebody holds is waited for', async () => {
+test('a held lock is waited for', async () => {
   const locks = createLocks();
   const release = await locks.acquire(['a', 'b']);
   const waiter = asking(locks, ['b', 'c']);
@@ -25,7 +25,7 @@ test('what somebody holds is waited for', async () => {
   expect(waiter.release).toBeDefined();
 });
 
-test('what nobody holds is not', async () => {
+test('a free lock is taken at once', async () => {
   const locks = createLocks();
   await locks.acquire(['a']);
   const free = asking(locks, ['b']);
@@ -35,7 +35,7 @@ test('what nobody holds is not', async () => {
   expect(none.release).toBeDefined();
 });
 
-test('everybody goes on whose names have become free, not only the first of them', async () => {
+test('a release wakes every waiter whose names are free', async () => {
   const locks = createLocks();
   const release = await locks.acquire(['a', 'b']);
   const waiters = [asking(locks, ['a']), asking(locks, ['b'])];
@@ -45,7 +45,7 @@ test('everybody goes on whose names have become free, not only the first of them
   expect(waiters.map((waiter) => waiter.release !== undefined)).toEqual([true, true]);
 });
 
-test('giving back twice gives nothing of somebody else', async () => {
+test('releasing twice releases no lock of another holder', async () => {
   const locks = createLocks();
   const first = await locks.acquire(['a']);
   first();
@@ -57,7 +57,7 @@ test('giving back twice gives nothing of somebody else', async () => {
 });
 
 describe('taking what is free', () => {
-  test('leaves the rest, and waits for nobody', async () => {
+  test('acquireFree takes the free names without waiting', async () => {
     const locks = createLocks();
     await locks.acquire(['a']);
     const { taken, release } = locks.acquireFree(new Set(['a', 'b']));
@@ -68,7 +68,7 @@ describe('taking what is free', () => {
   });
 });
 
-test('whoever asks for what, nobody waits for ever and no name has two holders', async () => {
+test('no caller waits forever, and no name has two holders', async () => {
   const names = fc.uniqueArray(fc.constantFrom('a', 'b', 'c'), { maxLength: 3 });
   await fc.assert(
     fc.asyncProperty(fc.array(names, { maxLength: 12 }), fc.scheduler(), async (requests, scheduler) => {

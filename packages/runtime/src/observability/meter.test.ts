@@ -7,7 +7,7 @@ const shown = async (meter: ReturnType<typeof createMeter>): Promise<readonly st
   (await meter.exposition.text()).split('\n').filter((line) => line !== '');
 
 describe('what a service shows', () => {
-  test('counts from zero on, under its own name and that of the service', async () => {
+  test('a counter starts at zero and carries the name of the service', async () => {
     const meter = createMeter('executor');
     const count = meter.counter('holdpoint_effects_total', 'Effects', [
       { outcome: 'applied' },
@@ -22,7 +22,7 @@ describe('what a service shows', () => {
     ]);
   });
 
-  test('has buckets that hold everything below them', async () => {
+  test('histogram buckets are cumulative', async () => {
     const meter = createMeter('executor');
     const took = meter.histogram('holdpoint_effect_seconds', 'Effects', [1, 10]);
     for (const seconds of [0.5, 5, 50]) took(seconds);
@@ -35,7 +35,7 @@ describe('what a service shows', () => {
     ]);
   });
 
-  test('forgets what is no longer read: a target that is gone does not stay open for ever', async () => {
+  test('a label set that is no longer read disappears', async () => {
     const meter = createMeter('executor');
     let targets = ['a', 'b'];
     meter.gauge('holdpoint_circuit_state', 'Circuits', ['target'], () =>
@@ -50,14 +50,14 @@ describe('what a service shows', () => {
     ]);
   });
 
-  test('says of what only rises that it does', async () => {
+  test('a gauge named _total is exposed as a counter', async () => {
     const meter = createMeter('approvals');
     meter.gauge('holdpoint_failures_total', 'Failures', [], () => [{ labels: {}, value: 3 }]);
     expect(await shown(meter)).toContain('# TYPE holdpoint_failures_total counter');
     expect(await shown(meter)).toContain('holdpoint_failures_total{service="approvals"} 3');
   });
 
-  test('writes labels so that nobody can write a line of his own into it', async () => {
+  test('label values are escaped', async () => {
     const meter = createMeter('executor');
     meter.gauge('holdpoint_x', 'X', ['target'], () => [{ labels: { target: 'a"} 9\nevil 1\\' }, value: 1 }]);
     expect((await shown(meter)).slice(2)).toEqual([
@@ -66,8 +66,8 @@ describe('what a service shows', () => {
   });
 });
 
-describe('figures that are asked for', () => {
-  test('are those of the last look, and none once they cannot be read', async () => {
+describe('polled metrics', () => {
+  test('polled metrics show the latest reading, and none after a failed reading', async () => {
     const meter = createMeter('executor');
     let failures = 0;
     const polled = createPolledMetrics(meter.gauge, () => (failures += 1), silentLogger());

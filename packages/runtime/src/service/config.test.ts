@@ -20,7 +20,7 @@ const complaint = (env: NodeJS.ProcessEnv): string => {
   throw new Error('nothing was wrong');
 };
 
-test('what is not set has a default', () => {
+test('a setting that is left out has its default', () => {
   expect(readEnv(ServiceEnv, { ...right, PATH: '/bin' })).toEqual({
     ...right,
     HOLDPOINT_HTTP_HOST: '127.0.0.1',
@@ -76,12 +76,12 @@ describe('a wrong value', () => {
     values.map((value) => [variable, value] as const),
   );
 
-  test('is tried for every variable', () => {
+  test('the table covers every setting', () => {
     expect(Object.keys(wrong).toSorted()).toEqual(Object.keys(ServiceEnv.shape).toSorted());
   });
 
   test.each(table)(
-    'of %s (%j) is one line that names the variable, and does not show the value',
+    'a wrong value of %s (%j) gives one line with the name and without the value',
     (variable, value) => {
       const said = complaint({ ...right, [variable]: value });
       expect(said).toMatch(new RegExp(`^${variable}: .+$`));
@@ -90,7 +90,7 @@ describe('a wrong value', () => {
     },
   );
 
-  test('does not hide another: all of them are named at once', () => {
+  test('all wrong settings are named at once', () => {
     expect(complaint({ HOLDPOINT_HTTP_PORT: 'x' })).toMatch(
       /^HOLDPOINT_NATS_URL: .*; HOLDPOINT_DATABASE_URL: .*; HOLDPOINT_HTTP_PORT: /,
     );
@@ -101,12 +101,15 @@ describe('a secret file', () => {
   const folder = mkdtempSync(join(tmpdir(), 'holdpoint-config-'));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  test.each(['sesame', 'sesame\n', 'sesame\r\n'])('with %j is read without its line end', (text) => {
-    writeFileSync(join(folder, 'secret'), text);
-    expect(readSecretFile('HOLDPOINT_X_FILE', join(folder, 'secret'))).toBe('sesame');
-  });
+  test.each(['sesame', 'sesame\n', 'sesame\r\n'])(
+    'a secret file with %j is read without its line end',
+    (text) => {
+      writeFileSync(join(folder, 'secret'), text);
+      expect(readSecretFile('HOLDPOINT_X_FILE', join(folder, 'secret'))).toBe('sesame');
+    },
+  );
 
-  test.each(['nowhere', '.'])('that cannot be read (%s) is a wrong setting', (name) => {
+  test.each(['nowhere', '.'])('a secret file that cannot be read (%s) is a wrong setting', (name) => {
     expect(() => readSecretFile('HOLDPOINT_X_FILE', join(folder, name))).toThrow(
       new ConfigError('HOLDPOINT_X_FILE: the file cannot be read'),
     );

@@ -26,7 +26,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-test('what a file holds is read again when it is written anew, or another takes its place', async () => {
+test('a file is read again when it is rewritten or replaced', async () => {
   await writeFile(path, '22');
   await followed.look();
   expect(followed.current()).toBe(22);
@@ -37,13 +37,13 @@ test('what a file holds is read again when it is written anew, or another takes 
   expect(logged).toEqual([]);
 });
 
-test('one that changed between its first reading and the first look is not missed', async () => {
+test('a change before the first check is noticed', async () => {
   await writeFile(path, '7');
   await followed.look();
   expect(followed.current()).toBe(7);
 });
 
-test('a broken one, or none, is logged once each, what it held stays, and a good one counts again', async () => {
+test('a broken or missing file is logged once, and its last good content stays in use', async () => {
   await writeFile(path, 'secret');
   for (let i = 0; i < 3; i += 1) await followed.look();
   expect(followed.current()).toBe(1);

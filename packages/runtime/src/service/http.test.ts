@@ -22,7 +22,7 @@ const serve = async (
 const check = (name: string, ready: () => Promise<boolean>): Check => ({ name, ready });
 
 describe('health', () => {
-  test('is that the process answers, whatever else is wrong', async () => {
+  test('/healthz answers as long as the process runs', async () => {
     const get = await serve([check('postgres', () => Promise.resolve(false))]);
     const response = await get('/healthz');
     expect(response.status).toBe(200);
@@ -31,7 +31,7 @@ describe('health', () => {
 });
 
 describe('readiness', () => {
-  test('is that every check passes', async () => {
+  test('/readyz passes when every check passes', async () => {
     const get = await serve([
       check('postgres', () => Promise.resolve(true)),
       check('nats', () => Promise.resolve(true)),
@@ -50,7 +50,7 @@ describe('readiness', () => {
         throw new Error('sesame');
       },
     ],
-  ])('names the check that %s, and gives away no more', async (_, ready) => {
+  ])('/readyz names a check that %s, and no details', async (_, ready) => {
     const get = await serve([check('postgres', ready), check('nats', () => Promise.resolve(true))]);
     const response = await get('/readyz');
     expect(response.status).toBe(503);
@@ -59,7 +59,7 @@ describe('readiness', () => {
 });
 
 describe('metrics', () => {
-  test('are what the registry has, as Prometheus reads it', async () => {
+  test('/metrics has the format of Prometheus', async () => {
     const { counter, exposition } = createMeter('test');
     counter('holdpoint_things_total', 'Things')(3);
     const response = await (await serve([], exposition))('/metrics');
@@ -68,11 +68,11 @@ describe('metrics', () => {
   });
 });
 
-test.each(['/', '/healthz/x', '/..', '/metrics.json'])('%s is not there', async (path) => {
+test.each(['/', '/healthz/x', '/..', '/metrics.json'])('%s is not found', async (path) => {
   expect((await (await serve())(path)).status).toBe(404);
 });
 
-test('a port that is taken is an error, not a server that nobody reaches', async () => {
+test('a port in use is an error', async () => {
   const holder = createServer();
   const port = await new Promise<number>((resolve) => {
     holder.listen(0, '127.0.0.1', () => resolve((holder.address() as { port: number }).port));
@@ -85,7 +85,7 @@ test('a port that is taken is an error, not a server that nobody reaches', async
   await new Promise((resolve) => holder.close(resolve));
 });
 
-test('stopping ends connections that are kept open for later', async () => {
+test('a stop closes idle connections', async () => {
   const get = await serve();
   await (await get('/healthz')).text();
   await servers.splice(0)[0]?.stop();
@@ -97,7 +97,7 @@ describe('a stop', () => {
     ['has said nothing', ''],
     ['has said half of what it wants', 'GET /healthz HTTP/1.1\r\nHost: x'],
     ['sends a body without end', 'POST /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx'],
-  ])('does not wait for a caller that %s', async (_, said) => {
+  ])('a stop does not wait for a caller that %s', async (_, said) => {
     const server = await serveHttp({ host: '127.0.0.1', port: 0 }, [], createMeter('test').exposition);
     const socket = connect(server.port, '127.0.0.1');
     await once(socket, 'connect');
@@ -135,7 +135,7 @@ describe('a connection that is taken over for another protocol', () => {
     return { ours, theirs, server };
   };
 
-  test('does not hold up a stop', async () => {
+  test('an upgraded connection does not delay a stop', async () => {
     const { theirs, server } = await takenOver();
     const closed = once(theirs, 'close');
     await server.stop();
@@ -143,7 +143,7 @@ describe('a connection that is taken over for another protocol', () => {
     expect(theirs.destroyed).toBe(true);
   });
 
-  test('may break before anybody listens to it, and ends nobody', async () => {
+  test('an upgraded connection may break before it has a listener', async () => {
     const { ours, server } = await takenOver();
     const closed = new Promise((resolve) => ours.once('close', resolve));
     ours.destroy(new Error('reset'));
@@ -152,8 +152,8 @@ describe('a connection that is taken over for another protocol', () => {
   });
 });
 
-describe('what cannot be found out', () => {
-  test('is an answer as well, and ends nobody', async () => {
+describe('failing metrics', () => {
+  test('metrics that cannot be collected give status 500', async () => {
     const { gauge, exposition } = createMeter('test');
     gauge('broken', 'x', [], () => {
       throw new Error('out of order');

@@ -21,22 +21,22 @@ const kid = keyIdOf(ours.publicKey);
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.';
 
 describe('a token', () => {
-  test('says what was signed', () => {
+  test('a token contains the signed claims', () => {
     expect(verify(token)).toEqual(claims);
   });
 
-  test('is the same for the same claims', () => {
+  test('the same claims give the same token', () => {
     expect(createSigner(ours.privateKey)({ ...claims })).toBe(token);
   });
 
-  test('is read by any library that knows EdDSA: header, claims and signature are where RFC 7515 has them', () => {
+  test('a token follows RFC 7515 with EdDSA', () => {
     const [header = '', body = '', signature = ''] = token.split('.');
     expect(JSON.parse(Buffer.from(header, 'base64url').toString())).toEqual({ alg: 'EdDSA', kid });
     expect(JSON.parse(Buffer.from(body, 'base64url').toString())).toEqual(claims);
     expect(Buffer.from(signature, 'base64url')).toHaveLength(64);
   });
 
-  test('is not valid under another key, even one that calls itself by our name', () => {
+  test('a token is invalid under another key with the same key id', () => {
     expect(createVerifier([theirs.publicKey])(token)).toBeUndefined();
     expect(verify(createSigner(theirs.privateKey)(claims))).toBeUndefined();
     const forged = `${encode({ alg: 'EdDSA', kid })}.${encode(claims)}`;
@@ -45,7 +45,7 @@ describe('a token', () => {
     ).toBeUndefined();
   });
 
-  test('of either key is valid while one replaces the other', () => {
+  test('during a rotation tokens of both keys are valid', () => {
     const both = createVerifier([ours.publicKey, next.publicKey]);
     expect(both(token)).toEqual(claims);
     expect(both(createSigner(next.privateKey)(claims))).toEqual(claims);
@@ -66,17 +66,17 @@ describe('a header', () => {
     ['is a list', [{ alg: 'EdDSA', kid }]],
     ['is null', null],
     ['is text', 'EdDSA'],
-  ])('that %s is refused, whoever signed it', (_, header) => {
+  ])('a header that %s is refused', (_, header) => {
     expect(verify(signedWith(header))).toBeUndefined();
   });
 
-  test('without a signature is refused', () => {
+  test('a token without a signature is refused', () => {
     expect(verify(`${encode({ alg: 'none' })}.${encode(claims)}.`)).toBeUndefined();
     expect(verify(`${encode({ alg: 'EdDSA', kid })}.${encode(claims)}.`)).toBeUndefined();
   });
 });
 
-describe('what is not a token as it was signed is refused:', () => {
+describe('a changed token is refused:', () => {
   test.each([
     ['nothing', ''],
     ['only dots', '..'],
@@ -92,7 +92,7 @@ describe('what is not a token as it was signed is refused:', () => {
     expect(verify(text)).toBeUndefined();
   });
 
-  test('claims that are no JSON, though they are signed', () => {
+  test('signed claims that are not JSON', () => {
     const signed = `${encode({ alg: 'EdDSA', kid })}.${Buffer.from('{').toString('base64url')}`;
     expect(
       verify(`${signed}.${sign(null, Buffer.from(signed), ours.privateKey).toString('base64url')}`),
@@ -110,12 +110,12 @@ describe('what is not a token as it was signed is refused:', () => {
     );
   });
 
-  test('any text at all', () => {
+  test('any text', () => {
     fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => verify(text) === undefined));
   });
 });
 
-test('a key is called the same by its private and its public half, and by no other key', () => {
+test('the key id follows from the public half', () => {
   expect(keyIdOf(ours.publicKey)).toBe(kid);
   const again = createPrivateKey(ours.privateKey.export({ type: 'pkcs8', format: 'pem' }));
   expect(createVerifier([ours.publicKey])(createSigner(again)(claims))).toEqual(claims);

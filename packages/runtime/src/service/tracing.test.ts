@@ -18,7 +18,7 @@ describe('settings', () => {
     expect(readTracing(env)).toBeUndefined();
   });
 
-  test('an endpoint sends all of them to the path of traces', () => {
+  test('an endpoint gets the path of traces', () => {
     expect(readTracing(endpoint)).toEqual({
       url: 'http://127.0.0.1:4318/v1/traces',
       sampler: 'parentbased_always_on',
@@ -26,7 +26,7 @@ describe('settings', () => {
     });
   });
 
-  test('an endpoint for traces is taken as it is, and a share of them', () => {
+  test('an endpoint for traces is used as it is, with its ratio', () => {
     expect(
       readTracing({
         ...endpoint,
@@ -37,7 +37,7 @@ describe('settings', () => {
     ).toEqual({ url: 'https://traces.example/x', sampler: 'parentbased_traceidratio', ratio: 0.1 });
   });
 
-  test('every variable that is wrong is named, and no value shown', () => {
+  test('every wrong variable is named without its value', () => {
     const read = (): unknown =>
       readTracing({
         OTEL_EXPORTER_OTLP_ENDPOINT: 'sesame',
@@ -58,7 +58,7 @@ describe('spans', () => {
   const names = { service: 'executor', instance: 'executor-1' };
   const settings = { sampler: 'always_on', ratio: 1 } as const;
 
-  test('are sent with the name of their service, at the end at the latest', async () => {
+  test('spans carry the name of the service and are sent at the latest at the end', async () => {
     const bodies: string[] = [];
     const receiver = createServer((request, response) => {
       let body = '';
@@ -95,7 +95,7 @@ describe('spans', () => {
     });
   });
 
-  test('that nobody takes hold up nothing: neither what makes them nor the end', async () => {
+  test('spans without a collector delay neither the work nor the stop', async () => {
     const tracing = await startTracing(
       { url: 'http://127.0.0.1:9/v1/traces', ...settings },
       names,

@@ -18,7 +18,7 @@ const lookIn =
 
 const start = { found: [], at: START, looked: 0, ended: false };
 
-test('page by page, everything that fits comes once and in order, and no page looks at more than it may', async () => {
+test('pages return every match once and in order, and no page reads more than its limit', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 0, max: 60 }),

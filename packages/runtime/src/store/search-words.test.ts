@@ -10,10 +10,10 @@ test.each([
   ['nul\u0000led', "'nul' & 'led'", "'nul' & 'led':*"],
   [' - \\ ', undefined, undefined],
   [undefined, undefined, undefined],
-])('%j is looked for as words, whatever else is in it', (search, query, typed) => {
+])('%j is searched by its words', (search, query, typed) => {
   expect([queryOf(search), typedQueryOf(search)]).toEqual([query, typed]);
 });
 
-test('no more than twenty words are looked for', () => {
+test('a search has at most twenty words', () => {
   expect(queryOf('a '.repeat(100))?.split('&').length).toBe(20);
 });
