@@ -3,8 +3,15 @@ import { AttemptReport } from '@holdpoint/contracts/workflow/attempt';
 import type { Payload, StepInput, StepResult } from '@holdpoint/contracts/task/step';
 import { filesTree } from '../../adapters/git/snapshot.ts';
 import type { CommandResult } from '../../adapters/process/run-command.ts';
-import { orWarn } from '../or-warn.ts';
-import { failed, invalid, type RunStage, type StageModule, type StageTools, succeeded } from '../stage.ts';
+import { orWarn } from '../stage/or-warn.ts';
+import {
+  failed,
+  invalid,
+  type RunStage,
+  type StageModule,
+  type StageTools,
+  succeeded,
+} from '../stage/stage.ts';
 import { askingForReport, readReply, type Reply } from './reply.ts';
 
 const HOUR_MS = 3_600_000;

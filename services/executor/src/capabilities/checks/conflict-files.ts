@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sha256Of } from '@holdpoint/contracts/values/json';
 import type { Git } from '../../adapters/git/git.ts';
-import { editTree, type TreeEdit } from '../git/integrate/tree.ts';
+import { editTree, type TreeEdit } from '../git/branches/tree.ts';
 
 /** A work tree with a stopped merge, before the agent works on it. */
 export type StoppedMerge = {

@@ -3,7 +3,7 @@ import type { StepInput, StepResult } from '@holdpoint/contracts/task/step';
 import { refuseFilters } from '../../adapters/git/staging.ts';
 import { agentArgv, agentEnd, runAgent, withHint } from '../agent/invoke.ts';
 import { recordStoppedMerge, resolvedTree, type StoppedMerge, unresolvedIn } from './conflict-files.ts';
-import { moveBranch, obstacleTo } from '../git/integrate/checkout.ts';
+import { moveBranch, obstacleTo } from '../git/branches/checkout.ts';
 import { conflictsOf } from '../git/integrate/merge.ts';
 import { freshWorktree, mergeInto, removeWorktree } from '../git/integrate/worktree.ts';
 import { readInside } from '../prompt/resolve.ts';
@@ -16,7 +16,7 @@ import {
   type StageModule,
   type StageTools,
   succeeded,
-} from '../stage.ts';
+} from '../stage/stage.ts';
 
 /** The tips of two branches that conflict. */
 type Conflict = {

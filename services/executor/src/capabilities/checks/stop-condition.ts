@@ -1,6 +1,6 @@
 import { recordCommit } from './checked-commit.ts';
 import { resultOf, runScript } from '../shell/run-script.ts';
-import { type RunStage, type StageModule, succeeded } from '../stage.ts';
+import { type RunStage, type StageModule, succeeded } from '../stage/stage.ts';
 
 export const NO_GATE = 'gate: none configured';
 

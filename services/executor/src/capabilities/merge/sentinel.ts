@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { replaceFile } from '../../adapters/files/durable-file.ts';
 import type { Repository } from '../../adapters/git/repositories.ts';
 import { CleanFailure } from '../../ports/capability.ts';
-import { argOf, type RunStage, type StageModule, type StageTools, succeeded } from '../stage.ts';
+import { argOf, type RunStage, type StageModule, type StageTools, succeeded } from '../stage/stage.ts';
 import { keepOutOfStatus } from '../worktree/prepare.ts';
 
 const FOLDER = '.holdpoint/tmp/merge-conflicts';

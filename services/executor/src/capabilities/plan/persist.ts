@@ -3,8 +3,8 @@ import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { StepInput } from '@holdpoint/contracts/task/step';
 import type { Git } from '../../adapters/git/git.ts';
-import { moveBranch } from '../git/integrate/checkout.ts';
-import { editTree, writeBlob } from '../git/integrate/tree.ts';
+import { moveBranch } from '../git/branches/checkout.ts';
+import { editTree, writeBlob } from '../git/branches/tree.ts';
 import { PLAN_FOLDERS, type Plan, planDocument, planIdOf, slugOf, slugOfSpec } from './plan-document.ts';
 import { readInside } from '../prompt/resolve.ts';
 import {
@@ -15,7 +15,7 @@ import {
   type StageModule,
   type StageTools,
   succeeded,
-} from '../stage.ts';
+} from '../stage/stage.ts';
 
 const SOURCES = ['inline', 'stdin', 'file'];
 const TRIES = 5;

@@ -11,7 +11,7 @@ import {
   type StageModule,
   type StageTools,
   succeeded,
-} from '../stage.ts';
+} from '../stage/stage.ts';
 
 type PromptArtifact = Extract<Artifact, { type: 'custom' }>;
 

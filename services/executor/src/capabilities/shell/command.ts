@@ -6,7 +6,14 @@ import {
   OutcomeUnknown,
   type ProbeResult,
 } from '../../ports/capability.ts';
-import { argOf, foundApplied, invalid, type RunStage, type StageModule, type StageTools } from '../stage.ts';
+import {
+  argOf,
+  foundApplied,
+  invalid,
+  type RunStage,
+  type StageModule,
+  type StageTools,
+} from '../stage/stage.ts';
 import { endOf, resultOf, runScript, type ScriptRun } from './run-script.ts';
 
 /** A probe only reads. */

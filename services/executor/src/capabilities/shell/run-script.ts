@@ -1,7 +1,7 @@
 import type { AttemptReport } from '@holdpoint/contracts/workflow/attempt';
 import type { StepResult } from '@holdpoint/contracts/task/step';
 import type { CommandResult } from '../../adapters/process/run-command.ts';
-import { failed, type StageTools, succeeded, type ToolCommand } from '../stage.ts';
+import { failed, type StageTools, succeeded, type ToolCommand } from '../stage/stage.ts';
 
 /** The end of the output usually explains a failure. */
 const HINT_BYTES_MAX = 16_384;

@@ -12,7 +12,7 @@ import {
   type StageTools,
   succeeded,
   WORKTREES,
-} from '../stage.ts';
+} from '../stage/stage.ts';
 import { takeOver } from './takeover.ts';
 
 const EXCLUDED = [`/${WORKTREES}/`, '/.holdpoint/tmp/'];

@@ -3,7 +3,14 @@ import { planBranch } from '@holdpoint/contracts/workflow/artifact';
 import type { StepInput, StepResult } from '@holdpoint/contracts/task/step';
 import type { Git } from '../../../adapters/git/git.ts';
 import { PLAN_FOLDERS, slugOf } from '../../plan/plan-document.ts';
-import { argOf, failed, type RunStage, type StageModule, type StageTools, succeeded } from '../../stage.ts';
+import {
+  argOf,
+  failed,
+  type RunStage,
+  type StageModule,
+  type StageTools,
+  succeeded,
+} from '../../stage/stage.ts';
 
 const DEFAULT_MESSAGE = 'chore: workflow stage commit';
 const SELECTOR = /^read_payload\(\s*(.*?)\s*\)$/s;

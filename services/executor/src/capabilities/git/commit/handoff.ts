@@ -9,7 +9,7 @@ import {
   type StageModule,
   type StageTools,
   succeeded,
-} from '../../stage.ts';
+} from '../../stage/stage.ts';
 import { commitsBetween } from './commit-list.ts';
 import { commitWith, isElsewhere, messageOf } from './commit-step.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type PlanRepository, planRepository, type StepAs } from '../../../../testing/plan-repository.ts';
-import { followMove } from './checkout.ts';
+import { followMove } from '../branches/checkout.ts';
 import { previewIntegration } from './preview.ts';
 import { CleanFailure } from '../../../ports/capability.ts';
 import { probeIntegration } from './probe.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Git } from '../../../adapters/git/git.ts';
-import { editTree, Identity, lastCommitTime, writeCommit } from './tree.ts';
+import { editTree, Identity, lastCommitTime, writeCommit } from '../branches/tree.ts';
 import { mergeCommits } from './worktree.ts';
 import { PLAN_FOLDERS, slugOf } from '../../plan/plan-document.ts';
-import type { StageTools } from '../../stage.ts';
+import type { StageTools } from '../../stage/stage.ts';
 
 /** The inputs of a merge: the same inputs always give the same commit ids. */
 export const MergeFacts = z.object({

@@ -2,11 +2,19 @@ import type { JsonObject } from '@holdpoint/contracts/values/json';
 import type { StepInput, StepResult } from '@holdpoint/contracts/task/step';
 import { z } from 'zod';
 import type { Git } from '../../../adapters/git/git.ts';
-import { obstacleTo } from './checkout.ts';
+import { obstacleTo } from '../branches/checkout.ts';
 import { MergeFacts, computeMerge } from './merge.ts';
-import { identityOf } from './tree.ts';
+import { identityOf } from '../branches/tree.ts';
 import { mergeSlug, sourceBranchOf, targetBranchOf, writeSentinelFile } from '../../merge/sentinel.ts';
-import { argOf, blocked, failed, invalid, type RunStage, type StageTools, succeeded } from '../../stage.ts';
+import {
+  argOf,
+  blocked,
+  failed,
+  invalid,
+  type RunStage,
+  type StageTools,
+  succeeded,
+} from '../../stage/stage.ts';
 
 const COMMITS_SHOWN_MAX = 50;
 const SUBJECT_CHARACTERS_MAX = 200;

@@ -1,6 +1,6 @@
 import type { StepInput } from '@holdpoint/contracts/task/step';
 import type { ProbeResult } from '../../../ports/capability.ts';
-import { foundApplied, type StageTools, succeeded } from '../../stage.ts';
+import { foundApplied, type StageTools, succeeded } from '../../stage/stage.ts';
 import { computeMerge } from './merge.ts';
 import { MergePreview } from './preview.ts';
 import { short } from './target.ts';

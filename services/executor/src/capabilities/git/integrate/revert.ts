@@ -1,11 +1,11 @@
 import type { StepInput, StepResult } from '@holdpoint/contracts/task/step';
 import type { Git } from '../../../adapters/git/git.ts';
 import type { AppliedEffect } from '../../../ports/capability.ts';
-import { type StageTools, succeeded } from '../../stage.ts';
-import { followMove, type Move, obstacleTo } from './checkout.ts';
+import { type StageTools, succeeded } from '../../stage/stage.ts';
+import { followMove, type Move, obstacleTo } from '../branches/checkout.ts';
 import type { MergePreview } from './preview.ts';
 import { cleanly, moveTarget, previewIn, refused, short } from './target.ts';
-import { lastCommitTime, writeCommit } from './tree.ts';
+import { lastCommitTime, writeCommit } from '../branches/tree.ts';
 import { mergeCommits } from './worktree.ts';
 
 /** The commit trailer that names the reverted effect. */

@@ -4,8 +4,8 @@ import type { Git } from '../../../adapters/git/git.ts';
 import { GitError, GitStopped } from '../../../adapters/git/git-error.ts';
 import { branchRef } from '../../../adapters/git/ref-name.ts';
 import { CleanFailure } from '../../../ports/capability.ts';
-import { invalid, type StageTools } from '../../stage.ts';
-import type { Move } from './checkout.ts';
+import { invalid, type StageTools } from '../../stage/stage.ts';
+import type { Move } from '../branches/checkout.ts';
 import { MergePreview } from './preview.ts';
 
 export const short = (commit: string | undefined): string => commit?.slice(0, 12) ?? 'gone';

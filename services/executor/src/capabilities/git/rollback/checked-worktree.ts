@@ -4,7 +4,7 @@ import type { StepInput } from '@holdpoint/contracts/task/step';
 import { z } from 'zod';
 import type { Git } from '../../../adapters/git/git.ts';
 import { isBranchName, isCommitId } from '../../../adapters/git/ref-name.ts';
-import { checkWorktree, invalid, refusedWorktree, type StageTools, WORKTREES } from '../../stage.ts';
+import { checkWorktree, invalid, refusedWorktree, type StageTools, WORKTREES } from '../../stage/stage.ts';
 import { refused } from '../integrate/target.ts';
 
 export const RollbackArgs = z.object({

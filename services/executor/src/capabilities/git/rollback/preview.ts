@@ -2,7 +2,7 @@ import type { JsonObject } from '@holdpoint/contracts/values/json';
 import { z } from 'zod';
 import type { Git } from '../../../adapters/git/git.ts';
 import { isCommitId } from '../../../adapters/git/ref-name.ts';
-import { failed, type RunStage, succeeded } from '../../stage.ts';
+import { failed, type RunStage, succeeded } from '../../stage/stage.ts';
 import { commitsBetween } from '../commit/commit-list.ts';
 import { short } from '../integrate/target.ts';
 import { rollbackTarget, whyNot } from './checked-worktree.ts';

@@ -6,7 +6,7 @@ import { resetCheckout } from '../../../adapters/git/reset-checkout.ts';
 import { branchRef } from '../../../adapters/git/ref-name.ts';
 import { dropLocks } from '../../../adapters/git/snapshot.ts';
 import { OutcomeUnknown } from '../../../ports/capability.ts';
-import { invalid, type RunStage, type StageModule, type StageTools, succeeded } from '../../stage.ts';
+import { invalid, type RunStage, type StageModule, type StageTools, succeeded } from '../../stage/stage.ts';
 import { asClean, cleanly, moved, refused, short } from '../integrate/target.ts';
 import { type RollbackTarget, rollbackTarget, whyNot } from './checked-worktree.ts';
 import { previewRollback, RollbackPreview } from './preview.ts';

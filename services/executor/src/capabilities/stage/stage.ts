@@ -3,21 +3,21 @@ import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import { JsonObject } from '@holdpoint/contracts/values/json';
 import { StepInput, StepResult } from '@holdpoint/contracts/task/step';
-import { beginAttempt } from '../adapters/git/attempts.ts';
-import { createGit, type Git } from '../adapters/git/git.ts';
-import type { ConfigMemo, GitParts } from '../adapters/git/exec.ts';
-import { GitError, GitStopped } from '../adapters/git/git-error.ts';
-import type { Environment } from '../adapters/process/command-env.ts';
-import type { Confinement } from '../adapters/process/confinement.ts';
+import { beginAttempt } from '../../adapters/git/attempts.ts';
+import { createGit, type Git } from '../../adapters/git/git.ts';
+import type { ConfigMemo, GitParts } from '../../adapters/git/exec.ts';
+import { GitError, GitStopped } from '../../adapters/git/git-error.ts';
+import type { Environment } from '../../adapters/process/command-env.ts';
+import type { Confinement } from '../../adapters/process/confinement.ts';
 import {
   type CommandRequest,
   type CommandResult,
   runCommand,
   scriptArgv,
-} from '../adapters/process/run-command.ts';
-import type { OutputStream } from '../adapters/process/run-group.ts';
-import type { Repositories, Repository } from '../adapters/git/repositories.ts';
-import type { WorkOf, ProcessRecords } from '../adapters/process/process-records.ts';
+} from '../../adapters/process/run-command.ts';
+import type { OutputStream } from '../../adapters/process/run-group.ts';
+import type { Repositories, Repository } from '../../adapters/git/repositories.ts';
+import type { WorkOf, ProcessRecords } from '../../adapters/process/process-records.ts';
 import {
   type Capability,
   CleanFailure,
@@ -25,8 +25,8 @@ import {
   type EffectContext,
   OutcomeUnknown,
   type ProbeResult,
-} from '../ports/capability.ts';
-import { declaredEnv, withoutSecrets } from './shell/declared-env.ts';
+} from '../../ports/capability.ts';
+import { declaredEnv, withoutSecrets } from './declared-env.ts';
 
 /** The folder of task worktrees, relative to the repository. */
 export const WORKTREES = '.holdpoint/worktrees';

@@ -2,17 +2,17 @@ import { existsSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { StepInput } from '@holdpoint/contracts/task/step';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { contextFor } from '../../testing/context.ts';
-import { beginWork } from '../../testing/interrupted-work.ts';
-import { effectOf, orderFor } from '../../testing/orders.ts';
+import { contextFor } from '../../../testing/context.ts';
+import { beginWork } from '../../../testing/interrupted-work.ts';
+import { effectOf, orderFor } from '../../../testing/orders.ts';
 import {
   carryOut,
   type Ordered,
   type StageRepository,
   stageRepository,
   stagesOf,
-} from '../../testing/stage-repository.ts';
-import { CleanFailure, OutcomeUnknown } from '../ports/capability.ts';
+} from '../../../testing/stage-repository.ts';
+import { CleanFailure, OutcomeUnknown } from '../../ports/capability.ts';
 import { createStages, failed, type RunStage, succeeded } from './stage.ts';
 
 let repository: StageRepository;
