@@ -25,8 +25,8 @@ const reply = (
   const builder = createDecisionBuilder(task, task.id, now, timing);
   switch (message.kind) {
     case 'approval':
-      questionClosed(builder, message.fact);
-      if (!isOver(task)) onAnswer(builder, message.fact);
+      questionClosed(builder, message.event);
+      if (!isOver(task)) onAnswer(builder, message.event);
       break;
     case 'notify':
       onNotification(builder, message.notification);

@@ -34,7 +34,7 @@ export type ProgramMessage =
   | ForkProgram
   | OperatorCommand
   | { readonly kind: 'work'; readonly payload: WorkRequest }
-  | { readonly kind: 'approval'; readonly fact: ApprovalResolved }
+  | { readonly kind: 'approval'; readonly event: ApprovalResolved }
   | { readonly kind: 'notify'; readonly notification: Notification }
   | { readonly kind: 'watch'; readonly watcher: TaskId; readonly node?: string | undefined }
   | { readonly kind: 'timer'; readonly name: string; readonly data: Json };

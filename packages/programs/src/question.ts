@@ -88,18 +88,18 @@ export const askAboutFailure = (
 const ANSWERS: ReadonlySet<ApprovalResolved['outcome']> = new Set(['answered', 'expired', 'cancelled']);
 
 /** Only answers to the open question count. */
-export const onAnswer = (builder: DecisionBuilder, fact: ApprovalResolved): void => {
+export const onAnswer = (builder: DecisionBuilder, event: ApprovalResolved): void => {
   const task = builder.task();
   const { question } = task;
-  if (question?.approval !== fact.id || task.status !== 'asked') return;
+  if (question?.approval !== event.id || task.status !== 'asked') return;
   // A decision about an effect is no answer to a question: it may be forged.
-  if (!ANSWERS.has(fact.outcome)) return;
-  const said = fact.outcome === 'answered' && fact.response !== undefined;
+  if (!ANSWERS.has(event.outcome)) return;
+  const said = event.outcome === 'answered' && event.response !== undefined;
   const answer: ProgramAnswer = {
     outcome: said ? 'answered' : 'expired',
-    by: fact.by,
-    ...(said && { response: fact.response }),
-    ...(fact.comment !== undefined && { comment: fact.comment }),
+    by: event.by,
+    ...(said && { response: event.response }),
+    ...(event.comment !== undefined && { comment: event.comment }),
   };
   builder.timer({ clear: QUESTION_TIMER });
   builder.emit({
@@ -107,7 +107,7 @@ export const onAnswer = (builder: DecisionBuilder, fact: ApprovalResolved): void
     node: task.node,
     visit: task.visit,
     attempt: task.attempt,
-    approval: fact.id,
+    approval: event.id,
     answer,
   });
   if (question.about === 'phase') return orderPhase(builder, 'respond');

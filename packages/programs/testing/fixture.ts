@@ -101,7 +101,7 @@ export const resolved = (
   response?: Json,
 ): ProgramMessage => ({
   kind: 'approval',
-  fact: {
+  event: {
     type: 'resolved',
     id: approval as ApprovalResolved['id'],
     task: TASK,

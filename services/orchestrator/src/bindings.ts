@@ -56,13 +56,13 @@ const commandOf =
 const decodersWith = (known: Known): Readonly<Record<string, Decode>> => ({
   orchestrator: commandOf(known),
   'orchestrator-approval': (subject, body) => {
-    const fact = parseFact('approvals', subject, body);
-    if (fact?.type !== 'resolved') return undefined;
-    return { kind: 'task', aggregate: fact.task, message: { kind: 'approval', fact } };
+    const event = parseFact('approvals', subject, body);
+    if (event?.type !== 'resolved') return undefined;
+    return { kind: 'task', aggregate: event.task, message: { kind: 'approval', event } };
   },
   'orchestrator-effect': (subject, body) => {
-    const fact = parseFact('executor', subject, body);
-    return fact && { kind: 'task', aggregate: fact.task, message: { kind: 'effect', fact } };
+    const event = parseFact('executor', subject, body);
+    return event && { kind: 'task', aggregate: event.task, message: { kind: 'effect', event } };
   },
 });
 

@@ -39,7 +39,7 @@ export const reports =
       node,
       attempt: nodeState(task, node).attempt,
     };
-    return { kind: 'effect', fact: { ...says, ...about } as EffectEvent };
+    return { kind: 'effect', event: { ...says, ...about } as EffectEvent };
   };
 
 const ends =
@@ -75,10 +75,18 @@ const decides =
     const { gate, revision } = nodeState(task, node);
     if (gate === undefined) throw new Error(`${name} has asked for no approval`);
     const grant = { grant: `grant for ${gate.approval}`, validUntil: NOW + lastsMs };
-    const fact = { type: 'resolved', id: gate.approval, task: task.id, node, revision, outcome, by: 'grace' };
+    const event = {
+      type: 'resolved',
+      id: gate.approval,
+      task: task.id,
+      node,
+      revision,
+      outcome,
+      by: 'grace',
+    };
     return {
       kind: 'approval',
-      fact: { ...fact, at: NOW, ...(outcome === 'approved' && grant), ...change } as never,
+      event: { ...event, at: NOW, ...(outcome === 'approved' && grant), ...change } as never,
     };
   };
 export const approves = decides('approved');

@@ -180,28 +180,28 @@ export const createWorld = (submission: SubmitTask) => {
     const about = { attempt: run.attempt };
     const applied = outcomes.get(run.id);
     const known = applied === undefined ? outcomes.get(key) : { ...applied, ...about };
-    const fact = known ?? factOf(run, mood);
-    outcomes.set(key, fact);
+    const event = known ?? factOf(run, mood);
+    outcomes.set(key, event);
     runs.set(run.id, run);
     if (!isWork(run) && known !== undefined && STANDINGS.has(known.type)) {
       const prevented = { type: 'duplicate_prevented', id: run.id, ...about, outcome: known.type };
-      answer({ kind: 'effect', fact: { ...prevented, task: TASK, node: run.effect.node } as EffectEvent });
+      answer({ kind: 'effect', event: { ...prevented, task: TASK, node: run.effect.node } as EffectEvent });
     }
     // An effect that failed may run again in the next attempt.
     const failed = ['failed', 'blocked'].includes(
-      String((fact as { outputs?: { outcome?: string } }).outputs?.outcome),
+      String((event as { outputs?: { outcome?: string } }).outputs?.outcome),
     );
-    if (fact.type === 'applied' && !failed) outcomes.set(run.id, fact);
-    answer({ kind: 'effect', fact });
+    if (event.type === 'applied' && !failed) outcomes.set(run.id, event);
+    answer({ kind: 'effect', event });
   };
 
   const takeBack = (data: { id: string; node: NodeId; attempt: number; reason: string }): void => {
     const { id, node, attempt, reason } = data;
     const known = [...outcomes].find(([key]) => key.startsWith(`${id} ${String(attempt)} `))?.[1];
     const ended = known !== undefined && (known.type === 'applied' || known.type === 'in_doubt');
-    const fact = ended ? known : { type: 'cancelled', id, task: TASK, node, attempt, reason };
-    if (!ended) outcomes.set(`${id} ${String(attempt)} `, fact as EffectEvent);
-    answer({ kind: 'effect', fact: fact as EffectEvent });
+    const event = ended ? known : { type: 'cancelled', id, task: TASK, node, attempt, reason };
+    if (!ended) outcomes.set(`${id} ${String(attempt)} `, event as EffectEvent);
+    answer({ kind: 'effect', event: event as EffectEvent });
   };
 
   const resolve = (id: string, about: object, { good, dice }: Mood): void => {
@@ -213,7 +213,7 @@ export const createWorld = (submission: SubmitTask) => {
     const grant = outcome === 'approved' ? { grant: `grant ${id}`, validUntil: now + lasts } : {};
     const surface = by === 'expiry' ? { surface: 'clock' } : {};
     const said = { type: 'resolved', id, task: TASK, ...about, outcome, by, at: now, ...grant, ...surface };
-    const message = { kind: 'approval', fact: said } as unknown as TaskMessage;
+    const message = { kind: 'approval', event: said } as unknown as TaskMessage;
     const known = decisions.get(id) ?? message;
     decisions.set(id, known);
     answer(known);
@@ -227,7 +227,7 @@ export const createWorld = (submission: SubmitTask) => {
         ? { outcome: 'answered', answer: good ? 'retry' : answered }
         : { outcome: 'expired' };
     const said = { type: 'resolved', id, task: TASK, ...about, ...end, by: 'grace', at: now };
-    const known = decisions.get(id) ?? ({ kind: 'approval', fact: said } as unknown as TaskMessage);
+    const known = decisions.get(id) ?? ({ kind: 'approval', event: said } as unknown as TaskMessage);
     decisions.set(id, known);
     answer(known);
   };
@@ -240,7 +240,7 @@ export const createWorld = (submission: SubmitTask) => {
         ? { outcome: 'answered', answer: chosen, statement: `it is ${String(chosen)}` }
         : { outcome: 'expired' };
     const said = { type: 'resolved', id, task: TASK, ...about, ...end, by: 'grace', at: now };
-    const known = decisions.get(id) ?? ({ kind: 'approval', fact: said } as unknown as TaskMessage);
+    const known = decisions.get(id) ?? ({ kind: 'approval', event: said } as unknown as TaskMessage);
     decisions.set(id, known);
     answer(known);
   };
@@ -253,11 +253,11 @@ export const createWorld = (submission: SubmitTask) => {
     const about = { id, attempt, task: TASK, node: run.effect.node };
     const known = outcomes.get(id) ?? outcomes.get(key);
     if (known?.type !== 'in_doubt')
-      return known === undefined ? undefined : answer({ kind: 'effect', fact: known });
-    const fact = settled(run, known.epoch, statement, mood, about);
-    outcomes.set(key, fact);
-    if (fact.type === 'applied') outcomes.set(id, fact);
-    answer({ kind: 'effect', fact });
+      return known === undefined ? undefined : answer({ kind: 'effect', event: known });
+    const event = settled(run, known.epoch, statement, mood, about);
+    outcomes.set(key, event);
+    if (event.type === 'applied') outcomes.set(id, event);
+    answer({ kind: 'effect', event });
   };
 
   const handle = ({ subject, data }: Outgoing, mood: Mood): void => {
@@ -285,8 +285,8 @@ export const createWorld = (submission: SubmitTask) => {
         return resolve(said.id, { node: said.node, revision: said.revision }, mood);
       case 'approval.cancel': {
         const about = { id: said.id, task: TASK, node: said.node, revision: said.revision };
-        const fact = { type: 'resolved', ...about, outcome: 'cancelled', by: 'orchestrator', at: now };
-        const known = decisions.get(said.id) ?? ({ kind: 'approval', fact } as unknown as TaskMessage);
+        const event = { type: 'resolved', ...about, outcome: 'cancelled', by: 'orchestrator', at: now };
+        const known = decisions.get(said.id) ?? ({ kind: 'approval', event } as unknown as TaskMessage);
         decisions.set(said.id, known);
         return answer(known);
       }

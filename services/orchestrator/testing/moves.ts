@@ -39,7 +39,7 @@ const approvalMove: fc.Arbitrary<NodeMove> = fc
     const id = stale ? approvalOf(revision + 1) : (gate?.approval ?? approvalOf(1));
     const granted = outcome === 'approved' && { grant: `grant for ${id}`, validUntil: NOW + grantLastsMs };
     const said = { outcome, by: 'grace', comment, at: NOW, ...granted };
-    return { kind: 'approval', fact: { type: 'resolved', id, task: TASK, node, revision, ...said } };
+    return { kind: 'approval', event: { type: 'resolved', id, task: TASK, node, revision, ...said } };
   });
 
 /** An answer about an effect in doubt, an expiry, or a cancellation. */
@@ -53,8 +53,18 @@ const answerMove: fc.Arbitrary<NodeMove> = fc
     const { inDoubt, stuck, revision = 1 } = nodeIn(state, node) ?? {};
     const id = stale ? approvalOf(99) : (inDoubt?.approval ?? stuck?.approval ?? approvalOf(98));
     const said = outcome === 'answered' && { answer, statement: `statement on ${id}: ${answer}` };
-    const fact = { type: 'resolved', id, task: TASK, node, revision, outcome, by: 'grace', at: NOW, ...said };
-    return { kind: 'approval', fact } as TaskMessage;
+    const event = {
+      type: 'resolved',
+      id,
+      task: TASK,
+      node,
+      revision,
+      outcome,
+      by: 'grace',
+      at: NOW,
+      ...said,
+    };
+    return { kind: 'approval', event } as TaskMessage;
   });
 
 const outcomeFacts = fc.constantFrom<object>(
@@ -84,7 +94,7 @@ const effectMove: fc.Arbitrary<NodeMove> = fc
     const id = foreign ? OTHER_EFFECT : (gate?.effectId ?? OTHER_EFFECT);
     const about = { id, task: TASK, node, attempt: late ? Math.max(1, attempt - 1) : attempt };
     const order = { ...gate, grant: late ? 'an earlier one' : gate?.grant?.token };
-    return { kind: 'effect', fact: { ...says, ...about, order } as EffectEvent };
+    return { kind: 'effect', event: { ...says, ...about, order } as EffectEvent };
   });
 
 const recoveryMove: fc.Arbitrary<NodeMove> = fc

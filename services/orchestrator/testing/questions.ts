@@ -31,14 +31,14 @@ export const keyOf = ({ subject, data }: Pick<Outgoing, 'subject' | 'data'>): st
   return `${subject} ${canonicalJson(asked)}`;
 };
 
-type EffectFact = Extract<TaskMessage, { kind: 'effect' }>['fact'];
+type EffectFact = Extract<TaskMessage, { kind: 'effect' }>['event'];
 
-const endsAttempt = (fact: EffectFact, { attempt, grant }: Said): boolean => {
-  if (fact.attempt !== attempt) return false;
-  if (fact.type === 'refused') return fact.order.grant === grant;
-  return fact.type === 'in_doubt'
-    ? fact.next === 'person'
-    : fact.type === 'failed_clean' || fact.type === 'cancelled' || fact.type === 'not_applied';
+const endsAttempt = (event: EffectFact, { attempt, grant }: Said): boolean => {
+  if (event.attempt !== attempt) return false;
+  if (event.type === 'refused') return event.order.grant === grant;
+  return event.type === 'in_doubt'
+    ? event.next === 'person'
+    : event.type === 'failed_clean' || event.type === 'cancelled' || event.type === 'not_applied';
 };
 
 /** The ordered effect of each node: `applied` answers every request about the node. */
@@ -48,23 +48,23 @@ type EffectOf = ReadonlyMap<NodeId | undefined, string | undefined>;
 const answers = (message: TaskMessage, { purpose, node, said }: Question, effectOf: EffectOf): boolean => {
   switch (message.kind) {
     case 'approval': {
-      const { fact } = message;
+      const { event } = message;
       return (
         purpose.startsWith('approval.') &&
-        fact.type === 'resolved' &&
-        fact.node === node &&
-        fact.id === said.id
+        event.type === 'resolved' &&
+        event.node === node &&
+        event.id === said.id
       );
     }
     case 'effect': {
-      const { fact } = message;
-      if (fact.node !== node || fact.id !== effectOf.get(node)) return false;
-      if (fact.type === 'applied') return !purpose.startsWith('approval.');
-      if (purpose === 'effect.run') return endsAttempt(fact, said);
+      const { event } = message;
+      if (event.node !== node || event.id !== effectOf.get(node)) return false;
+      if (event.type === 'applied') return !purpose.startsWith('approval.');
+      if (purpose === 'effect.run') return endsAttempt(event, said);
       const over =
-        fact.type === 'cancelled' ||
-        fact.type === 'not_applied' ||
-        (fact.type === 'in_doubt' && fact.next === 'person');
+        event.type === 'cancelled' ||
+        event.type === 'not_applied' ||
+        (event.type === 'in_doubt' && event.next === 'person');
       return purpose === 'effect.cancel' && over;
     }
     case 'recover': {

@@ -54,7 +54,7 @@ export const byHand = (
 /** A resolved request; an approval has its grant. */
 export const resolved = (outcome: ApprovalOutcome, change: Partial<ApprovalResolved> = {}): TaskMessage => ({
   kind: 'approval',
-  fact: {
+  event: {
     type: 'resolved',
     id: approvalOf(1),
     task: TASK,
@@ -77,7 +77,7 @@ type EffectSays = EffectEvent extends infer E
 /** An executor event about the effect of these tests. */
 export const reported = (says: EffectSays, change: Partial<EffectEvent> = {}): TaskMessage => ({
   kind: 'effect',
-  fact: { ...says, id: EFFECT, task: TASK, node: NODE, attempt: 1, ...change } as EffectEvent,
+  event: { ...says, id: EFFECT, task: TASK, node: NODE, attempt: 1, ...change } as EffectEvent,
 });
 export const applied = (change: Partial<EffectEvent> = {}): TaskMessage =>
   reported({ type: 'applied', epoch: 1, outputs: { line: 1 } }, change);

@@ -54,10 +54,10 @@ export const lastOrder = (history: readonly TaskEvent[]): Ordered | undefined =>
   history.findLast((event): event is Ordered => event.type === 'step_ordered');
 
 /** A report of the executor about the last order. */
-const said = (history: readonly TaskEvent[], fact: JsonObject): TaskMessage => {
+const said = (history: readonly TaskEvent[], event: JsonObject): TaskMessage => {
   const order = lastOrder(history);
   const about = { id: order?.effectId, task: TASK, node: order?.node, attempt: order?.attempt };
-  return { kind: 'effect', fact: { epoch: 1, ...about, ...fact } } as TaskMessage;
+  return { kind: 'effect', event: { epoch: 1, ...about, ...event } } as TaskMessage;
 };
 const then = (
   history: readonly TaskEvent[],

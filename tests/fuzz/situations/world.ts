@@ -72,17 +72,17 @@ const workOf = (outcome: Outcome | 'exhausted', turn: number) => ({
 
 const effectAnswer = ({ id, attempt, effect }: RunEffect, says: Answers, turn: number): TaskMessage => {
   const outcome = says.outcomes[turn % Math.max(1, says.outcomes.length)] ?? 'succeeded';
-  const fact = { id, attempt, task: effect.task, node: effect.node, epoch: 1 };
+  const event = { id, attempt, task: effect.task, node: effect.node, epoch: 1 };
   const error = { code: 'EXECUTOR_TARGET_UNAVAILABLE', message: 'busy' };
-  if (outcome === 'clean') return { kind: 'effect', fact: { type: 'failed_clean', ...fact, error } };
+  if (outcome === 'clean') return { kind: 'effect', event: { type: 'failed_clean', ...event, error } };
   if (outcome === 'in_doubt')
-    return { kind: 'effect', fact: { type: 'in_doubt', ...fact, reason: 'lost', next: 'person' } };
+    return { kind: 'effect', event: { type: 'in_doubt', ...event, reason: 'lost', next: 'person' } };
   if (outcome === 'lost') {
     const doubt = { reason: 'lost', next: 'person', cause: 'worker_lost' } as const;
-    return { kind: 'effect', fact: { type: 'in_doubt', ...fact, ...doubt } };
+    return { kind: 'effect', event: { type: 'in_doubt', ...event, ...doubt } };
   }
   if (CAPABILITIES[effect.uses]?.stage !== true)
-    return { kind: 'effect', fact: { type: 'applied', ...fact, outputs: {} } };
+    return { kind: 'effect', event: { type: 'applied', ...event, outputs: {} } };
   // A stage returns the artifacts that it was asked for.
   const { artifacts } = StepInput.parse(effect.args);
   const outputs =
@@ -94,7 +94,7 @@ const effectAnswer = ({ id, attempt, effect }: RunEffect, says: Answers, turn: n
             artifacts: Object.fromEntries(artifacts.map((each) => [artifactLabel(each), says.found])),
           },
         };
-  return { kind: 'effect', fact: { type: 'applied', ...fact, outputs } };
+  return { kind: 'effect', event: { type: 'applied', ...event, outputs } };
 };
 
 /** The answer about an effect in doubt, which the executor believes. */
@@ -104,10 +104,10 @@ const doubtAnswer = ({ approve }: Answers) => {
 };
 
 const settled = ({ id, task, node, attempt, statement }: ResolveEffect): TaskMessage => {
-  const fact = { id, task, node, attempt, epoch: 1 };
+  const event = { id, task, node, attempt, epoch: 1 };
   return statement === 'applied'
-    ? { kind: 'effect', fact: { type: 'applied', ...fact, outputs: { outcome: 'succeeded' } } }
-    : { kind: 'effect', fact: { type: 'not_applied', ...fact, reason: 'ada said so', by: 'person' } };
+    ? { kind: 'effect', event: { type: 'applied', ...event, outputs: { outcome: 'succeeded' } } }
+    : { kind: 'effect', event: { type: 'not_applied', ...event, reason: 'ada said so', by: 'person' } };
 };
 
 const approvalAnswer = (asked: RequestApproval, says: Answers): TaskMessage => {
@@ -115,14 +115,14 @@ const approvalAnswer = (asked: RequestApproval, says: Answers): TaskMessage => {
   const { approve } = says;
   if (asked.inDoubt !== undefined) {
     const said = { by: 'ada', at: NOW, ...doubtAnswer(says) };
-    return { kind: 'approval', fact: { type: 'resolved', id, task, node, revision, ...said } };
+    return { kind: 'approval', event: { type: 'resolved', id, task, node, revision, ...said } };
   }
   const decided = approve
     ? { outcome: 'approved' as const, grant: 'granted', validUntil: NOW + 3_600_000 }
     : { outcome: 'rejected' as const };
   return {
     kind: 'approval',
-    fact: { type: 'resolved', id, task, node, revision, by: 'ada', at: NOW, ...decided },
+    event: { type: 'resolved', id, task, node, revision, by: 'ada', at: NOW, ...decided },
   };
 };
 
@@ -133,7 +133,7 @@ const stuckAnswer = (
   asked: number,
 ): TaskMessage => {
   const said = { outcome: 'answered' as const, answer: stuck[asked] ?? 'skip', by: 'ada', at: NOW };
-  return { kind: 'approval', fact: { type: 'resolved', id, task, node, revision, ...said } };
+  return { kind: 'approval', event: { type: 'resolved', id, task, node, revision, ...said } };
 };
 
 /** Recovery bounds every verdict; a constant verdict would not end. */

@@ -24,7 +24,7 @@ export type TestAnswer =
 /** Answers questions as they open; undefined leaves a question open. */
 export type AnswerQuestion = (question: TestQuestion) => TestAnswer | undefined;
 
-type Open = { readonly request: RequestApproval; readonly callOff: () => void };
+type OpenQuestion = { readonly request: RequestApproval; readonly callOff: () => void };
 
 export type TestApprovals = {
   readonly answerWith: (answering: AnswerQuestion | readonly TestAnswer[]) => void;
@@ -35,7 +35,7 @@ export type TestApprovals = {
   readonly decide: (id: string, answer: TestAnswer) => void;
 };
 
-type Resolved = Extract<ProgramMessage, { readonly kind: 'approval' }>;
+type ResolvedMessage = Extract<ProgramMessage, { readonly kind: 'approval' }>;
 
 const testQuestion = ({ id, task, node, title, body, input, audience }: RequestApproval): TestQuestion => ({
   approval: id,
@@ -51,21 +51,21 @@ const testQuestion = ({ id, task, node, title, body, input, audience }: RequestA
 export const createTestApprovals = (
   timeline: Timeline,
   epoch: number,
-  tell: (task: string, message: Resolved) => void,
+  tell: (task: string, message: ResolvedMessage) => void,
 ): TestApprovals => {
-  const open = new Map<string, Open>();
-  const resolved = new Map<string, Resolved>();
+  const open = new Map<string, OpenQuestion>();
+  const resolved = new Map<string, ResolvedMessage>();
   let answering: AnswerQuestion = () => undefined;
 
   const resolve = (
     about: Pick<RequestApproval, 'id' | 'task' | 'node' | 'revision'>,
-    more: Pick<Resolved['fact'], 'outcome' | 'by' | 'response' | 'comment'>,
+    more: Pick<ResolvedMessage['event'], 'outcome' | 'by' | 'response' | 'comment'>,
   ): void => {
     const { id, task, node, revision } = about;
     const at = epoch + timeline.now();
-    const message: Resolved = {
+    const message: ResolvedMessage = {
       kind: 'approval',
-      fact: { type: 'resolved', id, task, node, revision, at, ...more },
+      event: { type: 'resolved', id, task, node, revision, at, ...more },
     };
     resolved.set(id, message);
     open.get(id)?.callOff();

@@ -143,10 +143,12 @@ const decideReply = (builder: DecisionBuilder, message: Reply): void => {
   switch (message.kind) {
     case 'approval':
       withdrawalConfirmed(builder, message);
-      return open && message.fact.type === 'resolved' ? onApprovalResolved(builder, message.fact) : undefined;
+      return open && message.event.type === 'resolved'
+        ? onApprovalResolved(builder, message.event)
+        : undefined;
     case 'effect':
       withdrawalConfirmed(builder, message);
-      return open ? onEffectEvent(builder, message.fact) : undefined;
+      return open ? onEffectEvent(builder, message.event) : undefined;
     case 'recover':
       return open ? onVerdict(builder, message.payload) : replyStuckJob(builder, message.payload);
     case 'circuit_state':

@@ -157,8 +157,8 @@ describe('any graph with any replies', () => {
     expectEveryWorld(({ steps }) => {
       const open = new Map<string, { readonly node: string; readonly attempt: number }>();
       for (const { message, made } of steps) {
-        if (message.kind === 'effect' && ENDS.has(message.fact.type))
-          open.delete(`${message.fact.id} ${String(message.fact.attempt)}`);
+        if (message.kind === 'effect' && ENDS.has(message.event.type))
+          open.delete(`${message.event.id} ${String(message.event.attempt)}`);
         for (const { subject, data } of made.send) {
           const { id, attempt, effect } = data as never as {
             readonly id: string;

@@ -45,7 +45,7 @@ const answers =
   (name: string, answer: StuckAnswer | undefined, comment?: string): Answer =>
   (task) => {
     const { stuck, revision } = nodeState(task, id(name));
-    const fact = {
+    const event = {
       type: 'resolved',
       id: stuck?.approval,
       task: TASK,
@@ -57,7 +57,7 @@ const answers =
       ...(answer !== undefined && { answer }),
       ...(comment !== undefined && { comment }),
     };
-    return { kind: 'approval', fact: fact as never };
+    return { kind: 'approval', event: event as never };
   };
 
 /** prepare → work (an agent) → check, and from there back to work; then last. */
@@ -664,7 +664,7 @@ describe('a deferred order', () => {
     const about = { id: asked?.effectId, task: TASK, node: id('call'), attempt };
     return {
       kind: 'effect',
-      fact: {
+      event: {
         type: 'deferred',
         ...about,
         target: 'https://api.example',
@@ -684,8 +684,8 @@ describe('a deferred order', () => {
 
   test('a late deferral after the order started changes nothing', () => {
     const task = play([effect('call')]).when(approves('call'), holds, (each) => {
-      const { fact } = holds(each) as { readonly fact: object };
-      return { kind: 'effect', fact: { ...fact, type: 'undeferred' } as never };
+      const { event } = holds(each) as { readonly event: object };
+      return { kind: 'effect', event: { ...event, type: 'undeferred' } as never };
     });
     expect([task.said, task.task.phase]).toEqual([['node_undeferred call'], 'executing']);
     expect(() => task.when(holds)).toThrow('changes something');

@@ -129,12 +129,12 @@ describe('an effect that was not applied', () => {
 
   test('a refusal of another order under the same key changes nothing', () => {
     const ours = refused('EXECUTOR_DIGEST_MISMATCH');
-    if (ours.kind !== 'effect' || ours.fact.type !== 'refused') throw new Error('not what it is for');
-    const { order } = ours.fact;
+    if (ours.kind !== 'effect' || ours.event.type !== 'refused') throw new Error('not what it is for');
+    const { order } = ours.event;
     const theirs = { ...order.effect, args: { file: 'other.txt', line: 'other' } };
     for (const change of [{ effect: theirs }, { effect: theirs, digest: effectDigest(theirs) }]) {
-      const fact = { ...ours.fact, order: { ...order, ...change } };
-      givenTask('running').when({ kind: 'effect', fact }, NOW).thenNothing();
+      const event = { ...ours.event, order: { ...order, ...change } };
+      givenTask('running').when({ kind: 'effect', event }, NOW).thenNothing();
     }
   });
 

@@ -121,9 +121,9 @@ describe('an effect in doubt', () => {
       { node: NodeId.parse('nowhere') },
       { attempt: 2 },
     ]) {
-      const { fact } = inDoubt() as Extract<TaskMessage, { kind: 'effect' }>;
+      const { event } = inDoubt() as Extract<TaskMessage, { kind: 'effect' }>;
       given(...histories.running)
-        .when({ kind: 'effect', fact: { ...fact, ...change } as never }, NOW)
+        .when({ kind: 'effect', event: { ...event, ...change } as never }, NOW)
         .thenNothing();
     }
   });

@@ -97,7 +97,7 @@ describe.each(decidersUnderTest)('any messages in any order about %s', (_, decid
           made.events.flatMap((event) => (event.type === 'restarted' ? event.nodes : [])),
         );
         for (const each of acted)
-          if (each.kind === 'effect' && sentBack.has(each.fact.node)) acted.delete(each);
+          if (each.kind === 'effect' && sentBack.has(each.event.node)) acted.delete(each);
         const again = [...acted].filter((each) => decider.decide(after, each, { now }).events.length > 0);
         expect(again).toEqual([]);
       }
@@ -108,15 +108,16 @@ describe.each(decidersUnderTest)('any messages in any order about %s', (_, decid
     expectEveryRun((run) => {
       const ordered = new Set<string>();
       for (const { message, made, before } of run) {
-        const fact = message.kind === 'effect' && message.fact.type === 'applied' ? message.fact : undefined;
+        const event =
+          message.kind === 'effect' && message.event.type === 'applied' ? message.event : undefined;
         const task = before.phase === 'absent' || isTerminal(before.phase) ? undefined : before;
-        const status = (fact && task && findNode(task, fact.node)?.status) ?? 'idle';
+        const status = (event && task && findNode(task, event.node)?.status) ?? 'idle';
         // Sent back, the node does not ask for that effect any more, until it comes to it again.
-        const gate = fact && task && findNode(task, fact.node)?.gate;
-        const isAsked = fact !== undefined && gate?.effectId === fact.id;
-        const known = isAsked && ordered.has(`${fact.node} ${fact.id}`);
+        const gate = event && task && findNode(task, event.node)?.gate;
+        const isAsked = event !== undefined && gate?.effectId === event.id;
+        const known = isAsked && ordered.has(`${event.node} ${event.id}`);
         const heard = made.events.some(
-          (event) => event.type === 'node_succeeded' && event.node === fact?.node,
+          (event) => event.type === 'node_succeeded' && event.node === event?.node,
         );
         expect(heard, status).toBe(known && task !== undefined && !ENDED.has(status));
         for (const event of made.events)
@@ -166,10 +167,10 @@ describe.each(decidersUnderTest)('any messages in any order about %s', (_, decid
       for (const { message, made } of run) {
         if (
           message.kind === 'approval' &&
-          message.fact.type === 'resolved' &&
-          message.fact.outcome === 'approved'
+          message.event.type === 'resolved' &&
+          message.event.outcome === 'approved'
         ) {
-          grants.set(message.fact.id, message.fact.grant ?? '');
+          grants.set(message.event.id, message.event.grant ?? '');
         }
         const ordered = made.events.filter((event) => event.type === 'effect_ordered');
         expect(ordered.map(({ approval }) => grants.get(approval))).toEqual(

@@ -26,18 +26,18 @@ const hasMark = (marks: readonly string[], ...kinds: readonly Checkpoint['kind']
   marks.some((mark) => kinds.some((kind) => mark.startsWith(kind)));
 
 /** Records the checkpoint that an effect event carries beside its outcome. */
-export const checkpointEffectEvent = (builder: DecisionBuilder, fact: EffectEvent): void => {
-  const { attempt, status } = nodeState(builder.task(), fact.node);
-  if (fact.attempt !== attempt) return undefined;
-  switch (fact.type) {
+export const checkpointEffectEvent = (builder: DecisionBuilder, event: EffectEvent): void => {
+  const { attempt, status } = nodeState(builder.task(), event.node);
+  if (event.attempt !== attempt) return undefined;
+  switch (event.type) {
     case 'duplicate_prevented': {
-      const reason = `it was ordered again, and not carried out again: it is ${fact.outcome.replace('_', ' ')}`;
-      return recordCheckpoint(builder, fact.node, { kind: 'duplicate_effect_prevented', reason });
+      const reason = `it was ordered again, and not carried out again: it is ${event.outcome.replace('_', ' ')}`;
+      return recordCheckpoint(builder, event.node, { kind: 'duplicate_effect_prevented', reason });
     }
     case 'in_doubt': {
-      if (fact.cause !== 'worker_lost' || fact.epoch < 1 || status !== 'running') return undefined;
-      const { epoch, reason } = fact;
-      return recordCheckpoint(builder, fact.node, { kind: 'worker_crash_detected', epoch, reason });
+      if (event.cause !== 'worker_lost' || event.epoch < 1 || status !== 'running') return undefined;
+      const { epoch, reason } = event;
+      return recordCheckpoint(builder, event.node, { kind: 'worker_crash_detected', epoch, reason });
     }
     default:
       return undefined;

@@ -39,6 +39,6 @@ export type TaskMessage =
   | IdempotentCommand
   | OperatorCommand
   | ForkTask
-  | { readonly kind: 'approval'; readonly fact: ApprovalResolved }
-  | { readonly kind: 'effect'; readonly fact: EffectEvent }
+  | { readonly kind: 'approval'; readonly event: ApprovalResolved }
+  | { readonly kind: 'effect'; readonly event: EffectEvent }
   | { readonly kind: 'timer'; readonly name: string; readonly data: Json };

@@ -294,7 +294,7 @@ describe('an error in a gate', () => {
       const order = { id: asked?.effectId, attempt: 1, ...asked, grant: asked?.grant?.token };
       const about = { id: asked?.effectId, task: task.id, node: id('a'), attempt: 1 };
       const error = { code: 'EXECUTOR_GRANT_EXPIRED', message: 'late' };
-      return { kind: 'effect', fact: { type: 'refused', ...about, order, error } as never };
+      return { kind: 'effect', event: { type: 'refused', ...about, order, error } as never };
     });
     expect(late.node('a').error).toMatchObject({ code: 'NODE_EXPRESSION', message: 'asked once only' });
     expect(late.task.phase).toBe('failed');

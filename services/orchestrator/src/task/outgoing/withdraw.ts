@@ -15,21 +15,21 @@ export const withdraw = (builder: DecisionBuilder, node: NodeId, resends = 0, on
 };
 
 /** Whether the executor will certainly not start the effect any more. */
-const isFinal = (fact: EffectEvent): boolean =>
-  fact.type === 'applied' ||
-  fact.type === 'not_applied' ||
-  fact.type === 'cancelled' ||
-  (fact.type === 'in_doubt' && fact.next === 'person');
+const isFinal = (event: EffectEvent): boolean =>
+  event.type === 'applied' ||
+  event.type === 'not_applied' ||
+  event.type === 'cancelled' ||
+  (event.type === 'in_doubt' && event.next === 'person');
 
 type Report =
-  | { readonly kind: 'approval'; readonly fact: ApprovalResolved }
-  | { readonly kind: 'effect'; readonly fact: EffectEvent };
+  | { readonly kind: 'approval'; readonly event: ApprovalResolved }
+  | { readonly kind: 'effect'; readonly event: EffectEvent };
 
-const isConfirmed = ({ kind, fact }: Report): boolean => kind === 'approval' || isFinal(fact);
+const isConfirmed = ({ kind, event }: Report): boolean => kind === 'approval' || isFinal(event);
 
 /** Clears the timer of a confirmed withdrawal. The task itself does not change. */
 export const withdrawalConfirmed = (builder: DecisionBuilder, report: Report): void => {
-  const { node, id } = report.fact;
+  const { node, id } = report.event;
   const withdrawn = findNode(builder.task(), node)?.withdrawn;
   if (withdrawn === undefined || !isConfirmed(report)) return;
   const { approval, questions = [], effects } = withdrawn;

@@ -6,34 +6,34 @@ import { type CrashJudgement, afterCrash, afterDuplicate } from './gate-suggesti
 import { nodeState } from '../model/state.ts';
 
 /** The gate's rule for a lost worker or a duplicate order. */
-const crashJudgement = (builder: DecisionBuilder, fact: EffectEvent): CrashJudgement | undefined => {
-  const recovery = effectGate(builder.task(), fact.node)?.recovery;
+const crashJudgement = (builder: DecisionBuilder, event: EffectEvent): CrashJudgement | undefined => {
+  const recovery = effectGate(builder.task(), event.node)?.recovery;
   if (recovery === undefined) return undefined;
-  switch (fact.type) {
+  switch (event.type) {
     case 'in_doubt':
-      return fact.cause === 'worker_lost' && fact.epoch >= 1
-        ? afterCrash(recovery.onWorkerCrash, fact.next)
+      return event.cause === 'worker_lost' && event.epoch >= 1
+        ? afterCrash(recovery.onWorkerCrash, event.next)
         : undefined;
     case 'duplicate_prevented':
-      return afterDuplicate(recovery.onDuplicateSideEffectAttempt, fact.outcome);
+      return afterDuplicate(recovery.onDuplicateSideEffectAttempt, event.outcome);
     default:
       return undefined;
   }
 };
 
 /** Records a suggestion of the gate that the orchestrator does not follow. */
-export const recordRefusedSuggestion = (builder: DecisionBuilder, fact: EffectEvent): void => {
-  const { attempt, status, revision } = nodeState(builder.task(), fact.node);
-  if (fact.attempt !== attempt || status !== 'running') return;
-  const { refused: reason } = crashJudgement(builder, fact) ?? {};
+export const recordRefusedSuggestion = (builder: DecisionBuilder, event: EffectEvent): void => {
+  const { attempt, status, revision } = nodeState(builder.task(), event.node);
+  if (event.attempt !== attempt || status !== 'running') return;
+  const { refused: reason } = crashJudgement(builder, event) ?? {};
   if (reason === undefined) return;
   const about =
-    fact.type === 'in_doubt'
-      ? { epoch: fact.epoch, name: 'on_worker_crash' }
+    event.type === 'in_doubt'
+      ? { epoch: event.epoch, name: 'on_worker_crash' }
       : { revision, name: 'on_duplicate_side_effect_attempt' };
-  recordCheckpoint(builder, fact.node, { kind: 'suggestion_refused', ...about, reason });
+  recordCheckpoint(builder, event.node, { kind: 'suggestion_refused', ...about, reason });
 };
 
 /** Whether the gate wants people to be asked before recovery. */
-export const skipsRecovery = (builder: DecisionBuilder, fact: EffectEvent): boolean =>
-  crashJudgement(builder, fact)?.course === 'people';
+export const skipsRecovery = (builder: DecisionBuilder, event: EffectEvent): boolean =>
+  crashJudgement(builder, event)?.course === 'people';

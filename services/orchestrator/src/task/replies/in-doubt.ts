@@ -44,14 +44,18 @@ export const askInDoubt = (
 };
 
 /** Applies the answer. An unanswered question is asked again: the node cannot continue without an answer. */
-export const onInDoubtAnswer = (builder: DecisionBuilder, fact: ApprovalResolved, state: NodeState): void => {
+export const onInDoubtAnswer = (
+  builder: DecisionBuilder,
+  event: ApprovalResolved,
+  state: NodeState,
+): void => {
   const { inDoubt, status, attempt } = state;
-  const { node, statement, by, comment } = fact;
+  const { node, statement, by, comment } = event;
   if (inDoubt === undefined || inDoubt.answered !== undefined || status !== 'escalated') return;
-  const { data: answer } = InDoubtAnswer.safeParse(fact.answer);
-  if (fact.outcome !== 'answered' || answer === undefined || statement === undefined)
+  const { data: answer } = InDoubtAnswer.safeParse(event.answer);
+  if (event.outcome !== 'answered' || answer === undefined || statement === undefined)
     return askInDoubt(builder, node, inDoubt, inDoubt.reason ?? '');
-  const { id: approval } = fact;
+  const { id: approval } = event;
   builder.emit({ type: 'in_doubt_answered', node, attempt, approval, answer, by, comment, statement });
   if (answer === 'retry')
     recordCheckpoint(builder, node, {
@@ -69,16 +73,16 @@ const isRepeatedByAnswer = ({ status, inDoubt }: NodeState): boolean =>
   status === 'running' && inDoubt?.answered?.answer === 'retry';
 
 /** Events from before the answer, or about the replaced order, say nothing about the repeat. */
-export const precedesAnswer = (state: NodeState, fact: EffectEvent): boolean =>
+export const precedesAnswer = (state: NodeState, event: EffectEvent): boolean =>
   isRepeatedByAnswer(state) &&
-  (fact.type === 'refused' || ('epoch' in fact && fact.epoch <= (state.inDoubt?.epoch ?? 0)));
+  (event.type === 'refused' || ('epoch' in event && event.epoch <= (state.inDoubt?.epoch ?? 0)));
 
 /** The event when the effect is in doubt again after the question. */
-export const laterInDoubt = (state: NodeState, fact: EffectEvent): InDoubt | undefined => {
-  if (fact.type !== 'in_doubt' || fact.next !== 'person') return undefined;
+export const laterInDoubt = (state: NodeState, event: EffectEvent): InDoubt | undefined => {
+  if (event.type !== 'in_doubt' || event.next !== 'person') return undefined;
   const { status, inDoubt } = state;
   const wasAsked = (status === 'escalated' || isRepeatedByAnswer(state)) && inDoubt?.approval !== undefined;
-  return wasAsked && fact.epoch > inDoubt.epoch ? fact : undefined;
+  return wasAsked && event.epoch > inDoubt.epoch ? event : undefined;
 };
 
 /** The ordered repeat failed. Recovery has judged this attempt already, so a person decides. */
@@ -97,8 +101,8 @@ export const escalateFailedRepeat = (
 
 const MAY_BE_DENIED: ReadonlySet<NodeState['status']> = new Set(['running', 'recovering', 'escalated']);
 
-export const notAppliedByPerson = ({ status }: NodeState, fact: EffectEvent): NotApplied | undefined =>
-  fact.type === 'not_applied' && fact.by === 'person' && MAY_BE_DENIED.has(status) ? fact : undefined;
+export const notAppliedByPerson = ({ status }: NodeState, event: EffectEvent): NotApplied | undefined =>
+  event.type === 'not_applied' && event.by === 'person' && MAY_BE_DENIED.has(status) ? event : undefined;
 
 /** A person stated that the effect was not applied, and did not choose `retry`: the node fails for good. */
 export const onNotApplied = (builder: DecisionBuilder, { node, reason }: NotApplied): void => {

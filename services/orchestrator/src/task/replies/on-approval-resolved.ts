@@ -28,20 +28,20 @@ import { onStuckAnswer } from './stuck-job.ts';
 import { nearestAgent, isDownstreamOf } from '../model/upstream.ts';
 
 /** An open request and its decision. */
-type Resolution = { readonly fact: ApprovalResolved; readonly state: NodeState; readonly gate: GateRequest };
+type Resolution = { readonly event: ApprovalResolved; readonly state: NodeState; readonly gate: GateRequest };
 
 /** Applies a decision. A late decision on a closed request changes nothing. */
-export const onApprovalResolved = (builder: DecisionBuilder, fact: ApprovalResolved): void => {
-  const state = findNode(builder.task(), fact.node);
-  if (state?.inDoubt?.approval === fact.id) return onInDoubtAnswer(builder, fact, state);
-  if (state?.stuck?.approval === fact.id) return onStuckAnswer(builder, fact, state);
+export const onApprovalResolved = (builder: DecisionBuilder, event: ApprovalResolved): void => {
+  const state = findNode(builder.task(), event.node);
+  if (state?.inDoubt?.approval === event.id) return onInDoubtAnswer(builder, event, state);
+  if (state?.stuck?.approval === event.id) return onStuckAnswer(builder, event, state);
   const { status, gate } = state ?? {};
-  if (state === undefined || status !== 'awaiting_approval' || gate?.approval !== fact.id) return;
-  const resolution = { fact, state, gate };
+  if (state === undefined || status !== 'awaiting_approval' || gate?.approval !== event.id) return;
+  const resolution = { event, state, gate };
   const judgement = judged(builder, resolution);
   if (judgement instanceof ExpressionError) {
     close(builder, resolution, false);
-    return failOnExpressionError(builder, fact.node, () => {
+    return failOnExpressionError(builder, event.node, () => {
       throw judgement;
     });
   }
@@ -56,13 +56,13 @@ const grantIn = ({ outcome, grant, validUntil }: ApprovalResolved) =>
 /** The route of the decision, or the error in a condition of the gate. */
 const judged = (
   builder: DecisionBuilder,
-  { fact, state, gate }: Resolution,
+  { event, state, gate }: Resolution,
 ): GateJudgement | ExpressionError => {
   const task = builder.task();
-  const { node, outcome, by, comment = '' } = fact;
+  const { node, outcome, by, comment = '' } = event;
   const facts: GateFacts = {
     outcome,
-    granted: grantIn(fact) !== undefined,
+    granted: grantIn(event) !== undefined,
     applied: state.appliedBefore?.effectId === gate.effectId,
     agent: outcome === 'changes_requested' ? nearestAgent(task, node) : undefined,
     leadsHere: (to) => isDownstreamOf(task, to, node),
@@ -82,8 +82,8 @@ const judged = (
   }
 };
 
-const close = (builder: DecisionBuilder, { fact, state }: Resolution, keepsGrant: boolean): void => {
-  const { node, id: approval, outcome, by, comment } = fact;
+const close = (builder: DecisionBuilder, { event, state }: Resolution, keepsGrant: boolean): void => {
+  const { node, id: approval, outcome, by, comment } = event;
   builder.emit({
     type: 'approval_closed',
     node,
@@ -92,7 +92,7 @@ const close = (builder: DecisionBuilder, { fact, state }: Resolution, keepsGrant
     outcome,
     by,
     comment,
-    ...(keepsGrant && grantIn(fact)),
+    ...(keepsGrant && grantIn(event)),
   });
 };
 
@@ -101,18 +101,18 @@ const applyRoute = (
   resolution: Resolution,
   { course, refused }: GateJudgement,
 ): void => {
-  const { fact, state } = resolution;
-  const { node } = fact;
+  const { event, state } = resolution;
+  const { node } = event;
   const note = (): void => {
     if (refused === undefined) return;
     const about = { kind: 'suggestion_refused', revision: state.revision, name: 'on_decision' } as const;
     recordCheckpoint(builder, node, { ...about, reason: refused });
   };
-  const said = reasonOf(fact);
+  const said = reasonOf(event);
   switch (course.kind) {
     case 'resume': {
-      const grant = grantIn(fact);
-      if (grant === undefined) throw new Error(`approval ${fact.id} has no grant`);
+      const grant = grantIn(event);
+      if (grant === undefined) throw new Error(`approval ${event.id} has no grant`);
       if (mayOrderAtOnce(builder, node)) {
         note();
         return orderApproved(builder, node, { token: grant.grant, validUntil: grant.validUntil });
@@ -136,7 +136,7 @@ const applyRoute = (
       return escalateNode(
         builder,
         resolution,
-        fact.outcome === 'changes_requested' && fact.comment === undefined ? `${said}: no comment` : said,
+        event.outcome === 'changes_requested' && event.comment === undefined ? `${said}: no comment` : said,
       );
     case 'recovering':
       close(builder, resolution, true);
@@ -155,10 +155,10 @@ const applyRoute = (
 };
 
 /** Why the node does not continue. */
-const reasonOf = (fact: ApprovalResolved): string => {
-  const said = decisionText(decisionIn(fact));
-  if (fact.outcome !== 'approved') return said;
-  return grantIn(fact) === undefined ? `${said}, without a grant` : `${said},but its gate stopped it`;
+const reasonOf = (event: ApprovalResolved): string => {
+  const said = decisionText(decisionIn(event));
+  if (event.outcome !== 'approved') return said;
+  return grantIn(event) === undefined ? `${said}, without a grant` : `${said},but its gate stopped it`;
 };
 
 const decisionIn = ({ outcome, by, comment }: ApprovalResolved): GateDecision => ({
@@ -167,8 +167,8 @@ const decisionIn = ({ outcome, by, comment }: ApprovalResolved): GateDecision =>
   ...(comment !== undefined && { comment }),
 });
 
-const escalateNode = (builder: DecisionBuilder, { fact, state }: Resolution, reason: string): void => {
-  const { node } = fact;
+const escalateNode = (builder: DecisionBuilder, { event, state }: Resolution, reason: string): void => {
+  const { node } = event;
   builder.emit({ type: 'node_escalated', node, attempt: state.attempt, reason });
   releaseNode(builder, node, state);
 };
@@ -177,12 +177,12 @@ const escalateNode = (builder: DecisionBuilder, { fact, state }: Resolution, rea
 const isExpiry = ({ surface }: ApprovalResolved): boolean => surface === 'clock';
 
 /** The requested changes, by person. */
-const requestedChanges = (fact: ApprovalResolved): string => {
-  if (isExpiry(fact)) return 'no decision before the deadline';
-  const others = (fact.votes ?? []).filter(
-    ({ decision, by, comment }) => decision === 'request_changes' && by !== fact.by && comment !== undefined,
+const requestedChanges = (event: ApprovalResolved): string => {
+  if (isExpiry(event)) return 'no decision before the deadline';
+  const others = (event.votes ?? []).filter(
+    ({ decision, by, comment }) => decision === 'request_changes' && by !== event.by && comment !== undefined,
   );
-  const wishes = [fact, ...others].map(({ by, comment }) => `${by}: ${comment ?? 'no comment'}`);
+  const wishes = [event, ...others].map(({ by, comment }) => `${by}: ${comment ?? 'no comment'}`);
   return wishes.join('\n');
 };
 
@@ -194,11 +194,11 @@ const HINT_MAX = 65_536;
  * Expiries are limited by the retry budget; after that a person must decide.
  */
 const restartWithChanges = (builder: DecisionBuilder, resolution: Resolution, to: NodeId): void => {
-  const { fact, state } = resolution;
-  const { node, outcome, by } = fact;
+  const { event, state } = resolution;
+  const { node, outcome, by } = event;
   const what = outcome === 'changes_requested' ? 'changes requested by' : `${outcome.replace('_', ' ')} by`;
-  const hint = `${what} ${requestedChanges(fact)}`.slice(0, HINT_MAX).toWellFormed();
-  if (!isExpiry(fact)) return restartNodes(builder, [to], { hint, by });
+  const hint = `${what} ${requestedChanges(event)}`.slice(0, HINT_MAX).toWellFormed();
+  if (!isExpiry(event)) return restartNodes(builder, [to], { hint, by });
   const { loops = 0 } = state;
   const { retry } = nodeDefinition(builder.task(), node);
   if (loops >= (retry?.budget ?? RETRY_BUDGET_DEFAULT))

@@ -37,64 +37,64 @@ import {
 import { skipsRecovery, recordRefusedSuggestion } from './gate-crash-policy.ts';
 
 /** Applies an event of an effect or step. Only events about this task's own orders count. */
-export const onEffectEvent = (builder: DecisionBuilder, fact: EffectEvent): void => {
-  const state = findNode(builder.task(), fact.node);
+export const onEffectEvent = (builder: DecisionBuilder, event: EffectEvent): void => {
+  const state = findNode(builder.task(), event.node);
   const { orders = {} } = state ?? {};
-  const order = Object.hasOwn(orders, fact.id) ? orders[fact.id] : undefined;
+  const order = Object.hasOwn(orders, event.id) ? orders[event.id] : undefined;
   if (order !== undefined) {
-    checkpointEffectEvent(builder, fact);
-    return onStepEvent(builder, fact, order);
+    checkpointEffectEvent(builder, event);
+    return onStepEvent(builder, event, order);
   }
-  if (state?.gate?.effectId !== fact.id) return;
+  if (state?.gate?.effectId !== event.id) return;
   const { status, attempt, ordered } = state;
-  if (ordered === true && !precedesAnswer(state, fact)) {
-    checkpointEffectEvent(builder, fact);
-    recordRefusedSuggestion(builder, fact);
+  if (ordered === true && !precedesAnswer(state, event)) {
+    checkpointEffectEvent(builder, event);
+    recordRefusedSuggestion(builder, event);
   }
   // `applied` counts at any time; other outcomes only from the running attempt.
   if (
-    fact.type === 'applied' &&
+    event.type === 'applied' &&
     ordered === true &&
     AWAITS_OUTCOME.has(status) &&
-    mayContinue(builder, fact.node)
+    mayContinue(builder, event.node)
   ) {
-    const result = resultOf(state.gate.effect.uses, fact.outputs);
-    const isCurrent = fact.attempt === attempt && (status === 'running' || status === 'recovering');
+    const result = resultOf(state.gate.effect.uses, event.outputs);
+    const isCurrent = event.attempt === attempt && (status === 'running' || status === 'recovering');
     // A result that ran and failed counts once: its consequences are under way.
     if (result.outcome !== 'succeeded' && !isCurrent) return undefined;
-    if (isCurrent) checkpointApplied(builder, fact.node);
-    return stepCompleted(builder, fact.node, 'run', result);
+    if (isCurrent) checkpointApplied(builder, event.node);
+    return stepCompleted(builder, event.node, 'run', result);
   }
-  if (fact.attempt !== attempt || precedesAnswer(state, fact)) return;
-  const no = ordered === true ? notAppliedByPerson(state, fact) : undefined;
+  if (event.attempt !== attempt || precedesAnswer(state, event)) return;
+  const no = ordered === true ? notAppliedByPerson(state, event) : undefined;
   if (no !== undefined) return onNotApplied(builder, no);
-  const later = laterInDoubt(state, fact);
+  const later = laterInDoubt(state, event);
   if (later !== undefined)
-    return askInDoubt(builder, fact.node, { effectId: fact.id, epoch: later.epoch }, later.reason);
+    return askInDoubt(builder, event.node, { effectId: event.id, epoch: later.epoch }, later.reason);
   if (status !== 'running') return;
-  if (fact.type === 'refused') {
-    if (!isOrdered(fact.order, state.gate)) return;
+  if (event.type === 'refused') {
+    if (!isOrdered(event.order, state.gate)) return;
     // The grant expired before the executor used it. Nothing happened, so request approval again.
-    if (fact.error.code === 'EXECUTOR_GRANT_EXPIRED')
-      return failOnExpressionError(builder, fact.node, () => openApproval(builder, fact.node));
+    if (event.error.code === 'EXECUTOR_GRANT_EXPIRED')
+      return failOnExpressionError(builder, event.node, () => openApproval(builder, event.node));
   }
-  const problem = problemIn(fact);
-  if (problem === undefined) return onDeferral(builder, fact);
-  if (escalateFailedRepeat(builder, fact.node, problem.error)) return;
-  const doubt = fact.type === 'in_doubt' ? inDoubtIn(fact) : undefined;
-  if (doubt !== undefined && skipsRecovery(builder, fact))
-    return askInDoubt(builder, fact.node, doubt, problem.error.message);
-  requestVerdict(builder, fact.node, 'run', { ...problem, ...(doubt && { doubt }) });
+  const problem = problemIn(event);
+  if (problem === undefined) return onDeferral(builder, event);
+  if (escalateFailedRepeat(builder, event.node, problem.error)) return;
+  const doubt = event.type === 'in_doubt' ? inDoubtIn(event) : undefined;
+  if (doubt !== undefined && skipsRecovery(builder, event))
+    return askInDoubt(builder, event.node, doubt, problem.error.message);
+  requestVerdict(builder, event.node, 'run', { ...problem, ...(doubt && { doubt }) });
 };
 
 /** Records that an order is deferred by a circuit, or no longer is. Once per attempt. */
-const onDeferral = (builder: DecisionBuilder, fact: EffectEvent): void => {
-  const { deferral, marks = [], status, attempt } = nodeState(builder.task(), fact.node);
-  if (status !== 'running' || fact.attempt !== attempt) return;
-  const { node } = fact;
-  if (fact.type === 'deferred' && !marks.includes(DEFERRED_MARK))
-    builder.emit({ type: 'node_deferred', node, attempt, target: fact.target, reason: fact.reason });
-  if (fact.type === 'undeferred' && deferral !== undefined)
+const onDeferral = (builder: DecisionBuilder, event: EffectEvent): void => {
+  const { deferral, marks = [], status, attempt } = nodeState(builder.task(), event.node);
+  if (status !== 'running' || event.attempt !== attempt) return;
+  const { node } = event;
+  if (event.type === 'deferred' && !marks.includes(DEFERRED_MARK))
+    builder.emit({ type: 'node_deferred', node, attempt, target: event.target, reason: event.reason });
+  if (event.type === 'undeferred' && deferral !== undefined)
     builder.emit({ type: 'node_undeferred', node, attempt });
 };
 
@@ -111,8 +111,8 @@ const mayContinue = (builder: DecisionBuilder, node: NodeId): boolean => {
 };
 
 /** The failure in an event. Undefined when the event is none. */
-const problemIn = (fact: EffectEvent): AttemptFailure | undefined => {
-  switch (fact.type) {
+const problemIn = (event: EffectEvent): AttemptFailure | undefined => {
+  switch (event.type) {
     case 'applied':
     case 'prepared':
     case 'deferred':
@@ -125,18 +125,18 @@ const problemIn = (fact: EffectEvent): AttemptFailure | undefined => {
     case 'duplicate_prevented':
       return undefined;
     case 'not_applied':
-      return { outcome: 'failed', error: errorBody('EXECUTOR_NOT_APPLIED', fact.reason) };
+      return { outcome: 'failed', error: errorBody('EXECUTOR_NOT_APPLIED', event.reason) };
     case 'failed_clean':
     case 'refused':
-      return { outcome: 'failed', error: fact.error };
+      return { outcome: 'failed', error: event.error };
     case 'cancelled':
-      return { outcome: 'failed', error: errorBody('EXECUTOR_CANCELLED', fact.reason) };
+      return { outcome: 'failed', error: errorBody('EXECUTOR_CANCELLED', event.reason) };
     case 'in_doubt':
-      if (fact.next !== 'person') return undefined;
+      if (event.next !== 'person') return undefined;
       return {
         outcome: 'in_doubt',
-        error: errorBody('EXECUTOR_OUTCOME_UNKNOWN', fact.reason),
-        cause: fact.cause,
+        error: errorBody('EXECUTOR_OUTCOME_UNKNOWN', event.reason),
+        cause: event.cause,
       };
   }
 };
@@ -152,27 +152,27 @@ const PERMANENT: ReadonlySet<string> = new Set([
 
 const onStepEvent = (
   builder: DecisionBuilder,
-  fact: EffectEvent,
+  event: EffectEvent,
   { step, effect, digest }: StepOrder,
 ): void => {
-  const { attempt } = nodeState(builder.task(), fact.node);
-  if (fact.attempt !== attempt) return;
-  if (fact.type === 'applied') {
-    checkpointApplied(builder, fact.node);
-    return stepEnded(builder, fact.node, step, resultOf(effect.uses, fact.outputs));
+  const { attempt } = nodeState(builder.task(), event.node);
+  if (event.attempt !== attempt) return;
+  if (event.type === 'applied') {
+    checkpointApplied(builder, event.node);
+    return stepEnded(builder, event.node, step, resultOf(effect.uses, event.outputs));
   }
-  if (fact.type === 'refused' && effectDigest(fact.order.effect) !== digest) return;
-  const problem = problemIn(fact);
-  if (problem === undefined) return onDeferral(builder, fact);
+  if (event.type === 'refused' && effectDigest(event.order.effect) !== digest) return;
+  const problem = problemIn(event);
+  if (problem === undefined) return onDeferral(builder, event);
   // The next session finds the files in the worktree, committed or not.
-  if (step === HANDOFF_STEP) return finishHandoff(builder, fact.node, undefined);
-  const { onError } = nodeDefinition(builder.task(), fact.node);
+  if (step === HANDOFF_STEP) return finishHandoff(builder, event.node, undefined);
+  const { onError } = nodeDefinition(builder.task(), event.node);
   const ownRule = onError !== undefined && onError.strategy !== 'recover';
   if (problem.outcome === 'failed' && (ownRule || PERMANENT.has(problem.error.code))) {
     const detail = `${problem.error.code}: ${problem.error.message}`.slice(0, 2_000);
-    return stepEnded(builder, fact.node, step, { outcome: 'failed', detail });
+    return stepEnded(builder, event.node, step, { outcome: 'failed', detail });
   }
-  requestVerdict(builder, fact.node, step, problem);
+  requestVerdict(builder, event.node, step, problem);
 };
 
 /** The result of a stage capability. An unreadable one fails the node. */

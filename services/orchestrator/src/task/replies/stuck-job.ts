@@ -48,14 +48,14 @@ export const askAboutStuckJob = (builder: DecisionBuilder, node: NodeId): void =
 };
 
 /** Applies the answer. An unanswered question is asked again. */
-export const onStuckAnswer = (builder: DecisionBuilder, fact: ApprovalResolved, state: NodeState): void => {
-  const { node, by, comment } = fact;
+export const onStuckAnswer = (builder: DecisionBuilder, event: ApprovalResolved, state: NodeState): void => {
+  const { node, by, comment } = event;
   const { attempt, status, stuck } = state;
   if (status !== 'escalated' || stuck === undefined) return;
-  const answer = StuckAnswer.safeParse(fact.answer).data;
-  if (fact.outcome !== 'answered' || answer === undefined) return askAboutStuckJob(builder, node);
+  const answer = StuckAnswer.safeParse(event.answer).data;
+  if (event.outcome !== 'answered' || answer === undefined) return askAboutStuckJob(builder, node);
   builder.timer({ clear: replyTimer(node) });
-  builder.emit({ type: 'stuck_answered', node, attempt, approval: fact.id, answer, by, comment });
+  builder.emit({ type: 'stuck_answered', node, attempt, approval: event.id, answer, by, comment });
   const said = comment === undefined ? `${by} said so` : `${by}: ${comment}`;
   switch (answer) {
     case 'retry':
