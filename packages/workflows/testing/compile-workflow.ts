@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { agentFor } from '../src/config/config.ts';
 import { type CompileResult, compileTemplate, loadTemplate } from '../src/compiler/compile.ts';
 import { problemText } from '../src/problems/problem.ts';
-import { gatesIn } from '../src/files/gate-source.ts';
+import { gateReader } from '../src/files/gate-source.ts';
 import { readConfigFile } from '../src/files/config-file.ts';
 import { findWorkflow } from '../src/files/find-workflow.ts';
 import { readInside } from '../src/files/read-inside.ts';
@@ -38,7 +38,7 @@ export const compileWorkflow = (
     set,
     named: {},
     specFile: readInside(root),
-    readGate: gatesIn(readInside(root)),
+    readGate: gateReader(readInside(root)),
     agentFor: () => agent,
   });
   return {

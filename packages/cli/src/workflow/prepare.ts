@@ -2,7 +2,7 @@ import type { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow'
 import { compileTemplate, loadTemplate, type Template } from '@holdpoint/workflows/compiler/compile';
 import { agentFor } from '@holdpoint/workflows/config/config';
 import { findWorkflow, type FoundWorkflow } from '@holdpoint/workflows/files/find-workflow';
-import { gatesIn } from '@holdpoint/workflows/files/gate-source';
+import { gateReader } from '@holdpoint/workflows/files/gate-source';
 import { readInside } from '@holdpoint/workflows/files/read-inside';
 import type { Problem } from '@holdpoint/workflows/problems/problem';
 import type { Inputs } from './inputs.ts';
@@ -48,7 +48,7 @@ const optionsFor = (
   named: Object.fromEntries(named),
   set: Object.fromEntries(set),
   specFile: read,
-  readGate: gatesIn(read),
+  readGate: gateReader(read),
   recovery,
   agentFor: () => agentFor(config, { alias, selector: identityOf(template) }),
 });

@@ -5,19 +5,19 @@ import type { PhaseFailure, ProgramAnswer, ProgramQuestion } from '@holdpoint/co
 import type { Frozen } from '../definition/frozen.ts';
 import { clientEventOf, type ClientEvent } from './client-event.ts';
 
-type At = {
+type EventTime = {
   /** The version in the task's history. Gaps belong to events that are not shown here. */
   readonly version: number;
   /** Epoch milliseconds of the store's clock. */
   readonly at: number;
 };
-type Named<Name extends string, More> = { readonly name: Name } & At & More;
+type NamedEvent<Name extends string, More> = { readonly name: Name } & EventTime & More;
 type InPhase = { readonly phase: string; readonly visit: number; readonly attempt: number };
 
 /** The events of a task, as clients see them. */
 export type WorkflowEvent<State = unknown> =
-  | Named<'phase:started', InPhase & { readonly worker: string }>
-  | Named<
+  | NamedEvent<'phase:started', InPhase & { readonly worker: string }>
+  | NamedEvent<
       'phase:completed',
       InPhase & {
         readonly state: Frozen<State>;
@@ -25,10 +25,10 @@ export type WorkflowEvent<State = unknown> =
         readonly next: string | undefined;
       }
     >
-  | Named<'phase:skipped', InPhase & { readonly next: string; readonly reason: string }>
-  | Named<'phase:failed', InPhase & { readonly stage: PhaseFailure['stage']; readonly error: ErrorBody }>
-  | Named<'phase:retrying', InPhase & { readonly delayMs: number; readonly by: string | undefined }>
-  | Named<
+  | NamedEvent<'phase:skipped', InPhase & { readonly next: string; readonly reason: string }>
+  | NamedEvent<'phase:failed', InPhase & { readonly stage: PhaseFailure['stage']; readonly error: ErrorBody }>
+  | NamedEvent<'phase:retrying', InPhase & { readonly delayMs: number; readonly by: string | undefined }>
+  | NamedEvent<
       'input:requested',
       InPhase & {
         readonly approval: string;
@@ -37,11 +37,14 @@ export type WorkflowEvent<State = unknown> =
         readonly about: 'phase' | 'failure';
       }
     >
-  | Named<'input:received', InPhase & ProgramAnswer & { readonly approval: string }>
-  | Named<'state:checkpoint', { readonly phase: string; readonly digest: string; readonly reason: string }>
-  | Named<'workflow:completed', object>
-  | Named<'workflow:failed', { readonly error: ErrorBody }>
-  | Named<'workflow:cancelled', { readonly by: string; readonly reason: string }>;
+  | NamedEvent<'input:received', InPhase & ProgramAnswer & { readonly approval: string }>
+  | NamedEvent<
+      'state:checkpoint',
+      { readonly phase: string; readonly digest: string; readonly reason: string }
+    >
+  | NamedEvent<'workflow:completed', object>
+  | NamedEvent<'workflow:failed', { readonly error: ErrorBody }>
+  | NamedEvent<'workflow:cancelled', { readonly by: string; readonly reason: string }>;
 
 const phaseIn = ({ node, visit, attempt }: { node: string; visit: number; attempt: number }): InPhase => ({
   phase: node,
@@ -49,7 +52,7 @@ const phaseIn = ({ node, visit, attempt }: { node: string; visit: number; attemp
   attempt,
 });
 
-const eventFor = (fact: ClientEvent, at: At): WorkflowEvent<object> | undefined => {
+const eventFor = (fact: ClientEvent, at: EventTime): WorkflowEvent<object> | undefined => {
   switch (fact.type) {
     case 'phase_started':
       return { name: 'phase:started', ...at, ...phaseIn(fact), worker: fact.worker };

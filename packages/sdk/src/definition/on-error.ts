@@ -6,7 +6,7 @@ import type { Prompt } from './ask.ts';
 /** Changes the state before another attempt, in a draft of the state at the start of the phase. */
 type OnRetry<State> = (error: PhaseError, draft: Draft<State>) => void;
 
-type Retrying<State> = {
+type RetryOptions<State> = {
   readonly backoff?: 'fixed' | 'exponential';
   /** Before the first retry, in milliseconds; 1000 by default. */
   readonly delayMs?: number;
@@ -20,8 +20,8 @@ type Retrying<State> = {
  */
 export type OnErrorSpec<State> =
   | { readonly strategy: 'fail' }
-  | (Retrying<State> & { readonly strategy: 'retry'; readonly maxRetries: number })
-  | (Retrying<State> & {
+  | (RetryOptions<State> & { readonly strategy: 'retry'; readonly maxRetries: number })
+  | (RetryOptions<State> & {
       readonly strategy: 'pause';
       readonly maxRetries?: number;
       /** The text of that question; a general text by default. */

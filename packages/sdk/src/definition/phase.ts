@@ -19,7 +19,7 @@ type Common<State> = {
 export type OutputOf<Item, Output> = [Item] extends [never] ? Output : Output[];
 
 /** A guard may skip the phase, so the output may be missing. */
-type Guarded<Guard, Output> = [Guard] extends [never] ? Output : Output | undefined;
+type GuardedOutput<Guard, Output> = [Guard] extends [never] ? Output : Output | undefined;
 
 /** A question and the handling of its answer. */
 export type HumanSpec<State, Name extends string, Response, Given extends readonly unknown[]> = {
@@ -71,7 +71,7 @@ export type AgentSpec<State, Input, Name extends string, Item, Output, Guard, Re
     Name,
     readonly [
       state: Frozen<State>,
-      output: Guarded<Guard, OutputOf<Item, Output>>,
+      output: GuardedOutput<Guard, OutputOf<Item, Output>>,
       response: Response | undefined,
     ]
   >;

@@ -17,9 +17,9 @@ export type ResultOf<P> = {
 }[keyof P];
 
 /** All phases reachable from the given ones. */
-type Reached<P, From, Seen = never> = [Exclude<From, Seen>] extends [never]
+type ReachablePhases<P, From, Seen = never> = [Exclude<From, Seen>] extends [never]
   ? Seen
-  : Reached<P, { [Name in From & keyof P]: NextOf<P[Name]> }[From & keyof P], Seen | From>;
+  : ReachablePhases<P, { [Name in From & keyof P]: NextOf<P[Name]> }[From & keyof P], Seen | From>;
 
 type Terminals<P> = {
   [Name in keyof P]: P[Name] extends { readonly type: 'terminal' } ? Name : never;
@@ -39,7 +39,7 @@ export type ValidWorkflow<Initial, P> = {
     : Problem<`initial names no phase: ${Initial & string}`>;
   readonly phases: {
     readonly [Name in keyof P]: ValidPhase<P, Name>;
-  } & ([Extract<Reached<P, Initial>, Terminals<P>>] extends [never]
+  } & ([Extract<ReachablePhases<P, Initial>, Terminals<P>>] extends [never]
     ? Problem<'no terminal phase can be reached from the initial one'>
     : unknown);
 };

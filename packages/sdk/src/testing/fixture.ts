@@ -61,7 +61,7 @@ export const environmentOf = (
   return env;
 };
 
-export type Played = {
+export type PlayedTask = {
   readonly env: TestEnvironment;
   readonly handle: WorkflowHandle<State>;
   /** The result of the task, or its error. */
@@ -82,7 +82,7 @@ export const play = async (
     readonly input?: Input;
     readonly prepare?: (env: TestEnvironment) => void;
   } = {},
-): Promise<Played> => {
+): Promise<PlayedTask> => {
   const workflow = workflowOf(phases);
   const env = environmentOf(workflow, options);
   prepare?.(env);

@@ -6,7 +6,7 @@ import { compiled, errorsIn, flow, timed, type Files } from '../../testing/templ
 const chain = (nodes: number): Files => {
   const parts: string[] = ['[params]\nslug = "s"\ncheck = "true"\n'];
   for (let n = 0; n < nodes; n += 3) {
-    const [one, two, three, next] = [n, n + 1, n + 2, n + 3].map((place) => `n${String(place)}`);
+    const [one, two, three, next] = [n, n + 1, n + 2, n + 3].map((index) => `n${String(index)}`);
     parts.push(
       `[[nodes]]\nid = "${String(one)}"\nuses = "cap.env.shell.command.run"\nargs = { command = "true \${slug}" }\non = { succeeded = ["${String(two)}"] }`,
       `[[nodes]]\nid = "${String(two)}"\nuses = "cap.env.builtin.git.stage_commit"\nargs = { message = "\${slug}" }\non = { succeeded = ["${String(three)}"] }`,

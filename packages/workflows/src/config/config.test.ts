@@ -174,10 +174,10 @@ test.each([
   ['.vizier/config.json', '{\n  a: 1}', { line: 2, column: 3 }],
   ['.vizier/config.json', '{\n  "a": 1', { line: 2, column: 9 }],
   ['.vizier/config.json', '', { line: 1, column: 1 }],
-])('%s with a syntax error reports the position: %j', (file, text, place) => {
+])('%s with a syntax error reports the position: %j', (file, text, position) => {
   const { config, problems } = readWorkflowConfig(text, file);
   expect(config).toBeUndefined();
-  expect(problems).toEqual([expect.objectContaining({ code: 'WORKFLOW_CONFIG_SYNTAX', file, ...place })]);
+  expect(problems).toEqual([expect.objectContaining({ code: 'WORKFLOW_CONFIG_SYNTAX', file, ...position })]);
 });
 
 test('a JSON syntax error without a position shows the message', () => {

@@ -47,7 +47,7 @@ export const checkReferences = (node: NodeDefinition, { nodes }: Graph, { error 
 };
 
 /** The shortest cycle through a node. */
-const wayRound = (start: NodeId, next: (node: NodeId) => Iterable<NodeId>): readonly NodeId[] => {
+const shortestCycle = (start: NodeId, next: (node: NodeId) => Iterable<NodeId>): readonly NodeId[] => {
   const cameFrom = new Map<NodeId, NodeId>();
   const queue: NodeId[] = [start];
   for (const node of queue) {
@@ -93,7 +93,7 @@ const checkCycles = (graph: Graph, { error }: Collector): ReadonlyMap<NodeId, nu
     error({
       code: 'WORKFLOW_CYCLE',
       path: `nodes[${id}]`,
-      found: `a cycle without a bound: ${chain(wayRound(id, within))}`,
+      found: `a cycle without a bound: ${chain(shortestCycle(id, within))}`,
       expected: 'an exit: only loops through failed or blocked have a budget',
     });
   }

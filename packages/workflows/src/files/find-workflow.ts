@@ -13,7 +13,7 @@ import {
 import { listed } from '../problems/report.ts';
 import { type ConfinedPath, confine } from './confine.ts';
 import { fileProblem, systemCode, WorkflowFileError } from './file-error.ts';
-import { type FoundTemplate, scanTemplates, type Unreadable } from './template-scan.ts';
+import { type FoundTemplate, scanTemplates, type UnreadableFile } from './template-scan.ts';
 
 /** The template file of a workflow. */
 export type FoundWorkflow = {
@@ -60,13 +60,13 @@ const EXTENSION = /\.(toml|json)$/;
 const resolveAmong = (
   { root, alsoUnder }: Search,
   path: string,
-): { readonly root: string; readonly place: ConfinedPath | undefined } => {
+): { readonly root: string; readonly target: ConfinedPath | undefined } => {
   try {
-    return { root, place: confine(root, path) };
+    return { root, target: confine(root, path) };
   } catch (error) {
     for (const folder of alsoUnder) {
-      const place = resolveIfInside(folder, path);
-      if (place !== undefined) return { root: folder, place };
+      const target = resolveIfInside(folder, path);
+      if (target !== undefined) return { root: folder, target };
     }
     throw error;
   }
@@ -83,20 +83,20 @@ const resolveIfInside = (folder: string, path: string): ConfinedPath | undefined
 };
 
 const findFile = (search: Search, path: string, asked: string): Result => {
-  const { root, place } = resolveAmong(search, path);
-  if (place === undefined)
+  const { root, target } = resolveAmong(search, path);
+  if (target === undefined)
     return refuse('WORKFLOW_FLOW_NOT_FOUND', `${asked}: no such file`, 'an existing file');
-  if (!lstatSync(place.real).isFile())
+  if (!lstatSync(target.real).isFile())
     return refuse('WORKFLOW_NOT_A_FILE', `${asked}: a folder or a device`, 'a regular file');
-  if (!EXTENSION.test(place.real)) return refuse('WORKFLOW_FILE_FORMAT', asked, 'a .toml or a .json file');
-  const { file, real } = place;
+  if (!EXTENSION.test(target.real)) return refuse('WORKFLOW_FILE_FORMAT', asked, 'a .toml or a .json file');
+  const { file, real } = target;
   return { workflow: { root, file, selector: `file:${root === search.root ? file : real}` }, problems: [] };
 };
 
 const identityText = ({ id, version }: Identity): string => `${id}@${version}`;
 
 /** The missing template may be in one of these unreadable files. */
-const warningOf = ({ file, why }: Unreadable): Problem => ({
+const warningOf = ({ file, why }: UnreadableFile): Problem => ({
   code: 'WORKFLOW_FILE_SKIPPED',
   severity: 'warning',
   path: '',
@@ -108,7 +108,7 @@ const warningOf = ({ file, why }: Unreadable): Problem => ({
 const unknownSelector = (
   selector: string,
   templates: readonly FoundTemplate[],
-  unreadable: readonly Unreadable[],
+  unreadable: readonly UnreadableFile[],
 ): Result => {
   const known = templates.map(identityText);
   const expected = known.length === 0 ? 'a template in .holdpoint/workflows' : `one of ${listed(known)}`;

@@ -7,7 +7,7 @@ import { createReport } from '../problems/report.ts';
 import { byBytes } from './byte-order.ts';
 import { confine } from './confine.ts';
 import { fileProblem, systemCode, WorkflowFileError } from './file-error.ts';
-import { GATE_FOLDERS, gatesIn } from './gate-source.ts';
+import { GATE_FOLDERS, gateReader } from './gate-source.ts';
 import { readInside } from './read-inside.ts';
 import { SHIPPED_GATES } from './shipped.ts';
 
@@ -34,10 +34,10 @@ const FILES_MAX = 500;
 const NAME = /^([a-z0-9][a-z0-9_-]{0,63})\.yaml$/;
 
 const namesIn = (root: string, folder: string): readonly string[] => {
-  const place = confine(root, folder);
-  if (place === undefined) return [];
+  const target = confine(root, folder);
+  if (target === undefined) return [];
   try {
-    return readdirSync(place.real)
+    return readdirSync(target.real)
       .flatMap((file) => NAME.exec(file)?.[1] ?? [])
       .sort(byBytes)
       .slice(0, FILES_MAX);
@@ -89,7 +89,7 @@ const problemOf = (found: string, expected: string): Problem => ({
 /** The gate with this name, as an effect in the repository would get it. */
 export const findGateOf = (root: string, name: string): GateFile => {
   const report = createReport();
-  const read = gatesIn(readInside(root));
+  const read = gateReader(readInside(root));
   const found = gateFinder(read, report)(name);
   if ('gate' in found) return { text: read(name)?.text ?? '', gate: found.gate, problems: report.problems };
   const nearest = found.nearest === undefined ? {} : { nearest: found.nearest };
@@ -103,12 +103,12 @@ export const findGateOf = (root: string, name: string): GateFile => {
 /** Checks a file as a gate. */
 export const checkGateFile = (root: string, path: string): GateFile => {
   try {
-    const place = confine(root, path);
-    const text = place === undefined ? undefined : readInside(root)(path);
-    if (place === undefined || text === undefined)
+    const target = confine(root, path);
+    const text = target === undefined ? undefined : readInside(root)(path);
+    if (target === undefined || text === undefined)
       return { problems: [problemOf(`${path}: no such file`, 'a gate file')] };
     const report = createReport();
-    const gate = parseGate(text, place.file, report);
+    const gate = parseGate(text, target.file, report);
     return { text, ...(gate !== undefined && { gate }), problems: report.problems };
   } catch (error) {
     if (!(error instanceof WorkflowFileError)) throw error;

@@ -8,7 +8,7 @@ import { shippedGate } from './shipped.ts';
 export const GATE_FOLDERS = ['.holdpoint/gates', '.vizier/gates'] as const;
 
 /** Reads gates of a repository and shipped gates. `read` must confine paths to the repository. */
-export const gatesIn =
+export const gateReader =
   (read: ReadFile): ReadGate =>
   (name) => {
     for (const folder of GATE_FOLDERS) {
@@ -23,7 +23,7 @@ export const gatesIn =
 /** The shipped default gate. */
 export const defaultGate = (): Gate => {
   const found = gateFinder(
-    gatesIn(() => undefined),
+    gateReader(() => undefined),
     createReport(),
   )(DEFAULT_GATE);
   if (!('gate' in found)) throw new Error(`the default gate is invalid: ${found.why}`);

@@ -5,7 +5,7 @@ import { readInside } from './read-inside.ts';
 import { type ShippedFile, shippedFiles } from './shipped.ts';
 
 /** The initial files, relative to the repository. */
-export type Initialised = {
+export type InitResult = {
   /** Created now, or missing when only checked. */
   readonly written: readonly string[];
   readonly present: readonly string[];
@@ -16,7 +16,7 @@ export type Initialised = {
 /** Runs leave files behind that do not belong into git. */
 const IGNORED: ShippedFile = { path: '.holdpoint/.gitignore', text: 'data/\nworktrees/\ntmp/\n' };
 
-type State = keyof Initialised;
+type State = keyof InitResult;
 
 const UNUSABLE: ReadonlySet<string> = new Set([
   'WORKFLOW_NOT_A_FILE',
@@ -54,7 +54,7 @@ const create = (root: string, { path, text }: ShippedFile): void => {
  * Gives a repository the stage templates and a configuration. Never changes an existing file and never runs
  * git; with `check` it writes nothing.
  */
-export const initRepository = (root: string, { check }: { readonly check: boolean }): Initialised => {
+export const initRepository = (root: string, { check }: { readonly check: boolean }): InitResult => {
   const states = [IGNORED, ...shippedFiles()].map((file) => ({ file, state: stateOf(root, file) }));
   const having = (wanted: State): readonly string[] =>
     states.filter(({ state }) => state === wanted).map(({ file }) => file.path);

@@ -73,6 +73,6 @@ const readPlace = (real: string, asked: string): string | undefined => {
 export const readInside =
   (root: string): ReadFile =>
   (path) => {
-    const place = confine(root, path);
-    return place === undefined ? undefined : readPlace(place.real, path);
+    const target = confine(root, path);
+    return target === undefined ? undefined : readPlace(target.real, path);
   };

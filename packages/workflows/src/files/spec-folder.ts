@@ -124,12 +124,12 @@ const noFolder = (dir: string, found: string): Specs =>
   refuse(problem('WORKFLOW_SPEC_FOLDER', dir, found, 'a folder of .md files'));
 
 const list = (root: string, dir: string): Specs => {
-  const place = confine(root, dir);
-  if (place === undefined) return noFolder(dir, 'no such folder');
+  const target = confine(root, dir);
+  if (target === undefined) return noFolder(dir, 'no such folder');
   const stats = lstatSync(resolve(root, dir));
   if (stats.isSymbolicLink()) return refuse(linkProblem(dir));
   if (!stats.isDirectory()) return noFolder(dir, 'no folder');
-  const found = specsIn(root, place.file);
+  const found = specsIn(root, target.file);
   return found.specs.length === 0 && found.problems.length === 0
     ? refuse(problem('WORKFLOW_SPEC_NONE', dir, 'no .md file', 'at least one'))
     : found;

@@ -20,11 +20,11 @@ const FILES_MAX = 2_000;
 
 export type FoundTemplate = Identity & { readonly file: string };
 /** A file that may be the wanted template, but cannot be read. */
-export type Unreadable = { readonly file: string; readonly why: string };
+export type UnreadableFile = { readonly file: string; readonly why: string };
 
 export type Scan = {
   readonly templates: readonly FoundTemplate[];
-  readonly unreadable: readonly Unreadable[];
+  readonly unreadable: readonly UnreadableFile[];
 };
 
 const reasonOf = (error: unknown): string => {
@@ -57,8 +57,8 @@ const namesIn = (folder: string): readonly string[] => {
 
 /** The real paths of the files in a folder, so that a link to a listed folder adds nothing. */
 const filesIn = (root: string, folder: string): readonly string[] => {
-  const place = confine(root, folder);
-  return place === undefined ? [] : namesIn(place.real).map((name) => `${folder}/${name}`);
+  const target = confine(root, folder);
+  return target === undefined ? [] : namesIn(target.real).map((name) => `${folder}/${name}`);
 };
 
 const look = (root: string, read: ReadFile, path: string): FoundTemplate | undefined => {
@@ -72,7 +72,7 @@ const look = (root: string, read: ReadFile, path: string): FoundTemplate | undef
 /** All templates of the repository by identity, and all unreadable files. */
 export const scanTemplates = (root: string): Scan => {
   const templates = new Map<string, FoundTemplate>();
-  const unreadable: Unreadable[] = [];
+  const unreadable: UnreadableFile[] = [];
   const read = readInside(root);
   const trying = (file: string, action: () => void): void => {
     try {

@@ -43,11 +43,11 @@ const policyOf = (raw: GateFile, time: Time): Gate['policy'] => {
     ...(onExpiry !== undefined && { onExpiry }),
     ...(rules !== undefined && { rules }),
     ...(remind !== undefined && {
-      remindMs: remind.map((one, place) => time(one, `approval_request.remind[${String(place)}]`, SHORT_MS)),
+      remindMs: remind.map((one, index) => time(one, `approval_request.remind[${String(index)}]`, SHORT_MS)),
     }),
     ...(handOn !== undefined && {
-      handOn: handOn.map(({ after, audience }, place) => ({
-        afterMs: time(after, `approval_request.hand_on[${String(place)}].after`, SHORT_MS),
+      handOn: handOn.map(({ after, audience }, index) => ({
+        afterMs: time(after, `approval_request.hand_on[${String(index)}].after`, SHORT_MS),
         audience,
       })),
     }),

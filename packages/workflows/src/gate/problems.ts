@@ -58,19 +58,19 @@ const expressions = (gate: Gate): readonly GateProblem[] => {
   const condition = (path: string, written: string, known: ReadonlySet<string>): readonly GateProblem[] =>
     problem(path, checkExpression(written, known), 'an expression');
   const { request, constraints, resumeBranches } = gate;
-  const at = (list: string, place: number, field: string): string => `${list}[${String(place)}]${field}`;
+  const at = (list: string, index: number, field: string): string => `${list}[${String(index)}]${field}`;
   return [
     ...text('approval_request.title', request.title),
-    ...(request.audience ?? []).flatMap((one, place) =>
-      text(at('approval_request.audience', place, ''), one),
+    ...(request.audience ?? []).flatMap((one, index) =>
+      text(at('approval_request.audience', index, ''), one),
     ),
     ...text('approval_request.body', request.body),
-    ...request.onOpen.flatMap(({ note }, place) =>
-      text(at('approval_request.on_open', place, '.task_record_checkpoint.note'), note),
+    ...request.onOpen.flatMap(({ note }, index) =>
+      text(at('approval_request.on_open', index, '.task_record_checkpoint.note'), note),
     ),
-    ...constraints.flatMap(({ when }, place) => condition(at('constraints', place, '.when'), when, names)),
-    ...resumeBranches.flatMap(({ when }, place) =>
-      condition(at('resume_branches', place, '.when'), when, new Set([...names, 'decision'])),
+    ...constraints.flatMap(({ when }, index) => condition(at('constraints', index, '.when'), when, names)),
+    ...resumeBranches.flatMap(({ when }, index) =>
+      condition(at('resume_branches', index, '.when'), when, new Set([...names, 'decision'])),
     ),
   ];
 };
@@ -84,7 +84,7 @@ export const suggestionsOf = ({
   const { onWorkerCrash, onDuplicateSideEffectAttempt } = recovery;
   return [
     ...Object.entries(onDecision).map(([verb, one]) => [`on_decision.${verb}`, one] as const),
-    ...resumeBranches.map((one, place) => [`resume_branches[${String(place)}]`, one] as const),
+    ...resumeBranches.map((one, index) => [`resume_branches[${String(index)}]`, one] as const),
     ...(onWorkerCrash === undefined ? [] : [['recovery.on_worker_crash', onWorkerCrash] as const]),
     ...(onDuplicateSideEffectAttempt === undefined
       ? []
@@ -188,9 +188,9 @@ const times = (gate: Gate, timeoutMs: number): readonly GateProblem[] => {
           },
         ];
   return [
-    ...remindMs.flatMap((ms, place) => late(ms, `approval_request.remind[${String(place)}]`)),
-    ...handOn.flatMap(({ afterMs }, place) =>
-      late(afterMs, `approval_request.hand_on[${String(place)}].after`),
+    ...remindMs.flatMap((ms, index) => late(ms, `approval_request.remind[${String(index)}]`)),
+    ...handOn.flatMap(({ afterMs }, index) =>
+      late(afterMs, `approval_request.hand_on[${String(index)}].after`),
     ),
   ];
 };
@@ -204,18 +204,18 @@ const audiences = ({ request, policy }: Gate): readonly GateProblem[] => {
   });
   const who = 'a group, or user:<name>, group:<name>, role:<name>';
   return [
-    ...(request.audience ?? []).flatMap((one, place) =>
+    ...(request.audience ?? []).flatMap((one, index) =>
       hasExpressions(one) || AudienceMember.safeParse(one).success
         ? []
-        : [problem(`approval_request.audience[${String(place)}]`, one, who)],
+        : [problem(`approval_request.audience[${String(index)}]`, one, who)],
     ),
     ...(policy.handOn ?? []).flatMap(({ audience }, step) =>
-      audience.flatMap((one, place) =>
+      audience.flatMap((one, index) =>
         !hasExpressions(one) && AudienceMember.safeParse(one).success
           ? []
           : [
               problem(
-                `approval_request.hand_on[${String(step)}].audience[${String(place)}]`,
+                `approval_request.hand_on[${String(step)}].audience[${String(index)}]`,
                 one,
                 `${who}, without expressions`,
               ),

@@ -19,9 +19,9 @@ const REFUSED: Readonly<Record<string, string>> = {
   'directive-line': 'a directive (%)',
 };
 
-type Place = { readonly line: number; readonly column: number };
+type Position = { readonly line: number; readonly column: number };
 
-const placeAt = (text: string, offset: number): Place => {
+const positionAt = (text: string, offset: number): Position => {
   const before = text.slice(0, offset);
   const line = before.split('\n').length;
   return { line, column: offset - before.lastIndexOf('\n') };
@@ -34,7 +34,7 @@ const placeAt = (text: string, offset: number): Place => {
 const isPlain = (text: string, file: string, report: Report): boolean => {
   const parser = new Parser();
   const refuse = (found: string, expected: string, code = 'WORKFLOW_YAML_REFUSED'): void => {
-    report.error({ code, path: '', found, expected, file, ...placeAt(text, parser.offset) });
+    report.error({ code, path: '', found, expected, file, ...positionAt(text, parser.offset) });
   };
   let pieces = 0;
   let plain = true;
@@ -78,8 +78,8 @@ const syntax = (text: string, file: string, report: Report): unknown => {
   const problems = [...document.errors, ...document.warnings];
   for (const { message, pos } of problems) {
     const [found = message] = message.split('\n', 1);
-    const place = placeAt(text, pos[0]);
-    report.error({ code: 'WORKFLOW_SYNTAX', path: '', found, expected: 'YAML 1.2', file, ...place });
+    const position = positionAt(text, pos[0]);
+    report.error({ code: 'WORKFLOW_SYNTAX', path: '', found, expected: 'YAML 1.2', file, ...position });
   }
   return problems.length > 0 ? undefined : document.toJS({ maxAliasCount: 0 });
 };

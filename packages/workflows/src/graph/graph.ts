@@ -67,7 +67,7 @@ const linksOf = (nodes: ReadonlyMap<NodeId, NodeDefinition>): readonly Link[] =>
 
 const build = (definition: Definition): Graph => {
   const nodes = nodesById(definition);
-  const position = new Map([...nodes.keys()].map((id, place) => [id, place]));
+  const position = new Map([...nodes.keys()].map((id, index) => [id, index]));
   const links = linksOf(nodes);
   const loops = loopsAmong([...nodes.values()], links);
   const incoming = new Map<NodeId, Edge[]>();
@@ -104,6 +104,6 @@ export const downstreamOf = (graph: Graph, node: NodeId): readonly NodeId[] => {
   for (const id of reached) {
     for (const { to, loop } of graph.outgoing(id)) if (!loop) reached.add(to);
   }
-  const place = (id: NodeId): number => graph.position.get(id) ?? 0;
-  return [...reached].sort((one, other) => place(one) - place(other));
+  const indexOf = (id: NodeId): number => graph.position.get(id) ?? 0;
+  return [...reached].sort((one, other) => indexOf(one) - indexOf(other));
 };

@@ -15,25 +15,29 @@ const syntaxProblem = (error: unknown): { found: string; line?: number; column?:
   if (error instanceof TomlError) {
     return { found: found.replace('Invalid TOML document: ', ''), line: error.line, column: error.column };
   }
-  const place = JSON_PLACE.exec(text);
-  return place === null ? { found } : { found, line: Number(place[1]), column: Number(place[2]) };
+  const position = JSON_PLACE.exec(text);
+  return position === null ? { found } : { found, line: Number(position[1]), column: Number(position[2]) };
 };
 
 /** Stores refuse NUL and half surrogate pairs. */
 export const isText = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
 export const TEXT = 'text without NUL and without half characters';
 
-type Place = { readonly value: unknown; readonly level: number; readonly path: readonly (string | number)[] };
+type TreePosition = {
+  readonly value: unknown;
+  readonly level: number;
+  readonly path: readonly (string | number)[];
+};
 
 const insides = (value: object): readonly (readonly [string | number, unknown])[] =>
-  Array.isArray(value) ? value.map((inner, place) => [place, inner] as const) : Object.entries(value);
+  Array.isArray(value) ? value.map((inner, position) => [position, inner] as const) : Object.entries(value);
 
 /**
  * Reports forbidden values at any key. Iterative, because the data may be too deep
  * for the call stack.
  */
 const reportTree = (data: unknown, file: string, report: Report, levels: number): void => {
-  const open: Place[] = [{ value: data, level: 0, path: [] }];
+  const open: TreePosition[] = [{ value: data, level: 0, path: [] }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { value, level, path } = next;
     const refuse = (code: string, found: string, expected: string): void => {

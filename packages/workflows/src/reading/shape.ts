@@ -48,8 +48,8 @@ const expectation = (issue: z.core.$ZodIssue): { expected: string; known: readon
     return { expected: `${KNOWN}${known.join(', ')}`, known };
   }
   if (issue.code === 'invalid_type') return { expected: typeName(issue), known: [] };
-  const place = issue.message.indexOf(KNOWN);
-  const known = place < 0 ? [] : issue.message.slice(place + KNOWN.length).split(', ');
+  const start = issue.message.indexOf(KNOWN);
+  const known = start < 0 ? [] : issue.message.slice(start + KNOWN.length).split(', ');
   return { expected: issue.message, known };
 };
 

@@ -4,7 +4,7 @@ import { RE2JS } from 're2js';
 import type { Problem } from '../problems/problem.ts';
 import { shown } from '../problems/report.ts';
 
-type Found = Pick<Problem, 'code' | 'path' | 'found' | 'expected'>;
+type NewProblem = Pick<Problem, 'code' | 'path' | 'found' | 'expected'>;
 
 /** Limit for all patterns together; beyond it, patterns are not even compiled, because a caller waits. */
 const ALL_STEPS_MAX = 10_000;
@@ -21,8 +21,8 @@ const read = (pattern: string): { readonly steps: number } | { readonly found: s
   }
 };
 
-const patternProblems = (rules: readonly ClassRule[]): readonly Found[] => {
-  const problems: Found[] = [];
+const patternProblems = (rules: readonly ClassRule[]): readonly NewProblem[] => {
+  const problems: NewProblem[] = [];
   let all = 0;
   for (const [at, { pattern }] of rules.entries()) {
     if (pattern === undefined) continue;
@@ -53,7 +53,7 @@ const patternProblems = (rules: readonly ClassRule[]): readonly Found[] => {
   return problems;
 };
 
-const ruleProblems = (rule: ClassRule, at: number, first: number | undefined): readonly Found[] => {
+const ruleProblems = (rule: ClassRule, at: number, first: number | undefined): readonly NewProblem[] => {
   const path = `rules[${String(at)}]`;
   const { id, pattern, exitCodes, errors, uses } = rule;
   return [
@@ -91,7 +91,7 @@ const ruleProblems = (rule: ClassRule, at: number, first: number | undefined): r
 };
 
 /** Checks recovery rules beyond their shape. Paths are those of the file. */
-export const rulesProblems = ({ rules = [], backoff }: RecoveryRules): readonly Found[] => {
+export const rulesProblems = ({ rules = [], backoff }: RecoveryRules): readonly NewProblem[] => {
   const first = new Map<string, number>();
   for (const [at, { id }] of rules.entries()) if (!first.has(id)) first.set(id, at);
   return [

@@ -106,8 +106,8 @@ export const compose = (
     path,
     report,
   );
-  const own = (file.artifact_contracts ?? []).map((contract, place) => {
-    return { ...contract, file: path, path: `artifact_contracts[${String(place)}]` };
+  const own = (file.artifact_contracts ?? []).map((contract, index) => {
+    return { ...contract, file: path, path: `artifact_contracts[${String(index)}]` };
   });
   mergeContracts(contracts, own, path, report);
   const { stages, total } = stagesOf(imports, path, report);

@@ -10,12 +10,12 @@ type Stages = ReadonlyMap<string, readonly TemplateNode[]>;
 const EDGES_MAX = 100_000;
 
 /** A path from a stage back to itself, or undefined. */
-const circleAmong = (links: readonly Link[]): readonly string[] | undefined => {
+const findCycle = (links: readonly Link[]): readonly string[] | undefined => {
   const next = Map.groupBy(links, ({ from }) => from);
   const done = new Set<string>();
   const visit = (name: string, path: readonly string[]): readonly string[] | undefined => {
-    const place = path.indexOf(name);
-    if (place >= 0) return [...path.slice(place), name];
+    const index = path.indexOf(name);
+    if (index >= 0) return [...path.slice(index), name];
     if (done.has(name)) return undefined;
     for (const { to } of next.get(name) ?? []) {
       const circle = visit(to, [...path, name]);
@@ -33,7 +33,7 @@ const circleAmong = (links: readonly Link[]): readonly string[] | undefined => {
 
 const reportEnds = (
   { from, to }: Link,
-  place: number,
+  index: number,
   stages: Stages,
   file: string,
   report: Report,
@@ -44,7 +44,7 @@ const reportEnds = (
     known = false;
     report.error({
       code: 'WORKFLOW_LINK_STAGE',
-      path: `links[${String(place)}].${key}`,
+      path: `links[${String(index)}].${key}`,
       found: shown(name),
       expected: `the name of an import (${listed(stages.keys())})`,
       meant: [name, stages.keys()],
@@ -72,8 +72,8 @@ export const edgesOfLinks = (
   report: Report,
 ): ReadonlyMap<string, readonly string[]> => {
   const edges = new Map<string, string[]>();
-  const sound = links.filter((link, place) => reportEnds(link, place, stages, file, report));
-  const circle = circleAmong(sound);
+  const sound = links.filter((link, index) => reportEnds(link, index, stages, file, report));
+  const circle = findCycle(sound);
   if (circle !== undefined) {
     const found = circle.join(' -> ');
     report.error({
@@ -88,10 +88,10 @@ export const edgesOfLinks = (
   const endsAt = once((name) => endsOf(stages.get(name) ?? []));
   const startsAt = once((name) => entriesOf(stages.get(name) ?? []));
   let total = 0;
-  for (const [place, { from, to }] of sound.entries()) {
+  for (const [index, { from, to }] of sound.entries()) {
     const ends = endsAt(from);
     const starts = startsAt(to);
-    const path = `links[${String(place)}]`;
+    const path = `links[${String(index)}]`;
     total += ends.length * starts.length;
     if (ends.length === 0 || starts.length === 0) {
       const found = ends.length === 0 ? `${shown(from)} without an end` : `${shown(to)} without a start`;

@@ -241,7 +241,7 @@ describe('size limits', () => {
   });
 
   test('too many imports are refused', () => {
-    const many = Array.from({ length: 300 }, (_, place) => imported(`s${String(place)}`, 's.toml')).join('');
+    const many = Array.from({ length: 300 }, (_, index) => imported(`s${String(index)}`, 's.toml')).join('');
     expect(problemsOf({ ...flow(many), 's.toml': `${HEAD}${command('x')}` })).toMatchObject([
       { code: 'WORKFLOW_IMPORTS_MANY' },
     ]);

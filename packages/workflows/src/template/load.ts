@@ -92,7 +92,7 @@ const stageOf = (path: string, before: Chain, loading: Loading): Stage | undefin
   const chain = [...before, path];
   const wanted = file.imports ?? [];
   const imports = wanted
-    .map((one, place) => importOf(one, `imports[${String(place)}].path`, chain, loading))
+    .map((one, index) => importOf(one, `imports[${String(index)}].path`, chain, loading))
     .filter((one) => one !== undefined);
   // An incomplete template cannot be judged.
   return imports.length < wanted.length ? undefined : compose(file, path, imports, loading.report);

@@ -55,10 +55,10 @@ type Refuse = (path: string, target: string) => boolean;
 const knownEdges = (node: TemplateNode, refuse: Refuse): TemplateNode => {
   const on = Object.entries(node.on ?? {}).map(([outcome, targets]) => [
     outcome,
-    targets?.filter((target, place) => !refuse(`on.${outcome}[${String(place)}]`, target)),
+    targets?.filter((target, index) => !refuse(`on.${outcome}[${String(index)}]`, target)),
   ]);
   const after = node.after?.filter(
-    ({ node_id }, place) => !refuse(`after[${String(place)}].node_id`, node_id),
+    ({ node_id }, index) => !refuse(`after[${String(index)}].node_id`, node_id),
   );
   return {
     ...node,

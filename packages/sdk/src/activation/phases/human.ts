@@ -18,13 +18,13 @@ export const runHuman = async (run: PhaseRun, spec: AnyHuman): Promise<PhaseEnd>
   return { kind: 'input_requested', state: await stateAfter(run, 'run'), question };
 };
 
-type Read = { readonly response: unknown } | { readonly problem: string };
+type ParsedResponse = { readonly response: unknown } | { readonly problem: string };
 
 /**
  * Parses a response with the phase's schema. The services check the form fields, but not the refinements of
  * the schema.
  */
-const readResponse = (run: PhaseRun, { input }: AnyAsk, said: Json): Read => {
+const readResponse = (run: PhaseRun, { input }: AnyAsk, said: Json): ParsedResponse => {
   const asked = run.given.question?.input ?? inputRequest(input, run.state.current());
   const problems = inputProblems(asked, said);
   if (problems.length > 0) return { problem: problems.join('\n') };

@@ -13,9 +13,9 @@ import { shownPrompt } from './question.ts';
 import type { Session } from '../session/session.ts';
 import { checkState } from '../context/state.ts';
 
-type Failed = Extract<PhaseEnd, { readonly kind: 'failed' }>;
+type FailedEnd = Extract<PhaseEnd, { readonly kind: 'failed' }>;
 
-export const failedEnd = (stage: Stage, error: unknown): Failed => ({
+export const failedEnd = (stage: Stage, error: unknown): FailedEnd => ({
   kind: 'failed',
   stage,
   error: failureOf(error),
@@ -68,8 +68,8 @@ const transformed = async (
 const questionAbout = (
   run: PhaseRun,
   phase: AnyPhase,
-  { error, stage }: Failed,
-): Pick<Failed, 'question'> => {
+  { error, stage }: FailedEnd,
+): Pick<FailedEnd, 'question'> => {
   const onError = onErrorOf(phase);
   if (onError?.strategy !== 'pause' || onError.prompt === undefined) return {};
   const about: PhaseError = { ...error, stage, attempt: run.order.attempt };
@@ -81,7 +81,7 @@ const questionAbout = (
   }
 };
 
-const whatWentWrong = (run: PhaseRun, error: unknown): Failed => {
+const failureEnd = (run: PhaseRun, error: unknown): FailedEnd => {
   const { stage, cause } = error instanceof StageError ? error : { stage: 'run' as const, cause: error };
   const reason = cause instanceof PhaseAborted ? cause : run.life.aborted();
   return failedEnd(
@@ -103,7 +103,7 @@ export const runPhase = async (
     await transformed(run, phase, session);
     return await begin(run, phase);
   } catch (error) {
-    const end = whatWentWrong(run, error);
+    const end = failureEnd(run, error);
     return { ...end, ...questionAbout(run, phase, end) };
   }
 };

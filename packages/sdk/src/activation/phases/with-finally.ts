@@ -7,7 +7,8 @@ import type { AnyAgent } from '../../definition/phase.ts';
 const CLEANUP_MS = 30_000;
 
 /** Another worker continues the phase and needs what `finally` would remove. */
-const isHandedOn = ({ life }: PhaseRun): boolean => ['lost', 'stopping'].includes(life.aborted()?.why ?? '');
+const continuesElsewhere = ({ life }: PhaseRun): boolean =>
+  ['lost', 'stopping'].includes(life.aborted()?.why ?? '');
 
 /** An aborted phase gets extra time to run `finally`. */
 const cleanupLifetime = ({
@@ -30,7 +31,7 @@ export const withFinally = async <Value>(
     (value) => ({ ok: true, value }) as const,
     (error: unknown) => ({ ok: false, error }) as const,
   );
-  if (tidy !== undefined && !isHandedOn(run)) {
+  if (tidy !== undefined && !continuesElsewhere(run)) {
     const { life, end } = cleanupLifetime(run);
     try {
       await life.during(() => tidy(contextOf(run, life)));

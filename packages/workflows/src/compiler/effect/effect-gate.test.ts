@@ -2,7 +2,7 @@ import { EffectDeclaration, SideEffectKind } from '@holdpoint/contracts/workflow
 import { describe, expect, test } from 'vitest';
 import { hashOf, type CompileOptions } from '../compile.ts';
 import { definitionProblems } from '../../definition/definition-problems.ts';
-import { defaultGate, gatesIn } from '../../files/gate-source.ts';
+import { defaultGate, gateReader } from '../../files/gate-source.ts';
 import { forKind } from '../../gate/find-gate.ts';
 import { shippedGate } from '../../files/shipped.ts';
 import { problemText } from '../../problems/problem.ts';
@@ -28,7 +28,7 @@ ${more}
 `;
 const PATH = '.holdpoint/gates/release.yaml';
 const withGates = (files: Readonly<Record<string, string>>): Partial<CompileOptions> => ({
-  readGate: gatesIn(reading(files)),
+  readGate: gateReader(reading(files)),
 });
 const made = (more: string, files: Readonly<Record<string, string>> = { [PATH]: FULL }, kind?: string) =>
   compiled(flow(effect(more, kind)), withGates(files));
@@ -220,7 +220,7 @@ describe('a named gate', () => {
 
   test('an unreadable gate file does not fall back to the shipped gate', () => {
     const result = compiled(flow(effect('')), {
-      readGate: gatesIn((path) => {
+      readGate: gateReader((path) => {
         throw Object.assign(new Error(`${path}: no`), { code: 'WORKFLOW_PATH_REFUSED' });
       }),
     });

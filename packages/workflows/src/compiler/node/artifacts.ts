@@ -141,7 +141,7 @@ const compileArtifacts = (
   fields: Fields,
 ): Artifact[] =>
   list
-    .map((raw, place) => compileArtifact(raw, `${field}[${String(place)}]`, among, fields))
+    .map((raw, index) => compileArtifact(raw, `${field}[${String(index)}]`, among, fields))
     .filter((artifact) => artifact !== undefined);
 
 /** The artifacts that a node needs and produces, with their names filled in. */

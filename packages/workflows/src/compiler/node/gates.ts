@@ -48,8 +48,8 @@ const partsOf = (raw: RawGate, at: string, fields: Fields): Omit<Gate, 'kind'> =
 };
 
 export const gatesOf = (gates: readonly RawGate[], fields: Fields): readonly Gate[] =>
-  gates.map((raw, place) => ({
-    ...partsOf(raw, `gates[${String(place)}]`, fields),
+  gates.map((raw, index) => ({
+    ...partsOf(raw, `gates[${String(index)}]`, fields),
     kind: raw.kind,
     ...(raw.policy !== undefined && { policy: raw.policy }),
   }));

@@ -44,7 +44,7 @@ const NOT_YET: ReadonlySet<string> = new Set([
 /** Labels from before `env`, such as `cap.git.commit` for `cap.env.builtin.git.commit`. */
 const successorOf = (label: string): string | undefined =>
   ['builtin', 'shell']
-    .map((place) => label.replace(/^(?:cap|vizier)\./, `cap.env.${place}.`))
+    .map((group) => label.replace(/^(?:cap|vizier)\./, `cap.env.${group}.`))
     .find((name) => LABELS.has(name));
 
 type Fault = { readonly code: string; readonly found: string; readonly expected: string };

@@ -21,7 +21,7 @@ const expanded = (value: Json, field: string, fields: Fields): Json => {
   if (typeof value === 'string') return fields.text(value, field);
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) {
-    return value.map((inner: Json, place) => expanded(inner, `${field}[${String(place)}]`, fields));
+    return value.map((inner: Json, index) => expanded(inner, `${field}[${String(index)}]`, fields));
   }
   const entries = Object.entries(value).map(([key, inner]) => [
     key,

@@ -54,8 +54,8 @@ export const draftOf = (source: TemplateNode, surroundings: DraftContext): NodeD
     args: argsOf(uses, source.args ?? {}, 'args', fields),
     ...artifactsOf(source, surroundings, fields),
     ...(locks.length > 0 && {
-      locks: locks.map(({ key, mode }, place) => ({
-        key: fields.text(key, `locks[${String(place)}].key`),
+      locks: locks.map(({ key, mode }, index) => ({
+        key: fields.text(key, `locks[${String(index)}].key`),
         mode,
       })),
     }),

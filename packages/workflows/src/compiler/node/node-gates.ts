@@ -63,8 +63,8 @@ const OWN: ReadonlyMap<string, Gate['kind']> = new Map([
  * At a working node, a script of a gate runs after success. At a control it has nothing to follow, so it is
  * refused.
  */
-const strayStep = (gate: Gate, place: number, { node: { uses }, fields }: NodeDraft): readonly Step[] => {
-  const field = `gates[${String(place)}]`;
+const strayStep = (gate: Gate, index: number, { node: { uses }, fields }: NodeDraft): readonly Step[] => {
+  const field = `gates[${String(index)}]`;
   if (gate.kind === 'custom') {
     fields.warning(
       'WORKFLOW_GATE_UNUSED',
@@ -109,8 +109,8 @@ const ownGates = (draft: NodeDraft): Gates => {
 export const nodeGates = (draft: NodeDraft): Gates => {
   const { uses, afterwards = [] } = draft.node;
   const own = OWN.get(uses);
-  const stray = draft.gates.flatMap((gate, place) =>
-    gate.kind === own ? [] : strayStep(gate, place, draft),
+  const stray = draft.gates.flatMap((gate, index) =>
+    gate.kind === own ? [] : strayStep(gate, index, draft),
   );
   const steps = [...afterwards, ...stray];
   return { ...ownGates(draft), ...approval(draft), ...(steps.length > 0 && { afterwards: steps }) };

@@ -54,5 +54,5 @@ const preconditionOf = (raw: RawPrecondition, at: string, fields: Fields): Preco
 
 export const preconditionsOf = (raw: readonly RawPrecondition[], fields: Fields): Precondition[] =>
   raw
-    .map((one, place) => preconditionOf(one, `preconditions[${String(place)}]`, fields))
+    .map((one, index) => preconditionOf(one, `preconditions[${String(index)}]`, fields))
     .filter((one) => one !== undefined);

@@ -26,8 +26,8 @@ const reportUses = (uses: string, field: string, fields: Fields): void => {
 
 /** The steps before and after a node. */
 export const stepsOf = (steps: readonly RawStep[], field: string, fields: Fields): Step[] =>
-  steps.map(({ uses, args: written = {} }, place) => {
-    const at = `${field}[${String(place)}]`;
+  steps.map(({ uses, args: written = {} }, index) => {
+    const at = `${field}[${String(index)}]`;
     reportUses(uses, at, fields);
     const args = argsOf(uses, written, `${at}.args`, fields);
     const missing = missingArgs(uses, args);

@@ -75,9 +75,9 @@ const assignPlaces = (
       expected: `at most ${String(cli.positional.length)} (${slots})`,
     });
   }
-  cli.positional.forEach((name, place) => {
-    const value = positional[place];
-    if (value !== undefined && name.trim() !== '') assign(name.trim(), value, `positional[${String(place)}]`);
+  cli.positional.forEach((name, index) => {
+    const value = positional[index];
+    if (value !== undefined && name.trim() !== '') assign(name.trim(), value, `positional[${String(index)}]`);
   });
 };
 
@@ -137,8 +137,8 @@ export const cliRules = (template: Template, used: ReadonlySet<string>, report: 
     else if (!params.has(name.trim()) && !used.has(name.trim()))
       refuse(path, shown(name), `a parameter (${listed(params.keys())})`, name);
   };
-  cli.positional.forEach((name, place) => {
-    target(name, `cli.positional[${String(place)}]`);
+  cli.positional.forEach((name, index) => {
+    target(name, `cli.positional[${String(index)}]`);
   });
   const aliases = new Set<string>();
   for (const [alias, name] of Object.entries(cli.named)) {

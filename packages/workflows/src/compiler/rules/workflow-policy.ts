@@ -42,25 +42,26 @@ const MEASURES: Readonly<Record<'tokens' | 'cost_usd' | 'minutes', Measure>> = {
 const DECIMAL = /^\d{1,13}(?:\.\d{1,9})?$/;
 
 /** An amount of the budget; undefined for an empty parameter, which means no limit. */
-const amountOf = (raw: RawBudget, key: keyof typeof MEASURES, place: PolicyReader): number | undefined => {
+const amountOf = (raw: RawBudget, key: keyof typeof MEASURES, reader: PolicyReader): number | undefined => {
   const written = raw[key];
   if (written === undefined) return undefined;
   const path = `policy.budget.${key}`;
-  const text = place.text(String(written), path).trim();
+  const text = reader.text(String(written), path).trim();
   if (text === '' && written !== '') return undefined;
   const amount = DECIMAL.test(text) ? MEASURES[key].read(Number(text)) : undefined;
-  if (amount === undefined) place.refuse('WORKFLOW_BUDGET_AMOUNT', path, shown(text), MEASURES[key].expected);
+  if (amount === undefined)
+    reader.refuse('WORKFLOW_BUDGET_AMOUNT', path, shown(text), MEASURES[key].expected);
   return amount;
 };
 
-const audienceOf = ({ audience }: RawBudget, place: PolicyReader): readonly string[] | undefined => {
+const audienceOf = ({ audience }: RawBudget, reader: PolicyReader): readonly string[] | undefined => {
   if (audience === undefined) return undefined;
   const path = 'policy.budget.audience';
   return [audience].flat().flatMap((member, at) => {
     const where = typeof audience === 'string' ? path : `${path}[${String(at)}]`;
-    const text = place.text(member, where);
+    const text = reader.text(member, where);
     if (AudienceMember.safeParse(text).success) return [text];
-    place.refuse(
+    reader.refuse(
       'WORKFLOW_BUDGET_AUDIENCE',
       where,
       shown(text),
@@ -70,15 +71,15 @@ const audienceOf = ({ audience }: RawBudget, place: PolicyReader): readonly stri
   });
 };
 
-const budgetOf = (raw: RawBudget, place: PolicyReader): Budget | undefined => {
+const budgetOf = (raw: RawBudget, reader: PolicyReader): Budget | undefined => {
   if (raw.tokens === undefined && raw.cost_usd === undefined && raw.minutes === undefined) {
     const expected = 'tokens, cost_usd or minutes: at least one of them';
-    place.refuse('WORKFLOW_BUDGET_EMPTY', 'policy.budget', 'an empty budget', expected);
+    reader.refuse('WORKFLOW_BUDGET_EMPTY', 'policy.budget', 'an empty budget', expected);
   }
-  const tokens = amountOf(raw, 'tokens', place);
-  const costUsd = amountOf(raw, 'cost_usd', place);
-  const workMs = amountOf(raw, 'minutes', place);
-  const audience = audienceOf(raw, place);
+  const tokens = amountOf(raw, 'tokens', reader);
+  const costUsd = amountOf(raw, 'cost_usd', reader);
+  const workMs = amountOf(raw, 'minutes', reader);
+  const audience = audienceOf(raw, reader);
   if (tokens === undefined && costUsd === undefined && workMs === undefined) return undefined;
   return {
     ...(tokens !== undefined && { tokens }),
@@ -94,7 +95,7 @@ export const workflowPolicy = (
   expander: Expander,
   report: Report,
 ): WorkflowPolicy => {
-  const place: PolicyReader = {
+  const reader: PolicyReader = {
     text: (value, path) => expander.text(value, { path, file }),
     refuse: (code, path, found, expected) => {
       report.error({ code, path, found, expected, file });
@@ -102,9 +103,9 @@ export const workflowPolicy = (
   };
   if (policy.resume?.reuse_mode === 'compatible') {
     const expected = 'strict: a run always keeps its definition';
-    place.refuse('WORKFLOW_RESUME', 'policy.resume.reuse_mode', 'compatible', expected);
+    reader.refuse('WORKFLOW_RESUME', 'policy.resume.reuse_mode', 'compatible', expected);
   }
-  const budget = policy.budget === undefined ? undefined : budgetOf(policy.budget, place);
+  const budget = policy.budget === undefined ? undefined : budgetOf(policy.budget, reader);
   return {
     failureMode: policy.failure_mode ?? 'block_downstream',
     missingProducer: policy.dependencies?.missing_producer ?? 'block',

@@ -12,8 +12,8 @@ const wholeNumber = (bound: Value, otherwise: number): number => {
 };
 
 /** Resolves a negative index and limits it to the bounds. */
-const within = (place: number, length: number, [lowest, highest]: readonly [number, number]): number =>
-  Math.min(highest, Math.max(lowest, place < 0 ? place + length : place));
+const within = (index: number, length: number, [lowest, highest]: readonly [number, number]): number =>
+  Math.min(highest, Math.max(lowest, index < 0 ? index + length : index));
 
 /** The indexes from `start` to `stop` (exclusive) in steps. */
 const places = (length: number, [start, stop, step]: readonly Value[]): number[] => {

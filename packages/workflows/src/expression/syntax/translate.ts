@@ -69,14 +69,14 @@ const argumentsOf = (
   for (const [at, one] of given.entries()) {
     const node = nodeOf(one);
     const named = node.type === 'KeywordArgumentExpression';
-    const place = named ? params.indexOf(textOf(nodeOf(node['key'])['value'])) : at;
-    if (place < 0 || place >= params.length) {
+    const index = named ? params.indexOf(textOf(nodeOf(node['key'])['value'])) : at;
+    if (index < 0 || index >= params.length) {
       return fail(
         `${quoted(name)} takes ${params.length === 0 ? 'no arguments' : `only ${params.join(', ')}`}`,
       );
     }
-    if (args[place] !== undefined) return fail(`${quoted(name)} gets ${String(params[place])} twice`);
-    args[place] = translate(named ? node['value'] : node, depth);
+    if (args[index] !== undefined) return fail(`${quoted(name)} gets ${String(params[index])} twice`);
+    args[index] = translate(named ? node['value'] : node, depth);
   }
   return args;
 };
