@@ -61,13 +61,13 @@ describe.skipIf(chromium === undefined)('the page', () => {
         new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' }).format(at);
       await rowsOf(visitor);
       expect([day(today), day(today - DAY)]).toContain((await rowsOf(visitor))[1]?.split('\t')[0]);
-      await page.getByText('from midnight to midnight UTC').waitFor();
+      await page.getByText('One bar per day (UTC).').waitFor();
       await page.getByRole('button', { name: 'Day', exact: true }).click();
       await page.getByText('One bar per hour (your time).').waitFor();
       expect((await rowsOf(visitor))[1]).toMatch(/\d{1,2}:00:00\t/);
       expect(await page.locator('.chart rect').count()).toBe(24 * 3);
       await page.getByRole('button', { name: 'Month', exact: true }).click();
-      await page.getByText('from midnight to midnight UTC').waitFor();
+      await page.getByText('One bar per day (UTC).').waitFor();
       expect(await page.locator('.chart rect').count()).toBe(31 * 3);
       expect(
         await page.getByRole('button', { name: 'Month', exact: true }).getAttribute('aria-pressed'),

@@ -101,7 +101,7 @@ describe.skipIf(chromium === undefined)('a new task, in the page', () => {
     await page.getByRole('article').getByLabel('Workflow').selectOption('merge@1');
     await page.getByLabel(/^Short name/).fill('kept');
     await page.getByRole('button', { name: 'Start the task' }).click();
-    await page.getByRole('alert').getByText('Something is missing').waitFor();
+    await page.getByRole('alert').getByText('Some fields are missing').waitFor();
     const goal = page.getByRole('textbox', { name: 'Goal' });
     expect(await goal.getAttribute('aria-invalid')).toBe('true');
     expect(await page.evaluate('document.activeElement.id')).toBe('new-goal');
@@ -190,7 +190,7 @@ describe.skipIf(chromium === undefined)('a new task, in the page', () => {
       const page = await open();
       await page.getByLabel(/^Goal/).fill('lost on its way there');
       await page.getByRole('button', { name: 'Start the task' }).click();
-      await page.getByText('has not been started so far').waitFor();
+      await page.getByText('has not started yet').waitFor();
       expect(startedWith('lost on its way there').size).toBe(0);
       expect(await page.getByLabel(/^Goal/).inputValue()).toBe('lost on its way there');
       standIn.state.fate = 'answer';

@@ -122,7 +122,7 @@ describe.skipIf(chromium === undefined)('a new task, in the console', () => {
     await page.getByLabel(/^Goal/).fill('reply to ada');
     await page.getByLabel(/^Inputs/).fill('["ada"]');
     await page.getByRole('button', { name: 'Start the task' }).click();
-    await page.getByText('A JSON object is needed').waitFor();
+    await page.getByText('Enter a JSON object').waitFor();
     await page.getByLabel(/^Inputs/).fill('{"who": "ada"}');
     await page.getByRole('button', { name: 'Start the task' }).click();
     const id = await shown(page);

@@ -137,7 +137,7 @@ describe.skipIf(chromium === undefined)('the page', () => {
       const before = sent();
       const visitor = await open('#/inbox/a-write00001');
       await approve(visitor);
-      await visitor.page.getByText('your decision has arrived').waitFor();
+      await visitor.page.getByText('your decision arrived').waitFor();
       expect(sent()).toBe(before + 1);
     });
 
@@ -146,7 +146,7 @@ describe.skipIf(chromium === undefined)('the page', () => {
       const before = sent();
       const visitor = await open('#/inbox/a-write00001');
       await approve(visitor);
-      await visitor.page.getByText('your decision has not arrived').waitFor();
+      await visitor.page.getByText('your decision did not arrive').waitFor();
       expect(sent()).toBe(before);
       standIn.state.fate = 'answer';
       await visitor.page.getByRole('button', { name: 'Confirm: Approve' }).click();
@@ -164,7 +164,7 @@ describe.skipIf(chromium === undefined)('the page', () => {
           : view,
       );
       await visitor.page.getByRole('button', { name: 'Confirm: Reject' }).click();
-      await visitor.page.getByText('Somebody was faster').waitFor();
+      await visitor.page.getByText('Already decided.').waitFor();
       await visitor.page.getByRole('article').getByText('grace').waitFor();
       expect(await visitor.page.getByRole('button', { name: 'Confirm: Reject' }).count()).toBe(0);
     });
@@ -204,7 +204,7 @@ describe.skipIf(chromium === undefined)('the page', () => {
     await visitor.page.getByRole('button', { name: 'Approve' }).click();
     standIn.state.token = 'another';
     await visitor.page.getByRole('button', { name: 'Confirm: Approve' }).click();
-    await visitor.page.getByText('Your token has expired').waitFor();
+    await visitor.page.getByText('Your token expired').waitFor();
     expect(await visitor.page.evaluate('sessionStorage.length + localStorage.length')).toBe(0);
     await visitor.page.getByLabel('Your token').fill('wrong');
     await visitor.page.getByRole('button', { name: 'Sign in' }).click();
@@ -245,7 +245,7 @@ describe.skipIf(chromium === undefined)('the page', () => {
     const downloads: string[] = [];
     page.on('download', (download) => downloads.push(download.suggestedFilename()));
     await page.getByRole('button', { name: 'save' }).first().click();
-    await page.getByRole('status').getByText('only a part of it').waitFor();
+    await page.getByRole('status').getByText('incomplete download').waitFor();
     expect(downloads).toEqual([]);
   });
 

@@ -1,17 +1,19 @@
+import { type ApprovalView, Risk } from '@holdpoint/contracts/approval/views';
+import { questionOf } from '@holdpoint/contracts/approval/question';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { TaskEvent } from '@holdpoint/contracts/task/events';
+import type { Client } from '../bus/client.ts';
 import { ApprovalStatus } from '@holdpoint/contracts/approval/status';
-import { Risk } from '@holdpoint/contracts/approval/views';
 import { namesOf } from '@holdpoint/contracts/workflow/audience';
 import type { ApiRequest, ApiResponse } from '@holdpoint/contracts/catalog/api';
 import { ListApprovals } from '@holdpoint/contracts/approval/queries';
 import { ApprovalId, TaskId } from '@holdpoint/contracts/values/ids';
 import { SideEffectKind } from '@holdpoint/contracts/workflow/side-effect';
 import type { Command } from 'commander';
-import type { Client } from '../bus/client.ts';
 import { as, collect, oneOf, wholeNumber } from '../kit/arguments.ts';
 import { withExample } from '../kit/example.ts';
 import type { Session } from '../kit/session.ts';
 import { addAnswer } from './answering.ts';
-import { orderedAt } from './ordered-at.ts';
 import { addApprove, addReject, addRequestChanges } from './deciding.ts';
 import { approvalListText, approvalText } from './text.ts';
 import { watchApprovals } from './watch.ts';
@@ -51,6 +53,22 @@ const listPage = async (
   return page.items.length > 0 || page.next === undefined || left === 0
     ? page
     : listPage(client, { ...request, after: page.next }, left - 1);
+};
+
+/** Time of the last order of an in-doubt effect, in epoch milliseconds; undefined if its task no longer exists. */
+const orderedAt = async (client: Client, approval: ApprovalView): Promise<number | undefined> => {
+  if (questionOf(approval) !== 'in_doubt') return undefined;
+  const { task, effectId } = approval;
+  try {
+    const { events } = await client.call('orchestrator', 'history', { id: task });
+    return events.findLast(({ data }) => {
+      const event = TaskEvent.safeParse(data).data;
+      return event?.type === 'effect_ordered' && event.effectId === effectId;
+    })?.at;
+  } catch (error) {
+    if (error instanceof HoldpointError && error.code === 'ORCHESTRATOR_UNKNOWN_TASK') return undefined;
+    throw error;
+  }
 };
 
 const ORDERS = ListApprovals.shape.order.unwrap().options;

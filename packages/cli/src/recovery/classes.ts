@@ -43,7 +43,7 @@ type Options = { readonly last?: number; readonly bucket?: FailureBucket; readon
 
 const bucketFor = (last: number): FailureBucket => (last <= 2 * FAILURE_BUCKET_MS.day ? 'hour' : 'day');
 
-export const addCounting = (recovery: Command, { use, lines, json, now }: Session): void => {
+export const addClasses = (recovery: Command, { use, lines, json, now }: Session): void => {
   withExample(
     recovery
       .command('classes')

@@ -1,15 +1,30 @@
+import type { RecoveryRules } from '@holdpoint/contracts/workflow/recovery-rules';
+import { readRecoveryFile } from '@holdpoint/workflows/files/recovery-file';
+import type { Problem } from '@holdpoint/workflows/problems/problem';
+import { rootAbove } from '../job/repository-config.ts';
+import type { Session } from '../kit/session.ts';
 import { CapabilityLabel } from '@holdpoint/contracts/workflow/side-effect';
 import { type Command, InvalidArgumentError } from 'commander';
 import { as } from '../kit/arguments.ts';
 import { columns } from '../output/columns.ts';
 import { withExample } from '../kit/example.ts';
-import { rulesHere } from './repository-rules.ts';
 import { tailOf, tailOfFile } from '../kit/read-tail.ts';
 import { reportProblems } from '../workflow/problems.ts';
-import type { Session } from '../kit/session.ts';
 import { UsageError } from '../kit/usage-error.ts';
 
 type Classify = { readonly exitCode?: number; readonly uses?: string; readonly json?: true };
+
+/** Recovery rules of the current repository; undefined without a repository. */
+const repositoryRules = ({
+  knownDirectory,
+}: Pick<Session, 'knownDirectory'>): {
+  readonly rules?: RecoveryRules;
+  readonly problems: readonly Problem[];
+} => {
+  const directory = knownDirectory();
+  const root = directory === undefined ? undefined : rootAbove(directory);
+  return root === undefined ? { problems: [] } : readRecoveryFile(root);
+};
 
 const exitCode = (text: string): number => {
   if (/^\d{1,3}$/.test(text) && Number(text) <= 255) return Number(text);
@@ -24,7 +39,7 @@ const printed = (file: string | undefined, { input, directory }: Session): strin
 
 const classify = (session: Session, file: string | undefined, options: Classify): Promise<void> => {
   const { uses, exitCode: code, json: asJson } = options;
-  const { rules, problems } = rulesHere(session);
+  const { rules, problems } = repositoryRules(session);
   const stopped = reportProblems(problems, session, asJson === true);
   if (stopped !== undefined) return session.local(() => stopped);
   const output = printed(file, session);
@@ -49,7 +64,7 @@ const classify = (session: Session, file: string | undefined, options: Classify)
   });
 };
 
-export const addClassifying = (recovery: Command, session: Session): void => {
+export const addClassify = (recovery: Command, session: Session): void => {
   withExample(
     recovery
       .command('classify')

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { withExample } from '../kit/example.ts';
 import type { Session } from '../kit/session.ts';
-import { addClassifying } from './classify.ts';
-import { addCounting } from './classes.ts';
+import { addClassify } from './classify.ts';
+import { addClasses } from './classes.ts';
 import { addRecoveryReading } from './reading.ts';
-import { addResolving } from './resolve.ts';
+import { addResolve } from './resolve.ts';
 
 export const addRecovery = (program: Command, session: Session): void => {
   const recovery = withExample(
@@ -12,5 +12,5 @@ export const addRecovery = (program: Command, session: Session): void => {
     'recovery stuck',
     'recovery report t-4k2m9x1c7h0a/build',
   );
-  for (const add of [addRecoveryReading, addCounting, addResolving, addClassifying]) add(recovery, session);
+  for (const add of [addRecoveryReading, addClasses, addResolve, addClassify]) add(recovery, session);
 };

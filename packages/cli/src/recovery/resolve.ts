@@ -14,7 +14,7 @@ type Resolve = {
   readonly json?: true;
 };
 
-export const addResolving = (recovery: Command, { use, lines, json }: Session): void => {
+export const addResolve = (recovery: Command, { use, lines, json }: Session): void => {
   withExample(
     recovery
       .command('resolve')
