@@ -92,12 +92,12 @@ export const pollVolumes = (folders: Readonly<Record<string, string>>, sample: A
 /** Slots in use, waiting orders, and states of circuits. */
 export const showGauges = (
   gauge: AddGauge,
-  places: Pick<Slots, 'inUse' | 'waiting'>,
+  slots: Pick<Slots, 'inUse' | 'waiting'>,
   circuits: Pick<Circuits, 'states'>,
 ): void => {
-  gauge('slots_in_use', 'Slots in use', [], () => [{ labels: {}, value: places.inUse() }]);
+  gauge('slots_in_use', 'Slots in use', [], () => [{ labels: {}, value: slots.inUse() }]);
   gauge('slots_waiting', 'Orders that wait for a slot in this executor', [], () => [
-    { labels: {}, value: places.waiting() },
+    { labels: {}, value: slots.waiting() },
   ]);
   gauge('circuit_state', '1 for the current state of the circuit of a target', ['target', 'state'], () =>
     circuits.states().flatMap(({ target, state }) =>

@@ -147,7 +147,7 @@ export const startExecutor = async (config: ExecutorConfig, log: Logger): Promis
       clock: systemClock,
       timing: config.timing,
       journalStart: crashingJournal(fence.journalStart, crashHook(env.HOLDPOINT_TEST_CRASH_POINT)),
-      allEnded: allEndedFor((held) => held === journal.id),
+      allEnded: allEndedFor((id) => id === journal.id),
       guard: circuits.guard,
       deferralOf: whyWaiting.deferralOf,
       secretsOf: createSecrets(config.secretTable, config.secrets),

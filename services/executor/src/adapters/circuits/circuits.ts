@@ -16,7 +16,7 @@ export type CircuitUpdate = {
 type Circuit = {
   readonly target: string;
   readonly breaker: Breaker;
-  update: Omit<CircuitUpdate, 'target'>;
+  published: Omit<CircuitUpdate, 'target'>;
   /** The reason in the latest report to recovery. */
   reason: string;
   reportedAt: number;
@@ -44,7 +44,7 @@ export type CircuitParts = {
 /** After this silence of recovery, every executor uses its own breakers. */
 const OUT_OF_TOUCH_MS = 15_000;
 /** A report without a visible effect is sent again after this. */
-const TELL_AGAIN_MS = 3_000;
+const REPORT_AGAIN_MS = 3_000;
 /** A snapshot of recovery that was requested up to this time after a local change may miss it. */
 const SETTLE_MS = 1_000;
 const LOOK_MS = 500;
@@ -55,21 +55,13 @@ const REASON_MAX = 1_000;
  * recovery. Recovery publishes the state to all, and assigns the trial slot to one executor at a time. Without
  * recovery the executor uses its own breakers.
  */
-export const createCircuits = ({
-  self,
-  rules,
-  targetMax,
-  clock,
-  report: tell,
-  slots: places,
-  log,
-}: CircuitParts) => {
+export const createCircuits = ({ self, rules, targetMax, clock, report, slots, log }: CircuitParts) => {
   const circuits = new Map<string, Circuit>();
   /** The verdict on each error, made while its abort signal was known. */
   const verdicts = new WeakMap<object, Verdict>();
-  let heardAt = -Infinity;
+  let lastUpdateAt = -Infinity;
 
-  const isInTouch = (): boolean => clock.now() - heardAt < OUT_OF_TOUCH_MS;
+  const isInTouch = (): boolean => clock.now() - lastUpdateAt < OUT_OF_TOUCH_MS;
 
   const circuitOf = (target: string): Circuit => {
     const known = circuits.get(target);
@@ -78,12 +70,12 @@ export const createCircuits = ({
       target,
       rules,
       (error) => (typeof error === 'object' && error !== null ? verdicts.get(error) : undefined) ?? 'nothing',
-      () => places.changed(target),
+      () => slots.changed(target),
     );
     const circuit: Circuit = {
       target,
       breaker,
-      update: { state: 'closed' },
+      published: { state: 'closed' },
       reason: '',
       reportedAt: -Infinity,
       changedAt: -Infinity,
@@ -91,17 +83,17 @@ export const createCircuits = ({
     circuits.set(target, circuit);
     return circuit;
   };
-  const mayTry = ({ update: said }: Circuit): boolean =>
-    said.state === 'half_open' && said.executor === self && isInTouch();
+  const mayTry = ({ published }: Circuit): boolean =>
+    published.state === 'half_open' && published.executor === self && isInTouch();
 
   const stateOf = (circuit: Circuit): CircuitState => {
-    const { update: said, breaker } = circuit;
-    return said.state !== 'closed' && isInTouch() ? said.state : breaker.state();
+    const { published, breaker } = circuit;
+    return published.state !== 'closed' && isInTouch() ? published.state : breaker.state();
   };
 
   const limitOf = (circuit: Circuit): number => {
-    const { update: said, breaker } = circuit;
-    if (said.state !== 'closed' && isInTouch()) return mayTry(circuit) ? 1 : 0;
+    const { published, breaker } = circuit;
+    if (published.state !== 'closed' && isInTouch()) return mayTry(circuit) ? 1 : 0;
     switch (breaker.state()) {
       case 'closed':
         return targetMax;
@@ -113,40 +105,40 @@ export const createCircuits = ({
     }
   };
 
-  const say = (circuit: Circuit, state: CircuitState, reason?: string): void => {
+  const sendReport = (circuit: Circuit, state: CircuitState, reason?: string): void => {
     const { target } = circuit;
-    const told = { target, state, executor: self, ...(reason !== undefined && { reason }) };
-    if (tell(told)) circuit.reportedAt = clock.now();
+    const message = { target, state, executor: self, ...(reason !== undefined && { reason }) };
+    if (report(message)) circuit.reportedAt = clock.now();
   };
 
   const changeState = (circuit: Circuit, state: 'open' | 'closed', reason: string): void => {
     log.warn({ target: circuit.target, state, reason }, 'circuit');
-    circuit.update = { state };
+    circuit.published = { state };
     circuit.changedAt = clock.now();
     circuit.reason = reason;
     if (state === 'open') circuit.breaker.open();
     else circuit.breaker.renew();
-    say(circuit, state, reason);
-    places.changed(circuit.target);
+    sendReport(circuit, state, reason);
+    slots.changed(circuit.target);
   };
 
   /** The trial that recovery assigned to this executor has ended. */
-  const tried = (circuit: Circuit, verdict: Verdict, reason: string): void => {
+  const trialEnded = (circuit: Circuit, verdict: Verdict, reason: string): void => {
     if (verdict === 'fails') changeState(circuit, 'open', reason);
     else if (verdict === 'is_there') changeState(circuit, 'closed', reason);
   };
 
   /** Any other try has ended. */
-  const counted = (circuit: Circuit, wasHalfOpen: boolean, verdict: Verdict, reason: string): void => {
-    const { breaker, update: said } = circuit;
+  const tryEnded = (circuit: Circuit, wasHalfOpen: boolean, verdict: Verdict, reason: string): void => {
+    const { breaker, published } = circuit;
     // The breaker counts an inconclusive try as a success.
     if (wasHalfOpen && verdict === 'nothing') breaker.open();
     const state = breaker.state();
     if (wasHalfOpen && state === 'closed') changeState(circuit, 'closed', reason);
-    else if (state === 'open' && said.state === 'closed' && verdict === 'fails') {
+    else if (state === 'open' && published.state === 'closed' && verdict === 'fails') {
       circuit.reason = reason;
       log.warn({ target: circuit.target, state, reason }, 'circuit');
-      say(circuit, 'open', reason);
+      sendReport(circuit, 'open', reason);
     }
   };
 
@@ -157,34 +149,34 @@ export const createCircuits = ({
     return [verdict, message.slice(0, REASON_MAX).toWellFormed()];
   };
 
-  const update = ({ target, ...said }: CircuitUpdate): void => {
+  const update = ({ target, ...published }: CircuitUpdate): void => {
     const known = circuits.get(target);
-    if (known === undefined && said.state === 'closed') return;
+    if (known === undefined && published.state === 'closed') return;
     const circuit = known ?? circuitOf(target);
-    const before = circuit.update.state;
-    circuit.update = said;
-    if (said.state === 'open') circuit.breaker.open();
-    if (said.state === 'closed' && before !== 'closed') circuit.breaker.renew();
-    if (said.state !== 'closed' || before !== 'closed') look(circuit);
+    const before = circuit.published.state;
+    circuit.published = published;
+    if (published.state === 'open') circuit.breaker.open();
+    if (published.state === 'closed' && before !== 'closed') circuit.breaker.renew();
+    if (published.state !== 'closed' || before !== 'closed') look(circuit);
   };
 
   /** Sends a due report again: an earlier one may be lost. */
   const look = (circuit: Circuit): void => {
-    const { target, update: said, breaker, reportedAt: toldAt } = circuit;
-    const isDue = clock.now() - toldAt >= TELL_AGAIN_MS;
-    if (said.state === 'half_open' && said.executor === undefined) {
-      if (isDue && places.isWaitedFor(target)) say(circuit, 'half_open');
-    } else if (said.state === 'closed' && breaker.state() !== 'closed' && isDue)
-      say(circuit, 'open', circuit.reason);
-    places.changed(target);
+    const { target, published, breaker, reportedAt } = circuit;
+    const isDue = clock.now() - reportedAt >= REPORT_AGAIN_MS;
+    if (published.state === 'half_open' && published.executor === undefined) {
+      if (isDue && slots.isWaitedFor(target)) sendReport(circuit, 'half_open');
+    } else if (published.state === 'closed' && breaker.state() !== 'closed' && isDue)
+      sendReport(circuit, 'open', circuit.reason);
+    slots.changed(target);
   };
 
-  const endLooking = clock.every(LOOK_MS, () => {
+  const stopLooking = clock.every(LOOK_MS, () => {
     for (const circuit of circuits.values()) {
-      if (circuit.update.state === 'closed' && circuit.breaker.isIdle()) {
+      if (circuit.published.state === 'closed' && circuit.breaker.isIdle()) {
         circuit.breaker.stop();
         circuits.delete(circuit.target);
-      } else if (stateOf(circuit) !== 'closed' || circuit.update.state !== 'closed') look(circuit);
+      } else if (stateOf(circuit) !== 'closed' || circuit.published.state !== 'closed') look(circuit);
     }
   });
 
@@ -224,24 +216,24 @@ export const createCircuits = ({
           error,
         );
       } finally {
-        if (isTrial) tried(circuit, ...end);
-        else counted(circuit, wasHalfOpen, ...end);
+        if (isTrial) trialEnded(circuit, ...end);
+        else tryEnded(circuit, wasHalfOpen, ...end);
       }
     },
     /** Recovery published the state of one circuit. */
-    update: (said: CircuitUpdate): void => {
-      heardAt = clock.now();
-      update(said);
+    update: (published: CircuitUpdate): void => {
+      lastUpdateAt = clock.now();
+      update(published);
     },
     /** A snapshot of all circuits, requested from recovery at `askedAt` by this executor's clock. */
     updateAll: (all: readonly CircuitUpdate[], askedAt: number): void => {
-      heardAt = clock.now();
-      const listed = new Map(all.map((said) => [said.target, said]));
+      lastUpdateAt = clock.now();
+      const listed = new Map(all.map((published) => [published.target, published]));
       for (const target of circuits.keys())
         if (!listed.has(target)) listed.set(target, { target, state: 'closed' });
-      for (const said of listed.values()) {
-        const settledAt = circuits.get(said.target)?.changedAt ?? -Infinity;
-        if (settledAt + SETTLE_MS < askedAt) update(said);
+      for (const published of listed.values()) {
+        const changedAt = circuits.get(published.target)?.changedAt ?? -Infinity;
+        if (changedAt + SETTLE_MS < askedAt) update(published);
       }
     },
     /** All circuits and their states, for metrics. */
@@ -254,7 +246,7 @@ export const createCircuits = ({
       return `the circuit of ${target} is ${stateOf(circuit) === 'open' ? 'open' : 'half open'}`;
     },
     stop: (): void => {
-      endLooking();
+      stopLooking();
       for (const { breaker } of circuits.values()) breaker.stop();
     },
   };

@@ -51,7 +51,7 @@ const insideOf =
   };
 
 /** The top of the work tree and the common folder, as git reports them. */
-const placesOf = async (folder: string, env: Environment): Promise<readonly [string, string]> => {
+const gitFoldersOf = async (folder: string, env: Environment): Promise<readonly [string, string]> => {
   try {
     const said = await createGitExec(folder, { env }).text([
       'rev-parse',
@@ -78,7 +78,7 @@ export const createRepositories = (allowed: readonly string[], env: Environment)
     const isAllowed = (place: string): boolean =>
       folders.some((one) => one !== undefined && isWithin(one, place));
     if (!isAllowed(folder)) throw notAllowed(path, 'is not inside an allowed folder');
-    const [root, commonDir] = await placesOf(folder, env);
+    const [root, commonDir] = await gitFoldersOf(folder, env);
     if (root !== folder) throw notAllowed(path, `is not the top folder of its repository ${root}`);
     if (!isAllowed(commonDir)) throw notAllowed(path, 'belongs to a repository outside the allowed folders');
     return { root, commonDir, inside: insideOf(root) };
