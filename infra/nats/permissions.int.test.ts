@@ -188,7 +188,7 @@ describe.each(servers)('on %s', (_origin, program, extraConfig) => {
       ['$JS.API.DIRECT.GET.HP_CMD', []],
       ['hp.log.t-1.build', ['executor']],
       ...services.map((service) => [`hp.dlq.${service}`, [service]] as const),
-      ...services.map((service) => [`hp.dlq.${service}.settled`, [service]] as const),
+      ...services.map((service) => [`hp.dlq.${service}.resolved`, [service]] as const),
       ...services.map((service) => [`hp.api.${service}.x`, ['operator']] as const),
       ['$JS.API.STREAM.CREATE.OTHER', []],
       ['$SYS.REQ.SERVER.PING', []],

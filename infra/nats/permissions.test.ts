@@ -68,7 +68,7 @@ describe('who may say what', () => {
     ['hp.api.recovery.circuit', ['approvals', 'operator']],
     ['hp.api.executor.dead_letter', ['approvals', 'operator']],
     ['hp.api.approvals.dead_letter', ['operator']],
-    ['hp.dlq.approvals.settled', ['approvals']],
+    ['hp.dlq.approvals.resolved', ['approvals']],
     ['_ASK_approvals.x', SERVICES],
     ['$SRV.PING', ['approvals', 'operator', 'monitor']],
     ['$SRV.STATS', ['operator', 'monitor']],

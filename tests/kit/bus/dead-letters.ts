@@ -19,7 +19,7 @@ export const watchDeadLetters = async (connection: NatsConnection): Promise<Dead
   connection.subscribe(filters.deadLetters, {
     callback: (_error, msg) => {
       // What became of one is said beside it.
-      if (msg.subject.endsWith('.settled')) return;
+      if (msg.subject.endsWith('.resolved')) return;
       seen.push({ ...DeadLetter.parse(msg.json()), service: msg.subject.split('.').at(-1) ?? '' });
     },
   });

@@ -38,7 +38,7 @@ export const subjects = {
   api: (service: ServiceName, endpoint: string) => subject('api', service, endpoint),
   deadLetter: (service: ServiceName) => subject('dlq', service),
   /** Resolutions of dead letters of this service. */
-  resolvedDeadLetter: (service: ServiceName) => subject('dlq', service, 'settled'),
+  resolvedDeadLetter: (service: ServiceName) => subject('dlq', service, 'resolved'),
 } as const;
 
 /** Filters of consumers and permissions. Only here are wildcards allowed. */
@@ -64,6 +64,6 @@ export const filters = {
   logs: `${PREFIX}.log.>`,
   apiOf: (service: ServiceName) => `${PREFIX}.api.${service}.>`,
   deadLetters: `${PREFIX}.dlq.>`,
-  resolvedDeadLetters: `${PREFIX}.dlq.*.settled`,
+  resolvedDeadLetters: `${PREFIX}.dlq.*.resolved`,
   logsOf: (task: string) => `${PREFIX}.log.${checked(task)}.*`,
 } as const;
