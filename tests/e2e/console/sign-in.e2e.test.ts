@@ -147,7 +147,7 @@ describe.skipIf(chromium === undefined)('whoever signs in by a login', () => {
     const { page } = await open();
     await toLogin(page);
     await logIn(page);
-    await page.getByText('Sign-in failed: ').waitFor();
+    await page.getByText('Sign-in failed: the OIDC provider rejected this sign-in').waitFor();
     expect(page.url()).toBe(url);
     expect(await stored(page)).toEqual([]);
   });

@@ -203,7 +203,7 @@ export const startConsoleStandIn = async (state: StandInState): Promise<ConsoleS
     'recovery/history': () => state.recovery,
     'recovery/stuck': () => ({ items: state.stuck }),
     'recovery/report': () => ({ job: state.stuck[0], stuck: true, report: state.report }),
-    'recovery/classes': ({ from, to, bucket }) => ({
+    'recovery/failure_counts': ({ from, to, bucket }) => ({
       from,
       to,
       bucket,
