@@ -54,22 +54,26 @@ const created = (event: Of<'program_submitted'>): Program => ({
   watchers: [],
 });
 
-const heard = (task: Program, command: CommandId | undefined): Program => {
+const rememberCommand = (task: Program, command: CommandId | undefined): Program => {
   const { commands = [] } = task;
   return command === undefined || commands.includes(command)
     ? task
     : { ...task, commands: [...commands, command].slice(-COMMANDS_KEPT) };
 };
 
-const seen = (task: Program, node: string, how: Omit<PhaseSummary, 'attempt'>): Program['seen'] => ({
+const withPhaseSummary = (
+  task: Program,
+  node: string,
+  how: Omit<PhaseSummary, 'attempt'>,
+): Program['seen'] => ({
   ...task.seen,
   [node]: { ...how, attempt: task.attempt },
 });
 
 /** No worker holds the phase any more. */
-const released = ({ worker: _, ...task }: Program): Program => task;
+const withoutWorker = ({ worker: _, ...task }: Program): Program => task;
 
-const noted = (task: Program, { entry, effect }: Of<'phase_recorded'>): Program => {
+const withRecord = (task: Program, { entry, effect }: Of<'phase_recorded'>): Program => {
   const known = entryOf(task, entry.key) !== undefined;
   const entries = known
     ? task.entries.map((each) => (each.key === entry.key ? entry : each))
@@ -86,7 +90,7 @@ const noted = (task: Program, { entry, effect }: Of<'phase_recorded'>): Program 
   };
 };
 
-const informed = (task: Program, { key, ended }: Of<'phase_entry_completed'>): Program => ({
+const withRecordEnded = (task: Program, { key, ended }: Of<'phase_entry_completed'>): Program => ({
   ...task,
   wanted: Object.fromEntries(Object.entries(task.wanted).filter(([of]) => of !== key)),
   entries: task.entries.map((entry) => {
@@ -97,7 +101,7 @@ const informed = (task: Program, { key, ended }: Of<'phase_entry_completed'>): P
 });
 
 /** The next phase starts with only the state and the effects. */
-const entered = (task: Program, node: Program['node'] | undefined, visit: number): Program => {
+const withNextPhase = (task: Program, node: Program['node'] | undefined, visit: number): Program => {
   const {
     retried: _retried,
     question: _question,
@@ -106,7 +110,7 @@ const entered = (task: Program, node: Program['node'] | undefined, visit: number
     suspendedOn: _suspended,
     waits: _waits,
     ...rest
-  } = released(task);
+  } = withoutWorker(task);
   return {
     ...rest,
     node: node ?? task.node,
@@ -122,7 +126,7 @@ const entered = (task: Program, node: Program['node'] | undefined, visit: number
 };
 
 /** The attempt restarts the phase. Its records remain. */
-const again = (task: Program, attempt: number, command: CommandId | undefined): Program => {
+const withNextAttempt = (task: Program, attempt: number, command: CommandId | undefined): Program => {
   const {
     retried: _retried,
     question: _question,
@@ -132,14 +136,14 @@ const again = (task: Program, attempt: number, command: CommandId | undefined): 
     outcome: _outcome,
     error: _error,
     ...rest
-  } = released(task);
-  return heard({ ...rest, attempt, status: 'retrying', activation: 'run', losses: 0 }, command);
+  } = withoutWorker(task);
+  return rememberCommand({ ...rest, attempt, status: 'retrying', activation: 'run', losses: 0 }, command);
 };
 
-const asking = (task: Program, event: Of<'input_requested'>): Program => {
+const withQuestion = (task: Program, event: Of<'input_requested'>): Program => {
   const { approval, effectId, effect, digest, about, asks, state, output, question } = event;
   return {
-    ...released(task),
+    ...withoutWorker(task),
     status: 'asked',
     questions: question,
     question: { approval, effectId, effect, digest, about, asks },
@@ -147,16 +151,16 @@ const asking = (task: Program, event: Of<'input_requested'>): Program => {
   };
 };
 
-const over = (task: Program, outcome: NonNullable<Program['outcome']>): Program => {
+const withEnd = (task: Program, outcome: NonNullable<Program['outcome']>): Program => {
   // The question is withdrawn, so a late answer does not count.
-  const { suspendedOn: _, waits: _waits, question: _question, ...rest } = released(task);
+  const { suspendedOn: _, waits: _waits, question: _question, ...rest } = withoutWorker(task);
   return { ...rest, status: 'ended', outcome };
 };
 
-const changed = (task: Program, event: Exclude<ProgramTaskEvent, Of<'program_submitted'>>): Program => {
+const fold = (task: Program, event: Exclude<ProgramTaskEvent, Of<'program_submitted'>>): Program => {
   switch (event.type) {
     case 'phase_ordered': {
-      const { suspendedOn: _, ...rest } = released(task);
+      const { suspendedOn: _, ...rest } = withoutWorker(task);
       return { ...rest, status: 'ordered', lease: event.lease, activation: event.activation };
     }
     case 'phase_started': {
@@ -167,19 +171,19 @@ const changed = (task: Program, event: Exclude<ProgramTaskEvent, Of<'program_sub
     case 'phase_waiting':
       return { ...task, waits: event.reason };
     case 'phase_recorded':
-      return noted(task, event);
+      return withRecord(task, event);
     case 'phase_entry_completed':
-      return informed(task, event);
+      return withRecordEnded(task, event);
     case 'phase_suspended':
-      return { ...released(task), ...doneBy(task), status: 'suspended', suspendedOn: event.on };
+      return { ...withoutWorker(task), ...doneBy(task), status: 'suspended', suspendedOn: event.on };
     case 'phase_returned':
-      return { ...released(task), status: 'held', losses: task.losses + (event.lost ? 1 : 0) };
+      return { ...withoutWorker(task), status: 'held', losses: task.losses + (event.lost ? 1 : 0) };
     case 'phase_retry_prepared':
       return { ...task, retried: event.state };
     case 'phase_completed': {
       const output = event.output === undefined ? {} : { output: event.output };
-      const known = seen(task, event.node, { status: 'succeeded', ...output });
-      const next = entered(
+      const known = withPhaseSummary(task, event.node, { status: 'succeeded', ...output });
+      const next = withNextPhase(
         { ...task, ...doneBy(task), state: event.state, seen: known },
         event.next,
         event.next === undefined ? task.visit : task.visit + 1,
@@ -187,19 +191,19 @@ const changed = (task: Program, event: Exclude<ProgramTaskEvent, Of<'program_sub
       return { ...next, ...output };
     }
     case 'phase_skipped': {
-      const known = seen(task, event.node, { status: 'skipped' });
-      return entered({ ...task, ...doneBy(task), seen: known }, event.next, task.visit + 1);
+      const known = withPhaseSummary(task, event.node, { status: 'skipped' });
+      return withNextPhase({ ...task, ...doneBy(task), seen: known }, event.next, task.visit + 1);
     }
     case 'phase_failed': {
       const { attempt, stage, error } = event;
       const failures = [...task.failures, { attempt, stage, error }].slice(-FAILURES_KEPT);
-      const known = seen(task, event.node, { status: 'failed', error });
-      return { ...released(task), ...doneBy(task), status: 'held', failures, seen: known };
+      const known = withPhaseSummary(task, event.node, { status: 'failed', error });
+      return { ...withoutWorker(task), ...doneBy(task), status: 'held', failures, seen: known };
     }
     case 'phase_retrying':
-      return again(task, event.attempt, event.command);
+      return withNextAttempt(task, event.attempt, event.command);
     case 'input_requested':
-      return { ...asking(task, event), ...doneBy(task) };
+      return { ...withQuestion(task, event), ...doneBy(task) };
     case 'input_received': {
       const { question: _, ...rest } = task;
       return { ...rest, status: 'held', answer: event.answer };
@@ -209,15 +213,15 @@ const changed = (task: Program, event: Exclude<ProgramTaskEvent, Of<'program_sub
     case 'watcher_added':
       return { ...task, watchers: [...task.watchers, event.watcher] };
     case 'paused':
-      return heard({ ...task, pausedByHand: true }, event.command);
+      return rememberCommand({ ...task, pausedByHand: true }, event.command);
     case 'resumed':
-      return heard({ ...task, pausedByHand: false }, event.command);
+      return rememberCommand({ ...task, pausedByHand: false }, event.command);
     case 'completed':
-      return over(task, 'succeeded');
+      return withEnd(task, 'succeeded');
     case 'failed':
-      return { ...over(task, event.outcome ?? 'failed'), error: event.error };
+      return { ...withEnd(task, event.outcome ?? 'failed'), error: event.error };
     case 'cancelled':
-      return over(task, 'cancelled');
+      return withEnd(task, 'cancelled');
   }
 };
 
@@ -229,7 +233,7 @@ export const evolve = (state: ProgramState, event: ProgramTaskEvent): ProgramSta
   if (event.type === 'program_submitted') return created(event);
   if (state.phase === 'absent') throw new Error(`the task does not exist, but has event ${event.type}`);
   const task = state;
-  return { ...changed(task, event), version: task.version + 1, phase: event.phase };
+  return { ...fold(task, event), version: task.version + 1, phase: event.phase };
 };
 
 /** The task phase during a program phase. */
@@ -267,7 +271,7 @@ export const taskPhaseAfter = (state: ProgramState, change: ProgramChange): Task
       if (change.type === 'watcher_added' || change.type === 'phase_entry_completed') {
         if (task.status === 'ended') return task.phase;
       }
-      return phaseFor(changed(task, { ...change, id: task.id, phase: task.phase } as never));
+      return phaseFor(fold(task, { ...change, id: task.id, phase: task.phase } as never));
     }
   }
 };

@@ -29,7 +29,7 @@ const after = (...messages: readonly ProgramMessage[]) =>
   historyOf(programDecider, ...messages.map((message) => [message, NOW] as const));
 const LEASE_MS = 30_000;
 
-/** In the phase that a person decides on, with the question put. */
+/** In the phase with the question, which is open. */
 const inReview = [submission(), claim(1), end(1, completed('review')), claim(2), end(2, asked())] as const;
 const question = () => taskAfter(...inReview).question?.approval ?? '';
 
@@ -375,7 +375,7 @@ describe('an effect of a phase', () => {
 });
 
 describe('a question of a phase', () => {
-  test('the question and the state are recorded before people are asked', () => {
+  test('the question and the state are recorded before the request is sent', () => {
     given(...after(...inReview.slice(0, -1)))
       .when(end(2, asked({ topic: 'black tea' })), NOW)
       .thenEmitsLike(

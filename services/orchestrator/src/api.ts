@@ -13,7 +13,7 @@ import { forkAt } from './task/fork.ts';
 import type { OperatorCommand } from './task/model/messages.ts';
 import { orchestratorKinds, type OrchestratorMessage } from './aggregates.ts';
 import { type BuiltInWorkflow, builtIn } from './workflows/catalog.ts';
-import { type Known, NOTHING_KNOWN } from './submission-context.ts';
+import { type SubmissionContext, EMPTY_CONTEXT } from './submission-context.ts';
 import { offeredWorkflows } from './queries/offered-workflows.ts';
 import { programView } from './queries/program-view.ts';
 import { listPrograms, type ProgramRow, registered, registerPrograms } from './queries/programs.ts';
@@ -68,7 +68,7 @@ export const taskIdOf = (chosen: TaskId | undefined, identity: string): TaskId =
 
 export const endpoints = (
   pool: Pool,
-  { open, named }: Known = NOTHING_KNOWN,
+  { openCircuits: open, withProgram: named }: SubmissionContext = EMPTY_CONTEXT,
   register: (programs: readonly ProgramDefinition[]) => Promise<readonly ProgramRow[]> = (programs) =>
     registerPrograms(pool, programs),
   lookUp: (submission: SubmitTask) => Promise<SubmitTask> = (submission) =>

@@ -1,7 +1,7 @@
 import { commandIdOf } from '@holdpoint/contracts/values/ids';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
 import { describe, expect, test } from 'vitest';
-import { NOTHING_KNOWN } from './submission-context.ts';
+import { EMPTY_CONTEXT } from './submission-context.ts';
 import { orchestratorLogic } from './bindings.ts';
 
 const decoded = (kind: string, identity: string) => {
@@ -20,7 +20,7 @@ describe.each(['cancel', 'pause', 'resume', 'retry'])('%s', (kind) => {
 });
 
 test.each([true, false])('a submission is decided once its name is certain: %s', (isCertain) => {
-  const known = { ...NOTHING_KNOWN, isCertain: () => isCertain };
+  const known = { ...EMPTY_CONTEXT, isCertain: () => isCertain };
   const commands = orchestratorLogic(undefined, known).inbound.find(
     ({ consumer }) => consumer.name === 'orchestrator',
   );

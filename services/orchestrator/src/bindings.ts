@@ -7,7 +7,7 @@ import { parseCommand, parseFact } from '@holdpoint/runtime/engine/inbound';
 import type { Inbound } from '@holdpoint/runtime/engine/intake';
 import { type OrchestratorEvent, orchestratorKinds, type OrchestratorMessage } from './aggregates.ts';
 import { taskIdOf } from './api.ts';
-import { type Known, NOTHING_KNOWN } from './submission-context.ts';
+import { type SubmissionContext, EMPTY_CONTEXT } from './submission-context.ts';
 import type { TaskMessage } from './task/model/messages.ts';
 import type { TaskState } from './task/model/state.ts';
 
@@ -17,7 +17,7 @@ type Decode = Inbound<OrchestratorMessage>['decode'];
 const UNDER_WAY = /\.(prepared|started|cancel_requested|superseded|probed|answered)\.[^.]+$/;
 
 const commandOf =
-  ({ open, named, isCertain }: Known): Decode =>
+  ({ openCircuits: open, withProgram: named, isCertain }: SubmissionContext): Decode =>
   (subject, body, { identity }) => {
     const command = parseCommand('orchestrator', subject, body);
     switch (command.kind) {
@@ -53,7 +53,7 @@ const commandOf =
     }
   };
 
-const decodersWith = (known: Known): Readonly<Record<string, Decode>> => ({
+const decodersWith = (known: SubmissionContext): Readonly<Record<string, Decode>> => ({
   orchestrator: commandOf(known),
   'orchestrator-approval': (subject, body) => {
     const event = parseFact('approvals', subject, body);
@@ -66,7 +66,7 @@ const decodersWith = (known: Known): Readonly<Record<string, Decode>> => ({
   },
 });
 
-export const orchestratorInbound = (known: Known): readonly Inbound<OrchestratorMessage>[] => {
+export const orchestratorInbound = (known: SubmissionContext): readonly Inbound<OrchestratorMessage>[] => {
   const decoders = decodersWith(known);
   return consumers
     .filter(({ service }) => service === 'orchestrator')
@@ -79,7 +79,7 @@ export const orchestratorInbound = (known: Known): readonly Inbound<Orchestrator
 
 export const orchestratorLogic = (
   tasks?: Decider<TaskState, TaskMessage, TaskEvent>,
-  known: Known = NOTHING_KNOWN,
+  known: SubmissionContext = EMPTY_CONTEXT,
 ): ServiceLogic<OrchestratorMessage, OrchestratorEvent> => ({
   service: 'orchestrator',
   kinds: orchestratorKinds(tasks),

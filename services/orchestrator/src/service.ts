@@ -15,7 +15,7 @@ import { createTaskDecider } from './task/decide.ts';
 import { builtIn, findWorkflow } from './workflows/catalog.ts';
 import { stageWorkflows } from './workflows/stages.ts';
 import { taskMetrics } from './metrics.ts';
-import type { Known } from './submission-context.ts';
+import type { SubmissionContext } from './submission-context.ts';
 import { orchestratorKinds } from './aggregates.ts';
 import { orchestratorInbound } from './bindings.ts';
 import { orchestratorTiming, type Timing } from './timing.ts';
@@ -47,9 +47,9 @@ export const startOrchestrator = (
         const wake = createWakeHeld(pool, engine, log);
         const circuits = createWorkflowCircuits(() => void wake());
         const following = circuits.follow(listener, systemClock);
-        const known: Known = {
-          open: circuits.open,
-          named: catalog.named,
+        const known: SubmissionContext = {
+          openCircuits: circuits.open,
+          withProgram: catalog.named,
           isCertain: (submission) => isShipped(submission) || catalog.isCertain(submission),
         };
         return {

@@ -20,7 +20,7 @@ const row = {
   place: '1',
   registeredAt: '1',
 };
-/** A table that says how often it was read. */
+/** A table that counts its readings. */
 const tableOf = (...rows: readonly unknown[]) => {
   let reads = 0;
   const query = (): Promise<unknown> => {
@@ -57,7 +57,7 @@ describe('a program name', () => {
     const { isCertain, lookUp } = catalog();
     const { pool } = tableOf(row);
     const reading = lookUp(pool, submission('other'));
-    // This reading may have passed the place where it was registered meanwhile.
+    // This reading may have passed the row before its commit.
     expect(isCertain(submission('nobody'))).toBe(false);
     await reading;
     expect(isCertain(submission('nobody'))).toBe(false);

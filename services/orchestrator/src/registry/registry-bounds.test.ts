@@ -132,7 +132,7 @@ describe('artifact limits', () => {
     ]);
   });
 
-  test('failed artifacts of the latest tasks are kept, whatever other tasks report', () => {
+  test('failed artifacts of the latest tasks are kept beside the reports of other tasks', () => {
     const tasks = REPORTERS_MAX + 1;
     const messages = range(tasks, (index) => [
       report(`f${String(index)}`, 1, artifact('failed', `f${String(index)}`)),

@@ -121,7 +121,7 @@ test('the reminder is set exactly while a lock is held', () => {
     fc.property(boardActs, (sequence) => {
       let isSet = false;
       for (const { message, made, after } of runOf(registryDecider, sequence)) {
-        // A timer that fired is gone, unless it is set again.
+        // A fired timer is gone, unless it is set again.
         if (message === reminder) isSet = false;
         for (const timer of made.timers) isSet = 'set' in timer;
         expect(isSet).toBe(boardOf(after).held.length > 0);
@@ -130,7 +130,7 @@ test('the reminder is set exactly while a lock is held', () => {
   );
 });
 
-/** Lets messages take effect one by one. */
+/** Decides messages one by one. */
 const boardUnder = () => {
   let state: RegistryState = registryDecider.initial;
   let now = NOW;
@@ -173,7 +173,7 @@ test('reordered and repeated messages leave the registry empty once reminders ar
     fc.property(traffic, ([jobs, messages]) => {
       const { board, say } = boardUnder();
       for (const message of messages) say(message);
-      // Nobody needs anything any more: each that is told that it holds releases.
+      // No job needs its locks any more: every reminded holder releases.
       for (let round = 0; round <= jobs && board().held.length > 0; round += 1) {
         for (const notification of informationOf(say(reminder))) {
           if (notification.kind !== 'locks' || !notification.acquired) continue;

@@ -58,7 +58,7 @@ describe('a lock request', () => {
       .when(acquire('t2/a', 2, 'k', 'l'), NOW)
       .thenEmits(queued('t2/a', 2, 'k', 'l'))
       .thenSends(toldToWait('t2/a', 't1/a'));
-    // The free one of its keys is not held; but a later job does not take it away from under its nose.
+    // Its free key is not held, but a later job cannot take it.
     given(...acted(acquire('t1/a', 1, 'k'), acquire('t2/a', 2, 'k', 'l')))
       .when(acquire('t3/a', 3, 'l'), NOW)
       .thenEmits(queued('t3/a', 3, 'l'))
@@ -126,7 +126,7 @@ describe('a lock request', () => {
       .when(acquire('t2/a/2', 2, 'k'), NOW)
       .thenEmits(unlocked('t2/a'), queued('t2/a/2', 2, 'k'))
       .thenSends(toldToWait('t2/a/2', 't1/a'));
-    // The same keys, with somebody later in line: the job keeps its turn.
+    // The same keys with a later job behind it: the job keeps its turn.
     given(...held)
       .when(acquire('t1/a/2', 1, 'k'), NOW)
       .thenEmits(unlocked('t1/a'), locked('t1/a/2', 'k'))
@@ -157,7 +157,7 @@ describe('lock contention honours job order (reference 74)', () => {
   const line = (...names: readonly (readonly [name: string, since: number])[]) =>
     acted(acquire('t0/x', 0, 'k'), ...names.map(([name, since]) => acquire(name, since, 'k')));
 
-  test('the task that was submitted first is served first, whatever the order of requests', () => {
+  test('the task that was submitted first is served first, in any order of requests', () => {
     given(...line(['t3/a', 3], ['t1/a', 1], ['t2/a', 2]))
       .when(release('t0/x'), NOW)
       .thenEmits(unlocked('t0/x'), locked('t1/a', 'k'))
@@ -262,7 +262,7 @@ describe('a registry at its limit of jobs', () => {
   const full = boardWith({ held: [{ ...job('first/a'), locks: locks('k') }], waiting: line });
   const givenFull = specFor({ ...registryDecider, initial: full })();
 
-  test('one more job is told to wait and is not recorded', () => {
+  test('one more job has to wait and is not recorded', () => {
     const behind = ['first/a', ...line.slice(0, 99).map(({ task }) => `${task}/a`)];
     givenFull
       .when(acquire('more/a', JOBS_MAX, 'k'), NOW)

@@ -59,7 +59,7 @@ describe('requested changes', () => {
     ]);
     expect(hintOf(back, 'writer')).toBe('changes requested by grace: shorter, please');
     expect(back.made.events).toContainEqual(expect.objectContaining({ type: 'restarted', by: 'grace' }));
-    // Nobody has to be told that a request is over which a person has just decided.
+    // A decided request needs no withdrawal.
     expect(back.sent('approval.cancel')).toEqual([]);
   });
 
@@ -156,7 +156,7 @@ describe('requested changes', () => {
     const last = task.when(wantsChangesInTime('a'));
     expect(last.said).toEqual(['approval_closed a#3 changes_requested', 'node_escalated a#3']);
     expect(last.node('a').reason).toBe('no decision before the deadline, 3 times');
-    // A person starts the count anew.
+    // A person's retry resets the count.
     const again = last.when(byHand('retry'), wantsChanges('a'), succeeds('writer'), succeeds('check'));
     expect(again.when(wantsChangesInTime('a')).said).toContain('restarted writer,check,a');
   });
@@ -354,7 +354,7 @@ describe("a gate's suggestion after a lost worker or a duplicate order", () => {
   const lost = (next: 'repeat' | 'probe' | 'person') =>
     reports('a', { type: 'in_doubt', epoch: 2, reason: 'it is gone', next, cause: 'worker_lost' });
 
-  test('recovery is asked, as without a gate', () => {
+  test('the gate leaves the failure to recovery', () => {
     for (const onWorkerCrash of [undefined, { emit: 'ask_orchestrator_for_resume_decision' as const }]) {
       const task = running(onWorkerCrash ? { onWorkerCrash } : {}).when(lost('person'));
       expect(task.said).toEqual(['checkpoint a', 'node_failed a.run in_doubt']);
@@ -362,7 +362,7 @@ describe("a gate's suggestion after a lost worker or a duplicate order", () => {
     }
   });
 
-  test('people are asked at once, if the gate says so', () => {
+  test('a gate may ask people at once', () => {
     const task = running({ onWorkerCrash: returned({ phase: 'paused' }) }).when(lost('person'));
     expect(task.said).toEqual(['checkpoint a', 'in_doubt_asked a', 'checkpoint a']);
     expect(task.sent('recovery.assess')).toEqual([]);
@@ -372,7 +372,7 @@ describe("a gate's suggestion after a lost worker or a duplicate order", () => {
     expect(task.statusOf('a')).toEqual(['escalated']);
   });
 
-  test('an effect that may have happened is not repeated, whatever the gate says', () => {
+  test('no gate repeats an effect that may have happened', () => {
     const task = running({ onWorkerCrash: { emit: 'resume_executor' } }).when(lost('person'));
     expect(task.sent('effect.run')).toEqual([]);
     expect(refusals(task)).toEqual([

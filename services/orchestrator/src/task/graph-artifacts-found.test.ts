@@ -16,7 +16,7 @@ import { play, REPOSITORY } from '../../testing/play.ts';
 import { byHand } from '../../testing/tasks.ts';
 import { taskDecider } from './decide.ts';
 
-// What the simulator has found in graphs, each as small as it can be told.
+// Minimal versions of bugs that the simulator found.
 
 describe('a node with a success and a failure edge from one node', () => {
   test('the node does not run after a third outcome, even if all others have succeeded', () => {

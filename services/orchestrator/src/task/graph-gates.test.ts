@@ -361,7 +361,7 @@ describe('reference 6.4: why a node waits', () => {
     expect(over.said.slice(2)).toEqual(['node_ended a blocked', 'failed blocked']);
   });
 
-  test('69. dependencies come before artifacts, whatever their outcome', () => {
+  test('69. dependencies come before artifacts, with any outcome', () => {
     const nodes = [node('p'), node('a', { after: ['p'], needs: [shared('x')] })];
     const task = play(nodes, { ...IN_REPOSITORY, policy: { failureMode: 'continue_independent' } });
     expect(task.statusOf('a')).toEqual(['idle']);
@@ -470,7 +470,7 @@ describe('artifacts', () => {
     expect(made.when(sees('a', { [label]: true })).said.at(-1)).toBe('step_ordered a.run');
   });
 
-  test('every node makes an artifact of its result, whatever its outcome', () => {
+  test('every node makes an artifact of its result, with any outcome', () => {
     const output = { type: 'custom', typeId: 'operation_output', key: 'a' } as const;
     const policy = { failureMode: 'continue_independent', missingProducer: 'block' } as const;
     const task = play([node('a'), node('b', { needs: [output] })], { policy });

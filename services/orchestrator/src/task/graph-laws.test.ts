@@ -27,7 +27,7 @@ const moves: fc.Arbitrary<readonly Move[]> = fc.array(
   { maxLength: 80, size: 'max' },
 );
 
-/** Any workflow, after anything has happened to it. */
+/** Any workflow after any messages. */
 const expectEveryWorld = (check: (world: World) => void): void => {
   fc.assert(
     fc.property(submissions, moves, (submission, made) => {
@@ -45,7 +45,7 @@ const expectEveryWorld = (check: (world: World) => void): void => {
   );
 };
 
-/** What has happened, for whoever reads of a failure. */
+/** The messages of a run, for a failure report. */
 const told = (world: World): string =>
   world.steps
     .map(({ message, made }) => {
@@ -66,7 +66,7 @@ const eventsOf = (steps: readonly Decided[]): readonly (readonly [before: TaskSt
 
 const stored = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value)) as Value;
 
-/** Whether what a node waits for in the graph has come about. */
+/** Whether the dependencies of a node allow its start. */
 const mayStart = (task: Task, node: NodeId): boolean => {
   const incoming = graphOf(task.definition).incoming(node);
   const outcomes = incoming.map(({ from, on }) => [outcomeOf(nodeState(task, from)), on] as const);
@@ -146,7 +146,7 @@ describe('any graph with any replies', () => {
     expectEveryWorld(({ steps }) => {
       for (const [before, event] of eventsOf(steps)) {
         if (before.phase === 'absent' || !STARTS.has(event.type) || !('node' in event)) continue;
-        // Somebody has said so, whatever it depends on.
+        // An operator may do so, whatever its dependencies.
         if (event.type === 'node_succeeded' && event.by !== undefined) continue;
         expect(mayStart(before, event.node as NodeId), brief(event)).toBe(true);
       }
@@ -249,7 +249,7 @@ describe('any graph with any replies', () => {
 
 const ENDS = new Set(['applied', 'not_applied', 'failed_clean', 'in_doubt', 'refused', 'cancelled']);
 
-/** More than any of these workflows takes, loops and all. */
+/** More steps than any of these workflows takes, with loops. */
 const STEPS_MAX = 3_000;
 
 const goWell = (world: World): void => {

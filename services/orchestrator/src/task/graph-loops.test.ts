@@ -5,7 +5,7 @@ import { play } from '../../testing/play.ts';
 import { byHand, recover } from '../../testing/tasks.ts';
 
 type Retry = NonNullable<Parameters<typeof gate>[1]>['retry'];
-/** a → work → check, and from there back to work. */
+/** a → work → check, with a route back to work. */
 const looping = (retry?: Retry, more: Parameters<typeof gate>[1] = {}) =>
   play([
     node('a'),

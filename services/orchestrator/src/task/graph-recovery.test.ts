@@ -27,7 +27,7 @@ const GOOD = 'a'.repeat(40);
 const place = { worktree: '.holdpoint/worktrees/w', branch: 'draft/w' } as const;
 const prepared = { context: place, outputs: { ...place, commit: BASE } };
 
-/** What recovery says of the attempt that has failed last. */
+/** A verdict on the attempt that failed last. */
 const says =
   (name: string, kind: Verdict['kind'], change: Partial<Verdict> = {}): Answer =>
   (task) => ({
@@ -40,7 +40,7 @@ const says =
     },
     task: TASK,
   });
-/** What a person says of a job that is stuck. */
+/** An answer about a stuck job. */
 const answers =
   (name: string, answer: StuckAnswer | undefined, comment?: string): Answer =>
   (task) => {
@@ -60,7 +60,7 @@ const answers =
     return { kind: 'approval', event: event as never };
   };
 
-/** prepare → work (an agent) → check, and from there back to work; then last. */
+/** prepare → work (an agent) → check, with a route back to work, then last. */
 const working = (budget = 9) =>
   play(
     [
@@ -123,7 +123,7 @@ describe('a failed result', () => {
     ]);
   });
 
-  test('a step that did not run requests a verdict, whatever the rules of the node', () => {
+  test('a step that did not run requests a verdict despite the rules of the node', () => {
     const broken = working().when(breaks('work'));
     expect(assessed(broken)).toMatchObject({ node: 'work', error: { code: 'EXECUTOR_TARGET_UNAVAILABLE' } });
   });
@@ -217,7 +217,7 @@ describe('the verdict retry', () => {
   });
 });
 
-/** What the task that goes back is submitted with. */
+/** The inputs of the rollback task. */
 const inputsIn = (of: ReturnType<typeof working>): RollbackInputs => {
   const submitted = SubmitTask.parse(of.sent('task.submit')[0]?.data);
   return RollbackInputs.parse(submitted.inputs);
@@ -361,7 +361,7 @@ describe('a rollback', () => {
     const inputs = inputsIn(back);
     expect(inputs.undo?.map(({ uses }) => uses)).toEqual(['cap.file.write.compensate']);
     expect(inputs.locks).toEqual([{ key: 'branch:draft/w', mode: 'exclusive' }]);
-    // Done once more it is another effect: the ledger knows the one before as applied.
+    // A repeat is another effect, because the ledger has the first one as applied.
     const before = [back.node('write').gate?.effectId, back.node('tell').gate?.effectId];
     const again = back.when(
       ended(BY, 'succeeded'),
@@ -373,11 +373,11 @@ describe('a rollback', () => {
     const [write, tell] = [again.node('write').gate, again.node('tell').gate];
     expect(write?.effect.idempotencyKey).toMatch(/^once@[0-9a-f]{16}~1$/);
     expect(write?.effectId).not.toBe(before[0]);
-    // What nothing has taken back is still the same, and is not done twice.
+    // An effect without a rollback stays the same and is not applied twice.
     expect(tell?.effectId).toBe(before[1]);
   });
 
-  test('without a repository a person is asked instead of a rollback', () => {
+  test('without a repository a person decides instead of a rollback', () => {
     const refused = play([node('only', { onError: RECOVER })]).when(
       fails('only'),
       says('only', 'rollback', { commit: GOOD }),
@@ -593,7 +593,7 @@ describe('the circuit of a workflow', () => {
     expect(task.when(succeeds('only')).sent('recovery.circuit_acquire')).toEqual([]);
   });
 
-  test('a circuit that stays open is asked about again at its time', () => {
+  test('the request for an open circuit is repeated at its time', () => {
     const task = held().when(admits('open', NOW + 90_000));
     expect(task.said).toEqual([]);
     expect(task.wait(80_000).sent('recovery.circuit_acquire')).toEqual([]);
@@ -616,7 +616,7 @@ describe('the circuit of a workflow', () => {
     const task = held().when(admits('half_open'), () => byHand('cancel'));
     const left = { target: CIRCUIT, task: TASK, abandoned: true };
     expect(task.sent('recovery.circuit_acquire').map(({ data }) => data)).toEqual([left]);
-    // What it was told before comes again: what it has said may have been lost.
+    // The repeated trial gets the outcome again, because the report may have been lost.
     expect(
       task
         .when(admits('half_open'))

@@ -22,7 +22,7 @@ const SHAPES: Readonly<Record<string, (size: number) => readonly NodeDefinition[
     }),
 };
 
-/** What one event copies of the nodes: list entries that are not the very ones that were there before. */
+/** The number of list entries that one event copies. */
 const copiedIn = (before: Nodes, after: Nodes): number =>
   after.reduce((sum, chunk, at) => {
     if (chunk === before[at]) return sum;

@@ -201,7 +201,7 @@ describe('the command resume', () => {
 });
 
 const STUCK = stuckIdOf(TASK, NODE, 1);
-/** Nobody need say any more what is to become of the job, and recovery hears what has. */
+/** The question about the stuck job is withdrawn, and recovery hears of its end. */
 const settledBy = (how: string) => [
   { subject: 'hp.cmd.approval.cancel', data: { id: STUCK } },
   { subject: 'hp.cmd.recovery.job_unstuck', data: { task: TASK, node: NODE, attempt: 1, resolution: how } },

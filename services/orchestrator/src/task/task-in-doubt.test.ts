@@ -46,11 +46,11 @@ const doubtful = after(histories.running, inDoubt());
 const asked = after(doubtful, recover('escalate'));
 const about = { id: TASK, node: NODE, attempt: 1 } as const;
 const reply = `reply:${NODE}`;
-/** Recovery had given it up, and hears what has become of it. */
+/** Recovery had given the job up and hears of its end. */
 const settled = (how: string) => ({ subject: 'hp.cmd.recovery.job_unstuck', data: { resolution: how } });
 
 describe('an effect in doubt', () => {
-  test('people are asked once recovery gives the effect up', () => {
+  test('the question opens once recovery gives the effect up', () => {
     given(...doubtful)
       .when(recover('escalate'), NOW)
       .thenEmitsLike(
@@ -99,7 +99,7 @@ describe('an effect in doubt', () => {
       .thenSends({ subject: 'hp.cmd.approval.request', id: `approval.request.${QUESTION}.2` });
   });
 
-  test('nothing is asked while the executor repeats or probes the effect', () => {
+  test('no question opens while the executor repeats or probes the effect', () => {
     for (const next of ['repeat', 'probe'] as const)
       given(...histories.running)
         .when(inDoubt(EPOCH, next), NOW)

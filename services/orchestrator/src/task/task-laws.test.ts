@@ -16,7 +16,7 @@ import type { TaskMessage } from './model/messages.ts';
 import { isTerminal, mayGo } from './model/phases.ts';
 import { findNode, nodeState, type NodeStatus, type Task, type TaskState } from './model/state.ts';
 
-/** A task that has just reached its gate, or one with several of them that has not begun. */
+/** A task at its gate, or a task with several gates before its start. */
 const decidersUnderTest = [
   [
     'the sample',
@@ -77,7 +77,7 @@ describe.each(decidersUnderTest)('any messages in any order about %s', (_, decid
         if (before.phase === 'absent' || !isTerminal(before.phase)) continue;
         const timers = made.timers.map((timer) => ('set' in timer ? timer.set : timer.clear));
         expect(timers.filter((name) => !name.startsWith('withdraw:'))).toEqual([]);
-        // Recovery asks from time to time about a job that it has given up.
+        // Recovery repeats its verdict for a stuck job.
         const asked = message.kind === 'recover' ? 'hp.cmd.recovery.job_unstuck' : undefined;
         const said = made.send.filter(({ subject }) => subject !== asked);
         expect(said.filter(({ subject }) => !subject.includes('.cancel'))).toEqual([]);
@@ -92,7 +92,7 @@ describe.each(decidersUnderTest)('any messages in any order about %s', (_, decid
       for (const { message, made, after, now } of run) {
         expect(acted.has(message) ? made.events : [], JSON.stringify(message)).toEqual([]);
         if (made.events.length > 0 && message.kind !== 'timer') acted.add(message);
-        // Sent back, a node may come to the same effect again: that it has happened is news to it then.
+        // A restarted node may reach the same effect again, and then hears that it is applied.
         const sentBack = new Set(
           made.events.flatMap((event) => (event.type === 'restarted' ? event.nodes : [])),
         );
@@ -112,7 +112,7 @@ describe.each(decidersUnderTest)('any messages in any order about %s', (_, decid
           message.kind === 'effect' && message.event.type === 'applied' ? message.event : undefined;
         const task = before.phase === 'absent' || isTerminal(before.phase) ? undefined : before;
         const status = (event && task && findNode(task, event.node)?.status) ?? 'idle';
-        // Sent back, the node does not ask for that effect any more, until it comes to it again.
+        // A restarted node does not request the effect until it reaches it again.
         const gate = event && task && findNode(task, event.node)?.gate;
         const isAsked = event !== undefined && gate?.effectId === event.id;
         const known = isAsked && ordered.has(`${event.node} ${event.id}`);
@@ -133,7 +133,7 @@ describe.each(decidersUnderTest)('any messages in any order about %s', (_, decid
       const timers = new Map<string, Json>();
       for (const { message, made } of run) keepTimers(timers, message, made.timers);
       const ids = new Set(run.flatMap(({ made }) => made.send.map(({ id }) => id)));
-      // From here on everything is lost, question and answer; only time passes. A retry that falls due would go on.
+      // From here on all messages are lost and only time passes. A due retry would continue.
       for (let round = 1; round <= 3; round += 1) {
         const sent: Outgoing[] = [];
         for (const [name, data] of [...timers].filter(([each]) => !each.startsWith('retry:'))) {

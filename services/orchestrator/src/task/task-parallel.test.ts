@@ -34,7 +34,7 @@ const after = (...messages: readonly TaskMessage[]): readonly TaskEvent[] =>
     ...[byHand('resume'), ...messages].map((message) => [message, NOW] as const),
   );
 
-/** A job is stuck no more: nobody need say what is to become of it, and recovery hears so. */
+/** The job is no longer stuck: its question is withdrawn, and recovery hears of it. */
 const settled = (node: NodeId) => [
   { subject: 'hp.cmd.approval.cancel', data: { node } },
   { subject: 'hp.cmd.recovery.job_unstuck', data: { node, resolution: 'retry' } },

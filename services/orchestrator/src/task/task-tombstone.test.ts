@@ -20,7 +20,7 @@ const RECORDED = {
 } as const;
 
 describe('a task that is cancelled before its submission arrives', () => {
-  test('is recorded as cancelled', () => {
+  test('a cancellation with ifOpen is recorded as a tombstone', () => {
     given().when(cancelIfOpen(), NOW).thenEmits(RECORDED).thenSends().thenTimes().thenAnswers({
       id: TASK,
       phase: 'cancelled',
@@ -28,19 +28,19 @@ describe('a task that is cancelled before its submission arrives', () => {
     });
   });
 
-  test('is recorded once, whichever command cancels it again', () => {
+  test('a repeated or another cancellation records nothing more', () => {
     for (const again of [cancelIfOpen(), byHand('cancel')])
       given(RECORDED).when(again, NOW).thenNothing().thenAnswers({ phase: 'cancelled' });
   });
 
-  test('refuses its submission, each time', () => {
+  test('a tombstone refuses every submission', () => {
     given(RECORDED).when(submit(), NOW).thenRefuses('ORCHESTRATOR_TASK_CANCELLED');
     given(RECORDED)
       .when(submit({ ...submission, goal: 'another goal' }), NOW)
       .thenRefuses('ORCHESTRATOR_TASK_CANCELLED');
   });
 
-  test('tells every watcher that it is cancelled', () => {
+  test('a tombstone answers every watcher with cancelled', () => {
     given(RECORDED)
       .when(watch, NOW)
       .thenEmits()
@@ -53,12 +53,12 @@ describe('a task that is cancelled before its submission arrives', () => {
       });
   });
 
-  test('refuses other commands as an unknown task does', () => {
+  test('a tombstone refuses other commands as an unknown task', () => {
     for (const kind of ['pause', 'resume', 'retry'] as const)
       given(RECORDED).when(byHand(kind), NOW).thenRefuses('ORCHESTRATOR_UNKNOWN_TASK');
   });
 
-  test('ignores timers, and answers a verdict as an unknown task does', () => {
+  test('a tombstone ignores timers and answers a verdict as an unknown task', () => {
     given(RECORDED).when(timer('reply:append'), NOW).thenNothing();
     given(RECORDED)
       .when(recover('escalate'), NOW)
@@ -66,7 +66,7 @@ describe('a task that is cancelled before its submission arrives', () => {
       .thenSends({ data: { task: TASK, resolution: 'ended' } });
   });
 
-  test('also refuses the submission of a program and a fork', () => {
+  test('a tombstone refuses the submission of a program and a fork', () => {
     const both = orchestratorKinds().task.decider;
     const state = both.evolve(both.initial, RECORDED);
     const program = { id: 'p', version: '1', initial: 'a', phases: [{ id: 'a', type: 'terminal' }] };
@@ -81,7 +81,7 @@ describe('a task that is cancelled before its submission arrives', () => {
       });
   });
 
-  test('is in no list of tasks, and can be purged', () => {
+  test('a tombstone is in no list and has a status that purge removes', () => {
     expect(taskSummary(taskDecider.evolve(taskDecider.initial, RECORDED))).toEqual({
       status: 'tombstone',
       view: null,
@@ -90,11 +90,11 @@ describe('a task that is cancelled before its submission arrives', () => {
 });
 
 describe('a cancellation of an unknown task', () => {
-  test('is refused when it does not say ifOpen, and records nothing', () => {
+  test('a cancellation without ifOpen is refused and records nothing', () => {
     given().when(byHand('cancel'), NOW).thenRefuses('ORCHESTRATOR_UNKNOWN_TASK');
   });
 
-  test('is refused when it names a node, and records nothing', () => {
+  test('a cancellation of a node is refused and records nothing', () => {
     given()
       .when({ ...byHand('cancel', { ifOpen: true, node: 'a' as never }) }, NOW)
       .thenRefuses('ORCHESTRATOR_UNKNOWN_TASK');

@@ -31,7 +31,7 @@ const due = (of: string, ask: number) => timer(`withdraw:${NODE}:${of}`, { ask }
 const confirmed = (of: string) => ({ clear: `withdraw:${NODE}:${of}` });
 const inDoubt = (next: 'repeat' | 'person') => reported({ type: 'in_doubt', epoch: 2, reason: 'lost', next });
 
-/** It had happened before another approval was asked for: nobody need answer that any more. */
+/** The effect was applied before the second request, which is withdrawn. */
 const happened = continued(taskDecider, histories.awaitingAnew, [applied(), NOW]);
 
 const withdrawals: readonly (readonly [

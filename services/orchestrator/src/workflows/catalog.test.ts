@@ -18,7 +18,7 @@ const definedBy = (workflow: BuiltInWorkflow | undefined, asked: SubmitTask): Wo
 const argumentsFor = (change: Partial<SubmitTask>) =>
   definedBy(sample, submission(change)).nodes.map(({ args }) => args);
 
-/** What every workflow that ships finds in its inputs, if it looks for it. */
+/** Inputs for every built-in workflow. */
 const inputs: Readonly<Record<string, SubmitTask['inputs']>> = {
   'http@1': { url: 'https://api.example/' },
   'undo@1': {
@@ -82,7 +82,7 @@ describe('the sample workflow', () => {
     [{ inputs: { line: 'hi' } }, { file: 'sample.txt', line: 'hi' }],
     [{ inputs: { file: 7, line: ['x'] } }, { file: 'sample.txt', line: 'say hello' }],
     [{ inputs: { file: '', line: '' } }, { file: 'sample.txt', line: 'say hello' }],
-    // A file takes one line.
+    // The file takes one line.
     [{ goal: 'say hello\nto everybody' }, { file: 'sample.txt', line: 'say hello' }],
     [{ goal: 'say hello\r\nto everybody' }, { file: 'sample.txt', line: 'say hello' }],
   ])('the goal %j appends %j', (change, args) => {

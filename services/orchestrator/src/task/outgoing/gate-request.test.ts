@@ -17,10 +17,10 @@ const request = (task: Play): RequestApproval => {
   const [sent] = task.sent('approval.request');
   return RequestApproval.parse(sent?.data);
 };
-/** What people are told by a gate with this body. */
+/** The request of a gate with this body. */
 const bodyOf = (body: string, change: Partial<Gate> = {}): string | undefined =>
   request(play([gatedEffect('a', asking(body, change))], { inputs: { n: 5, who: 'ada', none: '' } })).body;
-/** Why the node failed before anybody was asked. */
+/** The error of the node that failed before its request. */
 const problemOf = (change: Partial<Gate>, inputs = {}): unknown => {
   const task = play([gatedEffect('a', change)], { inputs });
   expect(task.sent('approval.request')).toEqual([]);
@@ -315,7 +315,7 @@ describe('a constraint', () => {
     });
   });
 
-  test('a true constraint lets people be asked', () => {
+  test('a true constraint opens the request', () => {
     expect(play([gatedEffect('a', { constraints, inputs, given: { size: 1 } })]).statusOf('a')).toEqual([
       'awaiting_approval',
     ]);

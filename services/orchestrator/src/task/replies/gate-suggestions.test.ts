@@ -16,7 +16,7 @@ const HERE = id('before');
 const ELSEWHERE = id('elsewhere');
 const AGENT = id('agent');
 
-/** Every suggestion that can be written down. */
+/** Every valid suggestion. */
 const suggestions: readonly Suggestion[] = emit.options.flatMap((each) =>
   [undefined, ...phase.unwrap().options].flatMap((of) =>
     [undefined, HERE, ELSEWHERE].map((to) => ({
@@ -27,7 +27,7 @@ const suggestions: readonly Suggestion[] = emit.options.flatMap((each) =>
   ),
 );
 const both = [true, false];
-/** Everything that can be so when a request is decided: only an approval comes with a grant. */
+/** All facts about a decision. Only an approval has a grant. */
 const situations: readonly GateFacts[] = ApprovalOutcome.options.flatMap((outcome) =>
   both.flatMap((granted) =>
     granted && outcome !== 'approved'
@@ -44,7 +44,7 @@ const situations: readonly GateFacts[] = ApprovalOutcome.options.flatMap((outcom
   ),
 );
 
-/** The table of the specification, written once more from the other side. */
+/** The table of the specification in reverse. */
 const usual = ({ outcome, granted, agent }: GateFacts): GateRoute => {
   if (outcome === 'changes_requested') return agent ? { kind: 'back', to: agent } : { kind: 'paused' };
   return { kind: outcome === 'approved' && granted ? 'resume' : 'blocked' };
