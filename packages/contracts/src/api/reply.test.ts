@@ -20,7 +20,7 @@ const refusal = (read: () => unknown): Pick<HoldpointError, 'code' | 'message' |
 };
 
 describe('a request', () => {
-  test('may have as many bytes as the bus takes, and not one more', () => {
+  test('a request body may be as large as the bus permits, and not larger', () => {
     // The two quotes of a JSON string, and two bytes for each of these letters.
     expect(encodeRequest('ä'.repeat(PAYLOAD_MAX_BYTES / 2 - 1))).toHaveLength(PAYLOAD_MAX_BYTES);
     expect(refusal(() => encodeRequest('ä'.repeat(PAYLOAD_MAX_BYTES / 2)))).toMatchObject({
@@ -32,12 +32,12 @@ describe('a request', () => {
 describe('an answer', () => {
   const read = (from: Reply) => readAnswer('orchestrator', 'submit', from);
 
-  test('is handed on as it came, with what a newer service added', () => {
+  test('an answer keeps fields of newer services', () => {
     const body = { id: 't-1', phase: 'queued', version: 1, since2: 'x' };
     expect(read(reply(JSON.stringify(body)))).toEqual(body);
   });
 
-  test('that breaks its contract is an error that says where', () => {
+  test('an invalid answer throws an error that names the field', () => {
     expect(refusal(() => read(reply('{"id":"t-1","phase":"lost","version":1}')))).toMatchObject({
       code: 'CONTRACT_INVALID',
       message: expect.stringMatching(/^orchestrator returned an invalid answer: phase: /) as string,
@@ -45,7 +45,7 @@ describe('an answer', () => {
     expect(refusal(() => read(reply('not json')))).toMatchObject({ code: 'CONTRACT_INVALID' });
   });
 
-  test('that refuses is thrown with its code, text and details', () => {
+  test('an error reply is thrown with its code, text and details', () => {
     const body = {
       code: 'ORCHESTRATOR_UNKNOWN_WORKFLOW',
       message: 'no workflow x',
@@ -55,14 +55,14 @@ describe('an answer', () => {
     expect(refusal(() => read(reply(JSON.stringify(body), headers)))).toEqual(body);
   });
 
-  test('that refuses with a code of a newer release keeps it', () => {
+  test('an unknown error code of a newer release is kept', () => {
     const body = { code: 'ORCHESTRATOR_SINCE_2', message: 'new' };
     expect(
       refusal(() => read(reply(JSON.stringify(body), { 'Nats-Service-Error-Code': '409' }))),
     ).toMatchObject(body);
   });
 
-  test('of the framework, without a body of ours, says what the headers say', () => {
+  test('an error of the framework without a body takes its text from the headers', () => {
     const headers = { 'Nats-Service-Error-Code': '500', 'Nats-Service-Error': 'boom' };
     expect(refusal(() => read(reply('', headers)))).toMatchObject({
       code: 'RUNTIME_POISON',
@@ -71,15 +71,15 @@ describe('an answer', () => {
   });
 });
 
-describe('what is nested without end', () => {
+describe('endlessly nested values', () => {
   const nested = (levels: number): unknown =>
     JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`) as unknown;
 
-  test('is not asked', () => {
+  test('an endlessly nested request is refused', () => {
     expect(refusal(() => encodeRequest({ a: nested(50_000) }))).toMatchObject({ code: 'CONTRACT_INVALID' });
   });
 
-  test('is no answer', () => {
+  test('an endlessly nested answer is refused', () => {
     const event = { version: 1, at: 1, type: 'x', data: {} };
     const text = JSON.stringify({ events: [event] }).replace(
       '{}',

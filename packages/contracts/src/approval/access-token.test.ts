@@ -4,7 +4,7 @@ import { AccessTokenView, CreateAccessToken } from './access-token.ts';
 const token = { name: 'laptop', sha256: 'ab'.repeat(32) };
 
 describe('a token to be made', () => {
-  test('has a name and the hash of its secret, and what it leaves out is decided where it is made', () => {
+  test('a token needs a name and the hash of its secret; the other fields are optional', () => {
     expect(CreateAccessToken.parse(token)).toEqual(token);
   });
 
@@ -26,6 +26,6 @@ describe('a token to be made', () => {
   });
 });
 
-test('a token as it is shown has no place for its hash', () => {
+test('the view of a token does not contain its hash', () => {
   expect(Object.keys(AccessTokenView.shape)).not.toContain('sha256');
 });

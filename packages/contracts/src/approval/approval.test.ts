@@ -19,7 +19,7 @@ describe('the risk of an effect', () => {
     other: ['low', 'medium'],
     work: ['low', 'medium'],
   };
-  test.each(KINDS)('%s follows from its kind, and from what its target can tell afterwards', (kind) => {
+  test.each(KINDS)('the risk of %s follows from its kind and class', (kind) => {
     for (const effectClass of CLASSES)
       expect(riskOf({ kind, effectClass })).toBe(table[kind][effectClass === 'opaque' ? 1 : 0]);
   });
@@ -52,26 +52,26 @@ describe('a request', () => {
     timeoutMs: 60_000,
   };
 
-  test('of an earlier version, that says nothing of policy, gate and workflow, is one', () => {
+  test('a request of an earlier version, without policy, gate and workflow, is valid', () => {
     expect(RequestApproval.parse(request)).toEqual(request);
   });
 
-  test('has a text of so many characters at the most', () => {
+  test('the body of a request has a maximum length', () => {
     expect(RequestApproval.safeParse({ ...request, body: 'x'.repeat(BODY_MAX) }).success).toBe(true);
     expect(RequestApproval.safeParse({ ...request, body: 'x'.repeat(BODY_MAX + 1) }).success).toBe(false);
   });
 
-  test('is put to somebody', () => {
+  test('a request needs an audience', () => {
     for (const audience of [[], [''], ['user:'], ['a,b']])
       expect(RequestApproval.safeParse({ ...request, audience }).success).toBe(false);
   });
 });
 
-test('a decision never says who decides, nor where', () => {
+test('a decision contains neither its decider nor its surface', () => {
   const said = { id: 'a-1', decision: 'approve', by: 'root', surface: 'web', principal: 'root' };
   expect(DecideApproval.parse(said)).toEqual({ id: 'a-1', decision: 'approve' });
 });
 
-test('what decides without a person is a place of its own', () => {
+test('decisions without a person have their own surfaces', () => {
   expect(Surface.options).toEqual(expect.arrayContaining(['rule', 'clock']));
 });

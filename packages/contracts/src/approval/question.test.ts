@@ -29,7 +29,7 @@ describe('what is asked', () => {
     expect(ASKS[question]).not.toBe('');
   });
 
-  test('whatever can be said is said of an effect that is to run, answers a question, or responds to a program', () => {
+  test('every choice decides on an effect, answers a question, or responds to a workflow', () => {
     const answers = Choice.options.filter((choice) => answerIn(choice) !== undefined);
     expect(answers.toSorted()).toEqual(
       ['applied', 'not_applied', 'retry', 'skip', 'done', 'cancel'].toSorted(),
@@ -38,7 +38,7 @@ describe('what is asked', () => {
     expect(new Set(all)).toEqual(new Set(Choice.options));
   });
 
-  test('names the command that shows all of a report', () => {
+  test('the report command names the job', () => {
     expect(reportCommand(jobOf(TaskId.parse('t-1'), NodeId.parse('build')))).toBe(
       'holdpoint recovery report t-1/build',
     );
@@ -46,7 +46,7 @@ describe('what is asked', () => {
 });
 
 describe('a policy', () => {
-  test('comes to one person, who may say anything, where it says nothing', () => {
+  test('the default policy needs one person, with all decisions', () => {
     expect(policyOf({})).toEqual({
       decisions: ['approve', 'reject', 'request_changes'],
       quorum: 1,
@@ -59,7 +59,7 @@ describe('a policy', () => {
     });
   });
 
-  test('counts for an effect as it is', () => {
+  test('a policy applies to effects unchanged', () => {
     expect(policyOf({ policy: { ...policy, rules: false } })).toEqual({ ...policy, rules: false });
   });
 

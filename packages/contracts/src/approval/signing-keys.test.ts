@@ -17,18 +17,18 @@ const statement = (by: Pair, named: readonly Pair[], more: object = {}): string 
 const names = (keys: readonly KeyObject[]): string[] => keys.map(keyIdOf).toSorted();
 const of = (...pairs: readonly Pair[]): string[] => names(pairs.map(({ publicKey }) => publicKey));
 
-describe('keys that somebody vouches for', () => {
-  test('are those that a trusted key names, and those that these name', () => {
+describe('vouched keys', () => {
+  test('keys named by trusted keys are trusted, transitively', () => {
     const statements = [statement(two, [two, three]), statement(one, [one, two])];
     expect(names(vouchedFor([one.publicKey], statements).keys)).toEqual(of(one, two, three));
   });
 
-  test('are none that only a stranger names, nor those that they name themselves', () => {
+  test('keys named by untrusted keys or by themselves are not trusted', () => {
     const statements = [statement(two, [one, two]), statement(four, [four])];
     expect(names(vouchedFor([one.publicKey], statements).keys)).toEqual(of(one));
   });
 
-  test('are none that stand in another kind of statement, under a wrong name, or in no statement', () => {
+  test('keys in other statements, or under a wrong id, are not trusted', () => {
     const { kid } = signingKeyOf(one.publicKey);
     const { publicKey } = signingKeyOf(two.publicKey);
     const statements = [
@@ -40,7 +40,7 @@ describe('keys that somebody vouches for', () => {
     expect(names(vouchedFor([one.publicKey], statements).keys)).toEqual(of(one));
   });
 
-  test('are none of a statement that was made for another nonce, or for none', () => {
+  test('statements for another nonce, or for none, are ignored', () => {
     const named = [one, two];
     const trusted = [one.publicKey];
     expect(names(vouchedFor(trusted, [statement(one, named)], 'n').keys)).toEqual(of(one));
@@ -50,14 +50,14 @@ describe('keys that somebody vouches for', () => {
     );
   });
 
-  test('that are retired are told apart from those that count', () => {
+  test('retired keys are listed apart from valid ones', () => {
     const retired = [signingKeyOf(three.publicKey)];
     const vouched = vouchedFor([one.publicKey], [statement(one, [one], { retired })]);
     expect([names(vouched.keys), names(vouched.retired)]).toEqual([of(one), of(three)]);
   });
 });
 
-test('public keys are read one by one, and what is none is refused', () => {
+test('public keys are parsed one by one, and other content is refused', () => {
   const pem = [one, two].map(({ publicKey }) => signingKeyOf(publicKey).publicKey).join('\n');
   expect(names(publicKeysIn(pem))).toEqual(of(one, two));
   expect(() => publicKeysIn('nothing')).toThrow('no public key in PEM');

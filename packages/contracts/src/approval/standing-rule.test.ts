@@ -18,7 +18,7 @@ describe('a pattern', () => {
   const letters = fc.string({ unit: fc.constantFrom('a', 'b', '.'), maxLength: 9 });
   const pattern = fc.string({ unit: fc.constantFrom('a', 'b', '.', '*'), minLength: 1, maxLength: 7 });
 
-  test('fits what its stars can be filled to, and nothing else', () => {
+  test('a pattern matches exactly the texts that its stars can fill', () => {
     fc.assert(
       fc.property(pattern, letters, (stars, text) => {
         expect(fits(stars, text)).toBe(fitsNaively(stars, text));
@@ -27,7 +27,7 @@ describe('a pattern', () => {
     );
   });
 
-  test('fits whatever its stars were filled with', () => {
+  test('a pattern matches every filling of its stars', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(letters, letters), { minLength: 1 }), letters, (parts, end) => {
         const stars = `${parts.map(([part]) => `${part}*`).join('')}${end}`;
@@ -37,7 +37,7 @@ describe('a pattern', () => {
     );
   });
 
-  test('takes every other character as it stands', () => {
+  test('all other characters of a pattern are literal', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (one, other) => {
         const plain = one.replaceAll('*', '');
@@ -61,7 +61,7 @@ describe('a pattern', () => {
     expect(fits(stars, text)).toBe(expected);
   });
 
-  test('of many stars is done with, on a text that almost fits', () => {
+  test('a pattern with many stars is fast on a near match', () => {
     expect(fits(`${'a*'.repeat(250)}b`, 'a'.repeat(100_000))).toBe(false);
   });
 });
@@ -80,7 +80,7 @@ const subject: RuleSubject = {
 };
 const base: RuleMatch = { kinds: ['write_external'] };
 
-describe('what a rule is about', () => {
+describe('matching of a rule', () => {
   test.each<[string, Partial<RuleMatch>, boolean]>([
     ['its kind', {}, true],
     ['another kind', { kinds: ['notify', 'other'] }, false],
@@ -109,7 +109,7 @@ describe('what a rule is about', () => {
     expect(matches({ ...base, ...match }, subject)).toBe(expected);
   });
 
-  test('has to fit in all that it says', () => {
+  test('all conditions of a rule must hold', () => {
     const all: RuleMatch = {
       kinds: ['write_external'],
       capability: 'cap.file.append',
@@ -130,14 +130,14 @@ describe('what a rule is about', () => {
       expect(matches({ ...all, ...wrong }, subject)).toBe(false);
   });
 
-  test('is no workflow where there is none', () => {
+  test('a workflow condition does not match a request without workflow', () => {
     const { workflow: _, ...without } = subject;
     expect(matches({ ...base, workflow: '*' }, without)).toBe(false);
     expect(matches(base, without)).toBe(true);
   });
 });
 
-describe('no rule is about', () => {
+describe('standing rules never match', () => {
   const kindIs = (kind: 'work' | SideEffectKind): RuleSubject => ({
     ...subject,
     effect: { ...subject.effect, kind },
@@ -162,7 +162,7 @@ describe('no rule is about', () => {
       expect(matches(match, request)).toBe(false);
   });
 
-  test('everything else may be', () => {
+  test('standing rules may match all other effects', () => {
     for (const kind of ['write_external', 'notify', 'other'] as const)
       expect(matches({ capability: '*' }, kindIs(kind))).toBe(true);
     for (const policy of [{}, { rules: true, quorum: 1 }, { decisions: ['approve' as const] }])
@@ -170,7 +170,7 @@ describe('no rule is about', () => {
   });
 });
 
-describe('a rule that is added', () => {
+describe('a new rule', () => {
   test.each<[string, unknown]>([
     ['fits everything', {}],
     ['fits everything of one person', { requester: 'ada' }],
@@ -186,7 +186,7 @@ describe('a rule that is added', () => {
     expect(RuleMatch.safeParse(match).success).toBe(false);
   });
 
-  test('ends some day, and after some uses, or not at all', () => {
+  test('a rule ends after a time, after a number of uses, or never', () => {
     const spec = { name: 'x', match: { capability: 'cap.*' } };
     expect(RuleSpec.parse(spec)).toEqual(spec);
     for (const wrong of [{ usesMax: 0 }, { usesMax: 1_001 }, { expiresInMs: 59_999 }, { name: '' }])

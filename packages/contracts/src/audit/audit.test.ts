@@ -31,7 +31,7 @@ const lines: fc.Arbitrary<Line> = fc.record({
   previous: hex,
 });
 
-test('the hash of a line is over all of it and over the line before, in this order', () => {
+test('the hash covers every field of a line and the previous hash, in this order', () => {
   const text = `${AUDIT_ROOT}\n1\n1768469400000\na-f6xr3exja7\n3\nresolved\n${'b'.repeat(64)}\n{"by": "ada"}`;
   expect(auditHash(line)).toBe(sha256Of(text));
   expect(auditHash(line)).toBe('740af7abf135e0c76791fe83288def878f15312ae5597479556905b4f7f638e1');
@@ -48,7 +48,7 @@ test('any change of any field changes the hash', () => {
   );
 });
 
-test('two lines that differ have hashes that differ, however their parts are cut', () => {
+test('different lines have different hashes, however their parts are cut', () => {
   fc.assert(
     fc.property(lines, lines, (one, other) => {
       const same = (Object.keys(one) as (keyof Line)[]).every((field) => one[field] === other[field]);

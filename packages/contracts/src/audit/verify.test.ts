@@ -75,7 +75,7 @@ const changed = (line: AuditLine, field: (typeof FIELDS)[number], text: string, 
 };
 
 describe('an audit log', () => {
-  test('that nobody has touched is found to be whole', () => {
+  test('an untouched audit log is valid', () => {
     fc.assert(
       fc.property(Chain, fc.nat(), (lines, pick) => {
         const line = lines[pick % lines.length];
@@ -87,12 +87,12 @@ describe('an audit log', () => {
     );
   });
 
-  test('without a line has nothing wrong with it, unless an anchor knows better', () => {
+  test('an empty audit log is valid unless an anchor covers a line', () => {
     expect(verifyAudit([], { anchors: [], verify })).toMatchObject({ head: undefined, problemCount: 0 });
     expect(faultsOf([], [statementBy({ publicKey, privateKey }, 3, AUDIT_ROOT)])).toEqual(['cut_off']);
   });
 
-  test('shows any single change of any field of any line, and at which line it is', () => {
+  test('a change of any field of any line is detected at its line', () => {
     fc.assert(
       fc.property(
         Chain,
@@ -116,7 +116,7 @@ describe('an audit log', () => {
     );
   });
 
-  test('shows that a line was deleted, repeated, put in or moved', () => {
+  test('deleted, repeated, inserted and moved lines are detected', () => {
     fc.assert(
       fc.property(Chain, fc.nat(), fc.nat(), Told, (lines, from, to, told) => {
         const anchors = lines.slice(-1).map(anchorOf);
@@ -133,7 +133,7 @@ describe('an audit log', () => {
     );
   });
 
-  test('shows any of it even where every hash behind was made anew, if an anchor stands behind it', () => {
+  test('an anchor reveals changes even after all later hashes were recomputed', () => {
     fc.assert(
       fc.property(Chain, fc.nat(), fc.nat(), Told, (lines, from, behind, told) => {
         const at = from % lines.length;
@@ -154,7 +154,7 @@ describe('an audit log', () => {
     );
   });
 
-  test('shows that its end was cut off before an anchor', () => {
+  test('a truncation before an anchor is detected', () => {
     fc.assert(
       fc.property(Chain, fc.nat(), (lines, pick) => {
         const left = pick % lines.length;
@@ -179,7 +179,7 @@ describe('an audit log', () => {
     return chainOf([told(), told({ aggregate, type: 'audit_anchored', entry })]);
   };
 
-  test('has anchors of its own, which count as those that were kept apart', () => {
+  test('anchors inside the log count like anchors outside it', () => {
     const lines = withAnchor(anchorOf);
     expect(verifyAudit(lines, { anchors: [], verify })).toMatchObject({
       anchoredTo: 1,
@@ -191,7 +191,7 @@ describe('an audit log', () => {
     expect(faultsOf(rehashed([{ ...first, entry: '{"by":"eve"}' }, second]))).toEqual(['rewritten']);
   });
 
-  test('shows anchors that a stranger has signed, that were signed for another line, or that are none', () => {
+  test('forged, misplaced and malformed anchors are reported', () => {
     expect(faultsOf(withAnchor(({ seq, hash }) => statementBy(stranger, seq, hash)))).toEqual([
       'anchor_unsigned',
     ]);
@@ -203,13 +203,13 @@ describe('an audit log', () => {
     expect(faultsOf([], [statementBy(stranger, 1, AUDIT_ROOT)])).toEqual(['anchor_unsigned']);
   });
 
-  test('shows events that are not what they were, or not there any more; what was retired is no fault', () => {
+  test('changed and missing events are reported, purged ones are not', () => {
     expect(faultsOf(chainOf([told({ storedSha256: sha256Of('y') })]))).toEqual(['event_altered']);
     expect(faultsOf(chainOf([told({ eventGone: true })]))).toEqual(['event_gone']);
     expect(faultsOf(chainOf([told()]))).toEqual([]);
   });
 
-  test('shows what is not a line, and goes on behind it', () => {
+  test('an invalid line is reported, and verification continues after it', () => {
     const lines: unknown[] = chainOf([told(), told(), told()]);
     expect(verifyAudit(lines.with(1, 'no line'), { anchors: [], verify })).toMatchObject({
       lines: 3,
@@ -220,7 +220,7 @@ describe('an audit log', () => {
     ]);
   });
 
-  test('with thousands of faults is told of the first ones, and of how many there are', () => {
+  test('of thousands of problems, the first ones and the total are reported', () => {
     const lines = chainOf(Array.from({ length: 3_000 }, () => told({ eventGone: true })));
     const report = verifyAudit(lines, { anchors: [], verify });
     expect(report.problemCount).toBe(3_000);

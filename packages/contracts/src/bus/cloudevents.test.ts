@@ -5,7 +5,7 @@ const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 const event = { id: 'i', source: 'client', type: 'x', subject: 's', time: 0 } as const;
 
 describe('a traceparent', () => {
-  test('is handed on', () => {
+  test('a valid traceparent is forwarded', () => {
     expect(traceOf(TRACE)).toBe(TRACE);
     expect(new Map(cloudEventHeaders({ ...event, trace: TRACE })).get(HEADERS.trace)).toBe(TRACE);
   });

@@ -25,7 +25,7 @@ describe.each(builders)('the subject %s', (_, build) => {
     },
   );
 
-  test('has as many tokens whatever is put in, or none', () => {
+  test('a subject has a fixed number of tokens, or its builder throws', () => {
     const tokens = build('a').split('.').length;
     const refused = (text: string): boolean => {
       try {
@@ -47,7 +47,7 @@ test('aggregates, commands and events are tokens', () => {
   expect(() => names.map(([aggregate, event]) => subjects.event(aggregate, event, 'a'))).not.toThrow();
 });
 
-test('no subject is stored by two streams, and every consumer reads one that is declared', () => {
+test('every subject belongs to one stream, and every consumer to a declared stream', () => {
   const prefixes = streams.flatMap(({ subjects: stored }) =>
     stored.map((subject) => subject.replace(/>$/, '')),
   );

@@ -43,7 +43,7 @@ describe('a file to write', () => {
     expect(accepts(input)).toBe(false);
   });
 
-  test('holds its text in UTF-8, or its bytes as they are', () => {
+  test('the content is UTF-8 text or base64 bytes', () => {
     expect([...contentOf({ file: 'a', content: 'ü\0' })]).toEqual([0xc3, 0xbc, 0]);
     expect([...contentOf({ file: 'a', contentBase64: 'AP8=' })]).toEqual([0, 0xff]);
   });

@@ -35,14 +35,14 @@ describe('the URL of a request', () => {
   });
 });
 
-test('the URL of a request is not endless', () => {
+test('the URL of a request has a maximum length', () => {
   expect(accepts({ url: `http://example.com/${'a'.repeat(2_048)}` })).toBe(false);
 });
 
 describe('the headers of a request', () => {
   const withHeaders = (headers: unknown) => ({ url: 'http://example.com/', headers });
 
-  test('may say what the target wants to know', () => {
+  test('ordinary headers are allowed', () => {
     expect(accepts(withHeaders({ 'Content-Type': 'text/csv', 'If-Match': '"7"' }))).toBe(true);
   });
 
@@ -63,7 +63,7 @@ describe('the headers of a request', () => {
     expect(accepts(withHeaders(Object.fromEntries([[name, value]])))).toBe(false);
   });
 
-  test('each stand there once, and not without end', () => {
+  test('headers are unique, and their number is limited', () => {
     expect(accepts(withHeaders({ 'X-A': '1', 'x-a': '2' }))).toBe(false);
     expect(accepts(withHeaders({ 'X-A': 'a'.repeat(2_049) }))).toBe(false);
     const many = Object.fromEntries(Array.from({ length: 33 }, (_, i) => [`X-${String(i)}`, '']));
@@ -80,7 +80,7 @@ test.each([
   expect(originOf(url)).toBe(origin);
 });
 
-test('what is no target has no origin', () => {
+test('an invalid URL has no origin', () => {
   expect(() => originOf('http://ada:sesame@example.com/')).toThrow(TypeError);
 });
 
@@ -140,7 +140,7 @@ describe('what a request asks of its answer', () => {
   });
 });
 
-test('an idempotent request says its method, and it is one that may be repeated', () => {
+test('an idempotent request names an idempotent method', () => {
   const methods = ['GET', 'HEAD', 'PUT', 'DELETE', 'POST', 'PATCH', 'put', undefined];
   const taken = methods.filter(
     (method) => HttpIdempotentRequest.safeParse({ method, url: 'http://a.example' }).success,

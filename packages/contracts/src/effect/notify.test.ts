@@ -15,7 +15,7 @@ const slack = (change: object) =>
   NotifySlack.safeParse({ webhook: '${secret:URL}', text: 'x', ...change }).success;
 
 describe('a webhook', () => {
-  test('is an event with a type, for a URL, with its secrets by name', () => {
+  test('a webhook has an event type, a URL, and secrets by reference', () => {
     expect(webhook({})).toBe(true);
     expect(webhook({ timestamp: '2026-01-02T03:04:05.678Z', secrets: ['${secret:A}', '${secret:B}'] })).toBe(
       true,
@@ -43,7 +43,7 @@ describe.each([
   ['Discord', discord],
   ['Slack', slack],
 ])('the webhook of a message to %s', (_, accepts) => {
-  test('is a secret by its name, and says where it leads', () => {
+  test('a webhook URL is a secret reference with an origin', () => {
     expect(accepts({})).toBe(true);
     expect(accepts({ origin: 'https://chat.example:8443' })).toBe(true);
   });
@@ -88,7 +88,7 @@ describe('a message to Discord', () => {
   });
 });
 
-test('a message to Slack is one that is not cut', () => {
+test('a message to Slack stays below the limit at which Slack cuts it', () => {
   expect(slack({ text: 'x'.repeat(4_000) })).toBe(true);
   expect(slack({ text: 'x'.repeat(4_001) })).toBe(false);
   expect(slack({ text: '' })).toBe(false);

@@ -16,7 +16,7 @@ const checkedIn = (): ReadonlyMap<string, string> => {
   return new Map(paths.map((path) => [path, readFileSync(join(PACKAGE, path), 'utf8')]));
 };
 
-test('the generated files are current', () => {
+test('the generated files are up to date', () => {
   expect(staleFiles(checkedIn(), generatedFiles())).toEqual([]);
 });
 
@@ -45,24 +45,24 @@ describe('the AsyncAPI document', () => {
     return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${String(message)}`);
   };
 
-  test('is valid AsyncAPI 3', () => {
+  test('the document is valid AsyncAPI 3', () => {
     expect(problems(asyncApiDocument())).toEqual([]);
   });
 
-  test('would be refused if it were not', () => {
+  test('the validator refuses an invalid document', () => {
     expect(problems({ ...asyncApiDocument(), channels: { bad: { addres: 'hp.evt' } } })).not.toEqual([]);
   });
 
   const document = JSON.parse(JSON.stringify(asyncApiDocument())) as Node;
 
-  test('refers to nothing that is not there', () => {
+  test('every reference of the document resolves', () => {
     const files = generatedFiles();
     const references = referencesIn(document);
     expect(references.length).toBeGreaterThan(100);
     expect(references.filter((reference) => !resolves(reference, document, files))).toEqual([]);
   });
 
-  test('has a reader for every command', () => {
+  test('every command has a receiver', () => {
     const operations = Object.values(document['operations'] as Record<string, Operation>);
     const commands = Object.keys(document['channels'] as Node).filter((key) => key.startsWith('cmd.'));
     const read = new Set(

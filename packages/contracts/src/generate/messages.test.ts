@@ -55,36 +55,36 @@ test('every message has an example and every example a message', () => {
   expect(exampleFiles.map(firstOf).filter((file) => !exampleFiles.includes(file))).toEqual([]);
 });
 
-test('every message says what it is', () => {
+test('every message has a description', () => {
   expect(messages.filter(({ description }) => description === '')).toEqual([]);
 });
 
 describe('an example', () => {
-  test.each(table)('of %s is accepted as it stands', (_, message) => {
+  test.each(table)('the example of %s is accepted unchanged', (_, message) => {
     for (const example of examplesOf(message)) {
       expect(message.schema.parse(example)).toEqual(example);
       expect(accepts(message, example)).toEqual({ zod: true, jsonSchema: true });
     }
   });
 
-  test.each(table)('of %s shows every field', (_, message) => {
+  test.each(table)('the example of %s shows every field', (_, message) => {
     expect(Object.keys(exampleOf(message)).toSorted()).toEqual(Object.keys(propertiesOf(message)).toSorted());
   });
 
-  test.each(table)('of %s shows, with the others of it, every field of every part', (_, message) => {
+  test.each(table)('the examples of %s together show every field of every part', (_, message) => {
     const schema = jsonSchemaOf(message);
     const shown = new Set(examplesOf(message).flatMap((example) => shownFields(schema, example)));
     expect(fieldsOf(schema).filter((field) => !shown.has(field))).toEqual([]);
   });
 
-  test.each(table)('of %s with fields of a newer version is accepted without them', (_, message) => {
+  test.each(table)('the example of %s is accepted with unknown fields, which are dropped', (_, message) => {
     const example = exampleOf(message);
     const newer = { ...example, since2: { deep: [1] } };
     expect(message.schema.parse(newer)).toEqual(example);
     expect(accepts(message, newer)).toEqual({ zod: true, jsonSchema: true });
   });
 
-  test.each(table)('of %s that lacks a needed field is refused', (_, message) => {
+  test.each(table)('the example of %s is refused without a required field', (_, message) => {
     const example = exampleOf(message);
     for (const field of requiredOf(message)) {
       const { [field]: _gone, ...lacking } = example;
@@ -92,7 +92,7 @@ describe('an example', () => {
     }
   });
 
-  test.each(table)('of %s with a field of another type is refused', (_, message) => {
+  test.each(table)('the example of %s is refused with a field of another type', (_, message) => {
     const example = exampleOf(message);
     for (const field of requiredOf(message).filter((name) => !takesAnything(message, name))) {
       const wrong = { ...example, [field]: typeof example[field] === 'number' ? 'one' : 1 };
@@ -101,7 +101,7 @@ describe('an example', () => {
   });
 });
 
-test('a field that no example shows is noticed, however deep it lies', () => {
+test('a field without an example is reported at any depth', () => {
   const submit = messages.find(({ name }) => name === 'task.submit') ?? failed('task.submit');
   const schema = jsonSchemaOf(submit);
   const shown = (text: string): readonly string[] =>
@@ -116,7 +116,7 @@ test('a field that no example shows is noticed, however deep it lies', () => {
   ]);
 });
 
-test.each([[null], [[]], ['text'], [1], [true]])('no message has the body %j', (body) => {
+test.each([[null], [[]], ['text'], [1], [true]])('no message accepts the body %j', (body) => {
   const accepting = messages.filter(
     (message) => accepts(message, body).zod || accepts(message, body).jsonSchema,
   );
@@ -152,7 +152,7 @@ test.each(['approval.resolved', 'task.approval_closed', 'task.effect_ordered'])(
   },
 );
 
-test('ids and digests of the examples are what the code derives', () => {
+test('ids and digests of the examples match the code', () => {
   const named = (name: string): unknown =>
     exampleOf(messages.find((message) => message.name === name) ?? failed(name));
   const order = RunEffect.parse(named('effect.run'));

@@ -47,13 +47,13 @@ describe.each([
     expect(schema.safeParse(text).success).toBe(false);
   });
 
-  test('takes one token of a subject', () => {
+  test('an id is one token of a subject', () => {
     fc.assert(fc.property(token, (text) => schema.safeParse(text).success));
     expect(schema.safeParse('a'.repeat(64)).success).toBe(true);
   });
 });
 
-test('no message about a task names the board of a repository: they are kept side by side', () => {
+test('task ids and registry ids never collide', () => {
   const board = repositoryIdOf('/srv/app');
   expect(RepositoryId.safeParse(board).success).toBe(true);
   expect(TaskId.safeParse(board).success).toBe(false);
@@ -63,7 +63,7 @@ test('no message about a task names the board of a repository: they are kept sid
 describe('derived ids', () => {
   const parts = fc.tuple(id(TaskId), id(NodeId), fc.string({ minLength: 1 }));
 
-  test('are tokens, and the same for the same parts', () => {
+  test('derived ids are tokens, and equal for equal parts', () => {
     fc.assert(
       fc.property(parts, fc.nat(), ([task, node, key], revision) => {
         const derived = [taskIdFrom(key), approvalIdOf(task, node, revision), effectIdOf(task, node, key)];
@@ -75,7 +75,7 @@ describe('derived ids', () => {
     );
   });
 
-  test('differ when any part differs, and however the parts are cut', () => {
+  test('derived ids differ when any part differs, however the parts are cut', () => {
     fc.assert(
       fc.property(parts, parts, (a, b) => {
         // Random draws change all parts at once, so each part is also changed alone.
@@ -88,21 +88,21 @@ describe('derived ids', () => {
     expect(cut('ab', 'c')).not.toBe(cut('a', 'bc'));
   });
 
-  test('stay what they were in an earlier release: work under way is found by them', () => {
+  test('derived ids are stable across releases, because running work depends on them', () => {
     const [task, node] = [TaskId.parse('t-1'), NodeId.parse('append')];
     expect(taskIdFrom('submission-1')).toBe('t-2c22fjy2y87r');
     expect(approvalIdOf(task, node, 1)).toBe('a-remm53j6m9');
     expect(effectIdOf(task, node, 't-1/append')).toBe('e-j6tg1bjvw92c3wnk');
   });
 
-  test('an effect keeps its id over all attempts and revisions: none of them is among its parts', () => {
+  test('an effect keeps its id over all attempts and revisions', () => {
     expect(effectIdOf).toHaveLength(3);
     const [task, node] = [TaskId.parse('t-1'), NodeId.parse('append')];
     expect(approvalIdOf(task, node, 1)).not.toBe(approvalIdOf(task, node, 2));
   });
 });
 
-test('a command is known by its kind and by the message that carries it, whatever that is called', () => {
+test('a command id depends on the kind and on the message id', () => {
   for (const identity of ['', 'a.b >', 'x'.repeat(10_000), '\u0000', 'HP_CMD/1/2']) {
     expect(CommandId.safeParse(commandIdOf('pause', identity)).success).toBe(true);
     expect(commandIdOf('pause', identity)).toBe(commandIdOf('pause', identity));

@@ -36,7 +36,7 @@ const replaceAt = (value: Json, path: readonly (string | number)[], put: Json): 
 };
 
 describe('canonical JSON', () => {
-  test('is JSON of the same value', () => {
+  test('canonical JSON parses to the same value', () => {
     fc.assert(
       fc.property(json, (value) => {
         expect(JSON.parse(canonicalJson(value))).toEqual(JSON.parse(JSON.stringify(value)));
@@ -48,7 +48,7 @@ describe('canonical JSON', () => {
     fc.assert(fc.property(json, (value) => canonicalJson(shuffled(value)) === canonicalJson(value)));
   });
 
-  test('is what RFC 8785 gives', () => {
+  test('canonical JSON equals the RFC 8785 examples', () => {
     const value = {
       numbers: [Number('333333333.33333329'), 1e30, 4.5, 2e-3, 1e-27],
       string: '\u20ac$\u000f\nA\'B"\\"/',
@@ -79,7 +79,7 @@ describe('canonical JSON', () => {
 });
 
 describe('a digest', () => {
-  test('is 64 lower-case hex digits', () => {
+  test('a digest has 64 lower-case hex digits', () => {
     fc.assert(fc.property(json, (value) => /^[0-9a-f]{64}$/.test(digestOf(value))));
     expect(digestOf({})).toBe('44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a');
   });
@@ -88,7 +88,7 @@ describe('a digest', () => {
     fc.assert(fc.property(json, (value) => digestOf(shuffled(value)) === digestOf(value)));
   });
 
-  test('changes with any change of the value', () => {
+  test('a digest changes with any change of the value', () => {
     const change = json.chain((value) =>
       fc.tuple(fc.constant(value), fc.constantFrom(...placesOf(value)), fc.oneof(json, fc.constant('other'))),
     );
@@ -101,7 +101,7 @@ describe('a digest', () => {
     );
   });
 
-  test('tells a number from its text, null from nothing, and lists from each other', () => {
+  test('a digest distinguishes numbers from texts, null from absence, and lists from each other', () => {
     const values: readonly Json[] = [
       1,
       '1',
@@ -134,12 +134,12 @@ const sorted = (value: unknown): unknown => {
 };
 
 describe('the schema of any JSON value', () => {
-  test('keeps every value as it is', () => {
+  test('the schema keeps every JSON value unchanged', () => {
     const plain = json.filter((value) => !JSON.stringify(value).includes('__proto__'));
     fc.assert(fc.property(plain, (value) => JSON.stringify(Json.parse(value)) === JSON.stringify(value)));
   });
 
-  test('leaves out a key called __proto__, so that it reaches nobody who copies objects', () => {
+  test('the schema drops the key __proto__, so that copies of objects stay safe', () => {
     const value = JSON.parse('{"__proto__":{"polluted":true},"kept":{"__proto__":1}}') as unknown;
     expect(JSON.stringify(Json.parse(value))).toBe('{"kept":{}}');
     expect(JSON.stringify(JsonObject.parse(value))).toBe('{"kept":{}}');
@@ -157,7 +157,7 @@ describe('a JSON object', () => {
   const nested = (levels: number): Json =>
     levels === 0 ? 1 : levels % 2 === 0 ? [nested(levels - 1)] : { a: nested(levels - 1) };
 
-  test('is at most so many levels deep, so that it can be wrapped in a message and still be read', () => {
+  test('the depth of a JSON object is limited, so that messages around it stay readable', () => {
     expect(JsonObject.safeParse({ a: nested(JSON_LEVELS_MAX - 1) }).success).toBe(true);
     expect(JsonObject.safeParse({ a: nested(JSON_LEVELS_MAX) }).success).toBe(false);
   });

@@ -32,7 +32,7 @@ describe('a pattern', () => {
     expect(isPattern(source)).toBe(false);
   });
 
-  test('whatever somebody writes, it is or is not one', () => {
+  test('any text either is a pattern or is refused', () => {
     fc.assert(fc.property(fc.string({ unit: 'binary' }), (source) => typeof isPattern(source) === 'boolean'));
   });
 });
@@ -43,7 +43,7 @@ describe('several patterns at once', () => {
     fc.string({ unit: fc.constantFrom(...'aabbcx|() ✗E1234ErRor'.split('')) }),
   );
 
-  test('are found where each of them is found alone', () => {
+  test('several patterns match where each of them matches alone', () => {
     const find = finderOf(PATTERNS);
     const alone = PATTERNS.map((pattern) => RE2JS.compile(pattern));
     fc.assert(
@@ -54,13 +54,13 @@ describe('several patterns at once', () => {
     );
   });
 
-  test('keep their places when one of them is no pattern', () => {
+  test('indexes of patterns survive an invalid pattern', () => {
     expect(finderOf(['a', '(', 'b'])('ab')).toEqual([0, 2]);
     expect(finderOf(['('])('(')).toEqual([]);
     expect(finderOf([])('')).toEqual([]);
   });
 });
 
-test('what stands in place of a match is taken as it is', () => {
+test('the replacement of a match is literal', () => {
   expect(replacerOf([[String.raw`\d+`, '$1<n>']])('a 12 b')).toBe('a $1<n> b');
 });

@@ -43,7 +43,7 @@ describe('a policy', () => {
   });
 });
 
-test('a person looks at whatever cannot be taken back or changes what is in use', () => {
+test('standing rules never cover irreversible or production effects', () => {
   expect(ALWAYS_A_PERSON.toSorted()).toEqual(['deploy', 'destructive_edit', 'merge']);
   expect(SideEffectKind.options).toEqual(expect.arrayContaining([...ALWAYS_A_PERSON]));
 });

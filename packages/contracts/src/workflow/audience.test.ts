@@ -36,7 +36,7 @@ describe('a member of an audience', () => {
   });
 });
 
-test('an audience has members, and not too many', () => {
+test('an audience has a limited number of members, at least one', () => {
   expect(Audience.safeParse([]).success).toBe(false);
   expect(Audience.safeParse(Array(50).fill('operators')).success).toBe(true);
   expect(Audience.safeParse(Array(51).fill('operators')).success).toBe(false);
@@ -61,12 +61,12 @@ describe('a person is among', () => {
     expect(isAmong(audience, ada)).toBe(expected);
   });
 
-  test('nobody whom a group only calls so', () => {
+  test('a group named like a person does not match the person', () => {
     for (const named of ['user:ada', 'role:release-manager', 'group:operators'] as const)
       expect(isAmong([named], { name: 'mallory', groups: [named] })).toBe(false);
   });
 
-  test('those of a group whatever it is called, by its full name', () => {
+  test('a group of any name matches by its full name', () => {
     fc.assert(
       fc.property(fc.string(), (group) => {
         expect(isAmong([`group:${group}`], { name: 'x', groups: [group] })).toBe(true);
@@ -74,7 +74,7 @@ describe('a person is among', () => {
     );
   });
 
-  test('himself alone under his name: groups and roles give nobody the name of somebody else', () => {
+  test('only the person matches their name, not groups or roles of that name', () => {
     fc.assert(
       fc.property(fc.string(), fc.array(fc.string()), fc.array(fc.string()), (name, groups, roles) => {
         const users = namesOf({

@@ -18,7 +18,7 @@ const gate: Gate = {
   constraints: [],
 };
 
-test('a gate with all resolved is kept as it stands, whatever it leaves out', () => {
+test('a resolved gate is stored unchanged, with or without optional fields', () => {
   expect(Gate.parse(gate)).toEqual(gate);
   const full: Gate = {
     ...gate,
@@ -58,13 +58,13 @@ describe('a gate', () => {
   });
 });
 
-test('an input is of a type that there is', () => {
+test('an input has a known type', () => {
   for (const type of ['string', 'integer', 'number', 'boolean', 'enum', 'list', 'object'])
     expect(GateInput.safeParse({ type }).success).toBe(true);
   expect(GateInput.safeParse({ type: 'code' }).success).toBe(false);
 });
 
-test('a gate suggests, in words that the orchestrator has', () => {
+test('a gate suggests only what the orchestrator knows', () => {
   expect(Suggestion.safeParse({ emit: 'return_to_orchestrator', phase: 'paused', to: 'write' }).success).toBe(
     true,
   );

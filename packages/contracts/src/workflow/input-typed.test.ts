@@ -15,7 +15,7 @@ const fields: Readonly<Record<InputField['type'], InputField>> = {
   choice: { type: 'choice', name: 'env', required: true, options },
 };
 
-describe('what is typed for a field', () => {
+describe('typed input of a field', () => {
   test.each([
     ['text', ' as it is ', ' as it is '],
     ['number', ' 12 ', 12],
@@ -43,11 +43,11 @@ describe('what is typed for a field', () => {
     expect(typedValue(fields[type], text)).toBe(text);
   });
 
-  test('that is blank is nothing', () => {
+  test('blank input is undefined', () => {
     for (const field of Object.values(fields)) expect(typedValue(field, ' \n')).toBeUndefined();
   });
 
-  test('is never a value that it does not say', () => {
+  test('typed input never becomes a different value', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const number = typedValue(fields.number, text);
@@ -58,13 +58,13 @@ describe('what is typed for a field', () => {
   });
 });
 
-test('an option goes by its value first, and by no label that two have', () => {
+test('an option is found by its value, then by a unique label', () => {
   expect(typedOption(options, '2')).toBe('2');
   expect(typedOption(options, 'test')).toBe('test');
   expect(typedOption(options.slice(1), 'TEST')).toBe('TEST');
 });
 
-test('what a field wants is what is missed where it is not given', () => {
+test('the description of a field matches its error', () => {
   expect(Object.values(fields).map(fieldWants)).toEqual([
     'a text of at most 80 characters',
     'a whole number, at least 1, at most 9',

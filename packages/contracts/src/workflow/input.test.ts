@@ -45,7 +45,7 @@ test.each<[InputRequest, Parameters<typeof inputProblems>[1], readonly string[]]
   expect(inputProblems(asked, response)).toEqual(problems);
 });
 
-describe('whoever answers by a name means one thing', () => {
+describe('names of options and fields are unique', () => {
   test.each([
     ['two options of one value', { kind: 'choice', options: [options[0], options[0]] }],
     ['two fields of one name', { kind: 'form', fields: [form.fields[0], form.fields[0]] }],
