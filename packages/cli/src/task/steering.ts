@@ -160,11 +160,7 @@ const rewinds = async (client: Client, target: Target, { attempt, rewind }: Retr
 
 export const addRetry = (parent: Command, session: Session): void => {
   withExample(
-    steeringCommand(
-      parent,
-      'retry',
-      'retry a job and everything downstream of it; for a task, everything that failed',
-    )
+    steeringCommand(parent, 'retry', 'retry a job with all jobs downstream, or all failed jobs of a task')
       .option('--attempt <number>', 'retry only if this attempt is the latest one', wholeNumber(ATTEMPTS_MAX))
       .option('--rewind', 'restart the job and all jobs downstream (default unless a job is escalated)')
       .option('--no-rewind', 'only give the failed or escalated job another attempt')
