@@ -1,4 +1,4 @@
-import { readAnswer, encodeRequest } from '@holdpoint/contracts/api/reply';
+import { readAnswer, encodeRequest } from '@holdpoint/contracts/catalog/reply';
 import type { Client } from '@holdpoint/cli/bus/client';
 import { type BusEvent, watchEvents } from '@holdpoint/cli/bus/watch';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';

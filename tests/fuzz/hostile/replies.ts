@@ -1,4 +1,4 @@
-import type { Reply } from '@holdpoint/contracts/api/reply';
+import type { Reply } from '@holdpoint/contracts/catalog/reply';
 import { headers as createHeaders } from '@nats-io/transport-node';
 import fc from 'fast-check';
 import { sometimesLinked, validMessage } from '../messages.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type Reply, readAnswer } from '@holdpoint/contracts/api/reply';
+import { type Reply, readAnswer } from '@holdpoint/contracts/catalog/reply';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import fc from 'fast-check';

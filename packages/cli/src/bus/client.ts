@@ -1,4 +1,4 @@
-import { encodeRequest, readAnswer } from '@holdpoint/contracts/api/reply';
+import { encodeRequest, readAnswer } from '@holdpoint/contracts/catalog/reply';
 import type { Api, ApiRequest, ApiResponse } from '@holdpoint/contracts/catalog/api';
 import { type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';
 import type { NatsConnection } from '@nats-io/transport-node';

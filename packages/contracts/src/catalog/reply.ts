@@ -1,4 +1,4 @@
-import { api, type Api, type ApiResponse } from '../catalog/api.ts';
+import { api, type Api, type ApiResponse } from './api.ts';
 import { ErrorBody, type ErrorCode, HoldpointError } from '../values/errors.ts';
 import { PAYLOAD_MAX_BYTES } from '../bus/streams.ts';
 import type { ServiceName } from '../bus/subjects.ts';
