@@ -208,7 +208,7 @@ describe.skipIf(chromium === undefined)('the page', () => {
     expect(await visitor.page.evaluate('sessionStorage.length + localStorage.length')).toBe(0);
     await visitor.page.getByLabel('Your token').fill('wrong');
     await visitor.page.getByRole('button', { name: 'Sign in' }).click();
-    await visitor.page.getByText('This token is not known').waitFor();
+    await visitor.page.getByText('Unknown or expired token').waitFor();
     expect(await visitor.page.evaluate('document.cookie + location.href')).not.toMatch(
       /wrong|another|hp_sample/,
     );
