@@ -279,6 +279,24 @@ const vagueNames = (files: readonly SourceFacts[]): readonly Violation[] =>
       rule: 'a thing lives with what gives it meaning',
     }));
 
+/** A larger folder holds more than one subject. */
+const FILES_PER_FOLDER_MAX = 20;
+
+const fullFolders = (files: readonly SourceFacts[]): readonly Violation[] => {
+  const counts = new Map<string, number>();
+  for (const { path } of files)
+    if (/^(services|packages)\/[^/]+\/src\//.test(path) && !isTest(path))
+      counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1);
+  return [...counts]
+    .filter(([, count]) => count > FILES_PER_FOLDER_MAX)
+    .map(([folder, count]) => ({
+      file: folder,
+      line: 1,
+      imports: `(${String(count)} files)`,
+      rule: `a folder has at most ${String(FILES_PER_FOLDER_MAX)} source files: make rooms in it`,
+    }));
+};
+
 const edgesOf = (files: readonly SourceFacts[]): readonly Edge[] =>
   files.flatMap(({ path, imports }) => {
     const from = partOf(path);
@@ -314,5 +332,5 @@ export const checkImports = (files: readonly SourceFacts[]): readonly Violation[
         : [{ file: edge.from, line: edge.at.line, imports: edge.at.specifier, rule: said }];
     }),
   );
-  return [...wrong, ...vagueNames(files)];
+  return [...wrong, ...vagueNames(files), ...fullFolders(files)];
 };

@@ -236,6 +236,16 @@ describe('the check shows the offending edge', () => {
     expect(faults({ [path]: '' })).toEqual([`${path}:1 -> (its name)`]);
   });
 
+  test('a folder with more than twenty source files is shown', () => {
+    const files = (count: number): Tree =>
+      Object.fromEntries(
+        Array.from({ length: count }, (_, i) => [`services/executor/src/effect/f${String(i)}.ts`, '']),
+      );
+    const tests = { 'services/executor/src/effect/f.test.ts': '' };
+    expect(faults({ ...files(20), ...tests })).toEqual([]);
+    expect(faults({ ...files(21), ...tests })).toEqual(['services/executor/src/effect:1 -> (21 files)']);
+  });
+
   test('a file that cannot be parsed passes nothing', () => {
     expect(() => parse({ 'services/executor/src/x.ts': 'const = ;' })).toThrow('services/executor/src/x.ts');
   });
