@@ -172,7 +172,7 @@ test('a version that no worker has is waited for, and people see it', async () =
     const { nodes } = await system.client.ask('orchestrator', 'get', { id: handle.id });
     return nodes.find(({ wait }) => wait !== undefined)?.wait;
   });
-  expect(waits.detail).toMatch(/no worker has taken it.*reply@1/);
+  expect(waits.detail).toMatch(/no worker has claimed the order.*reply@1/);
   await startOne(reply('nobody.txt'));
   await untilAsked(handle);
 });
