@@ -13,10 +13,10 @@ const program = (
   script: string,
   confinement: Confinement | undefined,
 ): string =>
-  `import { createWorkRecords } from ${pathOf('../src/adapters/process/process-records.ts')};
+  `import { createProcessRecords } from ${pathOf('../src/adapters/process/process-records.ts')};
    import { runCommand, scriptArgv } from ${pathOf('../src/adapters/process/run-command.ts')};
    const work = ${JSON.stringify(work)};
-   const records = createWorkRecords(${JSON.stringify(stateDir)});
+   const records = createProcessRecords(${JSON.stringify(stateDir)});
    await runCommand({
      argv: scriptArgv(${JSON.stringify(script)}),
      cwd: ${JSON.stringify(cwd)},

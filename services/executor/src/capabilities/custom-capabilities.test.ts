@@ -59,7 +59,7 @@ describe('a module with custom capabilities', () => {
     [
       'an opaque class with a probe',
       { effectClass: 'opaque', probe: () => undefined },
-      'capabilities[0].effectClass: opaque means',
+      'capabilities[0].effectClass: an opaque capability',
     ],
     ['no run', { run: undefined }, 'capabilities[0].run: a function'],
     ['no schema', { input: {} }, 'capabilities[0].input: expected a zod schema'],
