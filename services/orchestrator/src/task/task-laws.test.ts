@@ -108,16 +108,16 @@ describe.each(decidersUnderTest)('any messages in any order about %s', (_, decid
     expectEveryRun((run) => {
       const ordered = new Set<string>();
       for (const { message, made, before } of run) {
-        const event =
+        const applied =
           message.kind === 'effect' && message.event.type === 'applied' ? message.event : undefined;
         const task = before.phase === 'absent' || isTerminal(before.phase) ? undefined : before;
-        const status = (event && task && findNode(task, event.node)?.status) ?? 'idle';
+        const status = (applied && task && findNode(task, applied.node)?.status) ?? 'idle';
         // A restarted node does not request the effect until it reaches it again.
-        const gate = event && task && findNode(task, event.node)?.gate;
-        const isAsked = event !== undefined && gate?.effectId === event.id;
-        const known = isAsked && ordered.has(`${event.node} ${event.id}`);
+        const gate = applied && task && findNode(task, applied.node)?.gate;
+        const isAsked = applied !== undefined && gate?.effectId === applied.id;
+        const known = isAsked && ordered.has(`${applied.node} ${applied.id}`);
         const heard = made.events.some(
-          (event) => event.type === 'node_succeeded' && event.node === event?.node,
+          (event) => event.type === 'node_succeeded' && event.node === applied?.node,
         );
         expect(heard, status).toBe(known && task !== undefined && !ENDED.has(status));
         for (const event of made.events)
