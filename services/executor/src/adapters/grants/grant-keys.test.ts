@@ -198,7 +198,7 @@ describe('a token with an unknown key', () => {
 });
 
 test('a key file with other keys than Ed25519 is refused, and not shown in the error', () => {
-  expect(() => parseGrantKeys('sesame')).toThrow('HOLDPOINT_GRANT_PUBLIC_KEYS_FILE: not a public key in PEM');
+  expect(() => parseGrantKeys('sesame')).toThrow('HOLDPOINT_GRANT_PUBLIC_KEYS_FILE: no public key in PEM');
   const rsa = createPublicKey(
     generateKeyPairSync('rsa', { modulusLength: 2_048 })
       .privateKey.export({ type: 'pkcs8', format: 'pem' })
