@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createSystem, type System } from '../../kit/stack/system.ts';
 import { approveAndComplete, decide, submitSample, waitForRequest } from '../../kit/tasks/tasks.ts';
 import { until } from '../../kit/until.ts';
-import { figureOf, metricsAskedFor, metricsExplained, shownIn } from '../../repo/figures.ts';
+import { figureOf, metricsAskedFor, metricsExplained, shownIn } from '../../repo/metrics.ts';
 
 let system: System;
 let urls: readonly string[];

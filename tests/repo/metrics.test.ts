@@ -15,7 +15,7 @@ import {
   RULES,
   SCRAPING,
   shownIn,
-} from './figures.ts';
+} from './metrics.ts';
 import { ROOT } from './source-tree.ts';
 
 const explained = new Set(metricsExplained());
