@@ -24,7 +24,7 @@ const flowing = (text: string): Repository => {
 };
 
 describe.concurrent('gates', () => {
-  test('20. a stop condition that fails once: the commit and the gate run again, and then it is met', async () => {
+  test('20. a stop condition that fails once repeats the commit and the gate, and then holds', async () => {
     const repository = flowing(
       template('stop', [
         job({
@@ -52,7 +52,7 @@ describe.concurrent('gates', () => {
     expect(repository.git('show', 'HEAD:met')).toBe('');
   });
 
-  test('20. the same in a worktree, back to the agent, who is told what the script has said; what is there stays', async () => {
+  test('20. in a worktree the loop returns to the agent with the output of the script; the existing work stays', async () => {
     const repository = createRepository(stack);
     const agent = giveFlows(repository, 'echo one more >> greeting.txt; echo done');
     commitTo(repository, 'draft/greet', { '.holdpoint/plans/greet.md': '# Greet\n' }, 'plan');
@@ -75,7 +75,7 @@ describe.concurrent('gates', () => {
     expect(repository.git('status', '--porcelain')).toBe('');
   });
 
-  test('21. a gated root is read and approved, an ended job attached to, a waiting one cancelled with its gate, a red CI gate retried', async () => {
+  test('21. a gated root is read and approved, an ended job is attached to, a waiting one is cancelled with its gate, a red CI gate is retried', async () => {
     const repository = flowing(
       template('gated', [
         shell('say', 'echo said', {
@@ -118,7 +118,7 @@ describe.concurrent('gates', () => {
     );
   });
 
-  test('26. --follow ends with 0, with 10 at an approval gate that asks nobody, and with 1 for a script that fails', async () => {
+  test('26. --follow ends with 0, with 10 at an approval gate without an audience, and with 1 for a failed script', async () => {
     const ends = async (text: string): Promise<number> => (await follow(flowing(text), FLOW)).code;
     const gate = { id: 'gate', kind: '"gate"', uses: '"control.gate.approval"' };
     expect(await ends(template('well', [shell('fine', 'true')]))).toBe(0);
@@ -126,7 +126,7 @@ describe.concurrent('gates', () => {
     expect(await ends(template('ill', [shell('bad', 'exit 3')]))).toBe(1);
   });
 
-  test('27. what follows a worktree works in it', async () => {
+  test('27. nodes after a worktree work in it', async () => {
     const repository = flowing(
       template('where', [
         job({
@@ -148,15 +148,15 @@ describe.concurrent('gates', () => {
   });
 });
 
-/** The other tests of the file have ended: here the executor is killed. */
-describe('what is killed', () => {
+/** The other tests of the file have ended: this test kills the executor. */
+describe('killed processes', () => {
   const killed = async (executor: ServiceProcess): Promise<void> => {
     const before = executor.exits().length;
     executor.signal('SIGKILL');
     await until('the executor has been killed', () => (executor.exits().length > before ? true : undefined));
   };
 
-  test('41. a program that is killed under --follow ends its job as failed; an executor that is killed only delays it', async () => {
+  test('41. a process killed under --follow fails its job; a killed executor only delays it', async () => {
     const repository = flowing(template('killed', [shell('dies', 'kill -9 $$')]));
     const { code, ended } = await follow(repository, FLOW);
     expect(code).toBe(1);

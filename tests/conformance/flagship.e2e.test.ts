@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => stack.stop());
 
-/** Templates in the shape of Vizier's, as they stand, with the configuration that they came with. */
+/** Unmodified templates in Vizier's format, with their original configuration. */
 const vizier = (version: string): Repository => {
   const repository = createRepository(stack);
   copyVizier(repository.root, version);
@@ -23,8 +23,8 @@ const vizier = (version: string): Repository => {
 };
 
 /**
- * The agent of that configuration changes nothing: the script does the work, and is content the second time. It stages what it
- * does, because in one of the shapes nothing but the commit is done again.
+ * The agent of that configuration changes nothing: the script does the work, and succeeds the second time.
+ * It stages its changes, because some of the templates repeat only the commit.
  */
 const WORK = 'test -s greeting.txt || { echo greeting > greeting.txt; git add greeting.txt; exit 1; }';
 
@@ -41,7 +41,7 @@ const succeeds = async (repository: Repository, ...words: readonly string[]) => 
 const filesOf = ({ git }: Repository, branch: string): readonly string[] =>
   git('ls-tree', '-r', '--name-only', branch).split('\n');
 
-describe.concurrent.each(['v0.2.5', 'v0.2.6'])('templates in the shape of %s, unmodified', (version) => {
+describe.concurrent.each(['v0.2.5', 'v0.2.6'])('unmodified templates of the format %s', (version) => {
   test('36. draft, approve with a stop condition that fails once, and merge', async () => {
     const repository = vizier(version);
     await succeeds(repository, 'draft', 'spec.md', 'greet');
@@ -57,7 +57,7 @@ describe.concurrent.each(['v0.2.5', 'v0.2.6'])('templates in the shape of %s, un
     expect(repository.git('status', '--porcelain')).toBe('?? spec.md');
   });
 
-  test('36. develop, with the branch and the target named', async () => {
+  test('36. develop with a named branch and target', async () => {
     const repository = vizier(version);
     repository.git('branch', 'release');
     const words = ['--branch', 'work/greet', '--target', 'release', '--set', `stop_condition_script=${WORK}`];
@@ -67,7 +67,7 @@ describe.concurrent.each(['v0.2.5', 'v0.2.6'])('templates in the shape of %s, un
     expect(filesOf(repository, 'main')).not.toContain('greeting.txt');
   });
 
-  test('36. a merge that contradicts its target, and an agent that leaves it as it is', async () => {
+  test('36. a merge conflicts with its target, and the agent leaves the conflict', async () => {
     const repository = vizier(version);
     const plan = { '.vizier/implementation-plans/clash.md': '# Plan\n' };
     commitTo(repository, 'draft/clash', { ...plan, 'greeting.txt': 'one\n' }, 'one');
@@ -81,15 +81,15 @@ describe.concurrent.each(['v0.2.5', 'v0.2.6'])('templates in the shape of %s, un
   });
 });
 
-describe.concurrent('others', () => {
-  test('36. commit: staged, named by the agent, committed', async () => {
+describe.concurrent('other stages', () => {
+  test('36. commit: changes are staged, the agent writes the message, and they are committed', async () => {
     const repository = vizier('v0.2.6');
     await succeeds(repository, 'commit', '["spec.md"]');
     expect(repository.git('log', '-1', '--format=%s')).toBe('done');
     expect(repository.git('show', 'HEAD:spec.md')).toBe('Greet people.');
   });
 
-  test('37. a develop whose agent resolves the conflict, and stages nothing; the next develop works as well', async () => {
+  test('37. a develop whose agent resolves the conflict without staging; the next develop works as well', async () => {
     const repository = createRepository(stack);
     giveFlows(repository, RESOLVING);
     repository.git('branch', 'draft/greet');
@@ -97,7 +97,7 @@ describe.concurrent('others', () => {
     const develop = (slug: string) =>
       succeeds(repository, 'develop', '--slug', slug, '--set', 'spec_text=Greet people.', '--target', 'main');
     const first = await develop('greet');
-    // It has led back to the merge, which had no need of it any more.
+    // The route led back to the merge, which did not need it.
     expect(nodeOf(first, 'merge__merge_conflict_resolution')).toMatchObject({ job: 'unreached', attempt: 2 });
     expect(nodeOf(first, 'merge__merge_integrate')).toMatchObject({ job: 'succeeded', attempt: 2 });
     expect(repository.read('greeting.txt')).toBe('both\n');
@@ -112,7 +112,7 @@ describe.concurrent('others', () => {
   });
 });
 
-/** Plans first; carries out a plan by a file; and where there are conflict markers, takes them away. */
+/** Plans first, then implements the plan from a file, and removes conflict markers. */
 const RESOLVING = `
 if grep -q '^<<<<<<<' greeting.txt 2>/dev/null; then echo both > greeting.txt
 elif [ -e .holdpoint/plans/again.md ]; then echo once more > again.txt

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => stack.stop());
 
-/** One job that writes down what it was given. */
+/** One job that writes its inputs to a file. */
 const noted = (id: string): string => `
 id = "template.${id}"
 version = "v1"
@@ -41,8 +41,8 @@ const noting = () => {
   return repository;
 };
 
-describe.concurrent('which flow', () => {
-  test('1. an alias composes two stages: one root, --set reaches both, and the run knows where it comes from', async () => {
+describe.concurrent('the choice of a workflow', () => {
+  test('1. an alias composes two stages: one root, --set reaches both, and the run records its origin', async () => {
     const repository = createRepository(stack);
     repository.write('.holdpoint/workflows/one.toml', noted('one'));
     repository.write('.holdpoint/workflows/two.toml', noted('two'));
@@ -62,7 +62,7 @@ describe.concurrent('which flow', () => {
     expect(repository.read('two.txt')).toBe('||hello');
   });
 
-  test('3. a file is named by file: and its run is on record', async () => {
+  test('3. a workflow is named by file:, and its run records that', async () => {
     const repository = noting();
     const enqueued = await enqueue(repository, `file:${NOTE}`, 'a');
     expect(enqueued).toMatchObject({ workflow_template_selector: `file:${NOTE}` });
@@ -72,7 +72,7 @@ describe.concurrent('which flow', () => {
     expect(out).toContain(`${enqueued.run_id}/note`);
   });
 
-  test('9. the flows that come with Holdpoint are made of the known labels, and of nothing that Vizier had before', async () => {
+  test('9. the shipped workflows use the known labels and none of the old Vizier labels', async () => {
     const repository = createRepository(stack);
     expect(await repository.holdpoint('workflow', 'init')).toMatchObject({ code: 0 });
     const labels = (name: string): readonly string[] =>
@@ -100,8 +100,8 @@ describe.concurrent('which flow', () => {
   });
 });
 
-describe.concurrent('what it is given', () => {
-  test('2. --set reaches needs, products, locks, preconditions, the script of a gate, and how often it is tried', async () => {
+describe.concurrent('the inputs of a run', () => {
+  test('2. --set reaches needs, products, locks, preconditions, the script of a gate, and the retry budget', async () => {
     const repository = createRepository(stack);
     repository.write('.holdpoint/workflows/wide.toml', WIDE);
     const given = [
@@ -134,28 +134,28 @@ describe.concurrent('what it is given', () => {
     });
   });
 
-  test('4. an option that nobody declared is a parameter', async () => {
+  test('4. an undeclared option is a parameter', async () => {
     const repository = noting();
     const { code, text } = await follow(repository, NOTE, '--word=cats', '--spec-file', 'a.md');
     expect(code, text).toBe(0);
     expect(repository.read('note.txt')).toBe('|a.md|cats');
   });
 
-  test('5. inputs by place fill the parameters in their order', async () => {
+  test('5. positional inputs fill the parameters in order', async () => {
     const repository = noting();
     const { code, text } = await follow(repository, NOTE, 'first', 'second.md');
     expect(code, text).toBe(0);
     expect(repository.read('note.txt')).toBe('first|second.md|nothing');
   });
 
-  test('6. --name and --file stand for the slug and the specification', async () => {
+  test('6. --name and --file set the slug and the specification', async () => {
     const repository = noting();
     const { code, text } = await follow(repository, NOTE, '--file', 'b.md', '--name', 'login');
     expect(code, text).toBe(0);
     expect(repository.read('note.txt')).toBe('login|b.md|nothing');
   });
 
-  test('7. a specification that git does not know is taken as it is when the run is queued, and its path is kept', async () => {
+  test('7. an untracked specification is copied when the run is queued, and its path is kept', async () => {
     const repository = createRepository(stack);
     const agent = giveFlows(repository);
     repository.write('spec.md', 'As it was.\n');
@@ -171,7 +171,7 @@ describe.concurrent('what it is given', () => {
   });
 });
 
-describe.concurrent('what is refused leaves no run behind', () => {
+describe.concurrent('a refused run leaves no trace', () => {
   const refused = async (repository: ReturnType<typeof createRepository>, ...words: readonly string[]) => {
     const run = newRun();
     const answer = await repository.holdpoint('run', ...words, '--id', run);
@@ -180,7 +180,7 @@ describe.concurrent('what is refused leaves no run behind', () => {
     return answer.err;
   };
 
-  test('8. an input that is missing at the beginning: which job, which option, and how it looks by place', async () => {
+  test('8. a missing required input is reported with its job, its option and its positional form', async () => {
     const repository = createRepository(stack);
     giveFlows(repository);
     const err = await refused(repository, 'draft');
@@ -189,7 +189,7 @@ describe.concurrent('what is refused leaves no run behind', () => {
     expect(err).toContain('<spec_file> <slug>');
   });
 
-  test('23. a placeholder without a value outside of the arguments: where it stands', async () => {
+  test('23. a placeholder without a value outside of the arguments is reported with its position', async () => {
     const repository = createRepository(stack);
     repository.write('.holdpoint/workflows/wide.toml', WIDE.replace('lane:${lane}', 'lane:${lain}'));
     const err = await refused(repository, '.holdpoint/workflows/wide.toml');
@@ -197,7 +197,7 @@ describe.concurrent('what is refused leaves no run behind', () => {
     expect(err).toContain('lain');
   });
 
-  test('24. a label that Vizier had before', async () => {
+  test('24. an old Vizier label is refused', async () => {
     const repository = createRepository(stack);
     repository.write(NOTE, noted('note').replace('cap.env.shell.command.run', 'vizier.shell.run'));
     const err = await refused(repository, NOTE);

@@ -29,8 +29,8 @@ const idsOf = ({ jobs }: List) => jobs.map(({ job }) => job);
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-describe('43. --raw is typed', () => {
-  test('in a list', async () => {
+describe('43. --raw prints typed fields', () => {
+  test('43. --raw in a list', async () => {
     const raw = await json<Envelope & { readonly jobs: readonly Raw[] }>(
       held.repository,
       'jobs',
@@ -65,7 +65,7 @@ describe('43. --raw is typed', () => {
     expect(of('bad')).toMatchObject({ exit_code: 3 });
   });
 
-  test('of one job', async () => {
+  test('43. --raw for one job', async () => {
     expect(await json(held.repository, 'jobs', 'show', held.job('seconded'), '--raw')).toMatchObject({
       version: 1,
       generated_at: expect.stringMatching(TIME) as unknown,
@@ -77,7 +77,7 @@ describe('43. --raw is typed', () => {
     });
   });
 
-  test('in a schedule, whose edges are those that it has without', async () => {
+  test('43. --raw in a schedule, with the same edges as without it', async () => {
     type Schedule = {
       readonly version: number;
       readonly ordering: string;
@@ -99,7 +99,7 @@ test('44. --raw without JSON is refused', async () => {
   }
 });
 
-test('45. status is one line, or JSON; of a job that nobody knows it is an error', async () => {
+test('45. status is one line, or JSON; an unknown job is an error', async () => {
   const { holdpoint } = held.repository;
   const log = `HP_LOG:hp.log.${held.run}.bad`;
   expect(await holdpoint('jobs', 'status', held.job('bad'))).toEqual({
@@ -118,14 +118,14 @@ test('45. status is one line, or JSON; of a job that nobody knows it is an error
   expect((await holdpoint('jobs', 'status', 't-nobody/x')).err).toContain('ORCHESTRATOR_UNKNOWN_TASK');
 });
 
-describe('lists', () => {
+describe('lists of jobs', () => {
   const ended = (words: readonly string[]) =>
     Object.entries(HELD).filter(([, status]) => words.includes(status));
   const SUCCEEDED = ended(['succeeded']).length;
   const ALL = Object.keys(HELD).length;
   const FAILURES = ended(['failed', 'blocked_by_dependency']).length;
 
-  test('52. hide what succeeded, and on demand what failed; --all shows everything; what is hidden is counted', async () => {
+  test('52. lists hide succeeded jobs, and failed ones on request; --all shows all jobs; hidden jobs are counted', async () => {
     const plain = await list();
     expect(plain.header).toEqual({ outcome: `${String(ALL - SUCCEEDED)} jobs`, hidden: String(SUCCEEDED) });
     expect(idsOf(plain)).not.toContain(held.job('good'));
@@ -138,7 +138,7 @@ describe('lists', () => {
     expect(idsOf(all)).toHaveLength(ALL);
   });
 
-  test('62. have a set of fields as text, and another set where the repository says so', async () => {
+  test("62. lists have a fixed set of text fields, and another set if the repository's configuration names one", async () => {
     const { jobs } = await list();
     for (const row of jobs) {
       expect(Object.keys(row)).toEqual(FIELDS);
@@ -168,7 +168,7 @@ describe('lists', () => {
     held.repository.write('.holdpoint/config.toml', '');
   });
 
-  test('63. name what every job waits for, and what holds it up', async () => {
+  test('63. lists name the reason why each job waits, and its blockers', async () => {
     const rows = new Map((await list('--all')).jobs.map((row) => [row['job'], row]));
     const of = (node: keyof typeof HELD) => rows.get(held.job(node));
     for (const [node, status] of Object.entries(HELD))
@@ -189,7 +189,7 @@ describe('lists', () => {
     expect(of('after_bad')).toMatchObject({ after: held.job('bad'), wait: '' });
   });
 
-  test('61. are tables of the newest run first', async () => {
+  test('61. lists are tables with the newest run first', async () => {
     const { run_id: run } = await enqueue(
       held.repository,
       '.holdpoint/workflows/held.toml',
@@ -203,7 +203,7 @@ describe('lists', () => {
     expect(header).toMatch(/^Job +Status +Created +Wait +Failed +Uses$/);
     const runs = rows.map((row) => row.split('/')[0]);
     expect([...new Set(runs)]).toEqual([run, held.run]);
-    // One column stands below the other.
+    // The columns are aligned.
     const at = header.indexOf('Status');
     for (const row of rows) expect(row.slice(at - 2, at + 1)).toMatch(/^ {2}\S$/);
   });

@@ -26,17 +26,17 @@ type Schedule = {
   readonly edges: readonly Edge[];
 };
 
-// First, because later there is something.
+// This test runs first, while there are no jobs.
 test.each([
   ['summary', 'no jobs scheduled\n'],
   ['dag', 'no jobs scheduled\n'],
   ['json', '{"version":1,"ordering":"created_at_then_job_id","jobs":[],"edges":[]}\n'],
-])('53. where nothing is to be done, the schedule says so as %s', async (format, out) => {
+])('53. an empty schedule says so in the format %s', async (format, out) => {
   const { holdpoint } = createRepository(stack);
   expect(await holdpoint('jobs', 'schedule', '--format', format)).toEqual({ code: 0, out, err: '' });
 });
 
-test('54. --watch is refused without a terminal, without escape sequences, and for what is no summary', async () => {
+test('54. --watch is refused without a terminal, without escape sequences, and for formats other than the summary', async () => {
   const { holdpoint } = createRepository(stack);
   for (const words of [[], ['--format', 'dag'], ['--format', 'json']]) {
     const { code, out, err } = await holdpoint('jobs', 'schedule', '--watch', ...words);
@@ -47,7 +47,7 @@ test('54. --watch is refused without a terminal, without escape sequences, and f
   expect(plain.err).toContain('no --no-ansi');
 });
 
-describe('a schedule of runs that hold one another up', () => {
+describe('a schedule of runs that block each other', () => {
   let held: Held;
   let later: string;
   let apart: string;
@@ -56,7 +56,7 @@ describe('a schedule of runs that hold one another up', () => {
     const flow = '.holdpoint/workflows/held.toml';
     later = newRun();
     await enqueue(held.repository, flow, '--after', held.job('next'), '--id', later);
-    // In another repository, so that nothing leads from one to the other.
+    // In another repository, so that no edge connects the two.
     apart = (await startHeld(stack)).run;
   });
 
@@ -64,7 +64,7 @@ describe('a schedule of runs that hold one another up', () => {
     json<Schedule>(held.repository, 'jobs', 'schedule', ...words);
   const idsOf = ({ jobs }: Schedule) => jobs.map(({ job_id: id }) => id);
 
-  test('55. has an edge from what makes an artifact, and says whether it is there', async () => {
+  test('55. the schedule has an edge from the producer of an artifact, and shows whether the artifact is available', async () => {
     const { edges } = await schedule('--all');
     const to = edges.filter((edge) => edge.to === held.job('taker'));
     expect(to).toContainEqual({
@@ -84,7 +84,7 @@ describe('a schedule of runs that hold one another up', () => {
     expect(out).toContain('<- custom:thing:absent [missing]');
   });
 
-  test('56. has an edge from what a job comes after, in its run and in another', async () => {
+  test('56. the schedule has an edge from each job in `after`, in the same run and in another', async () => {
     const { edges } = await schedule();
     const success = { after: { policy: 'success' } };
     expect(edges).toContainEqual({ from: held.job('hold'), to: held.job('next'), ...success });
@@ -102,7 +102,7 @@ describe('a schedule of runs that hold one another up', () => {
     );
   });
 
-  test('57. leaves out what has ended, unless it holds something up, or all is asked for', async () => {
+  test('57. the schedule hides ended jobs that block nothing, unless --all is given', async () => {
     const shown = idsOf(await schedule());
     expect(shown).not.toContain(held.job('good'));
     expect(shown).not.toContain(held.job('second'));
@@ -112,7 +112,7 @@ describe('a schedule of runs that hold one another up', () => {
     );
   });
 
-  test('58. is in the order in which the runs came, and of their ids', async () => {
+  test('58. the schedule is in order of submission, then id', async () => {
     const { ordering, jobs } = await schedule('--all');
     expect(ordering).toBe('created_at_then_job_id');
     expect(jobs.map(({ order }) => order)).toEqual(jobs.map((_, i) => i + 1));
@@ -122,7 +122,7 @@ describe('a schedule of runs that hold one another up', () => {
     );
   });
 
-  test('59. --job has that job first, and nothing that has nothing to do with it', async () => {
+  test('59. --job puts that job first and hides unrelated jobs', async () => {
     const shown = idsOf(await schedule('--job', held.job('next')));
     expect(shown[0]).toBe(held.job('next'));
     expect(shown).toEqual(expect.arrayContaining([held.job('hold'), `${later}/good`]));
@@ -133,7 +133,7 @@ describe('a schedule of runs that hold one another up', () => {
     expect(unknown.err).toContain('ORCHESTRATOR_UNKNOWN_NODE');
   });
 
-  test('60. --max-depth says how far it looks', async () => {
+  test('60. --max-depth limits the distance from the job', async () => {
     const at = async (depth: number) =>
       new Set(idsOf(await schedule('--all', '--job', held.job('next'), '--max-depth', String(depth))));
     expect(await at(0)).toEqual(new Set([held.job('next')]));
@@ -145,7 +145,7 @@ describe('a schedule of runs that hold one another up', () => {
     expect(two).toContain(`${later}/hold`);
   });
 
-  test('a summary has so many rows as are asked for, and says what it left out', async () => {
+  test('the summary has at most the requested rows, and counts the hidden ones', async () => {
     const { out } = await held.repository.holdpoint('jobs', 'schedule', '--top', '2');
     expect(out).toMatch(
       /^# +Slug +Name +Status +Wait +Job\n1 .*\n2 .*\nand \d+ more \(--top shows more\)\n$/,

@@ -31,7 +31,7 @@ describe.concurrent('46. and 47. a job that waits for an approval', () => {
     return { repository, run, ask: `${run}/ask` };
   };
 
-  test('46. goes on when it is approved', async () => {
+  test('46. an approved job runs', async () => {
     const { repository, run, ask } = await asking();
     expect(await json(repository, 'jobs', 'approve', ask)).toEqual({
       outcome: 'job_approved',
@@ -48,7 +48,7 @@ describe.concurrent('46. and 47. a job that waits for an approval', () => {
     expect(again.err).toContain('CLI_NOTHING_TO_DECIDE');
   });
 
-  test('47. is blocked when it is rejected, and says by whom, why, and what it waited for', async () => {
+  test('47. a rejected job is blocked, and shows the approver, the reason and the request', async () => {
     const { repository, run, ask } = await asking();
     expect(await json(repository, 'jobs', 'reject', ask, '--reason', 'not now')).toEqual({
       outcome: 'job_rejected',
@@ -73,8 +73,8 @@ describe.concurrent('46. and 47. a job that waits for an approval', () => {
   });
 });
 
-describe.concurrent('48. to 50. what a job writes', () => {
-  test('48. and 49. is followed in its order until the job ends, the late lines too; the exit code is that of the job', async () => {
+describe.concurrent('48. to 50. the output of a job', () => {
+  test("48. and 49. output is followed in order until the job ends, late lines included; the exit code is the job's", async () => {
     const { repository, run } = await submit(TALKING);
     const talk = `${run}/talk`;
     await untilJob(stack, run, 'talk', 'running');
@@ -97,7 +97,8 @@ describe.concurrent('48. to 50. what a job writes', () => {
     expect(lines.filter((line) => line.startsWith('[stderr]'))).toEqual(['[stderr] err 1', '[stderr] err 2']);
     expect(lines).toHaveLength(4);
 
-    // 50. Nothing was written by what never ran; that is no error, though how it ended is what is returned.
+    // 50. A job that never ran has no output. That is no error, but the exit code still shows how the job
+    // ended.
     expect(await repository.holdpoint('jobs', 'tail', `${run}/after`)).toEqual({
       code: 10,
       out: '',
@@ -105,14 +106,14 @@ describe.concurrent('48. to 50. what a job writes', () => {
     });
   });
 
-  test('50. of a job that has not begun is nothing, and no error', async () => {
+  test('50. a job that has not started has no output, and that is no error', async () => {
     const { repository, run } = await submit(ASKING);
     await untilJob(stack, run, 'asked', 'waiting_on_deps');
     expect(await repository.holdpoint('jobs', 'tail', `${run}/asked`)).toEqual({ code: 0, out: '', err: '' });
   });
 });
 
-/** A process that nobody has waited for yet has ended all the same. */
+/** A zombie process counts as ended. */
 const isAlive = (pid: string): boolean => {
   try {
     return !execFileSync('ps', ['-o', 'stat=', '-p', pid], { encoding: 'utf8' }).startsWith('Z');
@@ -121,8 +122,8 @@ const isAlive = (pid: string): boolean => {
   }
 };
 
-describe.concurrent('64. and 65. a job is cancelled and retried', () => {
-  test('the processes of a cancelled job end, its worktree stays, and a retry goes on in it', async () => {
+describe.concurrent('64. and 65. cancelling and retrying a job', () => {
+  test('64. the processes of a cancelled job end, its worktree stays, and a retry continues in it', async () => {
     const { repository, run } = await submit(WORKING);
     const work = `${run}/work`;
     const path = nodeOf(await untilJob(stack, run, 'work', 'running'), 'work').context?.worktree ?? '';
@@ -151,7 +152,7 @@ describe.concurrent('64. and 65. a job is cancelled and retried', () => {
     expect(again).toMatchObject({ code: 1, out: '' });
     expect(again.err).toContain('CLI_NOT_ACTIVE');
 
-    // 65.
+    // Scenario 65.
     const before = await json<object>(repository, 'jobs', 'show', work);
     repository.write('go', '');
     expect(await json(repository, 'jobs', 'retry', work)).toEqual({
@@ -180,11 +181,11 @@ describe.concurrent('64. and 65. a job is cancelled and retried', () => {
     for (const field of identity) expect(before).toHaveProperty(field, after[field]);
     expect(after).toMatchObject({ workflow_node_attempt: '2', exit_code: '0' });
     expect(after).not.toHaveProperty('failed');
-    // What the attempt before wrote is kept.
+    // The output of the earlier attempt is kept.
     expect((await repository.holdpoint('jobs', 'tail', work)).out).toBe('[stdout] begun\n[stdout] begun\n');
   });
 
-  test('65. a run is retried from everything that failed', async () => {
+  test('65. a retry of a run restarts all failed jobs', async () => {
     const { repository, run } = await submit(MENDABLE);
     expect((await untilEnded(stack, run)).outcome).toBe('failed');
     repository.write('mended', '');
@@ -200,7 +201,7 @@ describe.concurrent('64. and 65. a job is cancelled and retried', () => {
   });
 });
 
-test('66. gc shows what would be purged, and removes nothing without --apply', async () => {
+test('66. gc shows the purgeable tasks, and removes nothing without --apply', async () => {
   const repository = createRepository(stack);
   const { code, out } = await repository.holdpoint('jobs', 'gc', '--json');
   expect(code).toBe(0);

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => stack.stop());
 
-/** Carries a specification out when the file beside it says so; one that says `bad` cannot be. */
+/** Implements a specification if the file beside it allows it; a specification with the text `bad` fails. */
 const FLOW = `
 id = "template.spec"
 version = "v1"
@@ -68,7 +68,7 @@ const idsOf = (many: z.infer<typeof Many>): readonly [string, string, string] =>
 
 const ITEMS = ['specs/Z.md', 'specs/b/Two words.md', 'specs/c.md'] as const;
 
-test('33. --spec-dir makes one run of each specification, in order, each with its own file, slug and branch, one after the other', async () => {
+test('33. --spec-dir queues one run per specification, in order, each with its own file, slug and branch, one after the other', async () => {
   const repository = withSpecs('good');
   const { code, out, err } = await repository.holdpoint(...FLOW_WORDS);
   expect(code, err).toBe(0);
@@ -98,7 +98,7 @@ test('33. --spec-dir makes one run of each specification, in order, each with it
   );
 });
 
-test('34. followed, it stops at the first specification that fails, and the later ones never start', async () => {
+test('34. a followed folder stops at the first failed specification, and the later ones never start', async () => {
   const repository = withSpecs('bad');
   letGo(repository);
   const { code, out, err } = await repository.holdpoint(...FLOW_WORDS, '--follow');

@@ -78,15 +78,15 @@ beforeAll(() => {
   before = checkout.everything();
 });
 
-/** Types it; nothing may have been written afterwards. */
+/** Runs a command that must write no file. */
 const look = async (...words: readonly string[]) => {
   const output = await checkout.holdpoint('run', ...words);
   expect(checkout.everything()).toEqual(before);
   return output;
 };
 
-describe.concurrent('a flow is looked at', () => {
-  test('28. its help tells what it takes, and neither help nor --check writes anything or asks a service', async () => {
+describe.concurrent('help and checks of a workflow', () => {
+  test('28. the help shows the inputs; neither help nor --check writes a file or calls a service', async () => {
     const { code, out, err } = await look('note', '--help');
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(out).toMatch(/^Usage: holdpoint run note \[options\] \[slug\] \[spec_file\]\n/);
@@ -95,11 +95,11 @@ describe.concurrent('a flow is looked at', () => {
     expect(out).toMatch(/^ {2}--file, --spec-file <value> +by place 2$/m);
     expect(out).toMatch(/^ {2}--tries <value> +default: 2$/m);
     expect(await look('note', 'a-slug', '--check')).toMatchObject({ code: 0, err: '' });
-    // Without --check there is nobody here to take it.
+    // Without --check the command needs a service, and none runs here.
     expect((await look('note', 'a-slug')).err).toContain('HOLDPOINT_NATS_URL');
   });
 
-  test('29. --check says in text, or in JSON, that it could run', async () => {
+  test('29. --check confirms in text and in JSON that the workflow can run', async () => {
     expect((await look('note', 'a-slug', '--check')).out).toBe(
       [
         'Outcome   workflow validation passed',
@@ -124,7 +124,7 @@ describe.concurrent('a flow is looked at', () => {
     ['--no-require-approval'],
     ['--follow'],
     ['--repeat', '2'],
-  ])('30. --check is refused together with %s', async (...flag) => {
+  ])('30. --check and %s cannot be combined', async (...flag) => {
     const { code, out, err } = await look('note', 'a-slug', '--check', ...flag);
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(err).toMatch(
@@ -133,41 +133,41 @@ describe.concurrent('a flow is looked at', () => {
   });
 });
 
-describe.concurrent('31. --check refuses what a run refuses', () => {
+describe.concurrent('31. --check refuses the same inputs as a run', () => {
   const LANE = 'nodes[note].locks[0].key';
   test.each([
     ['an unresolved placeholder', ['odd/unresolved.toml', 'x'], 'WORKFLOW_PLACEHOLDER_UNKNOWN', LANE],
     [
-      'a value that is none of its kind',
+      'a value of another type',
       ['note', 'x', '--tries=-1'],
       'WORKFLOW_VALUE_COERCION',
       'nodes[gate].retry.budget',
     ],
     [
-      'a yes that is none',
+      'an invalid boolean',
       ['note', 'x', '--required', 'perhaps'],
       'WORKFLOW_VALUE_COERCION',
       'nodes[gate].gates[0].approval.required',
     ],
-    ['a label of before', ['odd/legacy.toml', 'x'], 'WORKFLOW_USES_LEGACY', 'nodes[note].uses'],
+    ['an old label', ['odd/legacy.toml', 'x'], 'WORKFLOW_USES_LEGACY', 'nodes[note].uses'],
     [
-      'a name that nobody knows',
+      'an unknown parameter',
       ['note', 'x', '--set', 'lanes=two'],
       'WORKFLOW_PARAM_UNKNOWN',
       'did you mean "lane"?',
     ],
-  ])('%s', async (_, words, codeOf, where) => {
+  ])('31. %s is refused', async (_, words, codeOf, where) => {
     const checked = await look(...words, '--check');
     expect(checked).toMatchObject({ code: 1, out: FAILED });
     expect(checked.err).toContain(codeOf);
     expect(checked.err).toContain(where);
-    // The same without --check, before anybody is asked to take it.
+    // Without --check the same refusal comes before any call to a service.
     expect(await look(...words)).toEqual(checked);
   });
 });
 
-describe.concurrent('32. --spec-dir is checked', () => {
-  test('its specifications are listed in the order of their bytes', async () => {
+describe.concurrent('32. --check with --spec-dir', () => {
+  test('32. the specifications are listed in byte order', async () => {
     const text = await look('note', '--spec-dir', 'specs', '--check');
     expect(text).toMatchObject({ code: 0, err: '' });
     expect([...text.out.matchAll(/^Item +(.*)$/gm)].map(([, item]) => item)).toEqual([
@@ -196,15 +196,15 @@ describe.concurrent('32. --spec-dir is checked', () => {
     ['an empty name', '', 'WORKFLOW_SPEC_FOLDER'],
     ['a linked file among others', 'linked-file', 'WORKFLOW_SPEC_LINK'],
     ['a linked folder', 'linked-folder', 'WORKFLOW_SPEC_LINK'],
-    ['nothing but links', 'only-links', 'WORKFLOW_SPEC_LINK'],
-    ['two files of one slug', 'same', 'WORKFLOW_SPEC_COLLISION'],
-  ])('%s is refused', async (_, folder, said) => {
+    ['only links', 'only-links', 'WORKFLOW_SPEC_LINK'],
+    ['two files with one slug', 'same', 'WORKFLOW_SPEC_COLLISION'],
+  ])('32. --spec-dir with %s is refused', async (_, folder, said) => {
     const { code, out, err } = await look('note', '--spec-dir', folder, '--check');
     expect({ code, out }).toEqual({ code: 1, out: FAILED });
     expect(err).toContain(said);
   });
 
-  test('what each run is given cannot be given to all of them, by whatever name; the refusal is JSON as well', async () => {
+  test('32. inputs that --spec-dir sets for each run cannot be set for all, under any name; the refusal is JSON as well', async () => {
     const given = ['x', '--spec-dir=specs', '--branch', 'draft/x', '--set', 'spec_file=a.md'];
     const { code, out } = await look('note', ...given, '--check', '--format', 'json');
     expect(code).toBe(1);
@@ -217,7 +217,7 @@ describe.concurrent('32. --spec-dir is checked', () => {
     expect(new Set(problems.map((problem) => problem.code))).toEqual(new Set(['WORKFLOW_SPEC_INPUT']));
   });
 
-  test('a flow that takes no file is refused', async () => {
+  test('32. a workflow without a file input is refused', async () => {
     const words = ['odd/fileless.toml', '--spec-dir', 'specs', '--check'];
     const { code, err } = await look(...words);
     expect(code).toBe(1);

@@ -13,8 +13,8 @@ afterAll(() => stack.stop());
 
 const SAY = 'echo "the plan of a fixed reply"';
 
-describe.concurrent('draft', () => {
-  test("10. the agent's reply becomes the body of the plan, which is kept after the agent has ended", async () => {
+describe.concurrent('the draft stage', () => {
+  test("10. the agent's reply becomes the body of the plan, and stays after the agent has ended", async () => {
     const repository = createRepository(stack);
     const agent = giveFlows(repository, SAY);
     repository.write('spec.md', 'Greet people by name.\n');
@@ -46,8 +46,8 @@ describe.concurrent('draft', () => {
   });
 });
 
-describe.concurrent('draft, approve and merge', () => {
-  test('12. each by its alias, followed to its end; the merge has the message that was asked for', async () => {
+describe.concurrent('the stages draft, approve and merge', () => {
+  test('12. each stage runs by its alias and is followed to its end; the merge has the requested message', async () => {
     const repository = createRepository(stack);
     giveFlows(repository, PLAN_OR_WORK);
     const drafted = await follow(repository, 'draft', '--slug', 'greet', '--set', 'spec_text=Greet people.');
@@ -75,7 +75,7 @@ describe.concurrent('draft, approve and merge', () => {
     expect(repository.git('status', '--porcelain')).toBe('');
   });
 
-  test('13. an approve finds the branch of the draft by the slug alone', async () => {
+  test('13. approve finds the branch of the draft by the slug alone', async () => {
     const repository = createRepository(stack);
     giveFlows(repository, PLAN_OR_WORK);
     const draft = await enqueue(repository, 'draft', '--slug', 'alone', '--set', 'spec_text=Greet people.');
@@ -86,7 +86,7 @@ describe.concurrent('draft, approve and merge', () => {
     expect(repository.git('branch', '--list', 'draft/*')).toContain('draft/alone');
   });
 
-  test('14. the message of a commit is read from what an agent has said', async () => {
+  test('14. the message of a commit is read from the reply of an agent', async () => {
     const repository = createRepository(stack);
     giveFlows(repository, 'echo "docs: what the agent calls it"');
     repository.write('.holdpoint/workflows/named.toml', NAMED_COMMIT);
@@ -97,7 +97,7 @@ describe.concurrent('draft, approve and merge', () => {
     expect(repository.git('show', 'HEAD:notes.md')).toBe('a note');
   });
 
-  test('15. all three queued at once, without --after: the later ones wait for what the earlier make', async () => {
+  test('15. three stages queued at once, without --after: later ones wait for the artifacts of earlier ones', async () => {
     const repository = createRepository(stack);
     giveFlows(repository, PLAN_OR_WORK);
     const merge = await enqueue(repository, 'merge', 'queued', '--target', 'main');
@@ -128,7 +128,7 @@ describe.concurrent('draft, approve and merge', () => {
     expect(repository.git('branch', '--list', 'draft/source')).toBe('');
   });
 
-  test('19. the plan stands in the message of the merge, and its document is gone from the source', async () => {
+  test('19. the message of the merge contains the plan, and its document is gone from the source', async () => {
     const repository = createRepository(stack);
     giveFlows(repository, PLAN_OR_WORK);
     await carriedOut(repository, 'kept', { 'greeting.txt': 'greeting\n' });
@@ -144,7 +144,7 @@ describe.concurrent('draft, approve and merge', () => {
     expect(files('main')).not.toContain('.holdpoint/plans/kept.md');
   });
 
-  test('22. a conflict blocks the merge and leaves a sentinel, and the checkout as it was', async () => {
+  test('22. a conflict blocks the merge, writes a sentinel, and leaves the checkout unchanged', async () => {
     const repository = createRepository(stack);
     giveFlows(repository, PLAN_OR_WORK);
     await carriedOut(repository, 'clash', { 'greeting.txt': 'greeting\n' });

@@ -8,7 +8,7 @@ const SCENARIOS = 107;
 type Named = { readonly file: string; readonly titles: readonly string[] };
 type Row = { readonly number: number; readonly where: string; readonly named: readonly Named[] };
 
-/** A link to a file, and the titles that follow it. */
+/** A link to a file, and the titles after it. */
 const namedIn = (where: string): readonly Named[] =>
   [...where.matchAll(/\[[^\]]+\]\(([^)]+)\)((?:,? “[^”]+”)*)/g)].map(([, file = '', titles = '']) => ({
     file,
@@ -30,7 +30,7 @@ const titlesIn = (text: string): readonly string[] =>
 const isAbout = (number: number, title: string): boolean =>
   new RegExp(`^(reference )?${String(number)}[.:] `).test(title);
 
-/** What a row says of a file, and the file does not bear out. */
+/** The claims of a row about a file that the file does not fulfil. */
 const gapsOf = ({ number, named }: Row): readonly string[] =>
   named.flatMap(({ file, titles }) => {
     const path = join(folder, file);
@@ -54,28 +54,28 @@ const numberedTests = (): readonly string[] =>
     });
 
 describe('the table of the scenarios', () => {
-  test('has each of them once, in their order', () => {
+  test('each scenario has one row, in order', () => {
     expect(rows.map(({ number }) => number)).toEqual(Array.from({ length: SCENARIOS }, (_, i) => i + 1));
   });
 
-  test('names a test, or says why there is none', () => {
+  test('each row names a test or a reason for having none', () => {
     const reasons = /^(not offered|does not apply( yet)?|decided otherwise): ./;
     const silent = rows.filter(({ named, where }) => named.length === 0 && !reasons.test(where));
     expect(silent).toEqual([]);
   });
 
-  test.each(rows.map((row) => [row.number, row] as const))('%i is tested where it says', (_, row) => {
+  test.each(rows.map((row) => [row.number, row] as const))('scenario %i has its named tests', (_, row) => {
     expect(gapsOf(row)).toEqual([]);
   });
 
-  test('names every file that has a test of the scenario', () => {
+  test('each file with a test of a scenario is named in its row', () => {
     const named = new Set(
       rows.flatMap((row) => row.named.map(({ file }) => `${String(row.number)} ${file}`)),
     );
     expect(numberedTests().filter((each) => !named.has(each))).toEqual([]);
   });
 
-  test('is missed where it promises too much', () => {
+  test('a row with a missing file or title is reported', () => {
     const text =
       '| 3 | x | [gone](gone.test.ts) |\n| 4 | y | [table.test.ts](table.test.ts) “nothing of the kind, ever” |\n';
     const wrong = rowsOf(text.replace('of the kind', ['of', 'that', 'kind'].join(' '))).flatMap(gapsOf);

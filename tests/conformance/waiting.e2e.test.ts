@@ -34,7 +34,7 @@ const two = template('two', [
 const one = template('one', [shell('only', 'true')]);
 
 describe.concurrent('artifacts', () => {
-  test('16. wait: what nobody makes yet is awaited, and the job goes on when somebody has made it', async () => {
+  test('16. wait: a job awaits an artifact without a producer, and runs once it is available', async () => {
     const repository = giving({
       use: template('use', [shell('use', 'echo used > used.txt', { needs: `[${THING}]` })], policy('wait')),
       make: template('make', [shell('make', 'true', { produces: `{ succeeded = [${THING}] }` })], CONTRACT),
@@ -48,7 +48,7 @@ describe.concurrent('artifacts', () => {
     expect(repository.has('used.txt')).toBe(true);
   });
 
-  test('17. block: what nobody makes blocks the job, and says what is missing', async () => {
+  test('17. block: an artifact without a producer blocks the job, which names the artifact', async () => {
     const repository = giving({
       use: template('use', [shell('use', 'echo used > used.txt', { needs: `[${THING}]` })], policy('block')),
     });
@@ -61,8 +61,8 @@ describe.concurrent('artifacts', () => {
   });
 });
 
-describe.concurrent('other runs and people', () => {
-  test('25. --after a job that runs, and --require-approval: the first job waits for either', async () => {
+describe.concurrent('other runs and approvers', () => {
+  test('25. --after a running job and --require-approval: the first job waits for both', async () => {
     const repository = giving({ two, one });
     const before = await enqueue(repository, file('two'));
     await untilJob(stack, before.run_id, 'hold', 'running');
@@ -86,7 +86,7 @@ describe.concurrent('other runs and people', () => {
     expect((await untilEnded(stack, asked.run_id)).outcome).toBe('succeeded');
   });
 
-  test('39. --after run:<id> stands for its last jobs, beside others, each once; what is not there is refused', async () => {
+  test('39. --after run:<id> means its last jobs, beside other jobs, each once; an unknown run is refused', async () => {
     const repository = giving({ two, one });
     const [a, b] = [
       (await enqueue(repository, file('two'))).run_id,
@@ -111,7 +111,7 @@ describe.concurrent('other runs and people', () => {
     await expect(viewOf(stack, run)).rejects.toThrow('ORCHESTRATOR_UNKNOWN_TASK');
   });
 
-  test('40. --repeat: one run after the other, behind what was there before; the first that fails ends the following', async () => {
+  test('40. --repeat queues one run after the other, behind the given jobs; the first failure ends the later ones', async () => {
     const repository = giving({
       one,
       third: template('third', [shell('count', 'echo x >> count; test "$(wc -l < count)" -lt 2')]),
@@ -157,7 +157,7 @@ describe.concurrent('other runs and people', () => {
 describe.concurrent('locks', () => {
   const greeting = (name: string) => ({ [`${name}.txt`]: `${name}\n` });
 
-  test('38. merges into one branch go one after the other, those into another do not wait, and a develop is held up by its merge alone', async () => {
+  test('38. merges into one branch run one after the other, those into another do not wait, and only its merge holds up a develop', async () => {
     const repository = createRepository(stack);
     giveFlows(repository, PLAN_OR_WORK);
     repository.git('branch', 'release');

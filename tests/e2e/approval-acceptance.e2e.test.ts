@@ -19,7 +19,7 @@ import { until, untilTrue } from '../kit/until.ts';
 import { openWatcher } from '../kit/console/web.ts';
 import { findTools } from './documents/process.ts';
 
-// What the specification of approvals asks for, one after the other, on real services.
+// The acceptance steps of the approval specification, in its order, on real services.
 
 const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const tools = await findTools(process.env);
@@ -57,7 +57,7 @@ const messageFor = ({ approval }: SampleTask) =>
   until(`discord shows ${approval}`, () => discord.messageOf(approval));
 const nodeOf = ({ nodes }: TaskView, id: string) => nodes.find((node) => node.id === id);
 
-/** The program on a terminal of its own, with somebody who says this when he is asked. */
+/** Runs the CLI on its own terminal and gives this answer to its question. */
 const askedOnTerminal = (answer: string, ...args: readonly string[]): Promise<string> => {
   const files = layout(system.run.credentialsDir);
   const words = [process.execPath, join(root, 'packages', 'cli', 'src', 'main.ts'), ...args];
@@ -85,8 +85,8 @@ const askedOnTerminal = (answer: string, ...args: readonly string[]): Promise<st
   });
 };
 
-describe('an approval', () => {
-  test('is requested with a UUID of its own, and people are notified', async () => {
+describe('approval acceptance', () => {
+  test('an approval request has its own UUID, and approvers are notified', async () => {
     const watcher = openWatcher(port, { token: operator.token });
     await watcher.first('hello');
     watcher.say({ type: 'subscribe' });
@@ -99,7 +99,7 @@ describe('an approval', () => {
     await watcher.stop();
   });
 
-  test('is an embed with two buttons on Discord', async () => {
+  test('an approval request on Discord is an embed with two buttons', async () => {
     const message = await messageFor(await held());
     expect(message.embeds).toHaveLength(1);
     expect(message.components[0]?.components.map(({ label }) => label)).toEqual(['Approve', 'Reject']);
@@ -112,10 +112,10 @@ describe('an approval', () => {
     ['n', 'rejected', 'failed'],
   ] as const;
   test.skipIf(!tools.hasTerminals).each(prompted)(
-    'is asked about on a terminal: %s, and it is %s',
+    'a terminal shows the request: the answer %s makes it %s',
     async (key, status, phase) => {
       const task = await held();
-      // Whatever waits from before is still pending.
+      // Requests of earlier tests are still pending.
       const others = (await system.client.ask('approvals', 'list', { limit: 500 })).items;
       for (const { id } of others)
         if (id !== task.approval) await system.client.ask('approvals', 'decide', { id, decision: 'reject' });
@@ -126,7 +126,7 @@ describe('an approval', () => {
     },
   );
 
-  test('runs the tool once it is given, and its result is returned', async () => {
+  test('an approved tool call runs and returns its result', async () => {
     const task = await held();
     await discord.press({ port, user: operator.discord ?? '', message: await messageFor(task) }, 'Approve');
     const view = await waitForPhase(system.client, task.id, 'completed');
@@ -136,13 +136,13 @@ describe('an approval', () => {
       state: 'applied',
       outputs: expect.objectContaining({ file: 'sample.txt' }) as unknown,
     });
-    await untilTrue('the approval knows', async () => {
+    await untilTrue('the approval has the outcome', async () => {
       const { outcome } = await system.client.ask('approvals', 'get', { id: task.approval });
       return outcome === 'applied';
     });
   });
 
-  test('that is refused reaches the caller as ERR_FORBIDDEN, and nothing runs', async () => {
+  test('a rejected tool call fails with ERR_FORBIDDEN, and the tool does not run', async () => {
     const task = await held();
     await system.client.ask('approvals', 'decide', {
       id: task.approval,
@@ -155,7 +155,7 @@ describe('an approval', () => {
     expect((await appliedByKey(system.workspace)).get(task.effect)).toBeUndefined();
   });
 
-  test('that nobody decides in time expires: it is refused, and everybody can see so', async () => {
+  test('an undecided request expires: the call is refused, and the state is visible', async () => {
     const orchestrator = await system.connect('orchestrator');
     const request = requestOf({ timeoutMs: 1_000 });
     await publishRequest(orchestrator, request);
@@ -168,7 +168,7 @@ describe('an approval', () => {
     ).rejects.toMatchObject({ code: 'APPROVALS_ALREADY_DECIDED', body: { details: { status: 'expired' } } });
   });
 
-  test('is for exactly what was shown: whatever is put in its place is refused', async () => {
+  test('an approval covers only the shown input: a replaced input is refused', async () => {
     const orchestrator = await system.connect('orchestrator');
     const request = requestOf();
     await publishRequest(orchestrator, request);

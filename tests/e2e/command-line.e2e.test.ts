@@ -32,8 +32,8 @@ const submit = async () => {
   return { task, submitted };
 };
 
-describe('a gated task, typed', () => {
-  test('is submitted, held, approved, carried out once, and completed', async () => {
+describe('a gated task from the command line', () => {
+  test('a gated task waits, is approved, runs once and completes', async () => {
     const { task, submitted } = await submit();
     expect(submitted).toEqual({ code: 0, out: `task ${task.id} is awaiting_approval\n`, err: '' });
 
@@ -44,7 +44,7 @@ describe('a gated task, typed', () => {
     expect(shown.out).toContain(task.line);
     expect((await appliedByKey(system.workspace)).has(task.effect)).toBe(false);
 
-    // Watching begins before the decision, and ends with the task.
+    // The watch starts before the decision and ends with the task.
     const watching = holdpoint('task', 'watch', task.id);
     expect(await holdpoint('approval', 'approve', task.approval, '--comment', 'looks right')).toMatchObject({
       code: 0,
@@ -63,7 +63,7 @@ describe('a gated task, typed', () => {
     expect((await appliedByKey(system.workspace)).get(task.effect)).toBe(1);
   });
 
-  test('that is rejected fails, and nothing is carried out', async () => {
+  test('a rejected task fails, and nothing runs', async () => {
     const { task } = await submit();
     await expect
       .poll(async () => (await holdpoint('approval', 'reject', task.approval)).code, { timeout: 60_000 })
@@ -82,9 +82,9 @@ describe('a gated task, typed', () => {
     [['task', 'submit', '--workflow', 'sample'], 2, 'goal'],
     [['task', 'show', 't-none'], 1, 'ORCHESTRATOR_UNKNOWN_TASK'],
     [['approval', 'approve', 'a-none'], 1, 'APPROVALS_UNKNOWN'],
-  ] as const)('holdpoint %j is told what is wrong', async (args, code, said) => {
+  ] as const)('holdpoint %j fails with the reason', async (args, code, message) => {
     const refused = await holdpoint(...args);
     expect(refused).toMatchObject({ code, out: '' });
-    expect(refused.err).toContain(said);
+    expect(refused.err).toContain(message);
   });
 });

@@ -12,20 +12,20 @@ const seed = seedOfRun();
 const chance = createChance(seed);
 
 beforeAll(async () => {
-  system = await createSystem();
+  system = await createSystem({ shortTimers: true });
   for (const service of SERVICES) services.set(service, await system.spawn(service));
   await Promise.all([...services.values()].map(({ started }) => started()));
 });
 afterAll(() => system.stop());
 
 const KILLS = 4;
-/** Spread over starting, being idle and being busy. */
+/** The kills fall into the start, idle times and busy times. */
 const PAUSE_MAX_MS = 1_500;
 
-/** Kills a service at moments that the seed chooses, whatever it is doing then. */
+/** Kills a service at random moments chosen by the seed. */
 const killAtRandom = async (victims: readonly ServiceProcess[]): Promise<void> => {
   for (let kill = 0; kill < KILLS; kill += 1) {
-    // The moment is what is random here; nothing is waited for.
+    // The random moment is the purpose of this delay; it waits for no event.
     await sleep(chance() * PAUSE_MAX_MS);
     for (const victim of victims) victim.signal('SIGKILL');
   }

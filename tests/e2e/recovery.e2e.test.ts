@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => stack.stop());
 
-/** An agent works in a worktree, what it leaves is committed, and a check says whether it will do. */
+/** An agent works in a worktree, its changes are committed, and a check decides whether they are good. */
 const WORK = `
 id = "template.work"
 version = "v1"
@@ -61,7 +61,7 @@ kind = "gate"
 uses = "control.terminal"
 `;
 
-/** As a compiler, or a test runner, says it. */
+/** Output in the style of a compiler or a test runner. */
 const CHECK = `case "$(cat state.txt)" in
   good) exit 0 ;;
   broken) echo "src/greet.ts(3,7): error TS2322: Type 'string' is not assignable to type 'number'."; exit 2 ;;
@@ -69,7 +69,7 @@ const CHECK = `case "$(cat state.txt)" in
 esac
 `;
 
-/** What the agent does each time that it is asked: the last, once there is no other. */
+/** The script of each agent attempt; the last script is used for all later attempts. */
 const inTurn = (...turns: readonly string[]): string =>
   [
     'case $n in',
@@ -80,7 +80,7 @@ const leaves = (state: string, approach: string, more = ''): string =>
   `echo ${state} > state.txt; echo "left it ${state}"; echo 'HOLDPOINT-REPORT {"approach": "${approach}"${more}}'`;
 const exhausted = (file: string): string =>
   `echo half > ${file}; echo 'HOLDPOINT-REPORT {"approach": "a long one", "done": "wrote ${file}", "next": "the rest", "stop": "context_exhausted"}'`;
-/** Takes down the executor that it is run by, which is started again. */
+/** Kills the executor that runs it; the executor is restarted. */
 const CRASH = `p=$PPID; while [ "$p" -gt 1 ]; do
     if tr '\\0' ' ' < /proc/$p/cmdline | grep -q 'services/executor'; then kill -9 "$p"; sleep 30; fi
     p=$(awk '{print $4}' /proc/$p/stat)
@@ -113,11 +113,11 @@ const typed = async (repository: Repository, ...words: readonly string[]): Promi
   expect(code, `${out}${err}`).toBe(0);
   return out;
 };
-/** That the last one has succeeded is told to recovery, and no task waits for that. */
+/** Recovery gets the last success as a notice, and no task waits for it. */
 const allAttemptsOf = (task: string, node: string, count: number) =>
-  until('recovery has heard of all', async () => {
-    const heard = await attemptsOf(task, node);
-    return heard.length >= count ? heard : undefined;
+  until('recovery has recorded all attempts', async () => {
+    const recorded = await attemptsOf(task, node);
+    return recorded.length >= count ? recorded : undefined;
   });
 
 const attemptsOf = async (task: string, node: string) =>
@@ -128,8 +128,8 @@ const attemptsOf = async (task: string, node: string) =>
     })
   ).items;
 
-describe('an agent that', () => {
-  test('breaks the build is taken back to where the build was good, told so, and does it otherwise', async () => {
+describe('recovery of agents', () => {
+  test('an agent that breaks the build is reset to the last good build, gets the error and solves it differently', async () => {
     const { repository, prompts } = repositoryWith(
       inTurn(leaves('broken', 'I change the type'), leaves('good', 'I keep the type and convert the value')),
     );
@@ -150,7 +150,7 @@ describe('an agent that', () => {
     const { approval } = nodeOf(rollback, 'reset');
     const decided = await stack.system.client.ask('approvals', 'get', { id: approval as never });
     expect(decided).toMatchObject({ status: 'approved', surface: 'rule' });
-    // What was thrown away is still there.
+    // The discarded changes are kept.
     const saved = repository.git('for-each-ref', '--format=%(refname)', 'refs/holdpoint/saved');
     expect(saved).toContain(`refs/holdpoint/saved/${id}/check/1`);
     expect(repository.git('show', `${saved.split('\n')[0] ?? ''}:state.txt`)).toBe('broken');
@@ -162,7 +162,7 @@ describe('an agent that', () => {
     expect(prompts()[1]).toContain('error TS2322');
   });
 
-  test('repeats itself is stopped, with a report that says all, and a person resolves it', async () => {
+  test('an agent that repeats itself is stopped with a full report, and a person resolves the job', async () => {
     const { repository, prompts } = repositoryWith(
       inTurn(leaves('wrong-$n', 'I add one to the counter before the greeting is printed')),
       '[thresholds]\nVERIFICATION_FAILED = 9\n',
@@ -209,12 +209,12 @@ describe('an agent that', () => {
     await typed(repository, 'recovery', 'resolve', job, 'done', '--reason', 'I did it by hand');
     expect((await untilEnded(stack, id)).outcome).toBe('succeeded');
     await untilTrue(
-      'it is off the list',
+      'the job leaves the list',
       async () => !(await typed(repository, 'recovery', 'stuck')).includes(job),
     );
   });
 
-  test('exhausts its context goes on in a new session with what it has, and the job stays in progress', async () => {
+  test('an agent with an exhausted context continues in a new session, and its job stays in progress', async () => {
     const { repository, prompts } = repositoryWith(
       inTurn(exhausted('one.txt'), exhausted('two.txt'), leaves('good', 'I finish it')),
     );
@@ -234,7 +234,7 @@ describe('an agent that', () => {
     expect(repository.git('log', '--format=%s', 'work/long')).toContain('wip: session 2 of agent ends');
   });
 
-  test('crashes its worker again and again is stopped, and people are asked', async () => {
+  test('an agent that crashes its worker repeatedly is stopped, and a person gets a question', async () => {
     const { repository, prompts } = repositoryWith(inTurn(CRASH));
     const { run_id: id } = await run(repository, 'crash');
     const stuck = await untilJob(stack, id, 'agent', 'escalated');
@@ -243,13 +243,13 @@ describe('an agent that', () => {
     const { question } = nodeOf(stuck, 'agent');
     const asked = await stack.system.client.ask('approvals', 'get', { id: question as never });
     expect(asked).toMatchObject({ status: 'pending', stuck: { class: 'WORKER_CRASH' } });
-    expect(asked.body).toContain('It takes its executor down with it');
+    expect(asked.body).toContain('The job crashes its executor');
     await typed(repository, 'approval', 'answer', String(question), 'cancel');
     const ended = await untilEnded(stack, id);
     expect(nodeOf(ended, 'agent').status).toBe('cancelled');
   });
 
-  test('does all of that, one after the other, and then what is wanted, completes', async () => {
+  test('an agent that fails in all of these ways and then works completes its task', async () => {
     const { repository, prompts } = repositoryWith(
       inTurn(
         leaves('broken', 'I rewrite the type of the greeting'),

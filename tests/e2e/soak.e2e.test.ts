@@ -8,7 +8,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { currentRun } from '../kit/stack/run.ts';
 
-/** Fifty seconds of load, and what it takes to start, to settle and to clear out. */
+/** Fifty seconds of load, and the time to start, drain and clean up. */
 const WITHIN_MS = 420_000;
 const TABLES = ['heads', 'events', 'timers', 'outbox'];
 
@@ -30,13 +30,16 @@ const Report = z.object({
   ),
 });
 
-/** Whether memory is flat is not asked here: within a minute it still fills. `npm run soak` asks, after an hour. */
+/**
+ * This test does not check that memory stays flat: within a minute it still grows. `npm run soak` checks
+ * it after an hour.
+ */
 test('steady load with faults leaves nothing behind', { timeout: WITHIN_MS }, async () => {
   const { folder } = currentRun();
   const file = join(folder, 'soak-report.json');
   const main = join(root, 'tests', 'torture', 'soak', 'main.ts');
   const load = ['--duration', '50s', '--rate', '8', '--fault-every', '12s', '--seed', 'short'];
-  // Those that are over soon: what comes to rest late needs a longer run.
+  // These checks end soon after the load; slower ones need a longer run.
   const faults = ['--faults', 'kill-service,stop-service,postgres,delay,lost-answer'];
   const rest = ['--every', '5s', '--settle', '180s', '--data', join(folder, 'soak'), '--report', file];
   const child = await startChild({

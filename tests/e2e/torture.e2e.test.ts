@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { currentRun } from '../kit/stack/run.ts';
 
 const PLAN = join(root, 'tests', 'torture', 'short-plan.json');
-/** Fifty seconds of load, and what it takes to start, to settle and to check. */
+/** Fifty seconds of load, and the time to start, drain and check. */
 const WITHIN_MS = 420_000;
 
 const Report = z.object({
@@ -19,10 +19,10 @@ const Report = z.object({
 });
 const Planned = z.object({ steps: z.array(z.object({ fault: z.string() })) });
 
-/** Needs root, to mount a disk that can be filled. */
+/** Mounting a disk that can be filled needs root. */
 const MAY_BE_SKIPPED: ReadonlySet<string> = new Set(['nats-disk-full']);
 
-test('a short torture, with a fault of every group, breaks no promise', { timeout: WITHIN_MS }, async () => {
+test('a short torture with a fault of every group breaks no promise', { timeout: WITHIN_MS }, async () => {
   const folder = join(currentRun().folder, 'torture');
   const report = join(currentRun().folder, 'torture-report.json');
   const main = join(root, 'tests', 'torture', 'main.ts');

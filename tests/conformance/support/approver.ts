@@ -3,12 +3,12 @@ import { expect } from 'vitest';
 import { until } from '../../kit/until.ts';
 import type { Repository } from './repository.ts';
 
-/** How often somebody looks is not what anything waits for; looking all the time would take its time from what is looked at. */
+/** A slower poll delays no test; a busy poll would take CPU time from the services. */
 const LOOK_EVERY_MS = 200;
 
 /**
- * Somebody sits at another terminal and approves what comes up, as long as the work takes: merges are effects, and wait for
- * a person.
+ * An operator at another terminal who approves all requests until the work ends: merges are effects that
+ * need an approval.
  */
 export const whileApproving = async <Done>(
   { stack, holdpoint }: Repository,
@@ -18,7 +18,7 @@ export const whileApproving = async <Done>(
   let isOver = false;
   const approve = async (): Promise<void> => {
     while (!isOver) {
-      const { items } = await until('what waits for a decision is listed', () =>
+      const { items } = await until('the pending requests are listed', () =>
         stack.system.client.ask('approvals', 'list', { status: 'pending' }),
       );
       for (const { id } of items.filter(({ task }) => runs.includes(task))) {
@@ -34,7 +34,7 @@ export const whileApproving = async <Done>(
     return await Promise.race([
       work(),
       approving.then((): never => {
-        throw new Error('nobody approves any more');
+        throw new Error('the approver has stopped');
       }),
     ]);
   } finally {

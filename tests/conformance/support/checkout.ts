@@ -13,11 +13,11 @@ import { root as project } from '@holdpoint/infra/local/folders';
 import type { Output } from '../../kit/command-line.ts';
 import { currentRun } from '../../kit/stack/run.ts';
 
-/** A git repository on a machine on which no Holdpoint runs: what asks a service fails. */
+/** A git repository on a machine without a running Holdpoint: commands that need a service fail. */
 export type Checkout = {
   readonly holdpoint: (...words: readonly string[]) => Promise<Output>;
   readonly link: (file: string, to: string) => void;
-  /** Every file and folder with what is in it, those of git included. */
+  /** All files and folders with their contents, including those of git. */
   readonly everything: () => Readonly<Record<string, string>>;
 };
 

@@ -5,7 +5,7 @@ import { createRepository, type Repository } from './repository.ts';
 import { enqueue, newRun, untilRun } from './runs.ts';
 import type { Stack } from './stack.ts';
 
-/** Jobs in every state that lasts: `hold` works, and writes, until the file `go` is there. */
+/** Jobs in every lasting state: `hold` runs and prints until the file `go` exists. */
 const FLOW = `
 id = "template.held"
 version = "v1"
@@ -90,7 +90,7 @@ uses = "cap.env.shell.command.run"
 args = { command = "true" }
 `;
 
-/** What every job has come to when nothing more happens by itself. */
+/** The final status of each job. */
 export const HELD = {
   good: 'succeeded',
   hold: 'running',
@@ -114,7 +114,7 @@ export type Held = {
 
 const statuses: Readonly<Record<string, string>> = HELD;
 
-/** A run that has come as far as it can. */
+/** A run in which every job has reached its lasting state. */
 export const startHeld = async (stack: Stack): Promise<Held> => {
   const repository = createRepository(stack);
   const run: string = newRun();
@@ -136,7 +136,7 @@ export const startHeld = async (stack: Stack): Promise<Held> => {
   };
 };
 
-/** Types a command that has to go well, and reads the JSON that it prints. */
+/** Runs a command that must succeed, and parses its JSON output. */
 export const json = async <Shape>(repository: Repository, ...words: readonly string[]): Promise<Shape> => {
   const { code, out, err } = await repository.holdpoint(...words, '--format', 'json');
   expect(code, `${words.join(' ')}: ${out}${err}`).toBe(0);

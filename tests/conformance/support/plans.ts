@@ -23,7 +23,7 @@ uses = "control.terminal"
 produces = { succeeded = [{ custom = { type_id = "stage_token", key = "approve:\${slug}" } }] }
 `;
 
-/** Commits to a branch beside the one that is checked out. */
+/** Commits to another branch than the current one. */
 export const commitTo = (
   { git, commit }: Repository,
   branch: string,
@@ -37,7 +37,10 @@ export const commitTo = (
   git('checkout', '--quiet', before);
 };
 
-/** What a draft and an approve leave behind, without the runs: a branch with a plan and the work, ready to be merged. */
+/**
+ * Creates the result of a draft and an approve without their runs: a branch with a plan and its work,
+ * ready to merge.
+ */
 export const carriedOut = async (
   repository: Repository,
   slug: string,

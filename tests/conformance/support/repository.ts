@@ -5,34 +5,34 @@ import { initRepository } from '@holdpoint/workflows/files/init';
 import { commandLine, type Output } from '../../kit/command-line.ts';
 import type { Stack } from './stack.ts';
 
-/** A git repository that nobody else uses, and a person standing in it. */
+/** A git repository of one test, with a user in it. */
 export type Repository = {
   readonly stack: Stack;
   readonly root: string;
-  /** `holdpoint`, typed at the top of it. */
+  /** Runs `holdpoint` at the top of the repository. */
   readonly holdpoint: (...words: readonly string[]) => Promise<Output>;
-  /** Returns what git printed, without the line end. */
+  /** Returns the output of git without the line end. */
   readonly git: (...words: readonly string[]) => string;
   readonly write: (file: string, text: string) => void;
   readonly read: (file: string) => string;
   readonly has: (file: string) => boolean;
-  /** Writes files and commits them to the branch that is checked out. */
+  /** Writes files and commits them to the current branch. */
   readonly commit: (files: Readonly<Record<string, string>>, message: string) => void;
 };
 
-/** Nothing of whoever runs the tests. */
+/** Hides the git configuration of the machine. */
 const GIT_ENV = {
   PATH: process.env['PATH'],
   GIT_CONFIG_NOSYSTEM: '1',
   GIT_CONFIG_GLOBAL: '/dev/null',
 } as const;
 
-/** A run that is followed has many steps, and a busy machine has little time for each. */
+/** A followed run has many steps, and each may be slow on a busy machine. */
 const FOLLOWED_WITHIN_MS = 270_000;
 
 let count = 0;
 
-/** With one commit on `main`. */
+/** Creates a repository with one commit on `main`. */
 export const createRepository = (stack: Stack, folder = stack.repositories): Repository => {
   count += 1;
   const root = join(folder, `r${String(count)}`);
@@ -69,8 +69,8 @@ export const createRepository = (stack: Stack, folder = stack.repositories): Rep
 let agents = 0;
 
 /**
- * An agent that takes its prompt and then does what a script says, where its task works. What it was asked is in `prompts`,
- * one file for each time.
+ * An agent that stores its prompt and then runs a script where its task works. `prompts` has one file per
+ * attempt.
  */
 export const scriptAgent = (
   { stack }: Repository,
@@ -93,14 +93,14 @@ export const scriptAgent = (
   return { argv: ['sh', program], prompts: () => promptsFrom(0) };
 };
 
-/** What an agent does that has nothing to do. */
+/** The script of an agent without work. */
 export const REPLY = 'echo "a fixed reply"';
 
-/** What an agent does that plans as long as there is no plan, and then carries it out. */
+/** The script of an agent that plans if there is no plan, and otherwise implements it. */
 export const PLAN_OR_WORK = `if [ -d .holdpoint/plans ]; then echo greeting > greeting.txt; fi
 echo "the plan of a fixed reply"`;
 
-/** Gives a repository the flows that Holdpoint ships, and an agent that follows a script. */
+/** Gives a repository the shipped workflows and an agent that runs a script. */
 export const giveFlows = (repository: Repository, script = REPLY): ReturnType<typeof scriptAgent> => {
   initRepository(repository.root, { check: false });
   const agent = scriptAgent(repository, script);

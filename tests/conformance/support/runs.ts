@@ -34,14 +34,14 @@ const Ended = z.looseObject({
 });
 export type Ended = z.infer<typeof Ended>;
 
-/** Types `holdpoint run`, which has to take the run. */
+/** Runs `holdpoint run`, which must accept the run. */
 export const enqueue = async (repository: Repository, ...words: readonly string[]): Promise<Enqueued> => {
   const { code, out, err } = await repository.holdpoint('run', ...words, '--format', 'json');
   expect(code, `${out}${err}`).toBe(0);
   return Enqueued.parse(JSON.parse(out));
 };
 
-/** Types `holdpoint run --follow`, and returns what it printed at the end with the exit code. */
+/** Runs `holdpoint run --follow` and returns its last output with the exit code. */
 export const follow = async (
   repository: Repository,
   ...words: readonly string[]
@@ -54,7 +54,7 @@ export const follow = async (
 
 let runs = 0;
 
-/** An id for a run that is to be known before it has been submitted. */
+/** A run id that a test knows before the submission. */
 export const newRun = (): TaskId => {
   runs += 1;
   return TaskId.parse(`t-${String(process.pid)}-${String(runs)}`);
@@ -69,16 +69,16 @@ export const nodeOf = (view: TaskView, node: string): NodeView => {
   return found;
 };
 
-/** Every job with its status. */
+/** The status of every job. */
 export const jobsOf = ({ nodes }: TaskView): Readonly<Record<string, string>> =>
   Object.fromEntries(nodes.map(({ id, job }) => [id, job]));
 
 const ENDED: ReadonlySet<TaskPhase> = new Set(['completed', 'failed', 'cancelled']);
 
-/** Many tests look at once, and what they look at has only so much time. */
+/** Many tests poll in parallel, and the services have limited time for them. */
 const LOOK_EVERY_MS = 100;
 
-/** Waits until a run has come so far; hopeless when it ends before. */
+/** Waits for a state of a run; throws if the run ends before. */
 export const untilRun = (
   stack: Stack,
   run: string,
@@ -102,7 +102,7 @@ export const untilEnded = (stack: Stack, run: string): Promise<TaskView> =>
 
 type Submitted = Extract<TaskEvent, { readonly type: 'submitted' }>;
 
-/** What was handed over, as it is on record. */
+/** The submitted run from its first event. */
 export const submissionOf = async ({ system }: Stack, run: string): Promise<Submitted> => {
   const { events } = await system.client.ask('orchestrator', 'history', { id: TaskId.parse(run) });
   const event = TaskEvent.parse(events[0]?.data);

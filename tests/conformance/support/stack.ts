@@ -4,12 +4,12 @@ import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import type { ServiceProcess } from '../../kit/stack/as-process.ts';
 import { createSystem, type System } from '../../kit/stack/system.ts';
 
-/** A Holdpoint of a test file's own, whose executor may work in the repositories of one folder. */
+/** A Holdpoint of one test file. Its executor may work in the repositories of one folder. */
 export type Stack = {
   readonly system: System;
-  /** Where scratch repositories are made. */
+  /** The folder of the test repositories. */
   readonly repositories: string;
-  /** It is started again whenever it ends. */
+  /** The executor process; it is restarted when it ends. */
   readonly executor: ServiceProcess;
   readonly stop: () => Promise<void>;
 };
@@ -18,7 +18,7 @@ export const startStack = async (): Promise<Stack> => {
   const system = await createSystem();
   const repositories = join(system.folder, 'repositories');
   mkdirSync(repositories);
-  // What scripts say of their processes is looked at from outside, where a namespace would give them other numbers.
+  // Tests look up the process ids that scripts print; in a PID namespace these would differ.
   const env = { HOLDPOINT_REPOSITORIES: repositories, HOLDPOINT_PROCESS_SANDBOX: 'off' };
   try {
     const executor = system.spawn('executor', { env });

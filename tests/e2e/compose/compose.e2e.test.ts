@@ -22,7 +22,7 @@ if (obstacle !== undefined)
 const BUILT_WITHIN_MS = 20 * 60_000;
 const ENDED = new Set(['completed', 'failed', 'cancelled']);
 
-describe.skipIf(obstacle !== undefined)('the system by compose', () => {
+describe.skipIf(obstacle !== undefined)('the system with Docker Compose', () => {
   let system: ComposeProject;
 
   const allReady = () =>
@@ -71,13 +71,13 @@ describe.skipIf(obstacle !== undefined)('the system by compose', () => {
   const approve = (task: SampleTask) =>
     until(`${task.approval} is approved`, () => system.cli('approval', 'approve', task.approval), 60_000);
 
-  /** The lines of the file in the executor's workspace that carry the key of the task's effect. */
+  /** The lines with the key of the task's effect in the file in the executor's workspace. */
   const timesApplied = async (task: SampleTask): Promise<number> => {
     const text = await system.run('executor', 'sh', '-c', 'cat /workspace/sample.txt 2>/dev/null || true');
     return text.split('\n').filter((line) => line.includes(task.line)).length;
   };
 
-  test('a container can do nothing that it need not do', async () => {
+  test('containers have only the rights that they need', async () => {
     const manifest = Manifest.parse(JSON.parse(await system.compose(['config', '--format', 'json'])));
     const services = Object.entries(manifest.services);
     expect(services.map(([name]) => name)).toEqual(
@@ -92,7 +92,7 @@ describe.skipIf(obstacle !== undefined)('the system by compose', () => {
       'secrets-orchestrator': ['orchestrator'],
       'secrets-postgres': ['postgres'],
       'secrets-recovery': ['recovery'],
-      // For the workers of programs, whose containers are their authors' own.
+      // This network is for program workers, whose containers belong to their authors.
       'secrets-worker': [],
     });
     expect(Object.keys(manifest.services['postgres']?.networks ?? {})).toEqual(['data']);
@@ -100,7 +100,7 @@ describe.skipIf(obstacle !== undefined)('the system by compose', () => {
   });
 
   test.each(SERVICES)(
-    '%s reports to Docker that it is healthy, and runs as nobody special',
+    '%s reports to Docker that it is healthy, and runs without privileges',
     async (service) => {
       await untilTrue(
         `${service} is healthy`,
@@ -111,7 +111,7 @@ describe.skipIf(obstacle !== undefined)('the system by compose', () => {
     },
   );
 
-  test('a task is held at its gate, approved, carried out once and completed', async () => {
+  test('a task waits at its gate, is approved, runs once and completes', async () => {
     showLogsOnFailure();
     const task = await submit();
     await reaches(task, 'awaiting_approval');
@@ -121,7 +121,7 @@ describe.skipIf(obstacle !== undefined)('the system by compose', () => {
     expect(await timesApplied(task)).toBe(1);
   });
 
-  test('a killed executor carries the effect out once when it is started again', async () => {
+  test('a killed executor runs the effect once after a restart', async () => {
     showLogsOnFailure();
     const task = await submit();
     await reaches(task, 'awaiting_approval');
@@ -133,16 +133,17 @@ describe.skipIf(obstacle !== undefined)('the system by compose', () => {
     expect(await timesApplied(task)).toBe(1);
   });
 
-  test('an orchestrator that crashes is started again by Docker and goes on', async () => {
+  test('Docker restarts a crashed orchestrator, and its task completes', async () => {
     showLogsOnFailure();
     const task = await submit();
     await reaches(task, 'awaiting_approval');
     const starts = Number(await system.inspect('orchestrator', '{{.RestartCount}}'));
-    // All processes but the first, as the kernel would: Docker starts a container again that ends by itself, not one that
-    // it was told to kill. What the command answers tells nothing, because it may end together with the container.
+    // This kills all processes but the first, like a kernel failure. Docker restarts a container whose
+    // process ends by itself, but not after `docker kill`. The exit code of this command means nothing: it
+    // may end with the container.
     await system.run('orchestrator', 'sh', '-c', 'kill -KILL -1').catch(() => undefined);
     await untilTrue(
-      'it is started again',
+      'the container is restarted',
       async () => Number(await system.inspect('orchestrator', '{{.RestartCount}}')) > starts,
     );
     await approve(task);
@@ -150,7 +151,7 @@ describe.skipIf(obstacle !== undefined)('the system by compose', () => {
     expect(await timesApplied(task)).toBe(1);
   });
 
-  test('taken down and brought up again, it goes on with the tasks that waited', async () => {
+  test('waiting tasks continue after `down` and `up`', async () => {
     showLogsOnFailure();
     const task = await submit();
     await reaches(task, 'awaiting_approval');
@@ -162,7 +163,7 @@ describe.skipIf(obstacle !== undefined)('the system by compose', () => {
     expect(await timesApplied(task)).toBe(1);
   });
 
-  test('tortured by its user, it breaks no promise', { timeout: 300_000 }, async () => {
+  test('a short torture by an operator breaks no promise', { timeout: 300_000 }, async () => {
     showLogsOnFailure();
     await allReady();
     const folder = await mkdtemp(join(tmpdir(), 'holdpoint-compose-torture-'));

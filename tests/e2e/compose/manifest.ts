@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The part of `docker compose config --format json` that is looked at. */
+/** The checked part of `docker compose config --format json`. */
 export const Manifest = z.object({
   services: z.record(
     z.string(),
@@ -22,7 +22,7 @@ export const Manifest = z.object({
 export type Manifest = z.infer<typeof Manifest>;
 export type ComposeService = Manifest['services'][string];
 
-/** Runs to its end before anything else, without a network; it makes the secrets that the others get. */
+/** This service creates the secrets before any other service starts; it has no network. */
 const MAKER = 'prepare';
 
 const holdersOf = ({ services }: Manifest, volume: string): readonly string[] =>
@@ -30,14 +30,14 @@ const holdersOf = ({ services }: Manifest, volume: string): readonly string[] =>
     .filter(([name, { volumes }]) => name !== MAKER && volumes.some(({ source }) => source === volume))
     .map(([name]) => name);
 
-/** Who mounts which volume with secrets, apart from the one that fills them. */
+/** Lists which services mount which secret volumes, apart from the service that fills them. */
 export const secretHolders = (manifest: Manifest): Readonly<Record<string, readonly string[]>> => {
   const volumes = Object.values(manifest.services).flatMap((service) => service.volumes);
   const secret = volumes.map(({ source }) => source).filter((name) => /^(secrets-|credentials$)/.test(name));
   return Object.fromEntries([...new Set(secret)].toSorted().map((name) => [name, holdersOf(manifest, name)]));
 };
 
-/** What a container may do beyond what it needs. */
+/** Lists the rights of a container that it does not need. */
 export const liberties = (name: string, service: ComposeService): readonly string[] => {
   const faults: readonly (readonly [boolean, string])[] = [
     [service.privileged, 'is privileged'],

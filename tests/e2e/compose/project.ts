@@ -9,10 +9,13 @@ import { messageOf } from '@holdpoint/infra/local/problem';
 import { z } from 'zod';
 
 const MANIFEST = join(root, 'infra', 'compose', 'compose.yaml');
-/** Followed by the process that made the project, so that a later run knows whether it still needs it. */
+/**
+ * The id of the process that created the project follows, so that a later run knows whether the project is
+ * still in use.
+ */
 const PREFIX = 'holdpoint-e2e-';
 const MINUTE_MS = 60_000;
-/** Images are built, packages and base images fetched. */
+/** Enough time to build images and fetch packages and base images. */
 const BUILD_WITHIN_MS = 15 * MINUTE_MS;
 const OUTPUT_MAX_BYTES = 64 * 1024 * 1024;
 const COMPLAINT_LINES = 15;
@@ -34,7 +37,7 @@ const docker = (args: readonly string[], { env, timeoutMs = 2 * MINUTE_MS }: Opt
     });
   });
 
-/** Why the compose system cannot be tried here; undefined when it can. */
+/** The reason why this machine cannot run the compose tests; undefined if it can. */
 export const whyNoCompose = async (): Promise<string | undefined> => {
   if (process.env['HOLDPOINT_TEST_BACKEND'] === 'local') return 'HOLDPOINT_TEST_BACKEND is local';
   try {
@@ -59,7 +62,7 @@ const everything = ['--remove-orphans', '--volumes', '--rmi', 'local', '--timeou
 
 const Projects = z.array(z.object({ Name: z.string() }));
 
-/** Clears away what runs have left that were killed before they could do it themselves. */
+/** Removes the projects of runs that were killed. */
 const removeOrphans = async (): Promise<void> => {
   const projects = Projects.parse(JSON.parse(await docker(['compose', 'ls', '--all', '--format', 'json'])));
   const orphans = projects.filter(
@@ -70,7 +73,7 @@ const removeOrphans = async (): Promise<void> => {
   }
 };
 
-/** The system of compose.yaml as a project of its own, on free ports. */
+/** The system of compose.yaml as a separate project on free ports. */
 export const createComposeProject = async () => {
   await removeOrphans();
   const name = `${PREFIX}${String(process.pid)}`;
@@ -81,7 +84,7 @@ export const createComposeProject = async () => {
       env,
       ...(timeoutMs !== undefined && { timeoutMs }),
     });
-  /** The service answers that it, PostgreSQL and the bus are ready, at the port that is published on this machine. */
+  /** Resolves when the service reports on its published port that it, PostgreSQL and the bus are ready. */
   const isReady = async (service: ServiceName): Promise<boolean> => {
     const response = await fetch(`http://127.0.0.1:${String(ports[service])}/readyz`, {
       signal: AbortSignal.timeout(5_000),
@@ -93,13 +96,13 @@ export const createComposeProject = async () => {
     name,
     compose,
     isReady,
-    /** `holdpoint`, as a person would run it. */
+    /** Runs `holdpoint` like an operator. */
     cli: (...args: readonly string[]) => compose(['run', '--rm', '--no-TTY', 'cli', ...args]),
     run: (service: string, ...command: readonly string[]) =>
       compose(['exec', '--no-TTY', service, ...command]),
     kill: async (service: ServiceName): Promise<void> =>
       void (await docker(['kill', `${name}-${service}-1`])),
-    /** What Docker knows of the container: asked for with a template. */
+    /** Reads a property of the container from Docker with a template. */
     inspect: async (service: string, template: string): Promise<string> =>
       (await docker(['inspect', '--format', template, `${name}-${service}-1`])).trim(),
     up: () => compose(['up', '--detach', '--build', '--quiet-pull'], BUILD_WITHIN_MS),

@@ -4,7 +4,7 @@ import { chromium, type Console, startConsole } from '../../kit/console/console.
 import type { System } from '../../kit/stack/system.ts';
 import { type SampleTask, submitSample, waitForPhase, waitForRequest } from '../../kit/tasks/tasks.ts';
 
-// The console as people use it: a real browser, and behind it the real services.
+// The console with a real browser and the real services.
 
 describe.skipIf(chromium === undefined)('the console', () => {
   let tried: Console;
@@ -25,7 +25,7 @@ describe.skipIf(chromium === undefined)('the console', () => {
   const linesAbout = async ({ approval }: SampleTask) =>
     (await system.client.ask('approvals', 'audit', { about: approval, limit: 100 })).items;
 
-  test('shows a task that waits, takes the decision, shows it done, and its proof in the audit trail', async () => {
+  test('a waiting task is shown, decided and shown as done, with its proof in the audit trail', async () => {
     const task = await held();
     const { page } = await open(`#/tasks/${task.id}`);
     await page.getByRole('link', { name: 'Decide' }).click();
@@ -52,7 +52,7 @@ describe.skipIf(chromium === undefined)('the console', () => {
     expect(await seriousFindings(page)).toEqual([]);
   });
 
-  test('verifies what the log has got since the page was opened', async () => {
+  test('new entries of the audit log are verified after the page was opened', async () => {
     const task = await held();
     const { page } = await open(`#/tasks/${task.id}`);
     await page.getByText('not verified yet').first().waitFor();
@@ -66,7 +66,7 @@ describe.skipIf(chromium === undefined)('the console', () => {
     expect(await page.getByText('verification failed').count()).toBe(0);
   });
 
-  test('shows in two browsers what one of them has decided, and refuses the other one', async () => {
+  test('a decision shows in a second browser, which cannot decide again', async () => {
     const task = await held();
     const [first, second] = [
       await open(`#/inbox/${task.approval}`),
@@ -83,7 +83,7 @@ describe.skipIf(chromium === undefined)('the console', () => {
     expect(view).toMatchObject({ status: 'rejected', decidedBy: 'operator' });
   });
 
-  test('shows a new request without being asked, and decides on several at once', async () => {
+  test('a new request shows without a reload, and several are decided together', async () => {
     const { page } = await open('#/inbox');
     await page.getByText('Live', { exact: true }).waitFor();
     const tasks = [await held(), await held()];
@@ -96,7 +96,7 @@ describe.skipIf(chromium === undefined)('the console', () => {
     await page.getByText('by operator on this page').first().waitFor();
   });
 
-  test('pauses a task, lets it go on, and cancels it', async () => {
+  test('a task is paused, resumed and cancelled', async () => {
     const task = await held();
     const { page } = await open(`#/tasks/${task.id}`);
     for (const [verb, phase] of [
@@ -111,7 +111,7 @@ describe.skipIf(chromium === undefined)('the console', () => {
     await page.locator('.badges').getByText('Cancelled').waitFor();
   });
 
-  test('shows a service that has gone as such, and everything else goes on', async () => {
+  test('a stopped service is shown as such, and all else continues', async () => {
     const { page } = await open('#/health');
     await page.locator('[data-service=recovery]').getByText('Working').waitFor();
     await tried.services.get('recovery')?.stop();

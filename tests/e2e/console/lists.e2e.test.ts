@@ -5,7 +5,7 @@ import type { ConsoleStandIn } from '../../kit/console/stand-in.ts';
 import { chromium } from '../../kit/console/console.ts';
 import { untilTrue } from '../../kit/until.ts';
 
-// What the page asks of all tasks, and how it shows what is counted over them.
+// The page's queries over all tasks, and its charts of their failure counts.
 
 const LOOKS = [
   ['light', { colorScheme: 'light' }],
@@ -17,7 +17,7 @@ let alone: ConsoleAlone;
 let standIn: ConsoleStandIn;
 const open: ConsoleAlone['open'] = (...visit) => alone.open(...visit);
 
-describe.skipIf(chromium === undefined)('the page', () => {
+describe.skipIf(chromium === undefined)('lists on the console page', () => {
   beforeAll(async () => {
     alone = await startConsoleAlone(chromium ?? '');
     standIn = alone.standIn;
@@ -32,7 +32,7 @@ describe.skipIf(chromium === undefined)('the page', () => {
       return table(visitor).getByRole('row').allInnerTexts();
     };
 
-    test.each(LOOKS)('are a chart and a table that say the same, %s', async (_, options) => {
+    test.each(LOOKS)('failures are a chart and a table with equal numbers: %s', async (_, options) => {
       const visitor = await open('#/recovery', options);
       const rows = await rowsOf(visitor);
       expect(rows.map((row) => row.split('\t').slice(1).join(' ').replaceAll(/\s+/g, ' '))).toEqual([
@@ -45,15 +45,15 @@ describe.skipIf(chromium === undefined)('the page', () => {
       const heights = await Promise.all(
         (await bars.all()).map(async (bar) => Number(await bar.getAttribute('height'))),
       );
-      // Seven days of three classes each; what is twelve is highest.
+      // Seven days of three classes each; twelve is the highest count.
       expect(heights.length).toBe(21);
       expect(heights.filter((height) => height > 0).length).toBe(3);
       expect(await seriousFindings(visitor.page)).toEqual([]);
       expect(await visitor.page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
     });
 
-    test('are shown for a day by hours of the reader, for a week and a month by days of UTC', async () => {
-      // Where it is another day than in UTC for most of the time.
+    test('failures of a day are by local hour, those of a week and a month by UTC day', async () => {
+      // In this time zone the date differs from UTC for most of the day.
       const visitor = await open('#/recovery', { timezoneId: 'Pacific/Kiritimati' });
       const { page } = visitor;
       const today = Math.floor(Date.now() / DAY) * DAY;
@@ -78,10 +78,10 @@ describe.skipIf(chromium === undefined)('the page', () => {
     });
   });
 
-  describe('tasks', () => {
+  describe('the task search', () => {
     const asked = () => standIn.lists.at(-1);
 
-    test('are looked for among all of them, by everything that stands in the fields', async () => {
+    test('the search covers all tasks by every field of the form', async () => {
       const { page } = await open('#/tasks');
       const rows = page.getByRole('region', { name: 'Tasks' }).getByRole('listitem');
       await rows.nth(2).waitFor();
@@ -107,7 +107,7 @@ describe.skipIf(chromium === undefined)('the page', () => {
       await page.getByRole('heading', { level: 2, name: 'Greet the reader in three languages' }).waitFor();
     });
 
-    test('that are not found yet may be further on; another question begins at the front', async () => {
+    test('the search continues on further pages, and a new query starts at the first', async () => {
       standIn.state.more = '1768469400000.t-hmd6mtstfwhc';
       const { page } = await open('#/tasks');
       await page.getByText('Not all tasks were searched: Older searches on.').waitFor();
@@ -122,7 +122,7 @@ describe.skipIf(chromium === undefined)('the page', () => {
       expect(asked()).toEqual({ limit: 50, workflow: 'nothing' });
     });
 
-    test.each(LOOKS)('can be looked for by everybody, %s', async (_, options) => {
+    test.each(LOOKS)('the task search is accessible: %s', async (_, options) => {
       const { page } = await open('#/tasks', options);
       await page.getByPlaceholder('Requested by').waitFor();
       expect(await seriousFindings(page)).toEqual([]);

@@ -5,11 +5,12 @@ import { type ConsoleAlone, PHONE, startConsoleAlone } from '../../kit/console/c
 import { chromium } from '../../kit/console/console.ts';
 import type { ConsoleStandIn } from '../../kit/console/stand-in.ts';
 
-// How a task is started in the page by itself, in a real browser, with somebody who answers it from memory.
+// Starting a task on the page alone: a real browser, and a stand-in for the service that answers from
+// memory.
 
 const NEW = '#/tasks/~new';
 
-describe.skipIf(chromium === undefined)('a new task, in the page', () => {
+describe.skipIf(chromium === undefined)('the form for a new task', () => {
   let alone: ConsoleAlone;
   let standIn: ConsoleStandIn;
   beforeAll(async () => {
@@ -24,7 +25,7 @@ describe.skipIf(chromium === undefined)('a new task, in the page', () => {
     await visitor.page.getByRole('button', { name: 'Start the task' }).waitFor();
     return visitor.page;
   };
-  /** A browser sends what it has sent on a dead connection once more, by itself: it is one task, by its id. */
+  /** A browser repeats a request by itself after a dead connection. The id makes both requests one task. */
   const startedWith = (goal: string) =>
     new Map(standIn.submissions.filter((each) => each.goal === goal).map((each) => [each.id, each]));
   const isAtTask = (page: Page) => page.waitForURL(({ hash }) => /^#\/tasks\/t-[0-9a-f]{20}$/.test(hash));
@@ -33,7 +34,7 @@ describe.skipIf(chromium === undefined)('a new task, in the page', () => {
     ['light', { colorScheme: 'light' }],
     ['dark', { colorScheme: 'dark' }],
     ['dark, on a phone', { ...PHONE, colorScheme: 'dark' }],
-  ] as const)('%s, keeps nobody out and scrolls in one direction', async (_, options) => {
+  ] as const)('the form is accessible and scrolls in one direction: %s', async (_, options) => {
     const page = await open(options);
     for (const workflow of ['sample@1', 'merge@1']) {
       await page.getByRole('article').getByLabel('Workflow').selectOption(workflow);
@@ -45,7 +46,7 @@ describe.skipIf(chromium === undefined)('a new task, in the page', () => {
     expect(standIn.submissions).toEqual([]);
   });
 
-  test('asks for what the workflow takes, each as what it is, and sends that', async () => {
+  test("the form asks for the workflow's inputs by their types, and sends them", async () => {
     const page = await open();
     await page.getByRole('article').getByLabel('Workflow').selectOption('merge@1');
     await page.getByLabel(/^Goal/).fill('merge the greeting');
@@ -81,7 +82,7 @@ describe.skipIf(chromium === undefined)('a new task, in the page', () => {
     });
   });
 
-  test('is started by keys alone', async () => {
+  test('a task is started with the keyboard alone', async () => {
     const page = await open();
     await page.goto(`${standIn.url}#/tasks`);
     await page.getByText('Choose a task.').waitFor();
@@ -96,7 +97,7 @@ describe.skipIf(chromium === undefined)('a new task, in the page', () => {
     expect(startedWith('by keys').size).toBe(1);
   });
 
-  test('that is not complete is not sent: it says what is missing beside its field, and goes there', async () => {
+  test('an incomplete form is not sent: it shows the missing inputs and focuses the first', async () => {
     const page = await open();
     await page.getByRole('article').getByLabel('Workflow').selectOption('merge@1');
     await page.getByLabel(/^Short name/).fill('kept');
@@ -114,7 +115,7 @@ describe.skipIf(chromium === undefined)('a new task, in the page', () => {
     expect(startedWith('').size).toBe(0);
   });
 
-  test('that is refused keeps what was typed, and says what the service says: beside a field, or above all', async () => {
+  test("a refused form keeps its values and shows the service's reasons beside the fields or above the form", async () => {
     standIn.state.refusal = {
       code: 'CONTRACT_INVALID',
       message: 'invalid workflow: nodes.1.args.file: no path; something else',
@@ -128,7 +129,7 @@ describe.skipIf(chromium === undefined)('a new task, in the page', () => {
     const field = page.locator('.field', { has: page.getByLabel(/^File/) });
     expect(await field.locator('.field-problem').textContent()).toBe('no path');
     expect(await page.getByLabel(/^File/).inputValue()).toBe('/etc/passwd');
-    // Somebody looks elsewhere meanwhile, and signs in again.
+    // The user opens another view and signs in again.
     await page.goto(`${standIn.url}#/health`);
     await page.getByRole('heading', { level: 2, name: 'Health' }).waitFor();
     await page.getByRole('button', { name: 'Sign out' }).click();
@@ -143,14 +144,14 @@ describe.skipIf(chromium === undefined)('a new task, in the page', () => {
     await page.getByRole('button', { name: 'Start the task' }).click();
     await isAtTask(page);
     expect([...startedWith('append it').values()]).toMatchObject([{ inputs: { file: 'a.txt' } }]);
-    // The next one begins empty, and is another.
+    // The next form is empty and belongs to another task.
     await page.evaluate(`location.hash = '${NEW}'`);
     await page.getByLabel(/^Goal/).waitFor();
     expect(await page.getByLabel(/^Goal/).inputValue()).toBe('');
   });
 
-  describe('is never started twice', () => {
-    test('by a double click', async () => {
+  describe('one task per form', () => {
+    test('a double click starts one task', async () => {
       const page = await open();
       await page.getByLabel(/^Goal/).fill('clicked twice');
       await page.getByRole('button', { name: 'Start the task' }).dblclick();
@@ -158,7 +159,7 @@ describe.skipIf(chromium === undefined)('a new task, in the page', () => {
       expect(startedWith('clicked twice').size).toBe(1);
     });
 
-    test('when the answer is lost on its way back: the page looks, and finds it', async () => {
+    test('if the answer is lost, the page looks for the task and finds it', async () => {
       standIn.state.fate = 'lose-after';
       const page = await open();
       await page.getByLabel(/^Goal/).fill('lost on its way back');
@@ -168,7 +169,7 @@ describe.skipIf(chromium === undefined)('a new task, in the page', () => {
       expect(startedWith('lost on its way back').size).toBe(1);
     });
 
-    test('and when it was changed meanwhile, it says so, and what is here now is another task', async () => {
+    test('if the answer is lost and the form was edited, the page says so, and the edited form is a new task', async () => {
       const page = await open();
       standIn.state.refusal = { code: 'ORCHESTRATOR_TASK_CONFLICT', message: 'with other content' };
       await page.getByLabel(/^Goal/).fill('changed meanwhile');
@@ -185,7 +186,7 @@ describe.skipIf(chromium === undefined)('a new task, in the page', () => {
       expect(started).not.toContain(before);
     });
 
-    test('when it is lost on its way there: the page says so, and a person starts it again', async () => {
+    test('if the request is lost, the page says so, and the user starts the task again', async () => {
       standIn.state.fate = 'lose-before';
       const page = await open();
       await page.getByLabel(/^Goal/).fill('lost on its way there');

@@ -8,9 +8,9 @@ import { chromium, type Console, startConsole } from '../../kit/console/console.
 import { newTaskId, waitForPhase } from '../../kit/tasks/tasks.ts';
 import { until } from '../../kit/until.ts';
 
-// Tasks are started in the console: a real browser, and behind it the real services, which are asked what has come of it.
+// Starting tasks in the console: a real browser and the real services, whose state is checked.
 
-describe.skipIf(chromium === undefined)('a new task, in the console', () => {
+describe.skipIf(chromium === undefined)('a new task in the console', () => {
   let tried: Console;
   beforeAll(async () => {
     tried = await startConsole(chromium ?? '');
@@ -25,7 +25,7 @@ describe.skipIf(chromium === undefined)('a new task, in the console', () => {
     await page.getByRole('button', { name: 'Start the task' }).waitFor();
     return page;
   };
-  /** The task whose page is shown. */
+  /** The task on the page. */
   const shown = async (page: Page): Promise<TaskId> => {
     await page.waitForURL(({ hash }) => /^#\/tasks\/t-[0-9a-f]{20}$/.test(hash));
     return TaskId.parse(new URL(page.url()).hash.replace('#/tasks/', ''));
@@ -33,7 +33,7 @@ describe.skipIf(chromium === undefined)('a new task, in the console', () => {
   const submitted = async (id: TaskId) =>
     (await ask('orchestrator', 'history', { id })).events[0]?.data ?? {};
 
-  test('is started by whoever is signed in, and its page is shown', async () => {
+  test('a signed-in user starts a task and sees its page', async () => {
     const goal = `say hello ${newTaskId()}`;
     const page = await open();
     await page.getByRole('article').getByLabel('Workflow').selectOption('sample@1');
@@ -41,7 +41,7 @@ describe.skipIf(chromium === undefined)('a new task, in the console', () => {
     await page.getByLabel(/^Goal/).fill(goal);
     await page.getByLabel(/^File/).fill('hello.txt');
     expect(await seriousFindings(page)).toEqual([]);
-    // However impatient somebody is.
+    // Repeated clicks change nothing.
     await page.getByRole('button', { name: 'Start the task' }).dblclick();
     const id = await shown(page);
     await page.getByRole('heading', { level: 2, name: goal }).waitFor();
@@ -64,7 +64,7 @@ describe.skipIf(chromium === undefined)('a new task, in the console', () => {
     });
   });
 
-  test('is refused with what is wrong beside its field, and started once that is mended', async () => {
+  test('a refused task shows the reason beside its field, and starts after a correction', async () => {
     const page = await open();
     await page.getByRole('article').getByLabel('Workflow').selectOption('http@1');
     await page.getByLabel(/^Goal/).fill('tell them');
@@ -84,7 +84,7 @@ describe.skipIf(chromium === undefined)('a new task, in the console', () => {
     await ask('orchestrator', 'cancel', { id });
   });
 
-  test('in a repository is given that, and its parameters as what they are', async () => {
+  test('a task in a repository gets the repository, and its parameters with their types', async () => {
     const page = await open();
     await page.getByRole('article').getByLabel('Workflow').selectOption('draft@1');
     await page.getByLabel(/^Goal/).fill('greet people by name');
@@ -94,7 +94,7 @@ describe.skipIf(chromium === undefined)('a new task, in the console', () => {
     await repository.getByText('Required.').waitFor();
     await page.getByLabel(/^Repository/).fill(tried.repository);
     await page.getByRole('button', { name: 'Start the task' }).click();
-    // What is missing, the service knows: it names what would do.
+    // The service knows the missing parameter and names the valid ones.
     await page.getByText('Choose one of: Branch, Short name').waitFor();
     await page.getByLabel(/^Short name/).fill('greeting');
     await page.getByRole('button', { name: 'Start the task' }).click();
@@ -108,7 +108,7 @@ describe.skipIf(chromium === undefined)('a new task, in the console', () => {
     await page.locator('.badges').getByText('Done').waitFor();
   });
 
-  test('of a program is given any object', async () => {
+  test('a task of a program takes any object', async () => {
     const program: ProgramDefinition = {
       id: `reply-${newTaskId()}`,
       version: '7',

@@ -11,7 +11,8 @@ import type { ConsoleStandIn } from '../../kit/console/stand-in.ts';
 import { chromium } from '../../kit/console/console.ts';
 import { untilTrue } from '../../kit/until.ts';
 
-// The page by itself, in a real browser, with somebody who answers it from memory: what only the page decides.
+// The page alone: a real browser, and a stand-in for the service that answers from memory. These tests
+// cover the page's own decisions.
 
 const DIST = join(root, 'packages/console/dist');
 const FIRST_LOAD_MAX_BYTES = 200_000;
@@ -20,7 +21,7 @@ let alone: ConsoleAlone;
 let standIn: ConsoleStandIn;
 const open: ConsoleAlone['open'] = (...visit) => alone.open(...visit);
 
-describe.skipIf(chromium === undefined)('the page', () => {
+describe.skipIf(chromium === undefined)('the console page', () => {
   beforeAll(async () => {
     alone = await startConsoleAlone(chromium ?? '');
     standIn = alone.standIn;
@@ -28,7 +29,7 @@ describe.skipIf(chromium === undefined)('the page', () => {
   afterAll(() => alone.stop());
   afterEach(() => alone.leave());
 
-  test('is loaded with less than 200 KB, compressed', async () => {
+  test('the first load transfers less than 200 KB, compressed', async () => {
     const index = await readFile(join(DIST, 'index.html'), 'utf8');
     const named = [...index.matchAll(/(?:src|href)="\.\/([^"]+)"/g)].map(([, path]) => path ?? '');
     expect(named.some((path) => path.endsWith('.js'))).toBe(true);
@@ -38,7 +39,7 @@ describe.skipIf(chromium === undefined)('the page', () => {
       ),
     );
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(FIRST_LOAD_MAX_BYTES);
-    // Nothing of it comes from anywhere else.
+    // The page loads nothing from other origins.
     const sheets = (await readdir(join(DIST, 'assets'))).filter((name) => name.endsWith('.css'));
     const styles = await Promise.all(sheets.map((name) => readFile(join(DIST, 'assets', name), 'utf8')));
     expect(styles.join('\n')).not.toMatch(/url\(|@import/);
@@ -47,7 +48,7 @@ describe.skipIf(chromium === undefined)('the page', () => {
   const PAGES = [
     ['the inbox', '#/inbox/a-merge00001'],
     ['a question', '#/inbox/a-stuck00001'],
-    ['what was decided', '#/inbox/decided'],
+    ['decided requests', '#/inbox/decided'],
     ['a task', '#/tasks/t-hmd6mtstfwhc'],
     ['recovery', '#/recovery'],
     ['health', '#/health'],
@@ -58,7 +59,7 @@ describe.skipIf(chromium === undefined)('the page', () => {
   ] as const;
   test.each(
     PAGES.flatMap(([name, hash]) => LOOKS.map(([look, options]) => [name, look, hash, options] as const)),
-  )('%s, %s, keeps nobody out and scrolls in one direction', async (_, __, hash, options) => {
+  )('%s, %s, is accessible and scrolls in one direction', async (_, __, hash, options) => {
     const { page } = await open(hash, options);
     await page.getByText('Loading').first().waitFor({ state: 'hidden' });
     await page.locator('h2:visible, .rows:visible').first().waitFor();
@@ -66,7 +67,7 @@ describe.skipIf(chromium === undefined)('the page', () => {
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
   });
 
-  test('shows hostile text harmlessly: tags as text, marks by name, and what never ends in parts', async () => {
+  test('hostile text is harmless: tags are text, control marks are named, and endless text is in parts', async () => {
     const { page } = await open('#/inbox/a-hostile001');
     const article = page.getByRole('article');
     await article.getByRole('heading', { level: 2 }).waitFor();
@@ -93,7 +94,7 @@ describe.skipIf(chromium === undefined)('the page', () => {
     expect(await page.title()).toBe('Tasks · Holdpoint');
   });
 
-  test('is used by keys alone', async () => {
+  test('the page is usable with the keyboard alone', async () => {
     const { page } = await open('#/inbox');
     await page.getByText('Append one line to greetings.txt').waitFor();
     await page.keyboard.press('j');
@@ -116,7 +117,7 @@ describe.skipIf(chromium === undefined)('the page', () => {
     await page.getByRole('dialog', { name: 'Keys' }).waitFor();
   });
 
-  test('shows a service that does not answer as such', async () => {
+  test('the page shows that a service does not answer', async () => {
     const { page } = await open('#/health');
     await page.locator('[data-service=executor]').getByText('No answer', { exact: true }).waitFor();
     await page.locator('[data-service=recovery]').getByText('Working').waitFor();
@@ -124,15 +125,18 @@ describe.skipIf(chromium === undefined)('the page', () => {
     expect(await page.locator('.card.down').count()).toBe(1);
   });
 
-  describe('a decision is never made twice', () => {
+  describe('one decision per click', () => {
     const approve = async ({ page }: Visitor): Promise<void> => {
       await page.getByRole('button', { name: 'Approve' }).click();
       await page.getByRole('button', { name: 'Confirm: Approve' }).click();
     };
-    /** A browser sends what it has sent on a dead connection once more, by itself: it is one decision, by its key. */
+    /**
+     * A browser repeats a request by itself after a dead connection. The key makes both requests one
+     * decision.
+     */
     const sent = () => new Set(standIn.keysOf('a-write00001')).size;
 
-    test('when the answer is lost on its way back: the page looks, and finds it', async () => {
+    test('if the answer to a decision is lost, the page looks for the decision and finds it', async () => {
       standIn.state.fate = 'lose-after';
       const before = sent();
       const visitor = await open('#/inbox/a-write00001');
@@ -141,7 +145,7 @@ describe.skipIf(chromium === undefined)('the page', () => {
       expect(sent()).toBe(before + 1);
     });
 
-    test('when it is lost on its way there: the page looks, says so, and a person sends it again', async () => {
+    test('if a decision is lost, the page looks for it and says so, and the user sends it again', async () => {
       standIn.state.fate = 'lose-before';
       const before = sent();
       const visitor = await open('#/inbox/a-write00001');
@@ -154,10 +158,10 @@ describe.skipIf(chromium === undefined)('the page', () => {
       expect(sent()).toBe(before + 1);
     });
 
-    test('on a page that is stale: it says that somebody was faster, and what stands', async () => {
+    test('a stale page says that another person decided first, and shows that decision', async () => {
       const visitor = await open('#/inbox/a-write00001');
       await visitor.page.getByRole('button', { name: 'Reject' }).click();
-      // Decided by somebody else, and nobody is told.
+      // Another person decides, and the page gets no notice.
       standIn.state.approvals = standIn.state.approvals.map((view) =>
         view.id === 'a-write00001'
           ? { ...view, status: 'approved', decidedBy: 'grace', decidedAt: Date.now() }
@@ -170,11 +174,11 @@ describe.skipIf(chromium === undefined)('the page', () => {
     });
   });
 
-  test('keeps what it says of what somebody did, whatever is told of others meanwhile', async () => {
+  test("the message about a user's own decision stays despite notices about others", async () => {
     const { page } = await open('#/recovery');
     const again = page.getByRole('button', { name: 'Close circuit' });
     await again.waitFor();
-    // From here on no time goes by: what is said stays until something else takes its place.
+    // From here on time stands still: the message stays until another one replaces it.
     await page.clock.install();
     await page.clock.pauseAt(Date.now() + 60_000);
     await again.click();
@@ -187,7 +191,7 @@ describe.skipIf(chromium === undefined)('the page', () => {
     expect(await page.getByText('Circuit closed.').count()).toBe(1);
   });
 
-  test('that loses its connection says so, and catches up with what it has missed', async () => {
+  test('a page without connection says so, and later catches up with all missed changes', async () => {
     const { page } = await open('#/inbox');
     await page.getByText('Live', { exact: true }).waitFor();
     standIn.state.approvals = standIn.state.approvals.filter(({ id }) => id !== 'a-notify0001');
@@ -199,7 +203,7 @@ describe.skipIf(chromium === undefined)('the page', () => {
     );
   });
 
-  test('whose token has expired asks for another, and says that nothing was decided', async () => {
+  test('a page with an expired token asks for another, and says that nothing was decided', async () => {
     const visitor = await open('#/inbox/a-write00001');
     await visitor.page.getByRole('button', { name: 'Approve' }).click();
     standIn.state.token = 'another';
@@ -214,7 +218,7 @@ describe.skipIf(chromium === undefined)('the page', () => {
     );
   });
 
-  test('puts questions with answers of their own, and sends what was answered', async () => {
+  test('a question shows its own answers, and the page sends the chosen ones', async () => {
     const options = ['test', 'live'].map((value) => ({ value, label: value }));
     const input: InputRequest = {
       kind: 'form',
@@ -240,7 +244,7 @@ describe.skipIf(chromium === undefined)('the page', () => {
     });
   });
 
-  test('saves no artifact of which only a part is to be had, and says so', async () => {
+  test('the page does not save an incomplete artifact, and says so', async () => {
     const { page } = await open('#/tasks/t-hmd6mtstfwhc');
     const downloads: string[] = [];
     page.on('download', (download) => downloads.push(download.suggestedFilename()));
@@ -249,7 +253,7 @@ describe.skipIf(chromium === undefined)('the page', () => {
     expect(downloads).toEqual([]);
   });
 
-  test('plays a task back, and verifies the audit log by itself', async () => {
+  test('the page replays a task and verifies the audit log itself', async () => {
     const { page } = await open('#/tasks/t-hmd6mtstfwhc');
     const steps = page
       .getByRole('listitem')
@@ -257,7 +261,7 @@ describe.skipIf(chromium === undefined)('the page', () => {
     await steps.getByText('Done').waitFor();
     const slider = page.getByRole('slider', { name: 'Replay' });
     await slider.focus();
-    // From the twelfth to the sixth: the first attempt has just failed.
+    // From the twelfth event to the sixth: the first attempt has just failed.
     for (let i = 0; i < 6; i += 1) await page.keyboard.press('ArrowLeft');
     await steps.getByText('Retrying').waitFor();
     await page

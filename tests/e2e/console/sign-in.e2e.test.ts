@@ -13,7 +13,8 @@ import { writePrincipals } from '../../kit/stack/principals.ts';
 import { createSystem, type System } from '../../kit/stack/system.ts';
 import { untilTrue } from '../../kit/until.ts';
 
-// Signing in by the login of an OIDC provider, in a real browser: the page, the service, and somebody who knows people.
+// Signing in with an OIDC provider: a real browser, the page, the service, and a provider with known
+// users.
 
 const chromium = findChromium(process.env);
 if (chromium === undefined)
@@ -21,12 +22,12 @@ if (chromium === undefined)
     'console: no sign-in is tried, because there is no chromium (or HOLDPOINT_CHROMIUM)\n',
   );
 
-describe.skipIf(chromium === undefined)('whoever signs in by a login', () => {
+describe.skipIf(chromium === undefined)('signing in with a provider', () => {
   let system: System;
   let provider: OidcProvider;
   let browser: Browser;
   let url: string;
-  /** The service, with nothing left of what it has kept of the provider. */
+  /** Restarts the service without its cached provider keys. */
   let restart: (changed?: Readonly<Record<string, string>>) => Promise<void>;
   const visitors: Visitor[] = [];
 
@@ -64,7 +65,7 @@ describe.skipIf(chromium === undefined)('whoever signs in by a login', () => {
     mend(provider);
     const complaints = visitors.flatMap((visitor) => visitor.complaints);
     for (const { context } of visitors.splice(0)) await context.close();
-    // The policy of the page holds: nothing that it forbids was tried.
+    // The content security policy holds: the page tried nothing that it forbids.
     if (complaints.length > 0) throw new Error(`a browser complains: ${complaints.join('; ')}`);
   });
 
@@ -85,7 +86,7 @@ describe.skipIf(chromium === undefined)('whoever signs in by a login', () => {
   const stored = (page: Page) =>
     page.evaluate<readonly string[]>('Object.keys(sessionStorage).concat(Object.keys(localStorage))');
 
-  test('comes back to where he was, as himself, and no code stays in the address', async () => {
+  test('a user returns to the page that they left, signed in as themselves, with no code in the address', async () => {
     const { page } = await open('#/health');
     await page.getByRole('button', { name: 'Sign in with Example Login' }).waitFor();
     expect(await seriousFindings(page)).toEqual([]);
@@ -98,14 +99,14 @@ describe.skipIf(chromium === undefined)('whoever signs in by a login', () => {
     expect(page.url()).toBe(`${url}#/health`);
     expect(await stored(page)).toEqual(['holdpoint-token']);
     expect(await page.evaluate('document.cookie')).toBe('');
-    // Reloaded, he is still signed in, and the code is not sent again.
+    // After a reload the user is still signed in, and the code is not sent again.
     const redeemed = provider.asked.get('/token');
     await page.reload();
     await page.getByText('oidc:eve').waitFor();
     expect(provider.asked.get('/token')).toBe(redeemed);
   });
 
-  test('and turns back there is told so, and may use a token', async () => {
+  test('a user who cancels at the provider is notified, and may use a token', async () => {
     const { page } = await open('#/tasks');
     await toLogin(page);
     await page.getByRole('button', { name: 'Cancel' }).click();
@@ -117,21 +118,21 @@ describe.skipIf(chromium === undefined)('whoever signs in by a login', () => {
     await page.locator('nav a[aria-current=page]').getByText('Tasks').waitFor();
   });
 
-  test('with a link that somebody else has sent is signed in as nobody', async () => {
+  test('a sign-in link from another person signs in no user', async () => {
     const { page } = await open();
     await toLogin(page);
     const redeemed = provider.asked.get('/token');
     const visitor = await open('?code=of-somebody-else&state=of-somebody-else#/tasks');
     await visitor.page.getByText('This tab did not start the sign-in').waitFor();
     expect(visitor.page.url()).toBe(`${url}#/tasks`);
-    // Nor in the tab that has begun one.
+    // It fails also in a tab with a sign-in of its own under way.
     await page.goto(`${url}?code=of-somebody-else&state=of-somebody-else`);
     await page.getByText('This tab did not start the sign-in').waitFor();
     expect(provider.asked.get('/token')).toBe(redeemed);
     expect(page.url()).toBe(url);
   });
 
-  test('in two tabs is signed in in each, for himself', async () => {
+  test('two tabs sign in separately', async () => {
     const [one, other] = [await open('#/tasks'), await open('#/health')];
     await toLogin(one.page);
     await toLogin(other.page);
@@ -142,7 +143,7 @@ describe.skipIf(chromium === undefined)('whoever signs in by a login', () => {
     expect([one.page.url(), other.page.url()]).toEqual([`${url}#/tasks`, `${url}#/health`]);
   });
 
-  test('and whose sign-in the provider does not vouch for is told so', async () => {
+  test('a sign-in that the provider does not confirm is refused with the reason', async () => {
     provider.state.idToken = { nonce: 'of-another-sign-in' };
     const { page } = await open();
     await toLogin(page);
@@ -152,14 +153,14 @@ describe.skipIf(chromium === undefined)('whoever signs in by a login', () => {
     expect(await stored(page)).toEqual([]);
   });
 
-  test('while the provider does not answer is told so, and gets in once it does', async () => {
+  test('a sign-in during an outage of the provider is refused with the reason, and works after it', async () => {
     Object.assign(provider.state, { fate: 'away', where: 'well-known' });
     await restart();
     const { page } = await open();
     await page.getByRole('button', { name: 'Sign in with Example Login' }).click();
     await page.getByText('The login of Example Login cannot be reached.').waitFor();
     mend(provider);
-    await untilTrue('the service has found it', async () =>
+    await untilTrue('the service has loaded the provider', async () =>
       (await (await fetch(`${url}console/sign-in`)).text()).includes('authorizationEndpoint'),
     );
     await toLogin(page);
@@ -168,12 +169,12 @@ describe.skipIf(chromium === undefined)('whoever signs in by a login', () => {
     expect(page.url()).toBe(url);
   });
 
-  test('has to sign in again when his token has ended, and goes on where he was', async () => {
+  test('after the token expires, the user signs in again and returns to the same page', async () => {
     const { page } = await open('#/health');
     await toLogin(page);
     await logIn(page);
     await page.getByText('oidc:eve').waitFor();
-    // As if its time were over: no test waits for that.
+    // This test expires the token itself instead of waiting.
     await restart({ HOLDPOINT_OIDC_AUDIENCE: 'somebody-else' });
     await page.getByText('Your token expired').waitFor();
     expect(await stored(page)).toEqual([]);

@@ -18,10 +18,10 @@ import {
 } from '../../kit/tasks/tasks.ts';
 import { until, untilTrue } from '../../kit/until.ts';
 
-// What people do with what stands still, or has ended, in the console: a real browser, and behind it the real services, which
-// are asked what has come of it.
+// Steering of stuck and ended tasks in the console: a real browser and the real services, whose state is
+// checked.
 
-describe.skipIf(chromium === undefined)('in the console', () => {
+describe.skipIf(chromium === undefined)('steering in the console', () => {
   let tried: Console;
   beforeAll(async () => {
     tried = await startConsole(chromium ?? '');
@@ -42,7 +42,7 @@ describe.skipIf(chromium === undefined)('in the console', () => {
   const nodeOf = async (id: TaskId, name: string) =>
     (await ask('orchestrator', 'get', { id })).nodes.find((node) => node.id === name);
 
-  test('a task is forked from a version that was replayed, and the new one is another task', async () => {
+  test('a task is forked from a replayed version, and the fork is a separate task', async () => {
     const task = await held();
     await ask('approvals', 'decide', { id: task.approval, decision: 'approve' });
     await waitForPhase(tried.system.client, task.id, 'completed');
@@ -68,7 +68,7 @@ describe.skipIf(chromium === undefined)('in the console', () => {
     expect(await phaseOf(task.id)).toBe('completed');
   });
 
-  test('a task is played back with the slider, and forth to what it is now', async () => {
+  test('the slider replays a task and returns to its present state', async () => {
     const task = await held();
     const page = await open(`#/tasks/${task.id}`);
     const badge = page.locator('.badges');
@@ -78,7 +78,7 @@ describe.skipIf(chromium === undefined)('in the console', () => {
     await slider.press('Home');
     await badge.getByText('Queued').waitFor();
     await page.getByText(/^version 1 of \d+/).waitFor();
-    // What happens meanwhile does not move what is looked at.
+    // New events do not move the replayed version.
     await ask('approvals', 'decide', { id: task.approval, decision: 'approve' });
     const { version } = await waitForPhase(tried.system.client, task.id, 'completed');
     await page.getByText(`version 1 of ${String(version)}`).waitFor();
@@ -90,7 +90,7 @@ describe.skipIf(chromium === undefined)('in the console', () => {
     );
   });
 
-  describe('a job that is stuck', () => {
+  describe('a stuck job', () => {
     const stuck = async (mended: string): Promise<TaskId> => {
       const id = await scripted(
         stuckOn(mended, `test -e ${mended} || { echo "there is no ${mended}"; exit 3; }`),
@@ -110,7 +110,7 @@ describe.skipIf(chromium === undefined)('in the console', () => {
       ['Mark as done', 'succeeded', 'done', 1],
       ['Cancel it', 'cancelled', 'cancel', 1],
     ] as const)(
-      'is on the list with its report, and settled there: %s',
+      'a stuck job is on the list with its report, and is resolved there: %s',
       async (label, job, answer, attempt) => {
         const mended = `mended-${answer}`;
         const id = await stuck(mended);
@@ -148,7 +148,7 @@ describe.skipIf(chromium === undefined)('in the console', () => {
       ['Try again', 'succeeded', 'Done'],
       ['Skip', 'skipped', 'Skipped'],
       ['Mark as done', 'succeeded', 'Done'],
-    ] as const)('is settled at its task: %s', async (label, job, shown) => {
+    ] as const)("a stuck job is resolved on its task's page: %s", async (label, job, shown) => {
       const mended = `mended-${label.replaceAll(' ', '-')}`;
       const id = await stuck(mended);
       const page = await open(`#/tasks/${id}`);
@@ -169,7 +169,7 @@ describe.skipIf(chromium === undefined)('in the console', () => {
     });
   });
 
-  test('a target is used again that was cut off, and cut off again', async () => {
+  test('an open circuit is closed and opened again', async () => {
     const target = 'https://deploy.example';
     const circuit = async () =>
       (await ask('recovery', 'circuits', { limit: 500 })).items.find((each) => each.target === target);
@@ -188,7 +188,7 @@ describe.skipIf(chromium === undefined)('in the console', () => {
     await row.getByRole('button', { name: 'Close circuit' }).waitFor();
   });
 
-  test('a message that could not be handled is tried again once it can be, and another is dropped', async () => {
+  test('a dead letter is repeated once its message can be handled, and another is dropped', async () => {
     const id = newTaskId();
     const { connection } = tried.system.client;
     await publish(connection, 'hp.cmd.task.cancel', JSON.stringify({ id }));
@@ -196,7 +196,7 @@ describe.skipIf(chromium === undefined)('in the console', () => {
     const page = await open('#/health');
     const first = page.getByRole('listitem').filter({ hasText: `{"id":"${id}"}` });
     const second = page.getByRole('listitem').filter({ hasText: `broken-${id}` });
-    // What is listed is listed anew when it is looked at anew.
+    // The list is loaded again when the page is opened again.
     await until('both are listed', async () => {
       await page.reload();
       await page.getByText('Loading').first().waitFor({ state: 'hidden' });
@@ -204,7 +204,7 @@ describe.skipIf(chromium === undefined)('in the console', () => {
     });
     await first.getByRole('button', { name: 'Try again' }).click();
     await first.getByRole('button', { name: 'Confirm: retry it' }).click();
-    // What stands against it stands still: it stays, and why is said.
+    // The task is still unknown: the dead letter stays, with the reason.
     await page.getByRole('status').getByText(`unknown task: ${id}`).waitFor();
     await first.waitFor();
     const { file, line } = { file: 'sample.txt', line: 'late' };
@@ -225,7 +225,7 @@ describe.skipIf(chromium === undefined)('in the console', () => {
     await second.waitFor({ state: 'detached' });
   });
 
-  test('a request is approved and the like of it remembered: the rule is there, and decides the next', async () => {
+  test('a request is approved with "remember": the rule appears and decides the next request', async () => {
     const file = `remembered-${newTaskId()}.txt`;
     const task = await submitSample(tried.system.client, file);
     await waitForRequest(tried.system.client, task);
@@ -251,14 +251,14 @@ describe.skipIf(chromium === undefined)('in the console', () => {
       surface: 'rule',
       rule: rule?.id,
     });
-    // Of another file nobody has said anything.
+    // The rule does not cover another file.
     const other = await held();
     expect((await ask('approvals', 'get', { id: other.approval })).status).toBe('pending');
     await page.goto(`${tried.url}#/inbox/${next.approval}`);
     await page.getByRole('article').getByText('a standing rule').waitFor();
   });
 
-  test('changes are requested with a comment, and the next request shows what is different since', async () => {
+  test('changes are requested with a comment, and the next request shows the difference', async () => {
     const file = `rewritten-${newTaskId()}.txt`;
     const count = `drafts-of-${file}`;
     const id = await scripted(
@@ -289,7 +289,7 @@ describe.skipIf(chromium === undefined)('in the console', () => {
     await page.getByRole('button', { name: 'Confirm: Approve' }).click();
     await page.getByText('Decision recorded.').waitFor();
     await waitForPhase(tried.system.client, id, 'completed');
-    // Nothing but what was approved has happened.
+    // Only the approved effect has run.
     expect(readFileSync(join(tried.system.workspace, file), 'utf8')).toMatch(/^\S+\tdraft 2\n$/);
     expect(await ask('approvals', 'get', { id: one })).toMatchObject({
       status: 'changes_requested',
@@ -298,7 +298,7 @@ describe.skipIf(chromium === undefined)('in the console', () => {
     });
   });
 
-  test('several requests are rejected at once, with one comment', async () => {
+  test('several requests are rejected together with one comment', async () => {
     const tasks = [await held(), await held(), await held()];
     const [spared, ...rejected] = tasks;
     const page = await open('#/inbox');
@@ -323,11 +323,11 @@ describe.skipIf(chromium === undefined)('in the console', () => {
     expect((await ask('approvals', 'get', { id: spared.approval })).status).toBe('pending');
   });
 
-  describe('what a task has printed', () => {
-    /** Long ones, because of many at once the live log leaves some out. */
+  describe('the output of a task', () => {
+    /** Long lines, because the live log drops some of many short ones. */
     const LINES = 1_200;
 
-    test('is searched, and saved as it is stored, to the last byte', async () => {
+    test('output is searched, and saved as stored, to the last byte', async () => {
       const id = await scripted(
         printing(
           `seq -f 'line %.0f of many ${'and long '.repeat(60)}' 1 ${String(LINES)}; echo "the needle, Zoë"`,
@@ -339,7 +339,7 @@ describe.skipIf(chromium === undefined)('in the console', () => {
           ({ storedAt }) => storedAt !== undefined,
         ),
       );
-      // More than one answer holds: the page puts it together.
+      // The output exceeds one answer: the page joins the parts.
       expect(artifact.bytes).toBeGreaterThan(600_000);
       const page = await open(`#/tasks/${id}`);
       const log = page.getByRole('log');

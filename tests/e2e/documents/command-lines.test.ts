@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { documentedIn, readLine } from './command-lines.ts';
 
-describe('the words of a command line', () => {
+describe('reading a command line', () => {
   test.each([
-    [`nats sub 'hp.evt.>'   # every fact`, ['nats', 'sub', 'hp.evt.>']],
+    [`nats sub 'hp.evt.>'   # every event`, ['nats', 'sub', 'hp.evt.>']],
     [`x --goal "Say hello" --input a=b`, ['x', '--goal', 'Say hello', '--input', 'a=b']],
     [`x <task> 'a.*.<task>' '{"id":"<task>"}'`, ['x', '<task>', 'a.*.<task>', '{"id":"<task>"}']],
     [`x "$PWD/a b" $PWD '$PWD' ''`, ['x', '<PWD>/a b', '<PWD>', '$PWD', '']],
@@ -29,11 +29,11 @@ describe('the words of a command line', () => {
   });
 });
 
-describe('the commands of a document', () => {
+describe('reading the commands of a document', () => {
   const lines = (markdown: string): readonly string[] =>
     documentedIn('a.md', markdown).map(({ line }) => line);
 
-  test('are the lines of its shell blocks, and what a sentence has one type', () => {
+  test('the commands are the lines of shell blocks and the command spans in sentences', () => {
     const markdown = [
       'Type `npm start`, with `nats-server` on the `PATH`; see the `nats` command.',
       '```sh\n# first\nnats micro ls  # the services\n\nnode a.ts \\\n  --b c\n```',
@@ -51,7 +51,7 @@ describe('the commands of a document', () => {
     ]);
   });
 
-  test('that cannot be read are told with their document', () => {
+  test('an unreadable command is reported with its document', () => {
     expect(() => lines('```sh\na | b\n```')).toThrow('a.md: a | b');
   });
 });

@@ -1,19 +1,19 @@
 import { marked, type Token } from 'marked';
 
-/** A command as a document has it. */
+/** A command in a document. */
 export type Documented = {
   readonly file: string;
-  /** Without its comment. */
+  /** The line without its comment. */
   readonly line: string;
-  /** As a shell would hand them over; a placeholder stays what it is: `<task>`, and `<PWD>` for `$PWD`. */
+  /** The words as a shell would pass them. A placeholder stays: `<task>`, and `<PWD>` for `$PWD`. */
   readonly words: readonly string[];
 };
 
 const SHELLS: ReadonlySet<string> = new Set(['sh', 'bash', 'shell', 'console', 'zsh']);
-/** Code in a sentence that is meant to be typed. */
+/** Inline code that a reader is meant to type. */
 const TYPED = /^(npm|npx|pnpm|node|nats|nats-server|docker|holdpoint|curl|psql) \S/;
 
-// In quotes, or plain. A document has to do without whatever else a shell knows, or quote it: `>` and `*` above all.
+// A word is quoted or plain. A document must avoid or quote all other shell syntax, above all `>` and `*`.
 const PIECE = /'([^']*)'|"((?:[^"\\$`]|\$PWD\b)*)"|([\w./:=@,+%-]|<[a-z]+>|\$PWD\b)/g;
 const WORD = new RegExp(`^(?:${PIECE.source})+(?=\\s|$)`);
 
@@ -24,7 +24,7 @@ const unquoted = (word: string): string =>
       literal ?? `${String(quoted)}${String(plain)}`.replaceAll('$PWD', '<PWD>'),
   );
 
-/** One command line without its comment, and its words. Throws for what it cannot read. */
+/** Splits a command line without its comment into words. Throws on unreadable syntax. */
 export const readLine = (text: string): Pick<Documented, 'line' | 'words'> => {
   const words: string[] = [];
   let rest = text;
@@ -37,7 +37,7 @@ export const readLine = (text: string): Pick<Documented, 'line' | 'words'> => {
   return { line: text.slice(0, text.length - rest.length).trim(), words };
 };
 
-/** A backslash at the end of a line goes on with the next. */
+/** A backslash at the end of a line continues it on the next line. */
 const linesOf = (block: string): readonly string[] => block.replaceAll(/\\\n\s*/g, ' ').split('\n');
 
 const isShell = (lang: unknown): boolean => typeof lang === 'string' && SHELLS.has(lang.split(' ')[0] ?? '');
@@ -48,7 +48,10 @@ const linesOfToken = (token: Token): readonly string[] => {
   return TYPED.test(text) ? [text] : [];
 };
 
-/** Every command of a document, in its order: the lines of its shell blocks, and what a sentence has one type. */
+/**
+ * Returns every command of a document in order: the lines of its shell blocks, and the commands in its
+ * sentences.
+ */
 export const documentedIn = (file: string, markdown: string): readonly Documented[] => {
   const lines: string[] = [];
   void marked.walkTokens(marked.lexer(markdown), (token) => void lines.push(...linesOfToken(token)));

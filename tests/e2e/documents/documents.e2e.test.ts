@@ -23,7 +23,7 @@ const documented = [
   'examples/support-reply/README.md',
 ].flatMap((file) => documentedIn(file, readSource(file)));
 
-/** A command that two documents share runs once. */
+/** A command in two documents runs once. */
 const distinct = [...new Map(documented.map((each) => [each.words.join(' '), each])).values()];
 
 /** The reason why this machine cannot run a command. */
@@ -34,30 +34,33 @@ const obstacleTo = ([program, verb]: readonly string[]): string | undefined => {
 };
 
 describe('every documented command', () => {
-  test('names a command, options and files that exist', async () => {
+  test('each documented command names a command, options and files that exist', async () => {
     const problems = await Promise.all(
       distinct.map(async ({ file, line, words }) => ({ file, line, problem: await shapeProblem(words) })),
     );
     expect(problems.filter(({ problem }) => problem !== undefined)).toEqual([]);
   });
 
-  test('is reported when its command, option, script or file does not exist', async () => {
+  test('a documented command with a missing command, option, script or file is reported', async () => {
     const wrong = [
       ['holdpoint', 'approval', 'aprove', 'x'],
       ['holdpoint', 'task', 'list', '--nosuch'],
       ['npm', 'run', 'nosuch'],
       ['node', 'nosuch.ts'],
+      ['npx', 'nosuch'],
+      ['npx', 'vitest', 'run', '--project', 'nosuch'],
+      ['npx', 'vitest', 'run', '--project', 'unit', 'tests/nosuch.test.ts'],
       ['nosuch'],
     ];
     for (const words of wrong) expect(await shapeProblem(words), words.join(' ')).toBeDefined();
   });
 
-  test('has no expectation left over from an earlier document', () => {
+  test('each expectation belongs to a documented command', () => {
     expect(unusedEffects(documented)).toEqual([]);
   });
 });
 
-describe('in a clone with a running stack', () => {
+describe('documented commands in a clone with a running stack', () => {
   let reader: Reader;
   beforeAll(async () => {
     reader = await createReader(documented, tools);

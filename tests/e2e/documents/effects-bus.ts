@@ -9,7 +9,7 @@ import { hasPrinted } from './process.ts';
 
 export const expectContext: Effect = async (reader, words) => {
   await reader.enter(words);
-  // It is said to be set up once: it has to hold in any folder.
+  // The documents promise that one setup is enough, so it must work in any folder.
   const { port } = new URL(reader.system.nats.url);
   expect(await reader.enter(['nats', 'rtt'], { cwd: reader.system.folder })).toContain(`:${port}`);
 };
@@ -28,7 +28,7 @@ export const expectPublished: Effect = async (reader, words) => {
   reader.fill('task', id);
 };
 
-/** Types what the documents say to publish a task with, once more. */
+/** Repeats the documented commands that publish a task. */
 const publishAgain = async (reader: Reader): Promise<SampleTask> => {
   const publish = reader.documented.find(
     ({ words: [program, verb] }) => program === 'nats' && verb === 'pub',
@@ -38,32 +38,35 @@ const publishAgain = async (reader: Reader): Promise<SampleTask> => {
   return sampleTask(taskOf(reader));
 };
 
-/** A subscription may be a moment behind the words that announce it: what it has to show is done again until it does. */
+/**
+ * A subscription may start shortly after its announcement, so the event is produced again until it is
+ * shown.
+ */
 const A_MOMENT_MS = 3_000;
 const SUBSCRIBED = 'Subscribing on';
 
 export const expectEveryFact: Effect = async (reader, words) => {
   const subscription = reader.begin(words);
   await hasPrinted(subscription, SUBSCRIBED);
-  const task = await until('the facts of a published task are printed', async () => {
+  const task = await until('the events of a published task are printed', async () => {
     const published = await publishAgain(reader);
     await hasPrinted(subscription, `hp.evt.task.submitted.${published.id}`, A_MOMENT_MS);
     return published;
   });
   await approve(reader.system.client, task);
   const { id, approval, effect } = task;
-  const facts = [
+  const events = [
     `approval.requested.${approval}`,
     `approval.resolved.${approval}`,
     `effect.applied.${effect}`,
   ];
-  for (const fact of [...facts, `task.completed.${id}`]) await hasPrinted(subscription, `hp.evt.${fact}`);
+  for (const event of [...events, `task.completed.${id}`]) await hasPrinted(subscription, `hp.evt.${event}`);
   await subscription.interrupt();
 };
 
 const FACT = /Received on "(?<subject>[^"]+)".*\n(?<headers>(?:[\w-]+: .*\n)*)/g;
 
-const factsIn = (printed: string): readonly { readonly subject: string; readonly version: number }[] =>
+const eventsIn = (printed: string): readonly { readonly subject: string; readonly version: number }[] =>
   [...printed.matchAll(FACT)].map(({ groups }) => ({
     subject: groups?.['subject'] ?? '',
     version: Number(/^ce-version: (\d+)$/m.exec(groups?.['headers'] ?? '')?.[1]),
@@ -74,23 +77,23 @@ export const expectFactsOfTask: Effect = async (reader, words) => {
   const task = await publishAgain(reader);
   const subscription = reader.begin(words);
   await hasPrinted(subscription, SUBSCRIBED);
-  await until('a fact is printed', async () => {
+  await until('an event is printed', async () => {
     await client.ask('orchestrator', 'pause', { id: task.id });
     await client.ask('orchestrator', 'resume', { id: task.id });
     return hasPrinted(subscription, `hp.evt.task.resumed.${task.id}`, A_MOMENT_MS);
   });
   await approve(client, task);
   await hasPrinted(subscription, `hp.evt.task.completed.${task.id}`);
-  // The headers of the last one come after its subject.
+  // The headers of the last message follow its subject.
   const { version } = await waitForPhase(client, task.id, 'completed');
   await hasPrinted(subscription, `ce-version: ${String(version)}\n`);
   await subscription.interrupt();
 
-  const facts = factsIn(subscription.printed());
-  const first = facts[0]?.version ?? Number.NaN;
-  expect(facts.map(({ version }) => version)).toEqual(facts.map((_, i) => first + i));
-  expect(facts.at(-1)?.version).toBe(version);
-  for (const { subject } of facts)
+  const events = eventsIn(subscription.printed());
+  const first = events[0]?.version ?? Number.NaN;
+  expect(events.map(({ version }) => version)).toEqual(events.map((_, i) => first + i));
+  expect(events.at(-1)?.version).toBe(version);
+  for (const { subject } of events)
     expect(subject).toMatch(new RegExp(`^hp\\.evt\\.task\\.\\w+\\.${task.id}$`));
 };
 

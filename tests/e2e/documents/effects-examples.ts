@@ -5,7 +5,7 @@ import { until } from '../../kit/until.ts';
 import type { Reader, Effect, How } from './reader.ts';
 import { hasPrinted, type Typed } from './process.ts';
 
-/** Where the stack is that the example is to work with, and as whom. */
+/** The address of the stack for the example, and its user. */
 const as = ({ system }: Reader, user: 'worker' | 'operator'): How => ({
   env: {
     HOLDPOINT_NATS_URL: system.nats.url,
@@ -13,7 +13,7 @@ const as = ({ system }: Reader, user: 'worker' | 'operator'): How => ({
   },
 });
 
-/** Ctrl-C ends it well; the next one works until its reader leaves. */
+/** Ctrl-C ends this command with success; the next command runs until its reader stops it. */
 export const expectWorker: Effect = async (reader, words) => {
   const example = words[1]?.split('/')[1] ?? '';
   const begin = async (): Promise<Typed> => {
@@ -36,7 +36,7 @@ const start = async (reader: Reader, words: readonly string[]): Promise<{ client
   return { client, task: TaskId.parse(id) };
 };
 
-/** Approves what waits for it: every effect of a program is a task of its own, until nothing is left to approve. */
+/** Approves all pending requests: each effect of a program is a separate task. */
 const approveUntil = async ({ system }: Reader, task: TaskId, client: Typed, text: string): Promise<void> => {
   await until(`"${text}" is printed`, async () => {
     if (client.printed().includes(text)) return true;
@@ -55,7 +55,7 @@ export const expectApproved: Effect = async (reader, words) => {
   expect(await client.end()).toBe(0);
 };
 
-/** What goes on once a person has said so, and an effect was approved. */
+/** Expects the program to continue after an approval. */
 export const expectReviewed: Effect = async (reader, words) => {
   const { client, task } = await start(reader, words);
   await hasPrinted(client, 'input:requested review');

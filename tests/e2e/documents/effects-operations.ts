@@ -7,7 +7,7 @@ import { startPostgresServer } from '../../kit/stack/postgres-server.ts';
 import { until } from '../../kit/until.ts';
 import type { Reader, Effect } from './reader.ts';
 
-/** Something that nobody can handle, and the reason that its dead letter gives. */
+/** A message that no service can handle, and the reason in its dead letter. */
 const bury = ({ system }: Reader, body: string): string => {
   system.client.connection.publish('hp.cmd.task.submit', body);
   return 'CONTRACT_NOT_JSON';
@@ -24,9 +24,9 @@ export const expectLettersViewed: Effect = async (reader, words) => {
 };
 
 export const expectLettersListed: Effect = async (reader, words) => {
-  const code = bury(reader, 'not for anybody');
+  const code = bury(reader, 'unreadable by any service');
   const line = await until('the dead letter is listed', async () =>
-    (await reader.enter(words)).split('\n').find((each) => each.includes('not for anybody')),
+    (await reader.enter(words)).split('\n').find((each) => each.includes('unreadable by any service')),
   );
   expect(line).toMatch(new RegExp(` orchestrator +${code} +hp\\.cmd\\.task\\.submit `));
 };
@@ -66,7 +66,7 @@ export const expectDatabase: Effect = async (reader, words) => {
     };
     const first = await reader.enter(words, { env });
     for (const service of SERVICES) expect(first).toMatch(new RegExp(`^${service}: applied 0001_`, 'm'));
-    // "It may be run again, and by several at once."
+    // The documents promise: "It may be run again, and by several at once."
     for (const again of await Promise.all([1, 2].map(() => reader.enter(words, { env }))))
       expect(again).toBe(SERVICES.map((service) => `${service}: up to date\n`).join(''));
   } finally {

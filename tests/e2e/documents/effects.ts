@@ -7,7 +7,7 @@ import type { Effect } from './reader.ts';
 
 const HOLDPOINT = 'npm run --silent holdpoint --';
 
-/** The expected effect of a command, by its first words; the test types the whole command. */
+/** The expected effect of a command, by its first words; the test runs the whole command. */
 const effects: Readonly<Record<string, Effect>> = {
   [`${HOLDPOINT} task submit`]: cli.expectSubmitted,
   [`${HOLDPOINT} approval list`]: cli.expectListed,
@@ -43,7 +43,7 @@ const nameOf = (words: readonly string[]): string | undefined =>
 
 export const effectOf = (words: readonly string[]): Effect | undefined => effects[nameOf(words) ?? ''];
 
-/** Expectations for commands that no document has any more. */
+/** Returns expectations for commands that are in no document. */
 export const unusedEffects = (documented: readonly Documented[]): readonly string[] => {
   const used = new Set(documented.map(({ words }) => nameOf(words)));
   return names.filter((name) => !used.has(name));

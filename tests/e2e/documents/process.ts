@@ -12,18 +12,18 @@ export type Program = {
   readonly env: NodeJS.ProcessEnv;
 };
 
-/** A command that was typed. */
+/** A running command. */
 export type Typed = {
-  /** What it has printed so far, on both of its outputs. */
+  /** Its output so far, stdout and stderr. */
   readonly printed: () => string;
-  /** Resolves to its exit code. Throws when it has not ended in time. */
+  /** Resolves to the exit code. Throws if the command does not end in time. */
   readonly end: () => Promise<number | null>;
-  /** What Ctrl-C does. */
+  /** Sends SIGINT, like Ctrl-C. */
   readonly interrupt: () => Promise<void>;
   readonly kill: () => void;
 };
 
-/** Far above what any of them takes. */
+/** Far above the duration of any command. */
 const END_WITHIN_MS = 60_000;
 
 const typed = (child: ChildProcess, name: string): Typed => {
@@ -31,7 +31,7 @@ const typed = (child: ChildProcess, name: string): Typed => {
   for (const stream of [child.stdout, child.stderr])
     stream?.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
   const closed = once(child, 'close');
-  // Whoever waits for its end hears of it.
+  // The caller of `ended` handles the rejection.
   closed.catch(() => undefined);
 
   const end = async (): Promise<number | null> => {
@@ -62,13 +62,13 @@ export const type = ({ command, args, ...where }: Program): Typed =>
 
 const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;
 
-/** What a program asks of a terminal or of the person before it, and the answer: where the cursor is, and yes. */
+/** Questions of a program to a terminal or to its user, with the answers: the cursor position, and yes. */
 const ANSWERS: readonly (readonly [question: string, answer: string])[] = [
   ['\u001b[6n', '\u001b[24;80R'],
   ['Next Page?', 'y\r'],
 ];
 
-/** On a terminal of its own, which `script` makes, with somebody who goes on to the next page as long as there is one. */
+/** Runs a command on its own terminal, which `script` creates, and presses a key at each page. */
 export const typeOnTerminal = ({ command, args, cwd, env }: Program): Typed => {
   const line = [command, ...args].map(quoted).join(' ');
   const child = spawn('script', ['--quiet', '--return', '--command', line, '/dev/null'], {
@@ -77,7 +77,7 @@ export const typeOnTerminal = ({ command, args, cwd, env }: Program): Typed => {
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   const terminal = typed(child, command);
-  // It has ended, and needs no answer any more.
+  // The command has ended and needs no more answers.
   child.stdin.on('error', () => undefined);
   let answered = 0;
   child.stdout.on('data', () => {
@@ -94,7 +94,7 @@ export const typeOnTerminal = ({ command, args, cwd, env }: Program): Typed => {
   return terminal;
 };
 
-/** Waits until it has printed something. */
+/** Waits until the command has printed a text. */
 export const hasPrinted = ({ printed }: Typed, text: string, withinMs?: number): Promise<true> =>
   until(`"${text}" is printed`, () => (printed().includes(text) ? true : undefined), withinMs).catch(
     (error: unknown) => {
@@ -115,19 +115,19 @@ const onPath = async (name: string, path: string): Promise<string | undefined> =
 };
 
 export type Tools = {
-  /** The `nats` command; undefined where there is none. */
+  /** The path of the `nats` command; undefined without one. */
   readonly nats: string | undefined;
   readonly hasTerminals: boolean;
 };
 
-/** What this machine has to type the documented commands with. */
+/** Finds the optional tools of this machine for documented commands. */
 export const findTools = async (env: NodeJS.ProcessEnv): Promise<Tools> => {
   const path = env['PATH'] ?? '';
-  const told = env['HOLDPOINT_NATS_CLI'];
-  const nats = told ? resolve(told) : await onPath('nats', path);
-  // One that is there and does not run is a fault, and no reason to leave anything out.
+  const configured = env['HOLDPOINT_NATS_CLI'];
+  const nats = configured ? resolve(configured) : await onPath('nats', path);
+  // A `nats` command that exists but does not run is an error, not a reason to skip.
   if (nats !== undefined) await run(nats, ['--version'], { timeoutMs: 30_000 });
-  // That of other systems takes other arguments.
+  // `script` takes other arguments on other systems.
   const hasTerminals = process.platform === 'linux' && (await onPath('script', path)) !== undefined;
   return { nats, hasTerminals };
 };

@@ -13,35 +13,35 @@ import { type Program, type Tools, type Typed, type, typeOnTerminal } from './pr
 export type How = { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string };
 
 /**
- * A reader of the documents, who types what they say in a clone with a stack running in it, and adds nothing to it: what
- * runs until it is stopped is stopped by Ctrl-C, and what asks is answered.
+ * A reader of the documents who types the documented commands in a clone with a running stack. The reader
+ * adds nothing: Ctrl-C stops the commands that do not end, and each question gets an answer.
  */
 export type Reader = {
   readonly system: System;
-  /** Everything that the documents say to type. */
+  /** All documented commands. */
   readonly documented: readonly Documented[];
-  /** Says what a placeholder stands for from now on. */
+  /** Sets the value of a placeholder. */
   readonly fill: (placeholder: string, value: string) => void;
   readonly valueOf: (placeholder: string) => string;
   /** Types a command that runs until it is stopped. */
   readonly begin: (words: readonly string[], how?: How) => Typed;
-  /** Types a command that ends well, and returns what it has printed. */
+  /** Types a command that must succeed, and returns its output. */
   readonly enter: (words: readonly string[], how?: How) => Promise<string>;
   readonly enterOnTerminal: (words: readonly string[]) => Promise<string>;
   readonly leave: () => Promise<void>;
 };
 
-/** Types a documented command, and expects what the document promises of it. */
+/** Types a documented command and expects its documented effect. */
 export type Effect = (reader: Reader, words: readonly string[]) => Promise<void>;
 
-/** The task that the documents speak of now. */
+/** The task of the current document section. */
 export const taskOf = ({ valueOf }: Reader): TaskId => TaskId.parse(valueOf('task'));
 
-/** The documents have it from a start that finds its port free; another start prints another. */
+/** The port in the documents; a start prints another one if this port is taken. */
 const ADDRESS = 'nats://127.0.0.1:4222';
 const PLACEHOLDER = /<([A-Za-z]+)>/g;
 
-/** What `npm start` leaves in a clone for the command line: the credentials, and where it can be reached. */
+/** The files of `npm start` for the command line: credentials and addresses. */
 const furnish = async ({ folder, nats, run }: System): Promise<string> => {
   const clone = join(folder, 'clone');
   const credentials = join(clone, '.holdpoint', 'data', 'credentials');
@@ -57,7 +57,10 @@ const furnish = async ({ folder, nats, run }: System): Promise<string> => {
   return clone;
 };
 
-/** Of the one who runs the tests as little as possible: settings of theirs would be taken for the documents'. */
+/**
+ * Passes as few variables of the test process as possible, because they would count as documented
+ * settings.
+ */
 const environmentOf = (folder: string): NodeJS.ProcessEnv => ({
   PATH: process.env['PATH'],
   LANG: process.env['LANG'],
@@ -101,7 +104,8 @@ export const createReader = async (documented: readonly Documented[], { nats }: 
         case 'node':
           return { ...there, cwd: root, command: process.execPath, args };
         case 'npm': {
-          // Without npm and the bootstrap, which would install the workspace, but with the arguments that they hand over.
+          // This skips npm and the bootstrap, which would install the workspace, but passes their
+          // arguments.
           expect(args.slice(0, 4)).toEqual(['run', '--silent', 'holdpoint', '--']);
           const main = join(root, fileOfScript('holdpoint'));
           return { ...there, command: process.execPath, args: [main, ...args.slice(4)] };

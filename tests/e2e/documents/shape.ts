@@ -9,7 +9,7 @@ import { readSource } from '../../repo/source-tree.ts';
 
 const Manifest = z.object({ scripts: z.record(z.string(), z.string()) });
 
-/** The arguments of `infra/bootstrap.mjs` behind an npm script, such as `['infra/test.ts', 'check']`. */
+/** The arguments of `infra/bootstrap.mjs` in an npm script, such as `['infra/test.ts', 'check']`. */
 export const fileOfScript = (script: string): string => {
   const { scripts } = Manifest.parse(JSON.parse(readSource('package.json')));
   const command = /^node infra\/bootstrap\.mjs (\S+)$/.exec(scripts[script] ?? '')?.[1] ?? '';
@@ -32,7 +32,7 @@ const SAMPLES: Readonly<Record<string, string>> = {
   label: 'cap.file.append',
 };
 
-/** A value that the command line accepts in the place of a placeholder. */
+/** A value that the CLI accepts for a placeholder. */
 const filled = (word: string): string =>
   word.replaceAll(/<([a-z]+)>/g, (_, name: string) => SAMPLES[name] ?? `${name}-1`);
 
@@ -68,7 +68,18 @@ const exists = (path: string | undefined): string | undefined =>
 const after = (words: readonly string[], ...flags: readonly string[]): string | undefined =>
   words[words.findIndex((word) => flags.includes(word)) + 1];
 
-/** Programs of others, whose arguments only they can check. */
+/** Checks the project and the files of `npx vitest run --project <project> <files>`. */
+const vitestProblem = ([tool, verb, ...rest]: readonly string[]): string | undefined => {
+  if (tool !== 'vitest' || verb !== 'run') return `npx ${tool ?? ''} ${verb ?? ''} is unknown to this test`;
+  const project = after(rest, '--project') ?? '';
+  if (!readSource('vitest.config.ts').includes(`name: '${project}'`)) return `there is no project ${project}`;
+  return rest
+    .filter((word) => word.includes('/'))
+    .map(exists)
+    .find((problem) => problem !== undefined);
+};
+
+/** External commands: their arguments are not checked. */
 const FOREIGN = new Set([
   'cd',
   'cp',
@@ -97,7 +108,7 @@ const FOREIGN = new Set([
   'systemctl',
 ]);
 
-/** Why a documented command cannot be right; undefined when its command, options and files exist. */
+/** The reason why a documented command is wrong; undefined when its command, options and files exist. */
 export const shapeProblem = async (words: readonly string[]): Promise<string | undefined> => {
   const start = words.findIndex((word) => !/^[A-Z_]+=/.test(word));
   if (start < 0) return undefined;
@@ -112,6 +123,8 @@ export const shapeProblem = async (words: readonly string[]): Promise<string | u
       const { scripts } = Manifest.parse(JSON.parse(readSource('package.json')));
       return name in scripts ? undefined : `there is no npm script ${name}`;
     }
+    case 'npx':
+      return vitestProblem(rest);
     case 'node':
       return exists(rest.find((word) => !word.startsWith('-')));
     case 'docker':

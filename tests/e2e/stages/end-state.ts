@@ -9,22 +9,22 @@ type RunStanding = {
   readonly jobs: Readonly<Record<string, string>>;
 };
 
-/** All that is to be the same, whatever was killed on the way. */
+/** The state that must be equal, whichever process was killed. */
 export type Standing = {
   readonly runs: Readonly<Record<string, RunStanding>>;
-  /** Every commit of the branch that is merged into, the last first, with its whole message. */
+  /** The commits of the target branch with their full messages, newest first. */
   readonly commits: readonly string[];
-  /** Every file of it, with mode and id. */
+  /** The files of the target branch, with mode and id. */
   readonly files: string;
-  /** What the agent has left, run by run. */
+  /** The output of the agent for each run. */
   readonly said: Readonly<Record<string, string>>;
   readonly branches: string;
-  /** Notes of steps that might have to be put back. */
+  /** Records of steps that may need a rollback. */
   readonly attempts: string;
   readonly worktrees: readonly string[];
   readonly status: string;
   readonly problems: string;
-  /** What git left locked. */
+  /** Lock files of git. */
   readonly locks: readonly string[];
   readonly processes: readonly string[];
 };
@@ -32,20 +32,20 @@ export type Standing = {
 const SAID = ['greeting.txt', 'greet.runs', 'part.runs', 'part.txt'] as const;
 const NOTHING_LEFT_WITHIN_MS = 10_000;
 
-/** Who is at work in the repository, or in a worktree of it. */
+/** The processes that work in the repository or in one of its worktrees. */
 const processesIn = async (root: string): Promise<readonly string[]> => {
   if (process.platform !== 'linux') return [];
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const places = await Promise.all(
-    // It may end meanwhile, or be somebody else's.
+    // The process may have ended, or belong to another user.
     pids.map((pid) => readlink(join('/proc', pid, 'cwd')).catch(() => '')),
   );
   return pids.filter((_, at) => places[at] === root || places[at]?.startsWith(`${root}/`) === true);
 };
 
-const untilNobodyWorks = async (root: string): Promise<readonly string[]> => {
-  const nobody = async () => ((await processesIn(root)).length === 0 ? [] : undefined);
-  return until('nothing works in the repository any more', nobody, NOTHING_LEFT_WITHIN_MS).catch(() =>
+const untilNoProcessWorks = async (root: string): Promise<readonly string[]> => {
+  const none = async () => ((await processesIn(root)).length === 0 ? [] : undefined);
+  return until('no process works in the repository', none, NOTHING_LEFT_WITHIN_MS).catch(() =>
     processesIn(root),
   );
 };
@@ -57,7 +57,7 @@ const runOf = async ({ stack }: Repository, run: string): Promise<readonly [stri
 
 export const standingOf = async (repository: Repository, runs: readonly string[]): Promise<Standing> => {
   const { git, root } = repository;
-  const processes = await untilNobodyWorks(root);
+  const processes = await untilNoProcessWorks(root);
   const inGit = await readdir(join(root, '.git'), { recursive: true });
   return {
     runs: Object.fromEntries(await Promise.all(runs.map((run) => runOf(repository, run)))),

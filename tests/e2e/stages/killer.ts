@@ -5,10 +5,16 @@ import type { Chance } from './stack.ts';
 
 const PAUSE_MIN_MS = 2_000;
 const PAUSE_MAX_MS = 4_000;
-/** How often the next kill waits until the last victim is back: where starting takes long, nobody would get anywhere else. */
+/**
+ * How many kills wait until the last victim runs again: with slow starts, no service would make progress
+ * otherwise.
+ */
 const PATIENCE = 0.75;
 
-/** Kills one service after the other, whatever it is doing then, until it is told to stop; it says how often each was killed. */
+/**
+ * Kills one service after the other at random moments until it is stopped. Returns the number of kills of
+ * each service.
+ */
 export const startKilling = (
   services: ReadonlyMap<ServiceName, ServiceProcess>,
   chance: Chance,
@@ -17,7 +23,7 @@ export const startKilling = (
   const ending = new AbortController();
   const kill = async (): Promise<void> => {
     while (!ending.signal.aborted) {
-      // The moment is what is random here; nothing is waited for.
+      // The random moment is the purpose of this delay; it waits for no event.
       await sleep(PAUSE_MIN_MS + chance() * (PAUSE_MAX_MS - PAUSE_MIN_MS), undefined, {
         signal: ending.signal,
       }).catch(() => undefined);

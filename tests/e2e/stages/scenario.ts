@@ -6,8 +6,9 @@ import { Hopeless, until } from '../../kit/until.ts';
 import { type Standing, standingOf } from './end-state.ts';
 
 /**
- * Resolves a conflict if there is one; plans while there is no plan; else carries the plan out. It leaves a line when it begins
- * and one when it ends, in a file that is committed: what was interrupted and put back has left neither.
+ * The agent resolves a conflict if there is one, plans if there is no plan, and otherwise implements the
+ * plan. It writes a line at its begin and its end into a committed file: an interrupted attempt that was
+ * rolled back leaves neither.
  */
 const AGENT = `cat > /dev/null
 if grep -q '^<<<<<<<' greeting.txt; then
@@ -26,7 +27,10 @@ echo 'carried out'
 const stopCondition = (slug: string, runs: number): string =>
   `stop_condition_script=sleep 0.3; test "$(grep -c end ${slug}.runs)" -ge ${String(runs)}`;
 
-/** Red for the first checkout that it sees, and green for the next; a check that is repeated after a crash is the same one. */
+/**
+ * This check fails for the first checkout and passes for the next. A check that is repeated after a crash
+ * sees the same checkout.
+ */
 const checks = (slug: string): string =>
   [
     `cicd_script=seen="$(git rev-parse --git-common-dir)/seen-${slug}"`,
@@ -36,12 +40,12 @@ const checks = (slug: string): string =>
     'test "$(ls "$seen" | wc -l)" -ge 2',
   ].join('; ');
 
-/** A bound for what hangs. */
+/** Only a command that hangs reaches this limit. */
 const ENDS_WITHIN_MS = 400_000;
-/** What a command says when the service that it asks is down: the same command, typed again, goes on from there. */
+/** The error of a command whose service is down. The same command, typed again, continues there. */
 const UNAVAILABLE = /RUNTIME_UNAVAILABLE/;
 
-/** Types a command, as often as the services are down when it asks them. */
+/** Types a command again until its services are up. */
 const typed = (repository: Repository, ...words: readonly string[]): Promise<string> =>
   until(
     `holdpoint ${words.join(' ')}`,
@@ -54,14 +58,14 @@ const typed = (repository: Repository, ...words: readonly string[]): Promise<str
     ENDS_WITHIN_MS,
   );
 
-/** Runs a flow to its end, which has to be a good one. */
+/** Runs a workflow until it completes. */
 const follow = async (repository: Repository, id: string, ...words: readonly string[]): Promise<string> => {
   const text = await typed(repository, 'run', ...words, '--id', id, '--follow', '--format', 'json');
   expect(JSON.parse(text), text).toMatchObject({ terminal_state: 'succeeded', run_id: id });
   return id;
 };
 
-/** Somebody at another terminal, who approves whatever comes up and is not troubled by services that are down. */
+/** Approves all requests from another terminal, and ignores services that are down. */
 const startApproving = (repository: Repository): (() => Promise<void>) => {
   const { client } = repository.stack.system;
   let isOver = false;
@@ -74,13 +78,13 @@ const startApproving = (repository: Repository): (() => Promise<void>) => {
   };
   const approve = async (): Promise<void> => {
     while (!isOver) {
-      await until('what waits for a person is listed', async () => (await look(), true));
-      // How often it looks is not what anything waits for.
+      await until('the pending requests are listed', async () => (await look(), true));
+      // A slower poll delays no step of the workflow.
       await sleep(200);
     }
   };
   const approving = approve();
-  // Whoever ends it hears of it.
+  // The caller of `end` handles the rejection.
   approving.catch(() => undefined);
   return async () => {
     isOver = true;
@@ -120,7 +124,10 @@ const runAll = async (repository: Repository): Promise<readonly string[]> => {
   return [draft, approve, merge, develop];
 };
 
-/** All four flows in one repository, with a gate that fails twice, a conflict and a check that fails once; and what stands then. */
+/**
+ * Runs all four workflows in one repository, with a gate that fails twice, a conflict and a check that
+ * fails once. Returns the end state.
+ */
 export const runStages = async (stack: Stack): Promise<Standing> => {
   const repository = await newRepository(stack);
   const stopApproving = startApproving(repository);

@@ -5,10 +5,10 @@ import type { Stack } from '../../conformance/support/stack.ts';
 import type { ServiceProcess } from '../../kit/stack/as-process.ts';
 import { createSystem } from '../../kit/stack/system.ts';
 
-/** Numbers from 0 up to 1. */
+/** Random numbers from 0 up to 1. */
 export type Chance = () => number;
 
-/** All services as processes that are started again whenever they end. */
+/** All services as processes that are restarted when they end. */
 export type KillableStack = Stack & { readonly services: ReadonlyMap<ServiceName, ServiceProcess> };
 
 export const startKillableStack = async (): Promise<KillableStack> => {

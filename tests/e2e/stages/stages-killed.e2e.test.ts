@@ -5,9 +5,9 @@ import { runStages } from './scenario.ts';
 import { type KillableStack, startKillableStack } from './stack.ts';
 import type { Standing } from './end-state.ts';
 
-/** A bound for what hangs: an executor that is killed in the middle of a step costs the lease of that step. */
+/** Only a hanging workflow reaches this limit: a killed executor costs the lease of its step. */
 const WITHIN_MS = 900_000;
-/** Fewer would say nothing. */
+/** Fewer kills would prove nothing. */
 const KILLS_MIN = 8;
 
 const withStack = async <Result>(work: (stack: KillableStack) => Promise<Result>): Promise<Result> => {
@@ -19,10 +19,13 @@ const withStack = async <Result>(work: (stack: KillableStack) => Promise<Result>
   }
 };
 
-/** An agent that was interrupted and put back has left nothing: it has run as often as the gate asked for. */
+/**
+ * An interrupted agent that was rolled back leaves nothing: its completed runs are as many as the gate
+ * required.
+ */
 const runs = (count: number): string => 'begin\nend\n'.repeat(count).trimEnd();
 
-/** Nobody is left at work, and git finds everything in order. */
+/** No process works in the repository, and git finds no damage. */
 const TIDY = {
   branches: 'refs/heads/main',
   worktrees: [],
@@ -33,10 +36,10 @@ const TIDY = {
   processes: [],
 };
 
-describe('the four flows from the command line, with a gate that fails twice, a conflict and a check that fails once', () => {
+describe('the four stage workflows, with a gate that fails twice, a conflict and a check that fails once', () => {
   let calm: Standing | undefined;
 
-  test('leave what each of them promises, and nothing else', { timeout: WITHIN_MS }, async () => {
+  test('the four workflows leave the promised state and nothing else', { timeout: WITHIN_MS }, async () => {
     calm = await withStack(runStages);
     expect(calm).toMatchObject({
       ...TIDY,
@@ -57,30 +60,26 @@ describe('the four flows from the command line, with a gate that fails twice, a 
     expect(Object.values(calm.runs).map(({ outcome }) => outcome)).toEqual(Array(4).fill('succeeded'));
   });
 
-  test(
-    'kill -9 of any service at any time changes nothing but the time',
-    { timeout: WITHIN_MS },
-    async () => {
-      const seed = seedOfRun();
-      onTestFailed(() => console.error(`HOLDPOINT_TEST_SEED=${String(seed)}`));
-      const chance = createChance(seed);
-      const round = async (stack: KillableStack) => {
-        const stopKilling = startKilling(stack.services, chance);
-        try {
-          const standing = await runStages(stack);
-          return { standing, kills: await stopKilling() };
-        } finally {
-          await stopKilling();
-        }
-      };
-      // A fast machine is through before many are killed: it goes on with another round.
-      for (let killed = 0; killed < KILLS_MIN;) {
-        const { standing, kills } = await withStack(round);
-        expect(standing).toEqual(calm);
-        const count = [...kills.values()].reduce((sum, each) => sum + each, 0);
-        expect(count).toBeGreaterThan(0);
-        killed += count;
+  test('kill -9 of any service at any time only delays the workflows', { timeout: WITHIN_MS }, async () => {
+    const seed = seedOfRun();
+    onTestFailed(() => console.error(`HOLDPOINT_TEST_SEED=${String(seed)}`));
+    const chance = createChance(seed);
+    const round = async (stack: KillableStack) => {
+      const stopKilling = startKilling(stack.services, chance);
+      try {
+        const standing = await runStages(stack);
+        return { standing, kills: await stopKilling() };
+      } finally {
+        await stopKilling();
       }
-    },
-  );
+    };
+    // A fast machine ends before many kills: it runs another round.
+    for (let killed = 0; killed < KILLS_MIN;) {
+      const { standing, kills } = await withStack(round);
+      expect(standing).toEqual(calm);
+      const count = [...kills.values()].reduce((sum, each) => sum + each, 0);
+      expect(count).toBeGreaterThan(0);
+      killed += count;
+    }
+  });
 });

@@ -20,7 +20,7 @@ export const startHandoff = (builder: DecisionBuilder, node: NodeId, verdict: Ve
   if (!hasWorktree(task, node)) return finishHandoff(builder, node, undefined);
   const { base } = workPlaceOf(task, node);
   const args = {
-    message: `wip: session ${String((verdict.session ?? 2) - 1)} of ${node}ends`,
+    message: `wip: session ${String((verdict.session ?? 2) - 1)} of ${node} ends`,
     ...(base !== undefined && { base }),
   };
   const plan = { step: HANDOFF_STEP, uses: 'cap.env.builtin.git.handoff', args };
