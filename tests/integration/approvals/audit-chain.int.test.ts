@@ -85,7 +85,7 @@ describe('the audit log of the database', () => {
     ['what looks like JSON', '{"by":"eve","hash":null}'],
     ['control characters', '\u0001\u001f\u007f\u0085'],
     ['nothing', ''],
-  ])('hashes %s as auditHash does, and keeps it', async (_, comment) => {
+  ])('the database hashes %s as auditHash does and keeps it unchanged', async (_, comment) => {
     await write('a-1', { type: 'resolved', id: 'a-1', by: `by ${comment}`, comment, outcome: 'rejected' });
     const [line] = await wholeLog();
     expect(line?.hash).toBe(line && auditHash(line));
@@ -100,7 +100,7 @@ describe('the audit log of the database', () => {
     expect(entryOf(line)).toMatchObject({ by: `by ${comment}`, comment });
   });
 
-  test('hashes events of a megabyte, of numbers of any kind, and of what no version knows yet', async () => {
+  test('the database hashes events of a megabyte, of any number and of a newer version', async () => {
     const comment = 'ä"\\\n'.repeat(200_000);
     await write('a-1', { type: 'requested', id: 'a-1', effect: { args: { comment } } });
     await write('a-1', {
@@ -115,7 +115,7 @@ describe('the audit log of the database', () => {
     expect(await faults()).toEqual([]);
   });
 
-  test('keeps who, what and by which rule, and no secret: of grants, statements and tokens not even the hash of a secret', async () => {
+  test('a line names the person, the decision and the rule, and holds no secret or hash of a secret', async () => {
     const grant = 'header.claims.signature';
     const target = 'file:sample.txt';
     const effect = { uses: 'cap.file.append', kind: 'write_external', target, args: { key: 'sesame' } };
@@ -155,7 +155,7 @@ describe('the audit log of the database', () => {
     expect(JSON.stringify(lines)).not.toContain(sha256Of('sesame'));
   });
 
-  test('has the events of a large batch each once, in one chain', async () => {
+  test('each event of a large batch has one line in one chain', async () => {
     const said = Array.from({ length: 2_000 }, (_, i) => ({
       type: 'voted',
       id: 'a-1',
@@ -167,7 +167,7 @@ describe('the audit log of the database', () => {
     expect(await faults()).toEqual([]);
   });
 
-  test('stays one chain without gaps when two replicas write at the same time', async () => {
+  test('the chain stays single and without gaps when two replicas write at the same time', async () => {
     const stores = [store, createPostgresStore(replica)] as const;
     const each = async (own: Store, name: string): Promise<void> => {
       for (let i = 0; i < 60; i += 1) {
@@ -195,7 +195,7 @@ describe('the audit log of the database', () => {
     );
   });
 
-  test('has no line of a transaction that was taken back', async () => {
+  test('a transaction that is rolled back leaves no line', async () => {
     await write('a-1', { type: 'voted', by: 'ada' });
     const transaction = await store.lock(['a-1']);
     await transaction.rollback();
@@ -216,7 +216,7 @@ describe('the audit log of the database', () => {
     expect(await faults()).toEqual([]);
   });
 
-  test('is listed in pages, and by what it is about', async () => {
+  test('the log is listed in pages and filtered by aggregate', async () => {
     for (const [i, aggregate] of ['a-1', 'a-2', 'a-1', 'a-3', 'a-1'].entries())
       await write(aggregate, { type: 'voted', by: `person ${String(i)}` });
     const first = await listAudit(pool, { after: 0, limit: 2 });
@@ -227,7 +227,7 @@ describe('the audit log of the database', () => {
     expect(await wholeLog(1, 'a-9')).toEqual([]);
   });
 
-  test('is answered in pages that the bus can carry, however large its lines are', async () => {
+  test('a page of the log fits into a bus message, whatever the size of its lines', async () => {
     for (let i = 0; i < 4; i += 1) await write('a-1', { type: 'voted', comment: 'x'.repeat(300_000) });
     const page = await listAudit(pool, { after: 0, limit: 500 });
     expect([page.items.map(({ seq }) => seq), page.more]).toEqual([[1, 2], true]);
@@ -235,7 +235,7 @@ describe('the audit log of the database', () => {
   });
 });
 
-describe('whoever owns the database and', () => {
+describe('the owner of the database', () => {
   beforeEach(async () => {
     for (let i = 1; i <= 5; i += 1)
       await write(`a-${String(i)}`, { type: 'voted', by: `person ${String(i)}` });
@@ -301,12 +301,15 @@ describe('whoever owns the database and', () => {
       [[4, 'event_gone']],
     ],
     ['deletes an event', [`DELETE FROM events WHERE aggregate = 'a-4'`], [[4, 'event_gone']]],
-  ])('%s is found out, and where', async (_, statements, expected) => {
-    await asOwner(...statements);
-    expect(await faults()).toEqual(expected);
-  });
+  ])(
+    'verification detects that the owner of the database %s, and names the line',
+    async (_, statements, expected) => {
+      await asOwner(...statements);
+      expect(await faults()).toEqual(expected);
+    },
+  );
 
-  test('retires what ended leaves its lines, and nothing wrong with them', async () => {
+  test('a purge of finished aggregates leaves their lines intact', async () => {
     await asOwner(`DELETE FROM events WHERE aggregate = 'a-4'`, `DELETE FROM heads WHERE id = 'a-4'`);
     expect(await faults()).toEqual([]);
     expect((await wholeLog())[3]).not.toHaveProperty('storedSha256', expect.anything());
@@ -316,7 +319,7 @@ describe('whoever owns the database and', () => {
   });
 });
 
-describe('the service itself', () => {
+describe('the role of the service', () => {
   beforeEach(() => write('a-1', { type: 'voted', by: 'ada' }));
 
   test.each([
@@ -341,7 +344,7 @@ describe('the service itself', () => {
     `UPDATE events SET data = '{}'`,
     'DELETE FROM events',
     'TRUNCATE events',
-  ])('may not: %s', async (statement) => {
+  ])('the role of the service may not: %s', async (statement) => {
     const before = await wholeLog();
     // 42501: insufficient_privilege.
     await expect(pool.query(statement)).rejects.toMatchObject({ code: '42501' });

@@ -47,7 +47,7 @@ const asOwner = (...statements: readonly string[]): Promise<void> =>
   });
 
 describe('the audit log of running services', () => {
-  test('has one line for each event of a task that was approved, and of what became of it', async () => {
+  test('the log has one line for each event of an approved task, with the outcome of its effect', async () => {
     const task = await submitSample(system.client);
     await approveAndComplete(system.client, task);
     await untilTrue('the outcome is noted', async () =>
@@ -68,7 +68,7 @@ describe('the audit log of running services', () => {
     expect(report).toMatchObject({ lines: rows[0]?.count, problems: [] });
   });
 
-  test('is anchored, and the anchor stands on the bus as well', async () => {
+  test('the log is anchored, and the anchor is published on the bus', async () => {
     await untilTrue('there is an anchor', async () => (await anchors()) > 0);
     const [line] = (await wholeLog()).filter(({ type }) => type === 'audit_anchored');
     expect(line).toMatchObject({ aggregate: AUDIT_ID });
@@ -83,7 +83,7 @@ describe('the audit log of running services', () => {
     expect(out).toMatch(/^audit log intact: \d+ lines/);
   });
 
-  test('is anchored again at a start, if something was added', async () => {
+  test('a start adds an anchor only when lines were added', async () => {
     const before = await anchors();
     await approveAndComplete(system.client, await submitSample(system.client));
     await approvals.stop();
@@ -97,7 +97,7 @@ describe('the audit log of running services', () => {
     expect(await anchors()).toBe(after);
   });
 
-  test('is for whoever may read it, and for nobody else; the keys are for everybody', async () => {
+  test('only tokens with the right scope read the log; anyone reads the public keys', async () => {
     const asked = (endpoint: string, token?: string) =>
       system.client.askRaw(subjects.api('approvals', endpoint), '{}', token);
     for (const token of [undefined, 'hpt_of_nobody']) {
@@ -108,7 +108,7 @@ describe('the audit log of running services', () => {
     expect(await asked('keys')).toMatchObject({ keys: [{ kid: expect.any(String) as string }] });
   });
 
-  test('is listed and exported by the command line, and an export shows a log that was rewritten since', async () => {
+  test('the command line lists and exports the log, and an export reveals a later rewrite', async () => {
     const cli = commandLine(system);
     const list = await cli('audit', 'list', '--limit', '3');
     expect([list.code, list.out.split('\n')[0]]).toEqual([0, expect.stringMatching(/^line +when +about/)]);
@@ -138,13 +138,13 @@ describe('the audit log of running services', () => {
     const now = await cli('audit', 'verify', '--keys', publicKeys);
     expect([now.code, now.out]).toEqual([
       1,
-      expect.stringMatching(/rewritten +an anchor of .* has another hash of it/),
+      expect.stringMatching(/rewritten +an anchor of .* has another hash: the log changed up to this line/),
     ]);
     const then = await cli('audit', 'verify', '--anchors', 'audit.jsonl');
     expect([then.code, then.out]).toEqual([1, expect.stringContaining('rewritten')]);
   });
 
-  test('that is not what was anchored is not signed any more, and the service says so', async () => {
+  test('the service stops signing a log that differs from its last anchor, and logs an error', async () => {
     await untilTrue('there is an anchor', async () => (await anchors()) > 0);
     const { seq, hash } = JSON.parse(
       (await wholeLog()).findLast(({ type }) => type === 'audit_anchored')?.entry ?? '',
@@ -154,7 +154,9 @@ describe('the audit log of running services', () => {
     await asOwner(`INSERT INTO events VALUES ('a-strange', 1, 'voted', now(), null, '{"type":"voted"}')`);
     approvals = await system.start('approvals');
     const line = await until('it is logged', async () =>
-      (await approvals.lines()).find(({ msg }) => msg.startsWith('the audit log is not what was anchored')),
+      (await approvals.lines()).find(
+        ({ msg }) => msg === 'the audit log differs from its last anchor: signing has stopped',
+      ),
     );
     expect(line).toMatchObject({ level: 50, line: seq });
     expect((await wholeLog()).at(-1)).toMatchObject({ aggregate: 'a-strange' });

@@ -54,7 +54,7 @@ const statusOf = async ({ approval }: SampleTask): Promise<string> =>
   (await system.client.ask('approvals', 'get', { id: approval })).status;
 
 describe('a decision', () => {
-  test('on an unknown approval is refused', async () => {
+  test('a decision on an unknown approval is refused', async () => {
     const refused = system.client.ask('approvals', 'decide', {
       id: 'a-unknown',
       decision: 'approve',
@@ -85,7 +85,7 @@ describe('a decision', () => {
     ['without a token', undefined],
     ['with a wrong token', 'hpt_wrong'],
     ['with an empty token', ''],
-  ])('%s is refused, and decides nothing', async (_how, token) => {
+  ])('%s is refused and decides nothing', async (_how, token) => {
     const task = await pendingTask();
     await expect(decideAs(task, token)).rejects.toMatchObject({
       code: 'APPROVALS_UNAUTHENTICATED',
@@ -94,7 +94,7 @@ describe('a decision', () => {
     expect(await statusOf(task)).toBe('pending');
   });
 
-  test('of somebody who is not entitled is refused, and decides nothing', async () => {
+  test('a decision by a person without entitlement is refused and decides nothing', async () => {
     const task = await pendingTask();
     await expect(decideAs(task, guest.token)).rejects.toMatchObject({
       code: 'APPROVALS_NOT_ENTITLED',
@@ -103,7 +103,7 @@ describe('a decision', () => {
     expect(await statusOf(task)).toBe('pending');
   });
 
-  test('on another effect than the one that was shown is refused', async () => {
+  test('a decision on another effect than the one that was shown is refused', async () => {
     const task = await pendingTask();
     const refused = decideAs(task, system.client.token, { digest: '0'.repeat(64) });
     await expect(refused).rejects.toMatchObject({ code: 'APPROVALS_DIGEST_MISMATCH', status: 409 });
@@ -122,14 +122,14 @@ describe('a decision', () => {
     });
   });
 
-  test('that says who decides does not decide in that name', async () => {
+  test('a decision that names another person counts for the holder of the token', async () => {
     const task = await pendingTask();
     expect(await decideAs(task, second.token, { by: 'operator' })).toMatchObject({ by: 'second' });
     await waitForPhase(system.client, task.id, 'completed');
     expect((await system.client.ask('approvals', 'get', { id: task.approval })).decidedBy).toBe('second');
   });
 
-  test('of many at once: one stands, and everybody is told which', async () => {
+  test('the first of many decisions at once stands, and every caller receives it', async () => {
     const task = await pendingTask();
     const verbs = ['approve', 'reject', 'request_changes', 'approve', 'reject', 'request_changes'] as const;
     const tokens = [system.client.token, second.token];
@@ -149,7 +149,7 @@ describe('a decision', () => {
   });
 });
 
-test('a rejection reaches the task as ERR_FORBIDDEN, and nothing is carried out', async () => {
+test('a rejection reaches the task as ERR_FORBIDDEN, and no effect runs', async () => {
   const task = await pendingTask();
   await decide(system.client, task, 'reject');
   const { error } = await waitForPhase(system.client, task.id, 'failed');
@@ -182,7 +182,7 @@ describe('the API', () => {
     await expect(refused).rejects.toMatchObject({ code, status });
   });
 
-  test('refuses what a task in its phase cannot do', async () => {
+  test('the API refuses a command that the phase of a task does not allow', async () => {
     const task = await submitSample(system.client);
     await approve(system.client, task);
     await waitForPhase(system.client, task.id, 'completed');
@@ -192,7 +192,7 @@ describe('the API', () => {
     }
   });
 
-  test('pages through everything', async () => {
+  test('the API pages through every task', async () => {
     const tasks = await Promise.all(Array.from({ length: 5 }, () => pendingTask()));
     const seen: string[] = [];
     let after: string | undefined;
@@ -209,7 +209,7 @@ describe('the API', () => {
   });
 });
 
-test('a task that is cancelled at its gate takes its request back', async () => {
+test('a task that is cancelled at its gate withdraws its request', async () => {
   const task = await pendingTask();
   await system.client.ask('orchestrator', 'cancel', { id: task.id, reason: 'not any more' });
   await untilTrue('the request is cancelled', async () => (await statusOf(task)) === 'cancelled');
@@ -219,7 +219,7 @@ test('a task that is cancelled at its gate takes its request back', async () => 
   expect((await waitForPhase(system.client, task.id, 'cancelled')).phase).toBe('cancelled');
 });
 
-test('a request that nobody decides in time expires; a decision after that is told so, and gives no grant', async () => {
+test('a request without a decision expires, and a later decision is refused without a grant', async () => {
   const { client } = system;
   const orchestrator = await system.connect('orchestrator');
   const effect = sampleEffect();

@@ -70,7 +70,7 @@ const tokenOf = async (more: object): Promise<string> => {
 };
 
 describe('the page', () => {
-  test('is served with a policy that lets in nothing from elsewhere', async () => {
+  test('the page has a policy that blocks all foreign content', async () => {
     const answer = await fetch(`${own()}/`);
     expect([answer.status, await answer.text()]).toEqual([200, '<!doctype html><title>Holdpoint</title>']);
     const policy = answer.headers.get('content-security-policy') ?? '';
@@ -84,16 +84,19 @@ describe('the page', () => {
     });
   });
 
-  test.each(['br', 'gzip'])('is sent as %s to who takes it, and kept by its browser', async (encoding) => {
-    const url = `${own()}/assets/main-0123.js`;
-    const answer = await fetch(url, { headers: { 'accept-encoding': encoding } });
-    expect(answer.headers.get('content-encoding')).toBe(encoding);
-    expect(answer.headers.get('cache-control')).toContain('immutable');
-    expect(Number(answer.headers.get('content-length'))).toBeLessThan(SCRIPT.length / 10);
-    expect(await answer.text()).toBe(SCRIPT);
-    const etag = answer.headers.get('etag') ?? '';
-    expect((await fetch(url, { headers: { 'if-none-match': etag } })).status).toBe(304);
-  });
+  test.each(['br', 'gzip'])(
+    'the page is sent as %s to a client that accepts it, and the browser caches it',
+    async (encoding) => {
+      const url = `${own()}/assets/main-0123.js`;
+      const answer = await fetch(url, { headers: { 'accept-encoding': encoding } });
+      expect(answer.headers.get('content-encoding')).toBe(encoding);
+      expect(answer.headers.get('cache-control')).toContain('immutable');
+      expect(Number(answer.headers.get('content-length'))).toBeLessThan(SCRIPT.length / 10);
+      expect(await answer.text()).toBe(SCRIPT);
+      const etag = answer.headers.get('etag') ?? '';
+      expect((await fetch(url, { headers: { 'if-none-match': etag } })).status).toBe(304);
+    },
+  );
 
   test.each(['/assets/..%2f..%2fprincipals.json', '/%2e%2e/principals.json', '/assets/', '/principals.json'])(
     'is all that is served: not %s',
@@ -104,8 +107,8 @@ describe('the page', () => {
   );
 });
 
-describe('what is passed on', () => {
-  test('shows a task, and decides on it as a page', async () => {
+describe('a forwarded request', () => {
+  test('the console shows a task and decides on it', async () => {
     const task = await submitSample(system.client);
     await waitForRequest(system.client, task);
     const { body } = await ask('api/orchestrator/get', { id: task.id });
@@ -124,7 +127,7 @@ describe('what is passed on', () => {
     expect((await ask('api/recovery/history', { task: task.id })).status).toBe(200);
   });
 
-  test('is given by whoever is signed in, whatever the page says, and once', async () => {
+  test('a decision counts once, for the person who is signed in, whatever the page sends', async () => {
     const { id } = await submitSample(system.client);
     await waitForPhase(system.client, id, 'awaiting_approval');
     const headers = { 'idempotency-key': crypto.randomUUID() };
@@ -139,7 +142,7 @@ describe('what is passed on', () => {
     expect(JSON.stringify(events)).not.toContain('somebody-else');
   });
 
-  test('is a task that is started by whoever is signed in, and one however often it comes', async () => {
+  test('a repeated start creates one task, in the name of the person who is signed in', async () => {
     const { body } = await ask('api/orchestrator/workflows');
     const { items } = api.orchestrator.workflows.response.parse(body);
     expect(items.map(({ id }) => id)).toEqual(['sample', 'http', 'draft', 'approve', 'merge', 'develop']);
@@ -171,7 +174,7 @@ describe('what is passed on', () => {
     ['a program of its own', { program: {} }],
     ['that nobody has to approve its start', { approval: 'none' }],
     ['for whom it acts', { agent: 'helper' }],
-  ])('is no task with which a page brings %s', async (_, more) => {
+  ])('a page that sends %s starts no task', async (_, more) => {
     const id = newTaskId();
     const said = { id, workflow: 'sample', goal: 'from a page', ...more };
     expect(await ask('api/orchestrator/submit', said)).toMatchObject({
@@ -184,7 +187,7 @@ describe('what is passed on', () => {
     expect(await ask('api/orchestrator/get', { id })).toMatchObject({ status: 404 });
   });
 
-  test('is refused as the other service refuses it', async () => {
+  test('a refusal of another service reaches the page unchanged', async () => {
     expect(await ask('api/orchestrator/get', { id: 't-none' })).toMatchObject({
       status: 404,
       body: { code: 'ORCHESTRATOR_UNKNOWN_TASK' },
@@ -195,7 +198,7 @@ describe('what is passed on', () => {
     });
   });
 
-  test('comes in pages, of a history too', async () => {
+  test('lists and histories come in pages', async () => {
     const { id } = await submitSample(system.client);
     await waitForPhase(system.client, id, 'awaiting_approval');
     const whole = api.orchestrator.history.response.parse(
@@ -210,7 +213,7 @@ describe('what is passed on', () => {
   });
 });
 
-test('what was decided is listed newest first, page by page', async () => {
+test('decided requests are listed in pages, newest first', async () => {
   const order = (listed: Answered) =>
     api.approvals.list.response.parse(listed.body).items.map(({ id }) => id);
   for (let i = 0; i < 3; i += 1) {
@@ -234,13 +237,13 @@ test('what was decided is listed newest first, page by page', async () => {
   });
 });
 
-describe('nothing is passed on', () => {
+describe('the gateway refuses a request', () => {
   test.each([
     'orchestrator/program_register',
     'orchestrator/nothing',
     'executor/resolve',
     'recovery/classify',
-  ])('that is not for pages: %s', async (path) => {
+  ])('an endpoint that is not for pages is refused: %s', async (path) => {
     expect(await ask(`api/${path}`)).toMatchObject({
       status: 404,
       body: { code: 'CONTRACT_UNKNOWN_SUBJECT' },
@@ -253,14 +256,14 @@ describe('nothing is passed on', () => {
     'constructor/constructor',
     'approvals/dead_letter',
     'nobody/get',
-  ])('at %s, which is nothing', async (path) => {
+  ])('an unknown path is refused: %s', async (path) => {
     expect(await ask(`api/${path}`)).toMatchObject({
       status: 404,
       body: { code: 'CONTRACT_UNKNOWN_SUBJECT' },
     });
   });
 
-  test('for nobody, nor with a token that is wrong or not for it', async () => {
+  test('a request without a valid token is refused', async () => {
     const { id } = await submitSample(system.client);
     const anonymous = await ask('api/orchestrator/get', { id }, { token: undefined });
     expect(anonymous).toMatchObject({ status: 401, body: { code: 'APPROVALS_UNAUTHENTICATED' } });
@@ -285,7 +288,7 @@ describe('nothing is passed on', () => {
       });
   });
 
-  test('as a command of an agent, which has ways of its own', async () => {
+  test('a command of an agent is refused at the console', async () => {
     const { id } = await submitSample(system.client);
     const token = await tokenOf({
       scopes: ['tasks:read', 'tasks:write', 'tasks:submit', 'operations:write'],
@@ -307,7 +310,7 @@ describe('nothing is passed on', () => {
     },
   );
 
-  test('of what is too large, or no JSON', async () => {
+  test('a body that is too large or is not JSON is refused', async () => {
     expect(await ask('api/orchestrator/list', 'x'.repeat(300_000))).toMatchObject({
       status: 413,
       body: { code: 'CONTRACT_PAYLOAD_TOO_LARGE' },
@@ -319,14 +322,14 @@ describe('nothing is passed on', () => {
   });
 });
 
-describe('what happens to tasks', () => {
+describe('task events', () => {
   const open = async (query: string, token = system.client.token): Promise<ReadEvents> =>
     openEvents(`${own()}/console/events${query}`, token);
 
   const versions = (events: ReadEvents): readonly number[] =>
     events.all('fact').map(({ data }) => Number(data['version']));
 
-  test('is told from the first event on, without gaps, while it happens', async () => {
+  test('a watcher receives events from the first one on, without gaps, as they happen', async () => {
     const task = await submitSample(system.client);
     const events = await open(`?task=${task.id}`);
     await waitForRequest(system.client, task);
@@ -350,7 +353,7 @@ describe('what happens to tasks', () => {
     again.stop();
   });
 
-  test('is told by the orchestrator when the bus has not told it', async () => {
+  test('a watcher receives from the orchestrator the events that the bus did not deliver', async () => {
     const { id } = await submitSample(system.client);
     await waitForPhase(system.client, id, 'awaiting_approval');
     const events = await open(`?task=${id}`);
@@ -369,7 +372,7 @@ describe('what happens to tasks', () => {
     events.stop();
   });
 
-  test('comes with what is printed, from where it was left, and nothing that is no line', async () => {
+  test('a watcher receives the output from its cursor on, and no malformed line', async () => {
     const { id } = await submitSample(system.client);
     await waitForPhase(system.client, id, 'awaiting_approval');
     const executor = await system.connect('executor');
@@ -397,7 +400,7 @@ describe('what happens to tasks', () => {
     again.stop();
   });
 
-  test('is told of all tasks in short', async () => {
+  test('a watcher of all tasks receives summaries', async () => {
     const events = await open('');
     const { id } = await submitSample(system.client);
     await until(
@@ -419,7 +422,7 @@ describe('what happens to tasks', () => {
     anew.stop();
   });
 
-  test('ends when the token is no good any more, and says why', async () => {
+  test('a stream ends with a reason when its token loses its validity', async () => {
     const secret = await tokenFor('tasks:read');
     const events = await open('', secret);
     const { body } = await ask('api/approvals/token_list', { limit: 500 });
@@ -435,12 +438,12 @@ describe('what happens to tasks', () => {
     ['', 'hpt_wrong', 401, 'APPROVALS_UNAUTHENTICATED'],
     ['?task=a.b', undefined, 400, 'CONTRACT_INVALID'],
     ['?task=t-1&after=-1', undefined, 400, 'CONTRACT_INVALID'],
-  ])('is not told at %j with the token %s', async (query, token, status, code) => {
+  ])('a stream at %j with the token %s is refused', async (query, token, status, code) => {
     const events = await open(query, token);
     expect([events.status, events.refusal?.code]).toEqual([status, code]);
   });
 
-  test('is not told of a task that there is not', async () => {
+  test('a stream of an unknown task is refused', async () => {
     const events = await open('?task=t-none');
     const said = await until('it is said', () => events.all('error')[0]);
     expect(said.data).toMatchObject({ code: 'ORCHESTRATOR_UNKNOWN_TASK' });
@@ -459,7 +462,7 @@ describe('a dead letter', () => {
       deadLetters?: Readonly<Record<string, number>>;
     };
 
-  test('is handled once more by its service, or dropped, and then shown no more', async () => {
+  test('the service of a dead letter retries it or drops it, and the list no longer shows it', async () => {
     const before = (await list())[0]?.seq ?? 0;
     const id = newTaskId();
     await publish(system.client.connection, 'hp.cmd.task.cancel', JSON.stringify({ id }));
@@ -504,7 +507,7 @@ describe('a dead letter', () => {
     );
   });
 
-  test('is not handled again when only a part of it is kept, nor when there is none', async () => {
+  test('a dead letter whose body is truncated or missing is not retried', async () => {
     const before = (await list())[0]?.seq ?? 0;
     await publish(system.client.connection, 'hp.cmd.task.cancel', `"${'x'.repeat(5_000)}"`);
     const { seq } = await buriedAfter(before);
@@ -523,7 +526,7 @@ describe('a dead letter', () => {
   });
 });
 
-describe('how the system does', () => {
+describe('the health of the system', () => {
   type Shown = {
     readonly services: readonly { readonly name: string; readonly up: boolean; readonly replicas: number }[];
     readonly streams: readonly { readonly name: string; readonly consumers: readonly object[] }[];
@@ -534,7 +537,7 @@ describe('how the system does', () => {
     return body as unknown as Shown;
   };
 
-  test('is shown: who answers, how far behind each reader is', async () => {
+  test('the health page shows which services answer and how far each consumer is behind', async () => {
     const { services: shown, streams } = await look();
     expect(shown.map(({ name, up, replicas }) => [name, up, replicas])).toEqual(
       SERVICES.map((service) => [service, true, 1]),
@@ -551,7 +554,7 @@ describe('how the system does', () => {
     expect((await callHttp(port, '/console/health')).status).toBe(401);
   });
 
-  test('shows a service that is dead, and what it was asked is refused with a code', async () => {
+  test('the health page shows a dead service, and requests to it fail with a code', async () => {
     await services.recovery.stop();
     await untilTrue('it is seen', async () =>
       (await look()).services.some(({ name, up, replicas }) => name === 'recovery' && !up && replicas === 0),
@@ -568,6 +571,6 @@ describe('how the system does', () => {
   });
 });
 
-test('nothing that was refused is an error in the log of the service', async () => {
+test('a refusal is no error in the log of the service', async () => {
   expect((await services.approvals.lines()).filter(({ level }) => level >= 50)).toEqual([]);
 });

@@ -98,7 +98,7 @@ const refusal = { status: 401, body: { code: 'APPROVALS_SIGN_IN_REFUSED' } };
 const away = { status: 503, body: { code: 'RUNTIME_UNAVAILABLE' } };
 
 describe('the page learns', () => {
-  test('where the login is, and what to ask it for, without a token', async () => {
+  test('the page learns without a token where the sign-in is and which parameters it needs', async () => {
     const answer = await callHttp(service.httpPort, '/console/sign-in');
     expect(answer.headers.get('cache-control')).toBe('no-store');
     expect(answer.body).toEqual({
@@ -114,7 +114,7 @@ describe('the page learns', () => {
     });
   });
 
-  test('and the provider is asked for its description once, however many want to know', async () => {
+  test('many pages at once cause one request for the metadata of the provider', async () => {
     await waysAt(service);
     const before = provider.asked.get('/.well-known/openid-configuration');
     await Promise.all(Array.from({ length: 10 }, () => waysAt(service)));
@@ -123,7 +123,7 @@ describe('the page learns', () => {
 });
 
 describe('a code', () => {
-  test('is worth a token of whoever has logged in, which is good for what the page asks', async () => {
+  test('a code yields a token for the person who signed in, valid for the requests of the page', async () => {
     const answer = await redeem(begin(service, provider));
     expect(answer.status).toBe(200);
     expect(answer.headers.get('cache-control')).toBe('no-store');
@@ -132,7 +132,7 @@ describe('a code', () => {
     expect(await whoIs(await redeem(begin(service, provider, { subject: 'eve' })))).toBe('oidc:eve');
   });
 
-  test('of a client with a secret too; where the ID token is not taken, the access token is', async () => {
+  test('a confidential client redeems a code, and falls back to the access token', async () => {
     confidential.state.accessToken = { groups: ['auditors'] };
     const answer = await redeem(begin(other, confidential, { subject: 'eve' }), other);
     expect(await whoIs(answer, other)).toBe('oidc:eve');
@@ -142,25 +142,25 @@ describe('a code', () => {
     ]);
   });
 
-  test('may come with the name of who gave it, and then it has to be the right one', async () => {
+  test('a code may name its issuer, and a wrong issuer is refused', async () => {
     expect(await redeem({ ...begin(service, provider), issuer: provider.issuer })).toMatchObject({
       status: 200,
     });
     expect(await redeem({ ...begin(service, provider), issuer: confidential.issuer })).toMatchObject(refusal);
   });
 
-  test('lets in nobody a second time', async () => {
+  test('a code is refused the second time', async () => {
     const code = begin(service, provider);
     expect((await redeem(code)).status).toBe(200);
     expect(await redeem(code)).toMatchObject(refusal);
   });
 
-  test('lets in nobody without the verifier of the sign-in that it belongs to', async () => {
+  test('a code is refused without the verifier of its sign-in', async () => {
     const verifier = randomBytes(32).toString('base64url');
     expect(await redeem({ ...begin(service, provider), verifier })).toMatchObject(refusal);
   });
 
-  test('lets in nobody with the nonce of another sign-in', async () => {
+  test('a code is refused with the nonce of another sign-in', async () => {
     const nonce = randomBytes(16).toString('base64url');
     expect(await redeem({ ...begin(service, provider), nonce })).toMatchObject(refusal);
   });
@@ -172,28 +172,28 @@ describe('a code', () => {
     ['no nonce', { nonce: undefined }],
     ['an end that is past', { exp: 1 }],
     ['nobody that could be called by a name', { sub: 'a\u200Bb' }],
-  ])('lets in nobody with a token of %s', async (_, idToken) => {
+  ])('a code is refused with a token of %s', async (_, idToken) => {
     provider.state.idToken = idToken;
     expect(await redeem(begin(service, provider))).toMatchObject(refusal);
   });
 
-  test('lets in nobody with a token that somebody else has signed', async () => {
+  test('a code is refused with a token under a foreign signature', async () => {
     provider.state.forged = true;
     confidential.state.forged = true;
     expect(await redeem(begin(service, provider))).toMatchObject(refusal);
     expect(await redeem(begin(other, confidential), other)).toMatchObject(refusal);
   });
 
-  test('lets in nobody by the access token of another person', async () => {
+  test('a code is refused with the access token of another person', async () => {
     confidential.state.accessToken = { sub: 'sub-eve' };
     expect(await redeem(begin(other, confidential), other)).toMatchObject({
       ...refusal,
-      body: { message: expect.stringContaining('settings of OIDC') as string },
+      body: { message: expect.stringContaining('accepts no token of this OIDC provider') as string },
     });
   });
 });
 
-describe('nobody is sent back', () => {
+describe('a redirect is refused', () => {
   test.each([
     ['to another page', 'https://evil.example/'],
     ['to another port', 'http://127.0.0.1:1/'],
@@ -211,7 +211,7 @@ describe('nobody is sent back', () => {
     expect(provider.asked.get('/token')).toBe(before);
   });
 
-  test('to a page that may ask here, by another one', async () => {
+  test('a page cannot send the sign-in to another page', async () => {
     const redirectUri = 'https://holdpoint.example/';
     const code = begin(service, provider, { redirectUri });
     expect(await redeem(code)).toMatchObject({ status: 403 });
@@ -220,7 +220,7 @@ describe('nobody is sent back', () => {
     });
   });
 
-  test.each(['https://evil.example', 'null'])('from a page of %s', async (origin) => {
+  test.each(['https://evil.example', 'null'])('a page of %s cannot start a sign-in', async (origin) => {
     expect(await redeem(begin(service, provider), service, { headers: { origin } })).toMatchObject({
       status: 403,
       body: { code: 'APPROVALS_ORIGIN_REFUSED' },
@@ -235,19 +235,19 @@ test.each([
   ['a code without end', { code: 'x'.repeat(5_000) }],
   ['a short verifier', { verifier: 'x' }],
   ['no URL', { redirectUri: 'somewhere' }],
-])('what is no code is refused, and not shown: %s', async (name, wrong) => {
+])('a malformed code is refused and not shown: %s', async (name, wrong) => {
   const answer = await redeem(name === 'nothing' ? {} : { ...begin(service, provider), ...wrong });
   expect(answer).toMatchObject({ status: 400, body: { code: 'CONTRACT_INVALID' } });
 });
 
 describe('a provider', () => {
   const FATES = ['away', 'silent', 'huge', 'redirect', 'no-json'] as const;
-  test.each(FATES)('that is %s when a code is to be redeemed is not the fault of the code', async (fate) => {
+  test.each(FATES)('a provider that is %s during the exchange does not invalidate the code', async (fate) => {
     Object.assign(provider.state, { fate, where: 'token' });
     expect(await redeem(begin(service, provider))).toMatchObject(away);
   });
 
-  test('that does not know the client is not the fault of the code, and is logged for whoever runs Holdpoint', async () => {
+  test('a provider that does not know the client causes an error in the log, and the code stays valid', async () => {
     await writeFile(secretFile, 'another');
     await untilTrue(
       'the secret is the other one',
@@ -301,7 +301,7 @@ describe('a provider', () => {
     await stop();
   });
 
-  test('that is back is found', async () => {
+  test('a provider that is back is used again', async () => {
     const broken = await startOidcProvider();
     Object.assign(broken.state, { fate: 'away' });
     const { desk, stop } = await deskOf(broken);
@@ -316,7 +316,7 @@ describe('a provider', () => {
   });
 });
 
-test('without a client there is no such way, and nothing to redeem', async () => {
+test('without a client there is no sign-in and no exchange', async () => {
   const desk = await system.start('approvals', {
     HOLDPOINT_PRINCIPALS_FILE: join(system.folder, 'principals.json'),
   });
@@ -328,7 +328,7 @@ test('without a client there is no such way, and nothing to redeem', async () =>
   await desk.stop();
 });
 
-test('whoever tries codes is slowed down, and a good one passes all the while', async () => {
+test('repeated wrong codes are throttled, and a valid code still works', async () => {
   const codes = await Promise.all(
     Array.from({ length: 21 }, () => redeem({ ...begin(service, provider), code: 'guessed' })),
   );
@@ -338,7 +338,7 @@ test('whoever tries codes is slowed down, and a good one passes all the while', 
   expect(await whoIs(await redeem(begin(service, provider)))).toBe('ada');
 });
 
-test('no code, token or secret is in a log or an answer that refuses', async () => {
+test('no log and no refusal shows a code, a token or a secret', async () => {
   const logs = JSON.stringify([await service.lines(), await other.lines()]);
   expect(logs).toContain('authentication failed');
   expect(logs).toContain('the OIDC provider returned no tokens');

@@ -42,7 +42,7 @@ const failureOf = async (): Promise<{ kind: string; text: string }> => {
   return { kind, text };
 };
 
-test('the same message is made once, and has one number', async () => {
+test('the same message is posted once and has one id', async () => {
   const one = message();
   const id = await rest.create(one);
   expect(await rest.create(one)).toBe(id);
@@ -55,13 +55,13 @@ test.each<readonly [string, Trouble, string]>([
   ['answers 403', { status: 403, body: { code: 50_001 } }, 'refused'],
   ['answers with something else', { status: 200, body: { id: '../x' } }, 'refused'],
   ['wants to be asked later', { status: 429, body: { retry_after: 60 } }, 'waiting'],
-])('when discord %s, that is said, and it is asked once', async (_what, trouble, kind) => {
+])('when Discord %s, the client reports it after one request', async (_what, trouble, kind) => {
   discord.trouble(trouble);
   expect(await failureOf()).toMatchObject({ kind });
   expect(discord.sent()).toHaveLength(1);
 });
 
-test('after three failures nothing more is sent for a while, and that is logged once', async () => {
+test('after three failures the client pauses and logs it once', async () => {
   discord.trouble({ status: 503 });
   const kinds = [];
   for (let i = 0; i < 8; i += 1) kinds.push((await failureOf()).kind);
@@ -71,13 +71,13 @@ test('after three failures nothing more is sent for a while, and that is logged 
   expect((await record.lines()).map(({ msg }) => msg)).toEqual(['discord circuit opened: notices wait']);
 });
 
-test('what it refuses is no failure of discord', async () => {
+test('a request that Discord refuses does not count as a failure', async () => {
   discord.trouble({ status: 404, body: { code: 10_003 } });
   for (let i = 0; i < 8; i += 1) await failureOf();
   expect([discord.sent().length, rest.isOpen()]).toEqual([8, false]);
 });
 
-test('it is asked nothing before the time that it has said', async () => {
+test('the client waits for the time that Discord has set', async () => {
   discord.trouble({ status: 429, body: { retry_after: 60 } }, 1);
   await failureOf();
   expect(await failureOf()).toMatchObject({ kind: 'waiting' });
@@ -94,14 +94,14 @@ test.each<readonly [string, Trouble]>([
       headers: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset-after': '0.2' },
     },
   ],
-])('a short pause after %s is waited for', async (_what, trouble) => {
+])('the client waits for a short pause after %s', async (_what, trouble) => {
   discord.trouble(trouble, 1);
   await rest.create(message()).catch(() => undefined);
   expect(await rest.create(message())).toMatch(/^\d+$/);
   expect(discord.messages()).toHaveLength(1);
 });
 
-test('the token goes nowhere else, whatever discord points to', async () => {
+test('the token goes to Discord only, whatever a redirect says', async () => {
   const other = await startDiscord(folder);
   const location = `${other.env.HOLDPOINT_TEST_DISCORD_API}/channels/1/messages`;
   discord.trouble({ status: 307, headers: { location } });
@@ -110,7 +110,7 @@ test('the token goes nowhere else, whatever discord points to', async () => {
   await other.stop();
 });
 
-test('what is under way ends when it is stopped', async () => {
+test('a request in progress ends when the client stops', async () => {
   discord.trouble('hang');
   const waiting = failureOf();
   await expect.poll(() => discord.sent().length).toBe(1);

@@ -160,8 +160,8 @@ const figure = async (result: string): Promise<number> => {
 const logged = async (): Promise<string> =>
   JSON.stringify(await Promise.all([...services.values()].map((service) => service.lines())));
 
-describe('people are asked', () => {
-  test('by a message that shows the exact effect, with Approve and Reject in its first row and a token of its own', async () => {
+describe('a request on Discord', () => {
+  test('a message shows the exact effect, with Approve and Reject in its first row and a token of its own', async () => {
     const task = await submitSample(system.client);
     const { approval } = task;
     const message = await messageFor(approval);
@@ -188,7 +188,7 @@ describe('people are asked', () => {
     expect(tokens.has(undefined)).toBe(false);
   });
 
-  test('about a doubt with three buttons, and the answer is shown', async () => {
+  test('a question about an in-doubt effect has three buttons, and its message shows the answer', async () => {
     const approval = await ask({
       inDoubt: { epoch: 2, reason: 'the worker was lost' },
       title: 'Did it happen?',
@@ -208,7 +208,7 @@ describe('people are asked', () => {
     );
   });
 
-  test('about a job that is stuck with what fits of its report, and the answer is shown', async () => {
+  test('a question about a stuck job shows as much of the report as fits, and then the answer', async () => {
     const approval = await ask(
       {
         stuck: { class: 'VERIFICATION_FAILED', reason: 'three times *red*' },
@@ -235,7 +235,7 @@ describe('people are asked', () => {
     expect(whispered(late)).toContain('Already decided. **Answered**: mark as done, by ada');
   });
 
-  test('what a program wants: a form that says what does not fit, and the response is shown', async () => {
+  test('the form of a program reports invalid fields, and its message shows the response', async () => {
     const input: InputRequest = {
       kind: 'form',
       fields: [
@@ -287,7 +287,7 @@ describe('people are asked', () => {
     expect(whispered(await pressed(message, 'Fill in…', GRACE))).toContain('Already decided');
   });
 
-  test('what a program wants, and is answered elsewhere: the response is shown as what it is', async () => {
+  test('the message of a program shows a response from another surface', async () => {
     const approval = await ask({ input: { kind: 'text' }, title: 'What shall it be called?' });
     const message = await messageFor(approval);
     expect(labels(message)).toEqual([['Answer…']]);
@@ -302,7 +302,7 @@ describe('people are asked', () => {
     expect(fieldsOf(after)['Response']).toContain(`all of it: \`holdpoint approval show ${approval}\``);
   });
 
-  test('what a program wants, and no form holds: it is answered on the command line', async () => {
+  test('a request that no Discord form can hold is answered on the command line', async () => {
     const fields: InputRequest = {
       kind: 'form',
       fields: Array.from({ length: 6 }, (_, i) => ({
@@ -319,7 +319,7 @@ describe('people are asked', () => {
     );
   });
 
-  test('and reminded, and others with them, by replies to the message', async () => {
+  test('a reminder and an escalation are replies to the message', async () => {
     const approval = await ask({
       policy: { remindMs: [1_000], handOn: [{ afterMs: 1_500, audience: ['group:guests'] }] },
     });
@@ -340,7 +340,7 @@ describe('people are asked', () => {
 });
 
 describe('a decision by a button', () => {
-  test('to approve lets the effect run once, and the message says by whom', async () => {
+  test('approve lets the effect run once, and the message names the approver', async () => {
     const task = await submitSample(system.client);
     const message = await messageFor(task.approval);
     const answer = await pressed(message, 'Approve');
@@ -357,7 +357,7 @@ describe('a decision by a button', () => {
     );
   });
 
-  test('to reject ends the task with ERR_FORBIDDEN', async () => {
+  test('reject ends the task with ERR_FORBIDDEN', async () => {
     const task = await submitSample(system.client);
     expect(await pressed(await messageFor(task.approval), 'Reject')).toMatchObject({ type: 7 });
     const view = await waitForPhase(system.client, task.id, 'failed');
@@ -382,7 +382,7 @@ describe('a decision by a button', () => {
     expect(fields['Comment']).toBe('> not like \\*this\\*, \\@everyone');
   });
 
-  test('to approve and remember makes a rule as narrow as what was shown', async () => {
+  test('approve and remember creates a rule as narrow as the effect that was shown', async () => {
     const approval = await ask({}, { args: { file: 'remembered.txt' }, target: 'file:remembered.txt' });
     expect(await pressed(await messageFor(approval), 'Approve and remember')).toMatchObject({ type: 7 });
     const { remembered } = await get(approval);
@@ -399,14 +399,14 @@ describe('a decision by a button', () => {
     });
   });
 
-  test('is offered no rule where a person has to look, or where the rule would be broader', async () => {
+  test('no rule is offered for a node that needs a person, or when the rule would be broader', async () => {
     const merge = await messageFor(await ask({}, { kind: 'merge' }));
     const broad = await messageFor(await ask({}, { target: 'file:*.txt' }));
     for (const message of [merge, broad])
       expect(labels(message).flat()).not.toContain('Approve and remember');
   });
 
-  test('where two have to approve counts each person once, and shows who has', async () => {
+  test('a quorum of two counts each person once and shows the approvers', async () => {
     const approval = await ask({ policy: { quorum: 2 } });
     const message = await messageFor(approval);
     expect(whispered(await pressed(message, 'Approve'))).toContain('Approvals still needed: 1');
@@ -423,8 +423,8 @@ describe('a decision by a button', () => {
   });
 });
 
-describe('what is decided elsewhere', () => {
-  test('is shown, and the buttons are gone', async () => {
+describe('a decision on another surface', () => {
+  test('a decision on another surface removes the buttons and is shown', async () => {
     const approval = await ask();
     const before = await messageFor(approval);
     await system.client.ask('approvals', 'decide', {
@@ -443,14 +443,14 @@ describe('what is decided elsewhere', () => {
     expect((await get(approval)).status).toBe('rejected');
   });
 
-  test('expiry is, too', async () => {
+  test('an expiry removes the buttons and is shown', async () => {
     const approval = await ask({ timeoutMs: 1_000 });
     const message = await ended(approval);
     expect(message.embeds[0]?.title).toContain('Expired:');
     expect(fieldsOf(message)['Decision']).toContain('not decided in time');
   });
 
-  test('a message that was deleted keeps nothing from being told', async () => {
+  test('a deleted message does not prevent later notices', async () => {
     const approval = await ask();
     const message = await messageFor(approval);
     discord.remove(message.id);
@@ -460,8 +460,8 @@ describe('what is decided elsewhere', () => {
   });
 });
 
-describe('a service that was started again', () => {
-  test('takes the buttons of before, and edits the message of before', async () => {
+describe('a restarted service', () => {
+  test('a restarted service accepts the buttons of its earlier message and edits it', async () => {
     const [pressing, elsewhere] = [await ask(), await ask()];
     const stuck = await ask({ stuck: { class: 'UNKNOWN', reason: 'nobody knows' } });
     const message = await messageFor(pressing);
@@ -483,7 +483,7 @@ describe('a service that was started again', () => {
   });
 });
 
-test('any replica takes what was pressed under the message of another', async () => {
+test('any replica accepts a button of a message that another replica posted', async () => {
   const approval = await ask();
   const message = await messageFor(approval);
   const other = await system.start('approvals', env);
@@ -494,7 +494,7 @@ test('any replica takes what was pressed under the message of another', async ()
   await other.stop();
 });
 
-test('discord is answered in time though the store is slow, and the message shows what came of it', async () => {
+test('Discord gets its answer in time although the store is slow, and the message shows the result', async () => {
   const approval = await ask();
   const message = await messageFor(approval);
   const busy = await pool.connect();
@@ -510,7 +510,7 @@ test('discord is answered in time though the store is slow, and the message show
   expect(fieldsOf(await ended(approval))['Decision']).toContain('**Approved**, by ada on Discord');
 });
 
-describe('discord does not answer', () => {
+describe('an outage of Discord', () => {
   /** Discord answers, and nothing is in its way. */
   const settled = async (): Promise<unknown> => messageFor(await ask());
 
@@ -529,7 +529,7 @@ describe('discord does not answer', () => {
     expect(discord.messageOf(approval)).toBeUndefined();
   });
 
-  test('and what it was not told it is told when it is back, and makes no second message of what it had made', async () => {
+  test('notices are delivered after an outage, without a second message', async () => {
     await settled();
     discord.trouble('lost', 1);
     const lost = await ask();
@@ -550,13 +550,13 @@ describe('discord does not answer', () => {
     expect((await ended(lost)).id).toBe(made.id);
   });
 
-  test('the token of the bot is in no log', async () => {
+  test('no log contains the bot token', async () => {
     expect(discord.sent().length).toBeGreaterThan(0);
     expect(await logged()).not.toContain(discord.token);
   });
 });
 
-describe('whoever is not discord', () => {
+describe('a forged interaction', () => {
   const now = (): number => Math.floor(Date.now() / 1_000);
 
   test.each<[string, () => Forged]>([
@@ -575,7 +575,7 @@ describe('whoever is not discord', () => {
     ['a signature of six minutes ago', () => ({ timestamp: String(now() - 360) })],
     ['a signature of in six minutes', () => ({ timestamp: String(now() + 360) })],
     ['a time that is none', () => ({ timestamp: `${String(now())}.0` })],
-  ])('and brings %s, is refused and counted', async (_what, forge) => {
+  ])('an interaction with %s is refused and counted', async (_what, forge) => {
     const approval = await ask();
     const message = await messageFor(approval);
     const before = await figure('APPROVALS_SIGNATURE_INVALID');
@@ -587,7 +587,7 @@ describe('whoever is not discord', () => {
     expect((await get(approval)).status).toBe('pending');
   });
 
-  test('cannot send again what discord has sent', async () => {
+  test('a replayed interaction is refused', async () => {
     const approval = await ask({ policy: { quorum: 2 } });
     const message = await messageFor(approval);
     const id = snowflake();
@@ -601,12 +601,12 @@ describe('whoever is not discord', () => {
     expect(fieldsOf(await ended(approval))['Decision']).toContain('by ada, grace on Discord');
   });
 
-  test('is told that nothing so large is taken', async () => {
+  test('an interaction that is too large is refused', async () => {
     const huge = JSON.stringify({ type: 1, much: 'x'.repeat(300_000) });
     expect(await discord.send(port(), huge)).toMatchObject({ status: 413 });
   });
 
-  test('while discord itself is answered when it asks whether anybody is there', async () => {
+  test('a ping of Discord gets its answer', async () => {
     expect(await discord.send(port(), JSON.stringify({ type: 1 }))).toMatchObject({ status: 200, type: 1 });
     expect(await discord.send(port(), '{"type":99}')).toMatchObject({
       status: 400,
@@ -618,13 +618,13 @@ describe('whoever is not discord', () => {
   });
 });
 
-describe('a button that was changed', () => {
+describe('an altered button', () => {
   const parts = (message: DiscordMessage): readonly [string, string, string, string] => {
     const [verb = '', digest = '', token = '', id = ''] = buttonOf(message, 'Approve').custom_id.split('.');
     return [verb, digest, token, id];
   };
 
-  test('decides nothing', async () => {
+  test('an altered button decides nothing', async () => {
     const [one, two] = [await ask(), await ask()];
     const message = await messageFor(one);
     const [verb, digest, token, id] = parts(message);
@@ -655,7 +655,7 @@ describe('a button that was changed', () => {
     expect([(await get(one)).status, (await get(two)).status]).toEqual(['pending', 'pending']);
   });
 
-  test('nor does one that says what was not asked, or a form without a text', async () => {
+  test('a button with an answer to another question, or a form without text, decides nothing', async () => {
     const approval = await ask();
     const message = await messageFor(approval);
     const [, digest, token, id] = parts(message);
@@ -666,8 +666,8 @@ describe('a button that was changed', () => {
   });
 });
 
-describe('whoever', () => {
-  test('is nobody here is told so, whatever he calls himself', async () => {
+describe('a person on Discord', () => {
+  test('a person who is not in the directory gets a refusal, whatever their display name', async () => {
     const approval = await ask();
     const message = await messageFor(approval);
     const before = await figure('unknown_user');
@@ -677,7 +677,7 @@ describe('whoever', () => {
     expect((await get(approval)).status).toBe('pending');
   });
 
-  test('may not decide is told so, and it is kept once', async () => {
+  test('a person without entitlement gets a refusal, which is recorded once', async () => {
     const approval = await ask();
     const message = await messageFor(approval);
     for (let i = 0; i < 3; i += 1)
@@ -686,7 +686,7 @@ describe('whoever', () => {
     expect((await eventsOf(approval)).filter((type) => type === 'decision_refused')).toHaveLength(1);
   });
 
-  test('comes second is told what stands, and nothing is counted twice', async () => {
+  test('a late vote gets the decision that stands, and is not counted', async () => {
     const approval = await ask();
     const message = await messageFor(approval);
     const answers = await Promise.all([

@@ -58,7 +58,7 @@ const curl = async (words: readonly string[], values: Readonly<Record<string, st
 };
 
 describe('the guide to approvals', () => {
-  test('has curl calls that list, show and decide an approval and revoke a rule', async () => {
+  test('the curl calls of the guide list, show and decide an approval and revoke a rule', async () => {
     const { id } = await asked();
     const rule = await system.client.ask('approvals', 'rule_add', {
       name: 'chat',
@@ -73,7 +73,7 @@ describe('the guide to approvals', () => {
     expect(await curl(revoke?.words ?? [], values)).toMatchObject({ id: rule.id, status: 'revoked' });
   });
 
-  test('has a WebSocket program that approves a request', async () => {
+  test('the WebSocket program of the guide approves a request', async () => {
     const file = join(system.folder, 'watch.js');
     await writeFile(file, here(programIn(guide)));
     const env = { ...process.env, HOLDPOINT_TOKEN: system.client.token };

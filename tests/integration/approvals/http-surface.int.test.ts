@@ -53,8 +53,8 @@ const tokenFor = async (...scopes: readonly string[]): Promise<string> => {
   return secret;
 };
 
-describe('what is there', () => {
-  test('is listed, shown and decided: the task goes on', async () => {
+describe('the HTTP surface', () => {
+  test('an approval is listed, shown and decided, and its task continues', async () => {
     const task = await submitSample(system.client);
     await waitForRequest(system.client, task);
     const listed = await call(`/approvals?status=pending&task=${task.id}&limit=5&order=oldest`);
@@ -75,13 +75,13 @@ describe('what is there', () => {
     });
   });
 
-  test('is what the bus answers as well', async () => {
+  test('HTTP and the bus give the same answers', async () => {
     const { id } = await asked();
     const { body } = await call(`/approvals/${id}`);
     expect(body).toEqual(await system.client.ask('approvals', 'get', { id }));
   });
 
-  test('is recorded as decided in a page when the page says so', async () => {
+  test('a decision is recorded as made in a page when the page says so', async () => {
     const { id } = await asked();
     await post(
       `/approvals/${id}/decisions`,
@@ -91,7 +91,7 @@ describe('what is there', () => {
     expect((await call(`/approvals/${id}`)).body).toMatchObject({ status: 'rejected', surface: 'web' });
   });
 
-  test('is decided in bulk, each on its own', async () => {
+  test('each decision of a bulk request counts by itself', async () => {
     const [first, second] = [await asked(), await asked()];
     const items = [{ id: first.id }, { id: 'a-none' }, { id: second.id }];
     expect(await post('/decisions', { items, decision: 'approve' })).toMatchObject({
@@ -106,7 +106,7 @@ describe('what is there', () => {
     });
   });
 
-  test('comes in pages, several values of one field in one query', async () => {
+  test('a list comes in pages, with several values of one field in one query', async () => {
     const audience = [`pages-${crypto.randomUUID()}`, `pages-${crypto.randomUUID()}`];
     const wanted = await Promise.all([0, 1, 0].map((which) => asked({ audience: [audience[which] ?? ''] })));
     const query = audience.map((each) => `audience=${each}`).join('&');
@@ -122,7 +122,7 @@ describe('what is there', () => {
     expect(seen.toSorted()).toEqual(wanted.map(({ id }) => id as string).toSorted());
   });
 
-  test('has rules: added once for one key, found, tried, asked and revoked', async () => {
+  test('a rule is added once per key, listed, dry-run and revoked', async () => {
     const spec = { name: 'by http', match: { kinds: ['notify'], capability: 'cap.notify.nobody' } };
     const headers = { 'idempotency-key': crypto.randomUUID() };
     const { status, body } = await post('/rules', spec, { headers });
@@ -141,7 +141,7 @@ describe('what is there', () => {
     expect(revoked).toMatchObject({ status: 200, body: { status: 'revoked', revokedBy: 'operator' } });
   });
 
-  test('has tokens: made, listed without secrets, and of no use once they are revoked', async () => {
+  test('a token is created, listed without its secret, and useless once it is revoked', async () => {
     const secret = await tokenFor('approvals:read');
     const me = await call('/whoami', { token: secret });
     expect(me).toMatchObject({ status: 200, body: { name: 'operator', scopes: ['approvals:read'] } });
@@ -157,7 +157,7 @@ describe('what is there', () => {
     });
   });
 
-  test('has the audit log and the keys', async () => {
+  test('the audit log and the keys are available over HTTP', async () => {
     await asked();
     const { body } = await call('/audit?after=0&limit=3');
     const { items } = api.approvals.audit.response.parse(body);
@@ -193,7 +193,7 @@ describe('a refusal', () => {
     '/tokens': { name: 'x', sha256: '0'.repeat(64) },
   };
 
-  test.each(paths)('%s %s without a token is one', async (method, path) => {
+  test.each(paths)('%s %s without a token is refused', async (method, path) => {
     const body = method === 'POST' ? (bodies[path] ?? {}) : undefined;
     const answer = await call(path, { method, token: undefined, body });
     expect(answer).toMatchObject({ status: 401, body: { code: 'APPROVALS_UNAUTHENTICATED' } });
@@ -207,7 +207,7 @@ describe('a refusal', () => {
     ['approvals:read', 'POST', '/rules'],
     ['approvals:read', 'POST', '/tokens'],
     ['approvals:decide', 'GET', '/audit'],
-  ])('a token for %s is not one for %s %s', async (scope, method, path) => {
+  ])('a token for %s is refused for %s %s', async (scope, method, path) => {
     const token = await tokenFor(scope);
     const body = method === 'POST' ? bodies[path] : undefined;
     expect(await call(path, { method, token, body })).toMatchObject({
@@ -216,7 +216,7 @@ describe('a refusal', () => {
     });
   });
 
-  test('has the code and the status that the bus has, whatever it is about', async () => {
+  test('a refusal has the code of the bus and its HTTP status', async () => {
     const { id } = await asked();
     const decide = `/approvals/${id}/decisions`;
     const refused = async (more: object, token = system.client.token) => {
@@ -248,14 +248,14 @@ describe('a refusal', () => {
     ['status=unheard-of'],
     ['after=nonsense'],
     ['__proto__=1'],
-  ])('the query %s is one', async (query) => {
+  ])('the query %s is refused', async (query) => {
     expect(await call(`/approvals?${query}`)).toMatchObject({
       status: 400,
       body: { code: 'CONTRACT_INVALID' },
     });
   });
 
-  test('a name or a text that is too long is one', async () => {
+  test('a name or a text that is too long is refused', async () => {
     for (const path of [`/approvals/${'a'.repeat(5_000)}`, `/approvals?search=${'x'.repeat(500)}`])
       expect(await call(path)).toMatchObject({ status: 400, body: { code: 'CONTRACT_INVALID' } });
   });
@@ -269,7 +269,7 @@ describe('a refusal', () => {
     ['is not UTF-8', new Uint8Array([0x22, 0xff, 0xfe, 0x22]), 400, 'CONTRACT_NOT_JSON'],
     ['is empty', '', 400, 'CONTRACT_INVALID'],
     ['is too large', `{"comment":"${'x'.repeat(300_000)}"}`, 413, 'CONTRACT_PAYLOAD_TOO_LARGE'],
-  ])('a body that %s is one, and decides nothing', async (_how, body, status, code) => {
+  ])('a body that %s is refused and decides nothing', async (_how, body, status, code) => {
     const { id } = await asked();
     const answer = await post(`/approvals/${id}/decisions`, body);
     expect(answer).toMatchObject({ status, body: { code } });
@@ -277,7 +277,7 @@ describe('a refusal', () => {
     expect((await call(`/approvals/${id}`)).body).toMatchObject({ status: 'pending' });
   });
 
-  test('a body without an announced end is read no further than it is taken', async () => {
+  test('a body without a length is read up to the limit only', async () => {
     const chunk = `${(65_536).toString(16)}\r\n${'x'.repeat(65_536)}\r\n`;
     const head = [
       'POST /api/v1/decisions HTTP/1.1',
@@ -302,7 +302,7 @@ describe('a refusal', () => {
     ['/nowhere', 404],
     ['//', 404],
     ['', 404],
-  ])('the path %s is one', async (path, status) => {
+  ])('the path %s is refused', async (path, status) => {
     const answer = await call(path);
     expect([answer.status, answer.body['code']]).toEqual([
       status,
@@ -322,20 +322,20 @@ describe('a refusal', () => {
       'a length beside chunks',
       'POST /api/v1/check HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
     ],
-  ])('%s is one, and the next caller is answered', async (_what, text) => {
+  ])('%s is refused, and the next caller gets an answer', async (_what, text) => {
     expect(await callRaw(approvals.httpPort, text)).toMatch(/^HTTP\/1\.1 400 /);
     expect((await call('/whoami')).status).toBe(200);
   });
 });
 
-describe('methods', () => {
-  test('HEAD is GET without what it gives', async () => {
+describe('HTTP methods', () => {
+  test('HEAD is GET without a body', async () => {
     const answer = await call('/whoami', { method: 'HEAD' });
     expect([answer.status, answer.body]).toEqual([200, {}]);
     expect((await call('/whoami', { method: 'HEAD', token: undefined })).status).toBe(401);
   });
 
-  test('others than those of a path are named by it', async () => {
+  test('a refused method names the allowed ones', async () => {
     const answer = await call('/approvals', { method: 'DELETE' });
     expect(answer.status).toBe(405);
     expect(answer.headers.get('allow')).toBe('GET, HEAD, OPTIONS');
@@ -346,7 +346,7 @@ describe('methods', () => {
     ['https://approvals.example.evil', null],
     ['https://approvals.exampl', null],
     ['null', null],
-  ])('a page of %s is told whether it may: %s', async (origin, allowed) => {
+  ])('a page of %s gets the CORS answer: %s', async (origin, allowed) => {
     const { id } = await asked();
     const headers = { origin, 'access-control-request-method': 'POST' };
     const asking = await call(`/approvals/${id}/decisions`, { method: 'OPTIONS', token: undefined, headers });
@@ -360,6 +360,6 @@ describe('methods', () => {
   });
 });
 
-test('nothing that was refused is an error in the log of the service', async () => {
+test('a refusal is no error in the log of the service', async () => {
   expect((await approvals.lines()).filter(({ level }) => level >= 50)).toEqual([]);
 });

@@ -57,14 +57,14 @@ const kept = async ({ id }: RequestApproval): Promise<unknown> =>
   )[0];
 
 describe('a request', () => {
-  test('is in the inbox until it is decided', async () => {
+  test('a request stays in the inbox until it is decided', async () => {
     const request = await ask(requestFor(sampleEffect(), { audience: ['operators', 'user:ada'] }));
     expect(await kept(request)).toEqual({ requests: 1, entries: 3 });
     await system.client.ask('approvals', 'decide', { id: request.id, decision: 'approve' });
     expect(await kept(request)).toEqual({ requests: 0, entries: 0 });
   });
 
-  test('is in the inbox of those whom it is handed on to', async () => {
+  test('a request appears in the inbox of the people it is escalated to', async () => {
     const policy = { handOn: [{ afterMs: 1_000, audience: ['role:late-shift'] }] };
     const request = await ask(requestFor(sampleEffect(), { policy }));
     await untilTrue('it is handed on', async () => {
@@ -74,7 +74,7 @@ describe('a request', () => {
     expect(await kept(request)).toEqual({ requests: 1, entries: 3 });
   });
 
-  test('stays while it takes more votes', async () => {
+  test('a request stays in the inbox while it needs more votes', async () => {
     const request = await ask(requestFor(sampleEffect(), { policy: { quorum: 2 } }));
     const answer = await system.client.ask('approvals', 'decide', { id: request.id, decision: 'approve' });
     expect(answer).toMatchObject({ status: 'pending', approvalsMissing: 1 });
@@ -83,7 +83,7 @@ describe('a request', () => {
   });
 });
 
-test('effects of 900 KB are listed page by page, none of which is too large to be sent', async () => {
+test('effects of 900 KB are listed in pages, each of which fits into a message', async () => {
   const line = 'x'.repeat(900_000);
   const requests: RequestApproval[] = [];
   for (let i = 0; i < 4; i += 1) {
@@ -100,7 +100,7 @@ test('effects of 900 KB are listed page by page, none of which is too large to b
   expect(found.map(({ id }) => id)).toEqual(requests.map(({ id }) => id));
 });
 
-test('decisions on several are one each, and what is refused keeps back no other', async () => {
+test('each decision of a bulk request is separate, and a refused one does not affect the others', async () => {
   const requests: RequestApproval[] = [];
   for (let i = 0; i < 20; i += 1) requests.push(await ask(requestFor(sampleEffect())));
   const [gone, other] = requests;
@@ -126,7 +126,7 @@ test('decisions on several are one each, and what is refused keeps back no other
   expect(rows.map(({ n }) => n)).toEqual(Array.from({ length: 18 }, () => 1));
 });
 
-describe('what was asked before', () => {
+describe('an earlier revision', () => {
   const revised = (first: CanonicalEffect, revision: number, line: string, body?: string) =>
     requestFor(
       { ...first, args: { ...first.args, line } },
@@ -135,7 +135,7 @@ describe('what was asked before', () => {
   const previousOf = async ({ id }: RequestApproval) =>
     (await system.client.ask('approvals', 'get', { id })).previous;
 
-  test('and what of it is different by now is told of each revision', async () => {
+  test('the difference to its predecessor is available for each revision', async () => {
     const effect = sampleEffect();
     const one = await ask(revised(effect, 1, 'hello', 'to everybody'));
     expect(await previousOf(one)).toBeUndefined();
@@ -154,7 +154,7 @@ describe('what was asked before', () => {
     expect(last?.changes).not.toContain('goodbye');
   });
 
-  test('is the latest that there is: revisions whose request never came are skipped', async () => {
+  test('the predecessor is the latest existing revision; revisions without a request are skipped', async () => {
     const effect = sampleEffect();
     const one = await ask(revised(effect, 1, 'hello'));
     expect(await previousOf(await ask(revised(effect, 20, 'hello')))).toEqual({
@@ -165,7 +165,7 @@ describe('what was asked before', () => {
     expect(await previousOf(await ask(revised(effect, 41, 'hello')))).toBeUndefined();
   });
 
-  test('leaves an answer about an effect of 900 KB small enough to be sent', async () => {
+  test('an answer about an effect of 900 KB fits into a message', async () => {
     const effect = sampleEffect();
     const one = await ask(revised(effect, 1, 'x'.repeat(900_000)));
     const two = await ask(revised(effect, 2, 'y'.repeat(900_000)));

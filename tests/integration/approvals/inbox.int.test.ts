@@ -67,7 +67,7 @@ const kept = async (): Promise<unknown> => {
   return rows[0];
 };
 
-describe('what is asked for', () => {
+describe('a search', () => {
   const NAMES = ['operators', 'group:operators', 'user:ada', 'role:"chief"', 'über uns'];
   const WORDS = ['append', 'Deploy', 'straße', 'v2', 'a\tb', '\\u0041', 'ΣΊΣΥΦΟΣ'];
   const TASKS = ['t-one', 't-two', 't-three'];
@@ -145,7 +145,7 @@ describe('what is asked for', () => {
   const inOrder = (keys: readonly (readonly number[])[]): readonly (readonly number[])[] =>
     keys.toSorted((a, b) => (a[0] ?? 0) - (b[0] ?? 0) || (a[1] ?? 0) - (b[1] ?? 0));
 
-  test('is what a look at each of all requests finds, in order and each once, whatever is asked for together', async () => {
+  test('a search finds the requests that match, once and in order, whatever its filters', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(request, { maxLength: 30 }),
@@ -167,7 +167,7 @@ describe('what is asked for', () => {
   });
 });
 
-describe('page by page', () => {
+describe('pages', () => {
   const COUNT = 120;
   const many = (prefix: string, from: number) =>
     Array.from({ length: COUNT }, (_, i) =>
@@ -200,7 +200,7 @@ describe('page by page', () => {
     },
   );
 
-  test('a place in one order is none in another', async () => {
+  test('a cursor of one order is refused in another', async () => {
     await keepAll(many('a', 1_000));
     const lists = [...ORDERS.map((order) => ({ order })), { status: 'approved' as const }];
     const [view] = many('a', 1_000).map(viewOf);
@@ -227,7 +227,7 @@ describe('page by page', () => {
       await expect(listed({ after })).rejects.toMatchObject({ code: 'CONTRACT_INVALID' });
   });
 
-  test('what is too large for one page comes on several, one at the least', async () => {
+  test('a result that is too large for one page comes on several, each with at least one item', async () => {
     const large = (id: string, bytes: number) => {
       const view = viewOf(asked(id, { requestedAt: 1_000 + bytes }));
       return { ...view, effect: { ...view.effect, args: { text: 'x'.repeat(bytes) } } };
@@ -249,7 +249,7 @@ describe('page by page', () => {
 });
 
 describe('words', () => {
-  test('that everything has, and words that little has, find the same as they are alone or together', async () => {
+  test('common and rare words find the same requests alone and together', async () => {
     const requests = Array.from({ length: 1_600 }, (_, i) =>
       asked(`a-${String(i)}`, {
         requestedAt: 1_000 + i,
@@ -269,7 +269,7 @@ describe('words', () => {
     expect(await found('late', { audience: ['operators'], kind: 'notify', limit: 7 })).toBe(400);
   });
 
-  test('that are no words of a query language are looked for as they are', async () => {
+  test('characters of query languages are searched literally', async () => {
     await keepAll([asked('a-1', { title: `it's a "test" & | ! <-> :* \\ (x)` })]);
     for (const search of [`it's`, '& | !', ':*', '\\', '(x)', 'TEST <->', "'"])
       expect({ search, ids: idsOf(await listAll(pool, { search })) }).toEqual({ search, ids: ['a-1'] });
@@ -277,7 +277,7 @@ describe('words', () => {
   });
 });
 
-describe('the inbox', () => {
+describe('the inbox table', () => {
   test.each(ApprovalStatus.options.filter((status) => status !== 'pending'))(
     'has nothing of a request that is %s',
     async (status) => {
@@ -289,7 +289,7 @@ describe('the inbox', () => {
     },
   );
 
-  test('follows whom a request is handed on to, and what is removed', async () => {
+  test('the inbox follows an escalation and a purge', async () => {
     const [view] = await keepAll([asked('a-1')]);
     if (view === undefined) throw new Error('nothing was kept');
     await keep(pool, [{ ...view, audience: ['operators', 'role:chief'] }]);

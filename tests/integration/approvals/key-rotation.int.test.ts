@@ -27,7 +27,7 @@ let keysDir = '';
 let orderer: NatsConnection;
 let facts: EffectEvent[];
 beforeEach(async () => {
-  system = await createSystem();
+  system = await createSystem({ shortTimers: true });
   keysDir = join(system.folder, 'keys');
   await mkdir(keysDir);
   const [from, to] = [layout(system.run.credentialsDir), layout(keysDir)];
@@ -87,8 +87,8 @@ const only = (keys: readonly KeyObject[]): KeyObject => {
   return key;
 };
 
-describe('the key that signs grants is changed while services run, and', () => {
-  test('what either key has signed runs until the old one is retired; then only what the new one has', async () => {
+describe('a change of the signing key while services run', () => {
+  test('grants of both keys are valid until the old key is removed; then those of the new key only', async () => {
     await startServices();
     const old = only(await privateKeys());
     await approveAndComplete(system.client, await submitSample(system.client));
@@ -113,7 +113,7 @@ describe('the key that signs grants is changed while services run, and', () => {
     expect(await becomes(next)).toBe('applied');
   });
 
-  test('executors whose file nobody has changed learn the new key from approvals, even at the first order that has it', async () => {
+  test('executors with an unchanged key file learn the new key from approvals, even at its first order', async () => {
     await startServices(join(keysDir, 'first.pem'));
     await rotate('add');
     await rotate('use');
@@ -126,7 +126,7 @@ describe('the key that signs grants is changed while services run, and', () => {
     await approveAndComplete(system.client, await submitSample(system.client));
   });
 
-  test('an order whose key nobody can be asked about waits, and runs once approvals answers', async () => {
+  test('an order with an unknown key waits while approvals is away, and runs once it answers', async () => {
     const { approvals } = await startServices(join(keysDir, 'first.pem'));
     await approvals.stop();
     await rotate('add');
@@ -139,7 +139,7 @@ describe('the key that signs grants is changed while services run, and', () => {
     expect((await outcomeOf(order)).type).toBe('applied');
   });
 
-  test('a file that is broken meanwhile changes nothing', async () => {
+  test('a broken key file changes nothing', async () => {
     const { approvals, executor } = await startServices();
     const old = only(await privateKeys());
     const good = await readFile(layout(keysDir).grantKey, 'utf8');
@@ -155,10 +155,10 @@ describe('the key that signs grants is changed while services run, and', () => {
   });
 });
 
-describe('a key that nobody vouches for', () => {
+describe('an unsigned key', () => {
   const stranger = generateKeyPairSync('ed25519');
 
-  test('is none, even if approvals itself signs with it', async () => {
+  test('a key without an endorsement is refused, even if approvals signs with it', async () => {
     const { executor } = await startServices(join(keysDir, 'first.pem'));
     await writeFile(
       layout(keysDir).grantKey,
@@ -175,7 +175,7 @@ describe('a key that nobody vouches for', () => {
     expect(line).toMatchObject({ level: 50, keys: [keyIdOf(stranger.publicKey)] });
   });
 
-  test('is none, whatever somebody says who answers in the place of approvals', async () => {
+  test('a key without an endorsement is refused, even if an impostor answers for approvals', async () => {
     const { approvals } = await startServices(join(keysDir, 'first.pem'));
     const old = only(await privateKeys());
     const keys = [old, stranger.privateKey].map((key) =>

@@ -150,7 +150,7 @@ const ways = [
 ] as const;
 
 describe.each(ways)('over %s', (_way, connect) => {
-  test('an agent asks for an effect, somebody else’s agent approves it, and it happens once', async () => {
+  test('an agent requests an effect, another owner’s agent approves it, and it happens once', async () => {
     const [claude, reviewer] = [
       await connect(await agentOf('ada', 'claude')),
       await connect(await agentOf('grace', 'reviewer')),
@@ -192,7 +192,7 @@ describe.each(ways)('over %s', (_way, connect) => {
     ]);
   });
 
-  test('an agent submits, leaves a note, waits, and reads', async () => {
+  test('an agent submits a task, leaves a note, waits and reads', async () => {
     const claude = await connect(await agentOf('ada', 'claude'));
     const id = newTaskId();
     const submission = { id, workflow: 'sample', goal: 'say hello', inputs: { file: 'a.txt', line: 'x' } };
@@ -226,7 +226,7 @@ describe.each(ways)('over %s', (_way, connect) => {
 });
 
 describe('four eyes', () => {
-  test('neither an agent nor its owner decides on what they ask for, nor another agent of his', async () => {
+  test('neither an agent, its owner nor another agent of that owner decides on its requests', async () => {
     const claude = await overStdio(await agentOf('ada', 'claude'));
     const other = await overStdio(await agentOf('ada', 'other'));
     const asked = Asked.parse(await call(claude, 'task_request_approval', line('four', { fourEyes: true })));
@@ -243,7 +243,7 @@ describe('four eyes', () => {
     expect(await written()).toHaveLength(1);
   });
 
-  test('without them the owner decides on what his agent asks for, and the agent still does not', async () => {
+  test('without four eyes the owner decides on requests of their agent, and the agent does not', async () => {
     const claude = await overStdio(await agentOf('ada', 'claude'));
     const asked = Asked.parse(await call(claude, 'task_request_approval', line('two')));
     const { approval: id, digest } = asked;
@@ -254,7 +254,7 @@ describe('four eyes', () => {
     await waitForPhase(system.client, asked.id, 'completed');
   });
 
-  test('whoever has no token of an agent’s decides on nothing by it', async () => {
+  test('a token that is not an agent token makes no decision over MCP', async () => {
     const task = await submitSample(system.client);
     const { digest } = await waitForRequest(system.client, task);
     const decision = { id: task.approval, digest, decision: 'approve' };
@@ -264,7 +264,7 @@ describe('four eyes', () => {
     expect(await refusal(nobody, 'task_resolve_approval', decision)).toBe('APPROVALS_NOT_ENTITLED');
   });
 
-  test('an agent makes neither tokens nor rules', async () => {
+  test('an agent creates neither tokens nor rules', async () => {
     const secret = 'hpt_wide';
     const wide = { name: 'wide', agent: 'claude', sha256: sha256Of(secret) };
     const scopes = ['approvals:read', 'rules:write', 'tokens:write'] as const;
@@ -299,7 +299,7 @@ describe('HTTP', () => {
       },
     });
 
-  test('answers whoever has a token, from pages that are named, and nobody else', async () => {
+  test('the HTTP server answers callers with a token, from the configured origins only', async () => {
     const url = await serve('--origin', 'https://agents.example');
     expect(new URL(url).hostname).toBe('127.0.0.1');
     expect((await post(url, {})).status).toBe(200);
@@ -314,7 +314,7 @@ describe('HTTP', () => {
     expect((await fetch(new URL('/', url))).status).toBe(404);
   });
 
-  test('a token that is revoked is worth nothing from then on', async () => {
+  test('a revoked token is useless at once', async () => {
     const url = await serve();
     const secret = await agentOf('ada', 'claude');
     const claude = await overHttp(url, secret);

@@ -83,10 +83,10 @@ const askRollback = async (
 const untilApproved = (id: RequestApproval['id']): Promise<true> =>
   untilTrue(`${id} is approved`, async () => (await viewOf(id)).status === 'approved');
 
-describe('the rule that is built in', () => {
+describe('the built-in rule', () => {
   const ID = RuleId.parse('u-rollbackwt');
 
-  test('approves a rollback in the isolated worktree of a task, and is named by it', async () => {
+  test('the built-in rule approves a rollback in the isolated worktree of a task and is named in the decision', async () => {
     const id = await askRollback();
     await untilApproved(id);
     expect(await viewOf(id)).toMatchObject({
@@ -105,14 +105,14 @@ describe('the rule that is built in', () => {
     expect(used.items.map(({ type }) => type)).toEqual(['rule_added', 'rule_used']);
   });
 
-  test('leaves the rest to people: a checkout that is shared, and what takes two', async () => {
+  test('the built-in rule leaves shared checkouts and quorums to people', async () => {
     const requests = [await askRollback(shared), await askRollback({}, { policy: { quorum: 2 } })];
     // They would have been decided before this one.
     await untilApproved(await askRollback());
     for (const id of requests) expect(await viewOf(id)).toMatchObject({ status: 'pending' });
   });
 
-  test('is listed first, with how often it was used', async () => {
+  test('the built-in rule is listed first, with its number of uses', async () => {
     const { items, next } = await system.client.ask('approvals', 'rule_list', { limit: 1 });
     expect(items).toMatchObject([
       { id: ID, name: 'rollback-in-worktree', author: 'holdpoint', status: 'active' },
@@ -126,7 +126,7 @@ describe('the rule that is built in', () => {
     expect(ended.map(({ id }) => id as string)).not.toContain(ID);
   });
 
-  test('is what others ask about', async () => {
+  test('the dry run of a rule includes the built-in rule', async () => {
     const check = (change: Partial<CanonicalEffect>) => {
       const { uses, args, target } = rollback(change);
       const asked = { kind: 'destructive_edit', uses, args, target, requestedBy: 'linus' } as const;
@@ -136,7 +136,7 @@ describe('the rule that is built in', () => {
     expect(await check(shared)).toEqual({ approved: false });
   });
 
-  test('is not revoked, and said how it is switched off', async () => {
+  test('a revocation of the built-in rule is refused with the setting that disables it', async () => {
     await expect(system.client.ask('approvals', 'rule_revoke', { id: ID })).rejects.toMatchObject({
       code: 'APPROVALS_RULE_REFUSED',
       body: { message: expect.stringContaining('HOLDPOINT_ROLLBACK_RULE=off') as unknown },
@@ -145,7 +145,7 @@ describe('the rule that is built in', () => {
 });
 
 describe('a standing rule', () => {
-  test('approves what fits, is counted, and is named by what it has decided', async () => {
+  test('a standing rule approves matching requests, counts them, and is named in their decisions', async () => {
     const rule = await add(specFor('ruled.txt'));
     const task = await submitSample(system.client, 'ruled.txt');
     await waitForPhase(system.client, task.id, 'completed');
@@ -158,7 +158,7 @@ describe('a standing rule', () => {
     expect(await ruleOf(rule.id)).toMatchObject({ status: 'active', uses: 1, author: 'operator' });
   });
 
-  test('leaves alone what does not fit', async () => {
+  test('a standing rule ignores requests that do not match', async () => {
     await add(specFor('elsewhere.txt'));
     const task = await submitSample(system.client, 'by-hand.txt');
     await waitForRequest(system.client, task);
@@ -167,7 +167,7 @@ describe('a standing rule', () => {
     expect(await viewOf(task.approval)).toMatchObject({ status: 'approved', decidedBy: 'operator' });
   });
 
-  test('decides as often as it says, and no more, however many ask at once', async () => {
+  test('a standing rule decides up to its limit, however many requests arrive at once', async () => {
     const rule = await add(specFor('thrice.txt', { usesMax: 3 }));
     const tasks = await Promise.all(
       Array.from({ length: 8 }, () => submitSample(system.client, 'thrice.txt')),
@@ -185,7 +185,7 @@ describe('a standing rule', () => {
     for (const { id } of waiting) await system.client.ask('approvals', 'decide', { id, decision: 'reject' });
   });
 
-  test('of somebody who may not decide himself decides nothing', async () => {
+  test('a rule of an author without entitlement decides nothing', async () => {
     await add(specFor('guests.txt'), guest.token);
     const task = await submitSample(system.client, 'guests.txt');
     await waitForRequest(system.client, task);
@@ -196,7 +196,7 @@ describe('a standing rule', () => {
     await approve(system.client, task);
   });
 
-  test('decides no more once it is revoked, by its author or an administrator alone', async () => {
+  test('a revoked rule decides nothing, and only its author or an administrator revokes it', async () => {
     const rule = await add(specFor('revoked.txt'), second.token);
     await expect(
       system.client.ask('approvals', 'rule_revoke', { id: rule.id }, guest.token),
@@ -211,7 +211,7 @@ describe('a standing rule', () => {
     expect(await ruleOf(rule.id)).toMatchObject({ uses: 0 });
   });
 
-  test('is made with a decision, from what was decided', async () => {
+  test('a decision can create a rule from the request', async () => {
     const [first, later] = [await submitSample(system.client, 'kept.txt'), 'kept.txt'];
     await waitForRequest(system.client, first);
     const decided = await system.client.ask('approvals', 'decide', {
@@ -229,7 +229,7 @@ describe('a standing rule', () => {
     expect(await viewOf(task.approval)).toMatchObject({ rule: decided.remembered });
   });
 
-  test('that would not approve what it is made from is not made', async () => {
+  test('a rule that would not approve its own request is not created', async () => {
     const task = await submitSample(system.client, 'other.txt');
     await waitForRequest(system.client, task);
     await expect(
@@ -242,7 +242,7 @@ describe('a standing rule', () => {
     await approve(system.client, task);
   });
 
-  test('says what it would have decided of what was decided before', async () => {
+  test('a dry run reports the past requests that a rule would have decided', async () => {
     const task = await submitSample(system.client, 'tested.txt');
     await waitForRequest(system.client, task);
     await approve(system.client, task);
@@ -255,7 +255,7 @@ describe('a standing rule', () => {
 });
 
 // The last of this file: the service is another one from then on.
-test('where it is switched off, the rule that is built in is not listed, and decides nothing', async () => {
+test('a disabled built-in rule is not listed and decides nothing', async () => {
   await approvals?.stop();
   await system.start('approvals', { ...approvalsEnv, HOLDPOINT_ROLLBACK_RULE: 'off' });
   const id = await askRollback();

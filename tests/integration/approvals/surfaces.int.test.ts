@@ -97,9 +97,9 @@ const on = (name: string) => (as: TestPrincipal, request: DecideApproval) => {
   return driver.decide(as, request);
 };
 
-describe.each(BY_REQUEST)('asked over %s', (name) => {
+describe.each(BY_REQUEST)('a decision over %s', (name) => {
   const decide = on(name);
-  test('nobody decides without good credentials, and the same is said whatever is wrong with them', async () => {
+  test('a decision without valid credentials is refused, always with the same text', async () => {
     const { id } = await asked();
     expect(await decide(nobody, { id, decision: 'approve' })).toMatchObject({
       code: 'APPROVALS_UNAUTHENTICATED',
@@ -107,13 +107,13 @@ describe.each(BY_REQUEST)('asked over %s', (name) => {
     expect(await view(id)).toMatchObject({ status: 'pending' });
   });
 
-  test('what is not there cannot be decided', async () => {
+  test('a decision on an unknown approval is refused', async () => {
     expect(await decide(ada, { id: requestOf().id, decision: 'approve' })).toMatchObject({
       code: 'APPROVALS_UNKNOWN',
     });
   });
 
-  test('an effect that is not the one that was shown is not decided on', async () => {
+  test('a decision on an effect that differs from the one shown is refused', async () => {
     const { id } = await asked();
     expect(await decide(ada, { id, decision: 'approve', digest: 'f'.repeat(64) })).toMatchObject({
       code: 'APPROVALS_DIGEST_MISMATCH',
@@ -148,7 +148,7 @@ const stuck = (): Partial<RequestApproval> => {
   };
 };
 
-describe.each(SURFACES)('what is to become of a stuck job, asked over %s', (name) => {
+describe.each(SURFACES)('a question about a stuck job over %s', (name) => {
   const decide = on(name);
 
   test.each(StuckAnswer.options)(
@@ -171,13 +171,13 @@ describe.each(SURFACES)('what is to become of a stuck job, asked over %s', (name
     },
   );
 
-  test.each(['approve', 'reject', 'applied'] as const)('%s is no answer to it', async (decision) => {
+  test.each(['approve', 'reject', 'applied'] as const)('%s is no answer to a stuck job', async (decision) => {
     const { id } = await asked(stuck());
     expect(await decide(ada, { id, decision })).toMatchObject({ code: 'APPROVALS_NO_CHOICE' });
     expect(await view(id)).toMatchObject({ status: 'pending' });
   });
 
-  test('a second answer is told what was said, and by whom', async () => {
+  test('a second answer gets the first answer and its author', async () => {
     const { id } = await asked(stuck());
     await drivers[name]?.see?.(id);
     await system.client.ask('approvals', 'decide', { id, decision: 'skip' }, grace.token);
@@ -188,7 +188,7 @@ describe.each(SURFACES)('what is to become of a stuck job, asked over %s', (name
     expect(await view(id)).toMatchObject({ status: 'answered', answer: 'skip', decidedBy: 'grace' });
   });
 
-  test('an outsider is refused', async () => {
+  test('an answer by an outsider is refused', async () => {
     const { id } = await asked(stuck());
     expect(await decide(mallory, { id, decision: 'skip' })).toMatchObject({ code: 'APPROVALS_NOT_ENTITLED' });
   });
@@ -234,7 +234,7 @@ const FORM: InputRequest = {
   ],
 };
 
-describe.each(SURFACES)('what a program asks for, asked over %s', (name) => {
+describe.each(SURFACES)('a request of a program over %s', (name) => {
   const decide = on(name);
 
   test.each<readonly [InputRequest['kind'], InputRequest, Json]>([
@@ -243,26 +243,29 @@ describe.each(SURFACES)('what a program asks for, asked over %s', (name) => {
     ['choice', CHOICE, 'v24'],
     ['text', TEXT, 'as it *is*, @ada'],
     ['form', FORM, { env: 'prod', percent: 5, watched: false, comment: 'why not' }],
-  ])('%s: the response is recorded with who and where, and signed by nobody', async (_, input, response) => {
-    const { id } = await asked(wanting(input));
-    expect(await decide(ada, { id, decision: 'respond', response })).toMatchObject({
-      ok: { id, status: 'answered' },
-    });
-    expect(await view(id)).toMatchObject({
-      status: 'answered',
-      response,
-      decidedBy: 'ada',
-      surface: drivers[name]?.surface,
-    });
-    const { items } = await system.client.ask('approvals', 'audit', { about: id });
-    const lineOf = (type: string) =>
-      JSON.parse(items.find((item) => item.type === type)?.entry ?? '{}') as Readonly<
-        Record<string, unknown>
-      >;
-    expect(lineOf('requested')).toMatchObject({ input });
-    expect(lineOf('resolved')).toMatchObject({ outcome: 'answered', response, by: 'ada' });
-    expect(Object.keys(lineOf('resolved')).filter((key) => key.endsWith('Sha256'))).toEqual([]);
-  });
+  ])(
+    '%s: the response is recorded with its author and surface, without a grant',
+    async (_, input, response) => {
+      const { id } = await asked(wanting(input));
+      expect(await decide(ada, { id, decision: 'respond', response })).toMatchObject({
+        ok: { id, status: 'answered' },
+      });
+      expect(await view(id)).toMatchObject({
+        status: 'answered',
+        response,
+        decidedBy: 'ada',
+        surface: drivers[name]?.surface,
+      });
+      const { items } = await system.client.ask('approvals', 'audit', { about: id });
+      const lineOf = (type: string) =>
+        JSON.parse(items.find((item) => item.type === type)?.entry ?? '{}') as Readonly<
+          Record<string, unknown>
+        >;
+      expect(lineOf('requested')).toMatchObject({ input });
+      expect(lineOf('resolved')).toMatchObject({ outcome: 'answered', response, by: 'ada' });
+      expect(Object.keys(lineOf('resolved')).filter((key) => key.endsWith('Sha256'))).toEqual([]);
+    },
+  );
 
   test.each([
     ['approve', true],
@@ -276,7 +279,7 @@ describe.each(SURFACES)('what a program asks for, asked over %s', (name) => {
   test.each<readonly [InputRequest, Json, RegExp]>([
     [TEXT, 'x'.repeat(41), /at most 40 characters/],
     [FORM, { env: 'moon', percent: 5.5 }, /env: one of prod; percent: enter a whole number/],
-  ])('to %j, %j does not fit, and it goes on waiting', async (input, response, problem) => {
+  ])('%j does not accept %j and keeps waiting', async (input, response, problem) => {
     const { id } = await asked(wanting(input));
     expect(await decide(ada, { id, decision: 'respond', response })).toMatchObject({
       code: 'APPROVALS_RESPONSE_INVALID',
@@ -291,7 +294,7 @@ describe.each(SURFACES)('what a program asks for, asked over %s', (name) => {
     expect(await view(id)).toMatchObject({ status: 'pending' });
   });
 
-  test('a second response is told what was said, and by whom', async () => {
+  test('a second response gets the first response and its author', async () => {
     const { id } = await asked(wanting(CHOICE));
     await drivers[name]?.see?.(id);
     await system.client.ask('approvals', 'decide', { id, decision: 'respond', response: 'v3' }, grace.token);
@@ -302,7 +305,7 @@ describe.each(SURFACES)('what a program asks for, asked over %s', (name) => {
     expect(await view(id)).toMatchObject({ status: 'answered', response: 'v3', decidedBy: 'grace' });
   });
 
-  test('an outsider is refused', async () => {
+  test('a response by an outsider is refused', async () => {
     const { id } = await asked(wanting(TEXT));
     expect(await decide(mallory, { id, decision: 'respond', response: 'yes' })).toMatchObject({
       code: 'APPROVALS_NOT_ENTITLED',
@@ -310,7 +313,7 @@ describe.each(SURFACES)('what a program asks for, asked over %s', (name) => {
   });
 });
 
-test('several at once are decided alike, and what programs ask for is left out', async () => {
+test('a bulk decision covers several approvals alike and skips requests of programs', async () => {
   const [effect, question] = [await asked(), await asked(wanting({ kind: 'approval' }))];
   const { items } = await system.client.ask(
     'approvals',
@@ -325,14 +328,14 @@ test('several at once are decided alike, and what programs ask for is left out',
   expect(await view(question.id)).toMatchObject({ status: 'pending' });
 });
 
-test('what a program asks for in vain has expired, and is not put again', async () => {
+test('an unanswered request of a program expires and is not repeated', async () => {
   const { id } = await asked({ ...wanting(TEXT), timeoutMs: 1_000 });
   await untilTrue('it has expired', async () => (await view(id)).status === 'expired');
   expect(await view(id)).toMatchObject({ surface: 'clock' });
 });
 
-describe('a request that asks what is to become of a stuck job', () => {
-  test('is found like any other, and is no risk', async () => {
+describe('a request about a stuck job', () => {
+  test('a request about a stuck job is listed like any other and has no risk', async () => {
     const { id, task } = await asked(stuck());
     const { items } = await system.client.ask('approvals', 'list', { task, risk: 'low', kind: 'other' });
     expect(items).toMatchObject([{ id, risk: 'low', stuck: { class: 'CIRCULAR_FIX' } }]);
@@ -340,7 +343,7 @@ describe('a request that asks what is to become of a stuck job', () => {
     expect(found.items.map((item) => item.id)).toEqual([id]);
   });
 
-  test('and what became of an effect as well is kept aside', async () => {
+  test('the outcome of the effect of a stuck job is recorded separately', async () => {
     const request = requestOf({ ...stuck(), inDoubt: { epoch: 1, reason: 'lost' } });
     const letters = await watchDeadLetters(system.client.connection);
     await publishRequest(orchestrator, request);
@@ -355,7 +358,7 @@ describe('a request that asks what is to become of a stuck job', () => {
   });
 });
 
-describe.each(SURFACES)('decided over %s', (name) => {
+describe.each(SURFACES)('a vote over %s', (name) => {
   const decide = on(name);
   const elsewhere = (as: TestPrincipal, request: DecideApproval) =>
     system.client.ask('approvals', 'decide', request, as.token);
@@ -379,7 +382,7 @@ describe.each(SURFACES)('decided over %s', (name) => {
     });
   });
 
-  test('an outsider is refused, and that he tried is recorded', async () => {
+  test('a vote by an outsider is refused and recorded', async () => {
     const { id } = await asked();
     expect(await decide(mallory, { id, decision: 'approve' })).toMatchObject({
       code: 'APPROVALS_NOT_ENTITLED',
@@ -389,7 +392,7 @@ describe.each(SURFACES)('decided over %s', (name) => {
     expect(items.map(({ type }) => type)).toContain('decision_refused');
   });
 
-  test('whoever comes later is told what stands, and by whom', async () => {
+  test('a late vote gets the decision that stands and its author', async () => {
     const { id } = await asked();
     await elsewhere(grace, { id, decision: 'reject' });
     expect(await decide(ada, { id, decision: 'approve' })).toMatchObject({
@@ -399,7 +402,7 @@ describe.each(SURFACES)('decided over %s', (name) => {
     expect(await view(id)).toMatchObject({ status: 'rejected', decidedBy: 'grace' });
   });
 
-  test('the same person saying the same again is told that it is done', async () => {
+  test('a repeated vote gets the decision of its author', async () => {
     const { id } = await asked();
     await decide(ada, { id, decision: 'approve' });
     expect(await decide(ada, { id, decision: 'approve' })).toMatchObject({
@@ -418,26 +421,26 @@ describe.each(SURFACES)('decided over %s', (name) => {
     expect(votes.map(({ by }) => by)).toEqual(['ada', 'grace']);
   });
 
-  test('a veto ends it, whoever has approved', async () => {
+  test('a veto ends a request despite earlier approvals', async () => {
     const { id } = await asked({ policy: { quorum: 3 } });
     await elsewhere(ada, { id, decision: 'approve' });
     expect(await decide(grace, { id, decision: 'reject' })).toMatchObject({ ok: { status: 'rejected' } });
   });
 
-  test('whoever has asked for it does not decide where four eyes are wanted', async () => {
+  test('the requester cannot decide when four eyes are required', async () => {
     const { id } = await asked({ policy: { fourEyes: true } });
     expect(await decide(linus, { id, decision: 'approve' })).toMatchObject({ code: 'APPROVALS_FOUR_EYES' });
     expect(await decide(ada, { id, decision: 'approve' })).toMatchObject({ ok: { status: 'approved' } });
   });
 
-  test('what the gate does not allow cannot be said', async () => {
+  test('a decision that the gate does not allow is refused', async () => {
     const { id } = await asked({ policy: { decisions: ['approve', 'reject'] } });
     expect(await decide(ada, { id, decision: 'request_changes', comment: 'no' })).toMatchObject({
       code: 'APPROVALS_NO_CHOICE',
     });
   });
 
-  test('after the deadline it has expired, whatever is said', async () => {
+  test('a request is expired after its deadline, whatever the vote', async () => {
     const { id } = await asked({ timeoutMs: 1_500 });
     await drivers[name]?.see?.(id);
     await untilTrue('it has expired', async () => (await view(id)).status === 'expired');

@@ -91,7 +91,7 @@ const about =
     approval.id === id;
 
 describe('a watcher', () => {
-  test('is told of a request with what it is about and its token, and of how it was decided elsewhere', async () => {
+  test('a watcher receives a request with its subject and its token, and a decision of another surface', async () => {
     const watcher = await watch(ada);
     const request = await ask();
     const { approval, token, seq } = await watcher.first('approval.requested', about(request));
@@ -104,7 +104,7 @@ describe('a watcher', () => {
     expect(resolved.token).toBeUndefined();
   });
 
-  test('is told of what happens in between', async () => {
+  test('a watcher receives votes, reminders and escalations', async () => {
     const watcher = await watch(ada);
     const request = await ask({
       policy: { quorum: 2, remindMs: [1_000], handOn: [{ afterMs: 1_200, audience: ['visitors'] }] },
@@ -131,7 +131,7 @@ describe('a watcher', () => {
     expect((await late.first('approval.responded')).ok).toMatchObject({ status: 'approved', by: 'guest' });
   });
 
-  test('approves, and the task goes on to its end', async () => {
+  test('a watcher approves, and the task completes', async () => {
     const watcher = await watch(ada);
     const task = await submitSample(system.client);
     const { approval, token } = await watcher.first('approval.requested', about({ id: task.approval }));
@@ -155,7 +155,7 @@ describe('a watcher', () => {
     expect(resolved.approval).toMatchObject({ decidedBy: 'ada', surface: 'websocket', comment: 'good' });
   });
 
-  test('rejects, and the task is told that it is forbidden', async () => {
+  test('a watcher rejects, and the task fails as forbidden', async () => {
     const watcher = await watch(ada);
     const task = await submitSample(system.client);
     await watcher.first('approval.requested', about({ id: task.approval }));
@@ -164,7 +164,7 @@ describe('a watcher', () => {
     expect((await waitForPhase(system.client, task.id, 'failed')).error?.code).toBe('ERR_FORBIDDEN');
   });
 
-  test('is told why a decision does not count, under the name that it gave it', async () => {
+  test('a watcher receives the reason of a refused decision, under the id of its message', async () => {
     const watcher = await watch(ada);
     const request = await ask();
     await watcher.first('approval.requested', about(request));
@@ -191,7 +191,7 @@ describe('a watcher', () => {
     expect((await system.client.ask('approvals', 'get', { id })).status).toBe('pending');
   });
 
-  test('is told only of what is put to him, an administrator of everything, and another who asks for it', async () => {
+  test('a watcher receives its own requests; an administrator or a broader subscription receives all', async () => {
     const [own, others, administrator] = [
       await watch(guest),
       await watch(guest, { all: true }),
@@ -207,7 +207,7 @@ describe('a watcher', () => {
     expect(own.all('approval.requested').filter(about(hidden))).toEqual([]);
   });
 
-  test('is not offered to decide on what he has asked for himself, where four eyes are needed', async () => {
+  test('a watcher gets no decision buttons for its own request when four eyes are required', async () => {
     const watcher = await watch(ada);
     const request = await ask({ requestedBy: 'ada', policy: { fourEyes: true } });
     expect((await watcher.first('approval.requested', about(request))).token).toBeUndefined();
@@ -215,7 +215,7 @@ describe('a watcher', () => {
     expect((await watcher.first('approval.responded')).error?.code).toBe('APPROVALS_FOUR_EYES');
   });
 
-  test('is told by one replica what was decided at another', async () => {
+  test('a watcher of one replica receives the decision of another', async () => {
     const [here, there] = [await watch(ada), await watch(grace, { service: replica })];
     const request = await ask();
     await Promise.all([here, there].map((each) => each.first('approval.requested', about(request))));
@@ -224,7 +224,7 @@ describe('a watcher', () => {
     expect(approval).toMatchObject({ status: 'approved', decidedBy: 'grace', surface: 'websocket' });
   });
 
-  test('outlives a time in which the service is too busy to read what it answers', async () => {
+  test('a connection survives a pause in which the service is too busy to read pongs', async () => {
     const watcher = await watch(ada);
     for (let i = 0; i < 5; i += 1) {
       // The service runs in this process: one turn for what has come in, then nothing for longer than a heartbeat.
@@ -237,7 +237,7 @@ describe('a watcher', () => {
     expect(approval.status).toBe('pending');
   });
 
-  test('hears that it is still there, and how far it was told', async () => {
+  test('a watcher receives heartbeats with its position', async () => {
     const watcher = await watch(ada);
     const request = await ask({ audience: ['nobody-at-all'] });
     const entries = await until(`${request.id} is in the log`, async () => {
@@ -251,8 +251,8 @@ describe('a watcher', () => {
   });
 });
 
-describe('after a reconnect', () => {
-  test('nothing is missed and nothing is told twice, wherever it goes on', async () => {
+describe('a reconnect', () => {
+  test('a reconnect at any position misses nothing and repeats nothing', async () => {
     const before = await watch(ada);
     const first = await ask();
     const { seq } = await before.first('approval.requested', about(first));
@@ -274,7 +274,7 @@ describe('after a reconnect', () => {
     expect(told.filter(({ type }) => type === 'approval.resolved')).toHaveLength(10);
   });
 
-  test('all who go on from different lines are told all that follows', async () => {
+  test('watchers that resume from different lines all receive the rest', async () => {
     const requests = [];
     const { seq: start } = await (await watch(ada)).first('hello');
     for (let i = 0; i < 12; i += 1) requests.push(await ask());
@@ -289,7 +289,7 @@ describe('after a reconnect', () => {
     }
   });
 
-  test('everything is there from the very beginning, for whoever asks for it', async () => {
+  test('a watcher that starts at the beginning receives everything', async () => {
     const request = await ask();
     const watcher = await watch(system.client, { after: 0 });
     await watcher.first('approval.requested', about(request));
@@ -299,7 +299,7 @@ describe('after a reconnect', () => {
     expect(seqs).toEqual([...new Set(seqs)].toSorted((a, b) => a - b));
   });
 
-  test('whoever has seen more than there is begins anew', async () => {
+  test('a watcher with a position beyond the log starts over', async () => {
     const watcher = await watch(ada, { after: 1_000_000_000 });
     const { seq } = await watcher.first('reset');
     expect(seq).toBeLessThan(1_000_000_000);
@@ -344,7 +344,7 @@ const narrowToken = async (...scopes: ('approvals:read' | 'approvals:decide')[])
   return { id, token: secret };
 };
 
-describe('who may watch', () => {
+describe('access to the WebSocket', () => {
   test.each([
     'https://approvals.example.evil',
     'https://approvals.exampl',
@@ -352,14 +352,14 @@ describe('who may watch', () => {
     'https://evil.example',
     'null',
     'file://',
-  ])('a page of %s may not, whatever its token', async (origin) => {
+  ])('a page of %s may not watch, whatever its token', async (origin) => {
     expect(await refusedUpgrade({ token: ada.token, options: { origin } })).toEqual({
       status: 403,
       code: 'APPROVALS_ORIGIN_REFUSED',
     });
   });
 
-  test('a page of the service itself may, and one that is configured', async () => {
+  test('a page of the service itself or of a configured origin may watch', async () => {
     for (const origin of [PAGE, `http://127.0.0.1:${String(portOf(approvals))}`]) {
       const watcher = connect({ protocols: ['holdpoint.v1', `bearer.${ada.token}`], options: { origin } });
       expect((await watcher.first('hello')).name).toBe('ada');
@@ -367,7 +367,7 @@ describe('who may watch', () => {
     }
   });
 
-  test('somebody without a good token may not, however it is shown', async () => {
+  test('a client without a valid token may not watch, however it sends the token', async () => {
     expect(await refusedUpgrade({ token: 'hpt_wrong' })).toEqual({
       status: 401,
       code: 'APPROVALS_UNAUTHENTICATED',
@@ -381,12 +381,12 @@ describe('who may watch', () => {
     }
   });
 
-  test('a token that is not for reading is not for watching', async () => {
+  test('a token without the read scope may not watch', async () => {
     const { token } = await narrowToken('approvals:decide');
     expect(await refusedUpgrade({ token })).toEqual({ status: 403, code: 'APPROVALS_SCOPE' });
   });
 
-  test('a token that is for reading only does not decide, and is not offered to', async () => {
+  test('a read-only token gets no decision buttons and decides nothing', async () => {
     const watcher = await watch(await narrowToken('approvals:read'));
     const request = await ask();
     expect((await watcher.first('approval.requested', about(request))).token).toBeUndefined();
@@ -396,7 +396,7 @@ describe('who may watch', () => {
     expect((await watcher.first('error')).error.code).toBe('APPROVALS_SCOPE');
   });
 
-  test('somebody who says who he is with the first message may, and nobody who does not', async () => {
+  test('a client with a token in its first message may watch, and one without may not', async () => {
     const watcher = connect({});
     watcher.socket.once('open', () => {
       watcher.say({ type: 'subscribe' });
@@ -409,7 +409,7 @@ describe('who may watch', () => {
     expect(silent.messages.filter(({ type }) => type !== 'ping')).toEqual([]);
   });
 
-  test('a token that is revoked ends what was begun with it, and decides nothing before that', async () => {
+  test('the revocation of a token closes its connections, and none decides before that', async () => {
     const { id, token } = await narrowToken('approvals:read', 'approvals:decide');
     const watcher = await watch({ token });
     const request = await ask();
@@ -420,7 +420,7 @@ describe('who may watch', () => {
     expect((await system.client.ask('approvals', 'get', { id: request.id })).status).toBe('pending');
   });
 
-  test('strangers cannot take all the places by saying nothing', async () => {
+  test('silent strangers cannot occupy all connections', async () => {
     const silent = Array.from({ length: 100 }, () => connect({}));
     await untilTrue('all are connected', () =>
       silent.every(({ socket }) => socket.readyState === socket.OPEN),
@@ -435,7 +435,7 @@ describe('who may watch', () => {
     });
   });
 
-  test('nobody watches with more connections than one person needs', async () => {
+  test('one person cannot hold more connections than the limit', async () => {
     const person = crowd[99] ?? ada;
     const watchers = Array.from({ length: 60 }, () => connect({ token: person.token }));
     const refused = await until('ten are too many', () => {
@@ -468,7 +468,7 @@ describe('who may watch', () => {
 });
 
 describe('bad messages', () => {
-  test('are told so, and good ones still count', async () => {
+  test('a bad message gets an error, and later good ones still count', async () => {
     const watcher = await watch(ada);
     const request = await ask();
     await watcher.first('approval.requested', about(request));
@@ -497,14 +497,14 @@ describe('bad messages', () => {
     ]);
   });
 
-  test('one after the other end the connection', async () => {
+  test('a series of bad messages closes the connection', async () => {
     const watcher = await watch(ada);
     for (let i = 0; i < 20; i += 1) watcher.say('nonsense');
     expect((await watcher.closed).code).toBe(WATCH_CLOSED.badMessages);
     expect(watcher.all('error')).toHaveLength(10);
   });
 
-  test('that are too large end it at once, and nobody else', async () => {
+  test('a message that is too large closes its connection at once, and no other', async () => {
     const [watcher, other] = [await watch(ada), await watch(grace)];
     watcher.say(JSON.stringify({ type: 'approval.respond', ref: 'x', comment: 'x'.repeat(70_000) }));
     expect((await watcher.closed).code).toBe(WATCH_CLOSED.tooLarge);
@@ -513,7 +513,7 @@ describe('bad messages', () => {
   });
 });
 
-test('a watcher that takes nothing is dropped, and told the rest once it comes again', async () => {
+test('a watcher that does not read is disconnected, and receives the rest after its return', async () => {
   const watcher = await watch(ada);
   const { seq } = await watcher.first('subscribed');
   watcher.socket.pause();
@@ -529,7 +529,7 @@ test('a watcher that takes nothing is dropped, and told the rest once it comes a
   watcher.socket.terminate();
 });
 
-test('a watcher that cannot keep up is told so, and goes on from what it has seen', async () => {
+test('a watcher that cannot keep up is closed with a reason, and resumes from its position', async () => {
   const patient = await system.start('approvals', { ...settings, HOLDPOINT_WATCH_HEARTBEAT_MS: '60000' });
   const [slow, quick] = [await watch(ada, { service: patient }), await watch(grace, { service: patient })];
   const { seq: start } = await slow.first('subscribed');
@@ -555,7 +555,7 @@ test('a watcher that cannot keep up is told so, and goes on from what it has see
   expect(ids).toEqual(quick.all('approval.requested').map(({ approval }) => approval.id));
 });
 
-test('of a hundred who decide at once one counts, and everybody is told the same', async () => {
+test('one of a hundred votes at once counts, and all watchers receive the same decision', async () => {
   const watchers = await Promise.all(
     crowd.map((person, i) => watch(person, { service: i % 2 === 0 ? approvals : replica })),
   );
@@ -584,7 +584,7 @@ test('of a hundred who decide at once one counts, and everybody is told the same
   expect(items.filter(({ type }) => type === 'resolved')).toHaveLength(1);
 });
 
-test('a store that was set back is told, and what comes after it as well', async () => {
+test('watchers learn that the store was restored, and receive the later events', async () => {
   const watcher = await watch(ada);
   const before = await ask();
   const { seq } = await watcher.first('approval.requested', about(before));
@@ -602,7 +602,7 @@ test('a store that was set back is told, and what comes after it as well', async
   expect((await watcher.first('approval.requested', about(after))).seq).toBeGreaterThan(reset.seq);
 });
 
-test('a service that stops says so, and one that starts again goes on where it was', async () => {
+test('a service that stops closes connections with a reason, and a restart resumes at the position', async () => {
   const one = await system.start('approvals', settings);
   const watcher = await watch(ada, { service: one });
   const request = await ask();

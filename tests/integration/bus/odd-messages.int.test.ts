@@ -17,6 +17,7 @@ import {
   submitSample,
   waitForPhase,
 } from '../../kit/tasks/tasks.ts';
+import { untilTrue } from '../../kit/until.ts';
 
 let system: System;
 let letters: DeadLetters;
@@ -129,8 +130,12 @@ describe('messages that come again', () => {
     await waitForPhase(client, rejected.id, 'awaiting_approval');
     await client.ask('approvals', 'decide', { id: rejected.approval, decision: 'reject' });
     await waitForPhase(client, rejected.id, 'failed');
-    await untilHandled(client.connection);
 
+    // The first anchor of the audit log comes by the clock; the next one is minutes away.
+    await untilTrue('the audit log has an anchor', async () =>
+      (await allEvents()).some(({ type }) => type === 'audit_anchored'),
+    );
+    await untilHandled(client.connection);
     const events = await allEvents();
     const letterCount = letters.all().length;
     const said = [...traffic.all()];

@@ -98,7 +98,7 @@ test('a command is given the secret that is named for it, and nothing that leave
 test('a command is not given a secret that is for something else, and does not begin', async () => {
   expect(await run('refused', 'touch ran', { KEY: '${secret:API_KEY}' })).toMatchObject({
     type: 'failed_clean',
-    error: { code: 'EXECUTOR_SECRET_NOT_ALLOWED', message: `the secret "API_KEY" is not for ${SHELL}` },
+    error: { code: 'EXECUTOR_SECRET_NOT_ALLOWED', message: `secret "API_KEY" is not for ${SHELL}` },
   });
   await expect(stat(join(repository, 'ran'))).rejects.toThrow('ENOENT');
 });
