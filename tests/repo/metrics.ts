@@ -6,8 +6,8 @@ import { ROOT } from './source-tree.ts';
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
-/** Documents where alarms and figures are explained. */
-export const EXPLAINED = 'docs/observability.md';
+/** The document that explains alarms and metrics. */
+export const METRICS_DOCUMENT = 'docs/observability.md';
 export const RULES = 'infra/prometheus/holdpoint.rules.yaml';
 export const HOST_RULES = 'infra/prometheus/hosts.rules.yaml';
 export const RULE_TESTS = 'infra/prometheus/holdpoint.rules.test.yaml';
@@ -46,13 +46,13 @@ const Dashboard = z.object({
 });
 export const dashboard = (): z.infer<typeof Dashboard> => Dashboard.parse(JSON.parse(read(DASHBOARD)));
 
-/** What an expression of PromQL asks for, of what a service or its process shows. */
+/** The metrics of services and processes in a PromQL expression. */
 export const metricsIn = (expr: string): readonly string[] => [
   ...new Set(expr.match(/\b(?:holdpoint|nodejs|process)_[a-z0-9_]+\b/g)),
 ];
 
-/** Everything that alarms and panels ask for. */
-export const metricsAskedFor = (): readonly string[] => [
+/** The metrics in alarms and panels. */
+export const metricsUsed = (): readonly string[] => [
   ...new Set(
     [
       ...alarmsIn(RULES).map(({ expr }) => expr),
@@ -61,24 +61,24 @@ export const metricsAskedFor = (): readonly string[] => [
   ),
 ];
 
-/** What the document says that there is: the first column of its tables of figures. */
-export const metricsExplained = (): readonly string[] =>
-  [...read(EXPLAINED).matchAll(/^\| `((?:holdpoint|nodejs|process)_[a-z0-9_]+)`/gm)].map(
+/** The first column of the tables of metrics in the document. */
+export const metricsDocumented = (): readonly string[] =>
+  [...read(METRICS_DOCUMENT).matchAll(/^\| `((?:holdpoint|nodejs|process)_[a-z0-9_]+)`/gm)].map(
     ([, name]) => name ?? '',
   );
 
-/** Of a name in an expression, the figure: a histogram has three kinds of lines. */
-export const figureOf = (name: string, explained: ReadonlySet<string>): string =>
+/** The metric of a name in an expression: a histogram has three kinds of lines. */
+export const metricOf = (name: string, explained: ReadonlySet<string>): string =>
   explained.has(name) ? name : name.replace(/_(?:bucket|sum|count)$/, '');
 
-/** A heading, as a link leads to it. */
+/** Headings in the form that links use. */
 export const headingsIn = (path: string): readonly string[] =>
   [...read(path).matchAll(/^#+ (.+)$/gm)].map(([, title]) => (title ?? '').toLowerCase());
 
-/** What a service shows: names of figures, and of lines. */
-export const shownIn = (
+/** The names of metrics and of lines in a response of `/metrics`. */
+export const exposedIn = (
   text: string,
-): { readonly figures: ReadonlySet<string>; readonly lines: ReadonlySet<string> } => ({
-  figures: new Set([...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name ?? '')),
+): { readonly metrics: ReadonlySet<string>; readonly lines: ReadonlySet<string> } => ({
+  metrics: new Set([...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name ?? '')),
   lines: new Set([...text.matchAll(/^([a-z_][a-z0-9_]*)(?=[{ ])/gim)].map(([, name]) => name ?? '')),
 });

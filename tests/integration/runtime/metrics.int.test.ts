@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createSystem, type System } from '../../kit/stack/system.ts';
 import { approveAndComplete, decide, submitSample, waitForRequest } from '../../kit/tasks/tasks.ts';
 import { until } from '../../kit/until.ts';
-import { figureOf, metricsAskedFor, metricsExplained, shownIn } from '../../repo/metrics.ts';
+import { metricOf, metricsUsed, metricsDocumented, exposedIn } from '../../repo/metrics.ts';
 
 let system: System;
 let urls: readonly string[];
@@ -14,15 +14,15 @@ beforeAll(async () => {
 });
 afterAll(() => system.stop());
 
-const shownByAll = async () =>
-  shownIn((await Promise.all(urls.map(async (url) => (await fetch(url)).text()))).join('\n'));
+const exposedByAll = async () =>
+  exposedIn((await Promise.all(urls.map(async (url) => (await fetch(url)).text()))).join('\n'));
 
-/** What is there only with a surface that this system does not have. */
-const ELSEWHERE = /^holdpoint_discord_/;
-/** Garbage is collected when it has to be. */
-const IN_TIME = /^nodejs_gc_/;
+/** Metrics of surfaces that this system does not have. */
+const OTHER_SURFACES = /^holdpoint_discord_/;
+/** These appear with the first garbage collection. */
+const WITH_GC = /^nodejs_gc_/;
 
-test('every figure that alarms and panels ask for is shown, and all that are shown are explained', async () => {
+test('every metric of the alarms and dashboards exists, and every metric is documented', async () => {
   const { client } = system;
   await approveAndComplete(client, await submitSample(client));
   const rejected = await submitSample(client);
@@ -30,7 +30,7 @@ test('every figure that alarms and panels ask for is shown, and all that are sho
   const failing = await submitSample(client, '../outside.txt');
   await waitForRequest(client, failing);
   await decide(client, failing);
-  // Executors show the circuits that they have heard of.
+  // Executors expose only circuits that recovery has announced.
   await client.ask('recovery', 'circuit', {
     target: 'https://target.example',
     state: 'open',
@@ -38,19 +38,19 @@ test('every figure that alarms and panels ask for is shown, and all that are sho
     by: 'ada',
   });
 
-  const explained = new Set(metricsExplained());
-  const expected = [...explained].filter((name) => !IN_TIME.test(name) && !ELSEWHERE.test(name));
+  const documented = new Set(metricsDocumented());
+  const expected = [...documented].filter((name) => !WITH_GC.test(name) && !OTHER_SURFACES.test(name));
   let missing: readonly string[] = [];
-  const shown = await until('every figure is there', async () => {
-    const now = await shownByAll();
+  const exposed = await until('every metric is exposed', async () => {
+    const now = await exposedByAll();
     missing = [
-      ...metricsAskedFor().filter((name) => !now.lines.has(name)),
-      ...expected.filter((name) => !now.figures.has(name)),
+      ...metricsUsed().filter((name) => !now.lines.has(name)),
+      ...expected.filter((name) => !now.metrics.has(name)),
     ];
     return missing.length === 0 ? now : undefined;
   }).catch((cause: unknown) => {
-    throw new Error(`not shown: ${missing.join(', ')}`, { cause });
+    throw new Error(`not exposed: ${missing.join(', ')}`, { cause });
   });
-  expect([...shown.figures].filter((name) => !explained.has(name))).toEqual([]);
-  expect(metricsAskedFor().filter((name) => !explained.has(figureOf(name, explained)))).toEqual([]);
+  expect([...exposed.metrics].filter((name) => !documented.has(name))).toEqual([]);
+  expect(metricsUsed().filter((name) => !documented.has(metricOf(name, documented)))).toEqual([]);
 });

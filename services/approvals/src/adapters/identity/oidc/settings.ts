@@ -46,7 +46,7 @@ export const IdentityEnv = z.object({
     .string()
     .min(1)
     .describe(
-      'The directory, who may decide: `{"principals":[{"name","groups","roles","tokenSha256","discord","oidc"}]}`, of which `name` and `groups` are needed. Read again within seconds of a change; a broken file is logged, and what it held stays',
+      'The directory, who may decide: `{"principals":[{"name","groups","roles","tokenSha256","discord","oidc"}]}`, of which `name` and `groups` are needed. Read again within seconds of a change; a broken file is logged, and the last valid content stays',
     ),
   HOLDPOINT_ADMINISTRATORS: orNothing(
     ListOf(Audience, 'groups, user:<name> or role:<name>, comma-separated').default(['operators']),
