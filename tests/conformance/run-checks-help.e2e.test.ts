@@ -91,8 +91,8 @@ describe.concurrent('help and checks of a workflow', () => {
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(out).toMatch(/^Usage: holdpoint run note \[options\] \[slug\] \[spec_file\]\n/);
     expect(out).toContain('template.note@v2, .holdpoint/workflows/note.toml, 2 nodes');
-    expect(out).toMatch(/^ {2}--name, --slug <value> +by place 1$/m);
-    expect(out).toMatch(/^ {2}--file, --spec-file <value> +by place 2$/m);
+    expect(out).toMatch(/^ {2}--name, --slug <value> +position 1$/m);
+    expect(out).toMatch(/^ {2}--file, --spec-file <value> +position 2$/m);
     expect(out).toMatch(/^ {2}--tries <value> +default: 2$/m);
     expect(await look('note', 'a-slug', '--check')).toMatchObject({ code: 0, err: '' });
     // Without --check the command needs a service, and none runs here.

@@ -30,7 +30,7 @@ describe.skipIf(!there)('production with a component', () => {
   };
   const before = allowedOf(rendered('production'));
 
-  test('for approvals outside lets them reach others by https, and nobody else', () => {
+  test('approvals-outside lets only the approvals service reach other machines by HTTPS', () => {
     const { approvals, ...others } = before;
     if (approvals === undefined) throw new Error('no approvals');
     expect(allowedOf(withComponent('approvals-outside'))).toEqual({
@@ -39,7 +39,7 @@ describe.skipIf(!there)('production with a component', () => {
     });
   });
 
-  test('for traces lets every service send them, and tells it where to', () => {
+  test('tracing lets every service send spans, and sets the address', () => {
     const manifests = withComponent('tracing');
     const edge = 'namespace monitoring:4318';
     for (const [name, { egress }] of Object.entries(allowedOf(manifests)))

@@ -5,7 +5,7 @@ import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { readSource, ROOT } from '../repo/source-tree.ts';
 
-/** As much of a manifest as everything has; what a test looks at besides it reads with a schema of its own. */
+/** The fields that every manifest has. Tests read further fields with their own schemas. */
 export const Manifest = z.looseObject({
   apiVersion: z.string(),
   kind: z.string(),
@@ -25,7 +25,7 @@ export const parseManifests = (text: string): readonly Manifest[] =>
 const fileOf = (overlay: string): string => `infra/k8s/rendered/${overlay}.yaml`;
 export const rendered = (overlay: string): readonly Manifest[] => parseManifests(readSource(fileOf(overlay)));
 
-/** What kubectl makes of a folder; undefined where there is no kubectl. */
+/** The manifests that kubectl renders from a folder; undefined without kubectl. */
 export const kustomizedFolder = (folder: string): string | undefined => {
   const { error, status, stdout, stderr } = spawnSync('kubectl', ['kustomize', folder], {
     cwd: ROOT,
@@ -107,7 +107,7 @@ const Workload = Manifest.extend({
 });
 export type Workload = z.infer<typeof Workload>;
 
-/** What runs containers. */
+/** The kinds that run containers. */
 export const workloads = (manifests: readonly Manifest[]): readonly Workload[] =>
   manifests
     .filter(({ kind }) => ['Deployment', 'StatefulSet', 'Job'].includes(kind))

@@ -6,7 +6,10 @@ const NAMES = 'namespace kube-system:53';
 const WORLD = ['0.0.0.0/0:*', '::/0:*'];
 const METRICS = 'namespace monitoring:8080';
 
-/** Architecture, section 2: each talks to the bus and to the database; executors also to the world; people come to approvals. */
+/**
+ * Architecture, section 2: each service connects to the bus and the database; executors also to other
+ * machines; approvers to approvals.
+ */
 const expected = (nats: string, postgres: string) => {
   const service = (more: readonly string[] = [], from: readonly string[] = []) => ({
     egress: [nats, postgres, NAMES, ...more].toSorted(),
@@ -21,8 +24,8 @@ const expected = (nats: string, postgres: string) => {
   };
 };
 
-describe('exactly those talk to one another who have to', () => {
-  test('in dev', () => {
+describe('network policies allow exactly the required connections', () => {
+  test('the policies of dev allow exactly the required connections', () => {
     const all = ['approvals', 'executor', 'orchestrator', 'recovery'];
     expect(allowedOf(rendered('dev'))).toEqual({
       ...expected('nats:4222', 'postgres:5432'),
@@ -34,12 +37,15 @@ describe('exactly those talk to one another who have to', () => {
     });
   });
 
-  test.each(['production', 'production-without-keda'])('in %s', (overlay) => {
-    const each = expected('192.0.2.0/24:4222', '198.51.100.0/24:5432');
-    expect(allowedOf(rendered(overlay))).toEqual({ ...each, 'executor-web': each.executor });
-  });
+  test.each(['production', 'production-without-keda'])(
+    'the policies of %s allow exactly the required connections',
+    (overlay) => {
+      const each = expected('192.0.2.0/24:4222', '198.51.100.0/24:5432');
+      expect(allowedOf(rendered(overlay))).toEqual({ ...each, 'executor-web': each.executor });
+    },
+  );
 
-  test('where nothing holds a pod back, it is seen', () => {
+  test('a pod without a policy is reported', () => {
     const open = rendered('dev').filter(({ metadata }) => metadata.name !== 'nobody');
     expect(() => allowedOf(open)).toThrow(': no policy of ');
   });

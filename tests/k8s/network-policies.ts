@@ -23,7 +23,7 @@ type Peer = z.infer<typeof Peer>;
 const labelsOf = (selector: z.infer<typeof Selector> | undefined): Readonly<Record<string, string>> =>
   selector !== undefined && 'matchLabels' in selector ? selector.matchLabels : {};
 
-/** Pods of the same namespace by the names of what runs them; others as they are described. */
+/** Names pods of the same namespace by their workload, and describes other peers. */
 const peers = (
   peer: Peer,
   pods: readonly (readonly [string, Readonly<Record<string, string>>])[],
@@ -39,8 +39,8 @@ const peers = (
 export type Allowed = { readonly egress: readonly string[]; readonly ingress: readonly string[] };
 
 /**
- * What the policies allow each pod: `<peer>:<port>`, `*` for any port. Throws where a pod is not held back at all, because no
- * policy that selects it is about that direction.
+ * The connections that the policies allow each pod: `<peer>:<port>`, with `*` for any port. Throws if no
+ * policy restricts a direction of a pod.
  */
 export const allowedOf = (manifests: readonly Manifest[]): Readonly<Record<string, Allowed>> => {
   const pods = workloads(manifests).map(

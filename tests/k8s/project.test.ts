@@ -33,14 +33,14 @@ const Compose = z.object({
 });
 const compose = Compose.parse(parse(readSource('infra/compose/compose.yaml'), { merge: true })).services;
 
-/** What an image is built from: compose names those that it builds after its services. */
+/** The images to build: compose names them after its services. */
 const targetOf = (workload: Workload): string => {
   const name = basename(containerOf(workload).image);
   return compose[name]?.build?.target ?? name;
 };
 
 const isService = (name: string): name is ServiceName => SERVICES.some((service) => service === name);
-/** With the service that each runs; executors of several pools are one service. */
+/** Workloads with their services; executors of several pools are one service. */
 const servicesOf = (overlay: string): readonly (readonly [ServiceName, Workload])[] =>
   workloads(rendered(overlay)).flatMap((workload) => {
     const target = targetOf(workload);
@@ -64,7 +64,7 @@ describe.each(OVERLAYS)('%s', (overlay) => {
   const all = workloads(manifests);
   const services = servicesOf(overlay);
 
-  test('runs all four services, and the migrations', () => {
+  test('the overlay runs all four services and the migrations', () => {
     expect(new Set(services.map(([service]) => service))).toEqual(new Set(SERVICES));
     expect(all.filter(({ kind }) => kind === 'Job').map(({ metadata }) => metadata.name)).toEqual([
       'provision',
@@ -76,7 +76,7 @@ describe.each(OVERLAYS)('%s', (overlay) => {
     ).toEqual(new Set(['holdpoint']));
   });
 
-  test('runs the images that are built, by the commands that they come with', () => {
+  test('the overlay runs the built images with their default commands', () => {
     for (const workload of all.filter((each) => !compose[targetOf(each)]?.image)) {
       const { command } = containerOf(workload);
       expect(dockerfile).toContain(` AS ${targetOf(workload)}\n`);
@@ -84,7 +84,7 @@ describe.each(OVERLAYS)('%s', (overlay) => {
     }
   });
 
-  test('runs servers like those of compose', () => {
+  test('the overlay runs the same servers as compose', () => {
     for (const workload of all.filter((each) => compose[targetOf(each)]?.image !== undefined)) {
       const like = compose[targetOf(workload)];
       const { image, args, command } = containerOf(workload);
@@ -96,7 +96,7 @@ describe.each(OVERLAYS)('%s', (overlay) => {
     }
   });
 
-  test('sets what services read, and nothing else', () => {
+  test('the overlay sets only known settings of each service', () => {
     for (const [service, workload] of services) {
       const unknown = containerOf(workload).env.filter(({ name }) => !SETTINGS[service].has(name));
       expect([workload.metadata.name, unknown]).toEqual([workload.metadata.name, []]);
@@ -107,7 +107,7 @@ describe.each(OVERLAYS)('%s', (overlay) => {
       expect(provision).toContain(`  ${name}: `);
   });
 
-  test('sets what services cannot do without, as compose does', () => {
+  test('the overlay sets the same required settings as compose', () => {
     const isPath = (name: string, value: string): boolean =>
       /_(FILE|JOURNAL|STATE)$/.test(name) && value.startsWith('/');
     for (const [service, workload] of services) {
@@ -123,7 +123,7 @@ describe.each(OVERLAYS)('%s', (overlay) => {
     }
   });
 
-  test('takes addresses from the one list of them, which has nothing else', () => {
+  test('addresses come from one list, which contains nothing else', () => {
     const list = manifests.find(
       ({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === 'holdpoint-addresses',
     );
@@ -138,7 +138,7 @@ describe.each(OVERLAYS)('%s', (overlay) => {
     expect(data['nats']).toMatch(/^(nats|tls):\/\//);
   });
 
-  test('asks for the health where services tell it', () => {
+  test('probes use the health endpoints of the services', () => {
     const http = readSource('packages/runtime/src/service/http.ts');
     for (const [, workload] of services) {
       const { ports, startupProbe, livenessProbe, readinessProbe } = containerOf(workload);
@@ -153,7 +153,7 @@ describe.each(OVERLAYS)('%s', (overlay) => {
     }
   });
 
-  test('gives every pod longer to end than its service takes', () => {
+  test('every pod has more time to stop than its service needs', () => {
     for (const [, workload] of services) {
       const { terminationGracePeriodSeconds } = workload.spec.template.spec;
       const before = containerOf(workload).lifecycle?.preStop.sleep.seconds ?? 0;
@@ -161,7 +161,7 @@ describe.each(OVERLAYS)('%s', (overlay) => {
     }
   });
 
-  test('lets no container do more than it has to', () => {
+  test('no container has more rights than it needs', () => {
     for (const workload of all) {
       const { securityContext, volumes } = workload.spec.template.spec;
       expect(securityContext).toMatchObject({
@@ -182,21 +182,21 @@ describe.each(OVERLAYS)('%s', (overlay) => {
     }
   });
 
-  test('mounts into each the secrets that are its own', () => {
+  test('each container mounts its own secrets only', () => {
     const made = new Set([...sharesOf('/c').map(({ to }) => `holdpoint-${to}`), 'holdpoint-provision']);
     const own = (target: string): readonly string[] =>
       target === 'nats' ? [] : [`holdpoint-${target === 'init' ? 'provision' : target}`];
     for (const workload of all) {
       const names = workload.spec.template.spec.volumes
         .flatMap(({ secret }) => secret?.secretName ?? [])
-        // Of whoever runs the database.
+        // This secret belongs to the database administrator.
         .filter((name) => workload.kind !== 'Job' || name !== 'holdpoint-database-administrator');
       expect([workload.metadata.name, names]).toEqual([workload.metadata.name, own(targetOf(workload))]);
       expect(names.filter((name) => !made.has(name))).toEqual([]);
     }
   });
 
-  test('names files that are in these secrets', () => {
+  test('settings name files that the mounted secrets contain', () => {
     const shares = new Map(sharesOf('/c').map(({ to, secrets }) => [to, secrets.map(({ name }) => name)]));
     for (const workload of all) {
       const paths = containerOf(workload).env.flatMap(({ value }) =>
@@ -208,7 +208,7 @@ describe.each(OVERLAYS)('%s', (overlay) => {
     expect(postgresRoles).toContain('hp_admin');
   });
 
-  test('what is labelled `provision` is all that the job needs before the services come', () => {
+  test('the `provision` job needs only objects with the label `provision`', () => {
     const first = new Set(
       manifests
         .filter(({ metadata }) => metadata.labels['app.kubernetes.io/component'] === 'provision')
@@ -228,7 +228,7 @@ describe.each(OVERLAYS)('%s', (overlay) => {
       expect([...first]).not.toContain(`${kind}/${metadata.name}`);
   });
 
-  test('keeps the journals: none of its executors is ever taken away by a machine', () => {
+  test('journals are kept: no autoscaler removes an executor', () => {
     const executors = services.filter(([service]) => service === 'executor').map(([, workload]) => workload);
     expect(executors.length).toBeGreaterThan(0);
     for (const { kind, spec } of executors) {
@@ -242,7 +242,7 @@ describe.each(OVERLAYS)('%s', (overlay) => {
     }
   });
 
-  test('spreads what it has several of, and lets one of them go at a time', () => {
+  test('replicas are spread over nodes, and one at a time may stop', () => {
     const Budget = z.looseObject({
       spec: z.looseObject({
         maxUnavailable: z.literal(1),
@@ -261,7 +261,7 @@ describe.each(OVERLAYS)('%s', (overlay) => {
       expect(budgets.filter((selector) => isSelected(labels, selector))).toHaveLength(1);
       expect(isSelected(labels, spec.selector?.matchLabels ?? { none: 'selected' })).toBe(true);
     }
-    // Nobody manages the pods of another.
+    // No workload selects the pods of another workload.
     for (const [, { spec }] of services) {
       const mine = services.filter(([, other]) =>
         isSelected(other.spec.template.metadata.labels, spec.selector?.matchLabels ?? {}),
@@ -297,11 +297,11 @@ const scalersOf = (overlay: string) =>
     .filter(({ kind }) => kind === 'ScaledObject' || kind === 'HorizontalPodAutoscaler')
     .map((each) => Scaler.parse(each));
 
-describe.each(['production', 'production-without-keda'])('what scales %s', (overlay) => {
+describe.each(['production', 'production-without-keda'])('the autoscalers of %s', (overlay) => {
   const scalers = scalersOf(overlay);
   const services = servicesOf(overlay);
 
-  test('scales each service by one, and says how many there are at the least and at the most', () => {
+  test('each scaled service has one autoscaler with a minimum and a maximum', () => {
     const targets = scalers.map(({ spec }) => `${spec.scaleTargetRef.kind}/${spec.scaleTargetRef.name}`);
     const scaled = services.filter(([, { spec }]) => spec.replicas === undefined);
     expect(targets.toSorted()).toEqual(
@@ -313,7 +313,7 @@ describe.each(['production', 'production-without-keda'])('what scales %s', (over
     }
   });
 
-  test('takes no executor away, because each has a journal', () => {
+  test('no autoscaler removes an executor, because each has a journal', () => {
     for (const { spec } of scalers) {
       const behavior = spec.behavior ?? spec.advanced?.horizontalPodAutoscalerConfig.behavior;
       const isExecutor = spec.scaleTargetRef.name.startsWith('executor');
@@ -321,7 +321,7 @@ describe.each(['production', 'production-without-keda'])('what scales %s', (over
     }
   });
 
-  test('asks for no more connections than the database gives a role', () => {
+  test('all replicas together stay below the connection limit of their role', () => {
     const job = workloads(rendered(overlay)).find(({ kind }) => kind === 'Job');
     const limit = Number(
       job && containerOf(job).env.find(({ name }) => name === 'HOLDPOINT_ROLE_CONNECTIONS_MAX')?.value,
@@ -339,7 +339,7 @@ describe.each(['production', 'production-without-keda'])('what scales %s', (over
   });
 });
 
-test('KEDA looks at every consumer of what it scales, and at no other', () => {
+test('KEDA watches exactly the consumers of each scaled service', () => {
   const pools = ['default', 'web'];
   const consumers = consumersFor(pools);
   const [orchestrator] = servicesOf('production').filter(([service]) => service === 'orchestrator');

@@ -6,11 +6,11 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { ROOT } from '../repo/source-tree.ts';
 import { type Manifest, OVERLAYS, rendered } from './manifests.ts';
 
-/** KEDA's resource definitions come as a package of their own. */
+/** KEDA's resource definitions are a separate package. */
 const packageOf = (group: string): string =>
   group === 'keda.sh' ? '@kubernetes-models/keda' : 'kubernetes-models';
 
-/** `apps/v1` as the packages have it: `kubernetes-models/apps/v1`. */
+/** The path of an API group in the packages: `apps/v1` is `kubernetes-models/apps/v1`. */
 const moduleOf = ({ apiVersion, kind }: Manifest): string => {
   const [group = ''] = apiVersion.split('/');
   return `${packageOf(group)}/${apiVersion}/${kind}`;
@@ -18,7 +18,7 @@ const moduleOf = ({ apiVersion, kind }: Manifest): string => {
 
 type Model = { readonly validate: () => void };
 
-/** Validates a manifest against the JSON schema that Kubernetes publishes for its kind. Throws what is wrong. */
+/** Validates a manifest against the published JSON schema of its kind. Throws the violations. */
 const validate = async (manifest: Manifest): Promise<void> => {
   const models = (await import(moduleOf(manifest))) as Readonly<Record<string, new (data: unknown) => Model>>;
   const Kind = models[manifest.kind];
@@ -30,12 +30,12 @@ const all = OVERLAYS.flatMap((overlay) =>
   rendered(overlay).map((manifest) => [overlay, manifest.kind, manifest.metadata.name, manifest] as const),
 );
 
-describe('the JSON schema of its kind', () => {
-  test.each(all)('holds for %s: %s %s', async (_overlay, _kind, _name, manifest) => {
+describe('the JSON schemas of Kubernetes', () => {
+  test.each(all)('the JSON schema accepts %s: %s %s', async (_overlay, _kind, _name, manifest) => {
     await expect(validate(manifest)).resolves.toBeUndefined();
   });
 
-  test('does not hold for what is wrong', async () => {
+  test('the JSON schema rejects a wrong manifest', async () => {
     const [, , , deployment] = all.find(([, kind]) => kind === 'Deployment') ?? [];
     if (deployment === undefined) throw new Error('no deployment');
     const spec = deployment['spec'] as Readonly<Record<string, unknown>>;
@@ -44,8 +44,11 @@ describe('the JSON schema of its kind', () => {
   });
 });
 
-/** The schemas let unknown fields pass, and Kubernetes drops them unsaid; the types made from the same source do not. */
-describe('no field is one that Kubernetes does not know', () => {
+/**
+ * The schemas accept unknown fields, and Kubernetes drops them silently. The types from the same source
+ * reject them.
+ */
+describe('unknown fields', () => {
   const folder = mkdtempSync(join(tmpdir(), 'holdpoint-k8s-'));
   symlinkSync(join(ROOT, 'tests', 'node_modules'), join(folder, 'node_modules'));
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
@@ -66,11 +69,11 @@ describe('no field is one that Kubernetes does not know', () => {
     return `${stdout}${stderr}`;
   };
 
-  test.each(OVERLAYS)('in %s', (overlay) => {
+  test.each(OVERLAYS)('%s has no field that is unknown to Kubernetes', (overlay) => {
     expect(complaints(`${overlay}.ts`, rendered(overlay))).toBe('');
   });
 
-  test('and one that it does not know is seen', () => {
+  test('an unknown field is reported', () => {
     const [first] = rendered('dev').filter(({ kind }) => kind === 'Service');
     if (first === undefined) throw new Error('no service');
     const spec = first['spec'] as Readonly<Record<string, unknown>>;

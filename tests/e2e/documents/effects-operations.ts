@@ -13,17 +13,17 @@ const bury = ({ system }: Reader, body: string): string => {
   return 'CONTRACT_NOT_JSON';
 };
 
-export const expectLettersViewed: Effect = async (reader, words) => {
-  const code = bury(reader, 'not for any service');
+export const expectDeadLettersViewed: Effect = async (reader, words) => {
+  const code = bury(reader, 'unreadable by any service');
   const printed = await until('the dead letter is shown', async () => {
     const text = await reader.enterOnTerminal(words);
-    return text.includes('not for any service') ? text : undefined;
+    return text.includes('unreadable by any service') ? text : undefined;
   });
   expect(printed).toContain('Subject: hp.dlq.orchestrator ');
   expect(printed).toContain(`"code":"${code}"`);
 };
 
-export const expectLettersListed: Effect = async (reader, words) => {
+export const expectDeadLettersListed: Effect = async (reader, words) => {
   const code = bury(reader, 'unreadable by any service');
   const line = await until('the dead letter is listed', async () =>
     (await reader.enter(words)).split('\n').find((each) => each.includes('unreadable by any service')),
