@@ -58,14 +58,14 @@ const calls = async () =>
   (await readFile(join(root, 'calls'), 'utf8')).split('\n').filter((line) => line.includes('install')).length;
 
 describe('a command', { timeout: 30_000 }, () => {
-  test('gets its arguments, and gives back its exit code and nothing but its own output', async () => {
+  test('a command gets its arguments and returns its exit code and only its own output', async () => {
     expect(await bootstrap(['demo', '3', '--x', 'a b'])).toMatchObject({
       code: 3,
       out: '["3","--x","a b"]\n',
     });
   });
 
-  test('gets the signals', async () => {
+  test('a command gets the signals', async () => {
     const child = launch(['demo', 'wait']);
     const ended = outcome(child);
     let out = '';
@@ -78,7 +78,7 @@ describe('a command', { timeout: 30_000 }, () => {
     expect(await ended).toMatchObject({ code: 7, out: '["wait"]\ntold to stop\n' });
   });
 
-  test('that does not exist is refused with those that do', async () => {
+  test('an unknown command is refused with a list of the known ones', async () => {
     const { code, err } = await bootstrap(['dance']);
     expect(code).toBe(64);
     expect(err).toMatch(/start\|demo\|test\|bench\|.*holdpoint/);
@@ -103,7 +103,7 @@ if (process.argv[1] === new URL(import.meta.url).pathname) {
   const builds = async () =>
     (await readFile(join(root, 'packages', 'console', 'builds'), 'utf8')).trim().split('\n').length;
 
-  test('is built before what serves it, and once, also by two commands at once', async () => {
+  test('the console is built before the process that serves it, and once by two commands at once', async () => {
     await builder(`setTimeout(() => writeFileSync(built, ''), 300);`);
     const [first, second] = await Promise.all([bootstrap(['demo', '0']), bootstrap(['demo', '0'])]);
     expect([first.code, second.code]).toEqual([0, 0]);
@@ -112,7 +112,7 @@ if (process.argv[1] === new URL(import.meta.url).pathname) {
     expect(await builds()).toBe(1);
   });
 
-  test('that cannot be built is said, and keeps nobody from anything else', async () => {
+  test('a failed build of the console is reported and stops nothing else', async () => {
     await builder(`console.error('ERROR: no such thing'); process.exit(1);`);
     const { code, out, err } = await bootstrap(['demo', '0']);
     expect({ code, out }).toEqual({ code: 0, out: '["0"]\n' });
@@ -121,7 +121,7 @@ if (process.argv[1] === new URL(import.meta.url).pathname) {
 });
 
 describe('the installation', { timeout: 30_000 }, () => {
-  test('is done once, and again when what it depends on changes', async () => {
+  test('the installation runs once, and again when its inputs change', async () => {
     expect((await bootstrap(['demo', '0'])).err).toMatch(
       /^installing the workspace \(pnpm 12\.21\.0\) \.\.\.\ninstalled in [\d.]+ s\n$/,
     );
@@ -132,7 +132,7 @@ describe('the installation', { timeout: 30_000 }, () => {
     expect(await calls()).toBe(2);
   });
 
-  test('is done once by two commands at once', async () => {
+  test('the installation runs once for two commands at once', async () => {
     await installer(`sleep 1; ${GOOD()}`);
     const both = await Promise.all([bootstrap(['demo', '0']), bootstrap(['demo', '0'])]);
     expect(both.map(({ code, out }) => ({ code, out }))).toEqual([
@@ -142,25 +142,25 @@ describe('the installation', { timeout: 30_000 }, () => {
     expect(await calls()).toBe(1);
   });
 
-  test('is not held up by one that was killed', async () => {
+  test('the installation does not wait for a killed one', async () => {
     await mkdir(join(root, '.holdpoint', 'data'), { recursive: true });
     await writeFile(join(root, '.holdpoint', 'data', 'installing'), '999999999');
     expect((await bootstrap(['demo', '0'])).code).toBe(0);
   });
 
-  test('is done with the pinned pnpm and the lockfile as it is', async () => {
+  test('the installation uses the pinned pnpm and the unchanged lockfile', async () => {
     await bootstrap(['demo', '0']);
     expect(await readFile(join(root, 'calls'), 'utf8')).toMatch(
       /^-y pnpm@12\.21\.0 install --frozen-lockfile /,
     );
   });
 
-  test('does not take over a configuration that leaves out what is needed', async () => {
+  test('the installation ignores a configuration that omits needed dependencies', async () => {
     await bootstrap(['demo', '0'], { NODE_ENV: 'production', npm_config_omit: 'dev' });
     expect(await readFile(join(root, 'calls'), 'utf8')).toMatch(/\nenv {2}\n/);
   });
 
-  test('that fails is one line, with where the rest is, and is tried again', async () => {
+  test('a failed installation is one line with the path of its log, and is retried', async () => {
     await installer(
       'echo "Error: ERR_PNPM_FETCH_404"; echo "  ╰─▶ GET https://registry.example/x: Not Found"; exit 1',
     );
@@ -173,14 +173,14 @@ describe('the installation', { timeout: 30_000 }, () => {
     expect((await bootstrap(['demo', '0'])).code).toBe(0);
   });
 
-  test('without npx says what is missing', async () => {
+  test('an installation without npx names the missing program', async () => {
     await rm(join(root, 'bin', 'npx'));
     const { code, err } = await bootstrap(['demo', '0'], { PATH: join(root, 'bin') });
     expect(code).toBe(1);
     expect(err).toContain('holdpoint: npx is not on PATH: install Node.js together with npm\n');
   });
 
-  test('whose Node.js does not run says so', async () => {
+  test('an installation with a broken Node.js reports it', async () => {
     await installer(
       `mkdir -p "${root}/node_modules/node/bin"; printf '#!/nonexistent' > "${root}/node_modules/node/bin/node"`,
     );

@@ -36,7 +36,7 @@ const EXPECTED = {
 };
 
 describe('secrets for containers', () => {
-  test('each gets its own, and nothing else', async () => {
+  test('each container gets its own secrets and no others', async () => {
     await handOut(credentials, handedOut);
     expect(await contents()).toEqual(EXPECTED);
     const files = layout(credentials);
@@ -48,7 +48,7 @@ describe('secrets for containers', () => {
     );
   });
 
-  test('no secret is with two, and the key that signs grants is with approvals alone', async () => {
+  test('no secret has two holders, and only approvals has the signing key', async () => {
     const texts = await Promise.all(
       sharesOf(credentials).flatMap(({ secrets }) => secrets.map(({ from }) => readFile(from, 'utf8'))),
     );
@@ -60,7 +60,7 @@ describe('secrets for containers', () => {
     expect(holders.map(({ to }) => to)).toEqual(['approvals']);
   });
 
-  test('can be read by their owner alone; the first password of PostgreSQL by the group too', async () => {
+  test('only the owner can read the files; the group can read the first password of PostgreSQL too', async () => {
     await handOut(credentials, handedOut);
     for (const [to, names] of Object.entries(EXPECTED)) {
       for (const name of names) {
@@ -70,7 +70,7 @@ describe('secrets for containers', () => {
     }
   });
 
-  test('handed out again they follow the credentials, and what is no longer handed out goes', async () => {
+  test('a second hand-out follows the credentials and removes obsolete files', async () => {
     await handOut(credentials, handedOut);
     await writeFile(join(handedOut, 'recovery', 'grant.key.pem'), 'left by an earlier release');
     await rm(layout(credentials).postgresPassword('hp_executor'));

@@ -22,14 +22,14 @@ const everything = async (): Promise<ReadonlyMap<string, string>> => {
 const modeOf = async (path: string) => ((await stat(path)).mode & 0o777).toString(8);
 
 describe('a credentials folder', () => {
-  test('is for its owner alone', async () => {
+  test('a credentials folder is readable by its owner only', async () => {
     await generateCredentials(dir);
     for (const folder of [dir, join(dir, 'nats'), join(dir, 'postgres')])
       expect(await modeOf(folder)).toBe('700');
     for (const file of (await everything()).keys()) expect([file, await modeOf(file)]).toEqual([file, '600']);
   });
 
-  test('holds a key for every bus user, a password for every role, and matching pairs', async () => {
+  test('a credentials folder has a key per bus user, a password per role, and matching key pairs', async () => {
     await generateCredentials(dir);
     const files = layout(dir);
     for (const user of natsUsers) {
@@ -52,7 +52,7 @@ describe('a credentials folder', () => {
     });
   });
 
-  test('made again stays as it is', async () => {
+  test('a second run keeps the folder unchanged', async () => {
     const created = await generateCredentials(dir);
     const before = await everything();
     expect(created.length).toBe(before.size);
@@ -60,12 +60,12 @@ describe('a credentials folder', () => {
     expect(await everything()).toEqual(before);
   });
 
-  test('made by two at once is one', async () => {
+  test('two runs at once create one folder', async () => {
     await Promise.all([generateCredentials(dir), generateCredentials(dir), generateCredentials(dir)]);
     expect(await generateCredentials(dir)).toEqual([]);
   });
 
-  test('gets back only what it has lost', async () => {
+  test('a repair restores only the missing files', async () => {
     await generateCredentials(dir);
     const before = await everything();
     const lost = layout(dir).postgresPassword('hp_executor');
@@ -77,20 +77,20 @@ describe('a credentials folder', () => {
     ]);
   });
 
-  test('with a list of principals of its own gets no operator that is not on it', async () => {
+  test('a custom list of principals gets no additional operator', async () => {
     await generateCredentials(dir);
     await rm(layout(dir).operatorToken);
     expect(await generateCredentials(dir)).toEqual([]);
   });
 
-  test('with halves that do not belong together is refused', async () => {
+  test('mismatched halves of a key pair are refused', async () => {
     await generateCredentials(dir);
     const files = layout(dir);
     await writeFile(files.natsPublicKey('monitor'), await readFile(files.natsPublicKey('operator')));
     await expect(generateCredentials(dir)).rejects.toThrow('monitor.pub is not the public key of');
   });
 
-  test('without the public half of its grant key is refused', async () => {
+  test('a grant key without its public half is refused', async () => {
     await generateCredentials(dir);
     await rm(layout(dir).grantKey);
     await expect(generateCredentials(dir)).rejects.toThrow('lacks the public key of');

@@ -37,8 +37,8 @@ const files = async () => {
 const now = Date.now() + GRANT_VALID_MS + 60_000;
 const rotate = (step: Step) => rotateGrantKey(dir, step, { now });
 
-describe('a key that signs grants is changed', () => {
-  test('in three steps, in which verifiers always know what may be signed', async () => {
+describe('a rotation of the signing key', () => {
+  test('the signing key changes in three steps, and verifiers always know the key in use', async () => {
     const {
       signing: [old],
     } = await files();
@@ -56,7 +56,7 @@ describe('a key that signs grants is changed', () => {
     expect([signing.length, retired, known]).toEqual([1, [old, next], signing]);
   });
 
-  test('in files that are for their owner alone, and none is left over', async () => {
+  test('the files of a rotation are readable by their owner only, and none is left over', async () => {
     const before = (await readdir(dir)).toSorted();
     await rotate('add');
     expect((await readdir(dir)).toSorted()).toEqual(before);
@@ -64,7 +64,7 @@ describe('a key that signs grants is changed', () => {
       expect((await stat(path)).mode & 0o777).toBe(0o600);
   });
 
-  test('and the folder is complete at every step', async () => {
+  test('the folder is complete after every step of a rotation', async () => {
     for (const step of ['add', 'use', 'retire'] as const) {
       await rotate(step);
       expect(await generateCredentials(dir)).toEqual([]);
@@ -78,14 +78,14 @@ describe('a key that signs grants is changed', () => {
     [['add'], 'retire', 'the old key still signs'],
     [['add', 'use'], 'use', 'the new key signs already'],
     [['add', 'use'], 'add', 'another key exists already'],
-  ])('after %j not with %s: nothing is changed', async (before, step, problem) => {
+  ])('after %j a rotation is refused because %s', async (before, step, problem) => {
     for (const each of before) await rotate(each);
     const held = await files();
     await expect(rotate(step)).rejects.toThrow(problem);
     expect(await files()).toEqual(held);
   });
 
-  test('and the old one is kept as long as its grants are good, unless that is not wanted', async () => {
+  test('the old key stays until its grants expire, unless its removal is forced', async () => {
     await rotate('add');
     await rotate('use');
     const early = { now: Date.now() };

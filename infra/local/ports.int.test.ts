@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { choosePorts, isFree, portOf } from './ports.ts';
 
-test('a port that is taken is replaced by one that is free, and the others are kept', async () => {
+test('a port that is in use is replaced by a free one, and the others stay', async () => {
   const squatter = createServer();
   await new Promise<void>((resolve) => void squatter.listen(0, '127.0.0.1', resolve));
   const taken = portOf(squatter);

@@ -18,7 +18,7 @@ const claim = async () => {
   return result.claim;
 };
 
-test('one process has a data folder, and what it says of itself is found', async () => {
+test('one process owns a data folder, and its record is found', async () => {
   const mine = await claim();
   await mine.publish({ natsUrl: 'nats://127.0.0.1:1' });
   expect(await findRunning(dir)).toMatchObject({ pid: process.pid, natsUrl: 'nats://127.0.0.1:1' });
@@ -28,12 +28,12 @@ test('one process has a data folder, and what it says of itself is found', async
   await (await claim()).release();
 });
 
-test('of many that claim it at once one gets it', async () => {
+test('one of many processes that claim a folder at once gets it', async () => {
   const results = await Promise.all(Array.from({ length: 8 }, () => claimDataDir(dir)));
   expect(results.filter((result) => 'claim' in result).length).toBe(1);
 });
 
-test('what a killed process left counts for nothing, even if its number is used again', async () => {
+test('the record of a killed process is ignored, even if its process id is reused', async () => {
   const gone = spawn('true');
   await once(gone, 'exit');
   for (const [pid, command] of [

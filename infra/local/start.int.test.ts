@@ -129,7 +129,7 @@ describe('npm start', () => {
     },
   );
 
-  test('that was killed is followed by one that cleans up behind it', { timeout: 180_000 }, async () => {
+  test('npm start after a kill cleans up the processes of the killed run', { timeout: 180_000 }, async () => {
     const killed = launch('infra/local/start.ts');
     await until(killed, /approvals approve/);
     const pids = (await processesIn(dataDir)).map(({ pid }) => pid);
@@ -163,7 +163,7 @@ describe('npm start', () => {
     },
   );
 
-  test('interrupted while it starts leaves nothing', { timeout: 180_000 }, async () => {
+  test('npm start leaves nothing when it is interrupted during startup', { timeout: 180_000 }, async () => {
     const started = launch('infra/local/start.ts');
     await pidOf(dataDir, 'nats');
     const pids = (await processesIn(dataDir)).map(({ pid }) => pid);
@@ -201,8 +201,8 @@ test(
   },
 );
 
-describe('a NATS server that somebody else runs', () => {
-  test('is used if it has the users', { timeout: 180_000 }, async () => {
+describe('an external NATS server', () => {
+  test('an external NATS server is used if it has the users', { timeout: 180_000 }, async () => {
     const credentialsDir = join(dataDir, 'credentials');
     await generateCredentials(credentialsDir);
     const program = await findNats(natsSearchOf(process.env), silent);
@@ -226,23 +226,31 @@ describe('a NATS server that somebody else runs', () => {
     }
   });
 
-  test('that is not there is said in one line, with what it needs', { timeout: 60_000 }, async () => {
-    const started = launch('infra/local/start.ts', [], { HOLDPOINT_NATS_URL: 'nats://127.0.0.1:1' });
-    expect(await started.exited).toBe(1);
-    expect(started.output()).toMatch(
-      /\nholdpoint: NATS at nats:\/\/127\.0\.0\.1:1 does not let in Holdpoint's users \(.+\): `node infra\/nats\/main\.ts --credentials .+` prints the configuration that it needs\n$/,
-    );
-  });
+  test(
+    'a missing external NATS server is reported in one line with the remedy',
+    { timeout: 60_000 },
+    async () => {
+      const started = launch('infra/local/start.ts', [], { HOLDPOINT_NATS_URL: 'nats://127.0.0.1:1' });
+      expect(await started.exited).toBe(1);
+      expect(started.output()).toMatch(
+        /\nholdpoint: NATS at nats:\/\/127\.0\.0\.1:1 does not let in Holdpoint's users \(.+\): `node infra\/nats\/main\.ts --credentials .+` prints the configuration that it needs\n$/,
+      );
+    },
+  );
 });
 
 describe('npm run demo', () => {
-  test.each(services)('is only delayed by a kill -9 of %s', { timeout: 180_000 }, async (service) => {
-    const demo = launch('infra/local/demo.ts');
-    const demoDir = join(dataDir, 'demo');
-    await until(demo, /1\. Task/);
-    process.kill(await pidOf(demoDir, service), 'SIGKILL');
-    expect(await demo.exited, demo.output()).toBe(0);
-    expect(demo.output()).toMatch(/4\. The task is completed; its line is in \S+ 1 time\(s\)\./);
-    expect(demo.output()).toContain('Demo complete: the effect was applied once.');
-  });
+  test.each(services)(
+    'npm run demo only takes longer after a kill -9 of %s',
+    { timeout: 180_000 },
+    async (service) => {
+      const demo = launch('infra/local/demo.ts');
+      const demoDir = join(dataDir, 'demo');
+      await until(demo, /1\. Task/);
+      process.kill(await pidOf(demoDir, service), 'SIGKILL');
+      expect(await demo.exited, demo.output()).toBe(0);
+      expect(demo.output()).toMatch(/4\. The task is completed; its line is in \S+ 1 time\(s\)\./);
+      expect(demo.output()).toContain('Demo complete: the effect was applied once.');
+    },
+  );
 });

@@ -158,7 +158,7 @@ describe.each(servers)('on %s', (_origin, program, extraConfig) => {
       await rm(dir, { recursive: true, force: true });
     }, 60_000);
 
-    test('need a key', async () => {
+    test('every connection needs a key', async () => {
       await expect(connect({ servers: server.url, reconnect: false })).rejects.toThrow(/authorization/i);
     });
 
@@ -192,12 +192,12 @@ describe.each(servers)('on %s', (_origin, program, extraConfig) => {
       ...services.map((service) => [`hp.api.${service}.x`, ['operator']] as const),
       ['$JS.API.STREAM.CREATE.OTHER', []],
       ['$SYS.REQ.SERVER.PING', []],
-    ])('%s: published by %j', async (subject, expected) => {
+    ])('%s can be published by %j only', async (subject, expected) => {
       expect(await publishersOf(subject)).toEqual(expected);
     });
 
     test.each(streams.map(({ name }) => [name] as const))(
-      '%s is deleted, emptied or copied by nobody',
+      'no user can delete, purge or copy the stream %s',
       async (stream) => {
         for (const verb of ['DELETE', 'PURGE', 'MSG.DELETE', 'SNAPSHOT']) {
           expect([verb, await publishersOf(`$JS.API.STREAM.${verb}.${stream}`)]).toEqual([verb, []]);
@@ -206,7 +206,7 @@ describe.each(servers)('on %s', (_origin, program, extraConfig) => {
     );
 
     test.each(consumers.map((consumer) => [consumer.name, consumer] as const))(
-      '%s is read by its service and changed by nobody',
+      'only its service reads the consumer %s, and no user changes it',
       async (_name, { stream, name, service }) => {
         expect(await publishersOf(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${name}`)).toEqual([service]);
         expect(await publishersOf(`$JS.ACK.${stream}.${name}.9.9.9.1700000000000000000.0`)).toEqual([
@@ -222,7 +222,7 @@ describe.each(servers)('on %s', (_origin, program, extraConfig) => {
     );
 
     test.each(services.map((service) => [service] as const))(
-      '%s hears its own inbox and API, and nothing else',
+      'the %s receives its own inbox and API only',
       async (service) => {
         const own = [`_INBOX_${service}.>`, `hp.api.${service}.>`, '$SRV.PING'];
         const others = natsUsers.filter((user) => user !== service).map((user) => `_INBOX_${user}.>`);
@@ -239,7 +239,7 @@ describe.each(servers)('on %s', (_origin, program, extraConfig) => {
     );
 
     test.each(consumers.map((consumer) => [consumer.name, consumer] as const))(
-      '%s is read and acknowledged by its service',
+      'the consumer %s is read and acknowledged by its service',
       async (_name, { stream, name, service }) => {
         const [sender, subject] = samples[name] ?? [];
         if (sender === undefined || subject === undefined) throw new Error(`no sample of what ${name} reads`);
@@ -262,7 +262,7 @@ describe.each(servers)('on %s', (_origin, program, extraConfig) => {
       },
     );
 
-    test('no request makes a service publish where it may not', async () => {
+    test('no request makes a service publish on a forbidden subject', async () => {
       const service = await new Svcm(connections.approvals).add({ name: 'approvals', version: '1.0.0' });
       service.addEndpoint('echo', {
         subject: 'hp.api.approvals.echo',
@@ -288,7 +288,7 @@ describe.each(servers)('on %s', (_origin, program, extraConfig) => {
       await service.stop();
     });
 
-    test('people find the services', async () => {
+    test('operators discover the services', async () => {
       const service = await new Svcm(connections.recovery).add({ name: 'recovery', version: '1.0.0' });
       await connections.recovery.flush();
       for (const user of ['operator', 'monitor'] as const) {
@@ -302,7 +302,7 @@ describe.each(servers)('on %s', (_origin, program, extraConfig) => {
       await service.stop();
     });
 
-    test('the operator lists streams and consumers and reads facts, but neither commands nor decisions', async () => {
+    test('the operator lists streams and consumers and reads events, but neither commands nor decisions', async () => {
       const asOperator = await jetstreamManager(connections.operator);
       expect((await asOperator.streams.list().next()).map(({ config }) => config.name).toSorted()).toEqual(
         streams.map(({ name }) => name).toSorted(),

@@ -89,13 +89,13 @@ afterAll(async () => {
 }, 60_000);
 
 describe('provisioning', { timeout: 30_000 }, () => {
-  test('done by two at once is done once', async () => {
+  test('two concurrent runs provision once', async () => {
     const results = await Promise.all([provisionIt(), provisionIt()]);
     const applied = results.flatMap((result) => services.map((service) => result.applied[service]));
     expect(applied.filter((names) => names.length > 0)).toEqual(services.map(() => ['0001_first']));
   });
 
-  test('done again changes nothing, and applies what is new', async () => {
+  test('a second run changes nothing and applies new migrations', async () => {
     expect((await provisionIt()).applied.recovery).toEqual([]);
     await migration('recovery', '0002_second.ts', SECOND);
     expect((await provisionIt()).applied).toEqual({
@@ -107,7 +107,7 @@ describe('provisioning', { timeout: 30_000 }, () => {
     await as('recovery', (client) => client.query("insert into views values ('v')"));
   });
 
-  test.each(services)('%s works in its own schema, without naming it', async (service) => {
+  test.each(services)('%s works in its own schema without naming it', async (service) => {
     await as(service, async (client) => {
       expect((await client.query('select aggregate from events')).rows).toContainEqual({ aggregate: 'a' });
       await client.query("insert into heads values ('h', 1)");
@@ -145,7 +145,7 @@ describe('provisioning', { timeout: 30_000 }, () => {
     }
   });
 
-  test.each(services)('%s creates nothing and becomes nobody else', async (service) => {
+  test.each(services)('%s cannot create objects or take another role', async (service) => {
     expect(await refusal(service, 'create table mine (id int)')).toBe(
       `permission denied for schema ${service}`,
     );
@@ -162,7 +162,7 @@ describe('provisioning', { timeout: 30_000 }, () => {
     );
   });
 
-  test('sessions are limited', async () => {
+  test('sessions have a time limit', async () => {
     const shown = await as('executor', async (client) => {
       const { rows } = await client.query<{ name: string; setting: string }>(
         `select name, current_setting(name) as setting from pg_settings
@@ -184,7 +184,7 @@ describe('provisioning', { timeout: 30_000 }, () => {
     expect(rows).toEqual([{ rolname: 'hp_executor', rolconnlimit: 20, rolinherit: false, rolsuper: false }]);
   });
 
-  test('a role is given as many connections as its replicas need, and the usual number again when nothing is said', async () => {
+  test('a role gets the connections of its replicas, and the default number otherwise', async () => {
     const limits = () =>
       withAdmin(server.admin, async (client) => {
         const { rows } = await client.query<{ limit: number }>(
@@ -199,7 +199,7 @@ describe('provisioning', { timeout: 30_000 }, () => {
     expect(await limits()).toEqual([20]);
   });
 
-  test('a new password replaces the old one, which no statement shows', async () => {
+  test('a new password replaces the old one, and no statement shows it', async () => {
     const old = await readPostgresPassword(credentialsDir, 'hp_approvals');
     const rotated = join(dir, 'rotated');
     await cp(credentialsDir, rotated, { recursive: true });
@@ -217,7 +217,7 @@ describe('provisioning', { timeout: 30_000 }, () => {
     await provisionIt();
   });
 
-  test('another database on the same server is closed to nobody of ours and open to nobody else', async () => {
+  test('another database on the same server is closed to our roles and open to others', async () => {
     await provisionIt({ database: 'other' });
     const { rows } = await withAdmin(server.admin, (client) =>
       client.query(
@@ -227,7 +227,7 @@ describe('provisioning', { timeout: 30_000 }, () => {
     expect(rows).toEqual([{ everyone: false, service: true }]);
   });
 
-  test('a migration that fails is named, and leaves no half of itself', async () => {
+  test('a migration that fails is named and leaves nothing half done', async () => {
     const broken =
       'export const up = async (db) => { await db.schema.createTable("half").execute(); throw new Error("boom"); };';
     await migration('executor', '0002_broken.ts', broken);
@@ -236,7 +236,7 @@ describe('provisioning', { timeout: 30_000 }, () => {
     await rm(join(root, 'services', 'executor', 'migrations', '0002_broken.ts'));
   });
 
-  test('a schema with a migration of another release is refused in one line, and nothing is changed', async () => {
+  test('a schema with a migration of another release is refused in one line and stays unchanged', async () => {
     const ask = (statement: string): Promise<readonly unknown[]> =>
       withAdmin({ ...server.admin, database: 'holdpoint' }, async (client) => {
         const { rows } = await client.query<Record<string, unknown>>(statement);
@@ -252,7 +252,7 @@ describe('provisioning', { timeout: 30_000 }, () => {
     await rm(join(root, 'services', 'approvals', 'migrations', '0003_third.ts'));
   });
 
-  test('a wrong password is said at once, an absent server after waiting', async () => {
+  test('a wrong password is reported at once, an absent server after a wait', async () => {
     const { admin } = server;
     await expect(provisionIt({ admin: { ...admin, password: 'wrong' }, waitMs: 60_000 })).rejects.toThrow(
       /PostgreSQL does not let in hp_admin at 127\.0\.0\.1:\d+\/postgres: password authentication failed/,

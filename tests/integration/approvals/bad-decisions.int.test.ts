@@ -66,20 +66,26 @@ describe('a decision', () => {
     ['approve', 'completed', 'approved'],
     ['reject', 'failed', 'rejected'],
     ['request_changes', 'paused', 'changes_requested'],
-  ] as const)('after somebody decided %s is told what stands', async (decision, phase, status) => {
-    const task = await pendingTask();
-    await decide(system.client, task, decision);
-    await waitForPhase(system.client, task.id, phase);
-    const other = decision === 'approve' ? 'reject' : 'approve';
-    await expect(decideAs(task, second.token, { decision: other })).rejects.toMatchObject({
-      code: 'APPROVALS_ALREADY_DECIDED',
-      status: 409,
-      body: { details: { status, by: 'operator' } },
-    });
-    // The same person who says the same again has not heard the answer.
-    expect(await decideAs(task, system.client.token, { decision })).toMatchObject({ status, by: 'operator' });
-    expect(await statusOf(task)).toBe(status);
-  });
+  ] as const)(
+    'after another approver’s decision, %s gets the decision that stands',
+    async (decision, phase, status) => {
+      const task = await pendingTask();
+      await decide(system.client, task, decision);
+      await waitForPhase(system.client, task.id, phase);
+      const other = decision === 'approve' ? 'reject' : 'approve';
+      await expect(decideAs(task, second.token, { decision: other })).rejects.toMatchObject({
+        code: 'APPROVALS_ALREADY_DECIDED',
+        status: 409,
+        body: { details: { status, by: 'operator' } },
+      });
+      // The same person who says the same again has not heard the answer.
+      expect(await decideAs(task, system.client.token, { decision })).toMatchObject({
+        status,
+        by: 'operator',
+      });
+      expect(await statusOf(task)).toBe(status);
+    },
+  );
 
   test.each([
     ['without a token', undefined],

@@ -99,7 +99,7 @@ describe('the page', () => {
   );
 
   test.each(['/assets/..%2f..%2fprincipals.json', '/%2e%2e/principals.json', '/assets/', '/principals.json'])(
-    'is all that is served: not %s',
+    'no other file is served: %s',
     async (path) => {
       const answer = await callHttp(port, path);
       expect([answer.status, answer.body['code']]).toEqual([404, 'CONTRACT_UNKNOWN_SUBJECT']);
@@ -303,7 +303,7 @@ describe('the gateway refuses a request', () => {
   });
 
   test.each(['https://evil.example', 'null', 'http://127.0.0.1', 'http://localhost.evil'])(
-    'for a page of %s',
+    'a request from a page of %s is refused',
     async (origin) => {
       const answer = await ask('api/orchestrator/list', {}, { headers: { origin } });
       expect(answer).toMatchObject({ status: 403, body: { code: 'APPROVALS_ORIGIN_REFUSED' } });

@@ -201,7 +201,7 @@ describe('a redirect is refused', () => {
     ['to a place with a question in it', (own: string) => `${own}/?next=x`],
     ['to a place with a fragment', (own: string) => `${own}/#x`],
     ['as somebody', (own: string) => own.replace('//', '//ada:pass@')],
-  ])('%s', async (_, uri) => {
+  ])('a redirect %s is refused', async (_, uri) => {
     const redirectUri = typeof uri === 'string' ? uri : uri(originOf(service));
     const before = provider.asked.get('/token');
     expect(await redeem(begin(service, provider, { redirectUri }))).toMatchObject({
@@ -287,7 +287,7 @@ describe('a provider', () => {
     ['whose login anybody may listen to', { metadata: { authorization_endpoint: 'http://login.example/' } }],
     ['whose tokens anybody may listen to', { metadata: { token_endpoint: 'http://login.example/token' } }],
     ['that gives no tokens', { metadata: { token_endpoint: undefined } }],
-  ] as const)('%s leaves the page with tokens', async (_, state) => {
+  ] as const)('the page starts without a sign-in when the provider %s', async (_, state) => {
     const broken = await startOidcProvider();
     Object.assign(broken.state, typeof state === 'function' ? state(broken.issuer) : state);
     const { desk, stop } = await deskOf(broken);

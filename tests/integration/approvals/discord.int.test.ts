@@ -368,7 +368,7 @@ describe('a decision by a button', () => {
   test.each([
     ['Request changes…', 'changes_requested', 'paused', '**Changes requested**'],
     ['Reject with reason…', 'rejected', 'failed', '**Rejected**'],
-  ] as const)('%s asks for a text, which is kept and shown', async (label, status, phase, shown) => {
+  ] as const)('%s asks for a text, which is recorded and shown', async (label, status, phase, shown) => {
     const task = await submitSample(system.client);
     const message = await messageFor(task.approval);
     expect(await filled(message, label, 'not like *this*, @everyone')).toMatchObject({
@@ -520,7 +520,7 @@ describe('an outage of Discord', () => {
     ['503', { status: 503 }],
     ['that the channel is not for us', { status: 403, body: { code: 50_001, message: 'Missing Access' } }],
     ['that it wants to be asked later', { status: 429, body: { retry_after: 20 } }],
-  ] as const)('but %s: decisions are made elsewhere meanwhile', async (_what, trouble) => {
+  ] as const)('while Discord answers with %s, other surfaces decide', async (_what, trouble) => {
     discord.trouble(trouble);
     const approval = await ask();
     await until('it is asked', () => get(approval));
@@ -703,7 +703,7 @@ describe('a person on Discord', () => {
 });
 
 test.each(NASTY.filter((text) => text.isWellFormed() && !text.includes('\0') && text !== ''))(
-  'nothing that somebody writes does anything: %j',
+  'text in a request is shown without effect: %j',
   async (text) => {
     const approval = await ask(
       { title: text, requestedBy: text, body: `${text}\n${text}` },

@@ -5,15 +5,9 @@ import type { ApiRequest } from '@holdpoint/contracts/catalog/api';
 import { ListApprovals } from '@holdpoint/contracts/approval/queries';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { EffectClass, SideEffectKind } from '@holdpoint/contracts/workflow/side-effect';
-import { root } from '@holdpoint/infra/local/folders';
-import { migrate } from '@holdpoint/infra/postgres/migrate';
-import { grantTables } from '@holdpoint/infra/postgres/schemas';
-import { withAdmin } from '@holdpoint/infra/postgres/admin';
 import fc from 'fast-check';
-import { join } from 'node:path';
 import type { Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { askOwner } from '../../kit/tasks/aged.ts';
 import { cloneDatabase, type Database } from '../../kit/stack/databases.ts';
 import { type Asked, approvalsPool, keep, listAll, viewOf } from '../../kit/surfaces/inbox.ts';
 import { currentRun } from '../../kit/stack/run.ts';
@@ -180,7 +174,7 @@ describe('pages', () => {
     );
 
   test.each(ORDERS)(
-    'by %s, every request that waits all the time comes exactly once, whatever is decided and added meanwhile',
+    'each request that stays pending is listed by %s exactly once, despite decisions and new requests',
     async (order) => {
       const views = await keepAll(many('a-stays', 1_000));
       const leaving = await keepAll(many('a-leaves', 1_000));
@@ -279,7 +273,7 @@ describe('words', () => {
 
 describe('the inbox table', () => {
   test.each(ApprovalStatus.options.filter((status) => status !== 'pending'))(
-    'has nothing of a request that is %s',
+    'the inbox has no request that is %s',
     async (status) => {
       const [view] = await keepAll([asked('a-1', { audience: ['operators', 'user:ada'] }), asked('a-2')]);
       expect(await kept()).toEqual({ requests: 2, entries: 5 });

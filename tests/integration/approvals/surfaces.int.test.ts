@@ -152,7 +152,7 @@ describe.each(SURFACES)('a question about a stuck job over %s', (name) => {
   const decide = on(name);
 
   test.each(StuckAnswer.options)(
-    '%s is recorded with who and where, and signed by nobody',
+    '%s is recorded with its author and surface, without a grant',
     async (answer) => {
       const { id } = await asked(stuck());
       expect(await decide(ada, { id, decision: answer })).toMatchObject({ ok: { id, status: 'answered' } });
@@ -270,7 +270,7 @@ describe.each(SURFACES)('a request of a program over %s', (name) => {
   test.each([
     ['approve', true],
     ['reject', false],
-  ] as const)('%s says yes or no as well, without a comment', async (decision, response) => {
+  ] as const)('%s is a yes or a no, without a comment', async (decision, response) => {
     const { id } = await asked(wanting({ kind: 'approval' }));
     expect(await decide(ada, { id, decision })).toMatchObject({ ok: { id, status: 'answered' } });
     expect(await view(id)).toMatchObject({ status: 'answered', response, decidedBy: 'ada' });
@@ -343,7 +343,7 @@ describe('a request about a stuck job', () => {
     expect(found.items.map((item) => item.id)).toEqual([id]);
   });
 
-  test('the outcome of the effect of a stuck job is recorded separately', async () => {
+  test('a request about a stuck job and an in-doubt effect at once is a dead letter', async () => {
     const request = requestOf({ ...stuck(), inDoubt: { epoch: 1, reason: 'lost' } });
     const letters = await watchDeadLetters(system.client.connection);
     await publishRequest(orchestrator, request);
@@ -352,7 +352,7 @@ describe('a request about a stuck job', () => {
     );
     expect(reason).toMatchObject({
       code: 'CONTRACT_INVALID',
-      message: expect.stringContaining('more than one question') as unknown,
+      message: expect.stringContaining('a request may contain only one question') as unknown,
     });
     await expect(view(request.id)).rejects.toMatchObject({ code: 'APPROVALS_UNKNOWN' });
   });
@@ -367,7 +367,7 @@ describe.each(SURFACES)('a vote over %s', (name) => {
     ['approve', 'approved'],
     ['reject', 'rejected'],
     ['request_changes', 'changes_requested'],
-  ] as const)('%s is recorded with who, why and where', async (decision, status) => {
+  ] as const)('%s is recorded with its author, comment and surface', async (decision, status) => {
     const { id, digest } = await asked();
     const { surface, hasButtons = false } = drivers[name] ?? {};
     // A button says yes and no more; what takes words is asked for with a form.

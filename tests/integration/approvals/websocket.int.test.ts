@@ -457,7 +457,7 @@ describe('access to the WebSocket', () => {
   });
 
   test.each(['/api/v1/watch/', '/api/v1/approvals', '/', '/healthz', '//'])(
-    '%s is not where one watches',
+    '%s is not the path of the WebSocket',
     async (path) => {
       expect(await refusedUpgrade({ token: ada.token, path })).toEqual({
         status: 404,

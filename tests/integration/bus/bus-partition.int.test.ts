@@ -18,7 +18,7 @@ afterAll(() => system.stop());
 /** How often the server has given up on one that did not say who it is. */
 const REFUSALS = 3;
 
-test('a connection that the server gave up on, several times, because nothing got through, comes back', async () => {
+test('a connection that the server closed several times after lost pings comes back', async () => {
   const { hostname, port } = new URL(system.nats.url);
   const proxy = await startFaultProxy(hostname, Number(port));
   const url = `nats://${proxy.host}:${String(proxy.port)}`;
@@ -42,7 +42,7 @@ test('a connection that the server gave up on, several times, because nothing go
   await proxy.close();
 });
 
-test('whoever is not let in hears so at once', async () => {
+test('a refused connection fails at once', async () => {
   const others = join(system.folder, 'others');
   await generateCredentials(others);
   const seed = await readFile(layout(others).natsSeed('approvals'));

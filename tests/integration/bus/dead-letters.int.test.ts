@@ -32,7 +32,7 @@ describe('a dead letter on the command line', () => {
   const isListed = async (number: string): Promise<boolean> =>
     (await list()).some(({ sequence }) => String(sequence) === number);
 
-  test('is handled once more, and stays while what stands against it stands', async () => {
+  test('a dead letter is retried, and stays while its cause remains', async () => {
     const id = newTaskId();
     const number = await buried(JSON.stringify({ id }));
     const refused = await holdpoint('dlq', 'retry', number);
@@ -51,7 +51,7 @@ describe('a dead letter on the command line', () => {
     expect(await isListed(number)).toBe(false);
   });
 
-  test('is dropped by a name, and stays dropped whatever is asked later', async () => {
+  test('a dead letter is dropped in the name of a person, and stays dropped', async () => {
     const number = await buried('{');
     const { out } = await holdpoint('dlq', 'drop', number, '--by', 'grace', '--json');
     const settled = { service: 'orchestrator', sequence: Number(number), action: 'drop', by: 'grace' };
@@ -62,7 +62,7 @@ describe('a dead letter on the command line', () => {
     expect(await isListed(number)).toBe(false);
   });
 
-  test('that is none, or is of nobody, is said to be', async () => {
+  test('an unknown dead letter or service is refused', async () => {
     expect(await holdpoint('dlq', 'retry', '1000000')).toMatchObject({
       code: 2,
       err: expect.stringContaining('no dead letter 1000000') as string,

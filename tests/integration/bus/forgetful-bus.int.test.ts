@@ -8,7 +8,7 @@ import { untilTrue } from '../../kit/until.ts';
 
 let system: System;
 beforeAll(async () => {
-  system = await createSystem({ almightyMonitor: true });
+  system = await createSystem({ almightyMonitor: true, shortTimers: true });
   await system.startAll();
 });
 afterAll(() => system.stop());
@@ -17,7 +17,7 @@ const CROWD = 30;
 
 const manage = async () => jetstreamManager(await system.connect('monitor'), { checkAPI: false });
 
-describe('when everything that JetStream has stored is deleted', () => {
+describe('after the loss of all JetStream data', () => {
   test('tasks that wait at their gates complete once they are approved', async () => {
     const tasks = await submitCrowd(system, CROWD);
     await system.nats.wipe();
@@ -25,7 +25,7 @@ describe('when everything that JetStream has stored is deleted', () => {
     await expectAllDoneOnce(system, tasks);
   });
 
-  test('under load, every task that was accepted completes', async () => {
+  test('every accepted task completes under load', async () => {
     const waiting = await submitCrowd(system, CROWD);
     const stopWork = keepBusy(system);
     await system.nats.wipe();
@@ -33,7 +33,7 @@ describe('when everything that JetStream has stored is deleted', () => {
     await expectAllDoneOnce(system, [...waiting, ...(await stopWork())]);
   });
 
-  test('right after the approval, before anybody could act on it, the tasks complete', async () => {
+  test('tasks complete when the loss follows right after their approval', async () => {
     const tasks = await submitCrowd(system, CROWD);
     await approveCrowd(system, tasks);
     await system.nats.wipe();
@@ -41,7 +41,7 @@ describe('when everything that JetStream has stored is deleted', () => {
   });
 });
 
-test('when the server is killed under load, every task that was accepted completes', async () => {
+test('every accepted task completes after the server was killed under load', async () => {
   const stopWork = keepBusy(system);
   for (let kill = 0; kill < 3; kill += 1) {
     await system.nats.kill();
@@ -51,7 +51,7 @@ test('when the server is killed under load, every task that was accepted complet
   await expectAllDoneOnce(system, await stopWork());
 });
 
-describe('when somebody deletes', () => {
+describe('after a deletion on the bus', () => {
   const isBack = async (stream: string, name?: string): Promise<boolean> => {
     const manager = await jetstreamManager(system.client.connection, { checkAPI: false });
     return (name === undefined ? manager.streams.info(stream) : manager.consumers.info(stream, name)).then(
@@ -61,7 +61,7 @@ describe('when somebody deletes', () => {
   };
 
   test.each(streams.map(({ name }) => name))(
-    'the stream %s, it comes back, and the tasks complete',
+    'the deleted stream %s is created again, and the tasks complete',
     async (name) => {
       const tasks = await submitCrowd(system, 5);
       expect(await (await manage()).streams.delete(name)).toBe(true);
@@ -72,7 +72,7 @@ describe('when somebody deletes', () => {
   );
 
   test.each(consumers.map(({ stream, name }) => [name, stream] as const))(
-    'the consumer %s of %s, it comes back, and the tasks complete',
+    'the deleted consumer %s of %s is created again, and the tasks complete',
     async (name, stream) => {
       const tasks = await submitCrowd(system, 5);
       expect(await (await manage()).consumers.delete(stream, name)).toBe(true);

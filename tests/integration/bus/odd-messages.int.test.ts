@@ -50,13 +50,13 @@ const inlets: readonly (readonly [ServiceName, keyof typeof users, string])[] = 
   ['recovery', 'orchestrator', subjects.recoveryCommand('assess')],
 ];
 
-test('the inlets are those of every consumer', () => {
+test('the table covers the consumers of every service', () => {
   expect(new Set(inlets.map(([service]) => service))).toEqual(
     new Set(consumers.map(({ service }) => service)),
   );
 });
 
-describe.each(inlets)('%s, told by %s on %s', (service, sender, subject) => {
+describe.each(inlets)('%s, with a message of %s on %s', (service, sender, subject) => {
   const bodies: readonly (readonly [string, string | Uint8Array, string])[] = [
     ['something that is not JSON', 'cancel it', 'CONTRACT_NOT_JSON'],
     ['bytes that are no UTF-8', new Uint8Array([0x22, 0xc3, 0x28, 0x22]), 'CONTRACT_NOT_JSON'],
@@ -65,7 +65,7 @@ describe.each(inlets)('%s, told by %s on %s', (service, sender, subject) => {
     ['more than 1 MiB', JSON.stringify({ padding: 'x'.repeat(1_048_576) }), 'CONTRACT_PAYLOAD_TOO_LARGE'],
     ['something nested far too deep', '['.repeat(100_000) + ']'.repeat(100_000), 'CONTRACT_INVALID'],
   ];
-  test.each(bodies)('%s, keeps a dead letter of it', async (what, body, code) => {
+  test.each(bodies)('a message with %s becomes a dead letter', async (what, body, code) => {
     const id = `${subject} ${what}`;
     await publish(users[sender], subject, body, { id });
     expect(await letters.next(id, service)).toMatchObject({
@@ -77,12 +77,12 @@ describe.each(inlets)('%s, told by %s on %s', (service, sender, subject) => {
   });
 });
 
-test('dead letters are kept in their stream', async () => {
+test('dead letters stay in their stream', async () => {
   const manager = await jetstreamManager(system.client.connection, { checkAPI: false });
   expect((await manager.streams.info('HP_DLQ')).state.messages).toBe(letters.all().length);
 });
 
-test('an event of a type that is not known yet is for somebody newer: nobody takes offence', async () => {
+test('an event of an unknown type is ignored without a dead letter', async () => {
   const before = letters.all().length;
   for (const service of ['approvals', 'executor'] as const) {
     await publish(
@@ -115,14 +115,14 @@ const senderOf = ({ subject }: Recorded): NatsConnection => {
   return users.orchestrator;
 };
 
-describe('messages that come again', () => {
+describe('repeated messages', () => {
   const newer = (body: string): string =>
     JSON.stringify({ ...(JSON.parse(body) as object), since2: { deep: [1] } });
 
   test.each([
     ['as they were', (body: string) => body],
     ['with fields of a newer version', newer],
-  ])('all of them %s, backwards, under new message ids: nothing changes', async (how, change) => {
+  ])('all messages %s, repeated backwards under new message ids, change nothing', async (how, change) => {
     const { client, workspace } = system;
     const traffic = await recordTraffic(client.connection);
     const [approved, rejected] = [await submitSample(client), await submitSample(client)];
@@ -177,7 +177,7 @@ describe('messages that come again', () => {
     await waitForPhase(client, task.id, 'awaiting_approval');
   });
 
-  test('a submission without an id of its own is known by its message id', async () => {
+  test('a submission without an id takes its message id', async () => {
     const { client } = system;
     const body = JSON.stringify({ workflow: 'sample', goal: 'known by its message id' });
     for (let i = 0; i < 3; i += 1)
@@ -189,7 +189,7 @@ describe('messages that come again', () => {
 });
 
 describe('messages out of order', () => {
-  test('an outcome before anything was ordered is not believed', async () => {
+  test('an outcome before its order is ignored', async () => {
     const { client } = system;
     const task = await submitSample(client);
     await waitForPhase(client, task.id, 'awaiting_approval');
@@ -229,7 +229,7 @@ describe('messages out of order', () => {
     expect((await client.ask('orchestrator', 'history', { id: task.id })).events).toEqual(events);
   });
 
-  test('the answer to another question is no answer to this one', async () => {
+  test('the answer to another question does not answer this one', async () => {
     const { client } = system;
     const task = await submitSample(client);
     await waitForPhase(client, task.id, 'awaiting_approval');

@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => system.stop());
 
 /** The runtime on a real bus, with a decider that throws when it is told to. */
-test('what a decider throws on is tried again alone, then kept as a dead letter; the rest is not held up', async () => {
+test('a message on which a decider throws is retried alone and becomes a dead letter; the others proceed', async () => {
   const consumer = consumers.find(({ name }) => name === 'recovery');
   if (consumer === undefined) throw new Error('no consumer to read from');
   const connection = await system.connect('recovery');

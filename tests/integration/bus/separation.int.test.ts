@@ -50,7 +50,7 @@ describe('the bus', () => {
     ['approvals', subjects.effectCommand('run', DEFAULT_POOL)],
     ['recovery', subjects.effectCommand('run', DEFAULT_POOL)],
     ['executor', subjects.taskCommand('recover')],
-  ] as const)('refuses %s that publishes %s', async (user, subject) => {
+  ] as const)('the bus refuses %s that publishes %s', async (user, subject) => {
     const connection = await system.connect(user);
     const refusals = watchRefusals(connection);
     const manager = await jetstreamManager(system.client.connection, { checkAPI: false });
@@ -66,7 +66,7 @@ describe('the bus', () => {
     expect(await stored()).toBe(before);
   });
 
-  test('refuses a service that does so itself, and the service logs it', async () => {
+  test('the bus refuses a service that publishes for another, and the service logs it', async () => {
     // The answer to a request goes where the requester says: here, to where approvals may not publish.
     const forged = subjects.event('task', 'completed', 't-forged');
     const request = JSON.stringify({ status: 'pending' });
@@ -83,8 +83,8 @@ describe('the bus', () => {
   });
 });
 
-describe('what a service is told by somebody who should not', () => {
-  test('a phase, by way of a pull request that names its subject for the answer, is believed by nobody', async () => {
+describe('a forged message', () => {
+  test('a task phase that is forged with the reply subject of a pull request is ignored', async () => {
     const { client } = system;
     const task = await submitSample(client);
     await waitForPhase(client, task.id, 'awaiting_approval');
@@ -122,7 +122,7 @@ describe('what a service is told by somebody who should not', () => {
     expect((await appliedByKey(system.workspace)).get(task.effect)).toBe(1);
   });
 
-  test('an approval without a grant of the approvals service lets nothing be carried out', async () => {
+  test('an approval without a grant of the approvals service starts no effect', async () => {
     const { client } = system;
     const task = await submitSample(client);
     const { effect } = await waitForRequest(client, task);
@@ -187,7 +187,7 @@ describe('the database', () => {
     SERVICES.filter((other) => other !== service).map((other) => [service, other] as const),
   );
 
-  test.each(pairs)('lets %s neither read nor write what %s has', async (service, other) => {
+  test.each(pairs)('%s can neither read nor write the tables of %s', async (service, other) => {
     const event = `(aggregate, version, type, at, data) VALUES ('x', 1, 'x', now(), '{}')`;
     const codes = await attempt(service, [
       `SELECT * FROM ${other}.events`,
@@ -202,7 +202,7 @@ describe('the database', () => {
     expect(codes).toEqual(codes.map(() => DENIED));
   });
 
-  test.each(SERVICES)('lets %s add events, and never change or remove one', async (service) => {
+  test.each(SERVICES)('%s can add events, and never change or delete one', async (service) => {
     const codes = await attempt(service, [
       `INSERT INTO events (aggregate, version, type, at, data) VALUES ('separation', 1, 'x', now(), '{}')`,
       `SELECT * FROM events WHERE aggregate = 'separation'`,
@@ -219,7 +219,7 @@ describe('the database', () => {
     expect(codes).toEqual(['done', 'done', ...codes.slice(2).map(() => DENIED)]);
   });
 
-  test.each(pairs)('does not let %s in as %s', async (service, other) => {
+  test.each(pairs)('%s cannot log in as %s', async (service, other) => {
     const password = await readPostgresPassword(system.run.credentialsDir, roleOf(service));
     const stranger = connectAdmin({ ...system.database.admin, user: roleOf(other), password });
     await expect(stranger).rejects.toThrow(/password authentication failed/);

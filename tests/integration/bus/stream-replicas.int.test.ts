@@ -51,12 +51,12 @@ const untilOnThree = async (url: string): Promise<void> =>
     return names.every((name) => found[name] === 3) ? true : undefined;
   }));
 
-test('a server by itself keeps every stream once', async () => {
+test('a single server keeps one replica of each stream', async () => {
   await system.start('orchestrator');
   expect(await replicasOf(system.nats.url)).toEqual(each(1));
 });
 
-test('a number of replicas that no majority can be told of is a wrong setting', async () => {
+test('a number of replicas that the cluster cannot hold is a wrong setting', async () => {
   for (const replicas of ['2', '4', '0', 'three'])
     await expect(system.start('orchestrator', { HOLDPOINT_STREAM_REPLICAS: replicas })).rejects.toThrow(
       'HOLDPOINT_STREAM_REPLICAS: 1, 3 or 5',
@@ -64,7 +64,7 @@ test('a number of replicas that no majority can be told of is a wrong setting', 
 });
 
 describe.skipIf(program === undefined)('on a cluster of three servers', () => {
-  test('every stream is on all of them, also those that were on one before, and one may be lost', async () => {
+  test('every stream, also an older one, gets its replicas, and the loss of one server stops nothing', async () => {
     if (program === undefined) throw new Error('skipped');
     const { run } = system;
     const cluster = await startNatsCluster(run, program, await mkdtemp(join(run.folder, 'cluster-')));

@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => system.stop());
 
-test('streams and consumers are as declared, whoever looks', async () => {
+test('streams and consumers match their declaration for every user', async () => {
   await system.start('orchestrator');
   const manager = await jetstreamManager(system.client.connection, { checkAPI: false });
   for (const { name, subjects, description, maxAgeMs, maxBytes, duplicateWindowMs } of streams) {
@@ -40,7 +40,7 @@ test('streams and consumers are as declared, whoever looks', async () => {
   }
 });
 
-test('those of an earlier release are brought up to date, with what they hold', async () => {
+test('streams of an earlier release are updated and keep their messages', async () => {
   const [command] = streams;
   const manager = await jetstreamManager(await system.connect('monitor'));
   await manager.streams.add({
@@ -78,7 +78,7 @@ test('those of an earlier release are brought up to date, with what they hold', 
   });
 });
 
-test('services that start before the bus is there wait for it', async () => {
+test('services that start before the bus wait for it', async () => {
   await system.nats.kill();
   const starting = SERVICES.map((service) => system.start(service));
   await system.nats.start();

@@ -140,7 +140,7 @@ const textOf = (log: Buffer): readonly string[] =>
     .map((line) => line.replace(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z /, ''));
 
 describe('the log of a step', () => {
-  test('is stored whole under its digest, which the outcome names, and goes from the disk of the executor', async () => {
+  test('the log of a step is stored under its digest, named in the outcome, and removed from the disk', async () => {
     const { order, log } = await printed('echo one; echo two >&2; sleep 0.1; echo three');
     await untilStored(log);
     const content = await contentOf(log.sha256);
@@ -153,14 +153,14 @@ describe('the log of a step', () => {
     await untilTrue('nothing waits', async () => (await spooled()).length === 0);
   });
 
-  test('has every line, though nobody could follow them as they came', async () => {
+  test('the stored log has every line, even those that the live stream dropped', async () => {
     const { log } = await printed('seq 1 20000');
     await untilStored(log);
     const lines = textOf(await contentOf(log.sha256));
     expect(lines).toEqual(Array.from({ length: 20_000 }, (_, i) => `out | ${String(i + 1)}`));
   });
 
-  test('shows no secret of the executor', async () => {
+  test('the stored log shows no secret of the executor', async () => {
     const seed = (
       await readFile(String(system.environment('executor')['HOLDPOINT_NATS_SEED_FILE']), 'utf8')
     ).trim();
@@ -170,14 +170,14 @@ describe('the log of a step', () => {
     expect(textOf(await contentOf(log.sha256))).toEqual(['out | it is [hidden]', 'out | [hidden]']);
   });
 
-  test('of a step that prints nothing is none', async () => {
+  test('a step without output has no log', async () => {
     const order = scriptOf('true');
     await give(order);
     expect(await endOf(order)).toMatchObject({ type: 'applied', outputs: { outcome: 'succeeded' } });
     expect(await listed(order)).toEqual([]);
   });
 
-  test('of 100 MB never stands in memory whole', async () => {
+  test('a log of 100 MB is never in memory as a whole', async () => {
     const memory = async (what: 'VmHWM' | 'VmRSS'): Promise<number> => {
       const status = await readFile(`/proc/${String(executor.pid())}/status`, 'utf8');
       return Number(new RegExp(`${what}:\\s+(\\d+) kB`).exec(status)?.[1]) / 1_024;
@@ -192,7 +192,7 @@ describe('the log of a step', () => {
 });
 
 describe('an upload', () => {
-  test('that is cut short by the death of the executor is made again: the log is there once, and whole', async () => {
+  test('an upload that a crash interrupts is repeated: the log is stored once and complete', async () => {
     const isInTheMiddle = async (sha256: string, from: number): Promise<boolean> =>
       (await manager.streams.info(BUCKET)).state.last_seq > from &&
       (await objects.find(sha256)) === undefined;
@@ -216,7 +216,7 @@ describe('an upload', () => {
     await untilTrue('nothing waits', async () => (await spooled()).length === 0);
   });
 
-  test('waits while the bus is away, and what waits can be read', async () => {
+  test('an upload waits while the bus is away, and the waiting log can be read', async () => {
     const order = scriptOf('sleep 1; echo while nobody listens');
     await give(order);
     await untilTrue('it has started', () =>
@@ -237,7 +237,7 @@ describe('an upload', () => {
     await untilStored(log);
   });
 
-  test('of a log that an executor could not end keeps what was printed until then', async () => {
+  test('the log of a killed executor keeps the output up to the kill', async () => {
     const order = scriptOf('echo the last words; sleep 60');
     await give(order);
     await untilTrue('it has printed', async () => {
@@ -260,10 +260,10 @@ describe('an upload', () => {
   });
 });
 
-describe('whoever reads', () => {
+describe('a reader of artifacts', () => {
   const holdpoint = (...args: readonly string[]) => commandLine(system)(...args);
 
-  test('is told so when what is stored is something else', async () => {
+  test('a reader gets an error when the stored content is different', async () => {
     const { log } = await printed('echo true words');
     await untilStored(log);
     await objects.put(log.sha256, {}, Readable.from([Buffer.from('false words')]));
@@ -276,14 +276,14 @@ describe('whoever reads', () => {
     expect(err).toContain('no longer there whole');
   });
 
-  test('is told so when nothing is called that', async () => {
+  test('a reader gets an error for an unknown name', async () => {
     const uri = artifactUriOf('0'.repeat(64));
     await expect(system.client.ask('executor', 'artifact', { uri })).rejects.toMatchObject({
       code: 'EXECUTOR_UNKNOWN_ARTIFACT',
     });
   });
 
-  test('gets it with the command line, by its name and by that of its job, byte for byte', async () => {
+  test('the command line returns an artifact byte for byte, by its name and by that of its job', async () => {
     const { order, log } = await printed('seq 1 20000; printf "\\033[31mred"');
     await untilStored(log);
     const { task, node } = order.effect;
@@ -301,7 +301,7 @@ describe('whoever reads', () => {
     expect((await holdpoint('artifact', 'get', log.uri, '-o', 'build.log')).code).toBe(2);
   });
 
-  test('may be an operator with a client of the bus, who can read it and not write it', async () => {
+  test('an operator reads artifacts with a bus client and cannot write them', async () => {
     const { log } = await printed('echo for everybody');
     await untilStored(log);
     const operator = createObjectStore(await system.connect('operator'), artifactBucket);
@@ -315,7 +315,7 @@ describe('whoever reads', () => {
   });
 });
 
-test('a bucket that was deleted is made again: what was in it is gone, and what comes is kept', async () => {
+test('a deleted bucket is created again without its old content', async () => {
   const { log: lost } = await printed('echo lost');
   await untilStored(lost);
   await manager.streams.delete(BUCKET);
@@ -335,7 +335,7 @@ test('a bucket that was deleted is made again: what was in it is gone, and what 
   });
 });
 
-test('what is known of an artifact goes with the effect that it belongs to', async () => {
+test('the record of an artifact is purged with its effect', async () => {
   const { order, log } = await printed('echo old');
   const { order: young } = await printed('echo young');
   await untilStored(log);

@@ -93,7 +93,7 @@ const untilWaiting = (orders: readonly RunEffect[], why: RegExp) =>
     return views.every(({ deferredReason: waits }) => waits !== undefined && why.test(waits));
   });
 
-test('what one executor has found of a target protects all, outlives restarts, and ends with exactly one try', async () => {
+test('a circuit of one executor protects all, survives restarts and closes after exactly one probe', async () => {
   const recovery = await startRecovery();
   const first = await startExecutor();
   target.become('dead');
@@ -136,7 +136,7 @@ test('what one executor has found of a target protects all, outlives restarts, a
   expect(metrics).toContain('holdpoint_circuit_state');
 });
 
-test('a person opens the circuit of a target, and closes it: nothing is sent in between', async () => {
+test('an operator opens and closes a circuit, and nothing is sent in between', async () => {
   target.become('well');
   const before = target.seen().length;
   const set = (state: 'open' | 'closed') =>

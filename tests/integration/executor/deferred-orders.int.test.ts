@@ -25,7 +25,7 @@ const startTarget = async () => {
   return { origin, stop: () => new Promise((resolve) => server.close(resolve)) };
 };
 
-test('an order that its target holds up says so once, again to whoever orders it again, and begins when the circuit closes', async () => {
+test('a deferred order reports it once per order and begins when the circuit closes', async () => {
   const target = await startTarget();
   await system.start('orchestrator');
   await system.start('recovery');

@@ -51,7 +51,7 @@ const timesApplied = async ({ id }: RunEffect): Promise<number> =>
 const ledger = (id: RunEffect['id']) => system.client.ask('executor', 'get', { id });
 
 describe('an order', () => {
-  test('with a grant for exactly this effect is carried out', async () => {
+  test('an order with a grant for exactly its effect is executed', async () => {
     const effect = sampleEffect();
     const order = orderFor(effect, grantFor(key, effect));
     await give(order);
@@ -162,7 +162,7 @@ describe('an order', () => {
     ],
   ];
 
-  test.each(wrong)('%s is refused, recorded, and not carried out', async (_how, make, code) => {
+  test.each(wrong)('an order %s is refused, recorded and not executed', async (_how, make, code) => {
     const order = make();
     await give(order);
     expect(await outcomeOf(order)).toMatchObject({ type: 'refused', error: { code } });
@@ -177,7 +177,7 @@ describe('an order', () => {
     ['with an absolute path', { file: '/tmp/outside.txt', line: 'x' }, 'EXECUTOR_PATH_REFUSED'],
     ['with arguments that the capability does not know', { path: FILE }, 'EXECUTOR_INVALID_ARGUMENTS'],
     ['with two lines in one', { file: FILE, line: 'a\nb' }, 'EXECUTOR_INVALID_ARGUMENTS'],
-  ])('that was approved %s has certainly not happened', async (_how, args, code) => {
+  ])('an approved order %s fails as certainly not applied', async (_how, args, code) => {
     const mine = sampleEffect({ args });
     const order = orderFor(mine, grantFor(key, mine));
     await give(order);
@@ -185,7 +185,7 @@ describe('an order', () => {
     expect(await timesApplied(order)).toBe(0);
   });
 
-  test('without an effect is a dead letter', async () => {
+  test('an order without an effect is a dead letter', async () => {
     const { effect: _, ...order } = orderFor(sampleEffect(), 'x');
     await give(order, 'order-without-effect');
     expect(await letters.next('order-without-effect')).toMatchObject({
@@ -195,14 +195,14 @@ describe('an order', () => {
     });
   });
 
-  test('of a kind that is unknown is a dead letter', async () => {
+  test('an order of an unknown kind is a dead letter', async () => {
     await publish(orderer, subjects.effectCommand('repeat', DEFAULT_POOL), '{}', { id: 'order-unknown' });
     expect((await letters.next('order-unknown')).reason.code).toBe('CONTRACT_UNKNOWN_SUBJECT');
   });
 });
 
-describe('an order that comes again', () => {
-  test('is answered with the recorded outcome, and not carried out again', async () => {
+describe('a repeated order', () => {
+  test('a repeated order gets the recorded outcome and is not executed again', async () => {
     const mine = sampleEffect();
     const order = orderFor(mine, grantFor(key, mine));
     await give(order);
@@ -219,7 +219,7 @@ describe('an order that comes again', () => {
     expect(await timesApplied(order)).toBe(1);
   });
 
-  test('many times at once is carried out once', async () => {
+  test('an order that arrives many times at once is executed once', async () => {
     const mine = sampleEffect();
     const order = orderFor(mine, grantFor(key, mine));
     await Promise.all(Array.from({ length: 20 }, () => give(order)));
@@ -229,7 +229,7 @@ describe('an order that comes again', () => {
     expect(await timesApplied(order)).toBe(1);
   });
 
-  test('with another effect under the same key is refused, and the outcome stands', async () => {
+  test('another effect under the same key is refused, and the outcome stands', async () => {
     const mine = sampleEffect();
     const order = orderFor(mine, grantFor(key, mine));
     await give(order);
@@ -246,7 +246,7 @@ describe('an order that comes again', () => {
     expect(await timesApplied(order)).toBe(1);
   });
 
-  test('with a good grant, after a forged one, is carried out', async () => {
+  test('an order with a valid grant is executed after a forged one', async () => {
     const mine = sampleEffect();
     const forged = orderFor(mine, grantFor(strangersKey(), mine));
     await give(forged);
@@ -259,7 +259,7 @@ describe('an order that comes again', () => {
 });
 
 describe('a cancellation', () => {
-  test('that comes before its order prevents it', async () => {
+  test('a cancellation before its order prevents it', async () => {
     const mine = sampleEffect();
     const order = orderFor(mine, grantFor(key, mine));
     const { task, node } = mine;
@@ -276,7 +276,7 @@ describe('a cancellation', () => {
     expect(await timesApplied(order)).toBe(0);
   });
 
-  test('that comes after the effect changes nothing', async () => {
+  test('a cancellation after the effect changes nothing', async () => {
     const mine = sampleEffect();
     const order = orderFor(mine, grantFor(key, mine));
     await give(order);

@@ -59,7 +59,7 @@ const deskOf = (system: System, key: KeyObject, orderer: NatsConnection): Desk =
 };
 
 const withDesk = async (work: (desk: Desk) => Promise<void>): Promise<void> => {
-  const system = await createSystem();
+  const system = await createSystem({ shortTimers: true });
   try {
     // The orchestrator is there for its streams alone: the test gives the orders.
     await system.start('orchestrator');
@@ -79,7 +79,7 @@ const expectOnce = async ({ is }: Desk, orders: readonly RunEffect[]): Promise<v
 };
 
 describe.concurrent('an order', () => {
-  test('that comes three hundred times at once, under other message ids and as other attempts, is carried out once', () =>
+  test('an order that arrives three hundred times under other message ids and attempts is executed once', () =>
     withDesk(async (desk) => {
       const { system, approved, give, untilApplied } = desk;
       await Promise.all([
@@ -104,7 +104,7 @@ describe.concurrent('an order', () => {
         );
     }));
 
-  test('for which two executors race is carried out by one of them', () =>
+  test('an order for which two executors race is executed by one of them', () =>
     withDesk(async (desk) => {
       const { system, approved, give, untilApplied } = desk;
       const racers = await Promise.all([
@@ -121,7 +121,7 @@ describe.concurrent('an order', () => {
       await expectOnce(desk, orders);
     }));
 
-  test('that comes again after its outcome was recorded, and whose executor is killed before it acknowledges it, is not carried out again', () =>
+  test('an order that is redelivered after its outcome and a kill of the executor is not executed again', () =>
     withDesk(async (desk) => {
       const { system, approved, give, untilApplied } = desk;
       const before = await system.start('executor', targetsOf(witness));

@@ -88,7 +88,10 @@ const frozenIn = async (
 const expectNothingNew = async ({ ends, ...rest }: Frozen): Promise<void> => {
   await Promise.all(
     Object.entries(ends).map(async ([of, end]) => {
-      const system = await withCounter(await createSystem(), rest.step === undefined ? slow : prompt);
+      const system = await withCounter(
+        await createSystem({ shortTimers: true }),
+        rest.step === undefined ? slow : prompt,
+      );
       try {
         await frozenIn(system, of as Counted, end, rest);
       } catch (cause) {
@@ -100,14 +103,14 @@ const expectNothingNew = async ({ ends, ...rest }: Frozen): Promise<void> => {
   );
 };
 
-describe('of two executors one stands still for longer than its lease', () => {
-  test('after the claim is committed: when it goes on it starts nothing, and changes nothing', () =>
+describe('an executor that is frozen for longer than its lease', () => {
+  test('an executor frozen after the commit of its claim starts nothing later and changes nothing', () =>
     expectNothingNew({ step: 'after_commit:1', ends: { opaque: ASKED, keyed: DONE } }));
 
-  test('after its start is in the journal: when it goes on it starts nothing, and changes nothing', () =>
+  test('an executor frozen after its journal record starts nothing later and changes nothing', () =>
     expectNothingNew({ step: 'after_note:1', ends: { opaque: ASKED, keyed: DONE, probeable: ASKED } }));
 
-  test('while its request is under way: when it goes on it starts nothing, and what it saw may settle the doubt', () =>
+  test('an executor frozen during its request starts nothing later, and its result may resolve the doubt', () =>
     expectNothingNew({
       ends: {
         opaque: { count: 1, meanwhile: 'asks', state: 'either of them' },
@@ -116,12 +119,12 @@ describe('of two executors one stands still for longer than its lease', () => {
       },
     }));
 
-  test('before its outcome is committed: what it reports afterwards is kept, and settles what was in doubt', () =>
+  test('an executor frozen before the commit of its outcome reports late, and the report resolves the doubt', () =>
     expectNothingNew({
       step: 'before_commit:2',
       ends: { opaque: { count: 1, meanwhile: 'asks', state: 'applied' }, keyed: DONE },
     }));
 
-  test('after its outcome is committed: the other publishes it, and nothing is done again', () =>
+  test('the outcome of an executor frozen after its commit is published by the other one, and nothing repeats', () =>
     expectNothingNew({ step: 'after_commit:2', late: false, ends: { opaque: DONE, keyed: DONE } }));
 });

@@ -38,7 +38,7 @@ const systems = new Map<Counted, CountedSystem>();
 beforeAll(async () => {
   witness = await startWitness();
   for (const of of COUNTED) {
-    const system = await withCounter(await createSystem(), witness);
+    const system = await withCounter(await createSystem({ shortTimers: true }), witness);
     systems.set(of, system);
     const others = SERVICES.filter((service) => service !== 'executor');
     await Promise.all(others.map((service) => system.start(service)));
@@ -106,39 +106,39 @@ const expectEndsUnderWay = async (
 };
 
 describe('an executor that is killed', () => {
-  test('before the claim is committed: the order comes again, and is carried out once', async () => {
+  test('a kill before the commit of the claim redelivers the order, which is executed once', async () => {
     await expectEnds(KNOWN, 'before_commit:1');
   });
 
-  test('after the claim is committed, before it is published: nothing has left, and what nobody can know is asked', async () => {
+  test('a kill after the commit of the claim and before its publication sends nothing, and a person is asked', async () => {
     await expectEnds(NOTHING_LEFT, 'after_commit:1');
   });
 
-  test('before its start is in the journal: nothing has left, and what nobody can know is asked', async () => {
+  test('a kill before the journal record sends nothing, and a person is asked', async () => {
     await expectEnds(NOTHING_LEFT, 'before_note:1');
   });
 
-  test('after its start is in the journal, before anything leaves: nothing has left, and what nobody can know is asked', async () => {
+  test('a kill after the journal record and before the request sends nothing, and a person is asked', async () => {
     await expectEnds(NOTHING_LEFT, 'after_note:1');
   });
 
-  test('while its request is under way, before the target has applied it: it is not applied again, unless that does no harm', async () => {
+  test('a kill during the request, before the target applied it, repeats only what is safe to repeat', async () => {
     await expectEndsUnderWay('slow', async ({ key }) => (await witness.requests(key)) > 0);
   });
 
-  test('while its request is under way, after the target has applied it: it is not applied again, unless that does no harm', async () => {
+  test('a kill during the request, after the target applied it, repeats only what is safe to repeat', async () => {
     await expectEndsUnderWay('apply_then_hang', async ({ key }) => (await witness.applications(key)) > 0);
   });
 
-  test('after the effect, before its outcome is committed: it is not applied again, unless that does no harm', async () => {
+  test('a kill after the effect and before the commit of its outcome repeats only what is safe to repeat', async () => {
     await expectEnds(HAPPENED, 'before_commit:2');
   });
 
-  test('after the outcome is committed, before it is published: it is published by whoever comes next', async () => {
+  test('a kill between commit and publication of the outcome leaves the publication to the next executor', async () => {
     await expectEnds(KNOWN, 'after_commit:2');
   });
 
-  test('after the outcome is published: nothing is lost, and nothing done again', async () => {
+  test('a kill after the publication of the outcome loses and repeats nothing', async () => {
     await expectEnds(KNOWN, 'after_publish:2');
   });
 });

@@ -96,7 +96,7 @@ const reach = async (system: CountedSystem, from: Death['from']): Promise<Counte
 
 const expectDoneOnce = async ({ service, from, batch, leaves }: Death, point: CrashPoint): Promise<void> => {
   const witness = leaves === 'a doubt' ? doubtful : honest;
-  const system = await withCounter(await createSystem(), witness);
+  const system = await withCounter(await createSystem({ shortTimers: true }), witness);
   try {
     const envOf = (name: ServiceName) => (name === 'executor' ? system.executorEnv : {});
     const started = await Promise.all(
@@ -122,13 +122,13 @@ const expectDoneOnce = async ({ service, from, batch, leaves }: Death, point: Cr
 /** Most of the time they wait; but each has four services and a client. */
 const oneOfTwo = atMost(2);
 
-describe.concurrent('an effect leaves once, and its task completes, though a service is killed', () => {
-  test.each(deaths)('%s, after that is committed and before it is published', (_, death) =>
+describe.concurrent('an effect is sent once, and its task completes, after a kill', () => {
+  test.each(deaths)('an effect is sent once after a kill of %s, between commit and publication', (_, death) =>
     oneOfTwo(() => expectDoneOnce(death, 'after_commit')),
   );
   // That a message comes again is the same for all of them; here it is what carries a person's word.
   test.each(deaths.filter(([name]) => /takes the (decision|answer)/.test(name)))(
-    '%s, before that is committed',
+    'an effect is sent once after a kill of %s, before the commit',
     (_, death) => oneOfTwo(() => expectDoneOnce(death, 'before_commit')),
   );
 });

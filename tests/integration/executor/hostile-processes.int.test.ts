@@ -83,7 +83,7 @@ const run = async (key: string, command: string, env: Readonly<Record<string, st
   );
 };
 
-test('a command is given the secret that is named for it, and nothing that leaves the executor shows it', async () => {
+test('a command receives its secret, and no output of the executor shows it', async () => {
   // What is ordered must not hold the secret itself: that would be on the bus without anybody's doing.
   const expected = `"$(printf 'open-%s-42' ses''ame)"`;
   const script = `test "$TOKEN" = ${expected} && echo "it is $TOKEN" && echo "$TOKEN" | base64 >&2`;
@@ -95,7 +95,7 @@ test('a command is given the secret that is named for it, and nothing that leave
   expect(carried.join('')).not.toContain(Buffer.from(SECRET).toString('base64').slice(0, 16));
 });
 
-test('a command is not given a secret that is for something else, and does not begin', async () => {
+test('a command that uses a secret for another purpose is refused and does not start', async () => {
   expect(await run('refused', 'touch ran', { KEY: '${secret:API_KEY}' })).toMatchObject({
     type: 'failed_clean',
     error: { code: 'EXECUTOR_SECRET_NOT_ALLOWED', message: `secret "API_KEY" is not for ${SHELL}` },
@@ -103,7 +103,7 @@ test('a command is not given a secret that is for something else, and does not b
   await expect(stat(join(repository, 'ran'))).rejects.toThrow('ENOENT');
 });
 
-test('a command sees nothing of the settings of its executor but the mark of its work', async () => {
+test('a command sees none of the settings of its executor, only the marker of its work', async () => {
   const end = await run('environment', 'tr "\\0" "\\n" < /proc/self/environ; env', { DECLARED: 'here' });
   const { outputs } = end as Extract<EffectEvent, { type: 'applied' }>;
   const { stdout = '' } = outputs['outputs'] as { readonly stdout?: string };
@@ -113,7 +113,7 @@ test('a command sees nothing of the settings of its executor but the mark of its
   expect(names).not.toContain('API_KEY_OF_THE_TEST');
 });
 
-test('a command writes no larger file than it may', async () => {
+test('a command cannot write a file above the size limit', async () => {
   await run('large', 'head -c 3M /dev/zero > large');
   expect((await stat(join(repository, 'large'))).size).toBe(2 ** 20);
 });

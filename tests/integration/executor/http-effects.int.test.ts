@@ -73,7 +73,7 @@ const taskThatMeets = (mix: Readonly<Partial<Record<Mode, number>>>, modes: read
 };
 
 describe('an HTTP effect', () => {
-  test('leaves once it is approved, and not before; what the target said is its output', async () => {
+  test('an HTTP effect is sent once it is approved, and its output is the answer of the target', async () => {
     await control('normal');
     const task = taskOf();
     await submit(task, { url: `${counter.origin}/opaque/orders`, body: { order: 7 } });
@@ -85,7 +85,7 @@ describe('an HTTP effect', () => {
     expect(await seen(task)).toEqual(['request', 'applied']);
   });
 
-  test('on a target that remembers keys is repeated with its key after a doubt, and applied once', async () => {
+  test('an in-doubt HTTP effect is repeated with its key on an idempotent target, and applied once', async () => {
     const mix = { normal: 1, apply_then_reset: 1 };
     await control('mix', mix);
     const task = taskThatMeets(mix, ['apply_then_reset', 'normal']);
@@ -95,7 +95,7 @@ describe('an HTTP effect', () => {
     expect(await system.client.ask('executor', 'get', { id: task.effect })).toMatchObject({ starts: 2 });
   });
 
-  test('on any other target is not repeated: a person is asked', async () => {
+  test('an in-doubt HTTP effect on any other target is not repeated: a person is asked', async () => {
     await control('apply_then_500');
     const task = taskOf();
     await submitAndApprove(task, { url: `${counter.origin}/opaque/orders` });
@@ -107,7 +107,7 @@ describe('an HTTP effect', () => {
     });
   });
 
-  test('to a target that is not allowed never leaves', async () => {
+  test('an HTTP effect on a target that is not allowed is never sent', async () => {
     const task = taskOf();
     await submitAndApprove(task, { url: 'http://127.0.0.1:9/' });
     const failed = await until('the effect has failed', async () => {
@@ -118,7 +118,7 @@ describe('an HTTP effect', () => {
   });
 });
 
-test('a request that cannot be sent is refused when it is submitted, with the name of the input', async () => {
+test('a request that cannot be sent is refused at submission, with the name of the input', async () => {
   const inputs = { url: `ftp://${new URL(counter.origin).host}/`, method: 'BREW' };
   const submitted = system.client.ask('orchestrator', 'submit', { workflow: 'http', goal: 'brew', inputs });
   const refusal = await submitted.then(

@@ -117,7 +117,7 @@ const isPaged = async ({ effect }: SampleTask): Promise<boolean> => {
 };
 
 describe('an effect whose answer is lost', () => {
-  test('is asked about, plainly and once, by its own id', async () => {
+  test('an in-doubt effect asks one question, under an id of its own', async () => {
     const task = await taskInDoubt();
     const question = await questionOf(task);
     const effect = await effectOf(task);
@@ -145,7 +145,7 @@ describe('an effect whose answer is lost', () => {
     ['not_applied', 'failed', 'not_applied', 0],
     ['retry', 'completed', 'applied', 1],
   ];
-  test.each(ends)('and is answered with %s: the task is %s', async (said, phase, state, applied) => {
+  test.each(ends)('after the answer %s the task is %s', async (said, phase, state, applied) => {
     const task = await taskInDoubt(
       applied === 1 && said === 'applied' ? 'apply_then_reset' : 'reset_before_reading',
     );
@@ -170,7 +170,7 @@ describe('an effect whose answer is lost', () => {
     );
   });
 
-  test('and is lost once more after it was done again: that is another question, and the earlier answer says nothing of it', async () => {
+  test('an effect that is in doubt again after a repeat asks a new question, which the old answer does not answer', async () => {
     const task = await taskInDoubt();
     const first = await questionOf(task);
     await answer(first, 'retry');
@@ -186,7 +186,7 @@ describe('an effect whose answer is lost', () => {
 });
 
 describe('the question', () => {
-  test('takes only an answer that fits, from who may give it, and only the first', async () => {
+  test('only the first valid answer of an entitled person counts', async () => {
     const task = await taskInDoubt();
     const question = await questionOf(task);
     for (const choice of ['approve', 'reject', 'request_changes'] as const)
@@ -203,7 +203,7 @@ describe('the question', () => {
     expect(await applications(task)).toBe(1);
   });
 
-  test('is taken back when the task is cancelled', async () => {
+  test('a cancelled task withdraws the question', async () => {
     const task = await taskInDoubt();
     const question = await questionOf(task);
     await system.client.ask('orchestrator', 'cancel', { id: task.id });
@@ -216,7 +216,7 @@ describe('the question', () => {
   });
 });
 
-test('whether an effect may run is not answered with what became of one', async () => {
+test('an answer about an in-doubt effect does not answer an approval', async () => {
   const id = newTaskId();
   const approval = approvalIdOf(id, NODE, 1);
   const inputs = { url: `${counter.origin}/opaque/orders` };

@@ -111,7 +111,7 @@ const receivedFor = ({ effect }: SampleTask) =>
   );
 
 describe('a webhook', () => {
-  test('in doubt is sent again under the same id, signed anew, and its secret is told nowhere', async () => {
+  test('an in-doubt webhook is repeated under the same id with a new signature, and its secret stays hidden', async () => {
     answers = [503];
     const task = await submit('cap.notify.webhook', 'notify', {
       url: `${target.origin}/in`,
@@ -130,11 +130,11 @@ describe('a webhook', () => {
   });
 });
 
-describe('a message', () => {
+describe('a notification', () => {
   test.each([
     ['cap.notify.discord', { content: 'done' }],
     ['cap.notify.slack', { text: 'done' }],
-  ])('by %s goes to the URL that is a secret, which is told nowhere', async (uses, args) => {
+  ])('a notification by %s goes to its secret URL, which stays hidden', async (uses, args) => {
     const before = target.received.length;
     const task = await submit(uses, 'notify', { webhook: '${secret:HOOK}', origin: target.origin, ...args });
     expect(await carriedOut(task)).toEqual({ status: 200 });
@@ -143,7 +143,7 @@ describe('a message', () => {
   });
 });
 
-test('an idempotent request is repeated after a doubt, and what it authenticates with is told nowhere', async () => {
+test('an idempotent in-doubt request is repeated, and its credentials stay hidden', async () => {
   answers = [502];
   const task = await submit('cap.http.idempotent_request', 'write_external', {
     method: 'PUT',
@@ -162,7 +162,7 @@ test('an idempotent request is repeated after a doubt, and what it authenticates
 describe('a file', () => {
   const content = 'one\ntwo\n';
 
-  test('is shown before it is approved, and written as it was shown', async () => {
+  test('a file is shown before its approval and written exactly as shown', async () => {
     const task = await submit('cap.file.write', 'destructive_edit', { file: 'shown/a.txt', content });
     await waitForPhase(system.client, task.id, 'awaiting_approval');
     const { nodes } = await system.client.ask('orchestrator', 'get', { id: task.id });

@@ -75,7 +75,7 @@ const setFlag = async (folder: string, effectClass = 'probeable'): Promise<Sampl
 };
 
 describe("a capability of the operator's own", () => {
-  test('is carried out once it is approved, and taken back by an effect that is approved as well', async () => {
+  test('an operator’s own capability runs once it is approved, and an approved effect undoes it', async () => {
     const folder = join(system.folder, 'flags');
     const file = join(folder, 'sale.flag');
     const task = await setFlag(folder);
@@ -108,7 +108,7 @@ describe("a capability of the operator's own", () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  test('is refused in another class than its module says', async () => {
+  test('an operator’s own capability is refused in another class than its module declares', async () => {
     const folder = join(system.folder, 'other-flags');
     const task = await setFlag(folder, 'idempotent');
     await approve(system.client, task);
@@ -123,7 +123,7 @@ describe("a capability of the operator's own", () => {
     expect(existsSync(folder)).toBe(false);
   });
 
-  test('is among those that the executor names, with its arguments', async () => {
+  test('an operator’s own capability is listed by the executor, with its arguments', async () => {
     const { items } = await system.client.ask('executor', 'capabilities', { uses: 'cap.custom.set_flag' });
     expect(items).toMatchObject([
       {

@@ -50,7 +50,7 @@ const timesApplied = async (orders: readonly RunEffect[]): Promise<readonly numb
 const many = async (pools: readonly string[], count: number): Promise<readonly RunEffect[]> =>
   Promise.all(Array.from({ length: count }, (_, i) => order(pools[i % pools.length] ?? 'default')));
 
-test('an executor takes the orders of its pools, and an order for another pool waits for one that has it', async () => {
+test('an executor takes the orders of its pools, and an order for another pool waits for its executor', async () => {
   const plain = await system.start('executor');
   const [mine, other] = [await order('default'), await order('gpu')];
   await untilAre([mine], 'applied');
@@ -63,9 +63,12 @@ test('an executor takes the orders of its pools, and an order for another pool w
   await both.stop();
 });
 
-test('what waits in the ledger for one pool is not taken up by an executor of another', async () => {
+test('an executor does not take the ledger entries of another pool', async () => {
   // Ordered from an executor that stops at once, so that some of them are prepared and not begun.
-  const leaving = await system.start('executor', { HOLDPOINT_EXECUTOR_POOLS: 'gpu', HOLDPOINT_MAX_CONCURRENT_EFFECTS: '1' });
+  const leaving = await system.start('executor', {
+    HOLDPOINT_EXECUTOR_POOLS: 'gpu',
+    HOLDPOINT_MAX_CONCURRENT_EFFECTS: '1',
+  });
   const orders = await many(['gpu'], 200);
   await leaving.stop();
   const plain = await system.start('executor');
@@ -78,7 +81,7 @@ test('what waits in the ledger for one pool is not taken up by an executor of an
   await next.stop();
 });
 
-test('an executor that is told to stop in the middle of many orders loses none of them, whoever else serves their pools', async () => {
+test('an executor that stops in the middle of many orders loses none of them', async () => {
   const settings = { HOLDPOINT_EXECUTOR_POOLS: 'default,gpu', HOLDPOINT_MAX_CONCURRENT_EFFECTS: '4' };
   const leaving = await system.spawn('executor', { env: settings });
   await leaving.started();

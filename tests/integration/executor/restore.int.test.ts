@@ -38,7 +38,7 @@ beforeEach(async () => {
   await mkdir(folder);
   postgres = await startPostgresServer(backend, { folder, runFolder, credentialsDir });
   await preparePostgres(postgres.admin, credentialsDir);
-  system = await createSystem({ admin: postgres.admin });
+  system = await createSystem({ shortTimers: true, admin: postgres.admin });
   key = await readGrantKey(credentialsDir);
   target = await httpTarget((response) => void response.end('done'));
 });
@@ -115,12 +115,12 @@ const backups: readonly (readonly [string, Taken])[] = [
   ['the database', () => backUpDatabase(system.database)],
 ];
 
-describe.each(backups)('when a backup of %s is put back', (_what, backUp) => {
+describe.each(backups)('a restore from a backup of %s', (_what, backUp) => {
   test.each([
     ['while the executor runs', false],
     ['while the executor is stopped', true],
   ])(
-    '%s, what ran since is in doubt before anything starts, and nothing is done twice',
+    'after a restore %s, later effects are in doubt before any effect starts, and none is repeated',
     async (_how, stopped) => {
       await startOrdering();
       const executor = await startExecutor('journal');
@@ -157,7 +157,7 @@ describe.each(backups)('when a backup of %s is put back', (_what, backUp) => {
   );
 });
 
-test('whoever was told of a completed task may approve it again: what ran is not done twice', async () => {
+test('a completed task may be approved again after a restore, and its effect is not repeated', async () => {
   await system.startAll();
   const waiting = await submitCrowd(system, 10);
   const backup = await backUpDatabase(system.database);
@@ -178,7 +178,7 @@ test('whoever was told of a completed task may approve it again: what ran is not
   );
 });
 
-describe('an executor whose journal is elsewhere', () => {
+describe('a missing journal', () => {
   /** One executor does it all and is stopped; then the ledger is set back. */
   const lose = async (backUpFirst: () => Promise<Backup>) => {
     await startOrdering();
@@ -194,7 +194,7 @@ describe('an executor whose journal is elsewhere', () => {
       (await executor.lines()).some(({ msg }) => msg.startsWith('no effect starts until these')),
     );
 
-  test('is waited for: orders are kept, nothing starts, and once it is back everything goes on', async () => {
+  test('orders wait for a missing journal, and all continue once it is back', async () => {
     const known = async (): Promise<Backup> => {
       const first = await startExecutor('elsewhere');
       await journalOf(first);
@@ -218,7 +218,7 @@ describe('an executor whose journal is elsewhere', () => {
     expect(await timesApplied(orders)).toEqual(orders.map(() => 1));
   });
 
-  test('is waited for by whoever has seen it, though the backup does not know it', async () => {
+  test('an executor waits for a journal that it has seen, even if the backup does not know it', async () => {
     let other: ServiceInProcess | undefined;
     const { lost, gone, backup } = await lose(async () => {
       other = await startExecutor('here');
@@ -242,7 +242,7 @@ describe('an executor whose journal is elsewhere', () => {
     expect(lost.filter(({ id }) => !events.get(id)?.includes('in_doubt'))).toEqual([]);
   });
 
-  test('is waited for no longer once an operator has said that it is gone', async () => {
+  test('an operator’s word that a journal is gone ends the wait for it', async () => {
     const { lost, gone, backup } = await lose(async () => {
       const first = await startExecutor('elsewhere');
       await journalOf(first);
@@ -269,7 +269,7 @@ describe('an executor whose journal is elsewhere', () => {
     expect(lost.filter(({ id }) => !events.get(id)?.includes('in_doubt'))).toEqual([]);
   });
 
-  test('on the same machine is not waited for: who is there brings it', async () => {
+  test('a journal on the same machine needs no wait: a running executor reads it', async () => {
     await startOrdering();
     const [first, second] = [await startExecutor('shared'), await startExecutor('shared')];
     await Promise.all([journalOf(first), journalOf(second)]);

@@ -106,7 +106,7 @@ const printed = async ({ effect: { task, node } }: RunEffect, count: number): Pr
 };
 
 describe('an order for work', () => {
-  test('runs without a grant, and what it prints can be read', async () => {
+  test('work runs without a grant, and its output can be read', async () => {
     const order = bare(
       scriptOf('echo one; echo hpt_0123456789abcdef >&2; printenv | grep HOLDPOINT_NATS; echo end'),
     );
@@ -125,7 +125,7 @@ describe('an order for work', () => {
     expect(lines.map(({ seq }) => seq)).toEqual([1, 2, 3]);
   });
 
-  test('that fails was carried out, and says how it failed', async () => {
+  test('work that fails is recorded as executed, with its error', async () => {
     const order = bare(scriptOf('echo wrong >&2; exit 3'));
     await give(order);
     expect(await endOf(order)).toMatchObject({
@@ -134,7 +134,7 @@ describe('an order for work', () => {
     });
   });
 
-  test('in a repository outside the folders that are allowed fails, and says which setting names them', async () => {
+  test('work in a folder that is not allowed fails, and the error names the setting', async () => {
     const elsewhere = await realpath(system.workspace);
     const order = bare(
       scriptOf('touch here', { args: { with: { command: 'true' }, repository: elsewhere, context: {} } }),
@@ -147,7 +147,7 @@ describe('an order for work', () => {
   });
 });
 
-describe('without a grant', () => {
+describe('an order without a grant', () => {
   const merge = (changes: Partial<CanonicalEffect> = {}) =>
     scriptOf('true', { uses: MERGE, kind: 'merge', effectClass: 'fenced', ...changes });
   const wrong: readonly (readonly [string, () => RunEffect])[] = [
@@ -164,27 +164,33 @@ describe('without a grant', () => {
       () => bare(scriptOf('touch digest'), { digest: effectDigest(scriptOf('true')) }),
     ],
   ];
-  test.each(wrong)('%s is refused, recorded, and not carried out', async (_, make) => {
-    const order = make();
-    await give(order);
-    expect(await endOf(order)).toMatchObject({ type: 'refused', error: { code: 'EXECUTOR_GRANT_INVALID' } });
-    expect(await system.client.ask('executor', 'get', { id: order.id })).toMatchObject({
-      state: 'refused',
-      starts: 0,
-    });
-    await expect(contentOf('deployed')).rejects.toThrow('ENOENT');
-    await expect(contentOf('digest')).rejects.toThrow('ENOENT');
-  });
+  test.each(wrong)(
+    'an order without a grant for %s is refused, recorded and not executed',
+    async (_, make) => {
+      const order = make();
+      await give(order);
+      expect(await endOf(order)).toMatchObject({
+        type: 'refused',
+        error: { code: 'EXECUTOR_GRANT_INVALID' },
+      });
+      expect(await system.client.ask('executor', 'get', { id: order.id })).toMatchObject({
+        state: 'refused',
+        starts: 0,
+      });
+      await expect(contentOf('deployed')).rejects.toThrow('ENOENT');
+      await expect(contentOf('digest')).rejects.toThrow('ENOENT');
+    },
+  );
 });
 
-test('with a grant, work is refused: somebody approved what is no effect', async () => {
+test('work with a grant is refused, because only effects are approved', async () => {
   const effect = scriptOf('touch granted');
   const order = orderFor(effect, grantFor(await readGrantKey(system.run.credentialsDir), effect));
   await give(order);
   expect(await endOf(order)).toMatchObject({ type: 'refused', error: { code: 'EXECUTOR_GRANT_INVALID' } });
 });
 
-describe('work that runs', () => {
+describe('running work', () => {
   const isGone = (pid: number): boolean => {
     try {
       process.kill(pid, 0);
@@ -196,7 +202,7 @@ describe('work that runs', () => {
   const pidIn = async (file: string): Promise<number> =>
     until(`${file} is written`, async () => Number(await contentOf(file)) || undefined);
 
-  test('and is called off ends, and is over: nobody is asked', async () => {
+  test('cancelled work ends without a question', async () => {
     const order = bare(scriptOf('echo $$ > called-off; sleep 600'));
     await give(order);
     const pid = await pidIn('called-off');
@@ -211,7 +217,7 @@ describe('work that runs', () => {
     `echo start >> ${name}-starts; echo $$ > ${name}; [ "$(wc -l < ${name}-starts)" -gt 1 ] || sleep 600`;
   const INTERRUPTED = ['started', 'in_doubt', 'started', 'applied'];
 
-  test('when its executor is stopped is ended, and done again by the next', async () => {
+  test('work of a stopped executor ends and is repeated by the next one', async () => {
     const order = bare(scriptOf(twice('stopped')));
     await give(order);
     const pid = await pidIn('stopped');
@@ -224,7 +230,7 @@ describe('work that runs', () => {
     expect(typesOf(order)).toEqual(INTERRUPTED);
   });
 
-  test('when its executor is killed is ended by the next, and done again', async () => {
+  test('work of a killed executor is ended by the next one and repeated', async () => {
     await executor.started();
     const order = bare(scriptOf(twice('killed')));
     await give(order);

@@ -33,7 +33,7 @@ const doctor = async (more: NodeJS.ProcessEnv = {}) => {
 };
 
 describe('doctor', () => {
-  test('finds nothing wrong with a system that is well', async () => {
+  test('doctor finds no problem in a healthy system', async () => {
     await system.startAll();
     const { code, ok, checks, of } = await doctor();
     expect(checks.filter(({ status }) => status === 'fail')).toEqual([]);
@@ -56,7 +56,7 @@ describe('doctor', () => {
     expect(out).toMatch(/^ok +nats +NATS /m);
   });
 
-  test('says which service is away, and what to do', async () => {
+  test('doctor names the service that is away and the remedy', async () => {
     await system.start('orchestrator');
     const { code, of } = await doctor();
     expect(code).toBe(1);
@@ -67,7 +67,7 @@ describe('doctor', () => {
     expect(of('service orchestrator')).toMatchObject({ status: 'ok' });
   });
 
-  test('says what is pending, and what a later release has left', async () => {
+  test('doctor reports pending migrations and those of a later release', async () => {
     await withAdmin(system.database.admin, async (client) => {
       await client.query(`DELETE FROM recovery.kysely_migration WHERE name = '0001_schema'`);
       await client.query(
@@ -88,7 +88,7 @@ describe('doctor', () => {
     });
   });
 
-  test('finds streams and consumers that are gone, or are not as declared', async () => {
+  test('doctor finds streams and consumers that are missing or differ from their declaration', async () => {
     await system.stop();
     system = await createSystem({ almightyMonitor: true });
     const { orchestrator } = await system.startAll();
@@ -106,7 +106,7 @@ describe('doctor', () => {
     });
   });
 
-  test('says of a bus that is not there what to look at', async () => {
+  test('doctor names the check for a bus that is away', async () => {
     const { code, checks } = await doctor({ HOLDPOINT_NATS_URL: 'nats://127.0.0.1:1' });
     expect(code).toBe(1);
     expect(checks).toEqual([
@@ -119,7 +119,7 @@ describe('doctor', () => {
     ]);
   });
 
-  test('says of a token that nobody knows that it is wrong, and of none that there is none', async () => {
+  test('doctor tells an unknown token from a missing one', async () => {
     await system.startAll();
     const wrong = await doctor({ HOLDPOINT_TOKEN: 'hpt_nobody' });
     expect(wrong.of('identity')).toMatchObject({
@@ -132,7 +132,7 @@ describe('doctor', () => {
   });
 });
 
-test('every service says what it is, and has had all of its migrations', async () => {
+test('every service reports its version and has applied all its migrations', async () => {
   await system.startAll();
   for (const service of SERVICES) {
     const about = api[service].info.response.parse(await system.client.ask(service, 'info', {}));
@@ -150,7 +150,7 @@ const ago = async ({ id, approval, effect }: SampleTask, days: number): Promise<
 };
 
 describe('gc', () => {
-  test('shows what is kept, what would go by other days, and removes only what the policy lets go', async () => {
+  test('gc shows the effect of other retention days and removes only what the policy allows', async () => {
     await system.startAll();
     const holdpoint = commandLine(system);
     const task = await submitSample(system.client);
@@ -181,7 +181,7 @@ describe('gc', () => {
     expect(rows.length).toBeGreaterThan(0);
   });
 
-  test('keeps nothing for less than is safe, and changes no policy', async () => {
+  test('gc refuses a retention below the minimum and changes no policy', async () => {
     const holdpoint = commandLine(system);
     expect(await holdpoint('admin', 'gc', '--keep', '3')).toMatchObject({
       code: 2,
@@ -195,7 +195,7 @@ describe('gc', () => {
 });
 
 describe('top', () => {
-  test('shows in one frame what waits for whom', async () => {
+  test('top shows all pending work in one frame', async () => {
     await system.startAll();
     const holdpoint = commandLine(system);
     const [done, waiting] = [await submitSample(system.client), await submitSample(system.client)];
@@ -214,7 +214,7 @@ describe('top', () => {
     expect(rows.filter((row) => row.length > 80)).toEqual([]);
   });
 
-  test('says which service is away', async () => {
+  test('top names the service that is away', async () => {
     await system.start('orchestrator');
     const { code, out } = await commandLine(system)('admin', 'top', '--once');
     expect(code).toBe(0);

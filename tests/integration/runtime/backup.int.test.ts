@@ -21,7 +21,7 @@ const backUp = async () => {
     : backUpDatabase(database);
 };
 
-test('what docs/backup.md says: a backup of a running system is put back, and everything goes on', async () => {
+test('a backup of a running system is restored as docs/backup.md says, and its tasks continue', async () => {
   const services = await system.startAll();
   const holdpoint = commandLine(system);
   const [ended, waiting] = [await submitSample(system.client), await submitSample(system.client)];

@@ -27,7 +27,7 @@ let repository: string;
 let executor: ServiceProcess;
 
 beforeAll(async () => {
-  system = await createSystem();
+  system = await createSystem({ shortTimers: true });
   const folder = join(await realpath(system.folder), 'repositories');
   repository = join(folder, 'app');
   await mkdir(repository, { recursive: true });
@@ -86,7 +86,7 @@ const endEach = async (name: string, signal: NodeJS.Signals, times: number) => {
   return { order, doubts: [...doubts.values()] };
 };
 
-test('work that takes its executor along three times is stopped, and left to a person', async () => {
+test('work that kills its executor three times is stopped, and a person decides', async () => {
   const { order, doubts } = await endEach('kills', 'SIGKILL', 3);
   expect(doubts).toEqual(['worker_lost, repeat', 'worker_lost, repeat', 'worker_lost, person']);
   const { state, next } = await system.client.ask('executor', 'get', { id: order.id });
@@ -97,7 +97,7 @@ test('work that takes its executor along three times is stopped, and left to a p
   });
 });
 
-test('an executor that is told to stop has lost nothing, however often', async () => {
+test('repeated stops of an executor lose nothing', async () => {
   const { doubts } = await endEach('stops', 'SIGTERM', 4);
   expect(doubts).toEqual(Array.from({ length: 4 }, () => 'outcome_unknown, repeat'));
 });

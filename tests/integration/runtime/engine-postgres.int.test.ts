@@ -59,8 +59,8 @@ const somebodyWaits = async (): Promise<boolean> => {
   );
 };
 
-describe('a commit whose answer is lost', () => {
-  test('is unknown, and stands', async () => {
+describe('a commit without an answer', () => {
+  test('a commit without an answer is unknown and may have succeeded', async () => {
     const cut = proxy.cutOn('to_client', COMMITTED);
     await expect(append(store, id)).rejects.toBeInstanceOf(CommitUnknown);
     await cut;
@@ -68,7 +68,7 @@ describe('a commit whose answer is lost', () => {
     expect((await append(store, id)).version).toBe(2);
   });
 
-  test('that never arrived is unknown, and does not stand', async () => {
+  test('a commit that never arrived is unknown and did not succeed', async () => {
     const cut = proxy.cutOn('to_server', 'COMMIT');
     await expect(append(store, id)).rejects.toBeInstanceOf(CommitUnknown);
     await cut;
@@ -79,26 +79,29 @@ describe('a commit whose answer is lost', () => {
   test.each([
     ['and stands', 'to_client', COMMITTED],
     ['and does not stand', 'to_server', 'COMMIT'],
-  ] as const)('%s, is decided again, and nothing is there twice', async (_title, direction, bytes) => {
-    await clearOutbox();
-    const { engine, tell, published, failures } = createCountingEngine(store);
-    const cut = proxy.cutOn(direction, bytes);
-    const outcomes = await Promise.all([tell(id, 'one'), tell(id, 'two'), tell(id, 'one')]);
-    await cut;
-    expect(outcomes).toEqual(['settled', 'settled', 'settled']);
-    expect(await eventsOf(id)).toEqual(['one', 'two']);
-    expect(failures).toEqual([]);
-    // What the lost answer would have told to publish is in the outbox, and goes out with the next sweep.
-    await untilTrue('the outbox is swept', async () => {
-      await engine.sweep(0);
-      return (await outboxRows()) === 0;
-    });
-    expect(new Set(published())).toEqual(new Set([`recovery.${id}.1`, `recovery.${id}.2`]));
-  });
+  ] as const)(
+    'a message whose commit has no answer %s is decided again without duplicates',
+    async (_title, direction, bytes) => {
+      await clearOutbox();
+      const { engine, tell, published, failures } = createCountingEngine(store);
+      const cut = proxy.cutOn(direction, bytes);
+      const outcomes = await Promise.all([tell(id, 'one'), tell(id, 'two'), tell(id, 'one')]);
+      await cut;
+      expect(outcomes).toEqual(['settled', 'settled', 'settled']);
+      expect(await eventsOf(id)).toEqual(['one', 'two']);
+      expect(failures).toEqual([]);
+      // What the lost answer would have told to publish is in the outbox, and goes out with the next sweep.
+      await untilTrue('the outbox is swept', async () => {
+        await engine.sweep(0);
+        return (await outboxRows()) === 0;
+      });
+      expect(new Set(published())).toEqual(new Set([`recovery.${id}.1`, `recovery.${id}.2`]));
+    },
+  );
 });
 
-describe('a connection that is lost', () => {
-  test('before anything was sent to be committed gives the batch back, and the next one goes through', async () => {
+describe('a lost connection', () => {
+  test('a connection lost before the commit gives the batch back, and the next attempt succeeds', async () => {
     const { tell, failures } = createCountingEngine(store);
     const cut = proxy.cutOn('to_server', 'BEGIN');
     expect(await tell(id, 'one')).toBe('unavailable');
@@ -108,7 +111,7 @@ describe('a connection that is lost', () => {
     expect(await eventsOf(id)).toEqual(['one']);
   });
 
-  test('because the server ended it while it waited for a lock gives the batch back', async () => {
+  test('a connection that the server ends during a lock wait gives the batch back', async () => {
     const { tell } = createCountingEngine(store);
     await tell(id, 'one');
     const holder = await postgresStore(direct).lock([id]);
@@ -127,8 +130,8 @@ describe('a connection that is lost', () => {
   });
 });
 
-describe('what the database will never take', () => {
-  test('is refused as data', async () => {
+describe('data that the database refuses', () => {
+  test('data that the database refuses is an invalid-data error', async () => {
     const write = commitTo(store, id, () => ({
       events: [eventOf(id, 1)],
       timersSet: [timerOf(id, 'a\0b', 1)],
@@ -137,7 +140,7 @@ describe('what the database will never take', () => {
     expect(await eventsOf(id)).toEqual([]);
   });
 
-  test('fails alone: the rest of its batch goes through', async () => {
+  test('a message with refused data fails alone, and the rest of its batch succeeds', async () => {
     const { tell } = createCountingEngine(store);
     const others = ['x', 'y', 'z'].map((name) => `${id}-${name}`);
     // The first one makes a batch of its own; the others gather while it commits.
@@ -159,7 +162,7 @@ describe('what the database will never take', () => {
     for (const other of others) expect(await eventsOf(other)).toEqual(['one']);
   });
 
-  test('of a message that cannot be decided fails alone as well', async () => {
+  test('refused data of an undecodable message fails alone too', async () => {
     const { tell } = createCountingEngine(store);
     const outcomes = await Promise.all([tell(id, 'one'), tell(id, 'throw'), tell(id, 'two')]);
     expect(outcomes).toEqual(['settled', expect.objectContaining({ code: 'RUNTIME_POISON' }), 'settled']);
@@ -168,7 +171,7 @@ describe('what the database will never take', () => {
 });
 
 describe('two replicas', () => {
-  test('that create the same aggregate at once: one has a conflict', async () => {
+  test('one of two replicas that create the same aggregate at once has a conflict', async () => {
     const [one, two] = await Promise.all([store.lock([id]), postgresStore(direct).lock([id])]);
     const both = await Promise.allSettled(
       [one, two].map((each) => each.commit(writeOf({ events: [eventOf(id, 1)] }))),
@@ -179,7 +182,7 @@ describe('two replicas', () => {
     });
   });
 
-  test('take turns, and decide each message once', async () => {
+  test('two replicas take turns and decide each message once', async () => {
     const replicas = [
       createCountingEngine(store, { snapshotEvery: 7 }),
       createCountingEngine(postgresStore(direct), { snapshotEvery: 7 }),
@@ -197,7 +200,7 @@ describe('two replicas', () => {
     expect((await readState(direct, notesDecider, id)).names.toSorted()).toEqual(names.toSorted());
   });
 
-  test('fire a timer once', async () => {
+  test('two replicas fire a timer once', async () => {
     const replicas = [createCountingEngine(store), createCountingEngine(postgresStore(direct))];
     await replicas[0]?.tell(id, 'one', 'fired');
     await untilTrue('the timer has fired', async () => {
@@ -210,7 +213,7 @@ describe('two replicas', () => {
     expect(timers.rowCount).toBe(0);
   });
 
-  test('whose timer cannot be decided keep it for later', async () => {
+  test('a replica that cannot decide a timer keeps it for later', async () => {
     const { engine, tell, timerFailures } = createCountingEngine(store);
     await tell(id, 'one', 'throw');
     await untilTrue('the timer has failed', async () => {
@@ -226,8 +229,8 @@ describe('two replicas', () => {
   });
 });
 
-describe('what the bus has not confirmed', () => {
-  test('stays in the outbox, is published again with the same ids, and is removed once confirmed', async () => {
+describe('an unconfirmed publication', () => {
+  test('an unconfirmed row stays in the outbox and is published again with the same ids until confirmed', async () => {
     await clearOutbox();
     const { engine, tell, published, confirms } = createCountingEngine(store);
     confirms(false);
@@ -245,7 +248,7 @@ describe('what the bus has not confirmed', () => {
     expect(other.published()).toEqual([`recovery.${id}.1`]);
   });
 
-  test('is claimed by one of two sweepers, though the other looks before that is committed', async () => {
+  test('an unconfirmed row is claimed by one of two sweepers, even before the claim is committed', async () => {
     await clearOutbox();
     await append(store, id);
     const first = await direct.connect();
@@ -264,7 +267,7 @@ describe('what the bus has not confirmed', () => {
     }
   });
 
-  test('is removed neither with a later batch, nor by a sweep, nor at a stop', async () => {
+  test('an unconfirmed row is not removed by a later batch, a sweep or a stop', async () => {
     await clearOutbox();
     const { engine, tell, confirms } = createCountingEngine(store);
     confirms(false);

@@ -15,23 +15,26 @@ const KILLS: readonly (readonly [service: 'orchestrator' | 'approvals' | 'execut
 ];
 
 describe.concurrent('a gated task completes and its effect is applied once', () => {
-  test.each(KILLS)('when the %s service is killed at %s', async (service, step) => {
-    const system = await createSystem();
-    try {
-      await Promise.all(SERVICES.filter((each) => each !== service).map((each) => system.start(each)));
-      const victim = await spawnVictim(system, service, step);
-      const task = await submitSample(system.client);
-      await approveAndComplete(system.client, task);
-      await victim.isDead();
-      expect((await appliedByKey(system.workspace)).get(task.effect)).toBe(1);
-    } finally {
-      await system.stop();
-    }
-  });
+  test.each(KILLS)(
+    'a gated task completes and its effect is applied once when the %s service is killed at %s',
+    async (service, step) => {
+      const system = await createSystem({ shortTimers: true });
+      try {
+        await Promise.all(SERVICES.filter((each) => each !== service).map((each) => system.start(each)));
+        const victim = await spawnVictim(system, service, step);
+        const task = await submitSample(system.client);
+        await approveAndComplete(system.client, task);
+        await victim.isDead();
+        expect((await appliedByKey(system.workspace)).get(task.effect)).toBe(1);
+      } finally {
+        await system.stop();
+      }
+    },
+  );
 });
 
 test('a failed attempt gets its verdict, and the task completes, when recovery is killed at before_commit:1', async () => {
-  const system = await createSystem();
+  const system = await createSystem({ shortTimers: true });
   try {
     await Promise.all(SERVICES.filter((each) => each !== 'recovery').map((each) => system.start(each)));
     // The folder leads out of the workspace, so the first attempt certainly fails.

@@ -32,7 +32,7 @@ afterAll(async () => {
 test.each([
   ['is killed', () => postgres.kill()],
   ['is restarted', () => postgres.stop()],
-] as const)('when PostgreSQL %s under load, every task that was accepted completes', async (_how, end) => {
+] as const)('every accepted task completes when PostgreSQL %s under load', async (_how, end) => {
   const waiting = await submitCrowd(system, 20);
   const stopWork = keepBusy(system);
   for (let outage = 0; outage < 2; outage += 1) {
@@ -44,7 +44,7 @@ test.each([
   await expectAllDoneOnce(system, [...waiting, ...(await stopWork())]);
 });
 
-test('while PostgreSQL is away, callers are told so, the services are not ready, and then go on by themselves', async () => {
+test('while PostgreSQL is away, callers get an error and services are not ready; then all recover', async () => {
   await postgres.stop();
   try {
     const submission = { workflow: 'sample', goal: 'too early' };

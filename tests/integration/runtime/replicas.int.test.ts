@@ -7,19 +7,19 @@ import { untilTrue } from '../../kit/until.ts';
 
 let system: System;
 beforeEach(async () => {
-  system = await createSystem();
+  system = await createSystem({ shortTimers: true });
 });
 afterEach(() => system.stop());
 
 describe('two replicas of each service', () => {
-  test('share the work, and do none of it twice', async () => {
+  test('two replicas of each service share the work and do none of it twice', async () => {
     await Promise.all([...SERVICES, ...SERVICES].map((service) => system.start(service)));
     const tasks = await submitCrowd(system, 60);
     await approveCrowd(system, tasks);
     await expectAllDoneOnce(system, tasks);
   });
 
-  test('of which one is stopped under load: the other goes on', async () => {
+  test('one replica of each service continues when the other stops under load', async () => {
     const first = await Promise.all(SERVICES.map((service) => system.start(service)));
     await Promise.all(SERVICES.map((service) => system.start(service)));
     const stopWork = keepBusy(system);
@@ -30,8 +30,8 @@ describe('two replicas of each service', () => {
   });
 });
 
-describe('a service that is told to stop under load', () => {
-  test.each(SERVICES)('%s ends with code 0, and loses nothing', async (service) => {
+describe('a service that stops under load', () => {
+  test.each(SERVICES)('the %s stops under load with code 0 and loses nothing', async (service) => {
     await Promise.all(SERVICES.filter((each) => each !== service).map((each) => system.start(each)));
     const process: ServiceProcess = await system.spawn(service);
     await process.started();

@@ -15,7 +15,7 @@ afterEach(() => system.stop());
 const complaintsOf = async (processes: readonly ServiceProcess[]): Promise<readonly unknown[]> =>
   (await Promise.all(processes.map(({ lines }) => lines()))).flat().filter(({ level }) => level >= 50);
 
-test('two replicas of each service are replaced one by one under load, with a migration between: nothing is lost, nothing done twice', async () => {
+test('a rolling update under load with a migration loses nothing and repeats nothing', async () => {
   const before = await Promise.all(
     [...SERVICES, ...SERVICES].map(async (service) => ({ service, process: await system.spawn(service) })),
   );
@@ -46,7 +46,7 @@ test('two replicas of each service are replaced one by one under load, with a mi
   expect(await complaintsOf([...before.map(({ process }) => process), ...after])).toEqual([]);
 });
 
-test('services that are started before their schema is there do their work once it is', async () => {
+test('services that start before their schema exists work once it does', async () => {
   await dropSchemas(system);
   const processes = await Promise.all(SERVICES.map((service) => system.spawn(service)));
   const { applied } = await migrateNow(system);

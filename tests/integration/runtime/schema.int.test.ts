@@ -48,10 +48,7 @@ const schemaOf = async (service: string): Promise<string> => {
 };
 
 // Run with `--update` to write the files again after a change of a migration.
-test.each(SERVICES)(
-  'services/%s/schema.sql is what the migrations of the service create',
-  async (service) => {
-    const file = join(root, 'services', service, 'schema.sql');
-    await expect(await schemaOf(service)).toMatchFileSnapshot(file);
-  },
-);
+test.each(SERVICES)('services/%s/schema.sql matches the migrations of the service', async (service) => {
+  const file = join(root, 'services', service, 'schema.sql');
+  await expect(await schemaOf(service)).toMatchFileSnapshot(file);
+});

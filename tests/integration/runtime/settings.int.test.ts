@@ -37,7 +37,7 @@ const needed: readonly (readonly [ServiceName, readonly string[]])[] = [
 ];
 
 test.each(needed)(
-  '%s without settings ends with 78 and one line that names them all',
+  'the %s without settings ends with 78 and one line that names all missing settings',
   async (service, variables) => {
     const { code, err } = await run(service, { PATH: process.env['PATH'] });
     expect(code).toBe(78);
@@ -57,7 +57,7 @@ test.each([
   ['HOLDPOINT_NATS_SEED_FILE', '/nonexistent/seed'],
   ['OTEL_EXPORTER_OTLP_ENDPOINT', 'sesame'],
   ['OTEL_TRACES_SAMPLER', 'every-second-one'],
-])('a wrong %s is named, and its value is not shown', async (variable, value) => {
+])('a wrong %s is named without its value', async (variable, value) => {
   // All services read these alike.
   const { code, err } = await run('recovery', { ...system.environment('recovery'), [variable]: value });
   expect(code).toBe(78);
@@ -74,7 +74,7 @@ test.each([
   ['recovery', 'HOLDPOINT_NATS_SEED_FILE', 'not a seed'],
   ['orchestrator', 'HOLDPOINT_NATS_TOPOLOGY_SEED_FILE', 'not a seed'],
 ] as const)(
-  '%s with a %s that holds %j ends with 78, and does not show it',
+  'the %s with a %s that contains %j ends with 78 and hides the content',
   async (service, variable, content) => {
     const file = join(system.folder, `wrong-${String(content.length)}`);
     await writeFile(file, content);

@@ -64,12 +64,12 @@ describe.each(backings)('a store %s', (_name, open) => {
     );
 
   describe('locks', () => {
-    test('an aggregate that does not exist has no version', async () => {
+    test('an unknown aggregate has no version', async () => {
       const id = newId();
       expect(await read(id)).toEqual({ version: undefined, history: { snapshot: undefined, events: [] } });
     });
 
-    test('several at once, each with its version', async () => {
+    test('several aggregates are locked at once, each with its version', async () => {
       const [one, two, none] = [newId(), newId(), newId()];
       await append(store, one);
       await append(store, two);
@@ -82,7 +82,7 @@ describe.each(backings)('a store %s', (_name, open) => {
       await transaction.rollback();
     });
 
-    test('for one at a time, and the next one sees what the one before has committed', async () => {
+    test('a lock has one holder, and the next holder sees the commit of the previous one', async () => {
       const id = newId();
       await append(store, id);
       const first = await store.lock([id]);
@@ -93,7 +93,7 @@ describe.each(backings)('a store %s', (_name, open) => {
       await second.rollback();
     });
 
-    test('whoever has waited for a lock sees a clock after the wait', async () => {
+    test('a transaction that waited for a lock sees a clock after the wait', async () => {
       const id = newId();
       await append(store, id);
       const first = await store.lock([id]);
@@ -109,7 +109,7 @@ describe.each(backings)('a store %s', (_name, open) => {
       await second.rollback();
     });
 
-    test('others do not wait for it', async () => {
+    test('other aggregates do not wait for a lock', async () => {
       const [one, two] = [newId(), newId()];
       await append(store, one);
       await append(store, two);
@@ -121,7 +121,7 @@ describe.each(backings)('a store %s', (_name, open) => {
   });
 
   describe('a history', () => {
-    test('has every event as it was written', async () => {
+    test('a history has every event exactly as it was written', async () => {
       const id = newId();
       const odd = {
         text: 'ä€😀 "quoted" \\ \u2028',
@@ -140,7 +140,7 @@ describe.each(backings)('a store %s', (_name, open) => {
       });
     });
 
-    test('with a snapshot has the events after it', async () => {
+    test('a history with a snapshot has the events after it', async () => {
       const id = newId();
       const state = { counted: 2, ä: ['"'] };
       await append(store, id);
@@ -158,7 +158,7 @@ describe.each(backings)('a store %s', (_name, open) => {
       });
     });
 
-    test('says when it began, and the time and the trace of the latest event, whatever snapshots there are', async () => {
+    test('a history has its start and the time and trace of its latest event, with any snapshot', async () => {
       const id = newId();
       const trace = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
       const first = eventOf(id, 1);
@@ -172,7 +172,7 @@ describe.each(backings)('a store %s', (_name, open) => {
       expect((await read(id)).history?.times).toEqual({ since: first.at, at: second.at, trace });
     });
 
-    test('is loaded for several aggregates at once', async () => {
+    test('the histories of several aggregates are loaded at once', async () => {
       const ids = [newId(), newId(), newId()];
       for (const id of ids) await append(store, id);
       const transaction = await store.lock(ids);
@@ -183,11 +183,11 @@ describe.each(backings)('a store %s', (_name, open) => {
   });
 
   describe('a commit', () => {
-    test('that changes nothing makes no outbox row', async () => {
+    test('a commit without events creates no outbox row', async () => {
       expect((await commitTo(store, newId(), () => ({}))).row).toBeUndefined();
     });
 
-    test('replaces the summary', async () => {
+    test('a commit replaces the summary', async () => {
       const id = newId();
       await append(store, id, {}, 'first');
       expect(await backing.summary(id)).toBe('first');
@@ -195,7 +195,7 @@ describe.each(backings)('a store %s', (_name, open) => {
       expect(await backing.summary(id)).toBe('second');
     });
 
-    test('of a version that exists is a conflict, and leaves nothing', async () => {
+    test('a commit of an existing version is a conflict and leaves nothing', async () => {
       const id = newId();
       await append(store, id);
       const again = commitTo(store, id, () => ({
@@ -209,7 +209,7 @@ describe.each(backings)('a store %s', (_name, open) => {
       expect(await backing.summary(id)).toBeUndefined();
     });
 
-    test('of many who create the same aggregate at once is a gapless history', async () => {
+    test('many commits that create the same aggregate at once leave a history without gaps', async () => {
       const id = newId();
       const addOne = async (to: Store): Promise<number> =>
         until('one event is added', async () => {
@@ -227,7 +227,7 @@ describe.each(backings)('a store %s', (_name, open) => {
       expect((await read(id)).history?.events).toHaveLength(10);
     });
 
-    test('that is rolled back instead leaves nothing, and frees the lock', async () => {
+    test('a rollback leaves nothing and frees the lock', async () => {
       const id = newId();
       await append(store, id, {}, 'kept');
       const transaction = await store.lock([id]);
@@ -241,7 +241,7 @@ describe.each(backings)('a store %s', (_name, open) => {
   });
 
   describe('timers', () => {
-    test('come back when they are due, earliest first, with their data', async () => {
+    test('due timers come earliest first, with their data', async () => {
       const id = newId();
       const data = { ask: 2, text: 'ä"' };
       await append(store, id, {
@@ -257,7 +257,7 @@ describe.each(backings)('a store %s', (_name, open) => {
       ]);
     });
 
-    test('come back until a decision clears them: looking for them takes none away', async () => {
+    test('a due timer comes again until a decision clears it', async () => {
       const id = newId();
       await append(store, id, { timersSet: [timerOf(id, 'alarm', LONG_AGO)] });
       for (const look of ['first', 'second', 'third'])
@@ -270,14 +270,14 @@ describe.each(backings)('a store %s', (_name, open) => {
       expect(await dueTimers([id])).toEqual([timerOf(id, 'alarm', LONG_AGO)]);
     });
 
-    test('keep the trace that they were set with', async () => {
+    test('a timer keeps the trace of its creation', async () => {
       const id = newId();
       const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
       await append(store, id, { timersSet: [{ ...timerOf(id, 'traced', LONG_AGO), trace }] });
       expect(await dueTimers([id])).toEqual([{ ...timerOf(id, 'traced', LONG_AGO), trace }]);
     });
 
-    test('are moved by setting them again, and gone once cleared', async () => {
+    test('a timer moves when it is set again and disappears when it is cleared', async () => {
       const id = newId();
       await append(store, id, { timersSet: [timerOf(id, 'alarm', LONG_AGO)] });
       await commitTo(store, id, (_version, now) => ({
@@ -290,7 +290,7 @@ describe.each(backings)('a store %s', (_name, open) => {
       expect(await dueTimers([id])).toEqual([]);
     });
 
-    test('come with the version of their aggregate, locked', async () => {
+    test('a due timer comes with the version of its aggregate, locked', async () => {
       const id = newId();
       await append(store, id, { timersSet: [timerOf(id, 'alarm', LONG_AGO)] });
       const { transaction, due } = await store.lockDue(500);
@@ -306,7 +306,7 @@ describe.each(backings)('a store %s', (_name, open) => {
       expect(await dueTimers([id])).toEqual([]);
     });
 
-    test('of an aggregate that somebody holds are left to come back', async () => {
+    test('a due timer of a locked aggregate is skipped and comes later', async () => {
       const [held, free] = [newId(), newId()];
       for (const id of [held, free]) await append(store, id, { timersSet: [timerOf(id, 'alarm', LONG_AGO)] });
       const holder = await backing.replica.lock([held]);
@@ -318,7 +318,7 @@ describe.each(backings)('a store %s', (_name, open) => {
       }));
     });
 
-    test('are fired by one of two replicas', async () => {
+    test('a due timer is fired by one of two replicas', async () => {
       const ids = [newId(), newId(), newId(), newId()];
       for (const id of ids) await append(store, id, { timersSet: [timerOf(id, 'alarm', LONG_AGO)] });
       const both = await Promise.all([store.lockDue(500), backing.replica.lockDue(500)]);
@@ -332,7 +332,7 @@ describe.each(backings)('a store %s', (_name, open) => {
       }));
     });
 
-    test('that are extended while somebody looks for due ones do not fire', async () => {
+    test('a timer that is extended during the search for due ones does not fire', async () => {
       const id = newId();
       await append(store, id);
       let tooLate = 0;
@@ -358,7 +358,7 @@ describe.each(backings)('a store %s', (_name, open) => {
   });
 
   describe('the outbox', () => {
-    test('holds what a batch had to publish, until it is confirmed', async () => {
+    test('the outbox has the messages of a batch until they are confirmed', async () => {
       const id = newId();
       const messages = [messageOf('one'), messageOf('two')];
       const event = { ...eventOf(id, 1), trace: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' };
@@ -368,7 +368,7 @@ describe.each(backings)('a store %s', (_name, open) => {
       expect((await store.claimOutbox(-FAR_AHEAD_MS, 0, 500)).map((each) => each.id)).not.toContain(row);
     });
 
-    test('has the events of its own batch, and no others', async () => {
+    test('a batch sees its own messages and no others', async () => {
       const id = newId();
       await append(store, id);
       const { row } = await commitTo(store, id, () => ({ events: [eventOf(id, 2), eventOf(id, 3)] }));
@@ -376,7 +376,7 @@ describe.each(backings)('a store %s', (_name, open) => {
       expect((await claim(store, row)).events.map(({ version }) => version)).toEqual([2, 3]);
     });
 
-    test('is claimed by one of two replicas, and again when the claim is over', async () => {
+    test('a message is claimed by one of two replicas, and again when the claim expires', async () => {
       const rows = await Promise.all([1, 2, 3, 4, 5].map(async () => (await append(store, newId())).row));
       const both = await until('the rows are old enough', async () => {
         const claims = await Promise.all(
@@ -389,7 +389,7 @@ describe.each(backings)('a store %s', (_name, open) => {
       await claim(backing.replica, rows[0]);
     });
 
-    test('gives out again what was not confirmed, though it has given out younger rows since', async () => {
+    test('an unconfirmed message comes again, even after younger ones', async () => {
       const rows: string[] = [];
       for (const _ of [1, 2]) {
         const { row = '' } = await append(store, newId());
@@ -402,12 +402,12 @@ describe.each(backings)('a store %s', (_name, open) => {
       });
     });
 
-    test('does not give out what was committed just now', async () => {
+    test('a sweep skips messages that were committed a moment ago', async () => {
       const { row } = await append(store, newId());
       expect((await store.claimOutbox(FAR_AHEAD_MS, 0, 500)).map(({ id }) => id)).not.toContain(row);
     });
 
-    test('loses what a later batch confirms, if that batch commits', async () => {
+    test('a confirmation by a later batch removes a message if that batch commits', async () => {
       const id = newId();
       const { row = '' } = await append(store, id);
       const conflicting = commitTo(store, id, () => ({ events: [eventOf(id, 1)], outboxConfirmed: [row] }));

@@ -48,7 +48,7 @@ const servicesOf = (spans: readonly ReceivedSpan[]): readonly string[] =>
   [...new Set(spans.map(({ service }) => service))].toSorted();
 
 describe('a gated task', () => {
-  test('is one trace from its submission to its completion, through every service that had to do with it', async () => {
+  test('a gated task is one trace from its submission to its completion, through every service involved', async () => {
     const task = await submitSample(system.client);
     await approveAndComplete(system.client, task);
     const spans = await untilCompleted(task.id);
@@ -76,7 +76,7 @@ describe('a gated task', () => {
     expect(effect?.attributes).toMatchObject({ 'holdpoint.node': 'append', 'holdpoint.outcome': 'applied' });
   });
 
-  test('stays in its trace when a person comes with another, which is linked', async () => {
+  test('a task keeps its trace when a decision has another, which is linked', async () => {
     const task = await submitSample(system.client);
     await waitForRequest(system.client, task);
     const own = '4bf92f3577b34da6a3ce929d0e0e4736';
@@ -96,7 +96,7 @@ describe('a gated task', () => {
     expect(decided?.links.map(({ traceId }) => traceId)).toEqual([own]);
   });
 
-  test('goes through recovery when it fails', async () => {
+  test('the trace of a failed task includes recovery', async () => {
     const task = await submitSample(system.client, '../outside.txt');
     await waitForRequest(system.client, task);
     await system.client.ask('approvals', 'decide', { id: task.approval, decision: 'approve' });
@@ -109,7 +109,7 @@ describe('a gated task', () => {
   });
 });
 
-test('a message that cannot be handled names its trace in the log', async () => {
+test('a message that cannot be handled is logged with its trace', async () => {
   const trace = 'ab'.repeat(16);
   const traced = headers();
   traced.set('traceparent', `00-${trace}-00f067aa0ba902b7-01`);

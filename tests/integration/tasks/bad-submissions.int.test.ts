@@ -53,31 +53,34 @@ const bad: readonly (readonly [string, string | Uint8Array, string, number])[] =
 ];
 
 describe('a submission', () => {
-  test.each(bad)('%s is refused: the caller gets the code', async (_what, body, code, status) => {
+  test.each(bad)('a submission %s is refused with a code', async (_what, body, code, status) => {
     const refused = system.client.askRaw(subjects.api('orchestrator', 'submit'), body);
     await expect(refused).rejects.toMatchObject({ name: 'Refusal', code, status });
   });
 
-  test.each(bad)('%s on the bus is a dead letter that says why', async (_what, body, code) => {
-    const subject = subjects.taskCommand('submit');
-    await publish(system.client.connection, subject, body, { id });
-    const bytes = Buffer.from(body);
-    const letter = await letters.next(id);
-    // What another replica may have registered a moment ago is looked for before it is refused.
-    const deliveriesMax = code === 'ORCHESTRATOR_UNKNOWN_WORKFLOW' ? 10 : 1;
-    expect(letter.deliveries).toBeLessThanOrEqual(deliveriesMax);
-    expect(letter).toMatchObject({
-      service: 'orchestrator',
-      subject,
-      reason: { code, message: expect.stringMatching(/\S/) as string },
-      headers: { 'ce-id': id },
-      body: new TextDecoder().decode(bytes.subarray(0, BODY_MAX_BYTES)),
-      bodyBytes: bytes.length,
-      bodySha256: createHash('sha256').update(bytes).digest('hex'),
-    });
-  });
+  test.each(bad)(
+    'a submission %s on the bus becomes a dead letter with the reason',
+    async (_what, body, code) => {
+      const subject = subjects.taskCommand('submit');
+      await publish(system.client.connection, subject, body, { id });
+      const bytes = Buffer.from(body);
+      const letter = await letters.next(id);
+      // What another replica may have registered a moment ago is looked for before it is refused.
+      const deliveriesMax = code === 'ORCHESTRATOR_UNKNOWN_WORKFLOW' ? 10 : 1;
+      expect(letter.deliveries).toBeLessThanOrEqual(deliveriesMax);
+      expect(letter).toMatchObject({
+        service: 'orchestrator',
+        subject,
+        reason: { code, message: expect.stringMatching(/\S/) as string },
+        headers: { 'ce-id': id },
+        body: new TextDecoder().decode(bytes.subarray(0, BODY_MAX_BYTES)),
+        bodyBytes: bytes.length,
+        bodySha256: createHash('sha256').update(bytes).digest('hex'),
+      });
+    },
+  );
 
-  test('names every problem, with its path', async () => {
+  test('a refusal names every problem with its path', async () => {
     const refused = system.client.askRaw(
       subjects.api('orchestrator', 'submit'),
       json({ id: 'a b', goal: '' }),
@@ -100,7 +103,7 @@ describe('a submission', () => {
     return start.replace('"padding":""', `"padding":"${'p'.repeat(bytes - start.length)}"`);
   };
 
-  test('that is large is taken, as long as the facts of its task can be sent', async () => {
+  test('a large submission is accepted if the events of its task fit into messages', async () => {
     const task = newTaskId();
     await system.client.askRaw(
       subjects.api('orchestrator', 'submit'),
@@ -111,7 +114,7 @@ describe('a submission', () => {
     expect(events.length).toBeGreaterThan(2);
   });
 
-  test('that would lead to more than the bus takes is refused: the caller gets the code', async () => {
+  test('a submission whose messages would exceed the limit of the bus is refused with a code', async () => {
     const body = padded(newTaskId(), PAYLOAD_MAX_BYTES);
     expect(body.length).toBe(PAYLOAD_MAX_BYTES);
     const line = json({ ...good, id: newTaskId(), inputs: { line: 'x'.repeat(PAYLOAD_MAX_BYTES - 4_096) } });
@@ -121,7 +124,7 @@ describe('a submission', () => {
     }
   });
 
-  test('that would lead to more than the bus takes is a dead letter, and keeps nobody back', async () => {
+  test('a submission whose messages would exceed the limit is a dead letter and delays no other', async () => {
     const id = newTaskId();
     const line = json({ ...good, id, inputs: { line: 'x'.repeat(PAYLOAD_MAX_BYTES - 4_096) } });
     await publish(system.client.connection, subjects.taskCommand('submit'), line, { id: `too-large-${id}` });
@@ -130,7 +133,7 @@ describe('a submission', () => {
     });
   });
 
-  test('repeated is the same task; with other content it is refused', async () => {
+  test('a repeated submission is the same task; with other content it is refused', async () => {
     const task = newTaskId();
     const submit = (goal: string) => system.client.ask('orchestrator', 'submit', { ...good, id: task, goal });
     await submit('one');
@@ -148,7 +151,7 @@ describe('a submission', () => {
     expect((await system.client.ask('orchestrator', 'history', { id: task })).events).toEqual(events);
   });
 
-  test('with fields of a newer version is taken', async () => {
+  test('a submission with fields of a newer version is accepted', async () => {
     const task = newTaskId();
     const body = json({ ...good, id: task, since2: { deep: [1] } });
     await publish(system.client.connection, subjects.taskCommand('submit'), body, { id });
@@ -156,7 +159,7 @@ describe('a submission', () => {
     expect(letters.of(id)).toEqual([]);
   });
 
-  test('without id and headers, as anybody types it, is a task of its own each time', async () => {
+  test('each submission without id and headers is a new task', async () => {
     const { connection, ask } = system.client;
     const list = async () =>
       (await ask('orchestrator', 'list', { limit: 500 })).items.filter(({ goal }) => goal === id);
@@ -171,7 +174,7 @@ describe('a submission', () => {
     ['a character that is two halves, right where lists cut it', `${'x'.repeat(199)}😀${'y'.repeat(50)}`],
     ['line ends and quotes', 'a\r\nb "c" \\ \\u0000 \t.'],
     ['the largest number of characters', '😀'.repeat(50_000)],
-  ])('with %s in its goal is taken as it is', async (_what, goal) => {
+  ])('a goal with %s is stored unchanged', async (_what, goal) => {
     const task = newTaskId();
     await system.client.ask('orchestrator', 'submit', { ...good, id: task, goal, inputs: { line: 'x' } });
     expect((await waitForPhase(system.client, task, 'awaiting_approval')).goal).toBe(goal);
@@ -180,7 +183,7 @@ describe('a submission', () => {
   });
 });
 
-test('whatever was refused in between, what was accepted completes', async () => {
+test('accepted tasks complete despite refused ones in between', async () => {
   const { client } = system;
   const tasks = await Promise.all([submitSample(client), submitSample(client)]);
   for (const [, body] of bad) client.connection.publish(subjects.taskCommand('submit'), body);

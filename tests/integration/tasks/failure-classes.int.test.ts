@@ -1,13 +1,8 @@
 import type { FailureBucket } from '@holdpoint/contracts/recovery/views';
 import type { FailureClass } from '@holdpoint/contracts/workflow/failure-class';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
-import { root } from '@holdpoint/infra/local/folders';
-import { migrate } from '@holdpoint/infra/postgres/migrate';
-import { grantTables } from '@holdpoint/infra/postgres/schemas';
-import { withAdmin } from '@holdpoint/infra/postgres/admin';
 import { countClasses } from '@holdpoint/recovery/queries/classes';
 import type { StoredEvent } from '@holdpoint/runtime/engine/ports';
-import { join } from 'node:path';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { askOwner } from '../../kit/tasks/aged.ts';
@@ -48,7 +43,15 @@ const failed = (
     output: 'said "verdict": {"class":"no"}',
     ...(as && { verdict: { kind: 'retry', class: as } }),
   };
-  return { kind: 'attempts', aggregate: task, version, type: 'assessed', at, trace: undefined, body: JSON.stringify(data) };
+  return {
+    kind: 'attempts',
+    aggregate: task,
+    version,
+    type: 'assessed',
+    at,
+    trace: undefined,
+    body: JSON.stringify(data),
+  };
 };
 
 /** Stores each in a transaction of its own, as different tasks'. */
@@ -71,7 +74,7 @@ const counted = async (from: number, to: number, bucket: FailureBucket) =>
 describe('failures', () => {
   beforeEach(() => askOwner(database, 'TRUNCATE recovery.heads, recovery.events, recovery.failure_counts'));
 
-  test('are counted by class in hours and days of UTC, the first moment of a bucket among it', async () => {
+  test('failures are counted by class in UTC hours and days, each bucket including its first moment', async () => {
     await store(
       [MIDNIGHT - 1, 'TRANSIENT'],
       [MIDNIGHT, 'TRANSIENT'],
@@ -105,7 +108,7 @@ describe('failures', () => {
     });
   });
 
-  test('are counted once, also when something else is said of one later; what has no class is none', async () => {
+  test('a failure is counted once despite a later classification, and one without a class not at all', async () => {
     const [task, at] = ['t-again', MIDNIGHT];
     await store([at]);
     for (const event of [
@@ -116,7 +119,7 @@ describe('failures', () => {
     expect(await counted(at, at + DAY, 'hour')).toEqual([[0, 'TRANSIENT', 1]]);
   });
 
-  test('of several tasks in one batch and of several batches at once are all counted', async () => {
+  test('failures of several tasks in one batch and of several batches at once are all counted', async () => {
     const tasks = Array.from({ length: 60 }, (_, i) => `t-many-${String(i)}`);
     const classes = ['UNKNOWN', 'TRANSIENT', 'WORKER_CRASH'] as const;
     await Promise.all(
@@ -144,7 +147,7 @@ describe('failures', () => {
     expect(found.reduce((sum, [, , count]) => sum + count, 0)).toBe(60);
   });
 
-  test('stay counted when their task is removed, and are forgotten after 400 days', async () => {
+  test('counts survive the purge of their task and expire after 400 days', async () => {
     await store([MIDNIGHT, 'TRANSIENT']);
     await askOwner(database, 'DELETE FROM recovery.events');
     await askOwner(
@@ -158,7 +161,7 @@ describe('failures', () => {
     expect(rows.length).toBe(1);
   });
 
-  test('are not for the service to count: the database does', async () => {
+  test('the service cannot change the counts: only the database does', async () => {
     for (const change of [
       `INSERT INTO failure_counts VALUES (0, 'UNKNOWN', 1)`,
       'UPDATE failure_counts SET count = 0',
@@ -167,7 +170,7 @@ describe('failures', () => {
       await expect(pool.query(change)).rejects.toThrow(/permission denied/);
   });
 
-  test('of a month are found by the index, whatever else was counted', async () => {
+  test('a query for a month uses the index, whatever else was counted', async () => {
     await askOwner(
       database,
       `INSERT INTO recovery.failure_counts
@@ -190,7 +193,7 @@ describe('failures', () => {
   });
 });
 
-test('what the service says of a failure is counted, as the API has it; too much at once is refused', async () => {
+test('the API returns the counts by class and refuses a range that is too large', async () => {
   const system = await createSystem();
   try {
     await system.startAll();
@@ -206,7 +209,8 @@ test('what the service says of a failure is counted, as the API has it; too much
       publish(bus, subjects.recoveryCommand('assess'), JSON.stringify({ ...failure, ...more }));
     const from = Date.now() - 2 * HOUR;
     const count = async () =>
-      (await system.client.ask('recovery', 'failure_counts', { from, to: from + 4 * HOUR, bucket: 'hour' })).items;
+      (await system.client.ask('recovery', 'failure_counts', { from, to: from + 4 * HOUR, bucket: 'hour' }))
+        .items;
     await say({});
     await untilTrue('it is counted', async () => (await count()).length > 0);
     const first = await count();

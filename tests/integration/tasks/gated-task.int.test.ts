@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => system.stop());
 
 describe('a gated task', () => {
-  test('is held at its gate, approved, carried out once, and completed', async () => {
+  test('a gated task waits at its gate, is approved, runs once and completes', async () => {
     const { client, workspace } = system;
     const task = await submitSample(client);
     const request = await waitForRequest(client, task);
@@ -51,7 +51,7 @@ describe('a gated task', () => {
     });
   });
 
-  test('is told to everybody: CloudEvents with gapless versions, and the trace of its submission on each', async () => {
+  test('the events of a gated task are CloudEvents with consecutive versions and the trace of its submission', async () => {
     const { client } = system;
     const task = sampleTask(newTaskId());
     const facts: Record<string, string>[] = [];
@@ -104,7 +104,7 @@ describe('a gated task', () => {
     }
   });
 
-  test('is in the metrics of every service that had to do with it', async () => {
+  test('a gated task appears in the metrics of every service involved', async () => {
     const { client } = system;
     await approveAndComplete(client, await submitSample(client));
     for (const service of SERVICES.filter((each) => each !== 'recovery')) {
@@ -115,7 +115,7 @@ describe('a gated task', () => {
   });
 });
 
-test('the services are found on the bus, with their endpoints', async () => {
+test('service discovery on the bus lists the services with their endpoints', async () => {
   const found: Record<string, readonly string[]> = {};
   const client = new Svcm(system.client.connection).client({
     strategy: 'count',

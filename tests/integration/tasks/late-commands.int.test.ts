@@ -31,7 +31,7 @@ const timersOf = (task: SampleTask): Promise<readonly string[]> =>
     return (await client.query<{ name: string }>(sql, [task.id])).rows.map(({ name }) => name);
   });
 
-test('what a task takes back when it ends is taken back again, when the bus has lost it, until it is confirmed', async () => {
+test('a lost cancellation of an ended task is sent again until it is confirmed', async () => {
   const { client } = system;
   const task = await submitSample(client);
   await waitForRequest(client, task);
@@ -52,7 +52,7 @@ test('what a task takes back when it ends is taken back again, when the bus has 
   expect((await waitForPhase(client, task.id, 'cancelled')).phase).toBe('cancelled');
 });
 
-test('a request that was cancelled before it arrived is put to nobody, and is answered so', async () => {
+test('a request that is cancelled before it arrives is answered and put to no approver', async () => {
   const { client } = system;
   const orchestrator = await system.connect('orchestrator');
   const effect = sampleEffect();
@@ -91,7 +91,7 @@ test('a request that was cancelled before it arrived is put to nobody, and is an
   }
 });
 
-test('a command of a person that the bus brings again does not act again', async () => {
+test('an operator’s command that the bus redelivers does not act again', async () => {
   const { client } = system;
   const task = await submitSample(client);
   await waitForRequest(client, task);

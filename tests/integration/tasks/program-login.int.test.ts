@@ -12,14 +12,14 @@ beforeAll(async () => {
 });
 afterAll(() => system.stop());
 
-test.each(['worker', 'operator'] as const)('who has the seed of %s is let in', async (user) => {
+test.each(['worker', 'operator'] as const)('a client with the seed of %s connects', async (user) => {
   const seedFile = layout(system.run.credentialsDir).natsSeed(user);
   const connection = await connectToBus({ url: system.nats.url, seedFile, user });
   onTestFinished(() => connection.close());
   expect(await connection.rtt()).toBeGreaterThanOrEqual(0);
 });
 
-test.each(['with another seed', 'without one'])('nobody is let in %s, and hears so at once', async (how) => {
+test.each(['with another seed', 'without one'])('a client %s is refused at once', async (how) => {
   const seedFile = join(system.folder, 'stranger.seed');
   await writeFile(seedFile, nkeys.createUser().getSeed());
   const options = { url: system.nats.url, ...(how === 'with another seed' && { seedFile }) };

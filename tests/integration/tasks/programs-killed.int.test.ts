@@ -33,7 +33,7 @@ const keepWorking = async (part: string): Promise<void> => {
 };
 
 beforeAll(async () => {
-  system = await createSystem();
+  system = await createSystem({ shortTimers: true });
   await system.startAll();
   // Whatever the program writes may be written: it is the workers that are looked at here.
   await system.client.ask('approvals', 'rule_add', {
@@ -60,7 +60,7 @@ const linesOf = async (file: string): Promise<readonly string[]> =>
 const fileOf = (part: string): string => `${part.replaceAll(' ', '-')}.txt`;
 
 /** All at the same time: each waits for most of its time until its lease is over. */
-test('a worker that dies in any part of any phase changes only the time', async () => {
+test('a worker that dies in any part of any phase changes only the duration', async () => {
   const parts: readonly (Part | typeof NOWHERE)[] = [NOWHERE, ...PARTS];
   const client = createClient({ connection: await system.connect('operator'), token: system.client.token });
   const endings = await Promise.all(

@@ -107,7 +107,7 @@ const approveEffect = async (handle: Pick<Handle, 'id'>): Promise<string> => {
 const linesOf = async (file: string): Promise<readonly string[]> =>
   (await readFile(join(system.workspace, file), 'utf8')).split('\n').filter((line) => line !== '');
 
-test('a phase of code, a person and an effect: each is done once, and the effect stops at its gate', async () => {
+test('a phase of code, a request and an effect each happen once, and the effect stops at its gate', async () => {
   const workflow = reply('replies.txt');
   await startOne(workflow, { parkMs: 200 });
   const client = await createOne();
@@ -134,7 +134,7 @@ test('a phase of code, a person and an effect: each is done once, and the effect
   expect(names.at(-1)).toBe('workflow:completed');
 });
 
-test('what a person refuses is not done', async () => {
+test('a rejected effect does not run', async () => {
   const workflow = reply('refused.txt');
   await startOne(workflow);
   const client = await createOne();
@@ -144,7 +144,7 @@ test('what a person refuses is not done', async () => {
   expect(await handle.result()).toBe('nothing');
 });
 
-test('a worker that stops gives its work back, and another goes on with what was recorded', async () => {
+test('a worker that stops gives its work back, and another continues from the recorded results', async () => {
   let calls = 0;
   let release = (): void => undefined;
   const held = new Promise<void>((resolve) => (release = resolve));
@@ -165,7 +165,7 @@ test('a worker that stops gives its work back, and another goes on with what was
   await expect(handle.result()).rejects.toMatchObject({ name: 'WorkflowCancelled' });
 });
 
-test('a version that no worker has is waited for, and people see it', async () => {
+test('a task waits for a version without a worker, and its wait names the version', async () => {
   const client = await createOne();
   const handle = await client.start(reply('nobody.txt'), { topic: 'silence' });
   const waits = await until('it is said', async () => {
@@ -177,7 +177,7 @@ test('a version that no worker has is waited for, and people see it', async () =
   await untilAsked(handle);
 });
 
-test('a task is started by the name of a program from the bus, and a fork of it goes on from where it was', async () => {
+test('a bus command starts a program by name, and a fork continues from its position', async () => {
   const workflow = reply('forked.txt');
   await startOne(workflow);
   const client = await createOne();
@@ -190,7 +190,7 @@ test('a task is started by the name of a program from the bus, and a fork of it 
   expect(await fork.result()).toBe('nothing');
 });
 
-test('a name that one replica has just registered is known to all when it comes over the bus', async () => {
+test('a new program of one replica is known to all replicas when a command names it', async () => {
   await system.start('orchestrator');
   const END = 'done' as NodeId;
   // Both replicas read commands: of so many each gets some.

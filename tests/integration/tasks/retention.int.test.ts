@@ -20,7 +20,7 @@ import { append, timerOf } from '../../kit/effects/writes.ts';
 
 const OLD = KEEP_DAYS + 1;
 
-describe('in the schema of a service', () => {
+describe('a purge of one service', () => {
   let database: Database;
   let pool: Pool;
   beforeAll(async () => {
@@ -60,7 +60,7 @@ describe('in the schema of a service', () => {
       (error: unknown) => (error instanceof Error ? error.message : String(error)),
     );
 
-  test('what ended longer ago than it is kept goes whole, the rest stays', async () => {
+  test('a purge removes whole aggregates that ended before the limit and keeps the rest', async () => {
     const young = `${id}-young`;
     await ended(id);
     await ended(young);
@@ -71,11 +71,12 @@ describe('in the schema of a service', () => {
     expect(await has(young)).toEqual(['heads', 'snapshots', 'events']);
   });
 
-  test('more than one batch goes, the oldest first', async () => {
+  test('a purge removes more than one batch, the oldest first', async () => {
     const ids = Array.from({ length: 600 }, (_, i) => `${id}-${String(i)}`);
-    await pool.query(`INSERT INTO heads (id, kind, version, status) SELECT unnest($1::text[]), 'attempts', 1, 'assessed'`, [
-      ids,
-    ]);
+    await pool.query(
+      `INSERT INTO heads (id, kind, version, status) SELECT unnest($1::text[]), 'attempts', 1, 'assessed'`,
+      [ids],
+    );
     await endDaysAgo(database, 'recovery', ids.slice(0, 300), OLD);
     await endDaysAgo(database, 'recovery', ids.slice(300), OLD + 10);
     const [first] = await askOwner<{ n: number }>(database, 'SELECT recovery.purge(300) AS n');
@@ -85,7 +86,7 @@ describe('in the schema of a service', () => {
     expect(await retire()).toBe(300);
   });
 
-  test('what has a timer stays until it is gone', async () => {
+  test('an aggregate with a timer stays until the timer is gone', async () => {
     await append(store(), id, { timersSet: [timerOf(id, 'later', Date.now() + 3_600_000)] });
     await endDaysAgo(database, 'recovery', [id], OLD);
     expect(await retire()).toBe(0);
@@ -93,7 +94,7 @@ describe('in the schema of a service', () => {
     expect(await retire()).toBe(1);
   });
 
-  test('nothing goes that changed after the oldest message that waits: the outbox points at its events', async () => {
+  test('an aggregate that changed after the oldest outbox message stays', async () => {
     await append(store(), id);
     await endDaysAgo(database, 'recovery', [id], OLD);
     await pool.query('DELETE FROM outbox');
@@ -106,7 +107,7 @@ describe('in the schema of a service', () => {
     expect(await retire()).toBe(1);
   });
 
-  test('whoever is at work on one keeps it, and is not waited for', async () => {
+  test('a locked aggregate stays, and the purge does not wait for it', async () => {
     await append(store(), id);
     await append(store(), `${id}-other`);
     await endDaysAgo(database, 'recovery', [id, `${id}-other`], OLD);
@@ -116,11 +117,12 @@ describe('in the schema of a service', () => {
     expect(await retire()).toBe(1);
   });
 
-  test('nobody who is at work on another waits for it', async () => {
+  test('a transaction on another aggregate does not wait for a purge', async () => {
     const others = Array.from({ length: 50 }, (_, i) => `${id}-${String(i)}`);
-    await pool.query(`INSERT INTO heads (id, kind, version, status) SELECT unnest($1::text[]), 'attempts', 1, 'assessed'`, [
-      others,
-    ]);
+    await pool.query(
+      `INSERT INTO heads (id, kind, version, status) SELECT unnest($1::text[]), 'attempts', 1, 'assessed'`,
+      [others],
+    );
     await endDaysAgo(database, 'recovery', others, OLD);
     const went = await withAdmin(database.admin, async (client) => {
       await client.query('BEGIN');
@@ -135,14 +137,14 @@ describe('in the schema of a service', () => {
     expect(await has(id)).toEqual(['heads', 'events', 'events']);
   });
 
-  test('a change after the end begins its time anew', async () => {
+  test('a change after the end restarts the retention period', async () => {
     await append(store(), id);
     await endDaysAgo(database, 'recovery', [id], OLD);
     await append(store(), id);
     expect(await retire()).toBe(0);
   });
 
-  test('an id that is used again is not taken for what it was, by nobody', async () => {
+  test('a reused id is not mistaken for its purged aggregate', async () => {
     const engines = [createCountingEngine(store()), createCountingEngine(store())] as const;
     await engines[0].tell(id, 'old');
     await endDaysAgo(database, 'recovery', [id], OLD);
@@ -157,7 +159,7 @@ describe('in the schema of a service', () => {
     expect(rows.map(({ name }) => name)).toEqual(['new', 'old']);
   });
 
-  test('the service can neither set how long, nor date an end back, nor delete an event', async () => {
+  test('the service can neither set the retention, backdate an end nor delete an event', async () => {
     await append(store(), id);
     expect(await refusal(`UPDATE retention SET keep = '4 days'`)).toBe(
       'permission denied for table retention',
@@ -186,7 +188,7 @@ describe('in the schema of a service', () => {
     expect(await retire()).toBe(0);
   });
 
-  test('nor change what the function means by tables of its own', async () => {
+  test('the service cannot redirect the purge function with tables of its own', async () => {
     const [made] = await askOwner<{ config: readonly string[]; owner: string; definer: boolean }>(
       database,
       `SELECT proconfig AS config, proowner::regrole::text AS owner, prosecdef AS definer
@@ -199,7 +201,7 @@ describe('in the schema of a service', () => {
     });
   });
 
-  test.each(SERVICES)('of %s, whoever owns it sets how long, but not less than is safe', async (service) => {
+  test.each(SERVICES)('the owner of %s sets the retention, but not below the minimum', async (service) => {
     const keep = async () =>
       (
         await askOwner<{ days: number }>(
@@ -234,7 +236,7 @@ describe('in the schema of a service', () => {
     },
     recovery: { assessed: true },
   };
-  test.each(SERVICES)('of %s, those statuses end an aggregate that do in its domain', async (service) => {
+  test.each(SERVICES)('the final statuses of %s are those of its deciders', async (service) => {
     const statuses = STATUSES[service];
     const rows = await withAdmin(database.admin, async (client) => {
       await client.query('BEGIN');
@@ -254,7 +256,7 @@ describe('in the schema of a service', () => {
     expect(Object.fromEntries(rows.map(({ id: status, over }) => [status, over]))).toEqual(statuses);
   });
 
-  test('what goes on after its end is no longer over', async () => {
+  test('an aggregate that continues after its end is open again', async () => {
     const over = async (status: string) =>
       (
         await askOwner<{ over: boolean }>(
@@ -272,7 +274,7 @@ describe('in the schema of a service', () => {
   });
 });
 
-describe('of a whole task', () => {
+describe('a purge of a whole task', () => {
   let system: System;
   beforeAll(async () => {
     system = await createSystem();
@@ -309,7 +311,7 @@ describe('of a whole task', () => {
       (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : String(error)),
     );
 
-  test('nothing is left, and whoever asks for it hears that there is none', async () => {
+  test('a purged task leaves nothing, and queries answer that it is unknown', async () => {
     const { client, database } = system;
     const task = await completed();
     await endDaysAgo(database, 'orchestrator', [task.id], OLD);
@@ -335,7 +337,7 @@ describe('of a whole task', () => {
     ]);
   });
 
-  test('the lines of the audit log stay, and hold', async () => {
+  test('the lines of the audit log stay, and the log verifies', async () => {
     const { client, database } = system;
     const task = await completed();
     // Only what the events themselves say of a line goes with them.
@@ -355,7 +357,7 @@ describe('of a whole task', () => {
     expect((await commandLine(system)('audit', 'verify')).out).toMatch(/^audit log intact/);
   });
 
-  test('the task itself goes last: its id is not free while anything is left under it', async () => {
+  test('a task is purged last: its id stays reserved while anything of it is left', async () => {
     const task = await completed();
     await endDaysAgo(system.database, 'orchestrator', [task.id], OLD);
     await endDaysAgo(system.database, 'executor', [task.effect], OLD);
@@ -368,7 +370,7 @@ describe('of a whole task', () => {
     expect(await left(task)).toEqual([]);
   });
 
-  test('its effect and its approval stay as long as it may still order them', async () => {
+  test('the effect and the approval of a task stay while it may still order them', async () => {
     const task = await completed();
     await endDaysAgo(system.database, 'approvals', [task.approval], OLD);
     await endDaysAgo(system.database, 'executor', [task.effect], OLD);
@@ -379,7 +381,7 @@ describe('of a whole task', () => {
     expect(await left(task)).toEqual(['task', 'approval', 'effect', 'events']);
   });
 
-  test('that has not ended nothing ever goes', async () => {
+  test('a task that has not ended is never purged', async () => {
     const task = await submitSample(system.client);
     await waitForRequest(system.client, task);
     const rows = await askOwner<{ finished: unknown }>(
@@ -393,7 +395,7 @@ describe('of a whole task', () => {
     expect(await left(task)).toEqual(['task', 'approval', 'events']);
   });
 
-  test('the services do it by themselves, and go on meanwhile', async () => {
+  test('the services purge by themselves while they work', async () => {
     const task = await completed();
     await endDaysAgo(system.database, 'orchestrator', [task.id], OLD);
     await endDaysAgo(system.database, 'approvals', [task.approval], OLD);

@@ -1,14 +1,9 @@
 import type { ApiRequest } from '@holdpoint/contracts/catalog/api';
 import { ListTasks } from '@holdpoint/contracts/task/queries';
 import { TaskPhase } from '@holdpoint/contracts/task/status';
-import { root } from '@holdpoint/infra/local/folders';
-import { withAdmin } from '@holdpoint/infra/postgres/admin';
-import { migrate } from '@holdpoint/infra/postgres/migrate';
-import { grantTables } from '@holdpoint/infra/postgres/schemas';
 import type { Bounds } from '@holdpoint/orchestrator/queries/task-cursor';
 import { listTasks } from '@holdpoint/orchestrator/queries/tasks';
 import fc from 'fast-check';
-import { join } from 'node:path';
 import type { Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { askOwner } from '../../kit/tasks/aged.ts';
@@ -44,7 +39,7 @@ const idsOf = (items: readonly { readonly id: string }[]): readonly string[] => 
 const found = async (filter: Filter, bounds?: Bounds): Promise<readonly string[]> =>
   idsOf((await listAllTasks(pool, filter, bounds)).items);
 
-describe('what is asked for', () => {
+describe('a task list', () => {
   const WORKFLOWS = ['draft@1', 'draft@2', 'template.develop@v1', 'draft-more@1'];
   const PEOPLE = ['ada', 'ada lovelace', 'a "quoted"\tname'];
   const WORDS = ['greet', 'Greeting', 'straße', 'v2', 'it’s', 'ΣΊΣΥΦΟΣ', '100%', '<b>'];
@@ -101,7 +96,7 @@ describe('what is asked for', () => {
     );
   };
 
-  test('is what comes, once and the latest first, page by page, whatever is asked for together', async () => {
+  test('a task list returns the matching tasks once, latest first, in pages, for any combination of filters', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(kept, { maxLength: 30 }),
@@ -123,7 +118,7 @@ describe('what is asked for', () => {
     );
   });
 
-  test('comes with who has asked for it; an unknown place is refused', async () => {
+  test('a task list names the requester; an unknown cursor is refused', async () => {
     await keepTasks(pool, [task('t-1')]);
     const { items } = await listTasks(pool, ListTasks.parse({}));
     expect(items).toEqual([
@@ -142,12 +137,12 @@ describe('what is asked for', () => {
     });
   });
 
-  test('finds words far behind what a list shows of a goal', async () => {
+  test('a search finds words beyond the part of a goal that lists show', async () => {
     await keepTasks(pool, [task('t-1', { goal: `${'many words '.repeat(100)}needle` }), task('t-2')]);
     expect(await found({ search: 'needle' })).toEqual(['t-1']);
   });
 
-  test('is looked for no longer than so many tasks at once: a page ends early, and the next goes on', async () => {
+  test('a search stops after a bounded number of tasks: a page ends early, and the next one continues', async () => {
     const many = Array.from({ length: 12_000 }, (_, i) =>
       task(`t-${String(i)}`, {
         createdAt: 1_000 + i,
@@ -210,13 +205,15 @@ describe('every list is read by an index', () => {
   });
 });
 
-describe('what lists are asked for is kept by the database', () => {
+describe('the index of task lists', () => {
   const kept = async () =>
     idsOf(await askOwner<{ id: string }>(database, 'SELECT id FROM orchestrator.listed ORDER BY id'));
 
-  test('for tasks and not for boards, until they are removed', async () => {
+  test('the database keeps the index for tasks and not for registries, until they are purged', async () => {
     await keepTasks(pool, [task('t-1'), task('t-2')]);
-    await pool.query(`INSERT INTO heads (id, kind, version, status) VALUES ('r-0123456789abcdef', 'registry', 1, 'registry')`);
+    await pool.query(
+      `INSERT INTO heads (id, kind, version, status) VALUES ('r-0123456789abcdef', 'registry', 1, 'registry')`,
+    );
     expect(await kept()).toEqual(['t-1', 't-2']);
     await pool.query(`UPDATE heads SET version = 2, status = 'failed' WHERE id = 't-1'`);
     expect(await found({ phase: 'failed' })).toEqual(['t-1']);
@@ -226,7 +223,7 @@ describe('what lists are asked for is kept by the database', () => {
   });
 });
 
-test('a task that is submitted is found by all that was said of it, and by nothing else', async () => {
+test('a submitted task is found by all its words and fields, and by no others', async () => {
   const system = await createSystem();
   try {
     await system.startAll();

@@ -46,7 +46,7 @@ const untilHeld = (): Promise<TaskId> =>
     return undefined;
   });
 
-test('tasks of a broken workflow wait; one tries, and once it is well all others start', async () => {
+test('tasks of a broken workflow wait while one probes it, and all start once it succeeds', async () => {
   await breakIt();
   const waiting = [await untilHeld(), await untilHeld(), await untilHeld()];
   const view = await system.client.ask('orchestrator', 'get', { id: waiting[0] as TaskId });
@@ -64,7 +64,7 @@ test('tasks of a broken workflow wait; one tries, and once it is well all others
   await untilTrue('all others start', async () => (await isTrying()).length === waiting.length);
 });
 
-test('a person closes it, and whoever waits starts at once', async () => {
+test('an operator closes the circuit, and the waiting tasks start at once', async () => {
   await breakIt(3_600_000);
   const held = await untilHeld();
   await system.client.ask('recovery', 'circuit', { target, state: 'closed', by: 'ada', reason: 'mended' });
