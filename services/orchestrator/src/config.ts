@@ -25,7 +25,10 @@ export type OrchestratorEnv = z.infer<typeof OrchestratorEnv>;
 /** For tests only, so it is no documented setting. */
 const TestEnv = z.object({
   HOLDPOINT_TEST_RESEND_MS: z.coerce.number().int().min(100).max(60_000).optional(),
+  HOLDPOINT_TEST_ACK_WAIT_MS: z.coerce.number().int().min(1_000).max(60_000).optional(),
 });
 
-export const readTiming = (environment: NodeJS.ProcessEnv): Timing =>
-  orchestratorTiming(readEnv(TestEnv, environment).HOLDPOINT_TEST_RESEND_MS);
+export const readTiming = (environment: NodeJS.ProcessEnv): Timing => {
+  const { HOLDPOINT_TEST_RESEND_MS, HOLDPOINT_TEST_ACK_WAIT_MS } = readEnv(TestEnv, environment);
+  return orchestratorTiming(HOLDPOINT_TEST_RESEND_MS, HOLDPOINT_TEST_ACK_WAIT_MS);
+};

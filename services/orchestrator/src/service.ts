@@ -34,7 +34,10 @@ export const startOrchestrator = (
       migrations: join(import.meta.dirname, '..', 'migrations'),
       topologySeedFile: env.HOLDPOINT_NATS_TOPOLOGY_SEED_FILE,
       topology: {
-        consumers: consumersFor(env.HOLDPOINT_DEPLOYMENT_POOLS),
+        consumers: consumersFor(env.HOLDPOINT_DEPLOYMENT_POOLS).map((consumer) => ({
+          ...consumer,
+          ackWaitMs: timing.ackWaitMs,
+        })),
         replicas: env.HOLDPOINT_STREAM_REPLICAS,
       },
     },

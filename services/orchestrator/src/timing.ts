@@ -1,4 +1,5 @@
 import { PROGRAM_TIMING, type ProgramTiming } from '@holdpoint/programs/timing';
+import { ACK_WAIT_MS } from '@holdpoint/contracts/bus/streams';
 import { REGISTRY_TIMING, type RegistryTiming } from './registry/decide.ts';
 import { TASK_TIMING, type TaskTiming } from './task/model/timing.ts';
 
@@ -7,10 +8,15 @@ export type Timing = {
   readonly task: TaskTiming;
   readonly program: ProgramTiming;
   readonly registry: RegistryTiming;
+  /** Acknowledgement wait of all consumers. */
+  readonly ackWaitMs: number;
 };
 
 /** The first resend follows after `firstResendMs`. All other delays keep their ratio to it; leases of workers stay as they are. */
-export const orchestratorTiming = (firstResendMs: number = TASK_TIMING.resend.firstMs): Timing => {
+export const orchestratorTiming = (
+  firstResendMs: number = TASK_TIMING.resend.firstMs,
+  ackWaitMs: number = ACK_WAIT_MS,
+): Timing => {
   const scale = firstResendMs / TASK_TIMING.resend.firstMs;
   const scaled = ({ firstMs, lastMs }: TaskTiming['resend']) => ({
     firstMs: firstMs * scale,
@@ -28,5 +34,6 @@ export const orchestratorTiming = (firstResendMs: number = TASK_TIMING.resend.fi
       leaseMs: PROGRAM_TIMING.leaseMs,
     },
     registry: { reminderMs: REGISTRY_TIMING.reminderMs * scale },
+    ackWaitMs,
   };
 };

@@ -2,7 +2,7 @@ import { readConfig as readApprovalsConfig } from '@holdpoint/approvals/config';
 import { startApprovals } from '@holdpoint/approvals/service';
 import { readConfig as readExecutorConfig } from '@holdpoint/executor/config';
 import { startExecutor } from '@holdpoint/executor/service';
-import { OrchestratorEnv } from '@holdpoint/orchestrator/config';
+import { OrchestratorEnv, readTiming } from '@holdpoint/orchestrator/config';
 import { startOrchestrator } from '@holdpoint/orchestrator/service';
 import { RecoveryEnv } from '@holdpoint/recovery/config';
 import { startRecovery } from '@holdpoint/recovery/service';
@@ -15,7 +15,7 @@ import { type LogRecord, recordingLogger } from './log-record.ts';
 const starters: Readonly<
   Record<ServiceName, (env: NodeJS.ProcessEnv, log: Logger) => Promise<RunningService>>
 > = {
-  orchestrator: (env, log) => startOrchestrator(readEnv(OrchestratorEnv, env), log),
+  orchestrator: (env, log) => startOrchestrator(readEnv(OrchestratorEnv, env), log, readTiming(env)),
   approvals: (env, log) => startApprovals(readApprovalsConfig(env), log),
   executor: (env, log) => startExecutor(readExecutorConfig(env), log),
   recovery: (env, log) => startRecovery(readEnv(RecoveryEnv, env), log),

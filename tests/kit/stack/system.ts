@@ -42,6 +42,14 @@ export type System = {
 export type SystemOptions = NatsServerOptions & {
   /** A PostgreSQL of the test's own, prepared with `prepareServer`, instead of the one that all share. */
   readonly admin?: Admin;
+  /** Shortens leases, resends and acknowledgement waits, for tests that kill services and wait for the repair. */
+  readonly shortTimers?: boolean;
+};
+
+const SHORT_TIMERS: Env = {
+  HOLDPOINT_TEST_LEASE_MS: '4000',
+  HOLDPOINT_TEST_RESEND_MS: '4000',
+  HOLDPOINT_TEST_ACK_WAIT_MS: '6000',
 };
 
 const isReady = async ({ httpPort }: ServiceInProcess): Promise<boolean> =>
@@ -86,7 +94,8 @@ export const createSystem = async (options: SystemOptions = {}): Promise<System>
         workspace,
         httpPort: 0,
       };
-      return serviceEnvironment(service, context, process.env);
+      const timers = options.shortTimers === true ? SHORT_TIMERS : {};
+      return { ...serviceEnvironment(service, context, process.env), ...timers };
     };
 
     const start: System['start'] = async (service, env) => {

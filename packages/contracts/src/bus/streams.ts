@@ -112,6 +112,9 @@ export const programBucket: BucketDeclaration = {
 
 export const buckets: readonly BucketDeclaration[] = [artifactBucket, programBucket];
 
+/** Acknowledgement wait of every consumer, in milliseconds. */
+export const ACK_WAIT_MS = 30_000;
+
 const consumer = (
   name: string,
   stream: (typeof streams)[number]['name'],
@@ -123,7 +126,7 @@ const consumer = (
   service,
   filter,
   description: `Holdpoint: ${service} reads ${filter}`,
-  ackWaitMs: 30_000,
+  ackWaitMs: ACK_WAIT_MS,
   maxAckPending: 5_000,
 });
 
@@ -133,7 +136,7 @@ export const workConsumer = (hash: string): Omit<ConsumerDeclaration, 'service'>
   stream: 'HP_WORK',
   filter: subjects.work(hash),
   description: `Holdpoint: workers of the workflow version ${hash}`,
-  ackWaitMs: 30_000,
+  ackWaitMs: ACK_WAIT_MS,
   maxAckPending: 5_000,
 });
 
