@@ -195,8 +195,8 @@ export const measureInboxPages = async (
   pending: number,
   print: (figures: PageFigures) => void,
 ): Promise<void> => {
-  for (const [list, asked] of listsOf(run, pending)) {
-    const pages = await measurePages((after) => client.call('approvals', 'list', { ...asked, ...after }));
+  for (const [list, query] of listsOf(run, pending)) {
+    const pages = await measurePages((after) => client.call('approvals', 'list', { ...query, ...after }));
     print({ figure: 'page of pending', list, pending, ...pages });
   }
 };

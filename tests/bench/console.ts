@@ -62,14 +62,14 @@ export const measureConsole = async (
     const firstLoad = Number(await page.evaluate(TRANSFERRED));
     const loads: number[] = [];
     for (let i = 0; i < LOADS; i += 1) loads.push(await load(page));
-    const [seen, gone]: [number[], number[]] = [[], []];
+    const [shown, gone]: [number[], number[]] = [[], []];
     for (let i = 0; i < requests; i += 1) {
       const request = requestOf();
       const row = page.locator(`[data-row="${request.id}"]`);
-      const asked = performance.now();
+      const started = performance.now();
       await publishRequest(connection, request);
       await row.waitFor({ state: 'attached' });
-      seen.push(performance.now() - asked);
+      shown.push(performance.now() - started);
       await client.call('approvals', 'decide', { id: request.id, decision: 'reject' });
       const decided = performance.now();
       await row.waitFor({ state: 'detached' });
@@ -80,7 +80,7 @@ export const measureConsole = async (
       firstLoadKb: round(firstLoad / 1_000, 1),
       filesKb: round((await bytesOf(join(root, 'packages/console/dist'))) / 1_000, 1),
       interactiveMs: percentiles(loads),
-      requestToSeenMs: percentiles(seen),
+      requestToSeenMs: percentiles(shown),
       decisionToSeenMs: percentiles(gone),
     };
   } finally {

@@ -55,12 +55,12 @@ export const measureClasses = async (
     ['a month by days', { from: to - 31 * DAY, to, bucket: 'day' }],
     ['399 days by days', { from: to - 399 * DAY, to, bucket: 'day' }],
   ];
-  for (const [range, asked] of ranges) {
+  for (const [range, query] of ranges) {
     const durations: number[] = [];
     let items = 0;
     for (let i = 0; i < ASKED; i += 1) {
       const at = performance.now();
-      items = (await client.call('recovery', 'failure_counts', asked)).items.length;
+      items = (await client.call('recovery', 'failure_counts', query)).items.length;
       durations.push(performance.now() - at);
     }
     print({ figure: 'failures by class', range, failures, items, answerMs: percentiles(durations) });

@@ -95,8 +95,8 @@ export const measureTaskPages = async (
   tasks: number,
   print: (figures: TaskPageFigures) => void,
 ): Promise<void> => {
-  for (const [list, asked] of listsOf(run, tasks)) {
-    const pages = await measurePages((after) => client.call('orchestrator', 'list', { ...asked, ...after }));
+  for (const [list, query] of listsOf(run, tasks)) {
+    const pages = await measurePages((after) => client.call('orchestrator', 'list', { ...query, ...after }));
     print({ figure: 'page of tasks', list, tasks, ...pages });
   }
 };

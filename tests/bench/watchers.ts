@@ -89,7 +89,11 @@ export const measureWatchers = async (
   const bus = await connectAs({ url, credentialsDir, user: 'orchestrator' });
 
   /** Milliseconds until each watcher has a message of this type about the approval. */
-  const told = async (type: string, id: string, act: () => Promise<unknown>): Promise<readonly number[]> => {
+  const notified = async (
+    type: string,
+    id: string,
+    act: () => Promise<unknown>,
+  ): Promise<readonly number[]> => {
     const durations: number[] = [];
     const began = performance.now();
     const everybody = new Promise<void>((resolve) => {
@@ -108,10 +112,10 @@ export const measureWatchers = async (
   for (let i = 0; i < requests; i += 1) {
     const request = requestOf();
     const { id } = request;
-    requested.push(await told('approval.requested', id, () => publishRequest(bus, request)));
+    requested.push(await notified('approval.requested', id, () => publishRequest(bus, request)));
     await delay(PAUSE_MS);
     resolved.push(
-      await told('approval.resolved', id, () =>
+      await notified('approval.resolved', id, () =>
         client.call('approvals', 'decide', { id, decision: 'reject' }, { timeoutMs: 30_000 }),
       ),
     );

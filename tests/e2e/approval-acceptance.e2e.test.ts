@@ -58,7 +58,7 @@ const messageFor = ({ approval }: SampleTask) =>
 const nodeOf = ({ nodes }: TaskView, id: string) => nodes.find((node) => node.id === id);
 
 /** Runs the CLI on its own terminal and gives this answer to its question. */
-const askedOnTerminal = (answer: string, ...args: readonly string[]): Promise<string> => {
+const answerOnTerminal = (answer: string, ...args: readonly string[]): Promise<string> => {
   const files = layout(system.run.credentialsDir);
   const words = [process.execPath, join(root, 'packages', 'cli', 'src', 'main.ts'), ...args];
   const line = words.map((word) => `'${word}'`).join(' ');
@@ -92,10 +92,10 @@ describe('approval acceptance', () => {
     watcher.say({ type: 'subscribe' });
     await watcher.first('subscribed');
     const task = await held();
-    const told = await watcher.first('approval.requested', ({ approval }) => approval.id === task.approval);
-    expect(told.token).toMatch(UUID_V4);
-    expect(told.approval).toMatchObject({ status: 'pending', task: task.id, audience: ['operators'] });
-    expect(JSON.stringify((await messageFor(task)).components)).toContain(told.token);
+    const notice = await watcher.first('approval.requested', ({ approval }) => approval.id === task.approval);
+    expect(notice.token).toMatch(UUID_V4);
+    expect(notice.approval).toMatchObject({ status: 'pending', task: task.id, audience: ['operators'] });
+    expect(JSON.stringify((await messageFor(task)).components)).toContain(notice.token);
     await watcher.stop();
   });
 
@@ -119,7 +119,7 @@ describe('approval acceptance', () => {
       const others = (await system.client.ask('approvals', 'list', { limit: 500 })).items;
       for (const { id } of others)
         if (id !== task.approval) await system.client.ask('approvals', 'decide', { id, decision: 'reject' });
-      const printed = await askedOnTerminal(key, 'approval', 'watch', '--once');
+      const printed = await answerOnTerminal(key, 'approval', 'watch', '--once');
       expect(printed).toContain(task.approval);
       expect(printed).toContain(`${task.approval} is ${status} by operator`);
       await waitForPhase(system.client, task.id, phase);

@@ -187,8 +187,8 @@ describe('recovery of agents', () => {
       '## Recommended actions',
     ])
       expect(report).toContain(part);
-    for (const said of ['CIRCULAR', 'I add one to the counter', 'AssertionError', 'state.txt'])
-      expect(report).toContain(said);
+    for (const text of ['CIRCULAR', 'I add one to the counter', 'AssertionError', 'state.txt'])
+      expect(report).toContain(text);
     const history = JSON.parse(await typed(repository, 'recovery', 'history', job, '--json')) as {
       readonly status: string;
       readonly attempts: readonly {
@@ -241,9 +241,9 @@ describe('recovery of agents', () => {
     expect(nodeOf(stuck, 'agent').verdict).toMatchObject({ kind: 'escalate', class: 'WORKER_CRASH' });
     expect(prompts()).toHaveLength(3);
     const { question } = nodeOf(stuck, 'agent');
-    const asked = await stack.system.client.ask('approvals', 'get', { id: question as never });
-    expect(asked).toMatchObject({ status: 'pending', stuck: { class: 'WORKER_CRASH' } });
-    expect(asked.body).toContain('The job crashes its executor');
+    const request = await stack.system.client.ask('approvals', 'get', { id: question as never });
+    expect(request).toMatchObject({ status: 'pending', stuck: { class: 'WORKER_CRASH' } });
+    expect(request.body).toContain('The job crashes its executor');
     await typed(repository, 'approval', 'answer', String(question), 'cancel');
     const ended = await untilEnded(stack, id);
     expect(nodeOf(ended, 'agent').status).toBe('cancelled');

@@ -49,8 +49,8 @@ test('steady load with faults leaves nothing behind', { timeout: WITHIN_MS }, as
     logFile: join(folder, 'soak.log'),
   });
   const exit = await child.exited;
-  const said = await readFile(child.logFile, 'utf8');
-  expect(exit.code === 0 || exit.code === 1, said).toBe(true);
+  const log = await readFile(child.logFile, 'utf8');
+  expect(exit.code === 0 || exit.code === 1, log).toBe(true);
 
   const report = Report.parse(JSON.parse(await readFile(file, 'utf8')));
   expect(report.tasks).toBeGreaterThan(350);

@@ -34,8 +34,8 @@ test('a short torture with a fault of every group breaks no promise', { timeout:
     logFile: join(currentRun().folder, 'torture.log'),
   });
   const exit = await child.exited;
-  const said = await readFile(child.logFile, 'utf8');
-  expect(exit.code === 0 || exit.code === 1, said).toBe(true);
+  const log = await readFile(child.logFile, 'utf8');
+  expect(exit.code === 0 || exit.code === 1, log).toBe(true);
 
   const { tasks, faults, skipped, notCarriedThrough, verdicts } = Report.parse(
     JSON.parse(await readFile(report, 'utf8')),
@@ -48,5 +48,5 @@ test('a short torture with a fault of every group breaks no promise', { timeout:
   const happened = new Set([...Object.keys(faults), ...skipped.map(({ fault }) => fault)]);
   expect(planned.filter((fault) => !happened.has(fault))).toEqual([]);
   expect(tasks).toBeGreaterThan(900);
-  expect(exit.code, said).toBe(0);
+  expect(exit.code, log).toBe(0);
 });

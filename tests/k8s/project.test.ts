@@ -350,12 +350,12 @@ test('KEDA watches exactly the consumers of each scaled service', () => {
     const { name } = spec.scaleTargetRef;
     const triggers = spec.triggers ?? [];
     expect(triggers.map(({ type }) => type)).toContain('cpu');
-    const looked = triggers.filter(({ type }) => type === 'nats-jetstream').map(({ metadata }) => metadata);
-    expect(new Set(looked.map(({ account }) => account))).toEqual(new Set(['HP']));
+    const watched = triggers.filter(({ type }) => type === 'nats-jetstream').map(({ metadata }) => metadata);
+    expect(new Set(watched.map(({ account }) => account))).toEqual(new Set(['HP']));
     const wanted = consumers.filter((each) =>
       name === 'executor-web' ? each.name === 'executor-web' : each.service === name,
     );
-    expect(looked.map(({ stream, consumer }) => `${String(stream)}/${String(consumer)}`).toSorted()).toEqual(
+    expect(watched.map(({ stream, consumer }) => `${String(stream)}/${String(consumer)}`).toSorted()).toEqual(
       wanted.map((each) => `${each.stream}/${each.name}`).toSorted(),
     );
   }

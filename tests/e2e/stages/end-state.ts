@@ -9,7 +9,7 @@ type RunStanding = {
   readonly jobs: Readonly<Record<string, string>>;
 };
 
-/** The state that must be equal, whichever process was killed. */
+/** The state that must be equal, regardless of the kills. */
 export type Standing = {
   readonly runs: Readonly<Record<string, RunStanding>>;
   /** The commits of the target branch with their full messages, newest first. */
@@ -17,7 +17,7 @@ export type Standing = {
   /** The files of the target branch, with mode and id. */
   readonly files: string;
   /** The output of the agent for each run. */
-  readonly said: Readonly<Record<string, string>>;
+  readonly replies: Readonly<Record<string, string>>;
   readonly branches: string;
   /** Records of steps that may need a rollback. */
   readonly attempts: string;
@@ -29,7 +29,7 @@ export type Standing = {
   readonly processes: readonly string[];
 };
 
-const SAID = ['greeting.txt', 'greet.runs', 'part.runs', 'part.txt'] as const;
+const REPLIES = ['greeting.txt', 'greet.runs', 'part.runs', 'part.txt'] as const;
 const NOTHING_LEFT_WITHIN_MS = 10_000;
 
 /** The processes that work in the repository or in one of its worktrees. */
@@ -66,7 +66,7 @@ export const standingOf = async (repository: Repository, runs: readonly string[]
       .map((text) => text.trim())
       .filter((text) => text !== ''),
     files: git('ls-tree', '-r', 'main'),
-    said: Object.fromEntries(SAID.map((file) => [file, git('show', `main:${file}`)])),
+    replies: Object.fromEntries(REPLIES.map((file) => [file, git('show', `main:${file}`)])),
     attempts: git('for-each-ref', 'refs/holdpoint/attempts'),
     branches: git('branch', '--list', '--format=%(refname)'),
     worktrees: await readdir(join(root, '.holdpoint', 'worktrees')),

@@ -43,7 +43,7 @@ describe('the four stage workflows, with a gate that fails twice, a conflict and
     calm = await withStack(runStages);
     expect(calm).toMatchObject({
       ...TIDY,
-      said: {
+      replies: {
         'greeting.txt': 'hello, both',
         'greet.runs': runs(3),
         'part.runs': runs(2),
