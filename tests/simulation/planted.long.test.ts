@@ -8,12 +8,12 @@ const SEEDS_MAX = 150;
 const TASKS = 20;
 
 describe('planted bugs', () => {
-  test.each(PLANTED)('the simulator finds the bug: $name', { timeout: 300_000 }, async ({ bug, finds }) => {
+  test.each(PLANTED)('the simulator finds the bug: $name', { timeout: 1_200_000 }, async ({ bug, finds }) => {
     const { failed } = await runCampaign(seedsFrom(1, SEEDS_MAX), { tasks: TASKS, bug });
     expect(finds).toContain(failed?.violation?.invariant);
   });
 
-  test('the simulator shrinks a violation and reports its trace', { timeout: 300_000 }, async () => {
+  test('the simulator shrinks a violation and reports its trace', { timeout: 1_200_000 }, async () => {
     const planted = PLANTED.find(({ name }) => name.includes('never resends'));
     const bug = planted?.bug ?? {};
     const { failed } = await runCampaign(seedsFrom(1, SEEDS_MAX), { tasks: TASKS, bug });

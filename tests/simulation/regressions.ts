@@ -22,12 +22,16 @@ export const REGRESSIONS: readonly {
   {
     seed: 336_806_650,
     tasks: 40,
-    found:
-      'what became of an effect, told once and forgotten by the bus, was never asked for by its approval',
+    found: 'the bus lost an outcome that was published once, and its approval never requested it again',
   },
   {
     seed: 1_021,
     tasks: 40,
     found: 'a program requested a cancelled effect again, and it happened twice',
+  },
+  {
+    seed: 382_754_512,
+    tasks: 40,
+    found: 'a cancellation of a task that was never submitted was resent without end',
   },
 ];

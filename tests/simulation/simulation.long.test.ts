@@ -104,7 +104,7 @@ const SOMETIMES = [
 
 test(
   'the fixed seeds hold every invariant and cover every event and every fault',
-  { timeout: 600_000 },
+  { timeout: 1_200_000 },
   async () => {
     const campaign = await runCampaign(seedsFrom(1, SEEDS), SETTINGS);
     await expectNoViolation(campaign, SETTINGS);

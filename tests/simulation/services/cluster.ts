@@ -22,7 +22,7 @@ import { createTaskDecider } from '@holdpoint/orchestrator/task/decide';
 import type { OrchestratorMessage } from '@holdpoint/orchestrator/aggregates';
 import { rollback } from '@holdpoint/orchestrator/workflows/rollback';
 import { CIRCUIT_TIMER } from '@holdpoint/orchestrator/task/outgoing/outgoing';
-import { NOTHING_KNOWN } from '@holdpoint/orchestrator/submission-context';
+import { EMPTY_CONTEXT } from '@holdpoint/orchestrator/submission-context';
 import { orchestratorLogic } from '@holdpoint/orchestrator/bindings';
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import { attemptsDecider } from '@holdpoint/recovery/attempts/decide';
@@ -93,7 +93,10 @@ export const startCluster = (world: World, replicas: number, bug: Bug = {}): Clu
         aggregate: task,
         message: { kind: 'timer', name: CIRCUIT_TIMER, data: { ask: 0 } },
       });
-    return orchestratorLogic(tasks, { ...NOTHING_KNOWN, open: followWorkflowCircuits(world, life, wake) });
+    return orchestratorLogic(tasks, {
+      ...EMPTY_CONTEXT,
+      openCircuits: followWorkflowCircuits(world, life, wake),
+    });
   };
   const surfaces = ['discord'] as const;
   const options = { surfaces, rollbackRule };
