@@ -119,7 +119,8 @@ describe('the audit log of running services', () => {
     });
     expect((await cli('audit', 'export')).out.split('\n')[0]).toMatch(/^{"kind":"keys"/);
 
-    // Whoever has the database takes the last decision back, with every line behind it, and all anchors; no hash is wrong then.
+    // The owner of the database rewrites the last decision and every later line, and removes all anchors.
+    // The hashes are consistent.
     await approvals.stop();
     await asOwner(
       'ALTER TABLE events DISABLE TRIGGER events_added',

@@ -59,7 +59,7 @@ const ask = (path: string, body: unknown = {}, more: Call = {}) =>
     headers: { origin: own(), ...more.headers },
   });
 
-/** A token that is good for some things only. */
+/** A token with few scopes. */
 const tokenFor = (...scopes: readonly string[]): Promise<string> => tokenOf({ scopes });
 const tokenOf = async (more: object): Promise<string> => {
   const secret = `hpt_${crypto.randomUUID()}`;
@@ -159,7 +159,7 @@ describe('a forwarded request', () => {
       workflow: 'sample@1',
       requestedBy: 'operator',
     });
-    // Under an id that the page has chosen it is one even with another key.
+    // The id of the task makes the start idempotent, even with another key.
     const chosen = { ...said, id: newTaskId() };
     for (let i = 0; i < 2; i += 1)
       expect((await ask('api/orchestrator/submit', chosen)).body).toMatchObject({ id: chosen.id });
@@ -270,7 +270,7 @@ describe('the gateway refuses a request', () => {
     expect((await ask('api/orchestrator/get', { id }, { token: 'hpt_wrong' })).status).toBe(401);
     const narrow = await tokenFor('tasks:read');
     expect((await ask('api/orchestrator/get', { id }, { token: narrow })).status).toBe(200);
-    // Who may steer tasks may not start any by that.
+    // The right to steer tasks does not include the right to start them.
     const said = { workflow: 'sample', goal: 'from a page' };
     expect(
       await ask('api/orchestrator/submit', said, { token: await tokenFor('tasks:read', 'tasks:write') }),
@@ -345,7 +345,7 @@ describe('task events', () => {
     );
     events.stop();
 
-    // From an event on that was seen: what follows it, and nothing else.
+    // A reconnect after a known event returns the later events only.
     const third = events.all('fact')[2];
     const again = await open(`?task=${task.id}&after=${String(third?.id)}`);
     await until('the rest is told', () => versions(again).length >= history.length - 3 || undefined);
@@ -359,7 +359,8 @@ describe('task events', () => {
     const events = await open(`?task=${id}`);
     const { version } = await system.client.ask('orchestrator', 'get', { id });
     await until('it has caught up', () => versions(events).length === version || undefined);
-    // Somebody who may state facts of tasks says what is far ahead: it is asked for what lies between, and there is nothing.
+    // A sender with the right to publish task events skips versions. The gateway asks for the gap, and
+    // there is none.
     const connection = await system.connect('orchestrator');
     await publish(connection, `hp.evt.task.node_paused.${id}`, '{"node":"x"}');
     await ask('api/orchestrator/cancel', { id });
@@ -471,7 +472,7 @@ describe('a dead letter', () => {
       service: 'orchestrator',
       letter: { reason: { code: 'ORCHESTRATOR_UNKNOWN_TASK' } },
     });
-    // What stands against it stands still: it stays.
+    // The cause of the dead letter remains, so it stays.
     expect(await ask('api/dlq/retry', { seq: first.seq })).toMatchObject({
       status: 404,
       body: { code: 'ORCHESTRATOR_UNKNOWN_TASK' },
@@ -494,11 +495,11 @@ describe('a dead letter', () => {
       by: 'operator',
     });
     await untilTrue('it is shown no more', async () => (await list()).every(({ seq }) => seq !== second.seq));
-    // Nor by the command line.
+    // The command line does not show it either.
     const { out } = await commandLine(system)('dlq', 'list', '--json');
     const shown = (JSON.parse(out) as { readonly items: readonly { readonly sequence: number }[] }).items;
     expect(shown.map(({ sequence }) => sequence)).toEqual((await list()).map(({ seq }) => seq));
-    // What has become of it stays.
+    // The resolution stays.
     expect((await ask('api/dlq/retry', { seq: second.seq })).body).toMatchObject({ action: 'drop' });
     const open = (await list()).filter(({ service }) => service === 'orchestrator').length;
     await untilTrue(

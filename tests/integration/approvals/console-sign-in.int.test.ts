@@ -10,7 +10,7 @@ import { createSystem, type System } from '../../kit/stack/system.ts';
 import { untilTrue } from '../../kit/until.ts';
 import { type Answered, type Call, callHttp } from '../../kit/console/web.ts';
 
-// What the page of the console asks when somebody signs in by the login of an OIDC provider.
+// The requests of the console page during a sign-in with an OIDC provider.
 
 const CLIENT_SECRET = 'a secret: of/the+client';
 
@@ -65,7 +65,7 @@ beforeEach(() => {
 
 const originOf = ({ httpPort }: ServiceInProcess): string => `http://127.0.0.1:${String(httpPort)}`;
 
-/** What a page keeps of a sign-in that it begins, and what its login sends it back with. */
+/** The values that a page keeps during a sign-in, and the parameters that the provider returns. */
 const begin = (
   at: ServiceInProcess,
   from: OidcProvider,
@@ -93,7 +93,7 @@ const whoIs = async (answer: Answered, at: ServiceInProcess = service): Promise<
 const waysAt = async (at: ServiceInProcess): Promise<SignInWays> =>
   SignInWays.parse((await callHttp(at.httpPort, '/console/sign-in')).body);
 
-/** Everybody here is one source: what a test has failed is not to count for the next. */
+/** All tests share one source address: failures of one test must not throttle the next. */
 const refusal = { status: 401, body: { code: 'APPROVALS_SIGN_IN_REFUSED' } };
 const away = { status: 503, body: { code: 'RUNTIME_UNAVAILABLE' } };
 
@@ -261,7 +261,7 @@ describe('a provider', () => {
     );
   });
 
-  /** Another desk, because what its provider says of itself is kept. */
+  /** A separate service, because the metadata of a provider is cached. */
   const deskOf = async (broken: OidcProvider) => {
     const desk = await system.start('approvals', {
       HOLDPOINT_PRINCIPALS_FILE: join(system.folder, 'principals.json'),

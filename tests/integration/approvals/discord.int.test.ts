@@ -34,7 +34,7 @@ const people: readonly TestPrincipal[] = [
 ];
 const UUID_V4 = /[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/;
 const EPHEMERAL = 64;
-/** But for the line ends that are ours. */
+/** Except for line ends, which the renderer adds. */
 const UNSEEN = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
 let system: System;
@@ -68,7 +68,7 @@ afterEach(() => discord.well());
 
 const port = (): number => services.get('approvals')?.httpPort ?? 0;
 
-/** A request as the orchestrator makes it, of a task that nobody has submitted. */
+/** A request as the orchestrator sends it, without a submitted task. */
 const ask = async (
   change: Partial<RequestApproval> = {},
   effectChange: Partial<CanonicalEffect> = {},
@@ -126,7 +126,7 @@ const pressed = async (
   forged?: Forged,
 ): Promise<DiscordAnswer> => discord.press({ port: port(), user, message }, label, forged);
 
-/** The kinds of what has happened to it. */
+/** The types of the events of an approval. */
 const eventsOf = async (approval: string): Promise<readonly string[]> => {
   const { rows } = await pool.query<{ type: string }>(
     'SELECT type FROM events WHERE aggregate = $1 ORDER BY version',
@@ -511,7 +511,7 @@ test('Discord gets its answer in time although the store is slow, and the messag
 });
 
 describe('an outage of Discord', () => {
-  /** Discord answers, and nothing is in its way. */
+  /** Discord answers, and no fault is injected. */
   const settled = async (): Promise<unknown> => messageFor(await ask());
 
   test.each([
@@ -713,7 +713,7 @@ test.each(NASTY.filter((text) => text.isWellFormed() && !text.includes('\0') && 
     const [embed] = embeds;
     const [said = '', block] = (embed?.description ?? '').split('```');
     const texts = [embed?.title, said, ...(embed?.fields.map(({ value }) => value) ?? [])];
-    // Outside of the block every mark has a backslash before it, and what cannot be seen is spelt out.
+    // Outside the block every mark is escaped, and invisible characters are spelt out.
     for (const each of texts) {
       expect(each).not.toMatch(/(?<!\\)@|(?<!\\)\]|(?<!\\)\[/);
       expect(each).not.toMatch(UNSEEN);

@@ -44,7 +44,7 @@ const asked = async (more: Partial<RequestApproval> = {}): Promise<RequestApprov
   return request;
 };
 
-/** A token that is good for some things only, made over HTTP. */
+/** A token with few scopes, created over HTTP. */
 const tokenFor = async (...scopes: readonly string[]): Promise<string> => {
   const secret = `hpt_${crypto.randomUUID()}`;
   const sha256 = createHash('sha256').update(secret).digest('hex');
@@ -185,7 +185,7 @@ describe('a refusal', () => {
     ['GET', '/whoami'],
     ['GET', '/keys'],
   ] as const;
-  /** Good enough to be looked at by who is asked. */
+  /** Bodies that pass the validation of their endpoint. */
   const bodies: Readonly<Record<string, unknown>> = {
     '/approvals/a-1/decisions': { decision: 'approve' },
     '/decisions': { items: [{ id: 'a-1' }], decision: 'approve' },

@@ -131,13 +131,13 @@ describe('tokens', () => {
 
     expect((await typed(ada)('token', 'list')).out).toContain(id);
     expect(await typed(ada)('token', 'revoke', id)).toMatchObject({ code: 0 });
-    // Whichever replica answers.
+    // Any replica may answer.
     const codes = await Promise.all(Array.from({ length: 12 }, () => codeOf(desk.as(secret, 'whoami', {}))));
     expect(new Set(codes)).toEqual(new Set(['APPROVALS_UNAUTHENTICATED']));
     const refused = await holder('approval', 'approve', (await desk.pending()).id);
     expect(refused).toMatchObject({ code: 1 });
     expect(refused.err).toContain('APPROVALS_UNAUTHENTICATED: the token was revoked');
-    // Nobody gets the same secret to life again.
+    // A revoked secret cannot be registered again.
     const sha256 = createHash('sha256').update(secret).digest('hex');
     expect(await codeOf(desk.as(ada, 'token_create', { name: 'again', sha256 }))).toBe(
       'APPROVALS_TOKEN_CONFLICT',
@@ -166,7 +166,7 @@ describe('tokens', () => {
     const { secret, token } = await desk.newToken(ada, { expiresInMs: 60_000 });
     expect(token.expiresAt).toBe(token.createdAt + 60_000);
     expect(await desk.as(secret, 'whoami', {})).toMatchObject({ name: 'ada' });
-    // As if a minute had passed.
+    // Simulates that a minute has passed.
     await query(
       desk,
       `UPDATE approvals.heads SET view = (view::jsonb || '{"expiresAt": ${String(token.createdAt - 1)}}')::json
@@ -219,7 +219,7 @@ describe('tokens', () => {
     expect(token).toMatchObject({ principal: 'release-bot', groups: ['releasers'], createdBy: 'ada' });
     const { id } = await desk.pending({ audience: ['group:releasers'] });
     expect(await desk.as(secret, 'decide', { id, decision: 'reject' })).toMatchObject({ by: 'release-bot' });
-    // It is his, and may be revoked by him, or by an administrator.
+    // The holder of the token may revoke it, and so may an administrator.
     expect(await codeOf(desk.as(grace, 'token_revoke', { id: token.id }))).toBe('APPROVALS_NOT_ENTITLED');
     expect(await desk.as(linus, 'token_revoke', { id: token.id })).toMatchObject({ status: 'revoked' });
     expect(await codeOf(desk.as(ada, 'token_revoke', { id: 'k-0000000000' }))).toBe(
@@ -266,7 +266,7 @@ describe('tokens', () => {
       path,
       before.replace('"name":"linus","groups":["operators"]', '"name":"linus","groups":[]'),
     );
-    // Each replica looks for itself.
+    // Each replica reads the file itself.
     await untilTrue('linus is no operator any more', async () => {
       const answers = await Promise.all(Array.from({ length: 12 }, () => desk.as(secret, 'whoami', {})));
       return answers.every((answer) => (answer as { groups: string[] }).groups.length === 0);
@@ -280,7 +280,7 @@ describe('tokens', () => {
 
   test('one index finds a token by its hash', async () => {
     const plan = await withAdmin(desk.system.database.admin, async (client): Promise<unknown> => {
-      // As the service plans.
+      // The plan must match that of the service.
       await client.query('SET enable_seqscan = off');
       const { rows } = await client.query(
         "EXPLAIN SELECT view FROM approvals.heads WHERE kind = 'token' AND view->>'sha256' = 'x'",
@@ -446,7 +446,7 @@ describe('tokens of an issuer', () => {
       'the new key is known',
       async () => (await codeOf(desk.as(token, 'whoami', {}))) === undefined,
     );
-    // Refused, whether or not there have been too many of late.
+    // Refused, with or without throttling.
     const old = await codeOf(desk.as(await first.sign(claims()), 'whoami', {}));
     expect(['APPROVALS_UNAUTHENTICATED', 'APPROVALS_TOO_MANY_ATTEMPTS']).toContain(old);
   });
@@ -455,7 +455,7 @@ describe('tokens of an issuer', () => {
     const logs = await logsOf(desk);
     expect(logs).toContain('authentication failed');
     expect(desk.secrets.size).toBeGreaterThan(10);
-    // Nor any part of them that could be put together with another.
+    // The log contains no fragment of a secret either.
     const parts = [...desk.secrets].flatMap((secret) => secret.split('.').slice(1));
     for (const part of [...desk.secrets, ...parts.filter((each) => each !== '')])
       expect(logs).not.toContain(part);

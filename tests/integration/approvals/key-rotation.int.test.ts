@@ -22,7 +22,7 @@ import { until, untilTrue } from '../../kit/until.ts';
 const RUN = subjects.effectCommand('run', DEFAULT_POOL);
 
 let system: System;
-/** Key files of the test's own: those of the run are everybody's. */
+/** Key files of this test; those of the run are shared. */
 let keysDir = '';
 let orderer: NatsConnection;
 let facts: EffectEvent[];
@@ -43,7 +43,7 @@ afterEach(() => system.stop());
 
 const startApprovals = (): Promise<ServiceInProcess> =>
   system.start('approvals', { HOLDPOINT_GRANT_KEY_FILE: layout(keysDir).grantKey });
-/** With a file of public keys that changes with the others, or with one that nobody hands out anew. */
+/** With a public key file that follows the rotation, or with one that stays old. */
 const startExecutor = (file = layout(keysDir).grantPublicKeys): Promise<ServiceInProcess> =>
   system.start('executor', { HOLDPOINT_GRANT_PUBLIC_KEYS_FILE: file });
 const startServices = async (file?: string) => {
@@ -119,7 +119,7 @@ describe('a change of the signing key while services run', () => {
     await rotate('use');
     const [next, old] = await privateKeys();
     if (next === undefined || old === undefined) throw new Error('two keys');
-    // At once: approvals may not have read its file yet.
+    // Immediately: approvals may not have read its file yet.
     expect(await becomes(next)).toBe('applied');
     expect(await becomes(old)).toBe('applied');
     await untilPublished([kidOf(next), kidOf(old)]);
@@ -132,7 +132,7 @@ describe('a change of the signing key while services run', () => {
     await rotate('add');
     const order = orderOf(only((await privateKeys()).slice(1)));
     await give(order);
-    // Longer than anything is held of which approvals says nothing.
+    // Longer than an executor caches an unconfirmed key.
     await new Promise((resolve) => setTimeout(resolve, 8_000));
     expect(facts.filter(({ id }) => id === order.id)).toEqual([]);
     await startApprovals();
@@ -181,7 +181,7 @@ describe('an unsigned key', () => {
     const keys = [old, stranger.privateKey].map((key) =>
       signingKeyOf(createPublicKey(key.export({ type: 'pkcs8', format: 'pem' }))),
     );
-    // A statement that is good, from another time.
+    // A valid statement from another time.
     const replayed = (await system.client.ask('approvals', 'keys', { nonce: 'another' })).statements;
     await approvals.stop();
     const impostor = await system.connect('approvals');

@@ -47,7 +47,7 @@ const envWith = (token: string | undefined): Record<string, string> => ({
   ...(token !== undefined && { HOLDPOINT_TOKEN: token }),
 });
 
-/** The secret of a token for an agent of this person's. */
+/** The secret of an agent token of this person. */
 const agentOf = async (owner: string, agent: string): Promise<string> => {
   const secret = `hpt_${agent}-of-${owner}`;
   const asked = {
@@ -83,7 +83,7 @@ const overStdio = (token: string | undefined): Promise<Client> =>
     }),
   );
 
-/** A server that listens wherever there is room; whoever asks it shows his own token. */
+/** A server on a free port; each client sends its own token. */
 const serve = async (...more: readonly string[]): Promise<string> => {
   const child: ChildProcess = spawn(process.execPath, [MAIN, 'mcp', '--http', '--port', '0', ...more], {
     env: envWith(undefined),

@@ -60,7 +60,7 @@ const rollback = (change: Partial<CanonicalEffect> = {}): CanonicalEffect =>
   });
 const shared = { args: { with: { isolated: false, worktree: '.' }, context: {} }, target: 'worktree:.' };
 
-/** A request to put a worktree back, of a task that nobody has submitted; the service has it by now. */
+/** A rollback request without a submitted task, once the service has it. */
 const askRollback = async (
   change: Partial<CanonicalEffect> = {},
   more: Partial<RequestApproval> = {},
@@ -107,7 +107,7 @@ describe('the built-in rule', () => {
 
   test('the built-in rule leaves shared checkouts and quorums to people', async () => {
     const requests = [await askRollback(shared), await askRollback({}, { policy: { quorum: 2 } })];
-    // They would have been decided before this one.
+    // The rule decides in order: it has skipped these requests once it has approved a later one.
     await untilApproved(await askRollback());
     for (const id of requests) expect(await viewOf(id)).toMatchObject({ status: 'pending' });
   });
@@ -254,7 +254,7 @@ describe('a standing rule', () => {
   });
 });
 
-// The last of this file: the service is another one from then on.
+// The last test of the file, because it restarts the service with other settings.
 test('a disabled built-in rule is not listed and decides nothing', async () => {
   await approvals?.stop();
   await system.start('approvals', { ...approvalsEnv, HOLDPOINT_ROLLBACK_RULE: 'off' });

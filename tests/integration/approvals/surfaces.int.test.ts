@@ -27,7 +27,7 @@ import {
 import { createSystem, type System } from '../../kit/stack/system.ts';
 import { until, untilTrue } from '../../kit/until.ts';
 
-// One suite for every surface: wherever a person decides, the same rules hold and the same is said.
+// One suite for every surface: the same rules and the same texts apply on each.
 
 const person = (name: string, groups: readonly string[]): TestPrincipal => ({
   name,
@@ -79,7 +79,7 @@ afterAll(async () => {
 
 const view = (id: RequestApproval['id']) => system.client.ask('approvals', 'get', { id });
 
-/** A request that the service has by now. */
+/** A request that the service has received. */
 const asked = async (more: Partial<RequestApproval> = {}): Promise<RequestApproval> => {
   const request = requestOf(more);
   await publishRequest(orchestrator, request);
@@ -87,7 +87,7 @@ const asked = async (more: Partial<RequestApproval> = {}): Promise<RequestApprov
   return request;
 };
 
-/** Where a decision is a request that may name and bring anything; on Discord there is a message, or there is none. */
+/** Surfaces on which a decision is a free request. On Discord a decision needs a message. */
 const BY_REQUEST = ['the bus', 'the command line', 'HTTP', 'the console', 'WebSocket'] as const;
 const SURFACES = [...BY_REQUEST, 'Discord'] as const;
 
@@ -122,7 +122,7 @@ describe.each(BY_REQUEST)('a decision over %s', (name) => {
   });
 });
 
-/** The question about a job that is stuck, as the orchestrator puts it: its effect is no more than its name. */
+/** The question about a stuck job as the orchestrator sends it: its effect is only a name. */
 const stuck = (): Partial<RequestApproval> => {
   const sample = sampleEffect();
   const effect: CanonicalEffect = {
@@ -194,7 +194,7 @@ describe.each(SURFACES)('a question about a stuck job over %s', (name) => {
   });
 });
 
-/** What a program asks for, as the orchestrator puts it: its effect is no more than its name. */
+/** The request of a program as the orchestrator sends it: its effect is only a name. */
 const wanting = (input: InputRequest): Partial<RequestApproval> => {
   const sample = sampleEffect();
   const effect: CanonicalEffect = {
@@ -370,7 +370,7 @@ describe.each(SURFACES)('a vote over %s', (name) => {
   ] as const)('%s is recorded with its author, comment and surface', async (decision, status) => {
     const { id, digest } = await asked();
     const { surface, hasButtons = false } = drivers[name] ?? {};
-    // A button says yes and no more; what takes words is asked for with a form.
+    // A button has no comment; a form asks for it.
     const comment = hasButtons && decision === 'approve' ? undefined : 'as it was agreed: "yes", said ada';
     const said = { id, decision, digest, ...(comment !== undefined && { comment }) };
     expect(await decide(ada, said)).toMatchObject({ ok: { id } });

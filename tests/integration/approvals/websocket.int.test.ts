@@ -118,7 +118,7 @@ describe('a watcher', () => {
     );
     expect(voted.approval.votes).toMatchObject([{ by: 'grace', decision: 'approve' }]);
     await watcher.first('approval.updated', (said) => about(request)(said) && said.change === 'reminded');
-    // Whoever it is handed on to is asked by it.
+    // The person to whom the request is escalated receives it.
     const handed = await late.first('approval.updated', about(request));
     expect(handed).toMatchObject({ change: 'escalated', token: expect.any(String) as string });
     late.say({
@@ -203,7 +203,7 @@ describe('a watcher', () => {
     const seen = await others.first('approval.requested', about(hidden));
     expect(seen.token).toBeUndefined();
     await administrator.first('approval.requested', about(hidden));
-    // Both were told in their order: what was not told by now will not be.
+    // Both watchers receive lines in order: a line that has not arrived by now was not sent.
     expect(own.all('approval.requested').filter(about(hidden))).toEqual([]);
   });
 
@@ -227,7 +227,8 @@ describe('a watcher', () => {
   test('a connection survives a pause in which the service is too busy to read pongs', async () => {
     const watcher = await watch(ada);
     for (let i = 0; i < 5; i += 1) {
-      // The service runs in this process: one turn for what has come in, then nothing for longer than a heartbeat.
+      // The service runs in this process: one turn for the input, then no message for longer than a
+      // heartbeat.
       await new Promise((resolve) => setImmediate(resolve));
       const end = performance.now() + HEARTBEAT_MS * 1.2;
       while (performance.now() < end);
@@ -308,7 +309,7 @@ describe('a reconnect', () => {
   });
 });
 
-/** What a connection is answered with that is not taken over. */
+/** The answer to a connection that is not upgraded. */
 const refusedUpgrade = (
   more: { token?: string; path?: string; options?: ClientOptions } = {},
 ): Promise<{ status: number | undefined; code: string }> => {
@@ -426,7 +427,7 @@ describe('access to the WebSocket', () => {
       silent.every(({ socket }) => socket.readyState === socket.OPEN),
     );
     expect(await refusedUpgrade()).toEqual({ status: 429, code: 'APPROVALS_TOO_MANY_ATTEMPTS' });
-    // Whoever says who he is with the connection is let in all the same.
+    // A client with a token in the header is accepted.
     expect((await connect({ token: ada.token }).first('hello')).name).toBe('ada');
     await silent[0]?.stop();
     await until('there is a place again', async () => {
@@ -447,7 +448,7 @@ describe('access to the WebSocket', () => {
       'the others watch',
       () => watchers.filter((each) => each.all('hello').length > 0).length === 50,
     );
-    // A place that is given back is another's.
+    // A closed connection frees its slot.
     await watchers.find((each) => each.all('hello').length > 0)?.stop();
     const next = await until('somebody has left', async () => {
       const again = connect({ token: person.token });
@@ -534,7 +535,7 @@ test('a watcher that cannot keep up is closed with a reason, and resumes from it
   const [slow, quick] = [await watch(ada, { service: patient }), await watch(grace, { service: patient })];
   const { seq: start } = await slow.first('subscribed');
   slow.socket.pause();
-  // Far more than the system itself keeps for somebody who does not read.
+  // Far more than the buffers of the operating system hold for a client that does not read.
   const requests = Array.from({ length: 60 }, () => {
     const { effect, ...request } = requestOf();
     const large = { ...effect, args: { file: 'large.txt', line: 'x'.repeat(400_000) } };
@@ -546,7 +547,7 @@ test('a watcher that cannot keep up is closed with a reason, and resumes from it
   expect((await slow.closed).code).toBe(WATCH_CLOSED.slow);
   const heard = slow.all('approval.requested');
   expect(heard.length).toBeLessThan(requests.length);
-  // Catching up is at its own pace, however much there is.
+  // A resuming client reads at its own pace, whatever the backlog.
   const again = await watch(ada, { service: patient, after: heard.at(-1)?.seq ?? start });
   const end = await ask();
   await again.first('approval.requested', about(end));
@@ -590,7 +591,7 @@ test('watchers learn that the store was restored, and receive the later events',
   const { seq } = await watcher.first('approval.requested', about(before));
   await withAdmin({ ...system.database.admin, database: system.database.name }, async (client) => {
     await client.query('SET search_path = approvals');
-    // As after a restore: the latest lines are gone, and others will stand in their place.
+    // As after a restore: the latest lines are missing, and others will take their numbers.
     await client.query('DELETE FROM audit WHERE seq > $1', [seq - 2]);
     await client.query(
       'UPDATE audit_head SET (seq, hash) = (SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1)',

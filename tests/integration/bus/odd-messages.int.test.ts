@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => system.stop());
 
-/** What every service's consumers read, and who may send it. */
+/** The messages that the consumers of each service read, and their allowed senders. */
 const inlets: readonly (readonly [ServiceName, keyof typeof users, string])[] = [
   ['orchestrator', 'operator', subjects.taskCommand('cancel')],
   ['orchestrator', 'recovery', subjects.taskCommand('recover')],
@@ -106,7 +106,7 @@ const allEvents = (): Promise<readonly EventRow[]> =>
     return (await client.query<EventRow>(`${union.join(' UNION ALL ')} ORDER BY 1, 2, 3`)).rows;
   });
 
-/** Who may say what passes on the bus. */
+/** The bus user that may publish a message. */
 const senderOf = ({ subject }: Recorded): NatsConnection => {
   const [, kind, aggregate, name] = subject.split('.');
   if (kind === 'evt')
@@ -153,7 +153,7 @@ describe('repeated messages', () => {
       await publish(senderOf(message), subject, change(body), { messageId: `${how} ${String(i)}` });
     }
     await untilHandled(client.connection);
-    // That the effect was ordered once more is noted, once: of what is, nothing changes.
+    // A repeated order is recorded once; nothing else changes.
     const isNote = ({ type }: { readonly type: string }): boolean => type === 'duplicate_prevented';
     const after = await allEvents();
     expect(after.filter((event) => !isNote(event))).toEqual(events.filter((event) => !isNote(event)));

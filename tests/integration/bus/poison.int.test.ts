@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => system.stop());
 
-/** The runtime on a real bus, with a decider that throws when it is told to. */
+/** The runtime on a real bus, with a decider that throws on demand. */
 test('a message on which a decider throws is retried alone and becomes a dead letter; the others proceed', async () => {
   const consumer = consumers.find(({ name }) => name === 'recovery');
   if (consumer === undefined) throw new Error('no consumer to read from');
@@ -61,7 +61,7 @@ test('a message on which a decider throws is retried alone and becomes a dead le
   await untilHandled(system.client.connection);
   expect(store.tables.events.get('a-1')).toHaveLength(2);
   expect(letters.all().map(({ headers }) => headers['ce-id'])).toEqual(['m-poison']);
-  // What went wrong stays in the log of the service, and out of the letter.
+  // The error stays in the log of the service and is not part of the dead letter.
   expect((await lines()).filter(({ msg }) => msg === 'message could not be handled')).toHaveLength(
     DELIVERIES_MAX,
   );

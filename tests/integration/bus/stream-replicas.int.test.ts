@@ -24,12 +24,12 @@ beforeEach(async () => {
   system = await createSystem();
 });
 afterEach(async () => {
-  // The services first: they wait for nobody but the servers.
+  // Services stop first, because they wait for the servers only.
   await system.stop();
   for (const end of undo.splice(0).toReversed()) await end();
 });
 
-/** How many servers keep each stream, as one of them says. */
+/** The number of replicas of each stream, as one server reports it. */
 const replicasOf = async (url: string): Promise<Readonly<Record<string, number>>> => {
   const { credentialsDir } = system.run;
   const connection = await connectAs({ url, credentialsDir, user: 'topology' });
@@ -44,7 +44,7 @@ const replicasOf = async (url: string): Promise<Readonly<Record<string, number>>
 
 const each = (replicas: number) => Object.fromEntries(names.map((name) => [name, replicas]));
 
-/** A stream that has just lost its leader answers nobody for a moment. */
+/** A stream without a leader gives no answer for a moment. */
 const untilOnThree = async (url: string): Promise<void> =>
   void (await until('every stream is on three servers', async () => {
     const found = await replicasOf(url);

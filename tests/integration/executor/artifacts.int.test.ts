@@ -37,9 +37,9 @@ const ENDS: readonly string[] = ['applied', 'failed_clean', 'refused', 'cancelle
 const run = promisify(execFile);
 
 let system: System;
-/** The only user that may order anything. */
+/** The only user that may order effects. */
 let orderer: NatsConnection;
-/** As somebody who has the server. */
+/** With the rights of the server's owner. */
 let manager: JetStreamManager;
 let objects: ObjectStore;
 let keeper: { readonly stop: () => void };
@@ -118,7 +118,7 @@ const contentOf = async (sha256: string): Promise<Buffer> => {
 const sha256Of = (data: Buffer): string => createHash('sha256').update(data).digest('hex');
 const listed = async ({ effect: { task } }: RunEffect) =>
   (await system.client.ask('executor', 'artifacts', { task })).items;
-/** What waits to be stored, and what is being printed: paths of files. */
+/** Paths of the files that wait for their upload or are being written. */
 const spooledIn = async (): Promise<readonly string[]> => {
   const state = `${system.workspace}.state`;
   const spools = (await readdir(state)).map((id) => join(state, id, 'spool'));
@@ -164,7 +164,7 @@ describe('the log of a step', () => {
     const seed = (
       await readFile(String(system.environment('executor')['HOLDPOINT_NATS_SEED_FILE']), 'utf8')
     ).trim();
-    // The executor is handed it, and the script finds it out.
+    // The executor passes the secret to the script, which prints it.
     const { log } = await printed(`echo "it is ${seed}"; echo hpt_0123456789abcdef`);
     await untilStored(log);
     expect(textOf(await contentOf(log.sha256))).toEqual(['out | it is [hidden]', 'out | [hidden]']);

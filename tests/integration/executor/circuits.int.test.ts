@@ -16,7 +16,7 @@ import { until, untilTrue } from '../../kit/until.ts';
 const RUN = subjects.effectCommand('run', DEFAULT_POOL);
 const OPEN_MS = '3000';
 
-/** A target that is there or not, and that can hold back what it says. */
+/** A target that can be away and can delay its answers. */
 const startTarget = async () => {
   let mode: 'dead' | 'holding' | 'well' = 'well';
   const held: ServerResponse[] = [];
@@ -100,7 +100,7 @@ test('a circuit of one executor protects all, survives restarts and closes after
   const orders = [await order(), await order(), await order()];
   await until('the circuit is open', () => facts.find(({ type }) => type === 'circuit_opened'));
 
-  // Another executor hears of it, and so do services that are started anew.
+  // Other executors and restarted services receive the state of the circuit.
   const second: ServiceInProcess = await startExecutor();
   await first.stop();
   await recovery.stop();
@@ -108,7 +108,7 @@ test('a circuit of one executor protects all, survives restarts and closes after
   for (let i = 0; i < 10; i += 1) orders.push(await order());
   await startExecutor();
   await untilWaiting(orders, /the circuit of .* is (open|half open)/);
-  // What was sent while it was dead and its circuit open was let through by name, one at a time.
+  // Requests after the failure of the target were probes, one at a time.
   const named = facts.filter((fact) => fact.type === 'circuit_half_opened' && fact.executor !== undefined);
   const before = orders.slice(0, 3).length;
   expect(target.seen('dead').length).toBeLessThanOrEqual(before + named.length);
@@ -129,7 +129,7 @@ test('a circuit of one executor protects all, survives restarts and closes after
   const opened = facts.findIndex(({ type }) => type === 'circuit_opened');
   expect(facts.slice(opened).map(({ type }) => type)).toContain('circuit_closed');
   expect(await circuit()).toMatchObject({ state: 'closed' });
-  // Each of them was answered once: those that were held back, and the others.
+  // Each order got one answer, whether it was deferred or not.
   const answered = [...target.seen('holding'), ...target.seen('well')].map((each) => each.key);
   expect(answered.toSorted()).toEqual(all.map(({ id }) => id).toSorted());
   const metrics = await (await fetch(`http://127.0.0.1:${String(second.httpPort)}/metrics`)).text();

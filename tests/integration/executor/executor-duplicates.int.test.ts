@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => witness.stop());
 
-/** What gives the orders, and sees what became of them. */
+/** The sender of the orders, which receives their outcomes. */
 type Desk = {
   readonly system: System;
   readonly approved: (of: 'opaque' | 'keyed') => RunEffect;
@@ -61,7 +61,7 @@ const deskOf = (system: System, key: KeyObject, orderer: NatsConnection): Desk =
 const withDesk = async (work: (desk: Desk) => Promise<void>): Promise<void> => {
   const system = await createSystem({ shortTimers: true });
   try {
-    // The orchestrator is there for its streams alone: the test gives the orders.
+    // The orchestrator only creates the streams: the test sends the orders.
     await system.start('orchestrator');
     const key = await readGrantKey(system.run.credentialsDir);
     await work(deskOf(system, key, await system.connect('orchestrator')));
@@ -94,7 +94,7 @@ describe.concurrent('an order', () => {
       await untilApplied(orders);
       await untilHandled(system.client.connection, ['orchestrator', 'executor']);
       await expectOnce(desk, orders);
-      // One that comes when all is over is recorded for what it is.
+      // An order after the end is recorded as a duplicate.
       for (const order of orders) await give({ ...order, attempt: 101 });
       await untilHandled(system.client.connection, ['orchestrator', 'executor']);
       await expectOnce(desk, orders);
@@ -113,7 +113,7 @@ describe.concurrent('an order', () => {
       ]);
       await Promise.all(racers.map(({ started }) => started()));
       const orders = Array.from({ length: 60 }, (_, at) => approved(at % 2 === 0 ? 'opaque' : 'keyed'));
-      // So many copies that both have some of each.
+      // Enough copies for both executors to get some of each.
       for (let attempt = 1; attempt <= 8; attempt += 1)
         await Promise.all(orders.map((order) => give({ ...order, attempt })));
       await untilApplied(orders);
@@ -134,7 +134,7 @@ describe.concurrent('an order', () => {
       await Promise.all(orders.map((order) => give({ ...order, attempt: 2 })));
       await victim.isDead();
       await victim.started();
-      // What was not acknowledged comes again by itself.
+      // The bus redelivers unacknowledged orders.
       await untilHandled(system.client.connection, ['orchestrator', 'executor']);
       await expectOnce(desk, orders);
     }));

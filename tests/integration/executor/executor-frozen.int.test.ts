@@ -16,7 +16,7 @@ import { untilTrue } from '../../kit/until.ts';
 import { spawnVictim, type Step, type Victim } from '../../kit/effects/crashing-service.ts';
 import { startWitness, type Witness } from '../../kit/effects/counted-target.ts';
 
-/** One that answers at once, and one that takes its time. */
+/** One target answers at once, and one is slow. */
 let prompt: Witness;
 let slow: Witness;
 beforeAll(async () => {
@@ -29,27 +29,33 @@ afterAll(async () => {
 });
 
 type State = 'in_doubt' | 'applied' | 'either of them';
-/** How often it is applied, how its task ends while one stands still, and what the ledger says in the end. */
+/**
+ * The number of applications, the state of the task while one executor is frozen, and the final ledger
+ * state.
+ */
 type End = { readonly count: number; readonly meanwhile: 'completed' | 'asks'; readonly state: State };
 const ASKED: End = { count: 0, meanwhile: 'asks', state: 'in_doubt' };
 const DONE: End = { count: 1, meanwhile: 'completed', state: 'applied' };
 
 type Frozen = {
   readonly ends: Readonly<Partial<Record<Counted, End>>>;
-  /** Where it stands still; without it, while the counter has its request. */
+  /** The step at which it is frozen; without one, while the counter has its request. */
   readonly step?: Step;
-  /** The lease runs out meanwhile, so that what it reports is too late. */
+  /** The lease expires meanwhile, so the report of the frozen executor is too late. */
   readonly late?: boolean;
 };
 
-/** Whoever was frozen has come to an end with what it was at: its report is in the ledger, or it knows itself that it has none. */
+/**
+ * The executor that was frozen has finished: its report is in the ledger, or its log says that it has
+ * none.
+ */
 const untilOver = (system: CountedSystem, task: CountedTask, { lines }: Victim): Promise<true> =>
   untilTrue('the one that was frozen is through', async () => {
     const told = (await ledgerOf(system, task)).some(({ type }) => type === 'superseded');
     return told || (await lines()).some(({ msg }) => msg === 'effect ended without a certain outcome');
   });
 
-/** One of two executors stands still for longer than its lease, and goes on once the other one has done what can be done. */
+/** One of two executors is frozen for longer than its lease, and continues once the other one has finished. */
 const frozenIn = async (
   system: CountedSystem,
   of: Counted,
@@ -76,7 +82,7 @@ const frozenIn = async (
   if (state !== 'either of them')
     await untilTrue(`it is ${state}`, async () => (await stateOf(system, task)) === state);
   const settled = await stateOf(system, task);
-  // It is at work again, and has started nothing.
+  // It works again and has started nothing.
   const other = await order(system, of);
   await untilTrue('another one is applied', async () => (await stateOf(system, other)) === 'applied');
   expect(await witness.requests(task.key)).toBe(requests);

@@ -16,23 +16,23 @@ import { untilTrue } from '../../kit/until.ts';
 import { spawnVictim, type Step, type Victim } from '../../kit/effects/crashing-service.ts';
 import { startWitness, type Witness } from '../../kit/effects/counted-target.ts';
 
-/** How often the counter has applied it, work at least so often, and how the task has ended, for each kind of target. */
+/** For each kind of target: the number of applications (for work, the minimum) and the end of the task. */
 type Ends = Readonly<Record<Counted, readonly [count: number, end: 'completed' | 'asks']>>;
 
-/** Nothing had left, so that what has to be found out is all that is left to do. */
+/** The request was not sent, so the executor only has to find that out. */
 const NOTHING_LEFT: Ends = {
   opaque: [0, 'asks'],
   keyed: [1, 'completed'],
   probeable: [1, 'completed'],
   work: [1, 'completed'],
 };
-/** It has happened, and nobody knows: only what may be done again is. */
+/** The effect was applied, but without a record: the executor repeats only what is safe to repeat. */
 const HAPPENED: Ends = { ...NOTHING_LEFT, opaque: [1, 'asks'] };
-/** Nothing, or everything, was recorded. */
+/** Either nothing or everything is recorded: even an effect on an opaque target is applied exactly once. */
 const KNOWN: Ends = { ...NOTHING_LEFT, opaque: [1, 'completed'] };
 
 let witness: Witness;
-/** One for each kind, so that they can be killed at the same time. */
+/** One task of each kind, so that all can be killed at the same time. */
 const systems = new Map<Counted, CountedSystem>();
 
 beforeAll(async () => {
@@ -52,16 +52,16 @@ afterAll(async () => {
 const ofEach = (work: (of: Counted, system: CountedSystem) => Promise<void>): Promise<unknown> =>
   Promise.all([...systems].map(([of, system]) => work(of, system)));
 
-/** The independent count is what counts; and the ledger says the same. */
+/** The independent count decides, and the ledger must agree. */
 const expectEnd = async (system: CountedSystem, task: CountedTask, ends: Ends): Promise<void> => {
   const [count, end] = ends[task.of];
   expect([task.of, await endOf(system, task)]).toEqual([task.of, end]);
-  // What has reached its target may be dealt with a moment after whoever sent it was killed.
+  // A target may process a request a moment after the kill of its sender.
   await untilTrue(
     `it is applied ${String(count)} times`,
     async () => (await witness.applications(task.key)) >= count,
   );
-  // Work may be done again whenever somebody was not heard of for a while.
+  // Work may be repeated after every lost heartbeat.
   if (task.of !== 'work') expect([task.of, await witness.applications(task.key)]).toEqual([task.of, count]);
   expect([task.of, await stateOf(system, task)]).toEqual([
     task.of,
@@ -69,7 +69,7 @@ const expectEnd = async (system: CountedSystem, task: CountedTask, ends: Ends): 
   ]);
 };
 
-/** One task of each kind, whose executor is killed on the way. */
+/** One task of each kind, whose executor is killed in between. */
 const expectEnds = (
   ends: Ends,
   crash: Step | undefined,
@@ -83,14 +83,14 @@ const expectEnds = (
       await kill?.(task, executor);
       await executor.isDead();
       await expectEnd(system, task, ends);
-      // What it had not acknowledged comes again, and is not to come to the next one.
+      // The bus redelivers unacknowledged messages; the next test must not receive them.
       await untilHandled(system.client.connection);
     } finally {
       await executor.stop();
     }
   });
 
-/** All are killed while the counter has their requests; it deals with the next ones as it should. */
+/** All executors are killed while the counter has their requests; it answers later requests normally. */
 const expectEndsUnderWay = async (
   mode: 'slow' | 'apply_then_hang',
   isSoFar: (task: CountedTask) => Promise<boolean>,

@@ -16,7 +16,7 @@ import { approve, waitForPhase, waitForRequest } from '../../kit/tasks/tasks.ts'
 import { spawnVictim } from '../../kit/effects/crashing-service.ts';
 import { startWitness, type Witness } from '../../kit/effects/counted-target.ts';
 
-/** One that does as it should, and one that applies and then says that it is out of order: nobody can know that it has. */
+/** One target answers, and one applies the effect and answers with an error, which leaves it in doubt. */
 let honest: Witness;
 let doubtful: Witness;
 beforeAll(async () => {
@@ -28,7 +28,7 @@ afterAll(async () => {
   await doubtful.stop();
 });
 
-/** Where a task is when the service is replaced by one that is to die, and in which of its batches that one dies. */
+/** The state of the task at the replacement of the service, and the batch in which the new process dies. */
 type Death = {
   readonly service: ServiceName;
   readonly from: 'asked for approval' | 'asked about a doubt';
@@ -83,7 +83,7 @@ const deaths: readonly (readonly [string, Death])[] = [
   ],
 ];
 
-/** The task stands still at a person, so that everything that its services do from then on follows from what the person says. */
+/** The task waits for a person, so that all later work of its services follows from the answer. */
 const reach = async (system: CountedSystem, from: Death['from']): Promise<CountedTask> => {
   const task = await submitCounted(system, 'opaque');
   await waitForPhase(system.client, task.id, 'awaiting_approval');
@@ -119,14 +119,14 @@ const expectDoneOnce = async ({ service, from, batch, leaves }: Death, point: Cr
   }
 };
 
-/** Most of the time they wait; but each has four services and a client. */
+/** The tests mostly wait, but each runs four services and a client. */
 const oneOfTwo = atMost(2);
 
 describe.concurrent('an effect is sent once, and its task completes, after a kill', () => {
   test.each(deaths)('an effect is sent once after a kill of %s, between commit and publication', (_, death) =>
     oneOfTwo(() => expectDoneOnce(death, 'after_commit')),
   );
-  // That a message comes again is the same for all of them; here it is what carries a person's word.
+  // Redelivery is the same for all services; these cases carry the answer of a person.
   test.each(deaths.filter(([name]) => /takes the (decision|answer)/.test(name)))(
     'an effect is sent once after a kill of %s, before the commit',
     (_, death) => oneOfTwo(() => expectDoneOnce(death, 'before_commit')),

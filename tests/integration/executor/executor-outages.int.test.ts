@@ -13,8 +13,8 @@ import { spawnVictim, type Step } from '../../kit/effects/crashing-service.ts';
 import { startWitness, type Witness } from '../../kit/effects/counted-target.ts';
 
 /**
- * Where the executor is meanwhile; `under way` is between its journal and its outcome. The first comes last: an order that was
- * not acknowledged comes again, and is not to be counted with those of the next.
+ * The step of the executor during the outage; `under way` is between its journal record and its outcome.
+ * The first step comes last: a redelivered order must not count for the next test.
  */
 const STEPS = [
   'after_commit:1',
@@ -36,7 +36,7 @@ afterAll(() => witness.stop());
 
 type Server = { readonly kill: () => Promise<void>; readonly start: () => Promise<void> };
 
-/** The executor waits at the step while the server dies and comes back, and then goes on. */
+/** The executor waits at the step while the server dies and restarts, and then continues. */
 const expectOnceAt = async (system: CountedSystem, { kill, start }: Server, step: (typeof STEPS)[number]) => {
   const crash = step === 'under way' ? undefined : (`${step}:freeze` as const);
   const executor = await spawnVictim(system, 'executor', crash, system.executorEnv);
@@ -50,10 +50,11 @@ const expectOnceAt = async (system: CountedSystem, { kill, start }: Server, step
   executor.thaw();
   const end = await endOf(system, task);
   const count = await witness.applications(task.key);
-  // Whoever was away for longer than a lease may have to ask; it is never sent twice.
+  // An outage longer than a lease may end in a question; the request is never sent twice.
   expect([step, end, count]).toEqual([step, end, end === 'completed' ? 1 : Math.min(count, 1)]);
   expect(await witness.requests(task.key)).toBe(count);
-  // What the bus hands out once more, because its acknowledgement was lost, would be the next executor's first step.
+  // A message that the bus redelivers after a lost acknowledgement would be the first step of the next
+  // executor.
   await untilHandled(system.client.connection, ['executor']);
   await executor.stop();
 };
@@ -65,7 +66,7 @@ const expectOnceThrough = async (system: CountedSystem, server: Server): Promise
 };
 
 describe('an effect is sent once, and its task completes or asks a person, after an outage', () => {
-  // Each step may have to wait until the bus hands out once more what was not acknowledged.
+  // Each step may have to wait for the redelivery of unacknowledged messages.
   test(
     'an effect is sent at most once though NATS is killed and restarted at each of its steps',
     { timeout: 600_000 },

@@ -24,7 +24,7 @@ let system: System;
 let orderer: NatsConnection;
 let repository: string;
 const facts: EffectEvent[] = [];
-/** All that the bus has carried of effects and of what they print. */
+/** All messages on the bus about effects and their output. */
 const carried: string[] = [];
 
 beforeAll(async () => {
@@ -64,7 +64,7 @@ beforeAll(async () => {
 });
 afterAll(() => system.stop());
 
-/** Carries out a script as work, and waits for its end. */
+/** Runs a script as work and waits for its end. */
 const run = async (key: string, command: string, env: Readonly<Record<string, string>> = {}) => {
   const effect = sampleEffect({
     node: NodeId.parse('build'),
@@ -84,7 +84,7 @@ const run = async (key: string, command: string, env: Readonly<Record<string, st
 };
 
 test('a command receives its secret, and no output of the executor shows it', async () => {
-  // What is ordered must not hold the secret itself: that would be on the bus without anybody's doing.
+  // The order must not contain the secret itself, because orders are visible on the bus.
   const expected = `"$(printf 'open-%s-42' ses''ame)"`;
   const script = `test "$TOKEN" = ${expected} && echo "it is $TOKEN" && echo "$TOKEN" | base64 >&2`;
   const end = await run('shown', script, { TOKEN: '${secret:DEPLOY_TOKEN}' });

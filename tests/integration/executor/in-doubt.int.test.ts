@@ -53,7 +53,7 @@ const NODE = 'request' as NodeId;
 const control = (mode: Mode): Promise<Response> =>
   fetch(`${counter.origin}/control`, { method: 'POST', body: JSON.stringify({ mode }) });
 
-/** How often the target has applied it. */
+/** The number of applications at the target. */
 const applications = async ({ effect }: SampleTask): Promise<number> =>
   (await fetchLedger(counter.origin)).filter(
     (record: LedgerRecord) => 'key' in record && record.key === effect && record.type === 'applied',
@@ -81,7 +81,7 @@ const taskInDoubt = async (mode: Mode = 'apply_then_reset'): Promise<SampleTask>
   return task;
 };
 
-/** The question that stands about the effect, other than one that was seen before. */
+/** The open question about the effect, other than an earlier one. */
 const questionOf = (task: SampleTask, before?: ApprovalView): Promise<ApprovalView> =>
   until(`people are asked about ${task.effect}`, async () => {
     const { question } = nodeOf(await taskOf(task)) ?? {};
@@ -108,7 +108,7 @@ const refusal = async (work: Promise<unknown>): Promise<string> => {
 const historyOf = async ({ id }: SampleTask): Promise<readonly string[]> =>
   (await system.client.ask('orchestrator', 'history', { id })).events.map(({ type }) => type);
 
-/** Whether it is among those that somebody is paged for. */
+/** Whether the operator is paged about it. */
 const isPaged = async ({ effect }: SampleTask): Promise<boolean> => {
   const { rows } = await withAdmin(system.database.admin, (client) =>
     client.query('SELECT FROM executor.doubts WHERE id = $1', [effect]),

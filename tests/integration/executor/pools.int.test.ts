@@ -26,7 +26,7 @@ afterAll(() => system.stop());
 
 const order = async (pool: string): Promise<RunEffect> => {
   const effect = sampleEffect();
-  // What an order says of its pool itself counts for nothing.
+  // The pool in the body of an order is ignored.
   const given = orderFor(effect, grantFor(key, effect), { pool: 'default' });
   await publish(orderer, subjects.effectCommand('run', pool), JSON.stringify(given));
   return given;
@@ -38,7 +38,7 @@ const stateOf = async ({ id }: RunEffect): Promise<string | undefined> => {
     return undefined;
   }
 };
-/** Each is looked at until it is there, and no more then: hundreds would be asked for again and again. */
+/** Polls one effect after the other, each until it is in the state: repeated polls of hundreds take too long. */
 const untilAre = async (orders: readonly RunEffect[], state: string): Promise<void> => {
   for (const each of orders)
     await untilTrue(`${each.id} is ${state}`, async () => (await stateOf(each)) === state);
@@ -64,7 +64,7 @@ test('an executor takes the orders of its pools, and an order for another pool w
 });
 
 test('an executor does not take the ledger entries of another pool', async () => {
-  // Ordered from an executor that stops at once, so that some of them are prepared and not begun.
+  // The executor stops at once, so that some orders are prepared and have not begun.
   const leaving = await system.start('executor', {
     HOLDPOINT_EXECUTOR_POOLS: 'gpu',
     HOLDPOINT_MAX_CONCURRENT_EFFECTS: '1',

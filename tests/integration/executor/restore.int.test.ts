@@ -48,7 +48,7 @@ afterEach(async () => {
   await postgres.remove();
 });
 
-/** Each with a journal of its own, as on machines of their own. */
+/** Each executor has a journal of its own, as on separate machines. */
 const startExecutor = (journal: string): Promise<ServiceInProcess> =>
   system.start('executor', {
     HOLDPOINT_JOURNAL_DIR: join(system.folder, journal),
@@ -56,7 +56,7 @@ const startExecutor = (journal: string): Promise<ServiceInProcess> =>
   });
 
 const startOrdering = async (): Promise<void> => {
-  // The orchestrator is there for its streams alone: the test gives the orders.
+  // The orchestrator only creates the streams: the test sends the orders.
   await system.start('orchestrator');
   orderer = await system.connect('orchestrator');
 };
@@ -70,7 +70,7 @@ const approved = (change: Partial<CanonicalEffect> = {}): RunEffect => {
 };
 const some = (count: number, make: () => RunEffect): readonly RunEffect[] =>
   Array.from({ length: count }, make);
-/** The target remembers nothing of it. */
+/** A target without idempotency keys. */
 const opaque = (): RunEffect =>
   approved({
     uses: 'cap.http.request',
@@ -79,7 +79,7 @@ const opaque = (): RunEffect =>
     target: target.origin,
   });
 
-/** What the ledger holds of every effect, in order. */
+/** The ledger events of every effect, in order. */
 const eventsById = async (): Promise<ReadonlyMap<string, readonly string[]>> => {
   const { rows } = await withAdmin(
     system.database.admin,
@@ -179,7 +179,7 @@ test('a completed task may be approved again after a restore, and its effect is 
 });
 
 describe('a missing journal', () => {
-  /** One executor does it all and is stopped; then the ledger is set back. */
+  /** One executor runs all effects and stops; then the ledger is restored. */
   const lose = async (backUpFirst: () => Promise<Backup>) => {
     await startOrdering();
     const backup = await backUpFirst();
@@ -262,7 +262,7 @@ describe('a missing journal', () => {
     await give(fresh);
     await allAre(fresh, 'applied');
 
-    // Should it come back all the same, what it brings is still taken.
+    // A journal that returns later is still read.
     await startExecutor('elsewhere');
     await allAre(lost, 'applied');
     const events = await eventsById();

@@ -28,7 +28,7 @@ const SHELL = 'cap.env.shell.command.run';
 const run = promisify(execFile);
 
 let system: System;
-/** The only user that may order anything. */
+/** The only user that may order effects. */
 let orderer: NatsConnection;
 let repository: string;
 let executor: ServiceProcess;
@@ -42,7 +42,8 @@ beforeAll(async () => {
   await mkdir(repository, { recursive: true });
   await run('git', ['init', '--quiet', '--initial-branch=main', repository]);
   const keeper = await keepTopology(await system.connect('topology'), silentLogger());
-  // Without a namespace a script knows itself by the number that everybody knows it by, and outlives an executor that is killed.
+  // Without a process namespace the process id of a script is visible to all, and the script outlives a
+  // killed executor.
   const env = { HOLDPOINT_REPOSITORIES: folder, HOLDPOINT_PROCESS_SANDBOX: 'off' };
   executor = await system.spawn('executor', { env });
   await executor.started();
@@ -50,7 +51,7 @@ beforeAll(async () => {
   orderer = await system.connect('orchestrator');
   system.client.connection.subscribe(filters.eventsOf('effect'), {
     callback: (_error, msg) => {
-      // What was published right before a process died is published again, under the same id.
+      // The next process publishes unconfirmed messages again under the same id.
       const id = msg.headers?.get('Nats-Msg-Id') ?? '';
       if (heard.has(id)) return;
       heard.add(id);
@@ -94,7 +95,7 @@ const endOf = (order: RunEffect) =>
   until(`${order.id} has an end`, () => factsOf(order).find(({ type }) => ENDS.includes(type)));
 const contentOf = (file: string): Promise<string> => readFile(join(repository, file), 'utf8');
 
-/** What a step has printed, as somebody reads it who comes later. */
+/** The output of a step, as a late reader gets it. */
 const printed = async ({ effect: { task, node } }: RunEffect, count: number): Promise<readonly LogLine[]> => {
   const consumer = await jetstream(system.client.connection, { checkAPI: false }).consumers.get('HP_LOG', {
     filter_subjects: subjects.log(task, node),
@@ -212,7 +213,7 @@ describe('running work', () => {
     await untilTrue('its program is gone', () => isGone(pid));
   });
 
-  /** Prints which start it is, and ends the second time. */
+  /** Prints the number of its start, and ends the second time. */
   const twice = (name: string): string =>
     `echo start >> ${name}-starts; echo $$ > ${name}; [ "$(wc -l < ${name}-starts)" -gt 1 ] || sleep 600`;
   const INTERRUPTED = ['started', 'in_doubt', 'started', 'applied'];

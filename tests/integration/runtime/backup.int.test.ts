@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => system.stop());
 
-/** By the programs that the guide names, where they fit the server; else by a copy of the database's files. */
+/** Uses the programs of the guide if they match the server; otherwise it copies the files of the database. */
 const backUp = async () => {
   const { database, folder, run } = system;
   return (await canDump(database))
@@ -43,7 +43,7 @@ test('a backup of a running system is restored as docs/backup.md says, and its t
   await expect(system.client.ask('orchestrator', 'get', { id: later.id })).rejects.toMatchObject({
     code: 'ORCHESTRATOR_UNKNOWN_TASK',
   });
-  // What was decided since is asked again, and what has happened since does not happen again.
+  // Decisions after the backup are requested again, and later effects are not repeated.
   await approveAndComplete(system.client, waiting);
   const applied = await appliedByKey(system.workspace);
   expect([ended, waiting].map(({ effect }) => applied.get(effect))).toEqual([1, 1]);

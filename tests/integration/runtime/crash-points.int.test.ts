@@ -24,8 +24,8 @@ const POINTS = [
 ] as const satisfies readonly CrashPoint[];
 
 /**
- * What each service handles during one gated task, in batches at the most: the n-th of them is where it is killed.
- * Recovery is only asked once something has failed, so there the effect is made to fail first.
+ * The maximum number of batches of each service during one gated task; the service is killed in each.
+ * Recovery has a batch only after a failure, so its case makes the effect fail first.
  */
 const passes: readonly (readonly [ServiceName, number, string])[] = [
   ['orchestrator', 1, 'while it takes the submission'],
@@ -49,7 +49,7 @@ const expectDoneOnce = async (
   expect(events.map(({ version }) => version)).toEqual(events.map((_event, index) => index + 1));
 };
 
-/** Starts a service whose first life ends at a point, and the others not. */
+/** Starts all services; the first life of one of them ends at a point. */
 const spawnVictim = async (system: System, service: ServiceName, crash: string) => {
   const victim = await system.spawn(service, {
     envOfLife: (life): Readonly<Record<string, string>> =>
@@ -70,7 +70,7 @@ const through = async (system: System, service: ServiceName, crash: string): Pro
   await victim.stop();
 };
 
-/** The effect fails, and certainly nothing has happened: at first its folder leads out of the workspace. */
+/** The effect fails as certainly not applied, because its folder leads out of the workspace at first. */
 const throughRecovery = async (system: System, crash: string): Promise<void> => {
   const name = crash.replace(':', '-');
   const [inside, outside] = [join(system.workspace, name), join(system.folder, `outside-${name}`)];
@@ -107,12 +107,12 @@ describe.concurrent('after the kill of a service', () => {
   );
 });
 
-/** Nobody asks again: the bus has said that it has the submission, and that is all that its sender hears. */
+/** The sender does not repeat the submission: the acknowledgement of the bus is its only answer. */
 const submitOnce = async ({ client }: System): Promise<SampleTask> => {
   const task = sampleTask(newTaskId());
   const inputs = { file: 'sample.txt', line: task.line };
   const body = JSON.stringify({ id: task.id, workflow: 'sample', goal: 'append a line', inputs });
-  // Until the first orchestrator has made it there is no stream, and so nothing that could have stored anything.
+  // Without the stream of the first orchestrator the bus cannot store a submission.
   await until('the bus has the submission', () =>
     publish(client.connection, subjects.taskCommand('submit'), body, { messageId: `submit.${task.id}` }),
   );

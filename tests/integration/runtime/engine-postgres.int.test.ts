@@ -11,7 +11,7 @@ import { postgresStore, servicePool, storeDatabase } from '../../kit/stack/store
 import { untilTrue } from '../../kit/until.ts';
 import { append, commitTo, eventOf, timerOf, writeOf } from '../../kit/effects/writes.ts';
 
-/** The tag with which the server says that a COMMIT is done. */
+/** The tag of the server's answer to COMMIT. */
 const COMMITTED = 'COMMIT\0';
 
 let database: Database;
@@ -90,7 +90,7 @@ describe('a commit without an answer', () => {
       expect(outcomes).toEqual(['settled', 'settled', 'settled']);
       expect(await eventsOf(id)).toEqual(['one', 'two']);
       expect(failures).toEqual([]);
-      // What the lost answer would have told to publish is in the outbox, and goes out with the next sweep.
+      // The messages of the lost answer are in the outbox, and the next sweep publishes them.
       await untilTrue('the outbox is swept', async () => {
         await engine.sweep(0);
         return (await outboxRows()) === 0;
@@ -143,7 +143,7 @@ describe('data that the database refuses', () => {
   test('a message with refused data fails alone, and the rest of its batch succeeds', async () => {
     const { tell } = createCountingEngine(store);
     const others = ['x', 'y', 'z'].map((name) => `${id}-${name}`);
-    // The first one makes a batch of its own; the others gather while it commits.
+    // The first message is a batch of its own; the others gather during its commit.
     const first = tell(`${id}-first`, 'one');
     const rest = Promise.all([
       tell(others[0] ?? '', 'one'),
@@ -189,7 +189,7 @@ describe('two replicas', () => {
     ];
     const names = Array.from({ length: 50 }, (_, i) => `name-${String(i)}`);
     const outcomes: string[] = [];
-    // Each message goes to both, over several batches.
+    // Each message goes to both engines, over several batches.
     for (let i = 0; i < names.length; i += 10) {
       const some = names.slice(i, i + 10);
       const told = await Promise.all(replicas.flatMap(({ tell }) => some.map((name) => tell(id, name))));
@@ -238,7 +238,7 @@ describe('an unconfirmed publication', () => {
     await engine.idle();
     expect(await outboxRows()).toBe(1);
     confirms(true);
-    // Another replica would do it as well: nothing about it is in memory.
+    // Another replica could publish it as well, because the state is in the database.
     const other = createCountingEngine(postgresStore(direct));
     await untilTrue('the outbox is swept', async () => {
       await other.engine.sweep(0);
@@ -258,7 +258,8 @@ describe('an unconfirmed publication', () => {
       expect(claimed.rowCount).toBe(1);
       let settled = false;
       const other = store.claimOutbox(0, 60_000, 100).finally(() => (settled = true));
-      // It passes over the row; one that waited for it would go on once the claim is committed.
+      // The sweeper skips the locked row; a sweeper that waited would continue after the commit of the
+      // claim.
       await untilTrue('the other has looked', async () => settled || (await somebodyWaits()));
       await first.query('COMMIT');
       expect(await other).toEqual([]);

@@ -25,13 +25,14 @@ test('a rolling update under load with a migration loses nothing and repeats not
 
   const { applied } = await migrateToNext(system);
   expect(applied).toEqual(APPLIED_BY_NEXT);
-  // Those of before go on with what the migration has left.
+  // Processes of the earlier release work with the migrated schema.
   await approveAndComplete(system.client, await submitSample(system.client));
 
   const after: ServiceProcess[] = [];
   const exits: unknown[] = [];
   for (const { service, process } of before) {
-    // As a deployment does: one more is there before one goes, so that old and new work side by side.
+    // As in a rolling deployment: a new replica starts before an old one stops, so both releases work side
+    // by side.
     const next = await system.spawn(service);
     await next.started();
     after.push(next);

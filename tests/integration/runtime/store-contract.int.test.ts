@@ -9,7 +9,7 @@ const backings: readonly (readonly [string, () => Promise<StoreBacking>])[] = [
   ['on PostgreSQL', postgresBacking],
 ];
 
-/** Long ago, so that it is due whatever the clock says. */
+/** Long ago, so that it is due at any time of the clock. */
 const LONG_AGO = 1_000;
 const FAR_AHEAD_MS = 3_600_000;
 
@@ -36,14 +36,17 @@ describe.each(backings)('a store %s', (_name, open) => {
     return { version, history };
   };
 
-  /** Fires what is due and leaves it as it is. */
+  /** Reads the due timers without clearing them. */
   const dueTimers = async (ids: readonly string[]) => {
     const { transaction, due } = await store.lockDue(500);
     await transaction.rollback();
     return due.filter(({ aggregate }) => ids.includes(aggregate));
   };
 
-  /** Locks an aggregate that somebody holds, as another replica; back once that waits. Both are ended with the test. */
+  /**
+   * Locks an aggregate from another replica while a transaction holds it, and returns once it waits. The
+   * test ends both.
+   */
   const lockBehind = async (holder: Transaction, id: string): Promise<() => Promise<Transaction>> => {
     let settled = false;
     const waiting = backing.replica.lock([id]).finally(() => (settled = true));
@@ -103,7 +106,7 @@ describe.each(backings)('a store %s', (_name, open) => {
       const released = await backing.now();
       await first.rollback();
       const second = await waiting();
-      // The stores count in whole milliseconds.
+      // The stores have a resolution of one millisecond.
       expect(second.now).toBeGreaterThanOrEqual(Math.floor(released));
       expect(first.now).toBeLessThan(released);
       await second.rollback();
@@ -345,7 +348,7 @@ describe.each(backings)('a store %s', (_name, open) => {
         const look = async (): Promise<void> => {
           const { transaction, due } = await store.lockDue(500);
           const fired = due.some(({ aggregate }) => aggregate === id);
-          // The version tells on which side of the extension the lock was taken.
+          // The version shows on which side of the extension the lock was taken.
           if (fired && transaction.locked.get(id)?.version === round + 2) tooLate += 1;
           await transaction.rollback();
         };

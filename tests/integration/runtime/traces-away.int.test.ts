@@ -12,7 +12,7 @@ let system: System;
 let collector: Server;
 let processes: readonly ServiceProcess[];
 beforeAll(async () => {
-  // It takes whatever is sent, and never answers.
+  // The collector accepts connections and never answers.
   collector = createServer(() => undefined);
   await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve));
   const silent = `http://127.0.0.1:${String((collector.address() as AddressInfo).port)}`;
@@ -52,7 +52,7 @@ const submitTraced = async (traceparent: string | undefined): Promise<SampleTask
   return task;
 };
 
-/** What has happened to a task, apart from whose it was. */
+/** The events of a task without its id. */
 const courseOf = async ({ id }: SampleTask): Promise<readonly string[]> => {
   const { events } = await system.client.ask('orchestrator', 'history', { id });
   return events.map(({ version, data }) => JSON.stringify([version, data['type'], data['phase']]));
@@ -73,7 +73,7 @@ test('a collector that is away or hangs changes nothing but the visible traces',
   }
   expect(courses[0]?.at(-1)).toContain('completed');
   expect(courses).toEqual(courses.map(() => courses[0]));
-  // Nor does it hold up whoever is told to stop.
+  // It does not delay the stop of the services either.
   const exits = await Promise.all(processes.map((service) => service.stop()));
   expect(exits.map(({ code }) => code)).toEqual(SERVICES.map(() => 0));
 });

@@ -25,7 +25,7 @@ afterAll(async () => {
 const spansOf = (task: string): readonly ReceivedSpan[] =>
   receiver.spans().filter(({ attributes }) => attributes['holdpoint.task'] === task);
 
-/** The spans of a task, once one of them is what is waited for. */
+/** The spans of a task, once the expected one is among them. */
 const untilSeen = (
   task: string,
   what: string,
@@ -34,7 +34,7 @@ const untilSeen = (
   until(`${what} of ${task} is in its trace`, () => {
     const spans = spansOf(task);
     const ids = new Set(spans.map(({ spanId }) => spanId));
-    // Services send on their own: what is below may be here before what is above it.
+    // Each service exports on its own: a span may arrive before its parent.
     const isWhole = spans.every(({ parentSpanId }) => !parentSpanId || ids.has(parentSpanId));
     return Promise.resolve(isWhole && spans.some(isIt) ? spans : undefined);
   });
@@ -71,7 +71,7 @@ describe('a gated task', () => {
         'orchestrator effect',
       ]),
     );
-    // Nothing stays open while people think: no span covers the wait.
+    // No span covers the wait for a person.
     const effect = spans.find(({ name }) => name === 'effect cap.file.append');
     expect(effect?.attributes).toMatchObject({ 'holdpoint.node': 'append', 'holdpoint.outcome': 'applied' });
   });

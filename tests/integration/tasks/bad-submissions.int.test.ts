@@ -28,7 +28,7 @@ const good = { workflow: 'sample', goal: 'append a line' };
 const json = (value: unknown): string => JSON.stringify(value);
 const tooLarge = json({ ...good, inputs: { line: 'x'.repeat(PAYLOAD_MAX_BYTES) } });
 
-/** Each kind of bad submission: what it is, its body, and the code that its sender gets. */
+/** A kind of bad submission: its name, its body, and the code of the refusal. */
 const bad: readonly (readonly [string, string | Uint8Array, string, number])[] = [
   ['without a goal', json({ workflow: 'sample' }), 'CONTRACT_INVALID', 400],
   ['with an empty goal', json({ ...good, goal: '  ' }), 'CONTRACT_INVALID', 400],
@@ -65,7 +65,8 @@ describe('a submission', () => {
       await publish(system.client.connection, subject, body, { id });
       const bytes = Buffer.from(body);
       const letter = await letters.next(id);
-      // What another replica may have registered a moment ago is looked for before it is refused.
+      // The service retries before the refusal, because another replica may have registered the workflow a
+      // moment ago.
       const deliveriesMax = code === 'ORCHESTRATOR_UNKNOWN_WORKFLOW' ? 10 : 1;
       expect(letter.deliveries).toBeLessThanOrEqual(deliveriesMax);
       expect(letter).toMatchObject({

@@ -15,7 +15,7 @@ import { commitTo, headsOf } from '../../kit/effects/writes.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-/** A midnight of UTC. */
+/** Midnight in UTC. */
 const MIDNIGHT = Date.UTC(2026, 0, 15);
 
 let database: Database;
@@ -29,7 +29,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** A failure as the service stores it; `said`: when it was first said, if that was before. */
+/** A failure as the service stores it. `said`: the time of its first classification, if that was earlier. */
 const failed = (
   task: string,
   { version = 1, at, said = at, as }: { version?: number; at: number; said?: number; as?: FailureClass },
@@ -54,7 +54,7 @@ const failed = (
   };
 };
 
-/** Stores each in a transaction of its own, as different tasks'. */
+/** Stores each failure in a transaction of its own, as different tasks do. */
 const store = async (...failures: readonly (readonly [at: number, as?: FailureClass])[]): Promise<void> => {
   for (const [at, as] of failures) {
     const { rows } = await pool.query<{ n: number }>('SELECT count(*)::int AS n FROM heads');
@@ -96,7 +96,7 @@ describe('failures', () => {
       [0, 'TRANSIENT', 3],
       [24, 'UNKNOWN', 1],
     ]);
-    // Whole buckets, however little of one was asked for; and nothing beyond.
+    // The result has whole buckets, also for a small part of one, and none beyond the range.
     expect(await countClasses(pool, { from: MIDNIGHT + 5, to: MIDNIGHT + 6, bucket: 'hour' })).toEqual({
       from: MIDNIGHT,
       to: MIDNIGHT + HOUR,
@@ -215,7 +215,7 @@ test('the API returns the counts by class and refuses a range that is too large'
     await untilTrue('it is counted', async () => (await count()).length > 0);
     const first = await count();
     expect(first).toMatchObject([{ class: 'UNKNOWN', count: 1 }]);
-    // The same once more, and that its verdict cannot be followed.
+    // The same failure again, and a verdict that cannot be followed.
     await say({});
     await say({ refused: 'there is nothing to go back to' });
     await untilTrue('it is given up', async () => {

@@ -40,7 +40,7 @@ test('a lost cancellation of an ended task is sent again until it is confirmed',
   expect(await timersOf(task)).toEqual([`withdraw:append:${task.approval}`]);
   await system.nats.wipe();
   await system.start('approvals');
-  // The server was started anew: the first answers take a while.
+  // The server was restarted, so the first answers take a while.
   const statusOf = () =>
     until(
       'approvals answers',

@@ -8,7 +8,7 @@ import { nameFor, type Part, PARTS } from '../../kit/tasks/program-of-every-part
 import { createSystem, type System } from '../../kit/stack/system.ts';
 import { until, untilTrue } from '../../kit/until.ts';
 
-/** Somebody who is not killed at all shows what the others have to come to. */
+/** The run without a kill is the expectation for the others. */
 const NOWHERE = 'nowhere';
 const MAIN = join(root, 'tests/kit/tasks/program-worker.ts');
 
@@ -16,7 +16,7 @@ let system: System;
 const children = new Map<string, Child>();
 let ending = false;
 
-/** A worker that is started again whenever it dies. */
+/** A worker that is started again after each death. */
 const keepWorking = async (part: string): Promise<void> => {
   const dead = join(system.folder, `died-in-${part.replaceAll(' ', '-')}`);
   while (!ending) {
@@ -35,7 +35,7 @@ const keepWorking = async (part: string): Promise<void> => {
 beforeAll(async () => {
   system = await createSystem({ shortTimers: true });
   await system.startAll();
-  // Whatever the program writes may be written: it is the workers that are looked at here.
+  // A rule approves all writes of the program: this test is about workers.
   await system.client.ask('approvals', 'rule_add', {
     name: 'lines of the test',
     match: { kinds: ['write_external'], capability: 'cap.file.append', workflow: 'every-part.*' },
@@ -59,14 +59,14 @@ const linesOf = async (file: string): Promise<readonly string[]> =>
 
 const fileOf = (part: string): string => `${part.replaceAll(' ', '-')}.txt`;
 
-/** All at the same time: each waits for most of its time until its lease is over. */
+/** All at the same time, because each mostly waits for the end of its lease. */
 test('a worker that dies in any part of any phase changes only the duration', async () => {
   const parts: readonly (Part | typeof NOWHERE)[] = [NOWHERE, ...PARTS];
   const client = createClient({ connection: await system.connect('operator'), token: system.client.token });
   const endings = await Promise.all(
     parts.map(async (part) => {
       void keepWorking(part);
-      // By name: a test runner compiles what the worker runs, and its code is another version then.
+      // By name: the test runner compiles the worker's code, which gives it another version.
       const handle = await until(`${part} is known`, () =>
         client.start(nameFor(part), { file: fileOf(part) }),
       );

@@ -19,7 +19,7 @@ const State = z.object({
 });
 const { agentPhase, humanPhase, effectPhase, terminalPhase } = phasesFor(State);
 
-/** An agent, a person and an effect. */
+/** A workflow with an agent, a person and an effect. */
 const reply = (file: string, thinks: () => Promise<void> = () => Promise.resolve()) =>
   defineWorkflow({
     id: 'reply',
@@ -91,7 +91,7 @@ const untilAsked = (handle: Pick<Handle, 'id'>) =>
     const { items } = await system.client.ask('approvals', 'list', { task: handle.id });
     return items.find(({ input }) => input !== undefined);
   });
-/** Approves what waits for it: the task of the effect has a gate of its own. */
+/** Approves the effect, whose task has a gate of its own. */
 const approveEffect = async (handle: Pick<Handle, 'id'>): Promise<string> => {
   const child = await until('the effect has a task', async () => {
     const { effects = [] } = await system.client.ask('orchestrator', 'get', { id: handle.id });
@@ -193,7 +193,7 @@ test('a bus command starts a program by name, and a fork continues from its posi
 test('a new program of one replica is known to all replicas when a command names it', async () => {
   await system.start('orchestrator');
   const END = 'done' as NodeId;
-  // Both replicas read commands: of so many each gets some.
+  // Both replicas read commands, so with many commands each gets some.
   for (let version = 1; version <= 8; version += 1) {
     const program: ProgramDefinition = {
       id: `named-${String(version)}`,

@@ -127,7 +127,7 @@ describe('a purge of one service', () => {
     const went = await withAdmin(database.admin, async (client) => {
       await client.query('BEGIN');
       const { rows } = await client.query<{ n: number }>('SELECT recovery.purge(1000) AS n');
-      // While that transaction is open. A lock in the way would end these after two seconds, with an error.
+      // During that transaction. A lock conflict would end these with an error after two seconds.
       await append(store(), id);
       await append(store(), id);
       await client.query('COMMIT');
@@ -149,7 +149,7 @@ describe('a purge of one service', () => {
     await engines[0].tell(id, 'old');
     await endDaysAgo(database, 'recovery', [id], OLD);
     expect(await retire()).toBe(1);
-    // The first engine remembers version 1 of it, and has no part in making another version 1.
+    // The first engine still has the purged version 1 in its cache; the second one creates a new version 1.
     await engines[1].tell(id, 'new');
     await engines[0].tell(id, 'old');
     const { rows } = await pool.query<{ name: string }>(
@@ -175,7 +175,7 @@ describe('a purge of one service', () => {
       `INSERT INTO heads (id, kind, version, status, finished_at) VALUES ($1, 'attempts', 1, 'assessed', now() - interval '1 year')`,
       [`${id}-made-up`],
     );
-    // Nor of what has not ended at all.
+    // Nor for an aggregate that has not ended.
     await pool.query(
       `INSERT INTO heads (id, kind, version, status, finished_at) VALUES ($1, 'attempts', 1, 'open', now() - interval '1 year')`,
       [`${id}-open`],
@@ -240,7 +240,7 @@ describe('a purge of one service', () => {
     const statuses = STATUSES[service];
     const rows = await withAdmin(database.admin, async (client) => {
       await client.query('BEGIN');
-      // By a change and not by its making, as most come to their end.
+      // By a later change, as most aggregates end.
       await client.query(
         `INSERT INTO ${service}.heads (id, kind, version, status) SELECT unnest($1::text[]), 'any', 1, 'not yet'`,
         [Object.keys(statuses)],
@@ -340,7 +340,7 @@ describe('a purge of a whole task', () => {
   test('the lines of the audit log stay, and the log verifies', async () => {
     const { client, database } = system;
     const task = await completed();
-    // Only what the events themselves say of a line goes with them.
+    // The hash of the stored event goes with the event; the rest of its line stays.
     const linesOf = async () =>
       (await client.ask('approvals', 'audit', { about: task.approval })).items.map(
         ({ storedSha256: _gone, ...line }) => line,

@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => system.stop());
 
 let given = 0;
-/** Jobs of the workflow are given up, as recovery tells itself. */
+/** Reports abandoned jobs of the workflow, as recovery does. */
 const breakIt = async (coolDownMs = COOL_DOWN_MS): Promise<void> => {
   for (let i = 0; i < 2; i += 1) {
     given += 1;
@@ -37,7 +37,7 @@ const breakIt = async (coolDownMs = COOL_DOWN_MS): Promise<void> => {
 const circuit = async () =>
   (await system.client.ask('recovery', 'circuits', {})).items.find((each) => each.target === target);
 const phaseOf = async (id: TaskId) => (await system.client.ask('orchestrator', 'get', { id })).phase;
-/** A task that waits: the orchestrator hears of the circuit a little later than recovery knows. */
+/** A waiting task: the orchestrator receives the circuit state a little later than recovery. */
 const untilHeld = (): Promise<TaskId> =>
   until('a task is held back', async () => {
     const { id } = await submitSample(system.client);

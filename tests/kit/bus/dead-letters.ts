@@ -7,18 +7,18 @@ export type SeenLetter = DeadLetter & { readonly service: string };
 
 export type DeadLetters = {
   readonly all: () => readonly SeenLetter[];
-  /** Those of a message, by its `ce-id`. */
+  /** The dead letters of a message, by its `ce-id`. */
   readonly of: (id: string) => readonly SeenLetter[];
-  /** Waits for the letter of a message; that of one service, where several read it. */
+  /** Waits for the dead letter of a message; for that of one service when several read it. */
   readonly next: (id: string, service?: string) => Promise<SeenLetter>;
 };
 
-/** Everything that goes to the dead letters from now on, as anybody can watch it. */
+/** Every dead letter from now on, as any bus user can watch them. */
 export const watchDeadLetters = async (connection: NatsConnection): Promise<DeadLetters> => {
   const seen: SeenLetter[] = [];
   connection.subscribe(filters.deadLetters, {
     callback: (_error, msg) => {
-      // What became of one is said beside it.
+      // Resolutions arrive on a subject of their own.
       if (msg.subject.endsWith('.resolved')) return;
       seen.push({ ...DeadLetter.parse(msg.json()), service: msg.subject.split('.').at(-1) ?? '' });
     },

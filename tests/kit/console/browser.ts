@@ -7,14 +7,14 @@ import { promisify } from 'node:util';
 import { root } from '@holdpoint/infra/local/folders';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 
-/** Where Linux distributions have it; or wherever somebody says. */
+/** The paths of Linux distributions; a setting names another. */
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
-/** The browser of this machine; undefined where there is none. */
+/** The browser of this machine; undefined without one. */
 export const findChromium = (env: NodeJS.ProcessEnv): string | undefined =>
   [env['HOLDPOINT_CHROMIUM'] ?? '', ...PLACES].find((path) => path !== '' && existsSync(path));
 
-/** Asks nobody on the network for anything, and works in a container. */
+/** Disables network requests of the browser, and lets it run in a container. */
 const ARGS = [
   '--headless',
   '--no-sandbox',
@@ -27,7 +27,7 @@ const ARGS = [
   '--disable-dev-shm-usage',
 ];
 
-/** Builds the page, if it is not there or of other sources: whoever runs a test by itself has built nothing. */
+/** Builds the page if it is missing or outdated, for a test that runs alone. */
 export const buildPage = async (): Promise<void> => {
   await promisify(execFile)(process.execPath, [join(root, 'packages/console/build.mjs')]);
 };
@@ -37,7 +37,7 @@ export const startChromium = (executablePath: string): Promise<Browser> =>
 
 type ContextOptions = NonNullable<Parameters<Browser['newContext']>[0]>;
 
-/** Somebody with a browser of his own, and what his browser complains of: errors of scripts, and what the policy forbids. */
+/** A person with a browser, and the complaints of that browser: script errors and violations of the policy. */
 export type Visitor = {
   readonly page: Page;
   readonly context: BrowserContext;
@@ -60,7 +60,7 @@ export const visit = async (
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('console', (message) => {
-    // What the network says of a service that is away is what the test is about.
+    // Network errors are expected when a test stops a service.
     if (
       message.type() === 'error' &&
       !/Failed to load resource|WebSocket connection|net::ERR/.test(message.text())
@@ -90,10 +90,10 @@ type AxeResult = {
   }[];
 };
 
-/** What axe finds on a page that keeps somebody from using it: each finding with where it is. */
+/** The accessibility problems that axe finds on a page, with their places. */
 export const seriousFindings = async (page: Page): Promise<readonly string[]> => {
   const source = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-  // Evaluated by the debugger, so the policy of the page stays as it is.
+  // The debugger evaluates it, so the policy of the page stays in force.
   await page.evaluate(source);
   const { violations } = await page.evaluate<AxeResult>('axe.run(document, { resultTypes: ["violations"] })');
   return violations

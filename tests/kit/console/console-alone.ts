@@ -4,11 +4,14 @@ import { type ConsoleStandIn, startConsoleStandIn } from './stand-in.ts';
 
 export const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } as const;
 
-/** The page by itself, in a real browser, with somebody who answers it from memory. */
+/** The page alone in a real browser, with a stand-in that answers from memory. */
 export type ConsoleAlone = {
   readonly standIn: ConsoleStandIn;
   readonly open: (hash: string, options?: Parameters<typeof visit>[3]) => Promise<Visitor>;
-  /** Ends all visits, and has the stand-in forget them. Throws when a browser has complained in one: of errors, or of what its policy forbids. */
+  /**
+   * Ends all visits and resets the stand-in. Throws if a browser complained: of errors, or of violations
+   * of its policy.
+   */
   readonly leave: () => Promise<void>;
   readonly stop: () => Promise<void>;
 };

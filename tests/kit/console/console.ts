@@ -8,22 +8,22 @@ import type { ServiceInProcess } from '../stack/in-process.ts';
 import { writePrincipals } from '../stack/principals.ts';
 import { createSystem, type System } from '../stack/system.ts';
 
-/** The browser that the console is tried in; undefined where there is none, which is said. */
+/** The browser for console tests; undefined without one, which is reported. */
 export const chromium = findChromium(process.env);
 if (chromium === undefined)
   process.stderr.write('console: nothing is tried, because there is no chromium (or HOLDPOINT_CHROMIUM)\n');
 
 type Person = 'operator' | 'grace';
 
-/** The console as people use it: a real browser, and behind it the real services. */
+/** The console as operators use it: a real browser and the real services. */
 export type Console = {
   readonly system: System;
   readonly services: ReadonlyMap<string, ServiceInProcess>;
   readonly url: string;
-  /** A git repository in which the executor may work. */
+  /** A git repository that the executor may use. */
   readonly repository: string;
   readonly open: (hash: string, as?: Person, options?: Parameters<typeof visit>[3]) => Promise<Visitor>;
-  /** Ends all visits. Throws when a browser has complained in one of them. */
+  /** Ends all visits. Throws if a browser complained in one of them. */
   readonly leave: () => Promise<void>;
   readonly stop: () => Promise<void>;
 };

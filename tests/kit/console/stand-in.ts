@@ -12,7 +12,7 @@ import type { TaskView } from '@holdpoint/contracts/task/views';
 import { root } from '@holdpoint/infra/local/folders';
 import { type WebSocket, WebSocketServer } from 'ws';
 
-/** What the stand-in has to show; a test changes it as it goes. */
+/** The data of the stand-in; a test changes it as it runs. */
 export type StandInState = {
   approvals: ApprovalView[];
   tasks: TaskView[];
@@ -22,21 +22,24 @@ export type StandInState = {
   stuck: ApiResponse<'recovery', 'stuck'>['items'];
   report: string;
   circuits: ApiResponse<'recovery', 'circuits'>['items'];
-  /** What failed so many hours or days back, whichever are asked for: 1 is the one that it is now. */
+  /** Failures by the number of hours or days back, for either unit: 1 is the current one. */
   classes: readonly (Pick<FailureCount, 'class' | 'count'> & { readonly back: number })[];
-  /** Where the first page of tasks ends, if there are others. */
+  /** The end of the first page of tasks, if there are more. */
   more?: string | undefined;
   audit: ApiResponse<'approvals', 'audit'>['items'];
   keys: ApiResponse<'approvals', 'keys'>['keys'];
   artifacts: ApiResponse<'executor', 'artifacts'>['items'];
-  /** What each of them holds. */
+  /** The content of each artifact. */
   content: string;
   workflows: ApiResponse<'orchestrator', 'workflows'>['items'];
-  /** What a task that is started is refused with. */
+  /** The refusal of a task start. */
   refusal: { readonly code: string; readonly message: string; readonly details?: object } | undefined;
   health: object;
   letters: object[];
-  /** What is done with a decision, or a task that is started, before it is answered: `lose-before` and `lose-after` end the connection instead. */
+  /**
+   * The handling of a decision or a task start before its answer: `lose-before` and `lose-after` close the
+   * connection instead.
+   */
   fate: 'answer' | 'lose-before' | 'lose-after';
   token: string;
 };
@@ -44,17 +47,17 @@ export type StandInState = {
 export type ConsoleStandIn = {
   readonly url: string;
   readonly state: StandInState;
-  /** Every decision that has arrived. */
+  /** Every decision that arrived. */
   readonly decisions: readonly DecideApproval[];
-  /** Every list of tasks that was asked for. */
+  /** The filters of every request for a task list. */
   readonly lists: readonly Readonly<Record<string, unknown>>[];
-  /** Every task that was started, as often as it has arrived. */
+  /** Every start of a task, counted as often as it arrived. */
   readonly submissions: readonly ApiRequest<'orchestrator', 'submit'>[];
-  /** The keys that decisions on an approval came with, as often as they came. */
+  /** The idempotency keys of the decisions on an approval, counted as often as they arrived. */
   readonly keysOf: (id: string) => readonly string[];
-  /** Tells everybody who watches. */
+  /** Sends it to all watchers. */
   readonly tell: (type: 'requested' | 'resolved', approval: ApprovalView) => void;
-  /** Ends every connection that is open. */
+  /** Ends every open connection. */
   readonly disconnect: () => void;
   readonly stop: () => Promise<void>;
 };
@@ -66,7 +69,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css',
   '.svg': 'image/svg+xml',
 };
-/** As strict as the one of the service. */
+/** As strict as the service. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -79,7 +82,10 @@ const bodyOf = async (request: IncomingMessage): Promise<unknown> => {
 const refusal = (status: number, code: string, message: string) => ({ status, body: { code, message } });
 const OUTCOMES = { approve: 'approved', reject: 'rejected', request_changes: 'changes_requested' } as const;
 
-/** Serves the built page, and answers it as the approvals service does, from memory: for what only the page is asked about. */
+/**
+ * Serves the built page and answers like the approvals service, from memory, for the requests of the page
+ * only.
+ */
 export const startConsoleStandIn = async (state: StandInState): Promise<ConsoleStandIn> => {
   const decisions: DecideApproval[] = [];
   const lists: Readonly<Record<string, unknown>>[] = [];
@@ -272,7 +278,7 @@ export const startConsoleStandIn = async (state: StandInState): Promise<ConsoleS
 
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://localhost');
-    // With a token alone.
+    // With a token only.
     if (url.pathname === '/console/sign-in') return answer(response, 200, {});
     const isAsked = url.pathname.startsWith('/console/');
     if (isAsked && request.headers.authorization !== `Bearer ${state.token}`)

@@ -17,7 +17,7 @@ export type Call = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** Calls the HTTP API. A body that is text or bytes is sent as it is. */
+/** Calls the HTTP API. A text or bytes body is sent unchanged. */
 export const callHttp = async (
   port: number,
   path: string,
@@ -37,13 +37,13 @@ export const callHttp = async (
   };
 };
 
-/** Sends these very bytes, and reads whatever comes until the other side ends it. */
+/** Sends exactly these bytes, and reads until the other side closes the connection. */
 export const callRaw = (port: number, text: string): Promise<string> =>
   new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(text));
     const chunks: Buffer[] = [];
     socket.on('data', (chunk: Buffer) => chunks.push(chunk));
-    // What was answered before a reset counts as well.
+    // An answer before a reset counts as well.
     socket.on('error', () => undefined);
     socket.once('close', () => resolve(Buffer.concat(chunks).toString()));
   });
@@ -54,12 +54,12 @@ export type Watcher = {
   readonly socket: WebSocket;
   readonly messages: readonly WatchMessage[];
   readonly say: (message: WatchRequest | string | Uint8Array | object) => void;
-  /** The first message of a type, for which the condition holds; waits for it. */
+  /** The first message of a type that meets the condition; waits for it. */
   readonly first: <Type extends WatchMessage['type']>(
     type: Type,
     condition?: (message: Of<Type>) => boolean,
   ) => Promise<Of<Type>>;
-  /** Of these types, in the order in which they came. */
+  /** Messages of these types, in the order of their arrival. */
   readonly all: <Type extends WatchMessage['type']>(...types: readonly Type[]) => readonly Of<Type>[];
   /** The close code; waits for it. */
   readonly closed: Promise<{ readonly code: number; readonly reason: string }>;
@@ -73,7 +73,7 @@ export type WatcherOptions = {
   readonly options?: ClientOptions;
 };
 
-/** A client of the WebSocket, as anybody might write it. */
+/** An independent client of the WebSocket. */
 export const openWatcher = (
   port: number,
   { token, protocols = [], options = {} }: WatcherOptions,

@@ -4,18 +4,18 @@ import { DEFAULT_MIX, type Mode } from '../../counter/modes.ts';
 import { startCounter } from '../../counter/server.ts';
 import { currentRun } from '../stack/run.ts';
 
-/** The independent witness: what has really happened is read here, and not in the ledger of the executor. */
+/** The independent witness: it counts the actual effects, without the ledger of the executor. */
 export type Witness = {
   readonly origin: string;
-  /** How it deals with every request from now on. */
+  /** The handling of all later requests. */
   readonly meet: (mode: Mode) => Promise<void>;
-  /** How often it was asked for this, and how often that was applied. */
+  /** The number of requests for a key, and the number of applications. */
   readonly requests: (key: string) => Promise<number>;
   readonly applications: (key: string) => Promise<number>;
   readonly stop: () => Promise<void>;
 };
 
-/** A target that takes its time takes so long: enough to notice that it has begun, and far less than a lease. */
+/** The delay of a slow target: long enough to notice the start, and far shorter than a lease. */
 const SLOW_MS = 1_500;
 
 export const startWitness = async (): Promise<Witness> => {
@@ -42,7 +42,7 @@ export const startWitness = async (): Promise<Witness> => {
   };
 };
 
-/** What an executor has to be told so that its effects may reach the counter. */
+/** The executor settings that allow its effects to reach the counter. */
 export const targetsOf = ({ origin }: Witness): Readonly<Record<string, string>> => ({
   HOLDPOINT_HTTP_TARGETS: origin,
   HOLDPOINT_HTTP_KEYED_TARGETS: origin,

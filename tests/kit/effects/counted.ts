@@ -14,14 +14,17 @@ import { approve, newTaskId, type SampleTask } from '../tasks/tasks.ts';
 import { Hopeless, until, untilTrue } from '../until.ts';
 import { targetsOf, type Witness } from './counted-target.ts';
 
-/** What the counter gives to go by: nothing, a memory of keys, an answer to a question, or nothing because repeating does no harm. */
+/**
+ * The help of the counter after a lost answer: none, idempotency keys, a status query, or none because a
+ * repeat is safe.
+ */
 export const COUNTED = ['opaque', 'keyed', 'probeable', 'work'] as const;
 export type Counted = (typeof COUNTED)[number];
 
 /** A system whose effects go to the counter. */
 export type CountedSystem = System & {
   readonly witness: Witness;
-  /** What an executor has to be told, whichever of them it is. */
+  /** The settings of every executor. */
   readonly executorEnv: Readonly<Record<string, string>>;
   readonly repository: string;
 };
@@ -31,7 +34,10 @@ export type CountedTask = SampleTask & { readonly of: Counted; readonly key: str
 const REQUEST = 'request' as NodeId;
 const PLACES = ['prepare', 'request', 'done'] as const;
 
-/** Asks the counter for one application; and asks it whether there was one, with exit code 0 for yes and 1 for no. */
+/**
+ * The commands that ask the counter for one application, and whether there was one (exit code 0 for yes, 1
+ * for no).
+ */
 const SEND = `const [url, key] = process.argv.slice(2);
 const answer = await fetch(url, { method: 'POST', body: 'once', headers: { 'idempotency-key': key } });
 process.exit(answer.ok ? 0 : 9);
@@ -65,7 +71,7 @@ const taskOf = (of: Counted): CountedTask => {
 const command = (...words: readonly string[]): string =>
   [process.execPath, ...words].map((word) => `'${word}'`).join(' ');
 
-/** One command that sends, between two nodes that do nothing: as work, or as an effect that can be asked about. */
+/** One command that sends, between two empty nodes: as work, or as an effect with a status query. */
 const scripted = ({ of, key }: CountedTask, { origin }: Witness): WorkflowDefinition => {
   const node = (at: number): NodeDefinition => ({
     id: PLACES[at] as NodeId,
@@ -120,13 +126,16 @@ export const order = async (system: CountedSystem, of: Counted): Promise<Counted
 const WAITS: ReadonlySet<string> = new Set(['paused', 'awaiting_approval']);
 const OVER: ReadonlySet<string> = new Set(['failed', 'cancelled']);
 
-/** Whether somebody is asked what became of the effect. */
+/** Whether there is a question about the in-doubt effect. */
 const isAsked = async ({ client }: System, { effect }: CountedTask): Promise<boolean> => {
   const { items } = await client.ask('approvals', 'list', { status: 'pending' });
   return items.some(({ effectId, inDoubt: doubt }) => effectId === effect && doubt !== undefined);
 };
 
-/** How a task ends that is left alone: it completes, or somebody is asked about its effect. Nothing else will do. */
+/**
+ * The end of a task without help: it completes, or a person is asked about its effect. Any other end is an
+ * error.
+ */
 export const endOf = (system: CountedSystem, task: CountedTask): Promise<'completed' | 'asks'> =>
   until(`task ${task.id} completes, or asks a person`, async () => {
     const view = await system.client.ask('orchestrator', 'get', { id: task.id });
@@ -135,14 +144,14 @@ export const endOf = (system: CountedSystem, task: CountedTask): Promise<'comple
     return WAITS.has(view.phase) && (await isAsked(system, task)) ? 'asks' : undefined;
   });
 
-/** What the ledger says of an effect, as often as it takes to hear it. */
+/** The ledger state of an effect, repeated until there is an answer. */
 export const stateOf = ({ client }: System, { effect }: Pick<CountedTask, 'effect'>): Promise<string> =>
   until(
     `the ledger says what ${effect} is`,
     async () => (await client.ask('executor', 'get', { id: effect })).state,
   );
 
-/** What the ledger says of an effect, event by event. */
+/** The ledger events of an effect. */
 export const ledgerOf = async (
   { database }: System,
   { effect }: Pick<CountedTask, 'effect'>,
@@ -154,20 +163,20 @@ export const ledgerOf = async (
   return rows.map(({ data }) => EffectEvent.parse(data));
 };
 
-/** Waits until an effect has come to this: by what the ledger says, not by what the bus has told of it. */
+/** Waits for an event of an effect in the ledger; the bus is not used. */
 export const untilInLedger = (system: System, task: CountedTask, type: EffectEvent['type']) =>
   untilTrue(`${task.effect} is ${type}`, async () =>
     (await ledgerOf(system, task)).some((event) => event.type === type),
   );
 
-/** What somebody is asked about an effect. */
+/** The open question about an effect. */
 const questionOf = ({ client }: System, { effect }: CountedTask) =>
   until(`somebody is asked about ${effect}`, async () => {
     const { items } = await client.ask('approvals', 'list', { status: 'pending' });
     return items.find(({ effectId, inDoubt: doubt }) => effectId === effect && doubt !== undefined);
   });
 
-/** Somebody says what became of it, as often as it takes to be heard. */
+/** Answers the question about the effect, repeated until the answer is accepted. */
 export const answer = async (system: System, task: CountedTask, said: InDoubtAnswer): Promise<void> => {
   const { id } = await questionOf(system, task);
   await until(`${id} is answered`, () => system.client.ask('approvals', 'decide', { id, decision: said }));

@@ -6,7 +6,7 @@ import { createEngine } from '@holdpoint/runtime/engine/engine';
 import type { EngineObserver } from '@holdpoint/runtime/engine/observer';
 import type { CrashHook, Publisher, Store, WireMessage } from '@holdpoint/runtime/engine/ports';
 
-/** Notes each name once; a name that says `throw` cannot be decided, and one with a timer sets it. */
+/** Records each name once. A name with `throw` makes the decider throw, and one with a timer sets it. */
 export type Note = { readonly kind: 'note'; readonly name: string; readonly timer?: string };
 type Noted = { readonly type: 'noted'; readonly name: string };
 export type Notes = { readonly names: readonly string[] };
@@ -38,7 +38,7 @@ const kind = (every: number): AggregateKind<Notes, Note, Noted> => ({
 
 export type Outcome = 'settled' | 'unavailable' | ErrorBody;
 
-/** An engine with a decider of its own, and a publisher that notes what it is given. */
+/** An engine with a decider of its own, and a publisher that records its input. */
 export const createCountingEngine = (
   store: Store,
   options: {
@@ -82,7 +82,7 @@ export const createCountingEngine = (
       published.map(({ headers }) => headers.find(([name]) => name === 'ce-id')?.[1] ?? ''),
     failures: failures as readonly unknown[],
     timerFailures: timerFailures as readonly string[],
-    /** Whether the bus confirms what is published. */
+    /** Sets whether the bus confirms publications. */
     confirms: (yes: boolean): void => {
       bus = yes;
     },

@@ -5,25 +5,28 @@ import type { ServiceProcess } from '../stack/as-process.ts';
 import type { System } from '../stack/system.ts';
 import { untilTrue } from '../until.ts';
 
-/** The n-th pass of a point: where the first life of a service ends, or is stopped. */
+/** The n-th pass of a crash point, at which the first life of a service ends or is stopped. */
 export type Step = `${CrashPoint}:${number}`;
 
 export type Victim = ServiceProcess & {
   readonly isDead: () => Promise<true>;
   readonly isFrozen: () => Promise<true>;
-  /** SIGSTOP from outside; resolves once it stands still. */
+  /** SIGSTOP from outside; resolves once the process is stopped. */
   readonly freeze: () => Promise<true>;
   readonly thaw: () => void;
 };
 
-/** The state of a process as Linux tells it: `T` is stopped. */
+/** The state of a process in Linux: `T` is stopped. */
 const stateOf = async (pid: number): Promise<string | undefined> => {
   const text = await readFile(`/proc/${String(pid)}/stat`, 'utf8');
-  // The name of the program stands in parentheses, whatever it consists of.
+  // The name of the executable is in parentheses and may contain any character.
   return text.slice(text.lastIndexOf(')') + 2).split(' ')[0];
 };
 
-/** A service whose first life ends, or stands still, at a step; without one it is left alone. The lives after it know nothing of that. */
+/**
+ * A service whose first life ends or is frozen at a step; without a step it runs normally. Later lives
+ * ignore the step.
+ */
 export const spawnVictim = async (
   system: System,
   service: ServiceName,
@@ -40,7 +43,7 @@ export const spawnVictim = async (
   const thaw = (): void => victim.signal('SIGCONT');
   return {
     ...victim,
-    // An executor keeps what is ordered before, and its steps are others then.
+    // An executor remembers earlier orders, which would change the count of its steps.
     started: async () => {
       await victim.started();
       if (service !== 'executor') return;
@@ -59,7 +62,7 @@ export const spawnVictim = async (
     },
     thaw,
     stop: () => {
-      // Whoever stands still does not hear that it is to end.
+      // A frozen process does not receive the signal to end.
       thaw();
       return victim.stop();
     },

@@ -12,7 +12,7 @@ const HOUR_S = 3_600;
 
 let count = 0;
 
-/** An effect as the sample workflow has it, of a task that nobody has submitted. */
+/** An effect of the sample workflow, without a submitted task. */
 export const sampleEffect = (changes: Partial<CanonicalEffect> = {}): CanonicalEffect => {
   count += 1;
   return {
@@ -31,14 +31,14 @@ export const sampleEffect = (changes: Partial<CanonicalEffect> = {}): CanonicalE
 const effectIdFor = ({ task, node, idempotencyKey }: CanonicalEffect) =>
   effectIdOf(task, node, idempotencyKey);
 
-/** The key that the approvals service signs with. */
+/** The signing key of the approvals service. */
 export const readGrantKey = async (credentialsDir: string): Promise<KeyObject> =>
   createPrivateKey(await readFile(layout(credentialsDir).grantKey));
 
-/** A key that has nothing to do with it. */
+/** An unrelated key. */
 export const strangersKey = (): KeyObject => generateKeyPairSync('ed25519').privateKey;
 
-/** What the approvals service would sign for this effect. */
+/** The grant that the approvals service would sign for this effect. */
 export const claimsFor = (effect: CanonicalEffect, changes: Partial<GrantClaims> = {}): GrantClaims => {
   const now = Math.floor(Date.now() / 1_000);
   return {
@@ -55,7 +55,7 @@ export const claimsFor = (effect: CanonicalEffect, changes: Partial<GrantClaims>
 export const grantFor = (key: KeyObject, effect: CanonicalEffect, changes?: Partial<GrantClaims>): string =>
   createSigner(key)(claimsFor(effect, changes));
 
-/** An order for an effect, whose grant may be for something else. */
+/** An order for an effect, whose grant may be for another one. */
 export const orderFor = (
   effect: CanonicalEffect,
   grant: string,

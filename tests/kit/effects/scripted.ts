@@ -4,7 +4,8 @@ import type { NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
 import type { Client } from '../bus/client.ts';
 import { newTaskId } from '../tasks/tasks.ts';
 
-// Workflows of a few scripts, for tests that want a task that prints, gets stuck, or is asked about anew.
+// Workflows of a few scripts, for tests that need a task with output, with a stuck job or with a repeated
+// request.
 
 type Definition = NonNullable<ApiRequest<'orchestrator', 'submit'>['definition']>;
 
@@ -31,8 +32,8 @@ export const printing = (command: string): Definition => ({
 });
 
 /**
- * One script, `work`, of which a person is asked what is to become of it as soon as it has failed once. Each with a name of its
- * own: of a workflow whose tasks get stuck again and again, none is started any more.
+ * One script, `work`, which is stuck after its first failure and asks a person. Each test needs a name of
+ * its own, because repeated stuck jobs open the circuit of the workflow.
  */
 export const stuckOn = (name: string, command: string): Definition => ({
   id: `stuck-${name}`,
@@ -48,7 +49,7 @@ export const stuckOn = (name: string, command: string): Definition => ({
   ],
 });
 
-/** A script, `write`, prints a line, which `publish` appends to a file; with changes requested, it is written anew. */
+/** The script `write` prints a line, which `publish` appends to a file. A request for changes repeats it. */
 export const rewritten = (command: string, file: string): Definition => ({
   id: 'rewritten',
   version: '1',

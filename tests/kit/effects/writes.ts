@@ -7,7 +7,7 @@ import type {
   WireMessage,
 } from '@holdpoint/runtime/engine/ports';
 
-/** The heads that go with events, with a summary of its own where one is given. */
+/** The heads of these events, with an optional summary. */
 export const headsOf = (events: readonly StoredEvent[], text?: string): readonly Head[] => {
   const versions = new Map(events.map(({ aggregate, version }) => [aggregate, version]));
   return [...versions].map(([aggregate, version]) => ({
@@ -19,7 +19,7 @@ export const headsOf = (events: readonly StoredEvent[], text?: string): readonly
   }));
 };
 
-/** A write from its parts; what is not named is empty. */
+/** A batch write from its parts; missing parts are empty. */
 export const writeOf = ({ events = [], ...parts }: Partial<BatchWrite>): BatchWrite => ({
   events,
   outbox: [],
@@ -60,7 +60,7 @@ export const messageOf = (id: string): WireMessage => ({
   body: JSON.stringify({ id, text: 'ä"\\\n' }),
 });
 
-/** Locks an aggregate, lets `make` see its version, and commits what it makes. */
+/** Locks an aggregate, passes its version to `make`, and commits the result. */
 export const commitTo = async (
   store: Store,
   aggregate: string,
@@ -76,7 +76,7 @@ export const commitTo = async (
   };
 };
 
-/** Adds one event; `text` is what the aggregate's summary says from then on. */
+/** Adds one event; `text` becomes the summary of the aggregate. */
 export const append = (store: Store, aggregate: string, parts: Partial<BatchWrite> = {}, text?: string) =>
   commitTo(store, aggregate, (version) => {
     const events = [eventOf(aggregate, version + 1)];

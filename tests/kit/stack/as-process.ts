@@ -9,27 +9,27 @@ import { Hopeless, untilTrue } from '../until.ts';
 export type ServiceProcess = LogRecord & {
   readonly pid: () => number;
   readonly signal: (signal: NodeJS.Signals) => void;
-  /** How its lives have ended, all but the present one. */
+  /** The exits of all lives but the present one. */
   readonly exits: () => readonly Exit[];
-  /** Resolves when the present life has told that it has started. */
+  /** Resolves when the present life has reported its start. */
   readonly started: () => Promise<void>;
-  /** SIGTERM, and no further life. */
+  /** Sends SIGTERM and starts no further life. */
   readonly stop: () => Promise<Exit>;
 };
 
 export type ProcessOptions = {
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;
-  /** More variables for the n-th life, counted from 0. */
+  /** Additional variables for the n-th life, counted from 0. */
   readonly envOfLife?: (life: number) => Readonly<Record<string, string>>;
 };
 
-/** A service that is killed more often than this does not get anywhere. */
+/** A limit on kills: a service beyond it makes no progress. */
 const LIVES_MAX = 50;
 
 let count = 0;
 
-/** The service as a process, which is started again whenever it ends. */
+/** The service as a process that is started again after each exit. */
 export const startProcess = async (
   service: ServiceName,
   { folder, env, envOfLife }: ProcessOptions,
@@ -43,7 +43,7 @@ export const startProcess = async (
     startChild({
       name: service,
       command: process.execPath,
-      // The folder is for whoever looks for processes that this run has left.
+      // The folder marks the process for the cleanup of leftovers.
       args: [mainFile(root, service), folder],
       logFile,
       cwd: root,
@@ -61,7 +61,7 @@ export const startProcess = async (
     }
   };
   const watching = watch();
-  // Whoever stops it hears of it.
+  // The caller of `stop` receives the error.
   watching.catch(() => undefined);
   const log = logOfFile(logFile);
 
@@ -81,7 +81,7 @@ export const startProcess = async (
       stopping = true;
       let exit = await child.stop();
       await watching;
-      // It may have been started once more between the two.
+      // It may have been restarted between the two.
       if (!child.hasExited()) exit = await child.stop();
       return exit;
     },

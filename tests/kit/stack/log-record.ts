@@ -11,11 +11,12 @@ const LogLine = z.looseObject({
 });
 export type LogLine = z.infer<typeof LogLine>;
 
-/** What a service has logged, oldest first. */
+/** The log lines of a service, oldest first. */
 export type LogRecord = { readonly lines: () => Promise<readonly LogLine[]> };
 
 const parseLines = (text: string): readonly LogLine[] =>
-  // What is not JSON is no log of ours: a warning of Node.js, say. The last line may still be being written.
+  // Lines without JSON are not log lines of the service, for example warnings of Node.js. The last line
+  // may be incomplete.
   text.split('\n').flatMap((line) => {
     if (!line.startsWith('{') || !line.endsWith('}')) return [];
     return [LogLine.parse(JSON.parse(line))];

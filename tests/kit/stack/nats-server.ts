@@ -17,16 +17,16 @@ export type NatsServer = {
   readonly kill: () => Promise<void>;
   /** On the same port and files, after `kill`. */
   readonly start: () => Promise<void>;
-  /** Kills the server, deletes everything that JetStream has stored, and starts it again on the same port. */
+  /** Kills the server, deletes all JetStream data, and starts it again on the same port. */
   readonly wipe: () => Promise<void>;
-  /** Ends it for good. */
+  /** Ends it permanently. */
   readonly remove: () => Promise<void>;
 };
 
 export type NatsServerOptions = {
-  /** Lets the user `monitor` do anything, as somebody would who has the server. */
+  /** Gives the user `monitor` all rights, like the owner of the server. */
   readonly almightyMonitor?: boolean;
-  /** The pools that executors may read; the default one, when left out. */
+  /** The pools that executors may read; the default one if omitted. */
   readonly pools?: readonly string[];
 };
 
@@ -65,7 +65,7 @@ const inContainer = async (run: Run, options: NatsServerOptions): Promise<NatsSe
   const launch = async () => {
     const started = await container(IMAGES.nats, run.folder)
       .withCopyContentToContainer([{ content: config, target: CONFIG }])
-      // A fixed port: Docker gives out another one when a container is started again.
+      // A fixed port: Docker assigns another one when a container restarts.
       .withExposedPorts({ container: port, host: port })
       .withCommand(['-c', CONFIG])
       .start();
@@ -82,7 +82,7 @@ const inContainer = async (run: Run, options: NatsServerOptions): Promise<NatsSe
       await ready();
     },
     wipe: async () => {
-      // What it has stored is in the container, and goes with it.
+      // The stored data is in the container and is removed with it.
       await current.remove();
       current = await launch();
     },

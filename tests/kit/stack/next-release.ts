@@ -8,7 +8,7 @@ import type { System } from './system.ts';
 
 const NAME = '9999_next_release';
 
-/** What a release that expands its schema does: a column, an index and a table, on tables that are in use. */
+/** An expanding schema change: a column, an index and a table, on tables in use. */
 const MIGRATION = `
 export const up = async (db) => {
   await db.schema.alterTable('events').addColumn('next_release', 'text').execute();
@@ -17,14 +17,14 @@ export const up = async (db) => {
 };
 `;
 
-/** A repository with one more migration of each service, and nothing else. */
+/** A repository with one additional migration per service and no other change. */
 const nextRoot = async (folder: string): Promise<string> => {
   const next = join(folder, 'next-release');
   for (const service of SERVICES) {
     const from = join(root, 'services', service, 'migrations');
     const to = join(next, 'services', service, 'migrations');
     await mkdir(to, { recursive: true });
-    // What they import is found wherever they are looked at from.
+    // Imports resolve from the place of the symbolic link.
     await symlink(join(root, 'services', service, 'node_modules'), join(to, '..', 'node_modules'));
     for (const name of await readdir(from)) await symlink(join(from, name), join(to, name));
     await writeFile(join(to, `${NAME}.ts`), MIGRATION);
@@ -45,14 +45,14 @@ const migrateFrom = ({ run, database }: System, from: string): Promise<Provision
 /** Runs the migrations of this release, as the job before a deployment does. */
 export const migrateNow = (system: System): Promise<Provisioned> => migrateFrom(system, root);
 
-/** Runs those of a release after this one. */
+/** Runs the migrations of the next release. */
 export const migrateToNext = async (system: System): Promise<Provisioned> =>
   migrateFrom(system, await nextRoot(system.folder));
 
-/** What every service has applied then. */
+/** The migrations that every service has applied. */
 export const APPLIED_BY_NEXT = Object.fromEntries(SERVICES.map((service) => [service, [NAME]]));
 
-/** Takes away everything that migrations have made. */
+/** Removes everything that migrations created. */
 export const dropSchemas = ({ database }: System): Promise<void> =>
   withAdmin(database.admin, async (client) => {
     for (const service of SERVICES) await client.query(`drop schema ${service} cascade`);

@@ -6,11 +6,11 @@ export type TestPrincipal = {
   readonly name: string;
   readonly groups: readonly string[];
   readonly token: string;
-  /** The number of his at Discord. */
+  /** The Discord user id. */
   readonly discord?: string;
 };
 
-/** A file with people of the test's own, as the approvals service reads it. */
+/** A file with principals of the test, as the approvals service reads it. */
 export const writePrincipals = async (folder: string, people: readonly TestPrincipal[]): Promise<string> => {
   const path = join(folder, 'principals.json');
   const principals = people.map(({ token, ...person }) => ({ ...person, tokenSha256: tokenDigest(token) }));

@@ -4,10 +4,10 @@ import { closeDatabase } from '@holdpoint/infra/postgres/schemas';
 import type { Database } from './databases.ts';
 import type { PostgresServer } from './postgres-server.ts';
 
-/** A state of the store that can be returned to: everything committed after it is then lost. */
+/** A state of the store that can be restored: later commits are then lost. */
 export type Backup = { readonly putBack: () => Promise<void> };
 
-/** Of all files of a server, which is down for the moment that it takes. */
+/** A copy of all files of a server, which is down during the copy. */
 export const backUpFiles = async (server: PostgresServer): Promise<Backup> => {
   await server.stop();
   await server.copyFiles();
@@ -21,11 +21,11 @@ export const backUpFiles = async (server: PostgresServer): Promise<Backup> => {
   };
 };
 
-/** Of one database, on a server that goes on. */
+/** A copy of one database, on a server that keeps running. */
 export const backUpDatabase = async ({ name, admin }: Database): Promise<Backup> => {
   const [original, copy] = [escapeIdentifier(name), escapeIdentifier(`${name}_copy`)];
   const outside = { ...admin, database: 'postgres' };
-  /** While nobody is connected to it, and nobody can be. */
+  /** Runs statements while connections to the database are closed and refused. */
   const alone = (statements: readonly string[]): Promise<void> =>
     withAdmin(outside, async (client) => {
       await client.query(`ALTER DATABASE ${original} ALLOW_CONNECTIONS false`);
@@ -38,7 +38,7 @@ export const backUpDatabase = async ({ name, admin }: Database): Promise<Backup>
   await alone([`CREATE DATABASE ${copy} TEMPLATE ${original}`]);
   return {
     putBack: async () => {
-      // Who may connect is not copied with the rest.
+      // The right to connect is not copied with the rest.
       await withAdmin({ ...admin, database: `${name}_copy` }, (client) =>
         closeDatabase(client, `${name}_copy`),
       );

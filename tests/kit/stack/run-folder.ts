@@ -6,11 +6,14 @@ import { run } from '@holdpoint/infra/local/run';
 
 const PREFIX = 'holdpoint-tests-';
 
-/** A folder of its own for every run, named after the process that runs it, so that a later run knows whether it still lives. */
+/**
+ * A folder of its own for every run, named after its process, so that a later run knows whether it still
+ * lives.
+ */
 export const createRunFolder = (): Promise<string> =>
   mkdtemp(join(tmpdir(), `${PREFIX}${String(process.pid)}-`));
 
-/** Who made a run folder; undefined for what is none. */
+/** The process id of the owner of a run folder; undefined for another folder. */
 export const ownerOf = (folder: string): number | undefined => {
   const owner = new RegExp(`${PREFIX}(\\d+)-[^/]*$`).exec(folder)?.[1];
   return owner === undefined ? undefined : Number(owner);
@@ -35,27 +38,27 @@ const runningProcesses = async (): Promise<readonly Process[]> => {
   });
 };
 
-/** Everything that a run starts has the run's folder on its command line, so that nothing of it is ever missed. */
+/** Each process of a run has the run's folder on its command line, so that the cleanup finds all of them. */
 const endProcessesOf = async (folder: string): Promise<void> => {
   for (const { pid, command } of await runningProcesses()) {
     if (pid === process.pid || !command.includes(folder)) continue;
     try {
       process.kill(pid, 'SIGKILL');
     } catch (error) {
-      // It has ended in between.
+      // It ended in between.
       if (isAlive(pid)) throw error;
     }
   }
 };
 
-/** Ends whatever a run left, and removes its folder. */
+/** Ends all processes of a run and removes its folder. */
 export const removeRunFolder = async (folder: string): Promise<void> => {
   await endProcessesOf(folder);
   // A killed server may still be writing its last file.
   await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 };
 
-/** Clears away what runs have left that were killed before they could do it themselves. */
+/** Removes the processes and folders of killed runs. */
 export const removeOrphans = async (): Promise<void> => {
   const folders = (await readdir(tmpdir()))
     .filter((name) => name.startsWith(PREFIX))

@@ -5,17 +5,17 @@ import { inject } from 'vitest';
 /** PostgreSQL, as its superuser. */
 export type Admin = AdminConnection & { readonly host: string; readonly port: number };
 
-/** What PostgreSQL and NATS run as: containers, by Testcontainers, or processes of this machine. */
+/** PostgreSQL and NATS run as containers (Testcontainers) or as local processes. */
 export type Backend = 'docker' | 'local';
 
-/** What all test files of one run share. */
+/** The resources that all test files of one run share. */
 export type Run = {
   readonly backend: Backend;
   readonly folder: string;
   readonly credentialsDir: string;
-  /** Whoever needs to break one starts another. */
+  /** A test that breaks it needs a server of its own. */
   readonly admin: Admin;
-  /** Where `backend` is `local`. */
+  /** Only if `backend` is `local`. */
   readonly nats: NatsProgram | undefined;
 };
 

@@ -11,16 +11,16 @@ import type { Pool } from 'pg';
 import { cloneDatabase, type Database } from './databases.ts';
 import { currentRun } from './run.ts';
 
-/** A store of record, with what its contract tests have to see of it from outside. */
+/** A store of record, and the outside view that its contract tests need. */
 export type StoreBacking = {
   readonly store: Store;
-  /** The same store, as another replica has it. */
+  /** The same store, from another replica. */
   readonly replica: Store;
   /** The store's clock. */
   readonly now: () => Promise<number>;
-  /** Whether somebody waits for a lock. `settled` tells whether the call in question has ended. */
+  /** Whether a transaction waits for a lock. `settled` tells whether the call has ended. */
   readonly waits: (settled: () => boolean) => Promise<boolean>;
-  /** The text in what lists show of an aggregate. */
+  /** The summary text of an aggregate. */
   readonly summary: (id: string) => Promise<unknown>;
   readonly close: () => Promise<void>;
 };
@@ -48,7 +48,10 @@ const SERVICE = 'recovery';
 
 type Address = { readonly host: string; readonly port: number };
 
-/** Connections as the service has them; `at` may be a proxy, which is on another host than a server in a container. */
+/**
+ * Connections like those of the service; `at` may be a proxy, which is on another host than a server in a
+ * container.
+ */
 export const servicePool = async (
   database: Database,
   { host, port }: Address = database.admin,
@@ -66,7 +69,7 @@ export const servicePool = async (
 
 export const postgresStore = (pool: Pool): Store => createPostgresStore(pool);
 
-/** A database of the tests' own. */
+/** A database of this test file. */
 export const storeDatabase = (): Promise<Database> => cloneDatabase(currentRun().admin);
 
 export const postgresBacking = async (): Promise<StoreBacking> => {

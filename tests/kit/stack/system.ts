@@ -16,7 +16,7 @@ import { untilTrue } from '../until.ts';
 
 type Env = Readonly<Record<string, string>>;
 
-/** A NATS server, a database and a workspace of a test's own, with the services that the test starts. */
+/** A NATS server, a database and a workspace for one test, with the services that it starts. */
 export type System = {
   readonly run: Run;
   readonly folder: string;
@@ -28,19 +28,19 @@ export type System = {
   /** A service in the process of the test. */
   readonly start: (service: ServiceName, env?: Env) => Promise<ServiceInProcess>;
   readonly startAll: () => Promise<Readonly<Record<ServiceName, ServiceInProcess>>>;
-  /** A service as a process, started again whenever it ends. */
+  /** A service as a process, restarted after each exit. */
   readonly spawn: (
     service: ServiceName,
     options?: Pick<ProcessOptions, 'envOfLife'> & { readonly env?: Env },
   ) => Promise<ServiceProcess>;
-  /** The bus, as one of its users. */
+  /** A connection to the bus as one of its users. */
   readonly connect: (user: NatsUser) => Promise<NatsConnection>;
-  /** Ends all of it, whatever state it is in. */
+  /** Ends everything, in any state. */
   readonly stop: () => Promise<void>;
 };
 
 export type SystemOptions = NatsServerOptions & {
-  /** A PostgreSQL of the test's own, prepared with `prepareServer`, instead of the one that all share. */
+  /** A separate PostgreSQL, prepared with `prepareServer`, instead of the shared one. */
   readonly admin?: Admin;
   /** Shortens leases, resends and acknowledgement waits, for tests that kill services and wait for the repair. */
   readonly shortTimers?: boolean;
@@ -67,7 +67,7 @@ export const createSystem = async (options: SystemOptions = {}): Promise<System>
     undo.push(end);
     return thing;
   };
-  /** What was begun last ends first; what cannot be ended is told after the rest has been. */
+  /** Ends the latest parts first; reports a part that cannot be ended after all the others. */
   const stop = async (): Promise<void> => {
     const problems: unknown[] = [];
     for (const end of undo.splice(0).toReversed())

@@ -35,7 +35,7 @@ const Embed = z
     'more than 6000 characters',
   );
 
-/** A message as Discord takes it, with the limits that it has. */
+/** A message within the limits of Discord. */
 const Body = z.strictObject({
   content: z.string().max(2_000),
   embeds: z.array(Embed).max(10).default([]),
@@ -47,7 +47,7 @@ const Body = z.strictObject({
 });
 export type DiscordMessage = z.infer<typeof Body> & { readonly id: string; readonly edits: number };
 
-/** What an interaction was answered with; a form with the limits that Discord has. */
+/** The answer to an interaction, with the limits that Discord has for forms. */
 const FormPart = z.strictObject({
   type: z.literal(18),
   label: text(45),
@@ -95,17 +95,17 @@ export type Sent = {
   readonly body: unknown;
 };
 
-/** What Discord does instead of what it is asked to. */
+/** A fault that Discord shows instead of an answer. */
 export type Trouble =
   | {
       readonly status: number;
       readonly body?: object;
       readonly headers?: Readonly<Record<string, string>>;
     }
-  /** It ends the connection, or keeps it and says nothing. */
+  /** Discord closes the connection, or keeps it open without an answer. */
   | 'silence'
   | 'hang'
-  /** It does it, and ends the connection. */
+  /** Discord does it and closes the connection. */
   | 'lost';
 
 export type Press = {
@@ -114,7 +114,7 @@ export type Press = {
   readonly message: DiscordMessage;
 };
 
-/** Changes what is sent, before or after it is signed. */
+/** Changes to an interaction before or after its signature. */
 export type Forged = {
   readonly id?: string;
   readonly timestamp?: string;
@@ -142,7 +142,7 @@ export const buttonOf = (message: DiscordMessage, label: string) => {
 
 export type DiscordStandIn = Awaited<ReturnType<typeof startDiscord>>;
 
-/** Discord, as far as the approvals service sees it: its API for messages, and the interactions that it signs. */
+/** Discord from the view of the approvals service: its message API, and the interactions that it signs. */
 export const startDiscord = async (folder: string) => {
   const token = `bot-${crypto.randomUUID()}`;
   const channel = snowflake();
@@ -211,7 +211,7 @@ export const startDiscord = async (folder: string) => {
   await writeFile(tokenFile, `${token}\n`);
   const x = publicKey.export({ format: 'jwk' }).x ?? '';
 
-  /** Sends bytes with a good signature over them, unless they are forged. */
+  /** Sends bytes with a valid signature, unless they are forged. */
   const send = async (port_: number, body: string, forged: Forged = {}): Promise<DiscordAnswer> => {
     const timestamp = forged.timestamp ?? String(Math.floor(Date.now() / 1_000));
     const signature = sign(null, Buffer.from(timestamp + body), privateKey).toString('hex');
@@ -247,7 +247,7 @@ export const startDiscord = async (folder: string) => {
       version: 1,
       guild_id: '2',
       channel_id: channel,
-      // Names are no names of ours: anybody may call himself anything.
+      // Discord display names are free text and no identity.
       member: { user: { id: user, username: 'operator', global_name: 'operator' }, roles: [] },
       message: { id: message.id },
       data,
@@ -267,16 +267,16 @@ export const startDiscord = async (folder: string) => {
       HOLDPOINT_DISCORD_PUBLIC_KEY: Buffer.from(x, 'base64url').toString('hex'),
       HOLDPOINT_TEST_DISCORD_API: `http://127.0.0.1:${String(port)}/api`,
     },
-    /** What was asked of it, oldest first. */
+    /** The requests to Discord, oldest first. */
     sent: (): readonly Sent[] => sent,
-    /** As they stand, oldest first. */
+    /** The current messages, oldest first. */
     messages: (): readonly DiscordMessage[] => [...messages.values()],
-    /** The message of an approval, as it stands. */
+    /** The current message of an approval. */
     messageOf: (approval: string): DiscordMessage | undefined =>
       [...messages.values()].find(({ embeds }) =>
         embeds.some(({ footer }) => footer.text.startsWith(`approval ${approval},`)),
       ),
-    /** For so many requests. */
+    /** For this number of requests. */
     trouble: (what: Trouble, times = Infinity): void => {
       trouble = what;
       troubleLeft = times;
@@ -284,10 +284,10 @@ export const startDiscord = async (folder: string) => {
     well: (): void => {
       troubleLeft = 0;
     },
-    /** Somebody has deleted it. */
+    /** Deletes the message, as a user of Discord can. */
     remove: (id: string): void => void messages.delete(id),
     send,
-    /** A person presses a button; the message is changed when it is answered so. */
+    /** A user presses a button; the answer may change the message. */
     press: (press: Press, label: string, forged: Forged = {}) =>
       interact(
         press,
@@ -295,7 +295,7 @@ export const startDiscord = async (folder: string) => {
         { component_type: 2, custom_id: forged.customId ?? buttonOf(press.message, label).custom_id },
         forged,
       ),
-    /** A person sends the form that a button was answered with. */
+    /** A user sends the form that a button opened. */
     submit: (
       press: Press,
       customId: string,

@@ -4,17 +4,17 @@ import type { AddressInfo } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 
-/** What is wrong with the provider; a test changes it as it goes. */
+/** The faults of the provider; a test changes them as it runs. */
 export type OidcProviderState = {
-  /** How it is to be reached, at the paths whose names hold `where`. */
+  /** The fault of the paths whose names contain `where`. */
   fate: 'answer' | 'away' | 'silent' | 'huge' | 'redirect' | 'no-json';
   where: string;
-  /** What its description says otherwise than it is. */
+  /** Wrong fields of its metadata. */
   metadata: Readonly<Record<string, unknown>>;
-  /** What its tokens say otherwise than they should; undefined leaves a claim out. */
+  /** Wrong claims of its tokens; undefined omits a claim. */
   idToken: Readonly<Record<string, unknown>>;
   accessToken: Readonly<Record<string, unknown>>;
-  /** Tokens are signed by somebody else, who calls his key the same. */
+  /** Tokens are signed by a foreign key with the same key id. */
   forged: boolean;
 };
 
@@ -22,19 +22,19 @@ export type OidcProvider = {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Where its keys are. */
+  /** The URL of its keys. */
   readonly jwks: string;
   readonly state: OidcProviderState;
-  /** Every code and token that it has given, and nobody else may keep. */
+  /** Every code and token that it issued; no log may contain them. */
   readonly given: readonly string[];
-  /** How often each path was asked for. */
+  /** The number of requests to each path. */
   readonly asked: ReadonlyMap<string, number>;
-  /** A code as the login gives it, for a sign-in that was begun with these. */
+  /** A code for a sign-in with these parameters. */
   readonly codeFor: (begun: Begun) => string;
   readonly stop: () => Promise<void>;
 };
 
-/** What a sign-in is begun with, as the provider is told. */
+/** The parameters of a sign-in, as the provider receives them. */
 export type Begun = {
   readonly redirectUri: string;
   readonly challenge: string;
@@ -58,7 +58,7 @@ const formOf = async (request: IncomingMessage): Promise<URLSearchParams> => {
   return new URLSearchParams(Buffer.concat(chunks).toString());
 };
 
-/** Name and secret of a client. Each is written as in a form before they are put together: a secret may hold a colon. */
+/** Client id and secret. Each is form-encoded before they are joined, because a secret may contain a colon. */
 const basicOf = (authorization = ''): readonly string[] =>
   Buffer.from(authorization.replace(/^Basic /, ''), 'base64')
     .toString()
@@ -77,8 +77,9 @@ ${[...query].map(([name, value]) => `<input type="hidden" name="${escaped(name)}
 </form></html>`;
 
 /**
- * Somebody who knows people, as OpenID Connect has it: describes itself, shows a login, sends back with a code, and gives
- * tokens for each code once, to who has the verifier. The client is public unless it has a secret.
+ * A provider of OpenID Connect: it serves metadata and a sign-in page, redirects with a code, and
+ * exchanges each code once for tokens, given the right verifier. The client is public unless it has a
+ * secret.
  */
 export const startOidcProvider = async ({ clientSecret = '' } = {}): Promise<OidcProvider> => {
   const state = usual();
@@ -109,7 +110,7 @@ export const startOidcProvider = async ({ clientSecret = '' } = {}): Promise<Oid
     const form = await formOf(request);
     const code = form.get('code') ?? '';
     const begun = codes.get(code);
-    // Of whoever comes second with a code nothing is believed.
+    // A second use of a code is refused.
     codes.delete(code);
     const isClient =
       clientSecret === ''
@@ -226,5 +227,5 @@ export const startOidcProvider = async ({ clientSecret = '' } = {}): Promise<Oid
   };
 };
 
-/** As it is when nothing is wrong with it. */
+/** The state without faults. */
 export const mend = (provider: OidcProvider): void => void Object.assign(provider.state, usual());

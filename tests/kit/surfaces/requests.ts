@@ -6,7 +6,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { publish } from '../bus/consumers.ts';
 import { sampleEffect } from '../effects/orders.ts';
 
-/** A request as the orchestrator makes it, for an effect of a task that nobody has submitted. */
+/** A request as the orchestrator sends it, for an effect without a submitted task. */
 export const requestOf = (more: Partial<RequestApproval> = {}): RequestApproval => {
   const effect = sampleEffect();
   const { task, node, idempotencyKey } = effect;
@@ -26,7 +26,7 @@ export const requestOf = (more: Partial<RequestApproval> = {}): RequestApproval 
   };
 };
 
-/** Puts a request to the approvals service, as the orchestrator's bus user. */
+/** Sends a request to the approvals service, as the orchestrator's bus user. */
 export const publishRequest = async (
   orchestrator: NatsConnection,
   request: RequestApproval,

@@ -13,16 +13,16 @@ import { until } from '../until.ts';
 
 export type Decided = ApiResponse<'approvals', 'decide'>;
 
-/** A way in which a person decides. */
+/** A surface on which a person decides. */
 export type SurfaceDriver = {
   readonly name: string;
-  /** As the record calls it. */
+  /** The name of the surface in the record. */
   readonly surface: 'api' | 'cli' | 'http' | 'web' | 'websocket' | 'discord';
-  /** Its buttons are of a message that is there, and pressed by somebody whom Discord vouches for. */
+  /** The surface has buttons, which need an existing message and a known Discord user. */
   readonly hasButtons?: true;
-  /** Somebody looks at the request, and does not look again. */
+  /** Loads the request once, without a later refresh. */
   readonly see?: (id: string) => Promise<void>;
-  /** What it is told, or the code that it is refused with. */
+  /** Decides, and returns the answer or the code of the refusal. */
   readonly decide: (
     as: TestPrincipal,
     request: DecideApproval,
@@ -45,13 +45,13 @@ export const onTheBus = ({ client }: System): SurfaceDriver => ({
 });
 
 const VERBS = { approve: 'approve', reject: 'reject', request_changes: 'request-changes' } as const;
-/** What is typed to say it: a verb of its own, or an answer. */
+/** The command line of a decision: a verb of its own, or an answer. */
 const typedFor = (id: string, said: Choice): readonly string[] => {
   const { data: verb } = Verb.safeParse(said);
   return verb === undefined ? ['answer', id, said] : [VERBS[verb], id];
 };
 
-/** A response by the flag that it has of its own. */
+/** A response by its own flag. */
 const typedResponse = (response: Json | undefined): readonly string[] => {
   if (typeof response === 'boolean') return [response ? '--yes' : '--no'];
   if (typeof response === 'string') return ['--text', response];
@@ -61,7 +61,7 @@ const typedResponse = (response: Json | undefined): readonly string[] => {
   ]);
 };
 
-/** The command line does not know of tokens of approvals, and binds a decision to what it has shown itself. */
+/** The command line does not use approval tokens; it binds a decision to the digest that it has shown. */
 export const onTheCommandLine = (system: System): SurfaceDriver => ({
   name: 'the command line',
   surface: 'cli',
@@ -71,7 +71,7 @@ export const onTheCommandLine = (system: System): SurfaceDriver => ({
       'approvals',
       ...(decision === 'respond' ? ['respond', id, ...typedResponse(response)] : typedFor(id, decision)),
       ...(comment === undefined ? [] : ['--comment', comment]),
-      // An answer is bound to what was shown, and to nothing else.
+      // A decision is bound to the digest that was shown.
       ...(digest === undefined || !Verb.safeParse(decision).success ? [] : ['--digest', digest]),
       '--json',
     );
@@ -97,7 +97,7 @@ export const overHttp = (base: string): SurfaceDriver => ({
   },
 });
 
-/** As the page of the console asks, which is of the same origin. */
+/** As the console page, which has the same origin. */
 export const overTheConsole = (base: string): SurfaceDriver => ({
   name: 'the console',
   surface: 'web',
@@ -151,7 +151,7 @@ export const overWebSocket = (base: string): SurfaceDriver => ({
   },
 });
 
-/** By what each is said, whatever is asked. */
+/** The labels of the button for each answer, for every kind of question. */
 const BUTTONS: Readonly<Record<Choice, readonly string[]>> = {
   approve: ['Approve', 'Yes'],
   reject: ['Reject', 'No'],
@@ -162,19 +162,19 @@ const BUTTONS: Readonly<Record<Choice, readonly string[]>> = {
   skip: ['Skip'],
   done: ['Mark as done'],
   cancel: ['Cancel'],
-  // What it is said with depends on the response.
+  // The button depends on the response.
   respond: [],
 };
 const WITH_REASON = { ...BUTTONS, reject: ['Reject with reason…'] } as const;
 
-/** Options are pressed by their labels, which are their values in these tests; anything else is typed. */
+/** Options are pressed by their labels, which equal their values in these tests; other answers are typed. */
 const labelsFor = ({ decision, response, comment }: DecideApproval): readonly string[] => {
   if (decision !== 'respond') return (comment === undefined ? BUTTONS : WITH_REASON)[decision];
   if (typeof response === 'boolean') return [response ? 'Yes' : 'No'];
   return [...(typeof response === 'string' ? [response] : []), 'Answer…', 'Fill in…'];
 };
 
-/** What is typed into a form, by its names. */
+/** The fields of a form, by name. */
 const typedOn = ({ response, comment }: DecideApproval): Readonly<Record<string, string>> => {
   if (response === undefined) return { comment: comment ?? 'as it was agreed' };
   if (typeof response !== 'object' || response === null) return { answer: String(response) };
@@ -186,7 +186,7 @@ const typedOn = ({ response, comment }: DecideApproval): Readonly<Record<string,
   );
 };
 
-/** What is said under a message, as a code and a text; it is Discord's markup. */
+/** The reply below a message, as a code and a text in Discord's markup. */
 const toldOn = (answer: DiscordAnswer): Awaited<ReturnType<SurfaceDriver['decide']>> => {
   const said = (answer.data?.content ?? '').replaceAll(/[\\`]/g, '');
   const code = /\((?<code>[A-Z]+_[A-Z_]+)\)\s*$/.exec(said)?.groups?.['code'];
@@ -199,9 +199,9 @@ const toldOn = (answer: DiscordAnswer): Awaited<ReturnType<SurfaceDriver['decide
   throw new Error(`Discord was answered with ${JSON.stringify(answer)}`);
 };
 
-/** With the buttons and forms of the message; who presses them is known by his number. */
+/** Uses the buttons and forms of the message; Discord's user id identifies the person. */
 export const onDiscord = ({ client }: System, discord: DiscordStandIn, port: number): SurfaceDriver => {
-  /** As people see them who have not looked again since. */
+  /** The stale view of people who have not refreshed. */
   const seen = new Map<string, DiscordMessage>();
   const see = async (id: string): Promise<DiscordMessage> => {
     const message = seen.get(id) ?? (await until(`discord shows ${id}`, () => discord.messageOf(id)));

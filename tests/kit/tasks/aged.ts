@@ -3,7 +3,7 @@ import { withAdmin } from '@holdpoint/infra/postgres/admin';
 import { escapeIdentifier } from 'pg';
 import type { Database } from '../stack/databases.ts';
 
-/** Somebody who owns the database asks it something. */
+/** Runs a query as the owner of the database. */
 export const askOwner = <Row extends Record<string, unknown>>(
   { admin }: Database,
   text: string,
@@ -11,7 +11,10 @@ export const askOwner = <Row extends Record<string, unknown>>(
 ): Promise<readonly Row[]> =>
   withAdmin(admin, async (client) => (await client.query<Row>(text, [...values])).rows);
 
-/** Lets time pass for aggregates: as if they had ended so many days ago. Their end is noted by a trigger, which looks away. */
+/**
+ * Moves the end of aggregates so many days into the past. The trigger that records the end is disabled
+ * meanwhile.
+ */
 export const endDaysAgo = (
   { admin }: Database,
   service: ServiceName,

@@ -3,7 +3,7 @@ import { appliedByKey } from '../effects/effect-file.ts';
 import type { System } from '../stack/system.ts';
 import { approve, type SampleTask, submitSample, waitForPhase } from './tasks.ts';
 
-/** Submits many tasks, and waits until all of them are held at their gates. */
+/** Submits many tasks and waits until all of them are at their gates. */
 export const submitCrowd = async ({ client }: System, size: number): Promise<readonly SampleTask[]> => {
   const tasks = await Promise.all(Array.from({ length: size }, () => submitSample(client)));
   await Promise.all(tasks.map(({ id }) => waitForPhase(client, id, 'awaiting_approval')));
@@ -13,7 +13,7 @@ export const submitCrowd = async ({ client }: System, size: number): Promise<rea
 export const approveCrowd = async ({ client }: System, tasks: readonly SampleTask[]): Promise<void> =>
   void (await Promise.all(tasks.map((task) => approve(client, task))));
 
-/** Submits and approves one task after the other, in several lanes, until the function that it returns is called. */
+/** Submits and approves tasks one after the other, in several lanes, until the returned function is called. */
 export const keepBusy = ({ client }: System, lanes = 3): (() => Promise<readonly SampleTask[]>) => {
   let ending = false;
   const work = async (): Promise<readonly SampleTask[]> => {
@@ -26,7 +26,7 @@ export const keepBusy = ({ client }: System, lanes = 3): (() => Promise<readonly
     return tasks;
   };
   const working = Promise.all(Array.from({ length: lanes }, work));
-  // Whoever ends it hears of it.
+  // The caller of the returned function receives the error.
   working.catch(() => undefined);
   return async () => {
     ending = true;
@@ -34,7 +34,7 @@ export const keepBusy = ({ client }: System, lanes = 3): (() => Promise<readonly
   };
 };
 
-/** Waits until all are completed, and counts what was carried out: each effect once, with a history without gaps. */
+/** Waits until all are completed, and counts the effects: each once, with a history without gaps. */
 export const expectAllDoneOnce = async (system: System, tasks: readonly SampleTask[]): Promise<void> => {
   const { client, workspace } = system;
   await Promise.all(tasks.map(({ id }) => waitForPhase(client, id, 'completed')));

@@ -3,14 +3,14 @@ import { connectAs } from '@holdpoint/infra/nats/connect';
 import { startWorker } from '@holdpoint/sdk';
 import { nameFor, type Part, programOfEveryPart } from './program-of-every-part.ts';
 
-// A worker as a process of its own, which dies without a word where it is told to, once.
+// A worker as a process of its own, which exits once without a message in the named part.
 const [url = '', credentialsDir = '', part = '', file = ''] = process.argv.slice(2);
 
 const die = (): void => {
   try {
     writeFileSync(file, part, { flag: 'wx' });
   } catch {
-    // It has died of it before.
+    // It died there before.
     return;
   }
   process.kill(process.pid, 'SIGKILL');

@@ -16,7 +16,7 @@ import { Hopeless, until } from '../until.ts';
 const APPEND = 'append' as NodeId;
 const ENDED: ReadonlySet<TaskPhase> = new Set(['completed', 'failed', 'cancelled']);
 
-/** A refusal is the answer, unless it only says that the service cannot answer now. */
+/** A refusal is an answer, unless the service is unavailable. */
 const unlessRefused = (error: unknown): never => {
   if (error instanceof Refusal && error.status !== 503) throw new Hopeless(error.message, { cause: error });
   throw error;
@@ -36,7 +36,7 @@ export type SampleTask = {
   readonly effect: EffectId;
 };
 
-/** What follows from the id of a task of the sample workflow: its first approval, and its effect. */
+/** The ids that follow from the id of a sample task: its first approval and its effect. */
 export const sampleTask = (id: TaskId, file = 'sample.txt'): SampleTask => ({
   id,
   line: `line of ${id}`,
@@ -44,7 +44,7 @@ export const sampleTask = (id: TaskId, file = 'sample.txt'): SampleTask => ({
   effect: effectIdOf(id, APPEND, `append:${file}`),
 });
 
-/** Submits the sample workflow, as often as it takes: a submission that was not answered may be repeated. */
+/** Submits the sample workflow; repeats the submission until there is an answer, which is safe. */
 export const submitSample = async (client: Client, file = 'sample.txt'): Promise<SampleTask> => {
   const task = sampleTask(newTaskId(), file);
   await until(`task ${task.id} is taken`, () =>
@@ -60,7 +60,7 @@ export const submitSample = async (client: Client, file = 'sample.txt'): Promise
   return task;
 };
 
-/** Waits until a task is in a phase. Throws at once if it has ended in another. */
+/** Waits until a task is in a phase. Throws at once if it ended in another. */
 export const waitForPhase = (client: Client, id: TaskId, phase: TaskPhase): Promise<TaskView> =>
   until(`task ${id} is ${phase}`, async () => {
     const view = await client.ask('orchestrator', 'get', { id });
@@ -73,7 +73,7 @@ export const waitForPhase = (client: Client, id: TaskId, phase: TaskPhase): Prom
 export const waitForRequest = (client: Client, { approval }: SampleTask) =>
   until(`${approval} is requested`, () => client.ask('approvals', 'get', { id: approval }));
 
-/** Decides, as often as it takes: a decision that was not answered may be repeated. */
+/** Decides; repeats the decision until there is an answer, which is safe. */
 export const decide = async (client: Client, task: SampleTask, decision: Verb = 'approve'): Promise<void> => {
   await waitForRequest(client, task);
   await until(`${task.approval} is decided`, () =>
@@ -83,7 +83,7 @@ export const decide = async (client: Client, task: SampleTask, decision: Verb = 
 
 export const approve = (client: Client, task: SampleTask): Promise<void> => decide(client, task);
 
-/** A person approves, and the task comes to its end. */
+/** Approves a task and waits for its end. */
 export const approveAndComplete = async (client: Client, task: SampleTask): Promise<TaskView> => {
   await approve(client, task);
   return waitForPhase(client, task.id, 'completed');
