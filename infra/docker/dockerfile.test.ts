@@ -9,7 +9,7 @@ const text = (path: string) => readFile(join(root, path), 'utf8');
 
 const only = (source: string, pattern: RegExp): string | undefined => pattern.exec(source)?.groups?.['it'];
 
-test('images are made with the same pnpm as a local installation', async () => {
+test('images are built with the same pnpm as a local installation', async () => {
   const local = only(await text('infra/bootstrap.mjs'), /^const PNPM = '(?<it>[\d.]+)';$/m);
   expect(local).toMatch(/^\d+\.\d+\.\d+$/);
   expect(only(await text('infra/docker/Dockerfile'), /^ARG PNPM_VERSION=(?<it>\S+)$/m)).toBe(local);
@@ -23,7 +23,7 @@ test('images run the same Node.js release line as a local start', async () => {
   );
 });
 
-test('every service has a target of its own, and no image runs as root', async () => {
+test('every service has its own target, and no image runs as root', async () => {
   const stages = (await text('infra/docker/Dockerfile')).split(/^FROM /m).slice(1);
   const named = new Map(stages.map((stage) => [only(stage, /AS (?<it>\S+)$/m), stage]));
   for (const target of [...services, 'init', 'cli']) {
@@ -34,7 +34,7 @@ test('every service has a target of its own, and no image runs as root', async (
   }
 });
 
-test('the image of approvals holds the page of the console, built where nothing of its bundler is kept', async () => {
+test('the image of approvals contains the console page, and nothing of its bundler', async () => {
   const stages = (await text('infra/docker/Dockerfile')).split(/^FROM /m).slice(1);
   const [approvals, page] = ['approvals', 'console'].map((name) =>
     stages.find((stage) => only(stage, /AS (?<it>\S+)$/m) === name),
@@ -44,7 +44,7 @@ test('the image of approvals holds the page of the console, built where nothing 
   expect(page).not.toContain('--no-optional');
 });
 
-/** The packages of this workspace that a service imports, and what those import in turn. */
+/** The workspace packages that a service imports, directly and indirectly. */
 const importedBy = async (folder: string): Promise<ReadonlySet<string>> => {
   const found = new Set<string>();
   const look = async (manifest: string): Promise<void> => {
@@ -62,7 +62,7 @@ const importedBy = async (folder: string): Promise<ReadonlySet<string>> => {
   return found;
 };
 
-test.each(services)('the image of %s holds every package that it imports', async (service) => {
+test.each(services)('the image of %s contains every imported package', async (service) => {
   const stages = (await text('infra/docker/Dockerfile')).split(/^FROM /m).slice(1);
   const stage = stages.find((each) => only(each, /AS (?<it>\S+)$/m) === service) ?? '';
   const wanted = [...(await importedBy(`services/${service}`))];
@@ -70,7 +70,7 @@ test.each(services)('the image of %s holds every package that it imports', async
   expect(wanted.filter((name) => !stage.includes(`COPY packages/${name} packages/${name}\n`))).toEqual([]);
 });
 
-test('whoever is handed secrets has a folder for them, which is not of root', async () => {
+test('each image with secrets has a folder for them that root does not own', async () => {
   const made = only(
     await text('infra/docker/Dockerfile'),
     /cd \/handed-out && install .*--mode=0750 (?<it>.+)$/m,

@@ -21,7 +21,7 @@ const secrets = async (): Promise<ReadonlyMap<string, Readonly<Record<string, st
   );
 
 describe('the secrets of a cluster', () => {
-  test('are those that each is handed out, under the same names', async () => {
+  test('each service has the same secrets as under compose, with the same names', async () => {
     const made = await secrets();
     for (const { to, secrets: files } of sharesOf(credentials)) {
       const texts = await Promise.all(
@@ -31,20 +31,20 @@ describe('the secrets of a cluster', () => {
     }
   });
 
-  test('give the migrations the passwords of the database alone', async () => {
+  test('the migrations get only the database passwords', async () => {
     expect(Object.keys((await secrets()).get('holdpoint-provision') ?? {})).toEqual(
       postgresRoles.map((role) => `${role}.password`),
     );
   });
 
-  test('keep the key that signs grants with approvals', async () => {
+  test('only approvals has the key that signs grants', async () => {
     const key = await readFile(layout(credentials).grantKey, 'utf8');
     const holders = [...(await secrets())].filter(([, data]) => Object.values(data).includes(key));
     expect(holders.map(([name]) => name)).toEqual(['holdpoint-approvals']);
   });
 });
 
-test('the configuration of NATS has no secret in it, and serves where the manifests ask', async () => {
+test('the NATS configuration contains no secret and listens where the manifests expect it', async () => {
   const { data } = await natsManifest(credentials, ['default', 'web']);
   const text = data?.['nats-server.conf'] ?? '';
   expect(text).toContain('listen: "0.0.0.0:4222"');
@@ -54,11 +54,11 @@ test('the configuration of NATS has no secret in it, and serves where the manife
     for (const secret of Object.values(made)) expect(text).not.toContain(secret.trim());
 });
 
-describe('the program that makes them', () => {
+describe('the command that prints the secrets', () => {
   const run = (...args: readonly string[]) =>
     spawnSync(process.execPath, [join(import.meta.dirname, 'secrets.ts'), ...args], { encoding: 'utf8' });
 
-  test('writes all of them into a file for its owner alone, and never over another', async () => {
+  test('the secrets are written to a file for its owner only, and never over an existing file', async () => {
     const file = join(credentials, 'secrets.json');
     expect(run('--credentials', credentials, '--nats', '--output', file).status).toBe(0);
     const { items } = JSON.parse(await readFile(file, 'utf8')) as { readonly items: readonly unknown[] };
@@ -70,7 +70,7 @@ describe('the program that makes them', () => {
     expect(run('--credentials', credentials, '--output', file).status).toBe(64);
   });
 
-  test('says what is missing, and prints no secret then', () => {
+  test('a missing credentials folder is reported, and no secret is printed', () => {
     const { status, stdout, stderr } = run('--credentials', join(credentials, 'nowhere'));
     expect([status, stdout]).toEqual([64, '']);
     expect(stderr).toContain('nowhere');

@@ -15,8 +15,8 @@ const said: string[] = [];
 const point = (dataDir: string) => pointHere({ HOME: root }, join(root, dataDir), (line) => said.push(line));
 const pointer = () => join(root, '.local/state/holdpoint/running');
 
-describe('a start leaves word where the command line finds it from elsewhere', () => {
-  test('for its user alone, and takes it back', async () => {
+describe('the pointer of a start for commands in other folders', () => {
+  test('a start writes a pointer for its user only, and removes it at the end', async () => {
     const unpoint = await point('one');
     expect(await readFile(pointer(), 'utf8')).toBe(`${join(root, 'one/running.json')}\n`);
     expect((await stat(pointer())).mode & 0o777).toBe(0o600);
@@ -24,7 +24,7 @@ describe('a start leaves word where the command line finds it from elsewhere', (
     await expect(stat(pointer())).rejects.toThrow('ENOENT');
   });
 
-  test('unless another one that still runs has left it', async () => {
+  test('a start does not replace the pointer of another running start', async () => {
     await mkdir(join(root, 'one'));
     const running = { pid: process.pid, command: await commandOf(process.pid), startedAt: 'now' };
     await writeFile(join(root, 'one/running.json'), JSON.stringify(running));
@@ -35,14 +35,14 @@ describe('a start leaves word where the command line finds it from elsewhere', (
     expect(await readFile(pointer(), 'utf8')).toContain('/one/running.json');
   });
 
-  test('in place of one that is over, which then takes nothing back', async () => {
+  test('a start replaces the pointer of an ended start, which then removes nothing', async () => {
     const first = await point('one');
     await point('two');
     await first();
     expect(await readFile(pointer(), 'utf8')).toContain('/two/running.json');
   });
 
-  test('and goes on without where it cannot', async () => {
+  test('a start continues if it cannot write the pointer', async () => {
     await writeFile(join(root, '.local'), 'a file');
     await (
       await point('one')

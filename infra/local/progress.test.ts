@@ -13,21 +13,21 @@ afterEach(() => void vi.useRealTimers());
 const lasting = (ms: number) => () =>
   new Promise<string>((resolve) => void setTimeout(() => resolve('result'), ms));
 
-test('what takes less than a second is not spoken of', async () => {
+test('steps below one second print nothing', async () => {
   const step = progress.step('fetching', lasting(900));
   await vi.advanceTimersByTimeAsync(900);
   expect(await step).toBe('result');
   expect(lines).toEqual([]);
 });
 
-test('what takes longer is announced, reported on, and concluded', async () => {
+test('longer steps print a start, their progress and an end', async () => {
   const step = progress.step('fetching', lasting(12_000));
   await vi.advanceTimersByTimeAsync(12_000);
   await step;
   expect(lines).toEqual(['  fetching ...', '  fetching ... 11.0 s so far', '  fetching: done in 12.0 s']);
 });
 
-test('what fails is not called done', async () => {
+test('a failed step is not reported as done', async () => {
   const step = progress.step('fetching', async () => {
     await lasting(2_000)();
     throw new Error('no');

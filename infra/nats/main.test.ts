@@ -22,7 +22,7 @@ const CLUSTER = ['--cluster-name', 'holdpoint', '--routes', ROUTES.join(',')];
 
 const maxFileOf = (config: string): number => Number(/max_file: (\d+)MB/.exec(config)?.[1]);
 
-test('a server of a cluster has its own name, the routes to all, and room for every copy in the account', () => {
+test('a clustered server has its own name, routes to all servers, and storage for every replica', () => {
   const alone = run();
   const { status, stdout } = run('--server-name', 'nats-0', ...CLUSTER, '--stream-replicas', '3');
   expect([alone.status, status]).toEqual([0, 0]);

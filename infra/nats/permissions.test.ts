@@ -11,7 +11,7 @@ import type { Rule } from './permissions.ts';
 
 const table = permissionTable();
 
-/** Whether NATS would let a subject through: `*` is one token, `>` the rest, and a denial wins. */
+/** Whether NATS permits a subject: `*` is one token, `>` is the rest, and a denial wins. */
 const matches = (pattern: string, subject: string): boolean => {
   const want = pattern.split('.');
   const have = subject.split('.');
@@ -27,7 +27,7 @@ const allows = ({ allow, deny }: Rule, subject: string) =>
 const publishersOf = (subject: string) => natsUsers.filter((user) => allows(table[user].publish, subject));
 const subscribersOf = (subject: string) => natsUsers.filter((user) => allows(table[user].subscribe, subject));
 
-describe('who may say what', () => {
+describe('publish permissions', () => {
   test.each([
     ['hp.evt.task.completed.t-1', ['orchestrator']],
     ['hp.evt.approval.resolved.a-1', ['approvals']],
@@ -110,8 +110,8 @@ describe('who may say what', () => {
     expect(publishersOf(subject)).toEqual(users);
   });
 
-  /** Commands of people; the orchestrator submits rollbacks, which are ordinary tasks. */
-  const SAID_BY_BOTH: readonly string[] = ['submit', 'cancel'];
+  /** Commands of operators; the orchestrator submits rollbacks, which are ordinary tasks. */
+  const SHARED: readonly string[] = ['submit', 'cancel'];
 
   test('every command of the contracts has exactly one sender', () => {
     const sent = {
@@ -122,13 +122,13 @@ describe('who may say what', () => {
     };
     for (const service of SERVICES) {
       for (const command of Object.keys(commands[service])) {
-        const senders = service === 'orchestrator' && SAID_BY_BOTH.includes(command) ? 2 : 1;
+        const senders = service === 'orchestrator' && SHARED.includes(command) ? 2 : 1;
         expect([command, publishersOf(sent[service](command)).length]).toEqual([command, senders]);
       }
     }
   });
 
-  test('of commands, recovery says a verdict, how a circuit stands, and what it counts: nothing else', () => {
+  test('recovery publishes only its verdicts, circuit states and circuit failures as commands', () => {
     const said = Object.entries(commands).flatMap(([service, each]) => {
       const aggregate = AGGREGATES[service as ServiceName];
       return Object.keys(each).flatMap((command) => [
@@ -145,7 +145,7 @@ describe('who may say what', () => {
       expect(allows(table.recovery.publish, other)).toBe(false);
   });
 
-  test('approvals gives no command on the bus, whatever its console passes on', () => {
+  test('approvals publishes no command on the bus, although its console forwards requests', () => {
     for (const [service, each] of Object.entries(commands))
       for (const command of Object.keys(each))
         expect(publishersOf(`hp.cmd.${AGGREGATES[service as ServiceName]}.${command}`)).not.toContain(
@@ -153,7 +153,7 @@ describe('who may say what', () => {
         );
   });
 
-  test.each(streams.map(({ name }) => name))('nobody deletes or empties %s', (name) => {
+  test.each(streams.map(({ name }) => name))('no user deletes or purges %s', (name) => {
     for (const verb of [
       'STREAM.DELETE',
       'STREAM.PURGE',
@@ -182,19 +182,20 @@ describe('who may say what', () => {
     },
   );
 
-  test('one form of an acknowledgement does not pass for the other', () => {
-    // As the first form: consumer "approvals" of HP_CMD. As the second: a stream and consumer of the executor.
+  test('one form of an acknowledgement is not accepted as the other', () => {
+    // The short form names the consumer "approvals" of HP_CMD; the long form names a stream and consumer
+    // of the executor.
     const forged = '$JS.ACK.HP_CMD.approvals.HP_CMD.executor-default.1.2.3.4.5';
     expect(publishersOf(forged)).toEqual([]);
   });
 
-  test('a service says nothing into the inbox of another', () => {
+  test('a service cannot publish to the inbox of another service', () => {
     for (const service of SERVICES) expect(publishersOf(`_INBOX_${service}.x.1`)).toEqual([]);
     expect(publishersOf('_INBOX.x.1')).toEqual(SERVICES);
   });
 });
 
-describe('who may hear what', () => {
+describe('subscribe permissions', () => {
   test.each([
     ['_INBOX_executor.x.1', ['executor']],
     ['_ASK_executor.x', ['executor']],
@@ -214,16 +215,16 @@ describe('who may hear what', () => {
     ['hp.evt.effect.applied.e-1', ['operator', 'monitor']],
     ['_INBOX_worker.x.1', ['worker']],
     ['$SRV.PING', SERVICES],
-  ])('%s is heard by %j', (subject, users) => {
+  ])('%s has the subscribers %j', (subject, users) => {
     expect(subscribersOf(subject)).toEqual(users);
   });
 
-  test('people read what running work prints, live and from the stream', () => {
+  test('the operator reads the output of running work, live and from the stream', () => {
     expect(subscribersOf('hp.log.t-1.build')).toEqual(['approvals', 'operator']);
     expect(publishersOf('$JS.API.CONSUMER.CREATE.HP_LOG.mine')).toEqual(['operator']);
   });
 
-  test('people do not read the commands from the stream, where the tokens of decisions are', () => {
+  test('the operator cannot read commands from the stream, because they contain decision tokens', () => {
     for (const subject of [
       '$JS.API.STREAM.MSG.GET.HP_CMD',
       '$JS.API.DIRECT.GET.HP_CMD',
@@ -235,14 +236,14 @@ describe('who may hear what', () => {
   });
 });
 
-test('another pool of executors is permitted once it is declared', () => {
+test('a declared second pool of executors gets its permissions', () => {
   const pools = { streams, consumers: [...consumers, executorConsumer('gpu')] };
   expect(permissionTable(pools).executor.publish.allow).toContain(
     '$JS.API.CONSUMER.MSG.NEXT.HP_CMD.executor-gpu',
   );
 });
 
-describe('the configuration', () => {
+describe('the server configuration', () => {
   const settings = {
     publicKeys: recordOf(natsUsers, (user) => `U${user.toUpperCase()}`),
     host: '127.0.0.1',
@@ -251,7 +252,7 @@ describe('the configuration', () => {
     sync: 'always',
   } as const;
 
-  test('names what a server does not know only to a server that knows it', () => {
+  test('a new setting is rendered only for servers that know it', () => {
     expect(
       renderServerConfig({ ...settings, version: parseServerVersion('nats-server: v2.9.10') }),
     ).not.toContain('sync_interval');
@@ -260,13 +261,13 @@ describe('the configuration', () => {
     ).toContain('sync_interval: always');
   });
 
-  test('lets nobody in without a key', () => {
+  test('every user needs a key', () => {
     const text = renderServerConfig({ ...settings, version: { major: 2, minor: 15 } });
     for (const user of natsUsers) expect(text).toContain(`nkey: U${user.toUpperCase()}`);
     expect(text).not.toMatch(/no_auth_user|password|token|^authorization/m);
   });
 
-  test('says what is not a version', () => {
+  test('an invalid version is reported', () => {
     expect(() => parseServerVersion('command not found')).toThrow(
       'not a version of nats-server: "command not found"',
     );

@@ -17,7 +17,7 @@ test('a URL becomes a connection', () => {
   });
 });
 
-test('what the URL leaves out has PostgreSQL’s defaults, and its password is decoded', () => {
+test('missing URL parts get PostgreSQL’s defaults, and the password is decoded', () => {
   const { connection } = readConfig({
     ...env,
     HOLDPOINT_ADMIN_DATABASE_URL: 'postgresql://root:p%40ss@db?sslmode=require',
@@ -32,14 +32,14 @@ test('what the URL leaves out has PostgreSQL’s defaults, and its password is d
   });
 });
 
-test('how long things are kept is left as it is, unless it is said', () => {
+test('the retention is unchanged unless it is set', () => {
   expect(readConfig({ ...env, HOLDPOINT_KEEP_DAYS: '' }).keepDays).toBeUndefined();
   expect(readConfig({ ...env, HOLDPOINT_KEEP_DAYS: '365' }).keepDays).toBe(365);
   for (const days of ['3', '0', '-1', '4.5', 'ever'])
     expect(() => readConfig({ ...env, HOLDPOINT_KEEP_DAYS: days })).toThrow(/^HOLDPOINT_KEEP_DAYS: /);
 });
 
-test('how many connections a role may have is bounded below by what one replica opens', () => {
+test('the connection limit of a role is at least the number that one replica opens', () => {
   expect(readConfig({ ...env, HOLDPOINT_ROLE_CONNECTIONS_MAX: '80' }).roleConnectionsMax).toBe(80);
   for (const connections of ['7', '-1', 'many'])
     expect(() => readConfig({ ...env, HOLDPOINT_ROLE_CONNECTIONS_MAX: connections })).toThrow(
@@ -50,7 +50,7 @@ test('how many connections a role may have is bounded below by what one replica 
 const wrong = () =>
   readConfig({ HOLDPOINT_ADMIN_DATABASE_URL: 'mysql://secret@db', HOLDPOINT_ADMIN_WAIT_MS: '-1' });
 
-test('every variable that is wrong is named, without its value', () => {
+test('every invalid variable is named, without its value', () => {
   expect(wrong).toThrow(
     /HOLDPOINT_ADMIN_DATABASE_URL: a URL such as .*HOLDPOINT_CREDENTIALS: .*HOLDPOINT_ADMIN_WAIT_MS: /,
   );

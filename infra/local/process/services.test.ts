@@ -13,7 +13,7 @@ const context: ServiceContext = {
   httpPort: 0,
 };
 
-test('the executor alone hears which repositories may be worked in, and where to note what runs', () => {
+test('only the executor gets the repositories and the state folder', () => {
   expect(serviceEnvironment('executor', context, {})).toMatchObject({
     HOLDPOINT_REPOSITORIES: '/srv/repositories',
     HOLDPOINT_STATE_DIR: '/data/state',
@@ -22,7 +22,7 @@ test('the executor alone hears which repositories may be worked in, and where to
   expect(other.filter((name) => /REPOSITORIES|STATE/.test(name))).toEqual([]);
 });
 
-test('what whoever starts it says of agents and programs is passed on, and nothing else of another Holdpoint', () => {
+test('settings for agents and processes are passed on, but no folders of another Holdpoint', () => {
   const said = { HOLDPOINT_AGENT: '["agent"]', HOLDPOINT_PROCESS_ENV: 'MODEL_KEY', MODEL_KEY: 'key' };
   const env = { ...said, HOLDPOINT_REPOSITORIES: '/elsewhere', HOLDPOINT_STATE_DIR: '/elsewhere' };
   expect(serviceEnvironment('executor', context, env)).toMatchObject({

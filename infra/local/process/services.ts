@@ -115,7 +115,8 @@ export const serviceEnvironment = (
     ...specific(service, context),
     // One executor serves all pools by default.
     ...(service === 'executor' && {
-      HOLDPOINT_EXECUTOR_POOLS: env['HOLDPOINT_EXECUTOR_POOLS'] || env['HOLDPOINT_DEPLOYMENT_POOLS'] || 'default',
+      HOLDPOINT_EXECUTOR_POOLS:
+        env['HOLDPOINT_EXECUTOR_POOLS'] || env['HOLDPOINT_DEPLOYMENT_POOLS'] || 'default',
     }),
   };
 };
