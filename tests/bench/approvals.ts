@@ -4,7 +4,7 @@ import { ApprovalId } from '@holdpoint/contracts/values/ids';
 import { type AdminConnection, withAdmin } from '@holdpoint/infra/postgres/admin';
 import { setTimeout as delay } from 'node:timers/promises';
 import { measurePages } from './pages.ts';
-import { type Percentiles, percentiles, round } from './figures.ts';
+import { type Percentiles, percentiles, round } from './report/figures.ts';
 
 /** The ids of one load, by number. */
 const idOf = (run: string, number: number): ApprovalId => ApprovalId.parse(`a-${run}-${String(number)}`);

@@ -6,7 +6,7 @@ import { connectAs } from '@holdpoint/infra/nats/connect';
 import type { Page } from 'playwright-core';
 import { startChromium, visit } from '../kit/console/browser.ts';
 import { publishRequest, requestOf } from '../kit/surfaces/requests.ts';
-import { type Percentiles, percentiles, round } from './figures.ts';
+import { type Percentiles, percentiles, round } from './report/figures.ts';
 
 export type ConsoleFigures = {
   readonly figure: 'console';

@@ -9,7 +9,7 @@ import { layout } from '@holdpoint/infra/credentials/layout';
 import { connectAs } from '@holdpoint/infra/nats/connect';
 import { createSigner } from '@holdpoint/runtime/service/jws';
 import { z } from 'zod';
-import { type Percentiles, percentiles, round } from './figures.ts';
+import { type Percentiles, percentiles, round } from './report/figures.ts';
 
 const NOOP = 'cap.custom.bench_noop';
 const HOLD = 'cap.custom.bench_hold';

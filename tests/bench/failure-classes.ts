@@ -1,7 +1,7 @@
 import type { Client } from '@holdpoint/cli/bus/client';
 import type { ApiRequest } from '@holdpoint/contracts/catalog/api';
 import { type AdminConnection, withAdmin } from '@holdpoint/infra/postgres/admin';
-import { type Percentiles, percentiles, round } from './figures.ts';
+import { type Percentiles, percentiles, round } from './report/figures.ts';
 
 const BATCH = 100;
 const DAY = 86_400_000;

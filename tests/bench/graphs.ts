@@ -2,7 +2,7 @@ import type { Client } from '@holdpoint/cli/bus/client';
 import { NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import type { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { compileTemplate, loadTemplate } from '@holdpoint/workflows/compiler/compile';
-import { round } from './figures.ts';
+import { round } from './report/figures.ts';
 
 /** The number of parallel nodes. */
 const WIDTH = 100;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ApprovalRequested } from '@holdpoint/contracts/approval/events';
 import type { Client } from '@holdpoint/cli/bus/client';
 import { TaskId } from '@holdpoint/contracts/values/ids';
-import { type Percentiles, percentiles, round } from './figures.ts';
+import { type Percentiles, percentiles, round } from './report/figures.ts';
 import { HOPS, HOPS_PROGRAM, THREE_PROGRAM } from './program-names.ts';
 
 const WORKER = join(import.meta.dirname, 'program-worker.ts');

@@ -7,7 +7,7 @@ import { mainFile, serviceEnvironment } from '@holdpoint/infra/local/process/ser
 import type { RunningStack } from '@holdpoint/infra/local/stack';
 import { withAdmin } from '@holdpoint/infra/postgres/admin';
 import { DATABASE } from '@holdpoint/infra/postgres/provision';
-import { percentiles, round } from './figures.ts';
+import { percentiles, round } from './report/figures.ts';
 import type { Load } from './load.ts';
 import { cpuSeconds } from './processes.ts';
 

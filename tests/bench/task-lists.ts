@@ -2,7 +2,7 @@ import type { Client } from '@holdpoint/cli/bus/client';
 import type { ApiRequest } from '@holdpoint/contracts/catalog/api';
 import { type AdminConnection, withAdmin } from '@holdpoint/infra/postgres/admin';
 import { measurePages } from './pages.ts';
-import { type Percentiles, round } from './figures.ts';
+import { type Percentiles, round } from './report/figures.ts';
 
 /**
  * Variety in everything that a list can filter by: 20 workflows in two versions, 200 users, one open task in

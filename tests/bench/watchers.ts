@@ -6,7 +6,7 @@ import { connectAs } from '@holdpoint/infra/nats/connect';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { publishRequest, requestOf } from '../kit/surfaces/requests.ts';
-import { type Percentiles, percentiles, round } from './figures.ts';
+import { type Percentiles, percentiles, round } from './report/figures.ts';
 
 /** Fewer than the limit for one user. */
 const PER_PERSON = 40;

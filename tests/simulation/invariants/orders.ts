@@ -5,7 +5,7 @@ import { findNode, nodeState, type Task } from '@holdpoint/orchestrator/task/mod
 import type { TaskChange } from '../event-states.ts';
 import { verifyGrant } from '../services/grants.ts';
 import type { World } from '../world.ts';
-import type { OfTask } from './tasks.ts';
+import type { OfTask } from './tasks/tasks.ts';
 
 /** The step that ends with an event which does not name it. */
 const ENDS: Readonly<Record<string, string>> = {

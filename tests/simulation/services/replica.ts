@@ -7,7 +7,7 @@ import { createDeadLetterActions, type DeadLetterResolver } from '@holdpoint/run
 import type { ResolveDeadLetter } from '@holdpoint/contracts/bus/dead-letter';
 import { toErrorBody } from '@holdpoint/contracts/values/errors';
 import { watchAcknowledgements } from '../invariants/acknowledgements.ts';
-import { watchRetries } from '../invariants/letters.ts';
+import { watchRetries } from '../invariants/dead-letters.ts';
 import { POISONED, withPoison } from '../faults/poison.ts';
 import type { ToldOfLetter } from '../users/dead-letter-operators.ts';
 import type { Addressed } from '@holdpoint/runtime/engine/kinds';

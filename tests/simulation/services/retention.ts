@@ -1,6 +1,6 @@
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import type { BatchWrite } from '@holdpoint/runtime/engine/ports';
-import { watchRetired } from '../invariants/retired.ts';
+import { watchRetired } from '../invariants/purged.ts';
 import type { World } from '../world.ts';
 
 /** By service: the final statuses of its aggregates, as in the migrations. */

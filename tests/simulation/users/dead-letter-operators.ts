@@ -1,7 +1,7 @@
 import type { DeadLetterResolved, ResolveDeadLetter } from '@holdpoint/contracts/bus/dead-letter';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import type { StoredDeadLetter } from '@holdpoint/runtime/bus/dead-letters';
-import { watchLetters } from '../invariants/letters.ts';
+import { watchLetters } from '../invariants/dead-letters.ts';
 import type { Node } from '../services/replica.ts';
 import type { World } from '../world.ts';
 

@@ -1,7 +1,7 @@
 import type { ProgramTaskEvent } from '@holdpoint/programs/state';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
-import { checkWaitingPrograms } from '../invariants/programs.ts';
-import { checkWaiting } from '../invariants/waiting.ts';
+import { checkWaitingPrograms } from '../invariants/tasks/programs.ts';
+import { checkWaiting } from '../invariants/tasks/waiting.ts';
 import type { startPeople } from './approvers.ts';
 import type { World } from '../world.ts';
 

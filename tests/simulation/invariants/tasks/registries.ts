@@ -2,8 +2,8 @@ import { repositoryIdOf } from '@holdpoint/contracts/values/ids';
 import type { Lock } from '@holdpoint/contracts/workflow/workflow';
 import type { Registry, LockHolder } from '@holdpoint/orchestrator/registry/state';
 import { findNode, nodeDefinition, type Task } from '@holdpoint/orchestrator/task/model/state';
-import { type BoardChange, boardsIn, taskIn, type TaskChange } from '../event-states.ts';
-import type { World } from '../world.ts';
+import { type BoardChange, boardsIn, taskIn, type TaskChange } from '../../event-states.ts';
+import type { World } from '../../world.ts';
 
 const collide = (one: readonly Lock[], other: readonly Lock[]): boolean =>
   one.some(({ key, mode }) =>

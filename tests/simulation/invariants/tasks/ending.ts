@@ -1,11 +1,11 @@
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';
-import { programIn, taskIn, tasksIn } from '../event-states.ts';
-import type { World } from '../world.ts';
-import { checkQuietBoards } from './boards.ts';
+import { programIn, taskIn, tasksIn } from '../../event-states.ts';
+import type { World } from '../../world.ts';
+import { checkQuietBoards } from './registries.ts';
 import { checkStuckList } from './moving.ts';
 import { checkProgramsEnded } from './programs.ts';
-import { checkTold } from './surfaces.ts';
+import { checkTold } from '../surfaces.ts';
 
 /** Once no fault strikes and every user responds, everything ends. */
 export const checkEnding = (

@@ -10,9 +10,9 @@ import {
   nodeState,
   type Task,
 } from '@holdpoint/orchestrator/task/model/state';
-import type { TaskChange } from '../event-states.ts';
-import type { World } from '../world.ts';
-import { mayRepeat } from './effects.ts';
+import type { TaskChange } from '../../event-states.ts';
+import type { World } from '../../world.ts';
+import { mayRepeat } from '../effects.ts';
 
 export const watchTasks = (world: World): ((change: TaskChange) => void) => {
   /** Jobs that an operator completed by hand: their effects need no record. */

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { agentFor, readWorkflowConfig } from '@holdpoint/workflows/config/config';
 import { problemText } from '@holdpoint/workflows/problems/problem';
 import fc from 'fast-check';
-import { nastyString } from '../hostile/strings.ts';
-import { keepsPrototypesClean } from '../promises.ts';
-import { target } from '../target.ts';
-import { type Text, textOf } from '../text.ts';
+import { nastyString } from '../../hostile/strings.ts';
+import { keepsPrototypesClean } from '../../promises.ts';
+import { target } from '../../target.ts';
+import { type Text, textOf } from '../../text.ts';
 
 type Input = { readonly file: string; readonly text: Text };
 

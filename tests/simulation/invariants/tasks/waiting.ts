@@ -10,8 +10,8 @@ import {
 import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';
 import { graphOf } from '@holdpoint/workflows/graph/graph';
 import { circuitIdOf, type NodeId } from '@holdpoint/contracts/values/ids';
-import { isCircuit, taskIn, tasksIn } from '../event-states.ts';
-import type { World } from '../world.ts';
+import { isCircuit, taskIn, tasksIn } from '../../event-states.ts';
+import type { World } from '../../world.ts';
 
 import { checkStuck } from './moving.ts';
 

@@ -5,11 +5,11 @@ import type { WorkRequest, WorkAnswer } from '@holdpoint/contracts/program/work'
 import { entryIn } from '@holdpoint/executor/effect/state';
 import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';
 import { effectsOf, entryOf, hasEnded, type Program, type ProgramTaskEvent } from '@holdpoint/programs/state';
-import { type ProgramChange, programsIn, taskIn, type TaskChange } from '../event-states.ts';
-import { ProgramState } from '../workload/programs.ts';
-import type { Application } from '../outside/target.ts';
-import type { World } from '../world.ts';
-import { mayRepeat } from './effects.ts';
+import { type ProgramChange, programsIn, taskIn, type TaskChange } from '../../event-states.ts';
+import { ProgramState } from '../../workload/programs.ts';
+import type { Application } from '../../outside/target.ts';
+import type { World } from '../../world.ts';
+import { mayRepeat } from '../effects.ts';
 
 type Of<Type extends ProgramTaskEvent['type']> = Extract<ProgramTaskEvent, { readonly type: Type }>;
 type Ending = Of<'phase_completed'> | Of<'input_requested'>;

@@ -8,12 +8,12 @@ import { parseAs, parseJson } from '@holdpoint/runtime/engine/inbound';
 import { definitionProblems } from '@holdpoint/workflows/definition/definition-problems';
 import { problemText } from '@holdpoint/workflows/problems/problem';
 import fc from 'fast-check';
-import { bodyFor } from '../hostile/body.ts';
-import { definitions as random } from '../hostile/definitions.ts';
-import { keepsPrototypesClean, refusalOf } from '../promises.ts';
-import { type Answers, runThrough } from '../situations/world.ts';
-import { target } from '../target.ts';
-import { type Bytes, bytesOf } from '../text.ts';
+import { bodyFor } from '../../hostile/body.ts';
+import { definitions as random } from '../../hostile/definitions.ts';
+import { keepsPrototypesClean, refusalOf } from '../../promises.ts';
+import { type Answers, runThrough } from '../../situations/world.ts';
+import { target } from '../../target.ts';
+import { type Bytes, bytesOf } from '../../text.ts';
 
 type Input = { readonly submission: Bytes; readonly says: Answers };
 

@@ -9,11 +9,11 @@ import {
   renderText,
 } from '@holdpoint/workflows/expression/expression';
 import fc from 'fast-check';
-import { EXPRESSIONS } from '../hostile/definitions.ts';
-import { longText, nastyString } from '../hostile/strings.ts';
-import { isStorable, keepsPrototypesClean, sameJson } from '../promises.ts';
-import { target } from '../target.ts';
-import { type Text, textOf } from '../text.ts';
+import { EXPRESSIONS } from '../../hostile/definitions.ts';
+import { longText, nastyString } from '../../hostile/strings.ts';
+import { isStorable, keepsPrototypesClean, sameJson } from '../../promises.ts';
+import { target } from '../../target.ts';
+import { type Text, textOf } from '../../text.ts';
 
 type Input = { readonly text: Text; readonly scope: JsonObject };
 

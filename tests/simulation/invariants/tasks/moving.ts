@@ -3,8 +3,8 @@ import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';
 import { type NodeState, nodeState, type Task } from '@holdpoint/orchestrator/task/model/state';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import { stuckAt } from '@holdpoint/recovery/attempts/history';
-import { isCircuit, type RecoveryChange, taskIn, tasksIn } from '../event-states.ts';
-import type { World } from '../world.ts';
+import { isCircuit, type RecoveryChange, taskIn, tasksIn } from '../../event-states.ts';
+import type { World } from '../../world.ts';
 
 /** The timer that resends for a node which waits for recovery or for a person. */
 const timerOf = (node: NodeId, { status, stuck, inDoubt }: NodeState): string | undefined => {

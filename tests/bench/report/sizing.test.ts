@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readSource } from '../repo/source-tree.ts';
+import { readSource } from '../../repo/source-tree.ts';
 import { busiestShare, cellOf, COST, sizeOf } from './sizing.ts';
 
 const scaling = readSource('docs/scaling.md');

@@ -5,10 +5,10 @@ import { problemText } from '@holdpoint/workflows/problems/problem';
 import { readRecoveryRules } from '@holdpoint/workflows/recovery/read-rules';
 import { rulesProblems } from '@holdpoint/workflows/recovery/rule-problems';
 import fc from 'fast-check';
-import { nastyString } from '../hostile/strings.ts';
-import { keepsPrototypesClean, stored } from '../promises.ts';
-import { target } from '../target.ts';
-import { type Text, textOf } from '../text.ts';
+import { nastyString } from '../../hostile/strings.ts';
+import { keepsPrototypesClean, stored } from '../../promises.ts';
+import { target } from '../../target.ts';
+import { type Text, textOf } from '../../text.ts';
 
 type Input = { readonly text: Text };
 

@@ -5,9 +5,9 @@ import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import type { NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { nodeDefinition, nodeState, outcomeOf, type Task } from '@holdpoint/orchestrator/task/model/state';
 import { graphOf } from '@holdpoint/workflows/graph/graph';
-import type { TaskChange } from '../event-states.ts';
-import type { MadeBy } from '../services/stage-effects.ts';
-import type { World } from '../world.ts';
+import type { TaskChange } from '../../event-states.ts';
+import type { MadeBy } from '../../services/stage-effects.ts';
+import type { World } from '../../world.ts';
 
 const BUDGET = 3;
 

@@ -5,11 +5,11 @@ import { definitionProblems } from '@holdpoint/workflows/definition/definition-p
 import { drawGraph } from '@holdpoint/workflows/drawing/draw-graph';
 import { type Problem, problemText } from '@holdpoint/workflows/problems/problem';
 import fc from 'fast-check';
-import { jsonTemplateText, SHIPPED, templateText } from '../hostile/templates.ts';
-import { nastyText } from '../hostile/strings.ts';
-import { keepsPrototypesClean } from '../promises.ts';
-import { target } from '../target.ts';
-import { type Text, textOf } from '../text.ts';
+import { jsonTemplateText, SHIPPED, templateText } from '../../hostile/templates.ts';
+import { nastyText } from '../../hostile/strings.ts';
+import { keepsPrototypesClean } from '../../promises.ts';
+import { target } from '../../target.ts';
+import { type Text, textOf } from '../../text.ts';
 
 type Input = {
   readonly entry: Text;

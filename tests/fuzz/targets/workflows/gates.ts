@@ -13,10 +13,10 @@ import { gateNames } from '@holdpoint/workflows/gate/problems';
 import { problemText } from '@holdpoint/workflows/problems/problem';
 import { createReport } from '@holdpoint/workflows/problems/report';
 import fc from 'fast-check';
-import { longText, nastyString } from '../hostile/strings.ts';
-import { keepsPrototypesClean } from '../promises.ts';
-import { target } from '../target.ts';
-import { type Text, textOf } from '../text.ts';
+import { longText, nastyString } from '../../hostile/strings.ts';
+import { keepsPrototypesClean } from '../../promises.ts';
+import { target } from '../../target.ts';
+import { type Text, textOf } from '../../text.ts';
 
 type Input = { readonly gate: Text } | { readonly template: Text; readonly scope: JsonObject };
 
