@@ -78,7 +78,7 @@ describe('a rotation of the signing key', () => {
     [['add'], 'retire', 'the old key still signs'],
     [['add', 'use'], 'use', 'the new key signs already'],
     [['add', 'use'], 'add', 'another key exists already'],
-  ])('after %j a rotation is refused because %s', async (before, step, problem) => {
+  ])('after %j the step %s is refused', async (before, step, problem) => {
     for (const each of before) await rotate(each);
     const held = await files();
     await expect(rotate(step)).rejects.toThrow(problem);

@@ -82,9 +82,9 @@ describe('the audit log of the database', () => {
     ['quotes and backslashes', `"it's" \\ \\" \\\\u0041 $$ %s`],
     ['line ends', 'one\ntwo\r\nthree\u2028four\t'],
     ['other scripts', 'Zoë 承認 🙂‍↔️ e\u0301 \u{10ffff}'],
-    ['what looks like JSON', '{"by":"eve","hash":null}'],
+    ['text that looks like JSON', '{"by":"eve","hash":null}'],
     ['control characters', '\u0001\u001f\u007f\u0085'],
-    ['nothing', ''],
+    ['empty texts', ''],
   ])('the database hashes %s as auditHash does and keeps it unchanged', async (_, comment) => {
     await write('a-1', { type: 'resolved', id: 'a-1', by: `by ${comment}`, comment, outcome: 'rejected' });
     const [line] = await wholeLog();
@@ -262,7 +262,7 @@ describe('the owner of the database', () => {
       ],
     ],
     [
-      'changes two lines for each other',
+      'swaps two lines',
       [
         'UPDATE audit SET seq = 99 WHERE seq = 2',
         'UPDATE audit SET seq = 2 WHERE seq = 3',

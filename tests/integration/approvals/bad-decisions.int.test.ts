@@ -91,7 +91,7 @@ describe('a decision', () => {
     ['without a token', undefined],
     ['with a wrong token', 'hpt_wrong'],
     ['with an empty token', ''],
-  ])('%s is refused and decides nothing', async (_how, token) => {
+  ])('a decision %s is refused and decides nothing', async (_how, token) => {
     const task = await pendingTask();
     await expect(decideAs(task, token)).rejects.toMatchObject({
       code: 'APPROVALS_UNAUTHENTICATED',
@@ -121,7 +121,7 @@ describe('a decision', () => {
     ['with an unknown verb', JSON.stringify({ id: 'a-1', decision: 'perhaps' }), 'CONTRACT_INVALID', 400],
     ['that is not JSON', 'approve', 'CONTRACT_NOT_JSON', 400],
     ['without an id', JSON.stringify({ decision: 'approve' }), 'CONTRACT_INVALID', 400],
-  ])('%s is refused', async (_how, body, code, status) => {
+  ])('a decision %s is refused', async (_how, body, code, status) => {
     await expect(system.client.askRaw(DECIDE, body, system.client.token)).rejects.toMatchObject({
       code,
       status,

@@ -172,8 +172,8 @@ describe('a forwarded request', () => {
   test.each<readonly [string, object]>([
     ['a workflow of its own', { definition: { id: 'mine', version: '1', nodes: [] } }],
     ['a program of its own', { program: {} }],
-    ['that nobody has to approve its start', { approval: 'none' }],
-    ['for whom it acts', { agent: 'helper' }],
+    ['a start without approval', { approval: 'none' }],
+    ['the name of a requester', { agent: 'helper' }],
   ])('a page that sends %s starts no task', async (_, more) => {
     const id = newTaskId();
     const said = { id, workflow: 'sample', goal: 'from a page', ...more };

@@ -170,9 +170,9 @@ describe('a code', () => {
     ['another client', { aud: 'another' }],
     ['another party', { aud: ['holdpoint-console', 'another'], azp: 'another' }],
     ['no nonce', { nonce: undefined }],
-    ['an end that is past', { exp: 1 }],
-    ['nobody that could be called by a name', { sub: 'a\u200Bb' }],
-  ])('a code is refused with a token of %s', async (_, idToken) => {
+    ['an expiry in the past', { exp: 1 }],
+    ['no usable name', { sub: 'a\u200Bb' }],
+  ])('a code is refused with a token that has %s', async (_, idToken) => {
     provider.state.idToken = idToken;
     expect(await redeem(begin(service, provider))).toMatchObject(refusal);
   });
@@ -197,10 +197,10 @@ describe('a redirect is refused', () => {
   test.each([
     ['to another page', 'https://evil.example/'],
     ['to another port', 'http://127.0.0.1:1/'],
-    ['by a name that only begins like the own', 'http://127.0.0.1.evil.example/'],
-    ['to a place with a question in it', (own: string) => `${own}/?next=x`],
-    ['to a place with a fragment', (own: string) => `${own}/#x`],
-    ['as somebody', (own: string) => own.replace('//', '//ada:pass@')],
+    ['to a host that only begins like the own', 'http://127.0.0.1.evil.example/'],
+    ['to an address with a query', (own: string) => `${own}/?next=x`],
+    ['to an address with a fragment', (own: string) => `${own}/#x`],
+    ['to an address with a user name', (own: string) => own.replace('//', '//ada:pass@')],
   ])('a redirect %s is refused', async (_, uri) => {
     const redirectUri = typeof uri === 'string' ? uri : uri(originOf(service));
     const before = provider.asked.get('/token');
@@ -231,10 +231,10 @@ describe('a redirect is refused', () => {
 test.each([
   ['nothing', {}],
   ['no code', { code: '' }],
-  ['a code of two lines', { code: 'a\nb' }],
-  ['a code without end', { code: 'x'.repeat(5_000) }],
+  ['a code with a line break', { code: 'a\nb' }],
+  ['an endless code', { code: 'x'.repeat(5_000) }],
   ['a short verifier', { verifier: 'x' }],
-  ['no URL', { redirectUri: 'somewhere' }],
+  ['an address that is no URL', { redirectUri: 'somewhere' }],
 ])('a malformed code is refused and not shown: %s', async (name, wrong) => {
   const answer = await redeem(name === 'nothing' ? {} : { ...begin(service, provider), ...wrong });
   expect(answer).toMatchObject({ status: 400, body: { code: 'CONTRACT_INVALID' } });
@@ -280,14 +280,14 @@ describe('a provider', () => {
   };
 
   test.each([
-    ...FATES.map((fate) => [`that is ${fate}`, { fate, where: 'well-known' }] as const),
-    ['of another name', { metadata: { issuer: 'https://issuer.example' } }],
-    ['of almost the same name', (issuer: string) => ({ metadata: { issuer: `${issuer}/` } })],
-    ['whose login is a script', { metadata: { authorization_endpoint: 'javascript:alert(1)' } }],
-    ['whose login anybody may listen to', { metadata: { authorization_endpoint: 'http://login.example/' } }],
-    ['whose tokens anybody may listen to', { metadata: { token_endpoint: 'http://login.example/token' } }],
-    ['that gives no tokens', { metadata: { token_endpoint: undefined } }],
-  ] as const)('the page starts without a sign-in when the provider %s', async (_, state) => {
+    ...FATES.map((fate) => [`is ${fate}`, { fate, where: 'well-known' }] as const),
+    ['has another name', { metadata: { issuer: 'https://issuer.example' } }],
+    ['has almost the same name', (issuer: string) => ({ metadata: { issuer: `${issuer}/` } })],
+    ['has a script as its sign-in address', { metadata: { authorization_endpoint: 'javascript:alert(1)' } }],
+    ['has a sign-in address without TLS', { metadata: { authorization_endpoint: 'http://login.example/' } }],
+    ['has a token address without TLS', { metadata: { token_endpoint: 'http://login.example/token' } }],
+    ['has no token address', { metadata: { token_endpoint: undefined } }],
+  ] as const)('the page offers only tokens when the provider %s', async (_, state) => {
     const broken = await startOidcProvider();
     Object.assign(broken.state, typeof state === 'function' ? state(broken.issuer) : state);
     const { desk, stop } = await deskOf(broken);

@@ -53,8 +53,8 @@ test.each<readonly [string, Trouble, string]>([
   ['ends the connection', 'silence', 'away'],
   ['answers 500', { status: 500 }, 'away'],
   ['answers 403', { status: 403, body: { code: 50_001 } }, 'refused'],
-  ['answers with something else', { status: 200, body: { id: '../x' } }, 'refused'],
-  ['wants to be asked later', { status: 429, body: { retry_after: 60 } }, 'waiting'],
+  ['answers with an unexpected body', { status: 200, body: { id: '../x' } }, 'refused'],
+  ['asks for a delay', { status: 429, body: { retry_after: 60 } }, 'waiting'],
 ])('when Discord %s, the client reports it after one request', async (_what, trouble, kind) => {
   discord.trouble(trouble);
   expect(await failureOf()).toMatchObject({ kind });
@@ -85,9 +85,9 @@ test('the client waits for the time that Discord has set', async () => {
 });
 
 test.each<readonly [string, Trouble]>([
-  ['a refusal', { status: 429, body: { retry_after: 0.2 } }],
+  ['a rate limit error', { status: 429, body: { retry_after: 0.2 } }],
   [
-    'its leave for this minute',
+    'an answer that exhausts the rate limit',
     {
       status: 200,
       body: { id: '1' },

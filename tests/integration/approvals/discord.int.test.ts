@@ -515,12 +515,12 @@ describe('an outage of Discord', () => {
   const settled = async (): Promise<unknown> => messageFor(await ask());
 
   test.each([
-    ['nothing for as long as anybody waits', 'hang'],
-    ['nothing at all', 'silence'],
-    ['503', { status: 503 }],
-    ['that the channel is not for us', { status: 403, body: { code: 50_001, message: 'Missing Access' } }],
-    ['that it wants to be asked later', { status: 429, body: { retry_after: 20 } }],
-  ] as const)('while Discord answers with %s, other surfaces decide', async (_what, trouble) => {
+    ['hangs', 'hang'],
+    ['closes connections', 'silence'],
+    ['answers 503', { status: 503 }],
+    ['refuses the channel', { status: 403, body: { code: 50_001, message: 'Missing Access' } }],
+    ['asks for a delay', { status: 429, body: { retry_after: 20 } }],
+  ] as const)('while Discord %s, other surfaces decide', async (_what, trouble) => {
     discord.trouble(trouble);
     const approval = await ask();
     await until('it is asked', () => get(approval));
@@ -571,10 +571,10 @@ describe('a forged interaction', () => {
     ],
     ['another time', () => ({ headers: (h) => ({ ...h, 'x-signature-timestamp': String(now() + 1) }) })],
     ['another body', () => ({ afterSigning: (body) => body.replace(ADA, GRACE) })],
-    ['the body written anew', () => ({ afterSigning: (body) => JSON.stringify(JSON.parse(body), null, 1) })],
+    ['a reserialized body', () => ({ afterSigning: (body) => JSON.stringify(JSON.parse(body), null, 1) })],
     ['a signature of six minutes ago', () => ({ timestamp: String(now() - 360) })],
     ['a signature of in six minutes', () => ({ timestamp: String(now() + 360) })],
-    ['a time that is none', () => ({ timestamp: `${String(now())}.0` })],
+    ['an invalid time', () => ({ timestamp: `${String(now())}.0` })],
   ])('an interaction with %s is refused and counted', async (_what, forge) => {
     const approval = await ask();
     const message = await messageFor(approval);

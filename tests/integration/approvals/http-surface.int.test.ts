@@ -312,8 +312,8 @@ describe('a refusal', () => {
   });
 
   test.each([
-    ['a header that is broken in two', 'GET /api/v1/whoami HTTP/1.1\r\nHost: x\r\nX: a\rb\r\n\r\n'],
-    ['a host that is none', 'GET /api/v1/whoami HTTP/1.1\r\nHost: a b/c\r\nConnection: close\r\n\r\n'],
+    ['a header with a lone line break', 'GET /api/v1/whoami HTTP/1.1\r\nHost: x\r\nX: a\rb\r\n\r\n'],
+    ['an invalid host', 'GET /api/v1/whoami HTTP/1.1\r\nHost: a b/c\r\nConnection: close\r\n\r\n'],
     [
       'two lengths',
       'POST /api/v1/check HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}',

@@ -174,7 +174,7 @@ describe('pages', () => {
     );
 
   test.each(ORDERS)(
-    'each request that stays pending is listed by %s exactly once, despite decisions and new requests',
+    'each request that stays pending is listed exactly once in the order %s, despite other changes',
     async (order) => {
       const views = await keepAll(many('a-stays', 1_000));
       const leaving = await keepAll(many('a-leaves', 1_000));

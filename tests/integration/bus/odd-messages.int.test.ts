@@ -56,14 +56,14 @@ test('the table covers the consumers of every service', () => {
   );
 });
 
-describe.each(inlets)('%s, with a message of %s on %s', (service, sender, subject) => {
+describe.each(inlets)('the service %s, for messages of %s on %s', (service, sender, subject) => {
   const bodies: readonly (readonly [string, string | Uint8Array, string])[] = [
-    ['something that is not JSON', 'cancel it', 'CONTRACT_NOT_JSON'],
-    ['bytes that are no UTF-8', new Uint8Array([0x22, 0xc3, 0x28, 0x22]), 'CONTRACT_NOT_JSON'],
-    ['nothing', '', 'CONTRACT_NOT_JSON'],
-    ['an object that lacks everything', '{}', 'CONTRACT_INVALID'],
-    ['more than 1 MiB', JSON.stringify({ padding: 'x'.repeat(1_048_576) }), 'CONTRACT_PAYLOAD_TOO_LARGE'],
-    ['something nested far too deep', '['.repeat(100_000) + ']'.repeat(100_000), 'CONTRACT_INVALID'],
+    ['a body that is not JSON', 'cancel it', 'CONTRACT_NOT_JSON'],
+    ['bytes that are not UTF-8', new Uint8Array([0x22, 0xc3, 0x28, 0x22]), 'CONTRACT_NOT_JSON'],
+    ['no body', '', 'CONTRACT_NOT_JSON'],
+    ['an empty object', '{}', 'CONTRACT_INVALID'],
+    ['a body above 1 MiB', JSON.stringify({ padding: 'x'.repeat(1_048_576) }), 'CONTRACT_PAYLOAD_TOO_LARGE'],
+    ['a body nested too deeply', '['.repeat(100_000) + ']'.repeat(100_000), 'CONTRACT_INVALID'],
   ];
   test.each(bodies)('a message with %s becomes a dead letter', async (what, body, code) => {
     const id = `${subject} ${what}`;

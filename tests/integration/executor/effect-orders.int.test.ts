@@ -73,9 +73,9 @@ describe('an order', () => {
       },
       'EXECUTOR_GRANT_INVALID',
     ],
-    ['with a grant that is no token', () => orderFor(effect(), 'approved'), 'EXECUTOR_GRANT_INVALID'],
+    ['with a malformed grant', () => orderFor(effect(), 'approved'), 'EXECUTOR_GRANT_INVALID'],
     [
-      'with a grant that somebody else has signed',
+      'with a grant under a foreign signature',
       () => {
         const forged = effect();
         return orderFor(forged, grantFor(strangersKey(), forged));
@@ -93,7 +93,7 @@ describe('an order', () => {
       'EXECUTOR_GRANT_INVALID',
     ],
     [
-      'with a grant that says it needs no signature',
+      'with a grant of the algorithm none',
       () => {
         const mine = effect();
         const [, claims] = grantFor(key, mine).split('.');
@@ -121,7 +121,7 @@ describe('an order', () => {
       'EXECUTOR_DIGEST_MISMATCH',
     ],
     [
-      'that claims the digest of what was approved',
+      'that claims the approved digest',
       () => {
         const approved = effect();
         const { digest } = orderFor(approved, 'x');
@@ -153,7 +153,7 @@ describe('an order', () => {
       'EXECUTOR_CLASS_MISMATCH',
     ],
     [
-      'for a capability that nobody has',
+      'for an unknown capability',
       () => {
         const mine = effect({ uses: 'cap.no.such' });
         return orderFor(mine, grantFor(key, mine));
@@ -176,7 +176,7 @@ describe('an order', () => {
     ['with a path out of the workspace', { file: '../outside.txt', line: 'x' }, 'EXECUTOR_PATH_REFUSED'],
     ['with an absolute path', { file: '/tmp/outside.txt', line: 'x' }, 'EXECUTOR_PATH_REFUSED'],
     ['with arguments that the capability does not know', { path: FILE }, 'EXECUTOR_INVALID_ARGUMENTS'],
-    ['with two lines in one', { file: FILE, line: 'a\nb' }, 'EXECUTOR_INVALID_ARGUMENTS'],
+    ['with a line break in a line', { file: FILE, line: 'a\nb' }, 'EXECUTOR_INVALID_ARGUMENTS'],
   ])('an approved order %s fails as certainly not applied', async (_how, args, code) => {
     const mine = sampleEffect({ args });
     const order = orderFor(mine, grantFor(key, mine));

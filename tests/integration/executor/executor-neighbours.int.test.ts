@@ -50,15 +50,15 @@ const deaths: readonly (readonly [string, Death])[] = [
     { service: 'orchestrator', from: 'asked for approval', batch: 2, leaves: 'an outcome' },
   ],
   [
-    'the orchestrator, while it takes the doubt and asks recovery',
+    'the orchestrator, while it takes the in-doubt event and asks recovery',
     { service: 'orchestrator', from: 'asked for approval', batch: 2, leaves: 'a doubt' },
   ],
   [
-    'recovery, while it says what is to follow the doubt',
+    'recovery, while it decides on the in-doubt effect',
     { service: 'recovery', from: 'asked for approval', batch: 1, leaves: 'a doubt' },
   ],
   [
-    'the orchestrator, while it has somebody asked',
+    'the orchestrator, while it requests an answer',
     { service: 'orchestrator', from: 'asked for approval', batch: 3, leaves: 'a doubt' },
   ],
   [
@@ -78,7 +78,7 @@ const deaths: readonly (readonly [string, Death])[] = [
     { service: 'executor', from: 'asked about a doubt', batch: 1, leaves: 'a doubt' },
   ],
   [
-    'the orchestrator, while it takes what the answer led to',
+    'the orchestrator, while it takes the result of the answer',
     { service: 'orchestrator', from: 'asked about a doubt', batch: 2, leaves: 'a doubt' },
   ],
 ];

@@ -153,9 +153,9 @@ describe('an order without a grant', () => {
     scriptOf('true', { uses: MERGE, kind: 'merge', effectClass: 'fenced', ...changes });
   const wrong: readonly (readonly [string, () => RunEffect])[] = [
     ['a merge', () => bare(merge())],
-    ['a merge that is called work', () => bare(merge({ kind: 'work' }))],
+    ['a merge that claims to be work', () => bare(merge({ kind: 'work' }))],
     [
-      'a merge that is called idempotent work',
+      'a merge that claims to be idempotent work',
       () => bare(merge({ kind: 'work', effectClass: 'idempotent' })),
     ],
     ['a script that is an effect', () => bare(scriptOf('touch deployed', { kind: 'deploy' }))],

@@ -77,8 +77,8 @@ describe('a commit without an answer', () => {
   });
 
   test.each([
-    ['and stands', 'to_client', COMMITTED],
-    ['and does not stand', 'to_server', 'COMMIT'],
+    ['but succeeded', 'to_client', COMMITTED],
+    ['and did not succeed', 'to_server', 'COMMIT'],
   ] as const)(
     'a message whose commit has no answer %s is decided again without duplicates',
     async (_title, direction, bytes) => {

@@ -172,7 +172,7 @@ describe('a submission', () => {
   });
 
   test.each([
-    ['a character that is two halves, right where lists cut it', `${'x'.repeat(199)}😀${'y'.repeat(50)}`],
+    ['a surrogate pair at the length limit of lists', `${'x'.repeat(199)}😀${'y'.repeat(50)}`],
     ['line ends and quotes', 'a\r\nb "c" \\ \\u0000 \t.'],
     ['the largest number of characters', '😀'.repeat(50_000)],
   ])('a goal with %s is stored unchanged', async (_what, goal) => {

@@ -19,7 +19,7 @@ test.each(['worker', 'operator'] as const)('a client with the seed of %s connect
   expect(await connection.rtt()).toBeGreaterThanOrEqual(0);
 });
 
-test.each(['with another seed', 'without one'])('a client %s is refused at once', async (how) => {
+test.each(['with another seed', 'without a seed'])('a client %s is refused at once', async (how) => {
   const seedFile = join(system.folder, 'stranger.seed');
   await writeFile(seedFile, nkeys.createUser().getSeed());
   const options = { url: system.nats.url, ...(how === 'with another seed' && { seedFile }) };
