@@ -50,7 +50,7 @@ describe('the audit log of running services', () => {
   test('the log has one line for each event of an approved task, with the outcome of its effect', async () => {
     const task = await submitSample(system.client);
     await approveAndComplete(system.client, task);
-    await untilTrue('the outcome is noted', async () =>
+    await untilTrue('the outcome is recorded', async () =>
       (await wholeLog()).some(
         ({ type, aggregate }) => type === 'effect_outcome_recorded' && aggregate === task.approval,
       ),

@@ -339,7 +339,7 @@ describe('task events', () => {
       const found = api.orchestrator.history.response.parse(body);
       return found.events.some(({ data }) => data['phase'] === 'completed') ? found : undefined;
     });
-    await until('all of it is told', () => versions(events).length >= history.length || undefined);
+    await until('all of it arrives', () => versions(events).length >= history.length || undefined);
     expect(events.all('fact').map(({ data }) => ({ ...data, subject: undefined, id: undefined }))).toEqual(
       history,
     );
@@ -348,7 +348,7 @@ describe('task events', () => {
     // A reconnect after a known event returns the later events only.
     const third = events.all('fact')[2];
     const again = await open(`?task=${task.id}&after=${String(third?.id)}`);
-    await until('the rest is told', () => versions(again).length >= history.length - 3 || undefined);
+    await until('the rest arrives', () => versions(again).length >= history.length - 3 || undefined);
     expect(versions(again)).toEqual(history.map(({ version }) => version).slice(3));
     again.stop();
   });
@@ -365,7 +365,7 @@ describe('task events', () => {
     await publish(connection, `hp.evt.task.node_paused.${id}`, '{"node":"x"}');
     await ask('api/orchestrator/cancel', { id });
     await until(
-      'the end is told',
+      'the end arrives',
       () => events.all('fact').some(({ data }) => data['type'] === 'cancelled') || undefined,
     );
     const told = versions(events);
@@ -387,16 +387,16 @@ describe('task events', () => {
     await print(2, '<script>alert(1)</script>\u202e');
     const events = await open(`?task=${id}&log=1`);
     const lines = (from: ReadEvents) => from.all('log').map(({ data }) => data['line']);
-    await until('both are told', () => lines(events).length === 2 || undefined);
+    await until('both arrive', () => lines(events).length === 2 || undefined);
     await publish(executor, `hp.log.${id}.append`, 'x'.repeat(900_000));
     await print(3, 'x'.repeat(65_536));
     await print(4, 'last');
-    await until('the others are told', () => lines(events).length === 4 || undefined);
+    await until('the others arrive', () => lines(events).length === 4 || undefined);
     expect(lines(events)).toEqual(['first', '<script>alert(1)</script>\u202e', 'x'.repeat(65_536), 'last']);
     const seen = events.all('log')[2];
     events.stop();
     const again = await open(`?task=${id}&log=1&after=${String(seen?.id)}`);
-    await until('the last is told', () => lines(again).length > 0 || undefined);
+    await until('the last one arrives', () => lines(again).length > 0 || undefined);
     expect(lines(again)).toEqual(['last']);
     again.stop();
   });
@@ -405,7 +405,7 @@ describe('task events', () => {
     const events = await open('');
     const { id } = await submitSample(system.client);
     await until(
-      'its phase is told',
+      'its phase arrives',
       () =>
         events
           .all('fact')
@@ -419,7 +419,7 @@ describe('task events', () => {
     const again = await open('?after=anything');
     expect(again.status).toBe(400);
     const anew = await open('?after=3');
-    await until('it is told to load the list', () => anew.all('reset')[0]);
+    await until('it receives a reset', () => anew.all('reset')[0]);
     anew.stop();
   });
 
@@ -430,7 +430,7 @@ describe('task events', () => {
     const { items } = api.approvals.token_list.response.parse(body);
     const latest = items.filter(({ status }) => status === 'active').at(-1);
     await ask('api/approvals/token_revoke', { id: latest?.id });
-    const said = await until('it is said', () => events.all('error')[0]);
+    const said = await until('it is reported', () => events.all('error')[0]);
     expect(said.data).toMatchObject({ code: 'APPROVALS_UNAUTHENTICATED' });
     await events.ended;
   });
@@ -446,7 +446,7 @@ describe('task events', () => {
 
   test('a stream of an unknown task is refused', async () => {
     const events = await open('?task=t-none');
-    const said = await until('it is said', () => events.all('error')[0]);
+    const said = await until('it is reported', () => events.all('error')[0]);
     expect(said.data).toMatchObject({ code: 'ORCHESTRATOR_UNKNOWN_TASK' });
     await events.ended;
   });
@@ -486,7 +486,9 @@ describe('a dead letter', () => {
       body: { action: 'retry', by: 'operator', service: 'orchestrator' },
     });
     await waitForPhase(system.client, id, 'cancelled');
-    await untilTrue('it is shown no more', async () => (await list()).every(({ seq }) => seq !== first.seq));
+    await untilTrue('it is no longer listed', async () =>
+      (await list()).every(({ seq }) => seq !== first.seq),
+    );
 
     await publish(system.client.connection, 'hp.cmd.task.cancel', '{');
     const second = await buriedAfter(first.seq);
@@ -494,7 +496,9 @@ describe('a dead letter', () => {
       action: 'drop',
       by: 'operator',
     });
-    await untilTrue('it is shown no more', async () => (await list()).every(({ seq }) => seq !== second.seq));
+    await untilTrue('it is no longer listed', async () =>
+      (await list()).every(({ seq }) => seq !== second.seq),
+    );
     // The command line does not show it either.
     const { out } = await commandLine(system)('dlq', 'list', '--json');
     const shown = (JSON.parse(out) as { readonly items: readonly { readonly sequence: number }[] }).items;
@@ -503,7 +507,7 @@ describe('a dead letter', () => {
     expect((await ask('api/dlq/retry', { seq: second.seq })).body).toMatchObject({ action: 'drop' });
     const open = (await list()).filter(({ service }) => service === 'orchestrator').length;
     await untilTrue(
-      'it is counted no more',
+      'it is no longer counted',
       async () => (await health()).deadLetters?.['orchestrator'] === open,
     );
   });

@@ -308,7 +308,7 @@ describe('a provider', () => {
     expect((await waysAt(desk)).oidc?.authorizationEndpoint).toBeUndefined();
     mend(broken);
     await untilTrue(
-      'its login is found',
+      'its sign-in is found',
       async () => (await waysAt(desk)).oidc?.authorizationEndpoint !== undefined,
     );
     expect(await whoIs(await redeem(begin(desk, broken), desk), desk)).toBe('ada');

@@ -467,7 +467,7 @@ describe('a restarted service', () => {
     const message = await messageFor(pressing);
     const question = await messageFor(stuck);
     const other = await messageFor(elsewhere);
-    await untilTrue('both are known to be told', async () =>
+    await untilTrue('both are confirmed', async () =>
       (await Promise.all([pressing, elsewhere].map((id) => eventsOf(id)))).every((types) =>
         types.includes('delivered'),
       ),
@@ -523,7 +523,7 @@ describe('an outage of Discord', () => {
   ] as const)('while Discord %s, other surfaces decide', async (_what, trouble) => {
     discord.trouble(trouble);
     const approval = await ask();
-    await until('it is asked', () => get(approval));
+    await until('it is requested', () => get(approval));
     await system.client.ask('approvals', 'decide', { id: approval, decision: 'approve' });
     expect((await get(approval)).status).toBe('approved');
     expect(discord.messageOf(approval)).toBeUndefined();
@@ -536,7 +536,7 @@ describe('an outage of Discord', () => {
     const made = await messageFor(lost);
     discord.trouble('silence');
     const [open, decided] = [await ask(), await ask()];
-    await until('both are asked', async () => [await get(open), await get(decided)]);
+    await until('both are requested', async () => [await get(open), await get(decided)]);
     await system.client.ask('approvals', 'decide', { id: decided, decision: 'reject' });
     discord.well();
     expect(labels(await messageFor(open))[0]).toEqual(['Approve', 'Reject']);
@@ -544,7 +544,7 @@ describe('an outage of Discord', () => {
     expect(await pressed(await messageFor(open), 'Approve')).toMatchObject({ type: 7 });
     const again = () =>
       discord.sent().filter(({ status, body }) => status === 200 && nonceOf(body) === made.nonce);
-    await untilTrue('it was asked for again', () => again().length > 0);
+    await untilTrue('it is requested again', () => again().length > 0);
     expect(discord.messages().filter(({ nonce }) => nonce === made.nonce)).toHaveLength(1);
     await system.client.ask('approvals', 'decide', { id: lost, decision: 'reject' });
     expect((await ended(lost)).id).toBe(made.id);

@@ -267,7 +267,7 @@ describe('tokens', () => {
       before.replace('"name":"linus","groups":["operators"]', '"name":"linus","groups":[]'),
     );
     // Each replica reads the file itself.
-    await untilTrue('linus is no operator any more', async () => {
+    await untilTrue('linus is no longer an operator', async () => {
       const answers = await Promise.all(Array.from({ length: 12 }, () => desk.as(secret, 'whoami', {})));
       return answers.every((answer) => (answer as { groups: string[] }).groups.length === 0);
     });

@@ -67,7 +67,7 @@ describe('a request', () => {
   test('a request appears in the inbox of the people it is escalated to', async () => {
     const policy = { handOn: [{ afterMs: 1_000, audience: ['role:late-shift'] }] };
     const request = await ask(requestFor(sampleEffect(), { policy }));
-    await untilTrue('it is handed on', async () => {
+    await untilTrue('it is escalated', async () => {
       const { items } = await system.client.ask('approvals', 'list', { audience: ['role:late-shift'] });
       return items.some(({ id }) => id === request.id);
     });

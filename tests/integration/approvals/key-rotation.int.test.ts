@@ -109,7 +109,7 @@ describe('a change of the signing key while services run', () => {
     expect(await system.client.ask('approvals', 'keys', {})).toMatchObject({
       retired: [{ kid: kidOf(old) }],
     });
-    await untilTrue('the executors have heard of it', async () => (await becomes(old)) === 'refused');
+    await untilTrue('the executors know it', async () => (await becomes(old)) === 'refused');
     expect(await becomes(next)).toBe('applied');
   });
 
@@ -147,7 +147,7 @@ describe('a change of the signing key while services run', () => {
     await writeFile(layout(keysDir).grantPublicKeys, 'broken');
     const saysSo = async ({ lines }: ServiceInProcess): Promise<boolean> =>
       (await lines()).some(({ msg }) => msg === 'file cannot be read: the last content stays in use');
-    await untilTrue('both say so', async () => (await saysSo(approvals)) && (await saysSo(executor)));
+    await untilTrue('both report it', async () => (await saysSo(approvals)) && (await saysSo(executor)));
     expect(JSON.stringify([await approvals.lines(), await executor.lines()])).not.toContain('PRIVATE');
     await approveAndComplete(system.client, await submitSample(system.client));
     await writeFile(layout(keysDir).grantKey, good);

@@ -430,7 +430,7 @@ describe('access to the WebSocket', () => {
     // A client with a token in the header is accepted.
     expect((await connect({ token: ada.token }).first('hello')).name).toBe('ada');
     await silent[0]?.stop();
-    await until('there is a place again', async () => {
+    await until('there is a free slot', async () => {
       const next = connect({ protocols: ['holdpoint.v1', `bearer.${ada.token}`] });
       return Promise.race([next.first('hello'), next.closed.then(() => undefined)]);
     });
@@ -450,7 +450,7 @@ describe('access to the WebSocket', () => {
     );
     // A closed connection frees its slot.
     await watchers.find((each) => each.all('hello').length > 0)?.stop();
-    const next = await until('somebody has left', async () => {
+    const next = await until('a watcher has left', async () => {
       const again = connect({ token: person.token });
       return Promise.race([again.first('hello'), again.closed.then(() => undefined)]);
     });

@@ -62,7 +62,7 @@ describe('a dead letter on the command line', () => {
     expect(await isListed(number)).toBe(false);
   });
 
-  test('an unknown dead letter or service is refused', async () => {
+  test('an unknown dead letter is refused', async () => {
     expect(await holdpoint('dlq', 'retry', '1000000')).toMatchObject({
       code: 2,
       err: expect.stringContaining('no dead letter 1000000') as string,

@@ -106,7 +106,7 @@ describe('a forged message', () => {
     await publish(orchestrator, subjects.effectCommand('run', DEFAULT_POOL), body, { id: 'forged phase' });
     executor.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${name}`, '{"batch":1}', { reply: forged });
     // The server says it where the executor may not; some versions even store it there.
-    const told = await until('it is told', () => heard.find((msg) => msg.string() === body));
+    const told = await until('it arrives', () => heard.find((msg) => msg.string() === body));
     executor.publish(told.reply ?? '', '-NAK');
 
     services = { ...services, executor: await system.start('executor') };
@@ -147,7 +147,7 @@ describe('a forged message', () => {
       ),
     );
     expect(refused).toMatchObject({ id: task.effect, starts: 0 });
-    const failed = await until('the task is told', async () =>
+    const failed = await until('the event of the task arrives', async () =>
       (await client.ask('orchestrator', 'history', { id: task.id })).events.find(
         ({ type }) => type === 'node_failed',
       ),

@@ -56,7 +56,7 @@ test('a single server keeps one replica of each stream', async () => {
   expect(await replicasOf(system.nats.url)).toEqual(each(1));
 });
 
-test('a number of replicas that the cluster cannot hold is a wrong setting', async () => {
+test('a number of replicas other than 1, 3 and 5 is a wrong setting', async () => {
   for (const replicas of ['2', '4', '0', 'three'])
     await expect(system.start('orchestrator', { HOLDPOINT_STREAM_REPLICAS: replicas })).rejects.toThrow(
       'HOLDPOINT_STREAM_REPLICAS: 1, 3 or 5',

@@ -114,7 +114,7 @@ test('a circuit of one executor protects all, survives restarts and closes after
   expect(target.seen('dead').length).toBeLessThanOrEqual(before + named.length);
 
   target.become('holding');
-  await until('somebody tries', () => target.seen('holding')[0]);
+  await until('one task probes', () => target.seen('holding')[0]);
   const late = await order();
   await untilWaiting([late], /half open/);
   expect(target.seen('holding')).toHaveLength(1);
@@ -147,7 +147,7 @@ test('an operator opens and closes a circuit, and nothing is sent in between', a
       by: 'ada',
     });
   expect(await set('open')).toMatchObject({ state: 'open', by: 'ada' });
-  await untilTrue('it is heard of', () => facts.at(-1)?.type === 'circuit_opened');
+  await untilTrue('it is reported', () => facts.at(-1)?.type === 'circuit_opened');
   const orders = [await order(), await order()];
   await untilWaiting(orders, /is open/);
   expect(target.seen()).toHaveLength(before);

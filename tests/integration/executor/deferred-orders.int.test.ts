@@ -51,14 +51,14 @@ test('a deferred order reports it once per order and begins when the circuit clo
     reason: 'maintenance',
   });
   await publish(orderer, subjects.effectCommand('run', DEFAULT_POOL), JSON.stringify(order));
-  expect(await until('it is held up', () => told('deferred')[0])).toMatchObject({
+  expect(await until('it is deferred', () => told('deferred')[0])).toMatchObject({
     id: order.id,
     attempt: 1,
     target: target.origin,
   });
   // It is offered again every few seconds meanwhile.
   await publish(orderer, subjects.effectCommand('run', DEFAULT_POOL), JSON.stringify(order));
-  await untilTrue('it is told again', () => told('deferred').length === 2);
+  await untilTrue('it arrives again', () => told('deferred').length === 2);
   const { state, deferredReason: waits } = await system.client.ask('executor', 'get', { id: order.id });
   expect({ state, waits }).toEqual({ state: 'prepared', waits: `the circuit of ${target.origin} is open` });
 

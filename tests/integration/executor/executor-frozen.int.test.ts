@@ -50,7 +50,7 @@ type Frozen = {
  * none.
  */
 const untilOver = (system: CountedSystem, task: CountedTask, { lines }: Victim): Promise<true> =>
-  untilTrue('the one that was frozen is through', async () => {
+  untilTrue('the frozen executor has finished', async () => {
     const told = (await ledgerOf(system, task)).some(({ type }) => type === 'superseded');
     return told || (await lines()).some(({ msg }) => msg === 'effect ended without a certain outcome');
   });

@@ -83,7 +83,7 @@ const taskInDoubt = async (mode: Mode = 'apply_then_reset'): Promise<SampleTask>
 
 /** The open question about the effect, other than an earlier one. */
 const questionOf = (task: SampleTask, before?: ApprovalView): Promise<ApprovalView> =>
-  until(`people are asked about ${task.effect}`, async () => {
+  until(`there is a question about ${task.effect}`, async () => {
     const { question } = nodeOf(await taskOf(task)) ?? {};
     if (question === undefined || question === before?.id) return undefined;
     return system.client.ask('approvals', 'get', { id: question });
@@ -221,7 +221,7 @@ test('an answer about an in-doubt effect does not answer an approval', async () 
   const approval = approvalIdOf(id, NODE, 1);
   const inputs = { url: `${counter.origin}/opaque/orders` };
   await system.client.ask('orchestrator', 'submit', { id, workflow: 'http', goal: 'tell them', inputs });
-  const asked = await until('it is asked for', () => system.client.ask('approvals', 'get', { id: approval }));
+  const asked = await until('it is requested', () => system.client.ask('approvals', 'get', { id: approval }));
   for (const choice of ['applied', 'not_applied', 'retry'] as const)
     expect(await refusal(answer(asked, choice))).toBe('APPROVALS_NO_CHOICE');
 });

@@ -210,7 +210,7 @@ describe('running work', () => {
     await cancel(order);
     expect(await endOf(order)).toMatchObject({ type: 'cancelled' });
     expect(typesOf(order)).toEqual(['started', 'cancel_requested', 'cancelled']);
-    await untilTrue('its program is gone', () => isGone(pid));
+    await untilTrue('its process is gone', () => isGone(pid));
   });
 
   /** Prints the number of its start, and ends the second time. */
@@ -237,7 +237,7 @@ describe('running work', () => {
     await give(order);
     const pid = await pidIn('killed');
     executor.signal('SIGKILL');
-    await untilTrue('what was left running is ended', () => isGone(pid));
+    await untilTrue('leftover processes have ended', () => isGone(pid));
     expect(await endOf(order)).toMatchObject({ type: 'applied', outputs: { outcome: 'succeeded' } });
     expect(typesOf(order)).toEqual(INTERRUPTED);
   });

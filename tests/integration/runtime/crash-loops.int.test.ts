@@ -79,7 +79,7 @@ const endEach = async (name: string, signal: NodeJS.Signals, times: number) => {
     const lives = executor.exits().length;
     executor.signal(signal);
     await untilTrue('the executor has ended', () => executor.exits().length > lives);
-    await untilTrue(`doubt ${String(count)}`, () => doubts.size >= count);
+    await untilTrue(`in doubt ${String(count)}`, () => doubts.size >= count);
   }
   subscription.unsubscribe();
   await executor.started();

@@ -260,7 +260,7 @@ describe('an unconfirmed publication', () => {
       const other = store.claimOutbox(0, 60_000, 100).finally(() => (settled = true));
       // The sweeper skips the locked row; a sweeper that waited would continue after the commit of the
       // claim.
-      await untilTrue('the other has looked', async () => settled || (await somebodyWaits()));
+      await untilTrue('the other one has searched', async () => settled || (await somebodyWaits()));
       await first.query('COMMIT');
       expect(await other).toEqual([]);
     } finally {

@@ -102,7 +102,7 @@ describe.each(backings)('a store %s', (_name, open) => {
       const first = await store.lock([id]);
       const waiting = await lockBehind(first, id);
       const begun = await backing.now();
-      await untilTrue('the clock goes on', async () => (await backing.now()) > begun + 20);
+      await untilTrue('the clock continues', async () => (await backing.now()) > begun + 20);
       const released = await backing.now();
       await first.rollback();
       const second = await waiting();
@@ -399,7 +399,7 @@ describe.each(backings)('a store %s', (_name, open) => {
         rows.push(row);
         expect(await claim(store, row, 0)).toMatchObject({ id: row });
       }
-      await untilTrue('both are given out again', async () => {
+      await untilTrue('both are claimed again', async () => {
         const again = (await store.claimOutbox(0, 0, 500)).map(({ id }) => id);
         return rows.every((row) => again.includes(row));
       });

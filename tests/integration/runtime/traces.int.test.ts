@@ -115,7 +115,7 @@ test('a message that cannot be handled is logged with its trace', async () => {
   traced.set('traceparent', `00-${trace}-00f067aa0ba902b7-01`);
   system.client.connection.publish(subjects.taskCommand('submit'), 'no JSON', { headers: traced });
   const orchestrator = processes[SERVICES.indexOf('orchestrator')];
-  await untilTrue('it is told', async () =>
+  await untilTrue('it arrives', async () =>
     ((await orchestrator?.lines()) ?? []).some(
       (line) => line.msg === 'message goes to the dead letters' && line['trace_id'] === trace,
     ),

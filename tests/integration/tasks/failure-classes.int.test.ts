@@ -218,7 +218,7 @@ test('the API returns the counts by class and refuses a range that is too large'
     // The same failure again, and a verdict that cannot be followed.
     await say({});
     await say({ refused: 'there is nothing to go back to' });
-    await untilTrue('it is given up', async () => {
+    await untilTrue('it is escalated', async () => {
       const { items } = await system.client.ask('recovery', 'history', { task: failure.task });
       return items.some(({ verdict }) => verdict?.kind === 'escalate');
     });

@@ -83,7 +83,7 @@ describe('a gated task', () => {
       headers: decision,
       timeout: 5_000,
     });
-    await untilTrue('the end is told', () =>
+    await untilTrue('the end arrives', () =>
       facts.some(({ on }) => on === subjects.event('task', 'completed', task.id)),
     );
 

@@ -47,7 +47,7 @@ test('a lost cancellation of an ended task is sent again until it is confirmed',
       async () => (await client.ask('approvals', 'get', { id: task.approval })).status,
     );
   expect(await statusOf()).toBe('pending');
-  await untilTrue('nobody asks any more', async () => (await timersOf(task)).length === 0);
+  await untilTrue('the cancellation is confirmed', async () => (await timersOf(task)).length === 0);
   expect(await statusOf()).toBe('cancelled');
   expect((await waitForPhase(client, task.id, 'cancelled')).phase).toBe('cancelled');
 });

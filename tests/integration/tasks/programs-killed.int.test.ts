@@ -85,6 +85,6 @@ test('a worker that dies in any part of any phase changes only the duration', as
   expect(killed).toEqual(PARTS.map((part) => ({ ...undisturbed, part })));
   for (const part of PARTS) {
     const dead = join(system.folder, `died-in-${part.replaceAll(' ', '-')}`);
-    expect(await until(`${part} was died of`, () => readFile(dead, 'utf8'))).toBe(part);
+    expect(await until(`the worker died in ${part}`, () => readFile(dead, 'utf8'))).toBe(part);
   }
 });

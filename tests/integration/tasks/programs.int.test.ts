@@ -97,7 +97,7 @@ const approveEffect = async (handle: Pick<Handle, 'id'>): Promise<string> => {
     const { effects = [] } = await system.client.ask('orchestrator', 'get', { id: handle.id });
     return effects[0];
   });
-  const approval = await until('its approval is asked for', async () => {
+  const approval = await until('its approval is requested', async () => {
     const { items } = await system.client.ask('approvals', 'list', { task: child });
     return items[0];
   });
@@ -168,7 +168,7 @@ test('a worker that stops gives its work back, and another continues from the re
 test('a task waits for a version without a worker, and its wait names the version', async () => {
   const client = await createOne();
   const handle = await client.start(reply('nobody.txt'), { topic: 'silence' });
-  const waits = await until('it is said', async () => {
+  const waits = await until('it is reported', async () => {
     const { nodes } = await system.client.ask('orchestrator', 'get', { id: handle.id });
     return nodes.find(({ wait }) => wait !== undefined)?.wait;
   });

@@ -345,7 +345,7 @@ describe('a purge of a whole task', () => {
       (await client.ask('approvals', 'audit', { about: task.approval })).items.map(
         ({ storedSha256: _gone, ...line }) => line,
       );
-    await untilTrue('what became of it is noted', async () =>
+    await untilTrue('its outcome is recorded', async () =>
       (await linesOf()).some(({ type }) => type === 'effect_outcome_recorded'),
     );
     const before = await linesOf();

@@ -39,7 +39,7 @@ const circuit = async () =>
 const phaseOf = async (id: TaskId) => (await system.client.ask('orchestrator', 'get', { id })).phase;
 /** A waiting task: the orchestrator receives the circuit state a little later than recovery. */
 const untilHeld = (): Promise<TaskId> =>
-  until('a task is held back', async () => {
+  until('a task is deferred', async () => {
     const { id } = await submitSample(system.client);
     if ((await phaseOf(id)) === 'circuit_open') return id;
     await system.client.ask('orchestrator', 'cancel', { id });
@@ -55,7 +55,7 @@ test('tasks of a broken workflow wait while one probes it, and all start once it
     const phases = await Promise.all(waiting.map(async (id) => [id, await phaseOf(id)] as const));
     return phases.flatMap(([id, phase]) => (phase === 'circuit_open' ? [] : [id]));
   };
-  await untilTrue('one tries', async () => (await isTrying()).length === 1);
+  await untilTrue('one task probes', async () => (await isTrying()).length === 1);
   expect(await circuit()).toMatchObject({ state: 'half_open' });
   const [first] = await isTrying();
   if (first === undefined) throw new Error('none tries');

@@ -101,7 +101,7 @@ export const openWatcher = (
         typeof message === 'string' || message instanceof Uint8Array ? message : JSON.stringify(message),
       ),
     first: (type, condition = () => true) =>
-      until(`a watcher is told ${type}`, () => {
+      until(`a watcher receives ${type}`, () => {
         const told = messages.filter(isOf([type])).find(condition);
         if (told === undefined && socket.readyState === socket.CLOSED)
           throw new Hopeless(`a watcher whose connection has ended is not told ${type}`);

@@ -147,7 +147,7 @@ export const endOf = (system: CountedSystem, task: CountedTask): Promise<'comple
 /** The ledger state of an effect, repeated until there is an answer. */
 export const stateOf = ({ client }: System, { effect }: Pick<CountedTask, 'effect'>): Promise<string> =>
   until(
-    `the ledger says what ${effect} is`,
+    `the ledger knows ${effect}`,
     async () => (await client.ask('executor', 'get', { id: effect })).state,
   );
 
@@ -171,7 +171,7 @@ export const untilInLedger = (system: System, task: CountedTask, type: EffectEve
 
 /** The open question about an effect. */
 const questionOf = ({ client }: System, { effect }: CountedTask) =>
-  until(`somebody is asked about ${effect}`, async () => {
+  until(`there is a question about ${effect}`, async () => {
     const { items } = await client.ask('approvals', 'list', { status: 'pending' });
     return items.find(({ effectId, inDoubt: doubt }) => effectId === effect && doubt !== undefined);
   });

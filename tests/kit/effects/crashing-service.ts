@@ -39,7 +39,7 @@ export const spawnVictim = async (
       life === 0 && crash !== undefined ? { HOLDPOINT_TEST_CRASH_POINT: crash } : {},
   });
   const isFrozen = (): Promise<true> =>
-    untilTrue(`${service} stands still`, async () => (await stateOf(victim.pid())) === 'T');
+    untilTrue(`${service} is frozen`, async () => (await stateOf(victim.pid())) === 'T');
   const thaw = (): void => victim.signal('SIGCONT');
   return {
     ...victim,
