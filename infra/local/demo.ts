@@ -22,7 +22,7 @@ const work = async ({ natsUrl, credentialsDir, workspace }: RunningStack): Promi
     say('3. The operator approved exactly this effect.');
     const phase = await awaitEnd(operator, task.id);
     const applied = await countApplied(workspace, task);
-    say(`4. The task is ${phase}; its line is in ${effectFile(workspace)} ${applied} time(s).`);
+    say(`4. The task is ${phase}; its line was applied ${applied}× in ${effectFile(workspace)}.`);
     say('5. What was recorded:');
     for (const line of await timeline(operator, task.id)) say(line);
     return phase === 'completed' && applied === 1 ? 0 : 1;

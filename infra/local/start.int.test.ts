@@ -131,14 +131,14 @@ describe('npm start', () => {
 
   test('npm start after a kill cleans up the processes of the killed run', { timeout: 180_000 }, async () => {
     const killed = launch('infra/local/start.ts');
-    await until(killed, /approvals approve/);
+    await until(killed, /approval approve/);
     const pids = (await processesIn(dataDir)).map(({ pid }) => pid);
     killed.process.kill('SIGKILL');
     await killed.exited;
     expect((await survivors(pids)).length).toBe(services.length + 1);
 
     const next = launch('infra/local/start.ts');
-    await until(next, /approvals approve/);
+    await until(next, /approval approve/);
     expect(next.output()).toMatch(
       /a run before was killed and left .*nats, PostgreSQL: ended|a run before was killed and left nats, .*PostgreSQL: ended/,
     );
@@ -152,7 +152,7 @@ describe('npm start', () => {
     { timeout: 180_000 },
     async () => {
       const started = launch('infra/local/start.ts');
-      await until(started, /approvals approve/);
+      await until(started, /approval approve/);
       const pids = (await processesIn(dataDir)).map(({ pid }) => pid);
       // As Ctrl-C does to both ends of a pipe.
       started.process.stdout?.destroy();
@@ -217,7 +217,7 @@ describe('an external NATS server', () => {
     });
     try {
       const started = launch('infra/local/start.ts', [], { HOLDPOINT_NATS_URL: server.url });
-      await until(started, /approvals approve/);
+      await until(started, /approval approve/);
       started.process.kill('SIGINT');
       expect(await started.exited).toBe(0);
       expect(server.child().hasExited()).toBe(false);
@@ -249,7 +249,7 @@ describe('npm run demo', () => {
       await until(demo, /1\. Task/);
       process.kill(await pidOf(demoDir, service), 'SIGKILL');
       expect(await demo.exited, demo.output()).toBe(0);
-      expect(demo.output()).toMatch(/4\. The task is completed; its line is in \S+ 1 time\(s\)\./);
+      expect(demo.output()).toMatch(/4\. The task is completed; its line was applied 1× in \S+\./);
       expect(demo.output()).toContain('Demo complete: the effect was applied once.');
     },
   );

@@ -29,13 +29,13 @@ const describe = (running: Partial<Running>): void => {
     credentials = '',
   } = running;
   say(`  NATS          ${natsUrl}${natsServer === undefined ? '' : `   ${natsServer}`}`);
-  say(`    watch it    nats -s ${natsUrl} --nkey ${natsSeedFile} sub 'hp.evt.>'`);
+  say(`    watch       nats -s ${natsUrl} --nkey ${natsSeedFile} sub 'hp.evt.>'`);
   say(`  PostgreSQL    ${database}`);
   for (const [name, url] of Object.entries(services))
     say(`  ${name.padEnd(13)} ${url}   /healthz /readyz /metrics`);
   if (services['approvals'] !== undefined)
     say(
-      `  console       ${services['approvals']}/   sign in with what is in ${layout(credentials).operatorToken}`,
+      `  console       ${services['approvals']}/   sign in with the token in ${layout(credentials).operatorToken}`,
     );
   say(`  credentials   ${credentials}`);
   say(`  workspace     ${workspace}`);
@@ -75,7 +75,7 @@ const settleHere = async (
   const elsewhere = awaitDecision(operator, task.approval, enough);
   elsewhere.then(
     () => settled.abort(),
-    () => undefined, // it is told below, where it is awaited
+    () => undefined, // awaited below
   );
   const answer = await askHere('Approve it now? [y/n] ', enough);
   if (leave.aborted) return;
@@ -84,7 +84,7 @@ const settleHere = async (
   settled.abort();
   const phase = await awaitEnd(operator, task.id);
   say(
-    `Task ${task.id} is ${phase}; its line is in ${effectFile(workspace)} ${await countApplied(workspace, task)} time(s).`,
+    `Task ${task.id} is ${phase}; its line was applied ${await countApplied(workspace, task)}× in ${effectFile(workspace)}.`,
   );
 };
 
@@ -98,12 +98,10 @@ const work = async (
   const operator = await connectOperator(natsUrl, credentialsDir);
   const task = await submitSample(operator);
   say('');
-  say(
-    `Task ${task.id} was submitted and waits at its gate: it wants to append a line to ${effectFile(workspace)}.`,
-  );
-  say(`  approve it    ${cli} approvals approve ${task.approval}`);
-  say(`  refuse it     ${cli} approvals reject ${task.approval}`);
-  say(`  look at it    ${cli} task get ${task.id}`);
+  say(`Task ${task.id} waits at its hold point: it will append a line to ${effectFile(workspace)}.`);
+  say(`  approve       ${cli} approval approve ${task.approval}`);
+  say(`  reject        ${cli} approval reject ${task.approval}`);
+  say(`  inspect       ${cli} task show ${task.id}`);
   say('Ctrl-C stops everything.');
   if (process.stdin.isTTY && process.stdout.isTTY) await settleHere(operator, task, workspace, leave);
   await operator.close();

@@ -40,7 +40,7 @@ const log = () => readFile(join(dir, 'thing.log'), 'utf8');
 
 test('a process that is killed is started again', async () => {
   const thing = await node('console.log("up"); setInterval(() => {}, 1000)');
-  await until('it is up', async () => (await log()) === 'up\n');
+  await until('it has started', async () => (await log()) === 'up\n');
   const first = thing.pid();
   process.kill(first, 'SIGKILL');
   await until('it runs again', () => thing.restarts() === 1 && thing.pid() !== first && isAlive(thing.pid()));
@@ -60,7 +60,7 @@ test('one that keeps ending is started again ever more slowly', async () => {
 
 test('one that refuses its configuration is given up, with its own words', async () => {
   const thing = await node('console.error("HOLDPOINT_EXECUTOR_POOLS: no pool"); process.exit(78)');
-  await until('it is given up', () => thing.failure() !== undefined);
+  await until('it is escalated', () => thing.failure() !== undefined);
   expect(thing.failure()).toBe('thing refuses its configuration: HOLDPOINT_EXECUTOR_POOLS: no pool');
   expect(thing.restarts()).toBe(0);
 });
@@ -69,7 +69,7 @@ test('stopping is polite, waits for the end, and may be done twice', async () =>
   const thing = await node(
     'process.on("SIGTERM", () => { console.log("bye"); process.exit(0) }); console.log("up"); setInterval(() => {}, 1000)',
   );
-  await until('it is up', async () => (await log()) === 'up\n');
+  await until('it has started', async () => (await log()) === 'up\n');
   await thing.stop();
   expect(isAlive(thing.pid())).toBe(false);
   expect(await log()).toBe('up\nbye\n');
@@ -84,7 +84,7 @@ test('one that does not listen is killed', async () => {
     args: ['-e', 'process.on("SIGTERM", () => {}); console.log("up"); setInterval(() => {}, 1000)'],
     logFile: join(dir, 'thing.log'),
   });
-  await until('it is up', async () => (await log()) === 'up\n');
+  await until('it has started', async () => (await log()) === 'up\n');
   expect(
     await child.stop([
       ['SIGTERM', 100],
