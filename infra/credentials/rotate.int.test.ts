@@ -72,11 +72,11 @@ describe('a rotation of the signing key', () => {
   });
 
   test.each<[readonly Step[], Step, string]>([
-    [[], 'use', 'there is no other key'],
+    [[], 'use', 'there is no second key'],
     [[], 'retire', 'there is no old key'],
     [['add'], 'add', 'another key exists already'],
     [['add'], 'retire', 'the old key still signs'],
-    [['add', 'use'], 'use', 'the new key signs already'],
+    [['add', 'use'], 'use', 'the new key already signs'],
     [['add', 'use'], 'add', 'another key exists already'],
   ])('after %j the step %s is refused', async (before, step, problem) => {
     for (const each of before) await rotate(each);
@@ -89,7 +89,7 @@ describe('a rotation of the signing key', () => {
     await rotate('add');
     await rotate('use');
     const early = { now: Date.now() };
-    await expect(rotateGrantKey(dir, 'retire', early)).rejects.toThrow(/good for another (59|60) min/);
+    await expect(rotateGrantKey(dir, 'retire', early)).rejects.toThrow(/valid for another (59|60) min/);
     await rotateGrantKey(dir, 'retire', { ...early, early: true });
     expect((await files()).retired).toHaveLength(1);
   });

@@ -8,19 +8,19 @@ import {
 import { open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { type CredentialsLayout, layout } from './layout.ts';
 
-/** A change of the key that signs grants takes three steps, and nothing stops in between. */
+/** Changes the signing key of grants in three steps without downtime. */
 export const STEPS = ['add', 'use', 'retire'] as const;
 export type Step = (typeof STEPS)[number];
 
-/** Grants are good for an hour after the decision: what the old key has signed has to be over before it is retired. */
+/** Grants are valid for an hour after the decision. All grants of the old key must expire before it is retired. */
 export const GRANT_VALID_MS = 3_600_000;
 
 const PEM = /-----BEGIN ([A-Z ]+)-----[^-]+-----END [A-Z ]+-----\n?/g;
 
 type Keys = {
-  /** The first signs. */
+  /** The first key signs. */
   readonly signing: readonly KeyObject[];
-  /** Public halves of those that signed before. */
+  /** Public halves of earlier signing keys. */
   readonly retired: readonly KeyObject[];
 };
 
@@ -35,9 +35,9 @@ const readKeys = (text: string, path: string): Keys => {
     label === 'PUBLIC KEY' ? createPublicKey(pem) : createPrivateKey(pem),
   );
   if (keys.some(({ asymmetricKeyType }) => asymmetricKeyType !== 'ed25519'))
-    throw new Error(`${path} holds something else than Ed25519 keys`);
+    throw new Error(`${path} contains a key that is not Ed25519`);
   const signing = keys.filter(({ type }) => type === 'private');
-  if (signing.length === 0) throw new Error(`${path} holds no private key`);
+  if (signing.length === 0) throw new Error(`${path} contains no private key`);
   return { signing, retired: keys.filter(({ type }) => type === 'public') };
 };
 
@@ -70,21 +70,20 @@ const writePublic = (files: CredentialsLayout, { signing }: Keys): Promise<void>
 const add = async (files: CredentialsLayout, { signing, retired }: Keys): Promise<string> => {
   if (signing.length > 1) throw new Error('another key exists already: continue with "use" or "retire"');
   const next = { signing: [...signing, generateKeyPairSync('ed25519').privateKey], retired };
-  // First for those who verify: nothing may be signed with it before they know it.
+  // Verifiers get the key first: they must know it before it signs.
   await writePublic(files, next);
   await writePrivate(files, next);
-  return 'a new key was added; it signs nothing yet. Next: "use", once every executor has heard of it (30 s)';
+  return 'a new key was added; it signs nothing yet. Next: "use", when all executors know it (30 s)';
 };
 
 const use = async (files: CredentialsLayout, { signing, retired }: Keys): Promise<string> => {
   const [old, next, ...more] = signing;
-  if (old === undefined || next === undefined) throw new Error('there is no other key: begin with "add"');
-  if (more.length > 0)
-    throw new Error(`${files.grantKey} holds more than two keys: put them in order by hand`);
+  if (old === undefined || next === undefined) throw new Error('there is no second key: start with "add"');
+  if (more.length > 0) throw new Error(`${files.grantKey} contains more than two keys: remove one by hand`);
   // A second reordering would make the old key sign again.
-  if (await isSwapped(files, old)) throw new Error('the new key signs already: continue with "retire"');
+  if (await isSwapped(files, old)) throw new Error('the new key already signs: continue with "retire"');
   await writePrivate(files, { signing: [next, old], retired });
-  return 'the new key signs. Next: "retire", in an hour, when the grants of the old one are over';
+  return 'the new key signs. Next: "retire", in an hour, when the grants of the old key have expired';
 };
 
 /** The public keys stay in the order in which they were added. */
@@ -103,13 +102,13 @@ const retire = async (
   const left = Math.ceil((mtimeMs + GRANT_VALID_MS - now) / 60_000);
   if (left > 0 && early !== true)
     throw new Error(
-      `grants of the old key may be good for another ${String(left)} min: wait, or say --early to have them refused`,
+      `grants of the old key may be valid for another ${String(left)} min: wait, or use --early to refuse them`,
     );
-  // First for those who sign: what an executor would refuse must not be made any more.
+  // Signers drop the key first: no new grant may have a key that executors refuse.
   const rest = { signing: [first], retired: [...retired, old] };
   await writePrivate(files, rest);
   await writePublic(files, rest);
-  return 'the old key was retired; its public half stays in grant.key.pem, for whoever verifies the audit log';
+  return 'the old key was retired; its public half stays in grant.key.pem to verify the audit log';
 };
 
 export type RotateOptions = {

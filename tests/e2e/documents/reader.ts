@@ -111,7 +111,7 @@ export const createReader = async (documented: readonly Documented[], { nats }: 
           return { ...there, command: process.execPath, args: [main, ...args.slice(4)] };
         }
         default:
-          throw new Error(`nobody has decided how ${name} is typed here`);
+          throw new Error(`no expectation runs the command ${name}`);
       }
     };
 
