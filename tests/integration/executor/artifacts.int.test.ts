@@ -273,7 +273,7 @@ describe('a reader of artifacts', () => {
     });
     const { code, out, err } = await holdpoint('artifact', 'get', log.uri);
     expect({ code, out }).toEqual({ code: 1, out: '' });
-    expect(err).toContain('no longer there whole');
+    expect(err).toContain('is missing or damaged');
   });
 
   test('a reader gets an error for an unknown name', async () => {

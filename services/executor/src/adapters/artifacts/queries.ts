@@ -51,7 +51,7 @@ const gone = (artifact: ArtifactView): HoldpointError => {
   const day = new Date(artifact.storedAt).toISOString();
   return new HoldpointError(
     'EXECUTOR_UNKNOWN_ARTIFACT',
-    `${artifact.name} was stored at ${day}, and has expired: artifacts are kept for up to ${String(KEPT_DAYS)} days`,
+    `${artifact.name} (stored at ${day}) is missing or damaged: artifacts are kept for ${String(KEPT_DAYS)} days`,
   );
 };
 
