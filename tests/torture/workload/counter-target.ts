@@ -17,7 +17,7 @@ const Announced = z.object({ counter: z.url(), pid: z.int() });
 
 export type CounterTarget = Target & { readonly origin: string; readonly pid: number };
 
-const mainFile = join(import.meta.dirname, '..', 'counter', 'main.ts');
+const mainFile = join(import.meta.dirname, '..', '..', 'counter', 'main.ts');
 
 const bodyOf = ({ id }: PlannedTask) => ({ task: id, says: `counted once for ${id}` });
 
