@@ -11,7 +11,7 @@ const EVERY_MS = 25;
 
 /**
  * Asks until there is an answer. An error is a reason to ask again, because services are killed on purpose here; only
- * `Hopeless` is not. The last error is the cause of giving up.
+ * `Hopeless` is not. The error of the last call is the cause of giving up.
  */
 export const until = async <Answer>(
   what: string,
@@ -24,6 +24,7 @@ export const until = async <Answer>(
     try {
       const answer = await ask();
       if (answer !== undefined) return answer;
+      cause = undefined;
     } catch (error) {
       if (error instanceof Hopeless) throw error;
       cause = error;

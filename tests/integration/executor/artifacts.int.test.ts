@@ -227,7 +227,12 @@ describe('an upload', () => {
       (await spooled()).some((file) => file.startsWith(`${order.id}.`)),
     );
     await system.nats.start();
-    const log = await logOf(order);
+    // The outcome comes from the ledger: its event may be published before the test is connected again.
+    const outputs = await until(
+      `${order.id} has outputs`,
+      async () => (await system.client.ask('executor', 'order', { id: order.id })).outputs,
+    );
+    const log = Stored.parse(outputs['log']);
     const { data } = await system.client.ask('executor', 'artifact', {
       uri: log.uri,
       offset: 0,

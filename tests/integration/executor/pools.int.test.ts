@@ -41,7 +41,11 @@ const stateOf = async ({ id }: RunEffect): Promise<string | undefined> => {
 /** Polls one effect after the other, each until it is in the state: repeated polls of hundreds take too long. */
 const untilAre = async (orders: readonly RunEffect[], state: string): Promise<void> => {
   for (const each of orders)
-    await untilTrue(`${each.id} is ${state}`, async () => (await stateOf(each)) === state);
+    await untilTrue(`${each.id} is ${state}`, async () => {
+      const now = await system.client.ask('executor', 'get', { id: each.id });
+      if (now.state === state) return true;
+      throw new Error(`${each.id} is ${now.state}: ${now.reason ?? 'no reason'}`);
+    });
 };
 const timesApplied = async (orders: readonly RunEffect[]): Promise<readonly number[]> => {
   const counts = await appliedByKey(system.workspace, FILE);

@@ -3,7 +3,6 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
 import type { RunEffect } from '@holdpoint/contracts/effect/commands';
-import type { EffectId } from '@holdpoint/contracts/values/ids';
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
 import { httpTarget, type Target } from '@holdpoint/executor/testing/http-target';
@@ -91,12 +90,14 @@ const eventsById = async (): Promise<ReadonlyMap<string, readonly string[]>> => 
   );
   return new Map(rows.map(({ id, types }) => [id, types]));
 };
-const stateOf = async (id: EffectId): Promise<string> =>
-  (await system.client.ask('executor', 'get', { id })).state;
 const allAre = (orders: readonly RunEffect[], state: string) =>
-  untilTrue(`all are ${state}`, async () =>
-    (await Promise.all(orders.map(({ id }) => stateOf(id)))).every((each) => each === state),
-  );
+  untilTrue(`all are ${state}`, async () => {
+    for (const { id } of orders) {
+      const now = await system.client.ask('executor', 'get', { id });
+      if (now.state !== state) throw new Error(`${id} is ${now.state}: ${now.reason ?? 'no reason'}`);
+    }
+    return true;
+  });
 const timesApplied = async (orders: readonly { readonly id: string }[]): Promise<readonly number[]> => {
   const applied = await appliedByKey(system.workspace, FILE);
   return orders.map(({ id }) => applied.get(id) ?? 0);
