@@ -98,7 +98,7 @@ afterEach(async () => {
 
 describe('npm start', () => {
   test(
-    'holds a task at its gate until somebody approves it, and a Ctrl-C stops everything',
+    'npm start runs a task up to its gate and on after the approval, and Ctrl-C stops everything',
     { timeout: 180_000 },
     async () => {
       const started = launch('infra/local/start.ts');
@@ -148,7 +148,7 @@ describe('npm start', () => {
   });
 
   test(
-    'interrupted together with whoever reads what it says leaves nothing',
+    'npm start leaves nothing when it is interrupted together with the reader of its output',
     { timeout: 180_000 },
     async () => {
       const started = launch('infra/local/start.ts');
@@ -175,7 +175,7 @@ describe('npm start', () => {
 });
 
 test(
-  'servers that are killed under it are started again, and the task at its gate is still there',
+  'npm start restarts killed servers, and a task at its gate survives',
   {
     timeout: 180_000,
   },

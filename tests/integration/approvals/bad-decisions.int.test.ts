@@ -179,7 +179,7 @@ describe('the API', () => {
     ['executor', 'get', { id: 'e-none' }, 'EXECUTOR_UNKNOWN_EFFECT', 404],
     ['executor', 'list', {}, 'CONTRACT_INVALID', 400],
     ['recovery', 'history', { task: 'a b' }, 'CONTRACT_INVALID', 400],
-  ] as const)('%s.%s of %j answers %s', async (service, endpoint, request, code, status) => {
+  ] as const)('the %s endpoint %s answers %j with %s', async (service, endpoint, request, code, status) => {
     const refused = system.client.askRaw(
       subjects.api(service, endpoint),
       JSON.stringify(request),

@@ -178,7 +178,7 @@ describe('every list is read by an index', () => {
     [{ search: 'greet' }, 'hp_tasks_latest_looked', 'heads_latest'],
     [{ search: 'needle' }, 'hp_tasks_words', 'listed_words'],
   ];
-  test.each(INDEXES)('%j: %s, %s', async (filter, name, index) => {
+  test.each(INDEXES)('the filter %j runs the query %s with the index %s', async (filter, name, index) => {
     const one = await orchestratorPool(database, 1);
     try {
       const tasks = Array.from({ length: 3_000 }, (_, i) => task(`t-${String(i)}`, { createdAt: 1_000 + i }));
