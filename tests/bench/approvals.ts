@@ -4,7 +4,7 @@ import { ApprovalId } from '@holdpoint/contracts/values/ids';
 import { type AdminConnection, withAdmin } from '@holdpoint/infra/postgres/admin';
 import { setTimeout as delay } from 'node:timers/promises';
 import { measurePages } from './pages.ts';
-import { type Percentiles, percentiles, round } from './report/figures.ts';
+import { type Percentiles, percentiles, round } from './report/percentiles.ts';
 
 /** The ids of one load, by number. */
 const idOf = (run: string, number: number): ApprovalId => ApprovalId.parse(`a-${run}-${String(number)}`);
@@ -105,8 +105,8 @@ export const loadListed = (admin: AdminConnection, run: string, load: Load): Pro
     return round((performance.now() - began) / 1_000, 1);
   });
 
-export type DecisionFigures = {
-  readonly figure: 'decisions';
+export type DecisionMeasurement = {
+  readonly measurement: 'decisions';
   readonly pending: number;
   readonly decisionsPerSecond: number;
   readonly decided: number;
@@ -121,7 +121,7 @@ export const measureDecisions = async (
   client: Client,
   run: string,
   { pending, rate, seconds }: { readonly pending: number; readonly rate: number; readonly seconds: number },
-): Promise<DecisionFigures> => {
+): Promise<DecisionMeasurement> => {
   const durations: number[] = [];
   const answers: Promise<unknown>[] = [];
   const began = performance.now();
@@ -144,7 +144,7 @@ export const measureDecisions = async (
   await Promise.all(answers);
   const took = (performance.now() - began) / 1_000;
   return {
-    figure: 'decisions',
+    measurement: 'decisions',
     pending,
     decisionsPerSecond: round(durations.length / took, 1),
     decided: durations.length,
@@ -180,8 +180,8 @@ const listsOf = (
   ['with a word that nothing has', { search: 'nowhere' }],
 ];
 
-export type PageFigures = {
-  readonly figure: 'page of pending';
+export type PageMeasurement = {
+  readonly measurement: 'page of pending';
   readonly list: string;
   readonly pending: number;
   readonly items: number;
@@ -193,10 +193,10 @@ export const measureInboxPages = async (
   client: Client,
   run: string,
   pending: number,
-  print: (figures: PageFigures) => void,
+  print: (measurement: PageMeasurement) => void,
 ): Promise<void> => {
   for (const [list, query] of listsOf(run, pending)) {
     const pages = await measurePages((after) => client.call('approvals', 'list', { ...query, ...after }));
-    print({ figure: 'page of pending', list, pending, ...pages });
+    print({ measurement: 'page of pending', list, pending, ...pages });
   }
 };

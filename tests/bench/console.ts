@@ -6,10 +6,10 @@ import { connectAs } from '@holdpoint/infra/nats/connect';
 import type { Page } from 'playwright-core';
 import { startChromium, visit } from '../kit/console/browser.ts';
 import { publishRequest, requestOf } from '../kit/surfaces/requests.ts';
-import { type Percentiles, percentiles, round } from './report/figures.ts';
+import { type Percentiles, percentiles, round } from './report/percentiles.ts';
 
-export type ConsoleFigures = {
-  readonly figure: 'console';
+export type ConsoleMeasurement = {
+  readonly measurement: 'console';
   /** Transferred bytes until the inbox was shown, including API answers. */
   readonly firstLoadKb: number;
   /** The size of all files of the page, uncompressed. */
@@ -53,7 +53,7 @@ export const measureConsole = async (
     token,
     requests,
   }: { readonly chromium: string; readonly token: string; readonly requests: number },
-): Promise<ConsoleFigures> => {
+): Promise<ConsoleMeasurement> => {
   const browser = await startChromium(chromium);
   const connection = await connectAs({ ...where, url: where.natsUrl, user: 'orchestrator' });
   try {
@@ -76,7 +76,7 @@ export const measureConsole = async (
       gone.push(performance.now() - decided);
     }
     return {
-      figure: 'console',
+      measurement: 'console',
       firstLoadKb: round(firstLoad / 1_000, 1),
       filesKb: round((await bytesOf(join(root, 'packages/console/dist'))) / 1_000, 1),
       interactiveMs: percentiles(loads),

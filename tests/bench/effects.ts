@@ -9,15 +9,15 @@ import { layout } from '@holdpoint/infra/credentials/layout';
 import { connectAs } from '@holdpoint/infra/nats/connect';
 import { createSigner } from '@holdpoint/runtime/service/jws';
 import { z } from 'zod';
-import { type Percentiles, percentiles, round } from './report/figures.ts';
+import { type Percentiles, percentiles, round } from './report/percentiles.ts';
 
 const NOOP = 'cap.custom.bench_noop';
 const HOLD = 'cap.custom.bench_hold';
 const NODE = NodeId.parse('effect');
 const GRANT_SECONDS = 3_600;
 
-export type EffectFigures = {
-  readonly figure: 'effects';
+export type EffectMeasurement = {
+  readonly measurement: 'effects';
   readonly inFlight: number;
   readonly effects: number;
   readonly effectsPerSecond: number;
@@ -80,7 +80,7 @@ export const connectOrders = async (natsUrl: string, credentialsDir: string, run
       bus.publish(subjects.effectCommand('run', DEFAULT_POOL), JSON.stringify(wanted));
     });
 
-  const measure = async (inFlight: number, seconds: number): Promise<EffectFigures> => {
+  const measure = async (inFlight: number, seconds: number): Promise<EffectMeasurement> => {
     const durations: number[] = [];
     const began = performance.now();
     const until = began + seconds * 1_000;
@@ -94,7 +94,7 @@ export const connectOrders = async (natsUrl: string, credentialsDir: string, run
     await Promise.all(Array.from({ length: inFlight }, one));
     const took = (performance.now() - began) / 1_000;
     return {
-      figure: 'effects',
+      measurement: 'effects',
       inFlight,
       effects: durations.length,
       effectsPerSecond: round(durations.length / took, 1),

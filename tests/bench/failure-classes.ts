@@ -1,7 +1,7 @@
 import type { Client } from '@holdpoint/cli/bus/client';
 import type { ApiRequest } from '@holdpoint/contracts/catalog/api';
 import { type AdminConnection, withAdmin } from '@holdpoint/infra/postgres/admin';
-import { type Percentiles, percentiles, round } from './report/figures.ts';
+import { type Percentiles, percentiles, round } from './report/percentiles.ts';
 
 const BATCH = 100;
 const DAY = 86_400_000;
@@ -32,8 +32,8 @@ export const loadFailures = (admin: AdminConnection, run: string, count: number)
     return round((performance.now() - began) / 1_000, 1);
   });
 
-export type ClassFigures = {
-  readonly figure: 'failures by class';
+export type ClassMeasurement = {
+  readonly measurement: 'failures by class';
   readonly range: string;
   readonly failures: number;
   readonly items: number;
@@ -46,7 +46,7 @@ const ASKED = 40;
 export const measureClasses = async (
   client: Client,
   failures: number,
-  print: (figures: ClassFigures) => void,
+  print: (measurement: ClassMeasurement) => void,
 ): Promise<void> => {
   const to = Date.now();
   const ranges: readonly (readonly [string, ApiRequest<'recovery', 'failure_counts'>])[] = [
@@ -63,6 +63,6 @@ export const measureClasses = async (
       items = (await client.call('recovery', 'failure_counts', query)).items.length;
       durations.push(performance.now() - at);
     }
-    print({ figure: 'failures by class', range, failures, items, answerMs: percentiles(durations) });
+    print({ measurement: 'failures by class', range, failures, items, answerMs: percentiles(durations) });
   }
 };

@@ -2,7 +2,7 @@ import type { Client } from '@holdpoint/cli/bus/client';
 import { NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import type { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { compileTemplate, loadTemplate } from '@holdpoint/workflows/compiler/compile';
-import { round } from './report/figures.ts';
+import { round } from './report/percentiles.ts';
 
 /** The number of parallel nodes. */
 const WIDTH = 100;
@@ -52,7 +52,7 @@ export const measureValidation = (count: number, times = 7): object => {
   const [first = 0, ...rest] = Array.from({ length: times }, () => validateOnce(text));
   const median = rest.toSorted((a, b) => a - b)[Math.floor(rest.length / 2)] ?? 0;
   return {
-    figure: 'validate a template',
+    measurement: 'validate a template',
     nodes: count,
     firstMs: round(first, 1),
     medianMs: round(median, 1),
@@ -86,7 +86,7 @@ export const measureGraph = async (
   while (!(await isOver(client, id))) await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   const ms = performance.now() - begun;
   return {
-    figure: 'graph',
+    measurement: 'graph',
     uses,
     nodes: count,
     ms: round(ms, 0),

@@ -15,7 +15,7 @@ import { bytesBelow } from './report/disk.ts';
 import { measureConsole } from './console.ts';
 import { connectOrders } from './effects.ts';
 import { loadFailures, measureClasses } from './failure-classes.ts';
-import { percentiles, round } from './report/figures.ts';
+import { percentiles, round } from './report/percentiles.ts';
 import { measureGraph, measureValidation } from './graphs.ts';
 import { createLoad } from './load.ts';
 import { cpuSeconds, findProcess, memoryOf } from './processes.ts';
@@ -97,7 +97,7 @@ const MIB = 1_048_576;
 const QUEUED_MS = 20_000;
 const PARK_AT_ONCE = 200;
 
-const print = (figures: object): void => void process.stdout.write(`${JSON.stringify(figures)}\n`);
+const print = (measurement: object): void => void process.stdout.write(`${JSON.stringify(measurement)}\n`);
 
 const pidsOf = async ({
   services: started,
@@ -180,7 +180,7 @@ try {
       ]),
     );
     print({
-      figure: 'gated task',
+      measurement: 'gated task',
       inFlight: atOnce,
       tasksWaitingAtGates: tasksWaiting,
       tasks,
@@ -200,7 +200,7 @@ try {
   };
 
   print({
-    figure: 'machine',
+    measurement: 'machine',
     cores: availableParallelism(),
     processor: cpus()[0]?.model,
     memoryGiB: round(totalmem() / 2 ** 30, 1),
@@ -225,7 +225,7 @@ try {
     await delay(QUEUED_MS);
     const during = await memoryOf(pid);
     print({
-      figure: 'memory of the executor',
+      measurement: 'memory of the executor',
       effectsQueued: queued,
       beforeMib: round(before.now / MIB, 1),
       queuedMib: round(during.now / MIB, 1),
@@ -263,7 +263,7 @@ try {
   const waits = `w${String(process.pid)}`;
   if (pending > 0) {
     print({
-      figure: 'loading requests that can be decided, by SQL',
+      measurement: 'loading requests that can be decided, by SQL',
       count: pending,
       seconds: await loadDecidable(added, waits, { from: 0, to: pending }),
     });
@@ -272,7 +272,7 @@ try {
   }
   if (inbox > pending) {
     print({
-      figure: 'loading requests that are only listed, by SQL',
+      measurement: 'loading requests that are only listed, by SQL',
       count: inbox - pending,
       seconds: await loadListed(added, waits, { from: pending, to: inbox }),
     });
@@ -280,7 +280,7 @@ try {
   }
   if (listed > 0) {
     print({
-      figure: 'loading tasks that are only listed, by SQL',
+      measurement: 'loading tasks that are only listed, by SQL',
       count: listed,
       seconds: await loadTasks(added, waits, listed),
     });
@@ -288,7 +288,7 @@ try {
   }
   if (failures > 0) {
     print({
-      figure: 'loading failures, by SQL, and counting them',
+      measurement: 'loading failures, by SQL, and counting them',
       count: failures,
       seconds: await loadFailures(added, waits, failures),
     });
@@ -312,10 +312,10 @@ try {
 } finally {
   await stack.stop();
   if (sink !== undefined) {
-    print({ figure: 'spans', bytes: sink.bytes() });
+    print({ measurement: 'spans', bytes: sink.bytes() });
     sink.stop();
   }
 }
 if (values.profile)
-  print({ figure: 'profile, percent of CPU time by part', ...(await readProfiles(profiles)) });
+  print({ measurement: 'profile, percent of CPU time by part', ...(await readProfiles(profiles)) });
 await rm(dataDir, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-import { type Percentiles, percentiles, round } from './report/figures.ts';
+import { type Percentiles, percentiles, round } from './report/percentiles.ts';
 
 const PAGES = 40;
 

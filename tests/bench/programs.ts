@@ -4,16 +4,16 @@ import { join } from 'node:path';
 import { ApprovalRequested } from '@holdpoint/contracts/approval/events';
 import type { Client } from '@holdpoint/cli/bus/client';
 import { TaskId } from '@holdpoint/contracts/values/ids';
-import { type Percentiles, percentiles, round } from './report/figures.ts';
+import { type Percentiles, percentiles, round } from './report/percentiles.ts';
 import { HOPS, HOPS_PROGRAM, THREE_PROGRAM } from './program-names.ts';
 
 const WORKER = join(import.meta.dirname, 'program-worker.ts');
 /** Runs of the idle program, one after the other. */
 const RUNS = 20;
 
-export type ProgramFigures =
+export type ProgramMeasurement =
   | {
-      readonly figure: 'program of three phases';
+      readonly measurement: 'program of three phases';
       readonly inFlight: number;
       readonly tasks: number;
       readonly tasksPerSecond: number;
@@ -21,7 +21,7 @@ export type ProgramFigures =
       readonly submitToCompleteMs: Percentiles;
     }
   | {
-      readonly figure: 'hop to a worker and back';
+      readonly measurement: 'hop to a worker and back';
       readonly phases: number;
       /** One idle phase: order, claim, run and end, all committed. */
       readonly perPhaseMs: Percentiles;
@@ -36,7 +36,7 @@ export const measurePrograms = async (
     inFlight,
     seconds,
   }: { readonly run: string; readonly inFlight: readonly number[]; readonly seconds: number },
-  print: (figures: ProgramFigures) => void,
+  print: (measurement: ProgramMeasurement) => void,
 ): Promise<void> => {
   const worker = spawn(process.execPath, [WORKER, where.natsUrl, where.credentialsDir], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -100,7 +100,11 @@ export const measurePrograms = async (
   try {
     const perPhase: number[] = [];
     for (let i = 0; i < RUNS; i += 1) perPhase.push((await one(HOPS_PROGRAM)) / HOPS);
-    print({ figure: 'hop to a worker and back', phases: RUNS * HOPS, perPhaseMs: percentiles(perPhase) });
+    print({
+      measurement: 'hop to a worker and back',
+      phases: RUNS * HOPS,
+      perPhaseMs: percentiles(perPhase),
+    });
     for (const atOnce of inFlight) {
       const took: number[] = [];
       const started = performance.now();
@@ -111,7 +115,7 @@ export const measurePrograms = async (
       await Promise.all(Array.from({ length: atOnce }, lane));
       if (failure !== undefined) throw failure;
       print({
-        figure: 'program of three phases',
+        measurement: 'program of three phases',
         inFlight: atOnce,
         tasks: took.length,
         tasksPerSecond: round(took.length / ((performance.now() - started) / 1_000), 1),

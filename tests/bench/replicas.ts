@@ -7,7 +7,7 @@ import { mainFile, serviceEnvironment } from '@holdpoint/infra/local/process/ser
 import type { RunningStack } from '@holdpoint/infra/local/stack';
 import { withAdmin } from '@holdpoint/infra/postgres/admin';
 import { DATABASE } from '@holdpoint/infra/postgres/provision';
-import { percentiles, round } from './report/figures.ts';
+import { percentiles, round } from './report/percentiles.ts';
 import type { Load } from './load.ts';
 import { cpuSeconds } from './processes.ts';
 
@@ -97,7 +97,7 @@ export const measureReplicas = async (
     );
   const names = [...new Set(Object.keys(pids).map((name) => name.replace(/-\d+$/, '')))];
   return {
-    figure: 'replicas',
+    measurement: 'replicas',
     ofEachService: replicas,
     inFlight,
     tasks,

@@ -2,7 +2,7 @@ import type { Client } from '@holdpoint/cli/bus/client';
 import type { ApiRequest } from '@holdpoint/contracts/catalog/api';
 import { type AdminConnection, withAdmin } from '@holdpoint/infra/postgres/admin';
 import { measurePages } from './pages.ts';
-import { type Percentiles, round } from './report/figures.ts';
+import { type Percentiles, round } from './report/percentiles.ts';
 
 /**
  * Variety in everything that a list can filter by: 20 workflows in two versions, 200 users, one open task in
@@ -80,8 +80,8 @@ const listsOf = (run: string, count: number): readonly (readonly [string, Asked]
   ];
 };
 
-export type TaskPageFigures = {
-  readonly figure: 'page of tasks';
+export type TaskPageMeasurement = {
+  readonly measurement: 'page of tasks';
   readonly list: string;
   readonly tasks: number;
   readonly items: number;
@@ -93,10 +93,10 @@ export const measureTaskPages = async (
   client: Client,
   run: string,
   tasks: number,
-  print: (figures: TaskPageFigures) => void,
+  print: (measurement: TaskPageMeasurement) => void,
 ): Promise<void> => {
   for (const [list, query] of listsOf(run, tasks)) {
     const pages = await measurePages((after) => client.call('orchestrator', 'list', { ...query, ...after }));
-    print({ figure: 'page of tasks', list, tasks, ...pages });
+    print({ measurement: 'page of tasks', list, tasks, ...pages });
   }
 };

@@ -6,7 +6,7 @@ import { connectAs } from '@holdpoint/infra/nats/connect';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { publishRequest, requestOf } from '../kit/surfaces/requests.ts';
-import { type Percentiles, percentiles, round } from './report/figures.ts';
+import { type Percentiles, percentiles, round } from './report/percentiles.ts';
 
 /** Fewer than the limit for one user. */
 const PER_PERSON = 40;
@@ -14,8 +14,8 @@ const CONNECT_AT_ONCE = 50;
 /** Between two requests, so that their notices do not overlap. */
 const PAUSE_MS = 500;
 
-export type WatcherFigures = {
-  readonly figure: 'watchers';
+export type WatcherMeasurement = {
+  readonly measurement: 'watchers';
   readonly watchers: number;
   readonly requests: number;
   /** From the request or the decision to the notice, for every watcher. */
@@ -73,7 +73,7 @@ export const measureWatchers = async (
   client: Client,
   where: { readonly natsUrl: string; readonly credentialsDir: string; readonly httpPort: number },
   { run, watchers, requests }: { readonly run: string; readonly watchers: number; readonly requests: number },
-): Promise<WatcherFigures> => {
+): Promise<WatcherMeasurement> => {
   const tokens = await Promise.all(
     Array.from({ length: Math.ceil(watchers / PER_PERSON) }, (_, i) => tokenOf(client, run, i)),
   );
@@ -124,7 +124,7 @@ export const measureWatchers = async (
   for (const socket of sockets) socket.terminate();
   await bus.close();
   return {
-    figure: 'watchers',
+    measurement: 'watchers',
     watchers,
     requests,
     requestToToldMs: withMost(requested.flat()),

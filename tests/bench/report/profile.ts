@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { round } from './figures.ts';
+import { round } from './percentiles.ts';
 
 const CpuProfile = z.object({
   nodes: z.array(

@@ -24,11 +24,11 @@ test('the sizing table follows from the measured costs', () => {
 });
 
 test('the costs match docs/performance.md', () => {
-  const figures = readSource('docs/performance.md');
+  const performance = readSource('docs/performance.md');
   const { orchestrator, approvals, executor, recovery, nats, postgres } = COST.cpuMs;
   const row = [500, orchestrator, approvals, executor, recovery, nats, postgres].map(String).join(' | ');
-  expect(figures).toContain(`| ${row} |`);
-  expect(figures).toContain(` ${String(COST.postgresKib)} + ${String(COST.natsKib)} |`);
+  expect(performance).toContain(`| ${row} |`);
+  expect(performance).toContain(` ${String(COST.postgresKib)} + ${String(COST.natsKib)} |`);
 });
 
 describe('the cells of several databases', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { percentiles } from './figures.ts';
+import { percentiles } from './percentiles.ts';
 import { sharesOf } from './profile.ts';
 
 test('percentiles are measured values', () => {
