@@ -8,7 +8,7 @@ import { poll } from './local/poll.ts';
 
 let root = '';
 
-/** Stands in for npx: notes that it was called, then does what the test wants of an installation. */
+/** A stand-in for npx: records each call, then acts as the test's installation. */
 const installer = (script: string) =>
   writeFile(
     join(root, 'bin', 'npx'),
@@ -86,7 +86,7 @@ describe('a command', { timeout: 30_000 }, () => {
 });
 
 describe('the console', { timeout: 30_000 }, () => {
-  /** Stands in for the one that builds: it has built when there is a file. */
+  /** A stand-in for the builder: the build is complete once the file exists. */
   const builder = async (script: string) => {
     await mkdir(join(root, 'packages', 'console'), { recursive: true });
     await writeFile(

@@ -24,7 +24,7 @@ const publicText = (key: KeyObject): string =>
     .export({ type: 'spki', format: 'pem' })
     .toString();
 
-/** Each key of both files by its public half, and whether the private half is there. */
+/** The public half of each key in both files, and whether its private half exists. */
 const files = async () => {
   const read = async (path: string) => (await readFile(path, 'utf8')).match(PEM) ?? [];
   const held = await read(layout(dir).grantKey);
@@ -50,7 +50,7 @@ describe('a rotation of the signing key', () => {
     expect(await files()).toEqual({ signing: [next, old], retired: [], known: [old, next] });
     await rotate('retire');
     expect(await files()).toEqual({ signing: [next], retired: [old], known: [next] });
-    // And again.
+    // The next rotation.
     for (const step of ['add', 'use', 'retire'] as const) await rotate(step);
     const { signing, retired, known } = await files();
     expect([signing.length, retired, known]).toEqual([1, [old, next], signing]);

@@ -69,7 +69,7 @@ const pidOf = (dir: string, name: string): Promise<number> =>
     what: `${name} runs`,
   });
 
-/** Every process whose command line names the data folder, or that was started by a start on it. */
+/** Every process with the data folder on its command line, or with a parent that has it. */
 const survivors = async (pids: readonly number[]) => {
   const commands = await Promise.all(pids.map((pid) => commandOf(pid)));
   return commands.filter((command) => command.includes('services/') || command.includes(dataDir));

@@ -40,14 +40,14 @@ const attempt = async (program: () => Promise<NatsProgram>) => {
   }
 };
 
-// What this machine has or its distribution ships, and the current server where there is Docker.
+// The servers of this machine or its distribution, and the current server if Docker is available.
 const local = await attempt(() => findNats({ ...search, docker: false }, silent));
 const nowhere = join(tmpdir(), 'holdpoint-no-cache');
 const current = await attempt(() =>
   findNats({ ...search, path: '', cacheDir: nowhere, platform: 'none' }, silent),
 );
 if (local === undefined && current === undefined) throw new Error('there is no nats-server to test with');
-// Known from 2.14 on, used by default from 2.16 on.
+// Supported from 2.14 on, and the default from 2.16 on.
 const withV2 = [current, local].find(
   (program) => program !== undefined && program.version.major === 2 && program.version.minor >= 14,
 );
@@ -59,7 +59,7 @@ const servers: readonly (readonly [string, NatsProgram | undefined, string])[] =
   ['a server that acknowledges in the second form', withV2, v2Acks],
 ];
 
-/** One message for each consumer, and who sends it. A consumer that is added needs one too. */
+/** One message for each consumer, with its sender. A new consumer needs one too. */
 const samples: Readonly<Record<string, readonly [NatsUser, string]>> = {
   orchestrator: ['operator', 'hp.cmd.task.submit'],
   'orchestrator-approval': ['approvals', 'hp.evt.approval.resolved.a-1'],
@@ -70,7 +70,7 @@ const samples: Readonly<Record<string, readonly [NatsUser, string]>> = {
   recovery: ['orchestrator', 'hp.cmd.recovery.assess'],
 };
 
-// The client shows the reply subject, which is the acknowledgement's, only in its inner message.
+// The client shows the reply subject, which is that of the acknowledgement, only in its inner message.
 const replyOf = (message: JsMsg): string =>
   z.object({ msg: z.object({ reply: z.string() }) }).parse(message).msg.reply;
 
@@ -89,7 +89,7 @@ describe.each(servers)('on %s', (_origin, program, extraConfig) => {
       }
     };
 
-    /** What the server refused of what `act` sent: it answers a ping only after it has complained. */
+    /** The permission errors caused by `act`: the server answers a ping after it has reported them. */
     const refused = async (user: NatsUser, act: (nc: NatsConnection) => void): Promise<readonly string[]> => {
       violations[user].length = 0;
       act(connections[user]);
@@ -247,7 +247,7 @@ describe.each(servers)('on %s', (_origin, program, extraConfig) => {
         connections[sender].publish(subject, id);
         await connections[sender].flush();
         const consumer = await jetstream(connections[service]).consumers.get(stream, name);
-        // The matrix above has sent to some of these subjects too.
+        // The matrix above has published on some of these subjects too.
         const message = await poll(
           async () => {
             const next = await consumer.next({ expires: 1_000 });
@@ -317,7 +317,7 @@ describe.each(servers)('on %s', (_origin, program, extraConfig) => {
         'hp.evt.task.submitted.t-9',
       );
 
-      // What `nats stream view` does: a consumer of its own, fetched from, acknowledged, deleted.
+      // The requests of `nats stream view`: its own consumer, fetch, acknowledge, delete.
       await asOperator.consumers.add('HP_EVT', {
         durable_name: 'stream_pager_1',
         ack_policy: AckPolicy.Explicit,
@@ -326,7 +326,7 @@ describe.each(servers)('on %s', (_origin, program, extraConfig) => {
       expect(await (await pager.next({ expires: 5_000 }))?.ackAck()).toBe(true);
       expect(await asOperator.consumers.delete('HP_EVT', 'stream_pager_1')).toBe(true);
 
-      // What a client that replays facts does: an ordered consumer.
+      // A client that replays events uses an ordered consumer.
       const replay = await jetstream(connections.operator).consumers.get('HP_EVT', {
         filter_subjects: 'hp.evt.task.>',
       });

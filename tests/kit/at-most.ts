@@ -1,4 +1,4 @@
-/** Lets so many pieces of work be under way at a time, first come first served: each brings a system of its own. */
+/** Limits the number of concurrent jobs, first come first served: each job starts a system of its own. */
 export const atMost = (count: number) => {
   let free = count;
   const waiting: (() => void)[] = [];

@@ -1,4 +1,4 @@
-/** Numbers from 0 up to 1 that are the same for the same seed, so that what failed can be run again (mulberry32). */
+/** Numbers from 0 up to 1, reproducible by their seed (mulberry32). */
 export const createChance = (seed: number): (() => number) => {
   let state = seed;
   return () => {

@@ -8,7 +8,7 @@ export type Output = { readonly code: number; readonly out: string; readonly err
 
 const ENDS_WITHIN_MS = 120_000;
 
-/** `holdpoint`, as a user types it. */
+/** `holdpoint` as a user runs it. */
 export const commandLine = (
   { nats, run, folder }: System,
   endsWithinMs = ENDS_WITHIN_MS,
@@ -17,7 +17,7 @@ export const commandLine = (
   const files = layout(run.credentialsDir);
   const env = {
     PATH: process.env['PATH'],
-    // Most of what a command costs is reading the program, which is the same each time.
+    // Loading the program is the main cost of a command, so it is loaded once.
     NODE_COMPILE_CACHE: join(run.folder, 'compile-cache'),
     HOLDPOINT_NATS_URL: nats.url,
     HOLDPOINT_NATS_SEED_FILE: files.natsSeed('operator'),

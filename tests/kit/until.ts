@@ -1,17 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** An error that asking again will not mend. */
+/** An error that a repeat will not fix. */
 export class Hopeless extends Error {
   override readonly name = 'Hopeless';
 }
 
-/** A bound for what hangs, far above what anything takes. Where something is made to hang on purpose, a shorter one will do. */
+/**
+ * A bound for hangs, far above normal durations. A test that causes a hang on purpose passes a shorter
+ * one.
+ */
 export const WITHIN_MS = Number(process.env['HOLDPOINT_TEST_WITHIN_SECONDS'] ?? 120) * 1_000;
 const EVERY_MS = 25;
 
 /**
- * Asks until there is an answer. An error is a reason to ask again, because services are killed on purpose here; only
- * `Hopeless` is not. The error of the last call is the cause of giving up.
+ * Repeats a call until it has an answer. Errors are repeated too, because tests kill services on purpose;
+ * only `Hopeless` ends the wait. The error of the last call is the cause of the timeout.
  */
 export const until = async <Answer>(
   what: string,
@@ -35,7 +38,7 @@ export const until = async <Answer>(
   }
 };
 
-/** Asks until it is true. */
+/** Repeats a call until it is true. */
 export const untilTrue = (
   what: string,
   ask: () => Promise<boolean> | boolean,

@@ -53,7 +53,7 @@ const eventsFrom = (aggregate: string, version: number, now: number, said: reado
 const write = (aggregate: string, ...said: readonly Said[]) =>
   commitTo(store, aggregate, (version, now) => ({ events: eventsFrom(aggregate, version, now, said) }));
 
-/** The whole log, in pages as small as they may be. */
+/** The whole log, in the smallest pages. */
 const wholeLog = async (limit = 500, about?: string): Promise<AuditLine[]> => {
   const lines: AuditLine[] = [];
   for (let more = true; more;) {
@@ -189,7 +189,7 @@ describe('the audit log of the database', () => {
     const lines = await wholeLog();
     expect(lines.map(({ seq }) => seq)).toEqual(Array.from({ length: 480 }, (_, i) => i + 1));
     expect(await faults()).toEqual([]);
-    // They did take turns.
+    // Both writers took part.
     expect(new Set(lines.slice(0, 240).map(({ aggregate }) => aggregate.slice(0, 1))).size).toBeGreaterThan(
       1,
     );
@@ -199,7 +199,7 @@ describe('the audit log of the database', () => {
     await write('a-1', { type: 'voted', by: 'ada' });
     const transaction = await store.lock(['a-1']);
     await transaction.rollback();
-    // Two that create the same: one of them is refused, and leaves nothing.
+    // Two creations of the same aggregate: one is refused and leaves nothing.
     const twice = await Promise.allSettled([
       commitTo(store, 'a-2', (_, now) => ({
         events: eventsFrom('a-2', 0, now, [{ type: 'voted', by: 'ada' }]),
@@ -313,7 +313,7 @@ describe('the owner of the database', () => {
     await asOwner(`DELETE FROM events WHERE aggregate = 'a-4'`, `DELETE FROM heads WHERE id = 'a-4'`);
     expect(await faults()).toEqual([]);
     expect((await wholeLog())[3]).not.toHaveProperty('storedSha256', expect.anything());
-    // The name may be used again.
+    // The name can be used again.
     await write('a-4', { type: 'voted', by: 'person 4' });
     expect(await faults()).toEqual([]);
   });

@@ -78,7 +78,7 @@ describe('a decision', () => {
         status: 409,
         body: { details: { status, by: 'operator' } },
       });
-      // The same person who says the same again has not heard the answer.
+      // A repeated vote of the same person gets the decision, because the first answer may be lost.
       expect(await decideAs(task, system.client.token, { decision })).toMatchObject({
         status,
         by: 'operator',

@@ -478,7 +478,7 @@ describe('a dead letter', () => {
       body: { code: 'ORCHESTRATOR_UNKNOWN_TASK' },
     });
     expect((await list()).map(({ seq }) => seq)).toContain(first.seq);
-    // By now there is such a task.
+    // The task exists by now.
     const inputs = { file: 'sample.txt', line: 'late' };
     await system.client.ask('orchestrator', 'submit', { id, workflow: 'sample', goal: 'come late', inputs });
     expect(await ask('api/dlq/retry', { seq: first.seq })).toMatchObject({

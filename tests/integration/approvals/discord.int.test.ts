@@ -135,7 +135,7 @@ const eventsOf = async (approval: string): Promise<readonly string[]> => {
   return rows.map(({ type }) => type);
 };
 
-/** The forms that a button opens, sent with a text. */
+/** Sends the form of a button with a text. */
 const filled = async (message: DiscordMessage, label: string, comment: string): Promise<DiscordAnswer> => {
   const form = await pressed(message, label);
   expect(form).toMatchObject({ status: 200, type: 9 });

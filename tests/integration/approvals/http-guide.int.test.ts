@@ -81,7 +81,7 @@ describe('the guide to approvals', () => {
     let printed = '';
     program.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
     onTestFinished(() => void program.kill());
-    // Requests before its subscription are not shown to it.
+    // The watcher does not receive requests before its subscription.
     await until('the program has approved a request', async () => {
       const { id } = await asked();
       await sleep(500);

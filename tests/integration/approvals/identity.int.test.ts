@@ -23,7 +23,7 @@ type Approvals = Api['approvals'];
 type Desk = {
   readonly system: System;
   readonly replicas: readonly ServiceInProcess[];
-  /** Every secret that was used: none may be in a log. */
+  /** Every secret in use: no log may contain one. */
   readonly secrets: Set<string>;
   readonly as: <E extends keyof Approvals>(
     token: string | undefined,
@@ -83,7 +83,7 @@ const openDesk = async (replicas: number, settings: Readonly<Record<string, stri
   };
 };
 
-/** The code that a call is refused with; undefined when it is answered. */
+/** The code of a refused call; undefined after an answer. */
 const codeOf = async (call: Promise<unknown>): Promise<string | undefined> => {
   try {
     await call;

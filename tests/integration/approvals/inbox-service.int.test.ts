@@ -39,7 +39,7 @@ const requestFor = (effect: CanonicalEffect, more: Partial<RequestApproval> = {}
   });
 };
 
-/** Asks as the orchestrator does, and waits until it is there. */
+/** Sends a request as the orchestrator does, and waits until it is stored. */
 const ask = async (request: RequestApproval): Promise<RequestApproval> => {
   await publish(orchestrator, subjects.approvalCommand('request'), JSON.stringify(request));
   await until(`${request.id} is requested`, () => system.client.ask('approvals', 'get', { id: request.id }));

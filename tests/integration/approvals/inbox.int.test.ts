@@ -104,7 +104,7 @@ describe('a search', () => {
     limit: fc.integer({ min: 1, max: 9 }),
   });
 
-  /** Escapes end a word, as they stand in JSON. */
+  /** JSON escapes end a word. */
   const wordsIn = (text: string): readonly string[] =>
     JSON.stringify(text)
       .replaceAll(/\\(u[0-9a-f]{4}|.)/g, ' ')

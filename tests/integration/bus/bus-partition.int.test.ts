@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => system.stop());
 
-/** How often the server has given up on one that did not say who it is. */
+/** The number of times the server closed an unauthenticated connection. */
 const REFUSALS = 3;
 
 test('a connection that the server closed several times after lost pings comes back', async () => {

@@ -6,7 +6,7 @@ import { createSystem, type System } from '../../kit/stack/system.ts';
 import { newTaskId, waitForPhase } from '../../kit/tasks/tasks.ts';
 import { until } from '../../kit/until.ts';
 
-/** A letter as `dlq list --json` has it. */
+/** A dead letter as `dlq list --json` prints it. */
 type Listed = { readonly sequence: number; readonly letter: { readonly body: string } };
 
 describe('a dead letter on the command line', () => {

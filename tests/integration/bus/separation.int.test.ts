@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => system.stop());
 
-/** What the server has refused of what a user sent. */
+/** The permission errors of a user. */
 const watchRefusals = (
   connection: NatsConnection,
 ): { readonly next: () => Promise<PermissionViolationError> } => {
@@ -67,7 +67,7 @@ describe('the bus', () => {
   });
 
   test('the bus refuses a service that publishes for another, and the service logs it', async () => {
-    // The answer to a request goes where the requester says: here, to where approvals may not publish.
+    // The requester chooses the reply subject: here one on which approvals may not publish.
     const forged = subjects.event('task', 'completed', 't-forged');
     const request = JSON.stringify({ status: 'pending' });
     system.client.connection.publish(subjects.api('approvals', 'list'), request, { reply: forged });
@@ -93,7 +93,7 @@ describe('a forged message', () => {
       system.connect('executor'),
       system.connect('orchestrator'),
     ]);
-    // The service would take the message before the forger does.
+    // The service would take the message before the forger.
     await services.executor.stop();
 
     const forged = subjects.event('task', 'completed', task.id);
@@ -105,12 +105,12 @@ describe('a forged message', () => {
     const { stream, name } = executorConsumer(DEFAULT_POOL);
     await publish(orchestrator, subjects.effectCommand('run', DEFAULT_POOL), body, { id: 'forged phase' });
     executor.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${name}`, '{"batch":1}', { reply: forged });
-    // The server says it where the executor may not; some versions even store it there.
+    // The server publishes it on a forbidden subject; some versions even store it there.
     const told = await until('it arrives', () => heard.find((msg) => msg.string() === body));
     executor.publish(told.reply ?? '', '-NAK');
 
     services = { ...services, executor: await system.start('executor') };
-    // To the executor itself it is an order that makes no sense.
+    // The executor treats it as an invalid order.
     expect(await letters.next('forged phase')).toMatchObject({ reason: { code: 'CONTRACT_INVALID' } });
     await untilHandled(client.connection);
     expect((await client.ask('orchestrator', 'history', { id: task.id })).events).toEqual(events);

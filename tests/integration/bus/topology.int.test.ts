@@ -58,7 +58,7 @@ test('streams of an earlier release are updated and keep their messages', async 
     ack_policy: AckPolicy.Explicit,
     ack_wait: 5_000 * MS,
   });
-  // Said before any service was there to hear it.
+  // A message that was published before any service existed.
   system.client.connection.publish(
     'hp.cmd.task.submit',
     '{"id":"t-early","workflow":"sample","goal":"early"}',

@@ -56,7 +56,7 @@ test('a deferred order reports it once per order and begins when the circuit clo
     attempt: 1,
     target: target.origin,
   });
-  // It is offered again every few seconds meanwhile.
+  // Meanwhile the ledger offers it every few seconds.
   await publish(orderer, subjects.effectCommand('run', DEFAULT_POOL), JSON.stringify(order));
   await untilTrue('it arrives again', () => told('deferred').length === 2);
   const { state, deferredReason: waits } = await system.client.ask('executor', 'get', { id: order.id });

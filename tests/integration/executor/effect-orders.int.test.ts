@@ -26,8 +26,8 @@ const facts: EffectEvent[] = [];
 
 beforeAll(async () => {
   system = await createSystem();
-  // The orchestrator is there for its streams alone: the test gives the orders.
-  // The approvals service says that it knows nothing of strange keys.
+  // The orchestrator only creates the streams: the test sends the orders. The approvals service answers
+  // that it does not know strange keys.
   await Promise.all([system.start('orchestrator'), system.start('executor'), system.start('approvals')]);
   key = await readGrantKey(system.run.credentialsDir);
   orderer = await system.connect('orchestrator');

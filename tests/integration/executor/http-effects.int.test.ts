@@ -57,7 +57,7 @@ const submitAndApprove = async (task: SampleTask, inputs: JsonObject): Promise<v
 const control = (mode: 'mix' | Mode, mix = DEFAULT_MIX): Promise<Response> =>
   fetch(`${counter.origin}/control`, { method: 'POST', body: JSON.stringify({ mode, mix }) });
 
-/** What the counter has of a task, in order. */
+/** The requests of a task at the counter, in order. */
 const seen = async ({ effect }: SampleTask): Promise<readonly LedgerRecord['type'][]> =>
   (await fetchLedger(counter.origin)).flatMap((record) =>
     'key' in record && record.key === effect ? [record.type] : [],

@@ -17,7 +17,7 @@ const TOKEN = 'open-sesame-open-sesame';
 
 let system: System;
 let target: Target;
-/** What the target answers with, one after the other; 200 when there is nothing left. */
+/** The answers of the target, in order; 200 after the last one. */
 let answers: number[] = [];
 beforeAll(async () => {
   system = await createSystem();
@@ -73,7 +73,7 @@ const compiled = (text: string): WorkflowDefinition => {
 
 const ACT = 'act' as NodeId;
 
-/** A task of one effect, from a template as a user writes it. */
+/** A task with one effect, from a template of a user. */
 const submit = async (
   uses: string,
   kind: string,
@@ -94,7 +94,7 @@ const carriedOut = async (task: SampleTask) => {
   return nodes.find(({ id }) => id === ACT)?.outputs;
 };
 
-/** All that is kept of a task, as people see it. */
+/** All public data of a task. */
 const toldOf = async ({ id, effect, approval }: SampleTask): Promise<string> =>
   JSON.stringify(
     await Promise.all([

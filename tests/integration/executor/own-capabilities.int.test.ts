@@ -39,7 +39,7 @@ const taskOf = (node: string, key: string): SampleTask => {
   };
 };
 
-/** As the template of the documentation has it. */
+/** As the template of the documentation. */
 const flagFlow = (folder: string, effectClass: string): string => `
 id = "flag"
 version = "1"

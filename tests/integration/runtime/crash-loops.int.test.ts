@@ -40,7 +40,7 @@ beforeAll(async () => {
 });
 afterAll(() => system.stop());
 
-/** Work that never ends by itself, and notes each of its starts. */
+/** Endless work that records each of its starts. */
 const endless = (name: string): RunEffect => {
   const input = {
     with: { command: `echo start >> ${name}; sleep 600` },
@@ -62,7 +62,7 @@ const endless = (name: string): RunEffect => {
 const startsIn = async (name: string): Promise<number> =>
   (await readFile(join(repository, name), 'utf8').catch(() => '')).split('\n').length - 1;
 
-/** Ends the executor each time that the work has begun, so many times, and says what doubts that left. */
+/** Kills the executor each time the work has begun, so many times, and returns the in-doubt questions. */
 const endEach = async (name: string, signal: NodeJS.Signals, times: number) => {
   const order = endless(name);
   const doubts = new Map<number, string>();

@@ -11,7 +11,7 @@ import { createSystem, type System } from '../../kit/stack/system.ts';
 import { submitSample } from '../../kit/tasks/tasks.ts';
 import { untilTrue } from '../../kit/until.ts';
 
-/** A server of its own: the others need theirs. */
+/** A separate server, because other tests need theirs. */
 let postgres: PostgresServer;
 let system: System;
 let services: readonly ServiceInProcess[];

@@ -15,7 +15,7 @@ afterAll(() => system.stop());
 
 type Ended = { readonly code: number | null; readonly err: string };
 
-/** Runs a service whose settings are wrong, to its end. */
+/** Runs a service with wrong settings until it exits. */
 const run = (service: ServiceName, env: NodeJS.ProcessEnv): Promise<Ended> =>
   new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [mainFile(root, service), system.folder], {
@@ -58,7 +58,7 @@ test.each([
   ['OTEL_EXPORTER_OTLP_ENDPOINT', 'sesame'],
   ['OTEL_TRACES_SAMPLER', 'every-second-one'],
 ])('a wrong %s is named without its value', async (variable, value) => {
-  // All services read these alike.
+  // All services read these settings in the same way.
   const { code, err } = await run('recovery', { ...system.environment('recovery'), [variable]: value });
   expect(code).toBe(78);
   expect(err.trimEnd().split('\n')).toHaveLength(1);

@@ -67,7 +67,7 @@ describe('a task list', () => {
     limit: fc.integer({ min: 1, max: 9 }),
   });
 
-  // As small as the lists are, so that a page ends for each of the reasons that there are.
+  // As small as the lists, so that a page ends for each possible reason.
   const bounds = fc.record({
     first: fc.integer({ min: 1, max: 12 }),
     rare: fc.integer({ min: 1, max: 6 }),
@@ -159,7 +159,7 @@ describe('a task list', () => {
     const early = await listAllTasks(pool, { search: 'early', limit: 500 });
     expect(new Set(idsOf(early.items)).size).toBe(5_500);
     expect(early.items.length).toBe(5_500);
-    // Rare: found at once, however far behind.
+    // A rare word is found at once, at any age.
     const one = await listAllTasks(pool, { search: 't-17' });
     expect(idsOf(one.items)).toContain('t-17');
     expect(one.items.every(({ id }) => id.startsWith('t-17'))).toBe(true);
@@ -192,7 +192,7 @@ describe('every list is read by an index', () => {
       const values: Readonly<Record<string, string>> = { bigint: '1000', text: `'needle'`, smallint: '0' };
       const given =
         rows[0]?.parameters.split(',').map((type, i) =>
-          // What no path goes by is nothing.
+          // A filter without an index finds nothing.
           i === 0 && name.includes('latest') ? 'NULL' : (values[type] ?? 'NULL'),
         ) ?? [];
       const plan = await one.query<{ 'QUERY PLAN': string }>(`EXPLAIN EXECUTE ${name}(${given.join(', ')})`);

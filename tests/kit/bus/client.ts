@@ -6,7 +6,7 @@ import { layout } from '@holdpoint/infra/credentials/layout';
 import { connectAs } from '@holdpoint/infra/nats/connect';
 import { headers, type NatsConnection } from '@nats-io/transport-node';
 
-/** A request that was answered, with a refusal. */
+/** A refused request. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly code: string;
@@ -25,16 +25,16 @@ export type Ask = <S extends ServiceName, E extends keyof Api[S] & string>(
   service: S,
   endpoint: E,
   request: ApiRequest<S, E>,
-  /** Whose token goes with it; the operator's, when left out. */
+  /** The token of the request; that of the operator if omitted. */
   as?: string,
 ) => Promise<ApiResponse<S, E>>;
 
-/** The public API, as its users have it. */
+/** The public API for its users. */
 export type Client = {
   readonly connection: NatsConnection;
   /** Throws `Refusal`. */
   readonly ask: Ask;
-  /** Any body on any subject of the API, with or without a token. Throws `Refusal`. */
+  /** Sends any body on any subject of the API, with or without a token. Throws `Refusal`. */
   readonly askRaw: (subject: string, body: string | Uint8Array, token?: string) => Promise<unknown>;
   readonly token: string;
   readonly close: () => Promise<void>;

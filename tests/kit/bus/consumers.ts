@@ -4,7 +4,10 @@ import { consumers } from '@holdpoint/contracts/bus/streams';
 import { type ServiceName, SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { untilTrue } from '../until.ts';
 
-/** Publishes as anybody might, and resolves once JetStream has it. The id goes into `ce-id`, not into `Nats-Msg-Id`. */
+/**
+ * Publishes as an independent client, and resolves once JetStream has stored it. The id goes into `ce-id`,
+ * not into `Nats-Msg-Id`.
+ */
 export const publish = (
   connection: NatsConnection,
   subject: string,
@@ -17,7 +20,10 @@ export const publish = (
   return jetstream(connection).publish(subject, body, { headers });
 };
 
-/** Waits until these services, all of them when left out, have handled every message: nothing is pending, and nothing waits for an acknowledgement. */
+/**
+ * Waits until these services (all if omitted) have handled every message: nothing is pending or
+ * unacknowledged.
+ */
 export const untilHandled = async (
   connection: NatsConnection,
   services: readonly ServiceName[] = SERVICES,

@@ -3,7 +3,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 
 export type Recorded = { readonly subject: string; readonly body: string };
 
-/** Every command and fact that passes from now on, as anybody can watch them. */
+/** Every command and event from now on, as any bus user can watch them. */
 export const recordTraffic = async (
   connection: NatsConnection,
 ): Promise<{ readonly all: () => readonly Recorded[] }> => {

@@ -8,10 +8,10 @@ export type ServerEvent = {
 
 export type ReadEvents = {
   readonly status: number;
-  /** Why there is no stream. */
+  /** The error of a refused stream. */
   readonly refusal: ErrorBody | undefined;
   readonly all: (event: string) => readonly ServerEvent[];
-  /** Resolves once the other side has ended it. */
+  /** Resolves once the server has closed it. */
   readonly ended: Promise<void>;
   readonly stop: () => void;
 };
@@ -28,7 +28,7 @@ const eventIn = (block: string): ServerEvent | undefined => {
   return { event, id: fields.get('id'), data: JSON.parse(data) as ServerEvent['data'] };
 };
 
-/** Reads server-sent events as a page does, which cannot send a token in any other way. */
+/** Reads server-sent events like the page: with `fetch`, which sends the token in a header. */
 export const openEvents = async (url: string, token: string): Promise<ReadEvents> => {
   const abort = new AbortController();
   const response = await fetch(url, {

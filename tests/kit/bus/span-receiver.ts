@@ -49,7 +49,7 @@ export type SpanReceiver = {
   readonly stop: () => Promise<void>;
 };
 
-/** Takes what an OpenTelemetry collector would: traces by OTLP over HTTP, in JSON. */
+/** A stand-in for an OpenTelemetry collector: receives traces by OTLP over HTTP, in JSON. */
 export const startSpanReceiver = async (): Promise<SpanReceiver> => {
   const spans: ReceivedSpan[] = [];
   const server = createServer((request, response) => {

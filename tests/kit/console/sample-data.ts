@@ -17,7 +17,7 @@ const example = (name: string): unknown =>
 const TASK = 't-hmd6mtstfwhc' as TaskId;
 const MINUTE = 60_000;
 
-/** Text that wants to be something else: tags, turned direction, nothing to be seen, and no end. */
+/** Hostile text: tags, reversed direction, invisible characters and endless length. */
 export const HOSTILE = {
   script: '<script>document.title="taken"</script><img src=x onerror="document.title=\'taken\'">',
   bidi: 'pay 10\u202E00001 \u2066to\u2069 mallory\u200B',
@@ -273,7 +273,7 @@ const audited = () => {
   return { audit: lines, keys: [key] };
 };
 
-/** A small system in the middle of its work. */
+/** A small system with work in progress. */
 export const sampleState = (): StandInState => ({
   approvals: approvals(),
   tasks: [

@@ -2,7 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isMissing } from '@holdpoint/infra/credentials/keep';
 
-/** How often each effect was applied: the lines of the file that the sample workflow writes to, counted by their keys. */
+/**
+ * The number of applications of each effect: the lines of the sample workflow's file, counted by their
+ * keys.
+ */
 export const appliedByKey = async (
   workspace: string,
   file = 'sample.txt',

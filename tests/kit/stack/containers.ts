@@ -8,11 +8,11 @@ import {
 } from 'testcontainers';
 import { isOrphan } from './run-folder.ts';
 
-/** Says which run a container belongs to: its folder. */
+/** The run of a container: its folder. */
 const LABEL = 'dev.holdpoint.tests';
-/** Names the volume that goes with a container. */
+/** The name of the volume of a container. */
 const VOLUME_LABEL = `${LABEL}.volume`;
-/** What Testcontainers clears up with after a run that was killed. Without it, the next run does. */
+/** The cleanup container of Testcontainers for killed runs. Without it, the next run cleans up. */
 const REAPER = 'testcontainers/ryuk:0.14.0';
 
 export const IMAGES = { postgres: 'postgres:18', nats: 'nats:2.15' } as const;
@@ -24,7 +24,7 @@ const fetch = async (client: ContainerRuntimeClient, image: string): Promise<voi
   if (!(await isThere(client, image))) await client.image.pull(ImageName.fromString(image));
 };
 
-/** Throws where there is no Docker engine, or no way to get its images. */
+/** Throws without a Docker engine or access to its images. */
 export const requireContainers = async (): Promise<void> => {
   const client = await getContainerRuntimeClient();
   for (const image of Object.values(IMAGES)) await fetch(client, image);
@@ -35,7 +35,7 @@ export const requireContainers = async (): Promise<void> => {
 export const container = (image: string, runFolder: string): GenericContainer =>
   new GenericContainer(image).withLabels({ [LABEL]: runFolder });
 
-/** Its files at this path lie in a volume, where another container can get at them. */
+/** The files at this path are in a volume that another container can mount. */
 export const withVolume = (made: GenericContainer, target: string): GenericContainer => {
   const name = `holdpoint-tests-${randomUUID()}`;
   return made.withLabels({ [VOLUME_LABEL]: name }).withBindMounts([{ source: name, target, mode: 'rw' }]);
@@ -60,7 +60,7 @@ export const removeContainersOf = (runFolder: string): Promise<void> =>
   removeWhere((folder) => folder === runFolder);
 export const removeOrphanedContainers = (): Promise<void> => removeWhere(isOrphan);
 
-/** What Testcontainers does not offer: to kill a container and to start it again with its files. */
+/** An extension of Testcontainers: kills a container and starts it again with its files. */
 export const killable = async (started: StartedTestContainer) => {
   const { container: client } = await getContainerRuntimeClient();
   const raw = client.getById(started.getId());
@@ -73,7 +73,7 @@ export const killable = async (started: StartedTestContainer) => {
       await raw.remove({ force: true, v: true });
       await removeVolume(Config.Labels[VOLUME_LABEL]);
     },
-    /** A script on its volumes, while it is stopped. */
+    /** Runs a script on its volumes while it is stopped. */
     runOnFiles: async (script: string): Promise<void> => {
       const helper = await client.dockerode.createContainer({
         Image: Config.Image,

@@ -4,12 +4,12 @@ import { withAdmin } from '@holdpoint/infra/postgres/admin';
 import { closeDatabase } from '@holdpoint/infra/postgres/schemas';
 import type { Admin } from './run.ts';
 
-/** Holds the migrated schemas; every test file gets a copy. */
+/** Contains the migrated schemas; every test file gets a copy. */
 export const TEMPLATE = 'holdpoint_template';
 
 export type Database = { readonly name: string; readonly admin: Admin; readonly drop: () => Promise<void> };
 
-/** A database as a start makes it, in a fraction of the time. */
+/** A database with all migrations, created in a fraction of the time. */
 export const cloneDatabase = async (admin: Admin): Promise<Database> => {
   const name = `holdpoint_${randomBytes(6).toString('hex')}`;
   const inside = { ...admin, database: name };
@@ -20,7 +20,7 @@ export const cloneDatabase = async (admin: Admin): Promise<Database> => {
         `CREATE DATABASE ${escapeIdentifier(name)} TEMPLATE ${escapeIdentifier(TEMPLATE)}`,
       )),
   );
-  // Who may connect is not copied with the rest.
+  // The right to connect is not copied with the rest.
   await withAdmin(inside, (client) => closeDatabase(client, name));
   const drop = (): Promise<void> =>
     withAdmin(

@@ -14,7 +14,7 @@ const run = promisify(execFile);
 
 const majorOf = (text: string): number => Number(/(\d+)(?:\.|\s|$)/.exec(text)?.[1]);
 
-/** The programs write a dump that no older server reads, and read no newer server. */
+/** The programs write dumps that older servers cannot read, and they cannot read newer servers. */
 export const canDump = async (database: Database): Promise<boolean> => {
   try {
     const versions = await Promise.all(['pg_dump', 'pg_restore'].map((name) => run(name, ['--version'])));
@@ -25,12 +25,12 @@ export const canDump = async (database: Database): Promise<boolean> => {
     const server = majorOf(row?.version ?? '');
     return versions.every(({ stdout }) => majorOf(stdout) >= server);
   } catch {
-    // They are not installed.
+    // The programs are not installed.
     return false;
   }
 };
 
-/** As `docs/backup.md` has it: pg_dump, and pg_restore into an empty database. */
+/** As `docs/backup.md` describes: pg_dump, and pg_restore into an empty database. */
 export const dumpDatabase = async (
   { name, admin }: Database,
   { folder, credentialsDir }: { readonly folder: string; readonly credentialsDir: string },

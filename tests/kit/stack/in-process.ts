@@ -23,7 +23,7 @@ const starters: Readonly<
 
 export type ServiceInProcess = LogRecord & { readonly httpPort: number; readonly stop: () => Promise<void> };
 
-/** The service that its `main.ts` would start, in the process of the test. */
+/** The service as `main.ts` starts it, in the process of the test. */
 export const startInProcess = async (
   service: ServiceName,
   env: NodeJS.ProcessEnv,

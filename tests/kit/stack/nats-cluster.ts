@@ -11,7 +11,7 @@ import type { Run } from './run.ts';
 import { until } from '../until.ts';
 
 export type NatsCluster = {
-  /** Of all servers, with commas between them. */
+  /** The URLs of all servers, separated by commas. */
   readonly url: string;
   /** SIGKILL. */
   readonly kill: (server: number) => Promise<void>;
@@ -22,12 +22,15 @@ const SERVERS = [0, 1, 2] as const;
 
 type Program = Extract<NatsProgram, { readonly kind: 'binary' }>;
 
-/** Undefined where NATS runs in containers: its servers could not reach one another. */
+/** Undefined if NATS runs in containers, because its servers could not reach one another. */
 export const programOf = ({ nats }: Run): Program | undefined => (nats?.kind === 'binary' ? nats : undefined);
 
-/** Three servers that keep streams together, on the configuration that `infra/nats/main.ts` prints for a cluster. */
+/**
+ * Three servers that replicate streams, with the configuration that `infra/nats/main.ts` prints for a
+ * cluster.
+ */
 export const startNatsCluster = async (run: Run, program: Program, folder: string): Promise<NatsCluster> => {
-  // Six that are free: their names mean nothing here.
+  // Six free ports.
   const free = await choosePorts();
   const clientPorts = [free.nats, free.natsMonitor, free.postgres];
   const routePorts = [free.orchestrator, free.approvals, free.executor];

@@ -16,16 +16,16 @@ export type PostgresServer = {
   readonly stop: () => Promise<void>;
   /** On the same port and files, after `stop` or `kill`. */
   readonly start: () => Promise<void>;
-  /** While it is stopped: keeps a copy of its files, and puts that in their place. */
+  /** While it is stopped: copies its files, and restores that copy. */
   readonly copyFiles: () => Promise<void>;
   readonly putFilesBack: () => Promise<void>;
-  /** Ends it for good. */
+  /** Ends it permanently. */
   readonly remove: () => Promise<void>;
 };
 
 type Where = { readonly folder: string; readonly runFolder: string; readonly credentialsDir: string };
 
-/** Several systems share it, each with some services and more than one of a kind. */
+/** Several systems share it, each with several services and replicas. */
 const CONNECTIONS_MAX = '400';
 const READY_WITHIN_MS = 60_000;
 const COPIED_WITHIN_MS = 60_000;
@@ -36,7 +36,7 @@ const inContainer = async ({ runFolder, credentialsDir }: Where): Promise<Postgr
   const started = await withVolume(container(IMAGES.postgres, runFolder), '/var/lib/postgresql')
     .withCommand(['postgres', '-c', `max_connections=${CONNECTIONS_MAX}`])
     .withEnvironment({ POSTGRES_USER: adminRole, POSTGRES_PASSWORD: password, POSTGRES_DB: 'postgres' })
-    // A fixed port: Docker gives out another one when a container is started again.
+    // A fixed port: Docker assigns another one when a container restarts.
     .withExposedPorts({ container: 5432, host: port })
     .start();
   const admin: Admin = {

@@ -14,7 +14,7 @@ import { currentRun } from '../stack/run.ts';
 
 const NODE = NodeId.parse('gate');
 
-/** Connections as the approvals service has them. */
+/** Connections like those of the approvals service. */
 export const approvalsPool = async ({ admin, name }: Database): Promise<Pool> => {
   const role = roleOf('approvals');
   const password = await readPostgresPassword(currentRun().credentialsDir, role);
@@ -33,7 +33,7 @@ export type Asked = {
   readonly status: ApprovalView['status'];
 } & Pick<ApprovalView['effect'], 'kind' | 'effectClass' | 'target' | 'uses'>;
 
-/** An approval as the service keeps it. */
+/** An approval as the service stores it. */
 export const viewOf = ({ kind, effectClass, target, uses, ...asked }: Asked): ApprovalView => {
   const task = TaskId.parse(asked.task);
   const effect = { task, node: NODE, uses, args: {}, kind, effectClass, target, idempotencyKey: asked.id };
@@ -52,7 +52,7 @@ export const viewOf = ({ kind, effectClass, target, uses, ...asked }: Asked): Ap
   };
 };
 
-/** Puts them where the service keeps them, as it does. */
+/** Inserts approvals as the service does. */
 export const keep = async (pool: Pool, views: readonly ApprovalView[]): Promise<void> => {
   await pool.query(
     `INSERT INTO heads (id, kind, version, status, created_at, view)
@@ -67,7 +67,7 @@ export const keep = async (pool: Pool, views: readonly ApprovalView[]): Promise<
   );
 };
 
-/** Everything that a list holds, page by page. */
+/** All items of a list, page by page. */
 export const listAll = async (
   pool: Pool,
   asked: ApiRequest<'approvals', 'list'>,

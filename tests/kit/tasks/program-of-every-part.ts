@@ -8,7 +8,7 @@ const State = z.object({
 });
 const { agentPhase, humanPhase, effectPhase, terminalPhase } = phasesFor(State);
 
-/** Every part of a phase in which the user's own code runs, in the order in which a task goes through them. */
+/** Every part of a phase that runs user code, in the order of a task. */
 export const PARTS = [
   'guard',
   'before',
@@ -30,10 +30,10 @@ export const PARTS = [
 ] as const;
 export type Part = (typeof PARTS)[number];
 
-/** What the program is called whose workers die in one part, so that no other worker takes its tasks. */
+/** The name of the program whose workers die in one part, so that no other worker takes its tasks. */
 export const nameFor = (part: string): string => `every-part.${part.replaceAll(' ', '-')}`;
 
-/** A program that goes through every part of a phase, and says in each that it is there. */
+/** A program that passes every part of a phase and reports each. */
 export const programOfEveryPart = (id: string, at: (part: Part) => void) =>
   defineWorkflow({
     id,

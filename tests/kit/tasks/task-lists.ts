@@ -12,7 +12,7 @@ import type { Pool } from 'pg';
 import type { Database } from '../stack/databases.ts';
 import { currentRun } from '../stack/run.ts';
 
-/** Connections as the orchestrator has them. */
+/** Connections like those of the orchestrator. */
 export const orchestratorPool = async ({ admin, name }: Database, max = 4): Promise<Pool> => {
   const role = roleOf('orchestrator');
   const password = await readPostgresPassword(currentRun().credentialsDir, role);
@@ -29,7 +29,7 @@ export type KeptTask = {
   readonly createdAt: number;
 };
 
-/** Puts tasks where the service keeps them, as it does: their first events and their heads in one statement. */
+/** Inserts tasks as the service does: their first events and their heads in one statement. */
 export const keepTasks = async (pool: Pool, tasks: readonly KeptTask[]): Promise<void> => {
   await pool.query(
     `WITH tasks AS (
@@ -45,7 +45,7 @@ export const keepTasks = async (pool: Pool, tasks: readonly KeptTask[]): Promise
   );
 };
 
-/** Everything that a list holds, page by page, and how many pages it took. */
+/** All items of a list, page by page, and the number of pages. */
 export const listAllTasks = async (
   pool: Pool,
   asked: ApiRequest<'orchestrator', 'list'>,
