@@ -102,11 +102,14 @@ const SOMETIMES = [
   'recovery job_unstuck',
 ];
 
+/** A cancellation arrives before its task only when the submission is a dead letter. */
+const EARLY_CANCELLATION = 382_754_512;
+
 test(
   'the fixed seeds hold every invariant and cover every event and every fault',
   { timeout: 1_200_000 },
   async () => {
-    const campaign = await runCampaign(seedsFrom(1, SEEDS), SETTINGS);
+    const campaign = await runCampaign([...seedsFrom(1, SEEDS), EARLY_CANCELLATION], SETTINGS);
     await expectNoViolation(campaign, SETTINGS);
     expect(SOMETIMES.filter((name) => !campaign.seen.has(name))).toEqual([]);
     expect(FAULTS.filter((fault) => !campaign.struck.has(fault))).toEqual([]);
