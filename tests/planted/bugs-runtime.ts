@@ -15,7 +15,7 @@ import {
 } from './tests.ts';
 
 const KILLED = crashPoints(
-  'a submission that the bus has taken becomes a task, though the orchestrator is killed at every point while it takes it',
+  'a submission that the bus accepted becomes a task despite kills of the orchestrator at every point',
 );
 
 /** The order of lock, decision, commit, publish and acknowledgement, and the retention of records. */
@@ -65,7 +65,7 @@ export const RUNTIME_BUGS: readonly Bug[] = [
     caughtBy: [
       SEEDS,
       engineOutbox('an unconfirmed outbox row stays, and is published again under the same ids'),
-      enginePostgres('is removed neither with a later batch, nor by a sweep, nor at a stop'),
+      enginePostgres('an unconfirmed row is not removed by a later batch, a sweep or a stop'),
     ],
   },
   {
@@ -82,7 +82,7 @@ export const RUNTIME_BUGS: readonly Bug[] = [
     replace: `        after.push(() => item.committed(undefined));`,
     caughtBy: [
       engine('a message that cannot be handled does not block its batch'),
-      enginePostgres('of a message that cannot be decided fails alone as well'),
+      enginePostgres('refused data of an undecodable message fails alone too'),
     ],
   },
   {
@@ -125,21 +125,21 @@ export const RUNTIME_BUGS: readonly Bug[] = [
       const fresh = rows.filter(({ id }) => Number(id) > (reader.cursor ?? 0));
       reader.cursor = Math.max(reader.cursor ?? 0, ...fresh.map(({ id }) => Number(id)));
       return fresh.map(outboxRowOf);`,
-    caughtBy: [store('gives out again what was not confirmed, though it has given out younger rows since')],
+    caughtBy: [store('an unconfirmed message comes again, even after younger ones')],
   },
   {
     name: 'aggregates are read without their lock',
     file: 'packages/runtime/src/store/statements.ts',
     find: `WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE)`,
     replace: `WHERE id = ANY($1::text[]) ORDER BY id)`,
-    caughtBy: [store('for one at a time, and the next one sees what the one before has committed')],
+    caughtBy: [store('a lock has one holder, and the next holder sees the commit of the previous one')],
   },
   {
     name: 'the clock is read before the wait for the lock',
     file: 'packages/runtime/src/store/statements.ts',
     find: `const CLOCK = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint::text';`,
     replace: `const CLOCK = '(extract(epoch FROM now()) * 1000)::bigint::text';`,
-    caughtBy: [store('whoever has waited for a lock sees a clock after the wait')],
+    caughtBy: [store('a transaction that waited for a lock sees a clock after the wait')],
   },
   {
     name: 'a version conflict is ignored',
@@ -147,7 +147,7 @@ export const RUNTIME_BUGS: readonly Bug[] = [
     find: `AS e(aggregate text, version int, type text, at bigint, trace text, data json)),`,
     replace: `AS e(aggregate text, version int, type text, at bigint, trace text, data json)
         ON CONFLICT DO NOTHING),`,
-    caughtBy: [store('of a version that exists is a conflict, and leaves nothing')],
+    caughtBy: [store('a commit of an existing version is a conflict and leaves nothing')],
   },
   {
     name: 'a lost answer to COMMIT counts as a rollback',
@@ -155,8 +155,8 @@ export const RUNTIME_BUGS: readonly Bug[] = [
     find: `      throw new CommitUnknown('no answer to COMMIT', { cause: committed.reason });`,
     replace: `      throw committed.reason;`,
     caughtBy: [
-      enginePostgres('is unknown, and stands'),
-      enginePostgres('%s, is decided again, and nothing is there twice'),
+      enginePostgres('a commit without an answer is unknown and may have succeeded'),
+      enginePostgres('a message whose commit has no answer %s is decided again without duplicates'),
     ],
   },
   {
@@ -164,6 +164,6 @@ export const RUNTIME_BUGS: readonly Bug[] = [
     file: 'packages/runtime/src/store/tables.ts',
     find: `     AND (t.finished_at IS NULL OR t.finished_at >= due`,
     replace: `     AND (t.finished_at >= due`,
-    caughtBy: [retention('its effect and its approval stay as long as it may still order them')],
+    caughtBy: [retention('the effect and the approval of a task stay while it may still order them')],
   },
 ];

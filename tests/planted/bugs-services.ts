@@ -17,7 +17,7 @@ import {
   workOrders,
 } from './tests.ts';
 
-const REFUSED = effectOrders('%s is refused, recorded, and not carried out');
+const REFUSED = effectOrders('an order %s is refused, recorded and not executed');
 
 /** One bug for each promise of a service that depends on a single line. */
 export const SERVICE_BUGS: readonly Bug[] = [
@@ -62,7 +62,7 @@ export const SERVICE_BUGS: readonly Bug[] = [
     caughtBy: [
       admissionWork('an effect of the kind %s may not run as work, even with a work capability'),
       admissionWork('a sender without a key can start only unchanged work'),
-      workOrders('%s is refused, recorded, and not carried out'),
+      workOrders('an order without a grant for %s is refused, recorded and not executed'),
     ],
   },
   {
