@@ -247,9 +247,9 @@ test('a request without a decision expires, and a later decision is refused with
     callback: (_error, msg) => void resolved.push(ApprovalResolved.parse(msg.json())),
   });
   await publish(orchestrator, subjects.approvalCommand('request'), JSON.stringify(request));
-  const fact = await until('the request expires', () => resolved[0]);
-  expect(fact).toMatchObject({ outcome: 'expired', id: request.id });
-  expect(fact.grant).toBeUndefined();
+  const event = await until('the request expires', () => resolved[0]);
+  expect(event).toMatchObject({ outcome: 'expired', id: request.id });
+  expect(event.grant).toBeUndefined();
   const { requestedAt, expiresAt } = await client.ask('approvals', 'get', { id: request.id });
   expect(expiresAt - requestedAt).toBe(1_000);
   await expect(decideAs({ approval: request.id }, client.token)).rejects.toMatchObject({

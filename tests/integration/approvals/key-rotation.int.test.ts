@@ -25,7 +25,7 @@ let system: System;
 /** Key files of this test; those of the run are shared. */
 let keysDir = '';
 let orderer: NatsConnection;
-let facts: EffectEvent[];
+let events: EffectEvent[];
 beforeEach(async () => {
   system = await createSystem({ shortTimers: true });
   keysDir = join(system.folder, 'keys');
@@ -34,9 +34,9 @@ beforeEach(async () => {
   await copyFile(from.grantKey, to.grantKey);
   await copyFile(from.grantPublicKeys, to.grantPublicKeys);
   await copyFile(to.grantPublicKeys, join(keysDir, 'first.pem'));
-  facts = [];
+  events = [];
   system.client.connection.subscribe(filters.eventsOf('effect'), {
-    callback: (_error, msg) => void facts.push(msg.json<EffectEvent>()),
+    callback: (_error, msg) => void events.push(msg.json<EffectEvent>()),
   });
 });
 afterEach(() => system.stop());
@@ -74,7 +74,7 @@ const orderOf = (key: KeyObject): RunEffect => {
 const give = (order: RunEffect) => publish(orderer, RUN, JSON.stringify(order));
 const outcomeOf = ({ id }: RunEffect): Promise<EffectEvent> =>
   until(`${id} has an outcome`, () =>
-    facts.find((fact) => fact.id === id && fact.type !== 'started' && fact.type !== 'prepared'),
+    events.find((event) => event.id === id && event.type !== 'started' && event.type !== 'prepared'),
   );
 const becomes = async (key: KeyObject): Promise<string> => {
   const order = orderOf(key);
@@ -134,7 +134,7 @@ describe('a change of the signing key while services run', () => {
     await give(order);
     // Longer than an executor caches an unconfirmed key.
     await new Promise((resolve) => setTimeout(resolve, 8_000));
-    expect(facts.filter(({ id }) => id === order.id)).toEqual([]);
+    expect(events.filter(({ id }) => id === order.id)).toEqual([]);
     await startApprovals();
     expect((await outcomeOf(order)).type).toBe('applied');
   });

@@ -45,7 +45,7 @@ let objects: ObjectStore;
 let keeper: { readonly stop: () => void };
 let repository: string;
 let executor: ServiceProcess;
-const facts: EffectEvent[] = [];
+const events: EffectEvent[] = [];
 
 beforeAll(async () => {
   system = await createSystem({ almightyMonitor: true });
@@ -63,7 +63,7 @@ beforeAll(async () => {
   manager = await jetstreamManager(monitor, { checkAPI: false });
   objects = createObjectStore(monitor, artifactBucket);
   system.client.connection.subscribe(filters.eventsOf('effect'), {
-    callback: (_error, msg) => void facts.push(msg.json<EffectEvent>()),
+    callback: (_error, msg) => void events.push(msg.json<EffectEvent>()),
   });
   await system.client.connection.flush();
 });
@@ -88,7 +88,7 @@ const scriptOf = (command: string): RunEffect => {
   return RunEffect.parse({ id, attempt: 1, effect, digest: effectDigest(effect) });
 };
 const endOf = ({ id }: RunEffect) =>
-  until(`${id} has an end`, () => facts.find((fact) => fact.id === id && ENDS.includes(fact.type)));
+  until(`${id} has an end`, () => events.find((event) => event.id === id && ENDS.includes(event.type)));
 
 const give = (order: RunEffect) =>
   publish(orderer, subjects.effectCommand('run', DEFAULT_POOL), JSON.stringify(order));
@@ -220,7 +220,7 @@ describe('an upload', () => {
     const order = scriptOf('sleep 1; echo while nobody listens');
     await give(order);
     await untilTrue('it has started', () =>
-      facts.some(({ id, type }) => id === order.id && type === 'started'),
+      events.some(({ id, type }) => id === order.id && type === 'started'),
     );
     await system.nats.kill();
     await untilTrue('the log waits', async () =>

@@ -48,7 +48,7 @@ let system: System;
 let key: KeyObject;
 let orderer: NatsConnection;
 let target: Awaited<ReturnType<typeof startTarget>>;
-const facts: CircuitEvent[] = [];
+const events: CircuitEvent[] = [];
 
 const settings = () => ({
   HOLDPOINT_HTTP_KEYED_TARGETS: target.origin,
@@ -66,7 +66,7 @@ beforeAll(async () => {
   orderer = await system.connect('orchestrator');
   for (const filter of filters.circuitEvents)
     system.client.connection.subscribe(filter, {
-      callback: (_error, msg) => void facts.push(msg.json<CircuitEvent>()),
+      callback: (_error, msg) => void events.push(msg.json<CircuitEvent>()),
     });
 });
 afterAll(async () => {
@@ -98,7 +98,7 @@ test('a circuit of one executor protects all, survives restarts and closes after
   const first = await startExecutor();
   target.become('dead');
   const orders = [await order(), await order(), await order()];
-  await until('the circuit is open', () => facts.find(({ type }) => type === 'circuit_opened'));
+  await until('the circuit is open', () => events.find(({ type }) => type === 'circuit_opened'));
 
   // Other executors and restarted services receive the state of the circuit.
   const second: ServiceInProcess = await startExecutor();
@@ -109,7 +109,9 @@ test('a circuit of one executor protects all, survives restarts and closes after
   await startExecutor();
   await untilWaiting(orders, /the circuit of .* is (open|half open)/);
   // Requests after the failure of the target were probes, one at a time.
-  const named = facts.filter((fact) => fact.type === 'circuit_half_opened' && fact.executor !== undefined);
+  const named = events.filter(
+    (event) => event.type === 'circuit_half_opened' && event.executor !== undefined,
+  );
   const before = orders.slice(0, 3).length;
   expect(target.seen('dead').length).toBeLessThanOrEqual(before + named.length);
 
@@ -126,8 +128,8 @@ test('a circuit of one executor protects all, survives restarts and closes after
   await untilTrue('all are applied', async () =>
     (await Promise.all(all.map(({ id }) => stateOf(id)))).every(({ state }) => state === 'applied'),
   );
-  const opened = facts.findIndex(({ type }) => type === 'circuit_opened');
-  expect(facts.slice(opened).map(({ type }) => type)).toContain('circuit_closed');
+  const opened = events.findIndex(({ type }) => type === 'circuit_opened');
+  expect(events.slice(opened).map(({ type }) => type)).toContain('circuit_closed');
   expect(await circuit()).toMatchObject({ state: 'closed' });
   // Each order got one answer, whether it was deferred or not.
   const answered = [...target.seen('holding'), ...target.seen('well')].map((each) => each.key);
@@ -147,7 +149,7 @@ test('an operator opens and closes a circuit, and nothing is sent in between', a
       by: 'ada',
     });
   expect(await set('open')).toMatchObject({ state: 'open', by: 'ada' });
-  await untilTrue('it is reported', () => facts.at(-1)?.type === 'circuit_opened');
+  await untilTrue('it is reported', () => events.at(-1)?.type === 'circuit_opened');
   const orders = [await order(), await order()];
   await untilWaiting(orders, /is open/);
   expect(target.seen()).toHaveLength(before);

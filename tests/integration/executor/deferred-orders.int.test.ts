@@ -38,11 +38,11 @@ test('a deferred order reports it once per order and begins when the circuit clo
     target: target.origin,
   });
   const order = orderFor(effect, grantFor(key, effect));
-  const facts: EffectEvent[] = [];
+  const events: EffectEvent[] = [];
   system.client.connection.subscribe(filters.eventsAbout('effect', order.id), {
-    callback: (_error, message) => void facts.push(EffectEvent.parse(message.json())),
+    callback: (_error, message) => void events.push(EffectEvent.parse(message.json())),
   });
-  const told = (type: EffectEvent['type']) => facts.filter((fact) => fact.type === type);
+  const told = (type: EffectEvent['type']) => events.filter((event) => event.type === type);
 
   await system.client.ask('recovery', 'circuit', {
     target: target.origin,
@@ -69,7 +69,7 @@ test('a deferred order reports it once per order and begins when the circuit clo
     reason: 'done',
   });
   await until('it is applied', () => told('applied')[0]);
-  expect(facts.map(({ type }) => type)).toEqual([
+  expect(events.map(({ type }) => type)).toEqual([
     'prepared',
     'deferred',
     'deferred',

@@ -22,7 +22,7 @@ let key: KeyObject;
 let letters: DeadLetters;
 /** The only user that may order effects. */
 let orderer: NatsConnection;
-const facts: EffectEvent[] = [];
+const events: EffectEvent[] = [];
 
 beforeAll(async () => {
   system = await createSystem();
@@ -33,7 +33,7 @@ beforeAll(async () => {
   orderer = await system.connect('orchestrator');
   letters = await watchDeadLetters(system.client.connection);
   system.client.connection.subscribe(filters.eventsOf('effect'), {
-    callback: (_error, msg) => void facts.push(msg.json<EffectEvent>()),
+    callback: (_error, msg) => void events.push(msg.json<EffectEvent>()),
   });
   await untilHandled(system.client.connection);
 });
@@ -41,10 +41,10 @@ afterAll(() => system.stop());
 
 const give = (order: object, id?: string) =>
   publish(orderer, RUN, JSON.stringify(order), id === undefined ? {} : { id });
-const factsOf = (id: string): readonly EffectEvent[] => facts.filter((fact) => fact.id === id);
+const eventsOf = (id: string): readonly EffectEvent[] => events.filter((event) => event.id === id);
 const outcomeOf = ({ id }: RunEffect) =>
   until(`${id} has an outcome`, () =>
-    factsOf(id).find(({ type }) => type !== 'started' && type !== 'prepared'),
+    eventsOf(id).find(({ type }) => type !== 'started' && type !== 'prepared'),
   );
 const timesApplied = async ({ id }: RunEffect): Promise<number> =>
   (await appliedByKey(system.workspace, FILE)).get(id) ?? 0;
@@ -169,7 +169,7 @@ describe('an order', () => {
     expect(await ledger(order.id)).toMatchObject({ state: 'refused', starts: 0 });
     expect(await timesApplied(order)).toBe(0);
     await untilHandled(system.client.connection);
-    expect(factsOf(order.id).map(({ type }) => type)).toEqual(['refused']);
+    expect(eventsOf(order.id).map(({ type }) => type)).toEqual(['refused']);
   });
 
   test.each([
@@ -212,7 +212,7 @@ describe('a repeated order', () => {
       await give(order);
       await untilTrue(
         'it is answered again',
-        () => factsOf(order.id).filter(({ type }) => type === 'applied').length === repeat + 1,
+        () => eventsOf(order.id).filter(({ type }) => type === 'applied').length === repeat + 1,
       );
     }
     expect(await ledger(order.id)).toMatchObject({ state: 'applied', epoch, starts: 1 });
@@ -239,7 +239,7 @@ describe('a repeated order', () => {
     expect(second.id).toBe(order.id);
     await give(second);
     const refusal = await until('it is refused', () =>
-      factsOf(order.id).find(({ type }) => type === 'refused'),
+      eventsOf(order.id).find(({ type }) => type === 'refused'),
     );
     expect(refusal).toMatchObject({ error: { code: 'ERR_IDEMPOTENCY_CONFLICT' } });
     expect(await ledger(order.id)).toMatchObject({ state: 'applied', digest: order.digest });
@@ -253,7 +253,7 @@ describe('a repeated order', () => {
     expect(await outcomeOf(forged)).toMatchObject({ type: 'refused' });
     const order = orderFor(mine, grantFor(key, mine));
     await give(order);
-    await untilTrue('it is applied', () => factsOf(order.id).some(({ type }) => type === 'applied'));
+    await untilTrue('it is applied', () => eventsOf(order.id).some(({ type }) => type === 'applied'));
     expect(await timesApplied(order)).toBe(1);
   });
 });
@@ -270,9 +270,9 @@ describe('a cancellation', () => {
     );
     expect(await outcomeOf(order)).toMatchObject({ type: 'cancelled' });
     await give(order);
-    await untilTrue('the order is answered', () => factsOf(order.id).length === 2);
+    await untilTrue('the order is answered', () => eventsOf(order.id).length === 2);
     await untilHandled(system.client.connection);
-    expect(factsOf(order.id).map(({ type }) => type)).toEqual(['cancelled', 'cancelled']);
+    expect(eventsOf(order.id).map(({ type }) => type)).toEqual(['cancelled', 'cancelled']);
     expect(await timesApplied(order)).toBe(0);
   });
 

@@ -23,7 +23,7 @@ const SECRET = 'open-sesame-42';
 let system: System;
 let orderer: NatsConnection;
 let repository: string;
-const facts: EffectEvent[] = [];
+const events: EffectEvent[] = [];
 /** All messages on the bus about effects and their output. */
 const carried: string[] = [];
 
@@ -53,7 +53,7 @@ beforeAll(async () => {
   orderer = await system.connect('orchestrator');
   system.client.connection.subscribe(filters.eventsOf('effect'), {
     callback: (_error, msg) => {
-      facts.push(msg.json<EffectEvent>());
+      events.push(msg.json<EffectEvent>());
       carried.push(msg.string());
     },
   });
@@ -79,7 +79,7 @@ const run = async (key: string, command: string, env: Readonly<Record<string, st
   const order = RunEffect.parse({ id, attempt: 1, effect, digest: effectDigest(effect) });
   await publish(orderer, subjects.effectCommand('run', DEFAULT_POOL), JSON.stringify(order));
   return until(`${key} has an end`, () =>
-    facts.find((fact) => fact.id === id && (fact.type === 'applied' || fact.type === 'failed_clean')),
+    events.find((event) => event.id === id && (event.type === 'applied' || event.type === 'failed_clean')),
   );
 };
 

@@ -32,7 +32,7 @@ let system: System;
 let orderer: NatsConnection;
 let repository: string;
 let executor: ServiceProcess;
-const facts: EffectEvent[] = [];
+const events: EffectEvent[] = [];
 const heard = new Set<string>();
 
 beforeAll(async () => {
@@ -55,7 +55,7 @@ beforeAll(async () => {
       const id = msg.headers?.get('Nats-Msg-Id') ?? '';
       if (heard.has(id)) return;
       heard.add(id);
-      facts.push(msg.json<EffectEvent>());
+      events.push(msg.json<EffectEvent>());
     },
   });
   await system.client.connection.flush();
@@ -88,11 +88,11 @@ const bare = (effect: CanonicalEffect, changes: Partial<RunEffect> = {}): RunEff
 const give = (order: RunEffect) => publish(orderer, RUN, JSON.stringify(order));
 const cancel = ({ id, attempt, effect: { task, node } }: RunEffect) =>
   publish(orderer, CANCEL, JSON.stringify({ id, task, node, attempt, reason: 'not wanted' }));
-const factsOf = ({ id }: RunEffect): readonly EffectEvent[] => facts.filter((fact) => fact.id === id);
-const typesOf = (order: RunEffect): readonly string[] => factsOf(order).map(({ type }) => type);
+const eventsOf = ({ id }: RunEffect): readonly EffectEvent[] => events.filter((event) => event.id === id);
+const typesOf = (order: RunEffect): readonly string[] => eventsOf(order).map(({ type }) => type);
 const ENDS: readonly string[] = ['applied', 'failed_clean', 'refused', 'cancelled'];
 const endOf = (order: RunEffect) =>
-  until(`${order.id} has an end`, () => factsOf(order).find(({ type }) => ENDS.includes(type)));
+  until(`${order.id} has an end`, () => eventsOf(order).find(({ type }) => ENDS.includes(type)));
 const contentOf = (file: string): Promise<string> => readFile(join(repository, file), 'utf8');
 
 /** The output of a step, as a late reader gets it. */

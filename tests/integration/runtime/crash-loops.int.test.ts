@@ -68,8 +68,8 @@ const endEach = async (name: string, signal: NodeJS.Signals, times: number) => {
   const doubts = new Map<number, string>();
   const subscription = system.client.connection.subscribe(filters.eventsAbout('effect', order.id), {
     callback: (_error, message) => {
-      const fact = EffectEvent.parse(message.json());
-      if (fact.type === 'in_doubt') doubts.set(fact.epoch, `${String(fact.cause)}, ${fact.next}`);
+      const event = EffectEvent.parse(message.json());
+      if (event.type === 'in_doubt') doubts.set(event.epoch, `${String(event.cause)}, ${event.next}`);
     },
   });
   await executor.started();

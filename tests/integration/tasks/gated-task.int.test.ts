@@ -87,20 +87,20 @@ describe('a gated task', () => {
       facts.some(({ on }) => on === subjects.event('task', 'completed', task.id)),
     );
 
-    for (const fact of facts) {
-      expect(fact).toMatchObject({
+    for (const event of facts) {
+      expect(event).toMatchObject({
         'ce-specversion': '1.0',
         'content-type': 'application/json',
         traceparent,
       });
-      expect(fact['ce-id']).toBe(fact['Nats-Msg-Id']);
+      expect(event['ce-id']).toBe(event['Nats-Msg-Id']);
     }
     for (const service of SERVICES.filter((each) => each !== 'recovery')) {
-      const own = facts.filter((fact) => fact['ce-source'] === `/holdpoint/${service}`);
-      const versions = own.map((fact) => Number(fact['ce-version'])).toSorted((a, b) => a - b);
+      const own = facts.filter((event) => event['ce-source'] === `/holdpoint/${service}`);
+      const versions = own.map((event) => Number(event['ce-version'])).toSorted((a, b) => a - b);
       expect(versions).toEqual(own.map((_fact, index) => index + 1));
       const type = new RegExp(`^dev\\.holdpoint\\.${AGGREGATES[service]}\\.[a-z_]+\\.v1$`);
-      for (const fact of own) expect(fact['ce-type']).toMatch(type);
+      for (const event of own) expect(event['ce-type']).toMatch(type);
     }
   });
 
