@@ -101,7 +101,7 @@ export default defineConfig({
           include: ['**/*.int.test.ts'],
           exclude: [...NEVER, ...QUICK],
           // Most of these tests wait for leases and resends: more workers than cores.
-          maxWorkers: 4,
+          maxWorkers: 3,
           sequence: { groupOrder: 4 },
         },
       },

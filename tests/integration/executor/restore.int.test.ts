@@ -37,7 +37,7 @@ beforeEach(async () => {
   await mkdir(folder);
   postgres = await startPostgresServer(backend, { folder, runFolder, credentialsDir });
   await preparePostgres(postgres.admin, credentialsDir);
-  system = await createSystem({ shortTimers: true, admin: postgres.admin });
+  system = await createSystem({ admin: postgres.admin });
   key = await readGrantKey(credentialsDir);
   target = await httpTarget((response) => void response.end('done'));
 });

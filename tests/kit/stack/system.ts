@@ -47,7 +47,7 @@ export type SystemOptions = NatsServerOptions & {
 };
 
 const SHORT_TIMERS: Env = {
-  HOLDPOINT_TEST_LEASE_MS: '4000',
+  HOLDPOINT_TEST_LEASE_MS: '6000',
   HOLDPOINT_TEST_RESEND_MS: '4000',
   HOLDPOINT_TEST_ACK_WAIT_MS: '6000',
 };
