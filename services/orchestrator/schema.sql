@@ -29,7 +29,7 @@ CREATE TABLE listed (
 CREATE TABLE outbox (
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
   messages json NOT NULL,
-  facts json NOT NULL,
+  event_ranges json NOT NULL,
   created_at timestamp with time zone NOT NULL DEFAULT now(),
   claimed_until timestamp with time zone
 ) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_cost_delay=0);

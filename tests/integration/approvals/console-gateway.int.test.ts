@@ -327,7 +327,7 @@ describe('task events', () => {
     openEvents(`${own()}/console/events${query}`, token);
 
   const versions = (events: ReadEvents): readonly number[] =>
-    events.all('fact').map(({ data }) => Number(data['version']));
+    events.all('event').map(({ data }) => Number(data['version']));
 
   test('a watcher receives events from the first one on, without gaps, as they happen', async () => {
     const task = await submitSample(system.client);
@@ -340,13 +340,13 @@ describe('task events', () => {
       return found.events.some(({ data }) => data['phase'] === 'completed') ? found : undefined;
     });
     await until('all of it arrives', () => versions(events).length >= history.length || undefined);
-    expect(events.all('fact').map(({ data }) => ({ ...data, subject: undefined, id: undefined }))).toEqual(
+    expect(events.all('event').map(({ data }) => ({ ...data, subject: undefined, id: undefined }))).toEqual(
       history,
     );
     events.stop();
 
     // A reconnect after a known event returns the later events only.
-    const third = events.all('fact')[2];
+    const third = events.all('event')[2];
     const again = await open(`?task=${task.id}&after=${String(third?.id)}`);
     await until('the rest arrives', () => versions(again).length >= history.length - 3 || undefined);
     expect(versions(again)).toEqual(history.map(({ version }) => version).slice(3));
@@ -366,7 +366,7 @@ describe('task events', () => {
     await ask('api/orchestrator/cancel', { id });
     await until(
       'the end arrives',
-      () => events.all('fact').some(({ data }) => data['type'] === 'cancelled') || undefined,
+      () => events.all('event').some(({ data }) => data['type'] === 'cancelled') || undefined,
     );
     const told = versions(events);
     expect(told).toEqual(told.map((_, i) => i + 1));
@@ -408,13 +408,13 @@ describe('task events', () => {
       'its phase arrives',
       () =>
         events
-          .all('fact')
+          .all('event')
           .some(
             ({ data }) =>
               data['id'] === id && (data['data'] as { phase?: string }).phase === 'awaiting_approval',
           ) || undefined,
     );
-    expect(JSON.stringify(events.all('fact'))).not.toContain('definition');
+    expect(JSON.stringify(events.all('event'))).not.toContain('definition');
     events.stop();
     const again = await open('?after=anything');
     expect(again.status).toBe(400);

@@ -30,7 +30,7 @@ const take = (feed: Feed, block: string): void => {
   const [event, data, id] = [fields.get('event'), fields.get('data'), fields.get('id')];
   if (data === undefined) return;
   const content: unknown = JSON.parse(data);
-  if (event === 'fact') feed.told.push(Fact.parse(content));
+  if (event === 'event') feed.told.push(Fact.parse(content));
   else if (event === 'reset') feed.told.push({ ...Reset.parse(content), type: RESET });
   // Only a complete event counts.
   if (id !== undefined) feed.after = id;

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest';
 import { createEventReader } from './sse.ts';
 
 const TEXT =
-  ': hb\n\nid: 7\nevent: fact\ndata: {"a":1}\n\ndata: two\ndata: lines\n\nevent: reset\n\nid: 9\ndata:x\n\n';
+  ': hb\n\nid: 7\nevent: event\ndata: {"a":1}\n\ndata: two\ndata: lines\n\nevent: reset\n\nid: 9\ndata:x\n\n';
 const EVENTS = [
-  { type: 'fact', data: '{"a":1}', id: '7' },
+  { type: 'event', data: '{"a":1}', id: '7' },
   { type: 'message', data: 'two\nlines', id: '7' },
   { type: 'message', data: 'x', id: '9' },
 ];

@@ -98,7 +98,7 @@ export const useTask = (id: string) => {
     const following = followEvents(caller, `console/events?task=${encodeURIComponent(id)}&log=1`, undefined, {
       state: setState,
       event: ({ type, data }) => {
-        if (type === 'fact') take(jsonOf(data));
+        if (type === 'event') take(jsonOf(data));
         else if (type === 'reset') catchUp();
         else if (type === 'log') {
           const line = jsonOf(data) as (LogLine & { node: string }) | undefined;

@@ -68,7 +68,7 @@ export const statements = {
         SELECT aggregate, version, state FROM json_to_recordset($5::json) AS s(aggregate text, version int, state json)
         ON CONFLICT (aggregate) DO UPDATE SET version = excluded.version, state = excluded.state),
       confirmed AS (DELETE FROM outbox WHERE id = ANY($6::bigint[]))
-      INSERT INTO outbox (messages, facts) SELECT $7::json, $8::json WHERE $7::text <> '[]' OR $8::text <> '[]'
+      INSERT INTO outbox (messages, event_ranges) SELECT $7::json, $8::json WHERE $7::text <> '[]' OR $8::text <> '[]'
       RETURNING id::text`,
   ),
   claimOutbox: statement(
@@ -81,7 +81,7 @@ export const statements = {
         (SELECT coalesce(json_agg(json_build_object(
                   'kind', h.kind, 'aggregate', e.aggregate, 'version', e.version, 'type', e.type, 'trace', e.trace, 'data', e.data,
                   'at', (extract(epoch FROM e.at) * 1000)::bigint) ORDER BY e.aggregate, e.version), '[]')
-           FROM json_to_recordset(facts) AS f(aggregate text, first int, last int)
+           FROM json_to_recordset(event_ranges) AS f(aggregate text, first int, last int)
            JOIN heads h ON h.id = f.aggregate
            JOIN events e ON e.aggregate = f.aggregate AND e.version BETWEEN f.first AND f.last) AS events`,
   ),

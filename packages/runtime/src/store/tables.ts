@@ -91,7 +91,7 @@ const createQueues = async (db: Kysely<unknown>): Promise<void> => {
   await sql`CREATE TABLE outbox (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     messages json NOT NULL,
-    facts json NOT NULL,
+    event_ranges json NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
     claimed_until timestamptz
   ) WITH (${QUEUE})`.execute(db);

@@ -62,6 +62,6 @@ test('a client that disconnects ends the stream', async () => {
   const { stream, reader } = await connected();
   reader.destroy();
   await stream.ended;
-  stream.send({ event: 'fact', data: {} });
+  stream.send({ event: 'event', data: {} });
   expect(stream.isOver()).toBe(true);
 });

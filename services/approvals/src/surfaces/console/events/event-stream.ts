@@ -7,7 +7,7 @@ export const UNTAKEN_MAX_BYTES = 1_048_576;
 const UNTAKEN_LOW_BYTES = 262_144;
 
 export type ServerEvent = {
-  readonly event: 'fact' | 'log' | 'reset' | 'error';
+  readonly event: 'event' | 'log' | 'reset' | 'error';
   /** The reader resumes after this id. */
   readonly id?: string;
   readonly data: unknown;

@@ -61,7 +61,7 @@ export const createEvents = ({ deps, listener, look, heartbeatMs }: EventsParts)
       ready,
       onEvent: (fact) => {
         cursor.version = fact.version;
-        stream.send({ event: 'fact', id: cursorText(cursor), data: fact });
+        stream.send({ event: 'event', id: cursorText(cursor), data: fact });
       },
       onReset: (version) => {
         cursor.version = version;

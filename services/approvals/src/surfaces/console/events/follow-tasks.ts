@@ -44,7 +44,7 @@ export const followTasks = (
     latest.clear();
     if (isTooMuch) send({ event: 'reset', data: { reason: 'too many changes: load the list again' } });
     // A client that resumes from this id reloads the list.
-    else for (const data of changes) send({ event: 'fact', id: '0', data });
+    else for (const data of changes) send({ event: 'event', id: '0', data });
     isTooMuch = false;
   }, SEND_EVERY_MS);
   return {
