@@ -65,8 +65,8 @@ export const waitForPhase = (client: Client, id: TaskId, phase: TaskPhase): Prom
   until(`task ${id} is ${phase}`, async () => {
     const view = await client.ask('orchestrator', 'get', { id });
     if (view.phase === phase) return view;
-    if (!ENDED.has(view.phase)) return undefined;
-    throw new Hopeless(`task ${id} is ${view.phase}, not ${phase}: ${JSON.stringify(view)}`);
+    const found = `task ${id} is ${view.phase}, not ${phase}: ${JSON.stringify(view)}`;
+    throw ENDED.has(view.phase) ? new Hopeless(found) : new Error(found);
   });
 
 /** Waits until the approvals service has the request. */
