@@ -17,8 +17,8 @@ export type ConsoleMeasurement = {
   /** From the navigation of a signed-in user to a usable inbox. */
   readonly interactiveMs: Percentiles;
   /** From the publish of a request, or the answer to its decision, until the list shows the change. */
-  readonly requestToSeenMs: Percentiles;
-  readonly decisionToSeenMs: Percentiles;
+  readonly requestToShownMs: Percentiles;
+  readonly decisionToShownMs: Percentiles;
 };
 
 const LOADS = 10;
@@ -80,8 +80,8 @@ export const measureConsole = async (
       firstLoadKb: round(firstLoad / 1_000, 1),
       filesKb: round((await bytesOf(join(root, 'packages/console/dist'))) / 1_000, 1),
       interactiveMs: percentiles(loads),
-      requestToSeenMs: percentiles(shown),
-      decisionToSeenMs: percentiles(gone),
+      requestToShownMs: percentiles(shown),
+      decisionToShownMs: percentiles(gone),
     };
   } finally {
     await browser.close();

@@ -229,7 +229,7 @@ try {
       effectsQueued: queued,
       beforeMib: round(before.now / MIB, 1),
       queuedMib: round(during.now / MIB, 1),
-      mostMib: round(during.most / MIB, 1),
+      peakMib: round(during.most / MIB, 1),
     });
     await done;
   }

@@ -19,10 +19,10 @@ export type WatcherMeasurement = {
   readonly watchers: number;
   readonly requests: number;
   /** From the request or the decision to the notice, for every watcher. */
-  readonly requestToToldMs: Percentiles & { readonly most: number };
-  readonly decisionToToldMs: Percentiles & { readonly most: number };
+  readonly requestToNoticeMs: Percentiles & { readonly most: number };
+  readonly decisionToNoticeMs: Percentiles & { readonly most: number };
   /** From the request or the decision to the last notice. */
-  readonly untilAllToldMs: Percentiles;
+  readonly untilAllNoticesMs: Percentiles;
 };
 
 const withMost = (durations: readonly number[]): Percentiles & { readonly most: number } => ({
@@ -127,8 +127,8 @@ export const measureWatchers = async (
     measurement: 'watchers',
     watchers,
     requests,
-    requestToToldMs: withMost(requested.flat()),
-    decisionToToldMs: withMost(resolved.flat()),
-    untilAllToldMs: percentiles([...requested, ...resolved].map((each) => each.at(-1) ?? Number.NaN)),
+    requestToNoticeMs: withMost(requested.flat()),
+    decisionToNoticeMs: withMost(resolved.flat()),
+    untilAllNoticesMs: percentiles([...requested, ...resolved].map((each) => each.at(-1) ?? Number.NaN)),
   };
 };
