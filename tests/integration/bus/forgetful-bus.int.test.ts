@@ -8,7 +8,7 @@ import { untilTrue } from '../../kit/until.ts';
 
 let system: System;
 beforeAll(async () => {
-  system = await createSystem({ almightyMonitor: true, shortTimers: true });
+  system = await createSystem({ almightyMonitor: true, shortResends: true });
   await system.startAll();
 });
 afterAll(() => system.stop());

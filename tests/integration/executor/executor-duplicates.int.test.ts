@@ -52,14 +52,16 @@ const deskOf = (system: System, key: KeyObject, orderer: NatsConnection): Desk =
       return publish(orderer, RUN, JSON.stringify(order), { id, messageId: id });
     },
     untilApplied: (orders) =>
-      untilTrue('all are applied', async () =>
-        (await Promise.all(orders.map(is))).every((state) => state === 'applied'),
-      ),
+      untilTrue('all are applied', async () => {
+        const states = await Promise.all(orders.map(is));
+        if (states.every((state) => state === 'applied')) return true;
+        throw new Error(`the effects are ${states.join(', ')}`);
+      }),
   };
 };
 
 const withDesk = async (work: (desk: Desk) => Promise<void>): Promise<void> => {
-  const system = await createSystem({ shortTimers: true });
+  const system = await createSystem({ shortResends: true });
   try {
     // The orchestrator only creates the streams: the test sends the orders.
     await system.start('orchestrator');

@@ -7,7 +7,7 @@ import { untilTrue } from '../../kit/until.ts';
 
 let system: System;
 beforeEach(async () => {
-  system = await createSystem({ shortTimers: true });
+  system = await createSystem({ shortResends: true });
 });
 afterEach(() => system.stop());
 

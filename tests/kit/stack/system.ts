@@ -44,13 +44,15 @@ export type SystemOptions = NatsServerOptions & {
   readonly admin?: Admin;
   /** Shortens leases, resends and acknowledgement waits, for tests that kill services and wait for the repair. */
   readonly shortTimers?: boolean;
+  /** Shortens resends and acknowledgement waits only: many effects at once need the full lease on a slow machine. */
+  readonly shortResends?: boolean;
 };
 
-const SHORT_TIMERS: Env = {
-  HOLDPOINT_TEST_LEASE_MS: '6000',
+const SHORT_RESENDS: Env = {
   HOLDPOINT_TEST_RESEND_MS: '4000',
   HOLDPOINT_TEST_ACK_WAIT_MS: '6000',
 };
+const SHORT_TIMERS: Env = { ...SHORT_RESENDS, HOLDPOINT_TEST_LEASE_MS: '6000' };
 
 const isReady = async ({ httpPort }: ServiceInProcess): Promise<boolean> =>
   (await fetch(`http://127.0.0.1:${String(httpPort)}/readyz`)).ok;
@@ -94,7 +96,8 @@ export const createSystem = async (options: SystemOptions = {}): Promise<System>
         workspace,
         httpPort: 0,
       };
-      const timers = options.shortTimers === true ? SHORT_TIMERS : {};
+      const { shortTimers = false, shortResends = false } = options;
+      const timers = shortTimers ? SHORT_TIMERS : shortResends ? SHORT_RESENDS : {};
       return { ...serviceEnvironment(service, context, process.env), ...timers };
     };
 
