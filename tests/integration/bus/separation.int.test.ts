@@ -195,7 +195,7 @@ describe('the database', () => {
       `INSERT INTO ${other}.events ${event}`,
       `UPDATE ${other}.heads SET version = 99`,
       `DELETE FROM ${other}.timers`,
-      `INSERT INTO ${other}.outbox (messages, facts) VALUES ('[]', '[]')`,
+      `INSERT INTO ${other}.outbox (messages, event_ranges) VALUES ('[]', '[]')`,
       `CREATE TABLE ${other}.mine (id int)`,
       `DROP TABLE ${other}.events`,
     ]);

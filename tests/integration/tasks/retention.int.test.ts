@@ -99,7 +99,7 @@ describe('a purge of one service', () => {
     await endDaysAgo(database, 'recovery', [id], OLD);
     await pool.query('DELETE FROM outbox');
     await pool.query(
-      `INSERT INTO outbox (messages, facts, created_at) VALUES ('[]', '[]', now() - make_interval(days => $1))`,
+      `INSERT INTO outbox (messages, event_ranges, created_at) VALUES ('[]', '[]', now() - make_interval(days => $1))`,
       [OLD + 1],
     );
     expect(await retire()).toBe(0);
