@@ -57,6 +57,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
+          setupFiles: ['tests/kit/fixed-seed.ts'],
           include: ['**/*.test.ts'],
           exclude: [...NEVER, ...BY_SUFFIX, ...ADAPTERS, ...PROOF],
           testTimeout: 120_000,
@@ -69,6 +70,7 @@ export default defineConfig({
       {
         test: {
           name: 'adapters',
+          setupFiles: ['tests/kit/fixed-seed.ts'],
           include: ADAPTERS,
           exclude: [...NEVER, ...BY_SUFFIX],
           testTimeout: 120_000,
@@ -78,6 +80,7 @@ export default defineConfig({
       {
         test: {
           name: 'proof',
+          setupFiles: ['tests/kit/fixed-seed.ts'],
           include: PROOF,
           exclude: [...NEVER, ...BY_SUFFIX],
           testTimeout: 300_000,
@@ -88,6 +91,7 @@ export default defineConfig({
       {
         test: {
           name: 'long',
+          setupFiles: ['tests/kit/fixed-seed.ts'],
           include: ['tests/**/*.long.test.ts'],
           exclude: NEVER,
           testTimeout: 1_200_000,

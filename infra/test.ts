@@ -11,7 +11,12 @@ import type { Total } from './test-report.ts';
  * of `vitest.config.ts`, or programs of its own. Every level ends with one line, `N passed, N failed`; a check or a program
  * counts as one test.
  */
-type Program = { readonly name: string; readonly script: string; readonly args: readonly string[] };
+type Program = {
+  readonly name: string;
+  readonly script: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+};
 
 const bin = (name: string): string => join(root, 'node_modules', '.bin', name);
 const STATIC: readonly Program[] = [
@@ -27,16 +32,19 @@ const node = (name: string, script: string, ...args: readonly string[]): Program
   script: process.execPath,
   args: [join(root, script), ...args],
 });
+const VITEST = 'node_modules/vitest/vitest.mjs';
+const FRESH = String(Date.now() % 1e9);
 /** Fresh seeds and long runs: they find new faults, so they never gate a merge. */
 const PROVE: readonly Program[] = [
-  node(
-    'simulator, fresh seeds',
-    'tests/simulation/main.ts',
-    '--seeds',
-    '600',
-    '--seed',
-    String(Date.now() % 1e9),
-  ),
+  node('simulator, fresh seeds', 'tests/simulation/main.ts', '--seeds', '600', '--seed', FRESH),
+  {
+    ...node('properties, fresh seed', VITEST, 'run', '--project', 'unit', '--project', 'proof'),
+    env: { HOLDPOINT_FUZZ_SEED: FRESH },
+  },
+  {
+    ...node('fuzz, fresh seeds', VITEST, 'run', '--project', 'long', 'tests/fuzz'),
+    env: { HOLDPOINT_FUZZ_SEED: FRESH, HOLDPOINT_FUZZ_RUNS: '20' },
+  },
   node('planted bugs', 'tests/planted/plant.ts'),
   node('torture', 'tests/torture/main.ts', '--duration', '10m', '--rate', '20', '--fault-every', '5s'),
   node('soak', 'tests/torture/soak/main.ts'),
@@ -65,14 +73,18 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 }
 
 /** In a process group of its own: a Ctrl-C would otherwise reach it twice, and the second one skips the clean-up. */
-const run = (command: string, args: readonly string[]): Promise<number | null> =>
+const run = (
+  command: string,
+  args: readonly string[],
+  extra: Readonly<Record<string, string>> = {},
+): Promise<number | null> =>
   new Promise((resolve, reject) => {
     const path = [dirname(process.execPath), process.env['PATH'] ?? ''].join(delimiter);
     current = spawn(command, [...args], {
       cwd: root,
       stdio: ['ignore', 'inherit', 'inherit'],
       detached: true,
-      env: { ...process.env, PATH: path },
+      env: { ...process.env, ...extra, PATH: path },
     });
     current.once('error', reject);
     current.once('close', resolve);
@@ -80,10 +92,10 @@ const run = (command: string, args: readonly string[]): Promise<number | null> =
 
 const seconds = (since: number): string => `${((performance.now() - since) / 1_000).toFixed(1)} s`;
 
-const runProgram = async ({ name, script, args }: Program): Promise<boolean> => {
+const runProgram = async ({ name, script, args, env }: Program): Promise<boolean> => {
   say(`${name} ...`);
   const started = performance.now();
-  const code = await run(script, args);
+  const code = await run(script, args, env);
   say(`${name}: ${code === 0 ? 'passed' : 'FAILED'} (${seconds(started)})`);
   return code === 0;
 };
@@ -91,12 +103,11 @@ const runProgram = async ({ name, script, args }: Program): Promise<boolean> => 
 const runTests = async (args: readonly string[]): Promise<Total> => {
   const scratch = await mkdtemp(join(tmpdir(), 'holdpoint-test-'));
   const report = join(scratch, 'report.json');
-  const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
   try {
     say('tests ...');
     const started = performance.now();
     const code = await run(process.execPath, [
-      vitest,
+      join(root, VITEST),
       'run',
       '--reporter=default',
       '--reporter=json',

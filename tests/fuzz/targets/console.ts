@@ -146,7 +146,8 @@ const PAGES: ReadonlySet<string> = new Set([
   ...['orchestrator', 'executor', 'recovery'].map((service) => `${service}.dead_letter`),
 ]);
 /** Calls that change state carry the signed-in user. */
-const READS = /\.(get|list|history|workflows|artifacts?|capabilities|order|stuck|report|classes|circuits)$/;
+const READS =
+  /\.(get|list|history|workflows|artifacts?|capabilities|order|stuck|report|failure_counts|circuits)$/;
 
 const isOwn = (origin: string): boolean => origin === OWN || origin === OWN.replace('http', 'https');
 
