@@ -33,7 +33,8 @@ export const withdrawOpenQuestion = (
 ): void => {
   const { id, questions } = builder.task();
   const numbers = Array.from({ length: questions }, (_, at) => at + 1);
-  const number = numbers.find((each) => inputIdOf(id, each) === approval) ?? questions;
+  const number = numbers.find((each) => inputIdOf(id, each) === approval);
+  if (number === undefined) return;
   builder.send(withdrawQuestion(builder.task(), approval, number, reason, resends));
   builder.resendTimer(withdrawTimer(approval), resends);
 };

@@ -425,6 +425,12 @@ describe('a question of a phase', () => {
       .thenTimes({ clear: `withdraw:${question()}` });
   });
 
+  test('a withdrawal timer of an unknown request sends nothing', () => {
+    given(...after(...inReview))
+      .when(timer('withdraw:a-unknown', { ask: 3 }), NOW)
+      .thenNothing();
+  });
+
   test('a decision about an effect is no answer', () => {
     given(...after(...inReview))
       .when(resolved(question(), 'approved'), NOW)
