@@ -27,7 +27,7 @@ import type { Environment } from './kit/environment.ts';
 const FOOTER = `
 \`holdpoint --version\` prints the version.
 Aliases: \`run\` is \`workflow run\`; \`jobs\` holds \`task\`, \`approval\` and \`admin\` commands; plurals work too (\`approvals\`).
-From a clone, \`npm run holdpoint -- chaos\` runs the torture test: random faults under load, with checked guarantees.`;
+From a clone, \`npm run torture\` runs the torture test: random faults under load, with checked guarantees.`;
 
 const DESCRIPTION = 'hold every side effect until an entitled approver approves that exact effect';
 
