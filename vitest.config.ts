@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { QUICK } from './tests/levels.ts';
 
 const NEVER = ['**/node_modules/**', '**/.holdpoint/**'];
 const BY_SUFFIX = ['**/*.int.test.ts', '**/*.e2e.test.ts', '**/*.long.test.ts'];
@@ -14,30 +15,6 @@ const ADAPTERS = [
 
 /** The deciders of all services in worlds that the tests invent. */
 const PROOF = ['tests/{simulation,models,fuzz,torture,planted}/**/*.test.ts'];
-
-const integration = (folder: string, ...names: readonly string[]): readonly string[] =>
-  names.map((name) => `tests/integration/${folder}/${name}.int.test.ts`);
-
-/** The integration tests of `npm test`: the store, the bus, the APIs, and one kill of each service. */
-const QUICK = [
-  ...integration('runtime', 'store-contract', 'engine-postgres', 'kill-each-service', 'schema'),
-  ...integration('bus', 'odd-messages', 'separation', 'dead-letters'),
-  ...integration('tasks', 'gated-task', 'bad-submissions', 'task-list', 'failure-classes', 'programs'),
-  ...integration(
-    'approvals',
-    'bad-decisions',
-    'inbox',
-    'inbox-service',
-    'http-surface',
-    'rules',
-    'audit-service',
-  ),
-  ...integration('approvals', 'console-gateway', 'websocket', 'identity'),
-  ...integration('executor', 'effect-orders', 'work-orders', 'circuits', 'in-doubt', 'http-effects'),
-  ...integration('executor', 'own-capabilities', 'outside-effects', 'hostile-processes'),
-  'infra/nats/permissions.int.test.ts',
-  'infra/postgres/provision.int.test.ts',
-];
 
 /** NATS and PostgreSQL are real. Bounds are for what hangs: no test passes or fails by its duration. */
 const real = {
@@ -87,7 +64,7 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
         },
       },
-      { test: { ...real, name: 'quick', include: QUICK, maxWorkers: 3, sequence: { groupOrder: 2 } } },
+      { test: { ...real, name: 'quick', include: [...QUICK], maxWorkers: 3, sequence: { groupOrder: 2 } } },
       {
         test: {
           name: 'long',

@@ -11,6 +11,7 @@ import {
   programLifecycle,
   recovery,
   runner,
+  FIRST_SEEDS,
   SEEDS,
   standingRule,
   standingRuleMatch,
@@ -96,14 +97,14 @@ export const SERVICE_BUGS: readonly Bug[] = [
     find: `    idempotencyKey: keyOf(renderEffectText(task, node, idempotencyKey), preview, undone),`,
     replace:
       '    idempotencyKey: `${keyOf(renderEffectText(task, node, idempotencyKey), preview, undone)}.${String(attempt)}`,',
-    caughtBy: [SEEDS],
+    caughtBy: [FIRST_SEEDS],
   },
   {
     name: 'a command is never resent',
     file: 'packages/runtime/src/decider.ts',
     find: 'Math.min(firstMs * RESEND_FACTOR ** (resend - 1), lastMs)',
     replace: '365 * 86_400_000',
-    caughtBy: [SEEDS],
+    caughtBy: [FIRST_SEEDS],
   },
   {
     name: 'a worker whose lease has ended is accepted',

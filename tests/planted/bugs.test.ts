@@ -7,7 +7,12 @@ import { factsOf } from '../repo/source-facts.ts';
 import { readSource, ROOT } from '../repo/source-tree.ts';
 import { planted, whyNotPlantable } from './bug.ts';
 import { BUGS } from './bugs.ts';
+import { QUICK } from '../levels.ts';
 import { patternOf } from './run-tests.ts';
+
+/** Long tests and the other integration tests run in `npm run test:all`. */
+const runsInNpmTest = (file: string): boolean =>
+  QUICK.includes(file) || !/\.(?:int|e2e|long)\.test\.ts$/.test(file);
 
 const GUARANTEES = 'docs/reference/guarantees.md';
 const HEADING = '## Bugs planted on purpose';
@@ -26,6 +31,10 @@ describe('every bug', () => {
         !existsSync(join(ROOT, file)) || !factsOf(file, readSource(file)).tests.includes(title),
     );
     expect(missing).toEqual([]);
+  });
+
+  test.each(BUGS)('a test of npm test catches the bug: $name', ({ caughtBy }) => {
+    expect(caughtBy.some(({ file }) => runsInNpmTest(file))).toBe(true);
   });
 
   test('bug names are unique', () => {
