@@ -52,7 +52,7 @@ test('the package that was fetched before is used before anything is fetched aga
   expect(await findNats(search(), silent)).toMatchObject({ path, version: { major: 2, minor: 9 } });
 });
 
-test('where there is none, it is said how each way failed and what to do', async () => {
+test('without a NATS server the error lists how each way failed and the next step', async () => {
   const lines: string[] = [];
   const found = findNats(
     search(),

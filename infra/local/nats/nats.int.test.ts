@@ -59,7 +59,7 @@ test('a stream outlives a kill of the server, on the same port and files', { tim
 });
 
 test(
-  'a port that is taken is said with where to look, even if another NATS answers on it',
+  'the error of a taken port names the log, even if another NATS answers there',
   { timeout: 60_000 },
   async () => {
     const { nats: port } = await choosePorts();

@@ -59,7 +59,7 @@ test(
   },
 );
 
-test('what was committed is there after a kill', { timeout: 60_000 }, async () => {
+test('committed rows survive a kill', { timeout: 60_000 }, async () => {
   const server = await start((await choosePorts()).postgres);
   await withAdmin(server.admin, (client) => client.query('create table kept (id int)'));
   await server.kill();
@@ -89,7 +89,7 @@ test(
   },
 );
 
-test('a port that is taken is said in one line with where to look', { timeout: 60_000 }, async () => {
+test('the error of a taken port is one line that names the log', { timeout: 60_000 }, async () => {
   const { postgres: port } = await choosePorts();
   await start(port);
   const elsewhere = {

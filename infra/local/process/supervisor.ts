@@ -8,7 +8,7 @@ export type Supervised<Name extends string = string> = {
   readonly logFile: string;
   readonly pid: () => number;
   readonly restarts: () => number;
-  /** The reason for giving the process up, if it was given up. */
+  /** The reason why the supervisor gave the process up. Absent while it runs. */
   readonly failure: () => string | undefined;
   readonly signal: (signal: NodeJS.Signals) => void;
   readonly stop: () => Promise<void>;
