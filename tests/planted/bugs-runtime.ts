@@ -8,6 +8,7 @@ import {
   enginePostgres,
   engineTimers,
   intake,
+  publisher,
   retention,
   SEEDS,
   store,
@@ -101,6 +102,16 @@ export const RUNTIME_BUGS: readonly Bug[] = [
     engine.accept(
       { ...routed, trace`,
     caughtBy: [SEEDS, intake('a message is acknowledged after its commit, and not before'), KILLED],
+  },
+  {
+    name: 'a duplicate counts as published',
+    file: 'packages/runtime/src/bus/publisher.ts',
+    find: `      if (fate !== 'duplicate') return settleOne(batch, fate === 'stored');`,
+    replace: `      if (fate !== 'unknown') return settleOne(batch, true);
+      if (batch.left > 0) return settleOne(batch, false);`,
+    caughtBy: [
+      publisher('a message whose id was taken goes out again under another id, and its batch waits for it'),
+    ],
   },
   {
     name: 'a message is acknowledged before its dead letter is committed',

@@ -20,6 +20,7 @@ export const engineTimers = of('packages/runtime/src/engine/engine-timers.test.t
 export const batch = of('packages/runtime/src/engine/batch.test.ts');
 export const cache = of('packages/runtime/src/engine/cache.test.ts');
 export const intake = of('packages/runtime/src/engine/intake.test.ts');
+export const publisher = of('packages/runtime/src/bus/publisher.test.ts');
 export const uses = of('tests/repo/uses.test.ts');
 export const retention = of('tests/integration/tasks/retention.int.test.ts');
 export const store = of('tests/integration/runtime/store-contract.int.test.ts');

@@ -1,13 +1,16 @@
-import type { Msg, NatsConnection } from '@nats-io/transport-node';
+import type { Msg, MsgHdrs, NatsConnection } from '@nats-io/transport-node';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { WireMessage } from '../engine/ports.ts';
 import { createNatsPublisher } from './publisher.ts';
+
+const encodedOf = (headers: MsgHdrs): Uint8Array =>
+  (headers as unknown as { readonly encode: () => Uint8Array }).encode();
 
 type Reply = { readonly text?: string; readonly hasError?: boolean; readonly error?: Error };
 
 /** A connection that keeps what is published, and brings the answers that it is given. */
 const connecting = () => {
-  const sent: { readonly subject: string; readonly reply: string }[] = [];
+  const sent: { readonly subject: string; readonly reply: string; readonly id: string }[] = [];
   const state: { hear: (error: Error | null, msg: Msg) => void; closed: boolean } = {
     hear: () => undefined,
     closed: false,
@@ -16,9 +19,10 @@ const connecting = () => {
     subscribe: (_subject: string, { callback }: { callback: typeof state.hear }) => {
       state.hear = callback;
     },
-    publish: (subject: string, _body: string, { reply }: { reply: string }) => {
+    publish: (subject: string, _body: string, { reply, headers }: { reply: string; headers: MsgHdrs }) => {
       if (state.closed) throw new Error('closed');
-      sent.push({ subject, reply });
+      const id = /Nats-Msg-Id: (.*)\r/.exec(new TextDecoder().decode(encodedOf(headers)))?.[1] ?? '';
+      sent.push({ subject, reply, id });
     },
   };
   const publisher = createNatsPublisher(connection as unknown as NatsConnection, '_INBOX_test');
@@ -41,8 +45,16 @@ const connecting = () => {
   };
 };
 
-const message = (name: string): WireMessage => ({ subject: `hp.evt.task.${name}`, headers: [], body: '{}' });
+const message = (name: string): WireMessage => ({
+  subject: `hp.evt.task.${name}`,
+  headers: [
+    ['Nats-Msg-Id', `id-${name}`],
+    ['ce-id', `id-${name}`],
+  ],
+  body: '{}',
+});
 const STORED: Reply = { text: '{"stream":"HP_EVT","seq":7}' };
+const DUPLICATE: Reply = { text: '{"stream":"HP_EVT","seq":7,"duplicate":true}' };
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -77,11 +89,28 @@ describe('a batch is confirmed', () => {
     expect([one.fate, other.fate]).toEqual(['under way', true]);
   });
 
-  test('a duplicate counts as stored', async () => {
-    const { publisher, answer } = connecting();
-    const seen = watched(publisher.publish([message('a')]));
-    answer(0, { text: '{"stream":"HP_EVT","seq":7,"duplicate":true}' });
+  test('a message whose id was taken goes out again under another id, and its batch waits for it', async () => {
+    const { publisher, answer, sent } = connecting();
+    const seen = watched(publisher.publish([message('a'), message('b')]));
+    answer(0, DUPLICATE);
+    answer(1, STORED);
     await settle();
+    expect(seen.fate).toBe('under way');
+    expect(sent.map(({ subject }) => subject)).toEqual(['hp.evt.task.a', 'hp.evt.task.b', 'hp.evt.task.a']);
+    expect(sent[2]?.id).toMatch(/^id-a\.[0-9a-f-]{8,}$/);
+    answer(2, STORED);
+    await settle();
+    expect(seen.fate).toBe(true);
+  });
+
+  test('a message whose id is taken once more gets a third id', async () => {
+    const { publisher, answer, sent } = connecting();
+    const seen = watched(publisher.publish([message('a')]));
+    answer(0, DUPLICATE);
+    answer(1, DUPLICATE);
+    answer(2, STORED);
+    await settle();
+    expect(new Set(sent.map(({ id }) => id)).size).toBe(3);
     expect(seen.fate).toBe(true);
   });
 });
@@ -112,6 +141,15 @@ describe('a batch is not confirmed', () => {
     expect(seen.fate).toBe(false);
     // Too late: the sweeper publishes it again.
     answer(1, STORED);
+    await settle();
+    expect(seen.fate).toBe(false);
+  });
+
+  test('a batch is not confirmed if the repeat of a taken id is not stored', async () => {
+    const { publisher, answer } = connecting();
+    const seen = watched(publisher.publish([message('a')]));
+    answer(0, DUPLICATE);
+    answer(1, { hasError: true });
     await settle();
     expect(seen.fate).toBe(false);
   });

@@ -1,27 +1,48 @@
+import { randomUUID } from 'node:crypto';
 import { createInbox, type Msg, type NatsConnection } from '@nats-io/transport-node';
+import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
 import type { Publisher, WireMessage } from '../engine/ports.ts';
 import { wireHeaders } from './headers.ts';
 
 /** After this the fate of a publish is unknown; its outbox row stays, and the sweeper publishes it again. */
 const CONFIRM_TIMEOUT_MS = 3_000;
 
-type Pending = { left: number; ok: boolean; readonly done: () => void };
+type Pending = {
+  readonly messages: readonly WireMessage[];
+  left: number;
+  ok: boolean;
+  readonly done: (all: boolean) => void;
+};
 
 /**
  * The only place that publishes. All messages of a batch share one inbox and one timer, instead of a request each.
+ * A message that the bus calls a duplicate goes out again under another `Nats-Msg-Id`: its row was never confirmed, so the
+ * id may belong to another message. `ce-id` stays the same, so that receivers know a repeat.
  */
 export const createNatsPublisher = (connection: NatsConnection, inboxPrefix: string): Publisher => {
   const inbox = createInbox(inboxPrefix);
   const pending = new Map<string, Pending>();
   let batches = 0;
 
-  connection.subscribe(`${inbox}.*`, {
+  const settleOne = (batch: Pending, ok: boolean): void => {
+    batch.left -= 1;
+    batch.ok &&= ok;
+    if (batch.left === 0) batch.done(batch.ok);
+  };
+
+  connection.subscribe(`${inbox}.*.*`, {
     callback: (error, msg) => {
-      const batch = pending.get(msg.subject.slice(inbox.length + 1));
-      if (batch === undefined) return;
-      batch.left -= 1;
-      batch.ok &&= error === null && confirms(msg);
-      if (batch.left === 0) batch.done();
+      const [token = '', index = ''] = msg.subject.slice(inbox.length + 1).split('.');
+      const batch = pending.get(token);
+      const message = batch?.messages[Number(index)];
+      if (batch === undefined || message === undefined) return;
+      const fate = error === null ? fateIn(msg) : 'unknown';
+      if (fate !== 'duplicate') return settleOne(batch, fate === 'stored');
+      try {
+        send(connection, underAnotherId(message), msg.subject);
+      } catch {
+        settleOne(batch, false);
+      }
     },
   });
 
@@ -30,16 +51,17 @@ export const createNatsPublisher = (connection: NatsConnection, inboxPrefix: str
       new Promise((resolve) => {
         batches += 1;
         const token = String(batches);
-        const timeout = setTimeout(() => settle(false), CONFIRM_TIMEOUT_MS);
-        const batch: Pending = { left: messages.length, ok: true, done: () => settle(batch.ok) };
         const settle = (all: boolean): void => {
           clearTimeout(timeout);
           pending.delete(token);
           resolve(all);
         };
-        pending.set(token, batch);
+        const timeout = setTimeout(() => settle(false), CONFIRM_TIMEOUT_MS);
+        pending.set(token, { messages, left: messages.length, ok: true, done: settle });
         try {
-          for (const message of messages) send(connection, message, `${inbox}.${token}`);
+          messages.forEach((message, index) =>
+            send(connection, message, `${inbox}.${token}.${String(index)}`),
+          );
         } catch {
           // A closed connection: nothing is confirmed, which is what the caller has to know.
           settle(false);
@@ -52,9 +74,17 @@ const send = (connection: NatsConnection, { subject, headers, body }: WireMessag
   connection.publish(subject, body, { reply, headers: wireHeaders(headers) });
 };
 
+const underAnotherId = (message: WireMessage): WireMessage => ({
+  ...message,
+  headers: message.headers.map(([name, value]) =>
+    name === HEADERS.messageId ? [name, `${value}.${randomUUID()}`] : [name, value],
+  ),
+});
+
 /** JetStream confirms with the stream and sequence; anything else (no responders, an error) confirms nothing. */
-const confirms = (msg: Msg): boolean => {
-  if (msg.headers?.hasError === true || msg.data.length === 0) return false;
+const fateIn = (msg: Msg): 'stored' | 'duplicate' | 'unknown' => {
+  if (msg.headers?.hasError === true || msg.data.length === 0) return 'unknown';
   const ack: unknown = msg.json();
-  return typeof ack === 'object' && ack !== null && 'seq' in ack && !('error' in ack);
+  if (typeof ack !== 'object' || ack === null || !('seq' in ack) || 'error' in ack) return 'unknown';
+  return 'duplicate' in ack && ack.duplicate === true ? 'duplicate' : 'stored';
 };
