@@ -46,7 +46,7 @@ describe('network policies allow exactly the required connections', () => {
   );
 
   test('a pod without a policy is reported', () => {
-    const open = rendered('dev').filter(({ metadata }) => metadata.name !== 'nobody');
+    const open = rendered('dev').filter(({ metadata }) => metadata.name !== 'deny-all');
     expect(() => allowedOf(open)).toThrow(': no policy of ');
   });
 });

@@ -5,7 +5,7 @@ import type { ApprovalMessage, ApprovalState } from '@holdpoint/approvals/approv
 import {
   ada,
   APPROVAL,
-  ASKED,
+  REQUESTED_AT,
   cancellation,
   CHOICE,
   DEADLINE,
@@ -31,8 +31,14 @@ export type ApprovalWorld = {
 };
 export type Labelled = readonly (readonly [label: string, message: ApprovalMessage])[];
 
-export const START: ApprovalWorld = { approval: decider.initial, now: ASKED, resolutions: 0 };
-export const MOMENTS: readonly number[] = [ASKED, ASKED + 1, DEADLINE - 1, DEADLINE, DEADLINE + 1];
+export const START: ApprovalWorld = { approval: decider.initial, now: REQUESTED_AT, resolutions: 0 };
+export const MOMENTS: readonly number[] = [
+  REQUESTED_AT,
+  REQUESTED_AT + 1,
+  DEADLINE - 1,
+  DEADLINE,
+  DEADLINE + 1,
+];
 export const EXPIRY = ['expiry', timer('expiry')] as const;
 export const CANCEL = ['cancel', { kind: 'cancel', payload: cancellation }] as const;
 
@@ -212,7 +218,7 @@ export const quorumOfTwo = (veto: boolean): Model<ApprovalWorld> => {
           .map((verb) => [`${by.name} ${verb}`, decides(by, verb)] as const),
       ),
     ],
-    [ASKED, ASKED + STEP_MS, DEADLINE],
+    [REQUESTED_AT, REQUESTED_AT + STEP_MS, DEADLINE],
     quorumFaults(veto),
   );
 };

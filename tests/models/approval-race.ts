@@ -12,7 +12,7 @@ import type {
 import {
   ada,
   APPROVAL,
-  ASKED,
+  REQUESTED_AT,
   DEADLINE,
   grace,
   NODE,
@@ -76,7 +76,7 @@ export const other = requestFor('other line');
 const PLACE = { worker: 'E', slot: 0 };
 /** Before and after the deadline, and after the end of the last grant. */
 const MOMENTS = [
-  { now: ASKED, label: 'asked' },
+  { now: REQUESTED_AT, label: 'asked' },
   { now: DEADLINE - 1, label: 'a moment before the deadline' },
   { now: DEADLINE, label: 'the deadline' },
   { now: DEADLINE + 3_600_000, label: 'the end of every grant' },
@@ -111,7 +111,7 @@ const personSteps = (
   const behind = race.clock === 'behind the lock';
   if (waitsSince === undefined) {
     // Only a decision by an old clock needs the time.
-    const since = behind ? ASKED : world.now;
+    const since = behind ? REQUESTED_AT : world.now;
     return [[`${name} presses ${verb}`, { ...world, [name]: { waitsSince: since, told } }]];
   }
   const now = behind ? world.now : waitsSince;
@@ -247,7 +247,7 @@ export const approvalRace = (race: Race): Model<RaceWorld> => ({
   start: {
     approval: race.approvals.initial,
     effect: race.executor.initial,
-    now: ASKED,
+    now: REQUESTED_AT,
     ada: { waitsSince: undefined, told: undefined },
     grace: { waitsSince: undefined, told: undefined },
     asker: { ordered: false, withdrawn: false },

@@ -6,13 +6,13 @@ export type Violation = {
 };
 
 /** Counts the checks and keeps the first violation. */
-export type Judge = {
+export type Checker = {
   readonly expect: (invariant: string, holds: boolean, about: string, detail: () => string) => void;
   readonly violation: () => Violation | undefined;
   readonly checked: () => ReadonlyMap<string, number>;
 };
 
-export const createJudge = (): Judge => {
+export const createChecker = (): Checker => {
   const checked = new Map<string, number>();
   let violation: Violation | undefined;
   return {

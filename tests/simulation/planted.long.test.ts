@@ -22,8 +22,8 @@ describe('planted bugs', () => {
     expect(outcome.violation?.invariant).toBe(failed.violation?.invariant);
     expect(outcome.tasks.length).toBeLessThan(failed.tasks.length);
     expect(outcome.faults.length).toBeLessThan(failed.faults.length);
-    const told = await describeFailure(failed, { tasks: TASKS, bug });
-    expect(told).toContain(`npm run simulate -- --seed ${String(failed.seed)}`);
-    expect(told).toMatch(/ms {2}FAULT/);
+    const description = await describeFailure(failed, { tasks: TASKS, bug });
+    expect(description).toContain(`npm run simulate -- --seed ${String(failed.seed)}`);
+    expect(description).toMatch(/ms {2}FAULT/);
   });
 });

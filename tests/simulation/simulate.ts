@@ -72,7 +72,7 @@ export const simulate = async (wanted: Partial<Settings> & { readonly seed: numb
   const severity = SEVERITIES[Math.abs(seed) % SEVERITIES.length] ?? 1;
   const replicas = REPLICAS[Math.abs(seed >> 3) % REPLICAS.length] ?? 2;
   const world = createWorld({ seed, traced: settings.traced, severity, without, calmAt: STORM_MS });
-  const { timeline, judge, watchers } = world;
+  const { timeline, checker, watchers } = world;
   const cluster = startCluster(world, replicas, settings.bug);
   startHousekeeping(world, cluster);
   const checkRetired = startRetention(world, settings.bug.retention);
@@ -112,9 +112,9 @@ export const simulate = async (wanted: Partial<Settings> & { readonly seed: numb
     }
   });
 
-  while (judge.violation() === undefined && timeline.steps() < settings.steps) {
+  while (checker.violation() === undefined && timeline.steps() < settings.steps) {
     if (!timeline.step(END_MS)) {
-      judge.expect('the system comes to rest', timeline.isEmpty(), '', () => 'a step repeats forever');
+      checker.expect('the system comes to rest', timeline.isEmpty(), '', () => 'a step repeats forever');
       checkMessages();
       checkLetters();
       checkEnding(world, tasks, accepted);
@@ -126,8 +126,8 @@ export const simulate = async (wanted: Partial<Settings> & { readonly seed: numb
   }
   return {
     seed,
-    violation: judge.violation(),
-    checked: judge.checked(),
+    violation: checker.violation(),
+    checked: checker.checked(),
     faults: [...world.weather.struck(), ...disasters.struck(), ...adversary.struck()],
     tasks,
     steps: timeline.steps(),

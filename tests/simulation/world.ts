@@ -8,7 +8,7 @@ import { type Books, createBooks } from './event-states.ts';
 import { type Bus, createBus } from './outside/bus.ts';
 import { type Choices, createChoices } from './choices.ts';
 import { createDatabase, type Database } from './outside/database.ts';
-import { createJudge, type Judge } from './checker.ts';
+import { createChecker, type Checker } from './checker.ts';
 import type { Poison } from './faults/poison.ts';
 import type { Shown } from './outside/surface.ts';
 import { type Application, createTarget, type Target } from './outside/target.ts';
@@ -39,7 +39,7 @@ export type World = {
   readonly choices: Choices;
   readonly weather: Weather;
   readonly trace: Trace;
-  readonly judge: Judge;
+  readonly checker: Checker;
   readonly books: Books;
   readonly databases: Readonly<Record<ServiceName, Database>>;
   readonly bus: Bus;
@@ -80,7 +80,7 @@ export const createWorld = ({ seed, traced, ...settings }: WorldSettings): World
     poison: new Map(),
     kept,
     shown: new Map(),
-    judge: createJudge(),
+    checker: createChecker(),
     away: createAway(timeline),
     deadly: new Set(),
     rollbackRule: choices.happens('the rule for rollbacks is on', 0.7),

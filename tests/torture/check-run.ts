@@ -1,6 +1,6 @@
 import type { Usage } from './deployment/deployment.ts';
 import { CHECKS } from './checks/table.ts';
-import { createJudge, type Verdict } from './checks/verdicts.ts';
+import { createVerdicts, type Verdict } from './checks/verdicts.ts';
 import { lookAtAudit } from './evidence/audit.ts';
 import { findOutcries } from './evidence/logs.ts';
 import { findStrangers, lookAtConsumers, lookAtServices } from './evidence/run.ts';
@@ -29,7 +29,7 @@ export type GatherOptions = Omit<TasksOptions, 'applications' | 'work' | 'saved'
 };
 
 /** Reads the counter, the stores and the logs, and runs every check. */
-export const judge = async (options: GatherOptions): Promise<readonly Verdict[]> => {
+export const checkRun = async (options: GatherOptions): Promise<readonly Verdict[]> => {
   const { deployment, target, planned, recorder, secrets, prefix, peaks, settled } = options;
   // Delayed requests arrive now: an effect that certainly failed must not arrive later.
   await target.release();
@@ -40,7 +40,7 @@ export const judge = async (options: GatherOptions): Promise<readonly Verdict[]>
     planned.filter(({ program }) => program === true),
     planned.filter(({ program }) => program !== true),
   ];
-  const court = createJudge(
+  const court = createVerdicts(
     CHECKS.filter(
       (check) =>
         (check.graphs !== true || target.graphs !== undefined) &&

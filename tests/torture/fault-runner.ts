@@ -14,7 +14,7 @@ export type Tally = {
   readonly failed: readonly string[];
 };
 
-export type NemesisOptions = {
+export type FaultRunnerOptions = {
   readonly plan: Plan;
   readonly faults: readonly Fault[];
   readonly deployment: Deployment;
@@ -76,7 +76,7 @@ export const createTurns = () => {
 };
 
 /** Runs a plan. Resolves when every fault has ended. */
-export const runPlan = async (options: NemesisOptions): Promise<Tally> => {
+export const runPlan = async (options: FaultRunnerOptions): Promise<Tally> => {
   const { plan, faults, deployment, recorder, history, say, over } = options;
   const byName = new Map(faults.map((fault) => [fault.name, fault]));
   const takeTurn = createTurns();

@@ -21,18 +21,18 @@ export const Operation = z.object({
 export type Operation = z.infer<typeof Operation>;
 
 /** A fault and its repair. */
-export const NemesisEntry = z.object({
+export const FaultEntry = z.object({
   t: Time,
   nemesis: z.string(),
   step: z.int(),
   type: z.enum(['begin', 'end', 'skip', 'error']),
   value: z.json().optional(),
 });
-export type NemesisEntry = z.infer<typeof NemesisEntry>;
+export type FaultEntry = z.infer<typeof FaultEntry>;
 
 const PlanEntry = z.object({ t: Time, plan: Plan });
 const Note = z.object({ t: Time, note: z.string(), value: z.json().optional() });
-export const Entry = z.union([PlanEntry, NemesisEntry, Operation, Note]);
+export const Entry = z.union([PlanEntry, FaultEntry, Operation, Note]);
 export type Entry = z.infer<typeof Entry>;
 
 type Untimed = Entry extends infer E ? (E extends Entry ? Omit<E, 't'> : never) : never;
@@ -41,19 +41,19 @@ export interface History {
   readonly file: string;
   readonly add: (entry: Untimed) => void;
   readonly operations: () => readonly Operation[];
-  readonly nemesis: () => readonly NemesisEntry[];
+  readonly nemesis: () => readonly FaultEntry[];
   readonly close: () => void;
 }
 
 export const isOperation = (entry: Entry): entry is Operation => 'call' in entry;
-export const isNemesis = (entry: Entry): entry is NemesisEntry => 'nemesis' in entry;
+export const isFault = (entry: Entry): entry is FaultEntry => 'nemesis' in entry;
 
 /** One JSON line for each entry, written at once: a crash loses none. */
 export const createHistory = (file: string): History => {
   const descriptor = openSync(file, 'w');
   const start = performance.now();
   const operations: Operation[] = [];
-  const nemesis: NemesisEntry[] = [];
+  const nemesis: FaultEntry[] = [];
   return {
     file,
     add: (untimed) => {
@@ -61,7 +61,7 @@ export const createHistory = (file: string): History => {
       const entry: Entry = { t, ...untimed };
       writeSync(descriptor, `${JSON.stringify(entry)}\n`);
       if (isOperation(entry)) operations.push(entry);
-      else if (isNemesis(entry)) nemesis.push(entry);
+      else if (isFault(entry)) nemesis.push(entry);
     },
     operations: () => operations,
     nemesis: () => nemesis,

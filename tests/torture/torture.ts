@@ -4,7 +4,7 @@ import { held } from './checks/verdicts.ts';
 import type { Deployment } from './deployment/deployment.ts';
 import { readSecrets } from './evidence/secrets.ts';
 import type { Fault } from './faults/fault.ts';
-import { judge } from './check-run.ts';
+import { checkRun } from './check-run.ts';
 import type { History } from './history.ts';
 import { holdFor, runPlan } from './fault-runner.ts';
 import type { Plan } from './plan.ts';
@@ -12,7 +12,7 @@ import { createRecorder, type Recorder } from './bus-recorder.ts';
 import { type Report, tallyOf } from './report.ts';
 import { settle } from './wait-until-quiet.ts';
 import { watchUsage } from './peak-usage.ts';
-import { type Crew, hireCrew } from './pages/console-users.ts';
+import { type ConsoleUsers, startConsoleUsers } from './pages/console-users.ts';
 import { gatherLetters } from './evidence/dead-letters.ts';
 import { connectTo } from './workload/connect.ts';
 import {
@@ -110,7 +110,7 @@ const whyNoPrograms = ({ deployment, target, plan }: TortureOptions): string | u
   return target.programs === true ? undefined : 'the target counts no effects of programs';
 };
 
-const planning = (options: TortureOptions, crew: Crew | undefined): typeof plannedTask => {
+const planning = (options: TortureOptions, crew: ConsoleUsers | undefined): typeof plannedTask => {
   const { target, deployment, tasksPerSecond, say } = options;
   const planned =
     target.graphs === undefined ? plannedTask : plannedWithGraphs(tasksPerSecond, deployment.people.length);
@@ -128,7 +128,7 @@ export const torture = async (options: TortureOptions): Promise<Report> => {
   const prefix = prefixOf(run);
   history.add({ plan });
   const { recorder, close, secrets, connection } = await listen(deployment);
-  const crew = await hireCrew(deployment, plan.seed, history, recorder);
+  const users = await startConsoleUsers(deployment, plan.seed, history, recorder);
   const workload = await startWorkload({
     seed: plan.seed,
     run,
@@ -137,10 +137,10 @@ export const torture = async (options: TortureOptions): Promise<Report> => {
     target,
     history,
     recorder,
-    planned: planning(options, crew),
-    crew,
+    planned: planning(options, users),
+    users,
   });
-  const pages = crew?.watch(workload.tasks);
+  const pages = users?.watch(workload.tasks);
   const usage = watchUsage(deployment);
   try {
     const tally = await hurt(options, recorder, workload);
@@ -157,22 +157,22 @@ export const torture = async (options: TortureOptions): Promise<Report> => {
     await workload.finish(DECIDED_WITHIN_MS);
     const children = workload.tasks().flatMap(({ id, program }) => (program === true ? [childOf(id)] : []));
     const settled = await settle(deployment, { prefix, children }, { withinMs: settleWithinMs, say });
-    await crew?.dropOne(connection, run);
-    await crew?.stop();
+    await users?.dropOne(connection, run);
+    await users?.stop();
     await pages?.finish(CAUGHT_UP_WITHIN_MS);
     say('checking ...');
     const peaks = await usage.stop();
-    const verdicts = await judge({
+    const verdicts = await checkRun({
       deployment,
       target,
       planned: workload.tasks(),
       operations: history.operations(),
       recorder,
       secrets:
-        crew === undefined ? secrets : new Map([...secrets, ['token of the agent', crew.agent.secret]]),
+        users === undefined ? secrets : new Map([...secrets, ['token of the agent', users.agent.secret]]),
       feeds: pages?.feeds() ?? [],
       settledLetters: await gatherLetters(connection, history.operations()),
-      pages: crew !== undefined,
+      pages: users !== undefined,
       prefix,
       peaks,
       settled,
@@ -194,7 +194,7 @@ export const torture = async (options: TortureOptions): Promise<Report> => {
   } finally {
     await usage.stop();
     await pages?.stop();
-    await crew?.stop();
+    await users?.stop();
     await workload.close();
     await close();
   }

@@ -83,15 +83,15 @@ export const settle = async (
   const start = performance.now();
   const never = new AbortController().signal;
   let left: readonly string[] = ['the run has no samples'];
-  let told = start;
+  let lastReport = start;
   for (let quiet = 0; performance.now() - start < withinMs;) {
     left = await leftOf(deployment, prefix, children).catch((error: unknown) => [
       `it cannot be looked at: ${String(error)}`,
     ]);
     quiet = left.length === 0 ? quiet + 1 : 0;
     if (quiet >= QUIET_LOOKS) return { afterMs: Math.round(performance.now() - start), withinMs, left: [] };
-    if (performance.now() - told > 10_000 && left.length > 0) {
-      told = performance.now();
+    if (performance.now() - lastReport > 10_000 && left.length > 0) {
+      lastReport = performance.now();
       say(`waiting for ${left.join(', ')}`);
     }
     await holdFor(LOOK_EVERY_MS, never);

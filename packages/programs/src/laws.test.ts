@@ -73,7 +73,7 @@ const message: fc.Arbitrary<ProgramMessage> = fc.oneof(
         ),
         fc.integer({ min: 1, max: 3 }),
       )
-      .map(([name, ask]) => timer(name, { ask })),
+      .map(([name, attempt]) => timer(name, { attempt })),
   },
   {
     weight: 3,

@@ -163,7 +163,7 @@ describe('the lease', () => {
 
   test('an unclaimed order is sent again, and the task shows that no worker is running', () => {
     given(...after(submission()))
-      .when(timer('order', { ask: 1 }), NOW)
+      .when(timer('order', { attempt: 1 }), NOW)
       .thenEmitsLike({
         type: 'phase_waiting',
         reason: expect.stringMatching(/no worker has claimed the order.*reply@1/) as string,
@@ -357,7 +357,7 @@ describe('an effect of a phase', () => {
 
   test('the submission of the effect is sent again until its end is known', () => {
     given(...after(...asking))
-      .when(timer(`effect:${child()}`, { ask: 1 }), NOW)
+      .when(timer(`effect:${child()}`, { attempt: 1 }), NOW)
       .thenEmits()
       .thenSends({ data: { id: child() } }, { data: { id: child(), watcher: TASK } });
   });
@@ -427,7 +427,7 @@ describe('a question of a phase', () => {
 
   test('a withdrawal timer of an unknown request sends nothing', () => {
     given(...after(...inReview))
-      .when(timer('withdraw:a-unknown', { ask: 3 }), NOW)
+      .when(timer('withdraw:a-unknown', { attempt: 3 }), NOW)
       .thenNothing();
   });
 

@@ -9,7 +9,7 @@ const send = (builder: DecisionBuilder, resends: number): void => {
   builder.timer({
     set: ORDER_TIMER,
     dueAt: builder.now + Math.min(firstMs * 2 ** resends, lastMs),
-    data: { ask: resends + 1 },
+    data: { attempt: resends + 1 },
   });
 };
 

@@ -51,12 +51,12 @@ export const resendTimer = (
 ): TimerChange => ({
   set: name,
   dueAt: now + resendDelayMs(resends + 1, timing),
-  data: { ask: resends + 1 },
+  data: { attempt: resends + 1 },
 });
 
 /** The number of the resend that is due, from the data of {@link resendTimer}. */
 export const resendsOf = (data: Json): number =>
-  typeof data === 'object' && data !== null && 'ask' in data ? Number(data['ask']) : 1;
+  typeof data === 'object' && data !== null && 'attempt' in data ? Number(data['attempt']) : 1;
 
 /** A due timer, as a message to the decider. */
 export type TimerFired = { readonly kind: 'timer'; readonly name: string; readonly data: Json };

@@ -16,7 +16,7 @@ import type { TokenMessage } from '../src/token/access-token.ts';
 import {
   ada,
   APPROVAL,
-  ASKED,
+  REQUESTED_AT,
   barbara,
   cancellation,
   CHOICE,
@@ -59,7 +59,7 @@ const audience = fc.oneof(
 /** Set in one of five. */
 const rarely = <Value>(arbitrary: fc.Arbitrary<Value>): fc.Arbitrary<Value | undefined> =>
   fc.oneof({ weight: 4, arbitrary: fc.constant(undefined) }, arbitrary);
-const after = fc.oneof(fc.constant(1_000), fc.integer({ min: 1_000, max: 2 * (DEADLINE - ASKED) }));
+const after = fc.oneof(fc.constant(1_000), fc.integer({ min: 1_000, max: 2 * (DEADLINE - REQUESTED_AT) }));
 
 export const policies: fc.Arbitrary<ApprovalPolicy> = fc.record(
   {
@@ -188,11 +188,11 @@ const messageOn = (request: RequestApproval): fc.Arbitrary<ApprovalMessage> =>
 
 // Clocks may step back, so the times of a run are in no order.
 const moment = fc.oneof(
-  fc.constantFrom(ASKED, DEADLINE - 1, DEADLINE, DEADLINE + 1),
-  fc.integer({ min: ASKED, max: DEADLINE + 60_000 }),
+  fc.constantFrom(REQUESTED_AT, DEADLINE - 1, DEADLINE, DEADLINE + 1),
+  fc.integer({ min: REQUESTED_AT, max: DEADLINE + 60_000 }),
 );
 /** Most runs stay within the time in which a request can be decided. */
-const early = fc.integer({ min: ASKED, max: DEADLINE - 1 });
+const early = fc.integer({ min: REQUESTED_AT, max: DEADLINE - 1 });
 
 const actsOf = <Message>(
   message: fc.Arbitrary<Message>,
@@ -205,7 +205,9 @@ export const approvalActs: fc.Arbitrary<readonly Act<ApprovalMessage>[]> = reque
   fc
     .tuple(fc.boolean(), actsOf(messageOn(request)))
     .map(([isFirst, acts]) =>
-      isFirst ? [{ message: { kind: 'request', payload: request } as const, now: ASKED }, ...acts] : acts,
+      isFirst
+        ? [{ message: { kind: 'request', payload: request } as const, now: REQUESTED_AT }, ...acts]
+        : acts,
     ),
 );
 

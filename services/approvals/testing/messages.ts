@@ -7,7 +7,7 @@ import type { ApprovalMessage } from '../src/approval/state.ts';
 import {
   ada,
   APPROVAL,
-  ASKED,
+  REQUESTED_AT,
   cancellation,
   CHOICE,
   DEADLINE,
@@ -74,8 +74,8 @@ const message: fc.Arbitrary<ApprovalMessage> = fc.oneof(
 
 // Clocks may step back, so the times of a run are in no order.
 const moment = fc.oneof(
-  fc.constantFrom(ASKED, DEADLINE - 1, DEADLINE, DEADLINE + 1),
-  fc.integer({ min: ASKED, max: DEADLINE * 2 }),
+  fc.constantFrom(REQUESTED_AT, DEADLINE - 1, DEADLINE, DEADLINE + 1),
+  fc.integer({ min: REQUESTED_AT, max: DEADLINE * 2 }),
 );
 
 /** Messages about one approval, in any order and at any time. */

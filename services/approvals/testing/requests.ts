@@ -48,8 +48,8 @@ export const NODE = NodeId.parse('append');
 export const APPROVAL = ApprovalId.parse('a-1');
 export const TIMEOUT_MS = 60_000;
 /** Time of the test request, and the time when it expires. */
-export const ASKED = 1_000_000;
-export const DEADLINE = ASKED + TIMEOUT_MS;
+export const REQUESTED_AT = 1_000_000;
+export const DEADLINE = REQUESTED_AT + TIMEOUT_MS;
 
 export const ada: Principal = { name: 'ada', groups: ['operators'] };
 export const grace: Principal = { name: 'grace', groups: ['auditors', 'operators'] };
@@ -129,7 +129,7 @@ export const stuckFor = (change: Partial<RequestApproval> = {}): RequestApproval
     ...change,
   });
 };
-export const stuckAsked = { type: 'requested', ...stuckFor(), expiresAt: DEADLINE } as const;
+export const stuckRequested = { type: 'requested', ...stuckFor(), expiresAt: DEADLINE } as const;
 
 /** A program's input, and the request for it: its effect is only a name. */
 export const FORM: Extract<InputRequest, { kind: 'form' }> = {
@@ -211,7 +211,7 @@ export const requestUnder = (
   change: Partial<RequestApproval> = {},
 ): RequestApproval => requestFor('hello', { policy, ...change });
 export const requestedBy = (payload: RequestApproval) =>
-  ({ type: 'requested', ...payload, expiresAt: ASKED + payload.timeoutMs }) as const;
+  ({ type: 'requested', ...payload, expiresAt: REQUESTED_AT + payload.timeoutMs }) as const;
 
 export const decides = (
   by: Principal,
@@ -242,6 +242,6 @@ export const ruleAdded = (change: Partial<RuleAdded> = {}): RuleAdded => ({
   id: RULE,
   spec: specOf(),
   author: { name: 'ada', groups: ['operators'] },
-  at: ASKED - 1_000,
+  at: REQUESTED_AT - 1_000,
   ...change,
 });

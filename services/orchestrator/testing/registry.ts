@@ -62,15 +62,21 @@ export const boardWith = (parts: Partial<Registry>): Registry => ({
 });
 
 /** A message to a task, in the form that `thenSends` compares. */
-export const told = (task: string, notification: object) => ({
+export const notified = (task: string, notification: object) => ({
   subject: 'hp.cmd.task.notify',
   type: 'dev.holdpoint.task.notify.v1',
   data: { id: task, notification },
 });
-export const toldHeld = (name: string) =>
-  told(job(name).task, { kind: 'locks', ...job(name), repository: BOARD, acquired: true, waitingFor: [] });
-export const toldToWait = (name: string, ...waitingFor: readonly string[]) =>
-  told(job(name).task, { kind: 'locks', ...job(name), repository: BOARD, acquired: false, waitingFor });
+export const notifiedHeld = (name: string) =>
+  notified(job(name).task, {
+    kind: 'locks',
+    ...job(name),
+    repository: BOARD,
+    acquired: true,
+    waitingFor: [],
+  });
+export const notifiedToWait = (name: string, ...waitingFor: readonly string[]) =>
+  notified(job(name).task, { kind: 'locks', ...job(name), repository: BOARD, acquired: false, waitingFor });
 
 /** The notifications of a decision, without envelopes. */
 export const informationOf = ({ send }: Pick<Decision<never>, 'send'>): readonly Notification[] =>

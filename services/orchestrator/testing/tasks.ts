@@ -126,7 +126,7 @@ export const recover = (
   },
   task: TASK,
 });
-export const timer = (name: string, data: null | { ask: number } = null): TaskMessage => ({
+export const timer = (name: string, data: null | { attempt: number } = null): TaskMessage => ({
   kind: 'timer',
   name,
   data,

@@ -1,6 +1,6 @@
 import { readAnswer, encodeRequest } from '@holdpoint/contracts/catalog/reply';
 import type { Client } from '@holdpoint/cli/bus/client';
-import { type BusEvent, watchEvents } from '@holdpoint/cli/bus/watch';
+import { watchSubjects } from '@holdpoint/cli/bus/watch';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
 import { headers as createHeaders } from '@nats-io/transport-node';
@@ -84,8 +84,7 @@ export const clientAmong = ({ replies, facts, letters }: Others): Client => {
   return {
     connection,
     call,
-    watch: (filter, onFact: (fact: BusEvent) => void, options) =>
-      watchEvents(connection, filter, onFact, options),
+    watch: (filter, onMessage) => watchSubjects(connection, filter, onMessage),
     close: () => Promise.resolve(),
   };
 };

@@ -9,7 +9,7 @@ import type { ServiceLogic } from '@holdpoint/runtime/engine/core';
 import type { ApprovalMessage, ApprovalState } from '@holdpoint/approvals/approval/state';
 import {
   APPROVAL,
-  ASKED,
+  REQUESTED_AT,
   ada,
   decider,
   FORM,
@@ -31,7 +31,7 @@ import { decisionTarget } from '../decisions.ts';
 const after = (...messages: readonly ApprovalMessage[]): Loaded<ApprovalState> => {
   const run = runOf(
     decider,
-    messages.map((message) => ({ message, now: ASKED })),
+    messages.map((message) => ({ message, now: REQUESTED_AT })),
   );
   return {
     kind: 'approval',

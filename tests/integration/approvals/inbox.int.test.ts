@@ -9,7 +9,7 @@ import fc from 'fast-check';
 import type { Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { cloneDatabase, type Database } from '../../kit/stack/databases.ts';
-import { type Asked, approvalsPool, keep, listAll, viewOf } from '../../kit/surfaces/inbox.ts';
+import { type InboxEntry, approvalsPool, keep, listAll, viewOf } from '../../kit/surfaces/inbox.ts';
 import { currentRun } from '../../kit/stack/run.ts';
 
 type Filter = ApiRequest<'approvals', 'list'>;
@@ -30,7 +30,7 @@ afterEach(() => pool.query(`DELETE FROM heads`));
 const idsOf = (views: readonly { readonly id: string }[]): readonly string[] => views.map(({ id }) => id);
 const sortedIds = (views: readonly { readonly id: string }[]): readonly string[] => idsOf(views).toSorted();
 
-const asked = (id: string, more: Partial<Asked> = {}): Asked => ({
+const asked = (id: string, more: Partial<InboxEntry> = {}): InboxEntry => ({
   id,
   task: `t-${id}`,
   title: 'append a line',
@@ -46,7 +46,7 @@ const asked = (id: string, more: Partial<Asked> = {}): Asked => ({
   ...more,
 });
 
-const keepAll = async (requests: readonly Asked[]): Promise<readonly ApprovalView[]> => {
+const keepAll = async (requests: readonly InboxEntry[]): Promise<readonly ApprovalView[]> => {
   const views = requests.map(viewOf);
   await keep(pool, views);
   return views;

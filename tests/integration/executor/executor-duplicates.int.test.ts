@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => witness.stop());
 
 /** The sender of the orders, which receives their outcomes. */
-type Desk = {
+type OrderSender = {
   readonly system: System;
   readonly approved: (of: 'opaque' | 'keyed') => RunEffect;
   readonly give: (order: RunEffect) => Promise<unknown>;
@@ -30,8 +30,8 @@ type Desk = {
   readonly is: (order: RunEffect) => Promise<string>;
 };
 
-const deskOf = (system: System, key: KeyObject, orderer: NatsConnection): Desk => {
-  const is: Desk['is'] = ({ id }) => stateOf(system, { effect: id });
+const createOrderSender = (system: System, key: KeyObject, orderer: NatsConnection): OrderSender => {
+  const is: OrderSender['is'] = ({ id }) => stateOf(system, { effect: id });
   let messages = 0;
   return {
     system,
@@ -60,19 +60,19 @@ const deskOf = (system: System, key: KeyObject, orderer: NatsConnection): Desk =
   };
 };
 
-const withDesk = async (work: (desk: Desk) => Promise<void>): Promise<void> => {
+const withOrderSender = async (work: (desk: OrderSender) => Promise<void>): Promise<void> => {
   const system = await createSystem({ shortResends: true });
   try {
     // The orchestrator only creates the streams: the test sends the orders.
     await system.start('orchestrator');
     const key = await readGrantKey(system.run.credentialsDir);
-    await work(deskOf(system, key, await system.connect('orchestrator')));
+    await work(createOrderSender(system, key, await system.connect('orchestrator')));
   } finally {
     await system.stop();
   }
 };
 
-const expectOnce = async ({ is }: Desk, orders: readonly RunEffect[]): Promise<void> => {
+const expectOnce = async ({ is }: OrderSender, orders: readonly RunEffect[]): Promise<void> => {
   for (const order of orders) {
     expect(await witness.applications(order.id)).toBe(1);
     expect(await witness.requests(order.id)).toBe(1);
@@ -82,7 +82,7 @@ const expectOnce = async ({ is }: Desk, orders: readonly RunEffect[]): Promise<v
 
 describe.concurrent('an order', () => {
   test('an order that arrives three hundred times under other message ids and attempts is executed once', () =>
-    withDesk(async (desk) => {
+    withOrderSender(async (desk) => {
       const { system, approved, give, untilApplied } = desk;
       await Promise.all([
         system.start('executor', targetsOf(witness)),
@@ -107,7 +107,7 @@ describe.concurrent('an order', () => {
     }));
 
   test('an order for which two executors race is executed by one of them', () =>
-    withDesk(async (desk) => {
+    withOrderSender(async (desk) => {
       const { system, approved, give, untilApplied } = desk;
       const racers = await Promise.all([
         spawnVictim(system, 'executor', undefined, targetsOf(witness)),
@@ -124,7 +124,7 @@ describe.concurrent('an order', () => {
     }));
 
   test('an order that is redelivered after its outcome and a kill of the executor is not executed again', () =>
-    withDesk(async (desk) => {
+    withOrderSender(async (desk) => {
       const { system, approved, give, untilApplied } = desk;
       const before = await system.start('executor', targetsOf(witness));
       const orders = [approved('opaque'), approved('keyed')];

@@ -188,7 +188,7 @@ const task = (): TaskView =>
 
 const history = (): HistoryEntry[] => {
   const start = Date.now() - 20 * MINUTE;
-  const told: readonly (readonly [string, Some])[] = [
+  const events: readonly (readonly [string, Some])[] = [
     [
       'submitted',
       {
@@ -231,7 +231,7 @@ const history = (): HistoryEntry[] => {
       { phase: 'awaiting_approval', node: 'merge', attempt: 1, approval: 'a-merge00001' },
     ],
   ];
-  return told.map(([type, data], i) => ({
+  return events.map(([type, data], i) => ({
     version: i + 1,
     at: start + i * 47_000,
     type,

@@ -133,8 +133,8 @@ export const startConsoleStandIn = async (state: StandInState): Promise<ConsoleS
     return { status: 200, body: { id, phase: 'execution_ready', version: 1 } };
   };
 
-  type Asked = Readonly<Record<string, unknown>>;
-  const answers: Readonly<Record<string, (asked: Asked) => unknown>> = {
+  type RequestBody = Readonly<Record<string, unknown>>;
+  const answers: Readonly<Record<string, (asked: RequestBody) => unknown>> = {
     'approvals/whoami': () => ({
       name: 'operator',
       groups: ['operators'],
@@ -232,7 +232,7 @@ export const startConsoleStandIn = async (state: StandInState): Promise<ConsoleS
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   };
   const ask = async (request: IncomingMessage, response: ServerResponse, name: string): Promise<void> => {
-    const asked = (await bodyOf(request)) as Asked;
+    const asked = (await bodyOf(request)) as RequestBody;
     if (name === 'approvals/decide') {
       if (state.fate !== 'lose-before')
         keys.push([String(asked['id']), String(request.headers['idempotency-key'])]);

@@ -102,10 +102,10 @@ export const openWatcher = (
       ),
     first: (type, condition = () => true) =>
       until(`a watcher receives ${type}`, () => {
-        const told = messages.filter(isOf([type])).find(condition);
-        if (told === undefined && socket.readyState === socket.CLOSED)
+        const message = messages.filter(isOf([type])).find(condition);
+        if (message === undefined && socket.readyState === socket.CLOSED)
           throw new Hopeless(`a watcher whose connection has ended is not told ${type}`);
-        return told;
+        return message;
       }),
     all: (...types) => messages.filter(isOf(types)),
     stop: async () => {

@@ -22,7 +22,7 @@ export const approvalsPool = async ({ admin, name }: Database): Promise<Pool> =>
   return createPool({ url, password, schema: 'approvals', name: 'holdpoint-test', max: 4 }, silentLogger());
 };
 
-export type Asked = {
+export type InboxEntry = {
   readonly id: string;
   readonly task: string;
   readonly title: string;
@@ -34,7 +34,7 @@ export type Asked = {
 } & Pick<ApprovalView['effect'], 'kind' | 'effectClass' | 'target' | 'uses'>;
 
 /** An approval as the service stores it. */
-export const viewOf = ({ kind, effectClass, target, uses, ...asked }: Asked): ApprovalView => {
+export const viewOf = ({ kind, effectClass, target, uses, ...asked }: InboxEntry): ApprovalView => {
   const task = TaskId.parse(asked.task);
   const effect = { task, node: NODE, uses, args: {}, kind, effectClass, target, idempotencyKey: asked.id };
   return {

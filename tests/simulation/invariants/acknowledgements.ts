@@ -20,7 +20,7 @@ type Taken<To extends Addressed> = { readonly routed: Routed<To>; readonly versi
  * on the stored state and must lead to no new event.
  */
 export const watchAcknowledgements = <To extends Addressed, Event extends { readonly type: string }, Work>(
-  { judge, books, databases, timeline, poison, kept }: World,
+  { checker, books, databases, timeline, poison, kept }: World,
   logic: ServiceLogic<To, Event, Work>,
 ) => {
   const { service } = logic;
@@ -33,7 +33,7 @@ export const watchAcknowledgements = <To extends Addressed, Event extends { read
     if (taken === undefined) {
       const ill = poison.get(letter);
       // An unwanted message leads to nothing, an unreadable one to a dead letter.
-      judge.expect(
+      checker.expect(
         'a message is acknowledged only after its commit',
         ill?.kind !== 'message cannot be read' || ill.until < timeline.now(),
         '',
@@ -53,7 +53,7 @@ export const watchAcknowledgements = <To extends Addressed, Event extends { read
             databases[service].now(),
           )
         : [];
-    judge.expect(
+    checker.expect(
       'a message is acknowledged only after its commit',
       again.length === 0,
       aggregate,

@@ -5,12 +5,12 @@ import type { World } from '../world.ts';
 
 /** A request of an agent names that agent. */
 export const checkAgents = (
-  { judge, books }: World,
+  { checker, books }: World,
   { aggregate, event }: Change<ApprovalState, ApprovalEvent>,
 ): void => {
   if (event.type === 'requested') {
     const task = taskIn(books, event.task) ?? programIn(books, event.task);
-    judge.expect(
+    checker.expect(
       'a request of an agent names the agent',
       task === undefined || (task.agent === event.agent && task.requestedBy === event.requestedBy),
       aggregate,

@@ -13,14 +13,14 @@ const FOLLOWS: Readonly<Record<string, (event: TaskEvent) => boolean>> = {
 };
 
 /** The answer to a stuck job decides what follows. */
-export const watchAnswers = ({ judge, books }: World) => {
+export const watchAnswers = ({ checker, books }: World) => {
   const said = new Map<string, string>();
   return ({ aggregate, before, event, after }: TaskChange): void => {
     if (before.phase === 'absent' || after.phase === 'absent') return;
     if (event.type === 'stuck_answered') {
       const approval = books.approvals.stateOf(event.approval);
       const decided = approval.status === 'closed' ? approval.decided : undefined;
-      judge.expect(
+      checker.expect(
         'the answer to a stuck job is what a person stated',
         decided?.outcome === 'answered' && decided.answer === event.answer && decided.by === event.by,
         aggregate,
@@ -30,7 +30,7 @@ export const watchAnswers = ({ judge, books }: World) => {
       return;
     }
     if (event.type === 'node_retrying' && nodeState(before, event.node).status === 'escalated')
-      judge.expect(
+      checker.expect(
         'a retry by a person does not count as a loop',
         nodeState(after, event.node).loops === nodeState(before, event.node).loops,
         aggregate,
@@ -39,7 +39,7 @@ export const watchAnswers = ({ judge, books }: World) => {
     const [node = '', answer = ''] = said.get(aggregate)?.split(' ') ?? [];
     if (answer === '' || (event.type !== 'restarted' && !nodesOf(event).includes(node))) return;
     said.delete(aggregate);
-    judge.expect(
+    checker.expect(
       'the answer to a stuck job is what a person stated',
       FOLLOWS[answer]?.(event) === true,
       aggregate,

@@ -13,7 +13,7 @@ const isEntitled = (audience: readonly string[], name: string): boolean =>
   Object.values(PEOPLE).some((person) => person.name === name && isAmong(audience, person));
 
 /** The approvers are entitled, and the requester is not one of them under four eyes. */
-const checkWhoDecided = ({ judge, books }: World, before: Pending, event: ApprovalResolved): void => {
+const checkWhoDecided = ({ checker, books }: World, before: Pending, event: ApprovalResolved): void => {
   const { request, audience } = before;
   const { fourEyes } = policyOf(request);
   // The built-in rule has no author. Its own check limits what it may decide.
@@ -27,13 +27,13 @@ const checkWhoDecided = ({ judge, books }: World, before: Pending, event: Approv
         ? votes.filter(({ decision }) => decision === 'approve').map(({ by }) => by)
         : [event.by],
   );
-  judge.expect(
+  checker.expect(
     'only members of the audience approve',
     [...names].every((name) => isEntitled(audience, name)),
     event.id,
     () => `${[...names].join(', ')} approved for ${audience.join(', ')}`,
   );
-  judge.expect(
+  checker.expect(
     'a requester does not approve their own request under four eyes',
     !fourEyes || !names.has(request.requestedBy),
     event.id,
@@ -43,12 +43,12 @@ const checkWhoDecided = ({ judge, books }: World, before: Pending, event: Approv
 
 /** Only the audience answers, with one of the allowed choices. */
 const checkAnswer = (
-  { judge }: World,
+  { checker }: World,
   { request, audience }: Pending,
   { id, by, answer, response }: ApprovalResolved,
 ): void => {
   if (request.input !== undefined) {
-    judge.expect(
+    checker.expect(
       'a question of a program is answered by its audience with a valid response',
       response !== undefined &&
         inputProblems(request.input, response).length === 0 &&
@@ -59,7 +59,7 @@ const checkAnswer = (
     return;
   }
   const choices: readonly string[] = choicesOf(request);
-  judge.expect(
+  checker.expect(
     'a question is answered by its audience with one of its choices',
     answer !== undefined && choices.includes(answer) && isEntitled(audience, by),
     id,
@@ -72,7 +72,7 @@ export const checkApproval = (
   world: World,
   { aggregate, before, event }: Change<ApprovalState, ApprovalEvent>,
 ): void => {
-  const { judge } = world;
+  const { checker } = world;
   if (event.type !== 'resolved') return;
   if (event.outcome === 'answered' && before.status === 'pending') checkAnswer(world, before, event);
   if (event.outcome !== 'approved' || before.status !== 'pending') return;
@@ -81,7 +81,7 @@ export const checkApproval = (
   const claims = event.grant === undefined ? undefined : verifyGrant(event.grant);
   const exact =
     claims?.digest === request.digest && claims.sub === request.effectId && claims.jti === event.id;
-  judge.expect('a grant is for exactly the approved effect', exact, aggregate, () =>
+  checker.expect('a grant is for exactly the approved effect', exact, aggregate, () =>
     JSON.stringify({ claims, request }),
   );
 };

@@ -49,7 +49,7 @@ export const nodesOf = (event: TaskEvent): readonly string[] => {
 };
 
 /** Bounds the attempts of a job and checks what happens between two of them. */
-export const watchAttempts = ({ judge, books }: World) => {
+export const watchAttempts = ({ checker, books }: World) => {
   const failures = new Map<string, number>();
   const continues = new Map<string, number>();
   /** By job and attempt: the task of its rollback. */
@@ -66,7 +66,7 @@ export const watchAttempts = ({ judge, books }: World) => {
   const checkRollback = (before: Task, event: TaskEvent): void => {
     if (event.type === 'rollback_ordered') {
       const key = `${before.id}/${event.node} ${String(event.attempt)}`;
-      judge.expect(
+      checker.expect(
         'an attempt has one rollback',
         !rollbacks.has(key) && nodeState(before, event.node).attempt === event.attempt,
         before.id,
@@ -76,7 +76,7 @@ export const watchAttempts = ({ judge, books }: World) => {
     }
     if (event.type === 'rollback_ended') {
       const rollback = taskIn(books, event.by);
-      judge.expect(
+      checker.expect(
         'a job continues only after its rollback',
         ends.get(event.by)?.has(event.outcome) === true,
         before.id,
@@ -91,7 +91,7 @@ export const watchAttempts = ({ judge, books }: World) => {
       const node = event.type === 'restarted' ? (event.route ?? event.node) : event.node;
       const { attempt, preparation: mending } = nodeState(before, node);
       const by = rollbacks.get(`${before.id}/${node} ${String(attempt)}`) ?? '';
-      judge.expect(
+      checker.expect(
         'a job continues only after its rollback',
         mending === undefined && taskIn(books, by)?.outcome === 'succeeded',
         before.id,
@@ -103,7 +103,7 @@ export const watchAttempts = ({ judge, books }: World) => {
   const checkSession = (before: Task, event: TaskEvent): void => {
     if (event.type !== 'node_retrying' || event.verdict?.kind !== 'continue') return;
     const { session = 1, preparation: mending } = nodeState(before, event.node);
-    judge.expect(
+    checker.expect(
       'a job continues in the session that follows its last one, after the hand-off',
       event.session === session + 1 && mending?.kind === 'continue',
       before.id,
@@ -111,7 +111,7 @@ export const watchAttempts = ({ judge, books }: World) => {
     );
     const most = continuesMost(before.definition.recovery);
     const by = count(continues, `${before.id}/${event.node}`);
-    judge.expect(
+    checker.expect(
       'a job continues in new sessions no more often than its limit',
       by <= most,
       before.id,
@@ -131,7 +131,7 @@ export const watchAttempts = ({ judge, books }: World) => {
     if (event.type === 'node_failed') {
       const most = failuresMost(before.definition.recovery);
       const by = count(failures, `${before.id}/${event.node}`);
-      judge.expect(
+      checker.expect(
         'a job fails no more often than the verdict table allows without a person',
         by <= most,
         before.id,

@@ -5,7 +5,7 @@ import type { World } from '../world.ts';
 import { isOpen } from './open-findings.ts';
 
 /** A budget grows once for each approved extension. */
-export const watchBudgets = ({ judge, books }: World) => {
+export const watchBudgets = ({ checker, books }: World) => {
   const used = new Set<string>();
   return ({ before, event }: TaskChange): void => {
     if (before.phase === 'absent') return;
@@ -14,9 +14,9 @@ export const watchBudgets = ({ judge, books }: World) => {
       const token = nodeState(before, event.node).gate?.grant?.token ?? '';
       if (verifyGrant(token) === undefined && isOpen('a forged approval extends a budget')) return;
       const closed = approval.status === 'closed' ? approval : undefined;
-      const asked = closed?.request.effect.args['budget'];
-      const extension = (asked as { readonly extension?: unknown } | undefined)?.extension;
-      judge.expect(
+      const budget = closed?.request.effect.args['budget'];
+      const extension = (budget as { readonly extension?: unknown } | undefined)?.extension;
+      checker.expect(
         'a budget is extended exactly once for each approval',
         closed?.decided.outcome === 'approved' &&
           extension === (before.extensions ?? 0) + 1 &&

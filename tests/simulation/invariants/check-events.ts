@@ -46,9 +46,9 @@ export const startScribe = (
   listeners: readonly ((change: TaskChange) => void)[],
   ofPrograms: readonly ((change: ProgramChange) => void)[],
 ): (() => void) => {
-  const { books, judge, trace, watchers } = world;
+  const { books, checker, trace, watchers } = world;
 
-  const stores = watchStores(judge.expect, readGrant);
+  const stores = watchStores(checker.expect, readGrant);
   const checkApplication = watchApplications(world);
   const checkTask = watchTasks(world);
   const checkGraph = watchGraphs(world);
@@ -146,10 +146,10 @@ export const startScribe = (
         const program = programIn(books, aggregate);
         if (program !== undefined) checkMovingProgram(world, program);
       }
-    checkSnapshots(judge, write, books[service]);
+    checkSnapshots(checker, write, books[service]);
     for (const head of write.heads)
       checkHead(
-        judge,
+        checker,
         head,
         books[service].versionOf(head.aggregate),
         books[service].summaryOf(head.aggregate),

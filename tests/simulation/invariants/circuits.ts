@@ -18,7 +18,7 @@ const STARTS: ReadonlySet<TaskEvent['type']> = new Set([
  * While the circuit of its workflow is open a deferred task does not start. A circuit has one trial at a
  * time.
  */
-export const watchCircuits = ({ judge, books }: World) => {
+export const watchCircuits = ({ checker, books }: World) => {
   /** By circuit: every task that ever had the trial, so that a late answer is recognised. */
   const tried = new Map<string, Set<string>>();
   const closed = new Set<string>();
@@ -27,7 +27,7 @@ export const watchCircuits = ({ judge, books }: World) => {
     const { circuit, trial } = event;
     const state = books.recovery.stateOf(circuitIdOf(circuit));
     const wasClosed = closed.has(circuit) || !isCircuit(state);
-    judge.expect(
+    checker.expect(
       'a deferred task starts only when its circuit allows it',
       trial ? tried.get(circuit)?.has(task) === true : wasClosed,
       task,
@@ -40,7 +40,7 @@ export const watchCircuits = ({ judge, books }: World) => {
       if (before.phase === 'absent') return;
       if (event.type === 'undeferred') checkRelease(aggregate, event);
       if (!STARTS.has(event.type)) return;
-      judge.expect(
+      checker.expect(
         'a deferred task starts only when its circuit allows it',
         before.circuit?.state !== 'waiting',
         aggregate,
@@ -53,7 +53,7 @@ export const watchCircuits = ({ judge, books }: World) => {
       const { target, executor } = event;
       const free =
         isCircuit(before) && before.state === 'half_open' && before.executor === undefined && !before.held;
-      judge.expect('a circuit has one trial at a time', free, aggregate, () =>
+      checker.expect('a circuit has one trial at a time', free, aggregate, () =>
         JSON.stringify({ before, event }),
       );
       if (!isWorkflowCircuit(target)) return;

@@ -6,43 +6,43 @@ import { DeadLetterResolved } from '@holdpoint/contracts/bus/dead-letter';
 import type { StoredDeadLetter } from '@holdpoint/runtime/bus/dead-letters';
 import type { Addressed } from '@holdpoint/runtime/engine/kinds';
 import { decideAgain } from '../event-states.ts';
-import type { ToldOfLetter } from '../users/dead-letter-operators.ts';
+import type { DeadLetterReply } from '../users/dead-letter-operators.ts';
 import type { World } from '../world.ts';
 
 /** Operators may act at the same time: a dead letter is resolved once, as one of them requested. */
-export const watchLetters = ({ judge, bus }: World) => {
+export const watchLetters = ({ checker, bus }: World) => {
   const wanted = new Map<string, Set<string>>();
   const keyOf = ({ service, sequence }: Pick<StoredDeadLetter, 'service' | 'sequence'>): string =>
     `${service} ${String(sequence)}`;
-  const told = new Map<string, number>();
+  const replies = new Map<string, number>();
 
   return {
     asked: (letter: StoredDeadLetter, { action, by }: ResolveDeadLetter): void => {
       const key = keyOf(letter);
       wanted.set(key, (wanted.get(key) ?? new Set()).add(`${action} ${String(by)}`));
     },
-    told: (letter: StoredDeadLetter, answer: ToldOfLetter): void => {
+    told: (letter: StoredDeadLetter, answer: DeadLetterReply): void => {
       if ('refused' in answer) return;
-      judge.expect(
+      checker.expect(
         'a dead letter is resolved only as an operator requested',
         wanted.get(keyOf(letter))?.has(`${answer.action} ${answer.by}`) === true,
         '',
         () => JSON.stringify({ letter, answer }),
       );
-      told.set(keyOf(letter), letter.sequence);
+      replies.set(keyOf(letter), letter.sequence);
     },
     /** At the end: every answer that an operator got is in the stream, once. */
     check: (): void => {
-      for (const [key, sequence] of told) {
+      for (const [key, sequence] of replies) {
         // The bus may have lost the dead letter and its resolution since.
         if (bus.letters.find(sequence) === undefined) continue;
         const statements = bus.letters.statementsOn(sequence);
         // A resolution may be stored twice when its sender missed the confirmation for minutes.
         const different = new Set(statements.map((each) => JSON.stringify(each)));
-        judge.expect('a dead letter is resolved once', different.size === 1, '', () =>
+        checker.expect('a dead letter is resolved once', different.size === 1, '', () =>
           JSON.stringify({ key, statements }),
         );
-        judge.expect(
+        checker.expect(
           'a dead letter is resolved only as an operator requested',
           statements.every(({ action, by }) => wanted.get(key)?.has(`${action} ${by}`) === true),
           '',
@@ -58,7 +58,7 @@ export const watchLetters = ({ judge, bus }: World) => {
  * the stored state and must lead to no new event.
  */
 export const watchRetries = <To extends Addressed, Event extends { readonly type: string }, Work>(
-  { judge, books, databases, bus }: World,
+  { checker, books, databases, bus }: World,
   { service, kinds, inbound }: ServiceLogic<To, Event, Work>,
   engine: Pick<Engine<To>, 'accept' | 'post'>,
 ): Pick<Engine<To>, 'accept' | 'post'> => {
@@ -82,7 +82,7 @@ export const watchRetries = <To extends Addressed, Event extends { readonly type
     const isGone = book.versionOf(aggregate) > 0 && !databases[service].tables.events.has(aggregate);
     if (isGone || before !== book.versionOf(aggregate)) return;
     const again = decideAgain(book, kinds, routed, databases[service].now());
-    judge.expect(
+    checker.expect(
       'a retried dead letter was handled',
       again.length === 0,
       aggregate,

@@ -9,7 +9,7 @@ import type { World } from '../world.ts';
 
 /** The recorded outcomes of an effect are what its executors saw. */
 export const checkEffect = (
-  { judge, target, reports }: World,
+  { checker, target, reports }: World,
   { aggregate, before, event }: Change<EffectState, EffectEvent>,
 ): void => {
   const entry = entryIn(before);
@@ -20,7 +20,7 @@ export const checkEffect = (
   if (said !== undefined && 'epoch' in event) reports.set(`${aggregate} ${String(event.epoch)}`, said);
   if (event.type === 'applied') {
     if (isWork)
-      judge.expect(
+      checker.expect(
         'work is recorded as done only after it ran',
         target.runs(aggregate) > 0,
         event.task,
@@ -28,7 +28,7 @@ export const checkEffect = (
       );
     // A late report ends the doubt. It is recorded under its own epoch first.
     const late = before.status === 'in_doubt' && entry?.evidence.some((epoch) => seen(epoch) === 'applied');
-    judge.expect(
+    checker.expect(
       'the recorded outcome of an epoch is what its executor saw',
       seen(event.epoch) === 'applied' || late === true,
       event.task,
@@ -36,7 +36,7 @@ export const checkEffect = (
     );
   }
   if (event.type === 'superseded') {
-    judge.expect(
+    checker.expect(
       'the recorded outcome of an epoch is what its executor saw',
       seen(event.epoch) === event.observed,
       event.task,
@@ -61,7 +61,7 @@ export const watchApplications = (world: World): ((application: Application) => 
     const job = `${order.effect.task}/${order.effect.node}`;
     const count = (byJob.get(job) ?? 0) + 1;
     byJob.set(job, count);
-    world.judge.expect(
+    world.checker.expect(
       'a node applies its effect once, however often it is retried',
       count === 1,
       order.effect.task,
@@ -70,21 +70,21 @@ export const watchApplications = (world: World): ((application: Application) => 
   };
 };
 
-const checkApplication = ({ judge, books }: World, { effect, uses, args }: Application): void => {
+const checkApplication = ({ checker, books }: World, { effect, uses, args }: Application): void => {
   const state = books.executor.stateOf(effect);
   const order = entryIn(state)?.order;
   const task = order?.effect.task ?? '';
   const exact = order?.effect.uses === uses && canonicalJson(order.effect.args) === canonicalJson(args);
-  judge.expect('the applied effect is the approved effect', exact, task, () =>
+  checker.expect('the applied effect is the approved effect', exact, task, () =>
     JSON.stringify({ order: order?.effect, uses, args }),
   );
 };
 
 /** Work may repeat, but only as often as it was started. */
-export const checkWork = ({ judge, target, books }: World, { effect, uses, args }: Application): void => {
+export const checkWork = ({ checker, target, books }: World, { effect, uses, args }: Application): void => {
   const entry = entryIn(books.executor.stateOf(effect));
   const task = entry?.order.effect.task ?? '';
-  judge.expect(
+  checker.expect(
     'work runs at most as often as it was started',
     target.runs(effect) <= (entry?.starts ?? 0),
     task,
@@ -93,7 +93,7 @@ export const checkWork = ({ judge, target, books }: World, { effect, uses, args 
   const allowed = CAPABILITIES[uses]?.work === true && entry?.order.effect.kind === 'work';
   const exact =
     entry?.order.effect.uses === uses && canonicalJson(entry.order.effect.args) === canonicalJson(args);
-  judge.expect('only work runs without a grant, and exactly as ordered', allowed && exact, task, () =>
+  checker.expect('only work runs without a grant, and exactly as ordered', allowed && exact, task, () =>
     JSON.stringify({ order: entry?.order.effect, uses, args }),
   );
 };

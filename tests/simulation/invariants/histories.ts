@@ -1,15 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { BatchWrite, Head, Summary } from '@holdpoint/runtime/engine/ports';
 import type { Book } from '../event-states.ts';
-import type { Judge } from '../checker.ts';
+import type { Checker } from '../checker.ts';
 
 /** The stored read model follows from the stored events. */
-export const checkHead = (judge: Judge, head: Head, version: number, replayed: Summary): void => {
+export const checkHead = (checker: Checker, head: Head, version: number, replayed: Summary): void => {
   const same =
     head.version === version &&
     head.status === replayed.status &&
     JSON.stringify(head.view) === JSON.stringify(replayed.view);
-  judge.expect(
+  checker.expect(
     'the read model equals the replayed events',
     same,
     head.aggregate,
@@ -19,14 +19,14 @@ export const checkHead = (judge: Judge, head: Head, version: number, replayed: S
 };
 
 export const checkSnapshots = (
-  judge: Judge,
+  checker: Checker,
   { snapshots }: Pick<BatchWrite, 'snapshots'>,
   book: Pick<Book<unknown, never>, 'stateOf' | 'versionOf'>,
 ): void => {
   for (const { aggregate, version, state } of snapshots) {
     if (version !== book.versionOf(aggregate)) continue;
     const replayed = book.stateOf(aggregate);
-    judge.expect(
+    checker.expect(
       'a snapshot equals the replayed events',
       // Undefined fields do not survive storage.
       isDeepStrictEqual(JSON.parse(state), JSON.parse(JSON.stringify(replayed))),

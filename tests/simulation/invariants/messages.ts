@@ -9,12 +9,12 @@ const DEAD_LETTERS: ReadonlySet<string> = new Set(SERVICES.map((service) => subj
 const taskIn = (body: string): string => /"task":"([^"]+)"/.exec(body)?.[1] ?? '';
 
 /** Only committed messages are published, and finally all of them are. Returns the check for the end. */
-export const watchMessages = ({ watchers, judge, bus, poison }: World): (() => void) => {
+export const watchMessages = ({ watchers, checker, bus, poison }: World): (() => void) => {
   const committed = new Set<string>();
   /** A message between services is never a dead letter, unless a fault poisoned it. */
   const checkDeadLetter = (wire: WireMessage): void => {
     const letter = DeadLetter.parse(JSON.parse(wire.body));
-    judge.expect(
+    checker.expect(
       'only malformed or poisoned messages are dead letters',
       letter.body === MALFORMED || poison.get(messageIdOf(wire)) !== undefined,
       taskIn(letter.body),
@@ -28,11 +28,11 @@ export const watchMessages = ({ watchers, judge, bus, poison }: World): (() => v
   });
   watchers.published.push((wire) => {
     const id = messageIdOf(wire);
-    judge.expect('what is published was committed', committed.has(id), '', () => `${wire.subject} ${id}`);
+    checker.expect('what is published was committed', committed.has(id), '', () => `${wire.subject} ${id}`);
     if (DEAD_LETTERS.has(wire.subject)) checkDeadLetter(wire);
   });
   return () => {
     for (const id of committed)
-      judge.expect('what was committed is published', bus.hasStored(id), '', () => id);
+      checker.expect('what was committed is published', bus.hasStored(id), '', () => id);
   };
 };

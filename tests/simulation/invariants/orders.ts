@@ -20,7 +20,7 @@ const FOLLOW_A_RESULT: ReadonlySet<string> = new Set(['restarted', 'node_retryin
 type Open = { readonly part: string; readonly attempt: number };
 
 /** What a task orders: with a grant, once per attempt, and never beside an open order of an earlier attempt. */
-export const watchOrders = ({ judge, books }: World) => {
+export const watchOrders = ({ checker, books }: World) => {
   /** By job and effect id: the open orders. */
   const open = new Map<string, Map<string, Open>>();
   const openOf = (task: string, node: string): Map<string, Open> => {
@@ -31,7 +31,7 @@ export const watchOrders = ({ judge, books }: World) => {
   };
 
   const checkStep = (task: string, { effect, digest }: OfTask<'step_ordered'>): void =>
-    judge.expect(
+    checker.expect(
       'only work is ordered without a grant',
       effect.kind === 'work' && CAPABILITIES[effect.uses]?.work === true && effectDigest(effect) === digest,
       task,
@@ -44,7 +44,7 @@ export const watchOrders = ({ judge, books }: World) => {
     const gate = findNode(after, event.node)?.gate;
     // A forged grant is passed on; the executor refuses it.
     if (claims === undefined) return;
-    judge.expect(
+    checker.expect(
       'an effect is ordered with its own grant',
       approval.status === 'closed' &&
         approval.decided.outcome === 'approved' &&
@@ -60,9 +60,14 @@ export const watchOrders = ({ judge, books }: World) => {
     const part = event.type === 'effect_ordered' ? 'run' : event.step;
     const { done = {}, attempt } = nodeState(before, event.node);
     const again = known.has(event.effectId) || (attempt === event.attempt && done[part] !== undefined);
-    judge.expect('nothing is ordered twice in one attempt', !again, before.id, () => `${event.node} ${part}`);
+    checker.expect(
+      'nothing is ordered twice in one attempt',
+      !again,
+      before.id,
+      () => `${event.node} ${part}`,
+    );
     const other = [...known.values()].find((each) => each.attempt !== event.attempt);
-    judge.expect(
+    checker.expect(
       'two attempts of a job are never ordered at the same time',
       other === undefined,
       before.id,
@@ -87,7 +92,7 @@ export const watchOrders = ({ judge, books }: World) => {
       if (isWanted(after, node, id)) continue;
       known.delete(id);
       const ended = (own && part === step) || ((own || back) && FOLLOW_A_RESULT.has(event.type));
-      judge.expect(
+      checker.expect(
         'an order is forgotten only after it ended or was withdrawn',
         ended || withdrawn.has(id),
         after.id,

@@ -7,7 +7,7 @@ const OPEN: ReadonlySet<string> = new Set(['pending', 'prepared', 'started']);
 
 /** Nothing is purged that an open task needs, nothing purged returns, and finally everything is purged. */
 export const watchRetired = (world: World) => {
-  const { judge, books, databases, watchers } = world;
+  const { checker, books, databases, watchers } = world;
   const gone = new Set<string>();
 
   const isOpen = (task: string): boolean => {
@@ -29,7 +29,7 @@ export const watchRetired = (world: World) => {
   // Registered first, so that a violation names the cause and not its consequences.
   watchers.committed.push((service, { events }) => {
     for (const { aggregate, version, type } of events)
-      judge.expect(
+      checker.expect(
         'what was purged is not written again',
         !gone.has(`${service} ${aggregate}`),
         aggregate,
@@ -42,7 +42,7 @@ export const watchRetired = (world: World) => {
       for (const id of ids) {
         gone.add(`${service} ${id}`);
         const task = taskOf(service, id);
-        judge.expect(
+        checker.expect(
           'nothing is purged that an open task needs',
           !isOpen(task) && !OPEN.has(statusOf(service, id)),
           task,
@@ -53,7 +53,7 @@ export const watchRetired = (world: World) => {
     check: (tasks: Iterable<string>): void => {
       for (const id of tasks) {
         if ((taskIn(books, id) ?? programIn(books, id)) === undefined) continue;
-        judge.expect(
+        checker.expect(
           'everything that ended is finally purged',
           gone.has(`orchestrator ${id}`),
           id,

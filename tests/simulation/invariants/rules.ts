@@ -5,13 +5,13 @@ import type { World } from '../world.ts';
 
 /** A standing rule decides only while it is valid, within its limit, and only what its author could decide. */
 export const checkRule = (
-  { judge, books, rollbackRule }: World,
+  { checker, books, rollbackRule }: World,
   aggregate: string,
   before: Rule | undefined,
   event: RuleEvent,
 ): void => {
   if (event.type === 'rule_added') {
-    judge.expect('a standing rule is added once', before === undefined, aggregate, () =>
+    checker.expect('a standing rule is added once', before === undefined, aggregate, () =>
       JSON.stringify(before),
     );
     return;
@@ -26,10 +26,10 @@ export const checkRule = (
     (before.id === ROLLBACK_RULE
       ? rollbackRule && decidesRollback(request)
       : ruleDecides(before, request, event.at));
-  judge.expect('a standing rule decides only requests that it matches', holds, aggregate, () =>
+  checker.expect('a standing rule decides only requests that it matches', holds, aggregate, () =>
     JSON.stringify({ rule: before && statusOf(before, event.at), request }),
   );
-  judge.expect(
+  checker.expect(
     'a standing rule decides each approval once',
     before?.usedFor.includes(event.approval) === false,
     aggregate,

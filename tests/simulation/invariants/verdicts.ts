@@ -10,7 +10,7 @@ import type { World } from '../world.ts';
 
 /** A resent verdict is the same, and a retry gets its hint. */
 export const watchVerdicts = (world: World) => {
-  const { judge, books, watchers } = world;
+  const { checker, books, watchers } = world;
   const assessed = new Map<string, readonly Verdict[]>();
 
   const failureOf = (task: string, node: string, attempt: number): FailureAssessed | undefined => {
@@ -24,7 +24,7 @@ export const watchVerdicts = (world: World) => {
     if (subject !== recover) return;
     const { task, node, attempt, verdict } = RecoverTask.parse(JSON.parse(body));
     const known = assessed.get(`${task}/${node} ${String(attempt)}`) ?? [];
-    judge.expect(
+    checker.expect(
       'a resent verdict is the same',
       known.some((each) => isDeepStrictEqual(JSON.parse(JSON.stringify(each)), { ...verdict })),
       task,
@@ -41,9 +41,9 @@ export const watchVerdicts = (world: World) => {
     const known = failureOf(aggregate, judged, attempt)?.verdict;
     if (event.type !== 'node_retrying' && event.type !== 'restarted') return;
     const { hint = '' } = known ?? {};
-    judge.expect(
+    checker.expect(
       'a retry gets the hint about earlier attempts',
-      hint !== '' && (event.hint ?? '').includes(hint.slice(0, TOLD)),
+      hint !== '' && (event.hint ?? '').includes(hint.slice(0, HINT_MAX_LENGTH)),
       aggregate,
       () => `${event.type} of ${judged} ${String(attempt)}: ${JSON.stringify({ told: event.hint, hint })}`,
     );
@@ -52,7 +52,7 @@ export const watchVerdicts = (world: World) => {
   return {
     ofTask: (change: TaskChange): void => {
       checkFollowed(change);
-      checkTold(world, change);
+      checkHint(world, change);
     },
     ofRecovery: ({ aggregate, event }: RecoveryChange): void => {
       if (event.type !== 'assessed') return;
@@ -63,14 +63,14 @@ export const watchVerdicts = (world: World) => {
 };
 
 /** A hand-off adds text and may cut the end. */
-const TOLD = 20_000;
+const HINT_MAX_LENGTH = 20_000;
 
 /** The main step of a retry gets the hint as an argument. */
-const checkTold = ({ judge }: World, { aggregate, before, event }: TaskChange): void => {
+const checkHint = ({ checker }: World, { aggregate, before, event }: TaskChange): void => {
   if (before.phase === 'absent' || event.type !== 'step_ordered' || !event.step.startsWith('run')) return;
   const { hint } = nodeState(before, event.node);
   if (hint === undefined) return;
-  judge.expect(
+  checker.expect(
     'a retry gets the hint about earlier attempts',
     event.effect.args['hint'] === hint,
     aggregate,

@@ -91,7 +91,7 @@ export const startCluster = (world: World, replicas: number, bug: Bug = {}): Clu
       accept({
         kind: 'task',
         aggregate: task,
-        message: { kind: 'timer', name: CIRCUIT_TIMER, data: { ask: 0 } },
+        message: { kind: 'timer', name: CIRCUIT_TIMER, data: { attempt: 0 } },
       });
     return orchestratorLogic(tasks, {
       ...EMPTY_CONTEXT,

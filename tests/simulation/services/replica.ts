@@ -9,23 +9,23 @@ import { toErrorBody } from '@holdpoint/contracts/values/errors';
 import { watchAcknowledgements } from '../invariants/acknowledgements.ts';
 import { watchRetries } from '../invariants/dead-letters.ts';
 import { POISONED, withPoison } from '../faults/poison.ts';
-import type { ToldOfLetter } from '../users/dead-letter-operators.ts';
+import type { DeadLetterReply } from '../users/dead-letter-operators.ts';
 import type { Addressed } from '@holdpoint/runtime/engine/kinds';
 import { createLife, type Life } from '../process-life.ts';
 import { mapKinds } from './kinds.ts';
 import type { World } from '../world.ts';
 
 /** The answer of the API, if one arrives. */
-export type Told = { readonly answer: Answer | undefined } | 'failed' | 'unavailable';
+export type Reply = { readonly answer: Answer | undefined } | 'failed' | 'unavailable';
 
 /** One replica of a service: a process that may die, freeze and restart. */
 export type Node<To extends Addressed> = {
   readonly name: string;
   readonly isUp: () => boolean;
   /** Calls the service's API. A lost answer calls nothing. */
-  readonly call: (to: To, told: (told: Told) => void) => void;
+  readonly call: (to: To, told: (told: Reply) => void) => void;
   /** Calls the service's endpoint for dead letters. */
-  readonly settle: (letter: ResolveDeadLetter, told: (told: ToldOfLetter) => void) => void;
+  readonly settle: (letter: ResolveDeadLetter, told: (told: DeadLetterReply) => void) => void;
   readonly tick: () => void;
   readonly sweep: () => void;
   readonly crash: () => void;
@@ -66,13 +66,13 @@ export const startNode = <To extends Addressed, Event extends { readonly type: s
   logicFor: LogicFor<To, Event, Work>,
   tampering: Tampering = {},
 ): Node<To> => {
-  const { timeline, choices, weather, databases, bus, judge, trace } = world;
+  const { timeline, choices, weather, databases, bus, checker, trace } = world;
   let life = createLife(name, timeline);
   let core: Core<To>;
   let settle: DeadLetterResolver;
 
   const problem = (what: string, error: unknown): void => {
-    judge.expect(what, false, '', () =>
+    checker.expect(what, false, '', () =>
       error instanceof Error ? (error.stack ?? error.message) : String(error),
     );
   };
@@ -151,7 +151,7 @@ export const startNode = <To extends Addressed, Event extends { readonly type: s
     call: (to, told) => {
       const { engine } = core;
       const { aggregate } = to;
-      const tell = (what: Told): void => {
+      const tell = (what: Reply): void => {
         if (!weather.strikes('caller does not hear the answer', `${name} ${aggregate}`))
           timeline.in(weather.latency(`${name} answers ${aggregate}`), () => told(what));
       };
@@ -164,7 +164,7 @@ export const startNode = <To extends Addressed, Event extends { readonly type: s
       );
     },
     settle: (letter, told) => {
-      const tell = (what: ToldOfLetter): void => {
+      const tell = (what: DeadLetterReply): void => {
         if (!weather.strikes('caller does not hear the answer', `${name} ${String(letter.sequence)}`))
           timeline.in(weather.latency(`${name} answers on ${String(letter.sequence)}`), () => told(what));
       };

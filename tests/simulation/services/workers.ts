@@ -10,7 +10,7 @@ import type { Workflow } from '@holdpoint/sdk/definition/workflow';
 import { createKnownOrders } from '@holdpoint/sdk/worker/known-orders';
 import type { Cluster } from './cluster.ts';
 import { createLife, type Life } from '../process-life.ts';
-import type { Told } from './replica.ts';
+import type { Reply } from './replica.ts';
 import type { World } from '../world.ts';
 
 const RESTARTS_AFTER_MS = [50, 4_000] as const;
@@ -58,10 +58,10 @@ export const startWorkers = (
   const artifacts = new Map<string, Uint8Array>();
   const listeners = new Map<string, Set<(news: TaskNews) => void>>();
   watchers.published.push(({ subject, body }) => {
-    const told = newsIn(subject, body);
-    for (const hear of (told && listeners.get(told.task)) ?? [])
-      if (told !== undefined && !weather.strikes('news of a task is lost', `${subject} to a worker`))
-        hear(told.news);
+    const news = newsIn(subject, body);
+    for (const hear of (news && listeners.get(news.task)) ?? [])
+      if (news !== undefined && !weather.strikes('news of a task is lost', `${subject} to a worker`))
+        hear(news.news);
   });
 
   const sayOver =
@@ -71,7 +71,7 @@ export const startWorkers = (
         const { task, lease, request: say } = said;
         const place = `${name} says ${say.kind} of ${task} ${String(lease)}`;
         const unavailable = (): void => reject(new HoldpointError('RUNTIME_UNAVAILABLE', 'no answer'));
-        const told = (what: Told): void => {
+        const told = (what: Reply): void => {
           if (fault === 'worker dies after its message arrived') return crash();
           life.enter(() => {
             if (typeof what !== 'object') return unavailable();

@@ -11,7 +11,7 @@ import type { Change } from '../event-states.ts';
 import type { Cluster } from '../services/cluster.ts';
 import { startBreakers } from './circuit-operators.ts';
 import { startHands } from './operators.ts';
-import type { Node, Told } from '../services/replica.ts';
+import type { Node, Reply } from '../services/replica.ts';
 import { PEOPLE } from '../workload/gates.ts';
 import { NONSENSE, responseTo } from './program-operators.ts';
 import { startRules } from './standing-rules.ts';
@@ -34,12 +34,12 @@ const DECIDES = { nobody: 0.1, atExpiry: 0.08, two: 0.15, stranger: 0.04 } as co
 export type Call = <To extends Addressed>(
   nodes: readonly Node<To>[],
   to: To,
-  told?: (told: Told) => void,
+  told?: (told: Reply) => void,
 ) => void;
 
 /** Approvers, and operators who handle open questions. */
 export const startPeople = (world: World, cluster: Cluster) => {
-  const { timeline, choices, judge, books } = world;
+  const { timeline, choices, checker, books } = world;
 
   const up = <To extends Addressed>(nodes: readonly Node<To>[], place: string): Node<To> | undefined => {
     const candidates = nodes.filter((node) => node.isUp());
@@ -50,7 +50,7 @@ export const startPeople = (world: World, cluster: Cluster) => {
   const call = <To extends Addressed>(
     nodes: readonly Node<To>[],
     to: To,
-    told: (told: Told) => void = () => undefined,
+    told: (told: Reply) => void = () => undefined,
     calls = 1,
   ): void => {
     let heard = false;
@@ -71,7 +71,7 @@ export const startPeople = (world: World, cluster: Cluster) => {
       const { ok } = told.answer;
       const state = books.approvals.stateOf(id);
       if (by.agent !== undefined && 'request' in state)
-        judge.expect(
+        checker.expect(
           'no agent gets the answer that it decided a request of its owner',
           state.request.requestedBy !== by.name,
           id,
@@ -85,7 +85,7 @@ export const startPeople = (world: World, cluster: Cluster) => {
         // Under a quorum the vote stays pending, unless the approver changes it.
         (ok['status'] === 'pending' &&
           (state.status === 'closed' || (state.status === 'pending' && counted(state.votes))));
-      judge.expect(
+      checker.expect(
         'the answer to a decision is the decision that counts',
         stands,
         id,
@@ -101,7 +101,7 @@ export const startPeople = (world: World, cluster: Cluster) => {
   };
 
   /** Approvers answer after every late request has arrived. From then on the target's answer is final. */
-  const askedWhatBecame = (id: ApprovalId, effect: string): void => {
+  const onInDoubt = (id: ApprovalId, effect: string): void => {
     const place = `answer to ${id}`;
     if (choices.happens(`stranger ${place}`, DECIDES.stranger))
       timeline.in(choices.between(place, 0, LOOKS_WITHIN_MS), () => decide(id, 'applied', STRANGER));
@@ -116,7 +116,7 @@ export const startPeople = (world: World, cluster: Cluster) => {
   };
 
   /** Some approvers answer at once, some much later, some never, and some invalidly. */
-  const askedWhatBecomes = (id: ApprovalId): void => {
+  const onStuckJob = (id: ApprovalId): void => {
     const place = `what becomes by ${id}`;
     if (choices.happens(`stranger ${place}`, DECIDES.stranger))
       timeline.in(choices.between(place, 0, LOOKS_WITHIN_MS), () => decide(id, 'skip', STRANGER));
@@ -133,7 +133,7 @@ export const startPeople = (world: World, cluster: Cluster) => {
   };
 
   /** Most questions of programs get a valid answer; some get an invalid, double, late or missing one. */
-  const askedByProgram = (request: Extract<ApprovalEvent, { readonly type: 'requested' }>): void => {
+  const onInputRequest = (request: Extract<ApprovalEvent, { readonly type: 'requested' }>): void => {
     const id = ApprovalId.parse(request.id);
     const place = `response to ${id}`;
     const within = (what: string): number => choices.between(`${what} ${place}`, 0, LOOKS_WITHIN_MS);
@@ -156,20 +156,20 @@ export const startPeople = (world: World, cluster: Cluster) => {
   };
 
   /** Under a quorum a second approver mostly follows. */
-  const secondAsked = (id: ApprovalId): void => {
+  const onVote = (id: ApprovalId): void => {
     const place = `second decision on ${id}`;
     if (choices.happens(`nobody ${place}`, DECIDES.nobody)) return;
     const when = choices.between(place, 0, LOOKS_WITHIN_MS);
     timeline.in(when, () => decide(id, verbFor(place), choices.pick(place, [OPERATOR, OTHER, OTHER])));
   };
 
-  const seniorAsked = (id: ApprovalId): void => {
+  const onEscalation = (id: ApprovalId): void => {
     const place = `senior decision on ${id}`;
     timeline.in(choices.between(place, 0, LOOKS_WITHIN_MS), () => decide(id, verbFor(place), SENIOR));
   };
 
   /** Agents try to decide without being asked. */
-  const agentAsked = (request: Extract<ApprovalEvent, { readonly type: 'requested' }>): void => {
+  const onRequestForAgent = (request: Extract<ApprovalEvent, { readonly type: 'requested' }>): void => {
     const id = ApprovalId.parse(request.id);
     const place = `by an agent on ${id}`;
     const agent = agentThatTries(choices, place);
@@ -184,16 +184,16 @@ export const startPeople = (world: World, cluster: Cluster) => {
     });
   };
 
-  const asked = ({ event }: Change<unknown, ApprovalEvent>): void => {
-    if (event.type === 'voted') return secondAsked(event.id);
-    if (event.type === 'escalated') return seniorAsked(event.id);
+  const onApprovalEvent = ({ event }: Change<unknown, ApprovalEvent>): void => {
+    if (event.type === 'voted') return onVote(event.id);
+    if (event.type === 'escalated') return onEscalation(event.id);
     if (event.type !== 'requested') return;
     const place = `decision on ${event.id}`;
     const id = ApprovalId.parse(event.id);
-    agentAsked(event);
-    if (event.input !== undefined) return askedByProgram(event);
-    if (event.inDoubt !== undefined) return askedWhatBecame(id, event.effectId);
-    if (event.stuck !== undefined) return askedWhatBecomes(id);
+    onRequestForAgent(event);
+    if (event.input !== undefined) return onInputRequest(event);
+    if (event.inDoubt !== undefined) return onInDoubt(id, event.effectId);
+    if (event.stuck !== undefined) return onStuckJob(id);
     if (choices.happens(`stranger ${place}`, DECIDES.stranger))
       timeline.in(choices.between(place, 0, LOOKS_WITHIN_MS), () => decide(id, 'approve', STRANGER));
     if (choices.happens(`nobody ${place}`, DECIDES.nobody)) return;
@@ -208,5 +208,5 @@ export const startPeople = (world: World, cluster: Cluster) => {
   const hands = startHands(world, cluster, call);
   startRules(world, cluster, call);
   const breakers = startBreakers(world, cluster, call);
-  return { asked, call, tell: hands.tell, happened: hands.happened, reset: breakers.reset };
+  return { asked: onApprovalEvent, call, tell: hands.tell, happened: hands.happened, reset: breakers.reset };
 };

@@ -18,7 +18,7 @@ const TRIES_MAX = 6;
 const AGAIN_MS = 7_000;
 
 /** The answer to an operator: the resolution, or the reason of the refusal. */
-export type ToldOfLetter = DeadLetterResolved | { readonly refused: string };
+export type DeadLetterReply = DeadLetterResolved | { readonly refused: string };
 
 /**
  * Operators who retry or drop dead letters: at once, on two replicas at the same time, repeatedly, late, or

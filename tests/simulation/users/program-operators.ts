@@ -14,10 +14,14 @@ const LOOKS_MAX = 12;
 const RETRIES_MAX = 2;
 const BY_HAND = { cancel: 0.1, pause: 0.12, retry: 0.3, fork: 0.12 } as const;
 
-type Asked = Pick<RequestApproval, 'id' | 'input' | 'timeoutMs'>;
+type InputQuestion = Pick<RequestApproval, 'id' | 'input' | 'timeoutMs'>;
 
 /** The response to a question of a program: mostly a valid one. */
-export const responseTo = ({ choices }: Pick<World, 'choices'>, { id, input }: Asked, who: string): Json => {
+export const responseTo = (
+  { choices }: Pick<World, 'choices'>,
+  { id, input }: InputQuestion,
+  who: string,
+): Json => {
   const place = `${who} says to ${id}`;
   switch (input?.kind) {
     case 'approval':

@@ -9,7 +9,7 @@ import type { World } from '../world.ts';
 
 const WITHIN_MS = 20_000;
 const REVOKED = 0.4;
-const ASKED_FOR_NOTHING = 0.1;
+const MISMATCH_RATE = 0.1;
 
 const SPECS: readonly RuleSpec[] = [
   { name: 'twice', match: { capability: 'cap.*', kinds: ['write_external', 'other'] }, usesMax: 2 },
@@ -24,7 +24,7 @@ export const rulesFor =
   ({ books, choices, timeline }: World) =>
   (request: RequestApproval): readonly RuleId[] => {
     const rules = [...books.approvals.states.values()].filter(isRule);
-    const odd = choices.happens(`odd rule for ${request.id}`, ASKED_FOR_NOTHING);
+    const odd = choices.happens(`odd rule for ${request.id}`, MISMATCH_RATE);
     return rules.filter((rule) => odd || ruleDecides(rule, request, timeline.now())).map(({ id }) => id);
   };
 

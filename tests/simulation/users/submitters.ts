@@ -22,7 +22,7 @@ const before = (task: string): readonly string[] =>
 
 /** Submits tasks over a while by API and by bus. Remembers the accepted ones. */
 export const startSubmitters = (
-  { timeline, choices, bus, books, judge }: World,
+  { timeline, choices, bus, books, checker }: World,
   cluster: Cluster,
   people: ReturnType<typeof startPeople>,
   wanted: readonly string[],
@@ -38,7 +38,7 @@ export const startSubmitters = (
     people.call(cluster.orchestrator, { kind, aggregate: id, message }, (told) => {
       if (typeof told !== 'object' || told.answer === undefined || !('ok' in told.answer)) return;
       accepted.add(id);
-      judge.expect(
+      checker.expect(
         'an answer is stored before it is sent',
         exists(id),
         id,

@@ -16,14 +16,14 @@ const OUTCOMES = {
   respond: 'answered',
 } as const;
 
-type Told = { readonly status?: unknown; readonly by?: unknown };
+type ShownDecision = { readonly status?: unknown; readonly by?: unknown };
 
 /** The decision that the caller of `decide` was told. */
-const toldBy = ({ type, value }: Operation): Told | undefined => {
+const decisionIn = ({ type, value }: Operation): ShownDecision | undefined => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   if (type === 'ok') return value;
   if (type !== 'fail' || value['code'] !== 'APPROVALS_ALREADY_DECIDED') return undefined;
-  return value['details'] as Told | undefined;
+  return value['details'] as ShownDecision | undefined;
 };
 
 const headShowsOutcome = ({ id, head, events }: StoredAggregate, { expect }: Notes): void => {
@@ -48,13 +48,13 @@ const answersAgree = (
 ): void => {
   const decision = approval.events.find(({ type }) => type === 'resolved')?.data;
   for (const operation of decisions) {
-    const told = toldBy(operation);
+    const shown = decisionIn(operation);
     // Under a quorum earlier voters learn no outcome.
-    if (told === undefined || told.status === 'pending') continue;
+    if (shown === undefined || shown.status === 'pending') continue;
     expect(
-      decision !== undefined && told.status === decision['outcome'] && isNamedBy(decision, told.by),
+      decision !== undefined && shown.status === decision['outcome'] && isNamedBy(decision, shown.by),
       () =>
-        `${operation.actor} was told that ${approval.id} is ${String(told.status)} by ${String(told.by)}; it is ${String(decision?.['outcome'])} by ${String(decision?.['by'])}`,
+        `${operation.actor} was told that ${approval.id} is ${String(shown.status)} by ${String(shown.by)}; it is ${String(decision?.['outcome'])} by ${String(decision?.['by'])}`,
     );
   }
 };
@@ -67,7 +67,7 @@ const verbsStand = (operations: readonly Operation[], { expect }: Notes): void =
   for (const { call, type, value } of operations) {
     if (type !== 'ok') continue;
     const request = asked.get(call) as { decision?: keyof typeof OUTCOMES } | undefined;
-    const answer = value as Told | undefined;
+    const answer = value as ShownDecision | undefined;
     if (request?.decision === undefined) continue;
     const wanted = OUTCOMES[request.decision];
     expect(

@@ -1,8 +1,8 @@
 import type { Finding } from './check.ts';
 import { CHECKS } from './table.ts';
-import { createJudge, held } from './verdicts.ts';
+import { createVerdicts, held } from './verdicts.ts';
 import type { ProgramEvidence, RunEvidence, TaskEvidence } from '../evidence/evidence.ts';
-import type { Told } from '../pages/feed.ts';
+import type { FeedEvent } from '../pages/feed.ts';
 import type { GraphPlan } from '../workload/graph.ts';
 import { describe, expect, test } from 'vitest';
 import {
@@ -61,7 +61,7 @@ test('check ids and promises are unique', () => {
 });
 
 test.each(CHECKS.map(({ id }) => id))('%s holds for sound evidence', (id) => {
-  const judge = createJudge([checkOf(id)]);
+  const judge = createVerdicts([checkOf(id)]);
   judge.takeTask(soundTask());
   judge.takeTask(soundGraphTask());
   judge.takeTask(soundTroubledTask());
@@ -159,8 +159,8 @@ const told =
   ({ operations }) => ({ operations: [...operations, ...more] });
 
 const fed =
-  (change: (events: readonly Told[]) => readonly Told[]): TaskChange =>
-  ({ feeds }) => ({ feeds: feeds.map((feed) => ({ ...feed, told: [...change(feed.told)] })) });
+  (change: (events: readonly FeedEvent[]) => readonly FeedEvent[]): TaskChange =>
+  ({ feeds }) => ({ feeds: feeds.map((feed) => ({ ...feed, told: [...change(feed.events)] })) });
 const agentHas =
   (type: 'voted' | 'resolved'): TaskChange =>
   ({ approvals }) => ({
@@ -468,7 +468,7 @@ const altered = { problems: [{ seq: 2, fault: 'altered', text: 'it was' }], prob
 const RUN_FAULTS: readonly (readonly [id: string, what: string, change: RunChange])[] = [
   ['K33', 'a dead letter was resolved twice', settledLetter({ stated: ['drop by ada', 'retry by grace'] })],
   ['K33', 'the resolution of a dead letter is not in the stream', settledLetter({ stated: [] })],
-  ['K33', 'a dead letter was dropped without a request', settledLetter({ asked: ['retry by grace'] })],
+  ['K33', 'a dead letter was dropped without a request', settledLetter({ requests: ['retry by grace'] })],
   [
     'K20',
     'two jobs hold a lock at the same time',
@@ -877,6 +877,6 @@ describe('sound evidence', () => {
 });
 
 test('a check without evidence fails', () => {
-  const judge = createJudge([checkOf('K1')]);
+  const judge = createVerdicts([checkOf('K1')]);
   expect(judge.verdicts().map(held)).toEqual([false]);
 });

@@ -146,7 +146,7 @@ export const soundTask = (): TaskEvidence => ({
       task: TASK,
       connections: 2,
       after: '6',
-      told: taskEvents().map(({ version, type }) => ({ version, type })),
+      events: taskEvents().map(({ version, type }) => ({ version, type })),
     },
   ],
 });
@@ -259,8 +259,8 @@ export const soundRun = (): RunEvidence => ({
   settledLetters: [
     {
       key: '7 100 abc',
-      told: ['drop by ada', 'drop by ada'],
-      asked: ['drop by ada', 'retry by grace'],
+      answers: ['drop by ada', 'drop by ada'],
+      requests: ['drop by ada', 'retry by grace'],
       stated: ['drop by ada'],
     },
   ],

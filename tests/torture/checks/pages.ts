@@ -8,7 +8,7 @@ export const pages: Check = {
   pages: true,
   ofTask: ({ id, task, feeds }) => {
     const { expect, finding } = takeNotes(id);
-    for (const { told, connections } of feeds) {
+    for (const { events: told, connections } of feeds) {
       let version = 0;
       for (const each of told) {
         if (each.type === RESET) {
@@ -63,7 +63,7 @@ export const letters: Check = {
   pages: true,
   ofRun: ({ settledLetters }) => {
     const { expect, finding } = takeNotes();
-    for (const { key, told, asked, stated } of settledLetters) {
+    for (const { key, answers: told, requests: asked, stated } of settledLetters) {
       expect(
         stated.length === 1,
         () => `letter ${key} is settled ${String(stated.length)} times: ${stated.join(', ')}`,

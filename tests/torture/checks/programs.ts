@@ -28,13 +28,13 @@ export const programEffects: Check = {
   programs: true,
   ofProgram: ({ id, child, effect, program, applications }) => {
     const { expect, finding } = takeNotes(id);
-    const asked = recordedIn(program, 'effect');
-    expect(asked.length <= 1, () => `it has asked for its effect ${String(asked.length)} times`);
-    for (const { task } of asked)
+    const requested = recordedIn(program, 'effect');
+    expect(requested.length <= 1, () => `it has asked for its effect ${String(requested.length)} times`);
+    for (const { task } of requested)
       expect(task === child, () => `${String(task)} carries out its effect, and not ${child}`);
     expect(applications.length <= 1, () => `${effect} was applied ${String(applications.length)} times`);
     if (applications.length > 0)
-      expect(asked.length > 0, () => `${effect} was applied, and the program has not asked for it`);
+      expect(requested.length > 0, () => `${effect} was applied, and the program has not asked for it`);
     if (program !== undefined && phaseOf(program) === 'completed')
       expect(applications.length === 1, () => `it is completed, and ${effect} was not applied`);
     return finding();

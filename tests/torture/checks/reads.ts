@@ -21,9 +21,9 @@ const seenBy = (operations: readonly Operation[]): readonly Seen[] => {
   });
 };
 
-type Asked = { readonly id: string; readonly operations: readonly Operation[] };
+type TaskOperations = { readonly id: string; readonly operations: readonly Operation[] };
 
-const neverBack = ({ id, operations }: Asked): Finding => {
+const neverBack = ({ id, operations }: TaskOperations): Finding => {
   const { expect, finding } = takeNotes(id);
   const seen = seenBy(operations);
   for (const one of seen) {

@@ -87,19 +87,19 @@ export const outcomes: Check = {
   },
 };
 
-type Asked = { readonly id: string; readonly operations: readonly Operation[] };
+type TaskOperations = { readonly id: string; readonly operations: readonly Operation[] };
 
-const sameTask = ({ id, operations }: Asked): Finding => {
+const sameTask = ({ id, operations }: TaskOperations): Finding => {
   const { expect, finding } = takeNotes(id);
   for (const { op, actor, type, value } of operations) {
     if (op !== SUBMIT || (type !== 'ok' && type !== 'fail')) continue;
-    const told = value as { id?: string; code?: string } | undefined;
+    const answer = value as { id?: string; code?: string } | undefined;
     if (actor === CONFLICTING)
-      expect(told?.code === 'ORCHESTRATOR_TASK_CONFLICT', () => 'other content was accepted under its id');
+      expect(answer?.code === 'ORCHESTRATOR_TASK_CONFLICT', () => 'other content was accepted under its id');
     else
       expect(
-        type === 'ok' && told?.id === id,
-        () => `its submission was answered with ${JSON.stringify(told)}`,
+        type === 'ok' && answer?.id === id,
+        () => `its submission was answered with ${JSON.stringify(answer)}`,
       );
   }
   return finding();
@@ -112,7 +112,7 @@ export const repeats: Check = {
   ofProgram: sameTask,
 };
 
-const neverPoison = ({ id, operations }: Asked): Finding => {
+const neverPoison = ({ id, operations }: TaskOperations): Finding => {
   const { expect, finding } = takeNotes(id);
   for (const { op, type, value } of operations) {
     if (type === 'invoke') continue;

@@ -10,19 +10,19 @@ export type Verdict = {
   readonly violations: readonly string[];
 };
 
-const TOLD_MAX = 20;
+const REPORTED_MAX = 20;
 
 /** A check without evidence fails. */
 export const held = ({ checked, broken }: Verdict): boolean => checked > 0 && broken === 0;
 
-export const createJudge = (checks: readonly Check[]) => {
+export const createVerdicts = (checks: readonly Check[]) => {
   const sums = new Map(checks.map(({ id }) => [id, { checked: 0, broken: 0, violations: [] as string[] }]));
   const add = (id: string, finding: Finding | undefined): void => {
     const sum = sums.get(id);
     if (sum === undefined || finding === undefined) return;
     sum.checked += finding.checked;
     sum.broken += finding.violations.length;
-    sum.violations.push(...finding.violations.slice(0, Math.max(0, TOLD_MAX - sum.violations.length)));
+    sum.violations.push(...finding.violations.slice(0, Math.max(0, REPORTED_MAX - sum.violations.length)));
   };
   return {
     takeTask: (task: TaskEvidence): void => {

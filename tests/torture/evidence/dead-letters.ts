@@ -8,8 +8,8 @@ import { letterKey } from '../pages/dead-letter-operator.ts';
 /** A dead letter that an operator saw resolved, and its resolutions in the stream. */
 export type SettledLetter = {
   readonly key: string;
-  readonly told: readonly string[];
-  readonly asked: readonly string[];
+  readonly answers: readonly string[];
+  readonly requests: readonly string[];
   readonly stated: readonly string[];
 };
 
@@ -50,7 +50,7 @@ export const gatherLetters = async (
     const asked = ofIt
       .filter(({ type }) => type === 'invoke')
       .map(({ op, actor }) => `${op.slice('dlq.'.length)} by ${actor}`);
-    found.push({ key, told, asked, stated: (statements.get(sequence) ?? []).map(word) });
+    found.push({ key, answers: told, requests: asked, stated: (statements.get(sequence) ?? []).map(word) });
   }
   return found;
 };

@@ -2,7 +2,7 @@ import type { Text } from '../deployment/deployment.ts';
 
 /** Log lines of unhandled errors. */
 const OUTCRY = /unhandled|MaxListenersExceeded|out of memory|FATAL ERROR|Uncaught|"level":60\b/i;
-const TOLD_MAX = 50;
+const REPORTED_MAX = 50;
 const LINE_SHOWN = 300;
 
 async function* linesOf({ parts }: Text): AsyncIterable<string> {
@@ -24,7 +24,7 @@ export const findOutcries = async (
   for (const log of logs) {
     for await (const line of linesOf(log)) {
       lines += 1;
-      if (OUTCRY.test(line) && outcries.length < TOLD_MAX)
+      if (OUTCRY.test(line) && outcries.length < REPORTED_MAX)
         outcries.push(`${log.name}: ${line.slice(0, LINE_SHOWN)}`);
     }
   }

@@ -19,8 +19,8 @@ export async function* gatherPrograms(
       'orchestrator',
       chunk.map(({ id }) => id),
     );
-    const asked = [...new Set([...tasks.values()].flatMap((task) => idsIn(task, 'approval')))];
-    const questions = await loadAggregates(deployment, 'approvals', asked);
+    const approvals = [...new Set([...tasks.values()].flatMap((task) => idsIn(task, 'approval')))];
+    const questions = await loadAggregates(deployment, 'approvals', approvals);
     for (const aggregates of [tasks, questions]) searchAggregates(aggregates, secrets, looked);
     for (const id of tasks.keys()) looked.tasks.add(id);
     for (const id of questions.keys()) looked.approvals.add(id);

@@ -60,9 +60,9 @@ export const startAgentProcess = (
 
   const hear = (line: string): void => {
     const { id, result, error } = Message.parse(JSON.parse(line));
-    const asked = id === undefined ? undefined : waiting.get(id);
-    if (error === undefined) asked?.resolve(result);
-    else asked?.reject(new Error(error.message));
+    const pending = id === undefined ? undefined : waiting.get(id);
+    if (error === undefined) pending?.resolve(result);
+    else pending?.reject(new Error(error.message));
   };
 
   const start = (): void => {

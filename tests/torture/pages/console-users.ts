@@ -19,7 +19,7 @@ const LOOK_EVERY_MS = 200;
 const TRIES = 4;
 
 /** Users beside those with a terminal: console pages, an agent, and an operator for dead letters. */
-export type Crew = {
+export type ConsoleUsers = {
   /** One for each approver, on a page. */
   readonly callers: readonly Caller[];
   readonly agent: Agent;
@@ -35,12 +35,12 @@ export type Crew = {
   readonly stop: () => Promise<void>;
 };
 
-export const hireCrew = async (
+export const startConsoleUsers = async (
   deployment: Deployment,
   seed: string,
   history: History,
   recorder: Pick<Recorder, 'letters'>,
-): Promise<Crew | undefined> => {
+): Promise<ConsoleUsers | undefined> => {
   const { consoles, people } = deployment;
   const pages = people.map(({ name, token }, i): Page => ({
     consoles,

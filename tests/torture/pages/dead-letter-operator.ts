@@ -3,7 +3,7 @@ import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { z } from 'zod';
 import type { History } from '../history.ts';
 import { holdFor } from '../fault-runner.ts';
-import { nextCall, told } from '../workload/caller.ts';
+import { nextCall, historyValue } from '../workload/caller.ts';
 import { type Page, postAsPage } from './page-caller.ts';
 
 const EVERY_MS = 1_500;
@@ -26,7 +26,7 @@ export const settleLetter = async (
   history.add({ ...about, type: 'invoke', value: { seq } });
   try {
     const answer = await postAsPage(page, `dlq/${action}`, { seq });
-    history.add({ ...about, type: 'ok', value: told(answer) });
+    history.add({ ...about, type: 'ok', value: historyValue(answer) });
     return DeadLetterResolved.parse(answer).action;
   } catch (error) {
     // The dead letter stays, or another operator resolved it: nothing follows from an unknown outcome.

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import type { Page } from './page-caller.ts';
 
 /** An event that a page received, or a reset to an earlier version. */
-export type Told = { readonly version: number; readonly type: string };
+export type FeedEvent = { readonly version: number; readonly type: string };
 
 /** All events that one page received about one task, over all connections. */
 export type Feed = {
   readonly task: string;
-  readonly told: Told[];
+  readonly events: FeedEvent[];
   /** The id of the last event, from which the page continues. */
   after: string | undefined;
   connections: number;
@@ -30,8 +30,8 @@ const take = (feed: Feed, block: string): void => {
   const [event, data, id] = [fields.get('event'), fields.get('data'), fields.get('id')];
   if (data === undefined) return;
   const content: unknown = JSON.parse(data);
-  if (event === 'event') feed.told.push(Fact.parse(content));
-  else if (event === 'reset') feed.told.push({ ...Reset.parse(content), type: RESET });
+  if (event === 'event') feed.events.push(Fact.parse(content));
+  else if (event === 'reset') feed.events.push({ ...Reset.parse(content), type: RESET });
   // Only a complete event counts.
   if (id !== undefined) feed.after = id;
 };

@@ -27,7 +27,7 @@ const CONNECTIONS_MAX = 6;
 const PATIENCE_MS = 5_000;
 const LOOK_EVERY_MS = 200;
 
-const newestOf = (feed: Feed): number => feed.told.at(-1)?.version ?? 0;
+const newestOf = (feed: Feed): number => feed.events.at(-1)?.version ?? 0;
 
 /** Pages that watch tasks during faults, with short connections. */
 export const startPages = ({ pages, tasks, history }: PagesOptions): Pages => {
@@ -50,7 +50,7 @@ export const startPages = ({ pages, tasks, history }: PagesOptions): Pages => {
         await holdFor(LOOK_EVERY_MS, over.signal);
         continue;
       }
-      const feed: Feed = { task: random.pick(recent).id, told: [], after: undefined, connections: 0 };
+      const feed: Feed = { task: random.pick(recent).id, events: [], after: undefined, connections: 0 };
       feeds.push(feed);
       for (let i = random.int(1, CONNECTIONS_MAX); i > 0 && !over.signal.aborted; i -= 1) {
         await followFor(page, feed, random.int(...CUT_AFTER_MS));

@@ -1,6 +1,6 @@
 import type { Report } from '../report.ts';
 import type { Left } from './retention.ts';
-import { isBad, type Judged, type Point, SHARE, type Series } from './series.ts';
+import { isBad, type AssessedSeries, type Point, SHARE, type Series } from './series.ts';
 
 export type SoakReport = Pick<
   Report,
@@ -16,7 +16,7 @@ export type SoakReport = Pick<
   /** Applied effects, and those applied more than once. */
   readonly effects: number;
   readonly twice: readonly string[];
-  readonly series: readonly (Judged & { readonly points: readonly Point[] })[];
+  readonly series: readonly (AssessedSeries & { readonly points: readonly Point[] })[];
   readonly held: boolean;
 };
 
@@ -30,7 +30,7 @@ const shown = (value: number, unit: Series['unit']): string => {
 
 const HOUR_S = 3_600;
 
-const row = ({ name, unit, finding, line, most, samples }: Judged): readonly string[] => [
+const row = ({ name, unit, finding, line, most, samples }: AssessedSeries): readonly string[] => [
   name,
   finding,
   line === undefined ? '-' : shown(line.from, unit),

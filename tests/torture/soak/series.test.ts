@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createRandom } from '../random.ts';
-import { type Bound, fitLine, judge, type Point } from './series.ts';
+import { type Bound, fitLine, assess, type Point } from './series.ts';
 
 const MIB = 1_048_576;
 const HOUR = 3_600;
@@ -9,8 +9,10 @@ const flat: Bound = { kind: 'flat', allowance: 24 * MIB };
 const points = (valueAt: (t: number) => number, durationSeconds = HOUR, every = 10): readonly Point[] =>
   Array.from({ length: durationSeconds / every }, (_, i): Point => [i * every, valueAt(i * every)]);
 const findingOf = (valueAt: (t: number) => number, bound: Bound = flat, durationSeconds = HOUR) =>
-  judge({ name: 'a series', unit: 'bytes', bound, points: points(valueAt, durationSeconds) }, durationSeconds)
-    .finding;
+  assess(
+    { name: 'a series', unit: 'bytes', bound, points: points(valueAt, durationSeconds) },
+    durationSeconds,
+  ).finding;
 
 /** The memory of a garbage-collected process: it rises and falls. */
 const sawtooth = (t: number): number => 120 * MIB + (t % 70) * 0.8 * MIB;

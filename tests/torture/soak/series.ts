@@ -28,7 +28,7 @@ export type Line = {
 };
 
 export type Finding = 'flat' | 'grows' | 'within its limit' | 'over its limit' | 'too few' | 'shown';
-export type Judged = Omit<Series, 'points'> & {
+export type AssessedSeries = Omit<Series, 'points'> & {
   readonly finding: Finding;
   readonly line: Line | undefined;
   readonly most: number;
@@ -77,11 +77,12 @@ const findingOf = (bound: Bound, line: Line | undefined, most: number): Finding 
   }
 };
 
-export const judge = ({ points, ...series }: Series, durationSeconds: number): Judged => {
+export const assess = ({ points, ...series }: Series, durationSeconds: number): AssessedSeries => {
   const late = secondHalf(points, durationSeconds);
   const line = fitLine(late);
   const most = Math.max(...points.map(([, value]) => value));
   return { ...series, finding: findingOf(series.bound, line, most), line, most, samples: late.length };
 };
 
-export const isBad = ({ finding }: Judged): boolean => finding === 'grows' || finding === 'over its limit';
+export const isBad = ({ finding }: AssessedSeries): boolean =>
+  finding === 'grows' || finding === 'over its limit';

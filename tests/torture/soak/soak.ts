@@ -18,7 +18,7 @@ import { createSeriesBook, type Seen } from './measurements.ts';
 import { clearOut, keepFor } from './retention.ts';
 import { watchPace } from './pace.ts';
 import { lookAtServers, lookAtServices } from './processes.ts';
-import { isBad, judge } from './series.ts';
+import { isBad, assess } from './series.ts';
 import type { SoakReport } from './report.ts';
 import { lookAtTables } from './tables.ts';
 
@@ -141,7 +141,7 @@ export const soak = async (options: SoakOptions): Promise<SoakReport> => {
     const left = await clearOut(deployment);
     await target.release();
     const keys = (await target.applications()).map(({ key }) => key);
-    const series = book.all().map((each) => ({ ...judge(each, loadedFor), points: each.points }));
+    const series = book.all().map((each) => ({ ...assess(each, loadedFor), points: each.points }));
     const twice = twiceIn(keys);
     const atRest = settled.afterMs !== undefined && settledAgain.afterMs !== undefined;
     const nothingLeft = left.every(({ overdue, rows }) => overdue === 0 && rows === 0);

@@ -26,7 +26,7 @@ const UNKNOWN: ReadonlySet<string> = new Set(['RUNTIME_UNAVAILABLE', 'RUNTIME_PO
 const isUnknown = (error: unknown): boolean => !(error instanceof HoldpointError) || UNKNOWN.has(error.code);
 
 /** A value for the history. */
-export const told = (value: unknown): Operation['value'] =>
+export const historyValue = (value: unknown): Operation['value'] =>
   typeof value === 'object' && value !== null ? (asSent(value) as Operation['value']) : String(value);
 
 let calls = 0;
@@ -48,7 +48,7 @@ export const createRecorded =
   async (actor, key, service, endpoint, request, { quiet } = { quiet: false }) => {
     const about = { actor, op: `${service}.${endpoint}`, key, call: nextCall() };
     const note = (type: 'invoke' | 'ok' | 'fail' | 'info', value: unknown): void => {
-      if (!quiet) history.add({ ...about, type, value: told(value) });
+      if (!quiet) history.add({ ...about, type, value: historyValue(value) });
     };
     note('invoke', request);
     try {

@@ -1,10 +1,10 @@
 import type { Verb } from '@holdpoint/contracts/workflow/approval-policy';
-import type { Crew } from '../pages/console-users.ts';
+import type { ConsoleUsers } from '../pages/console-users.ts';
 import { jetstream } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { History } from '../history.ts';
 import { holdFor } from '../fault-runner.ts';
-import { type Caller, nextCall, type Outcome, told } from './caller.ts';
+import { type Caller, nextCall, type Outcome, historyValue } from './caller.ts';
 import type { PlannedTask } from './planned.ts';
 import { asksFor } from './graph.ts';
 import { questionOf } from './program.ts';
@@ -21,7 +21,7 @@ export type LifeOptions = {
   /** Resolves at the end of the faults. */
   readonly healed: Promise<void>;
   readonly over: AbortSignal;
-  readonly crew?: Crew | undefined;
+  readonly users?: ConsoleUsers | undefined;
 };
 
 const PAUSE_MIN_MS = 250;
@@ -50,20 +50,20 @@ const insist = async <Answer>(
 
 /** One task from its submission to the last decision. */
 export const createLife = (options: LifeOptions) => {
-  const { callers, connection, target, history, requested, healed, over, crew } = options;
+  const { callers, connection, target, history, requested, healed, over, users } = options;
   const [first, second = first] = callers;
   if (first === undefined || second === undefined) throw new Error('the deployment has no approver');
 
   /** An approver, at a terminal or on a page. */
   const whoOf = ({ page }: PlannedTask, which: 0 | 1): Caller =>
-    (page === true ? crew?.callers[which] : undefined) ?? (which === 0 ? first : second);
+    (page === true ? users?.callers[which] : undefined) ?? (which === 0 ? first : second);
 
   /** The bus may lose a stored message. Once the API shows the task, it is stored for good. */
   const publish = async (task: PlannedTask): Promise<Outcome<unknown>> => {
     const call = nextCall();
     const about = { actor: 'bus', op: 'orchestrator.submit', key: task.id, call };
     const submission = target.submission(task);
-    history.add({ ...about, type: 'invoke', value: told(submission) });
+    history.add({ ...about, type: 'invoke', value: historyValue(submission) });
     const published = jetstream(connection).publish('hp.cmd.task.submit', JSON.stringify(submission), {
       timeout: PUBLISH_WITHIN_MS,
     });
@@ -78,8 +78,8 @@ export const createLife = (options: LifeOptions) => {
 
   const submit = async (task: PlannedTask): Promise<boolean> => {
     const ask = () =>
-      task.agent === true && crew !== undefined
-        ? crew.submitByAgent(target.submission(task))
+      task.agent === true && users !== undefined
+        ? users.submitByAgent(target.submission(task))
         : first('submitter', task.id, 'orchestrator', 'submit', target.submission(task));
     const look = () => first('submitter', task.id, 'orchestrator', 'get', { id: task.id });
     const byBus = async (): Promise<Outcome<unknown>> => {
@@ -123,7 +123,7 @@ export const createLife = (options: LifeOptions) => {
       ...(task.graph?.people === 2 ? [decide(task, 'approve', whoOf(task, 1), 'second')] : []),
     ]);
   const cancel = async (task: PlannedTask): Promise<unknown> => {
-    if (task.letter === true && (await crew?.cancelByLetter(task.id)) === true) return;
+    if (task.letter === true && (await users?.cancelByLetter(task.id)) === true) return;
     const by = whoOf(task, 0);
     return insist(
       () => by('canceller', task.id, 'orchestrator', 'cancel', { id: task.id, by: 'torture' }),
@@ -200,11 +200,11 @@ export const createLife = (options: LifeOptions) => {
   const tryToApprove = async (task: PlannedTask): Promise<void> => {
     const id = approvalOf(target, task);
     await requested(id);
-    await crew?.agent.tryToApprove(task.id, id);
+    await users?.agent.tryToApprove(task.id, id);
   };
 
   return async (task: PlannedTask): Promise<void> => {
-    if (task.letter === true) await crew?.cancelEarly(connection, task.id);
+    if (task.letter === true) await users?.cancelEarly(connection, task.id);
     if (!(await submit(task))) return;
     if (task.conflicting) await conflict(task);
     // No request is ever made.

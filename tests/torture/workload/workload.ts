@@ -1,5 +1,5 @@
 import type { Deployment } from '../deployment/deployment.ts';
-import type { Crew } from '../pages/console-users.ts';
+import type { ConsoleUsers } from '../pages/console-users.ts';
 import type { History } from '../history.ts';
 import { holdFor } from '../fault-runner.ts';
 import { createRandom } from '../random.ts';
@@ -25,7 +25,7 @@ export type WorkloadOptions = {
   /** Another way to plan tasks. */
   readonly planned?: typeof plannedTask;
   /** Pages and agents. Without them every user has a terminal. */
-  readonly crew?: Crew | undefined;
+  readonly users?: ConsoleUsers | undefined;
 };
 
 export type Workload = {
@@ -64,7 +64,7 @@ export const startWorkload = async (options: WorkloadOptions): Promise<Workload>
     requested,
     healed,
     over: over.signal,
-    crew: options.crew,
+    users: options.users,
   });
   const tasks: PlannedTask[] = [];
   const children = new Set<string>();

@@ -10,7 +10,7 @@ import type { Session } from '../kit/session.ts';
 
 const LOOK_EVERY_MS = 2_000;
 /** Limit for decisions of others that are printed one by one. */
-const TOLD_MAX = 50;
+const DECIDED_MAX = 50;
 
 /** All pending requests: a missing one would look decided. */
 const pendingOf = (
@@ -59,8 +59,8 @@ export const watchApprovals = async (
     const still = new Set(pending.map(({ id }) => id));
     const gone = [...waiting.values()].filter(({ id }) => !still.has(id));
     for (const approval of gone) waiting.delete(approval.id);
-    for (const approval of gone.slice(0, TOLD_MAX)) session.lines([await resolvedLine(client, approval)]);
-    if (gone.length > TOLD_MAX) session.lines([`${String(gone.length - TOLD_MAX)} more decided`]);
+    for (const approval of gone.slice(0, DECIDED_MAX)) session.lines([await resolvedLine(client, approval)]);
+    if (gone.length > DECIDED_MAX) session.lines([`${String(gone.length - DECIDED_MAX)} more decided`]);
     for (const approval of pending) {
       if (shown.has(approval.id)) continue;
       shown.add(approval.id);

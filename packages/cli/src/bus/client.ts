@@ -6,7 +6,7 @@ import { connectTo, toHoldpointError } from './connection.ts';
 import { headersFor } from './headers.ts';
 import type { Settings } from './settings.ts';
 import { readStored } from './stored.ts';
-import { type BusEvent, type Watch, watchEvents, type WatchOptions } from './watch.ts';
+import { type Watch, watchSubjects } from './watch.ts';
 
 /** Time to wait for an answer. Every endpoint answers after one commit or one query. */
 const ANSWER_TIMEOUT_MS = 5_000;
@@ -31,8 +31,8 @@ export interface Client {
     payload: ApiRequest<S, E>,
     options?: CallOptions,
   ): Promise<ApiResponse<S, E>>;
-  /** Subscribes to events; after it resolves, no published event is missed. */
-  watch(filter: string, onFact: (fact: BusEvent) => void, options?: WatchOptions): Promise<Watch>;
+  /** Calls for every message on these subjects, from then on. */
+  watch(filter: string, onMessage: () => void): Promise<Watch>;
   /** Bodies of all stored events on a subject, oldest first; undefined if the stream cannot be read. */
   stored?(subject: string): Promise<readonly unknown[] | undefined>;
   /** The same connection with another token. */
@@ -60,7 +60,7 @@ const clientOn = (connection: NatsConnection, token: string | undefined): Client
       });
     return readAnswer(service, endpoint, reply);
   },
-  watch: (filter, onFact, options) => watchEvents(connection, filter, onFact, options),
+  watch: (filter, onMessage) => watchSubjects(connection, filter, onMessage),
   stored: (subject) => readStored(connection, subject),
   as: (other) => clientOn(connection, other),
   close: () => connection.close(),

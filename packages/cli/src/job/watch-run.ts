@@ -5,4 +5,4 @@ import type { Watch } from '../bus/watch.ts';
 
 /** Calls when a task may have changed. */
 export const watchRun = (client: Client, id: TaskId, onChange: () => void): Promise<Watch> =>
-  client.watch(filters.eventsAbout('task', id), onChange, { onError: onChange });
+  client.watch(filters.eventsAbout('task', id), onChange);

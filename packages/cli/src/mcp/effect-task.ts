@@ -15,7 +15,7 @@ import { defaultGate } from '@holdpoint/workflows/files/gate-source';
 import { z } from 'zod';
 import type { Client } from '../bus/client.ts';
 
-export const AskedEffect = {
+export const EffectInput = {
   goal: z.string().trim().min(1).max(10_000).describe('purpose, shown to the approvers'),
   uses: CapabilityLabel.describe('capability, such as cap.file.append'),
   args: JsonObject.describe('arguments, used exactly as given'),
@@ -34,15 +34,15 @@ export const AskedEffect = {
   id: TaskId.optional().describe('task ID: submitting the same ID again returns the same task'),
 } as const;
 
-const EffectRequest = z.object(AskedEffect);
-export type Asked = z.infer<typeof EffectRequest>;
+const EffectRequest = z.object(EffectInput);
+export type EffectTaskRequest = z.infer<typeof EffectRequest>;
 
 /** The node of the effect. */
 export const EFFECT = 'effect' as NodeId;
 
 const TIMEOUT_MS = 24 * 3_600_000;
 
-const capability = async (client: Client, uses: Asked['uses']): Promise<CapabilityView> => {
+const capability = async (client: Client, uses: EffectTaskRequest['uses']): Promise<CapabilityView> => {
   const { items } = await client.call('executor', 'capabilities', { uses });
   const found = items.find((item) => item.uses === uses);
   if (found !== undefined) return found;
@@ -52,7 +52,7 @@ const capability = async (client: Client, uses: Asked['uses']): Promise<Capabili
 /** A workflow with one effect and the shipped gate, which options can only make stricter. */
 export const effectWorkflow = async (
   client: Client,
-  request: Asked,
+  request: EffectTaskRequest,
   task: TaskId,
 ): Promise<WorkflowDefinition> => {
   const { uses, args, target, quorum, fourEyes } = request;

@@ -12,7 +12,7 @@ import { z } from 'zod';
 import type { Client } from '../bus/client.ts';
 import { decideOn } from '../approval/decisions.ts';
 import { type Acting, requireAgentToken } from './acting.ts';
-import { AskedEffect, EFFECT, effectWorkflow } from './effect-task.ts';
+import { EffectInput, EFFECT, effectWorkflow } from './effect-task.ts';
 import { answering } from './result.ts';
 import { waitForTask } from './waiting.ts';
 
@@ -109,7 +109,7 @@ const addAsking = (server: McpServer, client: Client, { owner, agent }: Acting):
     {
       description:
         'Request approval of one exact effect. It runs once, after an entitled approver has approved it; wait with task_wait.',
-      inputSchema: AskedEffect,
+      inputSchema: EffectInput,
       annotations: { destructiveHint: false },
     },
     (request, { signal }) =>

@@ -37,7 +37,7 @@ export const waitForTask = async (
 ): Promise<{ readonly task: TaskView; readonly reached: boolean }> => {
   const bell = createBell();
   const overAt = performance.now() + timeoutMs;
-  const watching = await client.watch(filters.eventsAbout('task', id), () => bell.ring());
+  const watching = await client.watch(filters.eventsAbout('task', id), bell.ring);
   let task = await client.call('orchestrator', 'get', { id });
   try {
     for (;;) {

@@ -38,7 +38,7 @@ const chainOf = (told: readonly Unhashed[]): AuditLine[] => {
 const rehashed = (lines: readonly AuditLine[]): AuditLine[] =>
   chainOf(lines.map(({ seq: _, previous: __, hash: ___, ...told }) => told));
 
-const Told: fc.Arbitrary<Unhashed> = fc
+const UnhashedLine: fc.Arbitrary<Unhashed> = fc
   .record({
     at: fc.nat(),
     aggregate: fc.string().map((text) => text.replaceAll('\n', '')),
@@ -48,7 +48,7 @@ const Told: fc.Arbitrary<Unhashed> = fc
     entry: fc.json(),
   })
   .map(({ data, ...told }) => ({ ...told, eventSha256: sha256Of(data), storedSha256: sha256Of(data) }));
-const Chain = fc.array(Told, { minLength: 1, maxLength: 12 }).map(chainOf);
+const Chain = fc.array(UnhashedLine, { minLength: 1, maxLength: 12 }).map(chainOf);
 
 const faultsOf = (lines: readonly unknown[], anchors: readonly string[] = []) =>
   verifyAudit(lines, { anchors, verify }).problems.map(({ fault }) => fault);
@@ -118,7 +118,7 @@ describe('an audit log', () => {
 
   test('deleted, repeated, inserted and moved lines are detected', () => {
     fc.assert(
-      fc.property(Chain, fc.nat(), fc.nat(), Told, (lines, from, to, told) => {
+      fc.property(Chain, fc.nat(), fc.nat(), UnhashedLine, (lines, from, to, told) => {
         const anchors = lines.slice(-1).map(anchorOf);
         const at = from % lines.length;
         expect(faultsOf(lines.toSpliced(at, 1), anchors)).not.toEqual([]);
@@ -135,7 +135,7 @@ describe('an audit log', () => {
 
   test('an anchor reveals changes even after all later hashes were recomputed', () => {
     fc.assert(
-      fc.property(Chain, fc.nat(), fc.nat(), Told, (lines, from, behind, told) => {
+      fc.property(Chain, fc.nat(), fc.nat(), UnhashedLine, (lines, from, behind, told) => {
         const at = from % lines.length;
         const anchor = lines[at + (behind % (lines.length - at))];
         const anchors = anchor === undefined ? [] : [anchorOf(anchor)];

@@ -11,7 +11,7 @@ import { describe, expect, test } from 'vitest';
 import {
   ada,
   APPROVAL,
-  ASKED,
+  REQUESTED_AT,
   DEADLINE,
   decider,
   decides,
@@ -46,39 +46,45 @@ const asks = (rules: readonly (typeof RULE)[] = [RULE, OTHER_RULE]): ApprovalMes
 });
 const askTimer = (tries: number): ApprovalMessage => timer('rules', { rules: [RULE, OTHER_RULE], tries });
 const asking = { kind: 'use_rule', rule: RULE, approval: requestFor(), rest: [OTHER_RULE] } as const;
-const rejected: ApprovalEvent = { ...resolvedHead, outcome: 'rejected', by: 'ada', digest, at: ASKED + 1 };
+const rejected: ApprovalEvent = {
+  ...resolvedHead,
+  outcome: 'rejected',
+  by: 'ada',
+  digest,
+  at: REQUESTED_AT + 1,
+};
 
 describe('standing rules', () => {
   test('matching rules are asked one after another while people are notified', () => {
     given()
-      .when(asks(), ASKED)
+      .when(asks(), REQUESTED_AT)
       .thenEmits(requested)
       .thenTimes(
         { set: 'expiry', dueAt: DEADLINE },
-        { set: 'rules', dueAt: ASKED + AGAIN_MS, data: { rules: [RULE, OTHER_RULE], tries: 1 } },
+        { set: 'rules', dueAt: REQUESTED_AT + AGAIN_MS, data: { rules: [RULE, OTHER_RULE], tries: 1 } },
       )
       .thenStarts(asking);
   });
 
   test('a repeated request does not ask the rules again', () => {
     given(requested)
-      .when(asks(), ASKED + 1)
+      .when(asks(), REQUESTED_AT + 1)
       .thenNothing();
   });
 
   test('rules are asked again a limited number of times while the request is pending', () => {
     for (const tries of [1, 2, 3, 4])
       given(requested)
-        .when(askTimer(tries), ASKED + tries)
+        .when(askTimer(tries), REQUESTED_AT + tries)
         .thenEmits()
         .thenTimes({
           set: 'rules',
-          dueAt: ASKED + tries + AGAIN_MS,
+          dueAt: REQUESTED_AT + tries + AGAIN_MS,
           data: { rules: [RULE, OTHER_RULE], tries: tries + 1 },
         })
         .thenStarts(asking);
     given(requested)
-      .when(askTimer(5), ASKED + 9)
+      .when(askTimer(5), REQUESTED_AT + 9)
       .thenEmits()
       .thenTimes({ clear: 'rules' })
       .thenStarts();
@@ -86,7 +92,7 @@ describe('standing rules', () => {
 
   test('rules are not asked after the decision', () => {
     given(requested, rejected)
-      .when(askTimer(1), ASKED + 9)
+      .when(askTimer(1), REQUESTED_AT + 9)
       .thenEmits()
       .thenTimes({ clear: 'rules' })
       .thenStarts();
@@ -96,8 +102,8 @@ describe('standing rules', () => {
 describe('a standing rule', () => {
   test('a rule approves with its id, its author and a grant', () => {
     const run = runOf(decider, [
-      { message: asks(), now: ASKED },
-      { message: applies, now: ASKED + 7 },
+      { message: asks(), now: REQUESTED_AT },
+      { message: applies, now: REQUESTED_AT + 7 },
     ]);
     const resolved = eventsOf(run).at(-1);
     expect(resolved).toMatchObject({
@@ -107,7 +113,7 @@ describe('a standing rule', () => {
       surface: 'rule',
       rule: RULE,
       digest,
-      at: ASKED + 7,
+      at: REQUESTED_AT + 7,
     });
     const grant = resolved?.type === 'resolved' ? resolved.grant : undefined;
     expect(GrantClaims.parse(verify(grant ?? ''))).toMatchObject({ by: `rule ${RULE} of ada`, digest });
@@ -115,21 +121,21 @@ describe('a standing rule', () => {
   });
 
   test('a later person learns which rule has decided', () => {
-    const history = historyOf(decider, [asks(), ASKED], [applies, ASKED + 1]);
+    const history = historyOf(decider, [asks(), REQUESTED_AT], [applies, REQUESTED_AT + 1]);
     given(...history)
-      .when(applies, ASKED + 2)
+      .when(applies, REQUESTED_AT + 2)
       .thenNothing();
     for (const who of [ada, grace])
       given(...history)
-        .when(decides(who, 'approve'), ASKED + 2)
+        .when(decides(who, 'approve'), REQUESTED_AT + 2)
         .thenRefuses('APPROVALS_ALREADY_DECIDED');
   });
 
   test.each([
-    ['after a person', [requested, rejected], ASKED + 2],
+    ['after a person', [requested, rejected], REQUESTED_AT + 2],
     ['after the deadline', [requested], DEADLINE],
-    ['before the request', [], ASKED],
-    ['on a withdrawn request', [{ ...rejected, outcome: 'cancelled' } as const], ASKED],
+    ['before the request', [], REQUESTED_AT],
+    ['on a withdrawn request', [{ ...rejected, outcome: 'cancelled' } as const], REQUESTED_AT],
   ])('a rule does not decide %s', (_, history, now) => {
     given(...history)
       .when(applies, now)
@@ -138,7 +144,7 @@ describe('a standing rule', () => {
 
   test('a rule does not decide on its author’s request with four eyes', () => {
     given(requestedBy(requestUnder({ fourEyes: true })))
-      .when({ ...applies, author: 'linus' }, ASKED + 1)
+      .when({ ...applies, author: 'linus' }, REQUESTED_AT + 1)
       .thenNothing();
   });
 
@@ -157,7 +163,7 @@ describe('a standing rule', () => {
     ['a request without the choice to approve', requestUnder({ decisions: ['reject'] })],
   ])('a rule never decides on %s', (_, request) => {
     given(requestedBy(request))
-      .when(applies, ASKED + 1)
+      .when(applies, REQUESTED_AT + 1)
       .thenNothing();
   });
 });
@@ -169,26 +175,26 @@ describe('a rule created with a decision', () => {
   const keep = { kind: 'keep_rule', ...rule } as const;
   const data = asSent(rule);
   const remembering = decides(ada, 'approve', { remember: spec });
-  const approved = historyOf(decider, [asks([]), ASKED], [remembering, ASKED + 1]);
+  const approved = historyOf(decider, [asks([]), REQUESTED_AT], [remembering, REQUESTED_AT + 1]);
 
   test('the decision names the rule, and the command repeats until the rule exists', () => {
     given(requested)
-      .when(remembering, ASKED + 1)
+      .when(remembering, REQUESTED_AT + 1)
       .thenEmitsLike({ outcome: 'approved', by: 'ada', remembered: kept })
       .thenTimes(
         { clear: 'expiry' },
-        { set: 'outcome', dueAt: ASKED + 1 + 120_000, data: { asks: 1 } },
-        { set: 'keep_rule', dueAt: ASKED + 1 + AGAIN_MS, data },
+        { set: 'outcome', dueAt: REQUESTED_AT + 1 + 120_000, data: { asks: 1 } },
+        { set: 'keep_rule', dueAt: REQUESTED_AT + 1 + AGAIN_MS, data },
       )
       .thenStarts({ ...keep, author: ada })
       .thenAnswers({ status: 'approved', remembered: kept });
     given(...approved)
-      .when(timer('keep_rule', data), ASKED + 6_000)
+      .when(timer('keep_rule', data), REQUESTED_AT + 6_000)
       .thenEmits()
-      .thenTimes({ set: 'keep_rule', dueAt: ASKED + 6_000 + AGAIN_MS, data })
+      .thenTimes({ set: 'keep_rule', dueAt: REQUESTED_AT + 6_000 + AGAIN_MS, data })
       .thenStarts(keep);
     given(...approved)
-      .when({ kind: 'rule_kept' }, ASKED + 6_001)
+      .when({ kind: 'rule_kept' }, REQUESTED_AT + 6_001)
       .thenEmits()
       .thenTimes({ clear: 'keep_rule' })
       .thenStarts();
@@ -196,7 +202,7 @@ describe('a rule created with a decision', () => {
 
   test('a repeated decision receives the rule’s id again', () => {
     given(...approved)
-      .when(remembering, ASKED + 9)
+      .when(remembering, REQUESTED_AT + 9)
       .thenNothing()
       .thenAnswers({ status: 'approved', remembered: kept });
   });
@@ -217,31 +223,31 @@ describe('a rule created with a decision', () => {
     ],
   ])('remembering a rule is refused for %s, and the request stays pending', (_, request, message) => {
     given(request)
-      .when(message, ASKED + 1)
+      .when(message, REQUESTED_AT + 1)
       .thenRefuses('APPROVALS_RULE_REFUSED');
   });
 
   test('a person outside the audience cannot remember a rule', () => {
     given(requested)
-      .when(decides(mallory, 'approve', { remember: spec }), ASKED + 1)
+      .when(decides(mallory, 'approve', { remember: spec }), REQUESTED_AT + 1)
       .thenAnswersError('APPROVALS_NOT_ENTITLED');
     given(requestedBy(requestUnder({ fourEyes: true })))
-      .when(decides(linus, 'approve', { remember: spec }), ASKED + 1)
+      .when(decides(linus, 'approve', { remember: spec }), REQUESTED_AT + 1)
       .thenAnswersError('APPROVALS_FOUR_EYES');
   });
 
   test('remembering a rule needs the scope rules:write', () => {
     const deciding = { ...ada, scopes: ['approvals:read', 'approvals:decide'] as const };
     given(requested)
-      .when(decides(deciding, 'approve', { remember: spec }), ASKED + 1)
+      .when(decides(deciding, 'approve', { remember: spec }), REQUESTED_AT + 1)
       .thenRefuses('APPROVALS_SCOPE');
     given(requested)
-      .when(decides(deciding, 'approve'), ASKED + 1)
+      .when(decides(deciding, 'approve'), REQUESTED_AT + 1)
       .thenEmitsLike({ outcome: 'approved' });
     given(requested)
       .when(
         decides({ ...ada, scopes: ['approvals:decide', 'rules:write'] }, 'approve', { remember: spec }),
-        ASKED + 1,
+        REQUESTED_AT + 1,
       )
       .thenEmitsLike({ outcome: 'approved', remembered: kept });
   });

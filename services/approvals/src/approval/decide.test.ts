@@ -7,7 +7,7 @@ import { approvalSummary } from '../queries/summary.ts';
 import {
   ada,
   APPROVAL,
-  ASKED,
+  REQUESTED_AT,
   cancellation,
   DEADLINE,
   decider,
@@ -42,7 +42,7 @@ const rejected = {
   comment: undefined,
   surface: undefined,
   digest,
-  at: ASKED + 1,
+  at: REQUESTED_AT + 1,
 } as const;
 const expired = {
   ...resolvedHead,
@@ -56,12 +56,12 @@ const again = { subject: `hp.evt.approval.resolved.${APPROVAL}`, type: 'dev.hold
 
 describe('a request', () => {
   test('a new request is pending until it expires', () => {
-    given().when(request(), ASKED).thenEmits(requested).thenTimes({ set: 'expiry', dueAt: DEADLINE });
+    given().when(request(), REQUESTED_AT).thenEmits(requested).thenTimes({ set: 'expiry', dueAt: DEADLINE });
   });
 
   test('a repeated pending request changes nothing', () => {
     given(requested)
-      .when(request(), ASKED + 5_000)
+      .when(request(), REQUESTED_AT + 5_000)
       .thenNothing();
   });
 
@@ -80,7 +80,7 @@ describe('a request', () => {
     ['after the decision', [requested, rejected]],
   ])('a request with the same id for another effect is refused %s', (_, history) => {
     given(...history)
-      .when(request(requestFor('other line')), ASKED + 1)
+      .when(request(requestFor('other line')), REQUESTED_AT + 1)
       .thenRefuses('APPROVALS_DIGEST_MISMATCH');
   });
 
@@ -92,8 +92,8 @@ describe('a request', () => {
     ['a node that is not of its effect', requestFor('hello', { node: 'deploy' as never })],
   ];
   test.each(forged)('a request with %s is refused', (_, payload) => {
-    given().when(request(payload), ASKED).thenRefuses('APPROVALS_DIGEST_MISMATCH');
-    given(requested).when(request(payload), ASKED).thenRefuses('APPROVALS_DIGEST_MISMATCH');
+    given().when(request(payload), REQUESTED_AT).thenRefuses('APPROVALS_DIGEST_MISMATCH');
+    given(requested).when(request(payload), REQUESTED_AT).thenRefuses('APPROVALS_DIGEST_MISMATCH');
   });
 });
 
@@ -103,7 +103,7 @@ describe('a decision', () => {
     ['request_changes', 'changes_requested'],
   ] as const)('the decision to %s closes the request without a grant', (verb, outcome) => {
     given(requested)
-      .when(decide(ada, verb, { comment: 'not today' }), ASKED + 1)
+      .when(decide(ada, verb, { comment: 'not today' }), REQUESTED_AT + 1)
       .thenEmits({
         ...resolvedHead,
         outcome,
@@ -111,14 +111,14 @@ describe('a decision', () => {
         comment: 'not today',
         surface: undefined,
         digest,
-        at: ASKED + 1,
+        at: REQUESTED_AT + 1,
       })
       .thenTimes({ clear: 'expiry' })
       .thenAnswers({ id: APPROVAL, status: outcome, by: 'ada' });
   });
 
   test('a decision on an unknown approval is refused', () => {
-    given().when(decide(ada, 'approve'), ASKED).thenRefuses('APPROVALS_UNKNOWN');
+    given().when(decide(ada, 'approve'), REQUESTED_AT).thenRefuses('APPROVALS_UNKNOWN');
   });
 
   test.each([
@@ -131,34 +131,34 @@ describe('a decision', () => {
       by: who.name,
       code: 'APPROVALS_NOT_ENTITLED',
       surface: undefined,
-      at: ASKED + 1,
+      at: REQUESTED_AT + 1,
     } as const;
     given(requested)
-      .when(decide(who, 'approve'), ASKED + 1)
+      .when(decide(who, 'approve'), REQUESTED_AT + 1)
       .thenEmits(attempt)
       .thenTimes()
       .thenAnswersError('APPROVALS_NOT_ENTITLED');
     for (const verb of ['approve', 'reject'] as const)
       given(requested, attempt)
-        .when(decide(who, verb), ASKED + 2)
+        .when(decide(who, verb), REQUESTED_AT + 2)
         .thenRefuses('APPROVALS_NOT_ENTITLED');
   });
 
   test('membership in one group of the audience is enough', () => {
     given(requested)
-      .when(decide(grace, 'reject'), ASKED + 1)
+      .when(decide(grace, 'reject'), REQUESTED_AT + 1)
       .thenEmitsLike({ outcome: 'rejected', by: 'grace' });
   });
 
   test('a decision with another digest is refused', () => {
     given(requested)
-      .when(decide(ada, 'approve', { digest: requestFor('other line').digest }), ASKED + 1)
+      .when(decide(ada, 'approve', { digest: requestFor('other line').digest }), REQUESTED_AT + 1)
       .thenRefuses('APPROVALS_DIGEST_MISMATCH');
   });
 
   test('a decision with the right digest counts', () => {
     given(requested)
-      .when(decide(ada, 'approve', { digest: requestFor().digest }), ASKED + 1)
+      .when(decide(ada, 'approve', { digest: requestFor().digest }), REQUESTED_AT + 1)
       .thenEmitsLike({ outcome: 'approved' });
   });
 
@@ -176,7 +176,7 @@ describe('a decision', () => {
     ['an outsider', mallory, 'approve'],
   ] as const)('a late decision of %s receives the decision that counts', (_, who, verb) => {
     given(requested, rejected)
-      .when(decide(who, verb), ASKED + 2)
+      .when(decide(who, verb), REQUESTED_AT + 2)
       .thenRefuses('APPROVALS_ALREADY_DECIDED');
   });
 });
@@ -229,14 +229,14 @@ describe('a cancellation', () => {
     outcome: 'cancelled',
     by: 'orchestrator',
     comment: 'task cancelled',
-    at: ASKED + 1,
+    at: REQUESTED_AT + 1,
   } as const;
   /** A cancelled request also contains its subject. */
   const closed = { ...cancelled, digest } as const;
 
   test('a cancellation closes a pending request', () => {
     given(requested)
-      .when(cancel, ASKED + 1)
+      .when(cancel, REQUESTED_AT + 1)
       .thenEmits(closed)
       .thenTimes({ clear: 'expiry' });
   });
@@ -260,26 +260,26 @@ describe('a cancellation', () => {
 
   test('a cancellation before its request is remembered', () => {
     given()
-      .when(cancel, ASKED + 1)
+      .when(cancel, REQUESTED_AT + 1)
       .thenEmits(cancelled)
       .thenTimes();
     given(cancelled)
-      .when(request(), ASKED + 2)
+      .when(request(), REQUESTED_AT + 2)
       .thenEmits()
       .thenSends({ ...again, data: cancelled })
       .thenTimes();
     given(cancelled)
-      .when(request(requestFor('hello', { digest: 'a'.repeat(64) })), ASKED + 2)
+      .when(request(requestFor('hello', { digest: 'a'.repeat(64) })), REQUESTED_AT + 2)
       .thenRefuses('APPROVALS_DIGEST_MISMATCH');
     given(cancelled)
-      .when(decide(ada, 'approve'), ASKED + 2)
+      .when(decide(ada, 'approve'), REQUESTED_AT + 2)
       .thenRefuses('APPROVALS_ALREADY_DECIDED');
     given(cancelled).when(expiry, DEADLINE).thenNothing();
   });
 
   test('an incomplete cancellation before its request changes nothing', () => {
     given()
-      .when({ kind: 'cancel', payload: { id: APPROVAL, reason: 'task cancelled' } }, ASKED)
+      .when({ kind: 'cancel', payload: { id: APPROVAL, reason: 'task cancelled' } }, REQUESTED_AT)
       .thenNothing();
   });
 });

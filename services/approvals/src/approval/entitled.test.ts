@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import {
   ada,
   APPROVAL,
-  ASKED,
+  REQUESTED_AT,
   barbara,
   decider,
   decides,
@@ -36,7 +36,7 @@ describe('an audience', () => {
     ['ada', ada, false],
   ];
   test.each(TABLE)('%s: whether $name may decide', (audience, who, may) => {
-    const outcome = given(under({}, [audience])).when(decides(who, 'approve'), ASKED + 1);
+    const outcome = given(under({}, [audience])).when(decides(who, 'approve'), REQUESTED_AT + 1);
     if (may) outcome.thenEmitsLike({ type: 'resolved', outcome: 'approved', by: who.name });
     else outcome.thenEmitsLike({ type: 'decision_refused' }).thenAnswersError('APPROVALS_NOT_ENTITLED');
   });
@@ -44,14 +44,14 @@ describe('an audience', () => {
   test('an audience with several entries contains anyone in one of them', () => {
     for (const who of [grace, barbara])
       given(under({}, ['user:grace', 'role:release-manager']))
-        .when(decides(who, 'reject'), ASKED + 1)
+        .when(decides(who, 'reject'), REQUESTED_AT + 1)
         .thenEmitsLike({ outcome: 'rejected', by: who.name });
   });
 
   test('group names that look like other entries give no access', () => {
     for (const group of ['user:ada', 'role:release-manager'])
       given(under({}, ['user:ada', 'role:release-manager']))
-        .when(decides({ name: 'mallory', groups: [group] }, 'approve'), ASKED + 1)
+        .when(decides({ name: 'mallory', groups: [group] }, 'approve'), REQUESTED_AT + 1)
         .thenEmitsLike({ type: 'decision_refused', by: 'mallory' })
         .thenAnswersError('APPROVALS_NOT_ENTITLED');
   });
@@ -62,14 +62,14 @@ describe('four eyes', () => {
     'with four eyes the requester cannot %s',
     (verb) => {
       given(under({ fourEyes: true }))
-        .when(decides(linus, verb, {}, 'cli'), ASKED + 1)
+        .when(decides(linus, verb, {}, 'cli'), REQUESTED_AT + 1)
         .thenEmits({
           type: 'decision_refused',
           id: APPROVAL,
           by: 'linus',
           code: 'APPROVALS_FOUR_EYES',
           surface: 'cli',
-          at: ASKED + 1,
+          at: REQUESTED_AT + 1,
         })
         .thenAnswersError('APPROVALS_FOUR_EYES');
     },
@@ -77,22 +77,25 @@ describe('four eyes', () => {
 
   test('with four eyes everyone but the requester may decide', () => {
     given(under({ fourEyes: true }))
-      .when(decides(ada, 'approve'), ASKED + 1)
+      .when(decides(ada, 'approve'), REQUESTED_AT + 1)
       .thenEmitsLike({ outcome: 'approved', by: 'ada' });
   });
 
   test('with four eyes the requester is not part of a quorum', () => {
     const run = runOf(decider, [
-      { message: { kind: 'request', payload: requestUnder({ fourEyes: true, quorum: 2 }) }, now: ASKED },
-      { message: decides(ada, 'approve'), now: ASKED + 1 },
-      { message: decides(linus, 'approve'), now: ASKED + 2 },
+      {
+        message: { kind: 'request', payload: requestUnder({ fourEyes: true, quorum: 2 }) },
+        now: REQUESTED_AT,
+      },
+      { message: decides(ada, 'approve'), now: REQUESTED_AT + 1 },
+      { message: decides(linus, 'approve'), now: REQUESTED_AT + 2 },
     ]);
     expect(eventsOf(run).map(({ type }) => type)).toEqual(['requested', 'voted', 'decision_refused']);
   });
 
   test('four eyes apply only if the policy sets them', () => {
     given(under({}))
-      .when(decides(linus, 'approve'), ASKED + 1)
+      .when(decides(linus, 'approve'), REQUESTED_AT + 1)
       .thenEmitsLike({ outcome: 'approved', by: 'linus' });
   });
 });
@@ -104,10 +107,10 @@ describe('choices that a policy excludes', () => {
     [['request_changes'], 'approve'],
   ] as const)('an excluded choice of %j is refused with the allowed ones', (decisions, verb) => {
     given(under({ decisions: [...decisions] }))
-      .when(decides(ada, verb), ASKED + 1)
+      .when(decides(ada, verb), REQUESTED_AT + 1)
       .thenRefuses('APPROVALS_NO_CHOICE');
     given(under({ decisions: [...decisions] }))
-      .when(decides(ada, decisions[0]), ASKED + 1)
+      .when(decides(ada, decisions[0]), REQUESTED_AT + 1)
       .thenEmitsLike({ type: 'resolved' });
   });
 });
@@ -115,25 +118,25 @@ describe('choices that a policy excludes', () => {
 describe('refused attempts', () => {
   test('a refused attempt is recorded once per person and reason', () => {
     const run = runOf(decider, [
-      { message: { kind: 'request', payload: requestUnder({ fourEyes: true }) }, now: ASKED },
+      { message: { kind: 'request', payload: requestUnder({ fourEyes: true }) }, now: REQUESTED_AT },
       ...Array.from({ length: 5 }, (_, index) => ({
         message: decides(index % 2 === 0 ? linus : { name: 'mallory', groups: [] }, 'approve'),
-        now: ASKED + 1 + index,
+        now: REQUESTED_AT + 1 + index,
       })),
     ]);
     expect(eventsOf(run)).toMatchObject([
       { type: 'requested' },
-      { by: 'linus', code: 'APPROVALS_FOUR_EYES', at: ASKED + 1 },
-      { by: 'mallory', code: 'APPROVALS_NOT_ENTITLED', at: ASKED + 2 },
+      { by: 'linus', code: 'APPROVALS_FOUR_EYES', at: REQUESTED_AT + 1 },
+      { by: 'mallory', code: 'APPROVALS_NOT_ENTITLED', at: REQUESTED_AT + 2 },
     ]);
   });
 
   test('the number of recorded refusals is bounded', () => {
     const run = runOf(decider, [
-      { message: { kind: 'request', payload: requestUnder({}) }, now: ASKED },
+      { message: { kind: 'request', payload: requestUnder({}) }, now: REQUESTED_AT },
       ...Array.from({ length: 200 }, (_, index) => ({
         message: decides({ name: `mallory-${String(index)}`, groups: [] }, 'approve'),
-        now: ASKED + 1,
+        now: REQUESTED_AT + 1,
       })),
     ]);
     expect(eventsOf(run).filter(({ type }) => type === 'decision_refused')).toHaveLength(50);
@@ -150,14 +153,14 @@ describe('an agent', () => {
 
   test('an agent never decides on a request of its owner', () => {
     given(open())
-      .when(decides(agent, 'approve'), ASKED + 1)
+      .when(decides(agent, 'approve'), REQUESTED_AT + 1)
       .thenEmits({
         type: 'decision_refused',
         id: APPROVAL,
         by: 'linus',
         agent: 'claude',
         code: 'APPROVALS_FOUR_EYES',
-        at: ASKED + 1,
+        at: REQUESTED_AT + 1,
       })
       .thenAnswersError('APPROVALS_FOUR_EYES');
   });
@@ -165,7 +168,7 @@ describe('an agent', () => {
   test('an agent never decides on a request of itself or another agent of its owner', () => {
     for (const name of ['claude', 'other'])
       given(requestedBy(requestUnder({}, { audience: ['operators'], agent: name })))
-        .when(decides(agent, 'approve'), ASKED + 1)
+        .when(decides(agent, 'approve'), REQUESTED_AT + 1)
         .thenEmitsLike({ type: 'decision_refused', agent: 'claude' })
         .thenAnswersError('APPROVALS_FOUR_EYES');
   });
@@ -174,25 +177,25 @@ describe('an agent', () => {
     const asked = (policy: ApprovalPolicy) =>
       requestedBy(requestUnder(policy, { audience: ['operators'], agent: 'claude' }));
     given(asked({ fourEyes: true }))
-      .when(decides(linus, 'approve'), ASKED + 1)
+      .when(decides(linus, 'approve'), REQUESTED_AT + 1)
       .thenAnswersError('APPROVALS_FOUR_EYES');
     given(asked({}))
-      .when(decides(linus, 'approve'), ASKED + 1)
+      .when(decides(linus, 'approve'), REQUESTED_AT + 1)
       .thenEmitsLike({ outcome: 'approved' });
   });
 
   test('an agent decides on requests of others, and the event names agent and owner', () => {
     given(open())
-      .when(decides({ ...ada, agent: 'reviewer' }, 'approve'), ASKED + 1)
+      .when(decides({ ...ada, agent: 'reviewer' }, 'approve'), REQUESTED_AT + 1)
       .thenEmitsLike({ type: 'resolved', outcome: 'approved', by: 'ada', agent: 'reviewer' });
   });
 
   test('an agent that repeats its owner’s decision receives the decision that counts', () => {
     const run = runOf(decider, [
-      { message: { kind: 'request', payload: requestUnder({}) }, now: ASKED },
-      { message: decides(linus, 'approve'), now: ASKED + 1 },
-      { message: decides(agent, 'approve'), now: ASKED + 2 },
-      { message: decides(linus, 'approve'), now: ASKED + 3 },
+      { message: { kind: 'request', payload: requestUnder({}) }, now: REQUESTED_AT },
+      { message: decides(linus, 'approve'), now: REQUESTED_AT + 1 },
+      { message: decides(agent, 'approve'), now: REQUESTED_AT + 2 },
+      { message: decides(linus, 'approve'), now: REQUESTED_AT + 3 },
     ]);
     expect(run.map(({ made: { answer } }) => answer).slice(2)).toMatchObject([
       { error: { code: 'APPROVALS_ALREADY_DECIDED', details: { by: 'linus' } } },
@@ -202,9 +205,9 @@ describe('an agent', () => {
 
   test('an agent and its owner count as one person for a quorum', () => {
     const run = runOf(decider, [
-      { message: { kind: 'request', payload: requestUnder({ quorum: 2 }) }, now: ASKED },
-      { message: decides(ada, 'approve'), now: ASKED + 1 },
-      { message: decides({ ...ada, agent: 'reviewer' }, 'approve'), now: ASKED + 2 },
+      { message: { kind: 'request', payload: requestUnder({ quorum: 2 }) }, now: REQUESTED_AT },
+      { message: decides(ada, 'approve'), now: REQUESTED_AT + 1 },
+      { message: decides({ ...ada, agent: 'reviewer' }, 'approve'), now: REQUESTED_AT + 2 },
     ]);
     expect(eventsOf(run).map(({ type }) => type)).toEqual(['requested', 'voted']);
   });

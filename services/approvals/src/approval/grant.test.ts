@@ -4,7 +4,15 @@ import { GrantClaims } from '@holdpoint/contracts/effect/grant';
 import { createSigner, createVerifier } from '@holdpoint/runtime/service/jws';
 import { eventsOf, runOf } from '@holdpoint/runtime/testing/run';
 import { expect, test } from 'vitest';
-import { ada, APPROVAL, ASKED, DEADLINE, decider, requestFor, verify } from '../../testing/requests.ts';
+import {
+  ada,
+  APPROVAL,
+  REQUESTED_AT,
+  DEADLINE,
+  decider,
+  requestFor,
+  verify,
+} from '../../testing/requests.ts';
 import { createApprovalDecider } from './decide.ts';
 import type { ApprovalMessage } from './state.ts';
 
@@ -13,7 +21,7 @@ const approve: ApprovalMessage = { kind: 'decide', by: ada, payload: { id: APPRO
 
 const approvedAt = (now: number, by = decider) => {
   const acts = [
-    { message: { kind: 'request', payload: requestFor() } as const, now: ASKED },
+    { message: { kind: 'request', payload: requestFor() } as const, now: REQUESTED_AT },
     { message: approve, now },
   ];
   const resolved = eventsOf(runOf(by, acts)).at(-1);
@@ -41,25 +49,25 @@ test('a grant names the exact effect, the approvers and its expiry', () => {
 });
 
 test('a grant expires no later than the resolution says', () => {
-  for (const now of [ASKED, ASKED + 1, ASKED + 999]) {
+  for (const now of [REQUESTED_AT, REQUESTED_AT + 1, REQUESTED_AT + 999]) {
     const { grant, validUntil = 0 } = approvedAt(now);
     expect(GrantClaims.parse(verify(grant)).exp * 1_000).toBeLessThanOrEqual(validUntil);
   }
 });
 
 test('the same decision yields the same grant', () => {
-  expect(approvedAt(ASKED + 5).grant).toBe(approvedAt(ASKED + 5).grant);
+  expect(approvedAt(REQUESTED_AT + 5).grant).toBe(approvedAt(REQUESTED_AT + 5).grant);
 });
 
 test('a grant does not verify with another key', () => {
   const other = generateKeyPairSync('ed25519');
-  const forged = approvedAt(ASKED, createApprovalDecider(createSigner(other.privateKey))).grant;
+  const forged = approvedAt(REQUESTED_AT, createApprovalDecider(createSigner(other.privateKey))).grant;
   expect(verify(forged)).toBeUndefined();
-  expect(createVerifier([other.publicKey])(approvedAt(ASKED).grant)).toBeUndefined();
+  expect(createVerifier([other.publicKey])(approvedAt(REQUESTED_AT).grant)).toBeUndefined();
 });
 
 test('the events satisfy the contract', () => {
-  const resolved = approvedAt(ASKED);
+  const resolved = approvedAt(REQUESTED_AT);
   expect(ApprovalEvent.parse(JSON.parse(JSON.stringify(resolved)))).toEqual(
     JSON.parse(JSON.stringify(resolved)),
   );

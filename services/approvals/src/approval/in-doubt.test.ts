@@ -8,7 +8,7 @@ import { approvalView } from '../queries/requests.ts';
 import {
   ada,
   APPROVAL,
-  ASKED,
+  REQUESTED_AT,
   DEADLINE,
   decider,
   DOUBT,
@@ -32,9 +32,9 @@ const say = (by: Principal, decision: Choice, comment?: string): ApprovalMessage
 });
 const ask: ApprovalMessage = { kind: 'request', payload: questionFor() };
 
-const answeredWith = (answer: InDoubtAnswer, now = ASKED + 1) => {
+const answeredWith = (answer: InDoubtAnswer, now = REQUESTED_AT + 1) => {
   const run = runOf(decider, [
-    { message: ask, now: ASKED },
+    { message: ask, now: REQUESTED_AT },
     { message: say(ada, answer, 'I looked there'), now },
   ]);
   const resolved = eventsOf(run).at(-1);
@@ -53,10 +53,10 @@ describe('a question about an in-doubt effect', () => {
         answer,
         by: 'ada',
         comment: 'I looked there',
-        at: ASKED + 1,
+        at: REQUESTED_AT + 1,
       });
       expect(resolved.grant).toBeUndefined();
-      const iat = Math.floor((ASKED + 1) / 1_000);
+      const iat = Math.floor((REQUESTED_AT + 1) / 1_000);
       expect(AnswerClaims.parse(verify(resolved.statement))).toEqual({
         use: 'answer',
         jti: APPROVAL,
@@ -78,7 +78,7 @@ describe('a question about an in-doubt effect', () => {
     'is not one whether it may run: %s is no choice',
     (choice) => {
       given(questioned)
-        .when(say(ada, choice), ASKED + 1)
+        .when(say(ada, choice), REQUESTED_AT + 1)
         .thenRefuses('APPROVALS_NO_CHOICE');
     },
   );
@@ -86,7 +86,7 @@ describe('a question about an in-doubt effect', () => {
   test('a person outside the audience does not learn the choices', () => {
     for (const choice of ['applied', 'approve'] as const)
       given(questioned)
-        .when(say(mallory, choice), ASKED + 1)
+        .when(say(mallory, choice), REQUESTED_AT + 1)
         .thenEmitsLike({ type: 'decision_refused', by: 'mallory' })
         .thenAnswersError('APPROVALS_NOT_ENTITLED');
   });
@@ -104,7 +104,7 @@ describe('a question about an in-doubt effect', () => {
       [ada, 'approve'],
     ] as const)
       given(questioned, answered)
-        .when(say(who, choice), ASKED + 2)
+        .when(say(who, choice), REQUESTED_AT + 2)
         .thenRefuses('APPROVALS_ALREADY_DECIDED');
   });
 
@@ -118,7 +118,7 @@ describe('a question about an in-doubt effect', () => {
   test('a repeated in-doubt question receives the signed answer again', () => {
     const answered = answeredWith('retry');
     given(questioned, answered)
-      .when(ask, ASKED + 9)
+      .when(ask, REQUESTED_AT + 9)
       .thenEmits()
       .thenSends({ data: answered });
   });
@@ -126,7 +126,7 @@ describe('a question about an in-doubt effect', () => {
   test('an in-doubt question differs from a request for the same effect and from another epoch', () => {
     for (const payload of [requestFor(), questionFor({ inDoubt: { ...DOUBT, epoch: 5 } })])
       given(questioned)
-        .when({ kind: 'request', payload }, ASKED + 1)
+        .when({ kind: 'request', payload }, REQUESTED_AT + 1)
         .thenRefuses('APPROVALS_DIGEST_MISMATCH');
   });
 
@@ -147,6 +147,6 @@ describe('a question about an in-doubt effect', () => {
 
 test.each(InDoubtAnswer.options)('a request to run an effect does not take the answer %s', (answer) => {
   given(requested)
-    .when(say(ada, answer), ASKED + 1)
+    .when(say(ada, answer), REQUESTED_AT + 1)
     .thenRefuses('APPROVALS_NO_CHOICE');
 });

@@ -11,7 +11,7 @@ import { approvalView } from '../queries/requests.ts';
 import {
   ada,
   APPROVAL,
-  ASKED,
+  REQUESTED_AT,
   CHOICE,
   DEADLINE,
   decider,
@@ -39,8 +39,8 @@ const responds = (response: Json, by = ada): ApprovalMessage => decides(by, 'res
 
 const answeredWith = (input: InputRequest, response: Json) => {
   const run = runOf(decider, [
-    { message: { kind: 'request', payload: inputFor(input) }, now: ASKED },
-    { message: decides(ada, 'respond', { response, comment: 'as we said' }), now: ASKED + 1 },
+    { message: { kind: 'request', payload: inputFor(input) }, now: REQUESTED_AT },
+    { message: decides(ada, 'respond', { response, comment: 'as we said' }), now: REQUESTED_AT + 1 },
   ]);
   const resolved = eventsOf(run).at(-1);
   if (resolved?.type !== 'resolved') throw new Error('nothing was said');
@@ -66,7 +66,7 @@ describe('a question of a program', () => {
       by: 'ada',
       comment: 'as we said',
       digest: inputFor(input).digest,
-      at: ASKED + 1,
+      at: REQUESTED_AT + 1,
     });
     expect(ApprovalEvent.parse(said)).toEqual(said);
   });
@@ -76,12 +76,12 @@ describe('a question of a program', () => {
     ['reject', false],
   ] as const)('a yes-or-no question also takes %s', (choice, response) => {
     given(asking())
-      .when(decides(ada, choice, { comment: 'fine' }), ASKED + 1)
+      .when(decides(ada, choice, { comment: 'fine' }), REQUESTED_AT + 1)
       .thenEmitsLike({ type: 'resolved', outcome: 'answered', response, by: 'ada', comment: 'fine' })
       .thenAnswers({ id: APPROVAL, status: 'answered', by: 'ada' });
     const closed = answeredWith({ kind: 'approval' }, response);
     given(asking(), closed)
-      .when(decides(ada, choice), ASKED + 2)
+      .when(decides(ada, choice), REQUESTED_AT + 2)
       .thenNothing()
       .thenAnswers({ id: APPROVAL, status: 'answered', by: 'ada' });
   });
@@ -96,12 +96,12 @@ describe('a question of a program', () => {
     [FORM, { ...FILLED, more: 1 }, /more: unknown field/],
   ])('the question %j does not take %j and stays pending', (input, response, problem) => {
     given(asking(input))
-      .when(decides(ada, 'respond', response === undefined ? {} : { response }), ASKED + 1)
+      .when(decides(ada, 'respond', response === undefined ? {} : { response }), REQUESTED_AT + 1)
       .thenNothing()
       .thenRefuses('APPROVALS_RESPONSE_INVALID');
     const run = runOf(decider, [
-      { message: { kind: 'request', payload: inputFor(input) }, now: ASKED },
-      { message: decides(ada, 'respond', response === undefined ? {} : { response }), now: ASKED + 1 },
+      { message: { kind: 'request', payload: inputFor(input) }, now: REQUESTED_AT },
+      { message: decides(ada, 'respond', response === undefined ? {} : { response }), now: REQUESTED_AT + 1 },
     ]);
     expect(run.at(-1)?.made.answer).toMatchObject({
       error: {
@@ -121,10 +121,10 @@ describe('a question of a program', () => {
     const filled = (size: number) => Object.fromEntries(fields.map(({ name }) => [name, '€'.repeat(size)]));
     const form = asking({ kind: 'form', fields });
     given(form)
-      .when(responds(filled(9_000)), ASKED + 1)
+      .when(responds(filled(9_000)), REQUESTED_AT + 1)
       .thenRefuses('APPROVALS_RESPONSE_INVALID');
     given(form)
-      .when(responds(filled(3_000)), ASKED + 1)
+      .when(responds(filled(3_000)), REQUESTED_AT + 1)
       .thenEmitsLike({ type: 'resolved', outcome: 'answered' });
     expect(Buffer.byteLength(JSON.stringify(filled(3_000)))).toBeLessThan(RESPONSE_MAX_BYTES);
   });
@@ -138,7 +138,7 @@ describe('a question of a program', () => {
     ['approve', FORM],
   ] as const)('a question of a program does not take %s', (choice, input) => {
     given(asking(input))
-      .when(decides(ada, choice), ASKED + 1)
+      .when(decides(ada, choice), REQUESTED_AT + 1)
       .thenRefuses('APPROVALS_NO_CHOICE');
   });
 
@@ -148,20 +148,20 @@ describe('a question of a program', () => {
       decides(ada, 'reject', { response: false }),
     ])
       given(asking())
-        .when(message, ASKED + 1)
+        .when(message, REQUESTED_AT + 1)
         .thenRefuses('APPROVALS_RESPONSE_INVALID');
     given(requestedBy(requestFor()))
-      .when(decides(ada, 'approve', { response: true }), ASKED + 1)
+      .when(decides(ada, 'approve', { response: true }), REQUESTED_AT + 1)
       .thenRefuses('APPROVALS_RESPONSE_INVALID');
   });
 
   test('audience and four eyes apply to questions of programs', () => {
     given(asking(CHOICE))
-      .when(responds('a', mallory), ASKED + 1)
+      .when(responds('a', mallory), REQUESTED_AT + 1)
       .thenEmitsLike({ type: 'decision_refused', by: 'mallory' })
       .thenAnswersError('APPROVALS_NOT_ENTITLED');
     given({ ...asking(CHOICE), policy: { fourEyes: true } })
-      .when(responds('a', linus), ASKED + 1)
+      .when(responds('a', linus), REQUESTED_AT + 1)
       .thenAnswersError('APPROVALS_FOUR_EYES');
   });
 
@@ -169,19 +169,19 @@ describe('a question of a program', () => {
     const policy = { quorum: 3, veto: false, decisions: ['request_changes' as const] };
     for (const message of [responds(true), decides(ada, 'approve')])
       given({ ...asking(), policy })
-        .when(message, ASKED + 1)
+        .when(message, REQUESTED_AT + 1)
         .thenEmitsLike({ type: 'resolved', outcome: 'answered', response: true, by: 'ada' });
   });
 
   test('questions of programs take no rules and no bulk decisions', () => {
     given(asking())
-      .when({ kind: 'rule_applies', rule: RULE, author: 'ada' }, ASKED + 1)
+      .when({ kind: 'rule_applies', rule: RULE, author: 'ada' }, REQUESTED_AT + 1)
       .thenNothing();
     given(asking())
-      .when(decides(ada, 'approve', { remember: specOf({ match: { target: '*' } }) }), ASKED + 1)
+      .when(decides(ada, 'approve', { remember: specOf({ match: { target: '*' } }) }), REQUESTED_AT + 1)
       .thenRefuses('APPROVALS_RULE_REFUSED');
     given(asking())
-      .when({ ...decides(ada, 'approve'), isOneOfMany: true }, ASKED + 1)
+      .when({ ...decides(ada, 'approve'), isOneOfMany: true }, REQUESTED_AT + 1)
       .thenRefuses('APPROVALS_NO_CHOICE');
   });
 
@@ -198,16 +198,16 @@ describe('a question of a program', () => {
       [ada, 'approve', undefined],
     ] as const satisfies readonly (readonly [typeof ada, Choice, unknown])[])
       given(asking(FORM), answered)
-        .when(decides(who, choice, response === undefined ? {} : { response }), ASKED + 2)
+        .when(decides(who, choice, response === undefined ? {} : { response }), REQUESTED_AT + 2)
         .thenAnswersError('APPROVALS_ALREADY_DECIDED');
   });
 
   test('the error for a late answer contains a shortened response', () => {
     const text: InputRequest = { kind: 'text' };
     const run = runOf(decider, [
-      { message: { kind: 'request', payload: inputFor(text) }, now: ASKED },
-      { message: responds('so long '.repeat(500)), now: ASKED + 1 },
-      { message: responds('otherwise', grace), now: ASKED + 2 },
+      { message: { kind: 'request', payload: inputFor(text) }, now: REQUESTED_AT },
+      { message: responds('so long '.repeat(500)), now: REQUESTED_AT + 1 },
+      { message: responds('otherwise', grace), now: REQUESTED_AT + 2 },
     ]);
     const { answer } = run.at(-1)?.made ?? {};
     if (answer === undefined || !('error' in answer)) throw new Error('it was taken');
@@ -228,7 +228,7 @@ describe('a question of a program', () => {
   test('a repeated question receives its answer again', () => {
     const answered = answeredWith(CHOICE, 'a');
     given(asking(CHOICE), answered)
-      .when({ kind: 'request', payload: inputFor(CHOICE) }, ASKED + 9)
+      .when({ kind: 'request', payload: inputFor(CHOICE) }, REQUESTED_AT + 9)
       .thenEmits()
       .thenSends({ data: answered });
   });
@@ -237,13 +237,13 @@ describe('a question of a program', () => {
     const { input: _, ...effect } = inputFor();
     for (const payload of [effect, { ...effect, stuck: STUCK }, inputFor(CHOICE), inputFor(TEXT)])
       given(asking())
-        .when({ kind: 'request', payload }, ASKED + 1)
+        .when({ kind: 'request', payload }, REQUESTED_AT + 1)
         .thenRefuses('APPROVALS_DIGEST_MISMATCH');
   });
 
   test('a request with two questions is refused', () => {
     for (const payload of [stuckFor({ input: CHOICE }), inputFor(CHOICE, { inDoubt: DOUBT })])
-      given().when({ kind: 'request', payload }, ASKED).thenRefuses('CONTRACT_INVALID');
+      given().when({ kind: 'request', payload }, REQUESTED_AT).thenRefuses('CONTRACT_INVALID');
   });
 
   test('the view contains question and response, with low risk', () => {
@@ -269,8 +269,8 @@ describe('a question of a program', () => {
         fc.jsonValue() as fc.Arbitrary<Json>,
         (input, response) => {
           const [, said] = runOf(decider, [
-            { message: { kind: 'request', payload: inputFor(input) }, now: ASKED },
-            { message: responds(response), now: ASKED + 1 },
+            { message: { kind: 'request', payload: inputFor(input) }, now: REQUESTED_AT },
+            { message: responds(response), now: REQUESTED_AT + 1 },
           ]);
           const isTaken = said?.after.status === 'closed';
           const fits =

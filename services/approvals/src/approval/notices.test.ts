@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import {
   ada,
   APPROVAL,
-  ASKED,
+  REQUESTED_AT,
   DEADLINE,
   decides,
   requestedBy,
@@ -28,10 +28,16 @@ const delivered: ApprovalEvent = {
   id: APPROVAL,
   ...which,
   reference: 'm-1',
-  at: ASKED + 1,
+  at: REQUESTED_AT + 1,
 };
 const tellAgain = (tries: number): ApprovalMessage => timer(name, { ...which, tries });
-const rejected: ApprovalEvent = { ...resolvedHead, outcome: 'rejected', by: 'ada', digest, at: ASKED + 1 };
+const rejected: ApprovalEvent = {
+  ...resolvedHead,
+  outcome: 'rejected',
+  by: 'ada',
+  digest,
+  at: REQUESTED_AT + 1,
+};
 
 const deliveries = (notice: 'requested' | 'resolved') =>
   SURFACES.map((surface) => ({ kind: 'deliver', approval: APPROVAL, surface, notice, number: 1 }) as const);
@@ -45,15 +51,15 @@ const retries = (notice: 'requested' | 'resolved', dueAt: number, tries: number)
 describe('notices to every surface', () => {
   test('a request notifies every surface, and repeats until the surface confirms', () => {
     given()
-      .when({ kind: 'request', payload: requestFor() }, ASKED)
+      .when({ kind: 'request', payload: requestFor() }, REQUESTED_AT)
       .thenEmits(asked)
-      .thenTimes({ set: 'expiry', dueAt: DEADLINE }, ...retries('requested', ASKED + 30_000, 1))
+      .thenTimes({ set: 'expiry', dueAt: DEADLINE }, ...retries('requested', REQUESTED_AT + 30_000, 1))
       .thenStarts(...deliveries('requested'));
   });
 
   test('a repeated request sends no second notice', () => {
     given(asked)
-      .when({ kind: 'request', payload: requestFor() }, ASKED + 1)
+      .when({ kind: 'request', payload: requestFor() }, REQUESTED_AT + 1)
       .thenNothing();
   });
 
@@ -62,11 +68,11 @@ describe('notices to every surface', () => {
     const due = requestedBy(requestUnder(policy));
     const work = (notice: 'reminded' | 'escalated', number: number) =>
       SURFACES.map((surface) => ({ kind: 'deliver', approval: APPROVAL, surface, notice, number }) as const);
-    given(due, { type: 'reminded', id: APPROVAL, reminder: 1, at: ASKED + 1_000 })
-      .when(timer('remind', { number: 2 }), ASKED + 2_000)
+    given(due, { type: 'reminded', id: APPROVAL, reminder: 1, at: REQUESTED_AT + 1_000 })
+      .when(timer('remind', { number: 2 }), REQUESTED_AT + 2_000)
       .thenStarts(...work('reminded', 2));
     given(due)
-      .when(timer('hand_on', { number: 1 }), ASKED + 1_000)
+      .when(timer('hand_on', { number: 1 }), REQUESTED_AT + 1_000)
       .thenStarts(...work('escalated', 1));
   });
 
@@ -76,8 +82,8 @@ describe('notices to every surface', () => {
       { kind: 'cancel', payload: { id: APPROVAL, reason: 'over' } } as const,
     ])
       given(asked)
-        .when(message, ASKED + 1)
-        .thenTimes({ clear: 'expiry' }, ...retries('resolved', ASKED + 1 + 30_000, 1))
+        .when(message, REQUESTED_AT + 1)
+        .thenTimes({ clear: 'expiry' }, ...retries('resolved', REQUESTED_AT + 1 + 30_000, 1))
         .thenStarts(...deliveries('resolved'));
     given(asked)
       .when(timer('expiry'), DEADLINE)
@@ -123,11 +129,11 @@ describe('a delivered notice', () => {
 
   test('a delivery is recorded with the surface’s reference and not repeated', () => {
     given(asked)
-      .when(report, ASKED + 1)
+      .when(report, REQUESTED_AT + 1)
       .thenEmits(delivered)
       .thenTimes({ clear: name });
     given(asked, delivered)
-      .when(tellAgain(1), ASKED + 30_000)
+      .when(tellAgain(1), REQUESTED_AT + 30_000)
       .thenEmits()
       .thenTimes({ clear: name })
       .thenStarts();
@@ -135,10 +141,10 @@ describe('a delivered notice', () => {
 
   test('a delivery that is reported twice is recorded once', () => {
     given(asked, delivered)
-      .when(report, ASKED + 2)
+      .when(report, REQUESTED_AT + 2)
       .thenNothing();
     given(asked, delivered, rejected)
-      .when(report, ASKED + 2)
+      .when(report, REQUESTED_AT + 2)
       .thenNothing();
   });
 
@@ -149,20 +155,20 @@ describe('a delivered notice', () => {
       { ...which, notice: 'reminded', number: 2 },
     ] as const)
       given(asked, delivered)
-        .when({ kind: 'delivered', ...other }, ASKED + 2)
+        .when({ kind: 'delivered', ...other }, REQUESTED_AT + 2)
         .thenEmitsLike({ type: 'delivered', ...other });
   });
 
   test('a delivery for a withdrawn or unknown request is ignored', () => {
-    given().when(report, ASKED).thenNothing();
+    given().when(report, REQUESTED_AT).thenNothing();
     given({ ...rejected, outcome: 'cancelled' })
-      .when(report, ASKED)
+      .when(report, REQUESTED_AT)
       .thenNothing();
   });
 
   test('a delivery that overlaps with the decision is recorded', () => {
     given(asked, rejected)
-      .when(report, ASKED + 2)
+      .when(report, REQUESTED_AT + 2)
       .thenEmitsLike({ type: 'delivered', surface: 'discord' });
   });
 });
@@ -170,7 +176,7 @@ describe('a delivered notice', () => {
 describe('an unavailable surface', () => {
   test('delivery is retried with doubling delays of at most an hour', () => {
     const delays = Array.from({ length: DELIVERY_ATTEMPTS_MAX - 1 }, (_, tries) => {
-      const now = ASKED + tries;
+      const now = REQUESTED_AT + tries;
       const made = withSurfaces.decide(
         { ...withSurfaces.evolve(withSurfaces.initial, asked) },
         tellAgain(tries + 1),
@@ -193,12 +199,12 @@ describe('an unavailable surface', () => {
     id: APPROVAL,
     ...which,
     problem: `gave up after ${String(DELIVERY_ATTEMPTS_MAX)} attempts`,
-    at: ASKED + 9,
+    at: REQUESTED_AT + 9,
   };
 
   test('delivery is given up after the last attempt, with an event', () => {
     given(asked)
-      .when(tellAgain(DELIVERY_ATTEMPTS_MAX), ASKED + 9)
+      .when(tellAgain(DELIVERY_ATTEMPTS_MAX), REQUESTED_AT + 9)
       .thenEmits(failed)
       .thenTimes({ clear: name })
       .thenStarts();
@@ -206,7 +212,7 @@ describe('an unavailable surface', () => {
 
   test('delivery is given up only once', () => {
     given(asked, failed)
-      .when(tellAgain(DELIVERY_ATTEMPTS_MAX), ASKED + 10)
+      .when(tellAgain(DELIVERY_ATTEMPTS_MAX), REQUESTED_AT + 10)
       .thenEmits()
       .thenTimes({ clear: name })
       .thenStarts();
@@ -214,7 +220,7 @@ describe('an unavailable surface', () => {
 
   test('the notice of a request is dropped after the decision', () => {
     given(asked, rejected)
-      .when(tellAgain(3), ASKED + 9)
+      .when(tellAgain(3), REQUESTED_AT + 9)
       .thenEmits()
       .thenTimes({ clear: name })
       .thenStarts();
@@ -223,7 +229,7 @@ describe('an unavailable surface', () => {
   test('the notice of the decision is delivered even after others were given up', () => {
     const resolved = { surface: 'discord', notice: 'resolved', number: 1 };
     given(asked, rejected)
-      .when(timer('notice/discord/resolved/1', { ...resolved, tries: 2 }), ASKED + 9)
+      .when(timer('notice/discord/resolved/1', { ...resolved, tries: 2 }), REQUESTED_AT + 9)
       .thenStarts({ kind: 'deliver', approval: APPROVAL, surface: 'discord', notice: 'resolved', number: 1 });
   });
 });

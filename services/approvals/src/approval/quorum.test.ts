@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import {
   ada,
   APPROVAL,
-  ASKED,
+  REQUESTED_AT,
   barbara,
   DEADLINE,
   decider,
@@ -24,13 +24,13 @@ const given = specFor(decider);
 const { digest } = requestFor();
 const under = (policy: ApprovalPolicy) => requestedBy(requestUnder(policy));
 const TWO = under({ quorum: 2 });
-const voted = (by: Principal, decision: 'approve' | 'reject' | 'request_changes', at = ASKED + 1) =>
+const voted = (by: Principal, decision: 'approve' | 'reject' | 'request_changes', at = REQUESTED_AT + 1) =>
   ({ type: 'voted', id: APPROVAL, by: by.name, decision, surface: undefined, at, digest }) as const;
 
 describe('a quorum of two', () => {
   test('the first vote is recorded, and its answer contains the number of missing ones', () => {
     given(TWO)
-      .when(decides(ada, 'approve', { comment: 'read it' }, 'cli'), ASKED + 1)
+      .when(decides(ada, 'approve', { comment: 'read it' }, 'cli'), REQUESTED_AT + 1)
       .thenEmits({ ...voted(ada, 'approve'), comment: 'read it', surface: 'cli' })
       .thenTimes()
       .thenStarts()
@@ -39,9 +39,9 @@ describe('a quorum of two', () => {
 
   test('the second vote closes the request with all votes and a grant that names both people', () => {
     const run = runOf(decider, [
-      { message: { kind: 'request', payload: requestUnder({ quorum: 2 }) }, now: ASKED },
-      { message: decides(ada, 'approve', {}, 'cli'), now: ASKED + 1 },
-      { message: decides(grace, 'approve', { comment: 'fine' }, 'web'), now: ASKED + 2 },
+      { message: { kind: 'request', payload: requestUnder({ quorum: 2 }) }, now: REQUESTED_AT },
+      { message: decides(ada, 'approve', {}, 'cli'), now: REQUESTED_AT + 1 },
+      { message: decides(grace, 'approve', { comment: 'fine' }, 'web'), now: REQUESTED_AT + 2 },
     ]);
     const resolved = eventsOf(run).at(-1);
     expect(resolved).toMatchObject({
@@ -51,10 +51,10 @@ describe('a quorum of two', () => {
       comment: 'fine',
       surface: 'web',
       votes: [
-        { by: 'ada', decision: 'approve', surface: 'cli', at: ASKED + 1 },
-        { by: 'grace', decision: 'approve', comment: 'fine', surface: 'web', at: ASKED + 2 },
+        { by: 'ada', decision: 'approve', surface: 'cli', at: REQUESTED_AT + 1 },
+        { by: 'grace', decision: 'approve', comment: 'fine', surface: 'web', at: REQUESTED_AT + 2 },
       ],
-      at: ASKED + 2,
+      at: REQUESTED_AT + 2,
     });
     const grant = resolved?.type === 'resolved' ? resolved.grant : undefined;
     expect(GrantClaims.parse(verify(grant ?? ''))).toMatchObject({ by: 'ada, grace', digest });
@@ -62,23 +62,23 @@ describe('a quorum of two', () => {
 
   test('two votes of the same person count once', () => {
     given(TWO, voted(ada, 'approve'))
-      .when(decides(ada, 'approve'), ASKED + 2)
+      .when(decides(ada, 'approve'), REQUESTED_AT + 2)
       .thenNothing()
       .thenAnswers({ status: 'pending', approvalsMissing: 1 });
     given(TWO, voted(ada, 'approve'))
       .when(
         decides({ ...ada, groups: ['auditors', 'operators'] }, 'approve', { comment: 'again' }),
-        ASKED + 2,
+        REQUESTED_AT + 2,
       )
       .thenNothing();
   });
 
   test('votes of one person on three surfaces count once', () => {
     const run = runOf(decider, [
-      { message: { kind: 'request', payload: requestUnder({ quorum: 3 }) }, now: ASKED },
+      { message: { kind: 'request', payload: requestUnder({ quorum: 3 }) }, now: REQUESTED_AT },
       ...(['cli', 'web', 'discord'] as const).map((surface, index) => ({
         message: decides(ada, 'approve', {}, surface),
-        now: ASKED + 1 + index,
+        now: REQUESTED_AT + 1 + index,
       })),
     ]);
     expect(eventsOf(run).map(({ type }) => type)).toEqual(['requested', 'voted']);
@@ -86,7 +86,7 @@ describe('a quorum of two', () => {
 
   test('one rejection closes the request and keeps earlier votes', () => {
     given(TWO, voted(ada, 'approve'))
-      .when(decides(grace, 'reject', { comment: 'no' }), ASKED + 2)
+      .when(decides(grace, 'reject', { comment: 'no' }), REQUESTED_AT + 2)
       .thenEmitsLike({
         outcome: 'rejected',
         by: 'grace',
@@ -100,16 +100,16 @@ describe('a quorum of two', () => {
 
   test('a request for changes closes the request at once', () => {
     given(under({ quorum: 3, veto: false }), voted(ada, 'approve'))
-      .when(decides(grace, 'request_changes'), ASKED + 2)
+      .when(decides(grace, 'request_changes'), REQUESTED_AT + 2)
       .thenEmitsLike({ outcome: 'changes_requested', by: 'grace' });
   });
 
   test('after the decision voters receive the same answer again, and others the decision', () => {
     const run = runOf(decider, [
-      { message: { kind: 'request', payload: requestUnder({ quorum: 2, veto: false }) }, now: ASKED },
-      { message: decides(barbara, 'reject'), now: ASKED + 1 },
-      { message: decides(ada, 'approve'), now: ASKED + 2 },
-      { message: decides(grace, 'approve'), now: ASKED + 3 },
+      { message: { kind: 'request', payload: requestUnder({ quorum: 2, veto: false }) }, now: REQUESTED_AT },
+      { message: decides(barbara, 'reject'), now: REQUESTED_AT + 1 },
+      { message: decides(ada, 'approve'), now: REQUESTED_AT + 2 },
+      { message: decides(grace, 'approve'), now: REQUESTED_AT + 3 },
     ]);
     const history = eventsOf(run);
     expect(history.at(-1)).toMatchObject({ outcome: 'approved' });
@@ -137,8 +137,8 @@ describe('a quorum of two', () => {
       groups: ['operators'],
     }));
     const run = runOf(decider, [
-      { message: { kind: 'request', payload: requestUnder({ quorum: people.length }) }, now: ASKED },
-      ...people.map((by) => ({ message: decides(by, 'approve'), now: ASKED + 1 })),
+      { message: { kind: 'request', payload: requestUnder({ quorum: people.length }) }, now: REQUESTED_AT },
+      ...people.map((by) => ({ message: decides(by, 'approve'), now: REQUESTED_AT + 1 })),
     ]);
     const resolved = eventsOf(run).at(-1);
     expect(resolved?.type === 'resolved' && resolved.grant?.length).toBeLessThan(4_096);
@@ -150,15 +150,15 @@ describe('a changed vote', () => {
   test('the latest vote of a person counts', () => {
     const open = under({ quorum: 2, veto: false });
     given(open, voted(ada, 'approve'))
-      .when(decides(ada, 'reject'), ASKED + 2)
-      .thenEmits(voted(ada, 'reject', ASKED + 2))
+      .when(decides(ada, 'reject'), REQUESTED_AT + 2)
+      .thenEmits(voted(ada, 'reject', REQUESTED_AT + 2))
       .thenAnswers({ status: 'pending', approvalsMissing: 2 });
-    given(open, voted(ada, 'approve'), voted(ada, 'reject', ASKED + 2))
-      .when(decides(grace, 'approve'), ASKED + 3)
-      .thenEmits(voted(grace, 'approve', ASKED + 3))
+    given(open, voted(ada, 'approve'), voted(ada, 'reject', REQUESTED_AT + 2))
+      .when(decides(grace, 'approve'), REQUESTED_AT + 3)
+      .thenEmits(voted(grace, 'approve', REQUESTED_AT + 3))
       .thenAnswers({ status: 'pending', approvalsMissing: 1 });
     given(open, voted(ada, 'reject'), voted(grace, 'approve'))
-      .when(decides(ada, 'approve'), ASKED + 3)
+      .when(decides(ada, 'approve'), REQUESTED_AT + 3)
       .thenEmitsLike({
         outcome: 'approved',
         votes: [
@@ -170,7 +170,7 @@ describe('a changed vote', () => {
 
   test('a vote changed to a rejection is a veto', () => {
     given(TWO, voted(ada, 'approve'))
-      .when(decides(ada, 'reject'), ASKED + 2)
+      .when(decides(ada, 'reject'), REQUESTED_AT + 2)
       .thenEmitsLike({ outcome: 'rejected', by: 'ada', votes: [{ by: 'ada', decision: 'reject' }] });
   });
 });
@@ -180,20 +180,20 @@ describe('without a veto', () => {
 
   test('without a veto a rejection needs the quorum too', () => {
     given(open)
-      .when(decides(ada, 'reject'), ASKED + 1)
+      .when(decides(ada, 'reject'), REQUESTED_AT + 1)
       .thenEmits(voted(ada, 'reject'))
       .thenAnswers({ status: 'pending', approvalsMissing: 2 });
     given(open, voted(ada, 'reject'))
-      .when(decides(ada, 'reject'), ASKED + 2)
+      .when(decides(ada, 'reject'), REQUESTED_AT + 2)
       .thenNothing();
     given(open, voted(ada, 'reject'))
-      .when(decides(grace, 'reject'), ASKED + 2)
+      .when(decides(grace, 'reject'), REQUESTED_AT + 2)
       .thenEmitsLike({ outcome: 'rejected', by: 'grace' });
   });
 
   test('without a veto one rejection closes a request with a quorum of one', () => {
     given(under({ veto: false }))
-      .when(decides(ada, 'reject'), ASKED + 1)
+      .when(decides(ada, 'reject'), REQUESTED_AT + 1)
       .thenEmitsLike({ outcome: 'rejected' });
   });
 });
@@ -201,11 +201,11 @@ describe('without a veto', () => {
 test('a quorum of one records no votes', () => {
   for (const policy of [{}, { quorum: 1 }])
     given(under(policy))
-      .when(decides(ada, 'approve'), ASKED + 1)
+      .when(decides(ada, 'approve'), REQUESTED_AT + 1)
       .thenEmitsLike({ outcome: 'approved', by: 'ada' });
   const made = runOf(decider, [
-    { message: { kind: 'request', payload: requestUnder({ quorum: 1 }) }, now: ASKED },
-    { message: decides(ada, 'approve'), now: ASKED + 1 },
+    { message: { kind: 'request', payload: requestUnder({ quorum: 1 }) }, now: REQUESTED_AT },
+    { message: decides(ada, 'approve'), now: REQUESTED_AT + 1 },
   ]);
   expect(eventsOf(made).at(-1)).not.toHaveProperty('votes');
 });

@@ -4,7 +4,7 @@ import { describe, test } from 'vitest';
 import {
   ada,
   APPROVAL,
-  ASKED,
+  REQUESTED_AT,
   barbara,
   DEADLINE,
   decider,
@@ -28,7 +28,7 @@ const POLICY = {
 };
 const payload = requestUnder(POLICY, { audience: ['user:ada'] });
 const asked = requestedBy(payload);
-const FIRST = ASKED + 10_000;
+const FIRST = REQUESTED_AT + 10_000;
 const remind = (number: number) => timer('remind', { number });
 const handOn = (number: number) => timer('hand_on', { number });
 const reminded = (reminder: number, at: number): ApprovalEvent => ({
@@ -49,12 +49,12 @@ const handedOn = (step: number, audience: readonly string[], at: number): Approv
 describe('an undecided request', () => {
   test('a request sets its expiry, its first reminder and its first escalation', () => {
     given()
-      .when({ kind: 'request', payload }, ASKED)
+      .when({ kind: 'request', payload }, REQUESTED_AT)
       .thenEmits(asked)
       .thenTimes(
         { set: 'expiry', dueAt: DEADLINE },
         { set: 'remind', dueAt: FIRST, data: { number: 1 } },
-        { set: 'hand_on', dueAt: ASKED + 20_000, data: { number: 1 } },
+        { set: 'hand_on', dueAt: REQUESTED_AT + 20_000, data: { number: 1 } },
       );
   });
 
@@ -62,33 +62,33 @@ describe('an undecided request', () => {
     given(asked)
       .when(remind(1), FIRST + 5)
       .thenEmits(reminded(1, FIRST + 5))
-      .thenTimes({ set: 'remind', dueAt: ASKED + 30_000, data: { number: 2 } });
+      .thenTimes({ set: 'remind', dueAt: REQUESTED_AT + 30_000, data: { number: 2 } });
     given(asked, reminded(1, FIRST))
-      .when(remind(2), ASKED + 30_000)
-      .thenEmits(reminded(2, ASKED + 30_000))
+      .when(remind(2), REQUESTED_AT + 30_000)
+      .thenEmits(reminded(2, REQUESTED_AT + 30_000))
       .thenTimes();
   });
 
   test('an escalation adds people to the audience', () => {
-    const first = handedOn(1, STEP_ONE, ASKED + 20_000);
-    const second = handedOn(2, [...STEP_ONE, 'operators'], ASKED + 40_000);
+    const first = handedOn(1, STEP_ONE, REQUESTED_AT + 20_000);
+    const second = handedOn(2, [...STEP_ONE, 'operators'], REQUESTED_AT + 40_000);
     given(asked)
-      .when(handOn(1), ASKED + 20_000)
+      .when(handOn(1), REQUESTED_AT + 20_000)
       .thenEmits(first)
-      .thenTimes({ set: 'hand_on', dueAt: ASKED + 40_000, data: { number: 2 } });
+      .thenTimes({ set: 'hand_on', dueAt: REQUESTED_AT + 40_000, data: { number: 2 } });
     given(asked, first)
-      .when(handOn(2), ASKED + 40_000)
+      .when(handOn(2), REQUESTED_AT + 40_000)
       .thenEmits(second)
       .thenTimes();
     for (const who of [ada, barbara, mallory])
       given(asked, first)
-        .when(decides(who, 'approve'), ASKED + 20_001)
+        .when(decides(who, 'approve'), REQUESTED_AT + 20_001)
         .thenEmitsLike({ outcome: 'approved', by: who.name });
   });
 
   test('people of a later escalation may not decide before it', () => {
-    given(asked, reminded(1, FIRST), reminded(2, ASKED + 30_000))
-      .when(decides(barbara, 'approve'), ASKED + 30_001)
+    given(asked, reminded(1, FIRST), reminded(2, REQUESTED_AT + 30_000))
+      .when(decides(barbara, 'approve'), REQUESTED_AT + 30_001)
       .thenEmitsLike({ type: 'decision_refused', by: 'barbara' })
       .thenAnswersError('APPROVALS_NOT_ENTITLED');
   });
@@ -99,16 +99,16 @@ describe('a timer', () => {
     given(asked, reminded(1, FIRST))
       .when(remind(1), FIRST + 1)
       .thenEmits()
-      .thenTimes({ set: 'remind', dueAt: ASKED + 30_000, data: { number: 2 } });
-    given(asked, handedOn(1, STEP_ONE, ASKED + 20_000))
-      .when(handOn(1), ASKED + 20_001)
+      .thenTimes({ set: 'remind', dueAt: REQUESTED_AT + 30_000, data: { number: 2 } });
+    given(asked, handedOn(1, STEP_ONE, REQUESTED_AT + 20_000))
+      .when(handOn(1), REQUESTED_AT + 20_001)
       .thenEmits()
-      .thenTimes({ set: 'hand_on', dueAt: ASKED + 40_000, data: { number: 2 } });
+      .thenTimes({ set: 'hand_on', dueAt: REQUESTED_AT + 40_000, data: { number: 2 } });
   });
 
   test('a duplicate of the last timer changes nothing', () => {
-    given(asked, reminded(1, FIRST), reminded(2, ASKED + 30_000))
-      .when(remind(2), ASKED + 30_001)
+    given(asked, reminded(1, FIRST), reminded(2, REQUESTED_AT + 30_000))
+      .when(remind(2), REQUESTED_AT + 30_001)
       .thenEmits()
       .thenTimes({ clear: 'remind' });
   });
@@ -116,11 +116,11 @@ describe('a timer', () => {
   test('a timer with an unexpected number changes nothing', () => {
     for (const number of [0, 2, 3])
       given(asked)
-        .when(handOn(number), ASKED + 45_000)
+        .when(handOn(number), REQUESTED_AT + 45_000)
         .thenEmits()
-        .thenTimes({ set: 'hand_on', dueAt: ASKED + 20_000, data: { number: 1 } });
+        .thenTimes({ set: 'hand_on', dueAt: REQUESTED_AT + 20_000, data: { number: 1 } });
     given(requestedBy(requestFor()))
-      .when(remind(1), ASKED + 45_000)
+      .when(remind(1), REQUESTED_AT + 45_000)
       .thenEmits()
       .thenTimes({ clear: 'remind' });
   });
@@ -131,9 +131,9 @@ describe('a timer', () => {
       .thenEmits()
       .thenTimes({ set: 'remind', dueAt: FIRST, data: { number: 1 } });
     given(asked)
-      .when(handOn(1), ASKED + 19_999)
+      .when(handOn(1), REQUESTED_AT + 19_999)
       .thenEmits()
-      .thenTimes({ set: 'hand_on', dueAt: ASKED + 20_000, data: { number: 1 } });
+      .thenTimes({ set: 'hand_on', dueAt: REQUESTED_AT + 20_000, data: { number: 1 } });
   });
 
   test.each([
@@ -148,7 +148,7 @@ describe('a timer', () => {
       revision: 1,
       outcome: 'rejected',
       by: 'ada',
-      at: ASKED + 1,
+      at: REQUESTED_AT + 1,
     } as const;
     given(asked, rejected).when(message, FIRST).thenNothing();
     given(rejected).when(message, FIRST).thenNothing();
@@ -158,7 +158,7 @@ describe('a timer', () => {
 
   test('a decision clears the timers of reminders and escalations', () => {
     given(asked)
-      .when(decides(ada, 'reject'), ASKED + 1)
+      .when(decides(ada, 'reject'), REQUESTED_AT + 1)
       .thenTimes({ clear: 'expiry' }, { clear: 'remind' }, { clear: 'hand_on' });
   });
 });

@@ -8,7 +8,7 @@ import { approvalView } from '../queries/requests.ts';
 import {
   ada,
   APPROVAL,
-  ASKED,
+  REQUESTED_AT,
   DEADLINE,
   decider,
   decides,
@@ -20,7 +20,7 @@ import {
   resolvedHead,
   specOf,
   STUCK,
-  stuckAsked,
+  stuckRequested,
   stuckFor,
 } from '../../testing/requests.ts';
 import type { ApprovalMessage } from './state.ts';
@@ -30,8 +30,8 @@ const ask: ApprovalMessage = { kind: 'request', payload: stuckFor() };
 
 const answeredWith = (answer: StuckAnswer) => {
   const run = runOf(decider, [
-    { message: ask, now: ASKED },
-    { message: decides(ada, answer, { comment: 'I looked at it' }), now: ASKED + 1 },
+    { message: ask, now: REQUESTED_AT },
+    { message: decides(ada, answer, { comment: 'I looked at it' }), now: REQUESTED_AT + 1 },
   ]);
   const resolved = eventsOf(run).at(-1);
   if (resolved?.type !== 'resolved') throw new Error('nothing was said');
@@ -49,7 +49,7 @@ describe('a question about a stuck job', () => {
       by: 'ada',
       comment: 'I looked at it',
       digest: stuckFor().digest,
-      at: ASKED + 1,
+      at: REQUESTED_AT + 1,
     });
     expect(ApprovalEvent.parse(said)).toEqual(said);
   });
@@ -57,35 +57,35 @@ describe('a question about a stuck job', () => {
   test.each(['approve', 'reject', 'request_changes', 'applied', 'not_applied'] as const)(
     'a question about a stuck job does not take %s',
     (choice) => {
-      given(stuckAsked)
-        .when(decides(ada, choice), ASKED + 1)
+      given(stuckRequested)
+        .when(decides(ada, choice), REQUESTED_AT + 1)
         .thenRefuses('APPROVALS_NO_CHOICE');
     },
   );
 
   test('only the audience answers about a stuck job', () => {
-    given(stuckAsked)
-      .when(decides(mallory, 'skip'), ASKED + 1)
+    given(stuckRequested)
+      .when(decides(mallory, 'skip'), REQUESTED_AT + 1)
       .thenEmitsLike({ type: 'decision_refused', by: 'mallory' })
       .thenAnswersError('APPROVALS_NOT_ENTITLED');
   });
 
   test('one person answers about a stuck job, even with a quorum', () => {
     const policy = { quorum: 3, veto: false, decisions: ['approve' as const] };
-    given({ ...stuckAsked, policy })
-      .when(decides(ada, 'done'), ASKED + 1)
+    given({ ...stuckRequested, policy })
+      .when(decides(ada, 'done'), REQUESTED_AT + 1)
       .thenEmitsLike({ type: 'resolved', outcome: 'answered', answer: 'done', by: 'ada' });
   });
 
   test('an answer about a stuck job creates no rule', () => {
-    given(stuckAsked)
-      .when(decides(ada, 'retry', { remember: specOf({ match: { target: '*' } }) }), ASKED + 1)
+    given(stuckRequested)
+      .when(decides(ada, 'retry', { remember: specOf({ match: { target: '*' } }) }), REQUESTED_AT + 1)
       .thenRefuses('APPROVALS_RULE_REFUSED');
   });
 
   test('a stuck job has one answer; repeats are acknowledged and later answers refused', () => {
     const answered = answeredWith('skip');
-    given(stuckAsked, answered)
+    given(stuckRequested, answered)
       .when(decides(ada, 'skip'), DEADLINE + 1)
       .thenNothing()
       .thenAnswers({ id: APPROVAL, status: 'answered', by: 'ada' });
@@ -94,16 +94,16 @@ describe('a question about a stuck job', () => {
       [grace, 'skip'],
       [ada, 'approve'],
     ] as const satisfies readonly (readonly [typeof ada, Choice])[])
-      given(stuckAsked, answered)
-        .when(decides(who, choice), ASKED + 2)
+      given(stuckRequested, answered)
+        .when(decides(who, choice), REQUESTED_AT + 2)
         .thenAnswersError('APPROVALS_ALREADY_DECIDED');
   });
 
   test('a question about a stuck job expires under every policy', () => {
-    given({ ...stuckAsked, policy: { onExpiry: 'reject' } })
+    given({ ...stuckRequested, policy: { onExpiry: 'reject' } })
       .when({ kind: 'timer', name: 'expiry', data: null }, DEADLINE)
       .thenEmitsLike({ type: 'resolved', outcome: 'expired', surface: 'clock' });
-    given(stuckAsked)
+    given(stuckRequested)
       .when(decides(ada, 'retry'), DEADLINE)
       .thenEmitsLike({ type: 'resolved', outcome: 'expired' })
       .thenAnswersError('APPROVALS_ALREADY_DECIDED');
@@ -111,8 +111,8 @@ describe('a question about a stuck job', () => {
 
   test('a repeated question about a stuck job receives its answer again', () => {
     const answered = answeredWith('cancel');
-    given(stuckAsked, answered)
-      .when(ask, ASKED + 9)
+    given(stuckRequested, answered)
+      .when(ask, REQUESTED_AT + 9)
       .thenEmits()
       .thenSends({ data: answered });
   });
@@ -120,19 +120,19 @@ describe('a question about a stuck job', () => {
   test('another question about the same job is refused', () => {
     const { stuck: _, ...effect } = stuckFor();
     for (const payload of [effect, { ...effect, inDoubt: DOUBT }, questionFor(), requestFor()])
-      given(stuckAsked)
-        .when({ kind: 'request', payload }, ASKED + 1)
+      given(stuckRequested)
+        .when({ kind: 'request', payload }, REQUESTED_AT + 1)
         .thenRefuses('APPROVALS_DIGEST_MISMATCH');
   });
 
   test('a request about a stuck job and an in-doubt effect is refused', () => {
     given()
-      .when({ kind: 'request', payload: questionFor({ stuck: STUCK }) }, ASKED)
+      .when({ kind: 'request', payload: questionFor({ stuck: STUCK }) }, REQUESTED_AT)
       .thenRefuses('CONTRACT_INVALID');
   });
 
   test('the view contains the stuck job, with low risk', () => {
-    const state = [stuckAsked, answeredWith('done')].reduce(
+    const state = [stuckRequested, answeredWith('done')].reduce(
       (before, event) => decider.evolve(before, event),
       decider.initial,
     );

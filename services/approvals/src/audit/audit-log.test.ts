@@ -3,7 +3,7 @@ import { AUDIT_ID } from '@holdpoint/contracts/values/ids';
 import { eventsOf, runOf } from '@holdpoint/runtime/testing/run';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';
-import { ASKED, audit, verify } from '../../testing/requests.ts';
+import { REQUESTED_AT, audit, verify } from '../../testing/requests.ts';
 
 const given = specFor(audit);
 const hash = (digit: string): string => digit.repeat(64);
@@ -15,25 +15,25 @@ const anchored = (seq: number): AuditAnchored =>
     seq,
     hash: hash('a'),
     statement: 'signed',
-    at: ASKED,
+    at: REQUESTED_AT,
   });
 
 describe('an anchor of the audit log', () => {
   test('an anchor signs the position of the log', () => {
-    const [event] = eventsOf(runOf(audit, [{ message: anchor(7), now: ASKED + 900 }]));
+    const [event] = eventsOf(runOf(audit, [{ message: anchor(7), now: REQUESTED_AT + 900 }]));
     if (event?.type !== 'audit_anchored') throw new Error('no anchor');
-    expect(event).toMatchObject({ id: AUDIT_ID, seq: 7, hash: hash('a'), at: ASKED + 900 });
+    expect(event).toMatchObject({ id: AUDIT_ID, seq: 7, hash: hash('a'), at: REQUESTED_AT + 900 });
     expect(AuditClaims.parse(verify(event.statement))).toEqual({
       use: 'audit',
       seq: 7,
       hash: hash('a'),
-      iat: Math.floor((ASKED + 900) / 1_000),
+      iat: Math.floor((REQUESTED_AT + 900) / 1_000),
     });
   });
 
   test('another anchor follows once there are lines after the last anchor', () => {
     given(anchored(7))
-      .when(anchor(9, 'b'), ASKED + 1)
+      .when(anchor(9, 'b'), REQUESTED_AT + 1)
       .thenEmitsLike({ seq: 9, hash: hash('b') });
   });
 
@@ -44,7 +44,7 @@ describe('an anchor of the audit log', () => {
     ['only the line of the last anchor', anchor(8, 'b')],
   ])('there is no new anchor for %s', (_, message) => {
     given(anchored(7))
-      .when(message, ASKED + 1)
+      .when(message, REQUESTED_AT + 1)
       .thenNothing();
   });
 });

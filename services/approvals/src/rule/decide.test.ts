@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import {
   ada,
   APPROVAL,
-  ASKED,
+  REQUESTED_AT,
   rules,
   effectOf,
   grace,
@@ -44,14 +44,14 @@ const revoke = (by = ada, administrator = false): RuleMessage => ({
   by,
   administrator,
 });
-const used = (approval = APPROVAL, at = ASKED): RuleEvent => ({
+const used = (approval = APPROVAL, at = REQUESTED_AT): RuleEvent => ({
   type: 'rule_used',
   id: RULE,
   approval,
   requester: 'linus',
   at,
 });
-const revoked: RuleEvent = { type: 'rule_revoked', id: RULE, by: 'ada', at: ASKED };
+const revoked: RuleEvent = { type: 'rule_revoked', id: RULE, by: 'ada', at: REQUESTED_AT };
 const applies = { kind: 'rule_applies', approval: APPROVAL, rule: RULE, author: 'ada' } as const;
 const onwards = { kind: 'use_rule', rule: OTHER_RULE, approval: requestFor(), rest: [] } as const;
 const approvalId = (text: string) => requestFor('hello', { id: text as typeof APPROVAL }).id;
@@ -59,24 +59,24 @@ const approvalId = (text: string) => requestFor('hello', { id: text as typeof AP
 describe('a new rule', () => {
   test('a new rule is recorded with its author and its expiry', () => {
     const spec = specOf({ expiresInMs: 60_000, usesMax: 3 });
-    const event = { ...ruleAdded({ spec, expiresAt: ASKED + 60_000, at: ASKED }) };
+    const event = { ...ruleAdded({ spec, expiresAt: REQUESTED_AT + 60_000, at: REQUESTED_AT }) };
     given()
-      .when(add({ spec, author: { ...authorOf(ada), roles: ['lead'] } }), ASKED)
+      .when(add({ spec, author: { ...authorOf(ada), roles: ['lead'] } }), REQUESTED_AT)
       .thenEmits({ ...event, author: { ...event.author, roles: ['lead'] } })
       .thenStarts()
-      .thenAnswers({ id: RULE, status: 'active', author: 'ada', uses: 0, expiresAt: ASKED + 60_000 });
+      .thenAnswers({ id: RULE, status: 'active', author: 'ada', uses: 0, expiresAt: REQUESTED_AT + 60_000 });
     expect(RuleEventSchema.parse(event)).toEqual(event);
   });
 
   test('a rule without an expiry never expires', () => {
     given()
-      .when(add(), ASKED)
-      .thenEmits(ruleAdded({ at: ASKED }));
+      .when(add(), REQUESTED_AT)
+      .thenEmits(ruleAdded({ at: REQUESTED_AT }));
   });
 
   test('a rule that is added again keeps its state and receives the same answer', () => {
     given(ruleAdded())
-      .when(add({ spec: specOf({ name: 'another name' }) }), ASKED)
+      .when(add({ spec: specOf({ name: 'another name' }) }), REQUESTED_AT)
       .thenNothing()
       .thenAnswers({ name: 'sample lines', status: 'active' });
   });
@@ -84,11 +84,11 @@ describe('a new rule', () => {
   test('a rule remembered by a decision notifies the approval each time it is added', () => {
     const kept = { kind: 'rule_kept', approval: APPROVAL } as const;
     given()
-      .when(add({ from: APPROVAL }), ASKED)
-      .thenEmits(ruleAdded({ from: APPROVAL, at: ASKED }))
+      .when(add({ from: APPROVAL }), REQUESTED_AT)
+      .thenEmits(ruleAdded({ from: APPROVAL, at: REQUESTED_AT }))
       .thenStarts(kept);
     given(ruleAdded({ from: APPROVAL }))
-      .when(add({ from: APPROVAL }), ASKED + 1)
+      .when(add({ from: APPROVAL }), REQUESTED_AT + 1)
       .thenEmits()
       .thenStarts(kept);
   });
@@ -96,16 +96,16 @@ describe('a new rule', () => {
 
 describe('a rule that is asked to decide', () => {
   test('a matching rule decides and records its use', () => {
-    given(ruleAdded()).when(use(), ASKED).thenEmits(used()).thenStarts(applies);
+    given(ruleAdded()).when(use(), REQUESTED_AT).thenEmits(used()).thenStarts(applies);
   });
 
   test('a rule decides again on the same approval without another use', () => {
     given(ruleAdded(), used())
-      .when(use(), ASKED + 1)
+      .when(use(), REQUESTED_AT + 1)
       .thenEmits()
       .thenStarts(applies);
     given(ruleAdded({ spec: specOf({ usesMax: 1 }) }), used())
-      .when(use(), ASKED + 1)
+      .when(use(), REQUESTED_AT + 1)
       .thenEmits()
       .thenStarts(applies);
   });
@@ -123,7 +123,7 @@ describe('a rule that is asked to decide', () => {
     ],
     ['does not exist', [], requestFor()],
     ['was revoked', [ruleAdded(), revoked], requestFor()],
-    ['has expired', [ruleAdded({ expiresAt: ASKED })], requestFor()],
+    ['has expired', [ruleAdded({ expiresAt: REQUESTED_AT })], requestFor()],
     [
       'is used up',
       [ruleAdded({ spec: specOf({ usesMax: 2 }) }), used(approvalId('a-8')), used(approvalId('a-9'))],
@@ -143,10 +143,10 @@ describe('a rule that is asked to decide', () => {
   ];
   test.each(declined)('a rule that %s passes the request on', (_, history, request) => {
     given(...history)
-      .when(use(request), ASKED)
+      .when(use(request), REQUESTED_AT)
       .thenNothing();
     given(...history)
-      .when(use(request, [OTHER_RULE]), ASKED)
+      .when(use(request, [OTHER_RULE]), REQUESTED_AT)
       .thenEmits()
       .thenStarts({ ...onwards, approval: request });
   });
@@ -156,22 +156,22 @@ describe('a rule that is asked to decide', () => {
     // As an earlier version without this check could have stored it.
     for (const match of [{ capability: '*' }, { kinds: [kind], target: '*' }])
       given(ruleAdded({ spec: specOf({ match }) }))
-        .when(use(request), ASKED)
+        .when(use(request), REQUESTED_AT)
         .thenNothing();
   });
 
   test('a rule decides until just before its expiry', () => {
-    given(ruleAdded({ expiresAt: ASKED + 1 }))
-      .when(use(), ASKED)
+    given(ruleAdded({ expiresAt: REQUESTED_AT + 1 }))
+      .when(use(), REQUESTED_AT)
       .thenEmits(used());
   });
 
   test('a rule decides on its author’s request without four eyes, and on requests of others with them', () => {
     given(ruleAdded({ author: authorOf(linus) }))
-      .when(use(), ASKED)
+      .when(use(), REQUESTED_AT)
       .thenEmits(used());
     given(ruleAdded())
-      .when(use(requestUnder({ fourEyes: true })), ASKED)
+      .when(use(requestUnder({ fourEyes: true })), REQUESTED_AT)
       .thenEmits(used());
   });
 
@@ -182,7 +182,7 @@ describe('a rule that is asked to decide', () => {
         state,
         use(requestFor('hello', { id: approvalId(`a-${String(index)}`) })),
         {
-          now: ASKED,
+          now: REQUESTED_AT,
         },
       );
       state = events.reduce((before, event) => rules.evolve(before, event), state);
@@ -193,7 +193,7 @@ describe('a rule that is asked to decide', () => {
 
   test('a rule passes the request and the remaining rules on to the next one', () => {
     given(ruleAdded(), revoked)
-      .when(use(requestFor(), [OTHER_RULE, RULE]), ASKED)
+      .when(use(requestFor(), [OTHER_RULE, RULE]), REQUESTED_AT)
       .thenStarts({ ...onwards, rest: [RULE] });
   });
 });
@@ -204,24 +204,24 @@ describe('revoking a rule', () => {
     ['an administrator', grace, true],
   ])('a rule may be revoked by %s', (_, by, administrator) => {
     given(ruleAdded())
-      .when({ ...revoke(by, administrator), reason: 'over' } as RuleMessage, ASKED)
+      .when({ ...revoke(by, administrator), reason: 'over' } as RuleMessage, REQUESTED_AT)
       .thenEmits({ ...revoked, by: by.name, reason: 'over' })
       .thenAnswers({ status: 'revoked', revokedBy: by.name });
   });
 
   test('other people may not revoke a rule', () => {
-    given(ruleAdded()).when(revoke(grace), ASKED).thenRefuses('APPROVALS_NOT_ENTITLED');
-    given(ruleAdded(), revoked).when(revoke(grace), ASKED).thenRefuses('APPROVALS_NOT_ENTITLED');
+    given(ruleAdded()).when(revoke(grace), REQUESTED_AT).thenRefuses('APPROVALS_NOT_ENTITLED');
+    given(ruleAdded(), revoked).when(revoke(grace), REQUESTED_AT).thenRefuses('APPROVALS_NOT_ENTITLED');
   });
 
   test('a rule is revoked once, by the first person', () => {
     given(ruleAdded(), revoked)
-      .when(revoke(grace, true), ASKED + 1)
+      .when(revoke(grace, true), REQUESTED_AT + 1)
       .thenNothing()
       .thenAnswers({ status: 'revoked', revokedBy: 'ada' });
   });
 
   test('revoking an unknown rule is refused', () => {
-    given().when(revoke(ada, true), ASKED).thenRefuses('APPROVALS_UNKNOWN_RULE');
+    given().when(revoke(ada, true), REQUESTED_AT).thenRefuses('APPROVALS_UNKNOWN_RULE');
   });
 });

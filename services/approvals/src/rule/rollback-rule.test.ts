@@ -15,7 +15,7 @@ import { policies } from '../../testing/aggregate-messages.ts';
 import {
   ada,
   APPROVAL,
-  ASKED,
+  REQUESTED_AT,
   DEADLINE,
   decides,
   DOUBT,
@@ -62,21 +62,21 @@ const use = (approval = rollbackFor(), rest: readonly (typeof RULE)[] = []): Rul
 /** Which rules a new request has asked first. */
 const askedBy = (payload: RequestApproval, others: readonly (typeof RULE)[] = []) =>
   withSurfaces
-    .decide(withSurfaces.initial, { kind: 'request', payload, rules: others }, { now: ASKED })
+    .decide(withSurfaces.initial, { kind: 'request', payload, rules: others }, { now: REQUESTED_AT })
     .work.filter(({ kind }) => kind === 'use_rule');
 const added: RuleEvent = {
   type: 'rule_added',
   id: ROLLBACK_RULE,
   spec: ROLLBACK_SPEC,
   author: { name: 'holdpoint', groups: [] },
-  at: ASKED,
+  at: REQUESTED_AT,
 };
 const used: RuleEvent = {
   type: 'rule_used',
   id: ROLLBACK_RULE,
   approval: APPROVAL,
   requester: 'linus',
-  at: ASKED,
+  at: REQUESTED_AT,
 };
 
 /** Requests that are almost a rollback in the isolated worktree of a task. */
@@ -147,16 +147,16 @@ describe('the built-in rule', () => {
     for (const history of [[], [added, used]]) {
       const other = { ...request, id: 'a-2' as typeof APPROVAL };
       givenRule(...history)
-        .when(use(other), ASKED)
+        .when(use(other), REQUESTED_AT)
         .thenNothing();
       givenRule(...history)
-        .when(use(other, [RULE]), ASKED)
+        .when(use(other, [RULE]), REQUESTED_AT)
         .thenEmits()
         .thenStarts({ kind: 'use_rule', rule: RULE, approval: other, rest: [] });
     }
     // The signing side checks again.
     given(requestedBy(request))
-      .when(applies, ASKED + 1)
+      .when(applies, REQUESTED_AT + 1)
       .thenNothing();
   });
 
@@ -169,13 +169,13 @@ describe('the built-in rule', () => {
 
   test('the first use adds the built-in rule and is recorded', () => {
     const decided = { ...applies, approval: APPROVAL } as const;
-    givenRule().when(use(), ASKED).thenEmits(added, used).thenStarts(decided);
+    givenRule().when(use(), REQUESTED_AT).thenEmits(added, used).thenStarts(decided);
     givenRule(added, used)
-      .when(use(), ASKED + 1)
+      .when(use(), REQUESTED_AT + 1)
       .thenEmits()
       .thenStarts(decided);
     givenRule(added, used)
-      .when(use(rollbackFor({}, { id: 'a-2' as typeof APPROVAL })), ASKED)
+      .when(use(rollbackFor({}, { id: 'a-2' as typeof APPROVAL })), REQUESTED_AT)
       .thenEmits({ ...used, approval: 'a-2' as typeof APPROVAL });
     for (const event of [added, used]) expect(RuleEvent.parse(event)).toEqual(event);
     expect(RuleSpec.parse(ROLLBACK_SPEC)).toEqual(ROLLBACK_SPEC);
@@ -183,8 +183,8 @@ describe('the built-in rule', () => {
 
   test('the built-in rule approves with its id and a grant', () => {
     const run = runOf(withSurfaces, [
-      { message: asks(), now: ASKED },
-      { message: applies, now: ASKED + 7 },
+      { message: asks(), now: REQUESTED_AT },
+      { message: applies, now: REQUESTED_AT + 7 },
     ]);
     const resolved = eventsOf(run).at(-1);
     const by = `rule ${ROLLBACK_RULE} of holdpoint`;
@@ -208,10 +208,10 @@ describe('the built-in rule', () => {
       { ...applies, rule: RULE, author: 'ada' },
     ] as const)
       given(requestedBy(rollbackFor()))
-        .when(message, ASKED + 1)
+        .when(message, REQUESTED_AT + 1)
         .thenNothing();
     given(requestedBy(requestFor()))
-      .when(applies, ASKED + 1)
+      .when(applies, REQUESTED_AT + 1)
       .thenNothing();
   });
 
@@ -221,26 +221,26 @@ describe('the built-in rule', () => {
 
   test('the built-in rule does not replace the decision of a person', () => {
     given(requestedBy(rollbackFor()))
-      .when(decides(ada, 'reject'), ASKED + 1)
+      .when(decides(ada, 'reject'), REQUESTED_AT + 1)
       .thenEmitsLike({ outcome: 'rejected', by: 'ada' });
   });
 
   test.each([true, false])('is not revoked, by an administrator or not: %s', (administrator) => {
     for (const history of [[], [added]])
       givenRule(...history)
-        .when({ kind: 'revoke_rule', id: ROLLBACK_RULE, by: ada, administrator }, ASKED)
+        .when({ kind: 'revoke_rule', id: ROLLBACK_RULE, by: ada, administrator }, REQUESTED_AT)
         .thenRefuses('APPROVALS_RULE_REFUSED');
   });
 
   test('a built-in rule that is turned off decides nothing', () => {
     const givenOff = specFor(withoutRollbackRule.approvals);
-    givenOff().when({ kind: 'request', payload: rollbackFor() }, ASKED).thenStarts();
+    givenOff().when({ kind: 'request', payload: rollbackFor() }, REQUESTED_AT).thenStarts();
     givenOff(requestedBy(rollbackFor()))
-      .when(applies, ASKED + 1)
+      .when(applies, REQUESTED_AT + 1)
       .thenNothing();
     for (const history of [[], [added]])
       specFor(withoutRollbackRule.rules)(...history)
-        .when(use(), ASKED)
+        .when(use(), REQUESTED_AT)
         .thenNothing();
   });
 
@@ -312,8 +312,11 @@ test('no rule ever approves another destructive edit, a merge or a deploy', () =
           ...(policy !== undefined && { policy }),
         });
         const run = runOf(withSurfaces, [
-          { message: { kind: 'request', payload: request }, now: ASKED },
-          ...said.map((each) => ({ message: { kind: 'rule_applies', ...each } as const, now: ASKED + 1 })),
+          { message: { kind: 'request', payload: request }, now: REQUESTED_AT },
+          ...said.map((each) => ({
+            message: { kind: 'rule_applies', ...each } as const,
+            now: REQUESTED_AT + 1,
+          })),
         ]);
         const resolved = eventsOf(run).find(({ type }) => type === 'resolved');
         const { with: args, context } = effect.args as {

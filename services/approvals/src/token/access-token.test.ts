@@ -3,7 +3,7 @@ import type { TokenEvent } from '@holdpoint/contracts/approval/access-token';
 import { TokenEvent as TokenEventSchema } from '@holdpoint/contracts/approval/access-token';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';
-import { ASKED } from '../../testing/requests.ts';
+import { REQUESTED_AT } from '../../testing/requests.ts';
 import { tokenDecider, type TokenMessage, tokenView } from './access-token.ts';
 
 const given = specFor(tokenDecider);
@@ -29,20 +29,23 @@ const revoke = (by: string, administrator = false): TokenMessage => ({
   by,
   administrator,
 });
-const created: TokenEvent = { type: 'token_created', ...token, sha256, by: 'root', at: ASKED };
-const revoked: TokenEvent = { type: 'token_revoked', id, by: 'ada', at: ASKED + 5 };
+const created: TokenEvent = { type: 'token_created', ...token, sha256, by: 'root', at: REQUESTED_AT };
+const revoked: TokenEvent = { type: 'token_revoked', id, by: 'ada', at: REQUESTED_AT + 5 };
 
 describe('an access token', () => {
   test('a token stores only the hash of its secret', () => {
-    given().when(create(), ASKED).thenEmits(created).thenAnswers({ id, principal: 'ada', status: 'active' });
+    given()
+      .when(create(), REQUESTED_AT)
+      .thenEmits(created)
+      .thenAnswers({ id, principal: 'ada', status: 'active' });
     expect(TokenEventSchema.parse(created)).toEqual(created);
   });
 
   test('a token may expire, counted from its creation', () => {
     given()
-      .when(create({ expiresInMs: 60_000 }), ASKED)
-      .thenEmits({ ...created, expiresAt: ASKED + 60_000 })
-      .thenAnswers({ expiresAt: ASKED + 60_000 });
+      .when(create({ expiresInMs: 60_000 }), REQUESTED_AT)
+      .thenEmits({ ...created, expiresAt: REQUESTED_AT + 60_000 })
+      .thenAnswers({ expiresAt: REQUESTED_AT + 60_000 });
   });
 
   test('the view of a token does not contain the hash', () => {
@@ -50,16 +53,16 @@ describe('an access token', () => {
     if (state === undefined) throw new Error('no token');
     expect(JSON.stringify(tokenView(state))).not.toContain(sha256);
     for (const message of [create(), revoke('ada')])
-      expect(JSON.stringify(tokenDecider.decide(state, message, { now: ASKED + 1 }).answer)).not.toContain(
-        sha256,
-      );
+      expect(
+        JSON.stringify(tokenDecider.decide(state, message, { now: REQUESTED_AT + 1 }).answer),
+      ).not.toContain(sha256);
   });
 
   test('a repeated creation receives the same answer', () => {
     given(created)
-      .when(create(), ASKED + 9)
+      .when(create(), REQUESTED_AT + 9)
       .thenNothing()
-      .thenAnswers({ id, status: 'active', createdAt: ASKED });
+      .thenAnswers({ id, status: 'active', createdAt: REQUESTED_AT });
   });
 
   test.each([
@@ -68,7 +71,7 @@ describe('an access token', () => {
     ['after its revocation', [created, revoked], create()],
   ])('a token with the same secret is refused %s', (_, history, message) => {
     given(...history)
-      .when(message, ASKED + 9)
+      .when(message, REQUESTED_AT + 9)
       .thenRefuses('APPROVALS_TOKEN_CONFLICT');
   });
 
@@ -77,25 +80,25 @@ describe('an access token', () => {
     ['an administrator', revoke('root', true), 'root'],
   ])('a token is revoked by %s', (_, message, by) => {
     given(created)
-      .when(message, ASKED + 5)
+      .when(message, REQUESTED_AT + 5)
       .thenEmits({ ...revoked, by })
       .thenAnswers({ id, status: 'revoked', revokedBy: by });
   });
 
   test.each(['mallory', 'root'])('a token is not revoked by %s, who is no administrator', (by) => {
     given(created)
-      .when(revoke(by), ASKED + 5)
+      .when(revoke(by), REQUESTED_AT + 5)
       .thenRefuses('APPROVALS_NOT_ENTITLED');
   });
 
   test('a token is revoked once, by the first person', () => {
     given(created, revoked)
-      .when(revoke('root', true), ASKED + 9)
+      .when(revoke('root', true), REQUESTED_AT + 9)
       .thenNothing()
       .thenAnswers({ status: 'revoked', revokedBy: 'ada' });
   });
 
   test('revoking an unknown token is refused', () => {
-    given().when(revoke('root', true), ASKED).thenRefuses('APPROVALS_UNKNOWN_TOKEN');
+    given().when(revoke('root', true), REQUESTED_AT).thenRefuses('APPROVALS_UNKNOWN_TOKEN');
   });
 });

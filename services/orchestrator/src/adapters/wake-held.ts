@@ -14,7 +14,11 @@ const WOKEN_MAX = 1_000;
 export const createWakeHeld = (pool: Pool, engine: Engine<OrchestratorMessage>, log: Logger) => {
   const wake = (task: TaskId): void =>
     engine.accept(
-      { kind: 'task', aggregate: task, message: { kind: 'timer', name: CIRCUIT_TIMER, data: { ask: 0 } } },
+      {
+        kind: 'task',
+        aggregate: task,
+        message: { kind: 'timer', name: CIRCUIT_TIMER, data: { attempt: 0 } },
+      },
       {
         committed: () => undefined,
         failed: (error) => log.warn({ task, code: error.code }, 'cannot wake a waiting task'),

@@ -12,7 +12,7 @@ import {
   report,
   require,
   taskId,
-  told,
+  notified,
 } from '../../testing/registry.ts';
 import { registryDecider, type RegistryMessage } from './decide.ts';
 
@@ -44,9 +44,9 @@ const watched = (name: string, labels: readonly string[], until = NOW + 15 * MIN
 });
 const unwatched = (name: string) => ({ type: 'artifact_watch_removed' as const, id: BOARD, ...job(name) });
 
-const toldReported = (task: string, serial: number) => told(task, { kind: 'reported', task, serial });
-const toldStandings = (name: string, ...artifactStates: readonly object[]) =>
-  told(job(name).task, { kind: 'artifacts', ...job(name), artifactStates });
+const notifiedReported = (task: string, serial: number) => notified(task, { kind: 'reported', task, serial });
+const notifiedArtifacts = (name: string, ...artifactStates: readonly object[]) =>
+  notified(job(name).task, { kind: 'artifacts', ...job(name), artifactStates });
 
 describe('artifact states (reference 67)', () => {
   const cases = [
@@ -119,13 +119,13 @@ describe('artifact states (reference 67)', () => {
   test.each(cases)('%s', (_, messages, standing) => {
     given(...acted(...messages))
       .when(require('t9/a', X), NOW)
-      .thenSends(toldStandings('t9/a', { label: X, ...standing }));
+      .thenSends(notifiedArtifacts('t9/a', { label: X, ...standing }));
   });
 
   test('a task that needs its own artifact is notified like any other', () => {
     given(...acted(report('t1', 1, coming())))
       .when(require('t1/a', X), NOW)
-      .thenSends(toldStandings('t1/a', { label: X, state: 'pending', by: 't1/n' }));
+      .thenSends(notifiedArtifacts('t1/a', { label: X, state: 'pending', by: 't1/n' }));
   });
 });
 
@@ -134,7 +134,7 @@ describe('artifacts without a producer (reference 68)', () => {
     given()
       .when(require('t1/a', X), NOW)
       .thenEmits(watched('t1/a', [X]))
-      .thenSends(toldStandings('t1/a', { label: X, state: 'missing' }))
+      .thenSends(notifiedArtifacts('t1/a', { label: X, state: 'missing' }))
       .thenTimes();
   });
 
@@ -143,11 +143,17 @@ describe('artifacts without a producer (reference 68)', () => {
     given(...waiting)
       .when(report('t2', 1, coming()), NOW)
       .thenEmits(recorded('t2', 1, coming()))
-      .thenSends(toldStandings('t1/a', { label: X, state: 'pending', by: 't2/n' }), toldReported('t2', 1));
+      .thenSends(
+        notifiedArtifacts('t1/a', { label: X, state: 'pending', by: 't2/n' }),
+        notifiedReported('t2', 1),
+      );
     given(...continued(registryDecider, waiting, [report('t2', 1, coming()), NOW]))
       .when(report('t2', 2, made()), NOW)
       .thenEmits(recorded('t2', 2, made()), unwatched('t1/a'))
-      .thenSends(toldStandings('t1/a', { label: X, state: 'available', by: 't2/n' }), toldReported('t2', 2));
+      .thenSends(
+        notifiedArtifacts('t1/a', { label: X, state: 'available', by: 't2/n' }),
+        notifiedReported('t2', 2),
+      );
   });
 });
 
@@ -156,7 +162,7 @@ describe('an artifact report', () => {
     given()
       .when(report('t1', 3, coming(), made(Y, { text: 'hi' })), NOW)
       .thenEmits(recorded('t1', 3, coming(), made(Y, { text: 'hi' })))
-      .thenSends(toldReported('t1', 3))
+      .thenSends(notifiedReported('t1', 3))
       .thenTimes();
   });
 
@@ -165,14 +171,14 @@ describe('an artifact report', () => {
       given(...acted(report('t1', 3, coming())))
         .when(report('t1', serial), NOW)
         .thenEmits()
-        .thenSends(toldReported('t1', 3));
+        .thenSends(notifiedReported('t1', 3));
     }
   });
 
   test('a report without a change for a watcher does not notify it', () => {
     given(...acted(require('t1/a', X), report('t2', 1, coming())))
       .when(report('t2', 2, coming(), coming(Y)), NOW)
-      .thenSends(toldReported('t2', 2));
+      .thenSends(notifiedReported('t2', 2));
   });
 
   test('a change of one watched label notifies about all of them', () => {
@@ -180,12 +186,12 @@ describe('an artifact report', () => {
       .when(report('t3', 1, failed()), NOW)
       .thenEmits(recorded('t3', 1, failed()))
       .thenSends(
-        toldStandings(
+        notifiedArtifacts(
           't1/a',
           { label: X, state: 'failed', by: 't3/n' },
           { label: Y, state: 'available', by: 't2/n' },
         ),
-        toldReported('t3', 1),
+        notifiedReported('t3', 1),
       );
   });
 
@@ -195,16 +201,16 @@ describe('an artifact report', () => {
     const anew = { label: X, state: 'available', payload: { text: 'new' } };
     given(...history)
       .when(report('t2', 2, made(X, { text: 'new' })), NOW)
-      .thenSends(toldStandings('t1/a', { ...anew, by: 't2/n' }, none), toldReported('t2', 2));
+      .thenSends(notifiedArtifacts('t1/a', { ...anew, by: 't2/n' }, none), notifiedReported('t2', 2));
     given(...history)
       .when(report('t3', 1, made(X, { text: 'old' })), NOW)
       .thenSends(
-        toldStandings('t1/a', { ...anew, payload: { text: 'old' }, by: 't3/n' }, none),
-        toldReported('t3', 1),
+        notifiedArtifacts('t1/a', { ...anew, payload: { text: 'old' }, by: 't3/n' }, none),
+        notifiedReported('t3', 1),
       );
     given(...history)
       .when(report('t2', 2, made(X, { text: 'old' })), NOW)
-      .thenSends(toldReported('t2', 2));
+      .thenSends(notifiedReported('t2', 2));
   });
 
   test('a report is recorded without the payloads of unavailable artifacts', () => {
@@ -219,10 +225,10 @@ describe('an artifact report', () => {
     given(...acted(require('t1/a', X), require('t1/b', X), require('t2/a', Y, X), require('t2/b', Y)))
       .when(report('t3', 1, coming()), NOW)
       .thenSends(
-        toldStandings('t1/a', standing),
-        toldStandings('t1/b', standing),
-        toldStandings('t2/a', { label: Y, state: 'missing' }, standing),
-        toldReported('t3', 1),
+        notifiedArtifacts('t1/a', standing),
+        notifiedArtifacts('t1/b', standing),
+        notifiedArtifacts('t2/a', { label: Y, state: 'missing' }, standing),
+        notifiedReported('t3', 1),
       );
   });
 
@@ -230,7 +236,7 @@ describe('an artifact report', () => {
     given(...acted(require('t1/a', X)))
       .when(report('t2', 1, coming()), NOW + 15 * MINUTE_MS)
       .thenEmitsLike(unwatched('t1/a'), { type: 'artifacts_reported' })
-      .thenSends(toldReported('t2', 1));
+      .thenSends(notifiedReported('t2', 1));
   });
 });
 
@@ -240,7 +246,7 @@ describe('an artifact query', () => {
       .when(require('t2/a', X, Y), NOW)
       .thenEmits()
       .thenSends(
-        toldStandings(
+        notifiedArtifacts(
           't2/a',
           { label: X, state: 'available', by: 't1/n' },
           { label: Y, state: 'available', by: 't1/n' },
@@ -252,7 +258,7 @@ describe('an artifact query', () => {
     given(...acted(require('t1/a', X, Y)))
       .when(require('t1/a', Y, X, X), NOW + 7 * MINUTE_MS)
       .thenEmits()
-      .thenSends(toldStandings('t1/a', { label: Y, state: 'missing' }, { label: X, state: 'missing' }));
+      .thenSends(notifiedArtifacts('t1/a', { label: Y, state: 'missing' }, { label: X, state: 'missing' }));
   });
 
   test('a repeat after half of the time renews the watch', () => {
@@ -275,14 +281,14 @@ describe('an artifact query', () => {
       .thenEmits(watched('t1/a/2', [X]));
     given(...continued(registryDecider, history, [require('t1/a/2', Y), NOW]))
       .when(report('t2', 1, coming()), NOW)
-      .thenSends(toldReported('t2', 1));
+      .thenSends(notifiedReported('t2', 1));
   });
 
   test('a late query of an earlier attempt is only answered', () => {
     given(...acted(require('t1/a/2', X)))
       .when(require('t1/a/1', Y), NOW)
       .thenEmits()
-      .thenSends(toldStandings('t1/a/1', { label: Y, state: 'missing' }));
+      .thenSends(notifiedArtifacts('t1/a/1', { label: Y, state: 'missing' }));
   });
 
   test('a repeat after everything is available ends the watch', () => {

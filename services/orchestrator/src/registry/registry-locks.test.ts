@@ -12,8 +12,8 @@ import {
   release,
   reminder,
   taskId,
-  toldHeld,
-  toldToWait,
+  notifiedHeld,
+  notifiedToWait,
 } from '../../testing/registry.ts';
 import { registryDecider, type RegistryMessage } from './decide.ts';
 import { JOBS_MAX } from './locks.ts';
@@ -44,12 +44,12 @@ describe('a lock request', () => {
     given()
       .when(acquire('t1/a', 1, 'k', '+l'), NOW)
       .thenEmits(locked('t1/a', 'k', '+l'))
-      .thenSends(toldHeld('t1/a'))
+      .thenSends(notifiedHeld('t1/a'))
       .thenTimes(REMINDER);
     given(...acted(acquire('t1/a', 1, 'k')))
       .when(acquire('t2/a', 2, 'l'), NOW)
       .thenEmits(locked('t2/a', 'l'))
-      .thenSends(toldHeld('t2/a'))
+      .thenSends(notifiedHeld('t2/a'))
       .thenTimes();
   });
 
@@ -57,12 +57,12 @@ describe('a lock request', () => {
     given(...acted(acquire('t1/a', 1, 'k')))
       .when(acquire('t2/a', 2, 'k', 'l'), NOW)
       .thenEmits(queued('t2/a', 2, 'k', 'l'))
-      .thenSends(toldToWait('t2/a', 't1/a'));
+      .thenSends(notifiedToWait('t2/a', 't1/a'));
     // Its free key is not held, but a later job cannot take it.
     given(...acted(acquire('t1/a', 1, 'k'), acquire('t2/a', 2, 'k', 'l')))
       .when(acquire('t3/a', 3, 'l'), NOW)
       .thenEmits(queued('t3/a', 3, 'l'))
-      .thenSends(toldToWait('t3/a', 't2/a'));
+      .thenSends(notifiedToWait('t3/a', 't2/a'));
     given(...acted(acquire('t1/a', 1, 'k'), acquire('t2/a', 2, 'k', 'l')))
       .when(acquire('t0/a', 0, 'l'), NOW)
       .thenEmits(locked('t0/a', 'l'));
@@ -73,11 +73,11 @@ describe('a lock request', () => {
     given(...shared)
       .when(acquire('t3/a', 3, 'k'), NOW)
       .thenEmits(queued('t3/a', 3, 'k'))
-      .thenSends(toldToWait('t3/a', 't1/a', 't2/a'));
+      .thenSends(notifiedToWait('t3/a', 't1/a', 't2/a'));
     given(...acted(acquire('t1/a', 1, '+k'), acquire('t3/a', 3, 'k')))
       .when(acquire('t4/a', 4, '+k'), NOW)
       .thenEmits(queued('t4/a', 4, '+k'))
-      .thenSends(toldToWait('t4/a', 't3/a'));
+      .thenSends(notifiedToWait('t4/a', 't3/a'));
   });
 
   test('both modes of one key are exclusive', () => {
@@ -97,12 +97,12 @@ describe('a lock request', () => {
     given(...history)
       .when(acquire('t1/a', 1, 'k'), NOW + 5)
       .thenEmits()
-      .thenSends(toldHeld('t1/a'))
+      .thenSends(notifiedHeld('t1/a'))
       .thenTimes();
     given(...history)
       .when(acquire('t2/a', 2, 'k'), NOW + 5)
       .thenEmits()
-      .thenSends(toldToWait('t2/a', 't1/a'))
+      .thenSends(notifiedToWait('t2/a', 't1/a'))
       .thenTimes();
   });
 
@@ -121,23 +121,23 @@ describe('a lock request', () => {
     given(...held)
       .when(acquire('t1/a/2', 1, 'l'), NOW)
       .thenEmits(unlocked('t1/a'), locked('t1/a/2', 'l'), locked('t2/a', 'k'))
-      .thenSends(toldHeld('t2/a'), toldHeld('t1/a/2'));
+      .thenSends(notifiedHeld('t2/a'), notifiedHeld('t1/a/2'));
     given(...held)
       .when(acquire('t2/a/2', 2, 'k'), NOW)
       .thenEmits(unlocked('t2/a'), queued('t2/a/2', 2, 'k'))
-      .thenSends(toldToWait('t2/a/2', 't1/a'));
+      .thenSends(notifiedToWait('t2/a/2', 't1/a'));
     // The same keys with a later job behind it: the job keeps its turn.
     given(...held)
       .when(acquire('t1/a/2', 1, 'k'), NOW)
       .thenEmits(unlocked('t1/a'), locked('t1/a/2', 'k'))
-      .thenSends(toldHeld('t1/a/2'));
+      .thenSends(notifiedHeld('t1/a/2'));
   });
 
   test('a late request of an earlier attempt gets nothing', () => {
     given(...acted(acquire('t1/a/2', 1, 'k')))
       .when(acquire('t1/a/1', 1, 'k'), NOW)
       .thenEmits()
-      .thenSends(toldToWait('t1/a/1', 't1/a'));
+      .thenSends(notifiedToWait('t1/a/1', 't1/a'));
   });
 
   test('a request after its own release is granted like any other', () => {
@@ -161,7 +161,7 @@ describe('lock contention honours job order (reference 74)', () => {
     given(...line(['t3/a', 3], ['t1/a', 1], ['t2/a', 2]))
       .when(release('t0/x'), NOW)
       .thenEmits(unlocked('t0/x'), locked('t1/a', 'k'))
-      .thenSends(toldHeld('t1/a'));
+      .thenSends(notifiedHeld('t1/a'));
   });
 
   test('tasks submitted at once are served by task and node id', () => {
@@ -184,7 +184,7 @@ describe('lock contention honours job order (reference 74)', () => {
     given(...history)
       .when(release('t0/x'), NOW)
       .thenEmits(unlocked('t0/x'), locked('t1/a', '+k'), locked('t2/a', '+k'))
-      .thenSends(toldHeld('t1/a'), toldHeld('t2/a'));
+      .thenSends(notifiedHeld('t1/a'), notifiedHeld('t2/a'));
   });
 });
 
@@ -208,7 +208,7 @@ describe('a lock release', () => {
     given(...acted(acquire('t1/a', 1, 'k'), acquire('t2/a', 2, 'k', 'l'), acquire('t3/a', 3, 'l')))
       .when(release('t2/a'), NOW)
       .thenEmits(unlocked('t2/a'), locked('t3/a', 'l'))
-      .thenSends(toldHeld('t3/a'));
+      .thenSends(notifiedHeld('t3/a'));
   });
 
   test('releasing an unheld lock or an earlier attempt changes nothing', () => {
@@ -233,7 +233,7 @@ describe('the lock reminder', () => {
     given(...acted(acquire('t1/a', 1, 'k'), acquire('t2/a', 2, 'l'), acquire('t3/a', 3, 'k')))
       .when(reminder, NOW + 20_000)
       .thenEmits()
-      .thenSends(toldHeld('t1/a'), toldHeld('t2/a'))
+      .thenSends(notifiedHeld('t1/a'), notifiedHeld('t2/a'))
       .thenTimes({ set: 'held', dueAt: NOW + 40_000 });
   });
 
@@ -267,11 +267,11 @@ describe('a registry at its limit of jobs', () => {
     givenFull
       .when(acquire('more/a', JOBS_MAX, 'k'), NOW)
       .thenEmits()
-      .thenSends(toldToWait('more/a', ...behind));
+      .thenSends(notifiedToWait('more/a', ...behind));
     givenFull
       .when(acquire('more/a', 0, 'free'), NOW)
       .thenEmits()
-      .thenSends(toldToWait('more/a'));
+      .thenSends(notifiedToWait('more/a'));
   });
 
   test('another attempt of a known job is accepted', () => {

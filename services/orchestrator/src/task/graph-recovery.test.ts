@@ -287,8 +287,8 @@ describe('a rollback', () => {
     const AGAIN = `withdraw:check:${BY}`;
     const off = () => ordered().when(() => byHand('cancel', { node: id('check') }));
     const again =
-      (ask: number): Answer =>
-      () => ({ kind: 'timer', name: AGAIN, data: { ask } });
+      (attempt: number): Answer =>
+      () => ({ kind: 'timer', name: AGAIN, data: { attempt } });
 
     test('the cancellation and the watch are sent again until the rollback has ended', () => {
       const later = off().when(again(1));

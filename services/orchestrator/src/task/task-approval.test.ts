@@ -46,7 +46,7 @@ describe('an approval of an effect', () => {
         subject: 'hp.cmd.effect.run.default',
         data: { id: EFFECT, attempt: 1, grant: GRANT.grant },
       })
-      .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + resendDelayMs(1), data: { ask: 1 } });
+      .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + resendDelayMs(1), data: { attempt: 1 } });
   });
 
   test('an approval of a paused task is kept until it is resumed', () => {

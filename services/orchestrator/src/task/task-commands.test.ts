@@ -30,7 +30,7 @@ describe('the command cancel', () => {
   const askAgain = (of: string) => ({
     set: `withdraw:${NODE}:${of}`,
     dueAt: NOW + resendDelayMs(1),
-    data: { ask: 1 },
+    data: { attempt: 1 },
   });
 
   test.each(OPEN)('cancel ends a task that is %s', (name) => {
@@ -153,7 +153,7 @@ describe('the command resume', () => {
         subject: 'hp.cmd.effect.run.default',
         data: { id: EFFECT, attempt: 1, grant: GRANT.grant },
       })
-      .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + 20_000, data: { ask: 1 } });
+      .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + 20_000, data: { attempt: 1 } });
   });
 
   test('resume requests approval again when the grant has expired', () => {
@@ -246,7 +246,7 @@ describe('the command retry', () => {
       .thenSends(...settledBy('retry'))
       .thenTimes(
         { clear: `reply:${NODE}` },
-        { set: `withdraw:${NODE}:${STUCK}`, dueAt: NOW + resendDelayMs(1), data: { ask: 1 } },
+        { set: `withdraw:${NODE}:${STUCK}`, dueAt: NOW + resendDelayMs(1), data: { attempt: 1 } },
         { set: `retry:${NODE}`, dueAt: NOW },
       );
   });

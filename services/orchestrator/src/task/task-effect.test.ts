@@ -71,7 +71,7 @@ describe('an applied effect', () => {
       })
       .thenTimes(
         { clear: `reply:${NODE}` },
-        { set: `withdraw:${NODE}:${approvalOf(2)}`, dueAt: NOW + resendDelayMs(1), data: { ask: 1 } },
+        { set: `withdraw:${NODE}:${approvalOf(2)}`, dueAt: NOW + resendDelayMs(1), data: { attempt: 1 } },
       );
   });
 
@@ -124,7 +124,7 @@ describe('an effect that was not applied', () => {
         id: `recovery.assess.${TASK}.${NODE}.1.0`,
         data: { task: TASK, node: NODE, attempt: 1, outcome, effectClass: 'keyed', error: { code } },
       })
-      .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + resendDelayMs(1), data: { ask: 1 } });
+      .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + resendDelayMs(1), data: { attempt: 1 } });
   });
 
   test('a refusal of another order under the same key changes nothing', () => {
@@ -160,7 +160,7 @@ describe('an effect that was not applied', () => {
         id: `approval.request.${approvalOf(2)}.0`,
         data: { id: approvalOf(2), revision: 2 },
       })
-      .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + resendDelayMs(1), data: { ask: 1 } });
+      .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + resendDelayMs(1), data: { attempt: 1 } });
   });
 
   test('another order under a new grant has a new message id', () => {

@@ -94,7 +94,7 @@ describe('an effect in doubt', () => {
 
   test('the question is sent again until it is answered', () => {
     given(...asked)
-      .when(timer(reply, { ask: 2 }), NOW)
+      .when(timer(reply, { attempt: 2 }), NOW)
       .thenEmits()
       .thenSends({ subject: 'hp.cmd.approval.request', id: `approval.request.${QUESTION}.2` });
   });
@@ -160,7 +160,7 @@ describe('an in-doubt answer', () => {
           ...(answer === 'retry' ? [settled('retry')] : []),
         );
       given(...after(asked, answered(answer)))
-        .when(timer(reply, { ask: 3 }), NOW)
+        .when(timer(reply, { attempt: 3 }), NOW)
         .thenEmits()
         .thenSends({ ...command, id: `effect.resolve.${QUESTION}.3` });
     },

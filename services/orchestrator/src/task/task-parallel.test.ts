@@ -146,7 +146,11 @@ describe('a task that fails', () => {
       .thenTimes(
         { clear: `reply:${left}` },
         { clear: `reply:${right}` },
-        { set: `withdraw:${right}:${approvalOf(right)}`, dueAt: NOW + resendDelayMs(1), data: { ask: 1 } },
+        {
+          set: `withdraw:${right}:${approvalOf(right)}`,
+          dueAt: NOW + resendDelayMs(1),
+          data: { attempt: 1 },
+        },
       );
   });
 

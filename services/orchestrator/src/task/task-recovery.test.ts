@@ -65,7 +65,7 @@ describe('a verdict', () => {
       })
       .thenTimes(
         { clear: `reply:${NODE}` },
-        { set: `reply:${NODE}`, dueAt: NOW + resendDelayMs(1), data: { ask: 1 } },
+        { set: `reply:${NODE}`, dueAt: NOW + resendDelayMs(1), data: { attempt: 1 } },
       );
   });
 
@@ -161,7 +161,7 @@ describe('a retry that falls due', () => {
         ...GRANT,
       })
       .thenSends({ id: `effect.run.${EFFECT}.1.2.0`, data: { attempt: 2, grant: GRANT.grant } })
-      .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + 1_000 + resendDelayMs(1), data: { ask: 1 } });
+      .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + 1_000 + resendDelayMs(1), data: { attempt: 1 } });
   });
 
   test.each([

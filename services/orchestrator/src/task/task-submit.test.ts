@@ -58,7 +58,7 @@ describe('a submission', () => {
           digest,
         },
       )
-      .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + 20_000, data: { ask: 1 } })
+      .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + 20_000, data: { attempt: 1 } })
       .thenAnswers({ id: TASK, phase: 'awaiting_approval', version: 4 });
   });
 

@@ -18,7 +18,7 @@ import { taskDecider } from './decide.ts';
 
 const given = specFor(taskDecider);
 const givenTask = (name: Situation) => given(...histories[name]);
-const due = (ask: number) => timer(`reply:${NODE}`, { ask });
+const due = (attempt: number) => timer(`reply:${NODE}`, { attempt });
 
 const questions = [
   ['awaiting', 'hp.cmd.approval.request', `approval.request.${approvalOf(1)}`],
@@ -37,12 +37,16 @@ describe('an unanswered request', () => {
   test.each(questions)(
     'the request of a task that is %s is sent again on %s with a new message id',
     (name, subject, id) => {
-      for (const ask of [1, 2, 9]) {
+      for (const attempt of [1, 2, 9]) {
         givenTask(name)
-          .when(due(ask), NOW)
+          .when(due(attempt), NOW)
           .thenEmits()
-          .thenSends({ subject, id: `${id}.${String(ask)}` })
-          .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + resendDelayMs(ask + 1), data: { ask: ask + 1 } });
+          .thenSends({ subject, id: `${id}.${String(attempt)}` })
+          .thenTimes({
+            set: `reply:${NODE}`,
+            dueAt: NOW + resendDelayMs(attempt + 1),
+            data: { attempt: attempt + 1 },
+          });
       }
     },
   );

@@ -27,7 +27,7 @@ import { taskDecider } from './decide.ts';
 const given = specFor(taskDecider);
 const givenParallel = specFor(parallelDecider);
 const givenTask = (name: Situation) => given(...histories[name]);
-const due = (of: string, ask: number) => timer(`withdraw:${NODE}:${of}`, { ask });
+const due = (of: string, attempt: number) => timer(`withdraw:${NODE}:${of}`, { attempt });
 const confirmed = (of: string) => ({ clear: `withdraw:${NODE}:${of}` });
 const inDoubt = (next: 'repeat' | 'person') => reported({ type: 'in_doubt', epoch: 2, reason: 'lost', next });
 
@@ -68,15 +68,15 @@ describe('an unconfirmed withdrawal', () => {
   test.each(withdrawals)(
     'the withdrawal of %s is sent again with a new message id',
     (_, history, subject, id, data) => {
-      for (const ask of [1, 2, 9]) {
+      for (const attempt of [1, 2, 9]) {
         given(...history)
-          .when(due(data.id, ask), NOW)
+          .when(due(data.id, attempt), NOW)
           .thenEmits()
-          .thenSends({ subject, id: `${id}.${String(ask)}`, data })
+          .thenSends({ subject, id: `${id}.${String(attempt)}`, data })
           .thenTimes({
             set: `withdraw:${NODE}:${data.id}`,
-            dueAt: NOW + resendDelayMs(ask + 1),
-            data: { ask: ask + 1 },
+            dueAt: NOW + resendDelayMs(attempt + 1),
+            data: { attempt: attempt + 1 },
           });
       }
     },
@@ -160,7 +160,7 @@ describe('a withdrawal in an open task', () => {
       .thenEmitsLike({ type: 'node_succeeded', node: left, phase: 'awaiting_approval' })
       .thenSends({ subject: 'hp.cmd.approval.cancel', data: { id: anew.id } });
     givenParallel(...done)
-      .when(timer(`withdraw:${left}:${anew.id}`, { ask: 1 }), NOW)
+      .when(timer(`withdraw:${left}:${anew.id}`, { attempt: 1 }), NOW)
       .thenSends({ id: `approval.cancel.${anew.id}.1` });
     givenParallel(...done)
       .when(resolved('cancelled', anew), NOW)
@@ -177,6 +177,6 @@ test('a node without requests has no withdrawals', () => {
   for (const name of TERMINAL)
     for (const of of [approvalOf(1), EFFECT])
       givenTask(name)
-        .when(timer(`withdraw:prepare:${of}`, { ask: 1 }), NOW)
+        .when(timer(`withdraw:prepare:${of}`, { attempt: 1 }), NOW)
         .thenNothing();
 });

@@ -10,7 +10,7 @@ const node = (id: string): NodeId => id as NodeId;
 /** The contract rejects such an input anyway; here the problem names it. */
 const REFUSED = undefined as unknown as Json;
 
-type Asked = { readonly args: JsonObject; readonly origin: string };
+type HttpTask = { readonly args: JsonObject; readonly origin: string };
 
 /** Every invalid or unknown input. */
 const wrongIn = (inputs: JsonObject): readonly string[] => [
@@ -19,7 +19,7 @@ const wrongIn = (inputs: JsonObject): readonly string[] => [
   ...(typeof (inputs['keyed'] ?? false) === 'boolean' ? [] : ['keyed']),
 ];
 
-const ask = (inputs: JsonObject): Asked => {
+const ask = (inputs: JsonObject): HttpTask => {
   const wrong = wrongIn(inputs);
   if (wrong.length > 0)
     return { args: Object.fromEntries(wrong.map((name) => [name, REFUSED])), origin: 'nowhere' };

@@ -8,7 +8,7 @@ import { hintFor } from './hint.ts';
 import { reportOn } from './report.ts';
 import { delayMsOf, rowFor, TABLE_VERSION } from './verdict-table.ts';
 
-export type Judgement = { readonly verdict: Verdict; readonly fingerprint: string };
+export type Assessment = { readonly verdict: Verdict; readonly fingerprint: string };
 
 /** Class of a failure in view of the earlier attempts. */
 const classInHistory = (history: History, failure: AssessFailure, fingerprint: string): Classification => {
@@ -48,7 +48,7 @@ const countOf = (
 const cut = (text: string, max: number): string => text.slice(0, max).toWellFormed();
 
 /** Verdict on a failed attempt: a pure function of the failure and the history. */
-export const judge = (history: History, failure: AssessFailure): Judgement => {
+export const judge = (history: History, failure: AssessFailure): Assessment => {
   const { node, place, rules } = failure;
   const fingerprint = fingerprintOf(failure);
   const found = classInHistory(history, failure, fingerprint);

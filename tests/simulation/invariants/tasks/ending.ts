@@ -5,7 +5,7 @@ import type { World } from '../../world.ts';
 import { checkQuietBoards } from './registries.ts';
 import { checkStuckList } from './moving.ts';
 import { checkProgramsEnded } from './programs.ts';
-import { checkTold } from '../surfaces.ts';
+import { checkNotices } from '../surfaces.ts';
 
 /** Once no fault strikes and every user responds, everything ends. */
 export const checkEnding = (
@@ -13,45 +13,50 @@ export const checkEnding = (
   submitted: readonly string[],
   accepted: ReadonlySet<string>,
 ): void => {
-  const { judge, books, databases, bus } = world;
+  const { checker, books, databases, bus } = world;
   checkQuietBoards(world);
   checkStuckList(world);
   checkProgramsEnded(world);
   for (const { id, phase } of tasksIn(books))
-    judge.expect('every accepted task ends', isTerminal(phase), id, () => `${id} is ${phase}`);
+    checker.expect('every accepted task ends', isTerminal(phase), id, () => `${id} is ${phase}`);
   for (const id of submitted) {
-    judge.expect('every submission is finally accepted', accepted.has(id), id, () => 'it was never accepted');
+    checker.expect(
+      'every submission is finally accepted',
+      accepted.has(id),
+      id,
+      () => 'it was never accepted',
+    );
     const task = taskIn(books, id) ?? programIn(books, id);
-    judge.expect('every accepted task ends', task !== undefined && isTerminal(task.phase), id, () =>
+    checker.expect('every accepted task ends', task !== undefined && isTerminal(task.phase), id, () =>
       JSON.stringify(task),
     );
   }
   for (const [id, state] of books.approvals.states)
-    judge.expect('every approval ends', state.status !== 'pending', id, () => `${id} is ${state.status}`);
-  checkTold(world);
+    checker.expect('every approval ends', state.status !== 'pending', id, () => `${id} is ${state.status}`);
+  checkNotices(world);
   for (const [id, state] of books.executor.states) {
     const settled =
       state.status !== 'started' &&
       state.status !== 'prepared' &&
       !(state.status === 'in_doubt' && state.next !== 'person');
-    judge.expect('no effect stays in progress', settled, 'order' in state ? '' : id, () =>
+    checker.expect('no effect stays in progress', settled, 'order' in state ? '' : id, () =>
       JSON.stringify(state),
     );
   }
   for (const service of SERVICES) {
     const { outbox, timers } = databases[service].tables;
-    judge.expect(
+    checker.expect(
       'the outbox is empty',
       outbox.size === 0,
       '',
       () => `${service}: ${[...outbox.keys()].join(' ')}`,
     );
-    judge.expect(
+    checker.expect(
       'no timer is left',
       timers.size === 0,
       '',
       () => `${service}: ${[...timers.keys()].join(' ')}`,
     );
   }
-  judge.expect('no message is left', bus.waiting() === 0, '', () => String(bus.waiting()));
+  checker.expect('no message is left', bus.waiting() === 0, '', () => String(bus.waiting()));
 };

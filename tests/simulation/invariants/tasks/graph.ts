@@ -40,13 +40,13 @@ const madeHere = (task: Task, label: string): boolean =>
   task.definition.nodes.some((node) => makes(node, outcomeOf(nodeState(task, node.id)), label));
 
 /** Order, number and inputs of the nodes of every task. */
-export const watchGraphs = ({ judge }: World) => {
+export const watchGraphs = ({ checker }: World) => {
   /** By repository and label: artifacts that any task has produced. */
   const made = new Set<string>();
   const loops = new Map<string, number>();
 
   const checkBegin = (task: Task, node: NodeId, what: string): void =>
-    judge.expect(
+    checker.expect(
       'a node starts only after its predecessors ended as its edges require',
       mayRun(task, node),
       task.id,
@@ -71,7 +71,7 @@ export const watchGraphs = ({ judge }: World) => {
     const { status } = nodeState(task, node);
     if (status !== 'idle' && status !== 'waiting' && status !== 'retrying') return;
     for (const artifact of nodeDefinition(task, node).needs ?? [])
-      judge.expect(
+      checker.expect(
         'a node starts only with the artifacts that it needs',
         isThere(task, node, artifact),
         task.id,
@@ -93,7 +93,7 @@ export const watchGraphs = ({ judge }: World) => {
         state?.status === 'succeeded' &&
         (nodeDefinition(task, by).effect !== undefined || state.attempt === payload.attempt);
       const right = scopeOf(artifact) === 'run' || madeHere(task, label) ? own && current : true;
-      judge.expect(
+      checker.expect(
         'a node gets the latest artifacts of its own task',
         right,
         task.id,
@@ -108,7 +108,7 @@ export const watchGraphs = ({ judge }: World) => {
     const most = Math.max(retry?.budget ?? BUDGET, onError?.maxRetries ?? 0);
     const by = (loops.get(key) ?? 0) + 1;
     loops.set(key, by);
-    judge.expect(
+    checker.expect(
       'loops and retries stay within their budget',
       by <= most,
       task.id,
@@ -150,7 +150,7 @@ export const watchGraphs = ({ judge }: World) => {
     const [part, , round] = step.split('.');
     if (part !== 'run' || round === undefined) return;
     const budget = nodeDefinition(task, node).retry?.budget ?? BUDGET;
-    judge.expect(
+    checker.expect(
       'loops and retries stay within their budget',
       Number(round) <= budget,
       task.id,

@@ -22,11 +22,11 @@ const timerOf = (node: NodeId, { status, stuck, inDoubt }: NodeState): string | 
 };
 
 /** A node that waits for recovery, a person or a circuit has a timer that resends. */
-export const checkMoving = ({ judge, databases }: World, task: Task): void => {
+export const checkMoving = ({ checker, databases }: World, task: Task): void => {
   if (isTerminal(task.phase)) return;
   const { timers } = databases.orchestrator.tables;
   const expectTimer = (name: string, what: () => string): void =>
-    judge.expect(
+    checker.expect(
       'a node that waits for recovery or an answer has a timer that resends',
       timers.has(`${task.id}/${name}`),
       task.id,
@@ -53,7 +53,7 @@ const listed = ({ books }: World, task: string): readonly (readonly [NodeId, num
 
 /** A late report on an earlier attempt does not change the entry of a later one. */
 export const checkLateNews = (
-  { judge }: World,
+  { checker }: World,
   { aggregate, before, event, after }: RecoveryChange,
 ): void => {
   if (event.type !== 'assessed' && event.type !== 'attempt_recorded') return;
@@ -61,7 +61,7 @@ export const checkLateNews = (
   const { node, attempt } = event;
   const stuck = stuckAt(before, node);
   if (stuck === undefined || stuck <= attempt) return;
-  judge.expect(
+  checker.expect(
     'a late report on an earlier attempt does not unlist a later one',
     stuckAt(after, node) === stuck,
     aggregate,
@@ -70,12 +70,12 @@ export const checkLateNews = (
 };
 
 export const checkStuck = (world: World): void => {
-  const { judge, books } = world;
+  const { checker, books } = world;
   for (const task of tasksIn(books))
     for (const { id } of task.definition.nodes) {
       const { status, verdict, attempt } = nodeState(task, id);
       if (status !== 'escalated' || verdict === undefined) continue;
-      judge.expect(
+      checker.expect(
         'the list of stuck jobs has every job that recovery gave up',
         listed(world, task.id).some(([node, number]) => node === id && number === attempt),
         task.id,
@@ -86,13 +86,13 @@ export const checkStuck = (world: World): void => {
 
 /** Recovery asks about listed jobs from time to time, so that finally the list is correct. */
 export const checkStuckList = (world: World): void => {
-  const { judge, books } = world;
+  const { checker, books } = world;
   checkStuck(world);
   for (const [aggregate] of books.recovery.states)
     for (const [node, attempt] of listed(world, aggregate)) {
       const task = taskIn(books, aggregate);
       const state = task && nodeState(task, node);
-      judge.expect(
+      checker.expect(
         'the list of stuck jobs has no job that is not stuck',
         state?.status === 'escalated' && state.attempt === attempt,
         aggregate,

@@ -90,17 +90,17 @@ const expectedState = (task: Program, next: string | undefined, isAsking: boolea
   return after(linesOf(task, before), isAsking ? 0 : 1);
 };
 
-type Asked = { readonly program: string; readonly key: string };
+type EffectRequest = { readonly program: string; readonly key: string };
 
 /** The leases, records, effects and answers of programs. */
 export const watchPrograms = (world: World) => {
-  const { judge, books, target } = world;
+  const { checker, books, target } = world;
   /** By task and lease: the worker, and the records from before the lease. */
   const holders = new Map<string, string>();
   const recorded = new Map<string, ReadonlySet<string>>();
   const endings = new Set<string>();
   /** By child task: the effect of the program. */
-  const children = new Map<string, Asked>();
+  const children = new Map<string, EffectRequest>();
   const happened = new Map<string, number>();
   /** Child tasks that an operator completed or skipped by hand. */
   const byHand = new Set<string>();
@@ -127,7 +127,7 @@ export const watchPrograms = (world: World) => {
   const checkEffect = (task: string, before: Program, { entry, effect }: Of<'phase_recorded'>): void => {
     const known = entryOf(before, entry.key);
     if (entry.kind !== 'effect' || effect === undefined) {
-      judge.expect(
+      checker.expect(
         'a record of a phase never changes',
         known === undefined,
         task,
@@ -137,7 +137,7 @@ export const watchPrograms = (world: World) => {
     }
     const isAnew =
       known?.kind === 'effect' && known.ended !== undefined && known.ended.outcome !== 'succeeded';
-    judge.expect(
+    checker.expect(
       'a program requests an effect again only when it did not happen',
       (known === undefined || isAnew) && !children.has(entry.task),
       task,
@@ -149,7 +149,7 @@ export const watchPrograms = (world: World) => {
   const checkInformed = (task: string, { key, ended }: Of<'phase_entry_completed'>, after: Program): void => {
     const entry = entryOf(after, key);
     if (entry?.kind !== 'effect') return;
-    judge.expect(
+    checker.expect(
       'a program gets the real outcome of its effect',
       taskIn(books, entry.task)?.outcome === ended?.outcome,
       task,
@@ -161,7 +161,7 @@ export const watchPrograms = (world: World) => {
     if (event.type === 'input_requested' && event.about === 'failure') return;
     const next = event.type === 'phase_completed' ? event.next : undefined;
     const expected = expectedState(before, next, event.type === 'input_requested');
-    judge.expect(
+    checker.expect(
       'the state after a phase follows from its records alone',
       isDeepStrictEqual(ProgramState.parse(event.state), expected),
       task,
@@ -174,7 +174,7 @@ export const watchPrograms = (world: World) => {
     if (!depends || item?.key === undefined || before.node === 'each' || before.node === 'rounds') return;
     const entry = entryOf(before, `effect:${item.key}`);
     const child = entry?.kind === 'effect' ? entry.task : '';
-    judge.expect(
+    checker.expect(
       'a phase that needs an effect completes only after the effect',
       entry?.kind === 'effect' &&
         entry.ended?.outcome === 'succeeded' &&
@@ -188,7 +188,7 @@ export const watchPrograms = (world: World) => {
     const approval = books.approvals.stateOf(event.approval);
     const decided = approval.status === 'closed' ? approval.decided : undefined;
     const { outcome, response } = event.answer;
-    judge.expect(
+    checker.expect(
       'a program gets the real answer to its question',
       before.question?.approval === event.approval &&
         (outcome === 'answered'
@@ -201,14 +201,14 @@ export const watchPrograms = (world: World) => {
 
   const checkEnd = (task: string, before: Program, { event, after }: ProgramChange): void => {
     if (event.type === 'phase_retrying')
-      judge.expect(
+      checker.expect(
         'a retried phase is a new attempt',
         event.attempt === before.attempt + 1,
         task,
         () => `${String(event.attempt)} after ${String(before.attempt)}`,
       );
     if (event.type === 'completed' && !isTerminal(before.phase))
-      judge.expect(
+      checker.expect(
         'a program completes with its last phase',
         after.phase !== 'absent' && before.node === 'done',
         task,
@@ -238,24 +238,24 @@ export const watchPrograms = (world: World) => {
     },
     applied: ({ effect }: Application): void => {
       const order = entryIn(books.executor.stateOf(effect))?.order;
-      const asked = order && children.get(order.effect.task);
-      if (order === undefined || asked === undefined) return;
+      const request = order && children.get(order.effect.task);
+      if (order === undefined || request === undefined) return;
       happened.set(order.effect.task, (happened.get(order.effect.task) ?? 0) + 1);
       const all = [...children]
-        .filter(([, { program, key }]) => program === asked.program && key === asked.key)
+        .filter(([, { program, key }]) => program === request.program && key === request.key)
         .map(([child]) => happened.get(child) ?? 0);
-      judge.expect(
+      checker.expect(
         'an effect of a program happens at most once for its key',
         all.reduce((sum, count) => sum + count, 0) === 1 || mayRepeat(order),
-        asked.program,
+        request.program,
         () =>
-          `${asked.key}: ${JSON.stringify([...all])} by ${order.effect.task}, ${String(target.applications(effect))}`,
+          `${request.key}: ${JSON.stringify([...all])} by ${order.effect.task}, ${String(target.applications(effect))}`,
       );
     },
     said: ({ task, lease, request: say }: WorkRequest): void => {
       if (say.kind !== 'record' || say.record.kind !== 'step') return;
       const { key } = say.record;
-      judge.expect(
+      checker.expect(
         'a recorded step does not run again',
         recorded.get(keyOf(task, lease))?.has(key) !== true,
         task,
@@ -265,7 +265,7 @@ export const watchPrograms = (world: World) => {
     heard: ({ task, lease, worker, request: say }: WorkRequest, answer: WorkAnswer): void => {
       const key = keyOf(task, lease);
       const isHeard = say.kind === 'end' ? endings.has(key) : answer.lease === lease;
-      judge.expect(
+      checker.expect(
         'only the holder of a lease is accepted',
         isHeard && holders.get(key) === worker,
         task,
@@ -284,12 +284,12 @@ const TIMERS: Readonly<Partial<Record<Program['status'], string>>> = {
 };
 
 /** A waiting program has a timer that resends. Unwanted effects are withdrawn in the same way. */
-export const checkMovingProgram = ({ judge, databases, books }: World, task: Program): void => {
+export const checkMovingProgram = ({ checker, databases, books }: World, task: Program): void => {
   const { timers } = databases.orchestrator.tables;
   const has = (name: string): boolean => timers.has(`${task.id}/${name}`);
   const name = TIMERS[task.status];
   if (name !== undefined && !task.pausedByHand)
-    judge.expect(
+    checker.expect(
       'a waiting program has a timer that resends',
       has(name),
       task.id,
@@ -298,7 +298,7 @@ export const checkMovingProgram = ({ judge, databases, books }: World, task: Pro
   for (const { task: child, ended, key } of effectsOf(task)) {
     const peer = taskIn(books, child);
     if (ended !== undefined || (peer !== undefined && isTerminal(peer.phase))) continue;
-    judge.expect(
+    checker.expect(
       task.status === 'ended'
         ? 'an ended program withdraws its effects'
         : 'a waiting program has a timer that resends',
@@ -333,11 +333,11 @@ const excuseOf = ({ books }: World, task: Program): string | undefined => {
 
 /** Long after the last event: each open program has a reason to wait. Returns the open ones. */
 export const checkWaitingPrograms = (world: World): readonly Program[] => {
-  const { judge, books } = world;
+  const { checker, books } = world;
   for (const task of programsIn(books).filter(({ status }) => status === 'ended'))
     for (const { task: child, ended } of effectsOf(task)) {
       const phase = taskIn(books, child)?.phase;
-      judge.expect(
+      checker.expect(
         'an ended program withdraws its effects',
         ended !== undefined || phase === undefined || isTerminal(phase),
         task.id,
@@ -346,7 +346,7 @@ export const checkWaitingPrograms = (world: World): readonly Program[] => {
     }
   const open = programsIn(books).filter(({ phase, status }) => !isTerminal(phase) && status !== 'ended');
   for (const task of open)
-    judge.expect(
+    checker.expect(
       'a waiting program states a person, an effect or a missing worker as its reason',
       excuseOf(world, task) !== undefined,
       task.id,
@@ -356,11 +356,11 @@ export const checkWaitingPrograms = (world: World): readonly Program[] => {
 };
 
 export const checkProgramsEnded = (world: World): void => {
-  const { judge, books } = world;
+  const { checker, books } = world;
   for (const { id, phase, question } of programsIn(books)) {
-    judge.expect('every program ends', isTerminal(phase), id, () => phase);
+    checker.expect('every program ends', isTerminal(phase), id, () => phase);
     const asked = question && books.approvals.stateOf(question.approval);
-    judge.expect(
+    checker.expect(
       'every question of a program is closed',
       asked === undefined || asked.status !== 'pending',
       id,

@@ -16,17 +16,17 @@ const isOf = ({ task, node }: LockHolder, other: { readonly task: string; readon
 const OF_A_RUN = /^custom:(prompt_text|plan_text|operation_output):/;
 
 /** Locks exclude each other, and a running job keeps its locks. */
-export const checkBoard = ({ judge, books }: World, { aggregate, event, after }: BoardChange): void => {
+export const checkBoard = ({ checker, books }: World, { aggregate, event, after }: BoardChange): void => {
   if (after.phase !== 'board') return;
   if (event.type === 'lock_acquired') {
     const other = after.held.find((each) => !isOf(each, event) && collide(each.locks, event.locks));
-    judge.expect('an exclusive lock has one holder', other === undefined, event.task, () =>
+    checker.expect('an exclusive lock has one holder', other === undefined, event.task, () =>
       JSON.stringify({ event, other, aggregate }),
     );
   }
   if (event.type === 'artifacts_reported') {
     const own = event.artifacts.find(({ label }) => OF_A_RUN.test(label));
-    judge.expect(
+    checker.expect(
       'artifacts of one task are not in the repository registry',
       own === undefined,
       event.task,
@@ -36,7 +36,7 @@ export const checkBoard = ({ judge, books }: World, { aggregate, event, after }:
   if (event.type === 'lock_released') {
     const task = taskIn(books, event.task);
     const state = task && findNode(task, event.node);
-    judge.expect(
+    checker.expect(
       'no lock is released under a running job',
       state?.attempt !== event.attempt || state.locks !== 'held',
       event.task,
@@ -64,7 +64,7 @@ export const checkLocked = (world: World, { before, event, after }: TaskChange):
   const all = locks.every(({ key, mode }) =>
     held?.locks.some((lock) => lock.key === key && (lock.mode === mode || lock.mode === 'exclusive')),
   );
-  world.judge.expect(
+  world.checker.expect(
     'a job runs only while it holds its locks',
     all,
     after.id,
@@ -73,12 +73,12 @@ export const checkLocked = (world: World, { before, event, after }: TaskChange):
 };
 
 /** Once nothing is in progress, the registry has no holder and no queue entry of an ended job. */
-export const checkQuietBoards = ({ judge, books }: World): void => {
+export const checkQuietBoards = ({ checker, books }: World): void => {
   for (const { id, held, waiting } of boardsIn(books))
     for (const job of [...held, ...waiting]) {
       const task = taskIn(books, job.task);
       const state = task && findNode(task, job.node);
-      judge.expect(
+      checker.expect(
         'the lock registry holds nothing for ended jobs',
         state?.attempt === job.attempt && state.locks !== undefined,
         job.task,

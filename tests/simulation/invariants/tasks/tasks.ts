@@ -30,12 +30,12 @@ export const watchTasks = (world: World): ((change: TaskChange) => void) => {
 
 /** The outcomes of a task and of its nodes. */
 const checkTask = (world: World, change: TaskChange, byHand: ReadonlySet<string>): void => {
-  const { judge, target, books } = world;
+  const { checker, target, books } = world;
   const { aggregate, before, event, after } = change;
   if (after.phase === 'absent') return;
   if (event.type === 'completed') {
     const bad = allNodes(after.nodes).find(({ status }) => !COMPLETE.has(status));
-    judge.expect('a completed task has no failed and no open node', bad === undefined, aggregate, () =>
+    checker.expect('a completed task has no failed and no open node', bad === undefined, aggregate, () =>
       JSON.stringify(bad),
     );
     const isHarmless = (id: string): boolean => {
@@ -44,7 +44,7 @@ const checkTask = (world: World, change: TaskChange, byHand: ReadonlySet<string>
     };
     for (const effectId of effectsDone(after, byHand)) {
       const count = target.applications(effectId);
-      judge.expect(
+      checker.expect(
         'a completed task has each effect exactly once, or is allowed to repeat it',
         count === 1 || (count > 1 && isHarmless(effectId)),
         aggregate,
@@ -59,14 +59,14 @@ const COMPLETE: ReadonlySet<string> = new Set(['succeeded', 'skipped', 'unreache
 
 /** The outcome of a node is the recorded outcome of its own order. */
 const checkOutcome = (
-  { judge, books, databases }: World,
+  { checker, books, databases }: World,
   { aggregate, event }: TaskChange,
   before: Task,
 ): void => {
   if (event.type === 'node_failed') {
     const order = orderFor(before, event);
     const recorded = databases.executor.tables.events.get(order?.id ?? '') ?? [];
-    judge.expect(
+    checker.expect(
       'a node fails only by the recorded outcome of its own order',
       (event.result !== undefined && hasFailed(books, before, event, order)) ||
         (order !== undefined &&
@@ -82,7 +82,7 @@ const checkOutcome = (
   if (!succeeds || event.step === undefined) return;
   const order = orderFor(before, { node: event.node, step: event.step });
   const { status } = books.executor.stateOf(order?.id ?? '');
-  judge.expect(
+  checker.expect(
     'a node succeeds only by an applied effect',
     status === 'applied',
     aggregate,

@@ -95,7 +95,7 @@ export const checkWaiting = (world: World): readonly Task[] => {
       .map(({ id }) => ({ id, state: nodeState(task, id) }))
       .filter(({ state }) => !hasEnded(state));
     const stuck = nodes.find(({ id }) => excuseOf(world, task, id) === undefined);
-    world.judge.expect(
+    world.checker.expect(
       'a node that waits forever has a person, a task or a missing artifact as its reason',
       stuck === undefined && nodes.length > 0,
       task.id,

@@ -187,7 +187,7 @@ const declaredConsumers = (seen: BusReport): readonly ConsumerDeclaration[] => {
   return [...consumers, ...pools];
 };
 
-export const judgeBus = (seen: BusReport): readonly Finding[] => [
+export const busFindings = (seen: BusReport): readonly Finding[] => [
   serverFinding(seen),
   ...storageFinding(seen),
   ...seen.refused.map((text) =>

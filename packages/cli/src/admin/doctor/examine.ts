@@ -1,8 +1,8 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { Client } from '../../bus/client.ts';
-import { busClock, judgeBus, inspectBus } from './bus.ts';
+import { busClock, busFindings, inspectBus } from './bus.ts';
 import { fail, type Finding, ok, warn } from './finding.ts';
-import { askServices, judgeServices, skewFinding } from './services.ts';
+import { askServices, serviceFindings, skewFinding } from './services.ts';
 
 const identityFinding = async (client: Client): Promise<Finding> => {
   const check = 'identity';
@@ -28,9 +28,9 @@ export const examine = async (client: Client, now: () => number): Promise<readon
   const reports = await askServices(client, now);
   const clock = busClock(seen);
   return [
-    ...judgeBus(seen),
+    ...busFindings(seen),
     ...(clock === undefined ? [] : [skewFinding('clock nats', clock, { from, to })]),
-    ...judgeServices(reports),
+    ...serviceFindings(reports),
     await identityFinding(client),
   ];
 };

@@ -1,6 +1,6 @@
 import { VERSION } from '@holdpoint/contracts/values/version';
 import { describe, expect, test } from 'vitest';
-import { type ServiceReport, judgeServices, skewFinding } from './services.ts';
+import { type ServiceReport, serviceFindings, skewFinding } from './services.ts';
 
 const NOW = 1_000_000_000;
 
@@ -22,14 +22,14 @@ const heard = (change: Partial<NonNullable<ServiceReport['about']>> = {}): Servi
 });
 
 const statuses = (each: ServiceReport): Readonly<Record<string, string>> =>
-  Object.fromEntries(judgeServices([each]).map(({ check, status }) => [check, status]));
+  Object.fromEntries(serviceFindings([each]).map(({ check, status }) => [check, status]));
 
 test('a healthy service has no findings', () => {
   expect(new Set(Object.values(statuses(heard())))).toEqual(new Set(['ok']));
 });
 
 test('another release is a warning, pending migrations are an error, both with advice', () => {
-  const findings = judgeServices([
+  const findings = serviceFindings([
     heard({ version: '9.9.9', migrations: { applied: [], pending: ['0002_more'], unknown: [] } }),
   ]);
   expect(findings.filter(({ status: standing }) => standing !== 'ok')).toMatchObject([

@@ -93,7 +93,7 @@ const databaseFindings = (reports: readonly ServiceReport[]): readonly Finding[]
   ];
 };
 
-export const judgeServices = (reports: readonly ServiceReport[]): readonly Finding[] => [
+export const serviceFindings = (reports: readonly ServiceReport[]): readonly Finding[] => [
   ...reports.map(serviceFinding),
   ...reports.flatMap((each) => migrationsFinding(each) ?? []),
   ...databaseFindings(reports),

@@ -32,7 +32,7 @@ export const onCircuitState = (
   if (state === 'open') {
     if (until === undefined) return;
     const dueAt = Math.max(until, builder.now) + MARGIN_MS;
-    return builder.timer({ set: CIRCUIT_TIMER, dueAt, data: { ask: 0 } });
+    return builder.timer({ set: CIRCUIT_TIMER, dueAt, data: { attempt: 0 } });
   }
   builder.timer({ clear: CIRCUIT_TIMER });
   builder.emit({ type: 'undeferred', circuit: name, trial: state === 'half_open' });

@@ -2,11 +2,11 @@ import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import { recordCheckpoint } from '../model/checkpoints.ts';
 import type { DecisionBuilder } from '../model/decision-builder.ts';
 import { effectGate } from '../model/effect-gate.ts';
-import { type CrashJudgement, afterCrash, afterDuplicate } from './gate-suggestions.ts';
+import { type CrashSuggestion, afterCrash, afterDuplicate } from './gate-suggestions.ts';
 import { nodeState } from '../model/state.ts';
 
 /** The gate's rule for a lost worker or a duplicate order. */
-const crashJudgement = (builder: DecisionBuilder, event: EffectEvent): CrashJudgement | undefined => {
+const crashJudgement = (builder: DecisionBuilder, event: EffectEvent): CrashSuggestion | undefined => {
   const recovery = effectGate(builder.task(), event.node)?.recovery;
   if (recovery === undefined) return undefined;
   switch (event.type) {

@@ -21,7 +21,7 @@ export type GateRoute =
   | { readonly kind: 'known' };
 
 /** The route, and the reason when it is not the suggested one. */
-export type GateJudgement = { readonly course: GateRoute; readonly refused?: string };
+export type GateSuggestion = { readonly course: GateRoute; readonly refused?: string };
 
 /** The decision, and the facts that the route depends on. */
 export type GateFacts = {
@@ -92,7 +92,7 @@ const routeFor = (suggestion: Suggestion, facts: GateFacts): GateRoute | string 
 
 const refusal = ({ emit }: Suggestion, why: string): string => `${emit} was suggested: ${why}`;
 
-export const judge = (suggestion: Suggestion | undefined, facts: GateFacts): GateJudgement => {
+export const judge = (suggestion: Suggestion | undefined, facts: GateFacts): GateSuggestion => {
   const usual = defaultRoute(facts);
   if (suggestion === undefined) return { course: usual };
   const route = routeFor(suggestion, facts);
@@ -102,10 +102,10 @@ export const judge = (suggestion: Suggestion | undefined, facts: GateFacts): Gat
 };
 
 /** After a lost worker: the rule of the effect class, or a question to people at once. */
-export type CrashJudgement = { readonly course: 'usual' | 'people'; readonly refused?: string };
+export type CrashSuggestion = { readonly course: 'usual' | 'people'; readonly refused?: string };
 
-const USUAL: CrashJudgement = { course: 'usual' };
-const usually = (suggestion: Suggestion, why: string): CrashJudgement => ({
+const USUAL: CrashSuggestion = { course: 'usual' };
+const usually = (suggestion: Suggestion, why: string): CrashSuggestion => ({
   course: 'usual',
   refused: refusal(suggestion, why),
 });
@@ -117,7 +117,7 @@ const usually = (suggestion: Suggestion, why: string): CrashJudgement => ({
 export const afterCrash = (
   suggestion: Suggestion | undefined,
   next: EffectInDoubt['next'],
-): CrashJudgement => {
+): CrashSuggestion => {
   if (suggestion === undefined) return USUAL;
   const { emit, phase, to } = suggestion;
   const byItself = next !== 'person';
@@ -143,7 +143,7 @@ export const afterCrash = (
 export const afterDuplicate = (
   suggestion: Suggestion | undefined,
   standing: EffectDuplicatePrevented['outcome'],
-): CrashJudgement => {
+): CrashSuggestion => {
   if (suggestion === undefined) return USUAL;
   const { emit, phase, to } = suggestion;
   switch (emit) {

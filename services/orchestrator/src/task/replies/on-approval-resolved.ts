@@ -11,7 +11,7 @@ import { decisionText } from '../model/earlier-attempts.ts';
 import { blockNode, releaseNode } from '../graph/ending.ts';
 import { finishAttempt } from '../graph/finish.ts';
 import { gateScope } from '../outgoing/gate-scope.ts';
-import { type GateFacts, judge, type GateJudgement, suggestionFor } from './gate-suggestions.ts';
+import { type GateFacts, judge, type GateSuggestion, suggestionFor } from './gate-suggestions.ts';
 import { failOnExpressionError } from '../graph/start-when-ready.ts';
 import { requestVerdict } from '../graph/request-verdict.ts';
 import { restartNodes } from '../graph/restart.ts';
@@ -57,7 +57,7 @@ const grantIn = ({ outcome, grant, validUntil }: ApprovalResolved) =>
 const judged = (
   builder: DecisionBuilder,
   { event, state, gate }: Resolution,
-): GateJudgement | ExpressionError => {
+): GateSuggestion | ExpressionError => {
   const task = builder.task();
   const { node, outcome, by, comment = '' } = event;
   const facts: GateFacts = {
@@ -99,7 +99,7 @@ const close = (builder: DecisionBuilder, { event, state }: Resolution, keepsGran
 const applyRoute = (
   builder: DecisionBuilder,
   resolution: Resolution,
-  { course, refused }: GateJudgement,
+  { course, refused }: GateSuggestion,
 ): void => {
   const { event, state } = resolution;
   const { node } = event;

@@ -3,7 +3,7 @@ import type { Json } from '@holdpoint/contracts/values/json';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Closed, Pending } from '../../../approval/state.ts';
-import { ASKED, CHOICE, DEADLINE, FORM, inputFor } from '../../../../testing/requests.ts';
+import { REQUESTED_AT, CHOICE, DEADLINE, FORM, inputFor } from '../../../../testing/requests.ts';
 import { form } from '../interactions/responses.ts';
 import { parseCustomId, type Press } from './custom-id.ts';
 import { formTextsOf, responseFromTexts } from './input-form.ts';
@@ -17,7 +17,7 @@ const pending = (input: InputRequest, change: Parameters<typeof inputFor>[1] = {
   return {
     status: 'pending',
     request,
-    requestedAt: ASKED,
+    requestedAt: REQUESTED_AT,
     expiresAt: DEADLINE,
     audience: request.audience,
     votes: [],
@@ -30,7 +30,7 @@ const pending = (input: InputRequest, change: Parameters<typeof inputFor>[1] = {
 const answered = (input: InputRequest, response: Json): Closed => ({
   ...pending(input),
   status: 'closed',
-  decided: { outcome: 'answered', by: 'ada', response, surface: 'cli', at: ASKED + 1 },
+  decided: { outcome: 'answered', by: 'ada', response, surface: 'cli', at: REQUESTED_AT + 1 },
 });
 
 const only = (state: Pending | Closed) => {
@@ -231,7 +231,7 @@ describe('large messages', () => {
         const closed: Closed = {
           ...state,
           status: 'closed',
-          decided: { outcome: 'answered', by: name, comment: text, response: text, at: ASKED },
+          decided: { outcome: 'answered', by: name, comment: text, response: text, at: REQUESTED_AT },
         };
         for (const { embed, components } of [only(state), only(closed)]) {
           const texts = [embed.title, embed.description, embed.footer.text];

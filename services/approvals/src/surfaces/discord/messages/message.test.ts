@@ -2,7 +2,7 @@ import { choicesOf } from '@holdpoint/contracts/approval/question';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Pending } from '../../../approval/state.ts';
-import { ASKED, DEADLINE, DOUBT, effectOf, requestFor, STUCK } from '../../../../testing/requests.ts';
+import { REQUESTED_AT, DEADLINE, DOUBT, effectOf, requestFor, STUCK } from '../../../../testing/requests.ts';
 import { parseCustomId } from './custom-id.ts';
 import { messageOf } from './message.ts';
 
@@ -13,7 +13,7 @@ const pending = (change: Parameters<typeof requestFor>[1] = {}): Pending => {
   return {
     status: 'pending',
     request,
-    requestedAt: ASKED,
+    requestedAt: REQUESTED_AT,
     expiresAt: DEADLINE,
     audience: request.audience,
     votes: [],
@@ -54,14 +54,14 @@ describe('large messages', () => {
         const votes = Array.from({ length: 20 }, (_, i) => ({
           by: `${comment.slice(0, 100)}${String(i)}`,
           decision: 'approve' as const,
-          at: ASKED,
+          at: REQUESTED_AT,
         }));
         const { embed } = only(
           isOver
             ? {
                 ...state,
                 status: 'closed',
-                decided: { outcome: 'approved', by: target, comment, votes, at: ASKED },
+                decided: { outcome: 'approved', by: target, comment, votes, at: REQUESTED_AT },
               }
             : { ...state, votes },
         );
