@@ -119,7 +119,7 @@ describe('approval acceptance', () => {
       const others = (await system.client.ask('approvals', 'list', { limit: 500 })).items;
       for (const { id } of others)
         if (id !== task.approval) await system.client.ask('approvals', 'decide', { id, decision: 'reject' });
-      const printed = await answerOnTerminal(key, 'approval', 'watch', '--once');
+      const printed = await answerOnTerminal(key, 'approval', 'list', '--watch', '--once');
       expect(printed).toContain(task.approval);
       expect(printed).toContain(`${task.approval} is ${status} by operator`);
       await waitForPhase(system.client, task.id, phase);

@@ -64,7 +64,7 @@ const LINES: Readonly<Record<string, { readonly line: string; readonly asks: rea
   'workflow init': { line: 'workflow init', asks: [] },
   completions: { line: 'completions bash', asks: [] },
   'task jobs': { line: 'task jobs', asks: ['orchestrator.list', 'orchestrator.get', 'approvals.get'] },
-  'task status': { line: 'task status t-1/append', asks: ['orchestrator.get'] },
+  'task show --brief': { line: 'task show t-1/append --brief', asks: ['orchestrator.get'] },
   'task schedule': { line: 'task schedule', asks: ['orchestrator.list', 'orchestrator.get'] },
   'task tail': { line: 'task tail t-1/append', asks: ['orchestrator.get'] },
   'task cancel a job': {
@@ -72,7 +72,7 @@ const LINES: Readonly<Record<string, { readonly line: string; readonly asks: rea
     asks: ['orchestrator.get', 'orchestrator.cancel'],
   },
   'task retry a job': {
-    line: 'task retry t-1/append --format json',
+    line: 'task retry t-1/append --json',
     asks: ['orchestrator.get', 'orchestrator.retry', 'orchestrator.history'],
   },
   'jobs list': { line: 'jobs list', asks: ['orchestrator.list', 'orchestrator.get', 'approvals.get'] },
@@ -103,7 +103,7 @@ const LINES: Readonly<Record<string, { readonly line: string; readonly asks: rea
   'effect undo': { line: 'effect undo e-1', asks: ['executor.order', 'orchestrator.submit'] },
   'recovery history': { line: 'recovery history t-1/append', asks: ['recovery.history'] },
   'recovery history as a file': { line: 'recovery history t-1 --json', asks: ['recovery.history'] },
-  'recovery stuck': { line: 'recovery stuck', asks: ['recovery.stuck'] },
+  'recovery report of all': { line: 'recovery report', asks: ['recovery.stuck'] },
   'recovery report': { line: 'recovery report t-1/append', asks: ['recovery.report'] },
   'recovery resolve with retry': {
     line: 'recovery resolve t-1/append retry --reason ?',
@@ -123,7 +123,7 @@ const LINES: Readonly<Record<string, { readonly line: string; readonly asks: rea
   'circuit list': { line: 'circuit list', asks: ['recovery.circuits'] },
   'circuit close': { line: 'circuit close workflow:flow', asks: ['recovery.circuit'] },
   'capability list': { line: 'capability list', asks: ['executor.capabilities'] },
-  'capability show': { line: 'capability show cap.http.request', asks: ['executor.capabilities'] },
+  'capability list of one': { line: 'capability list cap.http.request', asks: ['executor.capabilities'] },
   'admin gc': {
     line: 'admin gc',
     asks: ['orchestrator.retention', 'approvals.retention', 'executor.retention', 'recovery.retention'],

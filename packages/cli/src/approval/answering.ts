@@ -1,6 +1,7 @@
+import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import { Answer, StuckAnswer } from '@holdpoint/contracts/approval/commands';
 import { InDoubtAnswer } from '@holdpoint/contracts/effect/grant';
-import { ApprovalId } from '@holdpoint/contracts/values/ids';
+import { ApprovalId, EffectId } from '@holdpoint/contracts/values/ids';
 import type { InputRequest } from '@holdpoint/contracts/workflow/input';
 import { typedValue } from '@holdpoint/contracts/workflow/input-typed';
 import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
@@ -9,7 +10,8 @@ import { as, collectInput, oneOf } from '../kit/arguments.ts';
 import { withExample } from '../kit/example.ts';
 import type { Session } from '../kit/session.ts';
 import { UsageError } from '../kit/usage-error.ts';
-import { decidedText, decideOn, respondTo } from './decisions.ts';
+import type { Client } from '../bus/client.ts';
+import { decidedText, decideOn, findInDoubtQuestion, respondTo } from './decisions.ts';
 
 type Options = {
   readonly yes?: true;
@@ -64,21 +66,33 @@ const responseIn = ({ yes, no, choice, text, field, json }: Options): ResponseTo
 const hasResponse = ({ yes, no, choice, text, field, json }: Options): boolean =>
   [yes, no, choice, text, field, json === true ? undefined : json].some((each) => each !== undefined);
 
+/** A question, or the effect that an open in-doubt question is about. */
+type Question = ApprovalId | EffectId;
+
+const questionName = (text: string): Question => as(text.startsWith('e-') ? EffectId : ApprovalId)(text);
+
+const isEffect = (name: Question): name is EffectId => name.startsWith('e-');
+
+const questionNamed = async (client: Client, name: Question): Promise<ApprovalView> =>
+  isEffect(name)
+    ? findInDoubtQuestion(client, name)
+    : { ...(await client.call('approvals', 'get', { id: name })), id: name };
+
 export const addAnswer = (approval: Command, { use, lines, json }: Session): void => {
-  const choose = (id: ApprovalId, answer: Answer, { comment, json: asJson }: Options): Promise<void> =>
+  const choose = (name: Question, answer: Answer, { comment, json: asJson }: Options): Promise<void> =>
     use(async (client) => {
-      const request = await client.call('approvals', 'get', { id });
-      const decided = await decideOn(client, { ...request, id }, answer, { comment });
+      const request = await questionNamed(client, name);
+      const decided = await decideOn(client, request, answer, { comment });
       if (asJson === true) json(decided);
       else lines(decidedText(request, decided, `answered with ${answer}`));
       return undefined;
     });
-  const respond = (id: ApprovalId, options: Options): Promise<void> => {
+  const respond = (name: Question, options: Options): Promise<void> => {
     const responseTo = responseIn(options);
     const { comment } = options;
     return use(async (client) => {
-      const request = await client.call('approvals', 'get', { id });
-      const result = await respondTo(client, { ...request, id }, responseTo(request.input), { comment });
+      const request = await questionNamed(client, name);
+      const result = await respondTo(client, request, responseTo(request.input), { comment });
       if (options.json === true) json(result.answer);
       else lines(result.lines);
       return undefined;
@@ -89,7 +103,7 @@ export const addAnswer = (approval: Command, { use, lines, json }: Session): voi
       .command('answer')
       .alias('respond')
       .description('answer a question: about an in-doubt effect, a stuck job, or from a workflow')
-      .argument('<id>', 'approval ID of the question', as(ApprovalId))
+      .argument('<id>', 'approval ID of the question, or ID of the in-doubt effect', questionName)
       .argument(
         '[answer]',
         `in-doubt effect: ${InDoubtAnswer.options.join(', ')}; stuck job: ${StuckAnswer.options.join(', ')}`,
@@ -110,7 +124,7 @@ export const addAnswer = (approval: Command, { use, lines, json }: Session): voi
         jsonResponse,
       )
       .option('--comment <text>', 'reason, kept in the record')
-      .action((id: ApprovalId, answer: Answer | undefined, options: Options) => {
+      .action((id: Question, answer: Answer | undefined, options: Options) => {
         if (answer === undefined) return respond(id, options);
         if (hasResponse(options)) throw new UsageError(ONE_RESPONSE);
         return choose(id, answer, options);

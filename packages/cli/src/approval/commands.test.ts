@@ -326,7 +326,7 @@ describe('a question about a stuck job', () => {
   });
 });
 
-describe('approval watch', () => {
+describe('approval list --watch', () => {
   const watching = async (typed: readonly string[], more: object = {}, full?: object) => {
     const prompts: string[] = [];
     const said: unknown[] = [];
@@ -348,23 +348,23 @@ describe('approval watch', () => {
       ask: (prompt: string) => Promise.resolve((prompts.push(prompt), typed[prompts.length - 1])),
     };
     const connect = () => Promise.resolve(client);
-    const { out } = await typeLine(['approval', 'watch', '--once'], {}, { terminal, connect });
+    const { out } = await typeLine(['approval', 'list', '--watch', '--once'], {}, { terminal, connect });
     return { out, prompts, said };
   };
 
-  test('approval watch asks for the comment of requested changes, and decides nothing without one', async () => {
+  test('approval list --watch asks for the comment of requested changes, and decides nothing without one', async () => {
     const { said, prompts } = await watching(['c', ' to staging ']);
     expect(said).toMatchObject([{ decision: 'request_changes', comment: 'to staging' }]);
     expect(prompts[1]).toBe('Which changes? ');
     expect((await watching(['c', ' '])).said).toEqual([]);
   });
 
-  test('approval watch approves and adds a rule', async () => {
+  test('approval list --watch approves and adds a rule', async () => {
     const { said } = await watching(['r']);
     expect(said).toMatchObject([{ decision: 'approve', remember: { match: { kinds: ['notify'] } } }]);
   });
 
-  test('approval watch offers only allowed decisions, and rules only where one is possible', async () => {
+  test('approval list --watch offers only allowed decisions, and rules only where one is possible', async () => {
     const merge = await watching(['r'], { effect: { ...effect, kind: 'merge' } });
     expect(merge.said).toEqual([]);
     expect(merge.prompts[0]).toBe('Approve it? [y: approve, n: reject, c: request changes, other: later] ');
@@ -378,7 +378,7 @@ describe('approval watch', () => {
     ['skip', 'skip'],
     ['D', 'done'],
     ['cancel', 'cancel'],
-  ])('approval watch takes %s for a stuck job as %s', async (typed, decision) => {
+  ])('approval list --watch takes %s for a stuck job as %s', async (typed, decision) => {
     const stuck = { class: 'UNKNOWN', reason: 'twice' };
     const { said, prompts, out } = await watching([typed], { stuck, revision: 2 });
     expect(prompts).toEqual([
@@ -388,13 +388,13 @@ describe('approval watch', () => {
     expect(out).toContain('failure        UNKNOWN');
   });
 
-  test('approval watch leaves a stuck job pending after any other key', async () => {
+  test('approval list --watch leaves a stuck job pending after any other key', async () => {
     const stuck = { class: 'UNKNOWN', reason: 'twice' };
     for (const typed of ['y', 'a', '', 'approve'])
       expect((await watching([typed], { stuck })).said).toEqual([]);
   });
 
-  test('approval watch shows changes since the last review', async () => {
+  test('approval list --watch shows changes since the last review', async () => {
     const previous = { id: 'a-0', status: 'changes_requested', changes: '-old\n+new' };
     const full = { ...pending, revision: 2, previous };
     const { out } = await watching([''], { revision: 2 }, full);

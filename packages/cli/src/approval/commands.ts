@@ -13,6 +13,7 @@ import type { Command } from 'commander';
 import { as, collect, oneOf, wholeNumber } from '../kit/arguments.ts';
 import { withExample } from '../kit/example.ts';
 import type { Session } from '../kit/session.ts';
+import { UsageError } from '../kit/usage-error.ts';
 import { addAnswer } from './answering.ts';
 import { addApprove, addReject, addRequestChanges } from './deciding.ts';
 import { approvalListText, approvalText } from './text.ts';
@@ -21,7 +22,8 @@ import { watchApprovals } from './watch.ts';
 const LIST_MAX = 500;
 
 type AudienceOptions = { readonly mine?: true; readonly audience?: readonly string[] };
-type Page = Omit<ApiRequest<'approvals', 'list'>, 'audience'> & AudienceOptions & { readonly json?: true };
+type Page = Omit<ApiRequest<'approvals', 'list'>, 'audience'> &
+  AudienceOptions & { readonly watch?: true; readonly once?: true; readonly json?: true };
 
 const withAudience = (command: Command): Command =>
   command
@@ -73,7 +75,8 @@ const orderedAt = async (client: Client, approval: ApprovalView): Promise<number
 
 const ORDERS = ListApprovals.shape.order.unwrap().options;
 
-const addReading = (approval: Command, { use, lines, json, now }: Session): void => {
+const addReading = (approval: Command, session: Session): void => {
+  const { use, lines, json, now } = session;
   withExample(
     withAudience(
       approval.command('list').description('list approval requests, pending ones by default, oldest first'),
@@ -95,19 +98,29 @@ const addReading = (approval: Command, { use, lines, json, now }: Session): void
       )
       .option('--limit <number>', 'maximum number of requests', wholeNumber(LIST_MAX))
       .option('--after <cursor>', 'continue after this cursor, printed by an earlier list')
+      .option('--watch', 'show requests and decisions as they arrive; on a terminal, ask for your decision')
+      .option('--once', 'with --watch: exit after the requests that are pending now')
       .option('--json', 'print the API response as JSON')
-      .action(({ json: asJson, mine, audience, ...page }: Page) =>
-        use(async (client) => {
+      .action(({ json: asJson, mine, audience, watch, once, ...page }: Page) => {
+        if (once === true && watch !== true) throw new UsageError('--once needs --watch');
+        if (watch === true && (asJson === true || Object.keys(page).length > 0))
+          throw new UsageError('--watch goes only with --once, --mine and --audience');
+        return use(async (client) => {
           const names = await audienceOf(client, { ...(mine && { mine }), ...(audience && { audience }) });
+          if (watch === true) {
+            await watchApprovals(client, session, { once: once === true, audience: names });
+            return undefined;
+          }
           const answer = await listPage(client, { ...page, ...(names && { audience: [...names] }) });
           if (asJson) json(answer);
           else lines(approvalListText(answer, now()));
           return undefined;
-        }),
-      ),
+        });
+      }),
     'approval list --status rejected',
     'approval list --mine --order risk',
     'approval list --kind deploy --search "billing production"',
+    'approval list --watch --mine',
   );
   withExample(
     approval
@@ -127,25 +140,6 @@ const addReading = (approval: Command, { use, lines, json, now }: Session): void
   );
 };
 
-const addWatch = (approval: Command, session: Session): void => {
-  withExample(
-    withAudience(
-      approval
-        .command('watch')
-        .description('show requests and decisions as they arrive, and ask for your decision on a terminal'),
-    )
-      .option('--once', 'exit after showing the requests that are pending now')
-      .action(({ once = false, ...audience }: AudienceOptions & { once?: boolean }) =>
-        session.use(async (client) => {
-          await watchApprovals(client, session, { once, audience: await audienceOf(client, audience) });
-          return undefined;
-        }),
-      ),
-    'approval watch',
-    'approval watch --mine',
-  );
-};
-
 export const addApproval = (program: Command, session: Session): void => {
   const approval = withExample(
     program
@@ -155,5 +149,5 @@ export const addApproval = (program: Command, session: Session): void => {
     'approval list',
   );
   addReading(approval, session);
-  for (const add of [addApprove, addReject, addRequestChanges, addAnswer, addWatch]) add(approval, session);
+  for (const add of [addApprove, addReject, addRequestChanges, addAnswer]) add(approval, session);
 };

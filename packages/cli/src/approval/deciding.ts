@@ -7,7 +7,7 @@ import { ApprovalId, TaskId } from '@holdpoint/contracts/values/ids';
 import { type Command, Option } from 'commander';
 import type { Client } from '../bus/client.ts';
 import { jobName, type JobName } from '../job/target.ts';
-import { as, duration, oneOf, wholeNumber } from '../kit/arguments.ts';
+import { as, duration, wholeNumber } from '../kit/arguments.ts';
 import { commandPath, withExample } from '../kit/example.ts';
 import { EXIT } from '../kit/failure.ts';
 import { Refusal } from '../kit/refusal.ts';
@@ -33,7 +33,6 @@ type RuleOptions = {
 type JobOptions = {
   readonly run?: TaskId;
   readonly reason?: string;
-  readonly format?: 'text' | 'json';
 };
 
 /** An approval, or a job whose pending request is meant. */
@@ -135,11 +134,11 @@ const decideApprovals = (
 const decideSubjects =
   (session: Session, verb: JobVerb) =>
   (subjects: readonly Subject[], options: Decision & RuleOptions & JobOptions): Promise<void> => {
-    const { run, reason, format, ...decision } = options;
+    const { run, reason, ...decision } = options;
     const comment = decision.comment ?? reason;
     const ids = subjects.filter((subject) => typeof subject === 'string');
     const names = subjects.filter((subject) => typeof subject !== 'string');
-    const asJson = decision.json === true || format === 'json';
+    const asJson = decision.json === true;
     if (run === undefined && names.length === 0) {
       if (ids.length === 0) throw new UsageError('name an approval, a job as <task>/<node>, or --run <task>');
       const described = { ...decision, ...(comment !== undefined && { comment }) };
@@ -158,7 +157,7 @@ const decideSubjects =
 const withCommon = (command: Command): Command =>
   command
     .option('--digest <sha256>', 'decide only if the effect still has this digest', as(Digest))
-    .option('--json', 'print the API response as JSON, one line per request');
+    .option('--json', 'print JSON, one line per request or job');
 
 const subjectCommand = (parent: Command, name: JobVerb, description: string): Command =>
   withCommon(
@@ -168,12 +167,7 @@ const subjectCommand = (parent: Command, name: JobVerb, description: string): Co
       .argument('[request...]', 'approval IDs, or jobs as <task>/<node>', collectSubjects)
       .option('--run <task>', 'decide every pending request of this task', as(TaskId))
       .option('--comment <text>', 'reason, kept in the record')
-      .addOption(new Option('--reason <text>', 'the same as --comment').hideHelp())
-      .addOption(
-        new Option('--format <format>', 'text, json: with json, print the outcome for the job')
-          .argParser(oneOf(['text', 'json']))
-          .hideHelp(),
-      ),
+      .addOption(new Option('--reason <text>', 'the same as --comment').hideHelp()),
   );
 
 export const addApprove = (parent: Command, session: Session): void => {

@@ -80,7 +80,7 @@ describe('a question about an in-doubt effect', () => {
   test.each(['applied', 'not_applied', 'retry'])(
     '%s answers an in-doubt question, by its ID or the ID of its effect',
     async (answer) => {
-      for (const line of [`approval answer a-2 ${answer}`, `effect resolve ${EFFECT} ${answer}`]) {
+      for (const line of [`approval answer a-2 ${answer}`, `approval answer ${EFFECT} ${answer}`]) {
         const { out, calls } = await typeLine([...line.split(' '), '--comment', 'I looked'], services);
         expect(calls.at(-1)).toEqual([
           'approvals.decide',
@@ -92,14 +92,14 @@ describe('a question about an in-doubt effect', () => {
   );
 
   test('an in-doubt question refuses other answers', async () => {
-    for (const line of ['approval answer a-2 approve', `effect resolve ${EFFECT} maybe`]) {
+    for (const line of ['approval answer a-2 approve', `approval answer ${EFFECT} maybe`]) {
       const { code, calls } = await type(line);
       expect({ code, calls }).toEqual({ code: 2, calls: [] });
     }
   });
 
-  test('an effect without an open question cannot be resolved', async () => {
-    const { code, err } = await type(`effect resolve ${EFFECT} applied`, {
+  test('an effect without an open question cannot be answered', async () => {
+    const { code, err } = await type(`approval answer ${EFFECT} applied`, {
       ...services,
       'approvals.list': { items: [request] },
     });
@@ -110,7 +110,7 @@ describe('a question about an in-doubt effect', () => {
   test('a question is found on a later page', async () => {
     const pages = (asked: unknown) =>
       (asked as { after?: string }).after === 'p2' ? { items: [question] } : { items: [request], next: 'p2' };
-    const { code } = await type(`effect resolve ${EFFECT} retry`, { ...services, 'approvals.list': pages });
+    const { code } = await type(`approval answer ${EFFECT} retry`, { ...services, 'approvals.list': pages });
     expect(code).toBe(0);
   });
 });
@@ -124,7 +124,7 @@ test('effect show prints the reason, the duplicates and the answer of an in-doub
   expect(out).toMatch(/answer +retry by operator/);
 });
 
-describe('approval watch', () => {
+describe('approval list --watch', () => {
   const watched = async (typed: readonly (string | undefined)[], canDecide = true) => {
     const decided: unknown[] = [];
     const prompts: string[] = [];
@@ -166,7 +166,7 @@ describe('approval watch', () => {
     ['a', 'y', []],
     [undefined, 'constructor', []],
   ])(
-    'approval watch takes %s for a request and %s for an in-doubt question',
+    'approval list --watch takes %s for a request and %s for an in-doubt question',
     async (first, second, decisions) => {
       const { decided, prompts } = await watched([first, second]);
       expect(decided).toEqual(decisions);
@@ -174,7 +174,7 @@ describe('approval watch', () => {
     },
   );
 
-  test('approval watch does not ask without a token', async () => {
+  test('approval list --watch does not ask without a token', async () => {
     const { out, prompts } = await watched([], false);
     expect(prompts).toEqual([]);
     expect(out).toContain('did it happen?');

@@ -19,52 +19,12 @@ const rowOf = (view: CapabilityView): readonly string[] => [
   operationsOf(view),
 ];
 
-const addList = (capability: Command, { use, lines, json }: Session): void => {
-  withExample(
-    capability
-      .command('list')
-      .description('list capabilities: label, effect class, kind, effect or work, optional operations')
-      .option('--json', 'print the API response as JSON')
-      .action((options: { json?: true }) =>
-        use(async (client) => {
-          const answer = await client.call('executor', 'capabilities', {});
-          if (options.json) json(answer);
-          else lines(listing(['Capability', 'Class', 'Kind', 'Use', 'Operations'], answer.items.map(rowOf)));
-          return undefined;
-        }),
-      ),
-    'capability list',
-  );
-};
+const capabilityLines = (view: CapabilityView): readonly string[] => [
+  `${view.uses}: ${view.effectClass}, ${view.kind ?? 'an effect of any kind'}${view.work ? ', or work' : ''}`,
+  `optional operations: ${operationsOf(view)}`,
+];
 
-const addShow = (capability: Command, { use, lines, json }: Session): void => {
-  withExample(
-    capability
-      .command('show')
-      .description('show a capability and its arguments')
-      .argument('<label>', 'capability label, such as cap.http.request', as(CapabilityLabel))
-      .option('--json', 'print the API response as JSON')
-      .action((uses: string, options: { json?: true }) =>
-        use(async (client) => {
-          const answer = await client.call('executor', 'capabilities', { uses });
-          const [view] = answer.items;
-          if (options.json || view === undefined) {
-            json(answer);
-            return undefined;
-          }
-          lines([
-            `${view.uses}: ${view.effectClass}, ${view.kind ?? 'an effect of any kind'}${view.work ? ', or work' : ''}`,
-            `optional operations: ${operationsOf(view)}`,
-          ]);
-          if (view.input !== undefined) json(view.input);
-          return undefined;
-        }),
-      ),
-    'capability show cap.env.shell.command.run',
-  );
-};
-
-export const addCapability = (program: Command, session: Session): void => {
+export const addCapability = (program: Command, { use, lines, json }: Session): void => {
   const capability = withExample(
     program
       .command('capability')
@@ -72,6 +32,28 @@ export const addCapability = (program: Command, session: Session): void => {
       .description('list and show the capabilities of the executor'),
     'capability list',
   );
-  addList(capability, session);
-  addShow(capability, session);
+  withExample(
+    capability
+      .command('list')
+      .alias('show')
+      .description('list capabilities: label, effect class, kind, use, optional operations; or show one')
+      .argument('[label]', 'show this capability and its arguments', as(CapabilityLabel))
+      .option('--json', 'print the API response as JSON')
+      .action((uses: string | undefined, options: { json?: true }) =>
+        use(async (client) => {
+          const answer = await client.call('executor', 'capabilities', { ...(uses && { uses }) });
+          const [view] = answer.items;
+          if (options.json || (uses !== undefined && view === undefined)) json(answer);
+          else if (uses === undefined || view === undefined)
+            lines(listing(['Capability', 'Class', 'Kind', 'Use', 'Operations'], answer.items.map(rowOf)));
+          else {
+            lines(capabilityLines(view));
+            if (view.input !== undefined) json(view.input);
+          }
+          return undefined;
+        }),
+      ),
+    'capability list',
+    'capability list cap.env.shell.command.run',
+  );
 };

@@ -1,11 +1,9 @@
 import type { EffectView } from '@holdpoint/contracts/effect/views';
 import { columns, listing } from '../output/columns.ts';
 import { printableLines } from '../output/printable.ts';
-import { InDoubtAnswer } from '@holdpoint/contracts/effect/grant';
 import { EffectId, TaskId } from '@holdpoint/contracts/values/ids';
 import type { Command } from 'commander';
-import { as, oneOf } from '../kit/arguments.ts';
-import { decidedText, decideOn, findInDoubtQuestion } from '../approval/decisions.ts';
+import { as } from '../kit/arguments.ts';
 import { withExample } from '../kit/example.ts';
 import type { Session } from '../kit/session.ts';
 import { addUndo } from './undo.ts';
@@ -52,7 +50,7 @@ const effectText = (effect: EffectView): readonly string[] => {
 export const addEffect = (program: Command, session: Session): void => {
   const { use, lines, json } = session;
   const effect = withExample(
-    program.command('effect').alias('effects').description('list, show, resolve and undo effects'),
+    program.command('effect').alias('effects').description('list, show and undo effects'),
     'effect list t-4k2m9x1c7h0a',
   );
   withExample(
@@ -99,25 +97,6 @@ export const addEffect = (program: Command, session: Session): void => {
         }),
       ),
     'effect show e-7h2k9m1x4c0a5b3d',
-  );
-  withExample(
-    effect
-      .command('resolve')
-      .description('answer whether an in-doubt effect was applied')
-      .argument('<effect>', 'effect ID', as(EffectId))
-      .argument('<answer>', InDoubtAnswer.options.join(', '), oneOf(InDoubtAnswer.options))
-      .option('--comment <text>', 'how you know, kept in the record')
-      .option('--json', 'print the API response as JSON')
-      .action((id: EffectId, answer: InDoubtAnswer, options: { comment?: string; json?: true }) =>
-        use(async (client) => {
-          const question = await findInDoubtQuestion(client, id);
-          const decided = await decideOn(client, question, answer, options);
-          if (options.json) json(decided);
-          else lines(decidedText(question, decided, `answered with ${answer}`));
-          return undefined;
-        }),
-      ),
-    'effect resolve e-7h2k9m1x4c0a5b3d not_applied --comment "it is not there"',
   );
   addUndo(effect, session);
 };

@@ -111,8 +111,8 @@ describe('capabilities', () => {
     expect(out).toMatch(/^Capability .*\ncap\.custom\.set_flag +probeable +deploy +effect +preview probe\n$/);
   });
 
-  test('capability show prints the arguments', async () => {
-    const { out, asked } = await run('capability show cap.custom.set_flag', {
+  test('capability list <label> prints the arguments', async () => {
+    const { out, asked } = await run('capability list cap.custom.set_flag', {
       'executor.capabilities': { items: [view] },
     });
     expect(asked).toEqual([['executor.capabilities', { uses: 'cap.custom.set_flag' }]]);
@@ -123,7 +123,7 @@ describe('capabilities', () => {
 
   test('an unknown capability is an error', async () => {
     const none = new HoldpointError('EXECUTOR_UNKNOWN_CAPABILITY', 'this executor has no cap.custom.x');
-    const { code, err } = await run('capability show cap.custom.x', { 'executor.capabilities': none });
+    const { code, err } = await run('capability list cap.custom.x', { 'executor.capabilities': none });
     expect(code).not.toBe(0);
     expect(err).toContain('EXECUTOR_UNKNOWN_CAPABILITY');
   });

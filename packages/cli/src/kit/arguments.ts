@@ -3,8 +3,10 @@ import { InvalidArgumentError } from 'commander';
 import type { z } from 'zod';
 
 /** Replaces the texts of zod that speak of types instead of the argument. */
-const issueText = ({ code, message }: z.core.$ZodIssue): string => {
-  if (code === 'too_small') return 'must not be empty or too small';
+const issueText = (issue: z.core.$ZodIssue): string => {
+  const { message } = issue;
+  if (issue.code === 'too_small')
+    return issue.origin === 'string' ? 'must not be empty' : `must be at least ${String(issue.minimum)}`;
   return message.replace(
     /^Invalid option: expected one of (.*)$/,
     (_, options: string) => `expected one of ${options.replaceAll('"', '').replaceAll('|', ', ')}`,
@@ -19,6 +21,12 @@ export const as =
     if (parsed.success) return parsed.data;
     throw new InvalidArgumentError(parsed.error.issues.map(issueText).join('; '));
   };
+
+/** A goal of a task. */
+export const goalText = (text: string): string => {
+  if (text.trim() !== '') return text;
+  throw new InvalidArgumentError('the goal is empty: describe the result that you want');
+};
 
 export const wholeNumber =
   (max: number) =>

@@ -4,6 +4,7 @@ import type { StuckJob } from '@holdpoint/contracts/recovery/views';
 import type { Command } from 'commander';
 import { instant, shorten } from '../output/columns.ts';
 import { everyPage } from '../bus/every-page.ts';
+import type { Client } from '../bus/client.ts';
 import { withExample } from '../kit/example.ts';
 import type { Line } from '../output/painted.ts';
 import { historyJson, historyLines } from './history.ts';
@@ -52,49 +53,48 @@ const stuckLines = (items: readonly StuckJob[]): readonly Line[] => {
   ];
 };
 
-const addStuck = (recovery: Command, { use, lines, json }: Session): void => {
-  withExample(
-    recovery
-      .command('stuck')
-      .description('list the jobs that wait for an operator after recovery gave up')
-      .option('--json', 'print the jobs as JSON')
-      .action((options: { json?: true }) =>
-        use(async (client) => {
-          const items = await everyPage(PAGES_MAX, (cursor) => client.call('recovery', 'stuck', cursor));
-          if (options.json) json({ items });
-          else lines(stuckLines(items));
-          return undefined;
-        }),
-      ),
-    'recovery stuck',
-  );
+const listStuck = async (client: Client, asJson: boolean, { lines, json }: Session): Promise<void> => {
+  const items = await everyPage(PAGES_MAX, (cursor) => client.call('recovery', 'stuck', cursor));
+  if (asJson) json({ items });
+  else lines(stuckLines(items));
 };
 
-const addReport = (recovery: Command, { use, lines, json, warn }: Session): void => {
+const printReport = async (
+  client: Client,
+  { task, node, id }: JobName,
+  asJson: boolean,
+  { lines, json, warn }: Session,
+): Promise<void> => {
+  const answer = await client.call('recovery', 'report', { task, node });
+  if (asJson) return json(answer);
+  lines(answer.report.trimEnd().split(/\r?\n/));
+  if (!answer.stuck) warn(`${id} is no longer stuck`);
+  return undefined;
+};
+
+const addReport = (recovery: Command, session: Session): void => {
   withExample(
     recovery
       .command('report')
-      .description('print the recovery report of a stuck job as Markdown')
-      .argument('<job>', '<task>/<node>', jobName)
-      .option('--json', 'print the API response as JSON')
-      .action(({ task, node, id }: JobName, options: { json?: true }) =>
-        use(async (client) => {
-          const answer = await client.call('recovery', 'report', { task, node });
-          if (options.json) {
-            json(answer);
-            return undefined;
-          }
-          lines(answer.report.trimEnd().split(/\r?\n/));
-          if (!answer.stuck) warn(`${id} is no longer stuck`);
+      .alias('stuck')
+      .description('list the jobs that recovery gave up, or print the report of one as Markdown')
+      .argument('[job]', '<task>/<node>', jobName)
+      .option('--json', 'print the jobs, or the API response, as JSON')
+      .action((job: JobName | undefined, options: { json?: true }) =>
+        session.use(async (client) => {
+          const asJson = options.json === true;
+          await (job === undefined
+            ? listStuck(client, asJson, session)
+            : printReport(client, job, asJson, session));
           return undefined;
         }),
       ),
+    'recovery report',
     'recovery report t-4k2m9x1c7h0a/build',
   );
 };
 
 export const addRecoveryReading = (recovery: Command, session: Session): void => {
   addHistory(recovery, session);
-  addStuck(recovery, session);
   addReport(recovery, session);
 };

@@ -37,7 +37,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   run: 'workflow run',
   'jobs list': 'task jobs',
   'jobs show': 'task show',
-  'jobs status': 'task status',
+  'jobs status': 'task show --brief',
   'jobs schedule': 'task schedule',
   'jobs tail': 'task tail',
   'jobs attach': 'task tail --follow',
@@ -110,7 +110,7 @@ export const commandReference = (program: Command): string =>
       .flatMap((child) => sections(child, child.name(), 2)),
     '## Aliases',
     '',
-    'The plural of a group works too: `approvals list`. So do `task get` and `approval respond`.',
+    'The plural of a group works too: `approvals list`. So do `task get`, `approval respond`, `recovery stuck` and `capability show`. `--format json` means `--json`, and `--format text` its absence.',
     '',
     ...table(
       ['alias', 'command'],

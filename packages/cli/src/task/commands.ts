@@ -1,16 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import type { ApiRequest } from '@holdpoint/contracts/catalog/api';
 import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
+import { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { TaskId } from '@holdpoint/contracts/values/ids';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import { TaskPhase } from '@holdpoint/contracts/task/status';
 import type { Command } from 'commander';
-import { as, collect, collectInput, moment, wholeNumber } from '../kit/arguments.ts';
+import { as, collect, collectInput, goalText, moment, wholeNumber } from '../kit/arguments.ts';
 import { withExample } from '../kit/example.ts';
 import { followTask, taskSource } from './follow.ts';
 import type { Session } from '../kit/session.ts';
 import { entryText, exitCodeFor, taskListText } from './text.ts';
-import { addJobList, addShow, addStatus } from './reading.ts';
+import { addJobList, addShow } from './reading.ts';
 import { addTail } from './logs.ts';
 import { addSchedule } from './schedule.ts';
 import { addCancel, addFork, addPause, addResume, addRetry, addSkip } from './steering.ts';
@@ -33,8 +34,8 @@ const addSubmit = (task: Command, { use, lines, json }: Session): void => {
     task
       .command('submit')
       .description('submit a task: run a workflow for a goal')
-      .requiredOption('--workflow <id[@version]>', 'workflow to run')
-      .requiredOption('--goal <text>', 'goal of the task')
+      .requiredOption('--workflow <id[@version]>', 'workflow to run', as(SubmitTask.shape.workflow))
+      .requiredOption('--goal <text>', 'goal of the task', goalText)
       .option(
         '--input <key=text>',
         'input of the workflow; key:=json for values other than text (repeatable)',
@@ -119,7 +120,6 @@ export const addTask = (program: Command, session: Session): void => {
   addSubmit(task, session);
   addList(task, session);
   addShow(task, session);
-  addStatus(task, session);
   addWatch(task, session);
   addJobList(task, 'jobs', session);
   addSchedule(task, session);

@@ -18,13 +18,20 @@ const jobSource = (client: Client, name: JobName): JobSource => ({
   watch: (onChange) => watchRun(client, name.task, onChange),
 });
 
-type Tail = { readonly stream: TailOptions['stream']; readonly follow?: true };
+type Tail = { readonly stream: TailOptions['stream']; readonly follow?: true; readonly json?: true };
 
-const tail = ({ use, lines }: Session, name: JobName, { stream, follow }: Tail): Promise<void> =>
+const tail = (
+  { use, lines, json }: Session,
+  name: JobName,
+  { stream, follow, json: asJson }: Tail,
+): Promise<void> =>
   use(async (client) => {
     const options: TailOptions = {
       stream,
-      onLine: (line) => lines([stream === 'both' ? `[${line.stream}] ${line.line}` : line.line]),
+      onLine: (line) => {
+        if (asJson) json({ stream: line.stream, line: line.line });
+        else lines([stream === 'both' ? `[${line.stream}] ${line.line}` : line.line]);
+      },
     };
     const logs = logSource(client.connection, name.task, name.node);
     const read = follow === true ? tailUntilEnd : tailOnce;
@@ -40,6 +47,7 @@ export const addTail = (parent: Command, session: Session): void => {
       .argument('<job>', '<task>/<node>', jobName)
       .option('--stream <stream>', STREAMS.join(', '), oneOf(STREAMS), 'both')
       .option('--follow', 'continue until the job has ended')
+      .option('--json', 'print one JSON object per line of output')
       .action((name: JobName, options: Tail) => tail(session, name, options)),
     `${commandPath(parent)} tail t-4k2m9x1c7h0a/build --follow`,
   );
@@ -52,7 +60,10 @@ export const addAttach = (parent: Command, session: Session): void => {
       .command('attach')
       .description('print the output of a job until it has ended: `tail --follow`')
       .argument('<job>', '<task>/<node>', jobName)
-      .action((name: JobName) => tail(session, name, { stream: 'both', follow: true })),
+      .option('--json', 'print one JSON object per line of output')
+      .action((name: JobName, options: { json?: true }) =>
+        tail(session, name, { stream: 'both', follow: true, ...options }),
+      ),
     `${commandPath(parent)} attach t-4k2m9x1c7h0a/build`,
   );
 };

@@ -13,6 +13,7 @@ import { loadJobs } from '../job/load.ts';
 import { envelope, rawJob } from '../job/raw.ts';
 import { showRecord } from '../job/record.ts';
 import {
+  asJobName,
   jobName,
   type JobName,
   type Target,
@@ -27,8 +28,9 @@ import type { Session } from '../kit/session.ts';
 import { UsageError } from '../kit/usage-error.ts';
 import { taskText } from './text.ts';
 
-const FORMATS = ['block', 'table', 'json'] as const;
+const FORMATS = ['block', 'table'] as const;
 type Format = (typeof FORMATS)[number];
+const RAW = ['--raw', 'print typed fields instead of text (with --json)'] as const;
 const RUNS = 100;
 const RUNS_MAX = 10_000;
 
@@ -36,14 +38,15 @@ type List = {
   readonly all?: true;
   readonly dismissFailures?: true;
   readonly format?: Format;
+  readonly json?: true;
   readonly raw?: true;
   readonly run?: TaskId;
   readonly limit: number;
 };
 
 /** Typed fields exist only in JSON. */
-export const checkRaw = (raw: true | undefined, format: string | undefined): void => {
-  if (raw === true && format !== 'json') throw new UsageError('--raw needs --format json');
+export const checkRaw = (raw: true | undefined, json: boolean): void => {
+  if (raw === true && !json) throw new UsageError('--raw needs --json');
 };
 
 const listJobs = async (client: Client, { run, limit }: List, { warn }: Session): Promise<readonly Job[]> => {
@@ -70,11 +73,13 @@ export const addJobList = (parent: Command, name: 'jobs' | 'list', session: Sess
         `${FORMATS.join(', ')} (default: table on a terminal, else block)`,
         oneOf(FORMATS),
       )
-      .option('--raw', 'print typed fields instead of text (with --format json)')
+      .option('--json', 'print the jobs as JSON')
+      .option(...RAW)
       .action((options: List) => {
         const display = readDisplay(session).jobs;
-        const format = options.format ?? display.format ?? (terminal() === undefined ? 'block' : 'table');
-        checkRaw(options.raw, format);
+        const shown = options.format ?? display.format ?? (terminal() === undefined ? 'block' : 'table');
+        const format = options.json ? 'json' : shown;
+        checkRaw(options.raw, format === 'json');
         return use(async (client) => {
           const filter = {
             all: options.all === true || display.showSucceeded === true,
@@ -93,7 +98,12 @@ export const addJobList = (parent: Command, name: 'jobs' | 'list', session: Sess
   );
 };
 
-type Show = TargetOptions & { readonly format?: Format; readonly raw?: true; readonly json?: true };
+type Show = TargetOptions & {
+  readonly format?: Format;
+  readonly brief?: true;
+  readonly raw?: true;
+  readonly json?: true;
+};
 
 const showJobs = async (
   client: Client,
@@ -102,7 +112,7 @@ const showJobs = async (
     format: wanted,
     raw,
     all,
-  }: { readonly format: Format | undefined; readonly raw: true | undefined; readonly all: boolean },
+  }: { readonly format: Format | 'json' | undefined; readonly raw: true | undefined; readonly all: boolean },
   session: Session,
 ): Promise<void> => {
   const { lines, json, now } = session;
@@ -138,6 +148,22 @@ const showTask = async (
   else lines(taskText(answer));
 };
 
+const showStatus = async (
+  client: Client,
+  name: JobName,
+  asJson: boolean,
+  { lines, json }: Session,
+): Promise<void> => {
+  const { id, node } = await loadJob(client, name);
+  const exit = node.exitCode === undefined ? '' : String(node.exitCode);
+  const log = `HP_LOG:${subjects.log(name.task, name.node)}`;
+  if (asJson) json({ job: id, status: node.job, exit_code: exit, stdout: log, stderr: log });
+  else {
+    const status = statusSpan(node.job);
+    lines([[`${id} [`, status, `] exit=${exit === '' ? '-' : exit} stdout=${log} stderr=${log}`]]);
+  }
+};
+
 /** `task show`, also known as `jobs show`. A task as the argument is shown as such; `--run` shows each of its jobs. */
 export const addShow = (parent: Command, session: Session): void => {
   const path = commandPath(parent);
@@ -149,14 +175,19 @@ export const addShow = (parent: Command, session: Session): void => {
       .argument('[target]', '<task>, or <task>/<node> for one job', targetName)
       .option('--run <task>', 'show every job of this task', as(TaskId))
       .option('--format <format>', `of jobs: ${FORMATS.join(', ')} (default: block)`, oneOf(FORMATS))
-      .option('--raw', 'print typed fields instead of text (with --format json)')
-      .option('--json', 'print the task as JSON, as the API returns it; of a job, like --format json')
-      .action((argument: Target | undefined, { format, raw, json, ...options }: Show) => {
+      .option('--brief', 'print the status, exit code and log subject of a job on one line')
+      .option('--json', 'print the task as JSON, as the API returns it; of a job, its fields')
+      .option(...RAW)
+      .action((argument: Target | undefined, { format, brief, raw, json, ...options }: Show) => {
         const target = targetFrom(argument, options);
-        const of = format ?? (json ? 'json' : undefined);
-        checkRaw(raw, of);
+        const of: Format | 'json' | undefined = json ? 'json' : format;
+        checkRaw(raw, of === 'json');
+        const name = asJobName(target);
+        if (brief === true && name === undefined)
+          throw new UsageError('name the job for --brief as <task>/<node>');
         return session.use(async (client) => {
-          if (argument !== undefined && target.node === undefined)
+          if (brief === true && name !== undefined) await showStatus(client, name, json === true, session);
+          else if (argument !== undefined && target.node === undefined)
             await showTask(client, target.task, of === 'json', session);
           else {
             const shown = { format: of, raw, all: argument === undefined };
@@ -166,28 +197,21 @@ export const addShow = (parent: Command, session: Session): void => {
         });
       }),
     `${path} show t-4k2m9x1c7h0a`,
-    `${path} show t-4k2m9x1c7h0a/build --format json`,
+    `${path} show t-4k2m9x1c7h0a/build --json`,
   );
 };
 
-export const addStatus = (parent: Command, { use, lines, json }: Session): void => {
+/** `jobs status`: the same as `task show --brief`. */
+export const addStatus = (parent: Command, session: Session): void => {
   withExample(
     parent
       .command('status')
-      .description('print the status, exit code and log subject of a job on one line')
+      .description('print the status, exit code and log subject of a job on one line: `show --brief`')
       .argument('<job>', '<task>/<node>', jobName)
-      .option('--format <format>', 'text, json', oneOf(['text', 'json']))
-      .action((name: JobName, { format }: { format?: string }) =>
-        use(async (client) => {
-          const { id, node } = await loadJob(client, name);
-          const exit = node.exitCode === undefined ? '' : String(node.exitCode);
-          const log = `HP_LOG:${subjects.log(name.task, name.node)}`;
-          if (format === 'json')
-            json({ job: id, status: node.job, exit_code: exit, stdout: log, stderr: log });
-          else {
-            const status = statusSpan(node.job);
-            lines([[`${id} [`, status, `] exit=${exit === '' ? '-' : exit} stdout=${log} stderr=${log}`]]);
-          }
+      .option('--json', 'print the fields as JSON')
+      .action((name: JobName, { json }: { json?: true }) =>
+        session.use(async (client) => {
+          await showStatus(client, name, json === true, session);
           return undefined;
         }),
       ),

@@ -13,7 +13,7 @@ import { Refusal } from '../kit/refusal.ts';
 import type { Session } from '../kit/session.ts';
 import { checkRaw } from './reading.ts';
 
-const FORMATS = ['summary', 'dag', 'json'] as const;
+const FORMATS = ['summary', 'dag'] as const;
 const RUNS = 100;
 const INTERVAL_MIN_MS = 100;
 
@@ -25,6 +25,7 @@ type Schedule = {
   readonly watch?: true;
   readonly top: number;
   readonly intervalMs: number;
+  readonly json?: true;
   readonly raw?: true;
 };
 
@@ -32,12 +33,13 @@ const refuse = (message: string): never => {
   throw new Refusal('CLI_SCHEDULE_OPTIONS', message);
 };
 
-const check = ({ top, intervalMs, watch, format, raw }: Schedule, { terminal }: Session): void => {
-  checkRaw(raw, format);
+const check = ({ top, intervalMs, watch, format, json, raw }: Schedule, { terminal }: Session): void => {
+  checkRaw(raw, json === true);
   if (top === 0) refuse('--top must be at least 1');
   if (intervalMs < INTERVAL_MIN_MS)
     refuse(`--interval-ms must be at least ${String(INTERVAL_MIN_MS)}, not ${String(intervalMs)}`);
   if (watch !== true) return;
+  if (json === true) refuse('use either --watch or --json, not both');
   if (format !== 'summary') refuse(`--watch needs --format summary, not ${format}`);
   if (terminal()?.ansi !== true) refuse('--watch needs a terminal with escape sequences, and no --no-ansi');
 };
@@ -78,14 +80,15 @@ export const addSchedule = (parent: Command, session: Session): void => {
       .option('--watch', 'redraw until interrupted (terminal only)')
       .option('--top <jobs>', 'rows of the summary', count, 10)
       .option('--interval-ms <ms>', 'redraw interval in milliseconds', count, 500)
-      .option('--raw', 'print typed fields instead of text (with --format json)')
+      .option('--json', 'print the jobs and their order as JSON')
+      .option('--raw', 'print typed fields instead of text (with --json)')
       .action((options: Schedule) => {
         check(options, session);
         return use(async (client) => {
           if (options.watch === true) return watch(client, options, session);
           const plan = await load(client, options, session);
           if (options.raw) json(planRaw(plan, now()));
-          else if (options.format === 'json') json(planJson(plan));
+          else if (options.json) json(planJson(plan));
           else {
             const drawn = linesOf(plan, options);
             lines(options.format === 'summary' ? fitLines(drawn, session.terminal()) : drawn);

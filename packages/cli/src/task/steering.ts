@@ -14,7 +14,7 @@ import {
   targetName,
   type TargetOptions,
 } from '../job/target.ts';
-import { as, oneOf, wholeNumber } from '../kit/arguments.ts';
+import { as, wholeNumber } from '../kit/arguments.ts';
 import { commandPath, withExample } from '../kit/example.ts';
 import { Refusal } from '../kit/refusal.ts';
 import type { Session } from '../kit/session.ts';
@@ -145,7 +145,6 @@ export const addSkip = (parent: Command, session: Session): void => {
 type Retry = Steering & {
   readonly attempt?: number;
   readonly rewind?: boolean;
-  readonly format?: 'text' | 'json';
 };
 
 /** An escalated job continues from where it stands; a job that has ended restarts, with all jobs downstream. */
@@ -164,21 +163,18 @@ export const addRetry = (parent: Command, session: Session): void => {
       .option('--attempt <number>', 'retry only if this attempt is the latest one', wholeNumber(ATTEMPTS_MAX))
       .option('--rewind', 'restart the job and all jobs downstream (default unless a job is escalated)')
       .option('--no-rewind', 'only give the failed or escalated job another attempt')
-      .option('--format <format>', 'text, json: with json, list the restarted jobs', oneOf(['text', 'json']))
-      .action((argument: Target | undefined, { reason, json, format, ...options }: Retry) => {
+      .action((argument: Target | undefined, { reason, json, ...options }: Retry) => {
         const target = targetFrom(argument, options);
         const { attempt } = options;
         return session.use(async (client) => {
           const name = asJobName(target);
-          const before =
-            name === undefined || format !== 'json' ? undefined : await loadTask(client, name.task);
+          const before = name === undefined || json !== true ? undefined : await loadTask(client, name.task);
           const answer = await client.call('orchestrator', 'retry', {
             ...requestOf(target, reason),
             ...(attempt !== undefined && { attempt }),
             ...((await rewinds(client, target, options)) && { rewind: true }),
           });
-          if (format !== 'json')
-            return print(session, answer, json, ackText(target, answer, 'retry recorded'));
+          if (json !== true) return print(session, answer, json, ackText(target, answer, 'retry recorded'));
           if (name === undefined || before === undefined)
             session.json({ outcome: 'run_retried', run: target.task, phase: answer.phase });
           else {

@@ -3,19 +3,13 @@ import type { Gate } from '@holdpoint/contracts/workflow/gate';
 import { checkGateFile, findGateOf, listGates, type ListedGate } from '@holdpoint/workflows/files/gate-files';
 import { openRepository } from '@holdpoint/workflows/files/repository';
 import type { Command } from 'commander';
-import { oneOf } from '../kit/arguments.ts';
 import { columns } from '../output/columns.ts';
 import { withExample } from '../kit/example.ts';
 import { EXIT } from '../kit/failure.ts';
 import { reportProblems } from './problems.ts';
 import type { Session } from '../kit/session.ts';
 
-type Options = { readonly repository?: string; readonly format?: string };
-
-const withPlace = (command: Command): Command =>
-  command
-    .option('-C, --repository <directory>', 'repository to use (default: the current directory)')
-    .option('--format <format>', 'text, json', oneOf(['text', 'json']));
+type Options = { readonly repository?: string; readonly json?: true };
 
 const rootOf = ({ directory }: Session, { repository = '.' }: Options): { root: string; from: string } => {
   const from = resolve(directory(), repository);
@@ -27,61 +21,51 @@ const noteOn = ({ isDefault, problems }: ListedGate): string => {
   return isDefault ? 'default' : '';
 };
 
-const addList = (gate: Command, session: Session): void => {
-  const command = gate.command('list').description('list the gates that effects of this repository can use');
-  withExample(
-    withPlace(command).action((options: Options) =>
-      session.local(() => {
-        const { root } = rootOf(session, options);
-        const { gates: found, problems } = listGates(root);
-        const json = options.format === 'json';
-        if (json)
-          session.json({
-            gates: found.map(({ name, file, gate, isDefault, problems: own }) => ({
-              name,
-              version: gate?.version ?? null,
-              file: file ?? null,
-              default: isDefault,
-              problems: own,
-            })),
-            problems,
-          });
-        else {
-          const rows = found.map((one) => [
-            one.name,
-            one.gate?.version ?? '-',
-            one.file ?? 'shipped',
-            noteOn(one),
-          ]);
-          session.lines(columns([['NAME', 'VERSION', 'FROM', ''], ...rows]));
-        }
-        const all = [...problems, ...found.flatMap((one) => one.problems)];
-        if (json) return all.length > 0 ? EXIT.failed : EXIT.ok;
-        return reportProblems(all, session, false) ?? EXIT.ok;
-      }),
-    ),
-    'workflow gate list',
-  );
+const list = (session: Session, options: Options): number => {
+  const { gates: found, problems } = listGates(rootOf(session, options).root);
+  const all = [...problems, ...found.flatMap((one) => one.problems)];
+  if (options.json) {
+    session.json({
+      gates: found.map(({ name, file, gate, isDefault, problems: own }) => ({
+        name,
+        version: gate?.version ?? null,
+        file: file ?? null,
+        default: isDefault,
+        problems: own,
+      })),
+      problems,
+    });
+    return all.length > 0 ? EXIT.failed : EXIT.ok;
+  }
+  const rows = found.map((one) => [one.name, one.gate?.version ?? '-', one.file ?? 'shipped', noteOn(one)]);
+  session.lines(columns([['NAME', 'VERSION', 'FROM', ''], ...rows]));
+  return reportProblems(all, session, false) ?? EXIT.ok;
 };
 
-const addShow = (gate: Command, session: Session): void => {
-  const command = gate
-    .command('show')
-    .description('print the source of a gate; as JSON, the compiled gate')
-    .argument('<name>', 'name of the gate');
+const show = (session: Session, name: string, options: Options): number => {
+  const json = options.json === true;
+  const { text = '', gate, problems } = findGateOf(rootOf(session, options).root, name);
+  const stopped = reportProblems(problems, session, json);
+  if (stopped !== undefined || gate === undefined) return stopped ?? EXIT.failed;
+  if (json) session.json(gate);
+  else session.lines(text.replace(/\n$/, '').split('\n'));
+  return EXIT.ok;
+};
+
+export const addGates = (workflow: Command, session: Session): void => {
   withExample(
-    withPlace(command).action((name: string, options: Options) =>
-      session.local(() => {
-        const json = options.format === 'json';
-        const { text = '', gate, problems } = findGateOf(rootOf(session, options).root, name);
-        const stopped = reportProblems(problems, session, json);
-        if (stopped !== undefined || gate === undefined) return stopped ?? EXIT.failed;
-        if (json) session.json(gate);
-        else session.lines(text.replace(/\n$/, '').split('\n'));
-        return EXIT.ok;
-      }),
-    ),
-    'workflow gate show approval_recovery_v2',
+    workflow
+      .command('gates')
+      .alias('gate')
+      .description('list the gates that effects of this repository can use, or print the source of one')
+      .argument('[name]', 'name of the gate')
+      .option('-C, --repository <directory>', 'repository to use (default: the current directory)')
+      .option('--json', 'print the gates, or the compiled gate, as JSON')
+      .action((name: string | undefined, options: Options) =>
+        session.local(() => (name === undefined ? list(session, options) : show(session, name, options))),
+      ),
+    'workflow gates',
+    'workflow gates approval_recovery_v2',
   );
 };
 
@@ -92,47 +76,24 @@ const checked = (file: string, { id, version }: Gate) => ({
   version,
 });
 
-const addValidate = (gate: Command, session: Session): void => {
-  const command = gate
-    .command('validate')
-    .description('check gate files and list every problem; works offline')
-    .argument('<files...>', 'gate files');
-  withExample(
-    withPlace(command).action((files: readonly string[], options: Options) =>
-      session.local(() => {
-        const { root, from } = rootOf(session, options);
-        const json = options.format === 'json';
-        const codes = files.map((file) => {
-          const { gate, problems } = checkGateFile(root, resolve(from, file));
-          const stopped = reportProblems(problems, session, json);
-          if (stopped !== undefined || gate === undefined) return stopped ?? EXIT.failed;
-          if (json) session.json(checked(file, gate));
-          else
-            session.lines(
-              columns([
-                ['Outcome', 'gate validation passed'],
-                ['Gate', `${gate.id}@${gate.version}`],
-                ['File', file],
-              ]),
-            );
-          return EXIT.ok;
-        });
-        return Math.max(...codes);
-      }),
-    ),
-    'workflow gate validate .holdpoint/gates/release.yaml',
-  );
-};
+/** Gates are YAML files, workflows are TOML files. */
+export const isGateFile = (name: string): boolean => /\.ya?ml$/.test(name);
 
-export const addGate = (workflow: Command, session: Session): void => {
-  const gate = withExample(
-    workflow
-      .command('gate')
-      .alias('gates')
-      .description('list, show and validate gates: how effects ask for approval'),
-    'workflow gate list',
-  );
-  addList(gate, session);
-  addShow(gate, session);
-  addValidate(gate, session);
+/** Checks one gate file. Resolves to the exit code. */
+export const validateGate = (session: Session, file: string, options: Options): number => {
+  const { root, from } = rootOf(session, options);
+  const json = options.json === true;
+  const { gate, problems } = checkGateFile(root, resolve(from, file));
+  const stopped = reportProblems(problems, session, json);
+  if (stopped !== undefined || gate === undefined) return stopped ?? EXIT.failed;
+  if (json) session.json(checked(file, gate));
+  else
+    session.lines(
+      columns([
+        ['Outcome', 'gate validation passed'],
+        ['Gate', `${gate.id}@${gate.version}`],
+        ['File', file],
+      ]),
+    );
+  return EXIT.ok;
 };

@@ -7,6 +7,7 @@ import { EXIT } from '../kit/failure.ts';
 import { validationJson, validationLines } from './check-text.ts';
 import { collectPair, type Input } from './inputs.ts';
 import { openLocation } from './location.ts';
+import { isGateFile, validateGate } from './gates.ts';
 import { loadWorkflow, type LoadedWorkflow, prepareForValidation, type PreparedRun } from './prepare.ts';
 import { reportProblems } from './problems.ts';
 import type { Session } from '../kit/session.ts';
@@ -62,14 +63,15 @@ const addGraph = (workflow: Command, session: Session): void => {
 const addValidate = (workflow: Command, session: Session): void => {
   const command = workflow
     .command('validate')
-    .description('check workflows and list every problem; works offline')
-    .argument('<workflows...>', 'files, aliases in the configuration, or <id>@<version>')
-    .option('--format <format>', 'text, json', oneOf(['text', 'json']));
+    .description('check workflows and gates, and list every problem; works offline')
+    .argument('<workflows...>', 'workflows (files, aliases, <id>@<version>) and gate files')
+    .option('--json', 'print the result as JSON');
   withExample(
-    withPlace(command).action((flows: readonly string[], options: Options & { format?: string }) =>
+    withPlace(command).action((flows: readonly string[], options: Options & { json?: true }) =>
       session.local(() => {
-        const json = options.format === 'json';
+        const json = options.json === true;
         const codes = flows.map((name) => {
+          if (isGateFile(name)) return validateGate(session, name, options);
           const { workflow, value, problems } = load(session, name, [], options);
           const stopped = reportProblems(problems, session, json);
           if (stopped !== undefined || value === undefined || workflow === undefined)
@@ -83,7 +85,7 @@ const addValidate = (workflow: Command, session: Session): void => {
       }),
     ),
     'workflow validate draft approve merge',
-    'workflow validate .holdpoint/workflows/develop.toml --format json',
+    'workflow validate .holdpoint/workflows/develop.toml .holdpoint/gates/release.yaml --json',
   );
 };
 

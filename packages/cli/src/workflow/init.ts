@@ -1,14 +1,13 @@
 import { initRepository } from '@holdpoint/workflows/files/init';
 import { openRepository } from '@holdpoint/workflows/files/repository';
 import type { Command } from 'commander';
-import { oneOf } from '../kit/arguments.ts';
 import { withExample } from '../kit/example.ts';
 import { EXIT } from '../kit/failure.ts';
 import type { Line } from '../output/painted.ts';
 import type { Session } from '../kit/session.ts';
 import { resolve } from 'node:path';
 
-type Init = { readonly check?: true; readonly repository?: string; readonly format?: string };
+type Init = { readonly check?: true; readonly repository?: string; readonly json?: true };
 
 const rows = (files: readonly string[], text: string, paint: 'good' | 'waits' | 'faint'): readonly Line[] =>
   files.map((file): Line => [{ text: text.padEnd(10), paint }, file]);
@@ -22,27 +21,28 @@ export const addInit = (workflow: Command, { local, lines, json, directory }: Se
       )
       .option('-C, --repository <directory>', 'repository to use (default: the current directory)')
       .option('--check', 'only list missing files; exit code 1 if any are missing')
-      .option('--format <format>', 'text, json', oneOf(['text', 'json']))
-      .action(({ check = false, repository = '.', format }: Omit<Init, 'check'> & { check?: boolean }) =>
-        local(() => {
-          const { root } = openRepository(resolve(directory(), repository));
-          const { written, present, differing } = initRepository(root, { check });
-          if (format === 'json')
-            json({
-              outcome: check ? 'init_checked' : 'initialised',
-              root,
-              [check ? 'missing' : 'written']: written,
-              present,
-              differing,
-            });
-          else
-            lines([
-              ...rows(written, check ? 'missing' : 'written', check ? 'waits' : 'good'),
-              ...rows(present, 'there', 'faint'),
-              ...rows(differing, 'kept', 'faint').map((line): Line => [line, ' (modified)'].flat()),
-            ]);
-          return check && written.length > 0 ? EXIT.failed : EXIT.ok;
-        }),
+      .option('--json', 'print the result as JSON')
+      .action(
+        ({ check = false, repository = '.', json: asJson }: Omit<Init, 'check'> & { check?: boolean }) =>
+          local(() => {
+            const { root } = openRepository(resolve(directory(), repository));
+            const { written, present, differing } = initRepository(root, { check });
+            if (asJson)
+              json({
+                outcome: check ? 'init_checked' : 'initialised',
+                root,
+                [check ? 'missing' : 'written']: written,
+                present,
+                differing,
+              });
+            else
+              lines([
+                ...rows(written, check ? 'missing' : 'written', check ? 'waits' : 'good'),
+                ...rows(present, 'there', 'faint'),
+                ...rows(differing, 'kept', 'faint').map((line): Line => [line, ' (modified)'].flat()),
+              ]);
+            return check && written.length > 0 ? EXIT.failed : EXIT.ok;
+          }),
       ),
     'workflow init',
     'workflow init --check',

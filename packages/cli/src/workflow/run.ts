@@ -1,6 +1,6 @@
 import { TaskId } from '@holdpoint/contracts/values/ids';
 import { type Command, Option } from 'commander';
-import { as, collect, oneOf, wholeNumber } from '../kit/arguments.ts';
+import { as, collect, goalText, wholeNumber } from '../kit/arguments.ts';
 import { commandPath, withExample } from '../kit/example.ts';
 import { prepareRuns } from './batch.ts';
 import { validationJson, validationLines } from './check-text.ts';
@@ -27,7 +27,7 @@ type Options = {
   readonly specDir?: string;
   readonly goal?: string;
   readonly id?: TaskId;
-  readonly format?: 'text' | 'json';
+  readonly json?: true;
   readonly repository?: string;
   readonly help?: true;
 };
@@ -59,9 +59,9 @@ const declare = (parent: Command): Command =>
         'run once for each .md file below this directory, one after the other',
       ).conflicts('repeat'),
     )
-    .option('--goal <text>', 'goal of the task (default: workflow and inputs)')
+    .option('--goal <text>', 'goal of the task (default: workflow and inputs)', goalText)
     .option('--id <id>', 'task ID; submitting the same ID again returns the same task', as(TaskId))
-    .option('--format <format>', 'text, json', oneOf(['text', 'json']))
+    .option('--json', 'print the result as JSON')
     .option('-C, --repository <directory>', 'repository to use (default: the current directory)')
     .helpOption(false)
     .option('-h, --help', 'print help; with a workflow, print its inputs');
@@ -84,7 +84,7 @@ const run = (
   positional: readonly string[],
   options: Options,
 ): Promise<void> => {
-  const json = options.format === 'json';
+  const json = options.json === true;
   const location = openLocation(session, options.repository);
   const loaded = loadWorkflow(location, name);
   const { value } = loaded;

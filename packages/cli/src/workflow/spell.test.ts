@@ -54,3 +54,22 @@ describe('declared options stay unchanged', () => {
     'run f -- --slug x',
   ])('`%s` stays unchanged', (line) => expect(spelled(line)).toBe(line));
 });
+
+describe('--format json is an alias of --json', () => {
+  const withJson = new Command('holdpoint').option('--no-ansi');
+  const list = withJson.command('task').command('list').option('--json').option('--format <format>');
+  list.option('--goal <text>');
+  withJson.command('graph').option('--format <format>');
+  test.each([
+    ['task list --format json', 'task list --json'],
+    ['task list --format=json --goal x', 'task list --json --goal x'],
+    ['task list --format text --goal x', 'task list --goal x'],
+    ['task list --format table', 'task list --format table'],
+    ['task list --format', 'task list --format'],
+    ['task list -- --format json', 'task list -- --format json'],
+    ['task list --goal json', 'task list --goal json'],
+    ['graph --format json', 'graph --format json'],
+  ])('`%s` becomes `%s`', (typed, understood) =>
+    expect(spellCommandLine(typed.split(' '), withJson).join(' ')).toBe(understood),
+  );
+});

@@ -38,21 +38,38 @@ export const spellInputs = (words: readonly string[], options: readonly Option[]
 const childOf = (command: Command, word: string | undefined): Command | undefined =>
   command.commands.find((child) => word !== undefined && [child.name(), ...child.aliases()].includes(word));
 
+/**
+ * `--format json` means `--json` for every command that has it, and `--format text` means its absence. Words after
+ * `--` stay as they are.
+ */
+const spellFormat = (words: readonly string[]): readonly string[] => {
+  const end = words.indexOf('--');
+  const own = end < 0 ? words : words.slice(0, end);
+  const spelled = own.flatMap((word, i): readonly string[] => {
+    const value = word === '--format' ? own[i + 1] : /^--format=(.*)$/su.exec(word)?.[1];
+    if (value === 'json') return ['--json'];
+    if (value === 'text') return [];
+    const [before, given] = [own[i - 1], word];
+    return before === '--format' && (given === 'json' || given === 'text') ? [] : [word];
+  });
+  return [...spelled, ...words.slice(own.length)];
+};
+
 const takesInputs = (command: Command): boolean => command.options.some(({ long }) => long === INPUT_FLAG);
 
-/** The same for a whole command line, if it selects `run` or `workflow run`. */
+/** Rewrites a whole command line: inputs of `run` and `workflow run`, and `--format json`. */
 export const spellCommandLine = (args: readonly string[], program: Command): readonly string[] => {
   let command = program;
   for (const [at, word] of args.entries()) {
     if (word.startsWith('-')) continue;
     const child = childOf(command, word);
     if (child === undefined) return args;
-    if (takesInputs(child))
-      return [
-        ...args.slice(0, at + 1),
-        ...spellInputs(args.slice(at + 1), [...child.options, ...program.options]),
-      ];
     command = child;
+    if (child.commands.length > 0) continue;
+    const rest = args.slice(at + 1);
+    const words = child.options.some(({ long }) => long === '--json') ? spellFormat(rest) : rest;
+    const own = takesInputs(child) ? spellInputs(words, [...child.options, ...program.options]) : words;
+    return [...args.slice(0, at + 1), ...own];
   }
   return args;
 };
