@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { commands } from '@holdpoint/contracts/catalog/commands';
 import { traceOf } from '@holdpoint/contracts/bus/cloudevents';
 import { DeadLetter } from '@holdpoint/contracts/bus/dead-letter';
+import { CHANGED, TaskChanged } from '@holdpoint/contracts/task/changed';
 import type { ErrorBody } from '@holdpoint/contracts/values/errors';
 import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/bus/streams';
 import { WorkOrder } from '@holdpoint/contracts/program/work';
-import { AGGREGATES, type ServiceName, SERVICES } from '@holdpoint/contracts/bus/subjects';
+import { AGGREGATES, type ServiceName, SERVICES, subjects } from '@holdpoint/contracts/bus/subjects';
 import { createBatch, eventMessage, type Loaded } from '@holdpoint/runtime/engine/batch';
 import type { ServiceLogic } from '@holdpoint/runtime/engine/core';
 import { deadLetterOf } from '@holdpoint/runtime/engine/dead-letter';
@@ -50,6 +51,7 @@ export const checkReceivable = ({ subject, body }: Pick<WireMessage, 'subject' |
         (parseCommand(service, subject, data) as { readonly kind: string }).kind,
       ),
     );
+  else if (subject.split('.')[3] === CHANGED) assert.ok(sameJson(TaskChanged.parse(data), data));
   else assert.ok(sameJson(parseFact(service, subject, data), data));
 };
 
@@ -113,7 +115,10 @@ export const decideFully = (
   const write = batch.write([]);
   checkWritable(write);
   checkAnswer(made.answer);
-  const published = write.events.map((event) => eventMessage(service, publishedAs, event));
+  // Internal events have no message, but an evolve of a later release and every reader of the history accept them.
+  for (const { type, aggregate, body } of write.events)
+    checkReceivable({ subject: subjects.event(publishedAs, type, aggregate), body });
+  const published = write.announced.map((event) => eventMessage(service, publishedAs, event));
   for (const sent of [...published, ...write.outbox]) {
     checkReceivable(sent);
     wireHeaders(sent.headers);

@@ -1,11 +1,18 @@
-import { jsonSchemaOf, type Message, messages } from '@holdpoint/contracts/generate/json-schema';
+import {
+  internalEvents,
+  jsonSchemaOf,
+  type Message,
+  messages,
+} from '@holdpoint/contracts/generate/json-schema';
 import fc from 'fast-check';
 import { validFor } from './hostile/valid.ts';
 import { stored } from './promises.ts';
 
 /** A message of the catalogue by kind and name, such as `command/task.submit`. */
 export const messageCalled = (name: string): Message => {
-  const found = messages.find((message) => `${message.kind}/${message.name}` === name);
+  const found = [...messages, ...internalEvents].find(
+    (message) => `${message.kind}/${message.name}` === name,
+  );
   if (found === undefined) throw new Error(`the catalogue has no ${name}`);
   return found;
 };

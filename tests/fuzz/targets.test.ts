@@ -1,4 +1,4 @@
-import { messages } from '@holdpoint/contracts/generate/json-schema';
+import { internalEvents, messages } from '@holdpoint/contracts/generate/json-schema';
 import { consumers } from '@holdpoint/contracts/bus/streams';
 import { orchestratorLogic } from '@holdpoint/orchestrator/bindings';
 import { expect, test } from 'vitest';
@@ -11,7 +11,7 @@ const casesOf = (...names: readonly string[]): readonly string[] =>
     .filter(({ name }) => names.includes(name))
     .flatMap(({ cases }) => Object.keys(cases))
     .toSorted();
-const catalogue = messages.map(({ kind, name }) => `${kind}/${name}`).toSorted();
+const catalogue = [...messages, ...internalEvents].map(({ kind, name }) => `${kind}/${name}`).toSorted();
 const ofKind = (start: string, end = ''): readonly string[] =>
   catalogue.filter((name) => name.startsWith(start) && name.endsWith(end));
 

@@ -26,7 +26,7 @@ export const RUNTIME_BUGS: readonly Bug[] = [
     file: 'packages/runtime/src/engine/engine.ts',
     find: `      pass('before_commit');`,
     replace: `      pass('before_commit');
-      publish('early', { events: write.events, messages: write.outbox });`,
+      publish('early', { events: write.announced, messages: write.outbox });`,
     caughtBy: [SEEDS, engine('before the commit nothing is answered or published, and no work starts')],
   },
   {
@@ -49,7 +49,7 @@ export const RUNTIME_BUGS: readonly Bug[] = [
     find: `    const { transaction, due } = await store.lockDue(DUE_TIMERS_MAX);
 `,
     replace: `    const { transaction: early, due } = await store.lockDue(DUE_TIMERS_MAX);
-    const nothing = { events: [], outbox: [], outboxConfirmed: [], snapshots: [], heads: [], timersSet: [] };
+    const nothing = { events: [], announced: [], outbox: [], outboxConfirmed: [], snapshots: [], heads: [], timersSet: [] };
     await early.commit({ ...nothing, timersCleared: due });
     const transaction = await store.lock([...new Set(due.map(({ aggregate }) => aggregate))].sort());
 `,

@@ -52,6 +52,7 @@ export const orchestratorKinds = (
   ({
     task: {
       publishedAs: 'task',
+      announcesChanges: true,
       idSpace: 'task',
       decider: graphTaskDecider(tasks),
       summarise: taskSummary,
@@ -61,6 +62,7 @@ export const orchestratorKinds = (
     },
     program: {
       publishedAs: 'task',
+      announcesChanges: true,
       idSpace: 'task',
       decider: createProgramTaskDecider(createProgramDecider(program)),
       summarise: programSummary,

@@ -132,6 +132,7 @@ describe('failures', () => {
         await transaction.commit({
           events,
           heads: headsOf(events),
+          announced: [],
           outbox: [],
           outboxConfirmed: [],
           snapshots: [],

@@ -22,6 +22,7 @@ export const headsOf = (events: readonly StoredEvent[], text?: string): readonly
 /** A batch write from its parts; missing parts are empty. */
 export const writeOf = ({ events = [], ...parts }: Partial<BatchWrite>): BatchWrite => ({
   events,
+  announced: events,
   outbox: [],
   outboxConfirmed: [],
   snapshots: [],

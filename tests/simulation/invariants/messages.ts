@@ -1,4 +1,6 @@
 import { AGGREGATES, type ServiceName, SERVICES, subjects } from '@holdpoint/contracts/bus/subjects';
+import { isInternal } from '@holdpoint/contracts/catalog/event-list';
+import { CHANGED, TaskChanged } from '@holdpoint/contracts/task/changed';
 import type { BatchWrite, WireMessage } from '@holdpoint/runtime/engine/ports';
 import { DeadLetter } from '@holdpoint/contracts/bus/dead-letter';
 import { MALFORMED } from '../faults/adversary.ts';
@@ -6,11 +8,22 @@ import { messageIdOf, type World } from '../world.ts';
 
 const DEAD_LETTERS: ReadonlySet<string> = new Set(SERVICES.map((service) => subjects.deadLetter(service)));
 
+/** Kinds whose every commit is announced. */
+const TASK_KINDS: ReadonlySet<string> = new Set(['task', 'program']);
+const CHANGES = `hp.evt.task.${CHANGED}.`;
+
+const isChange = (wire: WireMessage, latest: string | undefined): boolean => {
+  const change = TaskChanged.parse(JSON.parse(wire.body));
+  return latest === change.latest && messageIdOf(wire) === `task.${change.id}.${String(change.version)}`;
+};
+
 const taskIn = (body: string): string => /"task":"([^"]+)"/.exec(body)?.[1] ?? '';
 
-/** Only committed messages are published, and finally all of them are. Returns the check for the end. */
+/** Only committed messages and public events are published, and finally all of them are. Returns the check for the end. */
 export const watchMessages = ({ watchers, checker, bus, poison }: World): (() => void) => {
   const committed = new Set<string>();
+  /** The last event of each commit of a task, by message id, if it is internal. */
+  const changes = new Map<string, string>();
   /** A message between services is never a dead letter, unless a fault poisoned it. */
   const checkDeadLetter = (wire: WireMessage): void => {
     const letter = DeadLetter.parse(JSON.parse(wire.body));
@@ -22,17 +35,29 @@ export const watchMessages = ({ watchers, checker, bus, poison }: World): (() =>
     );
   };
   watchers.committed.push((service: ServiceName, write: BatchWrite) => {
-    for (const { aggregate, version } of write.events)
-      committed.add(`${AGGREGATES[service]}.${aggregate}.${String(version)}`);
+    // From the events alone: the engine's own choice is under test.
+    const last = new Map(write.events.map((event) => [event.aggregate, event]));
+    for (const event of write.events) {
+      const { kind, aggregate, version, type } = event;
+      const id = `${AGGREGATES[service]}.${aggregate}.${String(version)}`;
+      const isLastOfTask = TASK_KINDS.has(kind) && last.get(aggregate) === event;
+      if (!isInternal(service, type)) committed.add(id);
+      else if (isLastOfTask) changes.set(id, type);
+    }
     for (const wire of write.outbox) committed.add(messageIdOf(wire));
   });
   watchers.published.push((wire) => {
     const id = messageIdOf(wire);
-    checker.expect('what is published was committed', committed.has(id), '', () => `${wire.subject} ${id}`);
+    checker.expect(
+      'what is published was committed, and internal events are not',
+      wire.subject.startsWith(CHANGES) ? isChange(wire, changes.get(id)) : committed.has(id),
+      '',
+      () => `${wire.subject} ${id} ${wire.body.slice(0, 200)}`,
+    );
     if (DEAD_LETTERS.has(wire.subject)) checkDeadLetter(wire);
   });
   return () => {
-    for (const id of committed)
+    for (const id of [...committed, ...changes.keys()])
       checker.expect('what was committed is published', bus.hasStored(id), '', () => id);
   };
 };

@@ -4,11 +4,13 @@ import { ProgramEvent } from '@holdpoint/contracts/program/events';
 import { expect, test } from 'vitest';
 import { programText } from './program-text.ts';
 
-const EXAMPLES = join(import.meta.dirname, '../../../contracts/examples/event');
-const examples = readdirSync(EXAMPLES).flatMap((file) => {
-  const { data } = ProgramEvent.safeParse(JSON.parse(readFileSync(join(EXAMPLES, file), 'utf8')));
-  return data === undefined ? [] : [[file, data] as const];
-});
+const EXAMPLES = join(import.meta.dirname, '../../../contracts/examples');
+const examples = ['event', 'internal-event'].flatMap((folder) =>
+  readdirSync(join(EXAMPLES, folder)).flatMap((file) => {
+    const { data } = ProgramEvent.safeParse(JSON.parse(readFileSync(join(EXAMPLES, folder, file), 'utf8')));
+    return data === undefined ? [] : [[file, data] as const];
+  }),
+);
 
 test('every event of a TypeScript workflow has an example', () => {
   expect(new Set(examples.map(([, { type }]) => type)).size).toBe(ProgramEvent.options.length);

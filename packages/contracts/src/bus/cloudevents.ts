@@ -13,9 +13,11 @@ export const HEADERS = {
   type: 'ce-type',
   subject: 'ce-subject',
   time: 'ce-time',
-  /** Extension: gapless version of the event's aggregate. */
+  /** Extension: version of the event's aggregate. Gaps are events without a message. */
   version: 'ce-version',
   trace: 'traceparent',
+  /** Signature over subject, `ce-id` and body, together with the messages that left at the same time. */
+  seal: 'holdpoint-seal',
 } as const;
 
 /** `traceparent` of W3C Trace Context, version 00 and compatible ones. */

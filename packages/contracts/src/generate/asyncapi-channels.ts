@@ -1,7 +1,7 @@
 import { api } from '../catalog/api.ts';
 import { commands } from '../catalog/commands.ts';
-import { events } from '../catalog/events.ts';
-import { commandDescriptions, eventDescriptions } from './descriptions.ts';
+import { commandDescriptions } from './descriptions.ts';
+import { eventMessages } from './json-schema.ts';
 import type { streams } from '../bus/streams.ts';
 import { DEFAULT_POOL } from '../bus/streams.ts';
 import { AGGREGATES, type ServiceName, SERVICES, subjects } from '../bus/subjects.ts';
@@ -87,22 +87,22 @@ const aboutWhat = (aggregate: string, event: string): string => {
   return event.startsWith('circuit_') ? 'Id of the circuit.' : 'Id of the task.';
 };
 
-const eventChannels = SERVICES.flatMap((service) => {
-  const descriptions: Readonly<Record<string, string>> = eventDescriptions[service];
-  const aggregate = AGGREGATES[service];
-  return events[service].options.map((schema): Channel => {
-    const event = schema.shape.type.value;
-    return {
-      key: `evt.${aggregate}.${event}`,
-      address: withParameter(subjects.event(aggregate, event, PLACE), 'id'),
-      summary: descriptions[event] ?? '',
-      messages: [`event.${aggregate}.${event}`],
-      senders: [service],
-      parameters: { id: aboutWhat(aggregate, event) },
-      stream: 'HP_EVT',
-      answeredBy: [],
-    };
-  });
+const eventChannels = eventMessages.flatMap(({ name, description, service }): readonly Channel[] => {
+  const event = name.slice(name.indexOf('.') + 1);
+  return service === undefined
+    ? []
+    : [
+        {
+          key: `evt.${name}`,
+          address: withParameter(subjects.event(AGGREGATES[service], event, PLACE), 'id'),
+          summary: description,
+          messages: [`event.${name}`],
+          senders: [service],
+          parameters: { id: aboutWhat(AGGREGATES[service], event) },
+          stream: 'HP_EVT',
+          answeredBy: [],
+        },
+      ];
 });
 
 const apiChannels = SERVICES.flatMap((service) => {

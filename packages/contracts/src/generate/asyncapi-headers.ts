@@ -19,7 +19,7 @@ const event = {
 
 const trace = { [HEADERS.trace]: text('W3C trace context, forwarded by every service.') };
 const version = {
-  [HEADERS.version]: text('Gapless version of the aggregate of the event.', {
+  [HEADERS.version]: text('Version of the aggregate. It grows; gaps are events without a message.', {
     pattern: '^[1-9][0-9]*$',
   }),
 };
@@ -66,6 +66,7 @@ export const headersOf = ({ kind, name, service }: Message): Schema => {
     case 'work':
       return shared('commandHeaders');
     case 'log':
+    case 'internal-event':
       return shared('noHeaders');
     case 'api':
       if (name === 'approvals.decide.request') return shared('decisionHeaders');

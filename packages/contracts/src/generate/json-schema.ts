@@ -3,15 +3,18 @@ import { api } from '../catalog/api.ts';
 import { commands } from '../catalog/commands.ts';
 import { events } from '../catalog/events.ts';
 import { DeadLetter } from '../bus/dead-letter.ts';
-import { commandDescriptions, eventDescriptions } from './descriptions.ts';
+import { eventList, type ListedEvent } from '../catalog/event-list.ts';
+import { commandDescriptions } from './descriptions.ts';
 import { ErrorBody } from '../values/errors.ts';
 import { Json } from '../values/json.ts';
+import { CHANGED, TaskChanged } from '../task/changed.ts';
 import { LogLine } from '../task/log.ts';
 import { WorkOrder } from '../program/work.ts';
 import { AGGREGATES, type ServiceName, SERVICES } from '../bus/subjects.ts';
 
 export const MESSAGE_KINDS = ['command', 'event', 'api', 'work', 'log', 'dead-letter'] as const;
-export type MessageKind = (typeof MESSAGE_KINDS)[number];
+/** `internal-event`: in the store and in `history` alone, never a message. */
+export type MessageKind = (typeof MESSAGE_KINDS)[number] | 'internal-event';
 
 /** Every body of a message. */
 export type Message = {
@@ -31,14 +34,36 @@ const commandMessages = SERVICES.flatMap((service) => {
   });
 });
 
-const eventMessages = SERVICES.flatMap((service) => {
-  const descriptions: Readonly<Record<string, string>> = eventDescriptions[service];
-  return events[service].options.map((schema): Message => {
-    const event = schema.shape.type.value;
-    const name = `${AGGREGATES[service]}.${event}`;
-    return { kind: 'event', name, description: descriptions[event] ?? '', service, schema };
+const failed = (problem: string): never => {
+  throw new Error(problem);
+};
+
+const eventsThat = (arePublished: boolean): readonly Message[] =>
+  SERVICES.flatMap((service) => {
+    const listed: Readonly<Record<string, ListedEvent>> = eventList[service];
+    return events[service].options.flatMap((schema): readonly Message[] => {
+      const event = schema.shape.type.value;
+      const { isPublished, description } = listed[event] ?? failed(`${event} is not listed`);
+      if (isPublished !== arePublished) return [];
+      const name = `${AGGREGATES[service]}.${event}`;
+      return [{ kind: arePublished ? 'event' : 'internal-event', name, description, service, schema }];
+    });
   });
-});
+
+/** Every message on `hp.evt.>`. */
+export const eventMessages: readonly Message[] = [
+  ...eventsThat(true),
+  {
+    kind: 'event',
+    name: `task.${CHANGED}`,
+    description: 'The history of a task has more events; `version` names the latest.',
+    service: 'orchestrator',
+    schema: TaskChanged,
+  },
+];
+
+/** Events without a message. */
+export const internalEvents: readonly Message[] = eventsThat(false);
 
 const apiMessages = SERVICES.flatMap((service) => {
   const endpoints: Readonly<

@@ -8,7 +8,14 @@ import { RunEffect } from '../effect/commands.ts';
 import { approvalIdOf, effectIdOf } from '../values/ids.ts';
 import { RequestApproval } from '../approval/commands.ts';
 import { WAIT_MAX_MS } from '../workflow/workflow.ts';
-import { jsonSchemaOf, MESSAGE_KINDS, type Message, messages, schemaFile } from './json-schema.ts';
+import {
+  internalEvents,
+  jsonSchemaOf,
+  MESSAGE_KINDS,
+  type Message,
+  messages as publicMessages,
+  schemaFile,
+} from './json-schema.ts';
 import { fieldsOf, shownFields } from './testing/shown-fields.ts';
 
 const EXAMPLES = join(import.meta.dirname, '../../examples');
@@ -18,7 +25,9 @@ type Example = Record<string, unknown>;
 const readExample = (file: string): Example =>
   JSON.parse(readFileSync(join(EXAMPLES, file), 'utf8')) as Example;
 
-const exampleFiles = MESSAGE_KINDS.flatMap((kind) =>
+const messages = [...publicMessages, ...internalEvents];
+
+const exampleFiles = [...MESSAGE_KINDS, 'internal-event'].flatMap((kind) =>
   readdirSync(join(EXAMPLES, kind)).map((file) => `${kind}/${file}`),
 );
 /** `task.registry--release.json` is a further example of `task.registry.json`. */
@@ -53,6 +62,12 @@ test('every message has an example and every example a message', () => {
     messages.map(schemaFile).toSorted(),
   );
   expect(exampleFiles.map(firstOf).filter((file) => !exampleFiles.includes(file))).toEqual([]);
+});
+
+test('at most thirty-two events are public', () => {
+  const names = publicMessages.filter(({ kind }) => kind === 'event').map(({ name }) => name);
+  expect(names).toContain('task.changed');
+  expect(names.length).toBeLessThanOrEqual(32);
 });
 
 test('every message has a description', () => {

@@ -1,4 +1,6 @@
 import { cloudEventHeaders, eventType } from '@holdpoint/contracts/bus/cloudevents';
+import { isInternal } from '@holdpoint/contracts/catalog/event-list';
+import { CHANGED, type TaskChanged } from '@holdpoint/contracts/task/changed';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/bus/streams';
 import { type Aggregate, type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';
@@ -30,6 +32,9 @@ export type Loaded<State = unknown> = {
 /** An event that was committed. */
 export type CommittedEvent<Event> = Target & {
   readonly event: Event;
+  readonly version: number;
+  /** Time of the commit, epoch milliseconds. */
+  readonly at: number;
   /** Milliseconds since the first event of its aggregate. */
   readonly ageMs: number;
   /** On the last event of a decision that changed the status of the aggregate: the new status. */
@@ -52,6 +57,16 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
   const outbox: WireMessage[] = [];
   const snapshots = new Map<string, BatchWrite['snapshots'][number]>();
   const timers = new Map<string, TimerRow | { aggregate: string; name: string }>();
+
+  /** The public events, and the last event of each aggregate that announces its changes. */
+  const announced = (): readonly StoredEvent[] => {
+    const last = new Map(events.map((event) => [event.aggregate, event]));
+    return events.filter(
+      (event) =>
+        !isInternal(service, event.type) ||
+        (last.get(event.aggregate) === event && kindNamed(kinds, event.kind).announcesChanges === true),
+    );
+  };
 
   const stateOf = (target: Target): Loaded => {
     const found = current.get(target.aggregate) ?? load(target);
@@ -81,6 +96,8 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
         kind: before.kind,
         event,
         aggregate,
+        version: before.version + index + 1,
+        at: now,
         ageMs: now - since,
         ...(isLast && entered !== undefined && { entered }),
       });
@@ -125,6 +142,7 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
     post: (message: WireMessage): void => void outbox.push(message),
     write: (outboxConfirmed: readonly string[]): BatchWrite => ({
       events,
+      announced: announced(),
       outbox,
       outboxConfirmed,
       snapshots: [...snapshots.values()],
@@ -141,25 +159,38 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
   };
 };
 
-/** The message that publishes an event. The same event always makes the same message. */
+/**
+ * The message that announces an event: the event itself, or `changed` in the place of an internal one. The same event always
+ * makes the same message.
+ */
 export const eventMessage = (
   service: ServiceName,
   publishedAs: Aggregate,
   event: StoredEvent,
-): WireMessage => ({
-  subject: subjects.event(publishedAs, event.type, event.aggregate),
-  headers: cloudEventHeaders({
-    // Tasks and their attempts share ids, so the message id contains `publishedAs`.
-    id: `${publishedAs}.${event.aggregate}.${String(event.version)}`,
-    source: service,
-    type: eventType(publishedAs, event.type),
-    subject: event.aggregate,
-    time: event.at,
-    version: event.version,
-    trace: event.trace,
-  }),
-  body: event.body,
-});
+): WireMessage => {
+  const { aggregate, version, trace } = event;
+  const internal = isInternal(service, event.type);
+  const type = internal ? CHANGED : event.type;
+  return {
+    subject: subjects.event(publishedAs, type, aggregate),
+    headers: cloudEventHeaders({
+      // Tasks and their attempts share ids, so the message id contains `publishedAs`.
+      id: `${publishedAs}.${event.aggregate}.${String(event.version)}`,
+      source: service,
+      type: eventType(publishedAs, type),
+      subject: aggregate,
+      time: event.at,
+      version,
+      trace,
+    }),
+    body: internal ? JSON.stringify(changeOf(event)) : event.body,
+  };
+};
+
+const changeOf = ({ aggregate, version, type, body }: StoredEvent) => {
+  const { phase } = JSON.parse(body) as Pick<TaskChanged, 'phase'>;
+  return { type: CHANGED, id: aggregate, version, phase, latest: type };
+};
 
 export const isEmpty = (write: BatchWrite): boolean =>
   write.events.length === 0 &&

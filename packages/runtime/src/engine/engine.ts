@@ -237,7 +237,7 @@ export const createEngine = <To extends Addressed, Event extends { readonly type
       observer.committed(items.length + due.length, write, now() - began);
       runCallback(() => options.onCommitted?.(batch.committedEvents()));
       return () => {
-        if (rowId !== undefined) publish(rowId, { events: write.events, messages: write.outbox });
+        if (rowId !== undefined) publish(rowId, { events: write.announced, messages: write.outbox });
         pass('after_publish');
         for (const { stored } of posted) stored();
         for (const step of after) runCallback(step);

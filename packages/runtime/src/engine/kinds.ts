@@ -6,6 +6,8 @@ import type { Summary } from './ports.ts';
 export interface AggregateKind<State, Message, Event extends { readonly type: string }, Work = never> {
   /** The word in the subjects of its events: `hp.evt.<publishedAs>.<event>.<id>`. */
   readonly publishedAs: Aggregate;
+  /** Each commit that adds events is announced: by the last of them if it is public, else by `task.changed`. */
+  readonly announcesChanges?: boolean;
   /** Kinds with the same name here share their ids. Left out: the kind shares its ids with no other. */
   readonly idSpace?: string;
   readonly decider: Decider<State, Message | TimerFired, Event, Work>;

@@ -39,11 +39,13 @@ export type Locked = { readonly kind: string; readonly version: number };
 /** Everything that one batch changes. */
 export type BatchWrite = {
   readonly events: readonly StoredEvent[];
+  /** Those of the events that the outbox row points at: each leads to one message. */
+  readonly announced: readonly StoredEvent[];
   readonly timersSet: readonly TimerRow[];
   readonly timersCleared: readonly TimerKey[];
   /**
-   * Messages to publish beside the events. The outbox row only points at the events of the batch, so that nothing is
-   * stored twice.
+   * Messages to publish beside the announced events. The outbox row only points at those, so that nothing is stored
+   * twice.
    */
   readonly outbox: readonly WireMessage[];
   /** Outbox rows whose messages the bus has confirmed since. */
@@ -89,7 +91,7 @@ export interface Transaction {
   rollback(): Promise<void>;
 }
 
-/** The messages of one batch: those of its decisions, and the events that it committed. */
+/** The messages of one batch: those of its decisions, and the events that it announces. */
 export type OutboxRow = {
   readonly id: string;
   readonly messages: readonly WireMessage[];

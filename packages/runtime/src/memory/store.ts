@@ -70,13 +70,13 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
     }
     for (const head of write.heads) tables.heads.set(head.aggregate, head);
     for (const id of write.outboxConfirmed) tables.outbox.delete(id);
-    if (write.outbox.length === 0 && write.events.length === 0) return undefined;
+    if (write.outbox.length === 0 && write.announced.length === 0) return undefined;
     lastRow += 1;
     const id = String(lastRow);
     tables.outbox.set(id, {
       id,
       messages: write.outbox,
-      events: write.events,
+      events: write.announced,
       createdAt: now,
       claimedUntil: 0,
     });

@@ -19,13 +19,17 @@ const headsJson = (heads: readonly Head[]): string =>
 
 type Range = { readonly aggregate: string; readonly first: number; readonly last: number };
 
-/** The versions that a batch added, by aggregate. */
+/** The versions that a batch announces, as ranges without gaps. */
 const ranges = (events: readonly StoredEvent[]): readonly Range[] => {
-  const found = new Map<string, Range>();
+  const found: Range[] = [];
+  const latest = new Map<string, number>();
   for (const { aggregate, version } of events) {
-    found.set(aggregate, { aggregate, first: found.get(aggregate)?.first ?? version, last: version });
+    const index = latest.get(aggregate);
+    const range = index === undefined ? undefined : found[index];
+    if (index !== undefined && range?.last === version - 1) found[index] = { ...range, last: version };
+    else latest.set(aggregate, found.push({ aggregate, first: version, last: version }) - 1);
   }
-  return [...found.values()];
+  return found;
 };
 
 export const outboxJson = (messages: readonly WireMessage[]): string =>
@@ -45,7 +49,7 @@ export const snapshotsJson = (snapshots: BatchWrite['snapshots']): string =>
     .join(',')}]`;
 
 export const writeParameters = (write: BatchWrite): readonly unknown[] => {
-  const added = ranges(write.events);
+  const announced = ranges(write.announced);
   return [
     eventsJson(write.events),
     headsJson(write.heads),
@@ -54,6 +58,6 @@ export const writeParameters = (write: BatchWrite): readonly unknown[] => {
     snapshotsJson(write.snapshots),
     write.outboxConfirmed,
     outboxJson(write.outbox),
-    JSON.stringify(added),
+    JSON.stringify(announced),
   ];
 };

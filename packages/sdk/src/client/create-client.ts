@@ -1,12 +1,9 @@
-import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
-import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { TaskId } from '@holdpoint/contracts/values/ids';
 import { JsonObject } from '@holdpoint/contracts/values/json';
 import { filters } from '@holdpoint/contracts/bus/subjects';
-import { parseJson } from '@holdpoint/runtime/engine/inbound';
 import { systemClock } from '@holdpoint/runtime/service/system-clock';
-import type { Msg, NatsConnection } from '@nats-io/transport-node';
+import type { NatsConnection } from '@nats-io/transport-node';
 import { checkState } from '../activation/context/state.ts';
 import { artifactsOver } from '../bus/artifacts.ts';
 import { askOver } from '../bus/ask-service.ts';
@@ -80,16 +77,6 @@ export const clientOver = (port: ClientPort, token?: string): Client => {
   };
 };
 
-const factIn = (msg: Msg): HistoryEntry | undefined => {
-  const version = Number(msg.headers?.get(HEADERS.version));
-  const at = Date.parse(msg.headers?.get(HEADERS.time) ?? '');
-  const type = msg.subject.split('.')[3];
-  const data = JsonObject.safeParse(parseJson(msg.data));
-  return data.success && version >= 1 && at >= 0 && type !== undefined
-    ? { version, at, type, data: data.data }
-    : undefined;
-};
-
 export type ClientOptions = {
   /** A NATS user that may call the orchestrator and subscribe to its events. The client does not close it. */
   readonly connection: NatsConnection;
@@ -103,17 +90,10 @@ export const createClient = ({ connection, token }: ClientOptions): Client =>
       ask: askOver(connection),
       fetch: artifactsOver(connection).fetch,
       clock: systemClock,
-      watch: async (task, onFact) => {
+      watch: async (task, onChange) => {
+        // An unreadable message and a refused subscription make the client read as well.
         const subscription = connection.subscribe(filters.eventsAbout('task', task), {
-          callback: (error, msg) => {
-            if (error !== null) return onFact(undefined);
-            try {
-              onFact(factIn(msg));
-            } catch {
-              // The message only signals that there is more to read.
-              onFact(undefined);
-            }
-          },
+          callback: () => onChange(),
         });
         // After the flush, the server has the subscription.
         await connection.flush();

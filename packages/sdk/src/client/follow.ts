@@ -34,10 +34,23 @@ const ASK_EVERY_MS = 3_000;
 const isUnavailable = (error: unknown): boolean =>
   error instanceof HoldpointError && error.code === 'RUNTIME_UNAVAILABLE';
 
+const PAGE = 500;
+
+/** The events of a task after a version. */
 export const historyOf = async (
   { ask }: Pick<ClientPort, 'ask'>,
   id: TaskId,
-): Promise<readonly HistoryEntry[]> => (await ask('orchestrator', 'history', { id })).events;
+  after = 0,
+): Promise<readonly HistoryEntry[]> => {
+  const found: HistoryEntry[] = [];
+  for (let more = true; more;) {
+    const from = found.at(-1)?.version ?? after;
+    const page = await ask('orchestrator', 'history', { id, after: from, limit: PAGE });
+    found.push(...page.events);
+    more = page.more === true && page.events.length > 0;
+  }
+  return found;
+};
 
 /**
  * Every event of a task, once and in order, from the first one on. Never ends by itself. Continues after an
@@ -48,14 +61,11 @@ export async function* followTask(
   id: TaskId,
 ): AsyncGenerator<HistoryEntry, never, undefined> {
   const bell = createBell(port.clock);
-  const early = new Map<number, HistoryEntry>();
   let version = 0;
 
-  /** The stored events after `version`. Compares versions first, because a history may be long. */
   const missing = async (): Promise<readonly HistoryEntry[]> => {
     try {
-      if (version > 0 && (await port.ask('orchestrator', 'get', { id })).version <= version) return [];
-      return await historyOf(port, id);
+      return await historyOf(port, id, version);
     } catch (error) {
       // The first answer tells whether the task exists; a later outage may pass.
       if (version === 0 || !isUnavailable(error)) throw error;
@@ -63,25 +73,17 @@ export async function* followTask(
     }
   };
 
-  const deaf = await port.watch(id, (entry) => {
-    if (entry !== undefined) early.set(entry.version, entry);
-    bell.ring();
-  });
+  const stop = await port.watch(id, bell.ring);
   try {
     for (;;) {
-      for (const entry of early.has(version + 1) ? [] : await missing()) {
+      for (const entry of await missing()) {
         if (entry.version !== version + 1) continue;
         version = entry.version;
         yield entry;
       }
-      for (let next = early.get(version + 1); next !== undefined; next = early.get(version + 1)) {
-        version = next.version;
-        yield next;
-      }
-      for (const seen of early.keys()) if (seen <= version) early.delete(seen);
       await bell.wait(ASK_EVERY_MS);
     }
   } finally {
-    deaf();
+    stop();
   }
 }

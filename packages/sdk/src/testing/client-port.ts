@@ -1,5 +1,4 @@
 import { commandIdOf, type TaskId } from '@holdpoint/contracts/values/ids';
-import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { Json } from '@holdpoint/contracts/values/json';
 import type { ProgramDefinition } from '@holdpoint/contracts/program/definition';
@@ -10,12 +9,11 @@ import type { Workflow } from '../definition/workflow.ts';
 import type { TestOrchestrator } from './orchestrator.ts';
 import type { TestApprovals } from './approvals.ts';
 
-type Watcher = (fact: HistoryEntry | undefined) => void;
-
 type Payload = {
   readonly id: TaskId;
   readonly task: TaskId;
   readonly version: number;
+  readonly after?: number;
   readonly reason?: string;
   readonly by?: string;
   readonly comment?: string;
@@ -29,7 +27,7 @@ export const createClientPort = (
   people: TestApprovals,
   fetch: ClientPort['fetch'],
 ) => {
-  const watchers = new Map<string, Set<Watcher>>();
+  const watchers = new Map<string, Set<() => void>>();
   let commands = 0;
 
   const programFor = (name: string): ProgramDefinition => {
@@ -49,7 +47,7 @@ export const createClientPort = (
         return { id, version: orchestrator.at(id).version };
       case 'orchestrator.history':
         orchestrator.at(id);
-        return { events: orchestrator.history(id) };
+        return { events: orchestrator.history(id).slice(payload.after ?? 0) };
       case 'orchestrator.cancel':
       case 'orchestrator.pause':
       case 'orchestrator.resume':
@@ -81,17 +79,18 @@ export const createClientPort = (
     ask: ((service: string, endpoint: string, payload: Payload) =>
       answer(`${service}.${endpoint}`, payload)) as unknown as AskService,
     fetch,
-    watch: (task, onFact) => {
-      watchers.set(task, (watchers.get(task) ?? new Set()).add(onFact));
-      return Promise.resolve(() => void watchers.get(task)?.delete(onFact));
+    watch: (task, onChange) => {
+      watchers.set(task, (watchers.get(task) ?? new Set()).add(onChange));
+      return Promise.resolve(() => void watchers.get(task)?.delete(onChange));
     },
     // No message is lost on the way to a client, so it never polls and never keeps the time from stopping.
     clock: { after: () => () => undefined },
   };
   return {
     port,
-    tell: (task: string, entry: HistoryEntry): void => {
-      for (const watcher of watchers.get(task) ?? []) watcher(entry);
+    /** The task has changed. */
+    ring: (task: string): void => {
+      for (const watcher of watchers.get(task) ?? []) watcher();
     },
   };
 };

@@ -5,13 +5,12 @@ import type { WireMessage } from '@holdpoint/runtime/engine/ports';
 import { failureOf } from '../activation/phases/failure.ts';
 import type { WorkerLine } from '../activation/session/port.ts';
 import { type Client, clientOver } from '../client/create-client.ts';
-import { clientEventOf } from '../client/client-event.ts';
 import type { Workflow } from '../definition/workflow.ts';
 import { createClientPort } from './client-port.ts';
 import { startDriver } from './driver.ts';
 import { type ExecuteEffect, createEffects, type TestEffect, type TestEffectEnd } from './effects.ts';
 import { type TestMessage, type CrashOptions, type CrashPoint, createFaults } from './faults.ts';
-import { createTestOrchestrator, publishedEvent } from './orchestrator.ts';
+import { createTestOrchestrator } from './orchestrator.ts';
 import { type AnswerQuestion, createTestApprovals, type TestAnswer, type TestQuestion } from './approvals.ts';
 import { createTimeline } from './timeline.ts';
 import { createTestWorkers } from './worker.ts';
@@ -123,24 +122,24 @@ export const createTestEnvironment = (options: TestEnvironmentOptions): TestEnvi
     log,
     stir: driver.stir,
   });
-  const { port, tell: tellClients } = createClientPort(workflows, orchestrator, people, workers.fetch);
+  const { port, ring } = createClientPort(workflows, orchestrator, people, workers.fetch);
   const client = clientOver(
     { ...port, ask: (...asked) => (driver.stir(), port.ask(...asked).finally(driver.stir)) },
     'the token of a tester',
   );
 
   const route = (message: WireMessage): void => {
-    const fact = publishedEvent(message);
-    if (fact !== undefined) {
-      tellClients(fact.task, fact.entry);
-      const known = clientEventOf(fact.entry);
-      if (known?.type === 'phase_entry_completed')
-        workers.hear(fact.task, { kind: 'informed', key: known.key });
-      if (known?.type === 'cancelled') workers.hear(fact.task, { kind: 'cancelled', reason: known.reason });
+    const [, area, aggregate, command] = message.subject.split('.');
+    const data = JSON.parse(message.body) as Readonly<
+      Record<'id' | 'watcher' | 'type' | 'key' | 'reason', string>
+    >;
+    if (area === 'evt') {
+      const { id, type, key, reason } = data;
+      ring(id);
+      if (type === 'phase_entry_completed') workers.hear(id, { kind: 'informed', key });
+      if (type === 'cancelled') workers.hear(id, { kind: 'cancelled', reason });
       return;
     }
-    const [, area, aggregate, command] = message.subject.split('.');
-    const data = JSON.parse(message.body) as { readonly id: string; readonly watcher: string };
     if (area === 'work') return workers.take(data as unknown as WorkOrder);
     switch (`${String(aggregate)}.${String(command)}`) {
       case 'task.submit':

@@ -1,5 +1,4 @@
 import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
-import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import { programDecider } from '@holdpoint/programs/decide';
@@ -36,6 +35,7 @@ type ToProgram = Addressed<'program', ProgramMessage>;
 const kinds: { readonly program: AggregateKind<ProgramState, ProgramMessage, ProgramTaskEvent, never> } = {
   program: {
     publishedAs: 'task',
+    announcesChanges: true,
     decider: programDecider,
     summarise: ({ phase }) => ({ status: phase, view: null }),
     snapshotDue: () => false,
@@ -51,41 +51,10 @@ type Parts = {
   readonly onTrouble: (error: unknown) => void;
 };
 
-const headerOf = ({ headers }: WireMessage, name: string): string | undefined =>
-  headers.find(([each]) => each === name)?.[1];
-
-const entryIn = (message: WireMessage, type: string, version: number): HistoryEntry => ({
-  version,
-  at: Date.parse(headerOf(message, HEADERS.time) ?? ''),
-  type,
-  data: JSON.parse(message.body) as JsonObject,
-});
-
-/** A published event of a task, as an entry of its history. */
-export const publishedEvent = (
-  message: WireMessage,
-): { readonly task: string; readonly entry: HistoryEntry } | undefined => {
-  const [, kind, aggregate, type = '', task = ''] = message.subject.split('.');
-  const version = Number(headerOf(message, HEADERS.version));
-  return kind === 'evt' && aggregate === 'task' && version > 0
-    ? { task, entry: entryIn(message, type, version) }
-    : undefined;
-};
-
 export const createTestOrchestrator = ({ timeline, epoch, deliver, onTrouble }: Parts): TestOrchestrator => {
   const store = createMemoryStore(() => epoch + timeline.now());
   const histories = new Map<string, HistoryEntry[]>();
   let events = 0;
-
-  const publish = (message: WireMessage): void => {
-    const fact = publishedEvent(message);
-    if (fact !== undefined) {
-      events += 1;
-      const known = histories.get(fact.task) ?? [];
-      histories.set(fact.task, [...known, fact.entry]);
-    }
-    deliver(message);
-  };
 
   const engine = createEngine<ToProgram, ProgramTaskEvent, never>({
     service: 'orchestrator',
@@ -93,11 +62,18 @@ export const createTestOrchestrator = ({ timeline, epoch, deliver, onTrouble }: 
     store,
     publisher: {
       publish: (messages) => {
-        for (const message of messages) publish(message);
+        for (const message of messages) deliver(message);
         return Promise.resolve(true);
       },
     },
     perform: () => undefined,
+    onCommitted: (committed) => {
+      events += committed.length;
+      for (const { aggregate, event, version, at } of committed) {
+        const entry = { version, at, type: event.type, data: event as unknown as JsonObject };
+        histories.set(aggregate, [...(histories.get(aggregate) ?? []), entry]);
+      }
+    },
     observer: {
       committed: () => undefined,
       batchFailed: (_messages, error) => onTrouble(error),

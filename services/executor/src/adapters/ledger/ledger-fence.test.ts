@@ -14,6 +14,7 @@ const event = (type: string): StoredEvent => ({
 });
 const writeOf = (...types: readonly string[]): BatchWrite => ({
   events: types.map(event),
+  announced: [],
   timersSet: [],
   timersCleared: [],
   outbox: [],

@@ -22,14 +22,12 @@ export type TaskFollower = {
 };
 
 export type Following = {
-  /** Reads events that the bus has not delivered. Throws `HoldpointError`. */
+  /** Reads the events that are missing. Throws `HoldpointError`. */
   readonly look: () => Promise<void>;
   readonly stop: () => void;
 };
 
 const PAGE = 200;
-/** Events kept that arrived before their predecessors. Beyond it they are read from the orchestrator. */
-const EARLY_MAX = 500;
 
 const readPage = async (listener: Pick<Listener, 'call'>, id: TaskId, after: number): Promise<Page> => {
   const answer = await listener.call('orchestrator', 'history', { id, after, limit: PAGE });
@@ -38,8 +36,8 @@ const readPage = async (listener: Pick<Listener, 'call'>, id: TaskId, after: num
 };
 
 /**
- * Follows one task from a version on. The bus delivers events early; the orchestrator has all of them and
- * fills the gaps. The caller runs `look` once at the start, and periodically.
+ * Follows one task from a version on. The orchestrator has its events; a message on the bus says that there are more. The
+ * caller runs `look` once at the start, and periodically, because messages may be lost.
  */
 export const followTask = (
   { listener, events }: { readonly listener: Pick<Listener, 'call'>; readonly events: TaskEvents },
@@ -47,20 +45,9 @@ export const followTask = (
   from: number,
   follower: TaskFollower,
 ): Following => {
-  const early = new Map<number, TaskEvent>();
   let version = from;
-  let isCaughtUp = false;
   let looking: Promise<void> | undefined;
   let wanted = false;
-
-  const deliver = (event: TaskEvent): void => {
-    version = event.version;
-    follower.onEvent(event);
-  };
-  const deliverEarly = (): void => {
-    for (let next = early.get(version + 1); next !== undefined; next = early.get(version + 1)) deliver(next);
-    for (const seen of early.keys()) if (seen <= version) early.delete(seen);
-  };
 
   const readOn = async (): Promise<void> => {
     for (let more = true; more && (await follower.ready());) {
@@ -70,13 +57,13 @@ export const followTask = (
         version = head;
         follower.onReset(head);
       }
-      for (const { version: each, at, type, data } of page.events)
-        if (each === version + 1)
-          deliver({ subject: subjects.event('task', type, id), id, type, version: each, at, data });
+      for (const { version: each, at, type, data } of page.events) {
+        if (each !== version + 1) continue;
+        version = each;
+        follower.onEvent({ subject: subjects.event('task', type, id), id, type, version: each, at, data });
+      }
       more = page.more === true && page.events.length > 0;
     }
-    isCaughtUp = true;
-    deliverEarly();
   };
 
   const look = async (): Promise<void> => {
@@ -96,11 +83,6 @@ export const followTask = (
 
   const hearing = events.subscribe((event) => {
     if (event.id !== (id as string) || event.version <= version) return;
-    if (isCaughtUp && looking === undefined && event.version === version + 1) {
-      deliver(event);
-      return deliverEarly();
-    }
-    if (early.size < EARLY_MAX) early.set(event.version, event);
     // The periodic read reports the error.
     look().catch(() => undefined);
   });

@@ -22,7 +22,7 @@ const shortOf = ({ data, ...fact }: TaskEvent) => {
   };
 };
 
-/** Sends the latest event of each task. A list needs no gapless history; a reset marks what is left out. */
+/** Sends the latest message about each task. A list needs no gapless history; a reset says that some are left out. */
 export const followTasks = (
   events: TaskEvents,
   send: (event: ServerEvent) => void,

@@ -3,7 +3,7 @@ import { JsonObject } from '@holdpoint/contracts/values/json';
 import { filters } from '@holdpoint/contracts/bus/subjects';
 import type { Listener } from '@holdpoint/runtime/bus/listener';
 
-/** An event of a task, from the bus or from the orchestrator. */
+/** An event of a task from the orchestrator, or a message about one from the bus, where `changed` stands for internal ones. */
 export type TaskEvent = {
   readonly subject: string;
   readonly id: string;
@@ -15,7 +15,7 @@ export type TaskEvent = {
 };
 
 export type TaskEvents = {
-  /** Events of all tasks from now on: possibly duplicated, out of order, or missing. */
+  /** Messages about all tasks from now on: possibly duplicated, out of order, or missing. */
   readonly subscribe: (listen: (event: TaskEvent) => void) => { readonly stop: () => void };
 };
 
