@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { generateCredentials } from '../credentials/generate.ts';
 import { readPublicNkeys } from '../credentials/read.ts';
-import { messageOf } from '../local/problem.ts';
-import { parseServerVersion, renderServerConfig } from '../nats/config.ts';
+import { messageOf, refuseFormerSettings } from '../local/problem.ts';
+import { renderServerConfig } from '../nats/config.ts';
 import { poolsIn } from '../nats/pools.ts';
 import { handOut, replaceFile } from './hand-out.ts';
 
@@ -16,7 +16,6 @@ const NATS_CONFIG = '/nats/nats-server.conf';
 
 const natsConfig = async (): Promise<string> =>
   renderServerConfig({
-    version: parseServerVersion('2.15.0'),
     publicKeys: await readPublicNkeys(CREDENTIALS),
     host: '0.0.0.0',
     port: 4222,
@@ -28,6 +27,7 @@ const natsConfig = async (): Promise<string> =>
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
+refuseFormerSettings(process.env);
 try {
   for (const path of await generateCredentials(CREDENTIALS)) say(`made ${path}`);
   // Public keys and permissions: nothing in it is secret.

@@ -6,6 +6,7 @@ import { dataDirOf, root } from './folders.ts';
 import { connectOperator } from './operator.ts';
 import { defaultPorts } from './ports.ts';
 import { pointHere } from './pointer.ts';
+import { refuseFormerSettings } from './problem.ts';
 import { onStdout } from './progress.ts';
 import type { Running } from './running.ts';
 import { awaitDecision, awaitEnd, countApplied, decide, effectFile, submitSample } from './sample-task.ts';
@@ -109,6 +110,7 @@ const work = async (
   return 0;
 };
 
+refuseFormerSettings(process.env);
 const stack = createStack({
   root,
   dataDir: dataDirOf(process.env),

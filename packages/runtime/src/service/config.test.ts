@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { ConfigError, readEnv, readSecretFile, RENAMED_SETTINGS, ServiceEnv } from './config.ts';
+import { RENAMED_SETTINGS } from '@holdpoint/contracts/values/former-settings';
+import { ConfigError, readEnv, readSecretFile, ServiceEnv } from './config.ts';
 
 const right = {
   HOLDPOINT_NATS_URL: 'nats://127.0.0.1:4222',
