@@ -1,4 +1,3 @@
-import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
 import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import type { RuleId } from '@holdpoint/contracts/values/ids';
 import { consumers } from '@holdpoint/contracts/bus/streams';
@@ -6,25 +5,37 @@ import type { Bindings } from '@holdpoint/runtime/engine/core';
 import { parseCommand, parseFact } from '@holdpoint/runtime/engine/inbound';
 import type { Inbound } from '@holdpoint/runtime/engine/intake';
 import { OUTCOMES } from './approval/outcome.ts';
-import type { AskOutcome, Delivery } from './approval/state.ts';
+import type { Member } from '@holdpoint/contracts/workflow/audience';
+import type { AdmittedRequest, AskOutcome, Delivery } from './approval/state.ts';
+import { applyFloor } from './policy/apply-floor.ts';
+import type { CompiledFloor } from './policy/compile-floor.ts';
+import { DEFAULT_FLOOR } from './policy/default-floor.ts';
 import type { Accept, ServiceMessage, ServiceWork } from './aggregates.ts';
 
 export type ApprovalsParts = {
   /** The standing rules that seem to match a request. They are asked after the request is stored. */
-  readonly rulesFor?: (request: RequestApproval) => readonly RuleId[];
+  readonly rulesFor?: (request: AdmittedRequest) => readonly RuleId[];
+  /** The policy floor in force; default: the built-in one. */
+  readonly floor?: () => CompiledFloor;
+  /** Everybody who could decide; undefined where an identity provider knows more people. */
+  readonly people?: () => readonly Member[] | undefined;
   /** Delivers a notice; the surface's confirmation comes back through `accept`. */
   readonly deliver?: (delivery: Delivery, accept: Accept) => void;
   /** Asks the executor for the outcome of an effect; its answer comes back through `accept`. */
   readonly askOutcome?: (question: AskOutcome, accept: Accept) => void;
 };
 
+type Asked = Required<Pick<ApprovalsParts, 'rulesFor' | 'floor' | 'people'>>;
+
 const commandOf =
-  (rulesFor: NonNullable<ApprovalsParts['rulesFor']>): Inbound<ServiceMessage>['decode'] =>
+  ({ rulesFor, floor: inForce, people }: Asked): Inbound<ServiceMessage>['decode'] =>
   (subject, body) => {
     const command = parseCommand('approvals', subject, body);
     const to = { kind: 'approval', aggregate: command.payload.id } as const;
     if (command.kind !== 'request') return { ...to, message: command };
-    return { ...to, message: { ...command, rules: rulesFor(command.payload) } };
+    const floor = inForce();
+    const rules = rulesFor(applyFloor(command.payload, floor));
+    return { ...to, message: { ...command, rules, floor, people: people() } };
   };
 
 const OUTCOME = new RegExp(`\\.(${OUTCOMES.join('|')})\\.[^.]+$`);
@@ -40,9 +51,9 @@ const outcomeOf: Inbound<ServiceMessage>['decode'] = (subject, body) => {
   return { kind: 'approval', aggregate: approval, message };
 };
 
-const inboundOf = (rulesFor: NonNullable<ApprovalsParts['rulesFor']>): readonly Inbound<ServiceMessage>[] => {
+const inboundOf = (asked: Asked): readonly Inbound<ServiceMessage>[] => {
   const readers: Readonly<Record<string, Omit<Inbound<ServiceMessage>, 'consumer'>>> = {
-    approvals: { decode: commandOf(rulesFor) },
+    approvals: { decode: commandOf(asked) },
     'approvals-effect': { decode: outcomeOf, wants: (subject) => OUTCOME.test(subject) },
   };
   return consumers
@@ -88,9 +99,11 @@ const performWith =
 
 export const approvalsBindings = ({
   rulesFor = () => [],
+  floor = () => DEFAULT_FLOOR,
+  people = () => undefined,
   deliver = () => undefined,
   askOutcome = () => undefined,
 }: ApprovalsParts): Bindings<ServiceMessage, ServiceWork> => ({
-  inbound: inboundOf(rulesFor),
+  inbound: inboundOf({ rulesFor, floor, people }),
   perform: performWith({ deliver, askOutcome }),
 });

@@ -21,7 +21,9 @@ import type { Json } from '@holdpoint/contracts/values/json';
 import type { RuleEvent, RuleMatch, RuleSpec } from '@holdpoint/contracts/approval/standing-rule';
 import { createSigner, createVerifier } from '@holdpoint/runtime/service/jws';
 import { createApprovalDecider } from '../src/approval/decide.ts';
-import type { ApprovalMessage, Principal } from '../src/approval/state.ts';
+import type { AdmittedRequest, ApprovalMessage, Principal } from '../src/approval/state.ts';
+import { applyFloor } from '../src/policy/apply-floor.ts';
+import { DEFAULT_FLOOR } from '../src/policy/default-floor.ts';
 import { createAuditDecider } from '../src/audit/audit-log.ts';
 import { createRuleDecider } from '../src/rule/decide.ts';
 
@@ -97,7 +99,10 @@ export const cancellation: CancelApproval = {
   reason: 'task cancelled',
 };
 
-export const requested = { type: 'requested', ...requestFor(), expiresAt: DEADLINE } as const;
+/** The request under the built-in policy floor, as the service records it. */
+export const admitted = (payload: RequestApproval): AdmittedRequest => applyFloor(payload, DEFAULT_FLOOR);
+
+export const requested = { type: 'requested', ...admitted(requestFor()), expiresAt: DEADLINE } as const;
 /** Fields of a resolution beside its outcome. */
 export const resolvedHead = { type: 'resolved', id: APPROVAL, task: TASK, node: NODE, revision: 1 } as const;
 
@@ -105,7 +110,7 @@ export const resolvedHead = { type: 'resolved', id: APPROVAL, task: TASK, node: 
 export const DOUBT = { epoch: 4, reason: 'the worker was lost' } as const;
 export const questionFor = (change: Partial<RequestApproval> = {}): RequestApproval =>
   requestFor('hello', { title: 'Did it happen? append a line', inDoubt: DOUBT, ...change });
-export const questioned = { type: 'requested', ...questionFor(), expiresAt: DEADLINE } as const;
+export const questioned = { type: 'requested', ...admitted(questionFor()), expiresAt: DEADLINE } as const;
 
 /** A stuck job, and the request about it: its effect is only a name. */
 export const STUCK = { class: 'CIRCULAR_FIX', reason: 'the same approach three times' } as const;
@@ -129,7 +134,7 @@ export const stuckFor = (change: Partial<RequestApproval> = {}): RequestApproval
     ...change,
   });
 };
-export const stuckRequested = { type: 'requested', ...stuckFor(), expiresAt: DEADLINE } as const;
+export const stuckRequested = { type: 'requested', ...admitted(stuckFor()), expiresAt: DEADLINE } as const;
 
 /** A program's input, and the request for it: its effect is only a name. */
 export const FORM: Extract<InputRequest, { kind: 'form' }> = {
@@ -201,6 +206,7 @@ export const rollbackFor = (
     effectId: effectIdOf(TASK, NODE, effect.idempotencyKey),
     digest: effectDigest(effect),
     title: 'go back to the last good commit',
+    rollbackOf: { task: TASK, node: NODE, attempt: 1, worktree },
     ...more,
   });
 };
@@ -211,7 +217,7 @@ export const requestUnder = (
   change: Partial<RequestApproval> = {},
 ): RequestApproval => requestFor('hello', { policy, ...change });
 export const requestedBy = (payload: RequestApproval) =>
-  ({ type: 'requested', ...payload, expiresAt: REQUESTED_AT + payload.timeoutMs }) as const;
+  ({ type: 'requested', ...admitted(payload), expiresAt: REQUESTED_AT + payload.timeoutMs }) as const;
 
 export const decides = (
   by: Principal,
@@ -229,7 +235,11 @@ export const timer = (name: string, data: Json = null): ApprovalMessage => ({ ki
 export const RULE: RuleId = ruleIdOf('ada', 'the rule of these tests');
 export const OTHER_RULE: RuleId = ruleIdOf('ada', 'another rule of these tests');
 /** A match that fits every request of `requestFor`. */
-export const MATCH: RuleMatch = { kinds: ['write_external'], target: 'file:*' };
+export const MATCH: RuleMatch = {
+  kinds: ['write_external'],
+  capability: 'cap.file.append',
+  target: 'file:*',
+};
 export const specOf = (change: Partial<RuleSpec> = {}): RuleSpec => ({
   name: 'sample lines',
   match: MATCH,

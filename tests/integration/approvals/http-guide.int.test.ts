@@ -62,7 +62,7 @@ describe('the guide to approvals', () => {
     const { id } = await asked();
     const rule = await system.client.ask('approvals', 'rule_add', {
       name: 'chat',
-      match: { target: 'notify:*' },
+      match: { capability: 'cap.notify.*', target: 'notify:*' },
     });
     const values = { token: system.client.token, approval: id, rule: rule.id };
     const [list, show, decide, revoke, ...more] = calls;

@@ -35,7 +35,7 @@ afterAll(() => system.stop());
 
 const specFor = (file: string, more: Partial<RuleSpec> = {}): RuleSpec => ({
   name: `writes to ${file}`,
-  match: { kinds: ['write_external'], target: `file:${file}` },
+  match: { kinds: ['write_external'], capability: 'cap.file.append', target: `file:${file}` },
   ...more,
 });
 

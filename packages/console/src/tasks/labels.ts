@@ -77,6 +77,7 @@ export const SURFACES: Readonly<Record<Surface, string>> = {
   websocket: 'a watcher',
   discord: 'Discord',
   rule: 'a standing rule',
+  policy: 'the policy floor',
   clock: 'the deadline',
 };
 

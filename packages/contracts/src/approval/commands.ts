@@ -2,10 +2,11 @@ import { z } from 'zod';
 import { CanonicalEffect, Digest } from '../effect/canonical-effect.ts';
 import { InDoubtAnswer } from '../effect/grant.ts';
 import { AgentName } from '../values/agent.ts';
+import { RollbackOrigin } from '../recovery/rollback-origin.ts';
 import { ApprovalId, EffectId, NodeId, TaskId } from '../values/ids.ts';
 import { Json } from '../values/json.ts';
 import { ApprovalPolicy, Verb } from '../workflow/approval-policy.ts';
-import { Audience } from '../workflow/audience.ts';
+import { AudienceMember } from '../workflow/audience.ts';
 import { FailureClass } from '../workflow/failure-class.ts';
 import { InputRequest } from '../workflow/input.ts';
 import { WAIT_MAX_MS } from '../workflow/side-effect.ts';
@@ -28,8 +29,8 @@ export const RequestApproval = z.object({
   requestedBy: z.string().min(1).max(200),
   /** The agent that made the request on behalf of `requestedBy`. */
   agent: AgentName.optional(),
-  /** Approvers. */
-  audience: Audience,
+  /** Approvers. Empty: the audience of the policy floor. */
+  audience: z.array(AudienceMember).max(50),
   timeoutMs: z.int().min(1_000).max(WAIT_MAX_MS),
   /** The request asks whether an effect in doubt happened; its answers are {@link InDoubtAnswer}. */
   inDoubt: z.object({ epoch: z.int().min(1), reason: z.string().max(2_000) }).optional(),
@@ -47,6 +48,8 @@ export const RequestApproval = z.object({
   /** The gate template and its workflow. */
   gate: z.string().max(140).optional(),
   workflow: z.string().max(200).optional(),
+  /** The orchestrator ordered this rollback for a verdict of that attempt. */
+  rollbackOf: RollbackOrigin.optional(),
 });
 export type RequestApproval = z.infer<typeof RequestApproval>;
 

@@ -5,6 +5,7 @@ import { AgentName } from '../values/agent.ts';
 import { ApprovalId, EffectId, NodeId, RuleId, TaskId } from '../values/ids.ts';
 import { Json } from '../values/json.ts';
 import { Answer, RequestApproval } from './commands.ts';
+import { RequestFloor } from './policy-floor.ts';
 import { ApprovalOutcome, Notice, Surface, Vote } from './status.ts';
 
 /** Epoch milliseconds, by the database's clock. */
@@ -14,6 +15,8 @@ export const ApprovalRequested = z.object({
   type: z.literal('requested'),
   ...RequestApproval.shape,
   expiresAt: Time,
+  /** The policy floor, and what it raised: the other fields are in force. */
+  floor: RequestFloor.optional(),
 });
 export const ApprovalResolved = z.object({
   type: z.literal('resolved'),

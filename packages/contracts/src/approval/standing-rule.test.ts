@@ -67,6 +67,7 @@ describe('a pattern', () => {
 });
 
 const args: JsonObject = {
+  file: 'greetings.txt',
   path: 'greetings.txt',
   count: 7,
   dry: false,
@@ -74,11 +75,17 @@ const args: JsonObject = {
   body: { channel: 'web', to: ['ada', 'grace'] },
 };
 const subject: RuleSubject = {
-  effect: { kind: 'write_external', uses: 'cap.file.append', target: 'file:greetings.txt', args },
+  effect: {
+    kind: 'write_external',
+    uses: 'cap.file.append',
+    target: 'file:greetings.txt',
+    args,
+    effectClass: 'keyed',
+  },
   requestedBy: 'ada',
   workflow: 'shop.greetings@v1',
 };
-const base: RuleMatch = { kinds: ['write_external'] };
+const base: RuleMatch = { kinds: ['write_external'], capability: '*' };
 
 describe('matching of a rule', () => {
   test.each<[string, Partial<RuleMatch>, boolean]>([
@@ -156,8 +163,8 @@ describe('standing rules never match', () => {
     expect(isForRules(request)).toBe(false);
     for (const match of [
       { capability: '*' },
-      { target: '*' },
-      { kinds: [...SideEffectKind.options] },
+      { capability: '*', target: '*' },
+      { capability: '*', kinds: [...SideEffectKind.options] },
     ] satisfies RuleMatch[])
       expect(matches(match, request)).toBe(false);
   });
@@ -173,15 +180,17 @@ describe('standing rules never match', () => {
 describe('a new rule', () => {
   test.each<[string, unknown]>([
     ['fits everything', {}],
+    ['fits every capability of one kind', { kinds: ['notify'] }],
+    ['fits every capability on one target', { target: 'notify:*' }],
     ['fits everything of one person', { requester: 'ada' }],
     ['fits everything of one workflow', { workflow: 'shop.*' }],
     ['fits everything with one argument', { arguments: { path: '*' } }],
-    ['is about merges', { kinds: ['merge'] }],
-    ['is about deploys among others', { kinds: ['notify', 'deploy'] }],
-    ['is about destructive edits', { kinds: ['destructive_edit'], target: '*' }],
-    ['is about no kind', { kinds: [] }],
-    ['has an empty pattern', { target: '' }],
-    ['has a pattern without end', { target: 'a'.repeat(513) }],
+    ['is about merges', { capability: '*', kinds: ['merge'] }],
+    ['is about deploys among others', { capability: '*', kinds: ['notify', 'deploy'] }],
+    ['is about destructive edits', { capability: '*', kinds: ['destructive_edit'], target: '*' }],
+    ['is about no kind', { capability: '*', kinds: [] }],
+    ['has an empty pattern', { capability: '*', target: '' }],
+    ['has a pattern without end', { capability: '*', target: 'a'.repeat(513) }],
   ])('must not be one that %s', (_, match) => {
     expect(RuleMatch.safeParse(match).success).toBe(false);
   });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ALWAYS_A_PERSON, type ApprovalPolicy, type Asking, policyOf } from '../workflow/approval-policy.ts';
 import type { CanonicalEffect } from '../effect/canonical-effect.ts';
+import { describeEffect, type DescribedEffect } from '../effect/describe.ts';
 import { ApprovalId, RuleId } from '../values/ids.ts';
 import type { Json } from '../values/json.ts';
 import { SideEffectKind, WAIT_MAX_MS } from '../workflow/side-effect.ts';
@@ -8,29 +9,25 @@ import { SideEffectKind, WAIT_MAX_MS } from '../workflow/side-effect.ts';
 /** Text in which `*` matches any text. */
 const Pattern = z.string().min(1).max(512);
 
-/** Requests that a rule matches. All conditions must hold; kind, capability or target is required. */
-export const RuleMatch = z
-  .object({
-    kinds: z
-      .array(SideEffectKind)
-      .min(1)
-      .refine(
-        (kinds) => !kinds.some((kind) => ALWAYS_A_PERSON.includes(kind)),
-        `none of ${ALWAYS_A_PERSON.join(', ')}: a person looks at those`,
-      )
-      .optional(),
-    capability: Pattern.optional(),
-    target: Pattern.optional(),
-    /** Path in the arguments, such as `body.channel`. */
-    arguments: z.record(z.string().min(1).max(200), Pattern).optional(),
-    requester: Pattern.optional(),
-    workflow: Pattern.optional(),
-  })
-  .refine(
-    ({ capability, target, kinds }) =>
-      capability !== undefined || target !== undefined || kinds !== undefined,
-    'says neither kinds, nor capability, nor target: it would fit everything',
-  );
+/** Requests that a rule matches. All conditions must hold; the capability is required. */
+export const RuleMatch = z.object({
+  kinds: z
+    .array(SideEffectKind)
+    .min(1)
+    .refine(
+      (kinds) => !kinds.some((kind) => ALWAYS_A_PERSON.includes(kind)),
+      `none of ${ALWAYS_A_PERSON.join(', ')}: a person looks at those`,
+    )
+    .optional(),
+  /** A rule names what may run: a kind or a target alone would permit any capability. */
+  capability: Pattern,
+  /** Matches only targets that the arguments name. */
+  target: Pattern.optional(),
+  /** Path in the arguments, such as `body.channel`. */
+  arguments: z.record(z.string().min(1).max(200), Pattern).optional(),
+  requester: Pattern.optional(),
+  workflow: Pattern.optional(),
+});
 export type RuleMatch = z.infer<typeof RuleMatch>;
 
 /** A decision made in advance. It covers only what its author may approve. */
@@ -102,7 +99,7 @@ export type RuleView = z.infer<typeof RuleView>;
 
 /** The part of a request that a rule matches. */
 export type RuleSubject = Asking & {
-  readonly effect: Pick<CanonicalEffect, 'kind' | 'uses' | 'target' | 'args'>;
+  readonly effect: DescribedEffect;
   readonly requestedBy: string;
   readonly workflow?: string | undefined;
   readonly policy?: ApprovalPolicy | undefined;
@@ -153,14 +150,16 @@ export const isForRules = ({
 /** Whether a rule matches a request. */
 export const matches = (match: RuleMatch, request: RuleSubject): boolean => {
   const { effect, requestedBy, workflow } = request;
-  const { kind, uses, target, args } = effect;
-  if (kind === 'work' || !isForRules(request)) return false;
+  const { uses, args } = effect;
+  // A requester's own words about an effect prove nothing.
+  const { kind, target, isTargetClaimed } = describeEffect(effect);
+  if (kind === 'work' || !isForRules({ ...request, effect: { kind } })) return false;
   const suits = (pattern: string | undefined, text: string | undefined): boolean =>
     pattern === undefined || (text !== undefined && fits(pattern, text));
   return (
     (match.kinds === undefined || match.kinds.includes(kind)) &&
     suits(match.capability, uses) &&
-    suits(match.target, target) &&
+    suits(match.target, isTargetClaimed ? undefined : target) &&
     suits(match.requester, requestedBy) &&
     suits(match.workflow, workflow) &&
     Object.entries(match.arguments ?? {}).every(([path, pattern]) => suits(pattern, textAt(args, path)))

@@ -1,27 +1,22 @@
 import { z } from 'zod';
-import type { CanonicalEffect } from '../effect/canonical-effect.ts';
+import { Risk, riskOf } from '../effect/describe.ts';
 import { AgentName } from '../values/agent.ts';
 import { RuleId } from '../values/ids.ts';
 import { Json } from '../values/json.ts';
 import { Answer, RequestApproval } from './commands.ts';
+import { RequestFloor } from './policy-floor.ts';
 import { ApprovalStatus, Surface, Vote } from './status.ts';
 
 /** Epoch milliseconds, by the database's clock. */
 const Time = z.int();
 
-/** `high`: the effect cannot easily be undone, or changes a running system. */
-export const Risk = z.enum(['low', 'medium', 'high']);
-export type Risk = z.infer<typeof Risk>;
-
-export const riskOf = ({ kind, effectClass }: Pick<CanonicalEffect, 'kind' | 'effectClass'>): Risk => {
-  if (kind === 'deploy' || kind === 'merge' || kind === 'destructive_edit') return 'high';
-  if (kind === 'write_external') return effectClass === 'opaque' ? 'high' : 'medium';
-  return effectClass === 'opaque' ? 'medium' : 'low';
-};
+export { Risk, riskOf };
 
 /** One approval as the API shows it. */
 export const ApprovalView = z.object({
   ...RequestApproval.shape,
+  /** The policy floor, and what it raised: the other fields are in force. */
+  floor: RequestFloor.optional(),
   status: ApprovalStatus,
   requestedAt: Time,
   expiresAt: Time,

@@ -16,6 +16,8 @@ export const GrantClaims = z.object({
   exp: z.int(),
   /** Approver. */
   by: z.string(),
+  /** Digest of the policy floor that the request was under. */
+  floor: Digest.optional(),
 });
 export type GrantClaims = z.infer<typeof GrantClaims>;
 

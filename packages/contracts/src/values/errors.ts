@@ -11,17 +11,33 @@ export const ERRORS = {
   CONTRACT_INVALID: 400,
   CONTRACT_PAYLOAD_TOO_LARGE: 413,
   CONTRACT_UNKNOWN_SUBJECT: 404,
+  /** A message between services without a seal. */
+  SEAL_MISSING: 401,
+  /** The seal does not fit the message, its subject or its key. */
+  SEAL_INVALID: 401,
+  SEAL_KEY_UNKNOWN: 401,
+  SEAL_KEY_REVOKED: 401,
+  /** The role of the key may not send messages on this subject. */
+  SEAL_SENDER_NOT_ALLOWED: 403,
   RUNTIME_POISON: 500,
   RUNTIME_UNAVAILABLE: 503,
   RUNTIME_UNKNOWN_LETTER: 404,
   /** The dead letter does not contain enough of its message for a retry. */
   RUNTIME_LETTER_CUT: 422,
+  /** The identity assertion of a command: forged, expired, or without the scope. */
+  IDENTITY_INVALID: 401,
+  IDENTITY_EXPIRED: 401,
+  IDENTITY_SCOPE: 403,
+  /** The command needs the identity of a person. */
+  IDENTITY_REQUIRED: 403,
   ORCHESTRATOR_UNKNOWN_WORKFLOW: 404,
   ORCHESTRATOR_UNKNOWN_TASK: 404,
   ORCHESTRATOR_TASK_CONFLICT: 409,
   /** The task was cancelled before its submission arrived. */
   ORCHESTRATOR_TASK_CANCELLED: 409,
   ORCHESTRATOR_ILLEGAL_IN_PHASE: 409,
+  /** The sender is not in the audience of the node. */
+  ORCHESTRATOR_NOT_ENTITLED: 403,
   ORCHESTRATOR_WORKFLOW_INVALID: 422,
   ORCHESTRATOR_UNKNOWN_NODE: 404,
   ORCHESTRATOR_UNKNOWN_VERSION: 404,
@@ -53,6 +69,12 @@ export const ERRORS = {
   APPROVALS_UNAUTHENTICATED: 401,
   APPROVALS_NOT_ENTITLED: 403,
   APPROVALS_DIGEST_MISMATCH: 409,
+  /** Kind or target of the effect differ from those that its arguments name. */
+  APPROVALS_EFFECT_MISDESCRIBED: 422,
+  /** Nobody is in the audience of the request and in that of the policy floor. */
+  APPROVALS_FLOOR_AUDIENCE: 403,
+  /** The policy floor is invalid. */
+  APPROVALS_POLICY_INVALID: 422,
   /** The request does not allow this decision. */
   APPROVALS_NO_CHOICE: 422,
   /** The response does not fit the requested input. */
@@ -72,10 +94,16 @@ export const ERRORS = {
   APPROVALS_RULE_REFUSED: 422,
   APPROVALS_UNKNOWN_TOKEN: 404,
   APPROVALS_TOKEN_CONFLICT: 409,
+  /** The executor does not prove that it knows the join secret and has its key. */
+  APPROVALS_JOIN_REFUSED: 403,
+  APPROVALS_EXECUTOR_REVOKED: 403,
+  APPROVALS_UNKNOWN_EXECUTOR: 404,
   EXECUTOR_UNKNOWN_EFFECT: 404,
   EXECUTOR_UNKNOWN_CAPABILITY: 422,
   EXECUTOR_INVALID_ARGUMENTS: 422,
   EXECUTOR_CLASS_MISMATCH: 422,
+  /** Kind or target of the effect differ from those that its arguments name. */
+  EXECUTOR_EFFECT_MISDESCRIBED: 422,
   EXECUTOR_GRANT_INVALID: 403,
   EXECUTOR_GRANT_EXPIRED: 403,
   EXECUTOR_GRANT_MISMATCH: 403,
@@ -95,6 +123,8 @@ export const ERRORS = {
   EXECUTOR_SECRET_NOT_ALLOWED: 403,
   EXECUTOR_CIRCUIT_OPEN: 503,
   EXECUTOR_UNKNOWN_ARTIFACT: 404,
+  /** The executor takes no work, or cannot confine it. */
+  EXECUTOR_WORK_REFUSED: 403,
   RECOVERY_UNKNOWN: 404,
 } as const;
 

@@ -5,7 +5,7 @@ import { filters } from '@holdpoint/contracts/bus/subjects';
 import type { Pool } from 'pg';
 import type { ServiceMessage } from '../aggregates.ts';
 import { readActiveRules } from '../queries/rules.ts';
-import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
+import type { AdmittedRequest } from '../approval/state.ts';
 import type { RuleId } from '@holdpoint/contracts/values/ids';
 import { errorFields } from '@holdpoint/runtime/engine/error-fields';
 import type { Logger } from '@holdpoint/runtime/observability/log';
@@ -24,23 +24,23 @@ export type ActiveRules = ReturnType<typeof createActiveRules>;
  */
 export const createActiveRules = (now: () => number, log: Logger) => {
   let rules: readonly Rule[] | undefined;
-  const missed: RequestApproval[] = [];
+  const missed: AdmittedRequest[] = [];
 
-  const fitting = (request: RequestApproval): readonly RuleId[] =>
+  const fitting = (request: AdmittedRequest): readonly RuleId[] =>
     (rules ?? [])
       .filter((rule) => ruleDecides(rule, request, now()))
       .slice(0, ASKED_MAX)
       .map(({ id }) => id);
 
   return {
-    rulesFor: (request: RequestApproval): readonly RuleId[] => {
+    rulesFor: (request: AdmittedRequest): readonly RuleId[] => {
       if (rules === undefined && missed.length < MISSED_MAX) missed.push(request);
       return fitting(request);
     },
     /** Reads the rules again. `consider` receives the earlier requests that match a rule. */
     refresh: async (
       read: () => Promise<readonly Rule[]>,
-      consider: (request: RequestApproval, rules: readonly RuleId[]) => void,
+      consider: (request: AdmittedRequest, rules: readonly RuleId[]) => void,
     ): Promise<void> => {
       try {
         rules = await read();

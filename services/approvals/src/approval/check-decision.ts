@@ -1,7 +1,8 @@
 import { ASKS, policyOf, questionOf } from '@holdpoint/contracts/approval/question';
 import { matches } from '@holdpoint/contracts/approval/standing-rule';
 import { type ErrorBody, errorBody } from '@holdpoint/contracts/values/errors';
-import { isAmong } from '@holdpoint/contracts/workflow/audience';
+import { isSamePerson, isUnverified } from '@holdpoint/contracts/values/person';
+import { mayDecide } from '@holdpoint/contracts/workflow/audience';
 import { allowedChoices, responseError } from './response.ts';
 import type { ApprovalMessage, Pending, Principal } from './state.ts';
 
@@ -9,11 +10,18 @@ export type DecideMessage = Extract<ApprovalMessage, { kind: 'decide' }>;
 
 /** Error when this person may not decide on the request at all. */
 export const entitlementError = ({ request, audience }: Pending, by: Principal): ErrorBody | undefined => {
-  if (!isAmong(audience, by)) {
-    const text = `${by.name} may not decide; the audience is: ${audience.join(', ')}`;
+  if (!mayDecide({ audience, floor: request.floor }, by)) {
+    const demanded = (request.floor?.within ?? []).map((names) => `, and of ${names.join(', ')}`);
+    const text = `${by.name} may not decide; the audience is: ${audience.join(', ')}${demanded.join('')}`;
     return errorBody('APPROVALS_NOT_ENTITLED', text);
   }
-  const isOwn = request.requestedBy === by.name;
+  // The agent or its owner may have asked under any name.
+  if (by.agent !== undefined && isUnverified(request.requestedBy))
+    return errorBody(
+      'APPROVALS_FOUR_EYES',
+      `the requester is unverified, so ${by.agent} may have asked: a person has to decide`,
+    );
+  const isOwn = isSamePerson(request.requestedBy, by.name);
   // An agent never decides on a request that it, or another agent of the same person, made. No policy changes
   // that.
   if (isOwn && by.agent !== undefined)

@@ -10,6 +10,7 @@ import { historyOf, specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';
 import {
   ada,
+  admitted,
   APPROVAL,
   REQUESTED_AT,
   DEADLINE,
@@ -45,7 +46,12 @@ const asks = (rules: readonly (typeof RULE)[] = [RULE, OTHER_RULE]): ApprovalMes
   rules,
 });
 const askTimer = (tries: number): ApprovalMessage => timer('rules', { rules: [RULE, OTHER_RULE], tries });
-const asking = { kind: 'use_rule', rule: RULE, approval: requestFor(), rest: [OTHER_RULE] } as const;
+const asking = {
+  kind: 'use_rule',
+  rule: RULE,
+  approval: admitted(requestFor()),
+  rest: [OTHER_RULE],
+} as const;
 const rejected: ApprovalEvent = {
   ...resolvedHead,
   outcome: 'rejected',
@@ -219,7 +225,7 @@ describe('a rule created with a decision', () => {
     [
       'a deploy',
       requestedBy(requestFor('hello', { effect: { ...effectOf('hello'), kind: 'deploy' } })),
-      decides(ada, 'approve', { remember: specOf({ match: { target: 'file:*' } }) }),
+      decides(ada, 'approve', { remember: specOf({ match: { capability: '*', target: 'file:*' } }) }),
     ],
   ])('remembering a rule is refused for %s, and the request stays pending', (_, request, message) => {
     given(request)

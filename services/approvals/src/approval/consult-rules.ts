@@ -1,9 +1,8 @@
 import type { ApprovalEvent } from '@holdpoint/contracts/approval/events';
-import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
 import type { RuleId } from '@holdpoint/contracts/values/ids';
 import { asSent, type Json } from '@holdpoint/contracts/values/json';
 import { type Decision, decision } from '@holdpoint/runtime/decider';
-import type { ApprovalWork, Closed, Pending } from './state.ts';
+import type { AdmittedRequest, ApprovalWork, Closed, Pending } from './state.ts';
 import { timerData } from './timer-data.ts';
 
 const CONSULT = 'rules';
@@ -15,7 +14,7 @@ const TRIES_MAX = 5;
  * Asks the first rule whether it decides. A rule that does not match passes the request on to the next one.
  */
 export const consultRules = (
-  approval: RequestApproval,
+  approval: AdmittedRequest,
   rules: readonly RuleId[],
   now: number,
   tries = 1,

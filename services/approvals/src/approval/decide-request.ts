@@ -4,6 +4,7 @@ import { isForRules } from '@holdpoint/contracts/approval/standing-rule';
 import type { ApprovalOutcome, Surface, Vote } from '@holdpoint/contracts/approval/status';
 import { type ErrorBody, errorBody } from '@holdpoint/contracts/values/errors';
 import { rememberedIdOf } from '@holdpoint/contracts/values/ids';
+import { isSamePerson } from '@holdpoint/contracts/values/person';
 import { Verb } from '@holdpoint/contracts/workflow/approval-policy';
 import { type Answer, decision, refused } from '@holdpoint/runtime/decider';
 import { BUILT_IN, ROLLBACK_RULE, decidesRollback } from '../rule/rollback-rule.ts';
@@ -207,7 +208,7 @@ export const decideByRule = (
   if (state.status !== 'pending' || now >= state.expiresAt) return decision({});
   const { request } = state;
   // The rule has checked this already. The signing side checks again.
-  const isOwn = policyOf(request).fourEyes && request.requestedBy === author;
+  const isOwn = policyOf(request).fourEyes && isSamePerson(request.requestedBy, author);
   const may =
     rule === ROLLBACK_RULE
       ? tools.rollbackRule && author === BUILT_IN.name && decidesRollback(request)

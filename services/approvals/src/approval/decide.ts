@@ -2,10 +2,13 @@ import { questionOf } from '@holdpoint/contracts/workflow/approval-policy';
 import type { ApprovalEvent } from '@holdpoint/contracts/approval/events';
 import type { CancelApproval, RequestApproval } from '@holdpoint/contracts/approval/commands';
 import { effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
+import { misstated } from '@holdpoint/contracts/effect/describe';
 import { type ErrorBody, errorBody } from '@holdpoint/contracts/values/errors';
-import { effectIdOf, type RuleId } from '@holdpoint/contracts/values/ids';
+import { effectIdOf } from '@holdpoint/contracts/values/ids';
 import { type Decider, decision, refused } from '@holdpoint/runtime/decider';
-import type { ApprovalMessage, ApprovalState, ApprovalWork, Resolution } from './state.ts';
+import { applyFloor, isReachable } from '../policy/apply-floor.ts';
+import { DEFAULT_FLOOR } from '../policy/default-floor.ts';
+import type { AdmittedRequest, ApprovalMessage, ApprovalState, ApprovalWork, Resolution } from './state.ts';
 import { close, expired, EXPIRY, type ApprovalDecision, repeatAnswer } from './close.ts';
 import { reminderTimerFired, reminderTimers, isReminderTimer } from './reminders.ts';
 import { type SignGrant } from './grant.ts';
@@ -47,17 +50,59 @@ const requestError = (asked: RequestApproval): ErrorBody | undefined => {
     : errorBody('APPROVALS_DIGEST_MISMATCH', 'digest or effect id does not match the effect');
 };
 
+/** Kind and target select the policy, so that they come from the arguments and not from the requester. */
+const descriptionError = (asked: RequestApproval): ErrorBody | undefined => {
+  const question = questionOf(asked);
+  if (question !== 'effect' && question !== 'in_doubt') return undefined;
+  const wrong = misstated(asked.effect);
+  return wrong === undefined
+    ? undefined
+    : errorBody('APPROVALS_EFFECT_MISDESCRIBED', `${asked.effect.uses}: ${wrong}`);
+};
+
+/** The policy floor leaves no approver, so that the request ends before anybody is notified. */
+const refuseUnreachable = (request: AdmittedRequest, expiresAt: number, now: number): ApprovalDecision => {
+  const { id, task, node, revision, audience, digest, floor } = request;
+  const within = (floor?.within ?? []).map((names) => names.join(', ')).join('; ');
+  const comment = `APPROVALS_FLOOR_AUDIENCE: the policy needs members of ${within}; the request names only ${audience.join(', ')}`;
+  return decision<ApprovalEvent, ApprovalWork>({
+    events: [
+      { type: 'requested', ...request, expiresAt },
+      {
+        type: 'resolved',
+        id,
+        task,
+        node,
+        revision,
+        outcome: 'rejected',
+        by: 'policy',
+        surface: 'policy',
+        comment,
+        digest,
+        at: now,
+      },
+    ],
+  });
+};
+
 const request = (
   state: ApprovalState,
-  payload: RequestApproval,
-  rules: readonly RuleId[],
+  {
+    payload: asked,
+    rules = [],
+    floor = DEFAULT_FLOOR,
+    people,
+  }: Extract<ApprovalMessage, { kind: 'request' }>,
   now: number,
   { notifications, rollbackRule }: ApprovalTools,
 ): ApprovalDecision => {
-  const wrong = requestError(payload);
+  const wrong = requestError(asked) ?? (state.status === 'absent' ? descriptionError(asked) : undefined);
   if (wrong !== undefined) return refused(wrong);
   if (state.status === 'absent') {
+    const payload = applyFloor(asked, floor);
     const expiresAt = now + payload.timeoutMs;
+    if (questionOf(asked) === 'effect' && !isReachable(payload, people))
+      return refuseUnreachable(payload, expiresAt, now);
     const builtIn = rollbackRule && decidesRollback(payload) ? [ROLLBACK_RULE] : [];
     const consulted = consultRules(payload, [...builtIn, ...rules], now);
     const notices = notifySurfaces(payload.id, notifications, 'requested', 1, now);
@@ -75,12 +120,12 @@ const request = (
   if (state.status === 'withdrawn') return repeatAnswer(state, now);
   const { digest, inDoubt: doubt, input } = state.request;
   const isSame =
-    digest === payload.digest &&
-    questionOf(state.request) === questionOf(payload) &&
-    isSameJson(input, payload.input);
-  if (!isSame || doubt?.epoch !== payload.inDoubt?.epoch) {
+    digest === asked.digest &&
+    questionOf(state.request) === questionOf(asked) &&
+    isSameJson(input, asked.input);
+  if (!isSame || doubt?.epoch !== asked.inDoubt?.epoch) {
     return refused(
-      errorBody('APPROVALS_DIGEST_MISMATCH', `approval ${payload.id} was requested for another effect`),
+      errorBody('APPROVALS_DIGEST_MISMATCH', `approval ${asked.id} was requested for another effect`),
     );
   }
   return state.status === 'closed' ? repeatAnswer(state, now) : decision({});
@@ -161,7 +206,7 @@ export const createApprovalDecider = (
     decide: (state, message, { now }) => {
       switch (message.kind) {
         case 'request':
-          return request(state, message.payload, message.rules ?? [], now, tools);
+          return request(state, message, now, tools);
         case 'decide':
           return decideByPerson(state, message, now, tools);
         case 'rule_applies':

@@ -13,6 +13,7 @@ import {
   requestFor,
   verify,
 } from '../../testing/requests.ts';
+import { DEFAULT_FLOOR } from '../policy/default-floor.ts';
 import { createApprovalDecider } from './decide.ts';
 import type { ApprovalMessage } from './state.ts';
 
@@ -41,6 +42,7 @@ test('a grant names the exact effect, the approvers and its expiry', () => {
   expect(GrantClaims.parse(verify(approvedAt(now).grant))).toEqual({
     jti: APPROVAL,
     sub: effectId,
+    floor: DEFAULT_FLOOR.digest,
     digest,
     by: 'ada',
     iat: Math.floor(now / 1_000),

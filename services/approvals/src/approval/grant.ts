@@ -25,8 +25,10 @@ export const signatureFor = (
   const validUntil = now + GRANT_VALID_MS;
   const seconds = (ms: number): number => Math.floor(ms / 1_000);
   const claims = { jti: id, sub: effectId, digest, by, iat: seconds(now), exp: seconds(validUntil) };
+  const floor = request.floor && { floor: request.floor.digest };
   const answer = answerIn(choice);
-  if (answer === undefined) return choice === 'approve' ? { grant: sign(claims), validUntil } : {};
+  if (answer === undefined)
+    return choice === 'approve' ? { grant: sign({ ...claims, ...floor }), validUntil } : {};
   const { data: ofDoubt } = InDoubtAnswer.safeParse(answer);
   // An answer about a stuck job needs no signature: only the orchestrator uses it.
   if (doubt === undefined || ofDoubt === undefined) return { answer };

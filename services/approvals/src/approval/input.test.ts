@@ -178,7 +178,10 @@ describe('a question of a program', () => {
       .when({ kind: 'rule_applies', rule: RULE, author: 'ada' }, REQUESTED_AT + 1)
       .thenNothing();
     given(asking())
-      .when(decides(ada, 'approve', { remember: specOf({ match: { target: '*' } }) }), REQUESTED_AT + 1)
+      .when(
+        decides(ada, 'approve', { remember: specOf({ match: { capability: '*', target: '*' } }) }),
+        REQUESTED_AT + 1,
+      )
       .thenRefuses('APPROVALS_RULE_REFUSED');
     given(asking())
       .when({ ...decides(ada, 'approve'), isOneOfMany: true }, REQUESTED_AT + 1)

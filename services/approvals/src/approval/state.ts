@@ -3,9 +3,11 @@ import type { CancelApproval, DecideApproval, RequestApproval } from '@holdpoint
 import type { Notice, Surface, Vote } from '@holdpoint/contracts/approval/status';
 import type { Member } from '@holdpoint/contracts/workflow/audience';
 import type { Scope } from '@holdpoint/contracts/approval/access-token';
-import type { RuleId } from '@holdpoint/contracts/values/ids';
+import type { AccessTokenId, RuleId } from '@holdpoint/contracts/values/ids';
+import type { RequestFloor } from '@holdpoint/contracts/approval/policy-floor';
 import type { RuleSpec } from '@holdpoint/contracts/approval/standing-rule';
 import type { TimerFired } from '@holdpoint/runtime/decider';
+import type { CompiledFloor } from '../policy/compile-floor.ts';
 
 export type Resolution = Omit<ApprovalResolved, 'type' | 'id' | 'task' | 'node' | 'revision'>;
 
@@ -26,8 +28,11 @@ type RequestProgress = {
   readonly outcome?: Pick<EffectOutcomeRecorded, 'outcome' | 'epoch'>;
 };
 
+/** A request under the policy floor: its demands are those in force. */
+export type AdmittedRequest = RequestApproval & { readonly floor?: RequestFloor | undefined };
+
 type RequestRecord = RequestProgress & {
-  readonly request: RequestApproval;
+  readonly request: AdmittedRequest;
   readonly requestedAt: number;
   readonly expiresAt: number;
 };
@@ -50,11 +55,21 @@ export type Principal = Member & {
   readonly scopes?: readonly Scope[] | undefined;
   /** The agent that acts for this person, if any. */
   readonly agent?: string | undefined;
+  /** The stored token of the call, if any. */
+  readonly token?: AccessTokenId | undefined;
 };
 
 export type ApprovalMessage =
   /** With the standing rules that seemed to match when the request arrived. */
-  | { readonly kind: 'request'; readonly payload: RequestApproval; readonly rules?: readonly RuleId[] }
+  | {
+      readonly kind: 'request';
+      readonly payload: RequestApproval;
+      readonly rules?: readonly RuleId[];
+      /** The policy floor in force; default: the built-in one. */
+      readonly floor?: CompiledFloor | undefined;
+      /** Everybody who could decide, unless an identity provider knows more people. */
+      readonly people?: readonly Member[] | undefined;
+    }
   | {
       readonly kind: 'decide';
       readonly payload: DecideApproval;
@@ -88,7 +103,7 @@ export type ApprovalWork =
   | {
       readonly kind: 'use_rule';
       readonly rule: RuleId;
-      readonly approval: RequestApproval;
+      readonly approval: AdmittedRequest;
       /** The rules to ask next if this one does not match. */
       readonly rest: readonly RuleId[];
     }

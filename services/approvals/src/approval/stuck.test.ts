@@ -79,7 +79,10 @@ describe('a question about a stuck job', () => {
 
   test('an answer about a stuck job creates no rule', () => {
     given(stuckRequested)
-      .when(decides(ada, 'retry', { remember: specOf({ match: { target: '*' } }) }), REQUESTED_AT + 1)
+      .when(
+        decides(ada, 'retry', { remember: specOf({ match: { capability: '*', target: '*' } }) }),
+        REQUESTED_AT + 1,
+      )
       .thenRefuses('APPROVALS_RULE_REFUSED');
   });
 

@@ -1,9 +1,10 @@
 import type { ApprovalOutcome, Vote } from '@holdpoint/contracts/approval/status';
+import { isSamePerson } from '@holdpoint/contracts/values/person';
 import type { Policy } from '@holdpoint/contracts/workflow/approval-policy';
 
 /** Adds a vote. Each person has one vote, which they may change until the request is decided. */
 export const withVote = (votes: readonly Vote[], vote: Vote): readonly Vote[] => [
-  ...votes.filter(({ by }) => by !== vote.by),
+  ...votes.filter(({ by }) => !isSamePerson(by, vote.by)),
   vote,
 ];
 

@@ -110,7 +110,7 @@ describe('a rule that is asked to decide', () => {
       .thenStarts(applies);
   });
 
-  const anything = specOf({ match: { target: '*' } });
+  const anything = specOf({ match: { capability: '*', target: '*' } });
   const declined: readonly (readonly [
     why: string,
     history: readonly RuleEvent[],
@@ -154,7 +154,7 @@ describe('a rule that is asked to decide', () => {
   test.each(['merge', 'deploy', 'destructive_edit'] as const)('a rule declines every %s', (kind) => {
     const request = requestFor('hello', { effect: { ...effectOf('hello'), kind } });
     // As an earlier version without this check could have stored it.
-    for (const match of [{ capability: '*' }, { kinds: [kind], target: '*' }])
+    for (const match of [{ capability: '*' }, { capability: '*', kinds: [kind], target: '*' }])
       given(ruleAdded({ spec: specOf({ match }) }))
         .when(use(request), REQUESTED_AT)
         .thenNothing();

@@ -1,10 +1,10 @@
-import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
 import type { RuleEvent, RuleSpec } from '@holdpoint/contracts/approval/standing-rule';
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import type { ApprovalId, RuleId } from '@holdpoint/contracts/values/ids';
 import { asSent } from '@holdpoint/contracts/values/json';
 import type { Member } from '@holdpoint/contracts/workflow/audience';
 import { type Decider, type Decision, decision, refused } from '@holdpoint/runtime/decider';
+import type { AdmittedRequest } from '../approval/state.ts';
 import { BUILT_IN, ROLLBACK_RULE, decidesRollback } from './rollback-rule.ts';
 import { type Rule, builtInAdded, evolveRule, ruleDecides, ruleView } from './state.ts';
 
@@ -19,7 +19,7 @@ export type RuleMessage =
   | {
       readonly kind: 'use_rule';
       readonly rule: RuleId;
-      readonly approval: RequestApproval;
+      readonly approval: AdmittedRequest;
       readonly rest: readonly RuleId[];
     }
   | {
@@ -41,7 +41,7 @@ export type RuleWork =
   | {
       readonly kind: 'use_rule';
       readonly rule: RuleId;
-      readonly approval: RequestApproval;
+      readonly approval: AdmittedRequest;
       readonly rest: readonly RuleId[];
     };
 

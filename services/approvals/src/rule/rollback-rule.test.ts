@@ -14,6 +14,7 @@ import { describe, expect, test } from 'vitest';
 import { policies } from '../../testing/aggregate-messages.ts';
 import {
   ada,
+  admitted,
   APPROVAL,
   REQUESTED_AT,
   DEADLINE,
@@ -161,8 +162,8 @@ describe('the built-in rule', () => {
   });
 
   test('the built-in rule is asked first', () => {
-    const approval = rollbackFor();
-    expect(askedBy(approval, [RULE])).toEqual([
+    const approval = admitted(rollbackFor());
+    expect(askedBy(rollbackFor(), [RULE])).toEqual([
       { kind: 'use_rule', rule: ROLLBACK_RULE, approval, rest: [RULE] },
     ]);
   });

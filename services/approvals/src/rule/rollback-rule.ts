@@ -1,3 +1,4 @@
+import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
 import { policyOf } from '@holdpoint/contracts/workflow/approval-policy';
 import type { Member } from '@holdpoint/contracts/workflow/audience';
 import { RuleId } from '@holdpoint/contracts/values/ids';
@@ -29,11 +30,15 @@ const partOf = (args: JsonObject, name: 'with' | 'context'): JsonObject =>
   JsonObject.safeParse(args[name]).data ?? {};
 
 /**
- * Whether the built-in rule approves the request: a rollback in the isolated worktree of a task, for which
- * one approver is enough. Such a rollback affects no other work and keeps the previous state. In a shared
- * checkout a person decides.
+ * Whether the built-in rule approves the request: a rollback that the orchestrator ordered for a verdict, in the
+ * isolated worktree that the failed task made, for which one approver is enough. Such a rollback affects no
+ * other work and keeps the previous state. In a shared checkout, and on request of anybody else, a person decides.
  */
-export const decidesRollback = ({ effect, ...request }: Omit<RuleSubject, 'requestedBy'>): boolean => {
+export const decidesRollback = ({
+  effect,
+  rollbackOf,
+  ...request
+}: Omit<RuleSubject, 'requestedBy'> & Pick<RequestApproval, 'rollbackOf'>): boolean => {
   const { rules, quorum, fourEyes, decisions } = policyOf(request);
   if (!rules || quorum > 1 || fourEyes || !decisions.includes('approve')) return false;
   const { kind, uses, args, target } = effect;
@@ -41,5 +46,6 @@ export const decidesRollback = ({ effect, ...request }: Omit<RuleSubject, 'reque
   const { isolated, worktree } = partOf(args, 'with');
   const { worktree: worksIn = worktree } = partOf(args, 'context');
   if (isolated !== true || typeof worktree !== 'string' || !WORKTREE.test(worktree)) return false;
+  if (rollbackOf?.worktree !== worktree) return false;
   return target === `worktree:${worktree}` && worksIn === worktree;
 };

@@ -1,4 +1,3 @@
-import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
 import {
   type RuleEvent,
   type RuleSpec,
@@ -7,8 +6,9 @@ import {
   matches,
 } from '@holdpoint/contracts/approval/standing-rule';
 import type { ApprovalId, RuleId } from '@holdpoint/contracts/values/ids';
+import { isSamePerson } from '@holdpoint/contracts/values/person';
 import { policyOf } from '@holdpoint/contracts/workflow/approval-policy';
-import { type Member, isAmong } from '@holdpoint/contracts/workflow/audience';
+import { type Deciders, mayDecide, type Member } from '@holdpoint/contracts/workflow/audience';
 import { BUILT_IN, ROLLBACK_RULE, ROLLBACK_SPEC } from './rollback-rule.ts';
 
 /** A standing rule: a decision made in advance. */
@@ -90,12 +90,8 @@ export const builtInAdded = (now: number): Extract<RuleEvent, { type: 'rule_adde
 export const builtInRule: Rule = evolveRule(undefined, builtInAdded(0));
 
 /** Whether the rule decides on the request: it is active, it matches, and its author may decide on it. */
-export const ruleDecides = (
-  rule: Rule,
-  request: RuleSubject & Pick<RequestApproval, 'audience'>,
-  now: number,
-): boolean =>
+export const ruleDecides = (rule: Rule, request: RuleSubject & Deciders, now: number): boolean =>
   statusOf(rule, now) === 'active' &&
   matches(rule.spec.match, request) &&
-  isAmong(request.audience, rule.author) &&
-  !(policyOf(request).fourEyes && request.requestedBy === rule.author.name);
+  mayDecide(request, rule.author) &&
+  !(policyOf(request).fourEyes && isSamePerson(request.requestedBy, rule.author.name));

@@ -81,7 +81,7 @@ describe('orders with a grant', () => {
 
   test('a label with one kind of effect is refused as another kind', () => {
     const merge = (kind: SideEffectKind): CanonicalEffect =>
-      workOf({ uses: MERGE, kind, effectClass: 'fenced' });
+      workOf({ uses: MERGE, kind, effectClass: 'fenced', target: 'branch:HEAD' });
     expect(codeFor(orderFor(merge('merge')))).toBeUndefined();
     for (const kind of SideEffectKind.options.filter((each) => each !== 'merge'))
       expect(codeFor(orderFor(merge(kind)))).toBe('EXECUTOR_CLASS_MISMATCH');

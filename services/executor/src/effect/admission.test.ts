@@ -1,3 +1,4 @@
+import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
 import type { GrantClaims } from '@holdpoint/contracts/effect/grant';
 import { describe, expect, test } from 'vitest';
 import {
@@ -97,4 +98,19 @@ describe('capabilities', () => {
       expect(codeFor(orderFor(effectOf({ effectClass })))).toBe('EXECUTOR_CLASS_MISMATCH');
     },
   );
+});
+
+describe('an order that misstates its effect', () => {
+  const refusal = (change: Partial<CanonicalEffect>) => codeFor(orderFor(effectOf(change)));
+
+  test.each<[string, Partial<CanonicalEffect>]>([
+    ['its target', { target: 'notify:team' }],
+    ['its kind', { kind: 'notify' }],
+  ])('is refused for %s, even with a grant for exactly this effect', (_, change) => {
+    expect(refusal(change)).toBe('EXECUTOR_EFFECT_MISDESCRIBED');
+  });
+
+  test('runs with a higher kind than its capability has', () => {
+    expect(refusal({ kind: 'deploy' })).toBeUndefined();
+  });
 });

@@ -1,5 +1,6 @@
 import { CAPABILITIES, effectClassOf, namesProbe } from '@holdpoint/contracts/effect/capabilities';
 import { effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
+import { misstated } from '@holdpoint/contracts/effect/describe';
 import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import type { SignedClaims } from '@holdpoint/contracts/effect/grant';
 import { type ErrorBody, errorBody } from '@holdpoint/contracts/values/errors';
@@ -21,6 +22,9 @@ export const classOfEffect: ClassOf = ({ uses, kind, args }) =>
 /** The only kind that effects of a label may have, if there is only one. */
 export type KindOf = (uses: string) => SideEffectKind | undefined;
 
+/** Why this executor does not take work of a label; undefined if it does. */
+export type WorkRefusal = (uses: string) => string | undefined;
+
 /** Kinds of the capabilities that every executor has. */
 export const kindOfLabel: KindOf = (uses) =>
   Object.hasOwn(CAPABILITIES, uses) ? CAPABILITIES[uses]?.kind : undefined;
@@ -38,15 +42,16 @@ export const whyRefused = (
   verify: Verify,
   classOf: ClassOf = classOfEffect,
   kindOf: KindOf = kindOfLabel,
+  refusesWork: WorkRefusal = () => undefined,
 ): ErrorBody | undefined =>
   order.grant === undefined
-    ? workProblem(order, classOf)
+    ? workProblem(order, classOf, refusesWork)
     : (grantProblem(order, order.grant, now, verify) ?? effectProblem(order, classOf, kindOf));
 
 const without = (problem: string): ErrorBody =>
   errorBody('EXECUTOR_GRANT_INVALID', `Order without a grant: ${problem}`);
 
-const workProblem = (order: RunEffect, classOf: ClassOf): ErrorBody | undefined => {
+const workProblem = (order: RunEffect, classOf: ClassOf, refusesWork: WorkRefusal): ErrorBody | undefined => {
   const { id, digest, effect } = order;
   if (!isWork(order)) return without(`effects of kind ${effect.kind} need one`);
   if (effectDigest(effect) !== digest) return without('the digest does not match the effect');
@@ -56,7 +61,8 @@ const workProblem = (order: RunEffect, classOf: ClassOf): ErrorBody | undefined 
   if (effectClass === undefined) return without(`${effect.uses} cannot be ordered as work`);
   if (effectClass !== effect.effectClass)
     return without(`${effect.uses} is ${effectClass} as work, not ${effect.effectClass}`);
-  return undefined;
+  const refusal = refusesWork(effect.uses);
+  return refusal === undefined ? undefined : errorBody('EXECUTOR_WORK_REFUSED', refusal);
 };
 
 const grantProblem = (
@@ -91,7 +97,8 @@ const effectProblem = (order: RunEffect, classOf: ClassOf, kindOf: KindOf): Erro
   if (known !== effectClass)
     return errorBody('EXECUTOR_CLASS_MISMATCH', `${uses} is ${known}, not ${effectClass}`);
   const only = kindOf(uses);
-  return only === undefined || only === kind
-    ? undefined
-    : errorBody('EXECUTOR_CLASS_MISMATCH', `${uses} must be ordered as kind ${only}, not ${kind}`);
+  if (only !== undefined && only !== kind)
+    return errorBody('EXECUTOR_CLASS_MISMATCH', `${uses} must be ordered as kind ${only}, not ${kind}`);
+  const wrong = misstated(order.effect);
+  return wrong === undefined ? undefined : errorBody('EXECUTOR_EFFECT_MISDESCRIBED', `${uses}: ${wrong}`);
 };

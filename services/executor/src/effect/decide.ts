@@ -1,7 +1,7 @@
 import type { CancelEffect } from '@holdpoint/contracts/effect/commands';
 import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import { type Decider, decision } from '@holdpoint/runtime/decider';
-import { type ClassOf, isWork, type KindOf, type Verify, whyRefused } from './admission.ts';
+import { type ClassOf, isWork, type KindOf, type Verify, whyRefused, type WorkRefusal } from './admission.ts';
 import { evolve } from './evolve.ts';
 import { cancelWork, markInDoubt, probed, startUnresolved } from './in-doubt.ts';
 import type { Admission, EffectDecision, EffectMessage, EffectWork, InDoubt } from './messages.ts';
@@ -90,6 +90,8 @@ export type EffectDeciderOptions = {
   /** The classes of all capabilities. Left out: of those that every executor has. */
   readonly classOf?: ClassOf | undefined;
   readonly kindOf?: KindOf | undefined;
+  /** Left out: all work is taken. */
+  readonly refusesWork?: WorkRefusal | undefined;
   /** Left out: the default durations. */
   readonly timing?: EffectTiming | undefined;
 };
@@ -99,9 +101,10 @@ export const createEffectDecider = ({
   verify,
   classOf,
   kindOf,
+  refusesWork,
   timing = DEFAULT_TIMING,
 }: EffectDeciderOptions): Decider<EffectState, EffectMessage, EffectEvent, EffectWork> => {
-  const admission: Admission = (order, now) => whyRefused(order, now, verify, classOf, kindOf);
+  const admission: Admission = (order, now) => whyRefused(order, now, verify, classOf, kindOf, refusesWork);
   return {
     initial: { status: 'absent' },
     evolve,

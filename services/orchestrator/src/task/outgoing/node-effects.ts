@@ -1,6 +1,7 @@
 import { artifactLabel, scopeOf } from '@holdpoint/contracts/workflow/artifact';
 import { CAPABILITIES, effectClassOf } from '@holdpoint/contracts/effect/capabilities';
 import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
+import { describeEffect } from '@holdpoint/contracts/effect/describe';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import { asSent, digestOf, type Json, type JsonObject, sha256Of } from '@holdpoint/contracts/values/json';
 import type { Payload, StepInput } from '@holdpoint/contracts/task/step';
@@ -160,11 +161,10 @@ const keyOf = (key: string, preview: JsonObject | undefined, undone: number): st
   return bound.length <= KEY_MAX ? bound : sha256Of(bound);
 };
 
-/** The preview resolves the branch that a template leaves to the repository. */
-const targetOf = (declared: string, preview: JsonObject | undefined): string =>
-  typeof preview?.['target'] === 'string' ? `branch:${preview['target']}` : declared;
-
-/** The effect of a node, or its start, in the form that people approve. Throws `ExpressionError`. */
+/**
+ * The effect of a node, or its start, in the form that people approve. Kind and target come from the arguments: a
+ * template can only raise the kind. Throws `ExpressionError`.
+ */
 export const gatedEffect = (task: Task, id: NodeId): CanonicalEffect => {
   const node = nodeDefinition(task, id);
   const { attempt, preview, undone = 0 } = nodeState(task, id);
@@ -183,11 +183,12 @@ export const gatedEffect = (task: Task, id: NodeId): CanonicalEffect => {
     };
   }
   const { kind, effectClass, target, idempotencyKey } = node.effect;
+  const declared = { ...about, kind, effectClass, target: renderEffectText(task, node, target) };
+  const described = describeEffect(declared);
   return {
-    ...about,
-    kind,
-    effectClass,
-    target: targetOf(renderEffectText(task, node, target), preview),
+    ...declared,
+    kind: described.kind,
+    target: described.target,
     idempotencyKey: keyOf(renderEffectText(task, node, idempotencyKey), preview, undone),
   };
 };

@@ -30,6 +30,7 @@ const WHERE: Readonly<Record<Surface, string>> = {
   websocket: 'over a WebSocket',
   discord: 'on Discord',
   rule: 'by standing rule',
+  policy: 'by the policy floor',
   clock: 'by timeout',
 };
 
