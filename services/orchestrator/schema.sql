@@ -1,3 +1,8 @@
+CREATE TABLE bus_watermark (
+  one boolean NOT NULL DEFAULT true,
+  seen jsonb NOT NULL
+) WITH (fillfactor=50);
+
 CREATE TABLE events (
   aggregate text NOT NULL,
   version integer NOT NULL,
@@ -62,6 +67,10 @@ CREATE TABLE timers (
   data json,
   trace text
 ) WITH (fillfactor=80, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_cost_delay=0);
+
+ALTER TABLE bus_watermark ADD CONSTRAINT bus_watermark_one_check CHECK (one);
+
+ALTER TABLE bus_watermark ADD CONSTRAINT bus_watermark_pkey PRIMARY KEY (one);
 
 ALTER TABLE events ADD CONSTRAINT events_pkey PRIMARY KEY (aggregate, version);
 

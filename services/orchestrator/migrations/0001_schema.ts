@@ -1,3 +1,4 @@
+import { createBusWatermarkTable } from '@holdpoint/runtime/store/bus-watermark';
 import { createRuntimeTables, currentSchema, tokenIn } from '@holdpoint/runtime/store/tables';
 import { type Kysely, sql } from 'kysely';
 
@@ -15,6 +16,7 @@ export const up = async (db: Kysely<unknown>): Promise<void> => {
   await sql`CREATE INDEX heads_latest ON heads (created_at DESC, id DESC)`.execute(db);
   // Also finds the tasks that wait for a circuit.
   await sql`CREATE INDEX heads_phase ON heads (status, created_at DESC, id DESC)`.execute(db);
+  await createBusWatermarkTable(db);
   await createPrograms(db);
   await createLists(db);
 };

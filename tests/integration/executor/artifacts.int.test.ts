@@ -19,7 +19,7 @@ import { artifactBucket, DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import { filters, subjects } from '@holdpoint/contracts/bus/subjects';
 import { silentLogger } from '@holdpoint/runtime/observability/log';
 import { createObjectStore, type ObjectStore } from '@holdpoint/runtime/bus/object-store';
-import { keepTopology } from '@holdpoint/runtime/bus/topology';
+import { keepTopology } from '@holdpoint/runtime/bus/keep-topology';
 import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -53,7 +53,7 @@ beforeAll(async () => {
   repository = join(folder, 'app');
   await mkdir(repository, { recursive: true });
   await run('git', ['init', '--quiet', '--initial-branch=main', repository]);
-  keeper = await keepTopology(await system.connect('topology'), silentLogger());
+  keeper = await keepTopology({ connection: await system.connect('topology'), log: silentLogger() });
   executor = await system.spawn('executor', {
     env: { HOLDPOINT_REPOSITORIES: folder, HOLDPOINT_LOG_MAX_MIB: '256' },
   });

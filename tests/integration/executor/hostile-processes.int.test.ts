@@ -9,7 +9,7 @@ import { effectIdOf, NodeId } from '@holdpoint/contracts/values/ids';
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import { filters, subjects } from '@holdpoint/contracts/bus/subjects';
 import { silentLogger } from '@holdpoint/runtime/observability/log';
-import { keepTopology } from '@holdpoint/runtime/bus/topology';
+import { keepTopology } from '@holdpoint/runtime/bus/keep-topology';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { publish } from '../../kit/bus/consumers.ts';
@@ -39,7 +39,7 @@ beforeAll(async () => {
   };
   await writeFile(join(system.folder, 'deploy-token'), `${SECRET}\n`, { mode: 0o600 });
   await writeFile(join(system.folder, 'secrets.json'), JSON.stringify({ secrets }), { mode: 0o600 });
-  const keeper = await keepTopology(await system.connect('topology'), silentLogger());
+  const keeper = await keepTopology({ connection: await system.connect('topology'), log: silentLogger() });
   const executor = await system.spawn('executor', {
     env: {
       HOLDPOINT_REPOSITORIES: folder,

@@ -10,7 +10,7 @@ import type { StepInput } from '@holdpoint/contracts/task/step';
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import { filters, subjects } from '@holdpoint/contracts/bus/subjects';
 import { silentLogger } from '@holdpoint/runtime/observability/log';
-import { keepTopology } from '@holdpoint/runtime/bus/topology';
+import { keepTopology } from '@holdpoint/runtime/bus/keep-topology';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ServiceProcess } from '../../kit/stack/as-process.ts';
@@ -32,7 +32,7 @@ beforeAll(async () => {
   repository = join(folder, 'app');
   await mkdir(repository, { recursive: true });
   await run('git', ['init', '--quiet', '--initial-branch=main', repository]);
-  const keeper = await keepTopology(await system.connect('topology'), silentLogger());
+  const keeper = await keepTopology({ connection: await system.connect('topology'), log: silentLogger() });
   executor = await system.spawn('executor', { env: { HOLDPOINT_REPOSITORIES: folder } });
   await executor.started();
   keeper.stop();

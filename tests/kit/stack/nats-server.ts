@@ -1,5 +1,5 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { cp, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
 import { consumersFor, streams } from '@holdpoint/contracts/bus/streams';
 import { readPublicNkeys } from '@holdpoint/infra/credentials/read';
 import { type Child, startChild } from '@holdpoint/infra/local/process/child';
@@ -19,6 +19,13 @@ export type NatsServer = {
   readonly start: () => Promise<void>;
   /** Kills the server, deletes all JetStream data, and starts it again on the same port. */
   readonly wipe: () => Promise<void>;
+  /** Keeps a copy of all messages, for `loseTail`. Only for a server that runs as a process. */
+  readonly copyMessages: () => Promise<void>;
+  /**
+   * Stops the server, puts the copied messages back, and starts it: streams have lost their tails, and consumers keep
+   * their positions.
+   */
+  readonly loseTail: () => Promise<void>;
   /** Ends it permanently. */
   readonly remove: () => Promise<void>;
 };
@@ -86,6 +93,8 @@ const inContainer = async (run: Run, options: NatsServerOptions): Promise<NatsSe
       await current.remove();
       current = await launch();
     },
+    copyMessages: () => Promise.reject(new Error('the files are in the container')),
+    loseTail: () => Promise.reject(new Error('the files are in the container')),
     remove: () => current.remove(),
   };
 };
@@ -112,6 +121,8 @@ const asProcess = async (run: Run, folder: string, options: NatsServerOptions): 
     return child;
   };
   let child = await launch();
+  const store = join(dir, 'jetstream');
+  const copy = join(folder, 'nats-copy');
   const kill = async (): Promise<void> => void (await child.stop([['SIGKILL', 10_000]]));
   const start = async (): Promise<void> => {
     child = await launch();
@@ -125,8 +136,32 @@ const asProcess = async (run: Run, folder: string, options: NatsServerOptions): 
       await rm(join(dir, 'jetstream'), { recursive: true, force: true });
       await start();
     },
+    copyMessages: async () => {
+      await rm(copy, { recursive: true, force: true });
+      for (const stream of await messageFolders(store)) {
+        await mkdir(join(copy, stream), { recursive: true });
+        await cp(join(store, stream), join(copy, stream), { recursive: true });
+      }
+    },
+    loseTail: async () => {
+      // A server that is told to stop writes the positions of all consumers.
+      await child.stop();
+      for (const stream of await messageFolders(copy)) {
+        await rm(join(store, stream), { recursive: true });
+        await cp(join(copy, stream), join(store, stream), { recursive: true });
+      }
+      await start();
+    },
     remove: async () => void (await child.stop()),
   };
+};
+
+/** The folders with the messages of streams, below the folder of a server. */
+const messageFolders = async (folder: string): Promise<readonly string[]> => {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isDirectory() && entry.name === 'msgs')
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)));
 };
 
 export const startNatsServer = (

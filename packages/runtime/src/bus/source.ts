@@ -26,7 +26,8 @@ export const startSource = (
   /** An error in the callback would end the subscription. */
   const handOver = (msg: JsMsg): void => {
     try {
-      take(deliveryOf(msg));
+      const server = connection.info?.server_id;
+      take(deliveryOf(msg, () => connection.info?.server_id === server));
     } catch (error) {
       log.error({ ...errorFields(error), subject: msg.subject }, 'message could not be taken');
       msg.nak(UNTAKEN_RETRY_MS);
@@ -89,7 +90,11 @@ const headersIn = (msg: JsMsg): JsMsg['headers'] => {
   }
 };
 
-const deliveryOf = (msg: JsMsg): Delivery => ({
+/**
+ * A server that has lost its tail gives numbers a second time, so an acknowledgement of another server life could take an
+ * unread message. Only the server that delivered gets it.
+ */
+const deliveryOf = (msg: JsMsg, isSameServer: () => boolean): Delivery => ({
   subject: msg.subject,
   data: msg.data,
   get deliveries() {
@@ -106,8 +111,12 @@ const deliveryOf = (msg: JsMsg): Delivery => ({
     const headers = headersIn(msg);
     return Object.fromEntries((headers?.keys() ?? []).map((name) => [name, headers?.get(name) ?? '']));
   },
-  ack: () => msg.ack(),
-  giveBack: (delayMs) => msg.nak(delayMs),
+  ack: () => {
+    if (isSameServer()) msg.ack();
+  },
+  giveBack: (delayMs) => {
+    if (isSameServer()) msg.nak(delayMs);
+  },
 });
 
 // Sequence numbers start again when the storage is lost; with the time of arrival they do not repeat.

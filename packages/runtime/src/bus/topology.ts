@@ -1,15 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   AckPolicy,
+  type ConsumerConfig,
+  type ConsumerInfo,
   DeliverPolicy,
   DiscardPolicy,
   JetStreamApiError,
-  jetstreamManager,
   type JetStreamManager,
   RetentionPolicy,
   StorageType,
+  type StreamInfo,
 } from '@nats-io/jetstream';
-import type { NatsConnection } from '@nats-io/transport-node';
 import {
   type BucketDeclaration,
   buckets,
@@ -18,19 +19,15 @@ import {
   type StreamDeclaration,
   streams,
 } from '@holdpoint/contracts/bus/streams';
-import { errorFields } from '../engine/error-fields.ts';
-import type { Logger } from '../observability/log.ts';
 
 const NANOS_PER_MS = 1_000_000;
-/** Maximum time until a vanished stream or consumer is created again. */
-export const ASSERT_EVERY_MS = 2_000;
 const CREATED_BY_OTHERS_MS = 100;
 const CREATED_BY_OTHERS_LOOKS = 20;
 
 /** The consumers, and the number of replicas of each stream: 1, 3 or 5. */
 export type Topology = { readonly consumers: readonly ConsumerDeclaration[]; readonly replicas: number };
 
-const ALONE: Topology = { consumers, replicas: 1 };
+export const ALONE: Topology = { consumers, replicas: 1 };
 
 const streamConfig = (stream: StreamDeclaration, replicas: number) => ({
   name: stream.name,
@@ -45,6 +42,7 @@ const streamConfig = (stream: StreamDeclaration, replicas: number) => ({
   duplicate_window: stream.duplicateWindowMs * NANOS_PER_MS,
   num_replicas: replicas,
   deny_delete: true,
+  deny_purge: true,
   allow_direct: true,
 });
 
@@ -64,13 +62,14 @@ const bucketConfig = (bucket: BucketDeclaration, replicas: number) => ({
   allow_direct: true,
 });
 
-const consumerConfig = (consumer: ConsumerDeclaration) => ({
+/** The configuration of a consumer, without its start in the stream, which cannot be changed later. */
+export const consumerConfig = (
+  consumer: Omit<ConsumerDeclaration, 'service'>,
+): Partial<ConsumerConfig> & { readonly durable_name: string } => ({
   durable_name: consumer.name,
   description: consumer.description,
   filter_subject: consumer.filter,
   ack_policy: AckPolicy.Explicit,
-  // A consumer that is created again replays the stream: harmless, because deciding twice changes nothing.
-  deliver_policy: DeliverPolicy.All,
   ack_wait: consumer.ackWaitMs * NANOS_PER_MS,
   max_deliver: -1,
   max_ack_pending: consumer.maxAckPending,
@@ -78,72 +77,92 @@ const consumerConfig = (consumer: ConsumerDeclaration) => ({
 
 const isMissing = (error: unknown): boolean => error instanceof JetStreamApiError && error.status === 404;
 
+/** Undefined when it does not exist. */
+export const ifThere = <Info>(asking: Promise<Info>): Promise<Info | undefined> =>
+  asking.catch((error: unknown) => {
+    if (isMissing(error)) return undefined;
+    throw error;
+  });
+
 /**
  * Creates what does not exist. Another replica may create it at the same moment, and the server then refuses
  * with various errors: only its existence afterwards counts.
  */
-const createUnlessThere = async (
-  find: () => Promise<unknown>,
-  create: () => Promise<unknown>,
-): Promise<boolean> => {
-  const isThere = (): Promise<boolean> =>
-    find().then(
-      () => true,
-      (error: unknown) => {
-        if (isMissing(error)) return false;
-        throw error;
-      },
-    );
-  if (await isThere()) return false;
+export const createUnlessMadeByOthers = async <Info>(
+  create: () => Promise<Info>,
+  find: () => Promise<Info>,
+): Promise<Info> => {
   try {
-    await create();
-    return true;
+    return await create();
   } catch (error) {
     for (let looks = 0; looks < CREATED_BY_OTHERS_LOOKS; looks += 1) {
       await delay(CREATED_BY_OTHERS_MS);
-      if (await isThere()) return false;
+      const found = await ifThere(find());
+      if (found !== undefined) return found;
     }
     throw error;
   }
 };
 
-const assertStream = (
+const findConsumer = (
   manager: JetStreamManager,
-  stream: StreamDeclaration,
-  replicas: number,
-): Promise<boolean> =>
-  createUnlessThere(
-    () => manager.streams.info(stream.name),
-    () => manager.streams.add(streamConfig(stream, replicas)),
-  );
+  { stream, name }: Pick<ConsumerDeclaration, 'stream' | 'name'>,
+) => ifThere(manager.consumers.info(stream, name));
 
-const assertBucket = (
+export const createConsumer = (
   manager: JetStreamManager,
-  bucket: BucketDeclaration,
-  replicas: number,
-): Promise<boolean> =>
-  createUnlessThere(
-    () => manager.streams.info(bucket.stream),
-    () => manager.streams.add(bucketConfig(bucket, replicas)),
+  stream: string,
+  config: Partial<ConsumerConfig> & { readonly durable_name: string },
+): Promise<ConsumerInfo> =>
+  createUnlessMadeByOthers(
+    () => manager.consumers.add(stream, config),
+    () => manager.consumers.info(stream, config.durable_name),
   );
 
-const assertConsumer = (manager: JetStreamManager, consumer: ConsumerDeclaration): Promise<boolean> =>
-  createUnlessThere(
-    () => manager.consumers.info(consumer.stream, consumer.name),
-    () => manager.consumers.add(consumer.stream, consumerConfig(consumer)),
-  );
+/** The declared streams and consumers as they were before this look created the missing ones. */
+export type TopologyLook = {
+  readonly made: readonly string[];
+  readonly streams: ReadonlyMap<string, StreamInfo>;
+  readonly consumers: readonly ConsumerInfo[];
+};
 
-/** Creates missing streams, buckets and consumers; returns their names. */
+/** Creates missing streams, buckets and consumers. */
 export const assertTopology = async (
   manager: JetStreamManager,
   { consumers: declared, replicas }: Topology = ALONE,
-): Promise<readonly string[]> => {
+): Promise<TopologyLook> => {
   const made: string[] = [];
-  for (const stream of streams) if (await assertStream(manager, stream, replicas)) made.push(stream.name);
-  for (const bucket of buckets) if (await assertBucket(manager, bucket, replicas)) made.push(bucket.stream);
-  for (const consumer of declared)
-    if (await assertConsumer(manager, consumer)) made.push(`${consumer.stream}/${consumer.name}`);
-  return made;
+  const found = new Map<string, StreamInfo>();
+  const there: ConsumerInfo[] = [];
+  const missing: ConsumerDeclaration[] = [];
+  // Consumers before streams: what is delivered in between must not look like a consumer that is ahead.
+  for (const consumer of declared) {
+    const info = await findConsumer(manager, consumer);
+    if (info === undefined) missing.push(consumer);
+    else there.push(info);
+  }
+  const all = [
+    ...streams.map((stream) => streamConfig(stream, replicas)),
+    ...buckets.map((bucket) => bucketConfig(bucket, replicas)),
+  ];
+  for (const config of all) {
+    const find = () => manager.streams.info(config.name);
+    const before = await ifThere(find());
+    if (before === undefined) made.push(config.name);
+    found.set(
+      config.name,
+      before ?? (await createUnlessMadeByOthers(() => manager.streams.add(config), find)),
+    );
+  }
+  for (const consumer of missing) {
+    // A consumer that is created again replays the stream: harmless, because deciding twice changes nothing.
+    await createConsumer(manager, consumer.stream, {
+      ...consumerConfig(consumer),
+      deliver_policy: DeliverPolicy.All,
+    });
+    made.push(`${consumer.stream}/${consumer.name}`);
+  }
+  return { made, streams: found, consumers: there };
 };
 
 /** Updates streams and consumers of an earlier release to the declarations of this one. */
@@ -155,28 +174,4 @@ export const updateTopology = async (
   for (const bucket of buckets) await manager.streams.update(bucket.stream, bucketConfig(bucket, replicas));
   for (const consumer of declared)
     await manager.consumers.update(consumer.stream, consumer.name, consumerConfig(consumer));
-};
-
-/** Creates the topology at the start, and checks it every two seconds, because the bus may lose it. */
-export const keepTopology = async (
-  connection: NatsConnection,
-  log: Logger,
-  topology: Topology = ALONE,
-): Promise<{ readonly stop: () => void }> => {
-  const manager = await jetstreamManager(connection, { checkAPI: false });
-  const assert = async (): Promise<void> => {
-    const made = await assertTopology(manager, topology);
-    if (made.length > 0) log.info({ made }, 'streams and consumers created');
-  };
-  await assert();
-  await updateTopology(manager, topology);
-  let busy = false;
-  const timer = setInterval(() => {
-    if (busy) return;
-    busy = true;
-    void assert()
-      .catch((error: unknown) => log.warn(errorFields(error), 'streams and consumers could not be checked'))
-      .finally(() => (busy = false));
-  }, ASSERT_EVERY_MS);
-  return { stop: () => clearInterval(timer) };
 };

@@ -13,7 +13,9 @@ import { createObjectStore, type ObjectStore } from '../bus/object-store.ts';
 import { pollConsumerMetrics, pollStreamMetrics } from '../bus/polled-metrics.ts';
 import { createNatsPublisher } from '../bus/publisher.ts';
 import { startSource } from '../bus/source.ts';
-import { keepTopology, type Topology } from '../bus/topology.ts';
+import { DISPLACEMENTS } from '../bus/consumer-positions.ts';
+import { keepTopology, type TopologyKeeper } from '../bus/keep-topology.ts';
+import type { Topology } from '../bus/topology.ts';
 import type { CommittedEvent } from '../engine/batch.ts';
 import { type Bindings, type CorePorts, createCore } from '../engine/core.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -23,11 +25,12 @@ import type { Announce } from '../engine/ports.ts';
 import { withLogContext } from '../observability/log-context.ts';
 import type { Logger } from '../observability/log.ts';
 import type { AddGauge, Meter } from '../observability/meter.ts';
-import { createMetrics } from '../observability/metrics.ts';
+import { createMetrics, type Metrics } from '../observability/metrics.ts';
 import { startPeriodic } from '../observability/periodic.ts';
 import { type AddPolledMetrics, createPolledMetrics } from '../observability/polled-metrics.ts';
 import type { CommitGuard } from '../store/commit-guard.ts';
 import { pollStoreMetrics } from '../store/polled-metrics.ts';
+import { createWatermarkStore, hurryResends } from '../store/bus-watermark.ts';
 import { createPool } from '../store/pool.ts';
 import { createPurge } from '../store/purge.ts';
 import { createPostgresStore } from '../store/store.ts';
@@ -110,11 +113,10 @@ type Links = {
   readonly pool: Pool;
   readonly connection: NatsConnection;
   readonly topology: NatsConnection | undefined;
-  readonly keeper: { readonly stop: () => void } | undefined;
 };
 
 const connect = async (
-  { service, topologySeedFile, topology: wanted }: ServiceIdentity<ServiceName>,
+  { service, topologySeedFile }: ServiceIdentity<ServiceName>,
   env: ServiceEnv,
   log: Logger,
 ): Promise<Links> => {
@@ -139,7 +141,35 @@ const connect = async (
     topologySeed === undefined
       ? undefined
       : await connectBus({ ...bus, seed: topologySeed, user: 'topology' }, log);
-  return { pool, connection, topology, keeper: topology && (await keepTopology(topology, log, wanted)) };
+  return { pool, connection, topology };
+};
+
+const keepPositions = async (
+  connection: NatsConnection,
+  topology: Topology | undefined,
+  pool: Pool,
+  { meter, gauge }: Metrics,
+  log: Logger,
+): Promise<TopologyKeeper> => {
+  const displaced = meter.counter(
+    'consumers_displaced_total',
+    'Consumers that were made anew because the bus had lost messages, or may have',
+    DISPLACEMENTS.map((reason) => ({ reason })),
+  );
+  const keeper = await keepTopology({
+    connection,
+    log,
+    topology,
+    positions: {
+      ...createWatermarkStore(pool),
+      onLoss: async () => log.warn({ resends: await hurryResends(pool) }, 'bus may have lost messages'),
+      onDisplaced: (_consumer, _stream, reason) => displaced(1, { reason }),
+    },
+  });
+  gauge('topology_age_seconds', 'Time since streams and consumers were last checked', [], () => [
+    { labels: {}, value: keeper.ageSeconds() },
+  ]);
+  return keeper;
 };
 
 /**
@@ -160,9 +190,10 @@ export const startService = async <
   log: Logger,
 ): Promise<RunningService> => {
   const { service } = identity;
-  const { pool, connection, topology, keeper } = await connect(identity, env, log);
+  const { pool, connection, topology } = await connect(identity, env, log);
   const metrics = createMetrics(service, log);
   const polled = createPolledMetrics(metrics.gauge, metrics.pollFailed, log);
+  const keeper = topology && (await keepPositions(topology, identity.topology, pool, metrics, log));
   const spec = await build({
     pool,
     announce: createAnnouncer(connection),
@@ -237,6 +268,7 @@ export const startService = async <
     { name: 'postgres', ready: async () => (await pool.query('SELECT 1')).rowCount === 1 },
     { name: 'nats', ready: async () => (await connection.flush(), !connection.isClosed()) },
     { name: 'consumers', ready: () => Promise.resolve(sources.every((source) => source.open())) },
+    ...(keeper === undefined ? [] : [keeper.check]),
     ...(bindings.check === undefined ? [] : [bindings.check]),
   ];
   const http = await serveHttp(

@@ -1,0 +1,172 @@
+import {
+  type ConsumerInfo,
+  DeliverPolicy,
+  type JetStreamManager,
+  jetstreamManager,
+  type StreamInfo,
+} from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/transport-node';
+import type { streams } from '@holdpoint/contracts/bus/streams';
+import { errorFields } from '../engine/error-fields.ts';
+import type { Logger } from '../observability/log.ts';
+import type { Check } from '../service/http.ts';
+import {
+  type ConsumerLook,
+  type Displacement,
+  displacementOf,
+  markedBy,
+  type Start,
+  startOf,
+  type StreamMark,
+  type Watermark,
+} from './consumer-positions.ts';
+import {
+  ALONE,
+  assertTopology,
+  createConsumer,
+  ifThere,
+  type Topology,
+  type TopologyLook,
+  updateTopology,
+} from './topology.ts';
+
+const WORK: (typeof streams)[number]['name'] = 'HP_WORK';
+
+/** The interval of the looks: the time until a vanished or displaced consumer is made anew. */
+export const LOOK_EVERY_MS = 2_000;
+/** Without a complete look for this long, the service that keeps the topology is not ready. */
+const LOOK_OVERDUE_MS = 15_000;
+
+export type TopologyKeeperOptions = {
+  readonly connection: NatsConnection;
+  readonly log: Logger;
+  readonly topology?: Topology | undefined;
+  /** Left out: only the existence of streams and consumers is kept. */
+  readonly positions?: {
+    /** Throws when the store is away. */
+    readonly read: () => Promise<Watermark>;
+    readonly write: (mark: Watermark) => Promise<void>;
+    /** Called when the bus may have lost messages. Until it succeeds, each look repeats the repair. */
+    readonly onLoss: () => Promise<unknown>;
+    /** Called for each consumer that was made anew because its position was wrong. */
+    readonly onDisplaced: (consumer: string, stream: string, reason: Displacement) => void;
+  };
+};
+
+type Positions = NonNullable<TopologyKeeperOptions['positions']>;
+
+export type TopologyKeeper = {
+  /** Time since the last complete look. */
+  readonly ageSeconds: () => number;
+  readonly check: Check;
+  readonly stop: () => void;
+};
+
+const markOf = ({ created, state }: StreamInfo): StreamMark => ({
+  created,
+  lastSeq: state.last_seq,
+  lastAt: state.last_ts,
+});
+const lookOf = ({ delivered, ack_floor }: ConsumerInfo): ConsumerLook => ({
+  delivered: delivered.stream_seq,
+  floor: ack_floor.stream_seq,
+});
+
+/**
+ * Makes a consumer anew, from the start or from its oldest unacknowledged message, whichever is earlier. The server finds the
+ * sequence of a time, and says it of the consumer that starts there.
+ */
+const makeAnew = async (
+  manager: JetStreamManager,
+  { stream_name: stream, name, config, ack_floor }: ConsumerInfo,
+  start: Start,
+): Promise<void> => {
+  const { opt_start_seq: _seq, opt_start_time: _time, deliver_policy: _policy, ...rest } = config;
+  const create = async (from: object): Promise<ConsumerInfo> => {
+    await ifThere(manager.consumers.delete(stream, name));
+    return createConsumer(manager, stream, { ...rest, durable_name: name, ...from });
+  };
+  if (start === 'all') return void (await create({ deliver_policy: DeliverPolicy.All }));
+  const { delivered } = await create({ deliver_policy: DeliverPolicy.StartTime, opt_start_time: start.at });
+  const unread = ack_floor.stream_seq + 1;
+  if (unread <= delivered.stream_seq)
+    await create({ deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: unread });
+};
+
+/** The consumers of all program versions. */
+const workConsumers = async (manager: JetStreamManager): Promise<readonly ConsumerInfo[]> => {
+  const found: ConsumerInfo[] = [];
+  for await (const info of manager.consumers.list(WORK)) found.push(info);
+  return found;
+};
+
+/**
+ * Creates the topology at the start, and looks at it every two seconds, because the bus may lose it. A bus that has lost the
+ * tail of its streams, but not the positions of its consumers, would skip all messages up to these positions: such consumers
+ * are made anew.
+ */
+export const keepTopology = async ({
+  connection,
+  log,
+  topology = ALONE,
+  positions,
+}: TopologyKeeperOptions): Promise<TopologyKeeper> => {
+  const manager = await jetstreamManager(connection, { checkAPI: false });
+  let lastLook = performance.now();
+
+  const assert = async (): Promise<TopologyLook> => {
+    const seen = await assertTopology(manager, topology);
+    if (seen.made.length > 0) log.info({ made: seen.made }, 'streams and consumers created');
+    return seen;
+  };
+
+  const repair = async ({ read, write, onLoss, onDisplaced }: Positions): Promise<void> => {
+    // Before the streams: another replica may write a later mark meanwhile.
+    const known = await read();
+    const work = (await ifThere(workConsumers(manager))) ?? [];
+    const server = connection.info?.server_id ?? '';
+    const seen = await assert();
+    let lost = seen.made.some((name) => name in known.streams);
+    const marks: Record<string, StreamMark> = {};
+    for (const [name, info] of seen.streams) {
+      const there = [...seen.consumers, ...work].filter(({ stream_name }) => stream_name === name);
+      const mark = markOf(info);
+      marks[name] = mark;
+      const reason = displacementOf(known, server, name, mark, there.map(lookOf));
+      if (reason === undefined) continue;
+      lost ||= known.servers.length > 0;
+      for (const consumer of there) {
+        await makeAnew(manager, consumer, startOf(reason, known.streams[name]));
+        onDisplaced(consumer.name, name, reason);
+        log.warn({ stream: name, consumer: consumer.name, reason }, 'consumer made anew');
+      }
+    }
+    if (lost) await onLoss();
+    await write(markedBy(known, server, marks));
+  };
+
+  const look = async (): Promise<void> => {
+    await (positions === undefined ? assert() : repair(positions));
+    lastLook = performance.now();
+  };
+  const lookSafely = (): Promise<void> =>
+    look().catch((error: unknown) =>
+      log.warn(errorFields(error), 'streams and consumers could not be checked'),
+    );
+
+  await assert();
+  await updateTopology(manager, topology);
+  await lookSafely();
+  let busy = false;
+  const timer = setInterval(() => {
+    if (busy) return;
+    busy = true;
+    void lookSafely().finally(() => (busy = false));
+  }, LOOK_EVERY_MS);
+  const ageMs = (): number => performance.now() - lastLook;
+  return {
+    ageSeconds: () => ageMs() / 1_000,
+    check: { name: 'topology', ready: () => Promise.resolve(ageMs() < LOOK_OVERDUE_MS) },
+    stop: () => clearInterval(timer),
+  };
+};

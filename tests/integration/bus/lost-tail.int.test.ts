@@ -1,0 +1,55 @@
+import { consumers } from '@holdpoint/contracts/bus/streams';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { afterEach, beforeEach, describe, test } from 'vitest';
+import { approveCrowd, expectAllDoneOnce, submitCrowd } from '../../kit/tasks/bulk-tasks.ts';
+import { currentRun } from '../../kit/stack/run.ts';
+import { createSystem, type System } from '../../kit/stack/system.ts';
+import { untilTrue } from '../../kit/until.ts';
+
+let system: System;
+// The usual resends: the repair must not wait for them.
+beforeEach(async () => {
+  system = await createSystem({ almightyMonitor: true });
+  await system.startAll();
+});
+afterEach(() => system.stop());
+
+const BEFORE = 40;
+const AFTER = 5;
+
+describe.skipIf(currentRun().backend === 'docker')('a bus that has lost its tail', () => {
+  test('tasks continue although the consumers are ahead of their streams', async () => {
+    await system.nats.copyMessages();
+    await expectAllDoneOnce(system, await approved(BEFORE));
+    const waiting = await submitCrowd(system, AFTER);
+    await system.nats.loseTail();
+    await approveCrowd(system, waiting);
+    await expectAllDoneOnce(system, waiting);
+  });
+
+  test('consumers start anew after every restart, because a stream may have grown beyond its lost tail', async () => {
+    const waiting = await submitCrowd(system, AFTER);
+    const before = await positions();
+    await system.nats.kill();
+    await system.nats.start();
+    await untilTrue('every consumer is made anew', async () => {
+      const now = await positions();
+      return now.every((info, index) => info !== undefined && info.created !== before[index]?.created);
+    });
+    await approveCrowd(system, waiting);
+    await expectAllDoneOnce(system, waiting);
+  });
+});
+
+const positions = async () => {
+  const manager = await jetstreamManager(await system.connect('monitor'), { checkAPI: false });
+  return Promise.all(
+    consumers.map(({ stream, name }) => manager.consumers.info(stream, name).catch(() => undefined)),
+  );
+};
+
+const approved = async (count: number) => {
+  const tasks = await submitCrowd(system, count);
+  await approveCrowd(system, tasks);
+  return tasks;
+};
