@@ -1,5 +1,6 @@
 import type { Bug } from './bug.ts';
 import {
+  announced,
   batch,
   cache,
   crashPoints,
@@ -10,6 +11,7 @@ import {
   intake,
   publisher,
   retention,
+  FIRST_SEEDS,
   SEEDS,
   store,
   uses,
@@ -120,6 +122,26 @@ export const RUNTIME_BUGS: readonly Bug[] = [
     replace: `    engine.post(letter, () => undefined);
     delivery.ack();`,
     caughtBy: [intake('the dead letter of %s is committed before the acknowledgement')],
+  },
+  {
+    name: 'a change of a task without a public event is not announced',
+    file: 'packages/runtime/src/engine/batch.ts',
+    find: `kindNamed(kinds, event.kind).announcesChanges === true`,
+    replace: `false`,
+    caughtBy: [
+      FIRST_SEEDS,
+      announced('a batch announces public events, and an internal one that is the last of its task'),
+    ],
+  },
+  {
+    name: 'the bus carries internal events',
+    file: 'packages/runtime/src/engine/batch.ts',
+    find: `  const internal = isInternal(service, event.type);`,
+    replace: `  const internal = false;`,
+    caughtBy: [
+      FIRST_SEEDS,
+      announced('an announced internal event becomes the message changed with version, phase and type'),
+    ],
   },
   {
     name: 'a repeated publish has another message id',

@@ -88,7 +88,7 @@ describe('requests to the services', () => {
         search: 'greet',
       },
     ],
-    ['task watch t-1', 'orchestrator.history', { id: 't-1' }],
+    ['task watch t-1', 'orchestrator.history', { id: 't-1', after: 0, limit: 500 }],
     ['task cancel t-1 --reason no', 'orchestrator.cancel', { id: 't-1', reason: 'no' }],
     ['task pause t-1', 'orchestrator.pause', { id: 't-1' }],
     ['task resume t-1', 'orchestrator.resume', { id: 't-1' }],

@@ -80,7 +80,7 @@ export const expectFactsOfTask: Effect = async (reader, words) => {
   await until('an event is printed', async () => {
     await client.ask('orchestrator', 'pause', { id: task.id });
     await client.ask('orchestrator', 'resume', { id: task.id });
-    return hasPrinted(subscription, `hp.evt.task.resumed.${task.id}`, A_MOMENT_MS);
+    return hasPrinted(subscription, `hp.evt.task.changed.${task.id}`, A_MOMENT_MS);
   });
   await approve(client, task);
   await hasPrinted(subscription, `hp.evt.task.completed.${task.id}`);
@@ -90,8 +90,8 @@ export const expectFactsOfTask: Effect = async (reader, words) => {
   await subscription.interrupt();
 
   const events = eventsIn(subscription.printed());
-  const first = events[0]?.version ?? Number.NaN;
-  expect(events.map(({ version }) => version)).toEqual(events.map((_, i) => first + i));
+  const versions = events.map(({ version }) => version);
+  expect(versions).toEqual([...new Set(versions)].toSorted((a, b) => a - b));
   expect(events.at(-1)?.version).toBe(version);
   for (const { subject } of events)
     expect(subject).toMatch(new RegExp(`^hp\\.evt\\.task\\.\\w+\\.${task.id}$`));

@@ -371,6 +371,17 @@ describe.each(backings)('a store %s', (_name, open) => {
       expect((await store.claimOutbox(-FAR_AHEAD_MS, 0, 500)).map((each) => each.id)).not.toContain(row);
     });
 
+    test('an outbox row has the announced events of its batch and no others', async () => {
+      const [id, other] = [newId(), newId()];
+      const events = [1, 2, 3, 4].map((version) => eventOf(id, version));
+      const announced = events.filter(({ version }) => version !== 2);
+      const { row } = await commitTo(store, id, () => ({ events, announced }));
+      expect((await claim(store, row)).events.map(({ version }) => version)).toEqual([1, 3, 4]);
+      const silent = await commitTo(store, other, () => ({ events: [eventOf(other, 1)], announced: [] }));
+      expect(silent.row).toBeUndefined();
+      expect((await read(other)).version).toBe(1);
+    });
+
     test('a batch sees its own messages and no others', async () => {
       const id = newId();
       await append(store, id);

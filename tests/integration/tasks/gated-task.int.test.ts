@@ -1,8 +1,10 @@
 import { api } from '@holdpoint/contracts/catalog/api';
 import { AGGREGATES, filters, SERVICES, type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';
+import { TaskChanged } from '@holdpoint/contracts/task/changed';
 import { Svcm } from '@nats-io/services';
 import { headers } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { recordTraffic } from '../../kit/bus/recorded-traffic.ts';
 import { appliedByKey } from '../../kit/effects/effect-file.ts';
 import type { ServiceInProcess } from '../../kit/stack/in-process.ts';
 import { createSystem, type System } from '../../kit/stack/system.ts';
@@ -51,7 +53,7 @@ describe('a gated task', () => {
     });
   });
 
-  test('the events of a gated task are CloudEvents with consecutive versions and the trace of its submission', async () => {
+  test('the messages about a gated task are CloudEvents with the versions and the trace of its submission', async () => {
     const { client } = system;
     const task = sampleTask(newTaskId());
     const facts: Record<string, string>[] = [];
@@ -98,10 +100,50 @@ describe('a gated task', () => {
     for (const service of SERVICES.filter((each) => each !== 'recovery')) {
       const own = facts.filter((event) => event['ce-source'] === `/holdpoint/${service}`);
       const versions = own.map((event) => Number(event['ce-version'])).toSorted((a, b) => a - b);
-      expect(versions).toEqual(own.map((_fact, index) => index + 1));
+      expect(new Set(versions).size).toBe(own.length);
       const type = new RegExp(`^dev\\.holdpoint\\.${AGGREGATES[service]}\\.[a-z_]+\\.v1$`);
       for (const event of own) expect(event['ce-type']).toMatch(type);
     }
+  });
+
+  test('a gated task puts ten messages on the bus, and the last one about it has its last version', async () => {
+    const { client } = system;
+    const traffic = await recordTraffic(client.connection);
+    const task = await submitSample(client);
+    await waitForRequest(client, task);
+    const { version } = await approveAndComplete(client, task);
+    const ids = [task.id, task.approval, task.effect] as const;
+    const own = () =>
+      traffic
+        .all()
+        .filter(({ subject, body }) => ids.some((id) => subject.endsWith(id) || body.includes(id)));
+    await untilTrue('the end arrives', () => own().some(({ subject }) => subject.includes('.completed.')));
+    const kinds = own().map(({ subject }) => subject.split('.').slice(1, 4).join(' '));
+    expect(kinds.toSorted()).toEqual(
+      [
+        'evt task submitted',
+        'evt task changed',
+        'cmd approval request',
+        'evt approval requested',
+        'evt approval resolved',
+        'evt task changed',
+        'cmd effect run',
+        'evt effect started',
+        'evt effect applied',
+        'evt task completed',
+      ].toSorted(),
+    );
+    // The history has every event: a follower reads it there.
+    const { events } = await client.ask('orchestrator', 'history', { id: task.id });
+    expect(events.map((event) => event.version)).toEqual(Array.from({ length: version }, (_, i) => i + 1));
+    const changes = own().flatMap(({ subject, body }) =>
+      subject.startsWith('hp.evt.task.changed.') ? [TaskChanged.parse(JSON.parse(body))] : [],
+    );
+    for (const change of changes)
+      expect(events[change.version - 1]).toMatchObject({
+        type: change.latest,
+        data: { phase: change.phase },
+      });
   });
 
   test('a gated task appears in the metrics of every service involved', async () => {

@@ -3,7 +3,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 export type Watch = { readonly stop: () => Promise<void> };
 
 /**
- * Calls for every message on these subjects, whatever it contains, and for a refused subscription. The store has the events:
+ * Calls for every message on these subjects, also an unreadable one, and for a refused subscription. The store has the events:
  * the caller reads them there. After it resolves, no message is missed.
  */
 export const watchSubjects = async (
