@@ -26,12 +26,19 @@ const contents = async (): Promise<Readonly<Record<string, readonly string[]>>> 
 };
 
 const EXPECTED = {
-  approvals: ['grant.key.pem', 'nats.seed', 'postgres.password', 'principals.json'],
-  executor: ['grant.pub.pem', 'nats.seed', 'postgres.password'],
+  approvals: [
+    'grant.key.pem',
+    'join.secret',
+    'nats.seed',
+    'postgres.password',
+    'principals.json',
+    'trust.json',
+  ],
+  executor: ['join.secret', 'nats.seed', 'postgres.password', 'trust.json'],
   operator: ['nats.seed', 'operator.token'],
-  orchestrator: ['nats.seed', 'postgres.password', 'topology.seed'],
+  orchestrator: ['nats.seed', 'orchestrator.key.pem', 'postgres.password', 'topology.seed', 'trust.json'],
   postgres: ['hp_admin.password'],
-  recovery: ['nats.seed', 'postgres.password'],
+  recovery: ['nats.seed', 'postgres.password', 'recovery.key.pem', 'trust.json'],
   worker: ['nats.seed'],
 };
 
@@ -48,12 +55,14 @@ describe('secrets for containers', () => {
     );
   });
 
-  test('no secret has two holders, and only approvals has the signing key', async () => {
-    const texts = await Promise.all(
-      sharesOf(credentials).flatMap(({ secrets }) => secrets.map(({ from }) => readFile(from, 'utf8'))),
-    );
+  test('each secret has one holder, the join secret two, and only approvals has the signing key', async () => {
+    const { grantKey, trust, joinSecret } = layout(credentials);
+    const all = sharesOf(credentials).flatMap(({ secrets }) => secrets.map(({ from }) => from));
+    expect(all.filter((from) => from === joinSecret)).toHaveLength(2);
+    // Public keys are no secret.
+    const single = all.filter((from) => from !== trust && from !== joinSecret);
+    const texts = await Promise.all(single.map((from) => readFile(from, 'utf8')));
     expect(new Set(texts).size).toBe(texts.length);
-    const { grantKey } = layout(credentials);
     const holders = sharesOf(credentials).filter(({ secrets }) =>
       secrets.some(({ from }) => from === grantKey),
     );

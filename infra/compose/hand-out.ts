@@ -12,13 +12,17 @@ const OWNER_ALONE = 0o400;
 const OWNER_AND_GROUP = 0o440;
 
 const special = (files: CredentialsLayout): Readonly<Record<ServiceName, readonly Secret[]>> => ({
-  orchestrator: [{ from: files.natsSeed('topology'), name: 'topology.seed' }],
+  orchestrator: [
+    { from: files.natsSeed('topology'), name: 'topology.seed' },
+    { from: files.sealKey('orchestrator'), name: 'orchestrator.key.pem' },
+  ],
   approvals: [
     { from: files.grantKey, name: 'grant.key.pem' },
     { from: files.principals, name: 'principals.json' },
+    { from: files.joinSecret, name: 'join.secret' },
   ],
-  executor: [{ from: files.grantPublicKeys, name: 'grant.pub.pem' }],
-  recovery: [],
+  executor: [{ from: files.joinSecret, name: 'join.secret' }],
+  recovery: [{ from: files.sealKey('recovery'), name: 'recovery.key.pem' }],
 });
 
 /** The secrets of each container: only those that it needs. */
@@ -31,6 +35,7 @@ export const sharesOf = (credentialsDir: string): readonly Share[] => {
       secrets: [
         { from: files.natsSeed(service), name: 'nats.seed' },
         { from: files.postgresPassword(roleOf(service)), name: 'postgres.password' },
+        { from: files.trust, name: 'trust.json' },
         ...own[service],
       ],
     })),

@@ -1,9 +1,11 @@
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { createUser, fromSeed } from '@nats-io/nkeys';
-import { layout, natsUsers, postgresRoles } from './layout.ts';
+import { recordInTurn } from '../local/record.ts';
+import { layout, natsUsers, postgresRoles, sealingServices } from './layout.ts';
 import type { CredentialsLayout, NatsUser } from './layout.ts';
 import { keep, privateFolder, readIfPresent } from './keep.ts';
 import type { Kept } from './keep.ts';
+import { parseTrust, trustOf, trustText } from './trust.ts';
 
 type Note = (path: string, kept: Kept) => string;
 
@@ -26,18 +28,27 @@ const natsUser = async (files: CredentialsLayout, user: NatsUser, note: Note): P
   }
 };
 
-const newGrantKey = (): string =>
+const newKey = (): string =>
   generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 
-const grantKeys = async (files: CredentialsLayout, note: Note): Promise<void> => {
-  const key = createPrivateKey(note(files.grantKey, await keep(files.grantKey, newGrantKey)));
-  if (key.asymmetricKeyType !== 'ed25519') throw new Error(`${files.grantKey} does not hold an Ed25519 key`);
-  const publicKey = createPublicKey(key).export({ type: 'spki', format: 'pem' }).toString();
-  const known = note(files.grantPublicKeys, await keep(files.grantPublicKeys, () => publicKey));
-  // The file may list more keys than this one, while an old one is being replaced; without this one no grant is good.
-  if (!known.includes(publicKey.trim())) {
+/** Public half of a key file, made first if the file is missing. */
+const publicKeyIn = async (path: string, note: Note): Promise<string> => {
+  const key = createPrivateKey(note(path, await keep(path, newKey)));
+  if (key.asymmetricKeyType !== 'ed25519') throw new Error(`${path} does not hold an Ed25519 key`);
+  return createPublicKey(key).export({ type: 'spki', format: 'pem' }).toString();
+};
+
+const keys = async (files: CredentialsLayout, note: Note): Promise<void> => {
+  const own = await recordInTurn(sealingServices, (service) => publicKeyIn(files.sealKey(service), note));
+  const grants = note(files.grantPublicKeys, await keep(files.grantPublicKeys, () => own.approvals));
+  // A file may list more keys than this one, while an old one is being replaced; without this one nothing is good.
+  if (!grants.includes(own.approvals.trim()))
     throw new Error(`${files.grantPublicKeys} lacks the public key of ${files.grantKey}: add it`);
-  }
+  const trust = note(files.trust, await keep(files.trust, () => trustText(trustOf(own))));
+  const listed = parseTrust(trust);
+  for (const service of sealingServices)
+    if (!listed[service].some((pem) => pem.trim() === own[service].trim()))
+      throw new Error(`${files.trust} lacks the public key of ${files.sealKey(service)}: add it`);
 };
 
 export const tokenDigest = (token: string): string => createHash('sha256').update(token.trim()).digest('hex');
@@ -73,7 +84,8 @@ export const generateCredentials = async (dir: string): Promise<readonly string[
     const path = files.postgresPassword(role);
     note(path, await keep(path, () => `${secret()}\n`));
   }
-  await grantKeys(files, note);
+  await keys(files, note);
+  note(files.joinSecret, await keep(files.joinSecret, () => `${secret()}\n`));
   await operator(files, note);
   return created;
 };

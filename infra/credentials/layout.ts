@@ -16,6 +16,10 @@ export type NatsUser = (typeof natsUsers)[number];
 export const services = ['orchestrator', 'approvals', 'executor', 'recovery'] as const;
 export type ServiceName = (typeof services)[number];
 
+/** The services with a key from this folder. Executors make keys of their own. */
+export const sealingServices = ['approvals', 'orchestrator', 'recovery'] as const;
+export type SealingService = (typeof sealingServices)[number];
+
 export const adminRole = 'hp_admin';
 export const ownerRole = 'hp_owner';
 export const roleOf = (service: ServiceName) => `hp_${service}` as const;
@@ -32,6 +36,13 @@ export const layout = (dir: string) => ({
   postgresPassword: (role: PostgresRole) => join(dir, 'postgres', `${role}.password`),
   grantKey: join(dir, 'grant.key.pem'),
   grantPublicKeys: join(dir, 'grant.pub.pem'),
+  /** The keys with which a service seals its messages. Approvals uses its grant key. */
+  sealKey: (service: SealingService) =>
+    join(dir, service === 'approvals' ? 'grant.key.pem' : `${service}.key.pem`),
+  /** Public keys of the services. Every service reads this file. */
+  trust: join(dir, 'trust.json'),
+  /** Proves to approvals that a new executor belongs to the deployment. */
+  joinSecret: join(dir, 'join.secret'),
   principals: join(dir, 'principals.json'),
   operatorToken: join(dir, 'operator.token'),
 });

@@ -1,9 +1,10 @@
 import { resolve } from 'node:path';
 import { generateCredentials } from './generate.ts';
-import { rotateGrantKey, STEPS } from './rotate.ts';
+import { sealingServices } from './layout.ts';
+import { rotateKey, STEPS } from './rotate.ts';
 
 const USAGE = `usage: node infra/credentials/main.ts <folder>
-       node infra/credentials/main.ts rotate <${STEPS.join('|')}> <folder> [--early]
+       node infra/credentials/main.ts rotate <${STEPS.join('|')}> <folder> [${sealingServices.join('|')}] [--early]
 `;
 
 const generate = async (dir: string): Promise<string> => {
@@ -18,9 +19,10 @@ const runWith = (words: readonly string[]): Promise<string> | undefined => {
   if (first !== 'rotate')
     return first === undefined || name !== undefined ? undefined : generate(resolve(first));
   const step = STEPS.find((each) => each === name);
-  const early = more.length === 1 && more[0] === '--early';
-  if (step === undefined || folder === undefined || (more.length > 0 && !early)) return undefined;
-  return rotateGrantKey(resolve(folder), step, { now: Date.now(), early });
+  const services = more.filter((word) => word !== '--early');
+  const of = sealingServices.find((each) => each === (services[0] ?? 'approvals'));
+  if (step === undefined || folder === undefined || of === undefined || services.length > 1) return undefined;
+  return rotateKey(resolve(folder), step, { now: Date.now(), early: services.length < more.length }, of);
 };
 
 const running = runWith(process.argv.slice(2));

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { generateCredentials } from './generate.ts';
 import { layout } from './layout.ts';
-import { GRANT_VALID_MS, rotateGrantKey, type Step } from './rotate.ts';
+import { parseTrust } from './trust.ts';
+import { GRANT_VALID_MS, rotateKey, type Step } from './rotate.ts';
 
 let dir = '';
 beforeEach(async () => {
@@ -35,7 +36,7 @@ const files = async () => {
   };
 };
 const now = Date.now() + GRANT_VALID_MS + 60_000;
-const rotate = (step: Step) => rotateGrantKey(dir, step, { now });
+const rotate = (step: Step) => rotateKey(dir, step, { now });
 
 describe('a rotation of the signing key', () => {
   test('the signing key changes in three steps, and verifiers always know the key in use', async () => {
@@ -89,8 +90,26 @@ describe('a rotation of the signing key', () => {
     await rotate('add');
     await rotate('use');
     const early = { now: Date.now() };
-    await expect(rotateGrantKey(dir, 'retire', early)).rejects.toThrow(/valid for another (59|60) min/);
-    await rotateGrantKey(dir, 'retire', { ...early, early: true });
+    await expect(rotateKey(dir, 'retire', early)).rejects.toThrow(/in use for another (59|60) min/);
+    await rotateKey(dir, 'retire', { ...early, early: true });
     expect((await files()).retired).toHaveLength(1);
   });
+
+  test.each(['orchestrator', 'recovery'] as const)(
+    'the key of the %s changes in three steps, and the trust file keeps the old one as retired',
+    async (service) => {
+      const trust = async () => parseTrust(await readFile(layout(dir).trust, 'utf8'));
+      const before = await trust();
+      const [old] = before[service];
+      for (const step of ['add', 'use'] as const) await rotateKey(dir, step, { now }, service);
+      const both = await trust();
+      expect(both[service]).toHaveLength(2);
+      expect(both[service][0]).toBe(old);
+      const signing = createPrivateKey(await readFile(layout(dir).sealKey(service), 'utf8'));
+      expect(publicText(signing)).toBe(both[service][1]);
+      await rotateKey(dir, 'retire', { now }, service);
+      expect(await trust()).toEqual({ ...before, [service]: [both[service][1]], retired: [old] });
+      expect(await generateCredentials(dir)).toEqual([]);
+    },
+  );
 });

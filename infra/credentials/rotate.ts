@@ -6,9 +6,11 @@ import {
   randomBytes,
 } from 'node:crypto';
 import { open, readFile, rename, rm, stat } from 'node:fs/promises';
-import { type CredentialsLayout, layout } from './layout.ts';
+import { basename } from 'node:path';
+import { type CredentialsLayout, layout, type SealingService } from './layout.ts';
+import { parseTrust, trustText } from './trust.ts';
 
-/** Changes the signing key of grants in three steps without downtime. */
+/** Changes the key of a service in three steps without downtime. */
 export const STEPS = ['add', 'use', 'retire'] as const;
 export type Step = (typeof STEPS)[number];
 
@@ -61,25 +63,34 @@ const replace = async (path: string, text: string): Promise<void> => {
   }
 };
 
-const writePrivate = (files: CredentialsLayout, { signing, retired }: Keys): Promise<void> =>
-  replace(files.grantKey, [...signing.map(privatePem), ...retired.map(publicPem)].join(''));
+/** The files with the keys of one service. */
+type Files = { readonly all: CredentialsLayout; readonly of: SealingService; readonly key: string };
 
-const writePublic = (files: CredentialsLayout, { signing }: Keys): Promise<void> =>
-  replace(files.grantPublicKeys, signing.map(publicPem).join(''));
+const writePrivate = ({ key }: Files, { signing, retired }: Keys): Promise<void> =>
+  replace(key, [...signing.map(privatePem), ...retired.map(publicPem)].join(''));
 
-const add = async (files: CredentialsLayout, { signing, retired }: Keys): Promise<string> => {
+const writePublic = async ({ all, of }: Files, { signing, retired }: Keys): Promise<void> => {
+  const trust = parseTrust(await readFile(all.trust, 'utf8'));
+  const known = new Set(trust.retired);
+  const added = retired.map(publicPem).filter((pem) => !known.has(pem));
+  const pems = signing.map(publicPem);
+  await replace(all.trust, trustText({ ...trust, [of]: pems, retired: [...trust.retired, ...added] }));
+  if (of === 'approvals') await replace(all.grantPublicKeys, pems.join(''));
+};
+
+const add = async (files: Files, { signing, retired }: Keys): Promise<string> => {
   if (signing.length > 1) throw new Error('another key exists already: continue with "use" or "retire"');
   const next = { signing: [...signing, generateKeyPairSync('ed25519').privateKey], retired };
   // Verifiers get the key first: they must know it before it signs.
   await writePublic(files, next);
   await writePrivate(files, next);
-  return 'a new key was added; it signs nothing yet. Next: "use", when all executors know it (30 s)';
+  return 'a new key was added; it signs nothing yet. Next: "use", when all services know it (30 s)';
 };
 
-const use = async (files: CredentialsLayout, { signing, retired }: Keys): Promise<string> => {
+const use = async (files: Files, { signing, retired }: Keys): Promise<string> => {
   const [old, next, ...more] = signing;
   if (old === undefined || next === undefined) throw new Error('there is no second key: start with "add"');
-  if (more.length > 0) throw new Error(`${files.grantKey} contains more than two keys: remove one by hand`);
+  if (more.length > 0) throw new Error(`${files.key} contains more than two keys: remove one by hand`);
   // A second reordering would make the old key sign again.
   if (await isSwapped(files, old)) throw new Error('the new key already signs: continue with "retire"');
   await writePrivate(files, { signing: [next, old], retired });
@@ -87,28 +98,28 @@ const use = async (files: CredentialsLayout, { signing, retired }: Keys): Promis
 };
 
 /** The public keys stay in the order in which they were added. */
-const isSwapped = async ({ grantPublicKeys }: CredentialsLayout, first: KeyObject): Promise<boolean> =>
-  !(await readFile(grantPublicKeys, 'utf8')).trim().startsWith(publicPem(first).trim());
+const isSwapped = async ({ all, of }: Files, first: KeyObject): Promise<boolean> =>
+  parseTrust(await readFile(all.trust, 'utf8'))[of][0]?.trim() !== publicPem(first).trim();
 
 const retire = async (
-  files: CredentialsLayout,
+  files: Files,
   { signing, retired }: Keys,
   { now, early }: RotateOptions,
 ): Promise<string> => {
   const [first, old] = signing;
   if (first === undefined || old === undefined) throw new Error('there is no old key');
   if (!(await isSwapped(files, first))) throw new Error('the old key still signs: "use" the new one first');
-  const { mtimeMs } = await stat(files.grantKey);
+  const { mtimeMs } = await stat(files.key);
   const left = Math.ceil((mtimeMs + GRANT_VALID_MS - now) / 60_000);
   if (left > 0 && early !== true)
     throw new Error(
-      `grants of the old key may be valid for another ${String(left)} min: wait, or use --early to refuse them`,
+      `grants and messages of the old key may be in use for another ${String(left)} min: wait, or use --early to refuse them`,
     );
   // Signers drop the key first: no new grant may have a key that executors refuse.
   const rest = { signing: [first], retired: [...retired, old] };
   await writePrivate(files, rest);
   await writePublic(files, rest);
-  return 'the old key was retired; its public half stays in grant.key.pem to verify the audit log';
+  return `the old key was retired; its public half stays in ${basename(files.key)}`;
 };
 
 export type RotateOptions = {
@@ -119,12 +130,18 @@ export type RotateOptions = {
 };
 
 /**
- * Takes one step. Returns its description and the next step. Throws, and changes nothing, if the step does
- * not fit.
+ * Takes one step with the key of a service. Returns its description and the next step. Throws, and changes nothing, if
+ * the step does not fit.
  */
-export const rotateGrantKey = async (dir: string, step: Step, options: RotateOptions): Promise<string> => {
-  const files = layout(dir);
-  const keys = readKeys(await readFile(files.grantKey, 'utf8'), files.grantKey);
+export const rotateKey = async (
+  dir: string,
+  step: Step,
+  options: RotateOptions,
+  of: SealingService = 'approvals',
+): Promise<string> => {
+  const all = layout(dir);
+  const files: Files = { all, of, key: all.sealKey(of) };
+  const keys = readKeys(await readFile(files.key, 'utf8'), files.key);
   switch (step) {
     case 'add':
       return add(files, keys);

@@ -10,6 +10,7 @@ import { type Choices, createChoices } from './choices.ts';
 import { createDatabase, type Database } from './outside/database.ts';
 import { createChecker, type Checker } from './checker.ts';
 import type { Poison } from './faults/poison.ts';
+import { createSealBook, type SealBook } from './outside/seals.ts';
 import type { Shown } from './outside/surface.ts';
 import { type Application, createTarget, type Target } from './outside/target.ts';
 import { createTimeline, type Timeline } from './timeline.ts';
@@ -43,6 +44,8 @@ export type World = {
   readonly books: Books;
   readonly databases: Readonly<Record<ServiceName, Database>>;
   readonly bus: Bus;
+  /** The keys with which services seal their messages. */
+  readonly seals: SealBook;
   readonly target: Target;
   readonly away: Away;
   /** Effects that kill the executor which runs them. */
@@ -89,6 +92,7 @@ export const createWorld = ({ seed, traced, ...settings }: WorldSettings): World
       ServiceName,
       Database
     >,
+    seals: createSealBook(),
     bus: createBus(
       timeline,
       weather,

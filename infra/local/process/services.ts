@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { layout, roleOf } from '../../credentials/layout.ts';
 import type { ServiceName } from '../../credentials/layout.ts';
 
@@ -14,6 +14,8 @@ export type ServiceContext = {
   readonly state?: string;
   /** Folders whose repositories tasks may work in, separated as in PATH; none, when left out. */
   readonly repositories?: string;
+  /** Folders that processes of work cannot see, beside the executor's own. */
+  readonly hidden?: readonly string[];
   readonly httpPort: number;
 };
 
@@ -34,7 +36,10 @@ const PASSED_ON: readonly string[] = [
   'HOLDPOINT_AGENT',
   'HOLDPOINT_PROCESS_ENV',
   'HOLDPOINT_CAPABILITIES',
-  'HOLDPOINT_PROCESS_SANDBOX',
+  'HOLDPOINT_WORK',
+  'HOLDPOINT_WORK_NETWORK',
+  'HOLDPOINT_WORK_USER',
+  'HOLDPOINT_WORK_FOLDERS',
   'HOLDPOINT_PROCESS_MEMORY_MIB',
   'HOLDPOINT_PROCESS_MAX_PROCESSES',
   'HOLDPOINT_PROCESS_FILE_MIB',
@@ -75,7 +80,7 @@ const inherited = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
 
 const specific = (
   service: ServiceName,
-  { credentialsDir, workspace, journal, state, repositories }: ServiceContext,
+  { credentialsDir, workspace, journal, state, repositories, hidden = [] }: ServiceContext,
 ): Readonly<Record<string, string>> => {
   const files = layout(credentialsDir);
   switch (service) {
@@ -85,11 +90,11 @@ const specific = (
       return { HOLDPOINT_GRANT_KEY_FILE: files.grantKey, HOLDPOINT_PRINCIPALS_FILE: files.principals };
     case 'executor':
       return {
-        HOLDPOINT_GRANT_PUBLIC_KEYS_FILE: files.grantPublicKeys,
         HOLDPOINT_WORKSPACE: workspace,
         ...(journal !== undefined && { HOLDPOINT_JOURNAL_DIR: journal }),
         ...(state !== undefined && { HOLDPOINT_STATE_DIR: state }),
         ...(repositories !== undefined && { HOLDPOINT_REPOSITORIES: repositories }),
+        ...(hidden.length > 0 && { HOLDPOINT_WORK_HIDDEN: hidden.join(delimiter) }),
       };
     case 'recovery':
       return {};
@@ -110,6 +115,7 @@ export const serviceEnvironment = (
     HOLDPOINT_NATS_SEED_FILE: files.natsSeed(service),
     HOLDPOINT_DATABASE_URL: `postgres://${roleOf(service)}@${database.host}:${database.port}/${database.name}`,
     HOLDPOINT_DATABASE_PASSWORD_FILE: files.postgresPassword(roleOf(service)),
+    HOLDPOINT_TRUST_FILE: files.trust,
     HOLDPOINT_HTTP_HOST: '127.0.0.1',
     HOLDPOINT_HTTP_PORT: String(httpPort),
     ...specific(service, context),

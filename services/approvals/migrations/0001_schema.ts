@@ -47,10 +47,10 @@ const createAudit = async (db: Kysely<unknown>): Promise<void> => {
   await sql`CREATE FUNCTION audit_entry(e json) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT json_strip_nulls(json_object_agg(name, said))::text FROM (
       SELECT name, said FROM json_each(e) AS event(name, said) WHERE name = ANY ('{
-        task, node, revision, effectId, digest, title, requestedBy, audience, policy, gate, workflow, inDoubt, input, response,
+        task, node, revision, effectId, digest, title, requestedBy, audience, policy, floor, gate, workflow, inDoubt, input, response,
         agent, expiresAt, decision, outcome, by, comment, answer, votes, surface, rule, remembered, code, reminder, step,
         notice, reference, problem, epoch, approval, requester, spec, author, from, reason, name, principal, groups, scopes,
-        seq, hash}')
+        seq, hash, key}')
       UNION ALL
       SELECT name, said
         FROM json_each(CASE json_typeof(e->'effect') WHEN 'object' THEN e->'effect' END) AS effect(name, said)

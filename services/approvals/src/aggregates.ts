@@ -1,4 +1,5 @@
 import type { TokenEvent } from '@holdpoint/contracts/approval/access-token';
+import type { EnrolmentEvent } from '@holdpoint/contracts/approval/enrolment';
 import type { ApprovalEvent } from '@holdpoint/contracts/approval/events';
 import type { RuleEvent } from '@holdpoint/contracts/approval/standing-rule';
 import type { AuditAnchored, AuditClaims } from '@holdpoint/contracts/audit/audit';
@@ -8,7 +9,14 @@ import type { Addressed, KindsOf } from '@holdpoint/runtime/engine/kinds';
 import { type ApprovalDecider, type ApprovalOptions, createApprovalDecider } from './approval/decide.ts';
 import type { ApprovalMessage, ApprovalState, ApprovalWork } from './approval/state.ts';
 import { type AuditMessage, createAuditDecider } from './audit/audit-log.ts';
-import { approvalSummary, auditSummary, ruleSummary, tokenSummary } from './queries/summary.ts';
+import { enrolmentDecider, type EnrolmentMessage } from './executor/enrolment.ts';
+import {
+  approvalSummary,
+  auditSummary,
+  executorSummary,
+  ruleSummary,
+  tokenSummary,
+} from './queries/summary.ts';
 import { createRuleDecider, type RuleMessage, type RuleWork } from './rule/decide.ts';
 import { tokenDecider, type TokenMessage } from './token/access-token.ts';
 
@@ -17,8 +25,9 @@ export type ServiceMessage =
   | Addressed<'approval', ApprovalMessage>
   | Addressed<'rule', RuleMessage>
   | Addressed<'token', TokenMessage>
+  | Addressed<'executor', EnrolmentMessage>
   | Addressed<'audit', AuditMessage>;
-export type ServiceEvent = ApprovalEvent | RuleEvent | TokenEvent | AuditAnchored;
+export type ServiceEvent = ApprovalEvent | RuleEvent | TokenEvent | EnrolmentEvent | AuditAnchored;
 export type ServiceWork = ApprovalWork | RuleWork;
 export type ServiceKinds = KindsOf<ServiceMessage, ServiceEvent, ServiceWork>;
 /** Hands a message to the engine. */
@@ -34,7 +43,7 @@ const taskOf = (state: ApprovalState): string | undefined => {
 
 const common = { publishedAs: 'approval', snapshotDue: snapshotEvery(SNAPSHOT_EVERY) } as const;
 
-/** The four kinds of aggregates of this service. */
+/** The kinds of aggregates of this service. */
 export const createKinds = (
   sign: Sign,
   options: ApprovalOptions = {},
@@ -49,5 +58,6 @@ export const createKinds = (
     },
     rule: { ...common, decider: createRuleDecider(options), summarise: ruleSummary },
     token: { ...common, decider: tokenDecider, summarise: tokenSummary },
+    executor: { ...common, decider: enrolmentDecider, summarise: executorSummary },
     audit: { ...common, decider: createAuditDecider(sign), summarise: auditSummary },
   }) satisfies ServiceKinds;

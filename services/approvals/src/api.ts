@@ -1,8 +1,13 @@
 import { Scope } from '@holdpoint/contracts/approval/access-token';
+import { isJoinValid } from '@holdpoint/contracts/approval/enrolment';
+import { type PublishedKeys, publicKeyFrom } from '@holdpoint/contracts/approval/signing-keys';
+import { keyIdOf } from '@holdpoint/contracts/values/jws';
 import type { RuleView } from '@holdpoint/contracts/approval/standing-rule';
+import { ENDPOINT_SCOPES, type Needed } from '@holdpoint/contracts/catalog/scopes';
 import { HEADERS, SURFACE_HEADER, traceOf } from '@holdpoint/contracts/bus/cloudevents';
+import { effectClassOf } from '@holdpoint/contracts/effect/capabilities';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
-import { accessTokenIdOf, ruleIdOf } from '@holdpoint/contracts/values/ids';
+import { accessTokenIdOf, executorKeyIdOf, ruleIdOf } from '@holdpoint/contracts/values/ids';
 import type { Caller, OwnEndpoints } from '@holdpoint/runtime/bus/api';
 import { awaitCommit } from '@holdpoint/runtime/engine/await-commit';
 import { readState } from '@holdpoint/runtime/store/read';
@@ -10,11 +15,14 @@ import type { ServiceMessage } from './aggregates.ts';
 import type { Principal } from './approval/state.ts';
 import { listAudit } from './queries/audit.ts';
 import { previousOf } from './queries/previous.ts';
+import { testPolicy } from './queries/policy-impacts.ts';
 import { approvalView, listRequests } from './queries/requests.ts';
 import { listRules, readActiveRules, testRule } from './queries/rules.ts';
+import { listExecutors, readExecutorKeys } from './queries/executors.ts';
 import { listTokens } from './queries/tokens.ts';
-import { decidesRollback } from './rule/rollback-rule.ts';
-import { builtInRule, ruleDecides, ruleView } from './rule/state.ts';
+import { ruleDecides, ruleView } from './rule/state.ts';
+import { applyFloor } from './policy/apply-floor.ts';
+import { compileFloor } from './policy/compile-floor.ts';
 import type { Via } from './submit-decision.ts';
 import { BUS, type SurfaceDeps, surfaceOf } from './surfaces/surface-deps.ts';
 import { tokenMessage } from './token-request.ts';
@@ -25,8 +33,18 @@ export type ApprovalsEndpoints = OwnEndpoints<'approvals', ServiceMessage>;
 export const callerOf = (
   { identity }: SurfaceDeps,
   { header, source = BUS }: Caller,
-  scope: Scope,
+  scope?: Scope,
 ): Promise<Principal> => identity.authenticate({ authorization: header('authorization'), source }, scope);
+
+/** Authenticates the caller of one of this service's endpoints, with the scope that the endpoint needs. */
+const callerFor = (
+  deps: SurfaceDeps,
+  caller: Caller,
+  endpoint: keyof (typeof ENDPOINT_SCOPES)['approvals'],
+): Promise<Principal> => {
+  const needed: Needed = ENDPOINT_SCOPES.approvals[endpoint];
+  return callerOf(deps, caller, needed === 'any' ? undefined : needed);
+};
 
 const viaOf = ({ header, source }: Caller): Via => ({
   surface: surfaceOf(header(SURFACE_HEADER), source === undefined ? 'bus' : 'http'),
@@ -35,18 +53,18 @@ const viaOf = ({ header, source }: Caller): Via => ({
 
 const decisionEndpoints = (
   deps: SurfaceDeps,
-): Pick<ApprovalsEndpoints, 'decide' | 'decide_many' | 'whoami'> => ({
+): Pick<ApprovalsEndpoints, 'decide' | 'decide_many' | 'whoami' | 'identify'> => ({
   decide: {
     query: async (payload, caller) =>
-      deps.decisions.decide(await callerOf(deps, caller, 'approvals:decide'), payload, viaOf(caller)),
+      deps.decisions.decide(await callerFor(deps, caller, 'decide'), payload, viaOf(caller)),
   },
   decide_many: {
     query: async (payload, caller) =>
-      deps.decisions.decideMany(await callerOf(deps, caller, 'approvals:decide'), payload, viaOf(caller)),
+      deps.decisions.decideMany(await callerFor(deps, caller, 'decide_many'), payload, viaOf(caller)),
   },
   whoami: {
     query: async (_, caller) => {
-      const principal = await callerOf(deps, caller, 'approvals:read');
+      const principal = await callerFor(deps, caller, 'whoami');
       const { name, groups, roles = [], scopes = Scope.options, agent } = principal;
       return {
         name,
@@ -57,6 +75,9 @@ const decisionEndpoints = (
         ...(agent !== undefined && { agent }),
       };
     },
+  },
+  identify: {
+    query: async (_, caller) => deps.keyring.identify(await callerFor(deps, caller, 'identify'), Date.now()),
   },
 });
 
@@ -81,24 +102,25 @@ const ruleEndpoints = (
   const { pool, engine, identity, rollbackRule } = deps;
   return {
     check: {
-      query: async ({ audience, requestedBy, workflow, ...effect }) => {
+      query: async ({ audience, requestedBy, workflow, ...asked }) => {
         const now = Date.now();
-        if (rollbackRule && decidesRollback({ effect }))
-          return { approved: true, rule: ruleView(builtInRule, now) };
+        const effectClass = effectClassOf(asked.uses, asked.kind) ?? 'opaque';
+        const effect = { ...asked, effectClass };
+        const floored = (names: readonly string[]) =>
+          applyFloor(
+            { effect, requestedBy, workflow, audience: [...names], timeoutMs: 0 },
+            deps.policy.current(),
+          );
         const found = (await readActiveRules(pool)).find((rule) =>
           // Without an audience the check assumes that the author is in it.
-          ruleDecides(
-            rule,
-            { effect, requestedBy, workflow, audience: audience ?? [`user:${rule.author.name}`] },
-            now,
-          ),
+          ruleDecides(rule, floored(audience ?? [`user:${rule.author.name}`]), now),
         );
         return found === undefined ? { approved: false } : { approved: true, rule: ruleView(found, now) };
       },
     },
     rule_add: {
       query: async (spec, caller) => {
-        const { name, groups, roles, agent } = await callerOf(deps, caller, 'rules:write');
+        const { name, groups, roles, agent } = await callerFor(deps, caller, 'rule_add');
         // An agent with a rule could approve its own requests.
         if (agent !== undefined)
           throw new HoldpointError(
@@ -113,7 +135,7 @@ const ruleEndpoints = (
     },
     rule_revoke: {
       query: async ({ id, reason }, caller) => {
-        const by = await callerOf(deps, caller, 'rules:write');
+        const by = await callerFor(deps, caller, 'rule_revoke');
         const administrator = identity.isAdministrator(by);
         const message = { kind: 'revoke_rule', id, by, administrator, reason } as const;
         return (await awaitCommit(engine, { kind: 'rule', aggregate: id, message })) as RuleView;
@@ -124,19 +146,37 @@ const ruleEndpoints = (
   };
 };
 
+const policyEndpoints = (deps: SurfaceDeps): Pick<ApprovalsEndpoints, 'policy_get' | 'policy_test'> => ({
+  policy_get: {
+    query: () => {
+      const { current, source, problem } = deps.policy;
+      const { digest, floor } = current();
+      const why = problem();
+      return Promise.resolve({ digest, source, floor, ...(why !== undefined && { problem: why }) });
+    },
+  },
+  policy_test: {
+    query: async ({ floor, ...page }, caller) => {
+      await callerFor(deps, caller, 'policy_test');
+      const tested = floor === undefined ? deps.policy.current() : compileFloor(floor);
+      return testPolicy(deps.pool, tested, page, deps.people());
+    },
+  },
+});
+
 const accessTokenEndpoints = (
   deps: SurfaceDeps,
 ): Pick<ApprovalsEndpoints, 'token_create' | 'token_revoke' | 'token_list'> => ({
   token_create: {
     command: async (payload, caller) => {
-      const by = await callerOf(deps, caller, 'tokens:write');
+      const by = await callerFor(deps, caller, 'token_create');
       const message = tokenMessage(deps.identity, by, payload);
       return { kind: 'token', aggregate: accessTokenIdOf(payload.sha256), message };
     },
   },
   token_revoke: {
     command: async ({ id }, caller) => {
-      const by = await callerOf(deps, caller, 'tokens:write');
+      const by = await callerFor(deps, caller, 'token_revoke');
       const administrator = deps.identity.isAdministrator(by);
       return {
         kind: 'token',
@@ -147,9 +187,41 @@ const accessTokenEndpoints = (
   },
   token_list: {
     query: async (page, caller) => {
-      const by = await callerOf(deps, caller, 'approvals:read');
+      const by = await callerFor(deps, caller, 'token_list');
       const principal = deps.identity.isAdministrator(by) ? undefined : by.name;
       return listTokens(deps.pool, { ...page, principal });
+    },
+  },
+});
+
+/** The keys of this service and of the executors, in statements signed for this nonce. */
+export const publishKeys = async (
+  { pool, keyring }: Pick<SurfaceDeps, 'pool' | 'keyring'>,
+  nonce?: string,
+): Promise<PublishedKeys> => keyring.publish(Date.now(), nonce, await readExecutorKeys(pool));
+
+const executorEndpoints = (
+  deps: SurfaceDeps,
+): Pick<ApprovalsEndpoints, 'executor_join' | 'executor_list' | 'executor_revoke'> => ({
+  executor_join: {
+    command: (request) => {
+      const { name, x } = request;
+      const key = publicKeyFrom(x);
+      if (key === undefined || !isJoinValid(request, deps.joinSecret()))
+        throw new HoldpointError(
+          'APPROVALS_JOIN_REFUSED',
+          'the join secret or the key is wrong: check join.secret',
+        );
+      const id = executorKeyIdOf(x);
+      const message = { kind: 'enrol_executor', id, name, key: keyIdOf(key), x } as const;
+      return { kind: 'executor', aggregate: id, message };
+    },
+  },
+  executor_list: { query: async () => ({ items: await listExecutors(deps.pool) }) },
+  executor_revoke: {
+    command: async ({ id, reason }, caller) => {
+      const { name: by } = await callerFor(deps, caller, 'executor_revoke');
+      return { kind: 'executor', aggregate: id, message: { kind: 'revoke_executor', id, by, reason } };
     },
   },
 });
@@ -157,12 +229,12 @@ const accessTokenEndpoints = (
 const auditEndpoints = (deps: SurfaceDeps): Pick<ApprovalsEndpoints, 'audit' | 'keys'> => ({
   audit: {
     query: async (page, caller) => {
-      await callerOf(deps, caller, 'audit:read');
+      await callerFor(deps, caller, 'audit');
       return listAudit(deps.pool, page);
     },
   },
   // Public keys need no scope: the signatures protect them.
-  keys: { query: ({ nonce }) => Promise.resolve(deps.keyring.publish(Date.now(), nonce)) },
+  keys: { query: ({ nonce }) => publishKeys(deps, nonce) },
 });
 
 /** Endpoints of the service on the bus. */
@@ -170,6 +242,8 @@ export const endpoints = (deps: SurfaceDeps): ApprovalsEndpoints => ({
   ...decisionEndpoints(deps),
   ...inboxEndpoints(deps),
   ...ruleEndpoints(deps),
+  ...policyEndpoints(deps),
   ...accessTokenEndpoints(deps),
+  ...executorEndpoints(deps),
   ...auditEndpoints(deps),
 });

@@ -18,6 +18,7 @@ beforeAll(async () => {
   base = {
     HOLDPOINT_NATS_URL: 'nats://127.0.0.1:4222',
     HOLDPOINT_DATABASE_URL: 'postgres://hp_approvals@127.0.0.1:5432/holdpoint',
+    HOLDPOINT_TRUST_FILE: join(folder, 'trust.json'),
     HOLDPOINT_PRINCIPALS_FILE: join(folder, 'principals.json'),
   };
 });

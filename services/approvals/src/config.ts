@@ -1,10 +1,12 @@
-import { ADVANCED, readEnv, readSecretFile, ServiceEnv } from '@holdpoint/runtime/service/config';
+import { ADVANCED, JoinEnv, readEnv, readSecretFile, ServiceEnv } from '@holdpoint/runtime/service/config';
 import { z } from 'zod';
 import { type KnownPrincipal, readPrincipals } from './adapters/identity/principals/principals-file.ts';
 import { checkJwks } from './adapters/identity/oidc/keys.ts';
 import { IdentityEnv, type OidcSettings, oidcSettings } from './adapters/identity/oidc/settings.ts';
 import { SignInEnv, type SignInSettings, signInSettings } from './adapters/identity/sign-in/settings.ts';
 import { type GrantKeys, KEY_FILE, parseGrantKeys } from './adapters/keyring.ts';
+import { readPolicy } from './adapters/policy-file.ts';
+import type { CompiledFloor } from './policy/compile-floor.ts';
 import { DiscordEnv, type DiscordSettings, readDiscord } from './surfaces/discord/settings.ts';
 import { ConsoleEnv } from './surfaces/console/settings.ts';
 import { WebEnv } from './surfaces/http/settings.ts';
@@ -32,6 +34,13 @@ export const ApprovalsEnv = ServiceEnv.extend({
     .describe(
       '`on`: the [built-in standing rule](../approvals.md#the-built-in-rule) approves rollbacks in isolated worktrees; `off`: an approver decides',
     ),
+  HOLDPOINT_POLICY_FILE: z
+    .string()
+    .optional()
+    .describe(
+      'JSON file with the [policy floor](../approvals.md#the-policy-floor): what every approval has to satisfy; read again when it changes. Default: the built-in floor',
+    ),
+  ...JoinEnv.shape,
   ...IdentityEnv.shape,
   ...SignInEnv.shape,
   ...WebEnv.shape,
@@ -48,6 +57,7 @@ export type ApprovalsConfig = {
   readonly env: z.infer<typeof ApprovalsEnv>;
   readonly grantKeys: GrantKeys;
   readonly grantKeyFile?: string;
+  readonly policy: CompiledFloor;
   readonly principals: readonly KnownPrincipal[];
   readonly oidc: OidcSettings | undefined;
   readonly signIn: SignInSettings | undefined;
@@ -69,6 +79,7 @@ export const readConfig = (environment: NodeJS.ProcessEnv): ApprovalsConfig => {
   return {
     env,
     ...readGrantKeys(env),
+    policy: readPolicy(env.HOLDPOINT_POLICY_FILE),
     principals: readPrincipals(env.HOLDPOINT_PRINCIPALS_FILE),
     oidc,
     signIn: signInSettings(env, oidc),

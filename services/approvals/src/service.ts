@@ -5,8 +5,10 @@ import { createAskOutcome } from './adapters/ask-outcome.ts';
 import { startAuditAnchors } from './adapters/audit-anchors.ts';
 import { startIdentity } from './adapters/identity/start-identity.ts';
 import { createFeed } from './adapters/feed.ts';
+import { followJoinSecret } from '@holdpoint/runtime/service/join-secret';
+import { followPolicy } from './adapters/policy-file.ts';
 import { createKeyring } from './adapters/keyring.ts';
-import { endpoints } from './api.ts';
+import { endpoints, publishKeys } from './api.ts';
 import type { ApprovalsConfig } from './config.ts';
 import { createActiveRules, startRuleRefresh } from './adapters/active-rules.ts';
 import { createDecisionSubmitter } from './submit-decision.ts';
@@ -22,26 +24,48 @@ import { createWeb } from './surfaces/http/app.ts';
 import { createWatch } from './surfaces/websocket/server.ts';
 
 export const startApprovals = (
-  { env, grantKeys, grantKeyFile, principals, oidc, signIn, discord: discordSettings }: ApprovalsConfig,
+  {
+    env,
+    grantKeys,
+    grantKeyFile,
+    policy: firstPolicy,
+    principals,
+    oidc,
+    signIn,
+    discord: discordSettings,
+  }: ApprovalsConfig,
   log: Logger,
 ): Promise<RunningService> => {
   const keyring = createKeyring(grantKeys, grantKeyFile, log);
+  const joinSecret = followJoinSecret(env, log);
+  const policy = followPolicy(env.HOLDPOINT_POLICY_FILE, firstPolicy, log);
   const { tokens } = keyring;
   const rollbackRule = env.HOLDPOINT_ROLLBACK_RULE === 'on';
   const surfaces = discordSettings === undefined ? [] : (['discord'] as const);
   const { HOLDPOINT_WATCH_HEARTBEAT_MS: heartbeatMs, HOLDPOINT_WEB_ORIGINS: origins } = env;
   return startService(
-    { service: 'approvals', migrations: join(import.meta.dirname, '..', 'migrations') },
+    {
+      service: 'approvals',
+      migrations: join(import.meta.dirname, '..', 'migrations'),
+      seal: keyring.seal,
+    },
     ({ pool, listener, overview, meter, gauge, poll }) => {
       const kinds = createKinds(keyring.sign, { surfaces, rollbackRule });
       const identity = startIdentity({ env, principals, oidc, signIn }, pool, log);
       const activeRules = createActiveRules(Date.now, log);
       const feed = createFeed(pool, listener, log);
       pollApprovals(pool, poll);
+      gauge(
+        'policy_file_invalid',
+        '1 while the latest content of the policy file is not in force',
+        [],
+        () => [{ labels: {}, value: policy.problem() === undefined ? 0 : 1 }],
+      );
       gauge('authentication_failures_total', 'Failed authentication attempts', ['kind'], identity.failures);
       return {
         kinds,
         onCommitted: approvalMetrics(meter),
+        askForKeys: (nonce) => publishKeys({ pool, keyring }, nonce),
         bind: (engine, resolveDeadLetter) => {
           const deps: SurfaceDeps = {
             pool,
@@ -51,7 +75,10 @@ export const startApprovals = (
             decisions: createDecisionSubmitter(engine, tokens.is),
             tokens,
             keyring,
+            joinSecret: joinSecret.current,
             rollbackRule,
+            policy,
+            people: identity.people,
             log,
           };
           const rules = startRuleRefresh(activeRules, pool, engine, listener, log);
@@ -76,6 +103,8 @@ export const startApprovals = (
           return {
             ...approvalsBindings({
               rulesFor: activeRules.rulesFor,
+              floor: policy.current,
+              people: identity.people,
               ...(discord && { deliver: discord.deliver }),
               askOutcome: createAskOutcome(listener),
             }),
@@ -92,6 +121,8 @@ export const startApprovals = (
                 rules.stop(),
                 anchors.stop(),
                 keyring.stop(),
+                policy.stop(),
+                joinSecret.stop(),
                 identity.stop(),
                 discord?.stop(),
               ]);

@@ -1,3 +1,4 @@
+import { mkdirSync } from 'node:fs';
 import { generateKeyPairSync } from 'node:crypto';
 import { rm, symlink, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -23,7 +24,7 @@ const read = (env: NodeJS.ProcessEnv) =>
   readConfig({
     HOLDPOINT_NATS_URL: 'nats://127.0.0.1:4222',
     HOLDPOINT_DATABASE_URL: 'postgres://hp_executor@127.0.0.1/holdpoint',
-    HOLDPOINT_GRANT_PUBLIC_KEYS_FILE: keys,
+    HOLDPOINT_TRUST_FILE: join(folder.path, 'trust.json'),
     HOLDPOINT_WORKSPACE: folder.path,
     ...env,
   });
@@ -230,10 +231,10 @@ test("the executor's own secrets are known, so that no output shows them", async
 });
 
 describe('limits of processes', () => {
-  test('processes are unlimited by default, and have a namespace where possible', () => {
-    const { commandLimits, commandNamespace, secretTable } = read({ HOLDPOINT_PROCESS_MAX_PROCESSES: '' });
+  test('processes have no configured limit by default, and are confined without a network', () => {
+    const { commandLimits, work, secretTable } = read({ HOLDPOINT_PROCESS_MAX_PROCESSES: '' });
     expect(Object.values(commandLimits).filter((limit) => limit !== undefined)).toEqual([]);
-    expect(commandNamespace).toBe('auto');
+    expect(work).toEqual({ wanted: 'confined', network: false, user: undefined, writable: [], hidden: [] });
     expect(secretTable.size).toBe(0);
   });
 
@@ -262,10 +263,26 @@ describe('limits of processes', () => {
       expect(() => read({ [name]: text })).toThrow(new RegExp(`^${name}: (?!.*sesame)`));
   });
 
-  test('the sandbox is off, automatic or required', () => {
-    for (const wanted of ['auto', 'off', 'required'])
-      expect(read({ HOLDPOINT_PROCESS_SANDBOX: wanted }).commandNamespace).toBe(wanted);
-    expect(() => read({ HOLDPOINT_PROCESS_SANDBOX: 'on' })).toThrow(/HOLDPOINT_PROCESS_SANDBOX/);
+  test('work is confined, unconfined or off', () => {
+    for (const wanted of ['confined', 'unconfined', 'off'])
+      expect(read({ HOLDPOINT_WORK: wanted }).work.wanted).toBe(wanted);
+    expect(() => read({ HOLDPOINT_WORK: 'on' })).toThrow(/HOLDPOINT_WORK/);
+    expect(read({ HOLDPOINT_WORK_NETWORK: 'on' }).work.network).toBe(true);
+  });
+
+  test('folders of work exist, and contain nothing hidden', () => {
+    const inner = join(folder.path, 'inner');
+    mkdirSync(inner);
+    expect(read({ HOLDPOINT_WORK_FOLDERS: inner }).work.writable).toEqual([inner]);
+    expect(() => read({ HOLDPOINT_WORK_FOLDERS: join(inner, 'gone') })).toThrow(/path 1 of 1/);
+    expect(() => read({ HOLDPOINT_WORK_FOLDERS: folder.path, HOLDPOINT_WORK_HIDDEN: inner })).toThrow(
+      /contains a hidden one/,
+    );
+  });
+
+  test('a work user needs an executor that runs as root, and is not root', () => {
+    expect(() => read({ HOLDPOINT_WORK_USER: 'root' })).toThrow(/HOLDPOINT_WORK_USER/);
+    expect(() => read({ HOLDPOINT_WORK_USER: 'no-such-user' })).toThrow(/HOLDPOINT_WORK_USER/);
   });
 
   test('secrets come from files or the environment', async () => {

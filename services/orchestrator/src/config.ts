@@ -1,9 +1,10 @@
 import { DEFAULT_POOL, Pools } from '@holdpoint/contracts/bus/streams';
-import { readEnv, ServiceEnv } from '@holdpoint/runtime/service/config';
+import { readEnv, SealEnv, ServiceEnv } from '@holdpoint/runtime/service/config';
 import { z } from 'zod';
 import { orchestratorTiming, type Timing } from './timing.ts';
 
 export const OrchestratorEnv = ServiceEnv.extend({
+  ...SealEnv.shape,
   HOLDPOINT_NATS_TOPOLOGY_SEED_FILE: z
     .string()
     .min(1)

@@ -2,7 +2,10 @@ import { join } from 'node:path';
 import { consumersFor } from '@holdpoint/contracts/bus/streams';
 import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import type { Logger } from '@holdpoint/runtime/observability/log';
+import { sealKeyFile } from '@holdpoint/runtime/service/config';
+import { followSealKey } from '@holdpoint/runtime/service/seal-key';
 import { type RunningService, startService } from '@holdpoint/runtime/service/service';
+import { createIdentityVerifier } from '@holdpoint/runtime/service/identity';
 import { systemClock } from '@holdpoint/runtime/service/system-clock';
 import { defaultGate } from '@holdpoint/workflows/files/gate-source';
 import { shippedFiles } from '@holdpoint/workflows/files/shipped';
@@ -18,6 +21,7 @@ import { taskMetrics } from './metrics.ts';
 import type { SubmissionContext } from './submission-context.ts';
 import { orchestratorKinds } from './aggregates.ts';
 import { orchestratorInbound } from './bindings.ts';
+import { createSenders } from './sender.ts';
 import { orchestratorTiming, type Timing } from './timing.ts';
 
 export const startOrchestrator = (
@@ -32,6 +36,7 @@ export const startOrchestrator = (
     {
       service: 'orchestrator',
       migrations: join(import.meta.dirname, '..', 'migrations'),
+      seal: followSealKey(sealKeyFile('orchestrator', env), log),
       topologySeedFile: env.HOLDPOINT_NATS_TOPOLOGY_SEED_FILE,
       topology: {
         consumers: consumersFor(env.HOLDPOINT_DEPLOYMENT_POOLS).map((consumer) => ({
@@ -41,7 +46,7 @@ export const startOrchestrator = (
         replicas: env.HOLDPOINT_STREAM_REPLICAS,
       },
     },
-    ({ pool, listener, meter }) => ({
+    ({ pool, keys, listener, meter, assertWorkConsumers }) => ({
       kinds,
       onCommitted: taskMetrics(meter),
       bind: (engine) => {
@@ -50,20 +55,26 @@ export const startOrchestrator = (
         const wake = createWakeHeld(pool, engine, log);
         const circuits = createWorkflowCircuits(() => void wake());
         const following = circuits.follow(listener, systemClock);
+        const senderOf = createSenders(createIdentityVerifier(keys));
         const known: SubmissionContext = {
           openCircuits: circuits.open,
           withProgram: catalog.named,
           isCertain: (submission) => isShipped(submission) || catalog.isCertain(submission),
         };
         return {
-          inbound: orchestratorInbound(known),
+          inbound: orchestratorInbound(known, senderOf),
           endpoints: endpoints(
             pool,
             known,
-            (programs) => catalog.register(pool, programs),
+            async (programs) => {
+              const rows = await catalog.register(pool, programs);
+              await assertWorkConsumers(rows.map(({ hash }) => hash));
+              return rows;
+            },
             async (submission) =>
               isShipped(submission) ? catalog.named(submission) : catalog.lookUp(pool, submission),
             workflows,
+            senderOf,
           ),
           stop: async () => {
             following.stop();

@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 import type { Logger } from '@holdpoint/runtime/observability/log';
+import { sealKeyFile } from '@holdpoint/runtime/service/config';
+import { followSealKey } from '@holdpoint/runtime/service/seal-key';
 import { type RunningService, startService } from '@holdpoint/runtime/service/service';
 import { endpoints } from './api.ts';
 import type { RecoveryEnv } from './config.ts';
@@ -12,7 +14,11 @@ export const startRecovery = (env: RecoveryEnv, log: Logger): Promise<RunningSer
   const circuit = createCircuitDecider({ openMs: env.HOLDPOINT_CIRCUIT_OPEN_MS });
   const { kinds, inbound } = createRecoveryLogic({ attempts: attemptsDecider, circuit });
   return startService(
-    { service: 'recovery', migrations: join(import.meta.dirname, '..', 'migrations') },
+    {
+      service: 'recovery',
+      migrations: join(import.meta.dirname, '..', 'migrations'),
+      seal: followSealKey(sealKeyFile('recovery', env), log),
+    },
     ({ pool, meter, poll }) => {
       pollRecovery(pool, poll);
       return {

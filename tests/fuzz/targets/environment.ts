@@ -64,7 +64,8 @@ const filesOf = (): string => {
   if (folder !== undefined) return folder;
   folder = mkdtempSync(join(tmpdir(), 'holdpoint-fuzz-'));
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
-  writeFileSync(join(folder, 'public.pem'), publicKey.export({ type: 'spki', format: 'pem' }));
+  const approvals = [publicKey.export({ type: 'spki', format: 'pem' })];
+  writeFileSync(join(folder, 'trust.json'), JSON.stringify({ approvals }));
   writeFileSync(join(folder, 'private.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }));
   writeFileSync(
     join(folder, 'principals.json'),
@@ -83,7 +84,7 @@ const USUAL: Variables = {
   HOLDPOINT_NATS_SEED_FILE: `${FILES}/secret`,
   HOLDPOINT_DATABASE_URL: 'postgres://hp@127.0.0.1/holdpoint',
   HOLDPOINT_DATABASE_PASSWORD_FILE: `${FILES}/secret`,
-  HOLDPOINT_GRANT_PUBLIC_KEYS_FILE: `${FILES}/public.pem`,
+  HOLDPOINT_TRUST_FILE: `${FILES}/trust.json`,
   HOLDPOINT_GRANT_KEY_FILE: `${FILES}/private.pem`,
   HOLDPOINT_PRINCIPALS_FILE: `${FILES}/principals.json`,
   HOLDPOINT_WORKSPACE: `${FILES}/workspace`,

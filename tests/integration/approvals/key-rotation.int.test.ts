@@ -8,7 +8,7 @@ import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import { signingKeyOf } from '@holdpoint/contracts/approval/signing-keys';
 import { filters, subjects } from '@holdpoint/contracts/bus/subjects';
 import { layout } from '@holdpoint/infra/credentials/layout';
-import { GRANT_VALID_MS, rotateGrantKey, type Step } from '@holdpoint/infra/credentials/rotate';
+import { GRANT_VALID_MS, rotateKey, type Step } from '@holdpoint/infra/credentials/rotate';
 import { createSigner } from '@holdpoint/runtime/service/jws';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -33,7 +33,8 @@ beforeEach(async () => {
   const [from, to] = [layout(system.run.credentialsDir), layout(keysDir)];
   await copyFile(from.grantKey, to.grantKey);
   await copyFile(from.grantPublicKeys, to.grantPublicKeys);
-  await copyFile(to.grantPublicKeys, join(keysDir, 'first.pem'));
+  await copyFile(from.trust, to.trust);
+  await copyFile(from.trust, join(keysDir, 'first.json'));
   events = [];
   system.client.connection.subscribe(filters.eventsOf('effect'), {
     callback: (_error, msg) => void events.push(msg.json<EffectEvent>()),
@@ -42,10 +43,17 @@ beforeEach(async () => {
 afterEach(() => system.stop());
 
 const startApprovals = (): Promise<ServiceInProcess> =>
-  system.start('approvals', { HOLDPOINT_GRANT_KEY_FILE: layout(keysDir).grantKey });
+  system.start('approvals', {
+    HOLDPOINT_GRANT_KEY_FILE: layout(keysDir).grantKey,
+    HOLDPOINT_TRUST_FILE: layout(keysDir).trust,
+    HOLDPOINT_JOIN_SECRET_FILE: layout(system.run.credentialsDir).joinSecret,
+  });
 /** With a public key file that follows the rotation, or with one that stays old. */
-const startExecutor = (file = layout(keysDir).grantPublicKeys): Promise<ServiceInProcess> =>
-  system.start('executor', { HOLDPOINT_GRANT_PUBLIC_KEYS_FILE: file });
+const startExecutor = (file = layout(keysDir).trust): Promise<ServiceInProcess> =>
+  system.start('executor', {
+    HOLDPOINT_TRUST_FILE: file,
+    HOLDPOINT_JOIN_SECRET_FILE: layout(system.run.credentialsDir).joinSecret,
+  });
 const startServices = async (file?: string) => {
   await Promise.all([system.start('orchestrator'), system.start('recovery')]);
   const [approvals, executor] = await Promise.all([startApprovals(), startExecutor(file)]);
@@ -53,7 +61,7 @@ const startServices = async (file?: string) => {
   return { approvals, executor };
 };
 
-const rotate = (step: Step) => rotateGrantKey(keysDir, step, { now: Date.now() + 2 * GRANT_VALID_MS });
+const rotate = (step: Step) => rotateKey(keysDir, step, { now: Date.now() + 2 * GRANT_VALID_MS });
 const privateKeys = async (): Promise<KeyObject[]> =>
   (
     (await readFile(layout(keysDir).grantKey, 'utf8')).match(
@@ -114,7 +122,7 @@ describe('a change of the signing key while services run', () => {
   });
 
   test('executors with an unchanged key file learn the new key from approvals, even at its first order', async () => {
-    await startServices(join(keysDir, 'first.pem'));
+    await startServices(join(keysDir, 'first.json'));
     await rotate('add');
     await rotate('use');
     const [next, old] = await privateKeys();
@@ -127,7 +135,7 @@ describe('a change of the signing key while services run', () => {
   });
 
   test('an order with an unknown key waits while approvals is away, and runs once it answers', async () => {
-    const { approvals } = await startServices(join(keysDir, 'first.pem'));
+    const { approvals } = await startServices(join(keysDir, 'first.json'));
     await approvals.stop();
     await rotate('add');
     const order = orderOf(only((await privateKeys()).slice(1)));
@@ -144,7 +152,7 @@ describe('a change of the signing key while services run', () => {
     const old = only(await privateKeys());
     const good = await readFile(layout(keysDir).grantKey, 'utf8');
     await writeFile(layout(keysDir).grantKey, 'broken');
-    await writeFile(layout(keysDir).grantPublicKeys, 'broken');
+    await writeFile(layout(keysDir).trust, 'broken');
     const saysSo = async ({ lines }: ServiceInProcess): Promise<boolean> =>
       (await lines()).some(({ msg }) => msg === 'file cannot be read: the last content stays in use');
     await untilTrue('both report it', async () => (await saysSo(approvals)) && (await saysSo(executor)));
@@ -159,7 +167,7 @@ describe('an unsigned key', () => {
   const stranger = generateKeyPairSync('ed25519');
 
   test('a key without an endorsement is refused, even if approvals signs with it', async () => {
-    const { executor } = await startServices(join(keysDir, 'first.pem'));
+    const { executor } = await startServices(join(keysDir, 'first.json'));
     await writeFile(
       layout(keysDir).grantKey,
       stranger.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
@@ -176,7 +184,7 @@ describe('an unsigned key', () => {
   });
 
   test('a key without an endorsement is refused, even if an impostor answers for approvals', async () => {
-    const { approvals } = await startServices(join(keysDir, 'first.pem'));
+    const { approvals } = await startServices(join(keysDir, 'first.json'));
     const old = only(await privateKeys());
     const keys = [old, stranger.privateKey].map((key) =>
       signingKeyOf(createPublicKey(key.export({ type: 'pkcs8', format: 'pem' }))),

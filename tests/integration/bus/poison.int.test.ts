@@ -39,7 +39,12 @@ test('a message on which a decider throws is retried alone and becomes a dead le
       return { kind: 'notes', aggregate, message: { kind: 'note', name } };
     },
   };
-  const source = startSource(connection, consumer, createIntake(inbound, engine, log), log);
+  const source = startSource(
+    connection,
+    consumer,
+    createIntake(inbound, engine, log, () => ({ key: 'any' })),
+    log,
+  );
   const letters = await watchDeadLetters(system.client.connection);
   const sender = await system.connect('orchestrator');
   const tell = (name: string, id: string) =>

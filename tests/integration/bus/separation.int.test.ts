@@ -240,7 +240,12 @@ test('each service can read its own secrets and needs no others', () => {
       files.grantKey,
       files.principals,
     ],
-    executor: [files.natsSeed('executor'), files.postgresPassword('hp_executor'), files.grantPublicKeys],
+    executor: [
+      files.natsSeed('executor'),
+      files.postgresPassword('hp_executor'),
+      files.trust,
+      files.joinSecret,
+    ],
     recovery: [files.natsSeed('recovery'), files.postgresPassword('hp_recovery')],
   };
   for (const service of SERVICES) {

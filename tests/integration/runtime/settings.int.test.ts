@@ -28,11 +28,11 @@ const run = (service: ServiceName, env: NodeJS.ProcessEnv): Promise<Ended> =>
     child.once('close', (code) => resolve({ code, err }));
   });
 
-const common = ['HOLDPOINT_NATS_URL', 'HOLDPOINT_DATABASE_URL'] as const;
+const common = ['HOLDPOINT_NATS_URL', 'HOLDPOINT_DATABASE_URL', 'HOLDPOINT_TRUST_FILE'] as const;
 const needed: readonly (readonly [ServiceName, readonly string[]])[] = [
   ['orchestrator', common],
   ['approvals', [...common, 'HOLDPOINT_GRANT_KEY_FILE', 'HOLDPOINT_PRINCIPALS_FILE']],
-  ['executor', [...common, 'HOLDPOINT_GRANT_PUBLIC_KEYS_FILE', 'HOLDPOINT_WORKSPACE']],
+  ['executor', [...common, 'HOLDPOINT_WORKSPACE']],
   ['recovery', common],
 ];
 
@@ -70,7 +70,9 @@ test.each([
   ['approvals', 'HOLDPOINT_GRANT_KEY_FILE', 'not a key'],
   ['approvals', 'HOLDPOINT_PRINCIPALS_FILE', '{"principals":[]}'],
   ['approvals', 'HOLDPOINT_PRINCIPALS_FILE', 'operator, second'],
-  ['executor', 'HOLDPOINT_GRANT_PUBLIC_KEYS_FILE', 'not a key'],
+  ['executor', 'HOLDPOINT_TRUST_FILE', 'not a key'],
+  ['executor', 'HOLDPOINT_JOIN_SECRET_FILE', 'short'],
+  ['recovery', 'HOLDPOINT_SEAL_KEY_FILE', 'not a key at all'],
   ['recovery', 'HOLDPOINT_NATS_SEED_FILE', 'not a seed'],
   ['orchestrator', 'HOLDPOINT_NATS_TOPOLOGY_SEED_FILE', 'not a seed'],
 ] as const)(

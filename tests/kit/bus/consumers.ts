@@ -2,21 +2,36 @@ import { jetstream, jetstreamManager, type PubAck } from '@nats-io/jetstream';
 import { headers as createHeaders, type NatsConnection } from '@nats-io/transport-node';
 import { consumers } from '@holdpoint/contracts/bus/streams';
 import { type ServiceName, SERVICES } from '@holdpoint/contracts/bus/subjects';
+import { currentRun } from '../stack/run.ts';
 import { untilTrue } from '../until.ts';
+import { sealFor } from './seals.ts';
 
 /**
  * Publishes as an independent client, and resolves once JetStream has stored it. The id goes into `ce-id`,
- * not into `Nats-Msg-Id`.
+ * not into `Nats-Msg-Id`. A message between services gets the seal of the only service that may send it.
  */
-export const publish = (
+export const publish = async (
   connection: NatsConnection,
   subject: string,
   body: string | Uint8Array,
   { id, messageId }: { readonly id?: string; readonly messageId?: string } = {},
 ): Promise<PubAck> => {
+  const sealed = await sealFor(connection, currentRun().credentialsDir, subject, body, id);
+  return publishWith(connection, subject, body, {
+    ...sealed,
+    ...(messageId !== undefined && { 'Nats-Msg-Id': messageId }),
+  });
+};
+
+/** Publishes with exactly these headers. */
+export const publishWith = (
+  connection: NatsConnection,
+  subject: string,
+  body: string | Uint8Array,
+  named: Readonly<Record<string, string>>,
+): Promise<PubAck> => {
   const headers = createHeaders();
-  if (id !== undefined) headers.set('ce-id', id);
-  if (messageId !== undefined) headers.set('Nats-Msg-Id', messageId);
+  for (const [name, value] of Object.entries(named)) headers.set(name, value);
   return jetstream(connection).publish(subject, body, { headers });
 };
 

@@ -1,5 +1,6 @@
 import { type Core, createCore, type ServiceLogic, snapshotEvery } from '@holdpoint/runtime/engine/core';
 import type { Answer } from '@holdpoint/runtime/decider';
+import type { Seals } from '@holdpoint/runtime/engine/seals';
 import type { Delivery } from '@holdpoint/runtime/engine/intake';
 import type { Store } from '@holdpoint/runtime/engine/ports';
 import type { EngineObserver } from '@holdpoint/runtime/engine/observer';
@@ -36,6 +37,7 @@ export type Node<To extends Addressed> = {
 export type Tampering = {
   readonly store?: (store: Store, world: World, life: Life) => Store;
   readonly settle?: (settle: DeadLetterResolver) => DeadLetterResolver;
+  readonly seals?: (seals: Seals) => Seals;
   readonly take?: (take: (delivery: Delivery) => void) => (delivery: Delivery) => void;
 };
 
@@ -124,6 +126,7 @@ export const startNode = <To extends Addressed, Event extends { readonly type: s
         store: tampering.store?.(store, world, born) ?? store,
         publisher: bus.publisher(born, crash),
         clock: born.clock,
+        seals: tampering.seals?.(world.seals.of(service)) ?? world.seals.of(service),
         log,
         observer,
         batchMax: BATCH_MAX,

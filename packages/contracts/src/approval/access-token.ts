@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AgentName } from '../values/agent.ts';
+import { isPlainName, NAME_RULE, PrincipalName } from '../values/person.ts';
 import { AccessTokenId } from '../values/ids.ts';
 import { WAIT_MAX_MS } from '../workflow/side-effect.ts';
 
@@ -7,7 +8,8 @@ import { WAIT_MAX_MS } from '../workflow/side-effect.ts';
  * Scopes of an access token: read and decide approvals, write standing rules, manage tokens, read the
  * audit log. `tasks:read` shows tasks, their output and the state of services; `tasks:write` steers tasks;
  * `tasks:submit` starts tasks, whose inputs run on executors; `operations:write` sets circuits and
- * resolves dead letters.
+ * resolves dead letters; `executors:write` revokes the keys
+ * of executors.
  */
 export const Scope = z.enum([
   'approvals:read',
@@ -19,6 +21,7 @@ export const Scope = z.enum([
   'tasks:write',
   'operations:write',
   'tasks:submit',
+  'executors:write',
 ]);
 export type Scope = z.infer<typeof Scope>;
 
@@ -27,12 +30,7 @@ export const CreateAccessToken = z.object({
   name: z.string().min(1).max(100),
   sha256: z.string().regex(/^[0-9a-f]{64}$/, '64 hex digits'),
   /** Owner of the token; default: its creator. */
-  principal: z
-    .string()
-    .min(1)
-    .max(100)
-    .regex(/^[^\s:,][^\n\r,:]*$/, 'a name without colons, commas or line ends')
-    .optional(),
+  principal: PrincipalName.optional(),
   /**
    * For principals outside the directory. Creators can only grant their own groups, unless they are
    * administrators.
@@ -43,7 +41,7 @@ export const CreateAccessToken = z.object({
    * The bearer is this agent of the principal. It cannot decide on requests of the principal or of their
    * agents.
    */
-  agent: AgentName.optional(),
+  agent: AgentName.refine(isPlainName, NAME_RULE).optional(),
   expiresInMs: z
     .int()
     .min(60_000)

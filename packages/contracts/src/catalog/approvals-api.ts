@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AccessTokenView, CreateAccessToken, Scope } from '../approval/access-token.ts';
 import { DecideApproval } from '../approval/commands.ts';
+import { IssuedIdentity } from '../approval/identity.ts';
 import {
   ApprovalDetail,
   CheckApproval,
@@ -8,19 +9,22 @@ import {
   DecideMany,
   ListApprovals,
 } from '../approval/queries.ts';
+import { ExecutorKeyView, JoinExecutor } from '../approval/enrolment.ts';
+import { PolicyImpacts, PolicyView, TestPolicy } from '../approval/policy-floor.ts';
 import { KeysNonce, PublishedKeys } from '../approval/signing-keys.ts';
 import { RuleMatch, RuleSpec, RuleView } from '../approval/standing-rule.ts';
 import { ApprovalStatus } from '../approval/status.ts';
 import { ApprovalView } from '../approval/views.ts';
 import { AuditLine } from '../audit/audit.ts';
 import { ErrorBody } from '../values/errors.ts';
-import { AccessTokenId, ApprovalId, RuleId } from '../values/ids.ts';
+import { AccessTokenId, ApprovalId, ExecutorKeyId, RuleId } from '../values/ids.ts';
 import { Page, pageOf } from '../values/page.ts';
-import { adminEndpoints, endpoint, resolveDeadLetter } from './endpoint.ts';
+import { adminEndpoints, deadLetterEndpoints, endpoint } from './endpoint.ts';
 
 /** Endpoints of the approvals service. */
 export const approvalsApi = {
   ...adminEndpoints,
+  ...deadLetterEndpoints,
   decide: endpoint(
     'Decide on an approval; needs the header `authorization: Bearer <token>`',
     DecideApproval,
@@ -57,6 +61,11 @@ export const approvalsApi = {
       agent: z.string().optional(),
     }),
   ),
+  identify: endpoint(
+    'Exchange the token for an identity assertion of 5 minutes, for submissions and commands; needs the header',
+    z.object({}),
+    IssuedIdentity,
+  ),
   check: endpoint(
     'Whether a standing rule would approve an effect (checkApproval)',
     CheckApproval,
@@ -91,6 +100,12 @@ export const approvalsApi = {
     }),
   ),
   token_create: endpoint('Create an API token; needs the header', CreateAccessToken, AccessTokenView),
+  policy_get: endpoint('The policy floor in force', z.object({}), PolicyView),
+  policy_test: endpoint(
+    'Requests of the latest days that a policy floor would have changed, latest first; needs the header. A page may be incomplete: continue with `next`',
+    TestPolicy,
+    PolicyImpacts,
+  ),
   token_revoke: endpoint(
     'Revoke an API token; needs the header',
     z.object({ id: AccessTokenId }),
@@ -117,5 +132,19 @@ export const approvalsApi = {
     z.object({ nonce: KeysNonce.optional() }),
     PublishedKeys,
   ),
-  dead_letter: resolveDeadLetter,
+  executor_join: endpoint(
+    'Enrol the key of an executor; needs the join secret',
+    JoinExecutor,
+    ExecutorKeyView,
+  ),
+  executor_list: endpoint(
+    'Keys of executors, the latest first; revoked keys come last',
+    z.object({}),
+    z.object({ items: z.array(ExecutorKeyView) }),
+  ),
+  executor_revoke: endpoint(
+    'Revoke the key of an executor; needs the header',
+    z.object({ id: ExecutorKeyId, reason: z.string().max(1_000).optional() }),
+    ExecutorKeyView,
+  ),
 } as const;

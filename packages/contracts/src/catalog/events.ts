@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { TokenEvent } from '../approval/access-token.ts';
+import { EnrolmentEvent } from '../approval/enrolment.ts';
 import { ApprovalEvent } from '../approval/events.ts';
 import { RuleEvent } from '../approval/standing-rule.ts';
 import { AuditAnchored } from '../audit/audit.ts';
@@ -20,6 +21,7 @@ export const events = {
     ...ApprovalEvent.options,
     ...RuleEvent.options,
     ...TokenEvent.options,
+    ...EnrolmentEvent.options,
     AuditAnchored,
   ]),
   executor: EffectEvent,

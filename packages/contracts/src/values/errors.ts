@@ -21,9 +21,9 @@ export const ERRORS = {
   SEAL_SENDER_NOT_ALLOWED: 403,
   RUNTIME_POISON: 500,
   RUNTIME_UNAVAILABLE: 503,
-  RUNTIME_UNKNOWN_LETTER: 404,
+  RUNTIME_DEAD_LETTER_UNKNOWN: 404,
   /** The dead letter does not contain enough of its message for a retry. */
-  RUNTIME_LETTER_CUT: 422,
+  RUNTIME_DEAD_LETTER_TRUNCATED: 422,
   /** The identity assertion of a command: forged, expired, or without the scope. */
   IDENTITY_INVALID: 401,
   IDENTITY_EXPIRED: 401,

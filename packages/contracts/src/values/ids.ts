@@ -11,6 +11,7 @@ const REPOSITORY = /^r-[0-9a-z]{16}$/;
 const CIRCUIT = /^o-[0-9a-z]{16}$/;
 const RULE = /^u-[0-9a-z]{10}$/;
 const ACCESS_TOKEN = /^k-[0-9a-z]{10}$/;
+const EXECUTOR_KEY = /^x-[0-9a-z]{10}$/;
 
 /** Task ids share stores with registry and circuit ids, so they must not look like those. */
 export const TaskId = token<'TaskId'>()
@@ -25,6 +26,7 @@ export const AUDIT_ID = 'audit-log';
 export const ApprovalId = token<'ApprovalId'>()
   .refine((id) => !RULE.test(id), 'not the id of a rule')
   .refine((id) => !ACCESS_TOKEN.test(id), 'not the id of a token')
+  .refine((id) => !EXECUTOR_KEY.test(id), 'not the id of an executor key')
   .refine((id) => id !== AUDIT_ID, 'not the audit log');
 export type ApprovalId = z.infer<typeof ApprovalId>;
 /** Permanent id of an effect: hash of task, node and the author's key. */
@@ -56,6 +58,13 @@ export const AccessTokenId = z
   .regex(ACCESS_TOKEN, 'k- and 10 letters or digits')
   .brand<'AccessTokenId'>();
 export type AccessTokenId = z.infer<typeof AccessTokenId>;
+
+/** The key of an enrolled executor. */
+export const ExecutorKeyId = z
+  .string()
+  .regex(EXECUTOR_KEY, 'x- and 10 letters or digits')
+  .brand<'ExecutorKeyId'>();
+export type ExecutorKeyId = z.infer<typeof ExecutorKeyId>;
 
 // Crockford's alphabet: no letter looks like a digit, so ids can be typed.
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
@@ -125,6 +134,10 @@ export const rememberedIdOf = (approval: ApprovalId): RuleId =>
 /** Derived from the secret's hash: one secret is one token. */
 export const accessTokenIdOf = (sha256: string): AccessTokenId =>
   `k-${shortHash(['access token', sha256], 10)}` as AccessTokenId;
+
+/** Derived from the public key: one key is enrolled once. */
+export const executorKeyIdOf = (publicKey: string): ExecutorKeyId =>
+  `x-${shortHash(['executor key', publicKey], 10)}` as ExecutorKeyId;
 
 /** A node within a task, as shown to users. */
 export const jobOf = (task: string, node: string): string => `${task}/${node}`;

@@ -1,5 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node';
+import type { HeaderPairs } from '@holdpoint/contracts/bus/cloudevents';
 import type { Announce } from '../engine/ports.ts';
+import { wireHeaders } from './headers.ts';
 
 /** Maximum bytes on the way to the server: otherwise the buffer for a slow server would be unbounded. */
 const UNDER_WAY_BYTES_MAX = 4 * 1_024 * 1_024;
@@ -7,7 +9,11 @@ const UNDER_WAY_BYTES_MAX = 4 * 1_024 * 1_024;
 type Bus = Pick<NatsConnection, 'publish' | 'flush' | 'status'>;
 
 /** Publishes without confirmation, as long as the connection is up and keeps pace. */
-export const createAnnouncer = (connection: Bus): Announce => {
+export const createAnnouncer = (
+  connection: Bus,
+  /** Headers of a message, such as its seal. Left out: none. */
+  headersOf: (subject: string, body: string) => HeaderPairs | undefined = () => undefined,
+): Announce => {
   let away = false;
   let underWay = 0;
   let measuring = false;
@@ -35,7 +41,8 @@ export const createAnnouncer = (connection: Bus): Announce => {
   return (subject, body) => {
     if (away || underWay + body.length > UNDER_WAY_BYTES_MAX) return false;
     try {
-      connection.publish(subject, body);
+      const headers = headersOf(subject, body);
+      connection.publish(subject, body, headers && { headers: wireHeaders(headers) });
     } catch {
       // A closed connection accepts nothing: the caller learns that.
       return false;

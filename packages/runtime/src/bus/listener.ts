@@ -1,10 +1,12 @@
 import { api } from '@holdpoint/contracts/catalog/api';
 import { ErrorBody, errorBody } from '@holdpoint/contracts/values/errors';
+import { IDENTITY_HEADER } from '@holdpoint/contracts/approval/identity';
 import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
 import { type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';
 import { headers, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import type { z } from 'zod';
 import { errorFields } from '../engine/error-fields.ts';
+import type { CheckSeal } from '../engine/seals.ts';
 import { parseAs, parseJson } from '../engine/inbound.ts';
 import type { Logger } from '../observability/log.ts';
 import { askInboxOf } from './connection.ts';
@@ -53,20 +55,36 @@ export interface Listener {
 }
 
 /** The message id, which a repeat keeps, and the trace. */
-export type Sent = { readonly id?: string | undefined; readonly trace?: string | undefined };
+export type Sent = {
+  readonly id?: string | undefined;
+  readonly trace?: string | undefined;
+  /** The identity assertion of the person for whom the service asks. */
+  readonly identity?: string | undefined;
+};
 
 const ANSWER_WITHIN_MS = 2_000;
 const CALL_WITHIN_MS = 5_000;
 const REFUSED = 'Nats-Service-Error-Code';
 
-export const createListener = (connection: NatsConnection, user: string, log: Logger): Listener => {
+/** Events of services carry a seal; live output and announcements do not. */
+const SEALED = /^hp\.evt\./;
+
+export const createListener = (
+  connection: NatsConnection,
+  user: string,
+  log: Logger,
+  checkSeal: CheckSeal,
+): Listener => {
   const inbox = askInboxOf(user);
 
   /** An error in the callback would end the subscription. */
   const handOver = (msg: Msg, hear: OnMessage): void => {
     try {
-      const { headers } = msg;
-      hear(msg.subject, parseJson(msg.data), (name) => headers?.get(name) || undefined);
+      const { headers, subject, data } = msg;
+      const header = (name: string): string | undefined => headers?.get(name) || undefined;
+      const seal = SEALED.test(subject) ? checkSeal({ subject, data, header }) : undefined;
+      if (seal === undefined || 'key' in seal) hear(subject, parseJson(data), header);
+      else if ('error' in seal) log.warn({ subject, code: seal.error.code }, 'received event is ignored');
     } catch (error) {
       log.warn({ ...errorFields(error), subject: msg.subject }, 'received message could not be handled');
     }
@@ -76,11 +94,12 @@ export const createListener = (connection: NatsConnection, user: string, log: Lo
     subject: string,
     payload: unknown,
     timeout: number,
-    { id, trace }: Sent = {},
+    { id, trace, identity }: Sent = {},
   ): Promise<Msg> => {
     const sent = headers();
     if (id !== undefined) sent.set(HEADERS.id, id);
     if (trace !== undefined) sent.set(HEADERS.trace, trace);
+    if (identity !== undefined) sent.set(IDENTITY_HEADER, identity);
     return connection.request(subject, JSON.stringify(payload), {
       timeout,
       headers: sent,

@@ -6,6 +6,7 @@ import { createEngine, type Engine, type EngineOptions } from './engine.ts';
 import type { Routed } from './inbound.ts';
 import { createIntake, type Delivery, type Inbound } from './intake.ts';
 import type { Addressed, KindsOf } from './kinds.ts';
+import type { CheckSeal, Seals } from './seals.ts';
 import { traceFields } from './telemetry.ts';
 
 /** Hands the engine a message that comes from the service itself. */
@@ -44,6 +45,7 @@ export type CorePorts = Pick<
 > & {
   readonly clock: Clock;
   readonly log: CoreLog;
+  readonly seals: Seals;
   /** Runs a step so that its log lines carry this context. Left out: they carry none. */
   readonly withLogContext?: (context: LogContext, step: () => void) => void;
 };
@@ -83,7 +85,7 @@ export const createCore = <
   B extends Bindings<To, Work>,
 >(
   { service, kinds }: ServiceKinds<To, Event, Work>,
-  { clock, log, withLogContext = (_context, step) => step(), ...ports }: CorePorts,
+  { clock, log, seals, publisher, withLogContext = (_context, step) => step(), ...ports }: CorePorts,
   bind: (engine: Engine<To>) => B,
   onCommitted?: (events: readonly CommittedEvent<Event>[]) => void,
 ): Core<To, B> => {
@@ -111,6 +113,8 @@ export const createCore = <
 
   const engine = createEngine<To, Event, Work>({
     ...ports,
+    // At each publish, so that messages of an earlier process get a seal of a present key.
+    publisher: { publish: (messages) => publisher.publish(seals.seal(messages)) },
     service,
     kinds,
     now: () => clock.now(),
@@ -120,10 +124,18 @@ export const createCore = <
         bindings.perform?.(work, (routed) => acceptLocal(routed, trace), trace, task),
       ),
   });
+  const checkSeal: CheckSeal = (message) => {
+    const finding = seals.check(message);
+    if ('error' in finding) ports.observer.sealRefused?.(finding.error.code);
+    return finding;
+  };
   const bindings = bind(engine);
   return {
     engine,
     bindings,
-    intakes: bindings.inbound.map((each) => ({ inbound: each, take: createIntake(each, engine, log) })),
+    intakes: bindings.inbound.map((each) => ({
+      inbound: each,
+      take: createIntake(each, engine, log, checkSeal),
+    })),
   };
 };

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { Callbacks } from './engine.ts';
 import type { Routed } from './inbound.ts';
 import type { Addressed } from './kinds.ts';
+import type { SealFinding } from './seals.ts';
 import { createIntake, type Delivery, type Inbound } from './intake.ts';
 import type { WireMessage } from './ports.ts';
 
@@ -22,8 +23,13 @@ const inbound: Inbound<To> = {
   },
 };
 
+const SEALED: SealFinding = { key: 'k-1' };
+
 /** Takes one message in, and notes what is said to its consumer, and what is given to the engine. */
-const taking = (body: string, { subject = 'hp.cmd.task.submit', deliveries = 1 } = {}) => {
+const taking = (
+  body: string,
+  { subject = 'hp.cmd.recovery.assess', deliveries = 1, finding = SEALED } = {},
+) => {
   const said: string[] = [];
   const accepted: Item[] = [];
   const posted: { readonly letter: WireMessage; readonly stored: () => void }[] = [];
@@ -42,7 +48,7 @@ const taking = (body: string, { subject = 'hp.cmd.task.submit', deliveries = 1 }
     accept: (routed: Routed<To>, callbacks: Callbacks) => void accepted.push({ ...routed, ...callbacks }),
     post: (letter: WireMessage, stored: () => void) => void posted.push({ letter, stored }),
   };
-  createIntake(inbound, engine, { warn: () => undefined, error: () => undefined })(delivery);
+  createIntake(inbound, engine, { warn: () => undefined, error: () => undefined }, () => finding)(delivery);
   const [item] = accepted;
   const [post] = posted;
   return { said, accepted, posted, item, post };
@@ -153,6 +159,7 @@ test.each(['committed', 'failed', 'unavailable'] as const)(
         post: () => undefined,
       },
       { warn: () => undefined, error: () => undefined },
+      () => SEALED,
     );
     take({
       subject: 'hp.cmd.task.submit',
@@ -173,3 +180,36 @@ test.each(['committed', 'failed', 'unavailable'] as const)(
     expect(released).toBe(1);
   },
 );
+
+describe('a message with a seal that does not count', () => {
+  const error = { code: 'SEAL_INVALID', message: 'The seal does not fit' };
+
+  test('a message with a wrong seal becomes a dead letter and is never decoded', () => {
+    const { said, accepted, post } = taking('not even JSON', { finding: { error } });
+    expect({ said, accepted }).toEqual({ said: [], accepted: [] });
+    expect(JSON.parse(String(post?.letter.body))).toMatchObject({ reason: error, body: 'not even JSON' });
+    post?.stored();
+    expect(said).toEqual(['ack']);
+  });
+
+  test('a message with a key that is not known yet is delivered again', () => {
+    const { said, accepted, posted } = taking(GOOD, { finding: { later: true }, deliveries: 40 });
+    expect({ said, accepted, posted }).toEqual({ said: ['again in 500'], accepted: [], posted: [] });
+  });
+
+  test('a message with a retired key is acknowledged and ignored', () => {
+    const { said, accepted, posted } = taking(GOOD, { finding: { ignored: true } });
+    expect({ said, accepted, posted }).toEqual({ said: ['ack'], accepted: [], posted: [] });
+  });
+
+  test('a command of a person needs no seal', () => {
+    const { accepted } = taking(GOOD, { subject: 'hp.in.task.submit', finding: { error } });
+    expect(accepted).toHaveLength(1);
+  });
+
+  test('a forged message does not take the dead letter of the message whose id it claims', () => {
+    const idOf = ({ post }: ReturnType<typeof taking>) =>
+      post?.letter.headers.find(([name]) => name === 'ce-id');
+    expect(idOf(taking('forged', { finding: { error } }))).not.toEqual(idOf(taking('bad JSON')));
+  });
+});

@@ -1,9 +1,12 @@
 import { type ErrorBody, toErrorBody } from '@holdpoint/contracts/values/errors';
+import { isFromPeople } from '@holdpoint/contracts/bus/senders';
 import { HEADERS, traceOf } from '@holdpoint/contracts/bus/cloudevents';
 import { type ConsumerDeclaration, DELIVERIES_MAX } from '@holdpoint/contracts/bus/streams';
+import { sha256Of } from '@holdpoint/contracts/values/json';
 import { deadLetterOf } from './dead-letter.ts';
 import type { Engine } from './engine.ts';
-import { type Meta, parseJson, type Routed } from './inbound.ts';
+import type { CheckSeal } from './seals.ts';
+import { type Arrival, parseJson, type Routed } from './inbound.ts';
 import type { Addressed } from './kinds.ts';
 import { errorFields } from './error-fields.ts';
 import type { CoreLog } from './core-log.ts';
@@ -14,7 +17,7 @@ export type Inbound<To extends Addressed> = {
   readonly consumer: ConsumerDeclaration;
   /** Filters by subject: other messages are acknowledged unread. Left out: every message is read. */
   readonly wants?: (subject: string) => boolean;
-  readonly decode: (subject: string, payload: unknown, meta: Meta) => Routed<To> | undefined;
+  readonly decode: (subject: string, payload: unknown, meta: Arrival) => Routed<To> | undefined;
 };
 
 /** A message as a consumer delivers it. */
@@ -36,10 +39,20 @@ export interface Delivery {
 
 const contextOf = (delivery: Delivery) => traceFields(traceOf(delivery.header(HEADERS.trace)));
 
+/** A key is asked for at once, so the message need not wait long. */
+const KEY_RETRY_MS = 500;
 const FIRST_RETRY_MS = 1_000;
 const LAST_RETRY_MS = 30_000;
 const backoffMs = (deliveries: number): number =>
   Math.min(FIRST_RETRY_MS * 2 ** (deliveries - 1), LAST_RETRY_MS);
+
+/** The id of a message without a valid seal proves nothing: its dead letter has another one. */
+const claiming = (delivery: Delivery): Delivery => ({
+  ...delivery,
+  deliveries: delivery.deliveries,
+  at: delivery.at,
+  identity: `unsealed/${delivery.identity}/${sha256Of(delivery.data)}`,
+});
 
 /**
  * Hands the deliveries of one consumer to the engine; the only place that acknowledges. A message is acknowledged once its
@@ -47,8 +60,9 @@ const backoffMs = (deliveries: number): number =>
  */
 export const createIntake = <To extends Addressed>(
   inbound: Inbound<To>,
-  engine: Pick<Engine<To>, 'accept' | 'post'>,
+  engine: Pick<Engine<To>, 'accept' | 'keepDeadLetter'>,
   log: CoreLog,
+  checkSeal: CheckSeal,
 ): ((delivery: Delivery) => void) => {
   const { service } = inbound.consumer;
 
@@ -59,7 +73,7 @@ export const createIntake = <To extends Addressed>(
       'message goes to the dead letters',
     );
     const letter = deadLetterOf(service, { ...delivery, headers: delivery.headers() }, reason);
-    engine.post(letter, () => delivery.ack());
+    engine.keepDeadLetter(letter, () => delivery.ack());
   };
 
   const retry = (delivery: Delivery, reason: ErrorBody, cause: unknown): void => {
@@ -74,10 +88,15 @@ export const createIntake = <To extends Addressed>(
 
   return (delivery) => {
     if (inbound.wants?.(delivery.subject) === false) return delivery.ack();
+    const seal = isFromPeople(delivery.subject) ? undefined : checkSeal(delivery);
+    if (seal !== undefined && 'error' in seal) return deadLetter(claiming(delivery), seal.error);
+    if (seal !== undefined && 'ignored' in seal) return delivery.ack();
+    if (seal !== undefined && 'later' in seal) return delivery.giveBack(KEY_RETRY_MS);
     let routed: Routed<To> | undefined;
     try {
       const { subject, data, identity } = delivery;
-      routed = inbound.decode(subject, parseJson(data), { identity });
+      const arrived = { at: delivery.at, header: (name: string) => delivery.header(name) };
+      routed = inbound.decode(subject, parseJson(data), { identity, arrived });
     } catch (error) {
       return deadLetter(delivery, toErrorBody(error));
     }

@@ -8,6 +8,8 @@ export interface EngineObserver {
   handled?(kind: string, ms: number): void;
   /** A batch did not commit and is decided again. */
   retried?(reason: 'conflict' | 'commit_unknown'): void;
+  /** A message with a wrong seal became a dead letter. */
+  sealRefused?(code: string): void;
   batchFailed(messages: number, error: unknown): void;
   timerFailed(aggregate: string, name: string, error: unknown, trace: string | undefined): void;
   publishUnconfirmed(messages: number): void;

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '@holdpoint/contracts/values/errors';
 import { errorFields } from '../engine/error-fields.ts';
 import type { Logger } from './log.ts';
 import { type AddGauge, createMeter, type Exposition, type Meter } from './meter.ts';
@@ -21,6 +22,14 @@ export type Metrics = {
   readonly gauge: AddGauge;
   readonly stop: () => void;
 };
+
+const SEAL_CODES: readonly ErrorCode[] = [
+  'SEAL_MISSING',
+  'SEAL_INVALID',
+  'SEAL_KEY_UNKNOWN',
+  'SEAL_KEY_REVOKED',
+  'SEAL_SENDER_NOT_ALLOWED',
+];
 
 /** In seconds. */
 const LATENCIES = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -65,6 +74,11 @@ export const createMetrics = (service: string, log: Logger): Metrics => {
     'Messages that the bus did not confirm in time',
   );
   const purged = meter.counter('purged_total', 'Aggregates purged after their retention');
+  const seals = meter.counter(
+    'seals_refused_total',
+    'Messages that became dead letters because no allowed service has sealed them',
+    SEAL_CODES.map((code) => ({ code })),
+  );
   const unread = meter.counter(
     'metric_reads_failed_total',
     'Failed readings of the store or of the bus for metrics',
@@ -85,7 +99,7 @@ export const createMetrics = (service: string, log: Logger): Metrics => {
         batchSize(messages);
         batchSeconds(ms / 1_000);
         events(write.events.length);
-        sent(write.outbox.length + write.events.length);
+        sent(write.outbox.length + write.announced.length);
       },
       handled: (kind, ms) => handled(ms / 1_000, { kind }),
       retried: (reason) => again(1, { reason }),
@@ -100,6 +114,7 @@ export const createMetrics = (service: string, log: Logger): Metrics => {
           'timer could not be decided',
         );
       },
+      sealRefused: (code) => seals(1, { code }),
       callbackFailed: (error) => log.error(errorFields(error), 'a callback after a commit failed'),
       publishUnconfirmed: (messages) => {
         unconfirmed(messages);

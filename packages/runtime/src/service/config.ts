@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { formerSettings } from '@holdpoint/contracts/values/former-settings';
 import { fromSeed } from '@nats-io/nkeys';
 import { z } from 'zod';
 import { CRASH_POINTS } from '../engine/ports.ts';
@@ -40,6 +42,10 @@ export const ServiceEnv = z.object({
     .min(1)
     .optional()
     .describe('File with the password of the database role'),
+  HOLDPOINT_TRUST_FILE: z
+    .string()
+    .min(1)
+    .describe('File with the public keys of the services, `trust.json`; read again when it changes'),
   HOLDPOINT_HTTP_HOST: z
     .string()
     .min(1)
@@ -70,35 +76,46 @@ export const ServiceEnv = z.object({
 });
 export type ServiceEnv = z.infer<typeof ServiceEnv>;
 
-/** Former names of settings, with the names that replace them. */
-export const RENAMED_SETTINGS: Readonly<Record<string, string>> = {
-  HOLDPOINT_POOL: 'HOLDPOINT_EXECUTOR_POOLS',
-  HOLDPOINT_POOLS: 'HOLDPOINT_DEPLOYMENT_POOLS',
-  HOLDPOINT_TARGET_MAX: 'HOLDPOINT_MAX_CONCURRENT_PER_TARGET',
-  HOLDPOINT_EFFECTS_MAX: 'HOLDPOINT_MAX_CONCURRENT_EFFECTS',
-  HOLDPOINT_COMMANDS_MAX: 'HOLDPOINT_MAX_CONCURRENT_PROCESSES',
-  HOLDPOINT_STATE: 'HOLDPOINT_STATE_DIR',
-  HOLDPOINT_JOURNAL: 'HOLDPOINT_JOURNAL_DIR',
-  HOLDPOINT_CIRCUIT_TRIES_MIN: 'HOLDPOINT_CIRCUIT_MIN_REQUESTS',
-  HOLDPOINT_COMMAND_NAMESPACE: 'HOLDPOINT_PROCESS_SANDBOX',
-  HOLDPOINT_COMMAND_ENV: 'HOLDPOINT_PROCESS_ENV',
-  HOLDPOINT_COMMAND_MEMORY_MIB: 'HOLDPOINT_PROCESS_MEMORY_MIB',
-  HOLDPOINT_COMMAND_PROCESSES: 'HOLDPOINT_PROCESS_MAX_PROCESSES',
-  HOLDPOINT_COMMAND_FILE_MIB: 'HOLDPOINT_PROCESS_FILE_MIB',
-  HOLDPOINT_COMMAND_CPU_SECONDS: 'HOLDPOINT_PROCESS_CPU_SECONDS',
-  HOLDPOINT_CRASH: 'HOLDPOINT_TEST_CRASH_POINT',
-  HOLDPOINT_DISCORD_API: 'HOLDPOINT_TEST_DISCORD_API',
-  HOLDPOINT_CONSOLE_FOLDER: 'HOLDPOINT_CONSOLE_DIR',
-};
+/** The key of a service that has one of its own from the credentials folder. */
+export const SealEnv = z.object({
+  HOLDPOINT_SEAL_KEY_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'File with the Ed25519 private key that seals the messages of the service, PKCS#8 PEM; read again when it changes. The first key signs. Default: `<service>.key.pem` beside the trust file',
+    )
+    .meta(ADVANCED),
+});
+
+/** The key file of a service. */
+export const sealKeyFile = (service: string, env: ServiceEnv & z.infer<typeof SealEnv>): string =>
+  besideTrust(env, env.HOLDPOINT_SEAL_KEY_FILE, `${service}.key.pem`);
+
+/** The secret by which executors enrol. */
+export const JoinEnv = z.object({
+  HOLDPOINT_JOIN_SECRET_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'File with the secret by which new executors enrol at the approvals service. Default: `join.secret` beside the trust file',
+    )
+    .meta(ADVANCED),
+});
+
+/** A file of the credentials folder that lies beside the trust file, unless a setting names it. */
+export const besideTrust = (
+  env: Pick<ServiceEnv, 'HOLDPOINT_TRUST_FILE'>,
+  path: string | undefined,
+  name: string,
+): string => path ?? join(dirname(env.HOLDPOINT_TRUST_FILE), name);
 
 /** Refuses former names of the settings of `schema`: a limit that is silently ignored would be a trap. */
 const checkNames = (schema: z.ZodType, env: NodeJS.ProcessEnv): void => {
   const shape = schema instanceof z.ZodObject ? schema.shape : {};
-  const found = Object.entries(RENAMED_SETTINGS).filter(
-    ([old, name]) => env[old] && Object.hasOwn(shape, name),
-  );
-  if (found.length > 0)
-    throw new ConfigError(found.map(([old, name]) => `${old}: renamed to ${name}`).join('; '));
+  const problem = formerSettings(env, (name) => Object.hasOwn(shape, name));
+  if (problem !== undefined) throw new ConfigError(problem);
 };
 
 /** Reads the environment whole. Throws `ConfigError` with one line that names every variable that is wrong. */

@@ -1,4 +1,5 @@
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
+import { HEADERS, type HeaderPairs } from '@holdpoint/contracts/bus/cloudevents';
 import { artifactBucket } from '@holdpoint/contracts/bus/streams';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Pool } from 'pg';
@@ -16,11 +17,13 @@ import { startSource } from '../bus/source.ts';
 import { DISPLACEMENTS } from '../bus/consumer-positions.ts';
 import { keepTopology, type TopologyKeeper } from '../bus/keep-topology.ts';
 import type { Topology } from '../bus/topology.ts';
+import { type AssertWorkConsumers, workConsumersOn } from '../bus/work-consumers.ts';
 import type { CommittedEvent } from '../engine/batch.ts';
 import { type Bindings, type CorePorts, createCore } from '../engine/core.ts';
 import type { Engine } from '../engine/engine.ts';
 import { errorFields } from '../engine/error-fields.ts';
 import type { Addressed, KindsOf } from '../engine/kinds.ts';
+import { createSeals, type Seals } from '../engine/seals.ts';
 import type { Announce } from '../engine/ports.ts';
 import { withLogContext } from '../observability/log-context.ts';
 import type { Logger } from '../observability/log.ts';
@@ -39,7 +42,15 @@ import { readSecretFile, readSeedFile, type ServiceEnv } from './config.ts';
 import { crashHook } from './crash.ts';
 import { type Check, serveHttp, type Web } from './http.ts';
 import { instanceName } from './instance.ts';
+import type { SealSource } from './seal-key.ts';
 import { systemClock } from './system-clock.ts';
+import {
+  type AskForKeys,
+  createTrustedKeys,
+  parseTrust,
+  TRUST_FILE,
+  type TrustedKeys,
+} from './trusted-keys.ts';
 
 /** The name of a service, and its settings for connecting. */
 export type ServiceIdentity<S extends ServiceName> = {
@@ -50,16 +61,22 @@ export type ServiceIdentity<S extends ServiceName> = {
   readonly topologySeedFile?: string | undefined;
   /** The streams and consumers that this user creates. Left out: those of the contracts. */
   readonly topology?: Topology;
+  /** The key that seals its messages. */
+  readonly seal: SealSource;
 };
 
 /** The open connections of a service, and the adapters of the runtime on them. */
 export type Connections = {
   readonly pool: Pool;
   readonly announce: Announce;
+  /** The keys of the other services, and of people's identity assertions. */
+  readonly keys: TrustedKeys;
   readonly artifacts: ObjectStore;
   readonly listener: Listener;
   /** The bus as a whole, for users who may see it. */
   readonly overview: BusOverview;
+  /** Does nothing without the bus user that creates consumers. */
+  readonly assertWorkConsumers: AssertWorkConsumers;
   readonly meter: Meter;
   readonly gauge: AddGauge;
   /** Metrics that are read from the store or the bus at intervals. */
@@ -78,6 +95,8 @@ export type ServiceSpec<
   readonly onCommitted?: (event: CommittedEvent<Event>) => void;
   /** A condition that must hold in the transaction that commits a batch. */
   readonly commitGuard?: CommitGuard;
+  /** Where new keys come from. Left out: from the approvals service. */
+  readonly askForKeys?: AskForKeys;
   readonly bind: (engine: Engine<To>, resolveDeadLetter: DeadLetterResolver) => ServiceParts<S, To, Work>;
 };
 
@@ -108,6 +127,14 @@ const OUTBOX_STALE_MS = 5_000;
 const STATES_CACHED_MAX = 10_000;
 /** Database connections of one process. */
 export const CONNECTIONS_MAX = 8;
+
+/** A command that is announced, and so is not in the outbox, has a seal of its own. */
+const sealedAlone =
+  (seals: Seals) =>
+  (subject: string, body: string): HeaderPairs | undefined =>
+    subject.startsWith('hp.cmd.')
+      ? seals.seal([{ subject, body, headers: [[HEADERS.id, crypto.randomUUID()]] }])[0]?.headers
+      : undefined;
 
 type Links = {
   readonly pool: Pool;
@@ -194,12 +221,22 @@ export const startService = async <
   const metrics = createMetrics(service, log);
   const polled = createPolledMetrics(metrics.gauge, metrics.pollFailed, log);
   const keeper = topology && (await keepPositions(topology, identity.topology, pool, metrics, log));
+  const keys = createTrustedKeys({
+    trust: parseTrust(readSecretFile(TRUST_FILE, env.HOLDPOINT_TRUST_FILE)),
+    path: env.HOLDPOINT_TRUST_FILE,
+    clock: systemClock,
+    log,
+  });
+  const seals = createSeals(identity.seal.current, keys);
+  const listener = createListener(connection, service, log, seals.check);
   const spec = await build({
     pool,
-    announce: createAnnouncer(connection),
+    announce: createAnnouncer(connection, sealedAlone(seals)),
+    keys,
     artifacts: createObjectStore(connection, artifactBucket),
-    listener: createListener(connection, service, log),
+    listener,
     overview: createBusOverview(connection, service),
+    assertWorkConsumers: workConsumersOn(topology),
     meter: metrics.meter,
     gauge: metrics.gauge,
     poll: polled.add,
@@ -209,6 +246,7 @@ export const startService = async <
     publisher: createNatsPublisher(connection, inboxPrefixOf(service)),
     clock: systemClock,
     log,
+    seals,
     observer: metrics.observer,
     crash: crashHook(env.HOLDPOINT_TEST_CRASH_POINT),
     yieldToEventLoop: () => new Promise((resolve) => setImmediate(resolve)),
@@ -230,6 +268,7 @@ export const startService = async <
     engine,
     now: () => Date.now(),
   });
+  keys.learnFrom(spec.askForKeys ?? ((nonce) => listener.ask('approvals', 'keys', { nonce })));
   metrics.showBacklog(() => engine.backlog());
   const sources = intakes.map(({ inbound, take }) => startSource(connection, inbound.consumer, take, log));
   pollStoreMetrics(pool, polled.add, Date.now);
@@ -292,6 +331,8 @@ export const startService = async <
     await firstPoll;
     await Promise.all([...jobs, polled].map((job) => job.stop()));
     metrics.stop();
+    await keys.stop();
+    await identity.seal.stop();
     await engine
       .flush()
       .catch((error: unknown) => log.warn(errorFields(error), 'outbox rows are left for the next start'));

@@ -1,5 +1,11 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import type { AuditClaims } from '@holdpoint/contracts/audit/audit';
+import { Scope } from '@holdpoint/contracts/approval/access-token';
+import {
+  type IdentityClaims,
+  IDENTITY_MS,
+  type IssuedIdentity,
+} from '@holdpoint/contracts/approval/identity';
 import type { SignedClaims } from '@holdpoint/contracts/effect/grant';
 import {
   type KeysClaims,
@@ -10,8 +16,12 @@ import {
 } from '@holdpoint/contracts/approval/signing-keys';
 import { ConfigError } from '@holdpoint/runtime/service/config';
 import { type FollowedFile, followFile } from '@holdpoint/runtime/service/follow-file';
+import type { SealSigner } from '@holdpoint/runtime/engine/seals';
 import { createSigner } from '@holdpoint/runtime/service/jws';
+import { sealSignerOf, type SealSource } from '@holdpoint/runtime/service/seal-key';
+import type { ExecutorKeys } from '../queries/executors.ts';
 import type { Logger } from '@holdpoint/runtime/observability/log';
+import type { Principal } from '../approval/state.ts';
 import { type ApprovalTokens, createApprovalTokens } from './approval-token.ts';
 
 /**
@@ -65,6 +75,7 @@ type LoadedKeys = {
   readonly keys: readonly SigningKey[];
   readonly retired: readonly SigningKey[];
   readonly tokens: ApprovalTokens;
+  readonly sealSigner: SealSigner;
 };
 
 const loadKeys = ({ signing, retired }: GrantKeys): LoadedKeys => ({
@@ -73,14 +84,19 @@ const loadKeys = ({ signing, retired }: GrantKeys): LoadedKeys => ({
   keys: signing.map((key) => signingKeyOf(createPublicKey(key.export({ type: 'pkcs8', format: 'pem' })))),
   retired: retired.map(signingKeyOf),
   tokens: createApprovalTokens(signing),
+  sealSigner: sealSignerOf(signing[0]),
 });
 
 export type Keyring = {
   /** With the first key. */
   readonly sign: (claims: SignedClaims | AuditClaims) => string;
   readonly tokens: ApprovalTokens;
+  /** Says who the owner of a token is. `now` in epoch milliseconds. */
+  readonly identify: (person: Principal, now: number) => IssuedIdentity;
   /** The public keys, and a statement about them by each. `now` in epoch milliseconds. */
-  readonly publish: (now: number, nonce?: string) => PublishedKeys;
+  readonly publish: (now: number, nonce?: string, about?: ExecutorKeys) => PublishedKeys;
+  /** Seals messages with the first key. */
+  readonly seal: SealSource;
   readonly stop: () => Promise<void>;
 };
 
@@ -104,6 +120,24 @@ const followKeys = (first: GrantKeys, path: string, log: Logger): Keys =>
     log,
   );
 
+const identityOf = (
+  { name, groups, roles = [], scopes = Scope.options, agent, token }: Principal,
+  at: number,
+): IdentityClaims => {
+  const iat = Math.floor(at / 1_000);
+  return {
+    use: 'identity',
+    sub: name,
+    ...(agent !== undefined && { agent }),
+    groups: [...groups],
+    roles: [...roles],
+    scopes: [...scopes],
+    ...(token !== undefined && { token }),
+    iat,
+    exp: iat + IDENTITY_MS / 1_000,
+  };
+};
+
 /** The signing keys. Keys from a file are reloaded when it changes, without a restart. */
 export const createKeyring = (first: GrantKeys, path: string | undefined, log: Logger): Keyring => {
   const followed = path === undefined ? fixed(loadKeys(first)) : followKeys(first, path, log);
@@ -114,12 +148,20 @@ export const createKeyring = (first: GrantKeys, path: string | undefined, log: L
       of: (id) => now().tokens.of(id),
       is: (id, token) => now().tokens.is(id, token),
     },
-    publish: (at, nonce) => {
+    identify: (person, at) => {
+      const { name, agent } = person;
+      const claims = identityOf(person, at);
+      const assertion = now().sign(claims);
+      return { assertion, expiresAt: claims.exp * 1_000, name, ...(agent !== undefined && { agent }) };
+    },
+    seal: { current: () => now().sealSigner, stop: () => Promise.resolve() },
+    publish: (at, nonce, about) => {
       const { signers, keys, retired } = now();
       const published = { keys: [...keys], ...(retired.length > 0 && { retired: [...retired] }) };
       const claims: KeysClaims = {
         use: 'keys',
         ...published,
+        ...(about !== undefined && { executors: [...about.executors], revoked: [...about.revoked] }),
         ...(nonce !== undefined && { nonce }),
         iat: Math.floor(at / 1_000),
       };

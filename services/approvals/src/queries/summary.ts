@@ -1,6 +1,7 @@
 import type { Summary } from '@holdpoint/runtime/engine/ports';
 import type { ApprovalState } from '../approval/state.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
+import type { ExecutorKey } from '../executor/enrolment.ts';
 import type { Rule } from '../rule/state.ts';
 import type { AccessToken } from '../token/access-token.ts';
 import { approvalView } from './requests.ts';
@@ -20,6 +21,11 @@ export const ruleSummary = (state: Rule | undefined): Summary => ({
 /** A token is looked up by the hash of its secret; no answer contains the hash. */
 export const tokenSummary = (state: AccessToken | undefined): Summary => ({
   status: 'token',
+  view: state ?? null,
+});
+
+export const executorSummary = (state: ExecutorKey | undefined): Summary => ({
+  status: state?.status ?? 'absent',
   view: state ?? null,
 });
 

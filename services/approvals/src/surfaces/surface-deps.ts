@@ -1,8 +1,10 @@
 import type { Surface } from '@holdpoint/contracts/approval/status';
+import type { Member } from '@holdpoint/contracts/workflow/audience';
 import type { Engine } from '@holdpoint/runtime/engine/engine';
 import type { Logger } from '@holdpoint/runtime/observability/log';
 import type { Pool } from 'pg';
 import type { ApprovalTokens } from '../adapters/approval-token.ts';
+import type { PolicySource } from '../adapters/policy-file.ts';
 import type { Keyring } from '../adapters/keyring.ts';
 import type { Identity } from '../adapters/identity/identity.ts';
 import type { DecisionSubmitter } from '../submit-decision.ts';
@@ -18,8 +20,14 @@ export type SurfaceDeps = {
   readonly decisions: DecisionSubmitter;
   readonly tokens: ApprovalTokens;
   readonly keyring: Keyring;
+  /** The secret by which executors enrol. */
+  readonly joinSecret: () => string;
   /** Whether the built-in rule may decide. */
   readonly rollbackRule: boolean;
+  /** The policy floor in force. */
+  readonly policy: PolicySource;
+  /** The people whose groups are known; undefined where an identity provider says more about them. */
+  readonly people: () => readonly Member[] | undefined;
   readonly log: Logger;
 };
 

@@ -4,17 +4,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { keyIdOf } from '@holdpoint/contracts/values/jws';
-import { type PublishedKeys, signingKeyOf } from '@holdpoint/contracts/approval/signing-keys';
-import type { Clock } from '@holdpoint/runtime/engine/clock';
-import { createSigner } from '@holdpoint/runtime/service/jws';
-import { silentLogger } from '@holdpoint/runtime/observability/log';
+import { type PublishedKeys, rawPublicKeyOf, signingKeyOf } from '@holdpoint/contracts/approval/signing-keys';
+import type { Clock } from '../engine/clock.ts';
+import { createSigner } from './jws.ts';
+import { silentLogger } from '../observability/log.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type AskForKeys, createGrantKeys, type GrantKeys, parseGrantKeys } from './grant-keys.ts';
+import { type AskForKeys, createTrustedKeys, parseTrust, type TrustedKeys } from './trusted-keys.ts';
 
 type Pair = { readonly publicKey: KeyObject; readonly privateKey: KeyObject };
 const pair = (): Pair => generateKeyPairSync('ed25519');
-const pemOf = (...pairs: readonly Pair[]): string =>
-  pairs.map(({ publicKey }) => signingKeyOf(publicKey).publicKey).join('');
+const pemsOf = (...pairs: readonly Pair[]): readonly string[] =>
+  pairs.map(({ publicKey }) => signingKeyOf(publicKey).publicKey);
+const fileOf = (roots: readonly Pair[], others: object = {}): string =>
+  JSON.stringify({ approvals: pemsOf(...roots), ...others });
 const signedBy = ({ privateKey }: Pair): string => createSigner(privateKey)({ use: 'grant' });
 
 /** What approvals with these keys answer: each of them vouches for all. */
@@ -49,15 +51,20 @@ const createHands = () => {
 
 let folder = '';
 let path = '';
-let keys: GrantKeys;
+let keys: TrustedKeys;
 let hands: ReturnType<typeof createHands>;
 const [one, two, three, stranger] = [pair(), pair(), pair(), pair()] as const;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'holdpoint-keys-'));
-  path = join(folder, 'grant.pub.pem');
-  writeFileSync(path, pemOf(one));
+  path = join(folder, 'trust.json');
+  writeFileSync(path, fileOf([one]));
   hands = createHands();
-  keys = createGrantKeys({ first: [one.publicKey], path, clock: hands.clock, log: silentLogger() });
+  keys = createTrustedKeys({
+    trust: parseTrust(fileOf([one])),
+    path,
+    clock: hands.clock,
+    log: silentLogger(),
+  });
 });
 afterEach(async () => {
   await keys.stop();
@@ -78,27 +85,27 @@ const learn = async (answer: (nonce: string) => PublishedKeys | undefined) => {
 const isTrusted = (by: Pair): boolean => keys.verify(signedBy(by)) !== undefined;
 
 describe('trusted keys of an executor', () => {
-  test('an executor trusts the keys of its file, and keys that one of them vouches for', async () => {
+  test('a service trusts the keys of its file, and keys that one of them vouches for', async () => {
     expect([one, two].map(isTrusted)).toEqual([true, false]);
     await learn(answerOf(one, two));
     expect([one, two, three].map(isTrusted)).toEqual([true, true, false]);
   });
 
-  test('an executor trusts a key that a learnt key vouches for', async () => {
+  test('a service trusts a key that a learnt key vouches for', async () => {
     const approvals = await learn(answerOf(one, two));
     approvals.answer = answerOf(two, three);
     await hands.pass(30_000);
     expect([one, two, three].map(isTrusted)).toEqual([true, true, true]);
   });
 
-  test('an executor drops a key that the others no longer name', async () => {
+  test('a service drops a key that the others no longer name', async () => {
     const approvals = await learn(answerOf(one, two, three));
     approvals.answer = answerOf(one, three);
     await hands.pass(30_000);
     expect([one, two, three].map(isTrusted)).toEqual([true, false, true]);
   });
 
-  test('an executor keeps its keys while no trusted answer arrives', async () => {
+  test('a service keeps its keys while no trusted answer arrives', async () => {
     const approvals = await learn(answerOf(one, two));
     approvals.answer = () => undefined;
     await hands.pass(30_000);
@@ -146,7 +153,7 @@ describe('trusted keys of an executor', () => {
         };
       },
     ],
-  ])('an executor accepts no statement that %s', async (_, answer) => {
+  ])('a service accepts no statement that %s', async (_, answer) => {
     await learn(answer);
     expect([one, two, stranger].map(isTrusted)).toEqual([true, false, false]);
   });
@@ -197,14 +204,75 @@ describe('a token with an unknown key', () => {
   });
 });
 
-test('a key file with other keys than Ed25519 is refused, and not shown in the error', () => {
-  expect(() => parseGrantKeys('sesame')).toThrow('HOLDPOINT_GRANT_PUBLIC_KEYS_FILE: no public key in PEM');
+test('a trust file with other keys than Ed25519 is refused, and not shown in the error', () => {
+  expect(() => parseTrust('sesame')).toThrow(
+    'HOLDPOINT_TRUST_FILE: not JSON with a list of keys for each service',
+  );
   const rsa = createPublicKey(
     generateKeyPairSync('rsa', { modulusLength: 2_048 })
       .privateKey.export({ type: 'pkcs8', format: 'pem' })
       .toString(),
   );
-  expect(() => parseGrantKeys(rsa.export({ type: 'spki', format: 'pem' }).toString())).toThrow(
-    'HOLDPOINT_GRANT_PUBLIC_KEYS_FILE: not an Ed25519 key',
+  const pem = rsa.export({ type: 'spki', format: 'pem' }).toString();
+  expect(() => parseTrust(JSON.stringify({ approvals: [pem] }))).toThrow(
+    'HOLDPOINT_TRUST_FILE: not an Ed25519 key',
   );
+  expect(() => parseTrust(JSON.stringify({ approvals: [] }))).toThrow('HOLDPOINT_TRUST_FILE: not JSON');
+});
+
+describe('keys of seals', () => {
+  const kidOf = ({ publicKey }: Pair): string => keyIdOf(publicKey);
+  const answerWith =
+    (signer: Pair, more: object) =>
+    (nonce: string): PublishedKeys => {
+      const named = [signingKeyOf(one.publicKey)];
+      const claims = { use: 'keys', keys: named, nonce, iat: 1, ...more };
+      return { keys: named, statements: [createSigner(signer.privateKey)(claims)] };
+    };
+  const enrolled = (name: string, by: Pair) => ({ name, x: rawPublicKeyOf(by.publicKey) });
+  const roleOf = (by: Pair): string => {
+    const found = keys.sealKey(kidOf(by));
+    return typeof found === 'string' ? found : found.role;
+  };
+
+  test('a key of the trust file has the role under which the file lists it, and signs no tokens', () => {
+    const path = join(folder, 'other.json');
+    const text = fileOf([one], { orchestrator: pemsOf(two), recovery: pemsOf(three) });
+    writeFileSync(path, text);
+    const all = createTrustedKeys({ trust: parseTrust(text), path, clock: hands.clock, log: silentLogger() });
+    const role = (by: Pair) => all.sealKey(kidOf(by));
+    expect([one, two, three].map((by) => role(by))).toMatchObject([
+      { role: 'approvals' },
+      { role: 'orchestrator' },
+      { role: 'recovery' },
+    ]);
+    expect(role(stranger)).toBe('unknown');
+    expect(all.verify(signedBy(two))).toBeUndefined();
+    return all.stop();
+  });
+
+  test('an executor key counts once a statement of the approvals service names it', async () => {
+    expect(keys.mayLearn(kidOf(two))).toBe(true);
+    await learn(answerWith(one, { executors: [enrolled('x1', two)] }));
+    expect([roleOf(two), isTrusted(two), keys.mayLearn(kidOf(two))]).toEqual(['executor', false, false]);
+  });
+
+  test('an executor key that the statement revokes no longer counts', async () => {
+    const approvals = await learn(answerWith(one, { executors: [enrolled('x1', two)] }));
+    approvals.answer = answerWith(one, { executors: [enrolled('x1', two)], revoked: [kidOf(two)] });
+    await hands.pass(30_000);
+    expect(roleOf(two)).toBe('revoked');
+  });
+
+  test('an executor key cannot vouch for another executor', async () => {
+    const approvals = await learn(answerWith(one, { executors: [enrolled('x1', two)] }));
+    approvals.answer = answerWith(two, { executors: [enrolled('x2', three)] });
+    await hands.pass(30_000);
+    expect([roleOf(two), roleOf(three)]).toEqual(['executor', 'unknown']);
+  });
+
+  test('a statement cannot give the key of a service to an executor', async () => {
+    await learn(answerWith(one, { executors: [enrolled('x1', one)] }));
+    expect(roleOf(one)).toBe('approvals');
+  });
 });

@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'vitest';
+import { commands } from '../catalog/commands.ts';
+import { isFromPeople, senderOf, sentBy } from './senders.ts';
+import { AGGREGATES, SERVICES, subjects } from './subjects.ts';
+
+const matches = (filter: string, subject: string): boolean => {
+  const [wanted, tokens] = [filter.split('.'), subject.split('.')];
+  return wanted.every((token, i) => token === '>' || (token === '*' && tokens[i]) || token === tokens[i]);
+};
+
+const subjectOf = (service: (typeof SERVICES)[number], command: string): string =>
+  ({
+    orchestrator: subjects.taskCommand(command),
+    approvals: subjects.approvalCommand(command),
+    executor: subjects.effectCommand(command, 'default'),
+    recovery: subjects.recoveryCommand(command),
+  })[service];
+
+const everyCommand = SERVICES.flatMap((service) =>
+  Object.keys(commands[service]).map((command) => subjectOf(service, command)),
+);
+
+describe('who may send a message', () => {
+  test('every command between services has exactly one sender, who may publish it', () => {
+    for (const subject of everyCommand) {
+      const allowed = SERVICES.filter((service) =>
+        sentBy(service).some((filter) => matches(filter, subject)),
+      );
+      const sender = senderOf(subject);
+      expect({ subject, allowed }).toEqual({ subject, allowed: sender === undefined ? [] : [sender] });
+    }
+  });
+
+  test('only commands of people have no sender among the services', () => {
+    const unsent = everyCommand.filter((subject) => senderOf(subject) === undefined);
+    expect(unsent.map((subject) => subject.replace('hp.cmd.task.', ''))).toEqual([
+      'pause',
+      'resume',
+      'retry',
+      'skip',
+      'done',
+      'checkpoint',
+    ]);
+  });
+
+  test.each(SERVICES)('only the %s service sends events of its aggregate', (service) => {
+    const subject = subjects.event(AGGREGATES[service], 'completed', 'a-1');
+    expect(senderOf(subject)).toBe(service);
+    expect(SERVICES.filter((each) => sentBy(each).some((filter) => matches(filter, subject)))).toEqual([
+      service,
+    ]);
+  });
+
+  test('only the orchestrator orders work and effects', () => {
+    expect([
+      senderOf('hp.work.abc'),
+      senderOf('hp.cmd.effect.run.default'),
+      senderOf('hp.cmd.effect.run.gpu'),
+    ]).toEqual(['orchestrator', 'orchestrator', 'orchestrator']);
+  });
+
+  test.each([
+    'hp.in.task.submit',
+    'hp.evt',
+    'hp.evt.other.x.y',
+    'hp.cmd.task',
+    'hp.cmd.effect.destroy.default',
+    '',
+    'x',
+  ])('no service sends %j', (subject) => {
+    expect(senderOf(subject)).toBeUndefined();
+  });
+
+  test('a subject of people is not one of a service', () => {
+    expect([isFromPeople('hp.in.task.submit'), isFromPeople('hp.cmd.effect.run.default')]).toEqual([
+      true,
+      false,
+    ]);
+    expect(SERVICES.flatMap(sentBy).filter((filter) => filter.startsWith('hp.in'))).toEqual([]);
+  });
+});

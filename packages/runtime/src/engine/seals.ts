@@ -1,0 +1,113 @@
+import type { KeyObject } from 'node:crypto';
+import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
+import { isSigned, leafOf, readSeal, rootFrom, type Seal, sealAll } from '@holdpoint/contracts/bus/seal';
+import { senderOf } from '@holdpoint/contracts/bus/senders';
+import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
+import { type ErrorBody, errorBody, type ErrorCode } from '@holdpoint/contracts/values/errors';
+import type { WireMessage } from './ports.ts';
+
+/** The key of this process, with which it seals its messages. */
+export type SealSigner = { readonly kid: string; readonly sign: (text: Uint8Array) => Uint8Array };
+
+/** A key that seals messages, and the service that has it. */
+export type SealKey = { readonly role: ServiceName; readonly key: KeyObject };
+
+/** The keys of others, as this process knows them at this moment. */
+export type SealKeys = {
+  readonly sealKey: (kid: string) => SealKey | 'unknown' | 'retired' | 'revoked';
+  /** The key is unknown, but may be known soon. */
+  readonly mayLearn: (kid: string) => boolean;
+};
+
+/** A message as it arrives. */
+export type SealedMessage = {
+  readonly subject: string;
+  readonly data: Uint8Array;
+  readonly header: (name: string) => string | undefined;
+};
+
+/**
+ * `key`: the id of the key that sealed the message. `later`: the key is not known yet. `ignored`: the key is retired; the
+ * sender asks or answers again with its new key.
+ */
+export type SealFinding =
+  | { readonly key: string }
+  | { readonly later: true }
+  | { readonly ignored: true }
+  | { readonly error: ErrorBody };
+
+/** Finds out which service has sealed a message, and whether that service may send it. */
+export type CheckSeal = (message: SealedMessage) => SealFinding;
+
+export type Seals = {
+  /** Adds a seal to each message. The messages of one call share one signature. */
+  readonly seal: (messages: readonly WireMessage[]) => readonly WireMessage[];
+  readonly check: CheckSeal;
+};
+
+/** Verified roots that are remembered, so that a batch costs its reader one verification. */
+const ROOTS_MAX = 2_000;
+
+const refused = (code: ErrorCode, message: string): SealFinding => ({ error: errorBody(code, message) });
+
+const idOf = ({ headers }: WireMessage): string => headers.find(([name]) => name === HEADERS.id)?.[1] ?? '';
+
+const isVerified = ({ size, signature }: Seal, root: Uint8Array, { key }: SealKey): boolean =>
+  isSigned(key, size, root, signature);
+
+/** Seals outgoing messages, and checks the seals of incoming ones. */
+export const createSeals = (
+  signer: () => SealSigner,
+  keys: SealKeys,
+  verifies: (seal: Seal, root: Uint8Array, key: SealKey) => boolean = isVerified,
+): Seals => {
+  const verified = new Set<string>();
+
+  const isAuthentic = (seal: Seal, root: Uint8Array, key: SealKey): boolean => {
+    const name = `${seal.kid}.${String(seal.size)}.${Buffer.from(root).toString('base64url')}`;
+    if (verified.has(name)) return true;
+    if (!verifies(seal, root, key)) return false;
+    const [oldest] = verified;
+    if (verified.size >= ROOTS_MAX && oldest !== undefined) verified.delete(oldest);
+    verified.add(name);
+    return true;
+  };
+
+  const check: CheckSeal = ({ subject, data, header }) => {
+    const text = header(HEADERS.seal);
+    if (text === undefined)
+      return refused('SEAL_MISSING', 'The message has no seal; only services may send it');
+    const seal = readSeal(text);
+    const id = header(HEADERS.id);
+    if (seal === undefined || id === undefined) return refused('SEAL_INVALID', 'The seal cannot be read');
+    const key = keys.sealKey(seal.kid);
+    if (key === 'retired') return { ignored: true };
+    if (key === 'revoked') return refused('SEAL_KEY_REVOKED', `The key ${seal.kid} is revoked`);
+    if (key === 'unknown')
+      return keys.mayLearn(seal.kid)
+        ? { later: true }
+        : refused('SEAL_KEY_UNKNOWN', `The key ${seal.kid} belongs to no service of this deployment`);
+    const root = rootFrom(leafOf({ subject, id, body: data }), seal);
+    if (root === undefined || !isAuthentic(seal, root, key))
+      return refused('SEAL_INVALID', 'The seal does not fit the message: it was changed or forged');
+    if (senderOf(subject) !== key.role)
+      return refused('SEAL_SENDER_NOT_ALLOWED', `The ${key.role} service may not send this message`);
+    return { key: seal.kid };
+  };
+
+  return {
+    check,
+    seal: (messages) => {
+      const { kid, sign } = signer();
+      const seals = sealAll(
+        messages.map((message) => ({ subject: message.subject, id: idOf(message), body: message.body })),
+        kid,
+        sign,
+      );
+      return messages.map((message, index) => ({
+        ...message,
+        headers: [...message.headers, [HEADERS.seal, seals[index] ?? ''] as const],
+      }));
+    },
+  };
+};

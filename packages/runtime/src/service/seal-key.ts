@@ -1,0 +1,42 @@
+import { createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
+import type { SealSigner } from '../engine/seals.ts';
+import type { Logger } from '../observability/log.ts';
+import { ConfigError, readSecretFile } from './config.ts';
+import { followFile } from './follow-file.ts';
+import { keyIdOf } from './jws.ts';
+
+/** The key with which a service seals its messages; it may change. */
+export type SealSource = {
+  readonly current: () => SealSigner;
+  readonly stop: () => Promise<void>;
+};
+
+export const sealSignerOf = (privateKey: KeyObject): SealSigner => ({
+  kid: keyIdOf(createPublicKey(privateKey)),
+  sign: (text) => sign(null, text, privateKey),
+});
+
+const PRIVATE = /-----BEGIN PRIVATE KEY-----[^-]+-----END PRIVATE KEY-----/;
+const VARIABLE = 'HOLDPOINT_SEAL_KEY_FILE';
+
+/** The first private key in a PEM text. Throws `ConfigError`, without any part of the text. */
+const signerIn = (pem: string): SealSigner => {
+  const [first] = PRIVATE.exec(pem) ?? [];
+  if (first === undefined) throw new ConfigError(`${VARIABLE}: not a private key in PEM`);
+  const key = createPrivateKey(first);
+  if (key.asymmetricKeyType !== 'ed25519') throw new ConfigError(`${VARIABLE}: not an Ed25519 key`);
+  return sealSignerOf(key);
+};
+
+/** A key file, read again when it changes, so that a rotation needs no restart. Throws `ConfigError`. */
+export const followSealKey = (path: string, log: Logger): SealSource =>
+  followFile(
+    {
+      name: VARIABLE,
+      path,
+      parse: signerIn,
+      changed: ({ kid }) => log.info({ key: kid }, 'the key that seals messages was read'),
+    },
+    signerIn(readSecretFile(VARIABLE, path)),
+    log,
+  );

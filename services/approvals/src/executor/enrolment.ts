@@ -1,0 +1,82 @@
+import type { EnrolmentEvent, ExecutorKeyView } from '@holdpoint/contracts/approval/enrolment';
+import { errorBody } from '@holdpoint/contracts/values/errors';
+import type { ExecutorKeyId } from '@holdpoint/contracts/values/ids';
+import { asSent } from '@holdpoint/contracts/values/json';
+import { type Decider, type Decision, decision, refused } from '@holdpoint/runtime/decider';
+
+/** The key of an executor. Another key of the same executor is another one of these. */
+export type ExecutorKey = ExecutorKeyView & { readonly x: string };
+
+export type EnrolmentMessage =
+  | {
+      readonly kind: 'enrol_executor';
+      readonly id: ExecutorKeyId;
+      readonly name: string;
+      readonly key: string;
+      readonly x: string;
+    }
+  | {
+      readonly kind: 'revoke_executor';
+      readonly id: ExecutorKeyId;
+      readonly by: string;
+      readonly reason?: string | undefined;
+    };
+
+type EnrolmentDecision = Decision<EnrolmentEvent>;
+
+export const evolveExecutor = (state: ExecutorKey | undefined, event: EnrolmentEvent): ExecutorKey => {
+  if (event.type === 'executor_enrolled') {
+    const { id, name, key, x, at } = event;
+    return { id, name, key, x, status: 'enrolled', enrolledAt: at };
+  }
+  if (state === undefined) throw new Error(`executor key ${event.id} was never enrolled`);
+  return { ...state, status: 'revoked', revokedBy: event.by, revokedAt: event.at };
+};
+
+export const executorView = ({ x: _, ...key }: ExecutorKey): ExecutorKeyView => key;
+
+const answered = (key: ExecutorKey): Pick<EnrolmentDecision, 'answer'> => ({
+  answer: { ok: asSent(executorView(key)) },
+});
+
+const enrol = (
+  state: ExecutorKey | undefined,
+  { id, name, key, x }: Extract<EnrolmentMessage, { kind: 'enrol_executor' }>,
+  now: number,
+): EnrolmentDecision => {
+  if (state?.status === 'revoked')
+    return refused(
+      errorBody('APPROVALS_EXECUTOR_REVOKED', `the key of ${name} is revoked: delete it on the executor`),
+    );
+  if (state !== undefined) return decision(answered(state));
+  const event: EnrolmentEvent = { type: 'executor_enrolled', id, name, key, x, at: now };
+  return decision({ events: [event], ...answered(evolveExecutor(undefined, event)) });
+};
+
+const revoke = (
+  state: ExecutorKey | undefined,
+  { id, by, reason }: Extract<EnrolmentMessage, { kind: 'revoke_executor' }>,
+  now: number,
+): EnrolmentDecision => {
+  if (state === undefined)
+    return refused(errorBody('APPROVALS_UNKNOWN_EXECUTOR', `unknown executor key: ${id}`));
+  if (state.status === 'revoked') return decision(answered(state));
+  const { name, key } = state;
+  const event: EnrolmentEvent = {
+    type: 'executor_revoked',
+    id,
+    name,
+    key,
+    by,
+    ...(reason !== undefined && { reason }),
+    at: now,
+  };
+  return decision({ events: [event], ...answered(evolveExecutor(state, event)) });
+};
+
+export const enrolmentDecider: Decider<ExecutorKey | undefined, EnrolmentMessage, EnrolmentEvent> = {
+  initial: undefined,
+  evolve: evolveExecutor,
+  decide: (state, message, { now }) =>
+    message.kind === 'enrol_executor' ? enrol(state, message, now) : revoke(state, message, now),
+};

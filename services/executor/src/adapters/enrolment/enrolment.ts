@@ -1,0 +1,67 @@
+import { rawPublicKeyOf } from '@holdpoint/contracts/approval/signing-keys';
+import { joinRequest } from '@holdpoint/contracts/approval/enrolment';
+import type { Listener } from '@holdpoint/runtime/bus/listener';
+import type { Clock } from '@holdpoint/runtime/engine/clock';
+import type { Logger } from '@holdpoint/runtime/observability/log';
+import type { OwnKey } from './own-key.ts';
+
+/** Often, until approvals has the key; then now and then, in case its database is restored to an earlier state. */
+const ASK_EVERY_MS = 1_000;
+const AGAIN_EVERY = 300;
+
+export type Enrolment = {
+  readonly isEnrolled: () => boolean;
+  readonly stop: () => void;
+};
+
+/**
+ * Enrols the key of this executor at the approvals service, in the background. The executor works meanwhile: other
+ * services defer its messages until they know its key.
+ */
+export const startEnrolment = ({
+  name,
+  key,
+  secret,
+  listener,
+  clock,
+  log,
+}: {
+  readonly name: string;
+  readonly key: OwnKey;
+  /** The join secret. */
+  readonly secret: string;
+  readonly listener: Pick<Listener, 'call'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}): Enrolment => {
+  const request = joinRequest({ name, x: rawPublicKeyOf(key.publicKey) }, secret, key.privateKey);
+  let enrolled = false;
+  let asking = false;
+  let turn = 0;
+  let refusedWith: string | undefined;
+
+  const join = async (): Promise<void> => {
+    turn += 1;
+    if (asking || (enrolled && turn % AGAIN_EVERY !== 0)) return;
+    asking = true;
+    const answer = await listener.call('approvals', 'executor_join', request).finally(() => {
+      asking = false;
+    });
+    if ('ok' in answer) {
+      if (!enrolled) log.info({ executor: name }, 'the key of this executor is enrolled');
+      enrolled = true;
+      refusedWith = undefined;
+      return;
+    }
+    const { code, message } = answer.error;
+    // While approvals is away nothing is known.
+    if (code === 'RUNTIME_UNAVAILABLE' || code === refusedWith) return;
+    enrolled = false;
+    refusedWith = code;
+    log.error({ code, executor: name, problem: message }, 'the key of this executor was refused');
+  };
+
+  void join();
+  const stop = clock.every(ASK_EVERY_MS, () => void join());
+  return { isEnrolled: () => enrolled, stop };
+};
