@@ -70,7 +70,6 @@ test('a deferred order reports it once per order and begins when the circuit clo
   });
   await until('it is applied', () => told('applied')[0]);
   expect(events.map(({ type }) => type)).toEqual([
-    'prepared',
     'deferred',
     'deferred',
     'undeferred',
