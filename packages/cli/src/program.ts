@@ -15,6 +15,7 @@ import { printableLines } from './output/printable.ts';
 import { spellCommandLine } from './workflow/spell.ts';
 import { addMcp } from './mcp/commands.ts';
 import { addRecovery } from './recovery/commands.ts';
+import { addPolicy } from './policy/commands.ts';
 import { addRule } from './rule/commands.ts';
 import { addJobs } from './task/jobs.ts';
 import { addTask } from './task/commands.ts';
@@ -36,6 +37,7 @@ const COMMANDS = [
   addApproval,
   addEffect,
   addRule,
+  addPolicy,
   addToken,
   addAudit,
   addRecovery,

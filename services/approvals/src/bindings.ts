@@ -17,7 +17,7 @@ export type ApprovalsParts = {
   readonly rulesFor?: (request: AdmittedRequest) => readonly RuleId[];
   /** The policy floor in force; default: the built-in one. */
   readonly floor?: () => CompiledFloor;
-  /** Everybody who could decide; undefined where an identity provider knows more people. */
+  /** The people whose groups are known; undefined where an identity provider says more about them. */
   readonly people?: () => readonly Member[] | undefined;
   /** Delivers a notice; the surface's confirmation comes back through `accept`. */
   readonly deliver?: (delivery: Delivery, accept: Accept) => void;

@@ -8,7 +8,7 @@ import { jobOf } from '@holdpoint/contracts/values/ids';
 import { changesText } from './changes.ts';
 import { inputText, inputWants, responseLine, responseText } from './input.ts';
 import { QUESTION_LABELS } from '../output/question-labels.ts';
-import { policyText, votesShort, voteTexts } from './votes.ts';
+import { floorText, policyText, votesShort, voteTexts } from './votes.ts';
 import { columns, instant, listing, shorten, span } from '../output/columns.ts';
 import type { Line } from '../output/painted.ts';
 import { printableLines } from '../output/printable.ts';
@@ -174,6 +174,7 @@ export const approvalText = (approval: ApprovalDetail, now: number, begunAt?: nu
     ['requested by', approval.requestedBy],
     ['decided by', `members of ${approval.audience.join(', ')}`],
     ...policyText(approval).map((text, i) => [i === 0 ? 'needs' : '', text]),
+    ...floorText(approval).map((text, i) => [i === 0 ? 'policy' : '', text]),
     ...voteTexts(approval).map((text, i) => [i === 0 ? 'votes' : '', text]),
     ...(approval.rule === undefined ? [] : [['by rule', approval.rule]]),
     ...(approval.remembered === undefined ? [] : [['remembered', `rule ${approval.remembered} created`]]),

@@ -4,7 +4,12 @@ import { typeLine } from '../../testing/terminal.ts';
 const rule = {
   id: 'u-4c7x2m9k1d',
   name: 'chat of the build',
-  match: { kinds: ['notify'], target: 'slack:*', arguments: { 'body.channel': 'C0*' } },
+  match: {
+    kinds: ['notify'],
+    capability: 'cap.notify.slack',
+    target: 'notify:*',
+    arguments: { 'body.channel': 'C0*' },
+  },
   usesMax: 5,
   status: 'active',
   author: 'ada',
@@ -20,7 +25,7 @@ describe('standing rules', () => {
     });
     expect(calls).toEqual([['approvals.rule_list', { status: 'active' }]]);
     expect(out).toContain('used 2 of 5 times, until 2025-11-24 16:00:30Z');
-    expect(out).toContain('notify, on slack:*, body.channel=C0*');
+    expect(out).toContain('notify, cap.notify.slack on notify:*, body.channel=C0*');
     expect(out).toContain('more: --after later');
   });
 
@@ -36,21 +41,24 @@ describe('standing rules', () => {
       'chat',
       '--kind',
       'notify',
+      '--capability',
+      'cap.notify.*',
       '--arg',
       'body.channel=C0*',
       '--expires',
       '30d',
     ];
     const { out, calls } = await typeLine([...line, '--uses', '5'], { 'approvals.rule_add': rule });
-    const match = { kinds: ['notify'], arguments: { 'body.channel': 'C0*' } };
+    const match = { kinds: ['notify'], capability: 'cap.notify.*', arguments: { 'body.channel': 'C0*' } };
     expect(calls).toEqual([
       ['approvals.rule_add', { name: 'chat', match, expiresInMs: 2_592_000_000, usesMax: 5 }],
     ]);
-    expect(out).toContain('approves  notify, on slack:*, body.channel=C0*');
+    expect(out).toContain('approves  notify, cap.notify.slack on notify:*, body.channel=C0*');
   });
 
   test.each([
-    [['rule', 'add', 'x'], 'it would fit everything'],
+    [['rule', 'add', 'x'], 'capability: missing'],
+    [['rule', 'add', 'x', '--kind', 'notify', '--target', 'notify:*'], 'capability: missing'],
     [['rule', 'add', 'x', '--kind', 'deploy'], 'a person looks at those'],
     [['rule', 'add', 'x', '--kind', 'nonsense'], 'one of write_external'],
     [['rule', 'add', 'x', '--kind', 'notify', '--expires', 'soon'], 'a time such as 90s'],
@@ -70,10 +78,10 @@ describe('standing rules', () => {
       decidedBy: 'ada',
       requestedAt: 1_764_000_000_000,
     };
-    const { out, calls } = await typeLine(['rule', 'test', '--target', 'slack:*', '--last', '10'], {
+    const { out, calls } = await typeLine(['rule', 'test', '--capability', 'cap.http.*', '--last', '10'], {
       'approvals.rule_test': { examined: 10, items: [found] },
     });
-    expect(calls).toEqual([['approvals.rule_test', { match: { target: 'slack:*' }, last: 10 }]]);
+    expect(calls).toEqual([['approvals.rule_test', { match: { capability: 'cap.http.*' }, last: 10 }]]);
     expect(out).toContain('would have approved 1 of the latest 10 requests');
     expect(out).toContain('approved by ada');
   });

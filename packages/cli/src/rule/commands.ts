@@ -68,7 +68,7 @@ const addAdd = (rule: Command, { use, lines, json }: Session): void => {
           return undefined;
         }),
       ),
-    'rule add "chat of the build" --kind notify --target "slack:*" --expires 30d',
+    'rule add "chat of the build" --capability "cap.notify.*" --target "notify:BUILD_CHAT" --expires 30d',
   );
 };
 
@@ -88,7 +88,7 @@ const addTest = (rule: Command, { use, lines, json }: Session): void => {
           return undefined;
         }),
       ),
-    'rule test --kind notify --target "slack:*"',
+    'rule test --capability "cap.notify.*" --target "notify:BUILD_CHAT"',
   );
 };
 

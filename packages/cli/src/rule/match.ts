@@ -32,8 +32,8 @@ const collectArgument = (
 export const withMatch = (command: Command): Command =>
   command
     .option('--kind <kind>', 'kind of effect (repeatable)', collectKind)
-    .option('--capability <pattern>', 'capability; * matches any text')
-    .option('--target <pattern>', 'target; * matches any text')
+    .option('--capability <pattern>', 'capability (required); * matches any text')
+    .option('--target <pattern>', 'target that the arguments name; * matches any text')
     .option('--arg <path=pattern>', 'argument at this path', collectArgument)
     .option('--requester <pattern>', 'requester; * matches any text')
     .option('--workflow <pattern>', 'workflow; * matches any text');

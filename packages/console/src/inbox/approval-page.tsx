@@ -1,3 +1,4 @@
+import type { RequestFloor } from '@holdpoint/contracts/approval/policy-floor';
 import type { ApprovalDetail } from '@holdpoint/contracts/approval/queries';
 import { policyOf, questionOf } from '@holdpoint/contracts/workflow/approval-policy';
 import { useEffect } from 'preact/hooks';
@@ -15,6 +16,14 @@ import { DecideForm } from './decide-form.tsx';
 import { EffectView, SinceLast } from './effect-view.tsx';
 import { riskShown } from './inbox-order.ts';
 import { askedOf } from './question.ts';
+
+/** The entries of the organisation's floor, and the demands that it added. */
+const floorText = ({ entries = [], within = [], raised = [] }: RequestFloor): string =>
+  [
+    entries.join(', '),
+    ...within.map((names) => `members of ${names.join(', ')} decide`),
+    ...(raised.length === 0 ? [] : [`raised: ${raised.join(', ')}`]),
+  ].join('; ');
 
 /** Remaining time to decide. */
 export const TimeLeft = ({ expiresAt }: { readonly expiresAt: number }) => {
@@ -173,6 +182,7 @@ export const ApprovalPage = ({ id }: { readonly id: string }) => {
             ['Decided by', <Safe text={approval.audience.join(', ')} />],
             ['Takes', policy.quorum > 1 && `${String(policy.quorum)} different approvers`],
             ['Four eyes', policy.fourEyes && 'the requester may not decide'],
+            ['Policy', approval.floor?.entries !== undefined && <Safe text={floorText(approval.floor)} />],
             ['Revision', approval.revision > 1 && String(approval.revision)],
           ]}
         />

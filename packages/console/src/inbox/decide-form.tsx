@@ -1,6 +1,6 @@
 import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import type { Choice } from '@holdpoint/contracts/approval/commands';
-import { isAmong } from '@holdpoint/contracts/workflow/audience';
+import { mayDecide } from '@holdpoint/contracts/workflow/audience';
 import { policyOf } from '@holdpoint/contracts/workflow/approval-policy';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useKeys } from '../parts/use-keys.ts';
@@ -30,7 +30,9 @@ const hindrance = (approval: ApprovalView, me: ReturnType<typeof useSession>['me
   if (!mayDo(me, 'approvals:decide')) return 'Your token is read-only.';
   if (policyOf(approval).fourEyes && approval.requestedBy === me.name)
     return 'You requested this yourself: another approver must decide.';
-  return isAmong(approval.audience, me) ? undefined : `Only ${approval.audience.join(', ')} may decide this.`;
+  if (mayDecide(approval, me)) return undefined;
+  const demanded = (approval.floor?.within ?? []).map((names) => ` and in ${names.join(', ')}`).join('');
+  return `Only ${approval.audience.join(', ')}${demanded} may decide this.`;
 };
 
 /** Confirms the decision before it is sent. */

@@ -5,7 +5,12 @@ import { canRemember, ruleFrom } from './remember.ts';
 
 const approval = (rest: object = {}, kind = 'notify'): ApprovalView =>
   ({
-    effect: { kind, uses: 'cap.notify.send', target: 'notify:#builds', args: {} },
+    effect: {
+      kind,
+      uses: 'cap.notify.slack',
+      target: 'notify:BUILDS',
+      args: { webhook: '${secret:BUILDS}' },
+    },
     requestedBy: 'ada',
     workflow: 'shop',
     ...rest,
@@ -21,7 +26,7 @@ test('a rule built from a request approves it, and the service accepts the rule'
 });
 
 test('a target that does not match yields no rule', () => {
-  expect(ruleFrom(approval(), 'notify:#other')).toBeUndefined();
+  expect(ruleFrom(approval(), 'notify:OTHER')).toBeUndefined();
 });
 
 test.each([

@@ -69,6 +69,39 @@ export const PolicyFloor = z.strictObject({
 });
 export type PolicyFloor = z.infer<typeof PolicyFloor>;
 
+const PROBLEMS_SHOWN = 20;
+
+const pathOf = (path: readonly PropertyKey[]): string =>
+  path.reduce<string>(
+    (text, part) =>
+      typeof part === 'number'
+        ? `${text}[${String(part)}]`
+        : text === ''
+          ? String(part)
+          : `${text}.${String(part)}`,
+    '',
+  );
+
+const problemOf = (error: unknown): string => {
+  // The file holds no secrets, so the parser may name line and column.
+  if (!(error instanceof z.ZodError)) return error instanceof Error ? error.message : String(error);
+  const { issues } = error;
+  const shown = issues
+    .slice(0, PROBLEMS_SHOWN)
+    .map(({ path, message }) => `${pathOf(path) || 'the file'}: ${message}`);
+  const rest = issues.length - shown.length;
+  return [...shown, ...(rest > 0 ? [`and ${String(rest)} more`] : [])].join('; ');
+};
+
+/** Throws `TypeError` with the line of a syntax error, or with the path of every other one. */
+export const parsePolicyFloor = (text: string): PolicyFloor => {
+  try {
+    return PolicyFloor.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new TypeError(problemOf(cause), { cause });
+  }
+};
+
 /** SHA-256 of the canonical form (RFC 8785). */
 export const floorDigest = (floor: PolicyFloor): string => digestOf(floor);
 

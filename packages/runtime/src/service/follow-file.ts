@@ -28,12 +28,15 @@ export const followFile = <Content>(
     path,
     parse,
     changed = () => undefined,
+    failed = () => undefined,
   }: {
     /** The setting that names the file. */
     readonly name: string;
     readonly path: string;
     readonly parse: (text: string) => Content;
     readonly changed?: (content: Content) => void;
+    /** The last good content stays in use. */
+    readonly failed?: (error: unknown) => void;
   },
   first: Content,
   log: Logger,
@@ -48,6 +51,7 @@ export const followFile = <Content>(
       content = parse(await readFile(path, 'utf8'));
       changed(content);
     } catch (error) {
+      failed(error);
       if (stamp !== seen)
         log.error(
           { ...errorFields(error), file: name },

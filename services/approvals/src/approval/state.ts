@@ -67,7 +67,7 @@ export type ApprovalMessage =
       readonly rules?: readonly RuleId[];
       /** The policy floor in force; default: the built-in one. */
       readonly floor?: CompiledFloor | undefined;
-      /** Everybody who could decide, unless an identity provider knows more people. */
+      /** The people whose groups are known; undefined where an identity provider says more about them. */
       readonly people?: readonly Member[] | undefined;
     }
   | {

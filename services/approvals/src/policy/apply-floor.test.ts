@@ -212,7 +212,9 @@ describe('whether anybody can decide', () => {
     [['group:operators'], ['operators'], true, true],
     [['user:ada'], ['operators'], true, true],
     [['user:mallory'], ['operators'], false, true],
-    [['guests'], ['sre'], false, true],
+    [['guests'], ['sre'], true, true],
+    [['user:barbara'], ['operators'], true, true],
+    [['user:mallory', 'guests'], ['operators'], true, true],
     [['user:ada'], ['user:linus'], false, false],
   ])('%j within %j: %s among known people, %s where others may exist', (audience, within, known, open) => {
     expect(isReachable(under(audience, within), PEOPLE)).toBe(known);

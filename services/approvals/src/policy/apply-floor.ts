@@ -1,7 +1,7 @@
 import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
 import type { FloorDemand, FloorEntry, RequestFloor } from '@holdpoint/contracts/approval/policy-floor';
 import { type Asking, type ApprovalPolicy, policyOf } from '@holdpoint/contracts/workflow/approval-policy';
-import { type Audience, type Member, mayDecide } from '@holdpoint/contracts/workflow/audience';
+import { type Audience, isAmong, type Member, mayDecide } from '@holdpoint/contracts/workflow/audience';
 import type { CompiledFloor, Covered } from './compile-floor.ts';
 
 /** The demands of a request that a floor can raise. */
@@ -109,20 +109,19 @@ export const askedOf = <Request extends Demands>(request: Request): Request => {
 const isPerson = (name: string): boolean => name.startsWith('user:');
 
 /**
- * Whether anybody could decide. `people` are all that the service knows; undefined where an identity provider knows
- * more of them.
+ * Whether anybody could decide. `people` are those whose groups the service knows; undefined where an identity
+ * provider says more about them. A group may always have further members.
  */
-export const isReachable = (request: Demands, people: readonly Member[] | undefined): boolean => {
+export const isReachable = (request: Demands, people: readonly Member[] = []): boolean => {
   const { audience, floor } = request;
   const within = floor?.within ?? [];
-  if (within.length === 0 || audience.some((name) => within.every((list) => list.includes(plain(name)))))
-    return true;
-  if (people !== undefined) return people.filter((person) => mayDecide(request, person)).length >= 1;
-  // Only people are named, so that the names alone show that there is no common one.
-  return !within.some(
-    (list) =>
-      list.every(isPerson) && audience.every(isPerson) && !audience.some((name) => list.includes(name)),
-  );
+  const couldMeet = (name: string): boolean => {
+    if (!isPerson(name)) return true;
+    const known = people.find((person) => isAmong([name], person));
+    if (known !== undefined) return mayDecide(request, known);
+    return within.every((list) => list.includes(name) || !list.every(isPerson));
+  };
+  return within.length === 0 || audience.some(couldMeet);
 };
 
 /** The strictness of a request, for comparison. */

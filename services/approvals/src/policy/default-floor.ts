@@ -13,6 +13,7 @@ export const DEFAULT_FLOOR = compileFloor(
           {
             capabilities: ['cap.env.builtin.git.rollback'],
             targets: ['worktree:.holdpoint/worktrees/*'],
+            verdict: true,
           },
         ],
         audience: ['operators'],

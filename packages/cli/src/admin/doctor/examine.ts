@@ -20,6 +20,24 @@ const identityFinding = async (client: Client): Promise<Finding> => {
   }
 };
 
+const policyFinding = async (client: Client): Promise<Finding> => {
+  const check = 'policy';
+  try {
+    const { digest, source, floor, problem } = await client.call('approvals', 'policy_get', {});
+    if (problem !== undefined)
+      return warn(
+        check,
+        `the floor ${digest.slice(0, 12)} stays in force: ${problem}`,
+        'correct the policy file',
+      );
+    const from = source === 'default' ? 'built in' : 'from the policy file';
+    return ok(check, `${String(floor.floor.length)} entries, ${from}, floor ${digest.slice(0, 12)}`);
+  } catch (error) {
+    if (!(error instanceof HoldpointError)) throw error;
+    return fail(check, `${error.code}: ${error.message}`, 'check the approvals service first');
+  }
+};
+
 /** Runs every check that this user may run. A failed check is a finding and does not throw. */
 export const examine = async (client: Client, now: () => number): Promise<readonly Finding[]> => {
   const from = now();
@@ -32,5 +50,6 @@ export const examine = async (client: Client, now: () => number): Promise<readon
     ...(clock === undefined ? [] : [skewFinding('clock nats', clock, { from, to })]),
     ...serviceFindings(reports),
     await identityFinding(client),
+    await policyFinding(client),
   ];
 };

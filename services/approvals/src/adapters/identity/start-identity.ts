@@ -1,4 +1,5 @@
 import { followFile } from '@holdpoint/runtime/service/follow-file';
+import type { Member } from '@holdpoint/contracts/workflow/audience';
 import type { Logger } from '@holdpoint/runtime/observability/log';
 import type { Pool } from 'pg';
 import { findToken } from '../../queries/tokens.ts';
@@ -27,6 +28,8 @@ export type RunningIdentity = Identity & {
   readonly failures: Attempts['counted'];
   /** The sign-in through the issuer, if configured. */
   readonly signIn: SignIn | undefined;
+  /** The people of the directory; undefined where an identity provider says more about them. */
+  readonly people: () => readonly Member[] | undefined;
   readonly stop: () => Promise<void>;
 };
 
@@ -76,6 +79,7 @@ export const startIdentity = (
   return {
     ...identity,
     failures: attempts.counted,
+    people: () => (settings === undefined ? directory.current().people : undefined),
     signIn,
     stop: async () => {
       await directory.stop();

@@ -1,7 +1,7 @@
 import type { RawData } from 'ws';
 import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import { policyOf } from '@holdpoint/contracts/workflow/approval-policy';
-import { isAmong } from '@holdpoint/contracts/workflow/audience';
+import { isAmong, mayDecide } from '@holdpoint/contracts/workflow/audience';
 import type { WatchMessage } from '@holdpoint/contracts/approval/watch';
 import type { FeedEvent } from '../../adapters/feed.ts';
 import type { Principal } from '../../approval/state.ts';
@@ -32,13 +32,13 @@ const messageOf = (
 };
 
 /** Whether a decision of this person would count now. */
-const mayDecide = (
+const mayDecideNow = (
   person: Principal,
-  { status, audience, requestedBy, ...question }: ApprovalView,
+  { status, audience, floor, requestedBy, ...question }: ApprovalView,
 ): boolean =>
   status === 'pending' &&
   (person.scopes?.includes('approvals:decide') ?? true) &&
-  isAmong(audience, person) &&
+  mayDecide({ audience, floor }, person) &&
   !((policyOf(question).fourEyes || person.agent !== undefined) && requestedBy === person.name);
 
 /**
@@ -50,7 +50,7 @@ export const createAnnouncements = (tokenOf: (id: string) => string) => {
   return (event: FeedEvent, person: Principal, all: boolean): string | undefined => {
     const { view, id } = event;
     if (!all && !isAmong(view.audience, person)) return undefined;
-    const withToken = mayDecide(person, view);
+    const withToken = mayDecideNow(person, view);
     const texts = written.get(event) ?? new Map<boolean, string | undefined>();
     written.set(event, texts);
     if (!texts.has(withToken)) {

@@ -4,6 +4,7 @@ import type { KnownPrincipal } from './principals-file.ts';
 
 /** People in the directory, by each of their credentials. */
 export type Directory = {
+  readonly people: readonly Principal[];
   /** By the SHA-256 of a token. */
   readonly ofToken: (hash: Buffer) => Principal | undefined;
   readonly ofName: (name: string) => Principal | undefined;
@@ -25,6 +26,7 @@ export const createDirectory = (known: readonly KnownPrincipal[]): Directory => 
     tokenSha256 === undefined ? [] : [{ principal, hash: Buffer.from(tokenSha256, 'hex') }],
   );
   return {
+    people: people.map(({ principal }) => principal),
     // Every hash is compared in constant time, so that timing reveals nothing.
     ofToken: (hash) => tokens.filter((candidate) => timingSafeEqual(candidate.hash, hash))[0]?.principal,
     ofName: tableOf(({ principal }) => principal.name),

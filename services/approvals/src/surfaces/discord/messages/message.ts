@@ -3,7 +3,7 @@ import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
 import { type Risk, riskOf } from '@holdpoint/contracts/approval/views';
 import { policyOf, type Question, questionOf, reportCommand } from '@holdpoint/contracts/approval/question';
 import { jobOf } from '@holdpoint/contracts/values/ids';
-import type { Closed, Pending } from '../../../approval/state.ts';
+import type { AdmittedRequest, Closed, Pending } from '../../../approval/state.ts';
 import { missingOf } from '../../../approval/tally.ts';
 import { buttonsOf, type Row } from './buttons.ts';
 import { decisionText, OUTCOMES } from './decision-text.ts';
@@ -106,6 +106,16 @@ const elsewhereOf = ({ id, input }: RequestApproval): Field =>
     ? field('Buttons', 'its id is too long for buttons: decide on another surface')
     : field('Answer', `on the command line: \`holdpoint approval answer ${id}\``);
 
+/** The demands that the organisation's floor adds to those of the requester. */
+const policyFieldOf = ({ id, floor }: AdmittedRequest): readonly Field[] => {
+  if (floor?.entries === undefined) return [];
+  const within = (floor.within ?? []).map((names) => `members of ${names.join(', ')}`);
+  const raised = floor.raised === undefined ? [] : [`raised: ${floor.raised.join(', ')}`];
+  return [
+    field('Policy', inline([...floor.entries, ...within, ...raised].join('; '), AUDIENCE_MAX, seeAll(id))),
+  ];
+};
+
 const fieldsOf = (state: Pending | Closed, hasButtons: boolean): readonly Field[] => {
   const { request, audience } = state;
   const { id, requestedBy, task, node, gate } = request;
@@ -115,6 +125,7 @@ const fieldsOf = (state: Pending | Closed, hasButtons: boolean): readonly Field[
     field('Step', inline(`${task}/${node}`, NAME_MAX), true),
     ...(gate === undefined ? [] : [field('Gate', inline(gate, NAME_MAX), true)]),
     field('May decide', inline(audience.join(', '), AUDIENCE_MAX, seeAll(id))),
+    ...policyFieldOf(request),
     ...digestOf(request),
     ...(state.status === 'pending' ? deadlineOf(state) : endOf(state)),
     ...(hasButtons || state.status === 'closed' ? [] : [elsewhereOf(request)]),
