@@ -5,12 +5,13 @@ import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { TaskEvent } from '@holdpoint/contracts/task/events';
 import { programDecider } from '@holdpoint/programs/decide';
 import { isProgram } from '@holdpoint/programs/state';
-import type { OwnEndpoints } from '@holdpoint/runtime/bus/api';
+import type { Caller, OwnEndpoints } from '@holdpoint/runtime/bus/api';
 import { foldHistory, readAggregate, readHistory, readHistoryPage } from '@holdpoint/runtime/store/read';
-import type { Meta, Routed } from '@holdpoint/runtime/engine/inbound';
+import type { Routed } from '@holdpoint/runtime/engine/inbound';
 import type { Pool } from 'pg';
 import { forkAt } from './task/fork.ts';
 import type { OperatorCommand } from './task/model/messages.ts';
+import { named, nameOf, NO_IDENTITIES, type SenderOf } from './sender.ts';
 import { orchestratorKinds, type OrchestratorMessage } from './aggregates.ts';
 import { type BuiltInWorkflow, builtIn } from './workflows/catalog.ts';
 import { type SubmissionContext, EMPTY_CONTEXT } from './submission-context.ts';
@@ -23,15 +24,24 @@ import { taskView } from './queries/task-view.ts';
 const unknown = (id: string): HoldpointError =>
   new HoldpointError('ORCHESTRATOR_UNKNOWN_TASK', `unknown task: ${id}`);
 
-const byHand = <Kind extends OperatorCommand['kind']>(kind: Kind) => ({
+const byHand = <Kind extends OperatorCommand['kind']>(kind: Kind, senderOf: SenderOf) => ({
   command: (
     payload: Extract<OperatorCommand, { readonly kind: Kind }>['payload'],
-    { identity }: Meta,
-  ): Routed<OrchestratorMessage> => ({
-    kind: 'task' as const,
-    aggregate: payload.id,
-    message: { kind, payload, task: payload.id, commandId: commandIdOf(kind, identity) } as OperatorCommand,
-  }),
+    { identity, header }: Caller,
+  ): Routed<OrchestratorMessage> => {
+    const sender = senderOf(kind, header, Date.now());
+    return {
+      kind: 'task' as const,
+      aggregate: payload.id,
+      message: {
+        kind,
+        payload: named(payload, 'by', sender),
+        task: payload.id,
+        commandId: commandIdOf(kind, identity),
+        sender,
+      } as OperatorCommand,
+    };
+  },
 });
 
 /** A registry has no task history. */
@@ -68,33 +78,36 @@ export const taskIdOf = (chosen: TaskId | undefined, identity: string): TaskId =
 
 export const endpoints = (
   pool: Pool,
-  { openCircuits: open, withProgram: named }: SubmissionContext = EMPTY_CONTEXT,
+  { openCircuits: open, withProgram }: SubmissionContext = EMPTY_CONTEXT,
   register: (programs: readonly ProgramDefinition[]) => Promise<readonly ProgramRow[]> = (programs) =>
     registerPrograms(pool, programs),
   lookUp: (submission: SubmitTask) => Promise<SubmitTask> = (submission) =>
-    Promise.resolve(named(submission)),
+    Promise.resolve(withProgram(submission)),
   workflows: readonly BuiltInWorkflow[] = builtIn,
+  senderOf: SenderOf = NO_IDENTITIES,
 ): OwnEndpoints<'orchestrator', OrchestratorMessage> => ({
   submit: {
-    command: async (payload, { identity }) => {
+    command: async (payload, { identity, header }) => {
+      const sender = senderOf('submit', header, Date.now());
       const task = taskIdOf(payload.id, identity);
-      const submission = await lookUp(payload);
+      const submission = await lookUp(named(payload, 'requestedBy', sender));
       return {
         kind: submission.program === undefined ? 'task' : 'program',
         aggregate: task,
-        message: { kind: 'submit', payload: submission, task, openCircuits: open() },
+        message: { kind: 'submit', payload: submission, task, openCircuits: open(), sender },
       };
     },
   },
-  cancel: byHand('cancel'),
-  pause: byHand('pause'),
-  resume: byHand('resume'),
-  retry: byHand('retry'),
-  skip: byHand('skip'),
-  done: byHand('done'),
-  checkpoint: byHand('checkpoint'),
+  cancel: byHand('cancel', senderOf),
+  pause: byHand('pause', senderOf),
+  resume: byHand('resume', senderOf),
+  retry: byHand('retry', senderOf),
+  skip: byHand('skip', senderOf),
+  done: byHand('done', senderOf),
+  checkpoint: byHand('checkpoint', senderOf),
   fork: {
-    command: async ({ task: origin, version, id, by = 'unknown' }, { identity }) => {
+    command: async ({ task: origin, version, id, by: given }, { identity, header }) => {
+      const by = nameOf(senderOf('fork', header, Date.now()), given);
       const task = taskIdOf(id, identity);
       const history = await historyOf(pool, origin);
       const fork = forkOf(history, version, { task, by });

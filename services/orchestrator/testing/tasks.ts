@@ -17,6 +17,7 @@ import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import { continued, historyOf } from '@holdpoint/runtime/testing/spec';
 import { taskDecider } from '../src/task/decide.ts';
+import type { Sender } from '../src/task/model/sender.ts';
 import type { OperatorCommand, TaskMessage } from '../src/task/model/messages.ts';
 
 export const TASK = TaskId.parse('t-1');
@@ -33,6 +34,9 @@ export const submit = (payload: SubmitTask = submission): TaskMessage => ({
   task: TASK,
 });
 
+/** A person in the audience of every node of these tests. */
+export const OPERATOR: Sender = { kind: 'person', name: 'ada', groups: ['operators'] };
+
 let given = 0;
 /** Each call is a new command. Only the same value again is a redelivery. */
 export const byHand = (
@@ -48,7 +52,13 @@ export const byHand = (
 ): OperatorCommand => {
   given += 1;
   const commandId = commandIdOf(kind, String(given));
-  return { kind, payload: { id: TASK, by: 'ada', ...change }, task: TASK, commandId } as OperatorCommand;
+  return {
+    kind,
+    payload: { id: TASK, by: 'ada', ...change },
+    task: TASK,
+    commandId,
+    sender: OPERATOR,
+  } as OperatorCommand;
 };
 
 /** A resolved request; an approval has its grant. */

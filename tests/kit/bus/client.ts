@@ -1,4 +1,11 @@
 import { readFile } from 'node:fs/promises';
+import {
+  createIdentitySource,
+  IDENTITY_HEADER,
+  type IdentitySource,
+  IssuedIdentity,
+  takesIdentity,
+} from '@holdpoint/contracts/approval/identity';
 import { api, type Api, type ApiRequest, type ApiResponse } from '@holdpoint/contracts/catalog/api';
 import { ErrorBody } from '@holdpoint/contracts/values/errors';
 import { type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';
@@ -35,7 +42,13 @@ export type Client = {
   /** Throws `Refusal`. */
   readonly ask: Ask;
   /** Sends any body on any subject of the API, with or without a token. Throws `Refusal`. */
-  readonly askRaw: (subject: string, body: string | Uint8Array, token?: string) => Promise<unknown>;
+  readonly askRaw: (
+    subject: string,
+    body: string | Uint8Array,
+    token?: string,
+    /** An identity assertion. */
+    identity?: string,
+  ) => Promise<unknown>;
   readonly token: string;
   readonly close: () => Promise<void>;
 };
@@ -46,9 +59,10 @@ export const connectClient = async (url: string, credentialsDir: string): Promis
   const connection = await connectAs({ url, credentialsDir, user: 'operator' });
   const token = (await readFile(layout(credentialsDir).operatorToken, 'utf8')).trim();
 
-  const askRaw: Client['askRaw'] = async (subject, body, as) => {
+  const askRaw: Client['askRaw'] = async (subject, body, as, identity) => {
     const authorization = headers();
     if (as !== undefined) authorization.set('authorization', `Bearer ${as}`);
+    if (identity !== undefined) authorization.set(IDENTITY_HEADER, identity);
     const reply = await connection.request(subject, body, {
       timeout: ANSWER_WITHIN_MS,
       headers: authorization,
@@ -58,8 +72,29 @@ export const connectClient = async (url: string, credentialsDir: string): Promis
     return reply.json();
   };
 
+  const sources = new Map<string, IdentitySource>();
+  const sourceOf = (as: string): IdentitySource => {
+    const known = sources.get(as);
+    if (known !== undefined) return known;
+    const source = createIdentitySource(async () =>
+      IssuedIdentity.parse(await askRaw(subjects.api('approvals', 'identify'), '{}', as)),
+    );
+    sources.set(as, source);
+    return source;
+  };
+  /** Some tests run the orchestrator alone: their commands are unverified. */
+  const unlessAlone = (error: unknown): undefined => {
+    if (error instanceof Refusal) throw error;
+    return undefined;
+  };
+  const identityOf = (as: string): Promise<string | undefined> =>
+    sourceOf(as)
+      .withIdentity((assertion) => Promise.resolve(assertion))
+      .catch(unlessAlone);
+
   const ask: Ask = async (service, endpoint, request, as = token) => {
-    const answer = await askRaw(subjects.api(service, endpoint), JSON.stringify(request), as);
+    const identity = takesIdentity(service, endpoint) ? await identityOf(as) : undefined;
+    const answer = await askRaw(subjects.api(service, endpoint), JSON.stringify(request), as, identity);
     const declared: Readonly<Record<string, { response: { parse(value: unknown): unknown } }>> = api[service];
     return declared[endpoint]?.response.parse(answer) as ApiResponse<typeof service, typeof endpoint>;
   };

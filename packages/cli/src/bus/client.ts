@@ -1,3 +1,4 @@
+import { createIdentitySource, takesIdentity } from '@holdpoint/contracts/approval/identity';
 import { encodeRequest, readAnswer } from '@holdpoint/contracts/catalog/reply';
 import type { Api, ApiRequest, ApiResponse } from '@holdpoint/contracts/catalog/api';
 import { type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';
@@ -41,17 +42,16 @@ export interface Client {
 }
 
 /** The API on an existing connection. Closing it closes the connection. */
-const clientOn = (connection: NatsConnection, token: string | undefined): Client => ({
-  connection,
-  canDecide: token !== undefined,
-  call: async <S extends ServiceName, E extends keyof Api[S] & string>(
+const clientOn = (connection: NatsConnection, token: string | undefined): Client => {
+  const send = async <S extends ServiceName, E extends keyof Api[S] & string>(
     service: S,
     endpoint: E,
     payload: ApiRequest<S, E>,
     { timeoutMs = ANSWER_TIMEOUT_MS, requestId }: CallOptions = {},
-  ) => {
+    identity?: string,
+  ): Promise<ApiResponse<S, E>> => {
     const body = encodeRequest(payload);
-    const headers = headersFor(service, endpoint, { requestId, token });
+    const headers = headersFor(service, endpoint, { requestId, token, identity });
     const subject = subjects.api(service, endpoint);
     const reply = await connection
       .request(subject, body, { timeout: timeoutMs, headers })
@@ -59,12 +59,22 @@ const clientOn = (connection: NatsConnection, token: string | undefined): Client
         throw toHoldpointError(error, service, timeoutMs);
       });
     return readAnswer(service, endpoint, reply);
-  },
-  watch: (filter, onMessage) => watchSubjects(connection, filter, onMessage),
-  stored: (subject) => readStored(connection, subject),
-  as: (other) => clientOn(connection, other),
-  close: () => connection.close(),
-});
+  };
+  const source =
+    token === undefined ? undefined : createIdentitySource(() => send('approvals', 'identify', {}));
+  return {
+    connection,
+    canDecide: token !== undefined,
+    call: (service, endpoint, payload, options) =>
+      source === undefined || !takesIdentity(service, endpoint)
+        ? send(service, endpoint, payload, options)
+        : source.withIdentity((identity) => send(service, endpoint, payload, options, identity)),
+    watch: (filter, onMessage) => watchSubjects(connection, filter, onMessage),
+    stored: (subject) => readStored(connection, subject),
+    as: (other) => clientOn(connection, other),
+    close: () => connection.close(),
+  };
+};
 
 export const createClient = async (settings: Settings): Promise<Client> =>
   clientOn(await connectTo(settings), settings.token);

@@ -1,3 +1,4 @@
+import { IDENTITY_HEADER } from '@holdpoint/contracts/approval/identity';
 import { api } from '@holdpoint/contracts/catalog/api';
 import { HEADERS, SURFACE_HEADER } from '@holdpoint/contracts/bus/cloudevents';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
@@ -39,6 +40,13 @@ describe('the token in requests', () => {
 test('only approvals receive the surface of a decision', () => {
   expect(headersFor('approvals', 'list', {}).get(SURFACE_HEADER)).toBe('cli');
   expect(headersFor('orchestrator', 'list', {}).has(SURFACE_HEADER)).toBe(false);
+});
+
+test('only commands to the orchestrator carry the identity of the caller', () => {
+  const identity = 'a.b.c';
+  expect(headersFor('orchestrator', 'submit', { identity }).get(IDENTITY_HEADER)).toBe(identity);
+  expect(headersFor('orchestrator', 'get', { identity }).has(IDENTITY_HEADER)).toBe(false);
+  expect(headersFor('approvals', 'decide', { identity, token: 't' }).has(IDENTITY_HEADER)).toBe(false);
 });
 
 test('a request carries its request ID', () => {

@@ -30,7 +30,7 @@ const NAME_MAX = 200;
 const withName = <Payload>(field: Field | undefined, payload: Payload, user: string): Payload =>
   field === undefined ? payload : { [field]: user.slice(0, NAME_MAX), ...payload };
 
-/** Adds the local user name to commands, for the record. It proves nothing: approvals identify the approver by token. */
+/** Adds the local user name to commands. The orchestrator records it as unverified, unless a token proves a person. */
 export const namedClient = (client: Client, user: string | undefined): Client => {
   if (user === undefined || user === '') return client;
   const call: Client['call'] = (service, endpoint, payload, options) =>

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ProgramDefinition } from '../program/definition.ts';
 import { CircuitState, TargetName } from '../recovery/circuit.ts';
+import { RollbackOrigin } from '../recovery/rollback-origin.ts';
 import { Verdict } from '../recovery/verdict.ts';
 import { AgentName } from '../values/agent.ts';
 import { NodeId, TaskId } from '../values/ids.ts';
@@ -37,6 +38,8 @@ export const SubmitTask = z.object({
   requestedBy: z.string().min(1).max(200).optional(),
   /** The agent that submitted it on behalf of `requestedBy`. */
   agent: AgentName.optional(),
+  /** Set by the orchestrator alone; refused from everybody else. */
+  rollbackOf: RollbackOrigin.optional(),
 });
 export type SubmitTask = z.infer<typeof SubmitTask>;
 

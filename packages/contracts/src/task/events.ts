@@ -5,6 +5,7 @@ import { CanonicalEffect, Digest } from '../effect/canonical-effect.ts';
 import { InDoubtAnswer, Grant } from '../effect/grant.ts';
 import { InDoubtCause } from '../effect/in-doubt-cause.ts';
 import { TargetName } from '../recovery/circuit.ts';
+import { RollbackOrigin } from '../recovery/rollback-origin.ts';
 import { Verdict } from '../recovery/verdict.ts';
 import { AgentName } from '../values/agent.ts';
 import { ErrorBody } from '../values/errors.ts';
@@ -71,6 +72,8 @@ export const TaskEvent = z.discriminatedUnion('type', [
     repository: z.string().optional(),
     after: z.array(JobReference).optional(),
     forkedFrom: ForkOrigin.optional(),
+    /** The orchestrator submitted it for a verdict. */
+    rollbackOf: RollbackOrigin.optional(),
     /** Submission time by the database's clock, epoch milliseconds; locks are granted in this order. */
     at: z.int().optional(),
     /** Digest of the submission, to distinguish repeats from conflicts. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isUnverified } from '../values/person.ts';
 import { Audience } from './audience.ts';
 import type { SideEffectKind } from './side-effect.ts';
 import { WAIT_MAX_MS } from './side-effect.ts';
@@ -49,22 +50,27 @@ export const questionOf = ({ inDoubt: doubt, stuck, input }: Asking): Question =
 /** Questions have one answer by one person, without rules or quorum; an expired question is asked again. */
 const FOR_ANSWERS: ApprovalPolicy = { rules: false };
 
+/** Two approvers of whom one may be the unverified requester: the other is not. */
+const BEYOND_DOUBT = 2;
+
 /**
  * A policy with its defaults. Audience rules and reminders apply to all questions, the rest only to
- * effects.
+ * effects. Four eyes on an unverified requester need two approvers, because either of them may have asked.
  */
 export const policyOf = ({
   policy = {},
+  requestedBy = '',
   ...asking
-}: Asking & { readonly policy?: ApprovalPolicy | undefined }) => {
+}: Asking & { readonly policy?: ApprovalPolicy | undefined; readonly requestedBy?: string | undefined }) => {
   const { fourEyes = false, remindMs = [], handOn = [] } = policy;
   const {
     decisions = Verb.options,
-    quorum = 1,
+    quorum: wanted = 1,
     veto = true,
     onExpiry = 'expire',
     rules = true,
   } = questionOf(asking) === 'effect' ? policy : FOR_ANSWERS;
+  const quorum = fourEyes && isUnverified(requestedBy) ? Math.max(wanted, BEYOND_DOUBT) : wanted;
   return { decisions, quorum, fourEyes, veto, onExpiry, remindMs, handOn, rules } as const;
 };
 export type Policy = ReturnType<typeof policyOf>;

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { normalName } from '../values/person.ts';
 import { Audience, AudienceMember, isAmong, type Member, namesOf } from './audience.ts';
 
 const ada: Member = { name: 'ada', groups: ['operators', 'on call'], roles: ['release-manager'] };
@@ -11,11 +12,16 @@ describe('a member of an audience', () => {
     'group:operators',
     'role:release-manager',
     'group:CN=ops: night',
-    'user:Ada Lovelace',
     'ä',
     'a'.repeat(200),
   ])('is %j', (text) => {
     expect(AudienceMember.parse(text)).toBe(text);
+  });
+
+  test('is kept in the normal form of its name', () => {
+    expect(AudienceMember.parse('user:Ada Lovelace ')).toBe('user:ada lovelace');
+    expect(AudienceMember.parse('group:On Call')).toBe('group:On Call');
+    expect(isAmong(['user:ADA'], ada)).toBe(true);
   });
 
   test.each([
@@ -82,7 +88,7 @@ describe('a person is among', () => {
           groups: [...groups, 'user:ada'],
           roles: [...roles, 'user:ada'],
         }).filter((each) => each.startsWith('user:'));
-        expect(users).toEqual([`user:${name}`]);
+        expect(users).toEqual([`user:${normalName(name)}`]);
       }),
     );
   });

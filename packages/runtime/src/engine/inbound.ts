@@ -9,6 +9,15 @@ import type { Addressed } from './kinds.ts';
 /** Identifies a message across its deliveries: its own id, or its stream, position and time. */
 export type Meta = { readonly identity: string };
 
+/** A message as it arrived. A dead letter that is handled again has neither headers nor a time. */
+export type Arrival = Meta & {
+  readonly arrived?: {
+    /** When the bus stored it, in epoch milliseconds. */
+    readonly at: number;
+    readonly header: (name: string) => string | undefined;
+  };
+};
+
 /** A message for the engine, addressed to an aggregate. */
 export type Routed<To extends Addressed> = To & {
   /** It cannot be decided yet: it is delivered again, with growing delay, until `defer` is no longer set. */
@@ -22,6 +31,8 @@ export type Routed<To extends Addressed> = To & {
   readonly refresh?: () => To['message'];
   /** The `traceparent` of its cause. */
   readonly trace?: string | undefined;
+  /** The key that sealed it. Left out: a command of a person, or a call of the API. */
+  readonly sealKey?: string | undefined;
 };
 
 const decoder = new TextDecoder('utf-8', { fatal: true });

@@ -1,3 +1,4 @@
+import { createIdentitySource, IDENTITY_HEADER, takesIdentity } from '@holdpoint/contracts/approval/identity';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { TaskId } from '@holdpoint/contracts/values/ids';
 import { JsonObject } from '@holdpoint/contracts/values/json';
@@ -6,7 +7,7 @@ import { systemClock } from '@holdpoint/runtime/service/system-clock';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { checkState } from '../activation/context/state.ts';
 import { artifactsOver } from '../bus/artifacts.ts';
-import { askOver } from '../bus/ask-service.ts';
+import { type AskService, askOver } from '../bus/ask-service.ts';
 import type { Workflow } from '../definition/workflow.ts';
 import { createHandle, type WorkflowHandle } from './handle.ts';
 import { retryUnavailable } from './retry.ts';
@@ -16,6 +17,7 @@ export type StartOptions = {
   /** Chosen by the caller; a repeated start with the same id starts one task. */
   readonly id?: string;
   readonly goal?: string;
+  /** A name for the record of a client without a token. It proves nothing. */
   readonly requestedBy?: string;
   /** Absolute path of the task's repository on the executor's machine. */
   readonly repository?: string;
@@ -80,14 +82,33 @@ export const clientOver = (port: ClientPort, token?: string): Client => {
 export type ClientOptions = {
   /** A NATS user that may call the orchestrator and subscribe to its events. The client does not close it. */
   readonly connection: NatsConnection;
-  /** An API token of the approvals service, needed for `respond`. */
+  /**
+   * An API token of the approvals service, needed for `respond`. With it, its owner is the verified requester of
+   * tasks; without it, `requestedBy` is recorded as unverified.
+   */
   readonly token?: string;
+};
+
+/** Commands to the orchestrator say who the owner of the token is. */
+const askAs = (ask: AskService, token: string | undefined): AskService => {
+  if (token === undefined) return ask;
+  const headers = { authorization: `Bearer ${token}` };
+  const source = createIdentitySource(() => ask('approvals', 'identify', {}, { headers }));
+  return (service, endpoint, payload, options) =>
+    takesIdentity(service, endpoint)
+      ? source.withIdentity((assertion) =>
+          ask(service, endpoint, payload, {
+            ...options,
+            headers: { ...options?.headers, [IDENTITY_HEADER]: assertion },
+          }),
+        )
+      : ask(service, endpoint, payload, options);
 };
 
 export const createClient = ({ connection, token }: ClientOptions): Client =>
   clientOver(
     {
-      ask: askOver(connection),
+      ask: askAs(askOver(connection), token),
       fetch: artifactsOver(connection).fetch,
       clock: systemClock,
       watch: async (task, onChange) => {

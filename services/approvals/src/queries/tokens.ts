@@ -14,7 +14,7 @@ const TokenRow = AccessTokenView.omit({ status: true }).extend({
 
 export type StoredToken = Pick<
   z.infer<typeof TokenRow>,
-  'sha256' | 'principal' | 'groups' | 'scopes' | 'agent'
+  'id' | 'sha256' | 'principal' | 'groups' | 'scopes' | 'agent'
 > & {
   readonly revoked: boolean;
   /** By the database's clock. */

@@ -20,6 +20,7 @@ import {
   DEADLINE,
   decides,
   DOUBT,
+  NODE,
   effectOf,
   requestedBy,
   requestFor,
@@ -28,6 +29,7 @@ import {
   RULE,
   rules,
   STUCK,
+  TASK,
   withSurfaces,
   verify,
   withoutRollbackRule,
@@ -80,6 +82,8 @@ const used: RuleEvent = {
   at: REQUESTED_AT,
 };
 
+const ORIGIN = { task: TASK, node: NODE, attempt: 1, worktree: WORKTREE };
+
 /** Requests that are almost a rollback in the isolated worktree of a task. */
 const NEAR_MISSES: readonly (readonly [why: string, request: RequestApproval])[] = [
   ...SideEffectKind.exclude(['destructive_edit']).options.map(
@@ -95,6 +99,11 @@ const NEAR_MISSES: readonly (readonly [why: string, request: RequestApproval])[]
   ['without a worktree', rollbackFor({ args: { with: { isolated: true } } })],
   ['without arguments', rollbackFor({ args: {} })],
   ['with arguments of another type', rollbackFor({ args: { with: [true, WORKTREE] } })],
+  ['on request of somebody', rollbackFor({}, { rollbackOf: undefined })],
+  [
+    "of another task's worktree",
+    rollbackFor({}, { rollbackOf: { ...ORIGIN, worktree: '.holdpoint/worktrees/work-t-2-prepare' } }),
+  ],
   ['on another target', rollbackFor({ target: 'worktree:.holdpoint/worktrees/other' })],
   ['on a target with the same prefix', rollbackFor({ target: `worktree:${WORKTREE}x` })],
   ['on a target without its prefix', rollbackFor({ target: WORKTREE })],
@@ -305,11 +314,13 @@ test('no rule ever approves another destructive edit, a merge or a deploy', () =
         }),
         { minLength: 1, maxLength: 4 },
       ),
-      (effect, policy, said) => {
+      mostly<string | undefined>(WORKTREE, fc.option(worktrees, { nil: undefined })),
+      (effect, policy, said, origin) => {
         const request = requestFor('', {
           effect,
           digest: effectDigest(effect),
           effectId: rollbackFor({ idempotencyKey: effect.idempotencyKey }).effectId,
+          rollbackOf: origin === undefined ? undefined : { ...ORIGIN, worktree: origin },
           ...(policy !== undefined && { policy }),
         });
         const run = runOf(withSurfaces, [
@@ -328,6 +339,7 @@ test('no rule ever approves another destructive edit, a merge or a deploy', () =
           effect.kind === 'destructive_edit' &&
           effect.uses === 'cap.env.builtin.git.rollback' &&
           args.isolated === true &&
+          origin === args.worktree &&
           /^\.holdpoint\/worktrees\/[\w-]+$/.test(args.worktree) &&
           effect.target === `worktree:${args.worktree}` &&
           [undefined, args.worktree].includes(context.worktree) &&

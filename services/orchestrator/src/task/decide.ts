@@ -27,6 +27,7 @@ import {
 } from './outgoing/outgoing.ts';
 import { onCircuitState, requestCircuit } from './outgoing/circuits.ts';
 import { cancel, done, pause, resume, retry, skip } from './operator/commands.ts';
+import { commandRefusal } from './operator/may-command.ts';
 import { recordNote } from './operator/record-checkpoint.ts';
 import { createDecisionBuilder, type DecisionBuilder } from './model/decision-builder.ts';
 import { sendArtifactReport } from './graph/ending.ts';
@@ -55,6 +56,8 @@ const decideOperatorCommand = (builder: DecisionBuilder, message: OperatorComman
   const { commandId } = message;
   // A redelivered command, or a sender's retry. Its effect is already recorded.
   if (builder.task().commands?.includes(commandId) === true) return builder.done();
+  const refusal = commandRefusal(builder.task(), message);
+  if (refusal !== undefined) return refused(refusal);
   switch (message.kind) {
     case 'cancel':
       return cancel(builder, message.payload, commandId);
@@ -195,7 +198,7 @@ const decide = (
 ): Decision<TaskEvent> => {
   switch (message.kind) {
     case 'submit':
-      return submit(shipped, state, message.task, message.payload, now, message.openCircuits);
+      return submit(shipped, state, message.task, message.payload, now, message.openCircuits, message.sender);
     case 'fork':
       return fork(shipped, state, message, now);
     case 'cancel':

@@ -3,6 +3,7 @@ import { errorBody } from '@holdpoint/contracts/values/errors';
 import type { Gate } from '@holdpoint/contracts/workflow/gate';
 import type { TaskId } from '@holdpoint/contracts/values/ids';
 import { digestOf } from '@holdpoint/contracts/values/json';
+import { unverifiedName } from '@holdpoint/contracts/values/person';
 import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import { type NodeDefinition, WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
@@ -22,6 +23,8 @@ import { isApprovalGate } from './model/control-nodes.ts';
 import type { TaskState } from './model/state.ts';
 import type { TaskTiming } from './model/timing.ts';
 import { type BuiltInWorkflow, findWorkflow, workflowNames } from '../workflows/catalog.ts';
+import { rollback } from '../workflows/rollback.ts';
+import type { Sender } from './model/sender.ts';
 import { workflowIndex } from './model/workflow-index.ts';
 
 type Refusal = Decision<never>;
@@ -123,8 +126,13 @@ export const submit = (
   submission: SubmitTask,
   now: number,
   openCircuits: readonly string[] = [],
+  sender: Sender = { kind: 'unverified' },
 ): Decision<TaskEvent> => {
-  const { goal, workflow, acceptanceCriteria = [], inputs = {}, requestedBy = 'unknown', agent } = submission;
+  const { goal, workflow, acceptanceCriteria = [], inputs = {}, agent, rollbackOf } = submission;
+  const { requestedBy = unverifiedName(undefined) } = submission;
+  // Nobody else can have a rollback pass as one that a verdict ordered.
+  if (rollbackOf !== undefined && (sender.kind !== 'service' || workflow !== rollback.id))
+    return refused(errorBody('ERR_FORBIDDEN', 'rollbackOf: only the orchestrator orders rollbacks'));
   const { id: _, ...content } = submission;
   const contentDigest = digestOf({ ...content, acceptanceCriteria, inputs, requestedBy });
   const builder = createDecisionBuilder(state, task, now, timing);
@@ -140,6 +148,7 @@ export const submit = (
     inputs,
     requestedBy,
     ...(agent !== undefined && { agent }),
+    ...(rollbackOf !== undefined && submission.definition === undefined && { rollbackOf }),
     contentDigest,
     workflow,
     definition: withApproval(definition, submission.approval),

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Scope } from '@holdpoint/contracts/approval/access-token';
+import { accessTokenIdOf } from '@holdpoint/contracts/values/ids';
 import { silentLogger } from '@holdpoint/runtime/observability/log';
 import { describe, expect, test } from 'vitest';
 import type { StoredToken } from '../../queries/tokens.ts';
@@ -15,6 +16,7 @@ const known = [
 ];
 
 const stored = (secret: string, more: Partial<StoredToken> = {}): StoredToken => ({
+  id: accessTokenIdOf(hashOf(secret)),
   sha256: hashOf(secret),
   principal: 'bot',
   groups: ['bots'],
@@ -123,6 +125,7 @@ describe('a stored token', () => {
       name: 'bot',
       groups: ['bots'],
       scopes: ['approvals:read'],
+      token: stored('s').id,
     });
     await expect(shown(identity, 'Bearer s', 'approvals:decide')).rejects.toMatchObject({
       code: 'APPROVALS_SCOPE',
@@ -136,6 +139,7 @@ describe('a stored token', () => {
       groups: ['auditors', 'operators'],
       roles: ['lead'],
       scopes: ['approvals:read'],
+      token: stored('s').id,
     });
   });
 

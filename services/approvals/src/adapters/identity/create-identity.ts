@@ -2,13 +2,13 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Scope } from '@holdpoint/contracts/approval/access-token';
 import { isAmong } from '@holdpoint/contracts/workflow/audience';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { normalName, OIDC_PREFIX } from '@holdpoint/contracts/values/person';
 import type { Principal } from '../../approval/state.ts';
 import type { StoredToken } from '../../queries/tokens.ts';
 import { type Attempts, type Failure, tooManyAttempts } from './attempts.ts';
 import { bearerOf } from './bearer.ts';
 import type { Directory } from './principals/directory.ts';
 import type { Credentials, Identity } from './identity.ts';
-import { OIDC_PREFIX } from './principals/names.ts';
 import { looksLikeJwt, type OidcTokens, personOf } from './oidc/tokens.ts';
 import type { OidcSettings } from './oidc/settings.ts';
 
@@ -31,8 +31,8 @@ const FAILURE_TEXTS: Readonly<Partial<Record<Failure, string>>> = {
 };
 
 const ownerOf = (token: StoredToken, directory: Directory): Principal | undefined => {
-  const { principal: name, groups, scopes, agent } = token;
-  const acting = agent === undefined ? {} : { agent };
+  const { id, principal: name, groups, scopes, agent } = token;
+  const acting = { token: id, ...(agent !== undefined && { agent }) };
   const known = directory.ofName(name);
   if (known !== undefined) return { ...known, scopes, ...acting };
   // The token was created before the directory listed this subject under another name: its owner would count
@@ -78,7 +78,7 @@ export const createIdentity = ({
     return tooManyAttempts(wait);
   };
 
-  const authenticate = async ({ authorization, source }: Credentials, scope: Scope): Promise<Principal> => {
+  const authenticate = async ({ authorization, source }: Credentials, scope?: Scope): Promise<Principal> => {
     if (authorization === undefined) {
       attempts.noted(source, 'missing');
       throw new HoldpointError('APPROVALS_UNAUTHENTICATED', 'a valid token is required');
@@ -87,7 +87,8 @@ export const createIdentity = ({
     const proof: Proof = token === undefined ? { failure: 'unknown' } : await prove(token);
     if ('failure' in proof) throw refuse(source, proof.failure);
     const { principal } = proof;
-    if (principal.scopes === undefined || principal.scopes.includes(scope)) return principal;
+    if (scope === undefined || principal.scopes === undefined || principal.scopes.includes(scope))
+      return principal;
     attempts.noted(source, 'scope');
     throw new HoldpointError('APPROVALS_SCOPE', `the token lacks scope ${scope}`);
   };
@@ -96,6 +97,6 @@ export const createIdentity = ({
     authenticate,
     ofDiscord: (user) => directory().ofDiscord(user),
     isAdministrator: (principal) => isAmong(administrators, principal),
-    knows: (name) => directory().ofName(name) !== undefined,
+    knows: (name) => directory().ofName(normalName(name)) !== undefined,
   };
 };

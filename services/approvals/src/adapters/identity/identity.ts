@@ -15,9 +15,9 @@ export interface Identity {
    * Throws `APPROVALS_UNAUTHENTICATED` for a missing or wrong token alike, `APPROVALS_SCOPE` when the token
    * lacks the scope, `APPROVALS_TOO_MANY_ATTEMPTS` with `retryAfterSeconds` in its details, and
    * `RUNTIME_UNAVAILABLE` when the token cannot be checked now. Rights may change: call it for every command,
-   * also on a long connection.
+   * also on a long connection. Without a scope, any valid token suffices.
    */
-  authenticate(credentials: Credentials, scope: Scope): Promise<Principal>;
+  authenticate(credentials: Credentials, scope?: Scope): Promise<Principal>;
   /** The person that a Discord user is mapped to. */
   ofDiscord(user: string): Principal | undefined;
   isAdministrator(principal: Principal): boolean;

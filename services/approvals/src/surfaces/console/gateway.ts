@@ -7,7 +7,7 @@ import { parseAs } from '@holdpoint/runtime/engine/inbound';
 import type { Caller } from '@holdpoint/runtime/bus/api';
 import type { Listener } from '@holdpoint/runtime/bus/listener';
 import type { z } from 'zod';
-import { callerOf, endpoints } from '../../api.ts';
+import { callerFor, callerOf, endpoints } from '../../api.ts';
 import type { Principal } from '../../approval/state.ts';
 import type { SurfaceDeps } from '../surface-deps.ts';
 import { type AnyEndpoint, askEndpoint } from '../http/api.ts';
@@ -66,8 +66,7 @@ export const createGateway = (deps: SurfaceDeps, listener: Pick<Listener, 'call'
     const route = ownRoute(endpoint);
     const serving = Object.hasOwn(own, endpoint) ? own[endpoint] : undefined;
     // Authenticates first, so that callers without a token do not learn which endpoints exist.
-    if (route?.scope !== undefined || serving === undefined || route === undefined)
-      await callerOf(deps, caller, route?.scope ?? 'approvals:read');
+    await (route === undefined ? callerOf(deps, caller) : callerFor(deps, caller, route.endpoint));
     if (route === undefined || serving === undefined) throw unknownEndpoint();
     const request = parseAs(api.approvals[route.endpoint].request, await body());
     return askEndpoint(deps, serving, request, asPage(caller));
@@ -80,10 +79,12 @@ export const createGateway = (deps: SurfaceDeps, listener: Pick<Listener, 'call'
     if (allowed === undefined) throw unknownEndpoint();
     const { named: as, takes } = allowed;
     const content = takes === undefined ? await body() : parseAs(takes, await body());
+    // Other services than the orchestrator record the name; the orchestrator takes it from the assertion.
     const named = as === undefined ? content : { ...content, [as]: person.name };
+    const identity = as === undefined ? undefined : deps.keyring.identify(person, Date.now()).assertion;
     const other = service as OtherService;
     const request = parseAs(schemaOf(other, endpoint), named);
-    const sent = { id: caller.identity, trace: traceOf(caller.header(HEADERS.trace)) };
+    const sent = { id: caller.identity, trace: traceOf(caller.header(HEADERS.trace)), identity };
     const answer = await listener.call(other, endpoint, request, sent);
     if ('error' in answer) throw errorFrom(answer.error);
     return answer.ok;

@@ -47,6 +47,7 @@ const created = (event: Submitted): Task => {
     inputs: event.inputs,
     requestedBy: event.requestedBy,
     ...(event.agent !== undefined && { agent: event.agent }),
+    ...(event.rollbackOf && { rollbackOf: event.rollbackOf }),
     contentDigest: event.contentDigest,
     ...(event.gate && { gate: event.gate }),
     definition: event.definition,

@@ -4,6 +4,7 @@ import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import type { CommandId, TaskId } from '@holdpoint/contracts/values/ids';
 import type { Json } from '@holdpoint/contracts/values/json';
 import type { CarriedNode } from '@holdpoint/contracts/task/events';
+import type { Sender } from './sender.ts';
 import type { Task } from './state.ts';
 
 type Command = Exclude<CommandOf<'orchestrator'>, { readonly kind: 'registry' }> & { readonly task: TaskId };
@@ -12,15 +13,21 @@ type IdempotentCommand =
   | Extract<Command, { readonly kind: 'recover' | 'circuit_state' | 'watch' | 'notify' }>
   | Submission;
 
-/** A submission, with the circuits that were open when it was received. */
+/** A submission, with the circuits that were open when it was received. Its payload names the sender. */
 type Submission = Extract<Command, { readonly kind: 'submit' }> & {
   readonly openCircuits?: readonly string[];
+  /** Left out: unverified. */
+  readonly sender?: Sender;
 };
 /** A command of an operator. `pause` after `resume` is no repeat, so only the command id identifies one. */
 export type OperatorCommand = Exclude<
   Command,
   { readonly kind: 'submit' | 'recover' | 'circuit_state' | 'watch' | 'notify' }
-> & { readonly commandId: CommandId };
+> & {
+  readonly commandId: CommandId;
+  /** Left out: unverified. */
+  readonly sender?: Sender;
+};
 
 /** The origin of a fork at one version, and its results that the fork takes over. */
 export type ForkTask = {

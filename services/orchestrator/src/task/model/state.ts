@@ -2,6 +2,7 @@ import type { Gate as GateTemplate } from '@holdpoint/contracts/workflow/gate';
 import type { AttemptReport, Usage } from '@holdpoint/contracts/workflow/attempt';
 import type { ArtifactState } from '@holdpoint/contracts/task/registry';
 import type { InDoubtCause } from '@holdpoint/contracts/effect/in-doubt-cause';
+import type { RollbackOrigin } from '@holdpoint/contracts/recovery/rollback-origin';
 import type { Verdict } from '@holdpoint/contracts/recovery/verdict';
 import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
 import type { InDoubtAnswer } from '@holdpoint/contracts/effect/grant';
@@ -205,6 +206,8 @@ export type Task = {
   readonly requestedBy: string;
   /** The agent that submitted the task for the requester. */
   readonly agent?: string;
+  /** The verdict that this task carries out. */
+  readonly rollbackOf?: RollbackOrigin;
   readonly contentDigest: string;
   readonly definition: WorkflowDefinition;
   /** The default gate for effects without their own. */

@@ -39,6 +39,25 @@ export const workPlaceOf = (task: Task, node: NodeId): WorkLocation => {
   };
 };
 
+const PREPARE = 'cap.env.builtin.worktree.prepare';
+/** The executor appends this when a node needs several folders. */
+const ANOTHER = /-[0-9a-f]{8}$/;
+
+/**
+ * The worktree of a node, if a node of this task made it: its name ends with task and node. A fork inherits the
+ * worktrees of its origin, and does not hold them.
+ */
+export const heldWorktree = (task: Task, node: NodeId): string | undefined => {
+  const { worktree } = workPlaceOf(task, node);
+  if (worktree === undefined) return undefined;
+  const isOwn = task.definition.nodes.some(({ id, uses }) => {
+    if (uses !== PREPARE || nodeState(task, id).outputs?.['worktree'] !== worktree) return false;
+    const ending = `-${task.id}-${id}`;
+    return worktree.endsWith(ending) || worktree.replace(ANOTHER, '').endsWith(ending);
+  });
+  return isOwn ? worktree : undefined;
+};
+
 /** A failed check is about the work of an agent, so the report is that agent's. */
 export const attemptReport = (task: Task, node: NodeId): AttemptReport | undefined => {
   const { report } = nodeState(task, node);

@@ -21,7 +21,7 @@ import type { Outgoing } from '@holdpoint/runtime/decider';
 import { budgetRequestIn } from '../model/budget.ts';
 import { TITLE_MAX } from './gate-request.ts';
 import { effectGate } from '../model/effect-gate.ts';
-import { assessmentOf, attemptRecord } from './evidence.ts';
+import { assessmentOf, attemptRecord, heldWorktree } from './evidence.ts';
 import { outsideNeeds } from '../model/artifact-status.ts';
 import { artifactReport } from './artifact-report.ts';
 import {
@@ -92,6 +92,7 @@ const approvalRequest = (
     digest,
     ...requesterOf(task),
     workflow: task.definition.id,
+    ...(task.rollbackOf && { rollbackOf: task.rollbackOf }),
     ...question,
   });
 };
@@ -266,15 +267,19 @@ export const submitRollback = (
   by: TaskId,
   inputs: JsonObject,
   resends: number,
-): Outgoing =>
-  command('task', 'submit', subjects.taskCommand('submit'), `${by}.${String(resends)}`, {
+): Outgoing => {
+  const worktree = heldWorktree(task, node);
+  const { attempt } = nodeState(task, node);
+  return command('task', 'submit', subjects.taskCommand('submit'), `${by}.${String(resends)}`, {
     id: by,
     workflow: 'rollback',
     goal: `Take ${jobOf(task.id, node)} back to its last passed check`,
     inputs,
     ...(task.repository !== undefined && { repository: task.repository }),
+    ...(worktree !== undefined && { rollbackOf: { task: task.id, node, attempt, worktree } }),
     ...requesterOf(task),
   } satisfies SubmitTask);
+};
 
 /** The cancellation leaves a tombstone when the submission was lost or overtaken, so the watch always has an answer. */
 const cancelRollback = (task: Task, node: NodeId, by: TaskId, resends: number): readonly Outgoing[] => [

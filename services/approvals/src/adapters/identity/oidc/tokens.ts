@@ -2,7 +2,8 @@ import { errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
 import { z } from 'zod';
 import type { Principal } from '../../../approval/state.ts';
 import type { Directory } from '../principals/directory.ts';
-import { GroupName, isPlain, OIDC_PREFIX } from '../principals/names.ts';
+import { OIDC_PREFIX, PrincipalName } from '@holdpoint/contracts/values/person';
+import { GroupName, isPlain } from '../principals/names.ts';
 import type { OidcSettings } from './settings.ts';
 
 /** Asymmetric algorithms only: neither `none`, nor HMAC with a public key as its secret. */
@@ -27,7 +28,12 @@ export const looksLikeJwt = (token: string): boolean => /^[\w-]+\.[\w-]+\.[\w-]*
 
 const Subject = z.string().min(1).max(255);
 /** Fits every name limit, with its prefix. */
-const Name = z.string().min(1).max(190).refine(isPlain);
+const Name = z
+  .string()
+  .min(1)
+  .max(190)
+  .transform((name) => `${OIDC_PREFIX}${name}`)
+  .pipe(PrincipalName);
 const Groups = z
   .union([z.array(z.string()), z.string().transform((group) => [group])])
   .pipe(z.array(z.string().min(1).max(100).refine(isPlain)).max(GROUPS_MAX))
@@ -54,7 +60,7 @@ export const personOf = (
   const name = Name.safeParse(claimIn(claims, nameClaim));
   const groups = Groups.safeParse(claimIn(claims, groupsClaim));
   if (!name.success || !groups.success) return undefined;
-  return { name: `${OIDC_PREFIX}${name.data}`, groups: groups.data, scopes };
+  return { name: name.data, groups: groups.data, scopes };
 };
 
 export type OidcTokens = {

@@ -25,7 +25,7 @@ test('the file is read with all credentials of a person', () => {
     oidc: 'x',
   };
   const eve = { name: 'Eve Müller', groups: [] };
-  expect(parsePrincipals(textOf(ada, eve))).toEqual([ada, eve]);
+  expect(parsePrincipals(textOf(ada, eve))).toEqual([ada, { name: 'eve müller', groups: [] }]);
 });
 
 describe('a duplicate of a unique field is refused with its position', () => {
@@ -41,6 +41,12 @@ describe('a duplicate of a unique field is refused with its position', () => {
     expect(problem).not.toContain(value);
   });
 
+  test.each(['Ada', ' ada', 'ADA '])('the spelling %j is the same person', (name) => {
+    expect(problemOf(textOf({ name: 'ada', groups: [] }, { name, groups: [] }))).toContain(
+      'principals[1].name',
+    );
+  });
+
   test('names that look the same are duplicates', () => {
     const composed = { name: 'Zo\u00e9', groups: [] };
     expect(problemOf(textOf(composed, { name: 'Zoe\u0301', groups: [] }))).toContain('principals[1].name');
@@ -52,6 +58,7 @@ describe('an invalid entry is refused with its position and without its value', 
     ['a name with the OIDC prefix', { name: 'oidc:ada', groups: [] }, 'principals[0].name'],
     ['the OIDC prefix in capitals', { name: 'OIDC:ada', groups: [] }, 'principals[0].name'],
     ['a name with a line break', { name: 'ada\nlovelace', groups: [] }, 'principals[0].name'],
+    ['a name with a letter of another script', { name: '\u0430da', groups: [] }, 'principals[0].name'],
     ['a name with an invisible character', { name: 'ada\u200b', groups: [] }, 'principals[0].name'],
     ['a group that looks like a person', { name: 'ada', groups: ['user:eve'] }, 'principals[0].groups[0]'],
     [

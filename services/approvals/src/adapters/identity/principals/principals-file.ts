@@ -1,6 +1,7 @@
 import { ConfigError, readSecretFile } from '@holdpoint/runtime/service/config';
 import { z } from 'zod';
-import { GroupName, PersonName } from './names.ts';
+import { PersonName } from '@holdpoint/contracts/values/person';
+import { GroupName } from './names.ts';
 
 const Principal = z.object({
   name: PersonName,
@@ -19,9 +20,9 @@ const Principal = z.object({
 });
 export type KnownPrincipal = z.infer<typeof Principal>;
 
-/** Fields that must be unique. Names that look the same count as equal. */
+/** Fields that must be unique. Names are in their normal form. */
 const OWN = {
-  name: ({ name }) => name.normalize('NFKC'),
+  name: ({ name }) => name,
   tokenSha256: ({ tokenSha256 }) => tokenSha256,
   discord: ({ discord }) => discord,
   oidc: ({ oidc }) => oidc,
