@@ -37,7 +37,7 @@ export const callerOf = (
 ): Promise<Principal> => identity.authenticate({ authorization: header('authorization'), source }, scope);
 
 /** Authenticates the caller of one of this service's endpoints, with the scope that the endpoint needs. */
-const callerFor = (
+export const callerFor = (
   deps: SurfaceDeps,
   caller: Caller,
   endpoint: keyof (typeof ENDPOINT_SCOPES)['approvals'],

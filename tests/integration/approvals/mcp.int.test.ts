@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Scope } from '@holdpoint/contracts/approval/access-token';
 import { ApprovalId, TaskId } from '@holdpoint/contracts/values/ids';
 import { sha256Of } from '@holdpoint/contracts/values/json';
 import { layout } from '@holdpoint/infra/credentials/layout';
@@ -48,21 +49,23 @@ const envWith = (token: string | undefined): Record<string, string> => ({
 });
 
 /** The secret of an agent token of this person. */
-const agentOf = async (owner: string, agent: string): Promise<string> => {
+const AGENT_SCOPES: readonly Scope[] = [
+  'approvals:read',
+  'approvals:decide',
+  'tasks:read',
+  'tasks:write',
+  'tasks:submit',
+];
+
+const agentOf = async (owner: string, agent: string, scopes = AGENT_SCOPES): Promise<string> => {
   const secret = `hpt_${agent}-of-${owner}`;
   const asked = {
     name: agent,
     agent,
     sha256: sha256Of(secret),
-    scopes: ['approvals:read', 'approvals:decide'] as const,
   };
   const person = PEOPLE.find(({ name }) => name === owner);
-  await system.client.ask(
-    'approvals',
-    'token_create',
-    { ...asked, scopes: [...asked.scopes] },
-    person?.token,
-  );
+  await system.client.ask('approvals', 'token_create', { ...asked, scopes: [...scopes] }, person?.token);
   return secret;
 };
 
@@ -223,6 +226,25 @@ describe.each(ways)('over %s', (_way, connect) => {
     );
     expect(await refusal(claude, 'task_get', { id: 't-nobody' })).toBe('ORCHESTRATOR_UNKNOWN_TASK');
   });
+});
+
+test('over HTTP a token opens exactly the tools and resources of its scopes', async () => {
+  const url = await serve();
+  const reader = await overHttp(url, await agentOf('ada', 'reader', ['approvals:read']));
+  const id = newTaskId();
+  const submission = { id, workflow: 'sample', goal: 'say hello', inputs: { file: 'a.txt', line: 'x' } };
+  expect(await refusal(reader, 'task_submit', submission)).toBe('APPROVALS_SCOPE');
+  expect(await refusal(reader, 'task_request_approval', line('no'))).toBe('APPROVALS_SCOPE');
+  await expect(reader.listResources()).rejects.toThrow(/APPROVALS_SCOPE/);
+  await expect(system.client.ask('orchestrator', 'get', { id })).rejects.toMatchObject({
+    code: 'ORCHESTRATOR_UNKNOWN_TASK',
+  });
+  const submitter = await overHttp(url, await agentOf('ada', 'submitter', ['tasks:submit']));
+  await call(submitter, 'task_submit', submission);
+  expect(await refusal(submitter, 'task_get', { id })).toBe('APPROVALS_SCOPE');
+  const watcher = await overHttp(url, await agentOf('ada', 'watcher', ['tasks:read']));
+  const seen = await call(watcher, 'task_get', { id });
+  expect(Object.keys(z.record(z.string(), z.unknown()).parse(seen))).toEqual(['task']);
 });
 
 describe('four eyes', () => {

@@ -1,3 +1,5 @@
+import type { Scope } from '@holdpoint/contracts/approval/access-token';
+import { allows } from '@holdpoint/contracts/catalog/scopes';
 import type { AgentName } from '@holdpoint/contracts/values/agent';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { z } from 'zod';
@@ -9,6 +11,8 @@ export type Acting = {
   readonly owner: string;
   /** The approvals service identifies the agent by token: its decisions count as the agent's. */
   readonly proven: boolean;
+  /** Scopes of the token. Without a token, the user of the bus decides what is possible. */
+  readonly scopes?: readonly Scope[] | undefined;
 };
 
 /** Identity without a token. */
@@ -21,13 +25,23 @@ export type Unproven = { readonly agent: string; readonly owner: string };
 export const actingAs = async (client: Client, { agent, owner }: Unproven): Promise<Acting> => {
   if (client.canDecide === false) return { agent, owner, proven: false };
   const known = await client.call('approvals', 'whoami', {});
-  return { agent: known.agent ?? agent, owner: known.name, proven: known.agent !== undefined };
+  return {
+    agent: known.agent ?? agent,
+    owner: known.name,
+    proven: known.agent !== undefined,
+    scopes: known.scopes,
+  };
+};
+
+/** Throws `APPROVALS_SCOPE` unless the token has the scope. */
+export const requireScope = ({ scopes }: Acting, needed: Scope): void => {
+  if (!allows(scopes, needed)) throw new HoldpointError('APPROVALS_SCOPE', `the token lacks scope ${needed}`);
 };
 
 /** Throws `APPROVALS_NOT_ENTITLED` unless the token belongs to an agent. */
 export const requireAgentToken = ({ proven, owner, agent }: Acting): void => {
   if (proven) return;
-  const how = `holdpoint token create ${agent} --agent ${agent} --scope approvals:read --scope approvals:decide`;
+  const how = `holdpoint token create ${agent} --agent ${agent} --scope tasks:read --scope approvals:decide`;
   throw new HoldpointError(
     'APPROVALS_NOT_ENTITLED',
     `decisions need a token of the agent, this one belongs to ${owner}: ${how}`,

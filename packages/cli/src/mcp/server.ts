@@ -11,6 +11,6 @@ const INSTRUCTIONS = `Holdpoint holds every side effect until an entitled approv
 export const createMcpServer = (client: Client, acting: Acting): McpServer => {
   const server = new McpServer({ name: 'holdpoint', version: VERSION }, { instructions: INSTRUCTIONS });
   addTools(server, client, acting);
-  addResources(server, client);
+  addResources(server, client, acting);
   return server;
 };

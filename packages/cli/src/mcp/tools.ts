@@ -7,11 +7,13 @@ import { ApprovalId, TaskId, taskIdFrom } from '@holdpoint/contracts/values/ids'
 import { JsonObject } from '@holdpoint/contracts/values/json';
 import { RecordCheckpoint } from '@holdpoint/contracts/task/commands';
 import type { TaskView } from '@holdpoint/contracts/task/views';
+import { allows, ENDPOINT_SCOPES, MCP_TOOL_SCOPES, type McpTool } from '@holdpoint/contracts/catalog/scopes';
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import type { Client } from '../bus/client.ts';
 import { decideOn } from '../approval/decisions.ts';
-import { type Acting, requireAgentToken } from './acting.ts';
+import { type Acting, requireAgentToken, requireScope } from './acting.ts';
 import { EffectInput, EFFECT, effectWorkflow } from './effect-task.ts';
 import { answering } from './result.ts';
 import { waitForTask } from './waiting.ts';
@@ -23,8 +25,16 @@ const REQUEST_WITHIN_MS = 10_000;
 const REQUEST_GAP_MS = 100;
 const APPROVALS_SHOWN = 50;
 
-/** A task with its pending requests. */
-const withApprovals = async (client: Client, task: TaskView): Promise<object> => {
+/** Runs a tool, if the token has its scope. */
+const answeringFor = (acting: Acting, tool: McpTool, work: () => Promise<object>): Promise<CallToolResult> =>
+  answering(async () => {
+    requireScope(acting, MCP_TOOL_SCOPES[tool]);
+    return work();
+  });
+
+/** A task; with `approvals:read` its pending requests too. */
+const withApprovals = async (client: Client, { scopes }: Acting, task: TaskView): Promise<object> => {
+  if (!allows(scopes, ENDPOINT_SCOPES.approvals.list)) return { task };
   const page = await client.call('approvals', 'list', { task: task.id, limit: APPROVALS_SHOWN });
   const approvals = page.items.map(
     ({ id, node, title, digest, effect, audience, requestedBy, agent, expiresAt, risk }) => ({
@@ -61,7 +71,8 @@ const requestOf = async (
   }
 };
 
-const addAsking = (server: McpServer, client: Client, { owner, agent }: Acting): void => {
+const addAsking = (server: McpServer, client: Client, acting: Acting): void => {
+  const { owner, agent } = acting;
   const by = { requestedBy: owner, agent };
   server.registerTool(
     'task_get',
@@ -71,7 +82,9 @@ const addAsking = (server: McpServer, client: Client, { owner, agent }: Acting):
       annotations: { readOnlyHint: true },
     },
     ({ id }) =>
-      answering(async () => withApprovals(client, await client.call('orchestrator', 'get', { id }))),
+      answeringFor(acting, 'task_get', async () =>
+        withApprovals(client, acting, await client.call('orchestrator', 'get', { id })),
+      ),
   );
   server.registerTool(
     'task_submit',
@@ -88,7 +101,7 @@ const addAsking = (server: McpServer, client: Client, { owner, agent }: Acting):
       annotations: { destructiveHint: false },
     },
     ({ workflow, goal, inputs, acceptanceCriteria, id }) =>
-      answering(() =>
+      answeringFor(acting, 'task_submit', () =>
         client.call(
           'orchestrator',
           'submit',
@@ -113,7 +126,7 @@ const addAsking = (server: McpServer, client: Client, { owner, agent }: Acting):
       annotations: { destructiveHint: false },
     },
     (request, { signal }) =>
-      answering(async () => {
+      answeringFor(acting, 'task_request_approval', async () => {
         const id = request.id ?? taskIdFrom(randomUUID());
         const definition = await effectWorkflow(client, request, id);
         const submission = { id, workflow: definition.id, definition, goal: request.goal, ...by };
@@ -146,7 +159,7 @@ const addSaying = (server: McpServer, client: Client, acting: Acting): void => {
       },
     },
     ({ id, digest, decision, comment }) =>
-      answering(() => {
+      answeringFor(acting, 'task_resolve_approval', () => {
         requireAgentToken(acting);
         return decideOn(client, { id, digest }, decision, { comment });
       }),
@@ -159,7 +172,7 @@ const addSaying = (server: McpServer, client: Client, acting: Acting): void => {
       annotations: { destructiveHint: false, idempotentHint: true },
     },
     (note) =>
-      answering(() =>
+      answeringFor(acting, 'task_record_checkpoint', () =>
         client.call(
           'orchestrator',
           'checkpoint',
@@ -170,7 +183,7 @@ const addSaying = (server: McpServer, client: Client, acting: Acting): void => {
   );
 };
 
-const addWaiting = (server: McpServer, client: Client): void => {
+const addWaiting = (server: McpServer, client: Client, acting: Acting): void => {
   server.registerTool(
     'task_wait',
     {
@@ -183,7 +196,7 @@ const addWaiting = (server: McpServer, client: Client): void => {
       annotations: { readOnlyHint: true },
     },
     ({ id, until, timeoutMs }, { signal, sendNotification, _meta }) =>
-      answering(async () => {
+      answeringFor(acting, 'task_wait', async () => {
         const progressToken = _meta?.progressToken;
         const { task, reached } = await waitForTask(client, id, {
           until,
@@ -196,7 +209,7 @@ const addWaiting = (server: McpServer, client: Client): void => {
             void sendNotification({ method: 'notifications/progress', params }).catch(() => undefined);
           },
         });
-        return { reached, ...(await withApprovals(client, task)) };
+        return { reached, ...(await withApprovals(client, acting, task)) };
       }),
   );
 };
@@ -205,5 +218,5 @@ const addWaiting = (server: McpServer, client: Client): void => {
 export const addTools = (server: McpServer, client: Client, acting: Acting): void => {
   addAsking(server, client, acting);
   addSaying(server, client, acting);
-  addWaiting(server, client);
+  addWaiting(server, client, acting);
 };

@@ -1,17 +1,19 @@
 import type { Scope } from '@holdpoint/contracts/approval/access-token';
-import type { Api } from '@holdpoint/contracts/catalog/api';
+import { ENDPOINT_SCOPES, scopeOfEndpoint } from '@holdpoint/contracts/catalog/scopes';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { z } from 'zod';
 import { ROUTES } from '../http/routes.ts';
 
-/** The scope that an endpoint requires. `named` is the field that receives the caller's name. */
-export type EndpointAccess = {
-  readonly scope: Scope;
+/** `named` is the field that receives the caller's name. */
+type Forwarding = {
   readonly named?: 'by' | 'requestedBy';
   /** A schema narrower than the contract. */
   readonly takes?: z.ZodType<object>;
 };
+
+/** How the console forwards an endpoint, with the scope that it needs. */
+export type EndpointAccess = Forwarding & { readonly scope: Scope };
 
 /**
  * The console starts only workflows by name. A page cannot bring its own workflow, which would decide who
@@ -32,13 +34,14 @@ const NamedTask = z.strictObject(
   }).shape,
 );
 
-const read: EndpointAccess = { scope: 'tasks:read' };
-const steer: EndpointAccess = { scope: 'tasks:write', named: 'by' };
-const start: EndpointAccess = { scope: 'tasks:submit', named: 'requestedBy', takes: NamedTask };
-const operate: EndpointAccess = { scope: 'operations:write', named: 'by' };
+const read: Forwarding = {};
+const command: Forwarding = { named: 'by' };
+const start: Forwarding = { named: 'requestedBy', takes: NamedTask };
 
 export type OtherService = Exclude<ServiceName, 'approvals'>;
-type Table = { readonly [S in OtherService]: { readonly [E in keyof Api[S]]?: EndpointAccess } };
+type Table = {
+  readonly [S in OtherService]: { readonly [E in keyof (typeof ENDPOINT_SCOPES)[S]]?: Forwarding };
+};
 
 /**
  * The endpoints that the console forwards to other services. The bus permissions of this service allow no
@@ -51,13 +54,13 @@ const FORWARDED: Table = {
     history: read,
     workflows: read,
     submit: start,
-    cancel: steer,
-    pause: steer,
-    resume: steer,
-    retry: steer,
-    skip: steer,
-    done: steer,
-    fork: steer,
+    cancel: command,
+    pause: command,
+    resume: command,
+    retry: command,
+    skip: command,
+    done: command,
+    fork: command,
   },
   executor: { get: read, list: read, artifacts: read, artifact: read, capabilities: read, order: read },
   recovery: {
@@ -66,14 +69,16 @@ const FORWARDED: Table = {
     report: read,
     failure_counts: read,
     circuits: read,
-    circuit: operate,
+    circuit: command,
   },
 };
 
 export const accessTo = (service: string, endpoint: string): EndpointAccess | undefined => {
   if (!Object.hasOwn(FORWARDED, service)) return undefined;
-  const endpoints: Readonly<Record<string, EndpointAccess>> = FORWARDED[service as OtherService];
-  return Object.hasOwn(endpoints, endpoint) ? endpoints[endpoint] : undefined;
+  const endpoints: Readonly<Record<string, Forwarding>> = FORWARDED[service as OtherService];
+  const scope = scopeOfEndpoint(service, endpoint);
+  if (!Object.hasOwn(endpoints, endpoint) || scope === undefined || scope === 'any') return undefined;
+  return { ...endpoints[endpoint], scope };
 };
 
 /** Every forwarded endpoint, as `service.endpoint`. */

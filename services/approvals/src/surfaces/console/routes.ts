@@ -1,5 +1,6 @@
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Scope } from '@holdpoint/contracts/approval/access-token';
+import { CONSOLE_SCOPES } from '@holdpoint/contracts/catalog/scopes';
 import { errorBody, HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { Listener } from '@holdpoint/runtime/bus/listener';
 import type { BusOverview } from '@holdpoint/runtime/bus/bus-overview';
@@ -41,7 +42,7 @@ export const consoleRoutes = (parts: ConsoleParts): Hono<Env> => {
   const origins = createOrigins(configured);
   const gateway = createGateway(deps, listener);
   const health = createHealth(parts);
-  const deadLetters = createDeadLetters(parts);
+  const deadLetters = createDeadLetters({ ...parts, pool: deps.pool });
   const personAt = (context: Context<Env>, scope: Scope) => callerOf(deps, callerIn(context), scope);
   const app = new Hono<Env>({ strict: true });
 
@@ -53,12 +54,12 @@ export const consoleRoutes = (parts: ConsoleParts): Hono<Env> => {
     await next();
   });
   api.post('/api/dlq/list', async (context) => {
-    await personAt(context, 'tasks:read');
+    await personAt(context, CONSOLE_SCOPES.dead_letters);
     return context.json(await withTimeout(deadLetters.list(await readBody(context.req.raw))));
   });
   for (const action of ['retry', 'drop'] as const)
     api.post(`/api/dlq/${action}`, async (context) => {
-      const { name } = await commanderOf(deps, callerIn(context), 'operations:write');
+      const { name } = await commanderOf(deps, callerIn(context), CONSOLE_SCOPES.resolve_dead_letter);
       return context.json(await withTimeout(deadLetters[action](await readBody(context.req.raw), name)));
     });
   api.post('/api/:service/:endpoint', async (context) => {
@@ -67,7 +68,7 @@ export const consoleRoutes = (parts: ConsoleParts): Hono<Env> => {
     return context.json(await withTimeout(gateway({ service, endpoint, body, caller: callerIn(context) })));
   });
   api.get('/health', async (context) => {
-    await personAt(context, 'tasks:read');
+    await personAt(context, CONSOLE_SCOPES.health);
     return context.json(await withTimeout(health()));
   });
   api.get('/events', async (context) => {

@@ -8,7 +8,7 @@ import { parseAs } from '@holdpoint/runtime/engine/inbound';
 import type { Caller, Endpoint } from '@holdpoint/runtime/bus/api';
 import { type Context, Hono } from 'hono';
 import type { z } from 'zod';
-import { callerOf, endpoints } from '../../api.ts';
+import { callerFor, endpoints } from '../../api.ts';
 import type { ServiceMessage } from '../../aggregates.ts';
 import type { SurfaceDeps } from '../surface-deps.ts';
 import { readBody } from './body.ts';
@@ -103,8 +103,8 @@ const answerOf = async (
   context: Context<Env>,
 ): Promise<unknown> => {
   const caller = callerIn(context);
-  // Authenticates before it parses, so that callers without a token learn nothing from validation errors.
-  if (route.scope !== undefined) await callerOf(deps, caller, route.scope);
+  // Authenticates before it parses, so that callers without the scope learn nothing from validation errors.
+  await callerFor(deps, caller, route.endpoint);
   const request = await requestOf(route, api.approvals[route.endpoint].request, context);
   return askEndpoint(deps, endpoint, request, caller);
 };

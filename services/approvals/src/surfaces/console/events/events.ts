@@ -1,3 +1,4 @@
+import { CONSOLE_SCOPES } from '@holdpoint/contracts/catalog/scopes';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { TaskId } from '@holdpoint/contracts/values/ids';
 import { errorFields } from '@holdpoint/runtime/engine/error-fields';
@@ -48,7 +49,7 @@ export const createEvents = ({ deps, listener, look, heartbeatMs }: EventsParts)
   let isStopped = false;
 
   const authenticate = ({ authorization, source }: StreamRequest) =>
-    identity.authenticate({ authorization, source }, 'tasks:read');
+    identity.authenticate({ authorization, source }, CONSOLE_SCOPES.events);
 
   const ofOneTask = (
     stream: EventStream,
