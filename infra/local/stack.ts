@@ -178,7 +178,17 @@ export const createStack = (options: StackOptions): Stack => {
     const database = { host: '127.0.0.1', port: ports.postgres, name: DATABASE };
     const started = await startServices({
       names: options.services ?? services,
-      context: { root, natsUrl, database, credentialsDir, workspace, journal, state, repositories },
+      context: {
+        root,
+        natsUrl,
+        database,
+        credentialsDir,
+        workspace,
+        journal,
+        state,
+        repositories,
+        hidden: [dataDir],
+      },
       ports,
       env: options.env ?? {},
       logFile,

@@ -22,6 +22,16 @@ test('only the executor gets the repositories and the state folder', () => {
   expect(other.filter((name) => /REPOSITORIES|STATE/.test(name))).toEqual([]);
 });
 
+test('work does not see the folders of the start', () => {
+  const hidden = ['/data', '/elsewhere'];
+  expect(serviceEnvironment('executor', { ...context, hidden }, {})).toMatchObject({
+    HOLDPOINT_WORK_HIDDEN: '/data:/elsewhere',
+  });
+  expect(serviceEnvironment('recovery', { ...context, hidden }, {})).not.toHaveProperty(
+    'HOLDPOINT_WORK_HIDDEN',
+  );
+});
+
 test('settings for agents and processes are passed on, but no folders of another Holdpoint', () => {
   const said = { HOLDPOINT_AGENT: '["agent"]', HOLDPOINT_PROCESS_ENV: 'MODEL_KEY', MODEL_KEY: 'key' };
   const env = { ...said, HOLDPOINT_REPOSITORIES: '/elsewhere', HOLDPOINT_STATE_DIR: '/elsewhere' };

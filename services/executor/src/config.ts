@@ -1,4 +1,3 @@
-import type { KeyObject } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { delimiter, isAbsolute, resolve } from 'node:path';
@@ -6,6 +5,7 @@ import { DEFAULT_POOL, Pools } from '@holdpoint/contracts/bus/streams';
 import {
   ADVANCED,
   ConfigError,
+  JoinEnv,
   readEnv,
   readSecretFile,
   ServiceEnv,
@@ -13,11 +13,10 @@ import {
 } from '@holdpoint/runtime/service/config';
 import { z } from 'zod';
 import type { BreakerRules } from './adapters/circuits/breaker.ts';
-import { parseGrantKeys } from './adapters/grants/grant-keys.ts';
 import type { Retention } from './adapters/journal/segments.ts';
 import { commandEnv, type Environment } from './adapters/process/command-env.ts';
-import type { NamespaceWanted } from './adapters/process/create-confinement.ts';
 import type { CommandLimits } from './adapters/process/limits.ts';
+import { type WorkConfig, workConfig, WorkEnv } from './adapters/process/work-settings.ts';
 import { isWithin } from './adapters/files/real-path.ts';
 import { readSecretTable, type SecretTable } from './adapters/secrets/secret-table.ts';
 import type { HttpTargets } from './capabilities/http/http-request.ts';
@@ -84,10 +83,8 @@ const Limit = (min: number, max: number) =>
   );
 
 export const ExecutorEnv = ServiceEnv.extend({
-  HOLDPOINT_GRANT_PUBLIC_KEYS_FILE: z
-    .string()
-    .min(1)
-    .describe('File with the public keys of the approvals service, SPKI PEM; several during a key rotation'),
+  ...JoinEnv.shape,
+  ...WorkEnv.shape,
   HOLDPOINT_WORKSPACE: z.string().min(1).describe('Folder that file effects are confined to'),
   HOLDPOINT_JOURNAL_DIR: z
     .string()
@@ -114,7 +111,8 @@ export const ExecutorEnv = ServiceEnv.extend({
   ),
   HOLDPOINT_MAX_CONCURRENT_EFFECTS: wholeNumber(1, 10_000)
     .default(1_000)
-    .describe('Maximum number of effects that run at the same time; further effects wait in the ledger'),
+    .describe('Maximum number of effects that run at the same time; further effects wait in the ledger')
+    .meta(ADVANCED),
   HOLDPOINT_MAX_CONCURRENT_PROCESSES: wholeNumber(1, 10_000)
     .optional()
     .describe(
@@ -122,7 +120,8 @@ export const ExecutorEnv = ServiceEnv.extend({
     ),
   HOLDPOINT_MAX_CONCURRENT_PER_TARGET: wholeNumber(1, 10_000)
     .default(64)
-    .describe('Maximum number of effects that use the same external target at the same time'),
+    .describe('Maximum number of effects that use the same external target at the same time')
+    .meta(ADVANCED),
   HOLDPOINT_CIRCUIT_MIN_REQUESTS: wholeNumber(1, 10_000)
     .default(10)
     .describe(
@@ -170,18 +169,14 @@ export const ExecutorEnv = ServiceEnv.extend({
     .describe(
       'File that declares which [secrets](../operations.md#secrets-of-effects) effects may use. Unset: no secrets',
     ),
-  HOLDPOINT_PROCESS_SANDBOX: z
-    .enum(['auto', 'off', 'required'])
-    .default('auto')
+  HOLDPOINT_PROCESS_MEMORY_MIB: Limit(64, 16_777_216)
+    .describe('Maximum private memory of each process, in MiB; default: half of the memory of this machine')
+    .meta(ADVANCED),
+  HOLDPOINT_PROCESS_MAX_PROCESSES: Limit(8, 1_000_000)
     .describe(
-      'PID namespace for processes, so that every descendant ends with its step: `auto` where the system allows it, `required` (the start fails elsewhere) or `off`. See [processes of effects](../operations.md#processes-of-effects)',
-    ),
-  HOLDPOINT_PROCESS_MEMORY_MIB: Limit(64, 16_777_216).describe(
-    'Maximum address space of each process, in MiB',
-  ),
-  HOLDPOINT_PROCESS_MAX_PROCESSES: Limit(8, 1_000_000).describe(
-    "Maximum number of processes and threads of a command. Without a user namespace the limit counts all processes of the executor's user, and does not apply to root",
-  ),
+      'Maximum number of processes and threads of a command. Without a user namespace the limit counts all processes of the user that runs commands, and does not apply to root',
+    )
+    .meta(ADVANCED),
   HOLDPOINT_PROCESS_FILE_MIB: Limit(1, 16_777_216)
     .describe('Maximum size of a file that a process writes, in MiB')
     .meta(ADVANCED),
@@ -221,8 +216,6 @@ const TestEnv = z.object({ HOLDPOINT_TEST_LEASE_MS: wholeNumber(100, 60_000).opt
 
 export type ExecutorConfig = {
   readonly env: z.infer<typeof ServiceEnv>;
-  /** Public keys, and their file. */
-  readonly grantKeys: { readonly first: readonly KeyObject[]; readonly path: string };
   readonly workspace: string;
   readonly journal: { readonly folder: string } & Retention;
   readonly pools: readonly string[];
@@ -242,20 +235,17 @@ export type ExecutorConfig = {
   readonly capabilities: readonly string[];
   /** Limits of logs and outputs that wait for their upload. */
   readonly spool: { readonly logMaxBytes: number; readonly maxBytes: number };
+  /** Files that hold secrets of the executor, or lead to some. */
+  readonly secretFiles: readonly string[];
   /** The executor's own secrets, which no output may show. */
   readonly secrets: readonly string[];
   /** The secrets that effects may use. */
   readonly secretTable: SecretTable;
-  readonly commandNamespace: NamespaceWanted;
+  readonly work: WorkConfig;
   readonly commandLimits: CommandLimits;
   readonly http: HttpTargets;
   readonly notifyTargets: ReadonlySet<string>;
 };
-
-const readGrantKeys = (path: string): ExecutorConfig['grantKeys'] => ({
-  first: parseGrantKeys(readSecretFile('HOLDPOINT_GRANT_PUBLIC_KEYS_FILE', path)),
-  path,
-});
 
 const DAY_MS = 86_400_000;
 const MIB = 1_048_576;
@@ -328,6 +318,15 @@ const secretsOf = (env: z.infer<typeof ServiceEnv>): readonly string[] =>
     return path === undefined ? [] : [readSecretFile(variable, path)];
   });
 
+const secretFilesOf = (env: z.infer<typeof ExecutorEnv>): readonly string[] =>
+  [
+    env.HOLDPOINT_NATS_SEED_FILE,
+    env.HOLDPOINT_DATABASE_PASSWORD_FILE,
+    env.HOLDPOINT_TRUST_FILE,
+    env.HOLDPOINT_JOIN_SECRET_FILE,
+    env.HOLDPOINT_SECRETS_FILE,
+  ].flatMap((path) => (path === undefined || path === '' ? [] : [resolve(path)]));
+
 const bytesOf = (mib: number | undefined): number | undefined => (mib === undefined ? undefined : mib * MIB);
 
 const limitsOf = (env: z.infer<typeof ExecutorEnv>): CommandLimits => ({
@@ -341,7 +340,6 @@ export const readConfig = (environment: NodeJS.ProcessEnv): ExecutorConfig => {
   const env = readEnv(ExecutorEnv, environment);
   return {
     env,
-    grantKeys: readGrantKeys(env.HOLDPOINT_GRANT_PUBLIC_KEYS_FILE),
     workspace: env.HOLDPOINT_WORKSPACE,
     journal: {
       folder: journalFolder(env.HOLDPOINT_WORKSPACE, env.HOLDPOINT_JOURNAL_DIR),
@@ -365,8 +363,9 @@ export const readConfig = (environment: NodeJS.ProcessEnv): ExecutorConfig => {
     capabilities: modulesOf(env.HOLDPOINT_CAPABILITIES, env.HOLDPOINT_WORKSPACE),
     spool: { logMaxBytes: env.HOLDPOINT_LOG_MAX_MIB * MIB, maxBytes: env.HOLDPOINT_SPOOL_MAX_MIB * MIB },
     secrets: secretsOf(env),
+    secretFiles: secretFilesOf(env),
     secretTable: readSecretTable(env.HOLDPOINT_SECRETS_FILE, environment),
-    commandNamespace: env.HOLDPOINT_PROCESS_SANDBOX,
+    work: workConfig(env),
     commandLimits: limitsOf(env),
     http: {
       targets: env.HOLDPOINT_HTTP_TARGETS,

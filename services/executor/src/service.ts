@@ -8,6 +8,10 @@ import { errorFields } from '@holdpoint/runtime/engine/error-fields';
 import type { Logger } from '@holdpoint/runtime/observability/log';
 import { instanceName } from '@holdpoint/runtime/service/instance';
 import { type Connections, type RunningService, startService } from '@holdpoint/runtime/service/service';
+import { followJoinSecret } from '@holdpoint/runtime/service/join-secret';
+import { sealSignerOf } from '@holdpoint/runtime/service/seal-key';
+import { startEnrolment } from './adapters/enrolment/enrolment.ts';
+import { takeOwnKey } from './adapters/enrolment/own-key.ts';
 import { crashingJournal, allEndedFor } from './adapters/runner/execute.ts';
 import { createArtifacts } from './adapters/artifacts/artifacts.ts';
 import { createCircuits } from './adapters/circuits/circuits.ts';
@@ -18,14 +22,13 @@ import { createWhyWaiting } from './adapters/circuits/why-waiting.ts';
 import { traitsOf, loadCustom } from './capabilities/custom-capabilities.ts';
 import { createKeyedFiles } from './adapters/files/keyed-file.ts';
 import { createLedgerFence } from './adapters/ledger/ledger-fence.ts';
-import { createGrantKeys } from './adapters/grants/grant-keys.ts';
 import { journalsIn } from './adapters/journal/journal-folder.ts';
 import { createLogLines } from './adapters/runner/log-lines.ts';
 import { createSlots } from './adapters/slots/slots.ts';
 import { isWithin } from './adapters/files/real-path.ts';
 import { createReconciler, reportJournalled } from './adapters/ledger/reconciler.ts';
 import type { Confinement } from './adapters/process/confinement.ts';
-import { createConfinement } from './adapters/process/create-confinement.ts';
+import { protectFrom } from './adapters/process/protect.ts';
 import { createRedaction } from './adapters/secrets/redact.ts';
 import { createRepositories } from './adapters/git/repositories.ts';
 import { createRunner } from './adapters/runner/runner.ts';
@@ -89,29 +92,38 @@ const capabilitiesOf = (
 ];
 
 export const startExecutor = async (config: ExecutorConfig, log: Logger): Promise<RunningService> => {
-  const { env, grantKeys, workspace, journal: kept, pools } = config;
+  const { env, workspace, journal: kept, pools } = config;
   await mkdir(workspace, { recursive: true });
   // Before anything is taken: an operator has to repair a faulty module.
   const custom = await loadCustom(config.capabilities, workspace);
-  const confinement = await createConfinement({
-    namespace: config.commandNamespace,
-    limits: config.commandLimits,
-    env: config.commandEnv,
-    log,
-  });
   // Effects write the workspace: one that could write these folders could hide starts, or have any process killed.
   await makeApart(kept.folder, workspace, 'HOLDPOINT_JOURNAL_DIR');
   await makeApart(config.state, workspace, 'HOLDPOINT_STATE_DIR');
+  const rules = await protectFrom({
+    work: config.work,
+    limits: config.commandLimits,
+    env: config.commandEnv,
+    state: config.state,
+    journal: kept.folder,
+    workspace,
+    repositories: config.repositories,
+    secretFiles: [
+      ...config.secretFiles,
+      ...[...config.secretTable.values()].flatMap(({ file }) => file ?? []),
+    ],
+    log,
+  });
   const journals = journalsIn(kept.folder, kept, log);
   const journal = await journals.take();
-  const keys = createGrantKeys({ ...grantKeys, clock: systemClock, log });
+  // Before anything runs that could wait for it.
+  const joinSecret = followJoinSecret(env, log);
+  const key = await takeOwnKey(join(config.state, journal.id));
+  const signer = sealSignerOf(key.privateKey);
   // The owner of a journal ends what its last owner left; other executors on this machine have journals of their own.
   const records = createProcessRecords(join(config.state, journal.id));
   await endLeftovers(records, log);
   const { classOf, kindOf } = classifiersWith(custom.map(traitsOf));
-  const verify: Verify = (token) => SignedClaims.safeParse(keys.verify(token)).data;
-  const decider = createEffectDecider({ verify, classOf, kindOf, timing: config.timing });
-  const all = capabilitiesOf(config, records, confinement, custom);
+  const all = capabilitiesOf(config, records, rules.confinement, custom);
   const capabilities = createHandlerRegistry(all);
   const fence = createLedgerFence(journal);
   const self = { worker: instanceName('executor'), journal: journal.id };
@@ -168,12 +180,38 @@ export const startExecutor = async (config: ExecutorConfig, log: Logger): Promis
   };
 
   return startService(
-    { service: 'executor', migrations: join(import.meta.dirname, '..', 'migrations') },
+    {
+      service: 'executor',
+      migrations: join(import.meta.dirname, '..', 'migrations'),
+      seal: { current: () => signer, stop: () => Promise.resolve() },
+    },
     async (connections) => {
-      const { pool, listener, meter } = connections;
+      const { pool, listener, meter, keys } = connections;
+      const verify: Verify = (token) => SignedClaims.safeParse(keys.verify(token)).data;
+      const decider = createEffectDecider({
+        verify,
+        classOf,
+        kindOf,
+        refusesWork: (uses) =>
+          config.work.wanted === 'off' || startsProcess(uses) ? rules.refusal : undefined,
+        timing: config.timing,
+      });
       const { circuits, slots, artifacts, whyWaiting, runner } = await createRunnerOn(connections);
       const following = followRecovery(listener, circuits, systemClock);
-      keys.learnFrom((nonce) => listener.ask('approvals', 'keys', { nonce }));
+      const enrolment = startEnrolment({
+        name: journal.id,
+        key,
+        secret: joinSecret.current(),
+        listener,
+        clock: systemClock,
+        log,
+      });
+      connections.gauge(
+        'executor_enrolled',
+        'Whether approvals has the key of this executor: 1 or 0',
+        [],
+        () => [{ labels: {}, value: enrolment.isEnrolled() ? 1 : 0 }],
+      );
       return {
         kinds: executorKinds(decider),
         onCommitted: effectMetrics(meter),
@@ -201,7 +239,8 @@ export const startExecutor = async (config: ExecutorConfig, log: Logger): Promis
             drain: () => slots.drain(),
             stop: async () => {
               following.stop();
-              await keys.stop();
+              enrolment.stop();
+              await joinSecret.stop();
               await reconciler.stop();
             },
             stopWork: async () => {

@@ -8,12 +8,14 @@ const path = (file: string): string => JSON.stringify(fileURLToPath(new URL(file
 const NOBODY = 54_321;
 
 const program = (script: string, processes: number): string =>
-  `import { readdirSync, statSync } from 'node:fs';
+  `import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+   import { tmpdir } from 'node:os';
+   import { join } from 'node:path';
    import { createConfinement } from ${path('../src/adapters/process/create-confinement.ts')};
    import { livingProcesses } from ${path('../src/adapters/process/process-table.ts')};
    import { runCommand, scriptArgv } from ${path('../src/adapters/process/run-command.ts')};
    const env = { PATH: process.env.PATH };
-   const log = { info: () => undefined };
+   const state = mkdtempSync(join(tmpdir(), 'holdpoint-bomb-'));
    const ofUser = (pid) => {
      try {
        return statSync('/proc/' + pid).uid === process.getuid() ? readdirSync('/proc/' + pid + '/task').length : 0;
@@ -22,7 +24,9 @@ const program = (script: string, processes: number): string =>
    const count = () => readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name)).reduce((sum, pid) => sum + ofUser(pid), 0);
    // Where there is no user namespace, all that runs for this user counts.
    const before = count();
-   const confinement = await createConfinement({ namespace: 'auto', limits: { processes: before + ${String(processes)} }, env, log });
+   const { confinement } = await createConfinement({
+     limits: { processes: before + ${String(processes)} }, env, state, network: false, hidden: [], shown: [], writable: [],
+   });
    let most = 0;
    const watching = setInterval(() => { most = Math.max(most, count()); }, 50);
    let group;
@@ -31,6 +35,7 @@ const program = (script: string, processes: number): string =>
      argv: scriptArgv(${JSON.stringify(script)}), cwd: '/', env, confinement, timeoutMs: 3000, graceMs: 200, began,
    });
    clearInterval(watching);
+   rmSync(state, { recursive: true });
    const left = (await livingProcesses()).filter((entry) => entry.group === group).length;
    console.log(JSON.stringify({ timedOut, stderr, most: most - before, left }));`;
 

@@ -22,6 +22,7 @@ const program = (
      cwd: ${JSON.stringify(cwd)},
      env: { PATH: process.env.PATH, ...records.markOf(work) },
      confinement: ${JSON.stringify(confinement) ?? 'undefined'},
+     access: { write: [${JSON.stringify(cwd)}] },
      began: (group) => records.began(work, group),
    });`;
 

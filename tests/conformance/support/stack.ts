@@ -19,7 +19,7 @@ export const startStack = async (): Promise<Stack> => {
   const repositories = join(system.folder, 'repositories');
   mkdirSync(repositories);
   // Tests look up the process ids that scripts print; in a PID namespace these would differ.
-  const env = { HOLDPOINT_REPOSITORIES: repositories, HOLDPOINT_PROCESS_SANDBOX: 'off' };
+  const env = { HOLDPOINT_REPOSITORIES: repositories, HOLDPOINT_WORK: 'unconfined' };
   try {
     const executor = system.spawn('executor', { env });
     const others = SERVICES.filter((service) => service !== 'executor').map((service) =>

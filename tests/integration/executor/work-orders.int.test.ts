@@ -44,7 +44,7 @@ beforeAll(async () => {
   const keeper = await keepTopology({ connection: await system.connect('topology'), log: silentLogger() });
   // Without a process namespace the process id of a script is visible to all, and the script outlives a
   // killed executor.
-  const env = { HOLDPOINT_REPOSITORIES: folder, HOLDPOINT_PROCESS_SANDBOX: 'off' };
+  const env = { HOLDPOINT_REPOSITORIES: folder, HOLDPOINT_WORK: 'unconfined' };
   executor = await system.spawn('executor', { env });
   await executor.started();
   keeper.stop();

@@ -67,7 +67,7 @@ export const startConsole = async (executable: string): Promise<Console> => {
       approvals: { HOLDPOINT_PRINCIPALS_FILE: principals },
       executor: {
         HOLDPOINT_REPOSITORIES: join(system.folder, 'repositories'),
-        HOLDPOINT_PROCESS_SANDBOX: 'off',
+        HOLDPOINT_WORK: 'unconfined',
       },
     };
     const services = new Map(

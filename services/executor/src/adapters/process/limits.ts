@@ -1,6 +1,6 @@
 /** Limits of a command and of all processes that it starts. An undefined limit is not applied. */
 export type CommandLimits = {
-  /** Address space of each process. */
+  /** Private writable memory of each process. Address space that is only reserved does not count. */
   readonly memoryBytes?: number | undefined;
   /** Processes and threads of the user; with a user namespace, of the command alone. */
   readonly processes?: number | undefined;
@@ -20,10 +20,27 @@ export const limitArgs = ({
   fileBytes,
   cpuSeconds,
 }: CommandLimits): readonly string[] => [
-  ...(memoryBytes === undefined ? [] : [`--as=${String(memoryBytes)}:${String(memoryBytes)}`]),
+  ...(memoryBytes === undefined ? [] : [`--data=${String(memoryBytes)}:${String(memoryBytes)}`]),
   ...(processes === undefined ? [] : [`--nproc=${String(processes)}:${String(processes)}`]),
   ...(fileBytes === undefined ? [] : [`--fsize=${String(fileBytes)}:${String(fileBytes)}`]),
   ...(cpuSeconds === undefined
     ? []
     : [`--cpu=${String(cpuSeconds)}:${String(cpuSeconds + CPU_GRACE_SECONDS)}`]),
 ];
+
+/** The same for `confine.pl`: resources of setrlimit(2) by their number. */
+export const limitKeys = ({
+  memoryBytes,
+  processes,
+  fileBytes,
+  cpuSeconds,
+}: CommandLimits): readonly string[] => {
+  const key = (resource: number, value: number | undefined, more = 0): readonly string[] =>
+    value === undefined ? [] : [`${String(resource)}:${String(value)}:${String(value + more)}`];
+  return [
+    ...key(0, cpuSeconds, CPU_GRACE_SECONDS),
+    ...key(1, fileBytes),
+    ...key(2, memoryBytes),
+    ...key(6, processes),
+  ];
+};

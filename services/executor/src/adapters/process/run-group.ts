@@ -1,10 +1,20 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { stat } from 'node:fs/promises';
+import { mkdtemp, realpath, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import type { Environment } from './command-env.ts';
-import { type Confinement, launchOf, UNCONFINED } from './confinement.ts';
+import {
+  type Access,
+  confinedArgv,
+  type Confinement,
+  gatedArgv,
+  Uncoverable,
+  UNCONFINED,
+  type WorkUser,
+} from './confinement.ts';
 import { findCommand } from './find-command.ts';
-import { type Keeper, listenToNamespace } from './namespace-listener.ts';
+import { type Launch, listenToLaunch } from './launch-listener.ts';
 import { groupGone, signalGroup } from './process-group.ts';
 
 export type OutputStream = 'stdout' | 'stderr';
@@ -23,6 +33,8 @@ export type GroupRequest = {
   readonly began?: ((group: number) => Promise<void>) | undefined;
   /** Left out: only a process group. */
   readonly confinement?: Confinement | undefined;
+  /** What a confined command may write. Left out: nothing but temporary files. */
+  readonly access?: Access | undefined;
   readonly onOutput: (stream: OutputStream, chunk: Buffer) => void;
 };
 
@@ -65,20 +77,55 @@ export const runGroup = async (request: GroupRequest): Promise<GroupEnd> => {
   if (!(await isFolder(cwd))) return notBegun(`no such folder: ${cwd}`);
   const executable = await findCommand(name, cwd, env['PATH']);
   if (executable === undefined) return notBegun(`command not found: ${JSON.stringify(name)}`);
-  const confinement = request.confinement ?? UNCONFINED;
-  const isKept = confinement.namespace !== undefined;
-  // In a namespace the gate is always used: its open descriptor also shows that the executor lives.
-  const isGated = isKept || request.began !== undefined;
-  const [first, ...rest] = launchOf([executable, ...argv.slice(1)], confinement, isGated);
-  const stdio: 'pipe'[] = ['pipe', 'pipe', 'pipe'];
-  if (isGated) stdio.push('pipe');
-  if (isKept) stdio.push('pipe');
+  const { limit, launcher } = request.confinement ?? UNCONFINED;
+  const whole = [executable, ...argv.slice(1)] as const;
+  if (launcher === undefined) {
+    const isGated = request.began !== undefined;
+    return begin(gatedArgv(whole, limit, isGated), isGated ? 4 : 3, env, request);
+  }
+  // A mount namespace has a /tmp of its own.
+  const temporary =
+    launcher.namespaces === 'none'
+      ? await realpath(await mkdtemp(join(tmpdir(), 'holdpoint-work-')))
+      : undefined;
   try {
-    return await follow(spawn(first, rest, { cwd, env, detached: true, stdio }), request);
+    const access = { write: [], ...request.access, cwd };
+    const confined = await confinedArgv(whole, launcher, access, temporary);
+    return await begin(
+      confined,
+      5,
+      { ...env, ...asUser(launcher.user), TMPDIR: temporary ?? '/tmp' },
+      request,
+    );
+  } catch (error) {
+    if (error instanceof Uncoverable) return notBegun(error.message);
+    throw error;
+  } finally {
+    if (temporary !== undefined) await removeAll(temporary);
+  }
+};
+
+const asUser = (user: WorkUser | undefined): Environment =>
+  user === undefined ? {} : { HOME: user.home, USER: user.name, LOGNAME: user.name };
+
+/** A command may have taken away its own rights to a folder. */
+const removeAll = async (folder: string): Promise<void> => {
+  await rm(folder, { recursive: true, force: true }).catch(() => undefined);
+};
+
+const begin = async (
+  [first, ...rest]: readonly [string, ...string[]],
+  pipes: number,
+  env: Environment,
+  request: GroupRequest,
+): Promise<GroupEnd> => {
+  const stdio = Array.from({ length: pipes }, () => 'pipe' as const);
+  try {
+    return await follow(spawn(first, rest, { cwd: request.cwd, env, detached: true, stdio }), request);
   } catch (error) {
     // Such as arguments that are too long or contain a NUL.
     if (error instanceof Error && 'code' in error)
-      return notBegun(`${name} cannot be started: ${error.message}`);
+      return notBegun(`${request.argv[0] ?? ''} cannot be started: ${error.message}`);
     throw error;
   }
 };
@@ -118,7 +165,7 @@ const follow = async (child: ChildProcess, request: GroupRequest): Promise<Group
   ending.catch(() => undefined);
   const [input, stdout, stderr] = child.stdio;
   const gate = child.stdio[3] as Writable | undefined;
-  const keeper = child.stdio[4] ? listenToNamespace(child.stdio[4] as Readable) : undefined;
+  const launch = child.stdio[4] ? listenToLaunch(child.stdio[4] as Readable) : undefined;
   if (!input || !stdout || !stderr) throw new Error('a process was started without its pipes');
   stdout.on('data', (chunk: Buffer) => request.onOutput('stdout', chunk));
   stderr.on('data', (chunk: Buffer) => request.onOutput('stderr', chunk));
@@ -147,13 +194,13 @@ const follow = async (child: ChildProcess, request: GroupRequest): Promise<Group
   if (request.signal?.aborted === true) cancel();
   try {
     write(input, request.stdin ?? '');
-    await letBegin(group, gate, keeper !== undefined, request);
+    await letBegin(group, gate, launch !== undefined, request);
     const ended = await ending;
     // The rest of the group keeps its grace period, even if the first process ended at once.
-    if (stopped !== undefined) await groupGone(group, graceMs, keeper?.pid());
+    if (stopped !== undefined) await groupGone(group, graceMs, launch?.init());
     await endGroup(group);
     await drained(child.stdio.slice(1, 3).concat(child.stdio[4] ?? []) as Readable[]);
-    const { exitCode, signal, problem } = endingOf(ended, keeper);
+    const { exitCode, signal, problem } = endingOf(ended, launch);
     return {
       exitCode,
       ...(signal !== undefined && { signal }),
@@ -170,15 +217,13 @@ const follow = async (child: ChildProcess, request: GroupRequest): Promise<Group
   }
 };
 
-/** The end of the command itself, behind the gate and the namespace. */
+/** The end of the command itself, behind the gate and the launcher. */
 const endingOf = (
   { code, signal }: Ending,
-  keeper: Keeper | undefined,
+  launch: Launch | undefined,
 ): Pick<GroupEnd, 'exitCode' | 'signal' | 'problem'> => {
-  if (keeper?.wasKilled() === true) return { exitCode: undefined, signal: 'SIGKILL' };
-  const problem = code === null ? undefined : keeper?.problem(code);
-  if (problem !== undefined)
-    return { exitCode: undefined, problem: `cannot create its namespace: ${problem}` };
+  const problem = code === null ? undefined : launch?.problem(code);
+  if (problem !== undefined) return { exitCode: undefined, problem: `cannot be confined: ${problem}` };
   return { exitCode: code ?? undefined, ...(signal !== null && { signal }) };
 };
 

@@ -17,6 +17,8 @@ export type SecretSource = {
   /** Reads the current value, so that a replaced secret counts at once. Throws when it cannot be read. */
   readonly read: () => string;
   readonly uses: ReadonlySet<string>;
+  /** Its file, which processes must not see. */
+  readonly file?: string;
 };
 export type SecretTable = ReadonlyMap<string, SecretSource>;
 
@@ -55,7 +57,7 @@ export const readSecretTable = (path: string | undefined, env: NodeJS.ProcessEnv
         'file' in entry
           ? () => readFileSync(entry.file, 'utf8').replace(/\r?\n$/, '')
           : inEnvironment(name, entry.env, env);
-      return [name, { read, uses: new Set(entry.for) }];
+      return [name, { read, uses: new Set(entry.for), ...('file' in entry && { file: entry.file }) }];
     }),
   );
 };

@@ -80,6 +80,9 @@ export type StageTools = {
 
 export type RunStage = (input: StepInput, tools: StageTools) => Promise<StepResult>;
 
+/** Places in git's folder that name programs. */
+const PROGRAMS_OF_GIT = ['hooks', 'config'];
+
 /** A capability that works in a repository: one module each, listed in `stages.ts`. */
 export type StageModule = {
   readonly uses: string;
@@ -193,6 +196,12 @@ export const createStages = (parts: StageParts) => {
           signal: anyway === true ? undefined : signal,
           hidden: secrets.hiddenStream,
           confinement: parts.confinement,
+          access: {
+            write: [root, repository.commonDir],
+            // Git of the operator would run the programs that these name.
+            keep: [repository.root, ...PROGRAMS_OF_GIT.map((name) => join(repository.commonDir, name))],
+            network: isEffect,
+          },
           onLine: (stream, line) => {
             if (quiet !== true) say(stream, line);
             onLine?.(stream, line);
