@@ -160,7 +160,7 @@ const told =
 
 const fed =
   (change: (events: readonly FeedEvent[]) => readonly FeedEvent[]): TaskChange =>
-  ({ feeds }) => ({ feeds: feeds.map((feed) => ({ ...feed, told: [...change(feed.events)] })) });
+  ({ feeds }) => ({ feeds: feeds.map((feed) => ({ ...feed, events: [...change(feed.events)] })) });
 const agentHas =
   (type: 'voted' | 'resolved'): TaskChange =>
   ({ approvals }) => ({
@@ -394,6 +394,18 @@ const TASK_FAULTS: readonly (readonly [id: string, what: string, change: TaskCha
     'K9',
     'the bus has another event',
     () => ({ facts: [{ aggregate: 'effect', id: EFFECT, version: 2, type: 'failed_clean' }] }),
+  ],
+  [
+    'K9',
+    'the bus has an internal event',
+    ({ task }) => ({
+      facts: [{ aggregate: 'task', id: TASK, version: 2, type: task?.events[1]?.type ?? '' }],
+    }),
+  ],
+  [
+    'K9',
+    'a public event is only announced as a change',
+    () => ({ facts: [{ aggregate: 'task', id: TASK, version: 6, type: 'changed' }] }),
   ],
   ['K11', 'an epoch repeats', effectWith(started(1), inDoubt(2), started(2), applied(2))],
   ['K11', 'an outcome under an old epoch', effectWith(started(1), inDoubt(2), started(3), applied(1))],

@@ -28,7 +28,7 @@ const toldAsStored = (about: string, facts: readonly SeenFact[], stored: Stored)
       type === CHANGED
         ? event !== undefined && isInternal('orchestrator', event.type)
         : event?.type === type &&
-            !SERVICES.every((service) => AGGREGATES[service] !== aggregate || !isInternal(service, type)),
+            SERVICES.every((service) => AGGREGATES[service] !== aggregate || !isInternal(service, type)),
       () =>
         `the bus told ${type} of ${aggregate} ${id} as version ${String(version)}; stored is ${String(event?.type)}`,
     );

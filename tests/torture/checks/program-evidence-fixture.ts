@@ -161,5 +161,5 @@ export const soundProgram = (): ProgramEvidence => ({
     },
   ],
   applications: [{ key: childEffectOf(PROGRAM_TASK), at: 400 }],
-  facts: [{ aggregate: 'task', id: PROGRAM_TASK, version: 2, type: 'phase_ordered' }],
+  facts: [{ aggregate: 'task', id: PROGRAM_TASK, version: 2, type: 'changed' }],
 });
