@@ -1,6 +1,6 @@
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import type { WorkRequest, WorkAnswer } from '@holdpoint/contracts/program/work';
-import { asSent } from '@holdpoint/contracts/values/json';
+import { asSent, digestOf } from '@holdpoint/contracts/values/json';
 import type { Answer, Decision } from '@holdpoint/runtime/decider';
 import type { DecisionBuilder } from './decision-builder.ts';
 import { extendLease, workInputFor } from './order-phase.ts';
@@ -30,6 +30,16 @@ const take = (builder: DecisionBuilder, worker: string): void => {
   builder.timer({ clear: ORDER_TIMER });
 };
 
+/** The digest lets a worker compare its order. An input that was sent with the order may be older than this one. */
+const claimedBy = (task: Program, withInput: boolean): Pick<WorkAnswer, 'claimed' | 'input'> => {
+  const { node, visit, attempt, activation } = task;
+  const input = workInputFor(task);
+  return {
+    claimed: { node, visit, attempt, activation, inputSha256: digestOf(input) },
+    ...(withInput && { input }),
+  };
+};
+
 /** Handles a request of a worker. */
 export const onWorkMessage = (builder: DecisionBuilder, said: WorkRequest): Decision<ProgramTaskEvent> => {
   const { request: say, worker, lease } = said;
@@ -41,9 +51,7 @@ export const onWorkMessage = (builder: DecisionBuilder, said: WorkRequest): Deci
   switch (say.kind) {
     case 'claim':
       extendLease(builder);
-      return builder.done(
-        answerWith(builder, say.withInput === true ? { input: workInputFor(builder.task()) } : {}),
-      );
+      return builder.done(answerWith(builder, claimedBy(builder.task(), say.withInput === true)));
     case 'heartbeat':
       extendLease(builder);
       return builder.done(answerWith(builder));

@@ -129,11 +129,25 @@ export const WorkRequest = z.object({
 });
 export type WorkRequest = z.infer<typeof WorkRequest>;
 
+/**
+ * The phase of a lease, as the orchestrator ordered it. Anybody who can publish on the bus can send an order; only this
+ * answer proves it.
+ */
+export const ClaimedPhase = z.object({
+  ...visit,
+  activation: Activation,
+  /** SHA-256 of the present input, in canonical JSON. */
+  inputSha256: z.string(),
+});
+export type ClaimedPhase = z.infer<typeof ClaimedPhase>;
+
 /** Answer to {@link WorkRequest}. Without the lease, the request fails with `ORCHESTRATOR_WORK_LOST`. */
 export const WorkAnswer = z.object({
   lease: z.int(),
   /** Remaining lease without further requests. Milliseconds. */
   leaseMs: z.int(),
+  /** To a claim. */
+  claimed: ClaimedPhase.optional(),
   input: WorkInput.optional(),
   entry: Entry.optional(),
 });

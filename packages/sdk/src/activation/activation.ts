@@ -1,5 +1,6 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
-import type { PhaseEnd, WorkInput, WorkOrder } from '@holdpoint/contracts/program/work';
+import { digestOf } from '@holdpoint/contracts/values/json';
+import type { ClaimedPhase, PhaseEnd, WorkInput, WorkOrder } from '@holdpoint/contracts/program/work';
 import type { Clock } from '@holdpoint/runtime/engine/clock';
 import type { AnyPhase } from '../definition/phase.ts';
 import type { Workflow } from '../definition/workflow.ts';
@@ -18,8 +19,6 @@ import { createStopwatch } from './session/stopwatch.ts';
 export type ActivationParts = {
   readonly workflow: Workflow;
   readonly order: WorkOrder;
-  /** A redelivery: the worker first asks whether the order is still valid. */
-  readonly isRepeat: boolean;
   readonly port: WorkPort;
   readonly clock: Clock;
   /** The unique name of the worker. */
@@ -41,6 +40,12 @@ export type RunningActivation = {
   readonly isWaiting: () => boolean;
 };
 
+const isSamePhase = (order: WorkOrder, real: ClaimedPhase): boolean =>
+  order.node === real.node &&
+  order.visit === real.visit &&
+  order.attempt === real.attempt &&
+  order.activation === real.activation;
+
 const WORK_MS = 15 * 60_000;
 
 const timeoutOf = (phase: AnyPhase): number =>
@@ -48,7 +53,7 @@ const timeoutOf = (phase: AnyPhase): number =>
 
 /** Starts an order. Workers on the bus and in memory share this code. */
 export const startActivation = (parts: ActivationParts): RunningActivation => {
-  const { workflow, order, isRepeat, port, clock, worker, parkMs, acknowledge } = parts;
+  const { workflow, order, port, clock, worker, parkMs, acknowledge } = parts;
   const { task, node, lease, attempt } = order;
   const life = createLifetime();
   let isWaiting = false;
@@ -139,18 +144,27 @@ export const startActivation = (parts: ActivationParts): RunningActivation => {
     }
   };
 
-  const claim = async (give: boolean): Promise<WorkInput | undefined> => {
-    const { claimed, given } = await session.claim(give);
+  /** The input of the phase, if the orchestrator has ordered exactly this phase. */
+  const claim = async (): Promise<WorkInput | undefined> => {
+    const { input } = order;
+    const { claimed, given, phase: real } = await session.claim(input === undefined);
     if (claimed !== 'unanswered') acknowledge();
-    return claimed === 'held' ? given : undefined;
+    if (claimed !== 'held' || real === undefined) return undefined;
+    if (!isSamePhase(order, real)) {
+      log({ level: 'warn', message: 'the order was not sent by the orchestrator', fields: {} });
+      await session.end({ kind: 'returned', reason: 'the order differs from the phase of its lease' });
+      return undefined;
+    }
+    if (given !== undefined) return given;
+    if (input !== undefined && digestOf(input) === real.inputSha256) return input;
+    // Entries may have ended since the order was sent.
+    return (await session.claim(true)).given;
   };
 
   const main = async (): Promise<void> => {
     stopwatch.run();
-    // A first delivery cannot belong to another worker and carries its input, so work starts while the claim
-    // is pending.
-    const claiming = claim(order.input === undefined);
-    const given = isRepeat || order.input === undefined ? ((await claiming) ?? order.input) : order.input;
+    // An order proves nothing: work starts only once the orchestrator has confirmed it.
+    const given = await claim();
     if (given === undefined || life.aborted()?.why === 'lost') return;
     const end = await work(given);
     settle();

@@ -55,7 +55,7 @@ export const createTestWorkers = (parts: TestWorkersParts): TestWorkers => {
   const artifacts = new Map<string, Uint8Array>();
   const listeners = new Map<string, Set<(news: TaskNews) => void>>();
   /** Unacknowledged orders. */
-  const waiting = new Map<WorkOrder, { deliveries: number }>();
+  const waiting = new Set<WorkOrder>();
   let lives = 0;
   let stopped = false;
 
@@ -78,7 +78,7 @@ export const createTestWorkers = (parts: TestWorkersParts): TestWorkers => {
     timeline.after(RESTART_MS, () => {
       if (stopped) return;
       process = born();
-      for (const order of waiting.keys()) deliver(order);
+      for (const order of waiting) deliver(order);
     });
   };
 
@@ -132,12 +132,10 @@ export const createTestWorkers = (parts: TestWorkersParts): TestWorkers => {
   });
 
   const work = async (life: Process, order: WorkOrder, workflow: Workflow): Promise<void> => {
-    const deliveries = waiting.get(order)?.deliveries ?? 1;
     if (!life.known.add(order.task, order.lease)) return void waiting.delete(order);
     const activation = startActivation({
       workflow,
       order,
-      isRepeat: deliveries > 1,
       port: portOf(life, order.node),
       clock: clockOf(timeline, () => life.isAlive),
       worker: life.name,
@@ -156,9 +154,7 @@ export const createTestWorkers = (parts: TestWorkersParts): TestWorkers => {
 
   const deliver = (order: WorkOrder): void => {
     const workflow = workflows.get(order.program.hash);
-    const delivery = waiting.get(order);
-    if (workflow === undefined || delivery === undefined || !process.isAlive || process.isStopping) return;
-    delivery.deliveries += 1;
+    if (workflow === undefined || !waiting.has(order) || !process.isAlive || process.isStopping) return;
     timeline.after(ACK_WAIT_MS, () => {
       if (waiting.has(order)) deliver(order);
     });
@@ -172,7 +168,7 @@ export const createTestWorkers = (parts: TestWorkersParts): TestWorkers => {
       const order = WorkOrder.parse(data);
       const copies = faults.isDoubled('order') ? [order, { ...order }] : [order];
       for (const copy of copies) {
-        waiting.set(copy, { deliveries: 0 });
+        waiting.add(copy);
         deliver(copy);
       }
     },

@@ -1,7 +1,13 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { TaskId } from '@holdpoint/contracts/values/ids';
 import type { Entry, WorkRecord } from '@holdpoint/contracts/program/recording';
-import type { PhaseEnd, WorkRequest, WorkAnswer, WorkInput } from '@holdpoint/contracts/program/work';
+import type {
+  ClaimedPhase,
+  PhaseEnd,
+  WorkRequest,
+  WorkAnswer,
+  WorkInput,
+} from '@holdpoint/contracts/program/work';
 import type { Clock } from '@holdpoint/runtime/engine/clock';
 import { PhaseAborted } from './abort.ts';
 import type { WorkPort } from './port.ts';
@@ -22,7 +28,12 @@ export type ClaimOutcome = 'held' | 'lost' | 'unanswered';
  */
 export type Session = {
   /** Requests the lease and renews it with heartbeats. */
-  readonly claim: (give: boolean) => Promise<{ readonly claimed: ClaimOutcome; readonly given?: WorkInput }>;
+  readonly claim: (give: boolean) => Promise<{
+    readonly claimed: ClaimOutcome;
+    readonly given?: WorkInput;
+    /** The phase that the orchestrator ordered under this lease. */
+    readonly phase?: ClaimedPhase;
+  }>;
   /** Throws `HoldpointError` with the orchestrator's reason, or `PhaseAborted` after the lease is lost. */
   readonly record: (record: WorkRecord) => Promise<Entry | undefined>;
   readonly end: (end: PhaseEnd) => Promise<void>;
@@ -118,10 +129,11 @@ export const createSession = ({ port, clock, task, lease, worker, onLost }: Sess
   return {
     claim: async (give) => {
       try {
-        const { input: given, leaseMs } = await say({ kind: 'claim', ...(give && { withInput: give }) });
+        const answer = await say({ kind: 'claim', ...(give && { withInput: give }) });
+        const { input: given, claimed: phase, leaseMs } = answer;
         if (!isClosed) beat(leaseMs);
         answerClaim('held');
-        return { claimed: 'held', ...(given !== undefined && { given }) };
+        return { claimed: 'held', ...(given && { given }), ...(phase && { phase }) };
       } catch (error) {
         const isAnswer = isRefused || (error instanceof HoldpointError && error.code !== 'RUNTIME_POISON');
         const how: ClaimOutcome = isAnswer ? 'lost' : 'unanswered';
