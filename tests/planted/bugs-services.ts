@@ -7,6 +7,8 @@ import {
   approvalsLaws,
   effectOrders,
   entitled,
+  floored,
+  floorLaws,
   httpRequest,
   programLifecycle,
   recovery,
@@ -25,7 +27,7 @@ export const SERVICE_BUGS: readonly Bug[] = [
   {
     name: 'a principal outside the audience decides an approval',
     file: 'services/approvals/src/approval/check-decision.ts',
-    find: `  if (!isAmong(audience, by)) {`,
+    find: `  if (!mayDecide({ audience, floor: request.floor }, by)) {`,
     replace: `  if (by.groups.length === 0) {`,
     caughtBy: [approval('a decision of a person outside the audience, %s, is refused and recorded once')],
   },
@@ -46,6 +48,40 @@ export const SERVICE_BUGS: readonly Bug[] = [
       standingRuleMatch('%s, whatever the rule says'),
       approvalsLaws('a rule never approves a request that needs a person'),
     ],
+  },
+  {
+    name: 'the policy floor is not applied to a request',
+    file: 'services/approvals/src/approval/decide.ts',
+    find: `    const payload = applyFloor(asked, floor);`,
+    replace: `    const payload = { ...asked, floor: { digest: floor.digest } };`,
+    caughtBy: [
+      floored('a guest who names themselves as the audience does not approve their own deploy'),
+      floored('a request without an audience goes to that of the floor'),
+    ],
+  },
+  {
+    name: 'an audience outside the policy floor decides',
+    file: 'packages/contracts/src/workflow/audience.ts',
+    find: `(floor?.within ?? []).every((names) => isAmong(names, person));`,
+    replace: `(floor?.within ?? []).every((names) => names.length > 0);`,
+    caughtBy: [
+      floored('a guest who names themselves as the audience does not approve their own deploy'),
+      floorLaws('it is never weaker than any entry that covers the request'),
+    ],
+  },
+  {
+    name: 'a requester describes an HTTP request as a notice',
+    file: 'services/approvals/src/approval/decide.ts',
+    find: `  const wrong = misstated(asked.effect);`,
+    replace: `  const wrong = asked.effect.uses === '' ? misstated(asked.effect) : undefined;`,
+    caughtBy: [floored('%s is refused')],
+  },
+  {
+    name: 'an executor believes kind and target of an order',
+    file: 'services/executor/src/effect/admission.ts',
+    find: `  const wrong = misstated(order.effect);`,
+    replace: `  const wrong = order.effect.uses === '' ? misstated(order.effect) : undefined;`,
+    caughtBy: [admission('is refused for %s, even with a grant for exactly this effect')],
   },
   {
     name: 'the signature of a grant is not checked',

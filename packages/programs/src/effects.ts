@@ -38,7 +38,7 @@ const nodeFor = (task: Program, effect: ProgramEffect): NodeDefinition => {
       idempotencyKey,
       target,
       pool: effect.pool ?? DEFAULT_POOL,
-      audience: effect.audience ?? ['operators'],
+      audience: effect.audience ?? [],
       approvalTimeoutMs: effect.approvalTimeoutMs ?? APPROVAL_MS,
       ...(probe !== undefined && { probe }),
       ...(compensate !== undefined && { compensate }),

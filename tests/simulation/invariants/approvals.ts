@@ -1,7 +1,7 @@
 import type { ApprovalEvent, ApprovalResolved } from '@holdpoint/contracts/approval/events';
 import { choicesOf, policyOf } from '@holdpoint/contracts/approval/question';
 import { inputProblems } from '@holdpoint/contracts/workflow/input';
-import { isAmong } from '@holdpoint/contracts/workflow/audience';
+import { type Deciders, mayDecide } from '@holdpoint/contracts/workflow/audience';
 import type { ApprovalState, Pending } from '@holdpoint/approvals/approval/state';
 import type { Change } from '../event-states.ts';
 import { PEOPLE } from '../workload/gates.ts';
@@ -9,11 +9,35 @@ import { verifyGrant } from '../services/grants.ts';
 import { ROLLBACK_RULE } from '@holdpoint/approvals/rule/rollback-rule';
 import type { World } from '../world.ts';
 
-const isEntitled = (audience: readonly string[], name: string): boolean =>
-  Object.values(PEOPLE).some((person) => person.name === name && isAmong(audience, person));
+const isEntitled = (deciders: Deciders, name: string): boolean =>
+  Object.values(PEOPLE).some((person) => person.name === name && mayDecide(deciders, person));
+
+/**
+ * The built-in policy floor, written down once more: whatever the requester asked for, an operator who did not ask
+ * approves a merge, a deploy and a destructive edit.
+ */
+const checkFloor = (
+  { checker }: World,
+  { request }: Pending,
+  names: ReadonlySet<string>,
+  event: ApprovalResolved,
+): void => {
+  const { effect, requestedBy, rollbackOf } = request;
+  if (!['merge', 'deploy', 'destructive_edit'].includes(effect.kind)) return;
+  if (rollbackOf !== undefined && effect.uses === 'cap.env.builtin.git.rollback') return;
+  checker.expect(
+    'an operator who did not ask approves what is hard to undo, whatever the request says',
+    event.rule === undefined &&
+      !names.has(requestedBy) &&
+      [...names].every((name) => isEntitled({ audience: ['operators'] }, name)),
+    event.id,
+    () => `${[...names].join(', ')} approved ${effect.kind} of ${requestedBy}`,
+  );
+};
 
 /** The approvers are entitled, and the requester is not one of them under four eyes. */
-const checkWhoDecided = ({ checker, books }: World, before: Pending, event: ApprovalResolved): void => {
+const checkWhoDecided = (world: World, before: Pending, event: ApprovalResolved): void => {
+  const { checker, books, askers } = world;
   const { request, audience } = before;
   const { fourEyes } = policyOf(request);
   // The built-in rule has no author. Its own check limits what it may decide.
@@ -29,15 +53,23 @@ const checkWhoDecided = ({ checker, books }: World, before: Pending, event: Appr
   );
   checker.expect(
     'only members of the audience approve',
-    [...names].every((name) => isEntitled(audience, name)),
+    [...names].every((name) => isEntitled({ audience, floor: request.floor }, name)),
     event.id,
     () => `${[...names].join(', ')} approved for ${audience.join(', ')}`,
   );
+  checkFloor(world, before, names, event);
   checker.expect(
     'a requester does not approve their own request under four eyes',
     !fourEyes || !names.has(request.requestedBy),
     event.id,
     () => `${request.requestedBy} approved his own`,
+  );
+  const asker = askers.get(request.task);
+  checker.expect(
+    'under four eyes somebody approves who did not ask, under whatever name they asked',
+    !fourEyes || asker === undefined || [...names].some((name) => name !== asker),
+    event.id,
+    () => `${[...names].join(', ')} approved the request of ${String(asker)}, as ${request.requestedBy}`,
   );
 };
 
@@ -52,7 +84,7 @@ const checkAnswer = (
       'a question of a program is answered by its audience with a valid response',
       response !== undefined &&
         inputProblems(request.input, response).length === 0 &&
-        isEntitled(audience, by),
+        isEntitled({ audience, floor: request.floor }, by),
       id,
       () => `${by} said ${JSON.stringify(response)} of ${audience.join(', ')}`,
     );
@@ -61,7 +93,7 @@ const checkAnswer = (
   const choices: readonly string[] = choicesOf(request);
   checker.expect(
     'a question is answered by its audience with one of its choices',
-    answer !== undefined && choices.includes(answer) && isEntitled(audience, by),
+    answer !== undefined && choices.includes(answer) && isEntitled({ audience, floor: request.floor }, by),
     id,
     () => `${by} said ${String(answer)}: ${choices.join(', ')} of ${audience.join(', ')}`,
   );

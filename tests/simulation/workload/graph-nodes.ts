@@ -29,6 +29,9 @@ const MERGE = 'cap.env.builtin.git.integrate_plan_branch';
 const RECOVERS = 0.45;
 const APPROVAL_MS = [5_000, 5 * 60_000] as const;
 const AUDIENCE = ['operators'];
+/** Requesters who name approvers outside the policy floor, or nobody. */
+const WEAKENED = [['others'], ['user:mallory'], []];
+const WEAKENS = 0.15;
 
 /** Random draws of one node, each with its own label. */
 const drawFor = (choices: Choices, place: string) => ({
@@ -60,7 +63,7 @@ const effectOf = (
     idempotencyKey: `key of ${place}`,
     target: `simulated:${place}`,
     pool: DEFAULT_POOL,
-    audience: AUDIENCE,
+    audience: draw.chance('weakens', WEAKENS) ? draw.pick('weak audience', WEAKENED) : AUDIENCE,
     ...gated(draw, draw.whole('timeout', ...APPROVAL_MS)),
   },
 });

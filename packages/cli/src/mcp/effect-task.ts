@@ -19,10 +19,19 @@ export const EffectInput = {
   goal: z.string().trim().min(1).max(10_000).describe('purpose, shown to the approvers'),
   uses: CapabilityLabel.describe('capability, such as cap.file.append'),
   args: JsonObject.describe('arguments, used exactly as given'),
-  target: z.string().min(1).max(512).describe('target, such as file:notes.txt or https://api.example'),
-  kind: SideEffectKind.optional().describe('kind of effect (default: write_external)'),
-  audience: Audience.optional().describe('groups that may decide (default: operators)'),
-  quorum: z.int().min(1).max(20).optional().describe('number of different approvers'),
+  target: z.string().min(1).max(512).describe('target; where the arguments name one, that one counts'),
+  kind: SideEffectKind.optional().describe(
+    'kind of effect: may only raise the one that follows from capability and arguments',
+  ),
+  audience: Audience.optional().describe(
+    'groups that may decide, within the policy floor (default: its audience)',
+  ),
+  quorum: z
+    .int()
+    .min(1)
+    .max(20)
+    .optional()
+    .describe('number of different approvers; the policy floor may demand more'),
   fourEyes: z.boolean().optional().describe('the requester and the owner of the agent may not decide'),
   timeoutMs: z
     .int()
@@ -49,7 +58,10 @@ const capability = async (client: Client, uses: EffectTaskRequest['uses']): Prom
   throw new HoldpointError('EXECUTOR_UNKNOWN_CAPABILITY', `no executor supports ${uses}`);
 };
 
-/** A workflow with one effect and the shipped gate, which options can only make stricter. */
+/**
+ * A workflow with one effect and the shipped gate. The policy floor bounds audience, quorum and four eyes, and the
+ * capability derives kind and target: an agent can only ask for more.
+ */
 export const effectWorkflow = async (
   client: Client,
   request: EffectTaskRequest,
@@ -86,7 +98,7 @@ export const effectWorkflow = async (
           idempotencyKey: `agent:${task}`,
           target,
           pool: request.pool ?? DEFAULT_POOL,
-          audience: request.audience ?? ['operators'],
+          audience: request.audience ?? [],
           approvalTimeoutMs: request.timeoutMs ?? TIMEOUT_MS,
           ...((quorum !== undefined || fourEyes !== undefined) && { gate: { ...gate, policy } }),
         },

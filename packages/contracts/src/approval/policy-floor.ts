@@ -82,9 +82,33 @@ const pathOf = (path: readonly PropertyKey[]): string =>
     '',
   );
 
-const problemOf = (error: unknown): string => {
-  // The file holds no secrets, so the parser may name line and column.
-  if (!(error instanceof z.ZodError)) return error instanceof Error ? error.message : String(error);
+/** Whether the beginning of a file is wrong already, and not only incomplete. */
+const isWrong = (beginning: string): boolean => {
+  try {
+    JSON.parse(beginning);
+    return false;
+  } catch (error) {
+    const { message } = error as SyntaxError;
+    if (/end of JSON input|Unterminated/.test(message)) return false;
+    const at = /position (\d+)/.exec(message)?.[1];
+    return at === undefined || Number(at) < beginning.trimEnd().length;
+  }
+};
+
+/** The line of the first syntax error, from 1: the parser does not always name it. */
+const lineOfError = (text: string): number => {
+  const lines = text.split('\n');
+  let [low, high] = [1, lines.length];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if (isWrong(lines.slice(0, middle).join('\n'))) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+};
+
+const problemOf = (error: unknown, text: string): string => {
+  if (!(error instanceof z.ZodError)) return `line ${String(lineOfError(text))}: not JSON`;
   const { issues } = error;
   const shown = issues
     .slice(0, PROBLEMS_SHOWN)
@@ -98,7 +122,7 @@ export const parsePolicyFloor = (text: string): PolicyFloor => {
   try {
     return PolicyFloor.parse(JSON.parse(text));
   } catch (cause) {
-    throw new TypeError(problemOf(cause), { cause });
+    throw new TypeError(problemOf(cause, text), { cause });
   }
 };
 

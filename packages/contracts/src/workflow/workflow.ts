@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Artifact } from './artifact.ts';
 import { COST_USD_MAX, TOKENS_MAX } from './attempt.ts';
-import { Audience } from './audience.ts';
+import { Audience, AudienceMember } from './audience.ts';
 import { Gate } from './gate.ts';
 import { NodeId, TOKEN } from '../values/ids.ts';
 import { Json } from '../values/json.ts';
@@ -23,7 +23,8 @@ export const EffectDeclaration = z.object({
   target: z.string().min(1).max(512),
   /** Part of the order's subject. */
   pool: Pool,
-  audience: Audience,
+  /** Empty: the audience of the policy floor, or `operators`. */
+  audience: z.array(AudienceMember).max(50),
   /** Timeout of the request. */
   approvalTimeoutMs: Wait,
   /** The gate; default: a plain request. */

@@ -54,10 +54,11 @@ const endsOf = (...messages: readonly ApprovalMessage[]) =>
     ),
   ).filter(({ type }) => type === 'resolved');
 
-describe('whoever asks for a deploy cannot choose who decides', () => {
+describe('a requester of a deploy cannot choose who decides', () => {
   const own = requestOf(DEPLOY, { requestedBy: 'mallory', audience: ['user:mallory'] });
 
   test('a guest who names themselves as the audience does not approve their own deploy', () => {
+    expect(endsOf(asks(own), decides(mallory, 'approve'))).toEqual([]);
     given(requestedBy(own)).when(decides(mallory, 'approve'), NOW).thenAnswersError('APPROVALS_NOT_ENTITLED');
   });
 
@@ -111,7 +112,7 @@ describe('a requester cannot describe an effect as another', () => {
     ['an HTTP request as one to a chat', { ...http, kind: 'write_external', target: 'notify:team' }],
     ['a file as a notice', { kind: 'notify' }],
     ['a file as another file', { target: 'file:harmless.txt' }],
-  ])('%s', (_, change) => {
+  ])('%s is refused', (_, change) => {
     given()
       .when(asks(requestOf(change)), REQUESTED_AT)
       .thenRefuses('APPROVALS_EFFECT_MISDESCRIBED');
