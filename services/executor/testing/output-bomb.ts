@@ -6,13 +6,14 @@ const path = (file: string): string => JSON.stringify(fileURLToPath(new URL(file
 
 const program = (script: string): string =>
   `import { runCommand, scriptArgv } from ${path('../src/adapters/process/run-command.ts')};
+   import { createMatcher } from ${path('../src/adapters/secrets/matcher.ts')};
    import { hideStream } from ${path('../src/adapters/secrets/hide-stream.ts')};
    let longest = 0;
    const result = await runCommand({
      argv: scriptArgv(${JSON.stringify(script)}),
      cwd: '/',
      env: { PATH: process.env.PATH },
-     hidden: () => hideStream(['one-secret-of-this-start', 'b25lLXNlY3JldC1vZg']),
+     hidden: () => hideStream(createMatcher(['one-secret-of-this-start', 'b25lLXNlY3JldC1vZg'])),
      onLine: (_stream, line) => { longest = Math.max(longest, line.length); },
    });
    const { exitCode, truncated, stdout } = result;

@@ -121,7 +121,7 @@ export const createRunner = ({
     const lines = linesOf?.(order, epoch) ?? UNWATCHED;
     const { signal } = controller;
     const secrets = secretsOf(order);
-    const say: EffectContext['say'] = (stream, line) => lines.print(stream, secrets.hideFilled(line));
+    const say: EffectContext['say'] = (stream, line) => lines.print(stream, secrets.hideListed(line));
     const context = { effectId: order.id, order, epoch, signal, assertInForce, secrets, say };
     const key = keyOf(order.id, epoch);
     const done = execute(capabilities.get(order.effect.uses), order, context, {

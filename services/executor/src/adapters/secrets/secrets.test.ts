@@ -109,8 +109,8 @@ describe('a filled secret', () => {
 
   test('a filled secret is hidden line by line, in names and in nested values', () => {
     const key = '-----BEGIN KEY-----\nabcdefghijklmnop\nqrstuvwxyz012345\nshort\n-----END KEY-----';
-    const { hideIn, hideFilled } = started(key);
-    expect(hideFilled('1: abcdefghijklmnop')).toBe('1: [hidden]');
+    const { hideIn, hideListed } = started(key);
+    expect(hideListed('1: abcdefghijklmnop')).toBe('1: [hidden]');
     expect(hideIn({ a: [{ qrstuvwxyz012345: 'short' }], b: 3, c: null })).toEqual({
       a: [{ '[hidden]': 'short' }],
       b: 3,
@@ -118,10 +118,14 @@ describe('a filled secret', () => {
     });
   });
 
-  test('a filled secret is hidden in its own start only', () => {
-    const secrets = createSecrets(tableOf({ TOKEN: { file: write('token', SECRET), for: [API] } }));
-    secrets().fill('${secret:TOKEN}', API);
-    expect(secrets().hideIn(SECRET)).toBe(SECRET);
+  test('a secret of the table is hidden in every start, also when no start has used it', () => {
+    const file = write('token', SECRET);
+    let now = 0;
+    const secrets = createSecrets(tableOf({ TOKEN: { file, for: [API] } }), [], () => now);
+    expect(secrets().hideIn(SECRET)).toBe('[hidden]');
+    write('token', 'its-replacement');
+    now += 60_000;
+    expect(secrets().hideIn([SECRET, 'its-replacement'])).toEqual(['[hidden]', '[hidden]']);
   });
 
   test('filled and own secrets are hidden, but short words stay in values', () => {

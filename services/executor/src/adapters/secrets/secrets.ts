@@ -1,14 +1,14 @@
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import { CleanFailure, type HiddenStream, type Secrets } from '../../ports/capability.ts';
 import { hideStream } from './hide-stream.ts';
-import { hideForms, ownForms } from './redact.ts';
-import { SECRET_CHARACTERS_MIN, secretForms } from './secret-forms.ts';
+import { type Matcher, SECRET_CHARACTERS_MIN } from './matcher.ts';
+import { hideSecrets, matcherFor } from './redact.ts';
 import type { SecretTable } from './secret-table.ts';
 
 /** The secrets of one start. They are hidden in all its output and results. */
 export interface StartSecrets extends Secrets {
-  /** Hides filled secrets in a line. The caller hides all other secrets. */
-  readonly hideFilled: (line: string) => string;
+  /** Hides the secrets of the table in a line. The caller hides those of the executor. */
+  readonly hideListed: (line: string) => string;
   /** Hides secrets in every text of a value, and in the names of its members. */
   readonly hideIn: <Value>(value: Value) => Value;
   readonly hiddenStream: () => HiddenStream;
@@ -58,30 +58,80 @@ const mapTexts = (value: unknown, change: (text: string) => string): unknown => 
   );
 };
 
-/** Creates the secrets of a start. `own` are the executor's own secrets: always hidden, never filled in. */
-export const createSecrets = (table: SecretTable, own: readonly string[] = []) => {
-  const always = ownForms(own);
-  const inValues = ownForms(own.filter((secret) => secret.trim().length >= OWN_CHARACTERS_MIN));
-  return (): StartSecrets => {
-    let filled: readonly string[] = [];
-    const remember = (value: string): void => {
-      if (filled.includes(value)) return;
-      const forms = new Set([...filled, ...secretForms(value)]);
-      filled = [...forms].sort((one, other) => other.length - one.length);
-    };
-    return {
-      fill: (text, use) =>
-        text.replaceAll(REFERENCE, (_, name: string) => {
-          const value = valueOf(table, name, use);
-          remember(value);
-          return value;
-        }),
-      hideFilled: (line) => (filled.length === 0 ? line : hideForms(filled, line)),
-      hideIn: <Value>(value: Value): Value =>
-        mapTexts(value, (text) => hideForms(inValues, hideForms(filled, text))) as Value,
-      hiddenStream: () => hideStream([...filled, ...always]),
-    };
+/** The time for which the values of the table are known without reading them again, in ms. */
+const KNOWN_MS = 5_000;
+/** Replaced values stay hidden: a process may have kept one. */
+const VALUES_MAX = 1_000;
+
+/** All values of the table. A file that cannot be read has none that a process could show. */
+const followTable = (table: SecretTable, now: () => number) => {
+  const values = new Set<string>();
+  let readAt = -Infinity;
+  const add = (value: string): void => {
+    if (value.length < SECRET_CHARACTERS_MIN || values.has(value)) return;
+    values.add(value);
+    for (const oldest of values) if (values.size > VALUES_MAX) values.delete(oldest);
   };
+  return {
+    add,
+    values: (): readonly string[] => {
+      if (now() - readAt >= KNOWN_MS) {
+        readAt = now();
+        for (const { read } of table.values()) {
+          try {
+            add(read());
+          } catch {
+            // An effect that needs it fails with its own error.
+          }
+        }
+      }
+      return [...values];
+    },
+  };
+};
+
+/**
+ * Creates the secrets of a start. All values of the table are hidden in everything that leaves a start, whether it used
+ * them or not. `own` are the executor's own secrets: always hidden, never filled in.
+ */
+export const createSecrets = (
+  table: SecretTable,
+  own: readonly string[] = [],
+  now: () => number = () => performance.now(),
+) => {
+  const listed = followTable(table, now);
+  const inValues = own.filter((secret) => secret.trim().length >= OWN_CHARACTERS_MIN);
+  let known:
+    | ({ readonly values: readonly string[] } & Record<'lines' | 'texts' | 'streams', Matcher>)
+    | undefined;
+  /** Building the matchers costs more than using them on a line. */
+  const matchers = () => {
+    const values = listed.values();
+    if (
+      known === undefined ||
+      known.values.length !== values.length ||
+      values.some((value, at) => known?.values[at] !== value)
+    )
+      known = {
+        values,
+        lines: matcherFor(values),
+        texts: matcherFor([...values, ...inValues]),
+        streams: matcherFor([...values, ...own]),
+      };
+    return known;
+  };
+  return (): StartSecrets => ({
+    fill: (text, use) =>
+      text.replaceAll(REFERENCE, (_, name: string) => {
+        const value = valueOf(table, name, use);
+        listed.add(value);
+        return value;
+      }),
+    hideListed: (line) => (table.size === 0 ? line : hideSecrets(matchers().lines, line)),
+    hideIn: <Value>(value: Value): Value =>
+      mapTexts(value, (text) => hideSecrets(matchers().texts, text)) as Value,
+    hiddenStream: () => hideStream(matchers().streams),
+  });
 };
 
 export const withoutSecrets = createSecrets(new Map());
