@@ -16,6 +16,8 @@ export const RunEffect = z.object({
   grant: Grant.optional(),
   /** The approval in the grant; events about the effect repeat it. */
   approval: ApprovalId.optional(),
+  /** The requester of the task, whose orders share places of the executor. */
+  requester: z.string().max(256).optional(),
   /** Pool that may execute it. The subject decides; default: the default pool. */
   pool: z.string().regex(TOKEN).optional(),
 });

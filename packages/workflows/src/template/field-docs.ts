@@ -284,7 +284,7 @@ export const FIELD_DOCS: Readonly<Record<string, FieldDoc>> = {
   },
   'nodes[].timeout': {
     meaning: 'Time limit from `1s` to `30d`: a text such as `"10m"`, or milliseconds',
-    otherwise: 'the limit of the capability',
+    otherwise: 'an hour for processes',
     example: 'timeout = "10m"',
   },
   'nodes[].pool': {

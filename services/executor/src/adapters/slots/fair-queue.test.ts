@@ -8,20 +8,43 @@ const drained = (queue: ReturnType<typeof createFairQueue<string>>): readonly st
   return all;
 };
 
+/** A task with a requester of its own. */
+const ofTask = (task: string) => ({ requester: task, task });
+
 describe('waiters', () => {
+  test('requesters take turns, then the tasks of each', () => {
+    const queue = createFairQueue<string>();
+    for (const item of ['a1', 'a2']) queue.join({ requester: 'ada', task: 'a' }, undefined, item);
+    for (const item of ['b1', 'b2']) queue.join({ requester: 'ada', task: 'b' }, undefined, item);
+    queue.join({ requester: 'bob', task: 'c' }, undefined, 'c1');
+    expect(drained(queue)).toEqual(['a1', 'c1', 'b1', 'a2', 'b2']);
+  });
+
+  test('waiters of a blocked requester are skipped, for every target, until it is unblocked', () => {
+    const queue = createFairQueue<string>();
+    queue.join({ requester: 'ada', task: 'a' }, 'x', 'a-x');
+    queue.blockRequester('ada');
+    queue.join({ requester: 'ada', task: 'b' }, undefined, 'b');
+    queue.join({ requester: 'bob', task: 'c' }, 'x', 'c-x');
+    expect(drained(queue)).toEqual(['c-x']);
+    queue.unblockRequester('ada');
+    expect(drained(queue)).toEqual(['a-x', 'b']);
+    expect(queue.size()).toBe(0);
+  });
+
   test('tasks take turns, and within a task the order is kept', () => {
     const queue = createFairQueue<string>();
-    for (const item of ['a1', 'a2', 'a3']) queue.join('a', undefined, item);
-    for (const item of ['b1', 'b2']) queue.join('b', undefined, item);
-    queue.join('c', undefined, 'c1');
+    for (const item of ['a1', 'a2', 'a3']) queue.join(ofTask('a'), undefined, item);
+    for (const item of ['b1', 'b2']) queue.join(ofTask('b'), undefined, item);
+    queue.join(ofTask('c'), undefined, 'c1');
     expect(drained(queue)).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
   });
 
   test('thousands of waiters delay another task by one turn', () => {
     const queue = createFairQueue<string>();
-    for (let i = 0; i < 10_000; i += 1) queue.join('large', undefined, `large ${String(i)}`);
+    for (let i = 0; i < 10_000; i += 1) queue.join(ofTask('large'), undefined, `large ${String(i)}`);
     expect(queue.next()).toBe('large 0');
-    queue.join('small', undefined, 'small');
+    queue.join(ofTask('small'), undefined, 'small');
     expect([queue.next(), queue.next()]).toEqual(['large 1', 'small']);
     expect(queue.size()).toBe(9_998);
   });
@@ -29,9 +52,9 @@ describe('waiters', () => {
   test('waiters for a blocked target delay no others, and are served once it is unblocked', () => {
     const queue = createFairQueue<string>();
     queue.block('dead');
-    queue.join('a', 'dead', 'a to the dead one');
-    queue.join('a', 'alive', 'a');
-    queue.join('b', undefined, 'b');
+    queue.join(ofTask('a'), 'dead', 'a to the dead one');
+    queue.join(ofTask('a'), 'alive', 'a');
+    queue.join(ofTask('b'), undefined, 'b');
     expect(drained(queue)).toEqual(['a', 'b']);
     expect(queue.isWaitedFor('dead')).toBe(true);
     queue.unblock('dead');
@@ -41,10 +64,10 @@ describe('waiters', () => {
 
   test('waiters of one task for two targets are served in turn', () => {
     const queue = createFairQueue<string>();
-    queue.join('a', 'x', 'a-x1');
-    queue.join('a', 'x', 'a-x2');
-    queue.join('a', 'y', 'a-y1');
-    queue.join('b', 'x', 'b-x1');
+    queue.join(ofTask('a'), 'x', 'a-x1');
+    queue.join(ofTask('a'), 'x', 'a-x2');
+    queue.join(ofTask('a'), 'y', 'a-y1');
+    queue.join(ofTask('b'), 'x', 'b-x1');
     expect(drained(queue)).toEqual(['a-x1', 'b-x1', 'a-x2', 'a-y1']);
   });
 });
@@ -96,7 +119,7 @@ describe('random joins, blocks and services', () => {
             case 'join': {
               const item = { task: each.task, target: each.target, number: (number += 1) };
               waiting.push(item);
-              queue.join(each.task, each.target, item);
+              queue.join(ofTask(each.task), each.target, item);
               break;
             }
             case 'next':

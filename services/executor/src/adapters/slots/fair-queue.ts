@@ -1,40 +1,50 @@
 import { createHeap } from './heap.ts';
 
-type Waiter<Item> = { readonly item: Item; readonly number: number; next: Waiter<Item> | undefined };
+type Waiter<Item> = { readonly item: Item; readonly number: number };
 
-/** A waiting task. The lowest number is next; a served task moves behind all others. */
-type Turn = { number: number; waiting: number };
+/** A requester with waiters. The lowest number is next; a served requester moves behind all others. */
+type Turn<Item> = { number: number; waiting: number; readonly lines: Set<Line<Item>> };
 
-/** The waiters of one task for one target, in order of arrival. */
+/** The waiters of one requester for one target: its tasks take turns, and each task keeps its order of arrival. */
 type Line<Item> = {
   at: number;
-  readonly task: string;
-  readonly turn: Turn;
-  /** The task's turn when the line was last sorted: never later than the actual turn. */
+  readonly requester: string;
+  readonly group: Group<Item>;
+  readonly turn: Turn<Item>;
+  /** The requester's turn when the line was last sorted: never later than the actual turn. */
   known: number;
-  head: Waiter<Item>;
-  tail: Waiter<Item>;
+  /** By task; the first task is next. */
+  readonly tasks: Map<string, Waiter<Item>[]>;
 };
 
 /** All waiters for one target. */
 type Group<Item> = {
   at: number;
   readonly target: string | undefined;
+  /** Lines of requesters that are not blocked. */
   readonly lines: ReturnType<typeof createHeap<Line<Item>>>;
-  readonly ofTask: Map<string, Line<Item>>;
+  readonly ofRequester: Map<string, Line<Item>>;
+};
+
+const headOf = <Item>(line: Line<Item>): number => {
+  const [first] = line.tasks.values();
+  return first?.[0]?.number ?? 0;
 };
 
 const comesFirst = <Item>(one: Line<Item>, other: Line<Item>): boolean =>
-  one.known === other.known ? one.head.number < other.head.number : one.known < other.known;
+  one.known === other.known ? headOf(one) < headOf(other) : one.known < other.known;
+
+export type Who = { readonly requester: string; readonly task: string };
 
 /**
- * Waiters for slots of one kind: tasks take turns, and within a task and target the first comes first. Waiters for a blocked
- * target are skipped and delay no others. Every step takes logarithmic time.
+ * Waiters for slots of one kind: requesters take turns, then the tasks of a requester. Waiters for a blocked target, and
+ * those of a blocked requester, are skipped and delay no others. Every step takes logarithmic time.
  */
 export const createFairQueue = <Item>() => {
-  const turns = new Map<string, Turn>();
+  const turns = new Map<string, Turn<Item>>();
   const groups = new Map<string | undefined, Group<Item>>();
   const blocked = new Set<string>();
+  const blockedRequesters = new Set<string>();
   const ready = createHeap<Group<Item>>((one, other) => {
     const [mine, theirs] = [one.lines.top(), other.lines.top()];
     return mine !== undefined && theirs !== undefined && comesFirst(mine, theirs);
@@ -50,14 +60,17 @@ export const createFairQueue = <Item>() => {
   const groupOf = (target: string | undefined): Group<Item> => {
     const known = groups.get(target);
     if (known !== undefined) return known;
-    const group = { at: -1, target, lines: createHeap<Line<Item>>(comesFirst), ofTask: new Map() };
+    const group = { at: -1, target, lines: createHeap<Line<Item>>(comesFirst), ofRequester: new Map() };
     groups.set(target, group);
     return group;
   };
 
-  const put = (group: Group<Item>): void => {
-    if (group.at >= 0) ready.moved(group);
-    else if (!isBlocked(group.target)) ready.add(group);
+  /** Puts a group where it belongs after a change of its lines. */
+  const place = (group: Group<Item>): void => {
+    const isReady = group.lines.size() > 0 && !isBlocked(group.target);
+    if (isReady && group.at >= 0) ready.moved(group);
+    else if (isReady) ready.add(group);
+    else if (group.at >= 0) ready.remove(group);
   };
 
   /** The line whose turn it is. Turns only get later, so that a line with an outdated turn is sorted again here. */
@@ -70,46 +83,65 @@ export const createFairQueue = <Item>() => {
     return undefined;
   };
 
+  /** The next waiter of a line. Its task moves behind the other tasks of the requester. */
+  const takeFrom = (line: Line<Item>): Item => {
+    const [next] = line.tasks;
+    const waiter = next?.[1].shift();
+    if (next === undefined || waiter === undefined) throw new Error('a line without a waiter was served');
+    const [task, waiters] = next;
+    line.tasks.delete(task);
+    if (waiters.length > 0) line.tasks.set(task, waiters);
+    return waiter.item;
+  };
+
   const serve = (group: Group<Item>, line: Line<Item>): Item => {
-    const { item, next } = line.head;
+    const { turn } = line;
+    const item = takeFrom(line);
     size -= 1;
-    line.turn.waiting -= 1;
-    line.turn.number = line.known = nextTurn();
-    if (line.turn.waiting === 0) turns.delete(line.task);
-    if (next === undefined) {
-      group.lines.remove(line);
-      group.ofTask.delete(line.task);
-    } else {
-      line.head = next;
-      group.lines.moved(line);
-    }
-    if (group.lines.size() > 0) ready.moved(group);
+    turn.waiting -= 1;
+    turn.number = line.known = nextTurn();
+    if (turn.waiting === 0) turns.delete(line.requester);
+    if (line.tasks.size > 0) group.lines.moved(line);
     else {
-      ready.remove(group);
-      groups.delete(group.target);
+      group.lines.remove(line);
+      group.ofRequester.delete(line.requester);
+      turn.lines.delete(line);
     }
+    place(group);
+    if (group.ofRequester.size === 0) groups.delete(group.target);
     return item;
   };
 
+  const lineOf = (
+    requester: string,
+    target: string | undefined,
+    waiter: Waiter<Item>,
+    task: string,
+  ): void => {
+    const turn = turns.get(requester) ?? { number: nextTurn(), waiting: 0, lines: new Set<Line<Item>>() };
+    turns.set(requester, turn);
+    turn.waiting += 1;
+    const group = groupOf(target);
+    const known = group.ofRequester.get(requester);
+    if (known !== undefined) {
+      const waiters = known.tasks.get(task);
+      if (waiters === undefined) known.tasks.set(task, [waiter]);
+      else waiters.push(waiter);
+      return;
+    }
+    const tasks = new Map([[task, [waiter]]]);
+    const line: Line<Item> = { at: -1, requester, group, turn, known: turn.number, tasks };
+    group.ofRequester.set(requester, line);
+    turn.lines.add(line);
+    if (!blockedRequesters.has(requester)) group.lines.add(line);
+    place(group);
+  };
+
   return {
-    join: (task: string, target: string | undefined, item: Item): void => {
-      const turn = turns.get(task) ?? { number: nextTurn(), waiting: 0 };
-      turns.set(task, turn);
-      turn.waiting += 1;
+    join: ({ requester, task }: Who, target: string | undefined, item: Item): void => {
       joined += 1;
       size += 1;
-      const waiter: Waiter<Item> = { item, number: joined, next: undefined };
-      const group = groupOf(target);
-      const line = group.ofTask.get(task);
-      if (line === undefined) {
-        const added = { at: -1, task, turn, known: turn.number, head: waiter, tail: waiter };
-        group.ofTask.set(task, added);
-        group.lines.add(added);
-      } else {
-        line.tail.next = waiter;
-        line.tail = waiter;
-      }
-      put(group);
+      lineOf(requester, target, { item, number: joined }, task);
     },
     /** Removes the next waiter; undefined when all waiters are blocked, or there are none. */
     next: (): Item | undefined => {
@@ -123,12 +155,27 @@ export const createFairQueue = <Item>() => {
     block: (target: string): void => {
       blocked.add(target);
       const group = groups.get(target);
-      if (group !== undefined && group.at >= 0) ready.remove(group);
+      if (group !== undefined) place(group);
     },
     unblock: (target: string): void => {
       if (!blocked.delete(target)) return;
       const group = groups.get(target);
-      if (group !== undefined) ready.add(group);
+      if (group !== undefined) place(group);
+    },
+    blockRequester: (requester: string): void => {
+      if (blockedRequesters.has(requester)) return;
+      blockedRequesters.add(requester);
+      for (const line of turns.get(requester)?.lines ?? []) {
+        line.group.lines.remove(line);
+        place(line.group);
+      }
+    },
+    unblockRequester: (requester: string): void => {
+      if (!blockedRequesters.delete(requester)) return;
+      for (const line of turns.get(requester)?.lines ?? []) {
+        line.group.lines.add(line);
+        place(line.group);
+      }
     },
     size: (): number => size,
     isWaitedFor: (target: string): boolean => groups.has(target),

@@ -243,3 +243,24 @@ test('a stopping executor gives out no slots, even after open', () => {
   slots.free(running?.slot ?? 0);
   expect(given).toEqual([]);
 });
+
+test('ten sleeping tasks of one requester leave places to another one', () => {
+  const slots = createSlots({ worker: 'worker-1' }, 100, { count: 8, isCommand: () => true });
+  const orderOf = (requester: string, task: string): RunEffect => ({
+    ...bareOrderFor(effectOf({ task: TaskId.parse(task) })),
+    requester,
+  });
+  const began: string[] = [];
+  const wait = (requester: string, task: string): void =>
+    slots.wait(orderOf(requester, task), () => began.push(`${requester} ${task}`));
+  for (let task = 0; task < 10; task += 1) wait('mallory', `sleep-${String(task)}`);
+  expect(began).toHaveLength(6);
+  wait('ada', 'echo-1');
+  wait('unverified:one', 'echo-2');
+  wait('unverified:two', 'echo-3');
+  expect(began.slice(6)).toEqual(['ada echo-1', 'unverified:one echo-2']);
+  slots.free(1);
+  slots.free(2);
+  // Requesters take turns, however many tasks one has.
+  expect(began.slice(8)).toEqual(['mallory sleep-6', 'unverified:two echo-3']);
+});

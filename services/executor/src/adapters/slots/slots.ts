@@ -1,6 +1,7 @@
 import type { RunEffect } from '@holdpoint/contracts/effect/commands';
+import { isUnverified } from '@holdpoint/contracts/values/person';
 import type { Slot } from '../../effect/decide.ts';
-import { createFairQueue } from './fair-queue.ts';
+import { createFairQueue, type Who } from './fair-queue.ts';
 
 type OnSlot = (slot: Slot) => void;
 
@@ -18,15 +19,23 @@ const KINDS = ['effects', 'commands'] as const;
 type Kind = (typeof KINDS)[number];
 
 /** The properties of an order that decide about its slot. The ledger has the rest. */
-type SlotRequest = { readonly kind: Kind; readonly task: string; readonly target: string | undefined };
+type SlotRequest = Who & { readonly kind: Kind; readonly target: string | undefined };
 
 type Waiter = { readonly request: SlotRequest; readonly onSlot: OnSlot };
+
+/** One requester leaves some places of processes to others: sleeping scripts must not stop the work of all. */
+const shareOf = (count: number): number =>
+  count <= 1 ? count : Math.min(count - 1, Math.ceil(count * 0.75));
+
+/** Unverified names count as one requester: they cost nothing. */
+const requesterOf = ({ requester, effect }: RunEffect): string =>
+  requester === undefined ? effect.task : isUnverified(requester) ? 'unverified' : requester;
 
 const NO_TARGETS: Targets = { of: () => undefined, limitOf: () => Infinity };
 
 /**
  * A fixed number of slots for running effects. An order with a slot may begin; all others stay prepared in the ledger. Waiting
- * tasks take turns, and no task waits while a slot is free for it.
+ * requesters take turns, then their tasks.
  */
 export const createSlots = (
   { worker, journal }: Omit<Slot, 'slot'>,
@@ -38,6 +47,9 @@ export const createSlots = (
   const taken = new Map<number, SlotRequest>();
   const inUseOf: Record<Kind, number> = { effects: 0, commands: 0 };
   const inUseAt = new Map<string, number>();
+  /** Places of processes by requester. */
+  const placesOf = new Map<string, number>();
+  const share = shareOf(counts.commands);
   const waiting = { effects: createFairQueue<Waiter>(), commands: createFairQueue<Waiter>() } as const;
   let last = 0;
   let open = true;
@@ -47,6 +59,7 @@ export const createSlots = (
 
   const requestOf = (order: RunEffect): SlotRequest => ({
     kind: commands?.isCommand(order.effect.uses) === true ? 'commands' : 'effects',
+    requester: requesterOf(order),
     task: order.effect.task,
     target: targets.of(order),
   });
@@ -69,6 +82,18 @@ export const createSlots = (
     checkRoom(target);
   };
 
+  const hasShare = ({ kind, requester }: SlotRequest): boolean =>
+    kind === 'effects' || (placesOf.get(requester) ?? 0) < share;
+
+  const countFor = ({ kind, requester }: SlotRequest, more: 1 | -1): void => {
+    if (kind === 'effects') return;
+    const now = (placesOf.get(requester) ?? 0) + more;
+    if (now === 0) placesOf.delete(requester);
+    else placesOf.set(requester, now);
+    if (now < share) waiting.commands.unblockRequester(requester);
+    else waiting.commands.blockRequester(requester);
+  };
+
   const isFree = (kind: Kind): boolean => open && inUseOf[kind] < counts[kind];
 
   const occupy = (request: SlotRequest): Slot => {
@@ -76,11 +101,12 @@ export const createSlots = (
     taken.set(last, request);
     inUseOf[request.kind] += 1;
     countAt(request.target, 1);
+    countFor(request, 1);
     return { worker, slot: last, ...(journal !== undefined && { journal }) };
   };
 
   const takeFor = (request: SlotRequest): Slot | undefined =>
-    isFree(request.kind) && (request.target === undefined || hasRoom(request.target))
+    isFree(request.kind) && hasShare(request) && (request.target === undefined || hasRoom(request.target))
       ? occupy(request)
       : undefined;
 
@@ -115,6 +141,7 @@ export const createSlots = (
       taken.delete(slot);
       inUseOf[request.kind] -= 1;
       countAt(request.target, -1);
+      countFor(request, -1);
       serve();
     },
     /** Calls back with a slot: now, or when one is free. Keeps only the task and the target of the order. */
@@ -123,7 +150,7 @@ export const createSlots = (
       const slot = takeFor(request);
       if (slot !== undefined) return onSlot(slot);
       if (request.target !== undefined) checkRoom(request.target);
-      waiting[request.kind].join(request.task, request.target, { request, onSlot });
+      waiting[request.kind].join(request, request.target, { request, onSlot });
     },
     inUse: (): number => taken.size,
     waiting: (): number => waiting.effects.size() + waiting.commands.size(),

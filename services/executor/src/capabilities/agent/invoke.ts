@@ -14,9 +14,6 @@ import {
 } from '../stage/stage.ts';
 import { askingForReport, readReply, type Reply } from './reply.ts';
 
-const HOUR_MS = 3_600_000;
-/** The default time limit of a node. */
-const TIMEOUT_MS = 12 * HOUR_MS;
 /** Including the note about omitted bytes. */
 const REPLY_BYTES_MAX = 128 * 1_024;
 const LEFT_OUT_BYTES = 64;
@@ -74,7 +71,7 @@ export const agentArgv = (
 export const runAgent = async (
   argv: readonly string[],
   prompt: string,
-  { timeoutMs = TIMEOUT_MS }: StepInput,
+  { timeoutMs }: StepInput,
   tools: StageTools,
   cwd: string = tools.root,
 ): Promise<CommandResult> => {

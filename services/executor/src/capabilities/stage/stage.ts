@@ -80,6 +80,8 @@ export type StageTools = {
 
 export type RunStage = (input: StepInput, tools: StageTools) => Promise<StepResult>;
 
+/** The time limit of a process whose node has none: one hour. */
+const TIMEOUT_MS = 3_600_000;
 /** Places in git's folder that name programs. */
 const PROGRAMS_OF_GIT = ['hooks', 'config'];
 
@@ -191,6 +193,7 @@ export const createStages = (parts: StageParts) => {
         return await runCommand({
           cwd: root,
           ...rest,
+          timeoutMs: rest.timeoutMs ?? input.timeoutMs ?? TIMEOUT_MS,
           argv,
           env: { ...env, ...more },
           signal: anyway === true ? undefined : signal,

@@ -199,7 +199,12 @@ const runCommand = (task: Task, node: NodeId, { id, ...order }: Run, resends: nu
   // An attempt is ordered again under a new grant when the first expired; the revision tells the orders
   // apart.
   const key = `${id}.${String(revision)}.${String(attempt)}.${String(resends)}`;
-  return command('effect', 'run', subjects.effectCommand('run', pool), key, { id, attempt, ...order });
+  return command('effect', 'run', subjects.effectCommand('run', pool), key, {
+    id,
+    attempt,
+    requester: task.requestedBy,
+    ...order,
+  });
 };
 
 /** Orders the approved effect. */
