@@ -126,6 +126,32 @@ export const PLANTED: readonly Planted[] = [
     },
   },
   {
+    name: 'the name in a command counts without a token',
+    finds: [
+      'a verified requester is the person who asked',
+      'under four eyes somebody approves who did not ask, under whatever name they asked',
+    ],
+    bug: { sender: () => () => ({ kind: 'service' }) },
+  },
+  {
+    name: 'an unverified requester is another person than every approver',
+    finds: [
+      'under four eyes somebody approves who did not ask, under whatever name they asked',
+      'an approval has as many approvers as its quorum',
+    ],
+    bug: {
+      approval: (decider) => ({
+        ...decider,
+        decide: (state, message, at) => {
+          if (state.status !== 'pending' || message.kind !== 'decide')
+            return decider.decide(state, message, at);
+          const requestedBy = state.request.requestedBy.replace('unverified:', '');
+          return decider.decide({ ...state, request: { ...state.request, requestedBy } }, message, at);
+        },
+      }),
+    },
+  },
+  {
     name: 'a retried dead letter is dropped',
     finds: ['a dead letter is resolved only as an operator requested'],
     bug: { settle: (settle) => (wanted) => settle({ ...wanted, action: 'drop' }) },

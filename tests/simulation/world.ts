@@ -1,7 +1,7 @@
 import { effectClassOf } from '@holdpoint/contracts/effect/capabilities';
 import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
 import { type ServiceName, SERVICES } from '@holdpoint/contracts/bus/subjects';
-import type { StoredDeadLetter } from '@holdpoint/runtime/bus/dead-letters';
+import { deadLetterIdOf, type StoredDeadLetter } from '@holdpoint/contracts/bus/dead-letter';
 import type { BatchWrite, WireMessage } from '@holdpoint/runtime/engine/ports';
 import { type Away, createAway } from './faults/target-outages.ts';
 import { type Books, createBooks } from './event-states.ts';
@@ -14,6 +14,7 @@ import { createSealBook, type SealBook } from './outside/seals.ts';
 import type { Shown } from './outside/surface.ts';
 import { type Application, createTarget, type Target } from './outside/target.ts';
 import { createTimeline, type Timeline } from './timeline.ts';
+import type { Askers } from './users/identities.ts';
 import { createTrace, type Trace } from './trace.ts';
 import { createWeather, type Weather, type WeatherSettings } from './faults/fault-rates.ts';
 
@@ -25,8 +26,8 @@ export type Watchers = {
   readonly published: ((wire: WireMessage) => void)[];
   readonly applied: ((application: Application) => void)[];
   readonly worked: ((work: Application) => void)[];
-  /** A dead letter and the id of its message. */
-  readonly lettered: ((letter: StoredDeadLetter, id: string) => void)[];
+  /** A new dead letter, and its key, which follows from its message. */
+  readonly lettered: ((letter: StoredDeadLetter, key: string) => void)[];
 };
 
 /** By effect and epoch: the outcome that the executor saw. */
@@ -54,11 +55,11 @@ export type World = {
   readonly rollbackRule: boolean;
   readonly watchers: Watchers;
   readonly poison: Poison;
-  /** The ids of committed dead letters. */
+  readonly askers: Askers;
+  /** The keys of committed dead letters. */
   readonly kept: Set<string>;
 };
 
-const LETTERS = 'hp.dlq.';
 const APPLY_ONCE: ReadonlySet<string | undefined> = new Set(['keyed', 'fenced']);
 
 export const createWorld = ({ seed, traced, ...settings }: WorldSettings): World => {
@@ -70,9 +71,20 @@ export const createWorld = ({ seed, traced, ...settings }: WorldSettings): World
   const kept = new Set<string>();
   const database = (service: ServiceName): Database =>
     createDatabase(service, timeline, weather, (write, now) => {
-      for (const wire of write.outbox) if (wire.subject.startsWith(LETTERS)) kept.add(messageIdOf(wire));
+      for (const { id, letter, body } of write.deadLetters ?? []) {
+        if (kept.has(id)) continue;
+        kept.add(id);
+        const place = databases[service].tables.deadLetters.findIndex((row) => row.id === id) + 1;
+        const stored = { ...letter, body: new TextDecoder().decode(body) };
+        for (const heard of watchers.lettered)
+          heard({ id: deadLetterIdOf(service, place), service, letter: stored }, id);
+      }
       for (const heard of watchers.committed) heard(service, write, now);
     });
+  const databases = Object.fromEntries(SERVICES.map((service) => [service, database(service)])) as Record<
+    ServiceName,
+    Database
+  >;
   return {
     timeline,
     choices,
@@ -81,6 +93,7 @@ export const createWorld = ({ seed, traced, ...settings }: WorldSettings): World
     watchers,
     reports: new Map(),
     poison: new Map(),
+    askers: new Map(),
     kept,
     shown: new Map(),
     checker: createChecker(),
@@ -88,22 +101,11 @@ export const createWorld = ({ seed, traced, ...settings }: WorldSettings): World
     deadly: new Set(),
     rollbackRule: choices.happens('the rule for rollbacks is on', 0.7),
     books: createBooks(),
-    databases: Object.fromEntries(SERVICES.map((service) => [service, database(service)])) as Record<
-      ServiceName,
-      Database
-    >,
+    databases,
     seals: createSealBook(),
-    bus: createBus(
-      timeline,
-      weather,
-      choices,
-      (wire) => {
-        for (const heard of watchers.published) heard(wire);
-      },
-      (letter, id) => {
-        for (const heard of watchers.lettered) heard(letter, id);
-      },
-    ),
+    bus: createBus(timeline, weather, choices, (wire) => {
+      for (const heard of watchers.published) heard(wire);
+    }),
     target: createTarget(timeline, weather, choices, {
       appliesOnce: (uses) => APPLY_ONCE.has(effectClassOf(uses, 'write_external')),
       applied: (application) => {

@@ -6,6 +6,9 @@ import {
   IssuedIdentity,
   takesIdentity,
 } from '@holdpoint/contracts/approval/identity';
+import type { DecideApproval } from '@holdpoint/contracts/approval/commands';
+import type { DecideMany } from '@holdpoint/contracts/approval/queries';
+import type { ApprovalId } from '@holdpoint/contracts/values/ids';
 import { api, type Api, type ApiRequest, type ApiResponse } from '@holdpoint/contracts/catalog/api';
 import { ErrorBody } from '@holdpoint/contracts/values/errors';
 import { type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';
@@ -53,6 +56,13 @@ export type Client = {
   readonly close: () => Promise<void>;
 };
 
+/** Stands for the digest of a request that does not exist. */
+const NO_DIGEST = '0'.repeat(64);
+const unlessUnknown = (error: unknown): undefined => {
+  if (error instanceof Refusal && error.code === 'APPROVALS_UNKNOWN') return undefined;
+  throw error;
+};
+
 const ANSWER_WITHIN_MS = 5_000;
 
 export const connectClient = async (url: string, credentialsDir: string): Promise<Client> => {
@@ -82,19 +92,36 @@ export const connectClient = async (url: string, credentialsDir: string): Promis
     sources.set(as, source);
     return source;
   };
-  /** Some tests run the orchestrator alone: their commands are unverified. */
-  const unlessAlone = (error: unknown): undefined => {
-    if (error instanceof Refusal) throw error;
-    return undefined;
-  };
+  /** Without approvals, and with a token that approvals does not know, a command is unverified. */
   const identityOf = (as: string): Promise<string | undefined> =>
     sourceOf(as)
       .withIdentity((assertion) => Promise.resolve(assertion))
-      .catch(unlessAlone);
+      .catch(() => undefined);
+
+  const digestOf = async (id: unknown): Promise<string> =>
+    (await ask('approvals', 'get', { id: String(id) as ApprovalId }).catch(unlessUnknown))?.digest ??
+    NO_DIGEST;
+  /** Decides as a person does, who reads the request first. */
+  const bound = async (endpoint: string, request: unknown): Promise<unknown> => {
+    const decision = request as Partial<DecideApproval & DecideMany>;
+    if (endpoint === 'decide' && decision.digest === undefined)
+      return { ...decision, digest: await digestOf(decision.id) };
+    if (endpoint !== 'decide_many') return request;
+    const items = (decision.items ?? []).map(async ({ id, digest }) => ({
+      id,
+      digest: digest ?? (await digestOf(id)),
+    }));
+    return { ...decision, items: await Promise.all(items) };
+  };
 
   const ask: Ask = async (service, endpoint, request, as = token) => {
     const identity = takesIdentity(service, endpoint) ? await identityOf(as) : undefined;
-    const answer = await askRaw(subjects.api(service, endpoint), JSON.stringify(request), as, identity);
+    const answer = await askRaw(
+      subjects.api(service, endpoint),
+      JSON.stringify(service === 'approvals' ? await bound(endpoint, request) : request),
+      as,
+      identity,
+    );
     const declared: Readonly<Record<string, { response: { parse(value: unknown): unknown } }>> = api[service];
     return declared[endpoint]?.response.parse(answer) as ApiResponse<typeof service, typeof endpoint>;
   };

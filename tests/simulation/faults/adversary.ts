@@ -1,10 +1,14 @@
 import { CAPABILITIES } from '@holdpoint/contracts/effect/capabilities';
+import { IDENTITY_HEADER, IDENTITY_MS } from '@holdpoint/contracts/approval/identity';
+import { TaskId } from '@holdpoint/contracts/values/ids';
 import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
 import { effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
 import type { WireMessage } from '@holdpoint/runtime/engine/ports';
+import { assertionOf } from '../users/identities.ts';
+import { PEOPLE } from '../workload/gates.ts';
 import type { World } from '../world.ts';
 
 export const MALFORMED = '{"id":';
@@ -20,11 +24,18 @@ const TRICKS = [
   'an effect is ordered without its grant',
   'an effect is ordered as work',
   'an approval is forged',
+  'a command forges the identity of a person',
+  'a command shows an identity that has ended',
+  'a node is taken as done in the name of a person',
+  'a rollback passes as one that a verdict ordered',
 ] as const;
+
+/** The number of a trick, for an id. */
+const place = (name: string): string => name.replace(/\D/g, '');
 
 /** A client with valid credentials and bad intent: it repeats, changes and forges messages. */
 export const startAdversary = (
-  { timeline, choices, bus, books, watchers, trace }: World,
+  { timeline, choices, bus, books, watchers, trace, askers }: World,
   overMs: number,
   severity: number,
   without: ReadonlySet<string>,
@@ -88,6 +99,32 @@ export const startAdversary = (
     });
   };
 
+  /** The bus user of people may send any command, with any header. */
+  const sayAsPerson = (name: string, command: string, body: object, identity?: string): void =>
+    bus.publish(name, {
+      subject: subjects.peopleCommand(command),
+      headers: [
+        [HEADERS.messageId, name],
+        ...(identity === undefined ? [] : [[IDENTITY_HEADER, identity] as const]),
+      ],
+      body: JSON.stringify(body),
+    });
+
+  const openNode = (name: string): { readonly id: string; readonly node: string } | undefined => {
+    const tasks = [...books.orchestrator.states].flatMap(([id, state]) =>
+      'definition' in state ? state.definition.nodes.map(({ id: node }) => ({ id, node })) : [],
+    );
+    return tasks.length === 0 ? undefined : choices.pick(name, tasks);
+  };
+
+  const forgedIdentity = (name: string, identity: string): void => {
+    const job = openNode(name);
+    if (job !== undefined) sayAsPerson(name, choices.pick(`how ${name}`, ['done', 'skip']), job, identity);
+  };
+
+  const [text = '', mark = ''] = assertionOf(PEOPLE.linus, 0).split('.');
+  const forged = [Buffer.from(text, 'base64url').toString().replace('linus', 'grace'), mark];
+
   const play = (trick: (typeof TRICKS)[number], name: string): void => {
     switch (trick) {
       case 'an old message comes again':
@@ -106,6 +143,31 @@ export const startAdversary = (
         return ungranted(name, 'work');
       case 'an approval is forged':
         return forgedApproval(name);
+      case 'a command forges the identity of a person':
+        return forgedIdentity(
+          name,
+          [Buffer.from(forged[0] ?? '').toString('base64url'), forged[1]].join('.'),
+        );
+      case 'a command shows an identity that has ended':
+        return forgedIdentity(name, assertionOf(PEOPLE.ada, timeline.now() - 2 * IDENTITY_MS));
+      case 'a node is taken as done in the name of a person': {
+        const job = openNode(name);
+        return job && sayAsPerson(name, 'done', { ...job, by: 'ada' });
+      }
+      case 'a rollback passes as one that a verdict ordered': {
+        const id = `x-${place(name)}`;
+        const worktree = '.holdpoint/worktrees/work-t-1-prepare';
+        askers.set(TaskId.parse(id), 'mallory');
+        return sayAsPerson(name, 'submit', {
+          id,
+          workflow: 'rollback',
+          goal: 'undo the work of another task',
+          requestedBy: 'linus',
+          repository: '/srv/repository',
+          inputs: { task: 't-1', node: 'work', attempt: 1, commit: 'a'.repeat(40), place: { worktree } },
+          rollbackOf: { task: 't-1', node: 'work', attempt: 1, worktree },
+        });
+      }
     }
   };
 

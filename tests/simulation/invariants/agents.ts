@@ -1,3 +1,5 @@
+import type { TaskId } from '@holdpoint/contracts/values/ids';
+import { isUnverified } from '@holdpoint/contracts/values/person';
 import type { ApprovalEvent } from '@holdpoint/contracts/approval/events';
 import type { ApprovalState } from '@holdpoint/approvals/approval/state';
 import { type Change, programIn, taskIn } from '../event-states.ts';
@@ -18,4 +20,19 @@ export const checkAgents = (
     );
     return;
   }
+};
+
+/** A name counts as verified only if its owner has shown a token for exactly this task. */
+export const checkRequester = (
+  { checker, askers }: World,
+  { type, id, requestedBy }: { readonly type: string; readonly id: string; readonly requestedBy: string },
+): void => {
+  const asker = askers.get(id as TaskId);
+  if (asker === undefined) return;
+  checker.expect(
+    'a verified requester is the person who asked',
+    isUnverified(requestedBy) || requestedBy === asker,
+    id,
+    () => `${type} by ${requestedBy}, and ${asker} asked`,
+  );
 };

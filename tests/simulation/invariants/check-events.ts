@@ -15,7 +15,7 @@ import {
   taskIn,
   taskOf,
 } from '../event-states.ts';
-import { checkAgents } from './agents.ts';
+import { checkAgents, checkRequester } from './agents.ts';
 import { watchAnswers } from './answers.ts';
 import { checkApproval } from './approvals.ts';
 import { watchAttempts } from './attempts.ts';
@@ -59,6 +59,7 @@ export const startScribe = (
   const checkBudget = watchBudgets(world);
   const checkOrders = watchOrders(world);
   const enterTask = (change: TaskChange): void => {
+    if (change.event.type === 'submitted') checkRequester(world, change.event);
     checkTask(change);
     checkOrders(change);
     checkLocked(world, change);
@@ -73,6 +74,7 @@ export const startScribe = (
   };
 
   const enterProgram = (change: ProgramChange): void => {
+    if (change.event.type === 'program_submitted') checkRequester(world, change.event);
     programs.ofProgram(change);
     for (const heard of ofPrograms) heard(change);
   };

@@ -1,12 +1,10 @@
-import { AGGREGATES, type ServiceName, SERVICES, subjects } from '@holdpoint/contracts/bus/subjects';
+import type { ErrorBody } from '@holdpoint/contracts/values/errors';
+import { AGGREGATES, type ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { isInternal } from '@holdpoint/contracts/catalog/event-list';
 import { CHANGED, TaskChanged } from '@holdpoint/contracts/task/changed';
 import type { BatchWrite, WireMessage } from '@holdpoint/runtime/engine/ports';
-import { DeadLetter } from '@holdpoint/contracts/bus/dead-letter';
 import { MALFORMED } from '../faults/adversary.ts';
 import { messageIdOf, type World } from '../world.ts';
-
-const DEAD_LETTERS: ReadonlySet<string> = new Set(SERVICES.map((service) => subjects.deadLetter(service)));
 
 /** Kinds whose every commit is announced. */
 const TASK_KINDS: ReadonlySet<string> = new Set(['task', 'program']);
@@ -17,6 +15,19 @@ const isChange = (wire: WireMessage, latest: string | undefined): boolean => {
   return latest === change.latest && messageIdOf(wire) === `task.${change.id}.${String(change.version)}`;
 };
 
+/** Why the orchestrator refuses a command of a person for good. */
+const REFUSALS: ReadonlySet<string> = new Set([
+  'IDENTITY_INVALID',
+  'IDENTITY_EXPIRED',
+  'IDENTITY_REQUIRED',
+  'ERR_FORBIDDEN',
+  'ORCHESTRATOR_NOT_ENTITLED',
+  'ORCHESTRATOR_ILLEGAL_IN_PHASE',
+  'ORCHESTRATOR_TASK_CONFLICT',
+]);
+const isRefusal = ({ subject, reason }: { readonly subject: string; readonly reason: ErrorBody }): boolean =>
+  subject.startsWith('hp.in.') ? REFUSALS.has(reason.code) : reason.code === 'SEAL_MISSING';
+
 const taskIn = (body: string): string => /"task":"([^"]+)"/.exec(body)?.[1] ?? '';
 
 /** Only committed messages and public events are published, and finally all of them are. Returns the check for the end. */
@@ -24,16 +35,15 @@ export const watchMessages = ({ watchers, checker, bus, poison }: World): (() =>
   const committed = new Set<string>();
   /** The last event of each commit of a task, by message id, if it is internal. */
   const changes = new Map<string, string>();
-  /** A message between services is never a dead letter, unless a fault poisoned it. */
-  const checkDeadLetter = (wire: WireMessage): void => {
-    const letter = DeadLetter.parse(JSON.parse(wire.body));
+  /** A message between services is never a dead letter, unless a fault poisoned it. People are also refused. */
+  watchers.lettered.push(({ letter }, key) => {
     checker.expect(
       'only malformed or poisoned messages are dead letters',
-      letter.body === MALFORMED || poison.get(messageIdOf(wire)) !== undefined,
+      letter.body === MALFORMED || poison.get(key) !== undefined || isRefusal(letter),
       taskIn(letter.body),
       () => `${letter.subject}: ${JSON.stringify(letter.reason)} ${letter.body.slice(0, 200)}`,
     );
-  };
+  });
   watchers.committed.push((service: ServiceName, write: BatchWrite) => {
     // From the events alone: the engine's own choice is under test.
     const last = new Map(write.events.map((event) => [event.aggregate, event]));
@@ -54,7 +64,6 @@ export const watchMessages = ({ watchers, checker, bus, poison }: World): (() =>
       '',
       () => `${wire.subject} ${id} ${wire.body.slice(0, 200)}`,
     );
-    if (DEAD_LETTERS.has(wire.subject)) checkDeadLetter(wire);
   });
   return () => {
     for (const id of [...committed, ...changes.keys()])

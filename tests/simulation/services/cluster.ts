@@ -24,6 +24,7 @@ import { rollback } from '@holdpoint/orchestrator/workflows/rollback';
 import { CIRCUIT_TIMER } from '@holdpoint/orchestrator/task/outgoing/outgoing';
 import { EMPTY_CONTEXT } from '@holdpoint/orchestrator/submission-context';
 import { orchestratorLogic } from '@holdpoint/orchestrator/bindings';
+import type { SenderOf } from '@holdpoint/orchestrator/sender';
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import { attemptsDecider } from '@holdpoint/recovery/attempts/decide';
 import { createRecoveryLogic, type RecoveryMessage } from '@holdpoint/recovery/bindings';
@@ -32,6 +33,7 @@ import type { Addressed } from '@holdpoint/runtime/engine/kinds';
 import { simulatedCapability } from './capabilities.ts';
 import { signGrant, verifyGrant } from './grants.ts';
 import type { RetentionBug } from './retention.ts';
+import { senderOf } from '../users/identities.ts';
 import { rulesFor } from '../users/standing-rules.ts';
 import { simulatedLook, simulatedSurface } from '../outside/surface.ts';
 import type { Life } from '../process-life.ts';
@@ -57,6 +59,7 @@ type TaskDecider = ReturnType<typeof createTaskDecider>;
 /** What a planted bug changes. */
 export type Bug = Tampering & {
   readonly retention?: RetentionBug;
+  readonly sender?: Changed<SenderOf>;
   readonly task?: Changed<TaskDecider>;
   readonly approval?: Changed<ApprovalDecider>;
   readonly rule?: Changed<RuleDecider>;
@@ -93,10 +96,8 @@ export const startCluster = (world: World, replicas: number, bug: Bug = {}): Clu
         aggregate: task,
         message: { kind: 'timer', name: CIRCUIT_TIMER, data: { attempt: 0 } },
       });
-    return orchestratorLogic(tasks, {
-      ...EMPTY_CONTEXT,
-      openCircuits: followWorkflowCircuits(world, life, wake),
-    });
+    const context = { ...EMPTY_CONTEXT, openCircuits: followWorkflowCircuits(world, life, wake) };
+    return orchestratorLogic(tasks, context, bug.sender?.(senderOf) ?? senderOf);
   };
   const surfaces = ['discord'] as const;
   const options = { surfaces, rollbackRule };

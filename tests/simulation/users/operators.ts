@@ -3,7 +3,11 @@ import { commandIdOf, type NodeId, type TaskId } from '@holdpoint/contracts/valu
 import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';
 import { findNode, nodeState, openQuestion } from '@holdpoint/orchestrator/task/model/state';
 import { taskIn, type TaskChange } from '../event-states.ts';
+import type { Principal } from '@holdpoint/approvals/approval/state';
+import { named } from '@holdpoint/orchestrator/sender';
 import type { Cluster } from '../services/cluster.ts';
+import { PEOPLE } from '../workload/gates.ts';
+import { asSender } from './identities.ts';
 import type { Call } from './approvers.ts';
 import { LATE_MS } from '../outside/target.ts';
 import type { World } from '../world.ts';
@@ -14,6 +18,7 @@ const LOOKS_MAX = 24;
 const RETRIES_MAX = 3;
 const REWINDS_MAX = 2;
 const BY_HAND = { cancel: 0.03, pause: 0.06, node: 0.12, rewind: 0.25, rollback: 0.12 } as const;
+const WITHOUT_TOKEN = 0.1;
 const ON_A_NODE = ['skip', 'cancel', 'pause', 'pause', 'done'] as const;
 const WORKFLOW_OF_ROLLBACKS = 'rollback';
 
@@ -27,9 +32,15 @@ export const startHands = ({ timeline, choices, books }: World, cluster: Cluster
   const tell = (task: TaskId, kind: Kind, said: Said = {}): void => {
     commands += 1;
     const commandId = commandIdOf(kind, `${task} ${String(commands)}`);
-    const by = choices.pick(`who says ${commandId}`, ['ada', 'linus']);
-    const message = { kind, payload: { id: task, by, ...said }, task, commandId } as TaskRunMessage;
-    call(cluster.orchestrator, { kind: 'task', aggregate: task, message });
+    const person = choices.pick(`who says ${commandId}`, [PEOPLE.ada, PEOPLE.linus]);
+    const say = (by: Principal | undefined): void => {
+      const sender = asSender(by, timeline.now());
+      const payload = named({ id: task, by: person.name, ...said }, 'by', sender);
+      const message = { kind, payload, task, commandId, sender } as TaskRunMessage;
+      call(cluster.orchestrator, { kind: 'task', aggregate: task, message });
+    };
+    // Somebody who only knows the name tries it without a token.
+    say(choices.happens(`without a token ${commandId}`, WITHOUT_TOKEN) ? undefined : person);
   };
 
   /** An operator who paused a task or node resumes it later. */

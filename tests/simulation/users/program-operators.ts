@@ -40,7 +40,7 @@ export const NONSENSE: Json = { no: 'sense' };
 
 /** Operators who pause, resume, retry, cancel and fork programs. */
 export const startProgramHands = (
-  { timeline, choices, books, databases }: World,
+  { timeline, choices, books, databases, askers }: World,
   cluster: Cluster,
   { tell, call }: Pick<ReturnType<typeof startPeople>, 'tell' | 'call'>,
 ) => {
@@ -62,6 +62,7 @@ export const startProgramHands = (
       .reduce<ProgramState>((state, event) => programDecider.evolve(state, event), programDecider.initial);
     const task = TaskId.parse(`${id}-fork`);
     const message = { kind: 'fork_program', task, version, by: 'ada' } as const;
+    askers.set(task, 'ada');
     if (isProgram(origin))
       call(cluster.orchestrator, { kind: 'program', aggregate: task, message: { ...message, origin } });
   };
@@ -81,6 +82,9 @@ export const startProgramHands = (
   const retries = new Map<string, number>();
   return ({ event }: ProgramChange): void => {
     const id = TaskId.parse(event.id);
+    const asker = askers.get(id);
+    if (event.type === 'phase_recorded' && event.entry.kind === 'effect' && asker !== undefined)
+      askers.set(event.entry.task, asker);
     if (event.type === 'program_submitted') begin(id);
     const isStopped =
       event.type === 'failed' || (event.type === 'input_requested' && event.about === 'failure');
