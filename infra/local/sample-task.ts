@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Client } from '@holdpoint/cli/bus/client';
+import { digestShown } from '@holdpoint/contracts/approval/shown-effect';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { isMissing } from '../credentials/keep.ts';
 import { poll } from './poll.ts';
@@ -44,9 +45,10 @@ export const decide = async (
   approval: string,
   decision: 'approve' | 'reject',
 ): Promise<void> => {
-  await insist(`approval ${approval} is decided`, () =>
-    operator.call('approvals', 'decide', { id: approval, decision }),
-  );
+  await insist(`approval ${approval} is decided`, async () => {
+    const shown = await operator.call('approvals', 'get', { id: approval });
+    return operator.call('approvals', 'decide', { id: approval, decision, digest: digestShown(shown) });
+  });
 };
 
 /** Waits for the decision of any surface, or for the abort signal. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Client } from '@holdpoint/cli/bus/client';
 import type { ApiRequest } from '@holdpoint/contracts/catalog/api';
 import { ApprovalId } from '@holdpoint/contracts/values/ids';
@@ -8,6 +9,10 @@ import { type Percentiles, percentiles, round } from './report/percentiles.ts';
 
 /** The ids of one load, by number. */
 const idOf = (run: string, number: number): ApprovalId => ApprovalId.parse(`a-${run}-${String(number)}`);
+
+const md5 = (text: string): string => createHash('md5').update(text).digest('hex');
+/** As {@link REQUESTS} makes it. */
+const digestOf = (number: number): string => md5(String(number)).repeat(2);
 
 /**
  * Variety in everything that a list can filter by: kinds, classes, 40 groups, 200 requesters, tasks of five,
@@ -131,7 +136,7 @@ export const measureDecisions = async (
     await client.call(
       'approvals',
       'decide',
-      { id: idOf(run, number), decision: number % 5 === 0 ? 'reject' : 'approve' },
+      { id: idOf(run, number), digest: digestOf(number), decision: number % 5 === 0 ? 'reject' : 'approve' },
       { timeoutMs: 30_000 },
     );
     durations.push(performance.now() - dueAt);

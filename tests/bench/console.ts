@@ -70,7 +70,11 @@ export const measureConsole = async (
       await publishRequest(connection, request);
       await row.waitFor({ state: 'attached' });
       shown.push(performance.now() - started);
-      await client.call('approvals', 'decide', { id: request.id, decision: 'reject' });
+      await client.call('approvals', 'decide', {
+        id: request.id,
+        digest: request.digest,
+        decision: 'reject',
+      });
       const decided = performance.now();
       await row.waitFor({ state: 'detached' });
       gone.push(performance.now() - decided);

@@ -111,12 +111,12 @@ export const measureWatchers = async (
   const [requested, resolved]: [(readonly number[])[], (readonly number[])[]] = [[], []];
   for (let i = 0; i < requests; i += 1) {
     const request = requestOf();
-    const { id } = request;
+    const { id, digest } = request;
     requested.push(await notified('approval.requested', id, () => publishRequest(bus, request)));
     await delay(PAUSE_MS);
     resolved.push(
       await notified('approval.resolved', id, () =>
-        client.call('approvals', 'decide', { id, decision: 'reject' }, { timeoutMs: 30_000 }),
+        client.call('approvals', 'decide', { id, digest, decision: 'reject' }, { timeoutMs: 30_000 }),
       ),
     );
     await delay(PAUSE_MS);

@@ -28,7 +28,12 @@ export const createDecisionSubmitter = (
     { surface, trace }: Via,
     isOneOfMany = false,
   ): Promise<DecisionResult> => {
-    const { id, token } = payload;
+    const { id, token, digest } = payload;
+    if (digest === undefined)
+      throw new HoldpointError(
+        'APPROVALS_DIGEST_REQUIRED',
+        'add "digest" with the digest of the effect, as the request shows it',
+      );
     if (token !== undefined && !isTokenOf(id, token))
       throw new HoldpointError('APPROVALS_TOKEN_MISMATCH', 'the token does not belong to this approval');
     const message = { kind: 'decide', payload, by, surface, isOneOfMany } as const;

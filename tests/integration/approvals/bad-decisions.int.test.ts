@@ -37,23 +37,38 @@ afterAll(() => system.stop());
 
 const DECIDE = subjects.api('approvals', 'decide');
 
+type PendingTask = SampleTask & { readonly digest: string };
+
 const decideAs = (
-  task: Pick<SampleTask, 'approval'>,
+  task: Pick<PendingTask, 'approval' | 'digest'>,
   token: string | undefined,
   more: object = {},
 ): Promise<unknown> =>
-  system.client.askRaw(DECIDE, JSON.stringify({ id: task.approval, decision: 'approve', ...more }), token);
+  system.client.askRaw(
+    DECIDE,
+    JSON.stringify({ id: task.approval, decision: 'approve', digest: task.digest, ...more }),
+    token,
+  );
 
-const pendingTask = async (): Promise<SampleTask> => {
+const pendingTask = async (): Promise<PendingTask> => {
   const task = await submitSample(system.client);
-  await waitForRequest(system.client, task);
-  return task;
+  const { digest } = await waitForRequest(system.client, task);
+  return { ...task, digest };
 };
 
 const statusOf = async ({ approval }: SampleTask): Promise<string> =>
   (await system.client.ask('approvals', 'get', { id: approval })).status;
 
 describe('a decision', () => {
+  test('a decision without a digest is refused, and decides nothing', async () => {
+    const task = await pendingTask();
+    await expect(decideAs(task, system.client.token, { digest: undefined })).rejects.toMatchObject({
+      code: 'APPROVALS_DIGEST_REQUIRED',
+      status: 400,
+    });
+    expect(await statusOf(task)).toBe('pending');
+  });
+
   test('a decision on an unknown approval is refused', async () => {
     const refused = system.client.ask('approvals', 'decide', {
       id: 'a-unknown',
@@ -252,7 +267,9 @@ test('a request without a decision expires, and a later decision is refused with
   expect(event.grant).toBeUndefined();
   const { requestedAt, expiresAt } = await client.ask('approvals', 'get', { id: request.id });
   expect(expiresAt - requestedAt).toBe(1_000);
-  await expect(decideAs({ approval: request.id }, client.token)).rejects.toMatchObject({
+  await expect(
+    decideAs({ approval: request.id, digest: request.digest }, client.token),
+  ).rejects.toMatchObject({
     code: 'APPROVALS_ALREADY_DECIDED',
     body: { details: { status: 'expired' } },
   });

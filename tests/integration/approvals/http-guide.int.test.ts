@@ -59,12 +59,12 @@ const curl = async (words: readonly string[], values: Readonly<Record<string, st
 
 describe('the guide to approvals', () => {
   test('the curl calls of the guide list, show and decide an approval and revoke a rule', async () => {
-    const { id } = await asked();
+    const { id, digest } = await asked();
     const rule = await system.client.ask('approvals', 'rule_add', {
       name: 'chat',
       match: { capability: 'cap.notify.*', target: 'notify:*' },
     });
-    const values = { token: system.client.token, approval: id, rule: rule.id };
+    const values = { token: system.client.token, approval: id, digest, rule: rule.id };
     const [list, show, decide, revoke, ...more] = calls;
     expect(more).toEqual([]);
     expect(await curl(list?.words ?? [], values)).toMatchObject({ items: [{ id }] });

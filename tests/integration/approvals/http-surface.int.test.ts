@@ -82,10 +82,10 @@ describe('the HTTP surface', () => {
   });
 
   test('a decision is recorded as made in a page when the page says so', async () => {
-    const { id } = await asked();
+    const { id, digest } = await asked();
     await post(
       `/approvals/${id}/decisions`,
-      { decision: 'reject' },
+      { decision: 'reject', digest },
       { headers: { 'holdpoint-surface': 'web' } },
     );
     expect((await call(`/approvals/${id}`)).body).toMatchObject({ status: 'rejected', surface: 'web' });
@@ -93,7 +93,12 @@ describe('the HTTP surface', () => {
 
   test('each decision of a bulk request counts by itself', async () => {
     const [first, second] = [await asked(), await asked()];
-    const items = [{ id: first.id }, { id: 'a-none' }, { id: second.id }];
+    const items = [
+      { id: first.id, digest: first.digest },
+      { id: 'a-none', digest: second.digest },
+      { id: second.id, digest: second.digest },
+      { id: second.id },
+    ];
     expect(await post('/decisions', { items, decision: 'approve' })).toMatchObject({
       status: 200,
       body: {
@@ -101,6 +106,7 @@ describe('the HTTP surface', () => {
           { id: first.id, decided: { status: 'approved' } },
           { id: 'a-none', error: { code: 'APPROVALS_UNKNOWN' } },
           { id: second.id, decided: { status: 'approved' } },
+          { id: second.id, error: { code: 'APPROVALS_DIGEST_REQUIRED' } },
         ],
       },
     });
@@ -217,13 +223,14 @@ describe('a refusal', () => {
   });
 
   test('a refusal has the code of the bus and its HTTP status', async () => {
-    const { id } = await asked();
+    const { id, digest } = await asked();
     const decide = `/approvals/${id}/decisions`;
     const refused = async (more: object, token = system.client.token) => {
-      const { status, body } = await post(decide, { decision: 'approve', ...more }, { token });
+      const { status, body } = await post(decide, { decision: 'approve', digest, ...more }, { token });
       return [status, body['code']];
     };
     expect(await refused({}, guest.token)).toEqual([403, 'APPROVALS_NOT_ENTITLED']);
+    expect(await refused({ digest: undefined })).toEqual([400, 'APPROVALS_DIGEST_REQUIRED']);
     expect(await refused({ digest: '0'.repeat(64) })).toEqual([409, 'APPROVALS_DIGEST_MISMATCH']);
     expect(await refused({ decision: 'applied' })).toEqual([422, 'APPROVALS_NO_CHOICE']);
     expect(await refused({ decision: 'perhaps' })).toEqual([400, 'CONTRACT_INVALID']);

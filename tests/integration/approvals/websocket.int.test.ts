@@ -126,6 +126,7 @@ describe('a watcher', () => {
       ref: '1',
       id: request.id,
       decision: 'approve',
+      digest: request.digest,
       token: handed.token,
     });
     expect((await late.first('approval.responded')).ok).toMatchObject({ status: 'approved', by: 'guest' });
@@ -158,8 +159,9 @@ describe('a watcher', () => {
   test('a watcher rejects, and the task fails as forbidden', async () => {
     const watcher = await watch(ada);
     const task = await submitSample(system.client);
-    await watcher.first('approval.requested', about({ id: task.approval }));
-    watcher.say({ type: 'approval.respond', ref: 'no', id: task.approval, decision: 'reject' });
+    const { approval } = await watcher.first('approval.requested', about({ id: task.approval }));
+    const { id, digest } = approval;
+    watcher.say({ type: 'approval.respond', ref: 'no', id, digest, decision: 'reject' });
     expect((await watcher.first('approval.responded')).ok).toMatchObject({ status: 'rejected' });
     expect((await waitForPhase(system.client, task.id, 'failed')).error?.code).toBe('ERR_FORBIDDEN');
   });
@@ -169,13 +171,15 @@ describe('a watcher', () => {
     const request = await ask();
     await watcher.first('approval.requested', about(request));
     const { id } = request;
-    const base = { type: 'approval.respond', id, decision: 'approve' };
+    const base = { type: 'approval.respond', id, decision: 'approve', digest: request.digest };
+    watcher.say({ ...base, ref: 'blind', digest: undefined });
     watcher.say({ ...base, ref: 'digest', digest: '0'.repeat(64) });
     watcher.say({ ...base, ref: 'token', token: crypto.randomUUID() });
     watcher.say({ ...base, ref: 'unknown', id: 'a-none' });
     watcher.say({ ...base, ref: 'choice', decision: 'retry' });
     watcher.say({ ...base, ref: 'shape', decision: 'perhaps' });
     const errors = {
+      blind: 'APPROVALS_DIGEST_REQUIRED',
       digest: 'APPROVALS_DIGEST_MISMATCH',
       token: 'APPROVALS_TOKEN_MISMATCH',
       unknown: 'APPROVALS_UNKNOWN',
@@ -211,7 +215,13 @@ describe('a watcher', () => {
     const watcher = await watch(ada);
     const request = await ask({ requestedBy: 'ada', policy: { fourEyes: true } });
     expect((await watcher.first('approval.requested', about(request))).token).toBeUndefined();
-    watcher.say({ type: 'approval.respond', ref: 'own', id: request.id, decision: 'approve' });
+    watcher.say({
+      type: 'approval.respond',
+      ref: 'own',
+      id: request.id,
+      digest: request.digest,
+      decision: 'approve',
+    });
     expect((await watcher.first('approval.responded')).error?.code).toBe('APPROVALS_FOUR_EYES');
   });
 
@@ -219,7 +229,13 @@ describe('a watcher', () => {
     const [here, there] = [await watch(ada), await watch(grace, { service: replica })];
     const request = await ask();
     await Promise.all([here, there].map((each) => each.first('approval.requested', about(request))));
-    there.say({ type: 'approval.respond', ref: 'x', id: request.id, decision: 'approve' });
+    there.say({
+      type: 'approval.respond',
+      ref: 'x',
+      id: request.id,
+      digest: request.digest,
+      decision: 'approve',
+    });
     const { approval } = await here.first('approval.resolved', about(request));
     expect(approval).toMatchObject({ status: 'approved', decidedBy: 'grace', surface: 'websocket' });
   });
@@ -391,7 +407,13 @@ describe('access to the WebSocket', () => {
     const watcher = await watch(await narrowToken('approvals:read'));
     const request = await ask();
     expect((await watcher.first('approval.requested', about(request))).token).toBeUndefined();
-    watcher.say({ type: 'approval.respond', ref: 'x', id: request.id, decision: 'approve' });
+    watcher.say({
+      type: 'approval.respond',
+      ref: 'x',
+      id: request.id,
+      digest: request.digest,
+      decision: 'approve',
+    });
     expect((await watcher.first('approval.responded')).error?.code).toBe('APPROVALS_SCOPE');
     watcher.say({ type: 'subscribe', all: true });
     expect((await watcher.first('error')).error.code).toBe('APPROVALS_SCOPE');
@@ -416,7 +438,13 @@ describe('access to the WebSocket', () => {
     const request = await ask();
     await watcher.first('approval.requested', about(request));
     await system.client.ask('approvals', 'token_revoke', { id }, ada.token);
-    watcher.say({ type: 'approval.respond', ref: 'late', id: request.id, decision: 'approve' });
+    watcher.say({
+      type: 'approval.respond',
+      ref: 'late',
+      id: request.id,
+      digest: request.digest,
+      decision: 'approve',
+    });
     expect((await watcher.closed).code).toBe(WATCH_CLOSED.unauthenticated);
     expect((await system.client.ask('approvals', 'get', { id: request.id })).status).toBe('pending');
   });
@@ -484,7 +512,13 @@ describe('bad messages', () => {
       new Uint8Array([1, 2, 3]),
     ];
     for (const message of bad) watcher.say(message);
-    watcher.say({ type: 'approval.respond', ref: 'good', id: request.id, decision: 'approve' });
+    watcher.say({
+      type: 'approval.respond',
+      ref: 'good',
+      id: request.id,
+      digest: request.digest,
+      decision: 'approve',
+    });
     expect((await watcher.first('approval.responded')).ok).toMatchObject({ status: 'approved' });
     expect(watcher.all('error').map(({ error }) => error.code)).toEqual([
       'CONTRACT_NOT_JSON',
@@ -567,6 +601,7 @@ test('one of a hundred votes at once counts, and all watchers receive the same d
       type: 'approval.respond',
       ref: 'mine',
       id: request.id,
+      digest: request.digest,
       decision: i % 3 === 0 ? 'reject' : 'approve',
     });
   const answers = await Promise.all(watchers.map((each) => each.first('approval.responded')));

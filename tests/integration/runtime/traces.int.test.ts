@@ -78,14 +78,14 @@ describe('a gated task', () => {
 
   test('a task keeps its trace when a decision has another, which is linked', async () => {
     const task = await submitSample(system.client);
-    await waitForRequest(system.client, task);
+    const { digest } = await waitForRequest(system.client, task);
     const own = '4bf92f3577b34da6a3ce929d0e0e4736';
     const decision = headers();
     decision.set('traceparent', `00-${own}-00f067aa0ba902b7-01`);
     decision.set('authorization', `Bearer ${system.client.token}`);
     await system.client.connection.request(
       subjects.api('approvals', 'decide'),
-      JSON.stringify({ id: task.approval, decision: 'approve' }),
+      JSON.stringify({ id: task.approval, digest, decision: 'approve' }),
       { headers: decision, timeout: 5_000 },
     );
     await waitForPhase(system.client, task.id, 'completed');

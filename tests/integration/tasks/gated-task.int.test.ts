@@ -21,7 +21,7 @@ import { untilTrue } from '../../kit/until.ts';
 let system: System;
 let services: Readonly<Record<ServiceName, ServiceInProcess>>;
 beforeAll(async () => {
-  system = await createSystem();
+  system = await createSystem({ almightyMonitor: true });
   services = await system.startAll();
 });
 afterAll(() => system.stop());
@@ -76,11 +76,11 @@ describe('a gated task', () => {
       headers: traced,
       timeout: 5_000,
     });
-    await waitForRequest(client, task);
+    const { digest } = await waitForRequest(client, task);
     const decision = headers();
     decision.set('traceparent', traceparent);
     decision.set('authorization', `Bearer ${client.token}`);
-    const approve = JSON.stringify({ id: task.approval, decision: 'approve' });
+    const approve = JSON.stringify({ id: task.approval, digest, decision: 'approve' });
     await client.connection.request(subjects.api('approvals', 'decide'), approve, {
       headers: decision,
       timeout: 5_000,
@@ -108,7 +108,7 @@ describe('a gated task', () => {
 
   test('a gated task puts ten messages on the bus, and the last one about it has its last version', async () => {
     const { client } = system;
-    const traffic = await recordTraffic(client.connection);
+    const traffic = await recordTraffic(await system.connect('monitor'));
     const task = await submitSample(client);
     await waitForRequest(client, task);
     const { version } = await approveAndComplete(client, task);

@@ -8,7 +8,6 @@ import {
 } from '@holdpoint/contracts/approval/identity';
 import type { DecideApproval } from '@holdpoint/contracts/approval/commands';
 import type { DecideMany } from '@holdpoint/contracts/approval/queries';
-import type { ApprovalId } from '@holdpoint/contracts/values/ids';
 import { api, type Api, type ApiRequest, type ApiResponse } from '@holdpoint/contracts/catalog/api';
 import { ErrorBody } from '@holdpoint/contracts/values/errors';
 import { type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';
@@ -99,7 +98,7 @@ export const connectClient = async (url: string, credentialsDir: string): Promis
       .catch(() => undefined);
 
   const digestOf = async (id: unknown): Promise<string> =>
-    (await ask('approvals', 'get', { id: String(id) as ApprovalId }).catch(unlessUnknown))?.digest ??
+    (await ask('approvals', 'get', { id: String(id) }).catch(unlessUnknown))?.digest ??
     NO_DIGEST;
   /** Decides as a person does, who reads the request first. */
   const bound = async (endpoint: string, request: unknown): Promise<unknown> => {

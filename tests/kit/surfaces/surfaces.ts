@@ -83,10 +83,21 @@ export const onTheCommandLine = (system: System): SurfaceDriver => ({
   },
 });
 
+/** The request with the digest that the person reads over HTTP. */
+const asRead = async (base: string, as: TestPrincipal, request: DecideApproval): Promise<DecideApproval> => {
+  if (request.digest !== undefined) return request;
+  const answer = await fetch(`${base}/api/v1/approvals/${request.id}`, {
+    headers: { authorization: `Bearer ${as.token}` },
+  });
+  const { digest } = (await answer.json()) as { readonly digest?: string };
+  return { ...request, digest: digest ?? '0'.repeat(64) };
+};
+
 export const overHttp = (base: string): SurfaceDriver => ({
   name: 'HTTP',
   surface: 'http',
-  decide: async (as, { id, ...said }) => {
+  decide: async (as, request) => {
+    const { id, ...said } = await asRead(base, as, request);
     const answer = await fetch(`${base}/api/v1/approvals/${id}/decisions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${as.token}`, 'content-type': 'application/json' },
@@ -105,7 +116,7 @@ export const overTheConsole = (base: string): SurfaceDriver => ({
     const answer = await fetch(`${base}/console/api/approvals/decide`, {
       method: 'POST',
       headers: { authorization: `Bearer ${as.token}`, 'content-type': 'application/json', origin: base },
-      body: JSON.stringify(request),
+      body: JSON.stringify(await asRead(base, as, request)),
     });
     const body: unknown = await answer.json();
     return answer.ok ? { ok: body as Decided } : ErrorBody.parse(body);
@@ -115,7 +126,8 @@ export const overTheConsole = (base: string): SurfaceDriver => ({
 export const overWebSocket = (base: string): SurfaceDriver => ({
   name: 'WebSocket',
   surface: 'websocket',
-  decide: async (as, { id, ...said }) => {
+  decide: async (as, request) => {
+    const { id, ...said } = await asRead(base, as, request);
     const socket = new WebSocket(`${base.replace('http', 'ws')}/api/v1/watch`, {
       headers: { authorization: `Bearer ${as.token}` },
     });

@@ -1,3 +1,5 @@
+import { digestShown } from '@holdpoint/contracts/approval/shown-effect';
+import type { ApprovalId } from '@holdpoint/contracts/values/ids';
 import type { Client } from '@holdpoint/cli/bus/client';
 import type { Api, ApiRequest, ApiResponse } from '@holdpoint/contracts/catalog/api';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
@@ -43,6 +45,13 @@ export type Send = <S extends ServiceName, E extends keyof Api[S] & string>(
 export const createCaller = (client: Client, history: History): Caller =>
   createRecorded((service, endpoint, request) => client.call(service, endpoint, request), history);
 
+/** People read a request before they decide: their decision carries its digest. */
+const asRead = async <Request>(send: Send, endpoint: string, request: Request): Promise<Request> => {
+  const { id, digest } = request as { readonly id?: ApprovalId; readonly digest?: string };
+  if (endpoint !== 'decide' || id === undefined || digest !== undefined) return request;
+  return { ...request, digest: digestShown(await send('approvals', 'get', { id })) };
+};
+
 export const createRecorded =
   (send: Send, history: History): Caller =>
   async (actor, key, service, endpoint, request, { quiet } = { quiet: false }) => {
@@ -52,7 +61,7 @@ export const createRecorded =
     };
     note('invoke', request);
     try {
-      const answer = await send(service, endpoint, request);
+      const answer = await send(service, endpoint, await asRead(send, endpoint, request));
       note('ok', answer);
       return { type: 'ok', answer };
     } catch (error) {

@@ -1,3 +1,4 @@
+import { digestOf } from '@holdpoint/contracts/values/json';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
@@ -15,7 +16,10 @@ const {
   string,
   unknown
 >;
-const effect = { ...(example['effect'] as Record<string, unknown>), kind: 'notify' };
+const effect = {
+  ...(example['effect'] as Record<string, unknown>),
+  args: { file: 'greetings.txt', line: 'hello' },
+};
 const pending = {
   ...example,
   id: 'a-1',
@@ -23,6 +27,7 @@ const pending = {
   expiresAt: NOW + 240_000,
   workflow: 'release',
   effect,
+  digest: digestOf(effect),
 };
 const approved = ({ id }: { id: string }) => ({ id, status: 'approved', by: 'ada' });
 const me = { name: 'ada', groups: ['operators'], roles: ['chief'], scopes: [], administrator: false };
@@ -77,7 +82,7 @@ describe('approval list', () => {
     const vote = { by: 'grace', decision: 'approve', at: NOW };
     const item = { ...pending, risk: undefined, policy: { quorum: 2 }, votes: [vote] };
     const { out } = await type('approval list', { 'approvals.list': { items: [item] } });
-    expect(out).toMatch(/^a-1 .*low +expires in 4 min, 1 of 2 approved +cap\.file\.append/m);
+    expect(out).toMatch(/^a-1 .*medium +expires in 4 min, 1 of 2 approved +cap\.file\.append/m);
   });
 
   test('the list continues after empty pages', async () => {
@@ -195,7 +200,7 @@ describe('approve and add a rule', () => {
     return said.remember;
   };
   const match = {
-    kinds: ['notify'],
+    kinds: ['write_external'],
     capability: 'cap.file.append',
     target: 'file:greetings.txt',
     workflow: 'release',
@@ -247,16 +252,18 @@ describe('approve and add a rule', () => {
 });
 
 describe('a question about a stuck job', () => {
+  const recovery = {
+    ...effect,
+    kind: 'other',
+    effectClass: 'idempotent',
+    uses: 'control.recover',
+    target: 'job:t-1/build',
+    args: { secret: 1 },
+  };
   const question = {
     ...pending,
-    effect: {
-      ...effect,
-      kind: 'other',
-      effectClass: 'idempotent',
-      uses: 'control.recover',
-      target: 'job:t-1/build',
-      args: { secret: 1 },
-    },
+    effect: recovery,
+    digest: digestOf(recovery),
     title: 'stuck: build',
     task: 't-1',
     node: 'build',
@@ -303,7 +310,7 @@ describe('a question about a stuck job', () => {
       id: 'a-1',
       decision: answer,
       comment: 'as agreed',
-      digest: example['digest'],
+      digest: question.digest,
     });
     expect(out).toBe(`a-1 is answered with ${answer} by ada\n  t-1/build: stuck with CIRCULAR_FIX\n`);
   });
@@ -326,11 +333,36 @@ describe('a question about a stuck job', () => {
   });
 });
 
+describe('an effect that is not what it says', () => {
+  const altered = { ...pending, effect: { ...effect, target: 'https://production.example' } };
+  const answers = { 'approvals.get': altered, 'approvals.list': { items: [altered] } };
+
+  test.each([
+    'approval approve a-1',
+    'approval reject a-1',
+    'approval request-changes a-1 --comment x',
+    'approval approve a-1 a-2',
+    `approval approve a-1 --digest ${altered.digest}`,
+  ])('`%s` decides nothing when the shown effect lacks the shown digest', async (line) => {
+    const { code, out, err, calls } = await type(line, answers);
+    expect(code).toBe(1);
+    expect(out + err).toContain('APPROVALS_EFFECT_ALTERED');
+    expect(calls.map(([name]) => name)).not.toContain('approvals.decide');
+  });
+
+  test('approval show says that the digest does not belong to the effect', async () => {
+    const { out } = await type('approval show a-1', answers);
+    expect(out).toMatch(/digest +[0-9a-f]{64} does not belong to this effect: decide nothing/);
+    expect((await type('approval show a-1')).out).not.toContain('does not belong');
+  });
+});
+
 describe('approval list --watch', () => {
   const watching = async (typed: readonly string[], more: object = {}, full?: object) => {
     const prompts: string[] = [];
     const said: unknown[] = [];
-    const item = { ...pending, ...more };
+    const altered = { ...pending, ...more };
+    const item = { ...altered, digest: digestOf(altered.effect) };
     const answers: Readonly<Record<string, unknown>> = { list: { items: [item] }, get: full ?? item };
     const client = {
       canDecide: true,
@@ -361,7 +393,7 @@ describe('approval list --watch', () => {
 
   test('approval list --watch approves and adds a rule', async () => {
     const { said } = await watching(['r']);
-    expect(said).toMatchObject([{ decision: 'approve', remember: { match: { kinds: ['notify'] } } }]);
+    expect(said).toMatchObject([{ decision: 'approve', remember: { match: { kinds: ['write_external'] } } }]);
   });
 
   test('approval list --watch offers only allowed decisions, and rules only where one is possible', async () => {

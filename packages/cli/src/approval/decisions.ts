@@ -2,6 +2,7 @@ import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import type { Choice, DecideApproval } from '@holdpoint/contracts/approval/commands';
 import { questionOf } from '@holdpoint/contracts/approval/question';
 import type { ApiResponse } from '@holdpoint/contracts/catalog/api';
+import { digestShown, type Shown } from '@holdpoint/contracts/approval/shown-effect';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { EffectId } from '@holdpoint/contracts/values/ids';
 import type { Json } from '@holdpoint/contracts/values/json';
@@ -31,17 +32,17 @@ export type DecisionOptions = {
   readonly response?: Json | undefined;
 };
 
-/** Binds the decision to the shown digest: an effect that was edited meanwhile is not decided by mistake. */
-export const decideOn = (
+/** Sends a decision on the effect with this digest. */
+export const sendDecision = (
   client: Client,
   { id, digest }: Pick<ApprovalView, 'id' | 'digest'>,
   decision: Choice,
-  options: DecisionOptions = {},
+  options: Omit<DecisionOptions, 'digest'> = {},
 ) => {
   const request: DecideApproval = {
     id,
     decision,
-    digest: options.digest ?? digest,
+    digest,
     ...(options.comment !== undefined && { comment: options.comment }),
     ...(options.remember !== undefined && { remember: options.remember }),
     ...(options.response !== undefined && { response: options.response }),
@@ -49,6 +50,20 @@ export const decideOn = (
   return client
     .call('approvals', 'decide', request)
     .catch((error: unknown) => explainLateDecision(client, id, error));
+};
+
+/**
+ * Decides on the effect that is shown, bound to its digest, which is computed here. `options.digest` is the digest that
+ * the user saw earlier.
+ */
+export const decideOn = async (
+  client: Client,
+  approval: Pick<ApprovalView, 'id'> & Shown,
+  decision: Choice,
+  { digest, ...options }: DecisionOptions = {},
+) => {
+  const shown = digestShown(approval);
+  return sendDecision(client, { id: approval.id, digest: digest ?? shown }, decision, options);
 };
 
 const aboutLine = (approval: ApprovalView): string =>

@@ -3,6 +3,7 @@ import type { StuckAnswer } from '@holdpoint/contracts/approval/commands';
 import { choicesOf, type Question, questionOf, reportCommand } from '@holdpoint/contracts/approval/question';
 import type { ApiResponse } from '@holdpoint/contracts/catalog/api';
 import type { ApprovalDetail } from '@holdpoint/contracts/approval/queries';
+import { isAsShown } from '@holdpoint/contracts/approval/shown-effect';
 import type { InDoubtAnswer } from '@holdpoint/contracts/effect/grant';
 import { jobOf } from '@holdpoint/contracts/values/ids';
 import { changesText } from './changes.ts';
@@ -148,7 +149,7 @@ const effectRows = (approval: ApprovalView): readonly (readonly string[])[] => {
   return [
     ['effect', `${effectLine(effect)}, ${effect.effectClass}`],
     ['key', effect.idempotencyKey],
-    ['digest', digest],
+    ['digest', isAsShown(approval) ? digest : `${digest} does not belong to this effect: decide nothing`],
   ];
 };
 

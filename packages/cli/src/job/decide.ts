@@ -2,6 +2,7 @@ import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import type { Verb } from '@holdpoint/contracts/workflow/approval-policy';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { setTimeout as pause } from 'node:timers/promises';
+import { decideOn } from '../approval/decisions.ts';
 import type { Client } from '../bus/client.ts';
 import { findApproval, pendingApproval } from './approval.ts';
 import { type Job, loadJob } from './job.ts';
@@ -50,11 +51,7 @@ export const decideJob = async (
   comment: string | undefined,
 ): Promise<JobDecision> => {
   const approval = await awaitApproval(client, job);
-  const request = { id: approval.id, decision, digest: approval.digest };
-  const { by, approvalsMissing: missing = 0 } = await client.call('approvals', 'decide', {
-    ...request,
-    ...(comment !== undefined && { comment }),
-  });
+  const { by, approvalsMissing: missing = 0 } = await decideOn(client, approval, decision, { comment });
   // Other approvers have to decide too.
   return { approval, by, missing, job: missing > 0 ? job : await awaitEffect(client, job.id) };
 };

@@ -1,3 +1,4 @@
+import { digestOf } from '@holdpoint/contracts/values/json';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { TaskView } from '@holdpoint/contracts/task/views';
 import { describe, expect, test } from 'vitest';
@@ -35,25 +36,26 @@ const summary = ({ id, workflow, phase }: TaskView, createdAt: number) => ({
   createdAt,
 });
 
+const effect = {
+  uses: 'cap.env.shell.command.run',
+  kind: 'deploy',
+  target: 'staging',
+  args: {},
+  effectClass: 'opaque',
+  idempotencyKey: 'k',
+};
 const approval = {
   id: 'a-1',
   task: 't-new',
   node: 'deploy',
   revision: 1,
   effectId: 'e-1',
-  digest: 'd'.repeat(64),
+  digest: digestOf(effect),
   title: 'deploy',
   requestedBy: 'orchestrator',
   audience: ['operators'],
   timeoutMs: 60_000,
-  effect: {
-    uses: 'cap.env.shell.command.run',
-    kind: 'deploy',
-    target: 'staging',
-    args: {},
-    effectClass: 'opaque',
-    idempotencyKey: 'k',
-  },
+  effect,
   status: 'pending',
   requestedAt: EARLIER,
   expiresAt: NOW + 60_000,

@@ -32,6 +32,12 @@ const connect = async (scopes: readonly Scope[] | undefined) => {
   return { mcp, calls };
 };
 
+const messageOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => '',
+    (error: unknown) => (error instanceof Error ? error.message : ''),
+  );
+
 const ID = 't-1';
 const DIGEST = 'a'.repeat(64);
 const TOOLS: Readonly<Record<keyof typeof MCP_TOOL_SCOPES, object>> = {
@@ -69,9 +75,9 @@ describe.each(Object.entries(MCP_RESOURCE_SCOPES))('the resource %s', (name, nee
   test.each(TOKENS.map((scopes) => [scopes]))('obeys the scopes %j', async (scopes) => {
     const { mcp, calls } = await connect(scopes);
     const read = mcp.readResource({ uri: RESOURCES[name as keyof typeof RESOURCES] });
-    const message = await read.catch((error: unknown) => (error instanceof Error ? error.message : ''));
+    const message = await messageOf(read);
     const allowed = scopes.includes(needed);
-    expect({ refused: String(message).includes('APPROVALS_SCOPE'), reached: calls.length > 0 }).toEqual({
+    expect({ refused: message.includes('APPROVALS_SCOPE'), reached: calls.length > 0 }).toEqual({
       refused: !allowed,
       reached: allowed,
     });
@@ -80,9 +86,9 @@ describe.each(Object.entries(MCP_RESOURCE_SCOPES))('the resource %s', (name, nee
 
 test.each(TOKENS.map((scopes) => [scopes]))('the list of resources obeys the scopes %j', async (scopes) => {
   const { mcp, calls } = await connect(scopes);
-  const list = mcp.listResources().catch((error: unknown) => (error instanceof Error ? error.message : ''));
+  const message = await messageOf(mcp.listResources());
   const allowed = scopes.includes(MCP_RESOURCE_SCOPES.task);
-  expect({ refused: String(await list).includes('APPROVALS_SCOPE'), calls }).toEqual({
+  expect({ refused: message.includes('APPROVALS_SCOPE'), calls }).toEqual({
     refused: !allowed,
     calls: allowed ? ['orchestrator.list'] : [],
   });

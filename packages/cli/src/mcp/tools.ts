@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Verb } from '@holdpoint/contracts/workflow/approval-policy';
+import { digestShown } from '@holdpoint/contracts/approval/shown-effect';
 import { Digest } from '@holdpoint/contracts/effect/canonical-effect';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { ApprovalId, TaskId, taskIdFrom } from '@holdpoint/contracts/values/ids';
@@ -12,7 +13,7 @@ import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import type { Client } from '../bus/client.ts';
-import { decideOn } from '../approval/decisions.ts';
+import { sendDecision } from '../approval/decisions.ts';
 import { type Acting, requireAgentToken, requireScope } from './acting.ts';
 import { EffectInput, EFFECT, effectWorkflow } from './effect-task.ts';
 import { answering } from './result.ts';
@@ -41,7 +42,7 @@ const withApprovals = async (client: Client, { scopes }: Acting, task: TaskView)
       id,
       node,
       title,
-      digest,
+      digest: digestShown({ effect, digest }),
       effect,
       audience,
       requestedBy,
@@ -61,7 +62,7 @@ const requestOf = async (
 ): Promise<{ readonly digest?: string }> => {
   for (const overAt = performance.now() + REQUEST_WITHIN_MS; ;) {
     try {
-      return { digest: (await client.call('approvals', 'get', { id })).digest };
+      return { digest: digestShown(await client.call('approvals', 'get', { id })) };
     } catch (error) {
       const mayCome = error instanceof HoldpointError && error.code === 'APPROVALS_UNKNOWN';
       if (!mayCome) throw error;
@@ -161,7 +162,7 @@ const addSaying = (server: McpServer, client: Client, acting: Acting): void => {
     ({ id, digest, decision, comment }) =>
       answeringFor(acting, 'task_resolve_approval', () => {
         requireAgentToken(acting);
-        return decideOn(client, { id, digest }, decision, { comment });
+        return sendDecision(client, { id, digest }, decision, { comment });
       }),
   );
   server.registerTool(

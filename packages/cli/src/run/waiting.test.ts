@@ -1,3 +1,4 @@
+import { digestOf } from '@holdpoint/contracts/values/json';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { describe, expect, test } from 'vitest';
 import { nodeView, runView } from '../../testing/runs.ts';
@@ -19,7 +20,7 @@ const approval = {
   task: 't-1',
   node: 'deploy',
   revision: 1,
-  digest: 'd'.repeat(64),
+  digest: digestOf(effect),
   title: 'deploy',
   requestedBy: 'orchestrator',
   audience: ['operators'],

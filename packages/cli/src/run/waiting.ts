@@ -56,9 +56,9 @@ const askHere = async <Made>(
   }
 };
 
-const approve = async (client: Client, { id, digest }: ApprovalView): Promise<string> => {
+const approve = async (client: Client, approval: ApprovalView): Promise<string> => {
   try {
-    return answerLine(await decideOn(client, { id, digest }, 'approve'), 'approve');
+    return answerLine(await decideOn(client, approval, 'approve'), 'approve');
   } catch (error) {
     // Too late or not entitled: keep following the run.
     if (!(error instanceof HoldpointError)) throw error;

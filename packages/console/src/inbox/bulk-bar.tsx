@@ -1,4 +1,5 @@
 import type { ApprovalView } from '@holdpoint/contracts/approval/views';
+import { digestShown } from '@holdpoint/contracts/approval/shown-effect';
 import type { Verb } from '@holdpoint/contracts/workflow/approval-policy';
 import { useState } from 'preact/hooks';
 import { CallError } from '../session/call.ts';
@@ -46,7 +47,7 @@ export const BulkBar = ({
         'approvals',
         'decide_many',
         {
-          items: chosen.map(({ id, digest }) => ({ id, digest })),
+          items: chosen.map((view) => ({ id: view.id, digest: digestShown(view) })),
           decision,
           ...(comment.trim() !== '' && { comment: comment.trim() }),
         },

@@ -1,4 +1,5 @@
 import type { ApprovalDetail } from '@holdpoint/contracts/approval/queries';
+import { isAsShown } from '@holdpoint/contracts/approval/shown-effect';
 import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import { questionOf } from '@holdpoint/contracts/workflow/approval-policy';
 import { Facts, Section } from '../parts/bits.tsx';
@@ -63,6 +64,9 @@ export const EffectView = ({ approval }: { readonly approval: ApprovalView }) =>
               'Digest',
               <code class="digest" title="SHA-256 of the whole effect: only an effect with this digest runs">
                 {digest}
+                {!isAsShown(approval) && (
+                  <strong class="bad"> does not belong to this effect: decide nothing</strong>
+                )}
               </code>,
             ],
           ]}

@@ -1,4 +1,5 @@
 import type { ApprovalView } from '@holdpoint/contracts/approval/views';
+import { digestShown } from '@holdpoint/contracts/approval/shown-effect';
 import type { Choice, DecideApproval } from '@holdpoint/contracts/approval/commands';
 import { useRef, useState } from 'preact/hooks';
 import { pollUntilAnswered } from '../parts/look-until.ts';
@@ -68,7 +69,7 @@ export const useDecision = (onSettled: () => void) => {
     // A decision that is sent again keeps its key.
     key.current ??= createKey();
     try {
-      const request = { id: view.id, digest: view.digest, ...decision } as DecideApproval;
+      const request = { id: view.id, digest: digestShown(view), ...decision } as DecideApproval;
       const { approvalsMissing: missing = 0 } = await caller.ask('approvals', 'decide', request, {
         key: key.current,
       });

@@ -72,7 +72,7 @@ export const DecideApproval = z.object({
   /** With `respond`: the requested input. */
   response: Json.optional(),
   comment: z.string().max(10_000).optional(),
-  /** Digest that the decider saw; a different digest of the request refuses the decision. */
+  /** Digest of the effect that the decider saw. A decision without it, or with another one, is refused. */
   digest: Digest.optional(),
   /**
    * Token of this one approval, from its notice. It refuses decisions on other approvals and is no

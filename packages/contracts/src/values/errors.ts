@@ -69,6 +69,10 @@ export const ERRORS = {
   APPROVALS_UNAUTHENTICATED: 401,
   APPROVALS_NOT_ENTITLED: 403,
   APPROVALS_DIGEST_MISMATCH: 409,
+  /** A decision has to name the digest of the effect that the decider saw. */
+  APPROVALS_DIGEST_REQUIRED: 400,
+  /** Found by the client: the shown effect does not have the shown digest. */
+  APPROVALS_EFFECT_ALTERED: 409,
   /** Kind or target of the effect differ from those that its arguments name. */
   APPROVALS_EFFECT_MISDESCRIBED: 422,
   /** Nobody is in the audience of the request and in that of the policy floor. */
@@ -99,6 +103,7 @@ export const ERRORS = {
   APPROVALS_EXECUTOR_REVOKED: 403,
   APPROVALS_UNKNOWN_EXECUTOR: 404,
   EXECUTOR_UNKNOWN_EFFECT: 404,
+  EXECUTOR_UNKNOWN_INSTANCE: 404,
   EXECUTOR_UNKNOWN_CAPABILITY: 422,
   EXECUTOR_INVALID_ARGUMENTS: 422,
   EXECUTOR_CLASS_MISMATCH: 422,

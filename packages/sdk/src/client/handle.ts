@@ -107,9 +107,9 @@ export const createHandle = <State, Result>(
           'APPROVALS_UNAUTHENTICATED',
           'an answer needs a token: createClient({ token })',
         );
-      const { approval } = openInput(await story(), phase);
+      const { approval, digest } = openInput(await story(), phase);
       const headers = { authorization: `Bearer ${token}`, [SURFACE_HEADER]: 'api' };
-      const said = { id: approval, decision: 'respond' as const, response };
+      const said = { id: approval, decision: 'respond' as const, response, digest };
       // A new question may not have reached the approvals service yet.
       await retryUnavailable(
         port,

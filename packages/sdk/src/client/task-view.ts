@@ -1,9 +1,11 @@
+import { effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import type { ApprovalId } from '@holdpoint/contracts/values/ids';
 import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
 import type { ClientEvent } from './client-event.ts';
 
 /** An open question. */
-export type OpenInput = { readonly approval: ApprovalId; readonly phase: string };
+/** The open question, with the digest of the effect in the history: an answer is bound to it. */
+export type OpenInput = { readonly approval: ApprovalId; readonly phase: string; readonly digest: string };
 
 /** The state that clients derive from the events of a task. */
 export type TaskView = {
@@ -42,7 +44,7 @@ export const applyEvent = (story: TaskView, fact: ClientEvent, version: number):
       return {
         ...story,
         ...(fact.state !== undefined && { state: fact.state }),
-        input: { approval: fact.approval, phase: fact.node },
+        input: { approval: fact.approval, phase: fact.node, digest: effectDigest(fact.effect) },
       };
     case 'input_received':
     case 'phase_retrying':

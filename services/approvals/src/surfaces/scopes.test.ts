@@ -110,7 +110,7 @@ describe('in the console', () => {
   });
 
   test('an endpoint outside the table is refused for every token', async () => {
-    for (const path of ['orchestrator/purge', 'executor/dead_letter', 'approvals/purge', 'x/y'])
+    for (const path of ['orchestrator/purge', 'executor/dead_letter_resolve', 'approvals/purge', 'x/y'])
       for (const scopes of TOKENS)
         expect(['CONTRACT_UNKNOWN_SUBJECT', 'APPROVALS_SCOPE']).toContain(await post(path)(scopes));
   });
