@@ -149,10 +149,8 @@ describe('an identity that does not count', () => {
 
   test('an identity of another key and a text are refused', async () => {
     for (const forged of [stranger(claims(Date.now())), 'ada', 'a.b.c'])
-      await expect(submit('ada', forged)).rejects.toMatchObject({
-        // An unknown key may be a new one for some seconds.
-        code: expect.stringMatching(/^(IDENTITY_INVALID|RUNTIME_UNAVAILABLE)$/),
-      });
+      // An unknown key may be a new one for some seconds.
+      await expect(submit('ada', forged)).rejects.toThrow(/IDENTITY_INVALID|RUNTIME_UNAVAILABLE/);
   });
 
   test.each(Scope.options)('a token with the scope %s alone sends only its commands', async (scope) => {

@@ -128,6 +128,7 @@ const SIDES: Readonly<Record<string, string>> = {
   ORCHESTRATOR: 'tasks',
   NODE: 'node outcomes',
   APPROVALS: 'approvals, tokens, rules',
+  IDENTITY: 'identity of senders',
   EXECUTOR: 'effects',
   RECOVERY: 'recovery',
 };

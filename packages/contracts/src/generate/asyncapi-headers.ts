@@ -1,3 +1,4 @@
+import { IDENTITY_HEADER } from '../approval/identity.ts';
 import { eventType, HEADERS } from '../bus/cloudevents.ts';
 import type { Message } from './json-schema.ts';
 import { AGGREGATES } from '../bus/subjects.ts';
@@ -17,6 +18,11 @@ const event = {
   [HEADERS.contentType]: text('Media type of the body.', { const: 'application/json' }),
 } as const satisfies Record<string, Schema>;
 
+const identity = {
+  [IDENTITY_HEADER]: text(
+    'Identity assertion of the sender, from `hp.api.approvals.identify`. Without it a person is unverified.',
+  ),
+};
 const trace = { [HEADERS.trace]: text('W3C trace context, forwarded by every service.') };
 const version = {
   [HEADERS.version]: text('Version of the aggregate. It grows; gaps are events without a message.', {
@@ -26,13 +32,16 @@ const version = {
 
 /** Headers shared by several messages, as components of the document. */
 export const asyncApiHeaders = {
-  commandHeaders: { type: 'object', properties: { ...event, ...trace } },
+  commandHeaders: { type: 'object', properties: { ...event, ...identity, ...trace } },
   eventHeaders: {
     type: 'object',
     properties: { ...event, ...version, ...trace },
     required: [...Object.keys(event), HEADERS.version],
   },
-  requestHeaders: { type: 'object', properties: { [HEADERS.id]: event[HEADERS.id], ...trace } },
+  requestHeaders: {
+    type: 'object',
+    properties: { [HEADERS.id]: event[HEADERS.id], ...identity, ...trace },
+  },
   decisionHeaders: {
     type: 'object',
     properties: { authorization: text('Credentials of the decider.', { pattern: '^Bearer .+' }), ...trace },
@@ -62,7 +71,6 @@ export const headersOf = ({ kind, name, service }: Message): Schema => {
         allOf: [shared('eventHeaders'), { type: 'object', properties: { [HEADERS.type]: { const: type } } }],
       };
     }
-    case 'dead-letter':
     case 'work':
       return shared('commandHeaders');
     case 'log':
