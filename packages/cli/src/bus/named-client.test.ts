@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Client } from './client.ts';
-import { namedClient } from './named-client.ts';
+import { hintingClient, namedClient } from './named-client.ts';
 
 const asked = async (
   user: string | undefined,
@@ -22,7 +22,7 @@ test.each([
   ['orchestrator', 'cancel', { id: 't-1' }, { by: 'ada' }],
   ['orchestrator', 'retry', { id: 't-1', node: 'a' }, { by: 'ada' }],
   ['recovery', 'circuit', { target: 'workflow:sample', state: 'open' }, { by: 'ada' }],
-  ['executor', 'dead_letter', { sequence: 3, action: 'drop' }, { by: 'ada' }],
+  ['executor', 'dead_letter_resolve', { id: 'executor-3', action: 'drop' }, { by: 'ada' }],
 ])('%s %s carries the user name', async (service, endpoint, payload, name) => {
   expect(await asked('ada', service, endpoint, payload)).toEqual({ ...payload, ...name });
 });
@@ -40,4 +40,32 @@ test.each([
   ['where unknown because who it is', undefined, 'orchestrator', 'cancel'],
 ] as const)('%s is sent unchanged', async (_, user, service, endpoint) => {
   expect(await asked(user, service, endpoint, { id: 't-1' })).toEqual({ id: 't-1' });
+});
+
+describe('the hint about a missing token', () => {
+  const submitted = async (canDecide: boolean | undefined): Promise<readonly string[]> => {
+    const lines: string[] = [];
+    const client = hintingClient(
+      {
+        call: () => Promise.resolve({}),
+        ...(canDecide !== undefined && { canDecide }),
+      } as unknown as Client,
+      (line) => void lines.push(line),
+    );
+    await client.call('orchestrator', 'list', {});
+    await client.call('orchestrator', 'submit', { workflow: 'w', goal: 'g' });
+    await client.call('orchestrator', 'submit', { workflow: 'w', goal: 'g' });
+    return lines;
+  };
+
+  test('a submission without a token gives one hint', async () => {
+    const lines = await submitted(false);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain('HOLDPOINT_TOKEN');
+  });
+
+  test('a submission with a token gives none', async () => {
+    expect(await submitted(true)).toEqual([]);
+    expect(await submitted(undefined)).toEqual([]);
+  });
 });

@@ -20,7 +20,7 @@ const NAMED: { readonly [Service in ServiceName]?: Readonly<Record<string, Field
 };
 
 /** The same for commands of every service. */
-const OF_ALL: Readonly<Record<string, Field>> = { dead_letter: 'by' };
+const OF_ALL: Readonly<Record<string, Field>> = { dead_letter_resolve: 'by' };
 
 const fieldOf = (service: ServiceName, endpoint: string): Field | undefined =>
   [NAMED[service] ?? {}, OF_ALL].find((named) => Object.hasOwn(named, endpoint))?.[endpoint];
@@ -36,4 +36,23 @@ export const namedClient = (client: Client, user: string | undefined): Client =>
   const call: Client['call'] = (service, endpoint, payload, options) =>
     client.call(service, endpoint, withName(fieldOf(service, endpoint), payload, user), options);
   return { ...client, call, userName: user };
+};
+
+/** Commands whose author stays the requester of a task. */
+const ASKS: ReadonlySet<string> = new Set(['submit', 'fork']);
+const HINT =
+  'no token: the requester of this task is unverified. Set HOLDPOINT_TOKEN or HOLDPOINT_TOKEN_FILE to prove it';
+
+/** Warns once when a task is submitted without a token: its requester can then not satisfy four eyes. */
+export const hintingClient = (client: Client, warn: (line: string) => void): Client => {
+  if (client.canDecide !== false) return client;
+  let hinted = false;
+  const call: Client['call'] = (service, endpoint, payload, options) => {
+    if (service === 'orchestrator' && ASKS.has(endpoint) && !hinted) {
+      hinted = true;
+      warn(HINT);
+    }
+    return client.call(service, endpoint, payload, options);
+  };
+  return { ...client, call };
 };

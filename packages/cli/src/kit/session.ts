@@ -1,4 +1,5 @@
 import type { Client } from '../bus/client.ts';
+import { hintingClient } from '../bus/named-client.ts';
 import { EXIT } from './failure.ts';
 import { type Line, paintLine } from '../output/painted.ts';
 import { printableJson } from '../output/printable.ts';
@@ -51,7 +52,7 @@ export const createSession = (
     terminal !== undefined && plain() ? { ...terminal, ansi: false, colour: false } : terminal;
   const session: Session = {
     use: async (work) => {
-      const client = await connect();
+      const client = hintingClient(await connect(), session.warn);
       try {
         exitCode = (await work(client)) ?? EXIT.ok;
       } finally {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AgentName } from '../values/agent.ts';
-import { isPlainName, NAME_RULE, PrincipalName } from '../values/person.ts';
+import { isPlainName, NAME_RULE, PersonName } from '../values/person.ts';
 import { AccessTokenId } from '../values/ids.ts';
 import { WAIT_MAX_MS } from '../workflow/side-effect.ts';
 
@@ -30,7 +30,7 @@ export const CreateAccessToken = z.object({
   name: z.string().min(1).max(100),
   sha256: z.string().regex(/^[0-9a-f]{64}$/, '64 hex digits'),
   /** Owner of the token; default: its creator. */
-  principal: PrincipalName.optional(),
+  principal: PersonName.optional(),
   /**
    * For principals outside the directory. Creators can only grant their own groups, unless they are
    * administrators.
