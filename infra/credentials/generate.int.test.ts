@@ -47,8 +47,12 @@ describe('a credentials folder', () => {
     expect(await readFile(files.grantPublicKeys, 'utf8')).toBe(derived);
     const token = (await readFile(files.operatorToken, 'utf8')).trim();
     expect(token).toMatch(/^hpt_[\w-]{43}$/);
+    const second = (await readFile(files.approverToken, 'utf8')).trim();
     expect(JSON.parse(await readFile(files.principals, 'utf8'))).toEqual({
-      principals: [{ name: 'operator', groups: ['operators'], tokenSha256: tokenDigest(token) }],
+      principals: [
+        { name: 'operator', groups: ['operators'], tokenSha256: tokenDigest(token) },
+        { name: 'approver', groups: ['operators'], tokenSha256: tokenDigest(second) },
+      ],
     });
   });
 

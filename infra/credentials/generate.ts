@@ -53,7 +53,8 @@ const keys = async (files: CredentialsLayout, note: Note): Promise<void> => {
 
 export const tokenDigest = (token: string): string => createHash('sha256').update(token.trim()).digest('hex');
 
-const operator = async (files: CredentialsLayout, note: Note): Promise<void> => {
+/** Two people: under four eyes another person than the requester has to decide. */
+const people = async (files: CredentialsLayout, note: Note): Promise<void> => {
   const [token, principals] = await Promise.all([
     readIfPresent(files.operatorToken),
     readIfPresent(files.principals),
@@ -61,10 +62,16 @@ const operator = async (files: CredentialsLayout, note: Note): Promise<void> => 
   // A list of principals without a token is the operator's own: a new token would belong to no one on it.
   if (principals !== undefined && token === undefined) return;
   const kept = note(files.operatorToken, await keep(files.operatorToken, () => `hpt_${secret()}\n`));
-  const principal = { name: 'operator', groups: ['operators'], tokenSha256: tokenDigest(kept) };
+  // A list that is there already may not know the second person.
+  if (principals !== undefined) return;
+  const second = note(files.approverToken, await keep(files.approverToken, () => `hpt_${secret()}\n`));
+  const list = [
+    { name: 'operator', groups: ['operators'], tokenSha256: tokenDigest(kept) },
+    { name: 'approver', groups: ['operators'], tokenSha256: tokenDigest(second) },
+  ];
   note(
     files.principals,
-    await keep(files.principals, () => `${JSON.stringify({ principals: [principal] }, null, 2)}\n`),
+    await keep(files.principals, () => `${JSON.stringify({ principals: list }, null, 2)}\n`),
   );
 };
 
@@ -86,6 +93,6 @@ export const generateCredentials = async (dir: string): Promise<readonly string[
   }
   await keys(files, note);
   note(files.joinSecret, await keep(files.joinSecret, () => `${secret()}\n`));
-  await operator(files, note);
+  await people(files, note);
   return created;
 };

@@ -45,5 +45,7 @@ export const layout = (dir: string) => ({
   joinSecret: join(dir, 'join.secret'),
   principals: join(dir, 'principals.json'),
   operatorToken: join(dir, 'operator.token'),
+  /** The second person of a new installation. */
+  approverToken: join(dir, 'approver.token'),
 });
 export type CredentialsLayout = ReturnType<typeof layout>;

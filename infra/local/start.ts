@@ -38,6 +38,9 @@ const describe = (running: Partial<Running>): void => {
     say(
       `  console       ${services['approvals']}/   sign in with the token in ${layout(credentials).operatorToken}`,
     );
+  say(
+    `  second person HOLDPOINT_TOKEN_FILE=${layout(credentials).approverToken} decides what you request under four eyes`,
+  );
   say(`  credentials   ${credentials}`);
   say(`  workspace     ${workspace}`);
   say(`  logs          ${logs}`);

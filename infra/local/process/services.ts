@@ -22,6 +22,13 @@ export type ServiceContext = {
 export const mainFile = (root: string, service: ServiceName): string =>
   join(root, 'services', service, 'src', 'main.ts');
 
+/** How to run a service. The folder marks the process for the cleanup of leftovers. */
+export const serviceCommand = (root: string, service: ServiceName, folder: string) => ({
+  command: process.execPath,
+  args: [mainFile(root, service), folder],
+  cwd: root,
+});
+
 /** What belongs to the shell that a start was typed in, and not to the services. */
 const isForeign = (name: string): boolean => /^(npm_|HOLDPOINT_|INIT_CWD$|CI$|VITEST)/i.test(name);
 
@@ -55,6 +62,7 @@ const PASSED_ON: readonly string[] = [
   'HOLDPOINT_CIRCUIT_OPEN_MS',
   'HOLDPOINT_CIRCUIT_PROBE_AFTER_MS',
   'HOLDPOINT_ROLLBACK_RULE',
+  'HOLDPOINT_POLICY_FILE',
   'HOLDPOINT_WEB_ORIGINS',
   'HOLDPOINT_WATCH_HEARTBEAT_MS',
   'HOLDPOINT_CONSOLE_DIR',

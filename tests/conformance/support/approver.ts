@@ -7,11 +7,11 @@ import type { Repository } from './repository.ts';
 const LOOK_EVERY_MS = 200;
 
 /**
- * An operator at another terminal who approves all requests until the work ends: merges are effects that
- * need an approval.
+ * Another operator who approves all requests until the work ends: a merge needs an approver who did not ask
+ * for it.
  */
 export const whileApproving = async <Done>(
-  { stack, holdpoint }: Repository,
+  { stack, asApprover }: Repository,
   runs: readonly string[],
   work: () => Promise<Done>,
 ): Promise<Done> => {
@@ -22,7 +22,7 @@ export const whileApproving = async <Done>(
         stack.system.client.ask('approvals', 'list', { status: 'pending' }),
       );
       for (const { id } of items.filter(({ task }) => runs.includes(task))) {
-        const { code, err } = await holdpoint('approval', 'approve', id, '--comment', 'looks right');
+        const { code, err } = await asApprover('approval', 'approve', id, '--comment', 'looks right');
         // A request may be withdrawn while the command starts.
         if (code !== 0) expect(err).toMatch(/APPROVALS_(ALREADY_DECIDED|WITHDRAWN)/);
       }

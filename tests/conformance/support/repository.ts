@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { layout } from '@holdpoint/infra/credentials/layout';
 import { initRepository } from '@holdpoint/workflows/files/init';
 import { commandLine, type Output } from '../../kit/command-line.ts';
 import type { Stack } from './stack.ts';
@@ -11,6 +12,8 @@ export type Repository = {
   readonly root: string;
   /** Runs `holdpoint` at the top of the repository. */
   readonly holdpoint: (...words: readonly string[]) => Promise<Output>;
+  /** The same as a second person: under four eyes the requester does not decide. */
+  readonly asApprover: (...words: readonly string[]) => Promise<Output>;
   /** Returns the output of git without the line end. */
   readonly git: (...words: readonly string[]) => string;
   readonly write: (file: string, text: string) => void;
@@ -58,6 +61,9 @@ export const createRepository = (stack: Stack, folder = stack.repositories): Rep
     stack,
     root,
     holdpoint: commandLine({ ...stack.system, folder: root }, FOLLOWED_WITHIN_MS),
+    asApprover: commandLine({ ...stack.system, folder: root }, FOLLOWED_WITHIN_MS, {
+      HOLDPOINT_TOKEN_FILE: layout(stack.system.run.credentialsDir).approverToken,
+    }),
     git,
     write,
     read: (file) => readFileSync(join(root, file), 'utf8'),

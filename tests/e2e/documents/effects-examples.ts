@@ -43,7 +43,8 @@ const approveUntil = async ({ system }: Reader, task: TaskId, client: Typed, tex
     const { effects = [] } = await system.client.ask('orchestrator', 'get', { id: task });
     for (const effect of effects) {
       const { items } = await system.client.ask('approvals', 'list', { task: effect });
-      for (const { id } of items) await system.client.ask('approvals', 'decide', { id, decision: 'approve' });
+      for (const { id } of items)
+        await system.client.ask('approvals', 'decide', { id, decision: 'approve' }, system.client.approver);
     }
     return undefined;
   });

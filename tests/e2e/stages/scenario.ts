@@ -72,7 +72,7 @@ const startApproving = (repository: Repository): (() => Promise<void>) => {
   const look = async (): Promise<void> => {
     const { items } = await client.ask('approvals', 'list', { status: 'pending' });
     for (const { id } of items) {
-      const { code, err } = await repository.holdpoint('approval', 'approve', id);
+      const { code, err } = await repository.asApprover('approval', 'approve', id);
       if (code !== 0 && !UNAVAILABLE.test(err)) expect(err).toMatch(/APPROVALS_(ALREADY_DECIDED|WITHDRAWN)/);
     }
   };

@@ -58,7 +58,7 @@ const rollback = (change: Partial<CanonicalEffect> = {}): CanonicalEffect =>
     idempotencyKey: 'rollback',
     ...change,
   });
-const shared = { args: { with: { isolated: false, worktree: '.' }, context: {} }, target: 'worktree:.' };
+const shared = { args: { with: { isolated: false, worktree: '.' }, context: {} }, target: 'checkout:' };
 
 /** A rollback request without a submitted task, once the service has it. */
 const askRollback = async (

@@ -174,7 +174,7 @@ describe('a file', () => {
       diff: expect.stringContaining('+two') as string,
     });
     const effect = asked.effectId ?? task.effect;
-    await approve(system.client, { ...task, approval: asked.id, effect });
+    await approve(system.client, { ...task, approval: asked.id, effect }, system.client.approver);
     const done = await waitForPhase(system.client, task.id, 'completed');
     expect(done.nodes.find(({ id }) => id === ACT)?.outputs).toMatchObject({
       before: null,

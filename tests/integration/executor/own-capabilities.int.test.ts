@@ -81,7 +81,7 @@ describe("a capability of the operator's own", () => {
     const task = await setFlag(folder);
     await waitForPhase(system.client, task.id, 'awaiting_approval');
     expect(existsSync(file)).toBe(false);
-    await approveAndComplete(system.client, task);
+    await approveAndComplete(system.client, task, system.client.approver);
     expect(readFileSync(file, 'utf8')).toBe('on');
 
     const order = await system.client.ask('executor', 'order', { id: task.effect });
@@ -104,14 +104,14 @@ describe("a capability of the operator's own", () => {
     });
     await waitForPhase(system.client, undo.id, 'awaiting_approval');
     expect(existsSync(file)).toBe(true);
-    await approveAndComplete(system.client, undo);
+    await approveAndComplete(system.client, undo, system.client.approver);
     expect(existsSync(file)).toBe(false);
   });
 
   test('an operator’s own capability is refused in another class than its module declares', async () => {
     const folder = join(system.folder, 'other-flags');
     const task = await setFlag(folder, 'idempotent');
-    await approve(system.client, task);
+    await approve(system.client, task, system.client.approver);
     const view = await until(`${task.effect} is refused`, async () => {
       const found = await system.client.ask('executor', 'get', { id: task.effect });
       return found.state === 'refused' ? found : undefined;

@@ -52,6 +52,8 @@ export type Client = {
     identity?: string,
   ) => Promise<unknown>;
   readonly token: string;
+  /** The token of a second operator, for requests of the first under four eyes. */
+  readonly approver: string;
   readonly close: () => Promise<void>;
 };
 
@@ -66,7 +68,9 @@ const ANSWER_WITHIN_MS = 5_000;
 
 export const connectClient = async (url: string, credentialsDir: string): Promise<Client> => {
   const connection = await connectAs({ url, credentialsDir, user: 'operator' });
-  const token = (await readFile(layout(credentialsDir).operatorToken, 'utf8')).trim();
+  const files = layout(credentialsDir);
+  const token = (await readFile(files.operatorToken, 'utf8')).trim();
+  const approver = (await readFile(files.approverToken, 'utf8')).trim();
 
   const askRaw: Client['askRaw'] = async (subject, body, as, identity) => {
     const authorization = headers();
@@ -98,8 +102,7 @@ export const connectClient = async (url: string, credentialsDir: string): Promis
       .catch(() => undefined);
 
   const digestOf = async (id: unknown): Promise<string> =>
-    (await ask('approvals', 'get', { id: String(id) }).catch(unlessUnknown))?.digest ??
-    NO_DIGEST;
+    (await ask('approvals', 'get', { id: String(id) }).catch(unlessUnknown))?.digest ?? NO_DIGEST;
   /** Decides as a person does, who reads the request first. */
   const bound = async (endpoint: string, request: unknown): Promise<unknown> => {
     const decision = request as Partial<DecideApproval & DecideMany>;
@@ -125,5 +128,5 @@ export const connectClient = async (url: string, credentialsDir: string): Promis
     return declared[endpoint]?.response.parse(answer) as ApiResponse<typeof service, typeof endpoint>;
   };
 
-  return { connection, ask, askRaw, token, close: () => connection.close() };
+  return { connection, ask, askRaw, token, approver, close: () => connection.close() };
 };

@@ -74,17 +74,27 @@ export const waitForRequest = (client: Client, { approval }: SampleTask) =>
   until(`${approval} is requested`, () => client.ask('approvals', 'get', { id: approval }));
 
 /** Decides; repeats the decision until there is an answer, which is safe. */
-export const decide = async (client: Client, task: SampleTask, decision: Verb = 'approve'): Promise<void> => {
+export const decide = async (
+  client: Client,
+  task: SampleTask,
+  decision: Verb = 'approve',
+  as: string = client.token,
+): Promise<void> => {
   await waitForRequest(client, task);
   await until(`${task.approval} is decided`, () =>
-    client.ask('approvals', 'decide', { id: task.approval, decision }).catch(unlessRefused),
+    client.ask('approvals', 'decide', { id: task.approval, decision }, as).catch(unlessRefused),
   );
 };
 
-export const approve = (client: Client, task: SampleTask): Promise<void> => decide(client, task);
+export const approve = (client: Client, task: SampleTask, as?: string): Promise<void> =>
+  decide(client, task, 'approve', as);
 
 /** Approves a task and waits for its end. */
-export const approveAndComplete = async (client: Client, task: SampleTask): Promise<TaskView> => {
-  await approve(client, task);
+export const approveAndComplete = async (
+  client: Client,
+  task: SampleTask,
+  as?: string,
+): Promise<TaskView> => {
+  await approve(client, task, as);
   return waitForPhase(client, task.id, 'completed');
 };

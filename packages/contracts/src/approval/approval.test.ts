@@ -61,8 +61,9 @@ describe('a request', () => {
     expect(RequestApproval.safeParse({ ...request, body: 'x'.repeat(BODY_MAX + 1) }).success).toBe(false);
   });
 
-  test('a request needs an audience', () => {
-    for (const audience of [[], [''], ['user:'], ['a,b']])
+  test('a request names an audience or none, and no malformed name', () => {
+    expect(RequestApproval.safeParse({ ...request, audience: [] }).success).toBe(true);
+    for (const audience of [[''], ['user:'], ['a,b']])
       expect(RequestApproval.safeParse({ ...request, audience }).success).toBe(false);
   });
 });

@@ -77,8 +77,6 @@ export const ERRORS = {
   APPROVALS_EFFECT_MISDESCRIBED: 422,
   /** Nobody is in the audience of the request and in that of the policy floor. */
   APPROVALS_FLOOR_AUDIENCE: 403,
-  /** The policy floor is invalid. */
-  APPROVALS_POLICY_INVALID: 422,
   /** The request does not allow this decision. */
   APPROVALS_NO_CHOICE: 422,
   /** The response does not fit the requested input. */
