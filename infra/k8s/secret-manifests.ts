@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { sharesOf } from '../compose/hand-out.ts';
 import { layout, postgresRoles } from '../credentials/layout.ts';
 import { readPublicNkeys } from '../credentials/read.ts';
-import { parseServerVersion, renderServerConfig } from '../nats/config.ts';
+import { renderServerConfig } from '../nats/config.ts';
 
 const NAMESPACE = 'holdpoint';
 
@@ -53,7 +53,6 @@ export const natsManifest = async (credentialsDir: string, pools: readonly strin
   metadata: { name: 'holdpoint-nats', namespace: NAMESPACE },
   data: {
     'nats-server.conf': renderServerConfig({
-      version: parseServerVersion('2.15.0'),
       publicKeys: await readPublicNkeys(credentialsDir),
       host: '0.0.0.0',
       port: 4222,

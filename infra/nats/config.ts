@@ -1,8 +1,8 @@
 import { buckets, consumersFor, PAYLOAD_MAX_BYTES, streams } from '@holdpoint/contracts/bus/streams';
-import { natsUsers } from '../credentials/layout.ts';
 import type { PublicNkeys } from '../credentials/read.ts';
-import { permissionTable } from './permissions.ts';
-import type { PermissionTable, Rule } from './permissions.ts';
+import { busAccess, CORE } from './accounts.ts';
+import type { Account, BusAccess, Export, Import } from './accounts.ts';
+import { hasManyAnswers } from './jetstream-api.ts';
 
 const MIB = 1024 * 1024;
 
@@ -15,11 +15,13 @@ export const parseServerVersion = (text: string): ServerVersion => {
   return { major: Number(match[1]), minor: Number(match[2]) };
 };
 
-const atLeast = (version: ServerVersion, major: number, minor: number): boolean =>
-  version.major > major || (version.major === major && version.minor >= minor);
+/** The oldest server whose accounts behave as ./accounts.ts needs it. */
+export const OLDEST_SERVER: ServerVersion = { major: 2, minor: 11 };
+
+export const isSupported = ({ major, minor }: ServerVersion): boolean =>
+  major > OLDEST_SERVER.major || (major === OLDEST_SERVER.major && minor >= OLDEST_SERVER.minor);
 
 export type ServerSettings = {
-  readonly version: ServerVersion;
   readonly publicKeys: PublicNkeys;
   readonly host: string;
   readonly port: number;
@@ -27,12 +29,13 @@ export type ServerSettings = {
   readonly monitor?: { readonly host: string; readonly port: number };
   readonly storeDir: string;
   readonly serverName?: string;
-  readonly permissions?: PermissionTable;
+  /** That of the contracts, when left out. */
+  readonly access?: BusAccess;
   /** The pools of the deployment; the default one, when left out. */
   readonly pools?: readonly string[];
   /**
-   * `always` syncs to disk before each acknowledgement (server 2.10 and later). Nothing depends on it: what a power cut
-   * takes from the bus is sent again from PostgreSQL.
+   * `always` syncs to disk before each acknowledgement. Nothing depends on it: what a power cut takes from the bus is
+   * sent again from PostgreSQL.
    */
   readonly sync?: 'always' | 'periodic';
   /** Servers that keep the streams together. Each has a `serverName` of its own; routes lead to the others. */
@@ -49,21 +52,37 @@ export type ServerSettings = {
 const list = (subjects: readonly string[]) =>
   `[${subjects.map((subject) => JSON.stringify(subject)).join(', ')}]`;
 
-const ruleText = ({ allow, deny }: Rule): string =>
-  deny.length === 0 ? `{ allow: ${list(allow)} }` : `{ allow: ${list(allow)}, deny: ${list(deny)} }`;
+const block = (name: string, lines: readonly string[]): string =>
+  lines.length === 0 ? '' : `    ${name}: [\n${lines.map((line) => `      ${line}\n`).join('')}    ]\n`;
 
-const usersText = (publicKeys: PublicNkeys, table: PermissionTable): string =>
-  natsUsers
-    .map((user) => {
-      const { publish, subscribe } = table[user];
-      return [
-        `      # ${user}`,
-        `      { nkey: ${publicKeys[user]}, permissions: {`,
-        `          publish: ${ruleText(publish)}`,
-        `          subscribe: ${ruleText(subscribe)} } }`,
-      ].join('\n');
-    })
-    .join('\n');
+const exportText = ({ kind, subject, accounts }: Export): string => {
+  const many = kind === 'service' && hasManyAnswers(subject) ? ', response_type: stream' : '';
+  return `{ ${kind}: ${JSON.stringify(subject)}, accounts: ${list(accounts)}${many} }`;
+};
+
+const importText = ({ kind, from, subject, to }: Import): string =>
+  `{ ${kind}: { account: ${from}, subject: ${JSON.stringify(subject)} }${to === undefined ? '' : `, to: ${JSON.stringify(to)}`} }`;
+
+const accountText = (
+  { name, users, exports, imports }: Account,
+  { permissions }: BusAccess,
+  publicKeys: PublicNkeys,
+  storage: string,
+): string => {
+  const logins = users.map((user) => {
+    const { publish, subscribe } = permissions[user];
+    return `{ nkey: ${publicKeys[user]}, permissions: { # ${user}
+          publish: { allow: ${list(publish.allow)} }
+          subscribe: { allow: ${list(subscribe.allow)} } } }`;
+  });
+  const inside = [
+    name === CORE ? `    jetstream: ${storage}\n` : '',
+    block('users', logins),
+    block('exports', exports.map(exportText)),
+    block('imports', imports.map(importText)),
+  ];
+  return `  ${name} {\n${inside.join('')}  }`;
+};
 
 /** Streams reserve their `max_bytes`, object stores among them, so the server's limit is their sum, and some room. */
 const fileStoreMaxMib =
@@ -80,10 +99,12 @@ cluster {
 }
 `;
 
-/** A nats-server.conf. Every line is understood by 2.9, except those for later versions. */
+/** A nats-server.conf. */
 export const renderServerConfig = (settings: ServerSettings): string => {
-  const { version, publicKeys, host, port, monitor, storeDir, streamReplicas = 1 } = settings;
-  const sync = settings.sync === 'always' && atLeast(version, 2, 10) ? ['  sync_interval: always'] : [];
+  const { publicKeys, host, port, monitor, storeDir, streamReplicas = 1 } = settings;
+  const sync = settings.sync === 'always' ? ['  sync_interval: always'] : [];
+  const access = settings.access ?? busAccess({ streams, consumers: consumersFor(settings.pools ?? []) });
+  const storage = `{ max_mem: 64MB, max_file: ${fileStoreMaxMib * streamReplicas}MB, max_streams: ${streams.length + buckets.length + 12}, max_consumers: 512 }`;
   return `# Written by Holdpoint. Subjects come from infra/nats/permissions.ts: change them there.
 server_name: ${JSON.stringify(settings.serverName ?? 'holdpoint')}
 listen: "${host}:${port}"
@@ -104,12 +125,7 @@ ${[`  store_dir: ${JSON.stringify(storeDir)}`, '  max_memory_store: 64MB', `  ma
 }
 ${clusterText(settings.cluster)}
 accounts {
-  HP {
-    jetstream: { max_mem: 64MB, max_file: ${fileStoreMaxMib * streamReplicas}MB, max_streams: ${streams.length + buckets.length + 12}, max_consumers: 512 }
-    users: [
-${usersText(publicKeys, settings.permissions ?? permissionTable({ streams, consumers: consumersFor(settings.pools ?? []) }))}
-    ]
-  }
+${access.accounts.map((account) => accountText(account, access, publicKeys, storage)).join('\n')}
   SYS { }
 }
 system_account: SYS

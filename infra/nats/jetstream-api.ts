@@ -1,5 +1,12 @@
 /** The subjects of the JetStream API that this project uses, exactly: `$JS.>` would be the whole administration. */
 
+/** What the server reports of its own accord. */
+export const ADVISORIES = '$JS.EVENT.ADVISORY.>';
+
+/** Requests that get several messages as their answer. */
+export const hasManyAnswers = (subject: string): boolean =>
+  /^\$JS\.API\.(CONSUMER\.MSG\.NEXT|DIRECT\.GET)\.|^\$SRV\./.test(subject);
+
 type Named = { readonly name: string; readonly stream: string };
 
 export const streamInfo = (stream: string) => `$JS.API.STREAM.INFO.${stream}`;
@@ -17,9 +24,11 @@ export const consumerInfo = ({ stream, name }: Named) => `$JS.API.CONSUMER.INFO.
 
 export const fetchFrom = ({ stream, name }: Named) => `$JS.API.CONSUMER.MSG.NEXT.${stream}.${name}`;
 
-/** Create or update. The filter stands in the subject (server 2.9 and later), so it cannot be widened. */
+/** Create or update. The filter stands in the subject, so it cannot be widened. */
 export const createConsumer = ({ stream, name, filter }: Named & { readonly filter: string }) =>
-  [`$JS.API.CONSUMER.CREATE.${stream}.${name}.${filter}`] as const;
+  `$JS.API.CONSUMER.CREATE.${stream}.${name}.${filter}`;
+
+export const deleteConsumer = ({ stream, name }: Named) => `$JS.API.CONSUMER.DELETE.${stream}.${name}`;
 
 /**
  * Both forms of an acknowledgement, ADR-15. The second has domain (`_` for none) and account hash in front; servers know
@@ -29,28 +38,12 @@ export const createConsumer = ({ stream, name, filter }: Named & { readonly filt
 export const acknowledge = ({ stream, name }: Named) =>
   [`$JS.ACK.${stream}.${name}.*.*.*.*.*`, `$JS.ACK._.*.${stream}.${name}.*.*.*.*.*`] as const;
 
-const consumerVerbs = ['CREATE', 'DURABLE.CREATE', 'DELETE', 'MSG.NEXT'] as const;
-
-/**
- * The rights of `nats stream view`, `nats stream get` and ordered consumers: single messages, and own consumers. The
- * services' consumers are denied by name, so that no reader can use, change or delete them.
- */
-export const readStream = (stream: string, reserved: readonly string[]) => ({
-  allow: [
-    `$JS.API.STREAM.MSG.GET.${stream}`,
-    `$JS.API.DIRECT.GET.${stream}`,
-    `$JS.API.DIRECT.GET.${stream}.>`,
-    `$JS.API.CONSUMER.CREATE.${stream}.>`,
-    ...consumerVerbs.slice(1).map((verb) => `$JS.API.CONSUMER.${verb}.${stream}.*`),
-    `$JS.ACK.${stream}.*.*.*.*.*.*`,
-    `$JS.ACK._.*.${stream}.*.*.*.*.*.*`,
-  ],
-  deny: reserved.flatMap((name) => [
-    ...consumerVerbs.map((verb) => `$JS.API.CONSUMER.${verb}.${stream}.${name}`),
-    `$JS.API.CONSUMER.CREATE.${stream}.${name}.>`,
-    ...acknowledge({ stream, name }),
-  ]),
-});
+/** Single messages and batches: `nats stream get`, and the direct reads of client libraries. No consumers. */
+export const readMessages = (stream: string) => [
+  `$JS.API.STREAM.MSG.GET.${stream}`,
+  getDirect(stream),
+  `${getDirect(stream)}.>`,
+];
 
 /**
  * The rights to store and read objects in a bucket. Replacing an object purges its old chunks, so the right to write
@@ -61,9 +54,7 @@ export const writeBucket = ({ name, stream }: Named) => [
   `$O.${name}.M.*`,
   streamInfo(stream),
   `$JS.API.STREAM.PURGE.${stream}`,
-  `$JS.API.STREAM.MSG.GET.${stream}`,
-  `$JS.API.DIRECT.GET.${stream}`,
-  `$JS.API.DIRECT.GET.${stream}.>`,
+  ...readMessages(stream),
   `$JS.API.CONSUMER.CREATE.${stream}.>`,
   ...['INFO', 'DELETE', 'MSG.NEXT'].map((verb) => `$JS.API.CONSUMER.${verb}.${stream}.*`),
 ];

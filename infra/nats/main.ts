@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util';
 import { readPublicNkeys } from '../credentials/read.ts';
-import { parseServerVersion, renderServerConfig } from './config.ts';
+import { renderServerConfig } from './config.ts';
 import { poolsIn } from './pools.ts';
 
 /** Prints a nats-server.conf for an external server: Compose, Kubernetes, or your own machine. */
-const usage = `usage: node infra/nats/main.ts --credentials <folder> [--server-version 2.15.0] [--host 0.0.0.0] [--port 4222]
+const usage = `usage: node infra/nats/main.ts --credentials <folder> [--host 0.0.0.0] [--port 4222]
        [--monitor-port 8222] [--store /data/jetstream] [--sync always] [--pools default,gpu]
        of a cluster, for each of its servers: --server-name nats-0 --cluster-name holdpoint --cluster-port 6222
        --routes nats://nats-0:6222,nats://nats-1:6222,nats://nats-2:6222 --stream-replicas 3
@@ -12,7 +12,6 @@ const usage = `usage: node infra/nats/main.ts --credentials <folder> [--server-v
 
 const options = {
   credentials: { type: 'string' },
-  'server-version': { type: 'string', default: '2.15.0' },
   host: { type: 'string', default: '0.0.0.0' },
   port: { type: 'string', default: '4222' },
   'monitor-port': { type: 'string' },
@@ -46,7 +45,6 @@ const render = async (): Promise<string> => {
   if (clusterName !== undefined && serverName === undefined)
     throw new Error('each server of a cluster has a --server-name of its own');
   return renderServerConfig({
-    version: parseServerVersion(values['server-version']),
     publicKeys: await readPublicNkeys(values.credentials),
     host: values.host,
     port: portNumber(values.port),

@@ -13,7 +13,7 @@ import {
 } from '@nats-io/jetstream';
 import type { JetStreamManager, JsMsg } from '@nats-io/jetstream';
 import { Svcm } from '@nats-io/services';
-import { connect, PermissionViolationError } from '@nats-io/transport-node';
+import { connect, headers, PermissionViolationError } from '@nats-io/transport-node';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -24,12 +24,16 @@ import { startNats } from '../local/nats/nats.ts';
 import type { NatsServer } from '../local/nats/nats.ts';
 import { findNats, natsSearchOf } from '../local/nats/nats-program.ts';
 import type { NatsProgram } from '../local/nats/nats-program.ts';
+import { natsRelease } from '../local/nats/nats-release.ts';
 import { poll } from '../local/poll.ts';
 import { choosePorts } from '../local/ports.ts';
 import { silent } from '../local/progress.ts';
 import { recordInTurn, recordOf } from '../local/record.ts';
+import { ACCOUNTS, busAccess, CORE, overlap } from './accounts.ts';
+import { OLDEST_SERVER } from './config.ts';
 import { connectAs } from './connect.ts';
 
+const OLDEST_RELEASE = '2.11.17';
 const search = natsSearchOf(process.env);
 
 const attempt = async (program: () => Promise<NatsProgram>) => {
@@ -40,28 +44,34 @@ const attempt = async (program: () => Promise<NatsProgram>) => {
   }
 };
 
-// The servers of this machine or its distribution, and the current server if Docker is available.
-const local = await attempt(() => findNats({ ...search, docker: false }, silent));
-const nowhere = join(tmpdir(), 'holdpoint-no-cache');
-const current = await attempt(() =>
-  findNats({ ...search, path: '', cacheDir: nowhere, platform: 'none' }, silent),
+// The server of this machine, and the oldest supported one, as the cache has it or as Go builds it.
+const local = await findNats({ ...search, docker: false }, silent);
+const oldest = await attempt(() =>
+  findNats(
+    { ...search, path: '', docker: false, release: { ...natsRelease, version: OLDEST_RELEASE, sha256: {} } },
+    silent,
+  ),
 );
-if (local === undefined && current === undefined) throw new Error('there is no nats-server to test with');
 // Supported from 2.14 on, and the default from 2.16 on.
-const withV2 = [current, local].find(
-  (program) => program !== undefined && program.version.major === 2 && program.version.minor >= 14,
-);
+const withV2 = local.version.minor >= 14 ? local : undefined;
 const v2Acks = '\nfeature_flags { js_ack_fc_v2: true }\n';
 
 const servers: readonly (readonly [string, NatsProgram | undefined, string])[] = [
-  [local?.origin ?? 'a server of this machine', local, ''],
-  [current?.origin ?? 'the current server', current, ''],
+  [local.origin, local, ''],
+  [
+    `the oldest server, ${OLDEST_RELEASE}`,
+    oldest?.version.minor === OLDEST_SERVER.minor ? oldest : undefined,
+    '',
+  ],
   ['a server that acknowledges in the second form', withV2, v2Acks],
 ];
 
+const { permissions } = busAccess();
+
 /** One message for each consumer, with its sender. A new consumer needs one too. */
 const samples: Readonly<Record<string, readonly [NatsUser, string]>> = {
-  orchestrator: ['operator', 'hp.cmd.task.submit'],
+  orchestrator: ['orchestrator', 'hp.cmd.task.submit'],
+  'orchestrator-people': ['operator', 'hp.cmd.task.submit'],
   'orchestrator-approval': ['approvals', 'hp.evt.approval.resolved.a-1'],
   'orchestrator-effect': ['executor', 'hp.evt.effect.applied.e-1'],
   approvals: ['orchestrator', 'hp.cmd.approval.request'],
@@ -137,6 +147,8 @@ describe.each(servers)('on %s', (_origin, program, extraConfig) => {
           storage: StorageType.File,
           discard: DiscardPolicy.Old,
           deny_delete: true,
+          deny_purge: true,
+          allow_direct: true,
         });
         await manager.streams.update(name, { max_age: 2 * maxAgeMs * 1e6 });
       }
@@ -187,11 +199,13 @@ describe.each(servers)('on %s', (_origin, program, extraConfig) => {
       ['hp.api.orchestrator.program_register', ['operator', 'worker']],
       ['$JS.API.DIRECT.GET.HP_CMD', []],
       ['hp.log.t-1.build', ['executor']],
-      ...services.map((service) => [`hp.dlq.${service}`, [service]] as const),
-      ...services.map((service) => [`hp.dlq.${service}.resolved`, [service]] as const),
       ...services.map((service) => [`hp.api.${service}.x`, ['operator']] as const),
       ['$JS.API.STREAM.CREATE.OTHER', []],
       ['$SYS.REQ.SERVER.PING', []],
+      ['hp.in.task.submit', []],
+      ['hp.ping', ['approvals']],
+      ['$JS.API.CONSUMER.CREATE.HP_EVT.mine', []],
+      ['$JS.API.CONSUMER.CREATE.HP_WORK.work-1.hp.work.1', ['topology']],
     ])('%s can be published by %j only', async (subject, expected) => {
       expect(await publishersOf(subject)).toEqual(expected);
     });
@@ -206,13 +220,13 @@ describe.each(servers)('on %s', (_origin, program, extraConfig) => {
     );
 
     test.each(consumers.map((consumer) => [consumer.name, consumer] as const))(
-      'only its service reads the consumer %s, and no user changes it',
+      'only its service reads the consumer %s',
       async (_name, { stream, name, service }) => {
         expect(await publishersOf(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${name}`)).toEqual([service]);
         expect(await publishersOf(`$JS.ACK.${stream}.${name}.9.9.9.1700000000000000000.0`)).toEqual([
           service,
         ]);
-        for (const verb of ['DELETE', 'DURABLE.CREATE', 'CREATE']) {
+        for (const verb of ['DURABLE.CREATE', 'CREATE']) {
           expect([verb, await publishersOf(`$JS.API.CONSUMER.${verb}.${stream}.${name}`)]).toEqual([
             verb,
             [],
@@ -262,7 +276,7 @@ describe.each(servers)('on %s', (_origin, program, extraConfig) => {
       },
     );
 
-    test('no request makes a service publish on a forbidden subject', async () => {
+    test('an answer goes to the account of the requester, whatever its reply subject', async () => {
       const service = await new Svcm(connections.approvals).add({ name: 'approvals', version: '1.0.0' });
       service.addEndpoint('echo', {
         subject: 'hp.api.approvals.echo',
@@ -273,85 +287,238 @@ describe.each(servers)('on %s', (_origin, program, extraConfig) => {
         (await connections.operator.request('hp.api.approvals.echo', '', { timeout: 5_000 })).string(),
       ).toBe('here');
 
+      const heard: string[] = [];
+      connections.operator.subscribe('hp.evt.approval.>', {
+        callback: (_error, { data }) => void heard.push(new TextDecoder().decode(data)),
+      });
       const before = (await manager.streams.info('HP_EVT')).state.messages;
-      violations.approvals.length = 0;
-      connections.operator.publish('hp.api.approvals.echo', '', { reply: 'hp.evt.task.completed.t-1' });
-      const [violation] = await poll(
-        async () => (violations.approvals.length > 0 ? violations.approvals : undefined),
-        {
-          timeoutMs: 5_000,
-          what: 'the answer is refused',
-        },
-      );
-      expect(violation?.subject).toBe('hp.evt.task.completed.t-1');
+      connections.operator.publish('hp.api.approvals.echo', '', { reply: 'hp.evt.approval.resolved.a-1' });
+      await poll(async () => (heard.includes('here') ? true : undefined), {
+        timeoutMs: 5_000,
+        what: 'the operator hears the answer',
+      });
       expect((await manager.streams.info('HP_EVT')).state.messages).toBe(before);
       await service.stop();
     });
 
-    test('operators discover the services', async () => {
-      const service = await new Svcm(connections.recovery).add({ name: 'recovery', version: '1.0.0' });
-      await connections.recovery.flush();
+    test('people discover the services of all accounts', async () => {
+      const running = await Promise.all(
+        services.map((name) => new Svcm(connections[name]).add({ name, version: '1.0.0' })),
+      );
+      await Promise.all(services.map((name) => connections[name].flush()));
       for (const user of ['operator', 'monitor'] as const) {
         const names: string[] = [];
         for await (const { name } of await new Svcm(connections[user])
-          .client({ strategy: 'count', maxWait: 2_000, maxMessages: 1 })
+          .client({ strategy: 'count', maxWait: 2_000, maxMessages: services.length })
           .ping())
           names.push(name);
-        expect(names).toEqual(['recovery']);
+        expect([user, names.toSorted()]).toEqual([user, services.toSorted()]);
       }
-      await service.stop();
+      await Promise.all(running.map((service) => service.stop()));
     });
 
     test('the operator lists streams and consumers and reads events, but neither commands nor decisions', async () => {
-      const asOperator = await jetstreamManager(connections.operator);
+      const asOperator = await jetstreamManager(connections.operator, { checkAPI: false });
       expect((await asOperator.streams.list().next()).map(({ config }) => config.name).toSorted()).toEqual(
         streams.map(({ name }) => name).toSorted(),
       );
       expect((await asOperator.consumers.list('HP_CMD').next()).length).toBe(
         consumers.filter(({ stream }) => stream === 'HP_CMD').length,
       );
-      connections.orchestrator.publish('hp.evt.task.submitted.t-9', '{}');
-      await connections.orchestrator.flush();
+      await jetstream(connections.orchestrator).publish('hp.evt.task.submitted.t-9', '{}');
       const { state } = await asOperator.streams.info('HP_EVT');
-      expect((await asOperator.streams.getMessage('HP_EVT', { seq: state.last_seq }))?.subject).toBe(
+      const last = { seq: state.last_seq };
+      expect((await asOperator.streams.getMessage('HP_EVT', last))?.subject).toBe(
         'hp.evt.task.submitted.t-9',
       );
+      expect((await asOperator.direct.getMessage('HP_EVT', last))?.subject).toBe('hp.evt.task.submitted.t-9');
+      const found: string[] = [];
+      for await (const { subject } of await asOperator.direct.getBatch('HP_EVT', {
+        seq: 1,
+        next_by_subj: 'hp.evt.task.submitted.*',
+        batch: 10,
+      }))
+        found.push(subject);
+      expect(found).toContain('hp.evt.task.submitted.t-9');
 
-      // The requests of `nats stream view`: its own consumer, fetch, acknowledge, delete.
-      await asOperator.consumers.add('HP_EVT', {
-        durable_name: 'stream_pager_1',
-        ack_policy: AckPolicy.Explicit,
-      });
-      const pager = await jetstream(connections.operator).consumers.get('HP_EVT', 'stream_pager_1');
-      expect(await (await pager.next({ expires: 5_000 }))?.ackAck()).toBe(true);
-      expect(await asOperator.consumers.delete('HP_EVT', 'stream_pager_1')).toBe(true);
-
-      // A client that replays events uses an ordered consumer.
-      const replay = await jetstream(connections.operator).consumers.get('HP_EVT', {
-        filter_subjects: 'hp.evt.task.>',
-      });
-      expect((await replay.next({ expires: 5_000 }))?.subject).toMatch(/^hp\.evt\.task\./);
-
-      await expect(asOperator.streams.getMessage('HP_CMD', { seq: 1 })).rejects.toThrow(/permission/i);
-      await expect(
-        asOperator.consumers.add('HP_CMD', { durable_name: 'mine', ack_policy: AckPolicy.None }),
-      ).rejects.toThrow(/permission/i);
+      for (const [what, asked] of [
+        ['a command', asOperator.streams.getMessage('HP_CMD', { seq: 1 })],
+        ['a command of people', asOperator.direct.getMessage('HP_IN', { seq: 1 })],
+        [
+          'a consumer',
+          asOperator.consumers.add('HP_EVT', { durable_name: 'mine', ack_policy: AckPolicy.None }),
+        ],
+      ] as const)
+        await expect(asked, what).rejects.toThrow(/permission/i);
     });
 
-    test('the operator watches everything but requests', async () => {
+    test('people hear events, output and orders of work of every account', async () => {
       const heard: string[] = [];
-      const watch = connections.operator.subscribe('hp.>', {
-        callback: (_error, { subject }) => void heard.push(subject),
-      });
+      const watches = ['hp.evt.>', 'hp.log.>', 'hp.work.>'].map((subject) =>
+        connections.operator.subscribe(subject, {
+          callback: (_error, message) => void heard.push(message.subject),
+        }),
+      );
       await connections.operator.flush();
-      for (const subject of ['hp.api.approvals.x', 'hp.cmd.task.submit'])
-        connections.operator.publish(subject, '{}');
-      await poll(async () => (heard.includes('hp.cmd.task.submit') ? true : undefined), {
+      const said = [
+        ['orchestrator', 'hp.evt.task.submitted.t-1'],
+        ['orchestrator', 'hp.work.0123'],
+        ['approvals', 'hp.evt.approval.requested.a-1'],
+        ['executor', 'hp.evt.effect.applied.e-1'],
+        ['executor', 'hp.log.t-1.build'],
+        ['recovery', 'hp.evt.recovery.circuit_opened.c-1'],
+      ] as const;
+      for (const [user, subject] of said) connections[user].publish(subject, '{}');
+      await poll(async () => (heard.length >= said.length ? true : undefined), {
         timeoutMs: 5_000,
-        what: 'the submission is heard',
+        what: 'all of it is heard',
       });
-      expect(heard).toEqual(['hp.cmd.task.submit']);
-      watch.unsubscribe();
+      expect(heard.toSorted()).toEqual(said.map(([, subject]) => subject).toSorted());
+      for (const watch of watches) watch.unsubscribe();
+    });
+
+    test("a command of a person arrives in the people's stream, whatever id a service uses", async () => {
+      const ids = headers();
+      ids.set('Nats-Msg-Id', 'approval.request.a-1.1');
+      const taken = await jetstream(connections.operator).publish('hp.cmd.task.submit', '{}', {
+        headers: ids,
+      });
+      expect(taken).toMatchObject({ stream: 'HP_IN', duplicate: false });
+      const sent = await jetstream(connections.orchestrator).publish('hp.cmd.approval.request', '{}', {
+        headers: ids,
+      });
+      expect(sent).toMatchObject({ stream: 'HP_CMD', duplicate: false });
+      const { state } = await manager.streams.info('HP_IN', { subjects_filter: '>' });
+      expect(Object.keys(state.subjects ?? {})).toContain('hp.in.task.submit');
+      expect(Object.keys(state.subjects ?? {}).every((subject) => subject.startsWith('hp.in.'))).toBe(true);
+    });
+
+    describe('a chosen reply subject', () => {
+      /** Requests that make the server send stored bytes, or bytes of its own, to the reply subject. */
+      const requestsOf = (user: NatsUser): readonly (readonly [string, string])[] =>
+        permissions[user].publish.allow
+          .filter((subject) => subject.startsWith('$JS.API.') || subject.startsWith('hp.api.'))
+          .map((subject) => subject.replace(/\*$/, 'work-0123').replace(/>$/, 'list'))
+          .flatMap((subject): readonly (readonly [string, string])[] =>
+            subject.includes('.MSG.NEXT.')
+              ? [[subject, '{"batch":1,"no_wait":true}']]
+              : /\.(DIRECT|MSG)\.GET\./.test(subject)
+                ? [
+                    [subject, '{"last_by_subj":"hp.>"}'],
+                    [subject, '{"seq":1}'],
+                  ]
+                : [[subject, '{}']],
+          );
+      const targets: readonly string[] = [
+        'hp.cmd.effect.run.default',
+        'hp.cmd.effect.cancel.default',
+        'hp.cmd.approval.request',
+        'hp.cmd.task.recover',
+        'hp.cmd.task.submit',
+        'hp.in.task.submit',
+        'hp.cmd.recovery.assess',
+        'hp.evt.task.completed.t-1',
+        'hp.evt.approval.resolved.a-1',
+        'hp.evt.effect.applied.e-1',
+        'hp.evt.recovery.circuit_opened.c-1',
+        'hp.work.0123',
+        'hp.log.t-1.build',
+        ...services.map((service) => `hp.api.${service}.forged`),
+        ...natsUsers.map((user) => `_INBOX_${user}.forged`),
+        ...streams.flatMap(({ name }) =>
+          ['PURGE', 'DELETE', 'UPDATE', 'MSG.DELETE'].map((verb) => `$JS.API.STREAM.${verb}.${name}`),
+        ),
+        ...consumers.map(({ stream, name }) => `$JS.API.CONSUMER.DELETE.${stream}.${name}`),
+      ];
+      const permits = (user: NatsUser, subject: string) =>
+        permissions[user].publish.allow.some((pattern) => overlap(pattern, subject));
+
+      /** Everything that a forged message could change, with what the users have received. */
+      const lookAt = async (heard: readonly string[]) => ({
+        streams: await Promise.all(
+          streams.map(async ({ name }) => {
+            const { created, state } = await manager.streams.info(name);
+            return { name, created, last: state.last_seq, messages: state.messages };
+          }),
+        ),
+        consumers: await Promise.all(
+          consumers.map(async ({ stream, name }) => (await manager.consumers.info(stream, name)).created),
+        ),
+        heard: [...heard],
+      });
+
+      /** The subjects that arrive in other accounts than that of the attacker. */
+      const listenTo = (attacker: NatsUser) => {
+        const heard: string[] = [];
+        const subscriptions = natsUsers
+          .filter((user) => user !== attacker)
+          .flatMap((user) =>
+            [
+              `_INBOX_${user}.forged`,
+              ...services.filter((service) => service === user).map((service) => `hp.api.${service}.forged`),
+            ].map((subject) =>
+              connections[user].subscribe(subject, {
+                callback: (_error, message) => void heard.push(`${user} ${message.subject}`),
+              }),
+            ),
+          );
+        return { heard, stop: () => subscriptions.forEach((each) => each.unsubscribe()) };
+      };
+
+      const fill = async () => {
+        const say = (user: NatsUser, subject: string) => jetstream(connections[user]).publish(subject, '{}');
+        for (let i = 0; i < 3; i += 1) {
+          for (const [user, subject] of Object.values(samples)) await say(user, subject);
+          await say('orchestrator', 'hp.work.0123');
+          await say('executor', 'hp.log.t-1.build');
+        }
+      };
+
+      const tryAll = async (user: NatsUser, aims: readonly string[]): Promise<number> => {
+        const requests = requestsOf(user);
+        for (const [subject, body] of requests)
+          for (const reply of aims) connections[user].publish(subject, body, { reply });
+        await connections[user].flush();
+        // Requests of the same kinds are answered after all of those.
+        const fence = connections[user].subscribe(`_INBOX_${user}.fence`, { max: 1 });
+        connections[user].publish('$JS.API.INFO', '', { reply: `_INBOX_${user}.fence` });
+        await connections[user].flush();
+        fence.unsubscribe();
+        await Promise.all(natsUsers.map((each) => connections[each].flush()));
+        return requests.length * aims.length;
+      };
+
+      test.each(natsUsers.filter((user) => ACCOUNTS[user] !== CORE))(
+        'gives %s nothing that it may not publish',
+        { timeout: 60_000 },
+        async (user) => {
+          await fill();
+          const aims = targets.filter(
+            (subject) => !permits(user, subject) && subject !== `_INBOX_${user}.forged`,
+          );
+          const { heard, stop } = listenTo(user);
+          await Promise.all(natsUsers.map((each) => connections[each].flush()));
+          const before = await lookAt(heard);
+          const tried = await tryAll(user, aims);
+          expect(tried).toBeGreaterThan(user === 'worker' ? 50 : 100);
+          expect(await lookAt(heard)).toEqual(before);
+          stop();
+        },
+      );
+
+      test('reaches every stream from the account of the streams, so that no other user is in it', async () => {
+        const before = (await manager.streams.info('HP_EVT')).state.last_seq;
+        await fill();
+        const filled = (await manager.streams.info('HP_EVT')).state.last_seq;
+        expect(filled).toBeGreaterThan(before);
+        connections.orchestrator.publish('$JS.API.CONSUMER.MSG.NEXT.HP_CMD.orchestrator', '{"batch":1}', {
+          reply: 'hp.evt.effect.applied.forged',
+        });
+        await poll(
+          async () => ((await manager.streams.info('HP_EVT')).state.last_seq > filled ? true : undefined),
+          { timeoutMs: 5_000, what: 'the forged event is stored' },
+        );
+      });
     });
   });
 });

@@ -5,13 +5,13 @@ import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { describe, expect, test } from 'vitest';
 import { natsUsers } from '../credentials/layout.ts';
 import { recordOf } from '../local/record.ts';
-import { parseServerVersion, renderServerConfig } from './config.ts';
-import { permissionTable } from './permissions.ts';
-import type { Rule } from './permissions.ts';
+import { ACCOUNTS, busAccess, CORE, overlap } from './accounts.ts';
+import type { Rule } from './accounts.ts';
+import { isSupported, parseServerVersion, renderServerConfig } from './config.ts';
 
-const table = permissionTable();
+const { accounts, permissions: table } = busAccess();
 
-/** Whether NATS permits a subject: `*` is one token, `>` is the rest, and a denial wins. */
+/** Whether NATS permits a subject: `*` is one token, `>` is the rest. */
 const matches = (pattern: string, subject: string): boolean => {
   const want = pattern.split('.');
   const have = subject.split('.');
@@ -21,8 +21,7 @@ const matches = (pattern: string, subject: string): boolean => {
   }
   return want.length === have.length;
 };
-const allows = ({ allow, deny }: Rule, subject: string) =>
-  allow.some((pattern) => matches(pattern, subject)) && !deny.some((pattern) => matches(pattern, subject));
+const allows = ({ allow }: Rule, subject: string) => allow.some((pattern) => matches(pattern, subject));
 
 const publishersOf = (subject: string) => natsUsers.filter((user) => allows(table[user].publish, subject));
 const subscribersOf = (subject: string) => natsUsers.filter((user) => allows(table[user].subscribe, subject));
@@ -45,6 +44,7 @@ describe('publish permissions', () => {
     ['hp.cmd.approval.cancel', ['orchestrator']],
     ['hp.cmd.effect.run.default', ['orchestrator']],
     ['hp.cmd.effect.cancel.gpu', ['orchestrator']],
+    ['hp.in.task.submit', []],
     ['hp.cmd.recovery.assess', ['orchestrator']],
     ['hp.cmd.recovery.record_attempt', ['orchestrator']],
     ['hp.cmd.recovery.job_unstuck', ['orchestrator']],
@@ -55,7 +55,6 @@ describe('publish permissions', () => {
     ['hp.cmd.task.notify', ['orchestrator']],
     ['hp.cmd.task.registry', ['orchestrator']],
     ['hp.log.t-1.build', ['executor']],
-    ['hp.dlq.approvals', ['approvals']],
     ['hp.api.approvals.list', ['operator']],
     ['$JS.API.STREAM.CREATE.HP_CMD', ['topology']],
     ['$JS.API.STREAM.CREATE.OTHER', []],
@@ -66,23 +65,27 @@ describe('publish permissions', () => {
     ['hp.api.orchestrator.done', ['approvals', 'operator']],
     ['hp.api.orchestrator.submit', ['approvals', 'operator']],
     ['hp.api.recovery.circuit', ['approvals', 'operator']],
-    ['hp.api.executor.dead_letter', ['approvals', 'operator']],
-    ['hp.api.approvals.dead_letter', ['operator']],
-    ['hp.dlq.approvals.resolved', ['approvals']],
-    ['_ASK_approvals.x', SERVICES],
+    ['hp.api.executor.dead_letter_resolve', ['approvals', 'operator']],
+    ['hp.api.approvals.dead_letter_resolve', ['operator']],
+    ['_ASK_approvals.x', []],
+    // Only the server makes such subjects: it sends the answer to who has asked.
+    ['_R_.AbCd', SERVICES],
     ['$SRV.PING', ['approvals', 'operator', 'monitor']],
+    ['hp.ping', ['approvals']],
     ['$SRV.STATS', ['operator', 'monitor']],
     ['$JS.API.DIRECT.GET.HP_LOG', ['approvals', 'operator']],
-    ['$JS.API.DIRECT.GET.HP_DLQ', [...SERVICES, 'operator']],
     ['$JS.API.DIRECT.GET.HP_CMD', []],
-    ['$JS.API.CONSUMER.CREATE.HP_LOG.mine', ['operator']],
+    ['$JS.API.CONSUMER.CREATE.HP_LOG.mine', []],
+    ['$JS.API.STREAM.MSG.GET.HP_EVT', ['operator']],
+    ['$JS.API.STREAM.MSG.GET.HP_CMD', []],
+    ['$JS.API.STREAM.MSG.GET.HP_IN', []],
+    ['$JS.API.DIRECT.GET.HP_IN', []],
+    ['$JS.API.STREAM.MSG.GET.HP_WORK', []],
     ['hp.evt.recovery.circuit_opened.o-1', ['recovery']],
-    ['_ASK_executor.x', ['approvals', 'recovery']],
-    ['_ASK_orchestrator.x', ['recovery']],
-    ['hp.api.approvals.keys', ['executor', 'operator']],
+    ['hp.api.approvals.keys', ['orchestrator', 'executor', 'recovery', 'operator']],
+    ['hp.api.approvals.executor_join', ['executor', 'operator']],
     ['hp.api.approvals.decide', ['operator']],
     ['hp.api.approvals.audit', ['operator']],
-    ['_ASK_recovery.x', []],
     ['$O.HP_ARTIFACTS.C.AbCd', ['executor']],
     ['$O.HP_ARTIFACTS.M.c29tZQ==', ['executor']],
     ['$O.OTHER.C.AbCd', []],
@@ -90,14 +93,17 @@ describe('publish permissions', () => {
     // stream.
     ['$O.HP_PROGRAMS.C.AbCd', ['worker']],
     ['$JS.API.STREAM.PURGE.OBJ_HP_PROGRAMS', ['worker']],
-    ['$JS.API.CONSUMER.CREATE.OBJ_HP_PROGRAMS.mine.$O.HP_PROGRAMS.C.AbCd', ['operator', 'worker']],
+    ['$JS.API.CONSUMER.CREATE.OBJ_HP_PROGRAMS.mine.$O.HP_PROGRAMS.C.AbCd', ['worker']],
     ['hp.work.0123456789abcdef0123456789abcdef01234567', ['orchestrator']],
     ['hp.api.orchestrator.work', ['operator', 'worker']],
     ['hp.api.orchestrator.program_register', ['operator', 'worker']],
     ['hp.api.orchestrator.program_list', ['operator']],
     ['hp.api.orchestrator.workflows', ['approvals', 'operator']],
     ['$JS.API.CONSUMER.MSG.NEXT.HP_WORK.work-0123', ['worker']],
-    ['$JS.API.CONSUMER.CREATE.HP_WORK.work-0123.hp.work.0123', ['worker']],
+    ['$JS.API.CONSUMER.CREATE.HP_WORK.work-0123.hp.work.0123', ['topology']],
+    ['$JS.API.CONSUMER.DELETE.HP_WORK.work-0123', ['topology']],
+    ['$JS.API.CONSUMER.INFO.HP_WORK.work-0123', ['topology', 'operator', 'monitor', 'worker']],
+    ['$JS.ACK.HP_WORK.work-0123.1.2.3.1700000000000000000.0', ['worker']],
     ['$JS.API.STREAM.DELETE.HP_WORK', []],
     ['$JS.API.STREAM.PURGE.HP_WORK', []],
     ['$JS.API.STREAM.CREATE.OBJ_HP_ARTIFACTS', ['topology']],
@@ -105,7 +111,7 @@ describe('publish permissions', () => {
     ['$JS.API.STREAM.PURGE.OBJ_HP_ARTIFACTS', ['executor']],
     ['$JS.API.STREAM.INFO.OBJ_HP_ARTIFACTS', ['executor', 'topology', 'operator', 'monitor']],
     ['$JS.API.STREAM.MSG.GET.OBJ_HP_ARTIFACTS', ['executor', 'operator']],
-    ['$JS.API.CONSUMER.CREATE.OBJ_HP_ARTIFACTS.mine.$O.HP_ARTIFACTS.C.AbCd', ['executor', 'operator']],
+    ['$JS.API.CONSUMER.CREATE.OBJ_HP_ARTIFACTS.mine.$O.HP_ARTIFACTS.C.AbCd', ['executor']],
   ])('%s is published by %j', (subject, users) => {
     expect(publishersOf(subject)).toEqual(users);
   });
@@ -178,7 +184,7 @@ describe('publish permissions', () => {
       expect(publishersOf(`$JS.API.CONSUMER.CREATE.${stream}.${name}`)).toEqual([]);
       expect(publishersOf(`$JS.API.CONSUMER.CREATE.${stream}.${name}.hp.evt.other`)).toEqual([]);
       expect(publishersOf(`$JS.API.CONSUMER.DURABLE.CREATE.${stream}.${name}`)).toEqual([]);
-      expect(publishersOf(`$JS.API.CONSUMER.DELETE.${stream}.${name}`)).toEqual([]);
+      expect(publishersOf(`$JS.API.CONSUMER.DELETE.${stream}.${name}`)).toEqual(['topology']);
     },
   );
 
@@ -189,9 +195,86 @@ describe('publish permissions', () => {
     expect(publishersOf(forged)).toEqual([]);
   });
 
-  test('a service cannot publish to the inbox of another service', () => {
-    for (const service of SERVICES) expect(publishersOf(`_INBOX_${service}.x.1`)).toEqual([]);
-    expect(publishersOf('_INBOX.x.1')).toEqual(SERVICES);
+  test('no user publishes to the inbox of any user', () => {
+    for (const user of natsUsers) expect(publishersOf(`_INBOX_${user}.x.1`)).toEqual([]);
+    expect(publishersOf('_INBOX.x.1')).toEqual([]);
+  });
+});
+
+describe('accounts', () => {
+  const outside = accounts.filter(({ name }) => name !== CORE);
+
+  test('only the orchestrator and the user that creates streams are in the account of the streams', () => {
+    expect(natsUsers.filter((user) => ACCOUNTS[user] === CORE)).toEqual(['orchestrator', 'topology']);
+    expect(new Set(outside.map(({ users }) => users.length))).toEqual(new Set([1]));
+  });
+
+  test.each(outside.map((account) => [account.name, account] as const))(
+    'a reply subject in %s reaches only what its user may publish',
+    (_name, { users, imports }) => {
+      const [user] = users;
+      if (user === undefined) throw new Error('the account has no user');
+      const reached = imports
+        .filter(({ kind }) => kind === 'service')
+        .map(({ subject, to }) => to ?? subject)
+        // It answers with figures alone, and stands for the whole API that the server would import.
+        .filter((subject) => subject !== '$JS.API.INFO');
+      expect(reached.filter((subject) => !table[user].publish.allow.includes(subject))).toEqual([]);
+    },
+  );
+
+  test.each(outside.map((account) => [account.name, account] as const))(
+    '%s imports no right to create, change or delete streams and consumers',
+    (_name, { imports }) => {
+      const rights = imports.flatMap(
+        ({ subject }) =>
+          /^\$JS\.API\.(?:STREAM|CONSUMER)\.(?!INFO|LIST|NAMES|MSG)/.exec(subject)?.input ?? [],
+      );
+      // Object stores replace chunks; they hold no message of a service.
+      expect(rights.filter((subject) => !subject.includes('.OBJ_'))).toEqual([]);
+      expect(imports.map(({ subject }) => subject)).toContain('$JS.API.INFO');
+      expect(imports.map(({ subject }) => subject)).not.toContain('$JS.API.>');
+    },
+  );
+
+  test('no account passes on what it receives from another', () => {
+    const passed = accounts.flatMap(({ name, imports }) => {
+      const arriving = accounts.flatMap((other) =>
+        other.imports.filter(({ kind, from }) => kind === 'service' && from === name),
+      );
+      return imports
+        .filter(({ kind }) => kind === 'service')
+        .flatMap(({ subject, to = subject }) =>
+          arriving
+            .filter((each) => overlap(each.subject, to))
+            .map((each) => `${name}: ${each.subject} to ${to}`),
+        );
+    });
+    expect(passed).toEqual([]);
+  });
+
+  test('exactly what is exported is imported', () => {
+    const exported = accounts.flatMap(({ name, exports }) =>
+      exports.flatMap(({ kind, subject, accounts: to }) =>
+        to.map((each) => `${name} ${kind} ${subject} ${each}`),
+      ),
+    );
+    const imported = accounts.flatMap(({ name, imports }) =>
+      imports.map(({ kind, from, subject }) => `${from} ${kind} ${subject} ${name}`),
+    );
+    expect(exported.toSorted()).toEqual(imported.toSorted());
+  });
+
+  test.each([
+    ['hp.evt.>', 'hp.evt.task.*.x', true],
+    ['hp.evt.*.x', 'hp.*.task.>', true],
+    ['hp.evt.task', 'hp.evt.>', true],
+    ['hp.evt', 'hp.evt.>', false],
+    ['hp.cmd.task.*', 'hp.cmd.approval.>', false],
+    ['hp.cmd.*', 'hp.cmd.task.x', false],
+  ])('%s and %s overlap: %j', (one, other, expected) => {
+    expect(overlap(one, other)).toBe(expected);
+    expect(overlap(other, one)).toBe(expected);
   });
 });
 
@@ -204,12 +287,11 @@ describe('subscribe permissions', () => {
     ['hp.evt.recovery.assessed.t-1', ['operator', 'monitor']],
     ['hp.evt.task.submitted.t-1', ['approvals', 'operator', 'monitor', 'worker']],
     ['hp.evt.effect.applied.e-1', ['operator', 'monitor']],
-    ['hp.dlq.executor', ['operator']],
     ['_ASK_approvals.x', ['approvals']],
     ['_INBOX_operator.x.1', ['operator']],
     ['_INBOX.x.1', ['operator']],
     ['hp.api.approvals.decide', ['approvals']],
-    ['hp.cmd.effect.run.default', ['operator']],
+    ['hp.cmd.effect.run.default', []],
     ['hp.evt.approval.resolved.a-1', ['approvals', 'operator', 'monitor']],
     ['hp.evt.task.phase_entry_completed.t-1', ['approvals', 'operator', 'monitor', 'worker']],
     ['hp.evt.effect.applied.e-1', ['operator', 'monitor']],
@@ -221,24 +303,13 @@ describe('subscribe permissions', () => {
 
   test('the operator reads the output of running work, live and from the stream', () => {
     expect(subscribersOf('hp.log.t-1.build')).toEqual(['approvals', 'operator']);
-    expect(publishersOf('$JS.API.CONSUMER.CREATE.HP_LOG.mine')).toEqual(['operator']);
-  });
-
-  test('the operator cannot read commands from the stream, because they contain decision tokens', () => {
-    for (const subject of [
-      '$JS.API.STREAM.MSG.GET.HP_CMD',
-      '$JS.API.DIRECT.GET.HP_CMD',
-      '$JS.API.CONSUMER.CREATE.HP_CMD.mine',
-    ]) {
-      expect(publishersOf(subject)).toEqual([]);
-    }
-    expect(publishersOf('$JS.API.CONSUMER.CREATE.HP_EVT.mine')).toEqual(['operator']);
+    expect(publishersOf('$JS.API.DIRECT.GET.HP_LOG')).toEqual(['approvals', 'operator']);
   });
 });
 
 test('a declared second pool of executors gets its permissions', () => {
   const pools = { streams, consumers: [...consumers, executorConsumer('gpu')] };
-  expect(permissionTable(pools).executor.publish.allow).toContain(
+  expect(busAccess(pools).permissions.executor.publish.allow).toContain(
     '$JS.API.CONSUMER.MSG.NEXT.HP_CMD.executor-gpu',
   );
 });
@@ -252,17 +323,22 @@ describe('the server configuration', () => {
     sync: 'always',
   } as const;
 
-  test('a new setting is rendered only for servers that know it', () => {
-    expect(
-      renderServerConfig({ ...settings, version: parseServerVersion('nats-server: v2.9.10') }),
-    ).not.toContain('sync_interval');
-    expect(
-      renderServerConfig({ ...settings, version: parseServerVersion('nats-server: v2.15.1') }),
-    ).toContain('sync_interval: always');
+  test('the storage is synced at each acknowledgement if that is wanted', () => {
+    expect(renderServerConfig(settings)).toContain('sync_interval: always');
+  });
+
+  test.each([
+    ['nats-server: v2.9.10', false],
+    ['v2.10.29', false],
+    ['nats-server: v2.11.0', true],
+    ['2.15.1', true],
+    ['v3.0.0', true],
+  ])('the server %s is supported: %j', (text, supported) => {
+    expect(isSupported(parseServerVersion(text))).toBe(supported);
   });
 
   test('every user needs a key', () => {
-    const text = renderServerConfig({ ...settings, version: { major: 2, minor: 15 } });
+    const text = renderServerConfig(settings);
     for (const user of natsUsers) expect(text).toContain(`nkey: U${user.toUpperCase()}`);
     expect(text).not.toMatch(/no_auth_user|password|token|^authorization/m);
   });

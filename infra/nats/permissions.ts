@@ -5,27 +5,39 @@ import type {
   ConsumerDeclaration,
   StreamDeclaration,
 } from '@holdpoint/contracts/bus/streams';
-import { AGGREGATES, filters, PREFIX, SERVICES, subjects } from '@holdpoint/contracts/bus/subjects';
+import { sentBy } from '@holdpoint/contracts/bus/senders';
+import { filters, SERVICES, subjects } from '@holdpoint/contracts/bus/subjects';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
-import { natsUsers } from '../credentials/layout.ts';
 import type { NatsUser } from '../credentials/layout.ts';
-import { recordOf } from '../local/record.ts';
 import {
   acknowledge,
+  ADVISORIES,
   consumerInfo,
   createConsumer,
+  deleteConsumer,
   fetchFrom,
   getDirect,
   listConsumers,
-  readStream,
+  readMessages,
   streamInfo,
   writeBucket,
   writeStream,
 } from './jetstream-api.ts';
 
-export type Rule = { readonly allow: readonly string[]; readonly deny: readonly string[] };
-export type Permissions = { readonly publish: Rule; readonly subscribe: Rule };
-export type PermissionTable = Readonly<Record<NatsUser, Permissions>>;
+/** A subject that a user publishes, and the subject on which it arrives in other accounts; null: in none. */
+export type Sent = { readonly subject: string; readonly arrivesAs: string | null };
+
+/** What a user may do, whatever account it is in. ./accounts.ts makes permissions, exports and imports of it. */
+export type Rights = {
+  /** Events, commands, requests, and the JetStream API. */
+  readonly sends: readonly (string | Sent)[];
+  /** What users of other accounts publish. */
+  readonly watches: readonly string[];
+  /** What is sent to this user: answers, and the requests of its API. */
+  readonly receives: readonly string[];
+  /** Whether it answers requests. */
+  readonly answers: boolean;
+};
 
 /** What exists on the bus. Taken from the contracts; a deployment with more executor pools passes its own list. */
 export type Declared = {
@@ -36,7 +48,6 @@ export type Declared = {
 };
 
 const SERVICE_DISCOVERY = '$SRV.>';
-const ADVISORIES = '$JS.EVENT.ADVISORY.>';
 
 const bucketsOf = (declared: Declared) => declared.buckets ?? buckets;
 const bucketsNamed = (name: string, declared: Declared) =>
@@ -49,86 +60,74 @@ const streamNames = (declared: Declared): readonly string[] => [
 
 const inboxOf = (user: NatsUser) => `_INBOX_${user}.>`;
 
-/**
- * Inboxes on which callers wait for answers. Services may answer only there. With `allow_responses` a request could name
- * any reply subject, such as that of an event, and the answering service would publish there for the caller. The inboxes
- * of services are not in the list: no user can answer a service in the place of the JetStream API.
- */
-const REQUESTER_INBOXES = ['_INBOX.>', inboxOf('operator'), inboxOf('monitor'), inboxOf('worker')] as const;
-
 /** Exactly the endpoints that the console may call: the bus refuses all others, even if the gateway errs. */
 const passedOn = {
   orchestrator: [
     ...(['get', 'list', 'history', 'workflows'] as const),
     ...(['submit', 'cancel', 'pause', 'resume', 'retry', 'skip', 'done', 'fork'] as const),
-    'dead_letter',
+    'dead_letter_list',
+    'dead_letter_resolve',
   ],
-  executor: ['get', 'list', 'artifacts', 'artifact', 'capabilities', 'order', 'dead_letter'],
-  recovery: ['history', 'stuck', 'report', 'failure_counts', 'circuits', 'circuit', 'dead_letter'],
+  executor: [
+    'get',
+    'list',
+    'artifacts',
+    'artifact',
+    'capabilities',
+    'order',
+    'dead_letter_list',
+    'dead_letter_resolve',
+  ],
+  recovery: [
+    'history',
+    'stuck',
+    'report',
+    'failure_counts',
+    'circuits',
+    'circuit',
+    'dead_letter_list',
+    'dead_letter_resolve',
+  ],
 } as const satisfies { readonly [S in Exclude<ServiceName, 'approvals'>]: readonly (keyof Api[S])[] };
 
-const forTheConsole: readonly string[] = [
+const forTheConsole: readonly (string | Sent)[] = [
   ...Object.entries(passedOn).flatMap(([service, endpoints]) =>
     endpoints.map((endpoint) => subjects.api(service as ServiceName, endpoint)),
   ),
-  // Who is there answers to it, and it to itself.
-  '$SRV.PING',
-  filters.answersTo('approvals'),
+  // Its replicas, and the other services.
+  { subject: '$SRV.PING', arrivesAs: null },
+  { subject: subjects.ping, arrivesAs: '$SRV.PING' },
   // How full streams are and how far behind their readers; single lines of what running work prints.
   ...streams.map(({ name }) => streamInfo(name)),
   ...[...new Set(consumers.map(({ stream }) => stream))].map(listConsumers),
   getDirect('HP_LOG'),
 ];
 
-/** The messages that each service may publish by its role. The rest is derived from the contracts. */
-const speech: Readonly<Record<ServiceName, readonly string[]>> = {
-  orchestrator: [
-    subjects.approvalCommand('request'),
-    subjects.approvalCommand('cancel'),
-    filters.effectCommands('*'),
-    filters.work,
-    ...(['assess', 'record_attempt', 'job_unstuck', 'circuit_acquire'] as const).map(
-      subjects.recoveryCommand,
-    ),
-    // It asks how circuits stand.
-    subjects.api('recovery', 'circuits'),
-    // To itself: between tasks, and with the registry of their repository. A rollback is a task that it submits or cancels.
-    ...(['watch', 'notify', 'registry', 'submit', 'cancel'] as const).map(subjects.taskCommand),
-    filters.answersTo('approvals'),
-  ],
-  // Executors request its public keys; it requests the outcome of an effect. Its console forwards the rest for signed-in
-  // people: decision 21.
-  approvals: [filters.answersTo('executor'), ...forTheConsole],
-  // Reports on targets, and requests for the state of circuits.
+/** The requests of each service, and what it sends beside events and commands. */
+const speech: Readonly<Record<ServiceName, readonly (string | Sent)[]>> = {
+  orchestrator: [subjects.api('approvals', 'keys'), subjects.api('recovery', 'circuits')],
+  // Its console forwards requests of signed-in people: decision 21.
+  approvals: forTheConsole,
   executor: [
     filters.logs,
-    subjects.recoveryCommand('circuit_report'),
-    subjects.api('recovery', 'circuits'),
     subjects.api('approvals', 'keys'),
-    filters.answersTo('approvals'),
+    subjects.api('approvals', 'executor_join'),
+    subjects.api('recovery', 'circuits'),
   ],
-  recovery: [
-    ...(['recover', 'circuit_state'] as const).map(subjects.taskCommand),
-    // Of the jobs that it gives up it tells itself, as keeper of the circuits.
-    subjects.recoveryCommand('circuit_record_failure'),
-    filters.answersTo('executor'),
-    filters.answersTo('orchestrator'),
-    filters.answersTo('approvals'),
-  ],
+  recovery: [subjects.api('approvals', 'keys')],
 };
 
-/** What a service hears beside its consumers, and where it is answered by another: apart from its inbox, see above. */
+/** What a service hears beside its consumers. */
 const hearing: Readonly<Record<ServiceName, readonly string[]>> = {
-  orchestrator: [...filters.circuitEvents, filters.answersTo('orchestrator')],
-  // Notices of other replicas, after which a surface reads the request again.
+  orchestrator: filters.circuitEvents,
   approvals: [
+    // Notices of other replicas, after which a surface reads the request again.
     filters.eventsOf('approval'),
-    filters.answersTo('approvals'),
     // For who watches tasks in a browser.
     filters.eventsOf('task'),
     filters.logs,
   ],
-  executor: [...filters.circuitEvents, filters.answersTo('executor')],
+  executor: filters.circuitEvents,
   recovery: [],
 };
 
@@ -143,40 +142,46 @@ const taskCommandsOfPeople = [
   'checkpoint',
 ] as const;
 
-/** What only its receiver may read: requests carry the token of the person who sends them. */
-const confidential = SERVICES.map(filters.apiOf);
-
-const rule = (allow: readonly string[], deny: readonly string[] = []): Rule => ({ allow, deny });
-
 /** Executors store artifacts, and read them for callers. */
 const storesOf = (service: ServiceName, declared: Declared): readonly string[] =>
   service === 'executor' ? bucketsNamed(artifactBucket.name, declared).flatMap(writeBucket) : [];
 
-const serviceUser = (service: ServiceName, declared: Declared): Permissions => {
+const serviceRights = (service: ServiceName, declared: Declared): Rights => {
   const own = declared.consumers.filter((consumer) => consumer.service === service);
   return {
-    publish: rule([
-      filters.eventsOf(AGGREGATES[service]),
+    sends: [
+      ...sentBy(service),
       ...speech[service],
       ...storesOf(service, declared),
-      subjects.deadLetter(service),
-      // Resolutions of its own dead letters.
-      subjects.resolvedDeadLetter(service),
-      getDirect('HP_DLQ'),
       ...own.flatMap((consumer) => [consumerInfo(consumer), fetchFrom(consumer), ...acknowledge(consumer)]),
-      ...REQUESTER_INBOXES,
-    ]),
-    subscribe: rule([inboxOf(service), filters.apiOf(service), SERVICE_DISCOVERY, ...hearing[service]]),
+    ],
+    watches: hearing[service],
+    receives: [inboxOf(service), filters.answersTo(service), filters.apiOf(service), SERVICE_DISCOVERY],
+    answers: true,
   };
 };
 
-const topologyUser = (declared: Declared): Permissions => ({
-  publish: rule([
+/** The stream of work: one consumer for each version of a program. */
+const WORK: (typeof streams)[number]['name'] = 'HP_WORK';
+const everyOrder = { stream: WORK, name: '*' } as const;
+
+const topologyRights = (declared: Declared): Rights => ({
+  sends: [
     '$JS.API.INFO',
     ...streamNames(declared).flatMap((name) => [streamInfo(name), ...writeStream(name)]),
-    ...declared.consumers.flatMap((consumer) => [consumerInfo(consumer), ...createConsumer(consumer)]),
-  ]),
-  subscribe: rule([inboxOf('topology'), ADVISORIES]),
+    ...declared.consumers.flatMap((consumer) => [
+      consumerInfo(consumer),
+      createConsumer(consumer),
+      // One that is ahead of its stream is made anew.
+      deleteConsumer(consumer),
+    ]),
+    ...[consumerInfo, deleteConsumer].map((right) => right(everyOrder)),
+    createConsumer({ ...everyOrder, filter: filters.work }),
+    listConsumers(WORK),
+  ],
+  watches: [ADVISORIES],
+  receives: [inboxOf('topology')],
+  answers: false,
 });
 
 const infos = (declared: Declared): readonly string[] => [
@@ -187,84 +192,69 @@ const infos = (declared: Declared): readonly string[] => [
     streamInfo(name),
     `$JS.API.CONSUMER.NAMES.${name}`,
     `$JS.API.CONSUMER.LIST.${name}`,
-    `$JS.API.CONSUMER.INFO.${name}.*`,
+    consumerInfo({ stream: name, name: '*' }),
   ]),
 ];
 
-/** Commands are between services: people can count them, but not read them. Facts are for everybody. */
-const readableByPeople = (declared: Declared): readonly string[] => {
-  const withCommands = declared.consumers.filter(({ filter }) => filter === filters.approvalCommands);
-  // A user with consumers on a stream could consume the work of others: work is for workers.
-  const closed = new Set([...withCommands.map(({ stream }) => stream), WORK_STREAM]);
-  return streamNames(declared).filter((name) => !closed.has(name));
-};
+/**
+ * People read events and the output of work one message or batch at a time. A consumer of their own could make the server
+ * deliver stored messages to any subject of its account.
+ */
+const READABLE: readonly (typeof streams)[number]['name'][] = ['HP_EVT', 'HP_LOG'];
 
-const operatorUser = (declared: Declared): Permissions => {
-  const readable = readableByPeople(declared).map((name) =>
-    readStream(
-      name,
-      declared.consumers.filter(({ stream }) => stream === name).map((consumer) => consumer.name),
-    ),
-  );
-  return {
-    publish: rule(
-      [
-        ...taskCommandsOfPeople.map(subjects.taskCommand),
-        ...SERVICES.map(filters.apiOf),
-        SERVICE_DISCOVERY,
-        ...infos(declared),
-        ...readable.flatMap(({ allow }) => allow),
-      ],
-      readable.flatMap(({ deny }) => deny),
-    ),
-    subscribe: rule([`${PREFIX}.>`, '_INBOX.>', inboxOf('operator'), ADVISORIES], confidential),
-  };
-};
-
-const monitorUser = (declared: Declared): Permissions => ({
-  publish: rule([...infos(declared), SERVICE_DISCOVERY]),
-  subscribe: rule([filters.events, inboxOf('monitor'), ADVISORIES]),
+const operatorRights = (declared: Declared): Rights => ({
+  sends: [
+    ...taskCommandsOfPeople.map((command) => ({
+      subject: subjects.taskCommand(command),
+      arrivesAs: subjects.peopleCommand(command),
+    })),
+    ...SERVICES.map(filters.apiOf),
+    SERVICE_DISCOVERY,
+    ...infos(declared),
+    ...[...READABLE, ...bucketsOf(declared).map(({ stream }) => stream)].flatMap(readMessages),
+  ],
+  // Not commands: those of people carry what proves who they are.
+  watches: [filters.events, filters.logs, filters.work, ADVISORIES],
+  receives: ['_INBOX.>', inboxOf('operator')],
+  answers: false,
 });
 
-/** The stream of work, with the consumers that workers make themselves, one for each version of a program. */
-const WORK_STREAM: (typeof streams)[number]['name'] = 'HP_WORK';
+const monitorRights = (declared: Declared): Rights => ({
+  sends: [...infos(declared), SERVICE_DISCOVERY],
+  watches: [filters.events, ADVISORIES],
+  receives: [inboxOf('monitor')],
+  answers: false,
+});
 
-/** Runs programs: claims work, reports on it, and stores values too large for a message. */
-const workerUser = (declared: Declared): Permissions => ({
-  publish: rule([
+/** Runs programs: takes orders of work, reports on it, and stores values too large for a message. */
+const workerRights = (declared: Declared): Rights => ({
+  sends: [
     subjects.api('orchestrator', 'work'),
     subjects.api('orchestrator', 'program_register'),
-    '$JS.API.INFO',
-    streamInfo(WORK_STREAM),
-    `$JS.API.CONSUMER.INFO.${WORK_STREAM}.*`,
-    ...readStream(WORK_STREAM, []).allow,
+    consumerInfo(everyOrder),
+    fetchFrom(everyOrder),
+    ...acknowledge(everyOrder),
     ...bucketsNamed(programBucket.name, declared).flatMap(writeBucket),
-  ]),
-  subscribe: rule([inboxOf('worker'), filters.eventsOf('task')]),
+  ],
+  watches: [filters.eventsOf('task')],
+  receives: [inboxOf('worker')],
+  answers: false,
 });
 
-const permissionsOf = (user: NatsUser, declared: Declared): Permissions => {
+export const rightsOf = (user: NatsUser, declared: Declared): Rights => {
   switch (user) {
     case 'topology':
-      return topologyUser(declared);
+      return topologyRights(declared);
     case 'operator':
-      return operatorUser(declared);
+      return operatorRights(declared);
     case 'monitor':
-      return monitorUser(declared);
+      return monitorRights(declared);
     case 'worker':
-      return workerUser(declared);
+      return workerRights(declared);
     case 'orchestrator':
     case 'approvals':
     case 'executor':
     case 'recovery':
-      return serviceUser(user, declared);
+      return serviceRights(user, declared);
   }
 };
-
-/**
- * The publish and subscribe rights of each user. NATS wildcards match whole tokens only, so every stream and consumer is
- * listed; the lists come from the contracts. These rights do not authenticate a sender: the reply subject of a pull
- * request and the delivery subject of a push consumer bypass them. Messages with authority are signed.
- */
-export const permissionTable = (declared: Declared = { streams, consumers }): PermissionTable =>
-  recordOf(natsUsers, (user) => permissionsOf(user, declared));

@@ -1,12 +1,15 @@
 import { forwardedEndpoints } from '@holdpoint/approvals/surfaces/console/endpoint-access';
-import { permissionTable } from '@holdpoint/infra/nats/permissions';
+import { busAccess } from '@holdpoint/infra/nats/accounts';
 import { expect, test } from 'vitest';
 
 /** What the service asks beside what its console passes on: what became of dead letters is each service's own affair. */
-const LETTERS = ['orchestrator', 'executor', 'recovery'].map((service) => `${service}.dead_letter`);
+const LETTERS = ['orchestrator', 'executor', 'recovery'].flatMap((service) => [
+  `${service}.dead_letter_list`,
+  `${service}.dead_letter_resolve`,
+]);
 
 test('the bus lets the approvals service ask for exactly what its console passes on', () => {
-  const { allow } = permissionTable().approvals.publish;
+  const { allow } = busAccess().permissions.approvals.publish;
   const asked = allow
     .filter((subject) => subject.startsWith('hp.api.'))
     .map((subject) => subject.replace('hp.api.', ''));

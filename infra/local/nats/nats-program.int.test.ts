@@ -27,29 +27,30 @@ const search = (more: Partial<NatsSearch> = {}): NatsSearch => ({
   cacheDir: join(dir, 'cache'),
   platform: 'plan9-amd64',
   docker: false,
+  go: false,
   ...more,
 });
 
 test('a server on PATH is used', async () => {
-  const path = await program('bin', 'nats-server', '2.10.29');
+  const path = await program('bin', 'nats-server', '2.11.4');
   expect(
     await findNats(search({ path: `${join(dir, 'nothing')}:${join(dir, 'bin')}` }), silent),
   ).toMatchObject({
     kind: 'binary',
     path,
-    version: { major: 2, minor: 10 },
+    version: { major: 2, minor: 11 },
   });
 });
 
 test('one that is too old is passed over for the one that was downloaded before', async () => {
-  await program('bin', 'nats-server', '2.8.4');
+  await program('bin', 'nats-server', '2.10.29');
   const path = await program('cache', `nats-server-v${natsRelease.version}-plan9-amd64`, natsRelease.version);
   expect(await findNats(search(), silent)).toMatchObject({ path });
 });
 
 test('the package that was fetched before is used before anything is fetched again', async () => {
-  const path = await program('cache', 'nats-server-of-the-distribution', '2.9.10');
-  expect(await findNats(search(), silent)).toMatchObject({ path, version: { major: 2, minor: 9 } });
+  const path = await program('cache', 'nats-server-of-the-distribution', '2.12.1');
+  expect(await findNats(search(), silent)).toMatchObject({ path, version: { major: 2, minor: 12 } });
 });
 
 test('without a NATS server the error lists how each way failed and the next step', async () => {
@@ -59,14 +60,15 @@ test('without a NATS server the error lists how each way failed and the next ste
     createProgress((line) => void lines.push(line)),
   );
   await expect(found).rejects.toThrow(
-    /^there is no nats-server: put nats-server \(2\.9 or later\) on PATH, or start Docker, or set HOLDPOINT_NATS_URL/,
+    /^there is no nats-server: put nats-server \(2\.11 or later\) on PATH, or install Go or start Docker, or set HOLDPOINT_NATS_URL/,
   );
   await expect(found).rejects.toThrow(
-    /download: no checksum is pinned for plan9-amd64; Docker: not wanted; apt-get: there is no apt-get/,
+    /download: no checksum is pinned for plan9-amd64; Docker: not wanted; Go: not wanted; apt-get: there is no apt-get/,
   );
   expect(lines).toEqual([
     '  nats-server by download: no checksum is pinned for plan9-amd64',
     '  nats-server by Docker: not wanted',
+    '  nats-server by Go: not wanted',
     '  nats-server by apt-get: there is no apt-get on this system',
   ]);
 });

@@ -1,10 +1,11 @@
 import { access, constants, mkdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { parseServerVersion } from '../../nats/config.ts';
+import { isSupported, OLDEST_SERVER, parseServerVersion } from '../../nats/config.ts';
 import type { ServerVersion } from '../../nats/config.ts';
 import { fetchDebianPackage } from './debian-package.ts';
 import { downloadRelease } from './download.ts';
+import { buildWithGo } from './go-build.ts';
 import { archiveName, dockerImage, natsRelease, releasePlatform } from './nats-release.ts';
 import { messageOf, Problem } from '../problem.ts';
 import type { Progress } from '../progress.ts';
@@ -31,8 +32,10 @@ export type NatsSearch = {
   readonly platform: string;
   readonly release?: typeof natsRelease;
   readonly docker?: boolean;
+  readonly go?: boolean;
 };
 
+const OLDEST = `${OLDEST_SERVER.major}.${OLDEST_SERVER.minor}`;
 const PULL_WITHIN_MS = 180_000;
 
 export const natsSearchOf = (env: NodeJS.ProcessEnv): NatsSearch => ({
@@ -53,8 +56,7 @@ const isProgram = async (path: string): Promise<boolean> => {
 const binary = async (path: string, origin: string): Promise<NatsProgram> => {
   const text = await run(path, ['--version'], { timeoutMs: 10_000 });
   const version = parseServerVersion(text);
-  if (version.major < 2 || (version.major === 2 && version.minor < 9))
-    throw new Error(`${text.trim()} is older than 2.9`);
+  if (!isSupported(version)) throw new Error(`${text.trim()} is older than ${OLDEST}`);
   return { kind: 'binary', path, version, origin: `${text.trim()}, ${origin}` };
 };
 
@@ -75,6 +77,9 @@ const released = (search: NatsSearch) => {
 };
 
 const packaged = (search: NatsSearch) => join(search.cacheDir, 'nats-server-of-the-distribution');
+
+const built = (search: NatsSearch) =>
+  join(search.cacheDir, `nats-server-v${(search.release ?? natsRelease).version}-built`);
 
 const cached = async (target: string): Promise<NatsProgram> => {
   if (!(await isProgram(target))) throw new Error(`not in ${target}`);
@@ -104,6 +109,12 @@ const fromDocker = async (search: NatsSearch): Promise<NatsProgram> => {
   };
 };
 
+const withGo = async (search: NatsSearch): Promise<NatsProgram> => {
+  if (search.go === false) throw new Error('not wanted');
+  await buildWithGo((search.release ?? natsRelease).version, built(search));
+  return binary(built(search), 'built with Go');
+};
+
 const fromDistribution = async (search: NatsSearch): Promise<NatsProgram> => {
   if (!search.platform.startsWith('linux-')) throw new Error('there is no apt-get on this system');
   await fetchDebianPackage(packaged(search));
@@ -113,7 +124,7 @@ const fromDistribution = async (search: NatsSearch): Promise<NatsProgram> => {
 const advice = (search: NatsSearch) =>
   search.platform.startsWith('darwin-')
     ? '`brew install nats-server`'
-    : 'put nats-server (2.9 or later) on PATH';
+    : `put nats-server (${OLDEST} or later) on PATH`;
 
 /** Finds or downloads a nats-server. The error lists why each way failed. */
 export const findNats = async (search: NatsSearch, progress: Progress): Promise<NatsProgram> => {
@@ -123,8 +134,10 @@ export const findNats = async (search: NatsSearch, progress: Progress): Promise<
     ['PATH', undefined, () => fromPath(search)],
     ['cache', undefined, () => cached(released(search).target)],
     ['cache of packages', undefined, () => cached(packaged(search))],
+    ['cache of built programs', undefined, () => cached(built(search))],
     ['download', `downloading nats-server ${version}`, () => download(search)],
     ['Docker', `looking for Docker and the image ${dockerImage}`, () => fromDocker(search)],
+    ['Go', `building nats-server ${version} with Go`, () => withGo(search)],
     ['apt-get', "fetching the distribution's nats-server", () => fromDistribution(search)],
   ];
   const refusals: string[] = [];
@@ -137,6 +150,6 @@ export const findNats = async (search: NatsSearch, progress: Progress): Promise<
     }
   }
   throw new Problem(
-    `there is no nats-server: ${advice(search)}, or start Docker, or set HOLDPOINT_NATS_URL to a running server (tried ${refusals.join('; ')})`,
+    `there is no nats-server: ${advice(search)}, or install Go or start Docker, or set HOLDPOINT_NATS_URL to a running server (tried ${refusals.join('; ')})`,
   );
 };

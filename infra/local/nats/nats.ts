@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join, resolve } from 'node:path';
 import { readPublicNkeys } from '../../credentials/read.ts';
+import type { BusAccess } from '../../nats/accounts.ts';
 import { renderServerConfig } from '../../nats/config.ts';
 import { poolsIn } from '../../nats/pools.ts';
 import { rotateLog, startChild } from '../process/child.ts';
@@ -22,6 +23,8 @@ export type NatsOptions = {
   readonly monitorPort?: number;
   readonly logFile: string;
   readonly sync?: 'always' | 'periodic';
+  /** Other accounts and permissions than those of Holdpoint. */
+  readonly access?: BusAccess;
   /** Lines to add to the configuration. */
   readonly extraConfig?: string;
 };
@@ -31,11 +34,14 @@ export type NatsServer = {
   readonly port: number;
   readonly storeDir: string;
   readonly origin: string;
+  readonly isContainer: boolean;
   readonly child: () => Child;
   readonly stop: () => Promise<void>;
   readonly kill: () => Promise<void>;
   /** On the same port and files, after `stop` or `kill`. */
   readonly start: () => Promise<void>;
+  /** Deletes all JetStream data while the server is down. */
+  readonly wipe: () => Promise<void>;
 };
 
 const READY_WITHIN_MS = 30_000;
@@ -101,7 +107,6 @@ const writeConfig = async (options: NatsOptions, dir: string): Promise<void> => 
   // Inside a container the loopback address is not the one that Docker forwards to.
   const host = options.program.kind === 'docker' ? '0.0.0.0' : '127.0.0.1';
   const text = renderServerConfig({
-    version: options.program.version,
     publicKeys: await readPublicNkeys(options.credentialsDir),
     host,
     port: options.port,
@@ -110,6 +115,7 @@ const writeConfig = async (options: NatsOptions, dir: string): Promise<void> => 
     pools: poolsIn(process.env['HOLDPOINT_DEPLOYMENT_POOLS']),
     ...(options.monitorPort !== undefined && { monitor: { host, port: options.monitorPort } }),
     ...(options.sync !== undefined && { sync: options.sync }),
+    ...(options.access !== undefined && { access: options.access }),
   });
   await writeFile(join(dir, 'nats-server.conf'), `${text}${options.extraConfig ?? ''}`, { mode: 0o600 });
 };
@@ -152,6 +158,12 @@ export const startNats = async (options: NatsOptions): Promise<NatsServer> => {
     await running().stop([['SIGKILL', 10_000]]);
   };
 
+  const storeDir = join(dir, 'jetstream');
+  /** The folder may be a mount point. */
+  const wipe = async () => {
+    for (const name of await readdir(storeDir)) await rm(join(storeDir, name), { recursive: true });
+  };
+
   try {
     await start();
   } catch (error) {
@@ -161,11 +173,13 @@ export const startNats = async (options: NatsOptions): Promise<NatsServer> => {
   return {
     url: `nats://127.0.0.1:${port}`,
     port,
-    storeDir: join(dir, 'jetstream'),
+    storeDir,
     origin: program.origin,
+    isContainer: program.kind === 'docker',
     child: running,
     stop,
     kill,
     start,
+    wipe,
   };
 };

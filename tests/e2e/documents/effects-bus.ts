@@ -98,9 +98,10 @@ export const expectFactsOfTask: Effect = async (reader, words) => {
 };
 
 export const expectPastFacts: Effect = async (reader, words) => {
-  const printed = await reader.enterOnTerminal(words);
-  expect(printed).toContain(`Subject: hp.evt.task.submitted.${reader.valueOf('task')} `);
-  expect(printed).toContain(`Subject: hp.evt.task.completed.${reader.valueOf('task')} `);
+  const subscription = reader.begin(words);
+  for (const event of ['submitted', 'completed'])
+    await hasPrinted(subscription, `subject: hp.evt.task.${event}.${reader.valueOf('task')} `);
+  await subscription.interrupt();
 };
 
 export const expectServices: Effect = async (reader, words) => {

@@ -3,13 +3,14 @@ import type { NatsConnection } from '@nats-io/transport-node';
 
 export type Recorded = { readonly subject: string; readonly body: string };
 
-/** Every command and event from now on, as any bus user can watch them. */
+/** Every command and event from now on, as the user `monitor` with all rights can watch them. */
 export const recordTraffic = async (
   connection: NatsConnection,
 ): Promise<{ readonly all: () => readonly Recorded[] }> => {
   const seen: Recorded[] = [];
   for (const filter of [
     filters.events,
+    filters.peopleCommands,
     'hp.cmd.task.*',
     'hp.cmd.approval.request',
     'hp.cmd.approval.cancel',

@@ -40,7 +40,6 @@ export const startNatsCluster = async (run: Run, program: Program, folder: strin
     const dir = join(folder, `nats-${String(server)}`);
     await mkdir(dir, { recursive: true });
     const text = renderServerConfig({
-      version: program.version,
       publicKeys,
       host: '127.0.0.1',
       port: clientPorts[server] ?? 0,

@@ -4,9 +4,9 @@ import { consumersFor, streams } from '@holdpoint/contracts/bus/streams';
 import { readPublicNkeys } from '@holdpoint/infra/credentials/read';
 import { type Child, startChild } from '@holdpoint/infra/local/process/child';
 import { choosePorts } from '@holdpoint/infra/local/ports';
-import { parseServerVersion, renderServerConfig, type ServerSettings } from '@holdpoint/infra/nats/config';
+import { renderServerConfig, type ServerSettings } from '@holdpoint/infra/nats/config';
 import { connectAs } from '@holdpoint/infra/nats/connect';
-import { permissionTable } from '@holdpoint/infra/nats/permissions';
+import { busAccess } from '@holdpoint/infra/nats/accounts';
 import { container, IMAGES, killable } from './containers.ts';
 import type { Run } from './run.ts';
 import { Hopeless, until } from '../until.ts';
@@ -31,7 +31,7 @@ export type NatsServer = {
 };
 
 export type NatsServerOptions = {
-  /** Gives the user `monitor` all rights, like the owner of the server. */
+  /** Gives the user `monitor` all rights in the account of the streams, like the owner of the server. */
   readonly almightyMonitor?: boolean;
   /** The pools that executors may read; the default one if omitted. */
   readonly pools?: readonly string[];
@@ -39,18 +39,14 @@ export type NatsServerOptions = {
 
 const configOf = async (
   { credentialsDir }: Run,
-  settings: Pick<ServerSettings, 'host' | 'port' | 'storeDir' | 'version'>,
+  settings: Pick<ServerSettings, 'host' | 'port' | 'storeDir'>,
   { almightyMonitor = false, pools = [] }: NatsServerOptions,
 ): Promise<string> => {
-  const everything = { allow: ['>'], deny: [] };
-  const almighty = { publish: everything, subscribe: everything };
+  const declared = { streams, consumers: consumersFor(pools) };
   return renderServerConfig({
     ...settings,
     publicKeys: await readPublicNkeys(credentialsDir),
-    permissions: {
-      ...permissionTable({ streams, consumers: consumersFor(pools) }),
-      ...(almightyMonitor && { monitor: almighty }),
-    },
+    access: busAccess(declared, { almighty: almightyMonitor ? ['monitor'] : [] }),
   });
 };
 
@@ -65,8 +61,7 @@ const CONFIG = '/etc/nats/holdpoint.conf';
 
 const inContainer = async (run: Run, options: NatsServerOptions): Promise<NatsServer> => {
   const { nats: port } = await choosePorts();
-  const version = parseServerVersion(`${IMAGES.nats.replace('nats:', 'v')}.0`);
-  const config = await configOf(run, { version, host: '0.0.0.0', port, storeDir: '/tmp/nats' }, options);
+  const config = await configOf(run, { host: '0.0.0.0', port, storeDir: '/tmp/nats' }, options);
   let url = '';
   const ready = (): Promise<true> => untilReady(url, run, () => false);
   const launch = async () => {
@@ -106,7 +101,7 @@ const asProcess = async (run: Run, folder: string, options: NatsServerOptions): 
   const dir = join(folder, 'nats');
   await mkdir(dir, { recursive: true });
   const file = join(dir, 'nats-server.conf');
-  const settings = { version: program.version, host: '127.0.0.1', port, storeDir: dir };
+  const settings = { host: '127.0.0.1', port, storeDir: dir };
   await writeFile(file, await configOf(run, settings, options), { mode: 0o600 });
   const url = `nats://127.0.0.1:${String(port)}`;
   const launch = async (): Promise<Child> => {

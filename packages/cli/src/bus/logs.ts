@@ -1,14 +1,11 @@
 import { LogLine } from '@holdpoint/contracts/task/log';
 import type { streams } from '@holdpoint/contracts/bus/streams';
-import { type Subject, subjects } from '@holdpoint/contracts/bus/subjects';
-import { DeliverPolicy, jetstream, JetStreamApiError, jetstreamManager } from '@nats-io/jetstream';
-import type { NatsConnection } from '@nats-io/transport-node';
+import { subjects } from '@holdpoint/contracts/bus/subjects';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { type NatsConnection, NoRespondersError, RequestError } from '@nats-io/transport-node';
+import { storedMessages } from './stored.ts';
 
 const STREAM: (typeof streams)[number]['name'] = 'HP_LOG';
-const BATCH = 500;
-/** Stored messages are delivered immediately: after this delay there are no more. */
-const FETCH_MS = 2_000;
-const NOT_FOUND = 404;
 
 /** The log lines of a node, while the bus keeps them. */
 export interface LogSource {
@@ -31,50 +28,37 @@ const parseLine = (message: { readonly json: () => unknown }): LogLine | undefin
   }
 };
 
-const readBetween = async (
-  connection: NatsConnection,
-  subject: Subject,
-  from: number,
-  last: number,
-  onLine: (line: LogLine) => void,
-): Promise<void> => {
-  const consumer = await jetstream(connection).consumers.get(STREAM, {
-    filter_subjects: subject,
-    deliver_policy: DeliverPolicy.StartSequence,
-    opt_start_seq: from + 1,
-  });
-  for (let position = from; position < last;) {
-    const before = position;
-    for await (const message of await consumer.fetch({ max_messages: BATCH, expires: FETCH_MS })) {
-      position = message.seq;
-      const line = parseLine(message);
-      if (line !== undefined) onLine(line);
-      if (position >= last) break;
-    }
-    // The stream drops its oldest messages: these never arrive.
-    if (position === before) return;
-  }
-};
+/** The server answers so for a stream that does not exist. */
+const isNoStream = (error: unknown): boolean =>
+  error instanceof NoRespondersError ||
+  (error instanceof RequestError && error.cause instanceof NoRespondersError);
 
 export const logSource = (connection: NatsConnection, task: string, node: string): LogSource => {
   const subject = subjects.log(task, node);
   const newest: LogSource['newest'] = async () => {
     const manager = await jetstreamManager(connection, { checkAPI: false });
     try {
-      const stored = await manager.streams.getMessage(STREAM, { last_by_subj: subject });
+      const stored = await manager.direct.getMessage(STREAM, { last_by_subj: subject });
       return stored === null ? undefined : { position: stored.seq, line: parseLine(stored) };
     } catch (error) {
       // No line, or no stream: no output in both cases.
-      if (error instanceof JetStreamApiError && error.status === NOT_FOUND) return undefined;
+      if (isNoStream(error)) return undefined;
       throw error;
     }
   };
   return {
     newest,
     read: async (from, onLine) => {
-      const last = (await newest())?.position ?? 0;
-      if (last <= from) return from;
-      await readBetween(connection, subject, from, last, onLine);
+      let last = from;
+      try {
+        for await (const message of storedMessages(connection, STREAM, subject, from + 1)) {
+          last = message.seq;
+          const line = parseLine(message);
+          if (line !== undefined) onLine(line);
+        }
+      } catch (error) {
+        if (!isNoStream(error)) throw error;
+      }
       return last;
     },
     watch: (onMore) => {

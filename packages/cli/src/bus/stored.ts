@@ -1,5 +1,5 @@
 import type { streams } from '@holdpoint/contracts/bus/streams';
-import { DeliverPolicy, jetstream, JetStreamError } from '@nats-io/jetstream';
+import { JetStreamError, jetstreamManager, type StoredMsg } from '@nats-io/jetstream';
 import {
   type NatsConnection,
   NoRespondersError,
@@ -8,7 +8,9 @@ import {
   TimeoutError,
 } from '@nats-io/transport-node';
 
-const EVENTS: (typeof streams)[number]['name'] = 'HP_EVT';
+type StreamName = (typeof streams)[number]['name'];
+
+const EVENTS: StreamName = 'HP_EVT';
 const BATCH = 500;
 /** No stream, no JetStream, or no permission. */
 const UNREADABLE = [
@@ -18,32 +20,39 @@ const UNREADABLE = [
   RequestError,
   TimeoutError,
 ] as const;
-const ANSWER_WITHIN_MS = 5_000;
+
+/** The messages of a subject from a position on, oldest first, while the stream keeps them. */
+export async function* storedMessages(
+  connection: NatsConnection,
+  stream: StreamName,
+  subject: string,
+  from: number,
+): AsyncGenerator<StoredMsg> {
+  const manager = await jetstreamManager(connection, { checkAPI: false });
+  // A batch fails if it is empty.
+  let next = await manager.direct.getMessage(stream, { seq: from, next_by_subj: subject });
+  while (next !== null) {
+    const start = next.seq;
+    const batch = await manager.direct.getBatch(stream, { seq: start, next_by_subj: subject, batch: BATCH });
+    let last = start;
+    let count = 0;
+    for await (const message of batch) {
+      yield message;
+      last = message.seq;
+      count += 1;
+    }
+    if (count < BATCH) return;
+    next = await manager.direct.getMessage(stream, { seq: last + 1, next_by_subj: subject });
+  }
+}
 
 export const readStored = async (
   connection: NatsConnection,
   subject: string,
 ): Promise<readonly unknown[] | undefined> => {
   try {
-    const consumer = await jetstream(connection).consumers.get(EVENTS, {
-      filter_subjects: subject,
-      deliver_policy: DeliverPolicy.All,
-    });
     const bodies: unknown[] = [];
-    for (let left = (await consumer.info()).num_pending; left > 0;) {
-      const messages = await consumer.fetch({
-        max_messages: Math.min(BATCH, left),
-        expires: ANSWER_WITHIN_MS,
-      });
-      const before = bodies.length;
-      for await (const message of messages) {
-        bodies.push(message.json());
-        left = message.info.pending;
-        if (left === 0) break;
-      }
-      // The message was removed meanwhile.
-      if (bodies.length === before) return bodies;
-    }
+    for await (const message of storedMessages(connection, EVENTS, subject, 1)) bodies.push(message.json());
     return bodies;
   } catch (error) {
     if (UNREADABLE.some((kind) => error instanceof kind)) return undefined;

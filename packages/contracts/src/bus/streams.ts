@@ -60,6 +60,13 @@ const stream = (
 
 export const streams = [
   stream('HP_CMD', filters.commands, 'commands to the services', 72 * HOUR_MS, 1024 * MIB),
+  stream(
+    'HP_IN',
+    filters.peopleCommands,
+    'commands from people, with their own message ids',
+    72 * HOUR_MS,
+    512 * MIB,
+  ),
   stream('HP_EVT', filters.events, 'events of the services', 7 * 24 * HOUR_MS, 2048 * MIB),
   stream(
     'HP_WORK',
@@ -69,13 +76,6 @@ export const streams = [
     512 * MIB,
   ),
   stream('HP_LOG', filters.logs, 'live output of running work', 24 * HOUR_MS, 256 * MIB),
-  stream(
-    'HP_DLQ',
-    filters.deadLetters,
-    'messages that no service could handle',
-    30 * 24 * HOUR_MS,
-    256 * MIB,
-  ),
 ] as const satisfies readonly StreamDeclaration[];
 
 /** An object store: a stream whose messages are chunks of the stored objects. */
@@ -130,7 +130,7 @@ const consumer = (
   maxAckPending: 5_000,
 });
 
-/** The consumer shared by all workers of one workflow version. Workers create it themselves. */
+/** The consumer shared by all workers of one workflow version. The orchestrator creates it when the version is registered. */
 export const workConsumer = (hash: string): Omit<ConsumerDeclaration, 'service'> => ({
   name: `work-${hash}`,
   stream: 'HP_WORK',
@@ -160,6 +160,7 @@ export const Pools = z
 
 export const consumers: readonly ConsumerDeclaration[] = [
   consumer('orchestrator', 'HP_CMD', 'orchestrator', filters.taskCommands),
+  consumer('orchestrator-people', 'HP_IN', 'orchestrator', filters.peopleCommands),
   consumer('orchestrator-approval', 'HP_EVT', 'orchestrator', filters.approvalsResolved),
   consumer('orchestrator-effect', 'HP_EVT', 'orchestrator', filters.eventsOf('effect')),
   consumer('approvals', 'HP_CMD', 'approvals', filters.approvalCommands),

@@ -28,6 +28,8 @@ const subject = (...tokens: readonly string[]): Subject =>
 
 export const subjects = {
   taskCommand: (command: string) => subject('cmd', 'task', command),
+  /** Where the bus puts a task command that a person's client has published as `taskCommand`. */
+  peopleCommand: (command: string) => subject('in', 'task', command),
   approvalCommand: (command: string) => subject('cmd', 'approval', command),
   effectCommand: (command: string, pool: string) => subject('cmd', 'effect', command, pool),
   recoveryCommand: (command: string) => subject('cmd', 'recovery', command),
@@ -36,15 +38,16 @@ export const subjects = {
   work: (hash: string) => subject('work', hash),
   log: (task: string, node: string) => subject('log', task, node),
   api: (service: ServiceName, endpoint: string) => subject('api', service, endpoint),
-  deadLetter: (service: ServiceName) => subject('dlq', service),
-  /** Resolutions of dead letters of this service. */
-  resolvedDeadLetter: (service: ServiceName) => subject('dlq', service, 'resolved'),
+  /** `$SRV.PING` of the services in other accounts, for a service. */
+  ping: subject('ping'),
 } as const;
 
 /** Filters of consumers and permissions. Only here are wildcards allowed. */
 export const filters = {
   commands: `${PREFIX}.cmd.>`,
   taskCommands: `${PREFIX}.cmd.task.>`,
+  /** Commands from clients of people, apart from those of services. */
+  peopleCommands: `${PREFIX}.in.task.>`,
   approvalCommands: `${PREFIX}.cmd.approval.>`,
   effectCommands: (pool: string) => `${PREFIX}.cmd.effect.*.${pool}`,
   recoveryCommands: `${PREFIX}.cmd.recovery.>`,
@@ -63,7 +66,5 @@ export const filters = {
   work: `${PREFIX}.work.>`,
   logs: `${PREFIX}.log.>`,
   apiOf: (service: ServiceName) => `${PREFIX}.api.${service}.>`,
-  deadLetters: `${PREFIX}.dlq.>`,
-  resolvedDeadLetters: `${PREFIX}.dlq.*.resolved`,
   logsOf: (task: string) => `${PREFIX}.log.${checked(task)}.*`,
 } as const;

@@ -133,7 +133,7 @@ export const asyncApiDocument = (): Document => {
         host: '127.0.0.1:4222',
         protocol: 'nats',
         description:
-          'NATS 2.9 or later with JetStream. Users log in with nkeys, and may use only the subjects that they need.',
+          'NATS 2.11 or later with JetStream. Users log in with nkeys, and may use only the subjects that they need.',
       },
     },
     channels: fromPairs(channels.map((channel) => [channel.key, channelObject(channel)])),

@@ -1,13 +1,10 @@
 import { LogLine } from '@holdpoint/contracts/task/log';
 import { streams } from '@holdpoint/contracts/bus/streams';
 import { filters, type ServiceName, SERVICES, subjects } from '@holdpoint/contracts/bus/subjects';
-import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
+import { type JetStreamManager, jetstreamManager, type StoredMsg } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { z } from 'zod';
 import { askInboxOf } from './connection.ts';
-import { createDeadLetters, type StoredDeadLetter, nextMessage } from './dead-letters.ts';
-
-export type { StoredDeadLetter } from './dead-letters.ts';
 
 /** The backlog of one durable consumer. */
 export type ConsumerStatus = {
@@ -34,15 +31,6 @@ export interface BusOverview {
   /** The processes that answer within this time. */
   instances(withinMs: number): Promise<readonly Instance[]>;
   streams(): Promise<readonly StreamStatus[]>;
-  /** A dead letter, resolved or not; undefined when there is none of this number. */
-  letter(sequence: number): Promise<StoredDeadLetter | undefined>;
-  /** Unresolved dead letters before a number, the latest first. */
-  letters(
-    limit: number,
-    before?: number,
-  ): Promise<{ readonly items: readonly StoredDeadLetter[]; readonly next?: number }>;
-  /** The number of unresolved dead letters of each service. */
-  letterCounts(): Promise<Readonly<Record<ServiceName, number>>>;
   /**
    * The next line of a task's output from a stream position on. The messages in between belong to other tasks,
    * or are gone.
@@ -53,11 +41,7 @@ export interface BusOverview {
   ): Promise<{ readonly place: number; readonly line?: LoggedLine } | undefined>;
 }
 
-const LETTERS: (typeof streams)[number]['name'] = 'HP_DLQ';
 const LINES: (typeof streams)[number]['name'] = 'HP_LOG';
-/** Maximum messages that one call examines. */
-const LOOKED_AT_MAX = 2_000;
-
 const Pong = z.object({ name: z.string(), id: z.string() });
 
 /** Undefined when the message is not JSON. */
@@ -86,13 +70,20 @@ const streamLook = async (manager: JetStreamManager, name: string): Promise<Stre
   return { name, description: config.description ?? '', messages, bytes, consumers };
 };
 
+/** The next line of output on a subject, from a stream position on. Undefined when there is none, or no stream. */
+const nextMessage = async (
+  manager: JetStreamManager,
+  subject: string,
+  from: number,
+): Promise<StoredMsg | undefined> =>
+  (await manager.direct.getMessage(LINES, { seq: from, next_by_subj: subject })) ?? undefined;
+
 /** The streams that services read from. */
 const WITH_READERS: ReadonlySet<string> = new Set<(typeof streams)[number]['name']>(['HP_CMD', 'HP_EVT']);
 
 export const createBusOverview = (connection: NatsConnection, user: string): BusOverview => {
   const inbox = askInboxOf(user);
   const asked = jetstreamManager(connection, { checkAPI: false });
-  const found = createDeadLetters(connection);
 
   return {
     instances: (withinMs) =>
@@ -109,10 +100,8 @@ export const createBusOverview = (connection: NatsConnection, user: string): Bus
               instances.push({ service, id: pong.data.id, latencyMs: performance.now() - begun });
           },
         });
-        // The subscription receives the first response as well. The request fails when no service responds.
-        connection
-          .request('$SRV.PING', undefined, { timeout: withinMs, noMux: true, reply })
-          .catch(() => undefined);
+        // Replicas of this service, and the services in other accounts.
+        for (const subject of ['$SRV.PING', subjects.ping]) connection.publish(subject, '', { reply });
         setTimeout(() => {
           subscription.unsubscribe();
           resolve(instances);
@@ -122,35 +111,8 @@ export const createBusOverview = (connection: NatsConnection, user: string): Bus
       const manager = await asked;
       return Promise.all(streams.map(({ name }) => streamLook(manager, name)));
     },
-    letter: (sequence) => found.find(sequence),
-    letters: async (limit, before) => {
-      const { state } = await (await asked).streams.info(LETTERS);
-      const settled = await found.settled(0);
-      const items: StoredDeadLetter[] = [];
-      let sequence = Math.min(state.last_seq, (before ?? Infinity) - 1);
-      const last = Math.max(state.first_seq, 1, sequence - LOOKED_AT_MAX);
-      for (; sequence >= last && items.length < limit; sequence -= 1) {
-        const letter = settled.has(sequence) ? undefined : await found.find(sequence);
-        if (letter !== undefined) items.push(letter);
-      }
-      return { items, ...(sequence >= Math.max(state.first_seq, 1) && { next: sequence + 1 }) };
-    },
-    letterCounts: async () => {
-      const manager = await asked;
-      const { state } = await manager.streams.info(LETTERS, { subjects_filter: filters.deadLetters });
-      const settled = await found.settled(0);
-      const counted = SERVICES.map((service) => {
-        const all = state.subjects?.[subjects.deadLetter(service)] ?? 0;
-        return [service, all] as const;
-      });
-      const counts = new Map(counted);
-      // Messages that expired are removed at the start of the stream and do not count.
-      const there = [...settled.values()].filter(({ sequence }) => sequence >= state.first_seq);
-      for (const { service } of there) counts.set(service, Math.max(0, (counts.get(service) ?? 0) - 1));
-      return Object.fromEntries(counts) as Record<ServiceName, number>;
-    },
     nextLine: async (task, from) => {
-      const stored = await nextMessage(await asked, LINES, filters.logsOf(task), from);
+      const stored = await nextMessage(await asked, filters.logsOf(task), from);
       if (stored === undefined) return undefined;
       const line = LogLine.safeParse(jsonIn(stored)).data;
       const node = stored.subject.split('.')[3] ?? '';

@@ -1,5 +1,6 @@
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { HEADERS, type HeaderPairs } from '@holdpoint/contracts/bus/cloudevents';
+import { isFromPeople } from '@holdpoint/contracts/bus/senders';
 import { artifactBucket } from '@holdpoint/contracts/bus/streams';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Pool } from 'pg';
@@ -8,7 +9,6 @@ import { type Endpoints, type OwnEndpoints, serveApi } from '../bus/api.ts';
 import { type BusOverview, createBusOverview } from '../bus/bus-overview.ts';
 import { connectBus, inboxPrefixOf } from '../bus/connection.ts';
 import { createDeadLetterActions, type DeadLetterResolver } from '../bus/dead-letter-actions.ts';
-import { createDeadLetters } from '../bus/dead-letters.ts';
 import { createListener, type Listener } from '../bus/listener.ts';
 import { createObjectStore, type ObjectStore } from '../bus/object-store.ts';
 import { pollConsumerMetrics, pollStreamMetrics } from '../bus/polled-metrics.ts';
@@ -32,12 +32,13 @@ import { createMetrics, type Metrics } from '../observability/metrics.ts';
 import { startPeriodic } from '../observability/periodic.ts';
 import { type AddPolledMetrics, createPolledMetrics } from '../observability/polled-metrics.ts';
 import type { CommitGuard } from '../store/commit-guard.ts';
+import { createDeadLetterStore, purgeDeadLetters } from '../store/dead-letters.ts';
 import { pollStoreMetrics } from '../store/polled-metrics.ts';
 import { createWatermarkStore, hurryResends } from '../store/bus-watermark.ts';
 import { createPool } from '../store/pool.ts';
 import { createPurge } from '../store/purge.ts';
 import { createPostgresStore } from '../store/store.ts';
-import { adminEndpoints, migrationsIn } from './admin.ts';
+import { adminEndpoints, deadLetterEndpoints, migrationsIn } from './admin.ts';
 import { readSecretFile, readSeedFile, type ServiceEnv } from './config.ts';
 import { crashHook } from './crash.ts';
 import { type Check, serveHttp, type Web } from './http.ts';
@@ -263,10 +264,14 @@ export const startService = async <
   );
   const resolveDeadLetter: DeadLetterResolver = createDeadLetterActions({
     service,
-    letters: createDeadLetters(connection),
+    letters: createDeadLetterStore(pool),
     inbound: bindings.inbound,
     engine,
     now: () => Date.now(),
+    sealProblem: (message) => {
+      const finding = isFromPeople(message.subject) ? undefined : seals.check(message);
+      return finding !== undefined && 'error' in finding ? finding.error : undefined;
+    },
   });
   keys.learnFrom(spec.askForKeys ?? ((nonce) => listener.ask('approvals', 'keys', { nonce })));
   metrics.showBacklog(() => engine.backlog());
@@ -283,6 +288,7 @@ export const startService = async <
   const purgeNow = async (): Promise<number> => {
     const purged = await purge.run();
     metrics.purged(purged);
+    await purgeDeadLetters(pool);
     return purged;
   };
   const admin = adminEndpoints<S, To>({
@@ -295,7 +301,7 @@ export const startService = async <
   const endpoints = {
     ...bindings.endpoints,
     ...admin,
-    dead_letter: { query: resolveDeadLetter },
+    ...deadLetterEndpoints<S, To>(service, pool, resolveDeadLetter),
   } as Endpoints<S, To>;
   const api = await serveApi(connection, service, endpoints, engine, log);
   const jobs = [

@@ -1,18 +1,7 @@
 import { workConsumer } from '@holdpoint/contracts/bus/streams';
-import {
-  AckPolicy,
-  type Consumer,
-  type ConsumerMessages,
-  DeliverPolicy,
-  jetstream,
-  JetStreamApiError,
-  jetstreamManager,
-  type JsMsg,
-} from '@nats-io/jetstream';
+import { type Consumer, type ConsumerMessages, jetstream, type JsMsg } from '@nats-io/jetstream';
 import type { NatsConnection, Subscription } from '@nats-io/transport-node';
 
-const NANOS_PER_MS = 1_000_000;
-const NOT_FOUND = 404;
 const API_TIMEOUT_MS = 3_000;
 
 /** The orders of one version. */
@@ -23,31 +12,10 @@ export type OrderSource = {
   readonly stop: () => void;
 };
 
-/** Finds or creates the durable consumer of a version. Only workers create it. */
-const openConsumer = async (connection: NatsConnection, hash: string): Promise<Consumer> => {
-  const declared = workConsumer(hash);
-  const options = { checkAPI: false, timeout: API_TIMEOUT_MS };
-  const manager = await jetstreamManager(connection, options);
-  const isThere = await manager.consumers.info(declared.stream, declared.name).then(
-    () => true,
-    (error: unknown) => {
-      if (error instanceof JetStreamApiError && error.status === NOT_FOUND) return false;
-      throw error;
-    },
-  );
-  if (!isThere)
-    await manager.consumers.add(declared.stream, {
-      durable_name: declared.name,
-      description: declared.description,
-      filter_subject: declared.filter,
-      ack_policy: AckPolicy.Explicit,
-      // The lease shows which of the stored orders are over.
-      deliver_policy: DeliverPolicy.All,
-      ack_wait: declared.ackWaitMs * NANOS_PER_MS,
-      max_deliver: -1,
-      max_ack_pending: declared.maxAckPending,
-    });
-  return jetstream(connection, options).consumers.get(declared.stream, declared.name);
+/** The durable consumer of a version, which the orchestrator creates when the version is registered. */
+const openConsumer = (connection: NatsConnection, hash: string): Promise<Consumer> => {
+  const { stream, name } = workConsumer(hash);
+  return jetstream(connection, { checkAPI: false, timeout: API_TIMEOUT_MS }).consumers.get(stream, name);
 };
 
 export const createOrderSource = (connection: NatsConnection, hash: string): OrderSource => {

@@ -9,7 +9,7 @@ const LAST_RETRY_MS = 10_000;
 /** Fits into one request. */
 const AT_ONCE = 20;
 
-/** Registers versions, and again when the orchestrator was restored from a backup. */
+/** Registers versions, and again when the orchestrator or the bus was restored. */
 export const keepRegistered = (
   connection: NatsConnection,
   ask: AskService,
@@ -20,6 +20,7 @@ export const keepRegistered = (
   let timer: NodeJS.Timeout | undefined;
   let retryMs = FIRST_RETRY_MS;
   let isFirst = true;
+  let running = false;
   let settle: { readonly done: () => void; readonly refused: (error: unknown) => void };
   const ready = new Promise<void>((done, refused) => (settle = { done, refused }));
   // Without a reader of `ready`, the log reports the error.
@@ -32,6 +33,7 @@ export const keepRegistered = (
 
   const run = async (): Promise<void> => {
     clearTimeout(timer);
+    running = true;
     let againMs = AGAIN_MS;
     try {
       await register();
@@ -48,6 +50,7 @@ export const keepRegistered = (
         retryMs = Math.min(retryMs * 2, LAST_RETRY_MS);
       }
     }
+    running = false;
     if (!stopped) timer = setTimeout(() => void run(), againMs).unref();
   };
 
@@ -59,6 +62,10 @@ export const keepRegistered = (
   void run();
   return {
     ready,
+    /** Registers now: the orders of a version cannot be pulled, perhaps because the bus has lost its consumer. */
+    again: (): void => {
+      if (!stopped && !isFirst && !running) void run();
+    },
     stop: (): void => {
       stopped = true;
       clearTimeout(timer);

@@ -101,7 +101,6 @@ export const startWorker = (options: WorkerOptions): Worker => {
     const activation = startActivation({
       workflow,
       order,
-      isRepeat: message.info.deliveryCount > 1,
       port,
       clock: systemClock,
       worker,
@@ -131,7 +130,10 @@ export const startWorker = (options: WorkerOptions): Worker => {
       const workflow = byHash.get(hash);
       if (workflow !== undefined) await workOff(workflow, message);
     },
-    onTrouble: (hash, error) => trouble(`cannot pull orders of ${byHash.get(hash)?.id ?? hash}`, error),
+    onTrouble: (hash, error) => {
+      trouble(`cannot pull orders of ${byHash.get(hash)?.id ?? hash}`, error);
+      registered.again();
+    },
   });
 
   const allDone = (): Promise<unknown> => Promise.all([...running].map(({ done }) => done));

@@ -64,10 +64,11 @@ export const inspectBus = async (connection: NatsConnection): Promise<BusReport>
   const seen = new Map<string, StreamInfo>();
   const readers = new Map<string, readonly ConsumerInfo[]>();
   for (const { name } of DECLARED) {
+    // Consumers first: a message that arrives in between must not look like a consumer that is ahead.
+    const list = await ask(`consumers of ${name}`, () => everyConsumer(manager.consumers.list(name)));
     const info = await ask(`stream ${name}`, () => manager.streams.info(name));
     if (info === undefined) continue;
     seen.set(name, info);
-    const list = await ask(`consumers of ${name}`, () => everyConsumer(manager.consumers.list(name)));
     if (list !== undefined) readers.set(name, list);
   }
   const { version = 'unknown', jetstream = false } = connection.info ?? {};
@@ -95,8 +96,8 @@ const serverFinding = ({ url, server, jetstream, roundTripMs }: BusReport): Find
   const [major = 0, minor = 0] = server.split('.').map(Number);
   const message = `NATS ${server} at ${url}, round trip ${String(roundTripMs)} ms`;
   if (!jetstream) return fail('nats', `${message}, without JetStream`, 'start the server with JetStream');
-  return major < 2 || (major === 2 && minor < 9)
-    ? fail('nats', message, 'Holdpoint needs NATS 2.9 or later')
+  return major < 2 || (major === 2 && minor < 11)
+    ? fail('nats', message, 'Holdpoint needs NATS 2.11 or later')
     : ok('nats', message);
 };
 
@@ -154,8 +155,6 @@ const streamFinding = (
       'start those servers of the NATS cluster',
     );
   const message = `${String(state.messages)} messages, ${sizeText(state.bytes)} of ${sizeText(maxBytes)}`;
-  if (name === 'HP_DLQ' && state.messages > 0)
-    return warn(check, message, 'run `holdpoint dlq list`: no service could handle these messages');
   // These streams are meant to be full: they drop the oldest message. The command stream must never drop an unread one.
   return name === 'HP_CMD' && state.bytes >= maxBytes * FULL_WARN
     ? warn(check, message, 'check why the services do not keep up: the oldest commands are dropped first')
@@ -165,11 +164,22 @@ const streamFinding = (
 /** A larger backlog than services clear in a few seconds. */
 const LAG_WARN = 5_000;
 
-const consumerFinding = (declared: ConsumerDeclaration, info: ConsumerInfo | undefined): Finding => {
+const consumerFinding = (
+  declared: ConsumerDeclaration,
+  info: ConsumerInfo | undefined,
+  lastSeq: number | undefined,
+): Finding => {
   const check = `consumer ${declared.name}`;
   if (info === undefined) return fail(check, `${declared.stream} has no consumer`, RECREATE);
   if (info.config.filter_subject !== declared.filter)
     return warn(check, `it reads ${String(info.config.filter_subject)}, not ${declared.filter}`, RECREATE);
+  const ahead = Math.max(info.delivered.stream_seq, info.ack_floor.stream_seq) - (lastSeq ?? Infinity);
+  if (ahead > 0)
+    return fail(
+      check,
+      `${String(ahead)} messages ahead of its stream: new messages are skipped`,
+      'check that the orchestrator runs: it makes the consumer anew within seconds',
+    );
   const { num_pending: pending, num_ack_pending: taken, num_redelivered: again } = info;
   const message = `${String(pending)} waiting, ${String(taken)} in progress, ${String(again)} redelivered`;
   return pending >= LAG_WARN
@@ -206,6 +216,7 @@ export const busFindings = (seen: BusReport): readonly Finding[] => [
           consumerFinding(
             declared,
             there.find(({ name }) => name === declared.name),
+            seen.streams.get(declared.stream)?.state.last_seq,
           ),
         ];
   }),
