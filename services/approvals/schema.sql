@@ -16,6 +16,15 @@ CREATE TABLE audit_head (
   hash text NOT NULL
 ) WITH (fillfactor=10);
 
+CREATE TABLE dead_letters (
+  id text NOT NULL,
+  place bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  letter json NOT NULL,
+  body bytea NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  resolution json
+);
+
 CREATE TABLE events (
   aggregate text NOT NULL,
   version integer NOT NULL,
@@ -90,6 +99,8 @@ ALTER TABLE audit_head ADD CONSTRAINT audit_head_one_check CHECK (one);
 
 ALTER TABLE audit_head ADD CONSTRAINT audit_head_pkey PRIMARY KEY (one);
 
+ALTER TABLE dead_letters ADD CONSTRAINT dead_letters_pkey PRIMARY KEY (id);
+
 ALTER TABLE events ADD CONSTRAINT events_pkey PRIMARY KEY (aggregate, version);
 
 ALTER TABLE events ADD CONSTRAINT events_version_check CHECK ((version > 0));
@@ -115,6 +126,12 @@ ALTER TABLE snapshots ADD CONSTRAINT snapshots_pkey PRIMARY KEY (aggregate);
 ALTER TABLE timers ADD CONSTRAINT timers_pkey PRIMARY KEY (aggregate, name);
 
 CREATE INDEX audit_about ON approvals.audit USING btree (aggregate, seq);
+
+CREATE INDEX dead_letters_age ON approvals.dead_letters USING btree (created_at);
+
+CREATE INDEX dead_letters_open ON approvals.dead_letters USING btree (place) WHERE (resolution IS NULL);
+
+CREATE UNIQUE INDEX dead_letters_place ON approvals.dead_letters USING btree (place);
 
 CREATE INDEX heads_by_age ON approvals.heads USING btree (status, created_at, id);
 
@@ -169,10 +186,10 @@ CREATE OR REPLACE FUNCTION approvals.audit_entry(e json)
 AS $function$
     SELECT json_strip_nulls(json_object_agg(name, said))::text FROM (
       SELECT name, said FROM json_each(e) AS event(name, said) WHERE name = ANY ('{
-        task, node, revision, effectId, digest, title, requestedBy, audience, policy, gate, workflow, inDoubt, input, response,
+        task, node, revision, effectId, digest, title, requestedBy, audience, policy, floor, gate, workflow, inDoubt, input, response,
         agent, expiresAt, decision, outcome, by, comment, answer, votes, surface, rule, remembered, code, reminder, step,
         notice, reference, problem, epoch, approval, requester, spec, author, from, reason, name, principal, groups, scopes,
-        seq, hash}')
+        seq, hash, key, sealKey}')
       UNION ALL
       SELECT name, said
         FROM json_each(CASE json_typeof(e->'effect') WHEN 'object' THEN e->'effect' END) AS effect(name, said)

@@ -3,6 +3,15 @@ CREATE TABLE bus_watermark (
   seen jsonb NOT NULL
 ) WITH (fillfactor=50);
 
+CREATE TABLE dead_letters (
+  id text NOT NULL,
+  place bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  letter json NOT NULL,
+  body bytea NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  resolution json
+);
+
 CREATE TABLE events (
   aggregate text NOT NULL,
   version integer NOT NULL,
@@ -72,6 +81,8 @@ ALTER TABLE bus_watermark ADD CONSTRAINT bus_watermark_one_check CHECK (one);
 
 ALTER TABLE bus_watermark ADD CONSTRAINT bus_watermark_pkey PRIMARY KEY (one);
 
+ALTER TABLE dead_letters ADD CONSTRAINT dead_letters_pkey PRIMARY KEY (id);
+
 ALTER TABLE events ADD CONSTRAINT events_pkey PRIMARY KEY (aggregate, version);
 
 ALTER TABLE events ADD CONSTRAINT events_version_check CHECK ((version > 0));
@@ -95,6 +106,12 @@ ALTER TABLE retention ADD CONSTRAINT retention_pkey PRIMARY KEY (one);
 ALTER TABLE snapshots ADD CONSTRAINT snapshots_pkey PRIMARY KEY (aggregate);
 
 ALTER TABLE timers ADD CONSTRAINT timers_pkey PRIMARY KEY (aggregate, name);
+
+CREATE INDEX dead_letters_age ON orchestrator.dead_letters USING btree (created_at);
+
+CREATE INDEX dead_letters_open ON orchestrator.dead_letters USING btree (place) WHERE (resolution IS NULL);
+
+CREATE UNIQUE INDEX dead_letters_place ON orchestrator.dead_letters USING btree (place);
 
 CREATE INDEX heads_finished ON orchestrator.heads USING btree (finished_at) WHERE (finished_at IS NOT NULL);
 

@@ -1,3 +1,12 @@
+CREATE TABLE dead_letters (
+  id text NOT NULL,
+  place bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  letter json NOT NULL,
+  body bytea NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  resolution json
+);
+
 CREATE TABLE events (
   aggregate text NOT NULL,
   version integer NOT NULL,
@@ -51,6 +60,8 @@ CREATE TABLE timers (
   trace text
 ) WITH (fillfactor=80, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_cost_delay=0);
 
+ALTER TABLE dead_letters ADD CONSTRAINT dead_letters_pkey PRIMARY KEY (id);
+
 ALTER TABLE events ADD CONSTRAINT events_pkey PRIMARY KEY (aggregate, version);
 
 ALTER TABLE events ADD CONSTRAINT events_version_check CHECK ((version > 0));
@@ -72,6 +83,12 @@ ALTER TABLE retention ADD CONSTRAINT retention_pkey PRIMARY KEY (one);
 ALTER TABLE snapshots ADD CONSTRAINT snapshots_pkey PRIMARY KEY (aggregate);
 
 ALTER TABLE timers ADD CONSTRAINT timers_pkey PRIMARY KEY (aggregate, name);
+
+CREATE INDEX dead_letters_age ON recovery.dead_letters USING btree (created_at);
+
+CREATE INDEX dead_letters_open ON recovery.dead_letters USING btree (place) WHERE (resolution IS NULL);
+
+CREATE UNIQUE INDEX dead_letters_place ON recovery.dead_letters USING btree (place);
 
 CREATE INDEX heads_finished ON recovery.heads USING btree (finished_at) WHERE (finished_at IS NOT NULL);
 

@@ -65,7 +65,7 @@ const checkAnswer = (answer: { readonly ok: unknown } | { readonly error: ErrorB
   if (answer !== undefined && 'error' in answer) keepsErrorSmall(answer.error);
 };
 
-/** Every dead letter can be sent and read. */
+/** Every dead letter can be stored and read. */
 const checkBuried = (service: ServiceName, { subject, trace, body }: Input, reason: ErrorBody): void => {
   const letter = deadLetterOf(
     service,
@@ -79,9 +79,9 @@ const checkBuried = (service: ServiceName, { subject, trace, body }: Input, reas
     },
     reason,
   );
-  assert.ok(Buffer.byteLength(letter.body) < PAYLOAD_MAX_BYTES);
-  assert.ok(!Object.hasOwn(DeadLetter.parse(JSON.parse(letter.body)).headers, 'authorization'));
-  wireHeaders(letter.headers);
+  assert.ok(letter.body.length <= PAYLOAD_MAX_BYTES);
+  const stored: unknown = JSON.parse(JSON.stringify(letter.letter));
+  assert.ok(!Object.hasOwn(DeadLetter.omit({ body: true }).parse(stored).headers, 'authorization'));
 };
 
 type Situations = Readonly<Record<string, Loaded>>;

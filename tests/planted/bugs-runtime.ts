@@ -118,8 +118,8 @@ export const RUNTIME_BUGS: readonly Bug[] = [
   {
     name: 'a message is acknowledged before its dead letter is committed',
     file: 'packages/runtime/src/engine/intake.ts',
-    find: `    engine.post(letter, () => delivery.ack());`,
-    replace: `    engine.post(letter, () => undefined);
+    find: `    engine.keepDeadLetter(letter, () => delivery.ack());`,
+    replace: `    engine.keepDeadLetter(letter, () => undefined);
     delivery.ack();`,
     caughtBy: [intake('the dead letter of %s is committed before the acknowledgement')],
   },

@@ -1,5 +1,5 @@
 import { AuditAnchored } from '@holdpoint/contracts/audit/audit';
-import { DeadLetter } from '@holdpoint/contracts/bus/dead-letter';
+import type { DeadLetter } from '@holdpoint/contracts/bus/dead-letter';
 import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
 import { filters } from '@holdpoint/contracts/bus/subjects';
 import type { Msg, NatsConnection } from '@nats-io/transport-node';
@@ -31,7 +31,6 @@ export type Recorder = {
   /** The latest commands and events, oldest first. */
   readonly latest: () => readonly Recorded[];
   readonly facts: () => IterableIterator<SeenFact>;
-  readonly letters: () => readonly SeenLetter[];
   /** The anchors of the audit log. */
   readonly anchors: () => readonly string[];
   /** Called for every new event. */
@@ -49,21 +48,12 @@ const factOf = (msg: Msg): SeenFact | undefined => {
   return Number.isInteger(version) ? { aggregate, id, version, type } : undefined;
 };
 
-const letterOf = (msg: Msg): SeenLetter | undefined => {
-  const parsed = DeadLetter.safeParse(msg.json());
-  if (!parsed.success) return undefined;
-  const { headers } = parsed.data;
-  const ours = (headers[HEADERS.messageId] ?? headers[HEADERS.id] ?? '').startsWith(OURS);
-  return { service: msg.subject.split('.').at(-1) ?? '', ours, letter: parsed.data };
-};
-
 export const createRecorder = async (
   connection: NatsConnection,
   secrets: ReadonlyMap<string, string>,
 ): Promise<Recorder> => {
   const kept: Recorded[] = [];
   const facts = new Map<string, SeenFact>();
-  const letters: SeenLetter[] = [];
   const anchors = new Set<string>();
   const listeners: ((fact: SeenFact) => void)[] = [];
   const leaks = new Map<string, number>();
@@ -91,24 +81,17 @@ export const createRecorder = async (
     const anchor = fact.type === 'audit_anchored' ? AuditAnchored.safeParse(msg.json()).data : undefined;
     if (anchor !== undefined) anchors.add(anchor.statement);
   };
-  const takeLetter = (msg: Msg): void => {
-    search(msg);
-    const letter = letterOf(msg);
-    if (letter !== undefined) letters.push(letter);
-  };
 
   const listen = (subject: string, take: (msg: Msg) => void): void => {
     connection.subscribe(subject, { callback: (error, msg) => (error === null ? take(msg) : undefined) });
   };
   listen(filters.events, takeFact);
-  listen(filters.deadLetters, takeLetter);
   for (const subject of COMMANDS) listen(subject, keep);
   await connection.flush();
 
   return {
     latest: () => kept.slice(-KEPT_MAX),
     facts: () => facts.values(),
-    letters: () => letters,
     anchors: () => [...anchors],
     onFact: (listener) => void listeners.push(listener),
     leaks: () => leaks,

@@ -13,6 +13,7 @@ import {
   wantedForProgram,
   wantedOf,
 } from './evidence/tasks.ts';
+import type { SeenLetter } from './bus-recorder.ts';
 import type { SettledLetter } from './evidence/dead-letters.ts';
 import type { Settled } from './wait-until-quiet.ts';
 import type { PlannedTask } from './workload/planned.ts';
@@ -23,6 +24,7 @@ export type GatherOptions = Omit<TasksOptions, 'applications' | 'work' | 'saved'
   readonly prefix: string;
   readonly peaks: readonly Usage[];
   readonly settled: Settled;
+  readonly letters: readonly SeenLetter[];
   readonly settledLetters: readonly SettledLetter[];
   /** Whether pages and agents take part. */
   readonly pages: boolean;
@@ -63,7 +65,7 @@ export const checkRun = async (options: GatherOptions): Promise<readonly Verdict
   court.takeRun({
     services: await lookAtServices(deployment),
     consumers: await lookAtConsumers(deployment),
-    letters: recorder.letters(),
+    letters: options.letters,
     settledLetters: options.settledLetters,
     ended: deployment.ended(),
     peaks,

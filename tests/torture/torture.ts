@@ -13,7 +13,7 @@ import { type Report, tallyOf } from './report.ts';
 import { settle } from './wait-until-quiet.ts';
 import { watchUsage } from './peak-usage.ts';
 import { type ConsoleUsers, startConsoleUsers } from './pages/console-users.ts';
-import { gatherLetters } from './evidence/dead-letters.ts';
+import { gatherLetters, gatherUnresolved } from './evidence/dead-letters.ts';
 import { connectTo } from './workload/connect.ts';
 import {
   plannedTask,
@@ -128,7 +128,7 @@ export const torture = async (options: TortureOptions): Promise<Report> => {
   const prefix = prefixOf(run);
   history.add({ plan });
   const { recorder, close, secrets, connection } = await listen(deployment);
-  const users = await startConsoleUsers(deployment, plan.seed, history, recorder);
+  const users = await startConsoleUsers(deployment, plan.seed, history);
   const workload = await startWorkload({
     seed: plan.seed,
     run,
@@ -171,6 +171,7 @@ export const torture = async (options: TortureOptions): Promise<Report> => {
       secrets:
         users === undefined ? secrets : new Map([...secrets, ['token of the agent', users.agent.secret]]),
       feeds: pages?.feeds() ?? [],
+      letters: await gatherUnresolved(connection),
       settledLetters: await gatherLetters(connection, history.operations()),
       pages: users !== undefined,
       prefix,

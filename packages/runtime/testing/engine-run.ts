@@ -1,9 +1,11 @@
 import type { ErrorBody } from '@holdpoint/contracts/values/errors';
 import type { Answer } from '../src/decider.ts';
+import { deadLetterOf } from '../src/engine/dead-letter.ts';
 import { createEngine, type EngineOptions } from '../src/engine/engine.ts';
 import { createMemoryBus } from '../src/memory/bus.ts';
 import { createMemoryStore } from '../src/memory/store.ts';
 import type {
+  DeadLetterRow,
   BatchWrite,
   CommitUnknown,
   Conflict,
@@ -162,6 +164,18 @@ export const engineInMemory = (options: Options = {}) => {
 };
 
 export const add = (key: string, by = 1): TallyMessage => ({ kind: 'add', key, by });
-export const letter = (subject = 'hp.dlq.executor'): WireMessage => ({ subject, headers: [], body: '{}' });
+export const letter = (id = 'dlq.executor.1'): DeadLetterRow =>
+  deadLetterOf(
+    'executor',
+    {
+      subject: 'hp.cmd.effect.run.default',
+      headers: {},
+      data: Buffer.from('{'),
+      deliveries: 1,
+      identity: id,
+      at: 0,
+    },
+    { code: 'CONTRACT_NOT_JSON', message: 'no JSON' },
+  );
 export const headerOf = ({ headers }: WireMessage, name: string): string | undefined =>
   headers.find(([header]) => header === name)?.[1];

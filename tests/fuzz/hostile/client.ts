@@ -3,7 +3,6 @@ import type { Client } from '@holdpoint/cli/bus/client';
 import { watchSubjects } from '@holdpoint/cli/bus/watch';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
-import { headers as createHeaders } from '@nats-io/transport-node';
 import { type Bytes, bytesOf, type Text, textOf } from '../text.ts';
 import { type ReplyInput, replyOf } from './replies.ts';
 
@@ -12,7 +11,6 @@ export type Others = {
   /** By endpoint: the replies. On a repeated call the service has forgotten the first. */
   readonly replies: Readonly<Record<string, ReplyInput>>;
   readonly facts: readonly { readonly version: Text; readonly time: Text; readonly body: Bytes }[];
-  readonly letters: readonly Bytes[];
 };
 
 type Callback = (error: Error | null, msg: unknown) => void;
@@ -27,36 +25,12 @@ const factMessage = ({ version, time, body }: Others['facts'][number]): unknown 
   };
 };
 
-const messageOf = (value: unknown) => ({
-  data: new TextEncoder().encode(JSON.stringify(value)),
-  headers: createHeaders(),
-});
-
-/** The JetStream API with a stream of hostile dead letters. */
-const streamOf = (letters: readonly Bytes[]) => (subject: string, data: Uint8Array) => {
-  if (subject.includes('STREAM.INFO'))
-    return messageOf({
-      config: {},
-      state: { first_seq: 1, last_seq: letters.length, messages: letters.length },
-    });
-  const { seq } = JSON.parse(new TextDecoder().decode(data)) as { seq: number };
-  const letter = letters[seq - 1];
-  if (letter === undefined)
-    return messageOf({ error: { code: 404, err_code: 10_037, description: 'no message found' } });
-  const body = Buffer.from(bytesOf(letter)).toString('base64');
-  return messageOf({
-    message: { subject: 'hp.dlq.executor', seq, data: body, time: '2026-01-15T09:30:00Z' },
-  });
-};
-
 /** A client whose peers are hostile. The real code reads their answers. */
-export const clientAmong = ({ replies, facts, letters }: Others): Client => {
+export const clientAmong = ({ replies, facts }: Others): Client => {
   const asked = new Map<string, number>();
   const listeners: Callback[] = [];
-  const stream = streamOf(letters);
   const connection = {
     options: { inboxPrefix: '_INBOX_operator' },
-    request: (subject: string, data: Uint8Array) => Promise.resolve(stream(subject, data)),
     subscribe: (_: string, { callback }: { callback: Callback }) => {
       listeners.push(callback);
       return { drain: () => Promise.resolve() };

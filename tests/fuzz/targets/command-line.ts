@@ -245,7 +245,6 @@ const among = (asks: readonly string[]): fc.Arbitrary<Others> =>
       }),
       { maxLength: 3 },
     ),
-    letters: fc.array(bodyFor(validMessage('dead-letter/letter')), { maxLength: 3 }),
   });
 
 /** Characters that a terminal must not get. */
@@ -254,9 +253,9 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 const GROWTH = 200;
 const FIXED = 64 * 1024;
 
-const sizeOf = ({ args, others: { replies, facts, letters } }: Input): number => {
+const sizeOf = ({ args, others: { replies, facts } }: Input): number => {
   const bodies = [...Object.values(replies), ...facts].map(({ body }) => body);
-  const bytes = [...bodies, ...letters].reduce((sum, body) => sum + bytesOf(body).length, 0);
+  const bytes = bodies.reduce((sum, body) => sum + bytesOf(body).length, 0);
   return bytes + args.reduce((sum, text) => sum + textOf(text).length, 0);
 };
 

@@ -40,26 +40,9 @@ const listener: Pick<Listener, 'call' | 'listen'> = {
   },
   listen: () => ({ stop: () => undefined }),
 };
-const letter = {
-  sequence: 1,
-  service: 'executor',
-  letter: {
-    subject: 'hp.cmd.effect.run.default',
-    reason: { code: 'CONTRACT_NOT_JSON', message: 'not JSON' },
-    headers: {},
-    body: '{',
-    bodyBytes: 1,
-    bodySha256: '0',
-    deliveries: 1,
-    at: 0,
-  },
-} as const;
 const look: BusOverview = {
   instances: () => Promise.resolve([]),
   streams: () => Promise.resolve([]),
-  letter: (sequence) => Promise.resolve(sequence === 1 ? letter : undefined),
-  letters: () => Promise.resolve({ items: [letter] }),
-  letterCounts: () => Promise.resolve({ orchestrator: 0, approvals: 0, executor: 1, recovery: 0 }),
   nextLine: () => Promise.resolve(undefined),
 };
 /** The codes that reach the OIDC provider. */
@@ -90,7 +73,7 @@ const app = consoleRoutes({
   listener,
   look,
   events,
-  resolveDeadLetter: () => Promise.reject(new HoldpointError('RUNTIME_UNKNOWN_LETTER', 'there is none')),
+  resolveDeadLetter: () => Promise.reject(new HoldpointError('RUNTIME_DEAD_LETTER_UNKNOWN', 'there is none')),
   page: createPage('/nowhere/at/all'),
   origins: [],
   signIn,
@@ -143,11 +126,14 @@ const outcomeOf = async (response: Response): Promise<string> => {
 
 const PAGES: ReadonlySet<string> = new Set([
   ...forwardedEndpoints(),
-  ...['orchestrator', 'executor', 'recovery'].map((service) => `${service}.dead_letter`),
+  ...['orchestrator', 'executor', 'recovery'].flatMap((service) => [
+    `${service}.dead_letter_list`,
+    `${service}.dead_letter_resolve`,
+  ]),
 ]);
 /** Calls that change state carry the signed-in user. */
 const READS =
-  /\.(get|list|history|workflows|artifacts?|capabilities|order|stuck|report|failure_counts|circuits)$/;
+  /\.(get|list|history|workflows|artifacts?|capabilities|order|stuck|report|failure_counts|circuits|dead_letter_list)$/;
 
 const isOwn = (origin: string): boolean => origin === OWN || origin === OWN.replace('http', 'https');
 
@@ -220,7 +206,10 @@ const letters = input(
   fc.constantFrom('console/api/dlq/list', 'console/api/dlq/retry', 'console/api/dlq/drop'),
   bodyFor(
     fc.oneof(
-      fc.record({ seq: fc.oneof(fc.constantFrom(1, 2, 0, -1, 2 ** 53), fc.double()), by: nastyText }),
+      fc.record({
+        id: fc.oneof(fc.constantFrom('executor-1', 'approvals-2', 'executor-0', '7'), nastyText),
+        by: nastyText,
+      }),
       fc.record({ limit: fc.integer(), after: nastyText }),
       fc.constant({}),
     ),

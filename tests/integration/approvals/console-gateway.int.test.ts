@@ -453,18 +453,18 @@ describe('task events', () => {
 });
 
 describe('a dead letter', () => {
-  type Listed = { readonly items: readonly { readonly seq: number; readonly service: string }[] };
+  type Listed = { readonly items: readonly { readonly id: string; readonly service: string }[] };
   const list = async (): Promise<Listed['items']> =>
     ((await ask('api/dlq/list', { limit: 100 })).body as Listed).items;
-  const buriedAfter = async (before: number) =>
-    until('it is listed', async () => (await list()).find(({ seq }) => seq > before));
+  const buriedAfter = async (before: readonly string[]) =>
+    until('it is listed', async () => (await list()).find(({ id }) => !before.includes(id)));
   const health = async () =>
     (await callHttp(port, '/console/health', { token: system.client.token })).body as {
       deadLetters?: Readonly<Record<string, number>>;
     };
 
   test('the service of a dead letter retries it or drops it, and the list no longer shows it', async () => {
-    const before = (await list())[0]?.seq ?? 0;
+    const before = (await list()).map((each) => each.id);
     const id = newTaskId();
     await publish(system.client.connection, 'hp.cmd.task.cancel', JSON.stringify({ id }));
     const first = await buriedAfter(before);
@@ -473,38 +473,38 @@ describe('a dead letter', () => {
       letter: { reason: { code: 'ORCHESTRATOR_UNKNOWN_TASK' } },
     });
     // The cause of the dead letter remains, so it stays.
-    expect(await ask('api/dlq/retry', { seq: first.seq })).toMatchObject({
+    expect(await ask('api/dlq/retry', { id: first.id })).toMatchObject({
       status: 404,
       body: { code: 'ORCHESTRATOR_UNKNOWN_TASK' },
     });
-    expect((await list()).map(({ seq }) => seq)).toContain(first.seq);
+    expect((await list()).map((each) => each.id)).toContain(first.id);
     // The task exists by now.
     const inputs = { file: 'sample.txt', line: 'late' };
     await system.client.ask('orchestrator', 'submit', { id, workflow: 'sample', goal: 'come late', inputs });
-    expect(await ask('api/dlq/retry', { seq: first.seq })).toMatchObject({
+    expect(await ask('api/dlq/retry', { id: first.id })).toMatchObject({
       status: 200,
-      body: { action: 'retry', by: 'operator', service: 'orchestrator' },
+      body: { action: 'retry', by: 'operator', id: first.id },
     });
     await waitForPhase(system.client, id, 'cancelled');
     await untilTrue('it is no longer listed', async () =>
-      (await list()).every(({ seq }) => seq !== first.seq),
+      (await list()).every((each) => each.id !== first.id),
     );
 
     await publish(system.client.connection, 'hp.cmd.task.cancel', '{');
-    const second = await buriedAfter(first.seq);
-    expect((await ask('api/dlq/drop', { seq: second.seq })).body).toMatchObject({
+    const second = await buriedAfter([...before, first.id]);
+    expect((await ask('api/dlq/drop', { id: second.id })).body).toMatchObject({
       action: 'drop',
       by: 'operator',
     });
     await untilTrue('it is no longer listed', async () =>
-      (await list()).every(({ seq }) => seq !== second.seq),
+      (await list()).every((each) => each.id !== second.id),
     );
     // The command line does not show it either.
     const { out } = await commandLine(system)('dlq', 'list', '--json');
-    const shown = (JSON.parse(out) as { readonly items: readonly { readonly sequence: number }[] }).items;
-    expect(shown.map(({ sequence }) => sequence)).toEqual((await list()).map(({ seq }) => seq));
+    const shown = (JSON.parse(out) as { readonly items: readonly { readonly id: string }[] }).items;
+    expect(shown.map((each) => each.id)).toEqual((await list()).map((each) => each.id));
     // The resolution stays.
-    expect((await ask('api/dlq/retry', { seq: second.seq })).body).toMatchObject({ action: 'drop' });
+    expect((await ask('api/dlq/retry', { id: second.id })).body).toMatchObject({ action: 'drop' });
     const open = (await list()).filter(({ service }) => service === 'orchestrator').length;
     await untilTrue(
       'it is no longer counted',
@@ -512,19 +512,19 @@ describe('a dead letter', () => {
     );
   });
 
-  test('a dead letter whose body is truncated or missing is not retried', async () => {
-    const before = (await list())[0]?.seq ?? 0;
-    await publish(system.client.connection, 'hp.cmd.task.cancel', `"${'x'.repeat(5_000)}"`);
-    const { seq } = await buriedAfter(before);
-    expect(await ask('api/dlq/retry', { seq })).toMatchObject({
+  test('a dead letter whose body is truncated or that is unknown is not retried', async () => {
+    const before = (await list()).map((each) => each.id);
+    await publish(system.client.connection, 'hp.cmd.task.cancel', `"${'x'.repeat(1_100_000)}"`);
+    const { id } = await buriedAfter(before);
+    expect(await ask('api/dlq/retry', { id })).toMatchObject({
       status: 422,
-      body: { code: 'RUNTIME_LETTER_CUT' },
+      body: { code: 'RUNTIME_DEAD_LETTER_TRUNCATED' },
     });
-    expect(await ask('api/dlq/retry', { seq: 1_000_000 })).toMatchObject({
+    expect(await ask('api/dlq/retry', { id: 'executor-1000000' })).toMatchObject({
       status: 404,
-      body: { code: 'RUNTIME_UNKNOWN_LETTER' },
+      body: { code: 'RUNTIME_DEAD_LETTER_UNKNOWN' },
     });
-    expect(await ask('api/dlq/drop', { seq: 0 })).toMatchObject({
+    expect(await ask('api/dlq/drop', { id: 'executor-0' })).toMatchObject({
       status: 400,
       body: { code: 'CONTRACT_INVALID' },
     });
@@ -555,7 +555,7 @@ describe('the health of the system', () => {
       ackPending: 0,
       redelivered: 0,
     });
-    expect(streams.map(({ name }) => name)).toEqual(['HP_CMD', 'HP_EVT', 'HP_WORK', 'HP_LOG', 'HP_DLQ']);
+    expect(streams.map(({ name }) => name)).toEqual(['HP_CMD', 'HP_EVT', 'HP_WORK', 'HP_LOG']);
     expect((await callHttp(port, '/console/health')).status).toBe(401);
   });
 

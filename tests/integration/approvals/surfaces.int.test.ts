@@ -345,10 +345,10 @@ describe('a request about a stuck job', () => {
 
   test('a request about a stuck job and an in-doubt effect at once is a dead letter', async () => {
     const request = requestOf({ ...stuck(), inDoubt: { epoch: 1, reason: 'lost' } });
-    const letters = await watchDeadLetters(system.client.connection);
+    const letters = watchDeadLetters(system.client.connection);
     await publishRequest(orchestrator, request);
-    const { reason } = await until('it is among the dead letters', () =>
-      letters.all().find(({ body }) => body.includes(request.id)),
+    const { reason } = await until('it is among the dead letters', async () =>
+      (await letters.all()).find(({ body }) => body.includes(request.id)),
     );
     expect(reason).toMatchObject({
       code: 'CONTRACT_INVALID',

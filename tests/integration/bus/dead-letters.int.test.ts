@@ -7,7 +7,7 @@ import { newTaskId, waitForPhase } from '../../kit/tasks/tasks.ts';
 import { until } from '../../kit/until.ts';
 
 /** A dead letter as `dlq list --json` prints it. */
-type Listed = { readonly sequence: number; readonly letter: { readonly body: string } };
+type Listed = { readonly id: string; readonly letter: { readonly body: string } };
 
 describe('a dead letter on the command line', () => {
   let system: System;
@@ -24,48 +24,70 @@ describe('a dead letter on the command line', () => {
       .items;
   const buried = async (body: string): Promise<string> => {
     await publish(system.client.connection, 'hp.cmd.task.cancel', body);
-    const { sequence } = await until('it is listed', async () =>
+    const { id } = await until('it is listed', async () =>
       (await list()).find(({ letter }) => letter.body === body),
     );
-    return String(sequence);
+    return id;
   };
-  const isListed = async (number: string): Promise<boolean> =>
-    (await list()).some(({ sequence }) => String(sequence) === number);
+  const isListed = async (letter: string): Promise<boolean> => (await list()).some(({ id }) => id === letter);
 
   test('a dead letter is retried, and stays while its cause remains', async () => {
     const id = newTaskId();
-    const number = await buried(JSON.stringify({ id }));
-    const refused = await holdpoint('dlq', 'retry', number);
+    const letter = await buried(JSON.stringify({ id }));
+    const refused = await holdpoint('dlq', 'resolve', letter, 'retry');
     expect(refused.code).not.toBe(0);
     expect(refused.err).toContain('ORCHESTRATOR_UNKNOWN_TASK');
-    expect(await isListed(number)).toBe(true);
+    expect(await isListed(letter)).toBe(true);
 
     const inputs = { file: 'sample.txt', line: 'late' };
     await system.client.ask('orchestrator', 'submit', { id, workflow: 'sample', goal: 'come late', inputs });
-    const { code, out } = await holdpoint('dlq', 'retry', number);
+    const { code, out } = await holdpoint('dlq', 'resolve', letter, 'retry');
     expect([code, out]).toEqual([
       0,
-      expect.stringMatching(`^dead letter ${number} is retried: ${userInfo().username}, `),
+      expect.stringMatching(`^dead letter ${letter} is retried: ${userInfo().username}, `),
     ]);
     await waitForPhase(system.client, id, 'cancelled');
-    expect(await isListed(number)).toBe(false);
+    expect(await isListed(letter)).toBe(false);
+  });
+
+  test('a retry decides the whole message, also a large one', async () => {
+    const id = newTaskId();
+    const body = JSON.stringify({ id, filler: 'f'.repeat(600_000) });
+    await publish(system.client.connection, 'hp.cmd.task.cancel', body);
+    const letter = await until('it is listed', async () =>
+      (await list()).find((each) => each.letter.body.includes(id)),
+    );
+    expect(letter.letter.body).toHaveLength(4_096);
+    const inputs = { file: 'sample.txt', line: 'late' };
+    await system.client.ask('orchestrator', 'submit', { id, workflow: 'sample', goal: 'come late', inputs });
+    expect(await holdpoint('dlq', 'resolve', letter.id, 'retry')).toMatchObject({ code: 0 });
+    await waitForPhase(system.client, id, 'cancelled');
   });
 
   test('a dead letter is dropped in the name of a person, and stays dropped', async () => {
-    const number = await buried('{');
-    const { out } = await holdpoint('dlq', 'drop', number, '--by', 'grace', '--json');
-    const settled = { service: 'orchestrator', sequence: Number(number), action: 'drop', by: 'grace' };
-    expect(JSON.parse(out)).toMatchObject(settled);
-    expect((await holdpoint('dlq', 'retry', number)).out).toMatch(
-      `dead letter ${number} was already dropped: grace, `,
+    const letter = await buried('{');
+    const { out } = await holdpoint('dlq', 'resolve', letter, 'drop', '--by', 'grace', '--json');
+    expect(JSON.parse(out)).toMatchObject({ id: letter, action: 'drop', by: 'grace' });
+    expect((await holdpoint('dlq', 'resolve', letter, 'retry')).out).toMatch(
+      `dead letter ${letter} was already dropped: grace, `,
     );
-    expect(await isListed(number)).toBe(false);
+    expect(await isListed(letter)).toBe(false);
   });
 
   test('an unknown dead letter is refused', async () => {
-    expect(await holdpoint('dlq', 'retry', '1000000')).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('no dead letter 1000000') as string,
-    });
+    for (const id of ['orchestrator-1000000', 'nothing-1', '17'])
+      expect(await holdpoint('dlq', 'resolve', id, 'retry')).toMatchObject({
+        err: expect.stringContaining(id) as string,
+      });
+  });
+
+  test('a dead letter survives the loss of all JetStream data', async () => {
+    const letter = await buried('{"lost":');
+    await system.nats.wipe();
+    await until(
+      'the service answers again',
+      async () => (await list().catch(() => [])).length > 0 || undefined,
+    );
+    expect(await isListed(letter)).toBe(true);
   });
 });

@@ -100,7 +100,7 @@ describe('a forged message', () => {
     const heard: Msg[] = [];
     client.connection.subscribe(forged, { callback: (_error, msg) => void heard.push(msg) });
     await client.connection.flush();
-    const letters = await watchDeadLetters(client.connection);
+    const letters = watchDeadLetters(client.connection);
     const body = JSON.stringify({ type: 'completed', id: task.id, phase: 'completed', outputs: {} });
     const { stream, name } = executorConsumer(DEFAULT_POOL);
     await publish(orchestrator, subjects.effectCommand('run', DEFAULT_POOL), body, { id: 'forged phase' });

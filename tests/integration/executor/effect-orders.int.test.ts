@@ -31,7 +31,7 @@ beforeAll(async () => {
   await Promise.all([system.start('orchestrator'), system.start('executor'), system.start('approvals')]);
   key = await readGrantKey(system.run.credentialsDir);
   orderer = await system.connect('orchestrator');
-  letters = await watchDeadLetters(system.client.connection);
+  letters = watchDeadLetters(system.client.connection);
   system.client.connection.subscribe(filters.eventsOf('effect'), {
     callback: (_error, msg) => void events.push(msg.json<EffectEvent>()),
   });

@@ -96,11 +96,11 @@ describe('doctor', () => {
     const manager = await jetstreamManager(await system.connect('monitor'));
     await manager.streams.delete('HP_LOG');
     await manager.consumers.delete('HP_CMD', 'recovery');
-    await manager.streams.update('HP_DLQ', { max_age: 0 });
+    await manager.streams.update('HP_WORK', { max_age: 0 });
     const { of } = await doctor();
     expect(of('stream HP_LOG')).toMatchObject({ status: 'fail', message: 'does not exist' });
     expect(of('consumer recovery')).toMatchObject({ status: 'fail' });
-    expect(of('stream HP_DLQ')).toMatchObject({
+    expect(of('stream HP_WORK')).toMatchObject({
       status: 'warn',
       message: expect.stringContaining('max_age') as unknown,
     });

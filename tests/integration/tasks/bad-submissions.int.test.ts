@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { BODY_MAX_BYTES } from '@holdpoint/contracts/bus/dead-letter';
+import { BODY_SHOWN_BYTES } from '@holdpoint/contracts/bus/dead-letter';
 import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/bus/streams';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -13,7 +13,7 @@ let letters: DeadLetters;
 beforeAll(async () => {
   system = await createSystem();
   await system.startAll();
-  letters = await watchDeadLetters(system.client.connection);
+  letters = watchDeadLetters(system.client.connection);
 });
 afterAll(() => system.stop());
 
@@ -74,7 +74,7 @@ describe('a submission', () => {
         subject,
         reason: { code, message: expect.stringMatching(/\S/) as string },
         headers: { 'ce-id': id },
-        body: new TextDecoder().decode(bytes.subarray(0, BODY_MAX_BYTES)),
+        body: new TextDecoder().decode(bytes.subarray(0, BODY_SHOWN_BYTES)),
         bodyBytes: bytes.length,
         bodySha256: createHash('sha256').update(bytes).digest('hex'),
       });
@@ -157,7 +157,7 @@ describe('a submission', () => {
     const body = json({ ...good, id: task, since2: { deep: [1] } });
     await publish(system.client.connection, subjects.taskCommand('submit'), body, { id });
     await waitForPhase(system.client, task, 'awaiting_approval');
-    expect(letters.of(id)).toEqual([]);
+    expect(await letters.of(id)).toEqual([]);
   });
 
   test('each submission without id and headers is a new task', async () => {

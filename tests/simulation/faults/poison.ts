@@ -1,7 +1,7 @@
 import type { ServiceLogic } from '@holdpoint/runtime/engine/core';
 import type { Addressed } from '@holdpoint/runtime/engine/kinds';
 import { type Kind, mapKinds } from '../services/kinds.ts';
-import { deadLetterIdOf } from '@holdpoint/runtime/engine/dead-letter';
+import { deadLetterKey } from '@holdpoint/runtime/engine/dead-letter';
 import type { World } from '../world.ts';
 
 /** The error of a service that cannot handle a message. */
@@ -59,7 +59,7 @@ export const withPoison = <To extends Addressed, Event extends { readonly type: 
     inbound: logic.inbound.map((inbound) => ({
       ...inbound,
       decode: (subject, payload, meta) => {
-        const ill = illOf(deadLetterIdOf(service, meta.identity));
+        const ill = illOf(deadLetterKey(service, meta.identity));
         if (ill?.kind === 'message cannot be read') throw new Error(POISONED);
         const routed = inbound.decode(subject, payload, meta);
         if (routed === undefined || ill === undefined) return routed;

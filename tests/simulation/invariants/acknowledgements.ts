@@ -1,6 +1,6 @@
 import type { ServiceLogic } from '@holdpoint/runtime/engine/core';
 import type { Routed } from '@holdpoint/runtime/engine/inbound';
-import { deadLetterIdOf } from '@holdpoint/runtime/engine/dead-letter';
+import { deadLetterKey } from '@holdpoint/runtime/engine/dead-letter';
 import type { Delivery } from '@holdpoint/runtime/engine/intake';
 import type { Addressed } from '@holdpoint/runtime/engine/kinds';
 import { decideAgain } from '../event-states.ts';
@@ -28,7 +28,7 @@ export const watchAcknowledgements = <To extends Addressed, Event extends { read
   let decoded: Taken<To> | undefined;
 
   const check = (taken: Taken<To> | undefined, identity: string): void => {
-    const letter = deadLetterIdOf(service, identity);
+    const letter = deadLetterKey(service, identity);
     if (kept.has(letter)) return;
     if (taken === undefined) {
       const ill = poison.get(letter);

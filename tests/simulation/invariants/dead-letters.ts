@@ -1,52 +1,48 @@
-import type { ResolveDeadLetter } from '@holdpoint/contracts/bus/dead-letter';
+import {
+  deadLetterPlace,
+  type ResolveDeadLetter,
+  type StoredDeadLetter,
+} from '@holdpoint/contracts/bus/dead-letter';
+import { identityIn } from '@holdpoint/runtime/engine/dead-letter';
+import type { DeadLetterStore, KeptDeadLetter } from '@holdpoint/runtime/engine/ports';
 import type { Engine } from '@holdpoint/runtime/engine/engine';
 import { parseJson } from '@holdpoint/runtime/engine/inbound';
 import type { ServiceLogic } from '@holdpoint/runtime/engine/core';
-import { DeadLetterResolved } from '@holdpoint/contracts/bus/dead-letter';
-import type { StoredDeadLetter } from '@holdpoint/runtime/bus/dead-letters';
 import type { Addressed } from '@holdpoint/runtime/engine/kinds';
 import { decideAgain } from '../event-states.ts';
 import type { DeadLetterReply } from '../users/dead-letter-operators.ts';
 import type { World } from '../world.ts';
 
 /** Operators may act at the same time: a dead letter is resolved once, as one of them requested. */
-export const watchLetters = ({ checker, bus }: World) => {
+export const watchLetters = ({ checker, databases }: World) => {
   const wanted = new Map<string, Set<string>>();
-  const keyOf = ({ service, sequence }: Pick<StoredDeadLetter, 'service' | 'sequence'>): string =>
-    `${service} ${String(sequence)}`;
-  const replies = new Map<string, number>();
+  const replies = new Map<string, { readonly letter: StoredDeadLetter; readonly answers: Set<string> }>();
 
   return {
-    asked: (letter: StoredDeadLetter, { action, by }: ResolveDeadLetter): void => {
-      const key = keyOf(letter);
-      wanted.set(key, (wanted.get(key) ?? new Set()).add(`${action} ${String(by)}`));
+    asked: ({ id }: StoredDeadLetter, { action, by }: ResolveDeadLetter): void => {
+      wanted.set(id, (wanted.get(id) ?? new Set()).add(`${action} ${String(by)}`));
     },
     told: (letter: StoredDeadLetter, answer: DeadLetterReply): void => {
       if ('refused' in answer) return;
       checker.expect(
         'a dead letter is resolved only as an operator requested',
-        wanted.get(keyOf(letter))?.has(`${answer.action} ${answer.by}`) === true,
+        wanted.get(letter.id)?.has(`${answer.action} ${answer.by}`) === true,
         '',
         () => JSON.stringify({ letter, answer }),
       );
-      replies.set(keyOf(letter), letter.sequence);
+      const { answers } = replies.get(letter.id) ?? { answers: new Set() };
+      replies.set(letter.id, { letter, answers: answers.add(JSON.stringify(answer)) });
     },
-    /** At the end: every answer that an operator got is in the stream, once. */
+    /** At the end: every answer that an operator got is the resolution in the store. */
     check: (): void => {
-      for (const [key, sequence] of replies) {
-        // The bus may have lost the dead letter and its resolution since.
-        if (bus.letters.find(sequence) === undefined) continue;
-        const statements = bus.letters.statementsOn(sequence);
-        // A resolution may be stored twice when its sender missed the confirmation for minutes.
-        const different = new Set(statements.map((each) => JSON.stringify(each)));
-        checker.expect('a dead letter is resolved once', different.size === 1, '', () =>
-          JSON.stringify({ key, statements }),
-        );
+      for (const [id, { letter, answers }] of replies) {
+        const { place = 0 } = deadLetterPlace(id) ?? {};
+        const stored = databases[letter.service].tables.deadLetters[place - 1]?.resolution;
         checker.expect(
-          'a dead letter is resolved only as an operator requested',
-          statements.every(({ action, by }) => wanted.get(key)?.has(`${action} ${by}`) === true),
+          'a dead letter is resolved once',
+          answers.size === 1 && answers.has(JSON.stringify(stored)),
           '',
-          () => JSON.stringify({ key, statements }),
+          () => JSON.stringify({ id, stored, answers: [...answers] }),
         );
       }
     },
@@ -54,25 +50,23 @@ export const watchLetters = ({ checker, bus }: World) => {
 };
 
 /**
- * A retried dead letter was handled. When its resolution is published, its message is decided once more on
- * the stored state and must lead to no new event.
+ * A retried dead letter was handled. Before its resolution is stored, its message is decided once more on the stored state and
+ * must lead to no new event.
  */
 export const watchRetries = <To extends Addressed, Event extends { readonly type: string }, Work>(
   { checker, books, databases, bus }: World,
   { service, kinds, inbound }: ServiceLogic<To, Event, Work>,
-  engine: Pick<Engine<To>, 'accept' | 'post'>,
-): Pick<Engine<To>, 'accept' | 'post'> => {
+  engine: Pick<Engine<To>, 'accept'>,
+  letters: DeadLetterStore,
+): { readonly engine: Pick<Engine<To>, 'accept'>; readonly letters: DeadLetterStore } => {
   const book = books[service];
   const versions = new Map<string, number>();
 
-  const check = ({ sequence, action }: DeadLetterResolved): void => {
-    const letter = bus.letters.find(sequence);
-    if (action !== 'retry' || letter === undefined) return;
-    const { subject, body, headers } = letter.letter;
-    const identity = headers['ce-id'] ?? headers['Nats-Msg-Id'] ?? '';
+  const check = ({ id, letter: { subject, headers }, body }: KeptDeadLetter): void => {
+    const meta = { identity: identityIn(headers) ?? id };
     const routed = inbound
       .filter(({ consumer }) => bus.reads(consumer.name, subject))
-      .map((each) => each.decode(subject, parseJson(Buffer.from(body)), { identity }))
+      .map((each) => each.decode(subject, parseJson(body), meta))
       .find((each) => each !== undefined);
     routed?.onDone?.();
     if (routed === undefined) return;
@@ -91,13 +85,19 @@ export const watchRetries = <To extends Addressed, Event extends { readonly type
   };
 
   return {
-    accept: (routed, callbacks) => {
-      versions.set(routed.aggregate, book.versionOf(routed.aggregate));
-      engine.accept(routed, callbacks);
+    engine: {
+      accept: (routed, callbacks) => {
+        versions.set(routed.aggregate, book.versionOf(routed.aggregate));
+        engine.accept(routed, callbacks);
+      },
     },
-    post: (wire, stored) => {
-      check(DeadLetterResolved.parse(JSON.parse(wire.body)));
-      engine.post(wire, stored);
+    letters: {
+      ...letters,
+      resolve: (place, resolution) => {
+        const kept = databases[service].tables.deadLetters[place - 1];
+        if (resolution.action === 'retry' && kept !== undefined) check(kept);
+        return letters.resolve(place, resolution);
+      },
     },
   };
 };

@@ -2,10 +2,8 @@ import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
 import { type ConsumerDeclaration, streams } from '@holdpoint/contracts/bus/streams';
 import type { Delivery } from '@holdpoint/runtime/engine/intake';
 import { matcher } from '@holdpoint/runtime/memory/bus';
-import type { StoredDeadLetter } from '@holdpoint/runtime/bus/dead-letters';
 import type { Publisher, WireMessage } from '@holdpoint/runtime/engine/ports';
 import type { Choices } from '../choices.ts';
-import { createLetterBox, type LetterBox } from './dead-letter-stream.ts';
 import type { Life } from '../process-life.ts';
 import type { Timeline } from '../timeline.ts';
 import type { Weather } from '../faults/fault-rates.ts';
@@ -39,7 +37,6 @@ export type Bus = {
   readonly wipe: () => void;
   readonly goAway: (ms: number) => void;
   readonly waiting: () => number;
-  readonly letters: LetterBox;
   readonly reads: (consumer: string, subject: string) => boolean;
   /** Whether a message with this id was ever stored. */
   readonly hasStored: (messageId: string) => boolean;
@@ -57,8 +54,6 @@ type PublishFault = (typeof PUBLISH_FAULTS)[number];
 /** Messages that are resent late or never. */
 const OF_RECOVERY = /^hp\.cmd\.(recovery\.|task\.(recover|admit)$)/;
 
-const LETTERS = 'hp.dlq.';
-
 const encoder = new TextEncoder();
 const CONFIRM_TIMEOUT_MS = 3_000;
 const NOBODY_READS_RETRY_MS = 500;
@@ -73,7 +68,6 @@ export const createBus = (
   weather: Weather,
   choices: Choices,
   published: (wire: WireMessage) => void,
-  lettered: (letter: StoredDeadLetter, id: string) => void,
 ): Bus => {
   const consumers = new Map<string, Consumer>();
   const seen = new Map<string, number>();
@@ -81,7 +75,6 @@ export const createBus = (
   let sequence = 0;
   let awayUntil = 0;
   const isAway = (): boolean => timeline.now() < awayUntil;
-  const letters = createLetterBox(timeline, weather, isAway, lettered);
 
   const plan = (consumer: Consumer, pending: Pending, ms: number): void => {
     pending.callOff();
@@ -146,7 +139,6 @@ export const createBus = (
     sequence += 1;
     const at = Math.floor(timeline.now());
     const message = { name, sequence, at, wire, data: encoder.encode(wire.body) };
-    if (wire.subject.startsWith(LETTERS)) letters.keep(sequence, wire);
     enqueue(message);
     if (doubled) enqueue(message);
   };
@@ -218,11 +210,9 @@ export const createBus = (
       consumer.readers.push(reader);
       reader.life.atEnd(() => consumer.readers.splice(consumer.readers.indexOf(reader), 1));
     },
-    letters,
     reads: (consumer, subject) => consumers.get(consumer)?.reads(subject) === true,
     wipe: () => {
       seen.clear();
-      letters.wipe();
       for (const { pending } of consumers.values()) {
         for (const each of pending) each.callOff();
         pending.clear();

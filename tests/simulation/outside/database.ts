@@ -1,8 +1,9 @@
-import { createMemoryStore, type MemoryTables } from '@holdpoint/runtime/memory/store';
+import { createMemoryStore, memoryDeadLetters, type MemoryTables } from '@holdpoint/runtime/memory/store';
 import {
   type BatchWrite,
   CommitUnknown,
   Conflict,
+  type DeadLetterStore,
   type Store,
   type Transaction,
 } from '@holdpoint/runtime/engine/ports';
@@ -13,7 +14,7 @@ import type { Weather } from '../faults/fault-rates.ts';
 /** A service's schema in PostgreSQL behind a faulty network. */
 export type Database = {
   readonly tables: MemoryTables;
-  readonly connect: (life: Life, crash: () => void) => Store;
+  readonly connect: (life: Life, crash: () => void) => Store & { readonly deadLetters: DeadLetterStore };
   /** Epoch milliseconds by the server's clock, which may jump. */
   readonly now: () => number;
   readonly jump: (ms: number) => void;
@@ -49,8 +50,9 @@ export const createDatabase = (
   const held = new Map<string, number>();
   const now = (): number => Math.floor(EPOCH + timeline.now() + skew);
   const memory = createMemoryStore(now);
+  const letters = memoryDeadLetters(memory.tables);
 
-  const connect = (life: Life, crash: () => void): Store => {
+  const connect: Database['connect'] = (life, crash) => {
     const place = (call: string): string => `${life.name} ${call}`;
     let seen: number | undefined;
 
@@ -145,6 +147,11 @@ export const createDatabase = (
       claimOutbox: (olderThanMs, claimMs, limit) =>
         call('claim outbox', () => memory.claimOutbox(olderThanMs, claimMs, limit)),
       confirmOutbox: (ids) => call('confirm outbox', () => memory.confirmOutbox(ids)),
+      deadLetters: {
+        find: (place) => call(`dead letter ${String(place)}`, () => letters.find(place)),
+        resolve: (place, resolution) =>
+          call(`resolution ${String(place)}`, () => letters.resolve(place, resolution)),
+      },
     };
   };
 

@@ -6,6 +6,7 @@ import type { Store } from '@holdpoint/runtime/engine/ports';
 import type { EngineObserver } from '@holdpoint/runtime/engine/observer';
 import { createDeadLetterActions, type DeadLetterResolver } from '@holdpoint/runtime/bus/dead-letter-actions';
 import type { ResolveDeadLetter } from '@holdpoint/contracts/bus/dead-letter';
+import { isFromPeople } from '@holdpoint/contracts/bus/senders';
 import { toErrorBody } from '@holdpoint/contracts/values/errors';
 import { watchAcknowledgements } from '../invariants/acknowledgements.ts';
 import { watchRetries } from '../invariants/dead-letters.ts';
@@ -116,17 +117,18 @@ export const startNode = <To extends Addressed, Event extends { readonly type: s
     const { logic: checked, take: watched } = watchAcknowledgements(world, plain);
     const logic = withPoison(world, checked);
     const { service } = logic;
-    const store = databases[service].connect(born, crash);
+    const connected = databases[service].connect(born, crash);
+    const seals = tampering.seals?.(world.seals.of(service)) ?? world.seals.of(service);
     core = createCore(
       {
         ...logic,
         kinds: mapKinds(logic.kinds, (kind) => ({ ...kind, snapshotDue: snapshotEvery(SNAPSHOT_EVERY) })),
       },
       {
-        store: tampering.store?.(store, world, born) ?? store,
+        store: tampering.store?.(connected, world, born) ?? connected,
         publisher: bus.publisher(born, crash),
         clock: born.clock,
-        seals: tampering.seals?.(world.seals.of(service)) ?? world.seals.of(service),
+        seals,
         log,
         observer,
         batchMax: BATCH_MAX,
@@ -136,10 +138,13 @@ export const startNode = <To extends Addressed, Event extends { readonly type: s
     );
     const settling = createDeadLetterActions({
       service,
-      letters: bus.letters.connect(born),
+      ...watchRetries(world, plain, core.engine, connected.deadLetters),
       inbound: logic.inbound,
-      engine: watchRetries(world, plain, core.engine),
       now: databases[service].now,
+      sealProblem: (message) => {
+        const finding = isFromPeople(message.subject) ? undefined : seals.check(message);
+        return finding !== undefined && 'error' in finding ? finding.error : undefined;
+      },
     });
     settle = tampering.settle?.(settling) ?? settling;
     for (const { inbound, take } of core.intakes) {
@@ -168,8 +173,8 @@ export const startNode = <To extends Addressed, Event extends { readonly type: s
     },
     settle: (letter, told) => {
       const tell = (what: DeadLetterReply): void => {
-        if (!weather.strikes('caller does not hear the answer', `${name} ${String(letter.sequence)}`))
-          timeline.in(weather.latency(`${name} answers on ${String(letter.sequence)}`), () => told(what));
+        if (!weather.strikes('caller does not hear the answer', `${name} ${letter.id}`))
+          timeline.in(weather.latency(`${name} answers on ${letter.id}`), () => told(what));
       };
       life.enter(() => {
         settle(letter).then(tell, (error: unknown) => tell({ refused: toErrorBody(error).code }));

@@ -174,7 +174,6 @@ export const startWorkers = (
           const activation = startActivation({
             workflow,
             order,
-            isRepeat: deliveries > 1,
             port,
             clock: born.clock,
             worker,

@@ -1,6 +1,9 @@
-import type { DeadLetterResolved, ResolveDeadLetter } from '@holdpoint/contracts/bus/dead-letter';
+import type {
+  DeadLetterResolved,
+  ResolveDeadLetter,
+  StoredDeadLetter,
+} from '@holdpoint/contracts/bus/dead-letter';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
-import type { StoredDeadLetter } from '@holdpoint/runtime/bus/dead-letters';
 import { watchLetters } from '../invariants/dead-letters.ts';
 import type { Node } from '../services/replica.ts';
 import type { World } from '../world.ts';
@@ -29,7 +32,7 @@ export const startLetterKeepers = (world: World, cluster: Nodes): (() => void) =
   const watched = watchLetters(world);
 
   const settle = (letter: StoredDeadLetter, wanted: ResolveDeadLetter, tries = 1): void => {
-    const place = `${String(wanted.by)} settles ${String(wanted.sequence)}`;
+    const place = `${String(wanted.by)} settles ${wanted.id}`;
     const up = cluster[letter.service].filter((node) => node.isUp());
     let heard = false;
     watched.asked(letter, wanted);
@@ -44,12 +47,12 @@ export const startLetterKeepers = (world: World, cluster: Nodes): (() => void) =
     });
   };
 
-  watchers.lettered.push((letter, id) => {
-    const place = `letter ${id}`;
+  watchers.lettered.push((letter, key) => {
+    const place = `letter ${key}`;
     if (choices.happens(`nobody ${place}`, NEVER_LOOKS)) return;
-    const { sequence } = letter;
+    const { id } = letter;
     const wanted = (who: string): ResolveDeadLetter => ({
-      sequence,
+      id,
       action: choices.pick(`${who} ${place}`, ['retry', 'retry', 'drop']),
       by: who,
     });

@@ -1,11 +1,12 @@
-import { DeadLetter, DeadLetterResolved } from '@holdpoint/contracts/bus/dead-letter';
-import { filters } from '@holdpoint/contracts/bus/subjects';
-import { jetstreamManager } from '@nats-io/jetstream';
+import { DeadLetterResolved, deadLetterPlace, StoredDeadLetter } from '@holdpoint/contracts/bus/dead-letter';
+import { SERVICES, subjects } from '@holdpoint/contracts/bus/subjects';
+import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
 import type { NatsConnection } from '@nats-io/transport-node';
+import { readDeadLetters } from '../../kit/bus/dead-letters.ts';
+import { OURS, type SeenLetter } from '../bus-recorder.ts';
 import type { Operation } from '../history.ts';
-import { letterKey } from '../pages/dead-letter-operator.ts';
 
-/** A dead letter that an operator saw resolved, and its resolutions in the stream. */
+/** A dead letter that an operator saw resolved, and the resolution that its service keeps. */
 export type SettledLetter = {
   readonly key: string;
   readonly answers: readonly string[];
@@ -13,27 +14,21 @@ export type SettledLetter = {
   readonly stated: readonly string[];
 };
 
-const STREAM = 'HP_DLQ';
-
 const word = ({ action, by }: Pick<DeadLetterResolved, 'action' | 'by'>): string => `${action} by ${by}`;
 
-/** Only those that the stream still has. */
+const letterOf = async (connection: NatsConnection, id: string): Promise<StoredDeadLetter> => {
+  const { service = 'orchestrator' } = deadLetterPlace(id) ?? {};
+  const answer = await connection.request(subjects.api(service, 'dead_letter_get'), JSON.stringify({ id }), {
+    timeout: 5_000,
+  });
+  return StoredDeadLetter.parse(answer.json());
+};
+
+/** The dead letters that operators saw resolved. */
 export const gatherLetters = async (
   connection: NatsConnection,
   operations: readonly Operation[],
 ): Promise<readonly SettledLetter[]> => {
-  const { direct } = await jetstreamManager(connection, { checkAPI: false });
-  const statements = new Map<number, DeadLetterResolved[]>();
-  for (let from = 1; ;) {
-    const stored = await direct.getMessage(STREAM, { seq: from, next_by_subj: filters.resolvedDeadLetters });
-    if (stored === null) break;
-    const settled = DeadLetterResolved.parse(stored.json());
-    const before = statements.get(settled.sequence) ?? [];
-    // A resolution may be stored twice when its sender missed the confirmation for minutes.
-    if (!before.some(({ by, at }) => by === settled.by && at === settled.at))
-      statements.set(settled.sequence, [...before, settled]);
-    from = stored.seq + 1;
-  }
   const byLetter = Map.groupBy(
     operations.filter(({ op }) => op.startsWith('dlq.')),
     ({ key }) => key,
@@ -43,14 +38,22 @@ export const gatherLetters = async (
     const told = ofIt
       .filter(({ type }) => type === 'ok')
       .map(({ value }) => word(DeadLetterResolved.parse(value)));
-    const sequence = Number(key.split(' ')[0]);
-    const stored = told.length === 0 ? null : await direct.getMessage(STREAM, { seq: sequence });
-    const letter = stored === null ? undefined : DeadLetter.safeParse(stored.json()).data;
-    if (letter === undefined || letterKey(sequence, letter) !== key) continue;
+    if (told.length === 0) continue;
+    const { resolution } = await letterOf(connection, key);
     const asked = ofIt
       .filter(({ type }) => type === 'invoke')
       .map(({ op, actor }) => `${op.slice('dlq.'.length)} by ${actor}`);
-    found.push({ key, answers: told, requests: asked, stated: (statements.get(sequence) ?? []).map(word) });
+    found.push({ key, answers: told, requests: asked, stated: resolution ? [word(resolution)] : [] });
   }
   return found;
+};
+
+/** The unresolved dead letters of all services. */
+export const gatherUnresolved = async (connection: NatsConnection): Promise<readonly SeenLetter[]> => {
+  const all = await Promise.all(SERVICES.map((service) => readDeadLetters(connection, service)));
+  return all.flat().map(({ service, letter }) => {
+    const { headers } = letter;
+    const ours = (headers[HEADERS.messageId] ?? headers[HEADERS.id] ?? '').startsWith(OURS);
+    return { service, ours, letter };
+  });
 };

@@ -7,7 +7,7 @@ import type { Deployment } from '../deployment/deployment.ts';
 import type { History } from '../history.ts';
 import { holdFor } from '../fault-runner.ts';
 import { createRandom } from '../random.ts';
-import { OURS, type Recorder } from '../bus-recorder.ts';
+import { OURS } from '../bus-recorder.ts';
 import type { Caller, Outcome } from '../workload/caller.ts';
 import { type Agent, hireAgent } from './agent.ts';
 import { listLetters, settleLetter, startLetterKeeper } from './dead-letter-operator.ts';
@@ -39,7 +39,6 @@ export const startConsoleUsers = async (
   deployment: Deployment,
   seed: string,
   history: History,
-  recorder: Pick<Recorder, 'letters'>,
 ): Promise<ConsoleUsers | undefined> => {
   const { consoles, people } = deployment;
   const pages = people.map(({ name, token }, i): Page => ({
@@ -60,7 +59,7 @@ export const startConsoleUsers = async (
     submitByAgent: ({ id, ...submission }) => agent.submit(String(id), { id, ...submission }),
     cancelEarly: async (connection, task) => {
       say(connection, task, JSON.stringify({ id: task, by: 'torture' }));
-      await letterSeen(recorder, task, over.signal);
+      await letterSeen(page, task, over.signal);
     },
     cancelByLetter: async (task) => {
       for (let tries = 0; tries < TRIES && !over.signal.aborted; tries += 1) {
@@ -78,7 +77,7 @@ export const startConsoleUsers = async (
     },
     dropOne: async (connection, run) => {
       say(connection, run, `{"${run}"`);
-      await letterSeen(recorder, run, over.signal);
+      await letterSeen(page, run, over.signal);
       const letter = (await listLetters(page)).find(({ letter: { body } }) => body.includes(`"${run}"`));
       if (letter !== undefined)
         await Promise.all([page, other].map((each) => settleLetter(each, history, letter, 'drop')));
@@ -100,12 +99,11 @@ const say = (connection: NatsConnection, about: string, body: string): void => {
 };
 
 /** Resolves when a dead letter names the task, or counts as lost. */
-const letterSeen = async (
-  recorder: Pick<Recorder, 'letters'>,
-  task: string,
-  over: AbortSignal,
-): Promise<void> => {
-  const seen = (): boolean => recorder.letters().some(({ letter }) => letter.body.includes(`"${task}"`));
-  for (let waited = 0; waited < LETTER_WITHIN_MS && !seen() && !over.aborted; waited += LOOK_EVERY_MS)
+const letterSeen = async (page: Page, task: string, over: AbortSignal): Promise<void> => {
+  const isSeen = async (): Promise<boolean> =>
+    (await listLetters(page).catch(() => [])).some(({ letter }) => letter.body.includes(`"${task}"`));
+  for (let waited = 0; waited < LETTER_WITHIN_MS && !over.aborted; waited += LOOK_EVERY_MS) {
+    if (await isSeen()) return;
     await holdFor(LOOK_EVERY_MS, over);
+  }
 };

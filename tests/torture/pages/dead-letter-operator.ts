@@ -1,5 +1,4 @@
-import { DeadLetter, DeadLetterResolved } from '@holdpoint/contracts/bus/dead-letter';
-import { SERVICES } from '@holdpoint/contracts/bus/subjects';
+import { DeadLetterResolved, StoredDeadLetter } from '@holdpoint/contracts/bus/dead-letter';
 import { z } from 'zod';
 import type { History } from '../history.ts';
 import { holdFor } from '../fault-runner.ts';
@@ -10,22 +9,19 @@ const EVERY_MS = 1_500;
 const LIMIT = 100;
 const AT_ONCE = 4;
 
-const Listed = z.object({
-  items: z.array(z.object({ seq: z.int(), service: z.enum(SERVICES), letter: DeadLetter })),
-});
-export type ListedLetter = z.infer<typeof Listed>['items'][number];
+const Listed = z.object({ items: z.array(StoredDeadLetter) });
 
 /** The resolution by any operator, or undefined when unknown. The gateway sets the user name. */
 export const settleLetter = async (
   page: Page,
   history: History,
-  { seq, letter }: ListedLetter,
+  { id }: StoredDeadLetter,
   action: 'retry' | 'drop',
 ): Promise<DeadLetterResolved['action'] | undefined> => {
-  const about = { actor: page.name, op: `dlq.${action}`, key: letterKey(seq, letter), call: nextCall() };
-  history.add({ ...about, type: 'invoke', value: { seq } });
+  const about = { actor: page.name, op: `dlq.${action}`, key: id, call: nextCall() };
+  history.add({ ...about, type: 'invoke', value: { id } });
   try {
-    const answer = await postAsPage(page, `dlq/${action}`, { seq });
+    const answer = await postAsPage(page, `dlq/${action}`, { id });
     history.add({ ...about, type: 'ok', value: historyValue(answer) });
     return DeadLetterResolved.parse(answer).action;
   } catch (error) {
@@ -35,11 +31,7 @@ export const settleLetter = async (
   }
 };
 
-/** The stream may restart its numbers, so the key contains the dead letter's time and hash. */
-export const letterKey = (seq: number, { at, bodySha256 }: DeadLetter): string =>
-  `${String(seq)} ${String(at)} ${bodySha256.slice(0, 12)}`;
-
-export const listLetters = async (page: Page): Promise<readonly ListedLetter[]> =>
+export const listLetters = async (page: Page): Promise<readonly StoredDeadLetter[]> =>
   Listed.parse(await postAsPage(page, 'dlq/list', { limit: LIMIT })).items;
 
 /** An operator who resolves dead letters on two pages at once until the end of the run. */

@@ -25,7 +25,9 @@ const NEEDS_TOKEN: Readonly<Record<keyof Api['approvals'], boolean>> = {
   token_list: true,
   audit: true,
   keys: false,
-  dead_letter: false,
+  dead_letter_list: false,
+  dead_letter_get: false,
+  dead_letter_resolve: false,
 };
 
 /** An older client can receive requests for endpoints that it does not know. */

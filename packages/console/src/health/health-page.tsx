@@ -21,7 +21,6 @@ const HOLDS: Readonly<Record<(typeof streams)[number]['name'], string>> = {
   HP_EVT: 'Events',
   HP_WORK: 'Work for workers',
   HP_LOG: 'Live output',
-  HP_DLQ: 'Dead letters',
 };
 
 const DeadLetter = ({ letter, onDone }: { readonly letter: Letter; readonly onDone: () => void }) => {
@@ -31,7 +30,7 @@ const DeadLetter = ({ letter, onDone }: { readonly letter: Letter; readonly onDo
   const send = async (verb: 'retry' | 'drop'): Promise<void> => {
     setBusy(true);
     try {
-      await caller.send(`dlq/${verb}`, { seq: letter.seq }, { key: createKey() });
+      await caller.send(`dlq/${verb}`, { id: letter.id }, { key: createKey() });
       say(verb === 'retry' ? 'Retried.' : 'Dropped.', 'good');
     } catch (error) {
       say(textOfError(error), 'bad');
@@ -86,16 +85,13 @@ const DeadLetters = () => {
     [],
   );
   return (
-    <Section
-      title="Dead letters"
-      aside={value && `${String(value.items.length)}${value.next === undefined ? '' : '+'}`}
-    >
+    <Section title="Dead letters" aside={value && `${String(value.items.length)}${value.more ? '+' : ''}`}>
       {error !== undefined && <Problem text={error} retry={reload} />}
       {value === undefined && error === undefined && <Busy />}
       {value?.items.length === 0 && <Empty>None.</Empty>}
       <ul class="plain">
         {value?.items.map((letter) => (
-          <DeadLetter key={letter.seq} letter={letter} onDone={reload} />
+          <DeadLetter key={letter.id} letter={letter} onDone={reload} />
         ))}
       </ul>
     </Section>

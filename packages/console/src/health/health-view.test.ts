@@ -22,7 +22,7 @@ test('streams show the backlog of each consumer', () => {
   expect(health.streams[0]?.consumers).toEqual([{ name: 'executor', pending: 2, unacknowledged: 1 }]);
 });
 
-test('a dead letter without a number is omitted', () => {
+test('a dead letter without an id is omitted', () => {
   const letter = {
     subject: 'hp.cmd.task.submit',
     reason: { code: 'CONTRACT_INVALID', message: 'no goal' },
@@ -30,11 +30,14 @@ test('a dead letter without a number is omitted', () => {
     at: 7,
   };
   expect(
-    lettersOf({ items: [{ seq: 3, service: 'orchestrator', letter }, { letter }, 'x'], next: '3' }),
+    lettersOf({
+      items: [{ id: 'orchestrator-3', service: 'orchestrator', letter }, { letter }, 'x'],
+      more: true,
+    }),
   ).toEqual({
     items: [
       {
-        seq: 3,
+        id: 'orchestrator-3',
         service: 'orchestrator',
         subject: 'hp.cmd.task.submit',
         code: 'CONTRACT_INVALID',
@@ -43,6 +46,6 @@ test('a dead letter without a number is omitted', () => {
         at: 7,
       },
     ],
-    next: '3',
+    more: true,
   });
 });

@@ -50,7 +50,7 @@ export const healthOf = (value: unknown): HealthView => {
 };
 
 export type Letter = {
-  readonly seq: number;
+  readonly id: string;
   readonly service: string;
   readonly subject: string;
   readonly code: string;
@@ -59,19 +59,17 @@ export type Letter = {
   readonly at: number | undefined;
 };
 
-export const lettersOf = (
-  value: unknown,
-): { readonly items: readonly Letter[]; readonly next: string | undefined } => {
-  const { items, next } = bagOf(value);
+export const lettersOf = (value: unknown): { readonly items: readonly Letter[]; readonly more: boolean } => {
+  const { items, more } = bagOf(value);
   return {
     items: listOf(items).flatMap((item) => {
-      const letter = item['letter'] === undefined ? item : bagOf(item['letter']);
+      const letter = bagOf(item['letter']);
       const reason = bagOf(letter['reason']);
-      const seq = numberIn(item['seq']) ?? numberIn(item['sequence']);
-      if (seq === undefined) return [];
+      const id = textIn(item['id']);
+      if (id === undefined) return [];
       return [
         {
-          seq,
+          id,
           service: textIn(item['service']) ?? '?',
           subject: textIn(letter['subject']) ?? '?',
           code: textIn(reason['code']) ?? '?',
@@ -81,6 +79,6 @@ export const lettersOf = (
         },
       ];
     }),
-    next: textIn(next),
+    more: more === true,
   };
 };

@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import { ServiceInfo, RetentionRequest, Counts, Retention } from '../api/admin.ts';
-import { DeadLetterResolved, ResolveDeadLetter } from '../bus/dead-letter.ts';
+import {
+  DeadLetterId,
+  DeadLetterPage,
+  DeadLetterResolved,
+  ListDeadLetters,
+  ResolveDeadLetter,
+  StoredDeadLetter,
+} from '../bus/dead-letter.ts';
 
 export const endpoint = <Request extends z.ZodType, Response extends z.ZodType>(
   description: string,
@@ -32,11 +39,24 @@ export const adminEndpoints = {
   ),
 } as const;
 
-/** Each service resolves its own dead letters. */
-export const resolveDeadLetter = endpoint(
-  'Retry or drop a dead letter of this service',
-  ResolveDeadLetter,
-  DeadLetterResolved,
-);
+/** Each service keeps and resolves its own dead letters. */
+export const deadLetterEndpoints = {
+  dead_letter_list: endpoint(
+    'Unresolved dead letters of this service, latest first',
+    ListDeadLetters,
+    DeadLetterPage,
+  ),
+  dead_letter_get: endpoint(
+    'One dead letter of this service, resolved or not',
+    z.object({ id: DeadLetterId }),
+    StoredDeadLetter,
+  ),
+  dead_letter_resolve: endpoint(
+    'Retry or drop a dead letter of this service',
+    ResolveDeadLetter,
+    DeadLetterResolved,
+  ),
+} as const;
 /** Endpoints that the runtime answers for every service. */
 export type AdminEndpoint = keyof typeof adminEndpoints;
+export type DeadLetterEndpoint = keyof typeof deadLetterEndpoints;

@@ -9,11 +9,12 @@ import { CapabilityView, EffectOrder, EffectView } from '../effect/views.ts';
 import { EffectId, TaskId } from '../values/ids.ts';
 import { Page, pageOf } from '../values/page.ts';
 import { CapabilityLabel } from '../workflow/workflow.ts';
-import { adminEndpoints, endpoint, resolveDeadLetter } from './endpoint.ts';
+import { adminEndpoints, deadLetterEndpoints, endpoint } from './endpoint.ts';
 
 /** Endpoints of the executor service. */
 export const executorApi = {
   ...adminEndpoints,
+  ...deadLetterEndpoints,
   get: endpoint('One effect of the ledger', z.object({ id: EffectId }), EffectView),
   list: endpoint('Effects of one task', z.object({ task: TaskId }), z.object({ items: z.array(EffectView) })),
   capabilities: endpoint(
@@ -44,5 +45,4 @@ export const executorApi = {
       data: z.string().optional(),
     }),
   ),
-  dead_letter: resolveDeadLetter,
 } as const;

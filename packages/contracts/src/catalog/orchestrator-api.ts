@@ -16,11 +16,12 @@ import { TaskView } from '../task/views.ts';
 import { TaskId } from '../values/ids.ts';
 import { Page, pageOf } from '../values/page.ts';
 import { OfferedWorkflow } from '../workflow/offered-workflow.ts';
-import { adminEndpoints, endpoint, resolveDeadLetter } from './endpoint.ts';
+import { adminEndpoints, deadLetterEndpoints, endpoint } from './endpoint.ts';
 
 /** Endpoints of the orchestrator service. */
 export const orchestratorApi = {
   ...adminEndpoints,
+  ...deadLetterEndpoints,
   submit: endpoint('Submit a task; the answer follows once it is stored', SubmitTask, TaskAck),
   cancel: endpoint('Cancel a task', CancelTask, TaskAck),
   pause: endpoint('Pause a task: it starts nothing new', PauseTask, TaskAck),
@@ -65,5 +66,4 @@ export const orchestratorApi = {
     z.object({ items: z.array(OfferedWorkflow) }),
   ),
   work: endpoint('Request of a worker about its phase', WorkRequest, WorkAnswer),
-  dead_letter: resolveDeadLetter,
 } as const;

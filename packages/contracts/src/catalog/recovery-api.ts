@@ -7,11 +7,12 @@ import { ErrorBody } from '../values/errors.ts';
 import { NodeId, TaskId } from '../values/ids.ts';
 import { Page, pageOf } from '../values/page.ts';
 import { FailureClass } from '../workflow/failure-class.ts';
-import { adminEndpoints, endpoint, resolveDeadLetter } from './endpoint.ts';
+import { adminEndpoints, deadLetterEndpoints, endpoint } from './endpoint.ts';
 
 /** Endpoints of the recovery service. */
 export const recoveryApi = {
   ...adminEndpoints,
+  ...deadLetterEndpoints,
   history: endpoint(
     'Attempts of a task or of one job, oldest first, with the verdicts on failures',
     z.object({ task: TaskId, node: NodeId.optional() }),
@@ -51,5 +52,4 @@ export const recoveryApi = {
     pageOf(CircuitView),
   ),
   circuit: endpoint('Open or close the circuit of a target', SetCircuit, CircuitView),
-  dead_letter: resolveDeadLetter,
 } as const;

@@ -130,16 +130,6 @@ const apiChannels = SERVICES.flatMap((service) => {
   });
 });
 
-const deadLetterChannels = SERVICES.map((service): Channel => ({
-  key: `dlq.${service}`,
-  address: subjects.deadLetter(service),
-  summary: `Messages that ${service} could not handle.`,
-  messages: ['dead-letter.letter'],
-  senders: [service],
-  stream: 'HP_DLQ',
-  answeredBy: [],
-}));
-
 const logChannel: Channel = {
   key: 'log.line',
   address: withParameter(withParameter(subjects.log(PLACE, PLACE), 'task'), 'node'),
@@ -168,5 +158,4 @@ export const asyncApiChannels = (): readonly Channel[] => [
   ...apiChannels,
   workChannel,
   logChannel,
-  ...deadLetterChannels,
 ];

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { api } from '../catalog/api.ts';
 import { commands } from '../catalog/commands.ts';
 import { events } from '../catalog/events.ts';
-import { DeadLetter } from '../bus/dead-letter.ts';
 import { eventList, type ListedEvent } from '../catalog/event-list.ts';
 import { commandDescriptions } from './descriptions.ts';
 import { ErrorBody } from '../values/errors.ts';
@@ -12,7 +11,7 @@ import { LogLine } from '../task/log.ts';
 import { WorkOrder } from '../program/work.ts';
 import { AGGREGATES, type ServiceName, SERVICES } from '../bus/subjects.ts';
 
-export const MESSAGE_KINDS = ['command', 'event', 'api', 'work', 'log', 'dead-letter'] as const;
+export const MESSAGE_KINDS = ['command', 'event', 'api', 'work', 'log'] as const;
 /** `internal-event`: in the store and in `history` alone, never a message. */
 export type MessageKind = (typeof MESSAGE_KINDS)[number] | 'internal-event';
 
@@ -111,13 +110,6 @@ export const messages: readonly Message[] = [
     description: 'One output line of a running step. Lines may be lost; no decision uses them.',
     service: 'executor',
     schema: LogLine,
-  },
-  {
-    kind: 'dead-letter',
-    name: 'letter',
-    description: 'A message that no service could handle, and the reason.',
-    service: undefined,
-    schema: DeadLetter,
   },
 ];
 

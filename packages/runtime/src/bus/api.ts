@@ -1,7 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { type ServiceMsg, Svcm } from '@nats-io/services';
 import { api } from '@holdpoint/contracts/catalog/api';
-import type { AdminEndpoint } from '@holdpoint/contracts/catalog/endpoint';
+import type { AdminEndpoint, DeadLetterEndpoint } from '@holdpoint/contracts/catalog/endpoint';
 import { HEADERS, traceOf } from '@holdpoint/contracts/bus/cloudevents';
 import {
   type ErrorBody,
@@ -43,7 +43,7 @@ export type Endpoints<S extends ServiceName, To extends Addressed> = {
 /** The endpoints that a service defines itself: the runtime adds those that every service has. */
 export type OwnEndpoints<S extends ServiceName, To extends Addressed> = Omit<
   Endpoints<S, To>,
-  AdminEndpoint | 'dead_letter'
+  AdminEndpoint | DeadLetterEndpoint
 >;
 
 type AnyEndpoint<To extends Addressed> = Endpoint<To, unknown, unknown>;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { displacementOf, markedBy, type StreamMark, startOf, type Watermark } from './consumer-positions.ts';
+import type { StreamMark, Watermark } from '../store/bus-watermark.ts';
+import { displacementOf, markedBy, startOf } from './consumer-positions.ts';
 
 const AT = '2026-11-23T10:00:00.123456789Z';
 const stream = (changes: Partial<StreamMark> = {}): StreamMark => ({

@@ -1,20 +1,4 @@
-/** What was last seen of a stream. Times are text of the server, with nanoseconds. */
-export type StreamMark = {
-  readonly created: string;
-  readonly lastSeq: number;
-  /** When the server stored the last message. */
-  readonly lastAt: string;
-};
-
-/**
- * What the keeper of the topology last saw of the bus. PostgreSQL keeps it, because the bus may lose its own tail. An older
- * mark is as safe as the latest: it only repeats more messages.
- */
-export type Watermark = {
-  /** Ids of servers, the latest first. A server gets a new id with each start. */
-  readonly servers: readonly string[];
-  readonly streams: Readonly<Record<string, StreamMark>>;
-};
+import type { StreamMark, Watermark } from '../store/bus-watermark.ts';
 
 /** The positions of a consumer in its stream. */
 export type ConsumerLook = { readonly delivered: number; readonly floor: number };

@@ -1,30 +1,40 @@
-import type { DeadLetterResolved, ResolveDeadLetter } from '@holdpoint/contracts/bus/dead-letter';
-import { cloudEventHeaders, HEADERS } from '@holdpoint/contracts/bus/cloudevents';
+import {
+  type DeadLetterResolved,
+  deadLetterPlace,
+  type ResolveDeadLetter,
+} from '@holdpoint/contracts/bus/dead-letter';
 import { type ErrorBody, ErrorCode, HoldpointError } from '@holdpoint/contracts/values/errors';
 import { sha256Of } from '@holdpoint/contracts/values/json';
-import { type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';
+import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
+import { headerIn, identityIn } from '../engine/dead-letter.ts';
 import type { Engine } from '../engine/engine.ts';
 import { parseJson, type Routed } from '../engine/inbound.ts';
 import type { Inbound } from '../engine/intake.ts';
 import type { Addressed } from '../engine/kinds.ts';
-import type { StoredDeadLetter, DeadLetters } from './dead-letters.ts';
+import type { DeadLetterStore, KeptDeadLetter } from '../engine/ports.ts';
 
 /**
- * Throws `RUNTIME_UNKNOWN_LETTER`, `RUNTIME_LETTER_CUT`, or the refusal of the message; the dead letter then
- * stays unresolved. A dead letter that is already resolved is answered with its resolution.
+ * Throws `RUNTIME_DEAD_LETTER_UNKNOWN`, `RUNTIME_DEAD_LETTER_TRUNCATED`, or the refusal of the message; the dead letter
+ * then stays unresolved. A dead letter that is already resolved is answered with its resolution.
  */
 export type DeadLetterResolver = (letter: ResolveDeadLetter) => Promise<DeadLetterResolved>;
 
-export type DeadLetterOptions<To extends Addressed> = {
-  readonly service: ServiceName;
-  readonly letters: DeadLetters;
-  readonly inbound: readonly Inbound<To>[];
-  readonly engine: Pick<Engine<To>, 'accept' | 'post'>;
-  readonly now: () => number;
+/** A message as it arrived, without its acknowledgement. */
+export type ArrivedMessage = {
+  readonly subject: string;
+  readonly data: Uint8Array;
+  header(name: string): string | undefined;
 };
 
-/** Operators resolve dead letters one by one, and each resolution is in the stream a moment later. */
-const STATED_MAX = 1_000;
+export type DeadLetterOptions<To extends Addressed> = {
+  readonly service: ServiceName;
+  readonly letters: DeadLetterStore;
+  readonly inbound: readonly Inbound<To>[];
+  readonly engine: Pick<Engine<To>, 'accept'>;
+  readonly now: () => number;
+  /** Why no allowed service has sealed the message; undefined when its seal is right, or none is needed. */
+  readonly sealProblem: (message: ArrivedMessage) => ErrorBody | undefined;
+};
 
 /** Whether a filter with wildcards matches a subject. */
 const passes = (filter: string, subject: string): boolean => {
@@ -35,35 +45,17 @@ const passes = (filter: string, subject: string): boolean => {
   );
 };
 
-const headerIn = ({ headers }: StoredDeadLetter['letter'], name: string): string | undefined =>
-  Object.entries(headers).find(([each]) => each.toLowerCase() === name.toLowerCase())?.[1];
+export const unknownDeadLetter = (id: string): HoldpointError =>
+  new HoldpointError('RUNTIME_DEAD_LETTER_UNKNOWN', `unknown dead letter: ${id}`);
 
 const refusal = ({ code, message, details }: ErrorBody): HoldpointError => {
   const known = ErrorCode.safeParse(code);
   return new HoldpointError(known.success ? known.data : 'RUNTIME_POISON', message, details && { details });
 };
 
-/** The message as it was decoded the first time: a repeat keeps its id. */
-const routedFrom = <To extends Addressed>(
-  { sequence, letter }: StoredDeadLetter,
-  inbound: readonly Inbound<To>[],
-): Routed<To> | undefined => {
-  const body = Buffer.from(letter.body);
-  if (body.length !== letter.bodyBytes || sha256Of(body) !== letter.bodySha256)
-    throw new HoldpointError(
-      'RUNTIME_LETTER_CUT',
-      `only a part of dead letter ${String(sequence)} is kept: it has to be sent again by whoever sent it`,
-    );
-  const reader = inbound.find(({ consumer }) => passes(consumer.filter, letter.subject));
-  if (reader?.wants?.(letter.subject) === false) return undefined;
-  const identity =
-    headerIn(letter, HEADERS.id) ?? headerIn(letter, HEADERS.messageId) ?? `HP_DLQ/${String(sequence)}`;
-  return reader?.decode(letter.subject, parseJson(body), { identity });
-};
-
 /**
  * Handles a dead letter of this service again, or drops it. The message is not published again, so no service
- * needs the right to send messages of another. The resolution is published beside the dead letter.
+ * needs the right to send messages of another.
  */
 export const createDeadLetterActions = <To extends Addressed>({
   service,
@@ -71,14 +63,25 @@ export const createDeadLetterActions = <To extends Addressed>({
   inbound,
   engine,
   now,
+  sealProblem,
 }: DeadLetterOptions<To>): DeadLetterResolver => {
-  const underWay = new Map<number, Promise<DeadLetterResolved>>();
-  /** Committed resolutions that the stream may not show yet. */
-  const stated = new Map<number, DeadLetterResolved>();
-  const remember = (settled: DeadLetterResolved): void => {
-    stated.set(settled.sequence, settled);
-    const [oldest] = stated.keys();
-    if (stated.size > STATED_MAX && oldest !== undefined) stated.delete(oldest);
+  const underWay = new Map<string, Promise<DeadLetterResolved>>();
+
+  /** The message as it was decoded the first time: a repeat keeps its id. */
+  const routedFrom = ({ id, letter, body }: KeptDeadLetter): Routed<To> | undefined => {
+    const { subject, headers } = letter;
+    if (body.length !== letter.bodyBytes || sha256Of(body) !== letter.bodySha256)
+      throw new HoldpointError(
+        'RUNTIME_DEAD_LETTER_TRUNCATED',
+        'the dead letter has only a part of its message: ask the sender to send it again',
+      );
+    const header = (name: string): string | undefined => headerIn(headers, name);
+    const problem = sealProblem({ subject, data: body, header });
+    if (problem !== undefined) throw refusal(problem);
+    const reader = inbound.find(({ consumer }) => passes(consumer.filter, subject));
+    if (reader?.wants?.(subject) === false) return undefined;
+    // Without its time and headers: nobody proves again who sent it.
+    return reader?.decode(subject, parseJson(body), { identity: identityIn(headers) ?? id });
   };
 
   const handle = (routed: Routed<To>): Promise<void> =>
@@ -101,49 +104,28 @@ export const createDeadLetterActions = <To extends Addressed>({
       });
     });
 
-  const state = (settled: DeadLetterResolved): Promise<void> =>
-    new Promise((resolve) => {
-      const { sequence, at } = settled;
-      const headers = cloudEventHeaders({
-        // The same id in every process, so that the stream drops the second of two resolutions.
-        id: `dlq.${service}.resolved.${String(sequence)}`,
-        source: service,
-        type: 'dev.holdpoint.dead_letter_settled.v1',
-        subject: service,
-        time: at,
-      });
-      engine.post(
-        { subject: subjects.resolvedDeadLetter(service), headers, body: JSON.stringify(settled) },
-        () => resolve(),
-      );
-    });
-
-  const settle: DeadLetterResolver = async ({ sequence, action, by = 'unknown' }) => {
-    const letter = await letters.find(sequence);
-    if (letter?.service !== service)
-      throw new HoldpointError('RUNTIME_UNKNOWN_LETTER', `there is no dead letter ${String(sequence)}`);
-    const before = (await letters.settled(sequence, subjects.resolvedDeadLetter(service))).get(sequence);
-    if (before !== undefined) return before;
-    const mine = stated.get(sequence);
-    // A stream that was created again restarts its numbers: that was another dead letter.
-    if (mine !== undefined && mine.at >= letter.letter.at) return mine;
+  const settle: DeadLetterResolver = async ({ id, action, by = 'unknown' }) => {
+    const named = deadLetterPlace(id);
+    const kept = named?.service === service ? await letters.find(named.place) : undefined;
+    if (named === undefined || kept === undefined) throw unknownDeadLetter(id);
+    if (kept.resolution !== undefined) return kept.resolution;
     if (action === 'retry') {
-      const routed = routedFrom(letter, inbound);
+      const routed = routedFrom(kept);
       if (routed !== undefined) await handle(routed);
     }
-    const settled: DeadLetterResolved = { service, sequence, action, by, at: now() };
-    await state(settled);
-    remember(settled);
-    return settled;
+    // Another process may have resolved it meanwhile: the first resolution counts, and deciding twice changed nothing.
+    const resolution = await letters.resolve(named.place, { id, action, by, at: now() });
+    if (resolution === undefined) throw unknownDeadLetter(id);
+    return resolution;
   };
 
   return async (wanted) => {
-    const { sequence } = wanted;
+    const { id } = wanted;
     // A second request waits for the first and gets its result. If the first failed, the second tries again.
-    for (let before = underWay.get(sequence); before !== undefined; before = underWay.get(sequence))
+    for (let before = underWay.get(id); before !== undefined; before = underWay.get(id))
       await before.catch(() => undefined);
-    const mine = settle(wanted).finally(() => underWay.delete(sequence));
-    underWay.set(sequence, mine);
+    const mine = settle(wanted).finally(() => underWay.delete(id));
+    underWay.set(id, mine);
     return mine;
   };
 };

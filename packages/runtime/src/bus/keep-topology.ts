@@ -9,7 +9,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import type { streams } from '@holdpoint/contracts/bus/streams';
 import { errorFields } from '../engine/error-fields.ts';
 import type { Logger } from '../observability/log.ts';
-import type { Check } from '../service/http.ts';
+import type { StreamMark, Watermark } from '../store/bus-watermark.ts';
 import {
   type ConsumerLook,
   type Displacement,
@@ -17,8 +17,6 @@ import {
   markedBy,
   type Start,
   startOf,
-  type StreamMark,
-  type Watermark,
 } from './consumer-positions.ts';
 import {
   ALONE,
@@ -58,7 +56,8 @@ type Positions = NonNullable<TopologyKeeperOptions['positions']>;
 export type TopologyKeeper = {
   /** Time since the last complete look. */
   readonly ageSeconds: () => number;
-  readonly check: Check;
+  /** For the readiness of the service. */
+  readonly check: { readonly name: string; readonly ready: () => Promise<boolean> };
   readonly stop: () => void;
 };
 

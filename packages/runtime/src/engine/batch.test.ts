@@ -4,7 +4,7 @@ import { subjects } from '@holdpoint/contracts/bus/subjects';
 import { describe, expect, test } from 'vitest';
 import { createBatch, eventMessage, isEmpty } from './batch.ts';
 import { decision } from '../decider.ts';
-import { add } from '../../testing/engine-run.ts';
+import { add, letter } from '../../testing/engine-run.ts';
 import { type TallyEvent, tallyKind } from '../../testing/tally.ts';
 
 const NOW = 1_000_000;
@@ -42,10 +42,7 @@ describe('a batch', () => {
       'a timer to clear',
       (batch: ReturnType<typeof batchOf>) => batch.apply(to('e-1'), decision({ timers: [{ clear: 'x' }] })),
     ],
-    [
-      'a message',
-      (batch: ReturnType<typeof batchOf>) => batch.post({ subject: 's', headers: [], body: '{}' }),
-    ],
+    ['a dead letter', (batch: ReturnType<typeof batchOf>) => batch.keepDeadLetter(letter())],
   ])('a batch with %s is not empty', (_, act) => {
     const batch = batchOf();
     act(batch);

@@ -6,7 +6,14 @@ import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/bus/streams';
 import { type Aggregate, type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';
 import type { Decision, TimerChange } from '../decider.ts';
 import { checkKind, kindNamed, type Kinds, type Target } from './kinds.ts';
-import type { AggregateTimes, BatchWrite, StoredEvent, TimerRow, WireMessage } from './ports.ts';
+import type {
+  AggregateTimes,
+  BatchWrite,
+  DeadLetterRow,
+  StoredEvent,
+  TimerRow,
+  WireMessage,
+} from './ports.ts';
 
 /** An event quotes the messages that it led to, so these have to be smaller than the largest event. */
 const SENT_MAX_BYTES = PAYLOAD_MAX_BYTES - 64 * 1024;
@@ -56,6 +63,7 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
   const committedEvents: CommittedEvent<Event>[] = [];
   const outbox: WireMessage[] = [];
   const snapshots = new Map<string, BatchWrite['snapshots'][number]>();
+  const deadLetters: DeadLetterRow[] = [];
   const timers = new Map<string, TimerRow | { aggregate: string; name: string }>();
 
   /** The public events, and the last event of each aggregate that announces its changes. */
@@ -115,7 +123,8 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
     timers.set(`${aggregate}/${name}`, { aggregate, name, ...row });
   };
 
-  const apply = (target: Target, made: Decision<Event, Work>, trace?: string): void => {
+  /** `sealKey`: the key that sealed the message. The events name it, as the proof of their cause. */
+  const apply = (target: Target, made: Decision<Event, Work>, trace?: string, sealKey?: string): void => {
     const { aggregate } = target;
     // Before the events: a message that is too large leaves nothing of its decision behind.
     const messages = made.send.map(({ subject, id, type, data }): WireMessage => {
@@ -123,7 +132,8 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
       const headers = cloudEventHeaders({ id, source: service, type, subject: aggregate, time: now, trace });
       return { subject, headers, body };
     });
-    if (made.events.length > 0) append(target, made.events, trace);
+    const events = sealKey === undefined ? made.events : made.events.map((event) => ({ ...event, sealKey }));
+    if (events.length > 0) append(target, events, trace);
     outbox.push(...messages);
     for (const change of made.timers) setTimer(aggregate, change, trace);
   };
@@ -138,8 +148,7 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
     },
     apply,
     setTimer,
-    /** Adds a message that no decision made: a dead letter. */
-    post: (message: WireMessage): void => void outbox.push(message),
+    keepDeadLetter: (row: DeadLetterRow): void => void deadLetters.push(row),
     write: (outboxConfirmed: readonly string[]): BatchWrite => ({
       events,
       announced: announced(),
@@ -154,6 +163,7 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
         version,
         ...kindNamed(kinds, kind).summarise(state),
       })),
+      ...(deadLetters.length > 0 && { deadLetters }),
     }),
     states: (): ReadonlyMap<string, Loaded> => current,
   };
@@ -197,4 +207,5 @@ export const isEmpty = (write: BatchWrite): boolean =>
   write.outbox.length === 0 &&
   write.timersSet.length === 0 &&
   write.timersCleared.length === 0 &&
-  write.outboxConfirmed.length === 0;
+  write.outboxConfirmed.length === 0 &&
+  write.deadLetters === undefined;

@@ -92,11 +92,11 @@ describe('what the store will never take', () => {
     expect(await run.send('e-1', add('good'))).toMatchObject({ settled: {} });
   });
 
-  test('refused data does not lose a posted message', async () => {
+  test('refused data does not lose a dead letter', async () => {
     const run = setup();
     refusing(run, 'bad');
     let stored = 0;
-    run.engine.post(letter(), () => void (stored += 1));
+    run.engine.keepDeadLetter(letter(), () => void (stored += 1));
     await Promise.all([run.send('e-1', add('bad')), run.send('e-2', add('good'))]);
     await run.engine.idle();
     expect(stored).toBe(1);
@@ -146,20 +146,20 @@ describe('a store that does not answer', () => {
   });
 });
 
-test('a failing summary loses no posted message', async () => {
+test('a failing summary loses no dead letter', async () => {
   let broken = true;
   const summarise: typeof tallyKind.summarise = (state) => {
     if (broken) throw new TypeError('no summary');
     return tallyKind.summarise(state);
   };
-  const { engine, send, bus } = engineInMemory({ kind: { ...tallyKind, summarise } });
-  engine.post(letter(), () => undefined);
+  const { engine, send, tables } = engineInMemory({ kind: { ...tallyKind, summarise } });
+  engine.keepDeadLetter(letter(), () => undefined);
   expect(await send('e-1', add('a'))).toEqual({ unavailable: true });
   await engine.idle();
   broken = false;
   expect(await send('e-1', add('a'))).toMatchObject({ settled: {} });
   await engine.idle();
-  expect(bus.published.map(({ subject }) => subject)).toEqual(['hp.evt.effect.added.e-1', letter().subject]);
+  expect(tables.deadLetters).toEqual([letter()]);
 });
 
 describe('states that are kept in memory', () => {

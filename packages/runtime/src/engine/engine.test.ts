@@ -160,36 +160,36 @@ describe('in one batch', () => {
   });
 });
 
-describe('a message that no decision made', () => {
-  test('a posted message is stored and published, and its callback runs after the commit', async () => {
-    const { engine, tables, bus, log } = engineInMemory();
-    engine.post(letter(), () => log.push('stored'));
+describe('a dead letter', () => {
+  test('a dead letter is stored, and its callback runs after the commit', async () => {
+    const { engine, tables, log } = engineInMemory();
+    engine.keepDeadLetter(letter(), () => log.push('stored'));
     await engine.idle();
-    expect(log).toEqual(['before_commit', 'after_commit', 'publish', 'after_publish', 'stored', 'after_ack']);
-    expect([...tables.outbox.values()]).toMatchObject([{ messages: [letter()] }]);
-    expect(bus.published).toEqual([letter()]);
+    expect(log).toEqual(['before_commit', 'after_commit', 'after_publish', 'stored', 'after_ack']);
+    expect(tables.deadLetters).toEqual([letter()]);
   });
 
-  test('a posted message shares the transaction of a batch', async () => {
-    const { engine, send, committed, bus } = engineInMemory();
-    engine.post(letter(), () => undefined);
+  test('a dead letter shares the transaction of a batch', async () => {
+    const { engine, send, committed, tables } = engineInMemory();
+    engine.keepDeadLetter(letter(), () => undefined);
     await send('e-1', add('a'));
     expect(committed).toEqual([1]);
-    expect(bus.published).toHaveLength(2);
+    expect(tables.deadLetters).toHaveLength(1);
   });
 
-  test('a posted message is kept until the store takes it', async () => {
-    const { store, down } = unreliable(createMemoryStore(stillClock().now));
-    const { engine, bus, log, failures } = engineOver(store);
+  test('a dead letter waits until the store takes it', async () => {
+    const memory = createMemoryStore(stillClock().now);
+    const { store, down } = unreliable(memory);
+    const { engine, log, failures } = engineOver(store);
     down(new Error('away'));
-    engine.post(letter(), () => log.push('stored'));
+    engine.keepDeadLetter(letter(), () => log.push('stored'));
     await engine.idle();
     expect({ log, failures: failures.length }).toEqual({ log: [], failures: 1 });
     down();
     engine.tick();
     await engine.idle();
     expect(log).toContain('stored');
-    expect(bus.published).toEqual([letter()]);
+    expect(memory.tables.deadLetters).toEqual([letter()]);
   });
 });
 

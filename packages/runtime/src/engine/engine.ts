@@ -11,6 +11,7 @@ import {
   CommitUnknown,
   Conflict,
   type CrashHook,
+  type DeadLetterRow,
   DataRefused,
   type History,
   type OutboxRow,
@@ -18,7 +19,6 @@ import {
   type Store,
   type TimerRow,
   type Transaction,
-  type WireMessage,
 } from './ports.ts';
 
 /** What the sender of a message learns. Exactly one of the callbacks is called, once. */
@@ -80,7 +80,7 @@ export const createEngine = <To extends Addressed, Event extends { readonly type
   const now = options.now ?? (() => 0);
   const cache = createCache(options.cacheMax);
   const waiting: Item[] = [];
-  const posts: { readonly message: WireMessage; readonly stored: () => void }[] = [];
+  const buried: { readonly row: DeadLetterRow; readonly stored: () => void }[] = [];
   let confirmed: string[] = [];
   const underWay = new Set<Promise<void>>();
   let running: Promise<void> = Promise.resolve();
@@ -169,7 +169,7 @@ export const createEngine = <To extends Addressed, Event extends { readonly type
   ): Promise<() => void> => {
     const batch = createBatch(service, kinds, transaction.now, await loader(transaction));
     const after: (() => void)[] = [];
-    const decideOne = (target: Target, message: unknown, incoming: string | undefined) => {
+    const decideOne = (target: Target, message: unknown, incoming: string | undefined, sealKey?: string) => {
       const { aggregate } = target;
       const before = batch.stateOf(target);
       const kind = kindNamed(kinds, before.kind);
@@ -178,7 +178,7 @@ export const createEngine = <To extends Addressed, Event extends { readonly type
       const { trace } = span;
       try {
         const made = batch.decide(target, message);
-        batch.apply(target, made, trace);
+        batch.apply(target, made, trace, sealKey);
         const { state } = batch.stateOf(target);
         const task = kind.taskOf?.(aggregate, state);
         const status = kind.statusOf?.(state);
@@ -213,17 +213,17 @@ export const createEngine = <To extends Addressed, Event extends { readonly type
     }
     for (const item of items) {
       try {
-        const answer = decideOne(item, item.refresh?.() ?? item.message, item.trace);
+        const answer = decideOne(item, item.refresh?.() ?? item.message, item.trace, item.sealKey);
         after.push(() => observer.handled?.(kindOf(item.message), now() - item.since));
         after.push(() => item.committed(answer));
       } catch (cause) {
         after.push(() => item.failed(toErrorBody(cause), cause));
       }
     }
-    const posted = posts.splice(0);
+    const deadLetters = buried.splice(0);
     // A look for due timers that finds none is no pass: tests place a crash by counting the passes.
-    const pass: CrashHook = items.length + due.length + posted.length > 0 ? crash : () => undefined;
-    for (const { message } of posted) batch.post(message);
+    const pass: CrashHook = items.length + due.length + deadLetters.length > 0 ? crash : () => undefined;
+    for (const { row } of deadLetters) batch.keepDeadLetter(row);
     const done = confirmed;
     confirmed = [];
     try {
@@ -239,13 +239,13 @@ export const createEngine = <To extends Addressed, Event extends { readonly type
       return () => {
         if (rowId !== undefined) publish(rowId, { events: write.announced, messages: write.outbox });
         pass('after_publish');
-        for (const { stored } of posted) stored();
+        for (const { stored } of deadLetters) stored();
         for (const step of after) runCallback(step);
         pass('after_ack');
       };
     } catch (error) {
       confirmed.push(...done);
-      posts.unshift(...posted);
+      buried.unshift(...deadLetters);
       cache.forget(batch.states().keys());
       throw error;
     }
@@ -292,10 +292,10 @@ export const createEngine = <To extends Addressed, Event extends { readonly type
 
   const drain = async (): Promise<void> => {
     try {
-      while (waiting.length > 0 || timersWanted || posts.length > 0) {
+      while (waiting.length > 0 || timersWanted || buried.length > 0) {
         await yieldToEventLoop();
         // A store that does not answer gets no further batch before the next message or tick.
-        if ((waiting.length > 0 || posts.length > 0) && !(await runBatch(waiting.splice(0, batchMax))))
+        if ((waiting.length > 0 || buried.length > 0) && !(await runBatch(waiting.splice(0, batchMax))))
           return;
         if (timersWanted) await fireTimers().catch((error: unknown) => observer.batchFailed(0, error));
       }
@@ -316,9 +316,9 @@ export const createEngine = <To extends Addressed, Event extends { readonly type
       waiting.push({ ...routed, ...callbacks, since: now() });
       wake();
     },
-    /** Stores a message to publish that no decision made: a dead letter. `stored` is called after the commit. */
-    post: (message: WireMessage, stored: () => void): void => {
-      posts.push({ message, stored });
+    /** Stores a message that cannot be handled. `stored` is called after the commit. */
+    keepDeadLetter: (row: DeadLetterRow, stored: () => void): void => {
+      buried.push({ row, stored });
       wake();
     },
     /** Fires the timers that are due, after the current batch. */

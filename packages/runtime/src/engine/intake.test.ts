@@ -6,7 +6,7 @@ import type { Routed } from './inbound.ts';
 import type { Addressed } from './kinds.ts';
 import type { SealFinding } from './seals.ts';
 import { createIntake, type Delivery, type Inbound } from './intake.ts';
-import type { WireMessage } from './ports.ts';
+import type { DeadLetterRow } from './ports.ts';
 
 type To = Addressed<'task', { readonly text: string }>;
 type Item = Routed<To> & Callbacks;
@@ -24,15 +24,20 @@ const inbound: Inbound<To> = {
 };
 
 const SEALED: SealFinding = { key: 'k-1' };
+type Arriving = {
+  readonly subject?: string;
+  readonly deliveries?: number;
+  readonly finding?: SealFinding;
+};
 
 /** Takes one message in, and notes what is said to its consumer, and what is given to the engine. */
 const taking = (
   body: string,
-  { subject = 'hp.cmd.recovery.assess', deliveries = 1, finding = SEALED } = {},
+  { subject = 'hp.cmd.recovery.assess', deliveries = 1, finding = SEALED }: Arriving = {},
 ) => {
   const said: string[] = [];
   const accepted: Item[] = [];
-  const posted: { readonly letter: WireMessage; readonly stored: () => void }[] = [];
+  const buried: { readonly row: DeadLetterRow; readonly stored: () => void }[] = [];
   const delivery: Delivery = {
     subject,
     data: new TextEncoder().encode(body),
@@ -46,12 +51,12 @@ const taking = (
   };
   const engine = {
     accept: (routed: Routed<To>, callbacks: Callbacks) => void accepted.push({ ...routed, ...callbacks }),
-    post: (letter: WireMessage, stored: () => void) => void posted.push({ letter, stored }),
+    keepDeadLetter: (row: DeadLetterRow, stored: () => void) => void buried.push({ row, stored }),
   };
   createIntake(inbound, engine, { warn: () => undefined, error: () => undefined }, () => finding)(delivery);
   const [item] = accepted;
-  const [post] = posted;
-  return { said, accepted, posted, item, post };
+  const [letter] = buried;
+  return { said, accepted, buried, item, letter };
 };
 
 const GOOD = '{"text":"x"}';
@@ -74,7 +79,7 @@ describe('a message', () => {
       ['again in 16000'],
       ['again in 30000'],
     ]);
-    expect(taken.flatMap(({ accepted, posted }) => [...accepted, ...posted])).toEqual([]);
+    expect(taken.flatMap(({ accepted, buried }) => [...accepted, ...buried])).toEqual([]);
   });
 
   test('a message that the store did not take is delivered again with growing delay', () => {
@@ -93,17 +98,17 @@ describe('a message', () => {
   });
 
   test('a message that failed is delivered again before it becomes a dead letter', () => {
-    const { said, posted, item } = taking(GOOD, { deliveries: DELIVERIES_MAX - 1 });
+    const { said, buried, item } = taking(GOOD, { deliveries: DELIVERIES_MAX - 1 });
     item?.failed(reason, new Error('thrown'));
     expect(said).toEqual([expect.stringMatching(/^again/)]);
-    expect(posted).toEqual([]);
+    expect(buried).toEqual([]);
   });
 
   test.each([
     ['that nobody here wants, by its subject', 'not even JSON', 'hp.cmd.task.unwanted'],
     ['that nobody here wants, by what it says', 'null', 'hp.cmd.task.submit'],
   ])('%s is acknowledged', (_, body, subject) => {
-    expect(taking(body, { subject })).toMatchObject({ said: ['ack'], accepted: [], posted: [] });
+    expect(taking(body, { subject })).toMatchObject({ said: ['ack'], accepted: [], buried: [] });
   });
 });
 
@@ -130,10 +135,10 @@ describe('a dead letter', () => {
   ] as const;
 
   test.each(lettersOf)('the dead letter of %s is committed before the acknowledgement', (_, make) => {
-    const { said, posted } = make();
-    expect(posted.map(({ letter }) => letter.subject)).toEqual([`hp.dlq.${consumer.service}`]);
+    const { said, buried } = make();
+    expect(buried.map(({ row }) => row.letter.subject)).toEqual(['hp.cmd.recovery.assess']);
     expect(said).toEqual([]);
-    posted[0]?.stored();
+    buried[0]?.stored();
     expect(said).toEqual(['ack']);
   });
 });
@@ -156,7 +161,7 @@ test.each(['committed', 'failed', 'unavailable'] as const)(
       reserving,
       {
         accept: (routed, callbacks) => void items.push({ ...routed, ...callbacks }),
-        post: () => undefined,
+        keepDeadLetter: () => undefined,
       },
       { warn: () => undefined, error: () => undefined },
       () => SEALED,
@@ -185,21 +190,24 @@ describe('a message with a seal that does not count', () => {
   const error = { code: 'SEAL_INVALID', message: 'The seal does not fit' };
 
   test('a message with a wrong seal becomes a dead letter and is never decoded', () => {
-    const { said, accepted, post } = taking('not even JSON', { finding: { error } });
+    const { said, accepted, letter } = taking('not even JSON', { finding: { error } });
     expect({ said, accepted }).toEqual({ said: [], accepted: [] });
-    expect(JSON.parse(String(post?.letter.body))).toMatchObject({ reason: error, body: 'not even JSON' });
-    post?.stored();
+    expect(letter?.row).toMatchObject({
+      letter: { reason: error },
+      body: new TextEncoder().encode('not even JSON'),
+    });
+    letter?.stored();
     expect(said).toEqual(['ack']);
   });
 
   test('a message with a key that is not known yet is delivered again', () => {
-    const { said, accepted, posted } = taking(GOOD, { finding: { later: true }, deliveries: 40 });
-    expect({ said, accepted, posted }).toEqual({ said: ['again in 500'], accepted: [], posted: [] });
+    const { said, accepted, buried } = taking(GOOD, { finding: { later: true }, deliveries: 40 });
+    expect({ said, accepted, buried }).toEqual({ said: ['again in 500'], accepted: [], buried: [] });
   });
 
   test('a message with a retired key is acknowledged and ignored', () => {
-    const { said, accepted, posted } = taking(GOOD, { finding: { ignored: true } });
-    expect({ said, accepted, posted }).toEqual({ said: ['ack'], accepted: [], posted: [] });
+    const { said, accepted, buried } = taking(GOOD, { finding: { ignored: true } });
+    expect({ said, accepted, buried }).toEqual({ said: ['ack'], accepted: [], buried: [] });
   });
 
   test('a command of a person needs no seal', () => {
@@ -208,8 +216,7 @@ describe('a message with a seal that does not count', () => {
   });
 
   test('a forged message does not take the dead letter of the message whose id it claims', () => {
-    const idOf = ({ post }: ReturnType<typeof taking>) =>
-      post?.letter.headers.find(([name]) => name === 'ce-id');
+    const idOf = ({ letter }: ReturnType<typeof taking>) => letter?.row.id;
     expect(idOf(taking('forged', { finding: { error } }))).not.toEqual(idOf(taking('bad JSON')));
   });
 });

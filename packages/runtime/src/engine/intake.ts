@@ -107,7 +107,7 @@ export const createIntake = <To extends Addressed>(
       return delivery.giveBack(backoffMs(delivery.deliveries));
     }
     engine.accept(
-      { ...routed, trace: traceOf(delivery.header(HEADERS.trace)) },
+      { ...routed, trace: traceOf(delivery.header(HEADERS.trace)), sealKey: seal?.key },
       {
         committed: (answer) => {
           onDone();

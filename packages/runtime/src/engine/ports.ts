@@ -1,3 +1,4 @@
+import type { DeadLetter, DeadLetterResolved } from '@holdpoint/contracts/bus/dead-letter';
 import type { HeaderPairs } from '@holdpoint/contracts/bus/cloudevents';
 import type { Json } from '@holdpoint/contracts/values/json';
 import type { Subject } from '@holdpoint/contracts/bus/subjects';
@@ -36,6 +37,24 @@ export type Head = Summary & { readonly aggregate: string; readonly kind: string
 /** What the lock tells of an aggregate that exists. */
 export type Locked = { readonly kind: string; readonly version: number };
 
+/** A message that the service cannot handle, as its store keeps it. */
+export type DeadLetterRow = {
+  /** The same for every delivery of the message, so that it has one dead letter. */
+  readonly id: string;
+  readonly letter: Omit<DeadLetter, 'body'>;
+  readonly body: Uint8Array;
+};
+
+/** A dead letter with its whole body. */
+export type KeptDeadLetter = DeadLetterRow & { readonly resolution?: DeadLetterResolved | undefined };
+
+/** The dead letters of a service, by their number. Throws when the store is away. */
+export interface DeadLetterStore {
+  find(place: number): Promise<KeptDeadLetter | undefined>;
+  /** Stores the resolution. Of several, the first stays: returns it. Undefined when there is no such dead letter. */
+  resolve(place: number, resolution: DeadLetterResolved): Promise<DeadLetterResolved | undefined>;
+}
+
 /** Everything that one batch changes. */
 export type BatchWrite = {
   readonly events: readonly StoredEvent[];
@@ -57,6 +76,8 @@ export type BatchWrite = {
   }[];
   /** One for each aggregate that has events in this batch. */
   readonly heads: readonly Head[];
+  /** An id that is known is left as it is. */
+  readonly deadLetters?: readonly DeadLetterRow[];
 };
 
 /** The input for rebuilding one aggregate: the latest snapshot, if any, and the events after it. */

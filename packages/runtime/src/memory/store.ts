@@ -1,6 +1,8 @@
 import {
   Conflict,
   type BatchWrite,
+  type DeadLetterStore,
+  type KeptDeadLetter,
   type AggregateTimes,
   type History,
   type OutboxRow,
@@ -21,6 +23,8 @@ export type MemoryTables = {
   readonly timers: Map<string, TimerRow>;
   readonly outbox: Map<string, OutboxEntry>;
   readonly heads: Map<string, Head>;
+  /** In the order of their numbers, which begin at 1. */
+  readonly deadLetters: KeptDeadLetter[];
 };
 
 const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
@@ -38,6 +42,7 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
     timers: new Map(),
     outbox: new Map(),
     heads: new Map(),
+    deadLetters: [],
   };
   const times = new Map<string, AggregateTimes>();
   const locks = createLocks();
@@ -70,6 +75,8 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
     }
     for (const head of write.heads) tables.heads.set(head.aggregate, head);
     for (const id of write.outboxConfirmed) tables.outbox.delete(id);
+    for (const row of write.deadLetters ?? [])
+      if (!tables.deadLetters.some(({ id }) => id === row.id)) tables.deadLetters.push(row);
     if (write.outbox.length === 0 && write.announced.length === 0) return undefined;
     lastRow += 1;
     const id = String(lastRow);
@@ -139,3 +146,14 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
     },
   };
 };
+
+/** The dead letters of a memory store. */
+export const memoryDeadLetters = ({ deadLetters }: Pick<MemoryTables, 'deadLetters'>): DeadLetterStore => ({
+  find: (place) => Promise.resolve(deadLetters[place - 1]),
+  resolve: (place, resolution) => {
+    const kept = deadLetters[place - 1];
+    if (kept === undefined) return Promise.resolve(undefined);
+    deadLetters[place - 1] = { ...kept, resolution: kept.resolution ?? resolution };
+    return Promise.resolve(kept.resolution ?? resolution);
+  },
+});

@@ -1,11 +1,14 @@
 import { readdirSync } from 'node:fs';
-import type { AdminEndpoint } from '@holdpoint/contracts/catalog/endpoint';
+import type { AdminEndpoint, DeadLetterEndpoint } from '@holdpoint/contracts/catalog/endpoint';
+import { deadLetterPlace } from '@holdpoint/contracts/bus/dead-letter';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { VERSION } from '@holdpoint/contracts/values/version';
 import type { Pool } from 'pg';
 import type { Endpoints } from '../bus/api.ts';
+import { type DeadLetterResolver, unknownDeadLetter } from '../bus/dead-letter-actions.ts';
 import type { Addressed } from '../engine/kinds.ts';
 import { appliedMigrations, readCounts, readDatabase, readRetention } from '../store/admin.ts';
+import { listDeadLetters, readDeadLetter } from '../store/dead-letters.ts';
 
 /** Names of the migrations in a folder, oldest first. */
 export const migrationsIn = (folder: string): readonly string[] =>
@@ -59,4 +62,33 @@ export const adminEndpoints = <S extends ServiceName, To extends Addressed>({
   };
   // The schemas are the same for all services; the compiler cannot see that through a type parameter.
   return admin as Pick<Endpoints<S, To>, AdminEndpoint>;
+};
+
+/** The dead letters of a service, for operators. */
+export const deadLetterEndpoints = <S extends ServiceName, To extends Addressed>(
+  service: ServiceName,
+  pool: Pool,
+  resolve: DeadLetterResolver,
+): Pick<Endpoints<S, To>, DeadLetterEndpoint> => {
+  const placeOf = (id: string): number | undefined => {
+    const named = deadLetterPlace(id);
+    return named?.service === service ? named.place : undefined;
+  };
+  const endpoints: Pick<Endpoints<'recovery', To>, DeadLetterEndpoint> = {
+    dead_letter_list: {
+      query: ({ limit, before }) =>
+        listDeadLetters(pool, service, limit, before === undefined ? undefined : (placeOf(before) ?? 0)),
+    },
+    dead_letter_get: {
+      query: async ({ id }) => {
+        const place = placeOf(id);
+        const found = place === undefined ? undefined : await readDeadLetter(pool, service, place);
+        if (found === undefined) throw unknownDeadLetter(id);
+        return found;
+      },
+    },
+    dead_letter_resolve: { query: resolve },
+  };
+  // The schemas are the same for all services; the compiler cannot see that through a type parameter.
+  return endpoints as Pick<Endpoints<S, To>, DeadLetterEndpoint>;
 };

@@ -1,7 +1,24 @@
 import { type Kysely, sql } from 'kysely';
 import type { Pool } from 'pg';
 import { z } from 'zod';
-import type { Watermark } from '../bus/consumer-positions.ts';
+
+/** What was last seen of a stream. Times are text of the server, with nanoseconds. */
+export type StreamMark = {
+  readonly created: string;
+  readonly lastSeq: number;
+  /** When the server stored the last message. */
+  readonly lastAt: string;
+};
+
+/**
+ * What the keeper of the topology last saw of the bus. PostgreSQL keeps it, because the bus may lose its own tail. An older
+ * mark is as safe as the latest: it only repeats more messages.
+ */
+export type Watermark = {
+  /** Ids of servers, the latest first. A server gets a new id with each start. */
+  readonly servers: readonly string[];
+  readonly streams: Readonly<Record<string, StreamMark>>;
+};
 
 /** One row: what the service that keeps the topology last saw of the bus. */
 export const createBusWatermarkTable = async (db: Kysely<unknown>): Promise<void> => {

@@ -1,4 +1,4 @@
-import type { BatchWrite, Head, StoredEvent, WireMessage } from '../engine/ports.ts';
+import type { BatchWrite, DeadLetterRow, Head, StoredEvent, WireMessage } from '../engine/ports.ts';
 
 // Bodies are JSON text already: inserting them as they are avoids building every message twice.
 
@@ -47,6 +47,11 @@ export const snapshotsJson = (snapshots: BatchWrite['snapshots']): string =>
         `{"aggregate":${quoted(aggregate)},"version":${String(version)},"state":${state}}`,
     )
     .join(',')}]`;
+
+export const deadLettersJson = (rows: readonly DeadLetterRow[]): string =>
+  JSON.stringify(
+    rows.map(({ id, letter, body }) => ({ id, letter, body: Buffer.from(body).toString('base64') })),
+  );
 
 export const writeParameters = (write: BatchWrite): readonly unknown[] => {
   const announced = ranges(write.announced);

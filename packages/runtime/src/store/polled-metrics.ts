@@ -1,3 +1,4 @@
+import { DEAD_LETTERS_COUNTED_MAX } from '@holdpoint/contracts/bus/dead-letter';
 import type { Pool } from 'pg';
 import { z } from 'zod';
 import type { AddPolledMetrics } from '../observability/polled-metrics.ts';
@@ -21,6 +22,11 @@ const ROWS = `SELECT relname AS "table", n_live_tup::float8 AS live, n_dead_tup:
   FROM pg_stat_user_tables WHERE schemaname = current_schema() AND relname = ANY($1)`;
 const Rows = z.array(z.object({ table: z.string(), live: z.number(), dead: z.number() }));
 
+const LETTERS = `
+  SELECT (SELECT count(*) FROM (SELECT FROM dead_letters WHERE resolution IS NULL LIMIT $1) d)::float8 AS open,
+         coalesce((SELECT max(place) FROM dead_letters), 0)::float8 AS latest`;
+const Letters = z.object({ open: z.number(), latest: z.number() });
+
 /** Metrics of the service's own schema. `now`: epoch milliseconds of this machine. */
 export const pollStoreMetrics = (pool: Pool, sample: AddPolledMetrics, now: () => number): void => {
   sample(
@@ -43,6 +49,21 @@ export const pollStoreMetrics = (pool: Pool, sample: AddPolledMetrics, now: () =
         database_transaction_seconds: ages.transaction,
         clock_offset_seconds: (here - ages.now) / 1_000,
       };
+    },
+  );
+  sample(
+    {
+      dead_letters_open: { help: 'Dead letters that no operator has resolved' },
+      dead_letters_total: { help: 'Number of the latest dead letter' },
+    },
+    async () => {
+      const { rows } = await pool.query({
+        name: 'hp_dead_letters_read',
+        text: LETTERS,
+        values: [DEAD_LETTERS_COUNTED_MAX],
+      });
+      const { open, latest } = Letters.parse(rows[0]);
+      return { dead_letters_open: open, dead_letters_total: latest };
     },
   );
   sample(

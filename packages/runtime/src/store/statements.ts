@@ -71,6 +71,13 @@ export const statements = {
       INSERT INTO outbox (messages, event_ranges) SELECT $7::json, $8::json WHERE $7::text <> '[]' OR $8::text <> '[]'
       RETURNING id::text`,
   ),
+  // Only the batches that have dead letters send it. A letter that is known, or resolved, stays as it is.
+  deadLetters: statement(
+    'dead_letters',
+    `INSERT INTO dead_letters (id, letter, body)
+     SELECT id, letter, decode(body, 'base64') FROM json_to_recordset($1::json) AS d(id text, letter json, body text)
+     ON CONFLICT (id) DO NOTHING`,
+  ),
   claimOutbox: statement(
     'claim_outbox',
     `UPDATE outbox SET claimed_until = now() + $2 * interval '1 millisecond'

@@ -13,7 +13,7 @@ import {
   type WireMessage,
 } from '../engine/ports.ts';
 import type { CommitGuard } from './commit-guard.ts';
-import { writeParameters } from './encode.ts';
+import { deadLettersJson, writeParameters } from './encode.ts';
 import { classify, isSqlState } from './errors.ts';
 import { pipelined, pipelinedSettled } from './pipelined.ts';
 import { type Statement, statements } from './statements.ts';
@@ -167,12 +167,17 @@ const createSession = (client: PoolClient, condition: CommitGuard | undefined) =
 
   const commit = async (batch: BatchWrite): Promise<string | undefined> => {
     const check = condition?.statement(batch);
-    const [written, checked, committed] = await pipelinedSettled(client, () => [
+    const { deadLetters } = batch;
+    const [written, kept, checked, committed] = await pipelinedSettled(client, () => [
       client.query<{ id: string }>({ ...statements.write, values: [...writeParameters(batch)] }),
+      deadLetters === undefined
+        ? NOTHING_ASKED
+        : client.query({ ...statements.deadLetters, values: [deadLettersJson(deadLetters)] }),
       check === undefined ? NOTHING_ASKED : client.query({ ...check, values: [...check.values] }),
       client.query('COMMIT'),
     ]);
     if (written.status === 'rejected') throw await failed(written.reason);
+    if (kept.status === 'rejected') throw await failed(kept.reason);
     if (checked.status === 'rejected') throw await failed(checked.reason);
     if (committed.status === 'rejected') {
       close(true);

@@ -95,6 +95,18 @@ const createQueues = async (db: Kysely<unknown>): Promise<void> => {
     created_at timestamptz NOT NULL DEFAULT now(),
     claimed_until timestamptz
   ) WITH (${QUEUE})`.execute(db);
+  // `json` keeps every character that a sender may have written; the body is bytes, because it may be no text.
+  await sql`CREATE TABLE dead_letters (
+    id text PRIMARY KEY,
+    place bigint GENERATED ALWAYS AS IDENTITY,
+    letter json NOT NULL,
+    body bytea NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    resolution json
+  )`.execute(db);
+  await sql`CREATE UNIQUE INDEX dead_letters_place ON dead_letters (place)`.execute(db);
+  await sql`CREATE INDEX dead_letters_open ON dead_letters (place) WHERE resolution IS NULL`.execute(db);
+  await sql`CREATE INDEX dead_letters_age ON dead_letters (created_at)`.execute(db);
 };
 
 /** The server itself dates the end of an aggregate: a service cannot date it back. */

@@ -62,7 +62,7 @@ const expected = (needed: Scope | 'any'): readonly string[] =>
 
 describe('over HTTP', () => {
   test.each(ROUTES.map((route) => [`${route.method} ${route.path}`, route] as const))(
-    '%s takes exactly the scope of its endpoint',
+    'an HTTP route answers only a token with its scope: %s',
     async (_, { method, path, endpoint }) => {
       const url = path.replace(':id', 'a-1');
       const body = method === 'POST' ? { body: '{}', headers: { 'content-type': 'application/json' } } : {};
@@ -89,7 +89,7 @@ describe('in the console', () => {
     );
   const own = ROUTES.map(({ endpoint }) => `approvals.${endpoint}`);
 
-  test.each([...own, ...forwardedEndpoints()])('%s takes exactly its scope', async (name) => {
+  test.each([...own, ...forwardedEndpoints()])('a console call answers only a token with its scope: %s', async (name) => {
     const [service = '', endpoint = ''] = name.split('.');
     const refused = await refusedFor(post(`${service}/${endpoint}`));
     expect(refused).toEqual(expected(scopeOfEndpoint(service, endpoint) ?? 'any'));
@@ -99,7 +99,7 @@ describe('in the console', () => {
     ['dlq/list', CONSOLE_SCOPES.dead_letters],
     ['dlq/retry', CONSOLE_SCOPES.resolve_dead_letter],
     ['dlq/drop', CONSOLE_SCOPES.resolve_dead_letter],
-  ])('%s takes exactly its scope', async (path, scope) => {
+  ])('a console call about dead letters answers only a token with its scope: %s', async (path, scope) => {
     expect(await refusedFor(post(path))).toEqual(expected(scope));
   });
 

@@ -1,6 +1,7 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { Client } from '../../bus/client.ts';
 import { busClock, busFindings, inspectBus } from './bus.ts';
+import { span } from '../../output/columns.ts';
 import { fail, type Finding, ok, warn } from './finding.ts';
 import { askServices, serviceFindings, skewFinding } from './services.ts';
 
@@ -38,6 +39,29 @@ const policyFinding = async (client: Client): Promise<Finding> => {
   }
 };
 
+const executorFindings = async (client: Client, now: () => number): Promise<readonly Finding[]> => {
+  const check = 'executors';
+  try {
+    const { items, work } = await client.call('executor', 'executors', {});
+    const gone = items.filter(({ missing, awaited }) => missing || awaited);
+    const known = items.filter(({ forgottenAt }) => forgottenAt === undefined);
+    return [
+      ...(gone.length === 0 ? [ok(check, `${String(known.length)} known, none missing`)] : []),
+      ...gone.map(({ name, awaited, seenAt }) =>
+        (awaited ? fail : warn)(
+          `executor ${name}`,
+          `${awaited ? 'effects wait for its journal' : 'missing'}, seen ${span(Math.max(0, now() - seenAt))} ago`,
+          `start it again, or \`holdpoint executor forget ${name} --reason <text>\` if it is gone for good`,
+        ),
+      ),
+      (/^(?:refused|not confined)/.test(work) ? warn : ok)('work', work, 'see docs/operations.md#confinement'),
+    ];
+  } catch (error) {
+    if (!(error instanceof HoldpointError)) throw error;
+    return [fail(check, `${error.code}: ${error.message}`, 'check the executor service first')];
+  }
+};
+
 /** Runs every check that this user may run. A failed check is a finding and does not throw. */
 export const examine = async (client: Client, now: () => number): Promise<readonly Finding[]> => {
   const from = now();
@@ -51,5 +75,6 @@ export const examine = async (client: Client, now: () => number): Promise<readon
     ...serviceFindings(reports),
     await identityFinding(client),
     await policyFinding(client),
+    ...(await executorFindings(client, now)),
   ];
 };

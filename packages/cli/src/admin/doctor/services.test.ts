@@ -41,6 +41,14 @@ test('another release is a warning, pending migrations are an error, both with a
   ).toEqual([]);
 });
 
+test('unresolved dead letters are a warning with advice', () => {
+  const [finding] = serviceFindings([{ ...heard(), deadLetters: 3 }]).filter(({ check }) =>
+    check.startsWith('dead letters'),
+  );
+  expect(finding).toMatchObject({ status: 'warn', message: '3 unresolved' });
+  expect(finding?.action).toContain('dlq list');
+});
+
 describe('clock skew', () => {
   const asked = { from: NOW, to: NOW + 500 };
   test.each([

@@ -11,6 +11,8 @@ export type ServiceReport = {
   readonly service: ServiceName;
   readonly about?: ServiceInfo;
   readonly error?: string;
+  /** Unresolved dead letters. */
+  readonly deadLetters?: number;
   readonly from: number;
   readonly to: number;
 };
@@ -25,7 +27,9 @@ export const askServices = (
       const from = now();
       try {
         const about = await client.call(service, 'info', {});
-        return { service, about, from, to: now() };
+        const to = now();
+        const { open } = await client.call(service, 'dead_letter_list', { limit: 1 });
+        return { service, about, deadLetters: open, from, to };
       } catch (error) {
         if (!(error instanceof HoldpointError)) throw error;
         return { service, error: `${error.code}: ${error.message}`, from, to: now() };
@@ -43,6 +47,17 @@ const serviceFinding = ({ service, about, error }: ServiceReport): Finding => {
     ? ok(check, message)
     : warn(check, `${message}; this command line is ${VERSION}`, 'install the same release of both');
 };
+
+const deadLettersFinding = ({ service, deadLetters }: ServiceReport): Finding | undefined =>
+  deadLetters === undefined
+    ? undefined
+    : deadLetters === 0
+      ? ok(`dead letters ${service}`, 'none')
+      : warn(
+          `dead letters ${service}`,
+          `${String(deadLetters)} unresolved`,
+          'run `holdpoint dlq list`: the service could not handle these messages',
+        );
 
 const migrationsFinding = ({ service, about }: ServiceReport): Finding | undefined => {
   if (about === undefined) return undefined;
@@ -96,6 +111,7 @@ const databaseFindings = (reports: readonly ServiceReport[]): readonly Finding[]
 export const serviceFindings = (reports: readonly ServiceReport[]): readonly Finding[] => [
   ...reports.map(serviceFinding),
   ...reports.flatMap((each) => migrationsFinding(each) ?? []),
+  ...reports.flatMap((each) => deadLettersFinding(each) ?? []),
   ...databaseFindings(reports),
   ...reports.flatMap((each) =>
     each.about === undefined ? [] : [skewFinding(`clock ${each.service}`, each.about.clock, each)],

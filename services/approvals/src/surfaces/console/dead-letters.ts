@@ -1,77 +1,85 @@
-import type { ResolveDeadLetter } from '@holdpoint/contracts/bus/dead-letter';
+import {
+  type DeadLetterId,
+  deadLetterPlace,
+  DeadLetterId as Id,
+  type ResolveDeadLetter,
+  StoredDeadLetter,
+} from '@holdpoint/contracts/bus/dead-letter';
+import { type ServiceName, SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
-import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
-import { parseAs } from '@holdpoint/runtime/engine/inbound';
-import type { BusOverview, StoredDeadLetter } from '@holdpoint/runtime/bus/bus-overview';
+import { type DeadLetterResolver, unknownDeadLetter } from '@holdpoint/runtime/bus/dead-letter-actions';
 import type { Answer, Listener } from '@holdpoint/runtime/bus/listener';
-import type { DeadLetterResolver } from '@holdpoint/runtime/bus/dead-letter-actions';
+import { parseAs } from '@holdpoint/runtime/engine/inbound';
+import { listDeadLetters } from '@holdpoint/runtime/store/dead-letters';
+import type { Pool } from 'pg';
 import { z } from 'zod';
 import { errorFrom } from './gateway.ts';
 
-const ListDeadLetters = z.object({
-  limit: z.int().min(1).max(100).default(20),
-  /** The `next` of the previous page. */
-  after: z
-    .string()
-    .regex(/^\d{1,15}$/, 'the `next` of the previous page')
-    .optional(),
-});
-const Named = z.object({ seq: z.int().min(1) });
+const ListRequest = z.object({ limit: z.int().min(1).max(100).default(20) });
+const Named = z.object({ id: Id });
 
-export type DeadLetterPage = {
-  readonly items: readonly {
-    readonly seq: number;
-    readonly service: ServiceName;
-    readonly letter: StoredDeadLetter['letter'];
-  }[];
-  readonly next?: string;
+const Page = z.object({ items: z.array(StoredDeadLetter), next: Id.optional(), open: z.int() });
+
+export type DeadLetterList = {
+  readonly items: readonly StoredDeadLetter[];
+  /** More than these exist. */
+  readonly more: boolean;
+  /** Unresolved dead letters of each service that answers. */
+  readonly open: Readonly<Partial<Record<ServiceName, number>>>;
 };
 
 export type DeadLetterParts = {
-  readonly look: Pick<BusOverview, 'letters' | 'letter'>;
+  readonly pool: Pool;
   readonly listener: Pick<Listener, 'call'>;
   /** Resolves a dead letter of this service. */
   readonly resolveDeadLetter: DeadLetterResolver;
 };
 
-const fromBus = async <Value>(call: Promise<Value>): Promise<Value> => {
-  try {
-    return await call;
-  } catch (cause) {
-    throw new HoldpointError('RUNTIME_UNAVAILABLE', 'the bus does not answer; try again', { cause });
-  }
+/** Dead letters of all services. Each service keeps and resolves its own. */
+export const listEveryDeadLetter = async (
+  { pool, listener }: Pick<DeadLetterParts, 'pool' | 'listener'>,
+  limit: number,
+): Promise<DeadLetterList> => {
+  const pages = await Promise.all(
+    SERVICES.map(async (service) => {
+      const answer: Answer =
+        service === 'approvals'
+          ? { ok: await listDeadLetters(pool, service, limit) }
+          : await listener.call(service, 'dead_letter_list', { limit });
+      return { service, page: 'error' in answer ? undefined : parseAs(Page, answer.ok) };
+    }),
+  );
+  if (pages.every(({ page }) => page === undefined))
+    throw new HoldpointError('RUNTIME_UNAVAILABLE', 'no service answers; try again');
+  const all = pages
+    .flatMap(({ page }) => page?.items ?? [])
+    .toSorted((a, b) => b.letter.at - a.letter.at || (a.id < b.id ? 1 : -1));
+  return {
+    items: all.slice(0, limit),
+    more: all.length > limit || pages.some(({ page }) => page?.next !== undefined),
+    open: Object.fromEntries(pages.flatMap(({ service, page }) => (page ? [[service, page.open]] : []))),
+  };
 };
 
-/**
- * Dead letters in the console. They are read from the bus, and resolved by the service that could not handle
- * them.
- */
-export const createDeadLetters = ({ look, listener, resolveDeadLetter: resolveOwn }: DeadLetterParts) => {
+export const createDeadLetters = (parts: DeadLetterParts) => {
+  const { listener, resolveDeadLetter: resolveOwn } = parts;
   const resolve = async (action: 'retry' | 'drop', body: JsonObject, by: string): Promise<unknown> => {
-    const { seq: sequence } = parseAs(Named, body);
-    const letter = await fromBus(look.letter(sequence));
-    if (letter === undefined)
-      throw new HoldpointError('RUNTIME_UNKNOWN_LETTER', `unknown dead letter: ${String(sequence)}`);
-    const request: ResolveDeadLetter = { sequence, action, by };
+    const { id }: { id: DeadLetterId } = parseAs(Named, body);
+    const named = deadLetterPlace(id);
+    if (named === undefined) throw unknownDeadLetter(id);
+    const request: ResolveDeadLetter = { id, action, by };
     const answer: Answer =
-      letter.service === 'approvals'
+      named.service === 'approvals'
         ? { ok: await resolveOwn(request) }
-        : await listener.call(letter.service, 'dead_letter', request);
+        : await listener.call(named.service, 'dead_letter_resolve', request);
     if ('error' in answer) throw errorFrom(answer.error);
     return answer.ok;
   };
 
   return {
-    list: async (body: JsonObject): Promise<DeadLetterPage> => {
-      const { limit, after } = parseAs(ListDeadLetters, body);
-      const before = after === undefined ? undefined : Number(after);
-      const { items, next } = await fromBus(look.letters(limit, before));
-      return {
-        items: items.map(({ sequence: seq, service, letter }) => ({ seq, service, letter })),
-        ...(next !== undefined && { next: String(next) }),
-      };
-    },
+    list: (body: JsonObject): Promise<DeadLetterList> =>
+      listEveryDeadLetter(parts, parseAs(ListRequest, body).limit),
     retry: (body: JsonObject, by: string) => resolve('retry', body, by),
     drop: (body: JsonObject, by: string) => resolve('drop', body, by),
   };

@@ -5,6 +5,7 @@ import { errorFields } from '@holdpoint/runtime/engine/error-fields';
 import type { BusOverview, StreamStatus } from '@holdpoint/runtime/bus/bus-overview';
 import type { Answer, Listener } from '@holdpoint/runtime/bus/listener';
 import type { SurfaceDeps } from '../surface-deps.ts';
+import { listEveryDeadLetter } from './dead-letters.ts';
 
 /** Health of the system for the console. Values that could not be determined are left out. */
 export type Health = {
@@ -23,7 +24,7 @@ export type Health = {
     readonly consumers: readonly (StreamStatus['consumers'][number] & { readonly service?: ServiceName })[];
   })[];
   /** Unresolved ones. */
-  readonly deadLetters?: Readonly<Record<ServiceName, number>>;
+  readonly deadLetters?: Readonly<Partial<Record<ServiceName, number>>>;
 };
 
 const PING_WITHIN_MS = 500;
@@ -90,7 +91,7 @@ export const createHealth = ({ deps, listener, look }: HealthParts): (() => Prom
       look.instances(PING_WITHIN_MS),
       Promise.all(SERVICES.map((service) => timed(askOne(service)))),
       orNothing('streams', look.streams()),
-      orNothing('dead letters', look.letterCounts()),
+      orNothing('dead letters', listEveryDeadLetter({ pool, listener }, 1)),
     ]);
     return {
       at: Date.now(),
@@ -110,7 +111,7 @@ export const createHealth = ({ deps, listener, look }: HealthParts): (() => Prom
           }),
         })),
       }),
-      ...(deadLetters && { deadLetters }),
+      ...(deadLetters && { deadLetters: deadLetters.open }),
     };
   };
 
