@@ -7,10 +7,11 @@ const ada = { name: 'ada', groups: ['operators'] };
 
 const submitter = () => {
   const accepted: unknown[] = [];
-  const decisions = createDecisionSubmitter(
-    { accept: (message: unknown) => void accepted.push(message) },
-    () => true,
-  );
+  const accept = (message: unknown): never => {
+    accepted.push(message);
+    throw new Error('the decision was passed on');
+  };
+  const decisions = createDecisionSubmitter({ accept }, () => true);
   return { decisions, accepted };
 };
 

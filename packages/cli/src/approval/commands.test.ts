@@ -343,7 +343,7 @@ describe('an effect that is not what it says', () => {
     'approval request-changes a-1 --comment x',
     'approval approve a-1 a-2',
     `approval approve a-1 --digest ${altered.digest}`,
-  ])('`%s` decides nothing when the shown effect lacks the shown digest', async (line) => {
+  ])('%s decides nothing when the shown effect lacks the shown digest', async (line) => {
     const { code, out, err, calls } = await type(line, answers);
     expect(code).toBe(1);
     expect(out + err).toContain('APPROVALS_EFFECT_ALTERED');

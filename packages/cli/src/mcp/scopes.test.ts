@@ -58,41 +58,50 @@ const RESOURCES: Readonly<Record<keyof typeof MCP_RESOURCE_SCOPES, string>> = {
 const TOKENS: readonly (readonly Scope[])[] = [[], ...Scope.options.map((scope) => [scope])];
 
 describe.each(Object.entries(MCP_TOOL_SCOPES))('the tool %s', (name, needed) => {
-  test.each(TOKENS.map((scopes) => [scopes]))('obeys the scopes %j', async (scopes) => {
-    const { mcp, calls } = await connect(scopes);
-    const args = { ...TOOLS[name as keyof typeof TOOLS] };
-    const text = JSON.stringify((await mcp.callTool({ name, arguments: args })).structuredContent);
-    const allowed = scopes.includes(needed);
-    expect({ refused: text.includes('APPROVALS_SCOPE'), reached: calls.length > 0 }).toEqual({
-      refused: !allowed,
-      reached: allowed,
-    });
-    expect(text.includes(`the token lacks scope ${needed}`)).toBe(!allowed);
-  });
+  test.each(TOKENS.map((scopes) => [scopes]))(
+    'a tool answers only a token with its scope: %j',
+    async (scopes) => {
+      const { mcp, calls } = await connect(scopes);
+      const args = { ...TOOLS[name as keyof typeof TOOLS] };
+      const text = JSON.stringify((await mcp.callTool({ name, arguments: args })).structuredContent);
+      const allowed = scopes.includes(needed);
+      expect({ refused: text.includes('APPROVALS_SCOPE'), reached: calls.length > 0 }).toEqual({
+        refused: !allowed,
+        reached: allowed,
+      });
+      expect(text.includes(`the token lacks scope ${needed}`)).toBe(!allowed);
+    },
+  );
 });
 
 describe.each(Object.entries(MCP_RESOURCE_SCOPES))('the resource %s', (name, needed) => {
-  test.each(TOKENS.map((scopes) => [scopes]))('obeys the scopes %j', async (scopes) => {
-    const { mcp, calls } = await connect(scopes);
-    const read = mcp.readResource({ uri: RESOURCES[name as keyof typeof RESOURCES] });
-    const message = await messageOf(read);
-    const allowed = scopes.includes(needed);
-    expect({ refused: message.includes('APPROVALS_SCOPE'), reached: calls.length > 0 }).toEqual({
-      refused: !allowed,
-      reached: allowed,
-    });
-  });
+  test.each(TOKENS.map((scopes) => [scopes]))(
+    'a resource answers only a token with its scope: %j',
+    async (scopes) => {
+      const { mcp, calls } = await connect(scopes);
+      const read = mcp.readResource({ uri: RESOURCES[name as keyof typeof RESOURCES] });
+      const message = await messageOf(read);
+      const allowed = scopes.includes(needed);
+      expect({ refused: message.includes('APPROVALS_SCOPE'), reached: calls.length > 0 }).toEqual({
+        refused: !allowed,
+        reached: allowed,
+      });
+    },
+  );
 });
 
-test.each(TOKENS.map((scopes) => [scopes]))('the list of resources obeys the scopes %j', async (scopes) => {
-  const { mcp, calls } = await connect(scopes);
-  const message = await messageOf(mcp.listResources());
-  const allowed = scopes.includes(MCP_RESOURCE_SCOPES.task);
-  expect({ refused: message.includes('APPROVALS_SCOPE'), calls }).toEqual({
-    refused: !allowed,
-    calls: allowed ? ['orchestrator.list'] : [],
-  });
-});
+test.each(TOKENS.map((scopes) => [scopes]))(
+  'the list of resources answers only a token with its scope: %j',
+  async (scopes) => {
+    const { mcp, calls } = await connect(scopes);
+    const message = await messageOf(mcp.listResources());
+    const allowed = scopes.includes(MCP_RESOURCE_SCOPES.task);
+    expect({ refused: message.includes('APPROVALS_SCOPE'), calls }).toEqual({
+      refused: !allowed,
+      calls: allowed ? ['orchestrator.list'] : [],
+    });
+  },
+);
 
 test('the guide names the scope of every tool and resource', () => {
   const guide = readFileSync(new URL('../../../../docs/mcp.md', import.meta.url), 'utf8');

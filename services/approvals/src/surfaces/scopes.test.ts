@@ -89,11 +89,14 @@ describe('in the console', () => {
     );
   const own = ROUTES.map(({ endpoint }) => `approvals.${endpoint}`);
 
-  test.each([...own, ...forwardedEndpoints()])('a console call answers only a token with its scope: %s', async (name) => {
-    const [service = '', endpoint = ''] = name.split('.');
-    const refused = await refusedFor(post(`${service}/${endpoint}`));
-    expect(refused).toEqual(expected(scopeOfEndpoint(service, endpoint) ?? 'any'));
-  });
+  test.each([...own, ...forwardedEndpoints()])(
+    'a console call answers only a token with its scope: %s',
+    async (name) => {
+      const [service = '', endpoint = ''] = name.split('.');
+      const refused = await refusedFor(post(`${service}/${endpoint}`));
+      expect(refused).toEqual(expected(scopeOfEndpoint(service, endpoint) ?? 'any'));
+    },
+  );
 
   test.each([
     ['dlq/list', CONSOLE_SCOPES.dead_letters],
