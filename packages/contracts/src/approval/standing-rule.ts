@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ALWAYS_A_PERSON, type ApprovalPolicy, type Asking, policyOf } from '../workflow/approval-policy.ts';
 import type { CanonicalEffect } from '../effect/canonical-effect.ts';
-import { describeEffect, type DescribedEffect } from '../effect/describe.ts';
+import { type DescribedEffect, placeOf } from '../effect/describe.ts';
 import { ApprovalId, RuleId } from '../values/ids.ts';
 import type { Json } from '../values/json.ts';
 import { SideEffectKind, WAIT_MAX_MS } from '../workflow/side-effect.ts';
@@ -152,7 +152,7 @@ export const matches = (match: RuleMatch, request: RuleSubject): boolean => {
   const { effect, requestedBy, workflow } = request;
   const { uses, args } = effect;
   // A requester's own words about an effect prove nothing.
-  const { kind, target, isTargetClaimed } = describeEffect(effect);
+  const { kind, target, isTargetClaimed } = placeOf(effect);
   if (kind === 'work' || !isForRules({ ...request, effect: { kind } })) return false;
   const suits = (pattern: string | undefined, text: string | undefined): boolean =>
     pattern === undefined || (text !== undefined && fits(pattern, text));

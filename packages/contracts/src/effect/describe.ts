@@ -137,27 +137,32 @@ const targetIn = (uses: string, args: JsonObject): string | undefined => {
   }
 };
 
+/** Kind and target of an effect, from its capability and its arguments. */
+export const placeOf = (effect: DescribedEffect): Omit<Description, 'risk'> => {
+  const { uses, args } = effect;
+  const target = startsWork(effect) ? undefined : targetIn(uses, args)?.slice(0, TARGET_MAX).toWellFormed();
+  return { kind: kindOf(effect), target: target ?? effect.target, isTargetClaimed: target === undefined };
+};
+
 /**
  * Kind, target and risk of an effect, from its capability and its arguments. What the requester states can raise the
  * kind and name a target that no argument names, and nothing else.
  */
 export const describeEffect = (effect: DescribedEffect): Description => {
   const { uses, args, effectClass } = effect;
-  const kind = kindOf(effect);
-  const target = startsWork(effect) ? undefined : targetIn(uses, args)?.slice(0, TARGET_MAX).toWellFormed();
+  const place = placeOf(effect);
+  const { kind } = place;
   const known = kind === 'work' ? undefined : effectClassOf(uses, kind, { probe: namesProbe(args) });
+  // A start keeps its class: nothing runs under its grant.
   return {
-    kind,
-    target: target ?? effect.target,
-    // A start keeps its class: nothing runs under its grant.
+    ...place,
     risk: riskOf({ kind, effectClass: startsWork(effect) ? effectClass : (known ?? effectClass) }),
-    isTargetClaimed: target === undefined,
   };
 };
 
 /** What an effect states wrongly about itself; undefined when its arguments agree. */
 export const misstated = (effect: DescribedEffect): string | undefined => {
-  const { kind, target } = describeEffect(effect);
+  const { kind, target } = placeOf(effect);
   if (kind !== effect.kind) return `kind is ${kind}, not ${effect.kind}`;
   return target === effect.target ? undefined : `target is ${target.slice(0, 100)}, not what it states`;
 };

@@ -1,6 +1,6 @@
 import { type FloorEntry, floorDigest, type PolicyFloor } from '@holdpoint/contracts/approval/policy-floor';
 import { fits } from '@holdpoint/contracts/approval/standing-rule';
-import { type Description, describeEffect, type DescribedEffect } from '@holdpoint/contracts/effect/describe';
+import { type DescribedEffect, type Description, placeOf } from '@holdpoint/contracts/effect/describe';
 import { type Asking, questionOf } from '@holdpoint/contracts/workflow/approval-policy';
 import type { SideEffectKind } from '@holdpoint/contracts/workflow/side-effect';
 
@@ -34,7 +34,7 @@ type Place = {
 const isOfKind = ({ kinds, capabilities }: Place, { kind, uses }: Described): boolean =>
   (kinds === undefined || (kind !== 'work' && kinds.includes(kind))) && anyFits(capabilities, uses);
 
-type Described = Description & { readonly uses: string };
+type Described = Omit<Description, 'risk'> & { readonly uses: string };
 
 /** The questions about a job and of a program name the job instead of an effect. */
 const described = (request: Covered): Described => {
@@ -42,8 +42,8 @@ const described = (request: Covered): Described => {
   const { uses, kind, target } = effect;
   const question = questionOf(request);
   return question === 'effect' || question === 'in_doubt'
-    ? { ...describeEffect(effect), uses }
-    : { uses, kind, target, risk: 'low', isTargetClaimed: true };
+    ? { ...placeOf(effect), uses }
+    : { uses, kind, target, isTargetClaimed: true };
 };
 
 /** A claimed target never helps a requester: it matches every demand and no exception. */

@@ -1,5 +1,7 @@
 import { ApprovalView, riskOf } from '@holdpoint/contracts/approval/views';
 import type { ListApprovals } from '@holdpoint/contracts/approval/queries';
+import { describeEffect } from '@holdpoint/contracts/effect/describe';
+import { questionOf } from '@holdpoint/contracts/workflow/approval-policy';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { Pool } from 'pg';
 import { z } from 'zod';
@@ -8,6 +10,12 @@ import { decidedPage } from './inbox-decided.ts';
 import { pendingPage } from './inbox-pending.ts';
 import { decodeCursor, encodeCursor, type Order, firstCursor } from './inbox-cursor.ts';
 
+/** The effect of a question about a job only names the job. */
+const riskIn = (request: Pending['request']): ApprovalView['risk'] =>
+  ['effect', 'in_doubt'].includes(questionOf(request))
+    ? describeEffect(request.effect).risk
+    : riskOf(request.effect);
+
 /** An approval as the API shows it. */
 export const approvalView = (state: Pending | Closed): ApprovalView => {
   const { request, requestedAt, expiresAt, audience, votes, outcome } = state;
@@ -15,7 +23,7 @@ export const approvalView = (state: Pending | Closed): ApprovalView => {
   return {
     ...request,
     audience: [...audience],
-    risk: riskOf(request.effect),
+    risk: riskIn(request),
     status: decided?.outcome ?? 'pending',
     requestedAt,
     expiresAt,

@@ -1,7 +1,7 @@
 import { artifactLabel, scopeOf } from '@holdpoint/contracts/workflow/artifact';
 import { CAPABILITIES, effectClassOf } from '@holdpoint/contracts/effect/capabilities';
 import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
-import { describeEffect } from '@holdpoint/contracts/effect/describe';
+import { placeOf } from '@holdpoint/contracts/effect/describe';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import { asSent, digestOf, type Json, type JsonObject, sha256Of } from '@holdpoint/contracts/values/json';
 import type { Payload, StepInput } from '@holdpoint/contracts/task/step';
@@ -184,7 +184,7 @@ export const gatedEffect = (task: Task, id: NodeId): CanonicalEffect => {
   }
   const { kind, effectClass, target, idempotencyKey } = node.effect;
   const declared = { ...about, kind, effectClass, target: renderEffectText(task, node, target) };
-  const described = describeEffect(declared);
+  const described = placeOf(declared);
   return {
     ...declared,
     kind: described.kind,
