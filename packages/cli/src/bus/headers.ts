@@ -1,3 +1,4 @@
+import { IDENTITY_HEADER, takesIdentity } from '@holdpoint/contracts/approval/identity';
 import type { Api } from '@holdpoint/contracts/catalog/api';
 import { HEADERS, SURFACE_HEADER } from '@holdpoint/contracts/bus/cloudevents';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
@@ -15,11 +16,17 @@ const NEEDS_TOKEN: Readonly<Record<keyof Api['approvals'], boolean>> = {
   get: false,
   list: false,
   whoami: true,
+  identify: true,
+  executor_join: false,
+  executor_list: false,
+  executor_revoke: true,
   check: false,
   rule_add: true,
   rule_revoke: true,
   rule_list: false,
   rule_test: false,
+  policy_get: false,
+  policy_test: true,
   token_create: true,
   token_revoke: true,
   token_list: true,
@@ -40,10 +47,20 @@ const what = (endpoint: string): string => (endpoint.startsWith('decide') ? 'a d
 export const headersFor = (
   service: ServiceName,
   endpoint: string,
-  { requestId, token }: { readonly requestId?: string | undefined; readonly token?: string | undefined },
+  {
+    requestId,
+    token,
+    identity,
+  }: {
+    readonly requestId?: string | undefined;
+    readonly token?: string | undefined;
+    /** The identity assertion of the caller. */
+    readonly identity?: string | undefined;
+  },
 ): MsgHdrs => {
   const headers = createHeaders();
   if (requestId !== undefined) headers.set(HEADERS.id, requestId);
+  if (identity !== undefined && takesIdentity(service, endpoint)) headers.set(IDENTITY_HEADER, identity);
   if (service !== 'approvals') return headers;
   headers.set(SURFACE_HEADER, 'cli');
   if (!needsToken(endpoint)) return headers;
