@@ -1,3 +1,4 @@
+import { subjects } from '@holdpoint/contracts/bus/subjects';
 import type { ApiRequest } from '@holdpoint/contracts/catalog/api';
 import { ListTasks } from '@holdpoint/contracts/task/queries';
 import { TaskPhase } from '@holdpoint/contracts/task/status';
@@ -227,14 +228,18 @@ test('a submitted task is found by all its words and fields, and by no others', 
   const system = await createSystem();
   try {
     await system.startAll();
+    // Without a token, so that the names differ.
     const submit = (id: string, goal: string, requestedBy: string) =>
-      system.client.ask('orchestrator', 'submit', {
-        id,
-        workflow: 'sample',
-        goal,
-        requestedBy,
-        inputs: { file: 'a.txt', line: 'x' },
-      });
+      system.client.askRaw(
+        subjects.api('orchestrator', 'submit'),
+        JSON.stringify({
+          id,
+          workflow: 'sample',
+          goal,
+          requestedBy,
+          inputs: { file: 'a.txt', line: 'x' },
+        }),
+      );
     const before = Date.now() - 3_600_000;
     await submit('t-first', 'Greet "everybody"\nin the house', 'grace');
     await submit('t-second', 'Something else', 'ada');
@@ -242,7 +247,7 @@ test('a submitted task is found by all its words and fields, and by no others', 
       idsOf((await system.client.ask('orchestrator', 'list', filter)).items);
     const all: Filter = {
       workflow: 'sample',
-      requestedBy: 'grace',
+      requestedBy: 'unverified:grace',
       createdAfter: before,
       createdBefore: Date.now() + 3_600_000,
       search: 'everybody hous',
@@ -250,7 +255,8 @@ test('a submitted task is found by all its words and fields, and by no others', 
     expect(await list(all)).toEqual(['t-first']);
     for (const other of [
       { workflow: 'sampl' },
-      { requestedBy: 'ada' },
+      { requestedBy: 'unverified:ada' },
+      { requestedBy: 'grace' },
       { createdAfter: all.createdBefore ?? 0 },
       { createdBefore: before },
       { search: 'everybody garden' },
