@@ -2,6 +2,7 @@ import { clockJump } from './clock.ts';
 import { natsDiskFull, postgresDiskFull } from './disk-full.ts';
 import { duplicates } from './duplicates.ts';
 import type { Fault } from './fault.ts';
+import { impostor } from './impostor.ts';
 import { killService, killStorm } from './kill-service.ts';
 import { malformed } from './malformed.ts';
 import { natsPause, natsRestart, natsWipe } from './nats-server.ts';
@@ -34,6 +35,7 @@ export const FAULTS: readonly Fault[] = [
   slowWatcher,
   duplicates,
   malformed,
+  impostor,
   rollingUpgrade,
   clockJump,
   workerKilled,
