@@ -351,7 +351,7 @@ test('KEDA watches exactly the consumers of each scaled service', () => {
     const triggers = spec.triggers ?? [];
     expect(triggers.map(({ type }) => type)).toContain('cpu');
     const watched = triggers.filter(({ type }) => type === 'nats-jetstream').map(({ metadata }) => metadata);
-    expect(new Set(watched.map(({ account }) => account))).toEqual(new Set(['HP']));
+    expect(new Set(watched.map(({ account }) => account))).toEqual(new Set(['CORE']));
     const wanted = consumers.filter((each) =>
       name === 'executor-web' ? each.name === 'executor-web' : each.service === name,
     );
