@@ -14,6 +14,15 @@ CREATE TABLE artifacts (
   stored_at timestamp with time zone
 );
 
+CREATE TABLE dead_letters (
+  id text NOT NULL,
+  place bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  letter json NOT NULL,
+  body bytea NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  resolution json
+);
+
 CREATE TABLE doubts (
   id text NOT NULL,
   since timestamp with time zone NOT NULL DEFAULT now()
@@ -55,6 +64,21 @@ CREATE TABLE ledger (
   opened_at timestamp with time zone NOT NULL DEFAULT now()
 );
 
+CREATE TABLE object_chunks (
+  upload text NOT NULL,
+  part integer NOT NULL,
+  content bytea NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now()
+);
+
+CREATE TABLE objects (
+  sha256 text NOT NULL,
+  upload text NOT NULL,
+  bytes bigint NOT NULL,
+  parts integer NOT NULL,
+  stored_at timestamp with time zone NOT NULL DEFAULT now()
+);
+
 CREATE TABLE outbox (
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
   messages json NOT NULL,
@@ -87,6 +111,8 @@ ALTER TABLE artifacts ADD CONSTRAINT artifacts_id_key UNIQUE (id);
 
 ALTER TABLE artifacts ADD CONSTRAINT artifacts_pkey PRIMARY KEY (effect, epoch, name);
 
+ALTER TABLE dead_letters ADD CONSTRAINT dead_letters_pkey PRIMARY KEY (id);
+
 ALTER TABLE doubts ADD CONSTRAINT doubts_pkey PRIMARY KEY (id);
 
 ALTER TABLE events ADD CONSTRAINT events_pkey PRIMARY KEY (aggregate, version);
@@ -105,6 +131,14 @@ ALTER TABLE ledger ADD CONSTRAINT ledger_one_check CHECK (one);
 
 ALTER TABLE ledger ADD CONSTRAINT ledger_pkey PRIMARY KEY (one);
 
+ALTER TABLE object_chunks ADD CONSTRAINT object_chunks_pkey PRIMARY KEY (upload, part);
+
+ALTER TABLE objects ADD CONSTRAINT objects_pkey PRIMARY KEY (sha256);
+
+ALTER TABLE objects ADD CONSTRAINT objects_sha256_check CHECK ((sha256 ~ '^[0-9a-f]{64}$'::text));
+
+ALTER TABLE objects ADD CONSTRAINT objects_upload_key UNIQUE (upload);
+
 ALTER TABLE outbox ADD CONSTRAINT outbox_pkey PRIMARY KEY (id);
 
 ALTER TABLE retention ADD CONSTRAINT retention_floor CHECK ((keep >= '4 days'::interval));
@@ -121,11 +155,21 @@ CREATE INDEX artifacts_of_content ON executor.artifacts USING btree (sha256);
 
 CREATE INDEX artifacts_of_task ON executor.artifacts USING btree (task, id);
 
+CREATE INDEX dead_letters_age ON executor.dead_letters USING btree (created_at);
+
+CREATE INDEX dead_letters_open ON executor.dead_letters USING btree (place) WHERE (resolution IS NULL);
+
+CREATE UNIQUE INDEX dead_letters_place ON executor.dead_letters USING btree (place);
+
 CREATE INDEX heads_finished ON executor.heads USING btree (finished_at) WHERE (finished_at IS NOT NULL);
 
 CREATE INDEX heads_of_task ON executor.heads USING btree (((view ->> 'task'::text)));
 
 CREATE INDEX heads_open ON executor.heads USING btree (created_at) WHERE (finished_at IS NULL);
+
+CREATE INDEX object_chunks_age ON executor.object_chunks USING btree (created_at);
+
+CREATE INDEX objects_age ON executor.objects USING btree (stored_at);
 
 CREATE INDEX timers_due ON executor.timers USING btree (due_at);
 
@@ -140,13 +184,13 @@ AS $function$
     END
   $function$;
 
-CREATE OR REPLACE FUNCTION executor.forget_instance(which text, why text)
+CREATE OR REPLACE FUNCTION executor.forget_instance(which text, why text, who text DEFAULT SESSION_USER)
  RETURNS text
  LANGUAGE plpgsql
  SET search_path TO 'executor'
 AS $function$
     BEGIN
-      UPDATE instances SET forgotten_at = now(), forgotten_by = session_user, forgotten_why = why WHERE id = which;
+      UPDATE instances SET forgotten_at = now(), forgotten_by = who, forgotten_why = why WHERE id = which;
       IF NOT FOUND THEN
         RAISE EXCEPTION 'no executor is called %', which;
       END IF;
@@ -160,12 +204,7 @@ CREATE OR REPLACE FUNCTION executor.incarnation()
  STABLE
  SET search_path TO 'executor'
 AS $function$
-    SELECT concat_ws(' ',
-      (SELECT system_identifier FROM pg_control_system()),
-      left(pg_walfile_name(pg_current_wal_lsn()), 8),
-      extract(epoch FROM pg_postmaster_start_time()),
-      (SELECT oid FROM pg_database WHERE datname = current_database()),
-      pg_relation_filenode('events'))
+    SELECT concat_ws(' ', lineage(), extract(epoch FROM pg_postmaster_start_time()))
   $function$;
 
 CREATE OR REPLACE FUNCTION executor.keep_doubts()
@@ -182,6 +221,19 @@ AS $function$
       END IF;
       RETURN NULL;
     END
+  $function$;
+
+CREATE OR REPLACE FUNCTION executor.lineage()
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'executor'
+AS $function$
+    SELECT concat_ws(' ',
+      (SELECT system_identifier FROM pg_control_system()),
+      left(pg_walfile_name(pg_current_wal_lsn()), 8),
+      (SELECT oid FROM pg_database WHERE datname = current_database()),
+      pg_relation_filenode('events'))
   $function$;
 
 CREATE OR REPLACE FUNCTION executor.note_end()
@@ -244,6 +296,16 @@ AS $function$
       END IF;
       RETURN cardinality(gone);
     END
+  $function$;
+
+CREATE OR REPLACE FUNCTION executor.run_began_at()
+ RETURNS numeric
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'executor'
+AS $function$
+    SELECT CASE WHEN checkpoint_time < pg_postmaster_start_time() + interval '1 minute' THEN redo_lsn - '0/0' ELSE 0 END
+      FROM pg_control_checkpoint()
   $function$;
 
 CREATE TRIGGER doubts_added AFTER INSERT ON executor.heads FOR EACH ROW WHEN ((new.status = 'in_doubt'::text)) EXECUTE FUNCTION executor.keep_doubts();

@@ -15,6 +15,7 @@ import { printableLines } from './output/printable.ts';
 import { spellCommandLine } from './workflow/spell.ts';
 import { addMcp } from './mcp/commands.ts';
 import { addRecovery } from './recovery/commands.ts';
+import { addExecutor } from './executor/commands.ts';
 import { addPolicy } from './policy/commands.ts';
 import { addRule } from './rule/commands.ts';
 import { addJobs } from './task/jobs.ts';
@@ -42,6 +43,7 @@ const COMMANDS = [
   addAudit,
   addRecovery,
   addCircuit,
+  addExecutor,
   addArtifact,
   addCapability,
   addDeadLetters,

@@ -1,3 +1,4 @@
+import { createObjectTables } from '@holdpoint/runtime/store/object-store';
 import { createRuntimeTables, currentSchema, unlessTaskNeedsIt } from '@holdpoint/runtime/store/tables';
 import { type Kysely, sql } from 'kysely';
 
@@ -39,15 +40,25 @@ const createLedger = async (db: Kysely<unknown>): Promise<void> => {
     db,
   );
 
-  // Identifies one run of one copy of the data: another server, start, timeline, database or data file gives another text.
-  // A restore brings none of it back.
-  await sql`CREATE FUNCTION incarnation() RETURNS text LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+  // Identifies one copy of the data: another server, timeline, database or data file gives another text.
+  await sql`CREATE FUNCTION lineage() RETURNS text LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     SELECT concat_ws(' ',
       (SELECT system_identifier FROM pg_control_system()),
       left(pg_walfile_name(pg_current_wal_lsn()), 8),
-      extract(epoch FROM pg_postmaster_start_time()),
       (SELECT oid FROM pg_database WHERE datname = current_database()),
       pg_relation_filenode('events'))
+  $$`.execute(db);
+
+  // Identifies one run of one copy of the data. A restore brings none of it back.
+  await sql`CREATE FUNCTION incarnation() RETURNS text LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+    SELECT concat_ws(' ', lineage(), extract(epoch FROM pg_postmaster_start_time()))
+  $$`.execute(db);
+
+  // Where the log of this run began, in bytes: the checkpoint of its start, or 0 once a later one has replaced it. A copy
+  // that was set back begins before what an executor has already seen.
+  await sql`CREATE FUNCTION run_began_at() RETURNS numeric LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+    SELECT CASE WHEN checkpoint_time < pg_postmaster_start_time() + interval '1 minute' THEN redo_lsn - '0/0' ELSE 0 END
+      FROM pg_control_checkpoint()
   $$`.execute(db);
 
   // Runs in every transaction that starts an effect, so that a restore is noticed before the next start.
@@ -69,10 +80,10 @@ const createLedger = async (db: Kysely<unknown>): Promise<void> => {
   $$`.execute(db);
 
   // For an operator: this journal is lost for good, and executors stop waiting for it.
-  await sql`CREATE FUNCTION forget_instance(which text, why text) RETURNS text LANGUAGE plpgsql
+  await sql`CREATE FUNCTION forget_instance(which text, why text, who text DEFAULT session_user) RETURNS text LANGUAGE plpgsql
     SET search_path FROM CURRENT AS $$
     BEGIN
-      UPDATE instances SET forgotten_at = now(), forgotten_by = session_user, forgotten_why = why WHERE id = which;
+      UPDATE instances SET forgotten_at = now(), forgotten_by = who, forgotten_why = why WHERE id = which;
       IF NOT FOUND THEN
         RAISE EXCEPTION 'no executor is called %', which;
       END IF;
@@ -83,6 +94,7 @@ const createLedger = async (db: Kysely<unknown>): Promise<void> => {
 
 /** Artifacts of starts. Their content is in the object store; a row is removed with its effect. */
 const createArtifacts = async (db: Kysely<unknown>): Promise<void> => {
+  await createObjectTables(db);
   await sql`CREATE TABLE artifacts (
     id bigint GENERATED ALWAYS AS IDENTITY UNIQUE,
     effect text NOT NULL,

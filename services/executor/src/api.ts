@@ -12,6 +12,7 @@ import type { ToEffect } from './adapters/runner/runner.ts';
 import type { EffectMessage, EffectWork } from './effect/decide.ts';
 import type { EffectState } from './effect/state.ts';
 import { effectView, listEffects } from './queries/effects.ts';
+import { executorEndpoints, type ExecutorQueries } from './queries/executors.ts';
 
 const WAITING: ReadonlySet<string> = new Set(['prepared', 'in_doubt']);
 
@@ -24,8 +25,10 @@ export const endpoints = (
   artifacts: ArtifactQueries,
   whyWaiting: WhyWaiting,
   known: CapabilityCatalog,
+  executors: ExecutorQueries,
 ): OwnEndpoints<'executor', ToEffect> => ({
   ...capabilityEndpoints(pool, decider, known),
+  ...executorEndpoints(executors),
   get: {
     query: async ({ id }) => {
       const state = await readState(pool, decider, id);

@@ -54,8 +54,9 @@ const STANDING = `
   SELECT (SELECT count(*) FROM (SELECT FROM doubts LIMIT 10001) d)::int AS doubts,
          coalesce((SELECT extract(epoch FROM clock_timestamp() - min(since)) FROM doubts), 0)::float8 AS oldest,
          coalesce((SELECT greatest(0, extract(epoch FROM clock_timestamp() - due_at)) FROM timers
-                    WHERE due_at < now() AND name = 'lease' ORDER BY due_at LIMIT 1), 0)::float8 AS lease`;
-const Standing = z.object({ doubts: z.int(), oldest: z.number(), lease: z.number() });
+                    WHERE due_at < now() AND name = 'lease' ORDER BY due_at LIMIT 1), 0)::float8 AS lease,
+         (SELECT count(*) FROM instances WHERE forgotten_at IS NULL AND seen_at < now() - interval '10 minutes')::int AS missing`;
+const Standing = z.object({ doubts: z.int(), oldest: z.number(), lease: z.number(), missing: z.int() });
 
 /** Polled metrics of the ledger. */
 export const pollLedger = (pool: Pool, sample: AddPolledMetrics): void =>
@@ -63,16 +64,18 @@ export const pollLedger = (pool: Pool, sample: AddPolledMetrics): void =>
     {
       effects_in_doubt: { help: 'Effects in doubt; counted up to 10,000' },
       effects_in_doubt_oldest_seconds: { help: 'Age of the oldest effect in doubt, in seconds' },
+      executor_missing: { help: 'Executors that were not seen for ten minutes and are not forgotten' },
       lease_overdue_seconds: {
         help: 'Seconds since the oldest expired lease that is not handled yet',
       },
     },
     async () => {
       const { rows } = await pool.query({ name: 'hp_standing', text: STANDING });
-      const { doubts, oldest, lease } = Standing.parse(rows[0]);
+      const { doubts, oldest, lease, missing } = Standing.parse(rows[0]);
       return {
         effects_in_doubt: doubts,
         effects_in_doubt_oldest_seconds: oldest,
+        executor_missing: missing,
         lease_overdue_seconds: lease,
       };
     },

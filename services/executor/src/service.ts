@@ -6,6 +6,7 @@ import { crashHook } from '@holdpoint/runtime/service/crash';
 import { systemClock } from '@holdpoint/runtime/service/system-clock';
 import { errorFields } from '@holdpoint/runtime/engine/error-fields';
 import type { Logger } from '@holdpoint/runtime/observability/log';
+import { createIdentityVerifier } from '@holdpoint/runtime/service/identity';
 import { instanceName } from '@holdpoint/runtime/service/instance';
 import { type Connections, type RunningService, startService } from '@holdpoint/runtime/service/service';
 import { followJoinSecret } from '@holdpoint/runtime/service/join-secret';
@@ -18,7 +19,7 @@ import { createCircuits } from './adapters/circuits/circuits.ts';
 import { effectMetrics, pollLedger, pollVolumes, showGauges } from './metrics.ts';
 import { followRecovery, reportToRecovery } from './adapters/circuits/recovery-link.ts';
 import { createHandlerRegistry, targetOf } from './ports/handler-registry.ts';
-import { createWhyWaiting } from './adapters/circuits/why-waiting.ts';
+import { createWhyWaiting, waitingForJournals } from './adapters/circuits/why-waiting.ts';
 import { traitsOf, loadCustom } from './capabilities/custom-capabilities.ts';
 import { createKeyedFiles } from './adapters/files/keyed-file.ts';
 import { createLedgerFence } from './adapters/ledger/ledger-fence.ts';
@@ -128,7 +129,7 @@ export const startExecutor = async (config: ExecutorConfig, log: Logger): Promis
   const fence = createLedgerFence(journal);
   const self = { worker: instanceName('executor'), journal: journal.id };
 
-  const createRunnerOn = async ({ pool, announce, artifacts: objects, gauge, poll }: Connections) => {
+  const createRunnerOn = async ({ pool, announce, gauge, poll }: Connections) => {
     const circuits = createCircuits({
       // Two executors in one process, or in two containers with one name, are still two.
       self: `${self.worker}/${journal.id}`,
@@ -151,7 +152,7 @@ export const startExecutor = async (config: ExecutorConfig, log: Logger): Promis
     // Until the ledger was compared with the journal.
     slots.close();
     const folder = join(config.state, journal.id);
-    const artifacts = await createArtifacts({ pool, objects, folder, ...config.spool, log });
+    const artifacts = await createArtifacts({ pool, folder, ...config.spool, log });
     const whyWaiting = createWhyWaiting(targetOf(capabilities), circuits);
     const runner = createRunner({
       capabilities,
@@ -229,11 +230,14 @@ export const startExecutor = async (config: ExecutorConfig, log: Logger): Promis
           });
           return {
             ...executorBindings({ slots, runner, pools, mayLearnKeyOf: keys.mayLearnKeyOf }),
-            endpoints: endpoints(pool, decider, artifacts.queries, whyWaiting, {
-              capabilities: all,
-              classOf,
-              kindOf,
-            }),
+            endpoints: endpoints(
+              pool,
+              decider,
+              artifacts.queries,
+              waitingForJournals(whyWaiting, reconciler.waitsFor),
+              { capabilities: all, classOf, kindOf },
+              { pool, verifyIdentity: createIdentityVerifier(keys), work: rules.summary, log },
+            ),
             check: { name: 'ledger', ready: () => Promise.resolve(reconciler.isOpen()) },
             // First of all: orders that arrive from now on wait for another executor.
             drain: () => slots.drain(),

@@ -52,3 +52,14 @@ test.each(SERVICES)('services/%s/schema.sql matches the migrations of the servic
   const file = join(root, 'services', service, 'schema.sql');
   await expect(await schemaOf(service)).toMatchFileSnapshot(file);
 });
+
+test('PUBLIC may execute no function of any service', async () => {
+  const open = await askOwner<{ name: string }>(
+    database,
+    `SELECT p.oid::regprocedure::text AS name FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+       CROSS JOIN LATERAL aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
+      WHERE n.nspname = ANY($1) AND a.grantee = 0 AND a.privilege_type = 'EXECUTE' ORDER BY 1`,
+    [[...SERVICES]],
+  );
+  expect(open).toEqual([]);
+});

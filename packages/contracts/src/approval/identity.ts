@@ -65,7 +65,8 @@ export const isPeopleCommand = (command: string): command is PeopleCommand =>
 
 /** Whether requests to this endpoint carry the assertion. */
 export const takesIdentity = (service: string, endpoint: string): boolean =>
-  service === 'orchestrator' && isPeopleCommand(endpoint);
+  (service === 'orchestrator' && isPeopleCommand(endpoint)) ||
+  (service === 'executor' && endpoint === 'forget');
 
 /** An assertion is fetched again this long before its end, in milliseconds. */
 const MARGIN_MS = 60_000;

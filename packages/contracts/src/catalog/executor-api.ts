@@ -5,7 +5,7 @@ import {
   ArtifactView,
   StoredArtifact,
 } from '../effect/stored-artifact.ts';
-import { CapabilityView, EffectOrder, EffectView } from '../effect/views.ts';
+import { CapabilityView, EffectOrder, EffectView, ExecutorView } from '../effect/views.ts';
 import { EffectId, TaskId } from '../values/ids.ts';
 import { Page, pageOf } from '../values/page.ts';
 import { CapabilityLabel } from '../workflow/workflow.ts';
@@ -23,6 +23,16 @@ export const executorApi = {
     z.object({ items: z.array(CapabilityView) }),
   ),
   order: endpoint('Order, outputs and compensation of one effect', z.object({ id: EffectId }), EffectOrder),
+  executors: endpoint(
+    'Executors of the ledger, the latest first, and the confinement of work of the one that answers',
+    z.object({}),
+    z.object({ items: z.array(ExecutorView), work: z.string() }),
+  ),
+  forget: endpoint(
+    'Declare the journal of an executor lost, so that no effect waits for it; needs a verified identity',
+    z.object({ name: z.string().min(1).max(200), reason: z.string().min(1).max(1_000) }),
+    ExecutorView,
+  ),
   artifacts: endpoint(
     'Artifacts of one task: full logs and large outputs, oldest first',
     Page.extend({ task: TaskId }),

@@ -55,6 +55,8 @@ export const ENDPOINT_SCOPES = {
     artifact: 'tasks:read',
     capabilities: 'tasks:read',
     order: 'tasks:read',
+    executors: 'tasks:read',
+    forget: 'executors:write',
   },
   recovery: {
     history: 'tasks:read',

@@ -66,3 +66,19 @@ export const EffectOrder = z.object({
   compensation: z.object({ uses: CapabilityLabel, effectClass: EffectClass }).optional(),
 });
 export type EffectOrder = z.infer<typeof EffectOrder>;
+
+/** An executor as the ledger knows it. */
+export const ExecutorView = z.object({
+  /** The id of its journal. */
+  name: z.string(),
+  /** Epoch milliseconds of its last sign of life. */
+  seenAt: z.number(),
+  /** It has given none for ten minutes, and was not forgotten. */
+  missing: z.boolean(),
+  /** Effects wait for its journal now. */
+  awaited: z.boolean(),
+  forgottenAt: z.number().optional(),
+  forgottenBy: z.string().optional(),
+  forgottenWhy: z.string().optional(),
+});
+export type ExecutorView = z.infer<typeof ExecutorView>;

@@ -83,6 +83,9 @@ const look = (world: World, by: Name, bring: Bring): boolean => {
     {
       generation,
       same: data.openedFor === incarnation,
+      lineage: '',
+      written: 0n,
+      began: 0n,
       instances: new Map(Object.entries(data.instances)),
     },
     { journals: new Map([[by, own]]), seen: new Map(Object.entries(executor.seen)) },
@@ -93,7 +96,7 @@ const look = (world: World, by: Name, bring: Bring): boolean => {
       return true;
     case 'replay': {
       const missing = step.register.map(
-        (id) => [id, { position: 0, reconciled: -1, forgotten: false }] as const,
+        (id) => [id, { position: 0, reconciled: -1, forgotten: false, seen: '', missing: false }] as const,
       );
       const brought = step.journals.flatMap(({ after }) => bring(executor, after));
       world.data = {
@@ -102,7 +105,7 @@ const look = (world: World, by: Name, bring: Bring): boolean => {
         instances: {
           ...Object.fromEntries(missing),
           ...data.instances,
-          [by]: { position: own, reconciled: generation, forgotten: false },
+          [by]: { position: own, reconciled: generation, forgotten: false, seen: '', missing: false },
         },
       };
       const seen = Object.fromEntries(

@@ -1,16 +1,32 @@
 import { describe, expect, test } from 'vitest';
-import { type Instance, type JournalPositions, nextStep, type LedgerStatus } from './reconciliation.ts';
+import {
+  type Instance,
+  type JournalPositions,
+  nextStep,
+  type LedgerStatus,
+  restartedWithout,
+} from './reconciliation.ts';
 
 const instance = (change: Partial<Instance> = {}): Instance => ({
   position: 5,
   reconciled: 3,
   forgotten: false,
+  seen: 'then',
+  missing: false,
   ...change,
 });
 const standing = (
   instances: Readonly<Record<string, Instance>>,
   change: Partial<LedgerStatus> = {},
-): LedgerStatus => ({ generation: 3, same: true, instances: new Map(Object.entries(instances)), ...change });
+): LedgerStatus => ({
+  generation: 3,
+  same: true,
+  lineage: 'a server',
+  written: 100n,
+  began: 100n,
+  instances: new Map(Object.entries(instances)),
+  ...change,
+});
 const known = (
   journals: Readonly<Record<string, number>>,
   seen: Readonly<Record<string, number>> = {},
@@ -96,4 +112,28 @@ describe('a journal is replayed', () => {
 test('an executor that has compared its journal waits for the others', () => {
   const rows = { a: instance(), b: instance({ reconciled: 2 }), c: instance({ reconciled: -1 }) };
   expect(nextStep(standing(rows), known({ a: 5 }))).toEqual({ kind: 'wait', waitsFor: ['b', 'c'] });
+});
+
+describe('a plain restart of the database', () => {
+  const gone = instance({ reconciled: 2, missing: true });
+  const before = standing({ a: instance(), b: gone });
+  const after = (change: Partial<LedgerStatus> = {}, b: Partial<Instance> = {}): LedgerStatus =>
+    standing({ a: instance(), b: { ...gone, ...b } }, { began: 120n, ...change });
+
+  test('a missing executor is not awaited when the log begins where it was read, or later', () => {
+    expect(restartedWithout(after(), before, ['b'])).toEqual(['b']);
+    expect(restartedWithout(after({ began: 100n }), before, ['b'])).toEqual(['b']);
+  });
+
+  test.each<[string, LedgerStatus, LedgerStatus | undefined]>([
+    ['the log begins before what was read', after({ began: 99n }), before],
+    ['nothing says where the log begins', after({ began: 0n }), before],
+    ['another copy of the data runs', after({ lineage: 'its copy' }), before],
+    ['this executor has not seen the ledger before', after(), undefined],
+    ['the other one was there a moment ago', after(), standing({ b: { ...gone, missing: false } })],
+    ['the other one has been seen since', after({}, { seen: 'now' }), before],
+    ['the ledger has lost starts of the other one', after({}, { position: 4 }), before],
+  ])('a missing executor is awaited when %s', (_, status, known) => {
+    expect(restartedWithout(status, known, ['b'])).toEqual([]);
+  });
 });

@@ -6,6 +6,10 @@ export type Instance = {
   readonly reconciled: number;
   /** An operator declared its journal lost. */
   readonly forgotten: boolean;
+  /** The time of its last sign of life, as the database writes it. */
+  readonly seen: string;
+  /** It has given none for ten minutes. */
+  readonly missing: boolean;
 };
 
 /** The ledger's view of itself. A generation lasts until the database is restored or replaced. */
@@ -13,6 +17,12 @@ export type LedgerStatus = {
   readonly generation: number;
   /** False when the database was replaced or restarted from a backup since the generation was opened. */
   readonly same: boolean;
+  /** Identifies the copy of the data, over restarts of the server. */
+  readonly lineage: string;
+  /** Bytes of its log when this was read. */
+  readonly written: bigint;
+  /** Bytes of its log when the server started; 0 when that is not known. */
+  readonly began: bigint;
   readonly instances: ReadonlyMap<string, Instance>;
 };
 
@@ -68,4 +78,20 @@ export const nextStep = (status: LedgerStatus, { journals, seen }: JournalPositi
       partial: instances.get(id)?.forgotten ?? false,
     })),
   };
+};
+
+/**
+ * The awaited executors that need no wait, because the ledger has lost nothing of theirs: the server has only restarted. Its
+ * log begins where this executor has already read it or later, and they were missing before and have done nothing since.
+ */
+export const restartedWithout = (
+  status: LedgerStatus,
+  before: LedgerStatus | undefined,
+  waitsFor: readonly string[],
+): readonly string[] => {
+  if (before === undefined || status.lineage !== before.lineage || status.began < before.written) return [];
+  return waitsFor.filter((id) => {
+    const [then, now] = [before.instances.get(id), status.instances.get(id)];
+    return then?.missing === true && then.position === now?.position && then.seen === now.seen;
+  });
 };

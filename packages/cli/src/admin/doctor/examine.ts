@@ -54,7 +54,11 @@ const executorFindings = async (client: Client, now: () => number): Promise<read
           `start it again, or \`holdpoint executor forget ${name} --reason <text>\` if it is gone for good`,
         ),
       ),
-      (/^(?:refused|not confined)/.test(work) ? warn : ok)('work', work, 'see docs/operations.md#confinement'),
+      (/^(?:refused|not confined)/.test(work) ? warn : ok)(
+        'work',
+        work,
+        'see docs/operations.md#confinement',
+      ),
     ];
   } catch (error) {
     if (!(error instanceof HoldpointError)) throw error;

@@ -26,3 +26,17 @@ export const createWhyWaiting = (
     deferralOf: heldBy,
   };
 };
+
+/** The same, for orders that wait for the journals of other executors first. */
+export const waitingForJournals = (
+  { any, of, deferralOf }: WhyWaiting,
+  waitsFor: () => readonly string[],
+): WhyWaiting => ({
+  any: () => waitsFor().length > 0 || any(),
+  of: (state) => {
+    const names = waitsFor();
+    if (names.length === 0 || !isWaiting(state)) return of(state);
+    return `waits for the journal of ${names.slice(0, 3).join(', ')}${names.length > 3 ? ' and others' : ''}`;
+  },
+  deferralOf,
+});

@@ -36,17 +36,32 @@ afterEach(async () => {
 
 /** The ledger's tables, in memory. */
 const ledger = (instances: Record<string, Instance> = {}) => {
-  const state = { generation: 1, same: true, instances: new Map(Object.entries(instances)) };
+  const state = {
+    generation: 1,
+    same: true,
+    lineage: 'a server',
+    written: 100n,
+    began: 100n,
+    instances: new Map(Object.entries(instances)),
+  };
   const standings: ExecutorRegistry = {
     read: () => Promise.resolve({ ...state, instances: new Map(state.instances) }),
     openGeneration: () =>
       Promise.resolve(void Object.assign(state, { generation: state.generation + 1, same: true })),
     register: (ids) => {
-      for (const id of ids) state.instances.set(id, { position: 0, reconciled: -1, forgotten: false });
+      for (const id of ids)
+        state.instances.set(id, { position: 0, reconciled: -1, forgotten: false, seen: '', missing: false });
       return Promise.resolve();
     },
     confirm: (id, reconciled, position) =>
-      Promise.resolve(void state.instances.set(id, { position, reconciled, forgotten: false })),
+      Promise.resolve(
+        void state.instances.set(id, { position, reconciled, forgotten: false, seen: '', missing: false }),
+      ),
+    carryOver: (ids, reconciled) => {
+      for (const [id, each] of state.instances)
+        if (ids.includes(id)) state.instances.set(id, { ...each, reconciled });
+      return Promise.resolve();
+    },
     reportSeen: () => Promise.resolve(),
   };
   return { state, standings };
@@ -84,7 +99,9 @@ test('a new executor with a new ledger may start at once, and is registered', as
   const { state, standings } = ledger();
   const { slots, started } = start(standings);
   await opens(slots, started);
-  expect([...state.instances]).toEqual([[journal.id, { position: 0, reconciled: 1, forgotten: false }]]);
+  expect([...state.instances]).toEqual([
+    [journal.id, { position: 0, reconciled: 1, forgotten: false, seen: '', missing: false }],
+  ]);
 });
 
 test('no effect starts before the reconciler is ready', async () => {
@@ -101,7 +118,9 @@ test('no effect starts before the reconciler is ready', async () => {
 describe('the database was restored', () => {
   test('only the lost starts are reported, and before any effect starts', async () => {
     for (const position of [1, 2, 3]) await journal.append(order, position, position);
-    const { state, standings } = ledger({ [journal.id]: { position: 1, reconciled: 1, forgotten: false } });
+    const { state, standings } = ledger({
+      [journal.id]: { position: 1, reconciled: 1, forgotten: false, seen: '', missing: false },
+    });
     state.same = false;
     const told: number[] = [];
     const { slots, vouched, started } = start(standings, ({ position }) => {
@@ -140,7 +159,9 @@ test('a journal that does not reach back to the backup waits for an operator, an
   await journal.release();
   journal = small;
   for (const position of [1, 2, 3]) await journal.append(order, position, position);
-  const { state, standings } = ledger({ [journal.id]: { position: 1, reconciled: 0, forgotten: false } });
+  const { state, standings } = ledger({
+    [journal.id]: { position: 1, reconciled: 0, forgotten: false, seen: '', missing: false },
+  });
   const told: number[] = [];
   const { slots, started } = start(standings, ({ position }) => Promise.resolve(void told.push(position)));
   const complaints = (): readonly unknown[] => lines.filter(({ level }) => level === 'error');
@@ -149,7 +170,7 @@ test('a journal that does not reach back to the backup waits for an operator, an
   await vi.waitFor(() => expect(slots.areOpen()).toBe(false));
   expect({ told, complaints: complaints().length }).toEqual({ told: [], complaints: 1 });
 
-  state.instances.set(journal.id, { position: 1, reconciled: 0, forgotten: true });
+  state.instances.set(journal.id, { position: 1, reconciled: 0, forgotten: true, seen: '', missing: false });
   started.refused();
   await opens(slots, started);
   expect(told).toEqual([3]);
@@ -160,14 +181,37 @@ test('journals of dead executors on this machine are reported and released as we
   const gone = await journals.take();
   await gone.append(order, 1, 1);
   await gone.release();
-  const { state, standings } = ledger({ [gone.id]: { position: 0, reconciled: 0, forgotten: false } });
+  const { state, standings } = ledger({
+    [gone.id]: { position: 0, reconciled: 0, forgotten: false, seen: '', missing: false },
+  });
   const told: number[] = [];
   const { slots, started } = start(standings, ({ position }) => Promise.resolve(void told.push(position)));
   await opens(slots, started);
   expect(told).toEqual([1]);
-  expect(state.instances.get(gone.id)).toEqual({ position: 1, reconciled: 1, forgotten: false });
+  expect(state.instances.get(gone.id)).toEqual({
+    position: 1,
+    reconciled: 1,
+    forgotten: false,
+    seen: '',
+    missing: false,
+  });
   await reconciler?.stop();
   const [again] = await journals.takeLeft();
   expect(again?.id).toBe(gone.id);
   await again?.release();
+});
+
+test('after a plain restart no executor waits for one that was missing before, and after a restore it does', async () => {
+  const gone = { position: 3, reconciled: 1, forgotten: false, seen: 'then', missing: true };
+  const { state, standings } = ledger({ gone });
+  const { slots, started } = start(standings);
+  await opens(slots, started);
+  Object.assign(state, { same: false, began: 150n, written: 150n });
+  started.refused();
+  await vi.waitFor(() => expect([state.generation, started.isOpen()]).toEqual([2, true]));
+  expect(started.waitsFor()).toEqual([]);
+  Object.assign(state, { same: false, began: 120n, written: 151n });
+  started.refused();
+  await vi.waitFor(() => expect(started.waitsFor()).toEqual(['gone']));
+  expect(slots.areOpen()).toBe(false);
 });

@@ -2,7 +2,12 @@ import type { Engine } from '@holdpoint/runtime/engine/engine';
 import { errorFields } from '@holdpoint/runtime/engine/error-fields';
 import type { Logger } from '@holdpoint/runtime/observability/log';
 import { startPeriodic } from '@holdpoint/runtime/observability/periodic';
-import { type JournalReplay, type LedgerStatus, nextStep } from '../../effect/reconciliation.ts';
+import {
+  type JournalReplay,
+  type LedgerStatus,
+  nextStep,
+  restartedWithout,
+} from '../../effect/reconciliation.ts';
 import type { HeldJournal, Journals } from '../journal/journal-folder.ts';
 import type { Journal } from '../journal/journal.ts';
 import { type JournalEntry, JournalDamaged } from '../journal/segments.ts';
@@ -45,6 +50,9 @@ export const createReconciler = (parts: ReconcilerParts) => {
   let left: readonly HeldJournal[] | undefined;
   let logged = '';
   let isOpen = false;
+  /** The ledger as it was when effects last could start. */
+  let trusted: LedgerStatus | undefined;
+  let waitsFor: readonly string[] = [];
 
   const held = (): readonly Journal[] => [journal, ...(left ?? [])];
 
@@ -111,6 +119,8 @@ export const createReconciler = (parts: ReconcilerParts) => {
     const { generation, instances } = status;
     journal.reach(instances.get(journal.id)?.position ?? 0);
     await remember(status);
+    trusted = status;
+    waitsFor = [];
     fence.trust(generation);
     if (!isOpen) logOnce('info', { journal: journal.id, generation }, 'effects may start');
     isOpen = true;
@@ -140,9 +150,17 @@ export const createReconciler = (parts: ReconcilerParts) => {
         if (await fetchLeft()) return true;
         await replay(status, next.journals, next.register);
         return true;
-      case 'wait':
+      case 'wait': {
+        const unchanged = restartedWithout(status, trusted, next.waitsFor);
+        if (unchanged.length > 0) {
+          log.warn({ missing: unchanged }, 'the database only restarted: no wait for missing executors');
+          await registry.carryOver(unchanged, generation);
+          return true;
+        }
+        waitsFor = next.waitsFor;
         logOnce('warn', { waitsFor: next.waitsFor }, 'no effect starts until these executors report');
         return fetchLeft();
+      }
       case 'open':
         await open(status);
         return false;
@@ -193,6 +211,8 @@ export const createReconciler = (parts: ReconcilerParts) => {
   return {
     refused,
     isOpen: (): boolean => isOpen,
+    /** The executors whose journals keep effects from starting. */
+    waitsFor: (): readonly string[] => (isOpen ? [] : waitsFor),
     stop: async (): Promise<void> => {
       await job.stop();
       await passing;

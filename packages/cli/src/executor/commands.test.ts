@@ -1,0 +1,39 @@
+import { describe, expect, test } from 'vitest';
+import { typeLine } from '../../testing/terminal.ts';
+
+const present = { name: '1c9f', seenAt: 1_764_000_000_000, missing: false, awaited: false };
+
+describe('executors', () => {
+  test('executor list shows the state of each executor, and how work is confined', async () => {
+    const { out } = await typeLine(['executor', 'list'], {
+      'executor.executors': {
+        items: [
+          present,
+          { ...present, name: '2d0a', missing: true },
+          { ...present, name: '3e1b', missing: true, awaited: true },
+          { ...present, name: '4f2c', forgottenAt: 1, forgottenBy: 'ada', forgottenWhy: 'disk' },
+        ],
+        work: 'confined; not protected: the network',
+      },
+    });
+    expect(out).toMatch(/1c9f +present/);
+    expect(out).toMatch(/2d0a +missing/);
+    expect(out).toMatch(/3e1b +effects wait for its journal/);
+    expect(out).toMatch(/4f2c +forgotten by ada/);
+    expect(out).toContain('work: confined; not protected: the network');
+  });
+
+  test('executor forget sends the name and the reason', async () => {
+    const { out, calls } = await typeLine(['executor', 'forget', '2d0a', '--reason', 'its disk is broken'], {
+      'executor.forget': { ...present, name: '2d0a', forgottenAt: 1, forgottenBy: 'ada' },
+    });
+    expect(calls).toEqual([['executor.forget', { name: '2d0a', reason: 'its disk is broken' }]]);
+    expect(out).toBe('effects no longer wait for the journal of 2d0a\n');
+  });
+
+  test('executor forget needs a reason', async () => {
+    const { code, calls } = await typeLine(['executor', 'forget', '2d0a'], {});
+    expect(code).not.toBe(0);
+    expect(calls).toEqual([]);
+  });
+});
