@@ -7,6 +7,7 @@ import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/bus/streams';
 import type { GatePrompt } from '@holdpoint/contracts/task/events';
 import type { EffectDeclaration } from '@holdpoint/contracts/workflow/workflow';
 import { evaluateCondition, ExpressionError } from '@holdpoint/workflows/expression/expression';
+import { forKind } from '@holdpoint/workflows/gate/find-gate';
 import { effectGate } from '../model/effect-gate.ts';
 import { gateInputs, gateText } from './gate-inputs.ts';
 import { type GatedEffect, gateScope, gateInputScope } from './gate-scope.ts';
@@ -83,8 +84,11 @@ export const openGate = (
   title: string,
 ): GateOpening | undefined => {
   const { effect } = nodeDefinition(task, id);
-  const gate = effectGate(task, id);
-  if (gate === undefined) return undefined;
+  const own = effectGate(task, id);
+  if (own === undefined) return undefined;
+  const { kind } = about.effect;
+  // The arguments may name a higher kind than the template.
+  const gate = kind === 'work' || kind === effect?.kind ? own : forKind(own, kind);
   const inputs = gateInputs(task, gate, about.effect, gateInputScope(task, id, about));
   const scope = gateScope(task, id, gate, about, inputs);
   checkConstraints(gate, scope);
