@@ -1,3 +1,4 @@
+import { digestOf } from '@holdpoint/contracts/values/json';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
@@ -194,6 +195,7 @@ describe('output', () => {
     const view = {
       ...example('approvals.get'),
       effect,
+      digest: digestOf(effect),
       title: nasty,
       comment: nasty,
       decidedBy: nasty,

@@ -195,7 +195,7 @@ describe('a refusal', () => {
   const bodies: Readonly<Record<string, unknown>> = {
     '/approvals/a-1/decisions': { decision: 'approve' },
     '/decisions': { items: [{ id: 'a-1' }], decision: 'approve' },
-    '/rules': { name: 'x', match: { kinds: ['notify'] } },
+    '/rules': { name: 'x', match: { capability: 'cap.notify.*', kinds: ['notify'] } },
     '/tokens': { name: 'x', sha256: '0'.repeat(64) },
   };
 

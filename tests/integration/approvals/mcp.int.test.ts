@@ -7,6 +7,7 @@ import { ApprovalId, TaskId } from '@holdpoint/contracts/values/ids';
 import { sha256Of } from '@holdpoint/contracts/values/json';
 import { layout } from '@holdpoint/infra/credentials/layout';
 import { root } from '@holdpoint/infra/local/folders';
+import { createUndo } from '@holdpoint/infra/local/undo';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -26,7 +27,7 @@ const PEOPLE = [
 const MAIN = join(root, 'packages', 'cli', 'src', 'main.ts');
 
 let system: System;
-let open: (() => Promise<unknown>)[] = [];
+const undo = createUndo();
 beforeEach(async () => {
   system = await createSystem();
   const principals = await writePrincipals(system.folder, PEOPLE);
@@ -36,8 +37,7 @@ beforeEach(async () => {
   await until('the executor answers', () => system.client.ask('executor', 'info', {}));
 });
 afterEach(async () => {
-  for (const end of open.toReversed()) await end();
-  open = [];
+  await undo.run();
   await system.stop();
 });
 
@@ -72,7 +72,7 @@ const agentOf = async (owner: string, agent: string, scopes = AGENT_SCOPES): Pro
 const connected = async (transport: Transport): Promise<Client> => {
   const client = new Client({ name: 'test', version: '1' });
   await client.connect(transport);
-  open.push(() => client.close());
+  undo.add(() => client.close());
   return client;
 };
 
@@ -93,7 +93,7 @@ const serve = async (...more: readonly string[]): Promise<string> => {
     cwd: system.folder,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  open.push(async () => {
+  undo.add(async () => {
     child.kill();
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
   });
@@ -295,7 +295,7 @@ describe('four eyes', () => {
     await expect(system.client.ask('approvals', 'token_create', token, secret)).rejects.toMatchObject({
       code: 'APPROVALS_NOT_ENTITLED',
     });
-    const rule = { name: 'all of it', match: { kind: 'notify' as const, target: 'notify:*' } };
+    const rule = { name: 'all of it', match: { capability: 'cap.notify.*', target: 'notify:*' } };
     await expect(system.client.ask('approvals', 'rule_add', rule as never, secret)).rejects.toMatchObject({
       code: 'APPROVALS_NOT_ENTITLED',
     });

@@ -36,7 +36,7 @@ export const hireAgent = async (deployment: Deployment, history: History): Promi
     name: AGENT,
     agent: AGENT,
     sha256: sha256Of(secret),
-    scopes: ['approvals:read', 'approvals:decide'],
+    scopes: ['tasks:read', 'tasks:write', 'tasks:submit', 'approvals:read', 'approvals:decide'],
   });
   await client.close();
   const server = startAgentProcess(

@@ -58,6 +58,7 @@ describe('standing rules', () => {
 
   test.each([
     [['rule', 'add', 'x'], 'capability: missing'],
+    [['rule', 'add', 'x', '--capability', 'cap.*', '--last', '5'], '--last needs --dry-run'],
     [['rule', 'add', 'x', '--kind', 'notify', '--target', 'notify:*'], 'capability: missing'],
     [['rule', 'add', 'x', '--kind', 'deploy'], 'a person looks at those'],
     [['rule', 'add', 'x', '--kind', 'nonsense'], 'one of write_external'],
@@ -70,7 +71,7 @@ describe('standing rules', () => {
     expect(calls).toEqual([]);
   });
 
-  test('rule test prints the requests that the rule would have approved', async () => {
+  test('rule add --dry-run adds nothing and prints the requests that the rule would have approved', async () => {
     const found = {
       id: 'a-1',
       title: 'tell the team',
@@ -78,9 +79,12 @@ describe('standing rules', () => {
       decidedBy: 'ada',
       requestedAt: 1_764_000_000_000,
     };
-    const { out, calls } = await typeLine(['rule', 'test', '--capability', 'cap.http.*', '--last', '10'], {
-      'approvals.rule_test': { examined: 10, items: [found] },
-    });
+    const { out, calls } = await typeLine(
+      [...'rule add x --dry-run --last 10 --capability'.split(' '), 'cap.http.*'],
+      {
+        'approvals.rule_test': { examined: 10, items: [found] },
+      },
+    );
     expect(calls).toEqual([['approvals.rule_test', { match: { capability: 'cap.http.*' }, last: 10 }]]);
     expect(out).toContain('would have approved 1 of the latest 10 requests');
     expect(out).toContain('approved by ada');

@@ -6,13 +6,20 @@ import { withExample } from '../kit/example.ts';
 import { type MatchOptions, matchOf, withMatch } from './match.ts';
 import { ruleListText, ruleTestText, ruleText } from './text.ts';
 import type { Session } from '../kit/session.ts';
+import { UsageError } from '../kit/usage-error.ts';
 
 const STATUSES = RuleView.shape.status.options;
 const USES_MAX = 1_000;
 const LIST_MAX = 500;
 const LAST_MAX = 5_000;
 
-type Added = MatchOptions & { readonly expires?: number; readonly uses?: number; readonly json?: true };
+type Added = MatchOptions & {
+  readonly dryRun?: true;
+  readonly last?: number;
+  readonly expires?: number;
+  readonly uses?: number;
+  readonly json?: true;
+};
 
 const addList = (rule: Command, { use, lines, json }: Session): void => {
   withExample(
@@ -54,41 +61,34 @@ const addAdd = (rule: Command, { use, lines, json }: Session): void => {
     )
       .option('--expires <time>', 'lifetime, such as 12h or 30d (default: none)', duration)
       .option('--uses <number>', 'maximum number of uses (default: unlimited)', wholeNumber(USES_MAX))
+      .option('--dry-run', 'only show which recent requests such a rule would have approved')
+      .option('--last <number>', 'with --dry-run: number of recent requests to check', wholeNumber(LAST_MAX))
       .option('--json', 'print the API response as JSON')
-      .action((name: string, { expires, uses, json: asJson, ...options }: Added) =>
-        use(async (client) => {
+      .action((name: string, { dryRun, last, expires, uses, json: asJson, ...options }: Added) => {
+        if (last !== undefined && dryRun !== true) throw new UsageError('--last needs --dry-run');
+        const match = matchOf(options);
+        return use(async (client) => {
+          if (dryRun === true) {
+            const tested = await client.call('approvals', 'rule_test', {
+              match,
+              ...(last !== undefined && { last }),
+            });
+            if (asJson) json(tested);
+            else lines(ruleTestText(tested));
+            return undefined;
+          }
           const answer = await client.call('approvals', 'rule_add', {
             name,
-            match: matchOf(options),
+            match,
             ...(expires !== undefined && { expiresInMs: expires }),
             ...(uses !== undefined && { usesMax: uses }),
           });
           if (asJson) json(answer);
           else lines(ruleText(answer));
           return undefined;
-        }),
-      ),
+        });
+      }),
     'rule add "chat of the build" --capability "cap.notify.*" --target "notify:BUILD_CHAT" --expires 30d',
-  );
-};
-
-const addTest = (rule: Command, { use, lines, json }: Session): void => {
-  withExample(
-    withMatch(rule.command('test').description('show which recent requests such a rule would have approved'))
-      .option('--last <number>', 'number of recent requests to check', wholeNumber(LAST_MAX))
-      .option('--json', 'print the API response as JSON')
-      .action(({ last, json: asJson, ...options }: MatchOptions & { last?: number; json?: true }) =>
-        use(async (client) => {
-          const answer = await client.call('approvals', 'rule_test', {
-            match: matchOf(options),
-            ...(last !== undefined && { last }),
-          });
-          if (asJson) json(answer);
-          else lines(ruleTestText(answer));
-          return undefined;
-        }),
-      ),
-    'rule test --capability "cap.notify.*" --target "notify:BUILD_CHAT"',
   );
 };
 
@@ -118,11 +118,10 @@ export const addRule = (program: Command, session: Session): void => {
     program
       .command('rule')
       .alias('rules')
-      .description('list, add, test and revoke standing rules, which approve requests automatically'),
+      .description('list, add and revoke standing rules, which approve requests automatically'),
     'rule list',
   );
   addList(rule, session);
   addAdd(rule, session);
-  addTest(rule, session);
   addRevoke(rule, session);
 };
