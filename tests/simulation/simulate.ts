@@ -1,5 +1,6 @@
 import { WAIT_MAX_MS } from '@holdpoint/contracts/workflow/workflow';
 import { startAdversary } from './faults/adversary.ts';
+import { startForger } from './faults/forger.ts';
 import { startCaretaker } from './users/stalled-tasks.ts';
 import { type Bug, startCluster } from './services/cluster.ts';
 import { planDisasters } from './faults/disasters.ts';
@@ -104,6 +105,7 @@ export const simulate = async (wanted: Partial<Settings> & { readonly seed: numb
   const { accepted } = startSubmitters(world, cluster, people, tasks, programs, SUBMIT_WITHIN_MS);
   const disasters = planDisasters(world, cluster, STORM_MS, severity, without, workers);
   const adversary = startAdversary(world, STORM_MS, severity, without);
+  const forger = startForger(world, STORM_MS, severity, without);
   const seen = new Map<string, number>();
   watchers.committed.push((service, { events }) => {
     for (const { type } of events) {
@@ -128,7 +130,7 @@ export const simulate = async (wanted: Partial<Settings> & { readonly seed: numb
     seed,
     violation: checker.violation(),
     checked: checker.checked(),
-    faults: [...world.weather.struck(), ...disasters.struck(), ...adversary.struck()],
+    faults: [...world.weather.struck(), ...disasters.struck(), ...adversary.struck(), ...forger.struck()],
     tasks,
     steps: timeline.steps(),
     lasted: timeline.now(),

@@ -50,7 +50,7 @@ const createAudit = async (db: Kysely<unknown>): Promise<void> => {
         task, node, revision, effectId, digest, title, requestedBy, audience, policy, floor, gate, workflow, inDoubt, input, response,
         agent, expiresAt, decision, outcome, by, comment, answer, votes, surface, rule, remembered, code, reminder, step,
         notice, reference, problem, epoch, approval, requester, spec, author, from, reason, name, principal, groups, scopes,
-        seq, hash, key}')
+        seq, hash, key, sealKey}')
       UNION ALL
       SELECT name, said
         FROM json_each(CASE json_typeof(e->'effect') WHEN 'object' THEN e->'effect' END) AS effect(name, said)

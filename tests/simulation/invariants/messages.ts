@@ -1,4 +1,5 @@
-import type { ErrorBody } from '@holdpoint/contracts/values/errors';
+import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
+import type { DeadLetter } from '@holdpoint/contracts/bus/dead-letter';
 import { AGGREGATES, type ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { isInternal } from '@holdpoint/contracts/catalog/event-list';
 import { CHANGED, TaskChanged } from '@holdpoint/contracts/task/changed';
@@ -25,8 +26,17 @@ const REFUSALS: ReadonlySet<string> = new Set([
   'ORCHESTRATOR_ILLEGAL_IN_PHASE',
   'ORCHESTRATOR_TASK_CONFLICT',
 ]);
-const isRefusal = ({ subject, reason }: { readonly subject: string; readonly reason: ErrorBody }): boolean =>
-  subject.startsWith('hp.in.') ? REFUSALS.has(reason.code) : reason.code === 'SEAL_MISSING';
+/** What an intruder publishes, and nothing else, has a seal that does not count. */
+const isForged = (headers: Readonly<Record<string, string>>): boolean =>
+  /^(adversary|forger) \d+$/.test(headers[HEADERS.messageId] ?? '');
+const isRefusal = ({
+  subject,
+  reason,
+  headers,
+}: Pick<DeadLetter, 'subject' | 'reason' | 'headers'>): boolean =>
+  subject.startsWith('hp.in.')
+    ? REFUSALS.has(reason.code)
+    : reason.code.startsWith('SEAL_') && isForged(headers);
 
 const taskIn = (body: string): string => /"task":"([^"]+)"/.exec(body)?.[1] ?? '';
 

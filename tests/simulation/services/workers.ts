@@ -47,6 +47,15 @@ const newsIn = (subject: string, body: string): { task: string; news: TaskNews }
 };
 
 /** Processes of a user that run phases with the real runner of the SDK. They store nothing. */
+/** Undefined for a message that is no order: somebody else sent it. */
+const orderIn = (data: Uint8Array): WorkOrder | undefined => {
+  try {
+    return WorkOrder.safeParse(JSON.parse(new TextDecoder().decode(data))).data;
+  } catch {
+    return undefined;
+  }
+};
+
 export const startWorkers = (
   world: World,
   { orchestrator }: Pick<Cluster, 'orchestrator'>,
@@ -165,10 +174,11 @@ export const startWorkers = (
       const take =
         (workflow: Workflow) =>
         (delivery: Delivery): void => {
-          const { data, deliveries } = delivery;
+          const { data } = delivery;
           const ack = (): void => delivery.ack();
           if (isStopping) return delivery.giveBack(0);
-          const order = WorkOrder.parse(JSON.parse(new TextDecoder().decode(data)));
+          const order = orderIn(data);
+          if (order === undefined) return ack();
           if (!known.add(order.task, order.lease)) return ack();
           let isAnswered = false;
           const activation = startActivation({
