@@ -21,6 +21,7 @@ import {
 } from '@holdpoint/approvals/testing/requests';
 import type { Choice } from '@holdpoint/contracts/approval/commands';
 import { CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
+import { placeOf } from '@holdpoint/contracts/effect/describe';
 import { effectIdOf } from '@holdpoint/contracts/values/ids';
 import type { Json } from '@holdpoint/contracts/values/json';
 import type { Loaded } from '@holdpoint/runtime/engine/batch';
@@ -70,7 +71,9 @@ const Asked = z.looseObject({ effect: CanonicalEffect });
 /** Digest and ids that follow from the effect. Without them every request would be refused at once. */
 const consistent = (value: object): object => {
   const asked = Asked.parse(value);
-  const effect = { ...asked.effect, task: TASK, node: NODE };
+  const stated = { ...asked.effect, task: TASK, node: NODE };
+  const { kind, target } = placeOf(stated);
+  const effect = { ...stated, kind, target };
   const effectId = effectIdOf(TASK, NODE, effect.idempotencyKey);
   return { ...asked, id: APPROVAL, task: TASK, node: NODE, effect, effectId, digest: effectDigest(effect) };
 };

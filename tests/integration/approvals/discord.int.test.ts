@@ -401,7 +401,9 @@ describe('a decision by a button', () => {
 
   test('no rule is offered for a node that needs a person, or when the rule would be broader', async () => {
     const merge = await messageFor(await ask({}, { kind: 'merge' }));
-    const broad = await messageFor(await ask({}, { target: 'file:*.txt' }));
+    const broad = await messageFor(
+      await ask({}, { args: { file: '*.txt', line: 'x' }, target: 'file:*.txt' }),
+    );
     for (const message of [merge, broad])
       expect(labels(message).flat()).not.toContain('Approve and remember');
   });
