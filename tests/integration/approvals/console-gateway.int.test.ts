@@ -59,6 +59,12 @@ const ask = (path: string, body: unknown = {}, more: Call = {}) =>
     headers: { origin: own(), ...more.headers },
   });
 
+/** The decision of a page that has shown the request. */
+const asRead = async <Decision extends { readonly id: string }>(decision: Decision): Promise<object> => {
+  const { body } = await ask('api/approvals/get', { id: decision.id });
+  return { ...decision, digest: body['digest'] };
+};
+
 /** A token with few scopes. */
 const tokenFor = (...scopes: readonly string[]): Promise<string> => tokenOf({ scopes });
 const tokenOf = async (more: object): Promise<string> => {
@@ -116,7 +122,12 @@ describe('a forwarded request', () => {
       id: task.id,
       phase: 'awaiting_approval',
     });
-    const decided = await ask('api/approvals/decide', { id: task.approval, decision: 'approve' });
+    const blind = { id: task.approval, decision: 'approve' };
+    expect(await ask('api/approvals/decide', blind)).toMatchObject({
+      status: 400,
+      body: { code: 'APPROVALS_DIGEST_REQUIRED' },
+    });
+    const decided = await ask('api/approvals/decide', await asRead(blind));
     expect(decided).toMatchObject({ status: 200, body: { status: 'approved', by: 'operator' } });
     await waitForPhase(system.client, task.id, 'completed');
     const { body: approval } = await ask('api/approvals/get', { id: task.approval });
@@ -219,7 +230,7 @@ test('decided requests are listed in pages, newest first', async () => {
   for (let i = 0; i < 3; i += 1) {
     const task = await submitSample(system.client);
     await waitForRequest(system.client, task);
-    await ask('api/approvals/decide', { id: task.approval, decision: 'reject' });
+    await ask('api/approvals/decide', await asRead({ id: task.approval, decision: 'reject' }));
   }
   const oldest = order(await ask('api/approvals/list', { status: 'rejected', limit: 500 }));
   const newest: string[] = [];
@@ -333,7 +344,7 @@ describe('task events', () => {
     const task = await submitSample(system.client);
     const events = await open(`?task=${task.id}`);
     await waitForRequest(system.client, task);
-    await ask('api/approvals/decide', { id: task.approval, decision: 'approve' });
+    await ask('api/approvals/decide', await asRead({ id: task.approval, decision: 'approve' }));
     const { events: history } = await until('the task is completed', async () => {
       const { body } = await ask('api/orchestrator/history', { id: task.id });
       const found = api.orchestrator.history.response.parse(body);
