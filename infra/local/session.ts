@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { messageOf, Problem } from './problem.ts';
-import { AlreadyRunning } from './stack.ts';
+import { AlreadyRunning } from './foundation.ts';
 import type { RunningStack, Stack } from './stack.ts';
 
 const OUTPUT = [process.stdout, process.stderr] as const;

@@ -1,24 +1,21 @@
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { generateCredentials } from '../credentials/generate.ts';
 import { layout, services } from '../credentials/layout.ts';
 import type { ServiceName } from '../credentials/layout.ts';
-import { DATABASE, provision } from '../postgres/provision.ts';
-import { checkBus, startBus } from './bus.ts';
-import { keepRunning } from './process/keep-running.ts';
-import { createRegistry, endLeftovers } from './process/leftovers.ts';
+import { startFoundation, takeDataDir } from './foundation.ts';
+import type { Foundation } from './foundation.ts';
 import type { NatsServer } from './nats/nats.ts';
-import { choosePorts } from './ports.ts';
 import type { Ports } from './ports.ts';
 import type { PostgresServer } from './postgres/postgres.ts';
-import { startPostgres } from './postgres/postgres.ts';
-import { releaseDataDir } from './postgres/lock.ts';
 import { Problem } from './problem.ts';
+import { keepRunning } from './process/keep-running.ts';
+import { awaitReady, startServiceProcess } from './process/service-processes.ts';
+import type { ServiceProcess } from './process/service-processes.ts';
 import type { Progress } from './progress.ts';
-import { claimDataDir } from './running.ts';
 import type { Running } from './running.ts';
-import { serviceUrl, startServices } from './process/service-processes.ts';
-import type { ServiceProcess, ServiceProcesses } from './process/service-processes.ts';
+import { createUndo } from './undo.ts';
+
+const READY_WITHIN_MS = 60_000;
 
 export type StackOptions = {
   /** The repository. */
@@ -46,7 +43,7 @@ export type RunningStack = {
   /** Absent for an external server. */
   readonly nats: NatsServer | undefined;
   readonly postgres: PostgresServer;
-  readonly services: ServiceProcesses;
+  readonly services: Readonly<Partial<Record<ServiceName, ServiceProcess>>>;
   readonly credentialsDir: string;
   readonly workspace: string;
   readonly description: Partial<Running>;
@@ -58,42 +55,15 @@ export type Stack = {
   readonly stop: () => Promise<void>;
 };
 
-/** Another process has the data folder. */
-export class AlreadyRunning extends Error {
-  override readonly name = 'AlreadyRunning';
-  readonly running: Running;
-  constructor(running: Running) {
-    super(`it is running already, as process ${running.pid}`);
-    this.running = running;
-  }
-}
-
-/** Waits for both even if one fails: a process that still starts could not be stopped. */
-const bothOrNone = async <A, B>(a: Promise<A>, b: Promise<B>): Promise<readonly [A, B]> => {
-  await Promise.allSettled([a, b]);
-  return Promise.all([a, b]);
-};
-
-/** Ends what a start before left running, and says so. */
-const cleanUp = async (dataDir: string, processes: string, { say }: Progress): Promise<void> => {
-  const ended = [...(await endLeftovers(processes))];
-  if ((await releaseDataDir(join(dataDir, 'postgres'))) === 'stopped') ended.push('PostgreSQL');
-  if (ended.length > 0) say(`  a run before was killed and left ${ended.join(', ')}: ended`);
-};
-
 /** PostgreSQL, NATS and the services, in one data folder: what `npm start`, the demo, the tests and the bench run. */
 export const createStack = (options: StackOptions): Stack => {
   const { root, progress } = options;
   const dataDir = resolve(options.dataDir);
-  const credentialsDir = join(dataDir, 'credentials');
   const workspace = options.workspace ?? join(dataDir, 'workspace');
   const [journal, state] = [join(dataDir, 'journal'), join(dataDir, 'state')];
   const ownRepositories = join(workspace, 'repositories');
   const repositories = options.repositories ?? ownRepositories;
-  const logs = join(dataDir, 'logs');
-  const logFile = (name: string) => join(logs, `${name}.log`);
-  /** Undo steps, in reverse order. */
-  const undo: (() => Promise<void>)[] = [];
+  const undo = createUndo();
   let starting: Promise<RunningStack> | undefined;
   let stopping: Promise<void> | undefined;
 
@@ -101,117 +71,83 @@ export const createStack = (options: StackOptions): Stack => {
     if (stopping !== undefined) throw new Problem('stopped while it was starting');
   };
 
-  const startDatabase = async (ports: Ports): Promise<PostgresServer> => {
-    const where = { dataDir: join(dataDir, 'postgres'), credentialsDir, logFile: logFile('postgres') };
-    const server = await progress.step('starting PostgreSQL', () =>
-      startPostgres({ ...where, port: ports.postgres }),
+  const startServices = async (foundation: Foundation): Promise<readonly ServiceProcess[]> => {
+    const { natsUrl, database, credentialsDir, ports, logFile, registry } = foundation;
+    const context = {
+      root,
+      natsUrl,
+      database,
+      credentialsDir,
+      workspace,
+      journal,
+      state,
+      repositories,
+      hidden: [dataDir],
+    };
+    const started: ServiceProcess[] = [];
+    // They stop together: each depends only on the two servers.
+    undo.add(() => Promise.all(started.map((service) => service.stop())));
+    for (const name of options.services ?? services)
+      started.push(
+        await startServiceProcess({
+          name,
+          service: name,
+          context: { ...context, httpPort: ports[name] },
+          folder: dataDir,
+          inherited: process.env,
+          env: options.env?.[name] ?? {},
+          logFile: logFile(name),
+          registry,
+          say: progress.say,
+        }),
+      );
+    const patience = { timeoutMs: READY_WITHIN_MS, stopping: () => stopping !== undefined };
+    await progress.step('starting the services', () =>
+      Promise.all(started.map((service) => awaitReady(service, patience))),
     );
-    undo.push(server.stop);
-    return server;
+    return started;
   };
 
-  const startNatsServer = async (ports: Ports): Promise<NatsServer> => {
-    const where = { dir: join(dataDir, 'nats'), credentialsDir, logFile: logFile('nats') };
-    const server = await startBus({ ...where, port: ports.nats, monitorPort: ports.natsMonitor }, progress);
-    undo.push(server.stop);
-    return server;
-  };
-
-  const keepServers = (
-    { nats, postgres }: Pick<RunningStack, 'nats' | 'postgres'>,
-    onStart: () => Promise<void>,
-  ): void => {
+  const keepServers = ({ nats, postgres, registerNats }: Foundation): void => {
     const { say } = progress;
-    undo.push(keepRunning('PostgreSQL', postgres, { say, onStart }).stop);
-    if (nats !== undefined) undo.push(keepRunning('NATS', nats, { say, onStart }).stop);
+    undo.add(keepRunning('PostgreSQL', postgres, { say, onStart: registerNats }).stop);
+    if (nats !== undefined) undo.add(keepRunning('NATS', nats, { say, onStart: registerNats }).stop);
   };
 
   const describe = (
-    natsUrl: string,
-    natsServer: string | undefined,
-    ports: Ports,
-    started: ServiceProcesses,
+    { natsUrl, nats, credentialsDir, database }: Foundation,
+    started: readonly ServiceProcess[],
   ): Partial<Running> => ({
     natsUrl,
-    ...(natsServer !== undefined && { natsServer }),
+    ...(nats !== undefined && { natsServer: nats.origin }),
     natsSeedFile: layout(credentialsDir).natsSeed('operator'),
     tokenFile: layout(credentialsDir).operatorToken,
-    database: `postgres://127.0.0.1:${ports.postgres}/${DATABASE}`,
-    services: Object.fromEntries(Object.values(started).map(({ name }) => [name, serviceUrl(ports[name])])),
+    database: `postgres://${database.host}:${database.port}/${database.name}`,
+    services: Object.fromEntries(started.map(({ service, url }) => [service, url])),
     workspace,
-    logs,
+    logs: join(dataDir, 'logs'),
     credentials: credentialsDir,
   });
 
   const run = async (): Promise<RunningStack> => {
-    const claimed = await claimDataDir(dataDir);
-    if ('running' in claimed) throw new AlreadyRunning(claimed.running);
-    undo.push(claimed.claim.release);
-    for (const folder of [logs, ownRepositories]) await mkdir(folder, { recursive: true });
-    const processes = join(dataDir, 'processes.json');
-    // Before the ports are chosen, so that those which were held are free again.
-    await cleanUp(dataDir, processes, progress);
-    const registry = createRegistry(processes);
-    undo.push(registry.clear);
-    await generateCredentials(credentialsDir);
-    const ports = await choosePorts(options.ports);
-
-    const [nats, postgres] = await bothOrNone(
-      options.natsUrl === undefined ? startNatsServer(ports) : checkBus(options.natsUrl, credentialsDir),
-      startDatabase(ports),
-    );
-    const register = async () => {
-      if (nats === undefined) return;
-      await registry.add({ name: 'nats', pid: nats.child().pid, marker: join(dataDir, 'nats') });
-    };
-    await register();
+    const home = { dataDir, progress, undo };
+    const claim = await takeDataDir(home);
+    await mkdir(ownRepositories, { recursive: true });
+    const { ports, natsUrl } = options;
+    const checkpoint = continueUnlessStopped;
+    const foundation = await startFoundation({ ...home, root, ports, natsUrl, checkpoint });
+    const started = await startServices(foundation);
     continueUnlessStopped();
-    await progress.step('migrating the database', () =>
-      provision({ admin: postgres.admin, credentialsDir, root }),
-    );
-    continueUnlessStopped();
-
-    const natsUrl = nats?.url ?? options.natsUrl ?? '';
-    const begun: ServiceProcess[] = [];
-    // They stop together: each depends only on the two servers.
-    undo.push(async () => void (await Promise.all(begun.map((service) => service.stop()))));
-    const database = { host: '127.0.0.1', port: ports.postgres, name: DATABASE };
-    const started = await startServices({
-      names: options.services ?? services,
-      context: {
-        root,
-        natsUrl,
-        database,
-        credentialsDir,
-        workspace,
-        journal,
-        state,
-        repositories,
-        hidden: [dataDir],
-      },
-      ports,
-      env: options.env ?? {},
-      logFile,
-      registry,
-      progress,
-      stopping: () => stopping !== undefined,
-      onStarted: (service) => void begun.push(service),
-    });
-    continueUnlessStopped();
-
-    if (options.keepServers === true) keepServers({ nats, postgres }, register);
-    const description = describe(natsUrl, nats?.origin, ports, started);
-    await claimed.claim.publish(description);
-    return { ports, natsUrl, nats, postgres, services: started, credentialsDir, workspace, description };
+    if (options.keepServers === true) keepServers(foundation);
+    const description = describe(foundation, started);
+    await claim.publish(description);
+    const byName = Object.fromEntries(started.map((service) => [service.service, service]));
+    return { ...foundation, services: byName, workspace, description };
   };
 
-  /** Reports failures to stop after all others have stopped. */
   const unwind = async (): Promise<void> => {
     await starting?.catch(() => undefined);
-    const problems: unknown[] = [];
-    for (const end of undo.splice(0).toReversed())
-      await end().catch((error: unknown) => problems.push(error));
-    if (problems.length > 0) throw new AggregateError(problems, 'not everything could be stopped');
+    await undo.run();
   };
   const stop = () => (stopping ??= unwind());
 

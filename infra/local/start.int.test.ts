@@ -140,7 +140,7 @@ describe('npm start', () => {
     const next = launch('infra/local/start.ts');
     await until(next, /approval approve/);
     expect(next.output()).toMatch(
-      /a run before was killed and left .*nats, PostgreSQL: ended|a run before was killed and left nats, .*PostgreSQL: ended/,
+      /an earlier start was killed and left .*nats, PostgreSQL: ended|an earlier start was killed and left nats, .*PostgreSQL: ended/,
     );
     expect(await survivors(pids)).toEqual([]);
     next.process.kill('SIGTERM');

@@ -11,7 +11,8 @@ export type Supervised<Name extends string = string> = {
   /** The reason why the supervisor gave the process up. Absent while it runs. */
   readonly failure: () => string | undefined;
   readonly signal: (signal: NodeJS.Signals) => void;
-  readonly stop: () => Promise<void>;
+  /** Starts no further process. Returns the last exit. */
+  readonly stop: () => Promise<Exit>;
 };
 
 export type SupervisorOptions = {
@@ -19,12 +20,15 @@ export type SupervisorOptions = {
   readonly onStart?: (child: Child) => Promise<void>;
   /** Called at every end that \`stop\` did not cause. */
   readonly onExit?: (child: Child, exit: Exit) => void;
+  /** More environment variables for the n-th process, counted from 0. */
+  readonly envOf?: (restarts: number) => Readonly<Record<string, string>>;
+  /** The first and the largest pause before a restart. */
+  readonly pauseMs?: { readonly min: number; readonly max: number };
 };
 
 /** sysexits.h: the configuration is wrong, so that starting again will not help. */
 const EXIT_CONFIG = 78;
-const BACKOFF_MIN_MS = 100;
-const BACKOFF_MAX_MS = 5_000;
+const PAUSE_MS = { min: 100, max: 5_000 } as const;
 /** Having run for so long, it is not what ended it the last time. */
 const STEADY_AFTER_MS = 20_000;
 
@@ -34,14 +38,15 @@ const howItEnded = ({ code, signal }: Exit) =>
 /** Keeps a process running: one that ends unasked is started again, at once the first time, then with growing delay. */
 export const supervise = async <Name extends string>(
   spec: ChildSpec & { readonly name: Name },
-  { say, onStart, onExit }: SupervisorOptions,
+  { say, onStart, onExit, envOf, pauseMs = PAUSE_MS }: SupervisorOptions,
 ): Promise<Supervised<Name>> => {
   const stopping = new AbortController();
   let restarts = 0;
   let failure: string | undefined;
 
   const launch = async (): Promise<Child> => {
-    const started = await startChild(spec);
+    const env = envOf === undefined ? spec.env : { ...spec.env, ...envOf(restarts) };
+    const started = await startChild({ ...spec, ...(env !== undefined && { env }) });
     await onStart?.(started);
     return started;
   };
@@ -50,7 +55,7 @@ export const supervise = async <Name extends string>(
   let child = await launch();
 
   const watch = async () => {
-    let delayMs = BACKOFF_MIN_MS;
+    let delayMs: number = pauseMs.min;
     while (!stopping.signal.aborted) {
       const startedAt = performance.now();
       const exit = await child.exited;
@@ -61,13 +66,13 @@ export const supervise = async <Name extends string>(
         say(failure);
         return;
       }
-      delayMs = performance.now() - startedAt > STEADY_AFTER_MS ? BACKOFF_MIN_MS : delayMs;
+      delayMs = performance.now() - startedAt > STEADY_AFTER_MS ? pauseMs.min : delayMs;
       say(
         `${spec.name} ended ${howItEnded(exit)}; it is started again in ${delayMs / 1_000} s (${spec.logFile})`,
       );
       await sleep(delayMs, undefined, { signal: stopping.signal }).catch(() => undefined);
       if (stopping.signal.aborted) return;
-      delayMs = Math.min(delayMs * 2, BACKOFF_MAX_MS);
+      delayMs = Math.min(delayMs * 2, pauseMs.max);
       restarts += 1;
       child = await launch();
     }
@@ -89,7 +94,7 @@ export const supervise = async <Name extends string>(
       await child.stop();
       await watching;
       // It may have been started once more between the two.
-      await child.stop();
+      return child.stop();
     },
   };
 };

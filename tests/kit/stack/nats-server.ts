@@ -1,15 +1,15 @@
-import { cp, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, rm } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { consumersFor, streams } from '@holdpoint/contracts/bus/streams';
 import { readPublicNkeys } from '@holdpoint/infra/credentials/read';
-import { type Child, startChild } from '@holdpoint/infra/local/process/child';
+import { startNats } from '@holdpoint/infra/local/nats/nats';
 import { choosePorts } from '@holdpoint/infra/local/ports';
-import { renderServerConfig, type ServerSettings } from '@holdpoint/infra/nats/config';
+import { renderServerConfig } from '@holdpoint/infra/nats/config';
 import { connectAs } from '@holdpoint/infra/nats/connect';
-import { busAccess } from '@holdpoint/infra/nats/accounts';
+import { type BusAccess, busAccess } from '@holdpoint/infra/nats/accounts';
 import { container, IMAGES, killable } from './containers.ts';
 import type { Run } from './run.ts';
-import { Hopeless, until } from '../until.ts';
+import { until } from '../until.ts';
 
 /** A NATS server that a test may break. */
 export type NatsServer = {
@@ -37,22 +37,11 @@ export type NatsServerOptions = {
   readonly pools?: readonly string[];
 };
 
-const configOf = async (
-  { credentialsDir }: Run,
-  settings: Pick<ServerSettings, 'host' | 'port' | 'storeDir'>,
-  { almightyMonitor = false, pools = [] }: NatsServerOptions,
-): Promise<string> => {
-  const declared = { streams, consumers: consumersFor(pools) };
-  return renderServerConfig({
-    ...settings,
-    publicKeys: await readPublicNkeys(credentialsDir),
-    access: busAccess(declared, { almighty: almightyMonitor ? ['monitor'] : [] }),
-  });
-};
+const accessOf = ({ almightyMonitor = false, pools = [] }: NatsServerOptions): BusAccess =>
+  busAccess({ streams, consumers: consumersFor(pools) }, { almighty: almightyMonitor ? ['monitor'] : [] });
 
-const untilReady = (url: string, { credentialsDir }: Run, hasExited: () => boolean): Promise<true> =>
+const untilReady = (url: string, { credentialsDir }: Run): Promise<true> =>
   until('nats-server serves', async () => {
-    if (hasExited()) throw new Hopeless('nats-server has ended');
     await (await connectAs({ url, credentialsDir, user: 'topology' })).close();
     return true as const;
   });
@@ -61,9 +50,15 @@ const CONFIG = '/etc/nats/holdpoint.conf';
 
 const inContainer = async (run: Run, options: NatsServerOptions): Promise<NatsServer> => {
   const { nats: port } = await choosePorts();
-  const config = await configOf(run, { host: '0.0.0.0', port, storeDir: '/tmp/nats' }, options);
+  const config = renderServerConfig({
+    host: '0.0.0.0',
+    port,
+    storeDir: '/tmp/nats',
+    publicKeys: await readPublicNkeys(run.credentialsDir),
+    access: accessOf(options),
+  });
   let url = '';
-  const ready = (): Promise<true> => untilReady(url, run, () => false);
+  const ready = (): Promise<true> => untilReady(url, run);
   const launch = async () => {
     const started = await container(IMAGES.nats, run.folder)
       .withCopyContentToContainer([{ content: config, target: CONFIG }])
@@ -95,40 +90,25 @@ const inContainer = async (run: Run, options: NatsServerOptions): Promise<NatsSe
 };
 
 const asProcess = async (run: Run, folder: string, options: NatsServerOptions): Promise<NatsServer> => {
-  const program = run.nats;
-  if (program?.kind !== 'binary') throw new Error('the run has no program nats-server');
-  const { nats: port } = await choosePorts();
-  const dir = join(folder, 'nats');
-  await mkdir(dir, { recursive: true });
-  const file = join(dir, 'nats-server.conf');
-  const settings = { host: '127.0.0.1', port, storeDir: dir };
-  await writeFile(file, await configOf(run, settings, options), { mode: 0o600 });
-  const url = `nats://127.0.0.1:${String(port)}`;
-  const launch = async (): Promise<Child> => {
-    const spec = {
-      name: 'nats',
-      command: program.path,
-      args: ['-c', file],
-      logFile: join(folder, 'nats.log'),
-    };
-    const child = await startChild(spec);
-    await untilReady(url, run, child.hasExited);
-    return child;
-  };
-  let child = await launch();
-  const store = join(dir, 'jetstream');
+  const { nats: program, credentialsDir } = run;
+  if (program === undefined) throw new Error('the run has no program nats-server');
+  const server = await startNats({
+    program,
+    credentialsDir,
+    dir: join(folder, 'nats'),
+    port: (await choosePorts()).nats,
+    logFile: join(folder, 'nats.log'),
+    access: accessOf(options),
+  });
+  const { url, kill, start, stop, wipe, storeDir: store } = server;
   const copy = join(folder, 'nats-copy');
-  const kill = async (): Promise<void> => void (await child.stop([['SIGKILL', 10_000]]));
-  const start = async (): Promise<void> => {
-    child = await launch();
-  };
   return {
     url,
     kill,
     start,
     wipe: async () => {
       await kill();
-      await rm(join(dir, 'jetstream'), { recursive: true, force: true });
+      await wipe();
       await start();
     },
     copyMessages: async () => {
@@ -140,14 +120,14 @@ const asProcess = async (run: Run, folder: string, options: NatsServerOptions): 
     },
     loseTail: async () => {
       // A server that is told to stop writes the positions of all consumers.
-      await child.stop();
+      await stop();
       for (const stream of await messageFolders(copy)) {
         await rm(join(store, stream), { recursive: true });
         await cp(join(copy, stream), join(store, stream), { recursive: true });
       }
       await start();
     },
-    remove: async () => void (await child.stop()),
+    remove: stop,
   };
 };
 

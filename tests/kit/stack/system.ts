@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { type ServiceName, SERVICES } from '@holdpoint/contracts/bus/subjects';
 import type { NatsUser } from '@holdpoint/infra/credentials/layout';
 import { root } from '@holdpoint/infra/local/folders';
+import { isReadyAt } from '@holdpoint/infra/local/process/service-processes';
 import { serviceEnvironment } from '@holdpoint/infra/local/process/services';
+import { createUndo } from '@holdpoint/infra/local/undo';
 import { connectAs } from '@holdpoint/infra/nats/connect';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { type ProcessOptions, type ServiceProcess, startProcess } from './as-process.ts';
@@ -54,9 +56,6 @@ const SHORT_RESENDS: Env = {
 };
 const SHORT_TIMERS: Env = { ...SHORT_RESENDS, HOLDPOINT_TEST_LEASE_MS: '6000' };
 
-const isReady = async ({ httpPort }: ServiceInProcess): Promise<boolean> =>
-  (await fetch(`http://127.0.0.1:${String(httpPort)}/readyz`)).ok;
-
 export const createSystem = async (options: SystemOptions = {}): Promise<System> => {
   const run = currentRun();
   const { credentialsDir } = run;
@@ -64,17 +63,10 @@ export const createSystem = async (options: SystemOptions = {}): Promise<System>
   const workspace = join(folder, 'workspace');
   await mkdir(workspace);
 
-  const undo: (() => Promise<unknown>)[] = [];
+  const undo = createUndo();
   const begun = <Thing>(thing: Thing, end: () => Promise<unknown>): Thing => {
-    undo.push(end);
+    undo.add(end);
     return thing;
-  };
-  /** Ends the latest parts first; reports a part that cannot be ended after all the others. */
-  const stop = async (): Promise<void> => {
-    const problems: unknown[] = [];
-    for (const end of undo.splice(0).toReversed())
-      await end().catch((error: unknown) => problems.push(error));
-    if (problems.length > 0) throw new AggregateError(problems, 'not everything could be stopped');
   };
 
   try {
@@ -118,7 +110,9 @@ export const createSystem = async (options: SystemOptions = {}): Promise<System>
     const startAll: System['startAll'] = async () => {
       const started = await Promise.all(SERVICES.map((service) => start(service)));
       await untilTrue('all services are ready', async () =>
-        (await Promise.all(started.map(isReady))).every(Boolean),
+        (
+          await Promise.all(started.map(({ httpPort }) => isReadyAt(`http://127.0.0.1:${String(httpPort)}`)))
+        ).every(Boolean),
       );
       const [orchestrator, approvals, executor, recovery] = started as [
         ServiceInProcess,
@@ -146,10 +140,10 @@ export const createSystem = async (options: SystemOptions = {}): Promise<System>
       startAll,
       spawn,
       connect,
-      stop,
+      stop: undo.run,
     };
   } catch (error) {
-    await stop();
+    await undo.run();
     throw error;
   }
 };

@@ -25,7 +25,7 @@ export const startCountedLocal = async (
     workers,
     beforeServices: async ({ register, undo }) => {
       target = await startCounterTarget(folder, seed);
-      undo(target.stop);
+      undo.add(target.stop);
       await register('counter', target.pid);
       return {
         HOLDPOINT_HTTP_TARGETS: target.origin,

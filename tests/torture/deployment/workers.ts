@@ -1,81 +1,41 @@
 import { join } from 'node:path';
 import { readIfPresent } from '@holdpoint/infra/credentials/keep';
-import type { Child } from '@holdpoint/infra/local/process/child';
+import type { Foundation } from '@holdpoint/infra/local/foundation';
 import { poll } from '@holdpoint/infra/local/poll';
 import { supervise } from '@holdpoint/infra/local/process/supervisor';
+import type { Undo } from '@holdpoint/infra/local/undo';
+import { type Breakable, startBreakable } from './breakable.ts';
 import type { Ended } from './deployment.ts';
 
 const READY_WITHIN_MS = 60_000;
 const mainFile = join(import.meta.dirname, '..', 'workers', 'main.ts');
 
-/** A process of a user that runs programs. */
-export type LocalWorker = {
-  readonly name: string;
-  readonly logFile: string;
-  readonly signal: (signal: NodeJS.Signals) => void;
-  /** Ends the process; the exit counts as caused. */
-  readonly end: (signal: NodeJS.Signals) => void;
-  readonly stop: () => Promise<void>;
-};
-
 export type WorkersOptions = {
   readonly root: string;
   readonly folder: string;
-  readonly credentialsDir: string;
-  readonly natsUrl: string;
+  readonly foundation: Foundation;
+  readonly undo: Undo;
   readonly count: number;
-  readonly onStart: (name: string, child: Child) => Promise<void>;
   readonly onEnded: (ended: Ended) => void;
 };
 
-const startLocalWorker = async (name: string, options: WorkersOptions): Promise<LocalWorker> => {
-  const { root, folder, credentialsDir, natsUrl, onStart, onEnded } = options;
-  const wanted = new Set<number>();
-  const logFile = join(folder, 'logs', `${name}.log`);
-  const supervised = await supervise(
-    {
+/** Processes of a user that run programs and restart after a crash. Resolves when the service knows their program. */
+export const startWorkers = async (options: WorkersOptions): Promise<readonly Breakable[]> => {
+  const { root, folder, foundation, undo, count, onEnded } = options;
+  const { natsUrl, credentialsDir, registry } = foundation;
+  const workers: Breakable[] = [];
+  undo.add(() => Promise.all(workers.map((worker) => worker.stop())));
+  for (let i = 1; i <= count; i += 1) {
+    const name = `worker-${String(i)}`;
+    const spec = {
       name,
       command: process.execPath,
       args: [mainFile, name, natsUrl, credentialsDir],
-      logFile,
+      logFile: foundation.logFile(name),
       cwd: root,
-    },
-    {
-      say: () => undefined,
-      onStart: (child) => onStart(name, child),
-      onExit: (child, { code, signal }) => {
-        const how = signal === null ? `code ${String(code)}` : signal;
-        onEnded({ name, at: new Date().toISOString(), how, caused: wanted.has(child.pid) });
-      },
-    },
-  );
-  return {
-    name,
-    logFile,
-    signal: supervised.signal,
-    end: (signal) => {
-      wanted.add(supervised.pid());
-      supervised.signal(signal);
-    },
-    stop: async () => {
-      wanted.add(supervised.pid());
-      // A frozen process handles no other signal.
-      supervised.signal('SIGCONT');
-      await supervised.stop();
-    },
-  };
-};
-
-/** Workers that restart after a crash. Resolves when the service knows their program. */
-export const startWorkers = async (
-  options: WorkersOptions,
-  onStarted: (worker: LocalWorker) => void,
-): Promise<readonly LocalWorker[]> => {
-  const workers: LocalWorker[] = [];
-  for (let i = 1; i <= options.count; i += 1) {
-    const worker = await startLocalWorker(`worker-${String(i)}`, options);
-    onStarted(worker);
-    workers.push(worker);
+    };
+    const register = ({ pid }: { readonly pid: number }) => registry.add({ name, pid, marker: folder });
+    workers.push(await startBreakable((hooks) => supervise(spec, { ...hooks, onStart: register }), onEnded));
   }
   for (const { name, logFile } of workers)
     await poll(
