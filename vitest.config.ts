@@ -1,21 +1,7 @@
 import { defineConfig } from 'vitest/config';
-import { QUICK } from './tests/levels.ts';
+import { ADAPTERS, PROOF, QUICK, SUFFIXED } from './infra/levels.ts';
 
 const NEVER = ['**/node_modules/**', '**/.holdpoint/**'];
-const BY_SUFFIX = ['**/*.int.test.ts', '**/*.e2e.test.ts', '**/*.long.test.ts'];
-
-/** Files, git repositories, sockets and processes of the machine: each test file has a process of its own. */
-const ADAPTERS = [
-  'services/executor/src/{adapters,capabilities}/**/*.test.ts',
-  'infra/**/*.test.ts',
-  'examples/**/*.test.ts',
-  'tests/counter/*.test.ts',
-  'tests/repo/docs-code.test.ts',
-];
-
-/** The deciders of all services in worlds that the tests invent. */
-const PROOF = ['tests/{simulation,models,fuzz,torture,planted}/**/*.test.ts'];
-
 /** NATS and PostgreSQL are real. Bounds are for what hangs: no test passes or fails by its duration. */
 const real = {
   globalSetup: ['tests/kit/stack/global-setup.ts'],
@@ -36,7 +22,7 @@ export default defineConfig({
           name: 'unit',
           setupFiles: ['tests/kit/fixed-seed.ts'],
           include: ['**/*.test.ts'],
-          exclude: [...NEVER, ...BY_SUFFIX, ...ADAPTERS, ...PROOF],
+          exclude: [...NEVER, ...SUFFIXED, ...ADAPTERS, ...PROOF],
           testTimeout: 120_000,
           // Pure tests share a worker: each module is loaded once, not once per file.
           pool: 'threads',
@@ -48,8 +34,8 @@ export default defineConfig({
         test: {
           name: 'adapters',
           setupFiles: ['tests/kit/fixed-seed.ts'],
-          include: ADAPTERS,
-          exclude: [...NEVER, ...BY_SUFFIX],
+          include: [...ADAPTERS],
+          exclude: [...NEVER, ...SUFFIXED],
           testTimeout: 120_000,
           sequence: { groupOrder: 1 },
         },
@@ -58,8 +44,8 @@ export default defineConfig({
         test: {
           name: 'proof',
           setupFiles: ['tests/kit/fixed-seed.ts'],
-          include: PROOF,
-          exclude: [...NEVER, ...BY_SUFFIX],
+          include: [...PROOF],
+          exclude: [...NEVER, ...SUFFIXED],
           testTimeout: 300_000,
           sequence: { groupOrder: 1 },
         },

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import { LEVELS, REST } from './levels.ts';
 import { root } from './local/folders.ts';
 import { add, countReport, totalLine } from './test-report.ts';
 import type { Total } from './test-report.ts';
@@ -49,17 +50,6 @@ const PROVE: readonly Program[] = [
   node('torture', 'tests/torture/main.ts', '--duration', '10m', '--rate', '20', '--fault-every', '5s'),
   node('soak', 'tests/torture/soak/main.ts'),
 ];
-
-const QUICK = ['adapters', 'proof', 'quick'];
-const REST = ['long', 'int', 'e2e'];
-
-type Level = { readonly programs: readonly Program[]; readonly projects: readonly string[] };
-const LEVELS: Readonly<Record<string, Level>> = {
-  check: { programs: STATIC, projects: ['unit'] },
-  test: { programs: STATIC, projects: ['unit', ...QUICK] },
-  all: { programs: STATIC, projects: ['unit', ...QUICK, ...REST] },
-  prove: { programs: PROVE, projects: [] },
-};
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
@@ -126,7 +116,12 @@ const runTests = async (args: readonly string[]): Promise<Total> => {
 };
 
 /** A level stops at the first static check that fails; the long programs of `prove` all run. */
-const runLevel = async (name: string, { programs, projects }: Level, args: readonly string[]) => {
+const runLevel = async (
+  name: keyof typeof LEVELS,
+  projects: readonly string[],
+  programs: readonly Program[],
+  args: readonly string[],
+) => {
   let total: Total = { passed: 0, failed: 0 };
   for (const program of programs) {
     const passed = await runProgram(program);
@@ -137,9 +132,9 @@ const runLevel = async (name: string, { programs, projects }: Level, args: reado
   return add(total, await runTests([...projects.flatMap((project) => ['--project', project]), ...args]));
 };
 
+const isLevel = (name: string): name is keyof typeof LEVELS => Object.hasOwn(LEVELS, name);
 const [wanted = 'test', ...given] = process.argv.slice(2);
-const level = LEVELS[wanted];
-if (level === undefined) throw new Error(`unknown level ${wanted}: one of ${Object.keys(LEVELS).join(', ')}`);
+if (!isLevel(wanted)) throw new Error(`unknown level ${wanted}: one of ${Object.keys(LEVELS).join(', ')}`);
 // `npm run test:all -- --rest`, right after `npm test`, leaves out the part that has just run.
 const isRest = wanted === 'all' && given.includes('--rest');
 const args = given.filter((arg) => arg !== '--rest');
@@ -151,10 +146,8 @@ const total = isPart
   ? await runTests(args)
   : await runLevel(
       wanted,
-      {
-        programs: isRest || isLaterShard ? [] : level.programs,
-        projects: isRest ? REST : level.projects,
-      },
+      isRest ? REST : LEVELS[wanted],
+      isRest || isLaterShard ? [] : wanted === 'prove' ? PROVE : STATIC,
       args,
     );
 say(totalLine(total));

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { QUICK } from '@holdpoint/infra/levels';
 import { parseSync } from 'oxc-parser';
 import { describe, expect, test } from 'vitest';
 import { guaranteesIn } from '../repo/markdown.ts';
@@ -7,7 +8,6 @@ import { factsOf } from '../repo/source-facts.ts';
 import { readSource, ROOT } from '../repo/source-tree.ts';
 import { planted, whyNotPlantable } from './bug.ts';
 import { BUGS } from './bugs.ts';
-import { QUICK } from '../levels.ts';
 import { patternOf } from './run-tests.ts';
 
 /** Long tests and the other integration tests run in `npm run test:all`. */

@@ -2,11 +2,12 @@
 // that must fail. The working tree is only read. Ends with code 1 if a bug survives.
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { projectOf } from '@holdpoint/infra/levels';
 import { root } from '@holdpoint/infra/local/folders';
 import { type Bug, type Catch, planted, whyNotPlantable } from './bug.ts';
 import { BUGS } from './bugs.ts';
 import { type Copy, copyTree } from './copy.ts';
-import { patternOf, projectOf, type Ran, runTests } from './run-tests.ts';
+import { patternOf, type Ran, runTests } from './run-tests.ts';
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const stopping = new AbortController();

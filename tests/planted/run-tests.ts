@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, relative } from 'node:path';
+import type { Project } from '@holdpoint/infra/levels';
 import { z } from 'zod';
 import type { Catch } from './bug.ts';
 
@@ -39,20 +40,6 @@ const WITHIN_MS: Readonly<Record<Project, number>> = {
   e2e: 400_000,
 };
 const STOP_WITHIN_MS = 20_000;
-
-const BY_SUFFIX = { '.int.test.ts': 'int', '.e2e.test.ts': 'e2e', '.long.test.ts': 'long' } as const;
-const ADAPTERS = /^(services\/executor\/src\/(adapters|capabilities)|infra|examples|tests\/counter)\//;
-const PROOF = /^tests\/(simulation|models|fuzz|torture|planted)\//;
-const QUICK = /\/(store-contract|engine-postgres|gated-task)\.int\.test\.ts$/;
-
-/** The projects of vitest.config.ts. */
-type Project = 'unit' | 'adapters' | 'proof' | 'quick' | 'long' | 'int' | 'e2e';
-export const projectOf = (file: string): Project => {
-  if (QUICK.test(file)) return 'quick';
-  for (const [suffix, project] of Object.entries(BY_SUFFIX)) if (file.endsWith(suffix)) return project;
-  if (ADAPTERS.test(file)) return 'adapters';
-  return PROOF.test(file) ? 'proof' : 'unit';
-};
 
 const PLACEHOLDER = /%[sdifjoO#]|\$[\w.]+/g;
 const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');

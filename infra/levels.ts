@@ -1,0 +1,73 @@
+import { matchesGlob } from 'node:path';
+
+/** Files, git repositories, sockets and processes of the machine: each test file has a process of its own. */
+export const ADAPTERS: readonly string[] = [
+  'services/executor/src/{adapters,capabilities}/**/*.test.ts',
+  'infra/**/*.test.ts',
+  'examples/**/*.test.ts',
+  'tests/counter/*.test.ts',
+  'tests/repo/docs-code.test.ts',
+];
+
+/** The deciders of all services in worlds that the tests invent. */
+export const PROOF: readonly string[] = ['tests/{simulation,models,fuzz,torture,planted}/**/*.test.ts'];
+
+const integration = (folder: string, ...names: readonly string[]): readonly string[] =>
+  names.map((name) => `tests/integration/${folder}/${name}.int.test.ts`);
+
+/** The integration tests of `npm test`: the store, the bus, the APIs, and one kill of each service. */
+export const QUICK: readonly string[] = [
+  ...integration('runtime', 'store-contract', 'engine-postgres', 'kill-each-service', 'schema'),
+  ...integration('bus', 'odd-messages', 'separation', 'dead-letters'),
+  ...integration(
+    'tasks',
+    'gated-task',
+    'bad-submissions',
+    'task-list',
+    'failure-classes',
+    'programs',
+    'retention',
+  ),
+  ...integration(
+    'approvals',
+    'bad-decisions',
+    'inbox',
+    'inbox-service',
+    'http-surface',
+    'rules',
+    'audit-service',
+  ),
+  ...integration('approvals', 'console-gateway', 'websocket', 'identity'),
+  ...integration('executor', 'effect-orders', 'work-orders', 'circuits', 'in-doubt', 'http-effects'),
+  ...integration('executor', 'own-capabilities', 'outside-effects', 'hostile-processes'),
+  'infra/nats/permissions.int.test.ts',
+  'infra/postgres/provision.int.test.ts',
+];
+
+/** The projects of `vitest.config.ts`. */
+export type Project = 'unit' | 'adapters' | 'proof' | 'quick' | 'long' | 'int' | 'e2e';
+
+const QUICK_PROJECTS: readonly Project[] = ['unit', 'adapters', 'proof', 'quick'];
+/** The projects of `npm run test:all` that `npm test` leaves out. */
+export const REST: readonly Project[] = ['long', 'int', 'e2e'];
+
+/** The projects of each level. `prove` runs programs of its own. */
+export const LEVELS = {
+  check: ['unit'],
+  test: QUICK_PROJECTS,
+  all: [...QUICK_PROJECTS, ...REST],
+  prove: [],
+} as const satisfies Readonly<Record<string, readonly Project[]>>;
+
+const BY_SUFFIX = { '.int.test.ts': 'int', '.e2e.test.ts': 'e2e', '.long.test.ts': 'long' } as const;
+/** The files of the projects above. */
+export const SUFFIXED: readonly string[] = Object.keys(BY_SUFFIX).map((suffix) => `**/*${suffix}`);
+
+/** The project that runs a test file. */
+export const projectOf = (file: string): Project => {
+  if (QUICK.includes(file)) return 'quick';
+  for (const [suffix, project] of Object.entries(BY_SUFFIX)) if (file.endsWith(suffix)) return project;
+  const isIn = (globs: readonly string[]): boolean => globs.some((glob) => matchesGlob(file, glob));
+  if (isIn(ADAPTERS)) return 'adapters';
+  return isIn(PROOF) ? 'proof' : 'unit';
+};
