@@ -1,8 +1,5 @@
 import type { TaskChange } from '../event-states.ts';
-import { nodeState } from '@holdpoint/orchestrator/task/model/state';
-import { verifyGrant } from '../services/grants.ts';
 import type { World } from '../world.ts';
-import { isOpen } from './open-findings.ts';
 
 /** A budget grows once for each approved extension. */
 export const watchBudgets = ({ checker, books }: World) => {
@@ -11,8 +8,6 @@ export const watchBudgets = ({ checker, books }: World) => {
     if (before.phase === 'absent') return;
     if (event.type === 'budget_extended') {
       const approval = books.approvals.stateOf(event.approval);
-      const token = nodeState(before, event.node).gate?.grant?.token ?? '';
-      if (verifyGrant(token) === undefined && isOpen('a forged approval extends a budget')) return;
       const closed = approval.status === 'closed' ? approval : undefined;
       const budget = closed?.request.effect.args['budget'];
       const extension = (budget as { readonly extension?: unknown } | undefined)?.extension;
