@@ -100,6 +100,8 @@ const work = async (
   say('Holdpoint is running.');
   describe(description);
   const operator = await connectOperator(natsUrl, credentialsDir);
+  const { work: confinement } = await operator.call('executor', 'executors', {});
+  say(`  work          ${confinement}`);
   const task = await submitSample(operator);
   say('');
   say(`Task ${task.id} waits at its hold point: it will append a line to ${effectFile(workspace)}.`);

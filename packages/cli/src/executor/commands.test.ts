@@ -15,6 +15,7 @@ describe('executors', () => {
         ],
         work: 'confined; not protected: the network',
       },
+      'approvals.executor_list': { items: [] },
     });
     expect(out).toMatch(/1c9f +present/);
     expect(out).toMatch(/2d0a +missing/);

@@ -16,12 +16,15 @@ const addList = (group: Command, { use, lines, json, now }: Session): void => {
   withExample(
     group
       .command('list')
-      .description('list the executors of the ledger, with their last sign of life')
+      .description('list executors with their last sign of life, and the keys that seal their messages')
       .option('--json', 'print the list as JSON')
       .action((options: { json?: true }) =>
         use(async (client) => {
-          const { items, work } = await client.call('executor', 'executors', {});
-          if (options.json) json({ items, work });
+          const [{ items, work }, { items: keys }] = await Promise.all([
+            client.call('executor', 'executors', {}),
+            client.call('approvals', 'executor_list', {}),
+          ]);
+          if (options.json) json({ items, keys, work });
           else
             lines([
               ...columns(
@@ -29,6 +32,13 @@ const addList = (group: Command, { use, lines, json, now }: Session): void => {
                   each.name,
                   stateOf(each),
                   `seen ${span(Math.max(0, now() - each.seenAt))} ago`,
+                ]),
+              ),
+              ...columns(
+                keys.map(({ id, name, status, revokedBy }) => [
+                  `key ${id}`,
+                  `of ${name}`,
+                  revokedBy === undefined ? status : `revoked by ${revokedBy}`,
                 ]),
               ),
               `work: ${work}`,
@@ -60,37 +70,12 @@ const addForget = (group: Command, { use, lines, json }: Session): void => {
   );
 };
 
-const addKeys = (group: Command, { use, lines, json }: Session): void => {
-  withExample(
-    group
-      .command('keys')
-      .description('list the keys with which executors seal their messages')
-      .option('--json', 'print the API response as JSON')
-      .action((options: { json?: true }) =>
-        use(async (client) => {
-          const { items } = await client.call('approvals', 'executor_list', {});
-          if (options.json) json({ items });
-          else if (items.length === 0) lines(['no keys']);
-          else
-            lines(
-              columns(
-                items.map(({ id, name, status, revokedBy }) => [
-                  id,
-                  name,
-                  revokedBy === undefined ? status : `revoked by ${revokedBy}`,
-                ]),
-              ),
-            );
-          return undefined;
-        }),
-      ),
-    'executor keys',
-  );
+const addRevoke = (group: Command, { use, lines, json }: Session): void => {
   withExample(
     group
       .command('revoke')
       .description('revoke the key of an executor permanently; its messages no longer count')
-      .argument('<id>', 'key, as listed by `executor keys`', as(ExecutorKeyId))
+      .argument('<id>', 'key, as listed', as(ExecutorKeyId))
       .option('--reason <text>', 'reason, kept in the audit log')
       .option('--json', 'print the API response as JSON')
       .action((id: ExecutorKeyId, options: { reason?: string; json?: true }) =>
@@ -110,8 +95,11 @@ const addKeys = (group: Command, { use, lines, json }: Session): void => {
 };
 
 export const addExecutor = (program: Command, session: Session): void => {
-  const group = program.command('executor').description('executors of this deployment');
+  const group = withExample(
+    program.command('executor').description('executors of this deployment, and their keys'),
+    'executor list',
+  );
   addList(group, session);
   addForget(group, session);
-  addKeys(group, session);
+  addRevoke(group, session);
 };

@@ -138,6 +138,16 @@ describe.each(ways)('a confined command with %s', (_, way) => {
     }
   });
 
+  test('a folder that is to be written and kept is written, and kept places in it are not', async (context) => {
+    if (way.namespaces === 'none') return context.skip();
+    writeFileSync(join(scratch.path, 'config'), 'kept\n');
+    const access = { write: [scratch.path], keep: [scratch.path, join(scratch.path, 'config')] };
+    const { stderr } = await confined('echo own > own; echo changed > config', { access });
+    expect(stderr).toContain('Read-only file system');
+    expect(readFileSync(join(scratch.path, 'own'), 'utf8')).toBe('own\n');
+    expect(readFileSync(join(scratch.path, 'config'), 'utf8')).toBe('kept\n');
+  });
+
   test('a folder that contains a hidden one is no working folder', async () => {
     const result = await confined('touch ran', { access: { write: [tmpdir()] } });
     expect(result.problem).toMatch(/working folder contains .*holdpoint-state/);

@@ -99,7 +99,7 @@ export const confinedArgv = async (
     throw new Uncoverable(`the working folder contains ${open}, which work must not see`);
   const key = (name: string, values: readonly (string | number)[]): readonly string[] =>
     values.map((value) => `${name}=${String(value)}`);
-  const shown = [...launcher.shown, ...(write.includes(cwd) ? [] : [cwd]), ...keep];
+  const shown = [...launcher.shown, ...[cwd, ...keep].filter((path) => !write.includes(path))];
   const apart = [
     'ns=1',
     ...(namespaces === 'user' ? ['user=1'] : []),
