@@ -1,4 +1,4 @@
-import { buckets, consumersFor, PAYLOAD_MAX_BYTES, streams } from '@holdpoint/contracts/bus/streams';
+import { consumersFor, PAYLOAD_MAX_BYTES, streams } from '@holdpoint/contracts/bus/streams';
 import type { PublicNkeys } from '../credentials/read.ts';
 import { busAccess, CORE } from './accounts.ts';
 import type { Account, BusAccess, Export, Import } from './accounts.ts';
@@ -84,9 +84,8 @@ const accountText = (
   return `  ${name} {\n${inside.join('')}  }`;
 };
 
-/** Streams reserve their `max_bytes`, object stores among them, so the server's limit is their sum, and some room. */
-const fileStoreMaxMib =
-  Math.ceil([...streams, ...buckets].reduce((sum, { maxBytes }) => sum + maxBytes, 0) / MIB) + 512;
+/** Streams reserve their `max_bytes`, so the server's limit is their sum, and some room. */
+const fileStoreMaxMib = Math.ceil(streams.reduce((sum, { maxBytes }) => sum + maxBytes, 0) / MIB) + 512;
 
 const clusterText = (cluster: ServerSettings['cluster']): string =>
   cluster === undefined
@@ -104,7 +103,7 @@ export const renderServerConfig = (settings: ServerSettings): string => {
   const { publicKeys, host, port, monitor, storeDir, streamReplicas = 1 } = settings;
   const sync = settings.sync === 'always' ? ['  sync_interval: always'] : [];
   const access = settings.access ?? busAccess({ streams, consumers: consumersFor(settings.pools ?? []) });
-  const storage = `{ max_mem: 64MB, max_file: ${fileStoreMaxMib * streamReplicas}MB, max_streams: ${streams.length + buckets.length + 12}, max_consumers: 512 }`;
+  const storage = `{ max_mem: 64MB, max_file: ${fileStoreMaxMib * streamReplicas}MB, max_streams: ${streams.length + 12}, max_consumers: 512 }`;
   return `# Written by Holdpoint. Subjects come from infra/nats/permissions.ts: change them there.
 server_name: ${JSON.stringify(settings.serverName ?? 'holdpoint')}
 listen: "${host}:${port}"

@@ -44,17 +44,3 @@ export const readMessages = (stream: string) => [
   getDirect(stream),
   `${getDirect(stream)}.>`,
 ];
-
-/**
- * The rights to store and read objects in a bucket. Replacing an object purges its old chunks, so the right to write
- * includes the right to purge.
- */
-export const writeBucket = ({ name, stream }: Named) => [
-  `$O.${name}.C.*`,
-  `$O.${name}.M.*`,
-  streamInfo(stream),
-  `$JS.API.STREAM.PURGE.${stream}`,
-  ...readMessages(stream),
-  `$JS.API.CONSUMER.CREATE.${stream}.>`,
-  ...['INFO', 'DELETE', 'MSG.NEXT'].map((verb) => `$JS.API.CONSUMER.${verb}.${stream}.*`),
-];

@@ -1,10 +1,6 @@
 import type { Api } from '@holdpoint/contracts/catalog/api';
-import { artifactBucket, buckets, consumers, programBucket, streams } from '@holdpoint/contracts/bus/streams';
-import type {
-  BucketDeclaration,
-  ConsumerDeclaration,
-  StreamDeclaration,
-} from '@holdpoint/contracts/bus/streams';
+import { consumers, streams } from '@holdpoint/contracts/bus/streams';
+import type { ConsumerDeclaration, StreamDeclaration } from '@holdpoint/contracts/bus/streams';
 import { sentBy } from '@holdpoint/contracts/bus/senders';
 import { filters, SERVICES, subjects } from '@holdpoint/contracts/bus/subjects';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
@@ -20,7 +16,6 @@ import {
   listConsumers,
   readMessages,
   streamInfo,
-  writeBucket,
   writeStream,
 } from './jetstream-api.ts';
 
@@ -43,20 +38,12 @@ export type Rights = {
 export type Declared = {
   readonly streams: readonly Pick<StreamDeclaration, 'name'>[];
   readonly consumers: readonly Pick<ConsumerDeclaration, 'name' | 'stream' | 'service' | 'filter'>[];
-  /** Object stores. Those of the contracts, when left out. */
-  readonly buckets?: readonly Pick<BucketDeclaration, 'name' | 'stream'>[];
 };
 
 const SERVICE_DISCOVERY = '$SRV.>';
 
-const bucketsOf = (declared: Declared) => declared.buckets ?? buckets;
-const bucketsNamed = (name: string, declared: Declared) =>
-  bucketsOf(declared).filter((bucket) => bucket.name === name);
 /** Every stream, those of object stores among them. */
-const streamNames = (declared: Declared): readonly string[] => [
-  ...declared.streams.map(({ name }) => name),
-  ...bucketsOf(declared).map(({ stream }) => stream),
-];
+const streamNames = (declared: Declared): readonly string[] => [...declared.streams.map(({ name }) => name)];
 
 const inboxOf = (user: NatsUser) => `_INBOX_${user}.>`;
 
@@ -142,17 +129,12 @@ const taskCommandsOfPeople = [
   'checkpoint',
 ] as const;
 
-/** Executors store artifacts, and read them for callers. */
-const storesOf = (service: ServiceName, declared: Declared): readonly string[] =>
-  service === 'executor' ? bucketsNamed(artifactBucket.name, declared).flatMap(writeBucket) : [];
-
 const serviceRights = (service: ServiceName, declared: Declared): Rights => {
   const own = declared.consumers.filter((consumer) => consumer.service === service);
   return {
     sends: [
       ...sentBy(service),
       ...speech[service],
-      ...storesOf(service, declared),
       ...own.flatMap((consumer) => [consumerInfo(consumer), fetchFrom(consumer), ...acknowledge(consumer)]),
     ],
     watches: hearing[service],
@@ -211,7 +193,7 @@ const operatorRights = (declared: Declared): Rights => ({
     ...SERVICES.map(filters.apiOf),
     SERVICE_DISCOVERY,
     ...infos(declared),
-    ...[...READABLE, ...bucketsOf(declared).map(({ stream }) => stream)].flatMap(readMessages),
+    ...READABLE.flatMap(readMessages),
   ],
   // Not commands: those of people carry what proves who they are.
   watches: [filters.events, filters.logs, filters.work, ADVISORIES],
@@ -234,7 +216,8 @@ const workerRights = (declared: Declared): Rights => ({
     consumerInfo(everyOrder),
     fetchFrom(everyOrder),
     ...acknowledge(everyOrder),
-    ...bucketsNamed(programBucket.name, declared).flatMap(writeBucket),
+    subjects.api('orchestrator', 'value_put'),
+    subjects.api('orchestrator', 'value_get'),
   ],
   watches: [filters.eventsOf('task')],
   receives: [inboxOf('worker')],

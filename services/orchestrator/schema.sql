@@ -40,6 +40,21 @@ CREATE TABLE listed (
   words tsvector NOT NULL
 );
 
+CREATE TABLE object_chunks (
+  upload text NOT NULL,
+  part integer NOT NULL,
+  content bytea NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now()
+);
+
+CREATE TABLE objects (
+  sha256 text NOT NULL,
+  upload text NOT NULL,
+  bytes bigint NOT NULL,
+  parts integer NOT NULL,
+  stored_at timestamp with time zone NOT NULL DEFAULT now()
+);
+
 CREATE TABLE outbox (
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
   messages json NOT NULL,
@@ -93,6 +108,14 @@ ALTER TABLE heads ADD CONSTRAINT heads_version_check CHECK ((version > 0));
 
 ALTER TABLE listed ADD CONSTRAINT listed_pkey PRIMARY KEY (id);
 
+ALTER TABLE object_chunks ADD CONSTRAINT object_chunks_pkey PRIMARY KEY (upload, part);
+
+ALTER TABLE objects ADD CONSTRAINT objects_pkey PRIMARY KEY (sha256);
+
+ALTER TABLE objects ADD CONSTRAINT objects_sha256_check CHECK ((sha256 ~ '^[0-9a-f]{64}$'::text));
+
+ALTER TABLE objects ADD CONSTRAINT objects_upload_key UNIQUE (upload);
+
 ALTER TABLE outbox ADD CONSTRAINT outbox_pkey PRIMARY KEY (id);
 
 ALTER TABLE programs ADD CONSTRAINT programs_pkey PRIMARY KEY (hash);
@@ -126,6 +149,10 @@ CREATE INDEX listed_flow ON orchestrator.listed USING btree (flow, created_at DE
 CREATE INDEX listed_requester ON orchestrator.listed USING btree (requester, created_at DESC, id DESC);
 
 CREATE INDEX listed_words ON orchestrator.listed USING gin (words) WITH (fastupdate='on', gin_pending_list_limit='512');
+
+CREATE INDEX object_chunks_age ON orchestrator.object_chunks USING btree (created_at);
+
+CREATE INDEX objects_age ON orchestrator.objects USING btree (stored_at);
 
 CREATE UNIQUE INDEX programs_place ON orchestrator.programs USING btree (place);
 

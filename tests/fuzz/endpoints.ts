@@ -16,6 +16,8 @@ export const ENDPOINTS = [
   'orchestrator.program_list',
   'orchestrator.workflows',
   'orchestrator.work',
+  'orchestrator.value_put',
+  'orchestrator.value_get',
   'orchestrator.dead_letter_list',
   'orchestrator.dead_letter_get',
   'orchestrator.dead_letter_resolve',

@@ -1,4 +1,5 @@
 import { createBusWatermarkTable } from '@holdpoint/runtime/store/bus-watermark';
+import { createObjectTables } from '@holdpoint/runtime/store/object-store';
 import { createRuntimeTables, currentSchema, tokenIn } from '@holdpoint/runtime/store/tables';
 import { type Kysely, sql } from 'kysely';
 
@@ -17,6 +18,7 @@ export const up = async (db: Kysely<unknown>): Promise<void> => {
   // Also finds the tasks that wait for a circuit.
   await sql`CREATE INDEX heads_phase ON heads (status, created_at DESC, id DESC)`.execute(db);
   await createBusWatermarkTable(db);
+  await createObjectTables(db);
   await createPrograms(db);
   await createLists(db);
 };

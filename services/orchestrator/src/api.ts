@@ -3,10 +3,12 @@ import { commandIdOf, RepositoryId, type TaskId, taskIdFrom } from '@holdpoint/c
 import type { ProgramDefinition } from '@holdpoint/contracts/program/definition';
 import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { TaskEvent } from '@holdpoint/contracts/task/events';
+import { VALUE_LIMITS } from '@holdpoint/contracts/program/value';
 import { programDecider } from '@holdpoint/programs/decide';
 import { isProgram } from '@holdpoint/programs/state';
 import type { Caller, OwnEndpoints } from '@holdpoint/runtime/bus/api';
 import { foldHistory, readAggregate, readHistory, readHistoryPage } from '@holdpoint/runtime/store/read';
+import { createObjectStore, type ObjectStore } from '@holdpoint/runtime/store/object-store';
 import type { Routed } from '@holdpoint/runtime/engine/inbound';
 import type { Pool } from 'pg';
 import { forkAt } from './task/fork.ts';
@@ -69,6 +71,9 @@ const forkOf = (
     ? { kind: 'program', aggregate, message: { kind: 'fork_program', origin, version, ...to } }
     : undefined;
 };
+
+/** Large values of programs. */
+export const values = (pool: Pool): ObjectStore => createObjectStore(pool, VALUE_LIMITS);
 
 const readable = orchestratorKinds();
 
@@ -143,6 +148,20 @@ export const endpoints = (
   program_register: { query: async ({ programs }) => registered(await register(programs)) },
   program_list: { query: (page) => listPrograms(pool, page) },
   workflows: { query: () => offeredWorkflows(pool, workflows) },
+  value_put: {
+    query: async ({ upload: id, sha256, part, parts, content }) => {
+      const stored = await values(pool).putChunk({ id, sha256, part, parts }, Buffer.from(content, 'base64'));
+      return { complete: stored !== undefined };
+    },
+  },
+  value_get: {
+    query: async ({ sha256, part }) => {
+      const found = await values(pool).chunk(sha256, part);
+      if (found === undefined)
+        throw new HoldpointError('EXECUTOR_UNKNOWN_ARTIFACT', `unknown value: ${sha256}`);
+      return { parts: found.parts, content: Buffer.from(found.content).toString('base64') };
+    },
+  },
   work: {
     command: (payload) => ({
       kind: 'program',

@@ -4,6 +4,7 @@ import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import type { Logger } from '@holdpoint/runtime/observability/log';
 import { sealKeyFile } from '@holdpoint/runtime/service/config';
 import { followSealKey } from '@holdpoint/runtime/service/seal-key';
+import { startPeriodic } from '@holdpoint/runtime/observability/periodic';
 import { type RunningService, startService } from '@holdpoint/runtime/service/service';
 import { createIdentityVerifier } from '@holdpoint/runtime/service/identity';
 import { systemClock } from '@holdpoint/runtime/service/system-clock';
@@ -12,7 +13,7 @@ import { shippedFiles } from '@holdpoint/workflows/files/shipped';
 import { createProgramCatalog } from './adapters/program-catalog.ts';
 import { createWakeHeld } from './adapters/wake-held.ts';
 import { createWorkflowCircuits } from './adapters/workflow-circuits.ts';
-import { endpoints } from './api.ts';
+import { endpoints, values } from './api.ts';
 import type { OrchestratorEnv } from './config.ts';
 import { createTaskDecider } from './task/decide.ts';
 import { builtIn, findWorkflow } from './workflows/catalog.ts';
@@ -23,6 +24,8 @@ import { orchestratorKinds } from './aggregates.ts';
 import { orchestratorInbound } from './bindings.ts';
 import { createSenders } from './sender.ts';
 import { orchestratorTiming, type Timing } from './timing.ts';
+
+const PURGE_VALUES_EVERY_MS = 60_000;
 
 export const startOrchestrator = (
   env: OrchestratorEnv,
@@ -52,6 +55,12 @@ export const startOrchestrator = (
       bind: (engine) => {
         const catalog = createProgramCatalog(log);
         const learning = catalog.follow(pool);
+        const purging = startPeriodic(
+          'purge of values',
+          PURGE_VALUES_EVERY_MS,
+          () => values(pool).purge(),
+          log,
+        );
         const wake = createWakeHeld(pool, engine, log);
         const circuits = createWorkflowCircuits(() => void wake());
         const following = circuits.follow(listener, systemClock);
@@ -78,6 +87,7 @@ export const startOrchestrator = (
           ),
           stop: async () => {
             following.stop();
+            await purging.stop();
             await learning.stop();
           },
         };

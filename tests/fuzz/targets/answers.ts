@@ -27,6 +27,8 @@ const NAMES = [
   'api/orchestrator.program_list.response',
   'api/orchestrator.workflows.response',
   'api/orchestrator.work.response',
+  'api/orchestrator.value_put.response',
+  'api/orchestrator.value_get.response',
   'api/orchestrator.dead_letter_list.response',
   'api/orchestrator.dead_letter_get.response',
   'api/orchestrator.dead_letter_resolve.response',

@@ -1,7 +1,8 @@
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { buckets, streams } from '@holdpoint/contracts/bus/streams';
+import { streams } from '@holdpoint/contracts/bus/streams';
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
+import { createUndo } from '@holdpoint/infra/local/undo';
 import { connectAs } from '@holdpoint/infra/nats/connect';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -16,17 +17,17 @@ const program = programOf(currentRun());
 if (program === undefined)
   process.stderr.write('a cluster of NATS servers was not tried, because they run in containers\n');
 
-const names = [...streams.map(({ name }) => name), ...buckets.map(({ stream }) => stream)];
+const names = streams.map(({ name }) => name);
 
 let system: System;
-const undo: (() => Promise<unknown>)[] = [];
+const undo = createUndo();
 beforeEach(async () => {
   system = await createSystem();
 });
 afterEach(async () => {
   // Services stop first, because they wait for the servers only.
   await system.stop();
-  for (const end of undo.splice(0).toReversed()) await end();
+  await undo.run();
 });
 
 /** The number of replicas of each stream, as one server reports it. */
@@ -68,7 +69,7 @@ describe.skipIf(program === undefined)('on a cluster of three servers', () => {
     if (program === undefined) throw new Error('skipped');
     const { run } = system;
     const cluster = await startNatsCluster(run, program, await mkdtemp(join(run.folder, 'cluster-')));
-    undo.push(cluster.remove);
+    undo.add(cluster.remove);
     const env = { HOLDPOINT_NATS_URL: cluster.url };
 
     const alone = await system.start('orchestrator', env);
@@ -80,7 +81,7 @@ describe.skipIf(program === undefined)('on a cluster of three servers', () => {
     await untilOnThree(cluster.url);
 
     const client = await connectClient(cluster.url, run.credentialsDir);
-    undo.push(client.close);
+    undo.add(client.close);
     const before = await submitSample(client);
     await cluster.kill(0);
     await approveAndComplete(client, await submitSample(client));

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { execFile } from 'node:child_process';
 import { mkdir, readdir, readFile, realpath } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import type { EffectEvent } from '@holdpoint/contracts/effect/events';
@@ -15,12 +14,10 @@ import {
   type StoredArtifact,
   StoredArtifact as Stored,
 } from '@holdpoint/contracts/effect/stored-artifact';
-import { artifactBucket, DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
+import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import { filters, subjects } from '@holdpoint/contracts/bus/subjects';
 import { silentLogger } from '@holdpoint/runtime/observability/log';
-import { createObjectStore, type ObjectStore } from '@holdpoint/runtime/bus/object-store';
 import { keepTopology } from '@holdpoint/runtime/bus/keep-topology';
-import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ServiceProcess } from '../../kit/stack/as-process.ts';
@@ -32,23 +29,19 @@ import { createSystem, type System } from '../../kit/stack/system.ts';
 import { until, untilTrue } from '../../kit/until.ts';
 
 const SHELL = 'cap.env.shell.command.run';
-const BUCKET = artifactBucket.stream;
 const ENDS: readonly string[] = ['applied', 'failed_clean', 'refused', 'cancelled'];
 const run = promisify(execFile);
 
 let system: System;
 /** The only user that may order effects. */
 let orderer: NatsConnection;
-/** With the rights of the server's owner. */
-let manager: JetStreamManager;
-let objects: ObjectStore;
 let keeper: { readonly stop: () => void };
 let repository: string;
 let executor: ServiceProcess;
 const events: EffectEvent[] = [];
 
 beforeAll(async () => {
-  system = await createSystem({ almightyMonitor: true });
+  system = await createSystem();
   const folder = join(await realpath(system.folder), 'repositories');
   repository = join(folder, 'app');
   await mkdir(repository, { recursive: true });
@@ -59,9 +52,6 @@ beforeAll(async () => {
   });
   await executor.started();
   orderer = await system.connect('orchestrator');
-  const monitor = await system.connect('monitor');
-  manager = await jetstreamManager(monitor, { checkAPI: false });
-  objects = createObjectStore(monitor, artifactBucket);
   system.client.connection.subscribe(filters.eventsOf('effect'), {
     callback: (_error, msg) => void events.push(msg.json<EffectEvent>()),
   });
@@ -110,11 +100,22 @@ const printed = async (
 const isStored = async ({ uri }: StoredArtifact): Promise<boolean> =>
   (await system.client.ask('executor', 'artifact', { uri })).stored;
 const untilStored = (log: StoredArtifact) => untilTrue(`${log.uri} is stored`, () => isStored(log));
-const contentOf = async (sha256: string): Promise<Buffer> => {
-  const pieces: Uint8Array[] = [];
-  for await (const piece of objects.read(sha256)) pieces.push(piece);
-  return Buffer.concat(pieces);
-};
+const rowsOf = <Row extends Record<string, unknown>>(
+  text: string,
+  values: readonly unknown[] = [],
+): Promise<readonly Row[]> => askOwner<Row>(system.database, text, values);
+const contentOf = async (sha256: string): Promise<Buffer> =>
+  Buffer.concat(
+    (
+      await rowsOf<{ content: Buffer }>(
+        `SELECT content FROM executor.object_chunks JOIN executor.objects USING (upload)
+          WHERE sha256 = $1 ORDER BY part`,
+        [sha256],
+      )
+    ).map(({ content }) => content),
+  );
+const countOf = async (table: 'objects' | 'object_chunks'): Promise<number> =>
+  Number((await rowsOf<{ count: string }>(`SELECT count(*) FROM executor.${table}`))[0]?.count);
 const sha256Of = (data: Buffer): string => createHash('sha256').update(data).digest('hex');
 const listed = async ({ effect: { task } }: RunEffect) =>
   (await system.client.ask('executor', 'artifacts', { task })).items;
@@ -128,10 +129,6 @@ const spooledIn = async (): Promise<readonly string[]> => {
   return (await Promise.all(found)).flat();
 };
 const spooled = async (): Promise<readonly string[]> => (await spooledIn()).map((path) => basename(path));
-const objectNames = async (): Promise<number> => {
-  const info = await manager.streams.info(BUCKET, { subjects_filter: `$O.${artifactBucket.name}.M.>` });
-  return Object.keys(info.state.subjects ?? {}).length;
-};
 const textOf = (log: Buffer): readonly string[] =>
   log
     .toString('utf8')
@@ -187,58 +184,44 @@ describe('the log of a step', () => {
     await untilStored(log);
     expect(log.bytes).toBeGreaterThan(100_000_000);
     expect((await memory('VmHWM')) - before).toBeLessThan(100);
-    expect((await objects.find(log.sha256))?.bytes).toBe(log.bytes);
+    expect((await contentOf(log.sha256)).length).toBe(log.bytes);
   });
 });
 
 describe('an upload', () => {
   test('an upload that a crash interrupts is repeated: the log is stored once and complete', async () => {
     const isInTheMiddle = async (sha256: string, from: number): Promise<boolean> =>
-      (await manager.streams.info(BUCKET)).state.last_seq > from &&
-      (await objects.find(sha256)) === undefined;
+      (await countOf('object_chunks')) > from && (await contentOf(sha256)).length === 0;
     let cutShort = 0;
     for (let tries = 0; tries < 10 && cutShort === 0; tries += 1) {
-      const from = (await manager.streams.info(BUCKET)).state.last_seq;
-      const names = await objectNames();
+      const from = await countOf('object_chunks');
+      const names = await countOf('objects');
       const { log } = await printed(`yes ${String(tries)}${'0123456789'.repeat(40)} | head -n 100000`);
-      await untilTrue(
-        'the upload has begun',
-        async () => (await manager.streams.info(BUCKET)).state.last_seq > from,
-      );
+      await untilTrue('the upload has begun', async () => (await countOf('object_chunks')) > from);
       executor.signal('SIGKILL');
       if (await isInTheMiddle(log.sha256, from)) cutShort += 1;
       await executor.started();
       await untilStored(log);
       expect(sha256Of(await contentOf(log.sha256))).toBe(log.sha256);
-      expect(await objectNames()).toBe(names + 1);
+      expect(await countOf('objects')).toBe(names + 1);
     }
     expect(cutShort).toBe(1);
     await untilTrue('nothing waits', async () => (await spooled()).length === 0);
   });
 
-  test('an upload waits while the bus is away, and the waiting log can be read', async () => {
-    const order = scriptOf('sleep 1; echo while nobody listens');
-    await give(order);
-    await untilTrue('it has started', () =>
-      events.some(({ id, type }) => id === order.id && type === 'started'),
-    );
-    await system.nats.kill();
+  test('an upload waits while the store refuses it, and the waiting log can be read', async () => {
+    await rowsOf('REVOKE INSERT ON executor.object_chunks FROM hp_executor');
+    const { order, log } = await printed('echo while nobody stores');
     await untilTrue('the log waits', async () =>
       (await spooled()).some((file) => file.startsWith(`${order.id}.`)),
     );
-    await system.nats.start();
-    // The outcome comes from the ledger: its event may be published before the test is connected again.
-    const outputs = await until(
-      `${order.id} has outputs`,
-      async () => (await system.client.ask('executor', 'order', { id: order.id })).outputs,
-    );
-    const log = Stored.parse(outputs['log']);
     const { data } = await system.client.ask('executor', 'artifact', {
       uri: log.uri,
       offset: 0,
       limit: 1_024,
     });
-    expect(textOf(Buffer.from(data ?? '', 'base64'))).toEqual(['out | while nobody listens']);
+    expect(textOf(Buffer.from(data ?? '', 'base64'))).toEqual(['out | while nobody stores']);
+    await rowsOf('GRANT INSERT ON executor.object_chunks TO hp_executor');
     await untilStored(log);
   });
 
@@ -271,7 +254,11 @@ describe('a reader of artifacts', () => {
   test('a reader gets an error when the stored content is different', async () => {
     const { log } = await printed('echo true words');
     await untilStored(log);
-    await objects.put(log.sha256, {}, Readable.from([Buffer.from('false words')]));
+    await rowsOf(
+      `UPDATE executor.object_chunks SET content = 'false words'
+        WHERE upload = (SELECT upload FROM executor.objects WHERE sha256 = $1)`,
+      [log.sha256],
+    );
     const range = { uri: log.uri, offset: 0, limit: 1_024 };
     await expect(system.client.ask('executor', 'artifact', range)).rejects.toMatchObject({
       code: 'EXECUTOR_UNKNOWN_ARTIFACT',
@@ -305,25 +292,12 @@ describe('a reader of artifacts', () => {
     expect(await readFile(join(system.folder, 'build.log'), 'utf8')).toBe(whole);
     expect((await holdpoint('artifact', 'get', log.uri, '-o', 'build.log')).code).toBe(2);
   });
-
-  test('an operator reads artifacts with a bus client and cannot write them', async () => {
-    const { log } = await printed('echo for everybody');
-    await untilStored(log);
-    const operator = createObjectStore(await system.connect('operator'), artifactBucket);
-    const pieces: Uint8Array[] = [];
-    for await (const piece of operator.read(log.sha256)) pieces.push(piece);
-    expect(sha256Of(Buffer.concat(pieces))).toBe(log.sha256);
-    await expect(operator.put('mine', {}, Readable.from([Buffer.from('x')]))).rejects.toThrow(
-      /permission|timeout/i,
-    );
-    expect(await objects.find('mine')).toBeUndefined();
-  });
 });
 
-test('a deleted bucket is created again without its old content', async () => {
+test('a log whose content is gone is reported as gone, and later logs are kept', async () => {
   const { log: lost } = await printed('echo lost');
   await untilStored(lost);
-  await manager.streams.delete(BUCKET);
+  await rowsOf('DELETE FROM executor.objects');
   const { log } = await printed('echo kept');
   await untilStored(log);
   expect(textOf(await contentOf(log.sha256))).toEqual(['out | kept']);
@@ -331,12 +305,6 @@ test('a deleted bucket is created again without its old content', async () => {
   const range = { uri: lost.uri, offset: 0, limit: 1_024 };
   await expect(system.client.ask('executor', 'artifact', range)).rejects.toMatchObject({
     code: 'EXECUTOR_UNKNOWN_ARTIFACT',
-  });
-  expect((await manager.streams.info(BUCKET)).config).toMatchObject({
-    max_age: artifactBucket.maxAgeMs * 1_000_000,
-    max_bytes: artifactBucket.maxBytes,
-    discard: 'old',
-    allow_rollup_hdrs: true,
   });
 });
 

@@ -1,6 +1,6 @@
 import type { Retention } from '@holdpoint/contracts/api/admin';
 import { COUNTED_MAX } from '@holdpoint/contracts/api/admin';
-import { buckets, streams } from '@holdpoint/contracts/bus/streams';
+import { streams } from '@holdpoint/contracts/bus/streams';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { instant } from '../output/columns.ts';
 import { sizeText } from './doctor/finding.ts';
@@ -25,7 +25,6 @@ const ageText = (ms: number): string =>
 /** Limits of the bus; the one reached first applies. */
 export const BUS_POLICY = [
   ...streams.map(({ name, maxAgeMs, maxBytes }) => ({ name, maxAgeMs, maxBytes })),
-  ...buckets.map(({ stream: name, maxAgeMs, maxBytes }) => ({ name, maxAgeMs, maxBytes })),
 ] as const;
 
 const counted = (count: number): string =>

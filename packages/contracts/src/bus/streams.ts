@@ -78,40 +78,6 @@ export const streams = [
   stream('HP_LOG', filters.logs, 'live output of running work', 24 * HOUR_MS, 256 * MIB),
 ] as const satisfies readonly StreamDeclaration[];
 
-/** An object store: a stream whose messages are chunks of the stored objects. */
-export type BucketDeclaration = {
-  readonly name: string;
-  /** The stream behind the bucket. */
-  readonly stream: string;
-  readonly description: string;
-  readonly maxAgeMs: number;
-  /** Beyond this size the oldest objects are deleted. */
-  readonly maxBytes: number;
-};
-
-/**
- * Full logs and large outputs, named by the SHA-256 of their content. They expire with the events that
- * name them.
- */
-export const artifactBucket: BucketDeclaration = {
-  name: 'HP_ARTIFACTS',
-  stream: 'OBJ_HP_ARTIFACTS',
-  description: 'Holdpoint: full logs and large outputs',
-  maxAgeMs: 7 * 24 * HOUR_MS,
-  maxBytes: 2048 * MIB,
-};
-
-/** Large values of TypeScript workflows, named by the SHA-256 of their content. */
-export const programBucket: BucketDeclaration = {
-  name: 'HP_PROGRAMS',
-  stream: 'OBJ_HP_PROGRAMS',
-  description: 'Holdpoint: large values of TypeScript workflows',
-  maxAgeMs: 30 * 24 * HOUR_MS,
-  maxBytes: 1024 * MIB,
-};
-
-export const buckets: readonly BucketDeclaration[] = [artifactBucket, programBucket];
-
 /** Acknowledgement wait of every consumer, in milliseconds. */
 export const ACK_WAIT_MS = 30_000;
 

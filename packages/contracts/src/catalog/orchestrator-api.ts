@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ProgramDefinition, ProgramView } from '../program/definition.ts';
+import { GetValue, PutValue, ValueChunk, ValueStored } from '../program/value.ts';
 import { WorkRequest, WorkAnswer } from '../program/work.ts';
 import {
   CancelTask,
@@ -66,4 +67,10 @@ export const orchestratorApi = {
     z.object({ items: z.array(OfferedWorkflow) }),
   ),
   work: endpoint('Request of a worker about its phase', WorkRequest, WorkAnswer),
+  value_put: endpoint(
+    'Store one chunk of a large value of a program; the last chunk completes it',
+    PutValue,
+    ValueStored,
+  ),
+  value_get: endpoint('One chunk of a large value of a program', GetValue, ValueChunk),
 } as const;

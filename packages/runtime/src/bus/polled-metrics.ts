@@ -1,6 +1,6 @@
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { buckets, type ConsumerDeclaration, streams } from '@holdpoint/contracts/bus/streams';
+import { type ConsumerDeclaration, streams } from '@holdpoint/contracts/bus/streams';
 import type { AddPolledMetrics } from '../observability/polled-metrics.ts';
 
 /** How far the consumers of a service are behind. Its user may ask that of its own consumers. */
@@ -41,7 +41,7 @@ export const pollConsumerMetrics = (
 
 /** What the streams hold. For the one service that has the user who may ask. */
 export const pollStreamMetrics = (connection: NatsConnection, sample: AddPolledMetrics): void => {
-  const names = [...streams.map(({ name }) => name), ...buckets.map(({ stream }) => stream)];
+  const names = streams.map(({ name }) => name);
   const labels = ['stream'];
   sample(
     {

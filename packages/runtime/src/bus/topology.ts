@@ -12,8 +12,6 @@ import {
   type StreamInfo,
 } from '@nats-io/jetstream';
 import {
-  type BucketDeclaration,
-  buckets,
   type ConsumerDeclaration,
   consumers,
   type StreamDeclaration,
@@ -43,22 +41,6 @@ const streamConfig = (stream: StreamDeclaration, replicas: number) => ({
   num_replicas: replicas,
   deny_delete: true,
   deny_purge: true,
-  allow_direct: true,
-});
-
-/** The stream of an object store, as the client library expects it. */
-const bucketConfig = (bucket: BucketDeclaration, replicas: number) => ({
-  name: bucket.stream,
-  subjects: [`$O.${bucket.name}.C.>`, `$O.${bucket.name}.M.>`],
-  description: bucket.description,
-  retention: RetentionPolicy.Limits,
-  // A reader notices missing chunks by the digest, so that a full bucket never blocks writers.
-  discard: DiscardPolicy.Old,
-  storage: StorageType.File,
-  max_age: bucket.maxAgeMs * NANOS_PER_MS,
-  max_bytes: bucket.maxBytes,
-  num_replicas: replicas,
-  allow_rollup_hdrs: true,
   allow_direct: true,
 });
 
@@ -126,7 +108,7 @@ export type TopologyLook = {
   readonly consumers: readonly ConsumerInfo[];
 };
 
-/** Creates missing streams, buckets and consumers. */
+/** Creates missing streams and consumers. */
 export const assertTopology = async (
   manager: JetStreamManager,
   { consumers: declared, replicas }: Topology = ALONE,
@@ -141,11 +123,8 @@ export const assertTopology = async (
     if (info === undefined) missing.push(consumer);
     else there.push(info);
   }
-  const all = [
-    ...streams.map((stream) => streamConfig(stream, replicas)),
-    ...buckets.map((bucket) => bucketConfig(bucket, replicas)),
-  ];
-  for (const config of all) {
+  for (const stream of streams) {
+    const config = streamConfig(stream, replicas);
     const find = () => manager.streams.info(config.name);
     const before = await ifThere(find());
     if (before === undefined) made.push(config.name);
@@ -171,7 +150,6 @@ export const updateTopology = async (
   { consumers: declared, replicas }: Topology = ALONE,
 ): Promise<void> => {
   for (const stream of streams) await manager.streams.update(stream.name, streamConfig(stream, replicas));
-  for (const bucket of buckets) await manager.streams.update(bucket.stream, bucketConfig(bucket, replicas));
   for (const consumer of declared)
     await manager.consumers.update(consumer.stream, consumer.name, consumerConfig(consumer));
 };

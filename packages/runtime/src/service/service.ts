@@ -1,7 +1,6 @@
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { HEADERS, type HeaderPairs } from '@holdpoint/contracts/bus/cloudevents';
 import { isFromPeople } from '@holdpoint/contracts/bus/senders';
-import { artifactBucket } from '@holdpoint/contracts/bus/streams';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Pool } from 'pg';
 import { createAnnouncer } from '../bus/announcer.ts';
@@ -10,7 +9,6 @@ import { type BusOverview, createBusOverview } from '../bus/bus-overview.ts';
 import { connectBus, inboxPrefixOf } from '../bus/connection.ts';
 import { createDeadLetterActions, type DeadLetterResolver } from '../bus/dead-letter-actions.ts';
 import { createListener, type Listener } from '../bus/listener.ts';
-import { createObjectStore, type ObjectStore } from '../bus/object-store.ts';
 import { pollConsumerMetrics, pollStreamMetrics } from '../bus/polled-metrics.ts';
 import { createNatsPublisher } from '../bus/publisher.ts';
 import { startSource } from '../bus/source.ts';
@@ -72,7 +70,6 @@ export type Connections = {
   readonly announce: Announce;
   /** The keys of the other services, and of people's identity assertions. */
   readonly keys: TrustedKeys;
-  readonly artifacts: ObjectStore;
   readonly listener: Listener;
   /** The bus as a whole, for users who may see it. */
   readonly overview: BusOverview;
@@ -234,7 +231,6 @@ export const startService = async <
     pool,
     announce: createAnnouncer(connection, sealedAlone(seals)),
     keys,
-    artifacts: createObjectStore(connection, artifactBucket),
     listener,
     overview: createBusOverview(connection, service),
     assertWorkConsumers: workConsumersOn(topology),

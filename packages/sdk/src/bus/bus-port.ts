@@ -25,7 +25,7 @@ const newsIn = (event: 'phase_entry_completed' | 'cancelled', msg: Msg): TaskNew
 /** Connects a phase to the services over NATS. */
 export const busPort = (connection: NatsConnection, ask: AskService = askOver(connection)): WorkPort => ({
   say: (said) => ask('orchestrator', 'work', said, { timeoutMs: SAY_TIMEOUT_MS }),
-  ...artifactsOver(connection),
+  ...artifactsOver(ask),
   listen: (task, hear) => {
     const heard = (['phase_entry_completed', 'cancelled'] as const).map((event) =>
       connection.subscribe(subjects.event('task', event, task), {

@@ -109,7 +109,7 @@ export const createClient = ({ connection, token }: ClientOptions): Client =>
   clientOver(
     {
       ask: askAs(askOver(connection), token),
-      fetch: artifactsOver(connection).fetch,
+      fetch: artifactsOver(askOver(connection)).fetch,
       clock: systemClock,
       watch: async (task, onChange) => {
         // An unreadable message and a refused subscription make the client read as well.

@@ -1,5 +1,4 @@
 import {
-  buckets,
   consumers,
   type ConsumerDeclaration,
   executorConsumer,
@@ -31,12 +30,6 @@ export type BusReport = {
 /** Every stream of Holdpoint with its limits. */
 const DECLARED = [
   ...streams.map(({ name, maxBytes, maxAgeMs, subjects }) => ({ name, maxBytes, maxAgeMs, subjects })),
-  ...buckets.map(({ stream: name, maxBytes, maxAgeMs }) => ({
-    name,
-    maxBytes,
-    maxAgeMs,
-    subjects: undefined,
-  })),
 ];
 
 const NOT_FOUND = 404;
@@ -155,8 +148,8 @@ const streamFinding = (
       'start those servers of the NATS cluster',
     );
   const message = `${String(state.messages)} messages, ${sizeText(state.bytes)} of ${sizeText(maxBytes)}`;
-  // These streams are meant to be full: they drop the oldest message. The command stream must never drop an unread one.
-  return name === 'HP_CMD' && state.bytes >= maxBytes * FULL_WARN
+  // These streams are meant to be full: they drop the oldest message. The streams of commands must never drop an unread one.
+  return ['HP_CMD', 'HP_IN'].includes(name) && state.bytes >= maxBytes * FULL_WARN
     ? warn(check, message, 'check why the services do not keep up: the oldest commands are dropped first')
     : ok(check, message);
 };

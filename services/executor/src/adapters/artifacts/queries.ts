@@ -5,10 +5,10 @@ import {
   type StoredArtifact,
   sha256In,
 } from '@holdpoint/contracts/effect/stored-artifact';
-import { artifactBucket } from '@holdpoint/contracts/bus/streams';
+import { ARTIFACT_LIMITS } from '@holdpoint/contracts/program/value';
 import { errorFields } from '@holdpoint/runtime/engine/error-fields';
 import type { Logger } from '@holdpoint/runtime/observability/log';
-import type { ObjectStore } from '@holdpoint/runtime/bus/object-store';
+import type { ObjectStore } from '@holdpoint/runtime/store/object-store';
 import type { z } from 'zod';
 import type { Catalog } from './catalog.ts';
 import type { Reader } from './reader.ts';
@@ -27,8 +27,7 @@ export type QueryParts = {
   readonly log: Logger;
 };
 
-const DAY_MS = 86_400_000;
-const KEPT_DAYS = artifactBucket.maxAgeMs / DAY_MS;
+const { keepDays: KEPT_DAYS } = ARTIFACT_LIMITS;
 
 const artifactOf = ({ uri, sha256, bytes, mediaType, name }: ArtifactView): StoredArtifact => ({
   uri,

@@ -4,7 +4,7 @@ import { open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { ObjectStore } from '@holdpoint/runtime/bus/object-store';
+import type { ObjectStore } from '@holdpoint/runtime/store/object-store';
 import type { Spool } from './spool.ts';
 
 export type ReaderParts = {

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import type { Clock } from '@holdpoint/runtime/engine/clock';
 import { errorFields } from '@holdpoint/runtime/engine/error-fields';
 import type { Logger } from '@holdpoint/runtime/observability/log';
-import type { ObjectStore } from '@holdpoint/runtime/bus/object-store';
+import type { ObjectStore } from '@holdpoint/runtime/store/object-store';
 import type { Catalog } from './catalog.ts';
 import type { Spool, SpooledArtifact } from './spool.ts';
 
@@ -36,13 +36,12 @@ export const createUploads = ({ spool, objects, catalogue, clock, now, log }: Up
   };
 
   const store = async (spooled: SpooledArtifact): Promise<void> => {
-    const { sha256, bytes, name, mediaType, task, node, attempt } = spooled;
+    const { sha256, bytes } = spooled;
     await catalogue.note(spooled);
     if (!(await isThere(spooled))) {
       const path = spool.find(sha256);
       if (path === undefined) return;
-      const about = { name, mediaType, task, node, attempt: String(attempt) };
-      const stored = await objects.put(sha256, about, createReadStream(path));
+      const stored = await objects.put(sha256, createReadStream(path));
       if (stored.sha256 !== sha256 || stored.bytes !== bytes)
         throw new Error(`the store returned digest ${stored.sha256} instead of ${sha256}`);
     }
