@@ -58,6 +58,20 @@ test('a stream outlives a kill of the server, on the same port and files', { tim
   await after.close();
 });
 
+test('a wiped server starts without streams', { timeout: 60_000 }, async () => {
+  const server = await start(options((await choosePorts()).nats));
+  const before = await as(server, 'topology');
+  await (await jetstreamManager(before)).streams.add({ name: 'HP_EVT', subjects: ['hp.evt.>'] });
+  await before.close();
+
+  await server.kill();
+  await server.wipe();
+  await server.start();
+  const after = await as(server, 'topology');
+  await expect((await jetstreamManager(after)).streams.info('HP_EVT')).rejects.toThrow('stream not found');
+  await after.close();
+});
+
 test(
   'the error of a taken port names the log, even if another NATS answers there',
   { timeout: 60_000 },

@@ -4,6 +4,7 @@ import { type ServiceName, SERVICES, subjects } from '@holdpoint/contracts/bus/s
 import type { CrashPoint } from '@holdpoint/runtime/engine/ports';
 import { describe, expect, test } from 'vitest';
 import { publish } from '../../kit/bus/consumers.ts';
+import { spawnVictim, type Step } from '../../kit/effects/crashing-service.ts';
 import { appliedByKey } from '../../kit/effects/effect-file.ts';
 import { createSystem, type System } from '../../kit/stack/system.ts';
 import {
@@ -49,29 +50,17 @@ const expectDoneOnce = async (
   expect(events.map(({ version }) => version)).toEqual(events.map((_event, index) => index + 1));
 };
 
-/** Starts all services; the first life of one of them ends at a point. */
-const spawnVictim = async (system: System, service: ServiceName, crash: string) => {
-  const victim = await system.spawn(service, {
-    envOfLife: (life): Readonly<Record<string, string>> =>
-      life === 0 ? { HOLDPOINT_TEST_CRASH_POINT: crash } : {},
-  });
-  return {
-    hasCrashed: () => untilTrue(`${service} has crashed`, () => victim.exits()[0]?.signal === 'SIGKILL'),
-    ...victim,
-  };
-};
-
-const through = async (system: System, service: ServiceName, crash: string): Promise<void> => {
+const through = async (system: System, service: ServiceName, crash: Step): Promise<void> => {
   const victim = await spawnVictim(system, service, crash);
   const task = await submitSample(system.client);
   await approve(system.client, task);
   await expectDoneOnce(system, task);
-  await victim.hasCrashed();
+  await victim.isDead();
   await victim.stop();
 };
 
 /** The effect fails as certainly not applied, because its folder leads out of the workspace at first. */
-const throughRecovery = async (system: System, crash: string): Promise<void> => {
+const throughRecovery = async (system: System, crash: Step): Promise<void> => {
   const name = crash.replace(':', '-');
   const [inside, outside] = [join(system.workspace, name), join(system.folder, `outside-${name}`)];
   await mkdir(outside);
@@ -83,7 +72,7 @@ const throughRecovery = async (system: System, crash: string): Promise<void> => 
   await rm(inside);
   const victim = await spawnVictim(system, 'recovery', crash);
   await expectDoneOnce(system, task, file);
-  await victim.hasCrashed();
+  await victim.isDead();
   await victim.stop();
 };
 
@@ -96,7 +85,7 @@ describe.concurrent('after the kill of a service', () => {
       try {
         await Promise.all(SERVICES.filter((each) => each !== service).map((each) => system.start(each)));
         for (const point of POINTS) {
-          const crash = `${point}:${String(n)}`;
+          const crash: Step = `${point}:${n}`;
           if (service === 'recovery') await throughRecovery(system, crash);
           else await through(system, service, crash);
         }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { layout } from '@holdpoint/infra/credentials/layout';
 import { poll } from '@holdpoint/infra/local/poll';
+import { isReadyAt } from '@holdpoint/infra/local/process/service-processes';
 import { Problem } from '@holdpoint/infra/local/problem';
 import { DATABASE } from '@holdpoint/infra/postgres/provision';
 import { z } from 'zod';
@@ -15,7 +16,6 @@ import { EXPANSION } from './expand.ts';
 import { usageAt } from './usage.ts';
 
 const READY_WITHIN_MS = 120_000;
-const ANSWER_WITHIN_MS = 3_000;
 const STOP_SECONDS = '20';
 const NO_DISK = 'its volumes share the disk of this machine';
 
@@ -79,14 +79,8 @@ const publishedAt = async (name: string, port: number): Promise<string | undefin
 };
 
 const isHealthy = async (name: string, address: string | undefined): Promise<boolean> => {
+  if (address !== undefined) return isReadyAt(`http://${address}`);
   try {
-    if (address !== undefined) {
-      const response = await fetch(`http://${address}/readyz`, {
-        signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
-      });
-      await response.body?.cancel();
-      return response.ok;
-    }
     return (
       (await docker(['inspect', '--format', '{{.State.Health.Status}}', name])).toString('utf8').trim() ===
       'healthy'
