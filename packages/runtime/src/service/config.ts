@@ -54,6 +54,10 @@ export const ServiceEnv = z.object({
       'Listen address of the HTTP port: health and metrics, and for approvals also API, WebSocket and console',
     ),
   HOLDPOINT_HTTP_PORT: wholeNumber(0, 65_535).default(0).describe('HTTP port; 0 selects a free port'),
+  HOLDPOINT_METRICS_PORT: z
+    .preprocess((text) => (text === '' ? undefined : text), wholeNumber(0, 65_535).optional())
+    .describe('Port of `/metrics` alone; 0 selects a free port. Unset: the HTTP port')
+    .meta(ADVANCED),
   HOLDPOINT_LOG_LEVEL: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'])
     .default('info')

@@ -161,3 +161,16 @@ describe('failing metrics', () => {
     expect((await (await serve([], exposition))('/metrics')).status).toBe(500);
   });
 });
+
+test('with a port for metrics, the HTTP port serves none, and the other one nothing else', async () => {
+  const { exposition } = createMeter('test');
+  const server = await serveHttp({ host: '127.0.0.1', port: 0, metricsPort: 0 }, [], exposition, {
+    request: (_, response) => void response.writeHead(418).end(),
+  });
+  servers.push(server);
+  const statusOf = async (port: number | undefined, path: string): Promise<number> =>
+    (await fetch(`http://127.0.0.1:${String(port)}${path}`)).status;
+  expect(await statusOf(server.port, '/metrics')).toBe(418);
+  expect(await statusOf(server.metricsPort, '/metrics')).toBe(200);
+  expect(await statusOf(server.metricsPort, '/api')).toBe(404);
+});

@@ -6,7 +6,11 @@ import type { Exposition } from '../observability/meter.ts';
 /** A readiness check of `/readyz`. */
 export type Check = { readonly name: string; readonly ready: () => Promise<boolean> };
 
-export type HttpServer = { readonly port: number; readonly stop: () => Promise<void> };
+export type HttpServer = {
+  readonly port: number;
+  readonly metricsPort?: number;
+  readonly stop: () => Promise<void>;
+};
 
 /** Routes beside health and metrics. */
 export type Web = {
@@ -15,9 +19,20 @@ export type Web = {
   readonly upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 };
 
+/** Where a service listens. With a port for metrics, they are served there alone. */
+export type Listening = {
+  readonly host: string;
+  readonly port: number;
+  readonly metricsPort?: number | undefined;
+};
+
+/** A server for `/metrics` alone: the other port may be open to people. */
+const serveMetrics = async (host: string, port: number, figures: Exposition): Promise<HttpServer> =>
+  serveHttp({ host, port }, [], figures);
+
 /** `/healthz`: the process answers. `/readyz`: store and bus answer too. `/metrics`: Prometheus text. */
 export const serveHttp = async (
-  { host, port }: { readonly host: string; readonly port: number },
+  { host, port, metricsPort }: Listening,
   checks: readonly Check[],
   figures: Exposition,
   web?: Web,
@@ -29,7 +44,7 @@ export const serveHttp = async (
     if (request.url === '/healthz') send(200, '{"status":"ok"}');
     else if (request.url === '/readyz')
       void readiness(checks).then(({ ready, body }) => send(ready ? 200 : 503, body));
-    else if (request.url === '/metrics') {
+    else if (request.url === '/metrics' && metricsPort === undefined) {
       void figures.text().then(
         (text) => send(200, text, figures.contentType),
         () => send(500, '{"status":"metrics cannot be collected"}'),
@@ -53,11 +68,13 @@ export const serveHttp = async (
     server.once('error', reject);
     server.listen(port, host, resolve);
   });
+  const apart = metricsPort === undefined ? undefined : await serveMetrics(host, metricsPort, figures);
   return {
     port: (server.address() as AddressInfo).port,
+    ...(apart !== undefined && { metricsPort: apart.port }),
     stop: () =>
       new Promise((resolve) => {
-        server.close(() => resolve());
+        server.close(() => void (apart?.stop() ?? Promise.resolve()).then(resolve));
         // An idle or incomplete connection must not delay the stop.
         server.closeAllConnections();
         for (const socket of taken) socket.destroy();

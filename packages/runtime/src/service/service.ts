@@ -313,7 +313,11 @@ export const startService = async <
     ...(bindings.check === undefined ? [] : [bindings.check]),
   ];
   const http = await serveHttp(
-    { host: env.HOLDPOINT_HTTP_HOST, port: env.HOLDPOINT_HTTP_PORT },
+    {
+      host: env.HOLDPOINT_HTTP_HOST,
+      port: env.HOLDPOINT_HTTP_PORT,
+      metricsPort: env.HOLDPOINT_METRICS_PORT,
+    },
     checks,
     metrics.exposition,
     bindings.web,
