@@ -161,7 +161,7 @@ describe('a forged message between services', () => {
     const task = await submitSample(client);
     await approveAndComplete(client, task);
     const { events } = await client.ask('orchestrator', 'history', { id: task.id });
-    const keyOf = (type: string): unknown => events.find((event) => event.type === type)?.data['sealKey'];
+    const keyOf = (type: string): unknown => events.findLast((event) => event.type === type)?.data['sealKey'];
     const [approvals] = (await client.ask('approvals', 'keys', {})).keys;
     const { items } = await client.ask('approvals', 'executor_list', {});
     expect(keyOf('effect_ordered')).toBe(approvals?.kid);
