@@ -54,8 +54,8 @@ export const impostor = defineFault({
       const say = (command: string, number: number, body: object): void => {
         const marked = headers();
         marked.set(HEADERS.messageId, `${OURS}impostor-${String(step)}-${String(number)}`);
-        const identity = random.pick([undefined, 'a.b.c', forgedIdentity()]);
-        if (identity !== undefined) marked.set(IDENTITY_HEADER, identity);
+        const identity = random.pick(['', 'a.b.c', forgedIdentity()]);
+        if (identity !== '') marked.set(IDENTITY_HEADER, identity);
         operator.publish(`hp.cmd.task.${command}`, JSON.stringify(body), { headers: marked });
       };
       for (let i = 0; i < messages && held.length > 0; i += 1) {
