@@ -264,6 +264,20 @@ describe('keys of seals', () => {
     expect(roleOf(two)).toBe('revoked');
   });
 
+  test('a token of a retired key, or of another service, is refused at once and not deferred', async () => {
+    await learn(
+      answerWith(one, {
+        retired: [signingKeyOf(two.publicKey)],
+        executors: [enrolled('x1', three)],
+      }),
+    );
+    for (const by of [two, three]) {
+      await hands.pass(1_000);
+      expect([keys.mayLearnKeyOf(signedBy(by)), isTrusted(by)]).toEqual([false, false]);
+    }
+    expect(keys.sealKey(kidOf(two))).toBe('retired');
+  });
+
   test('an executor key cannot vouch for another executor', async () => {
     const approvals = await learn(answerWith(one, { executors: [enrolled('x1', two)] }));
     approvals.answer = answerWith(two, { executors: [enrolled('x2', three)] });

@@ -204,7 +204,7 @@ export const createTrustedKeys = ({
     verify: (token) => trusted.verify(token),
     mayLearnKeyOf: (token) => {
       const kid = keyIdIn(token);
-      return kid !== undefined && !trusted.approvals.has(kid) && mayLearn(kid);
+      return kid !== undefined && !trusted.seals.has(kid) && mayLearn(kid);
     },
     sealKey: (kid) => trusted.seals.get(kid) ?? 'unknown',
     mayLearn: (kid) => !trusted.seals.has(kid) && mayLearn(kid),
