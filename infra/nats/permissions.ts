@@ -42,8 +42,7 @@ export type Declared = {
 
 const SERVICE_DISCOVERY = '$SRV.>';
 
-/** Every stream, those of object stores among them. */
-const streamNames = (declared: Declared): readonly string[] => [...declared.streams.map(({ name }) => name)];
+const streamNames = (declared: Declared): readonly string[] => declared.streams.map(({ name }) => name);
 
 const inboxOf = (user: NatsUser) => `_INBOX_${user}.>`;
 
@@ -83,6 +82,7 @@ const forTheConsole: readonly (string | Sent)[] = [
   ),
   // Its replicas, and the other services.
   { subject: '$SRV.PING', arrivesAs: null },
+  { subject: filters.answersTo('approvals'), arrivesAs: null },
   { subject: subjects.ping, arrivesAs: '$SRV.PING' },
   // How full streams are and how far behind their readers; single lines of what running work prints.
   ...streams.map(({ name }) => streamInfo(name)),
@@ -209,7 +209,7 @@ const monitorRights = (declared: Declared): Rights => ({
 });
 
 /** Runs programs: takes orders of work, reports on it, and stores values too large for a message. */
-const workerRights = (declared: Declared): Rights => ({
+const workerRights = (): Rights => ({
   sends: [
     subjects.api('orchestrator', 'work'),
     subjects.api('orchestrator', 'program_register'),
@@ -233,7 +233,7 @@ export const rightsOf = (user: NatsUser, declared: Declared): Rights => {
     case 'monitor':
       return monitorRights(declared);
     case 'worker':
-      return workerRights(declared);
+      return workerRights();
     case 'orchestrator':
     case 'approvals':
     case 'executor':

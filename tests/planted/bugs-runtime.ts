@@ -11,6 +11,8 @@ import {
   enrolment,
   forgedOrder,
   intake,
+  objectStore,
+  positions,
   publisher,
   retention,
   sealFormat,
@@ -109,6 +111,20 @@ export const RUNTIME_BUGS: readonly Bug[] = [
     engine.accept(
       { ...routed, trace`,
     caughtBy: [SEEDS, intake('a message is acknowledged after its commit, and not before'), KILLED],
+  },
+  {
+    name: 'a consumer ahead of its stream keeps its position',
+    file: 'packages/runtime/src/bus/consumer-positions.ts',
+    find: `Math.max(delivered, floor) > lastSeq;`,
+    replace: `Math.max(delivered, floor) < 0 && lastSeq < 0;`,
+    caughtBy: [positions('consumers are made anew when one has %s more than the stream has')],
+  },
+  {
+    name: 'content is kept under any digest',
+    file: 'packages/runtime/src/store/object-store.ts',
+    find: `        if (hash.digest('hex') !== sha256) throw wrongDigest();`,
+    replace: `        hash.digest('hex');`,
+    caughtBy: [objectStore('content under the digest of other content is refused and leaves nothing')],
   },
   {
     name: 'a duplicate counts as published',

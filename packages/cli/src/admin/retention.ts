@@ -23,9 +23,7 @@ const ageText = (ms: number): string =>
   ms % (24 * HOUR_MS) === 0 ? `${String(ms / (24 * HOUR_MS))} days` : `${String(ms / HOUR_MS)} hours`;
 
 /** Limits of the bus; the one reached first applies. */
-export const BUS_POLICY = [
-  ...streams.map(({ name, maxAgeMs, maxBytes }) => ({ name, maxAgeMs, maxBytes })),
-] as const;
+export const BUS_POLICY = streams.map(({ name, maxAgeMs, maxBytes }) => ({ name, maxAgeMs, maxBytes }));
 
 const counted = (count: number): string =>
   count >= COUNTED_MAX ? `${String(COUNTED_MAX)} or more` : String(count);

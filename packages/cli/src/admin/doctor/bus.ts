@@ -28,9 +28,12 @@ export type BusReport = {
 };
 
 /** Every stream of Holdpoint with its limits. */
-const DECLARED = [
-  ...streams.map(({ name, maxBytes, maxAgeMs, subjects }) => ({ name, maxBytes, maxAgeMs, subjects })),
-];
+const DECLARED = streams.map(({ name, maxBytes, maxAgeMs, subjects }) => ({
+  name,
+  maxBytes,
+  maxAgeMs,
+  subjects,
+}));
 
 const NOT_FOUND = 404;
 const isMissing = (error: unknown): boolean =>
