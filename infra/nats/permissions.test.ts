@@ -67,7 +67,9 @@ describe('publish permissions', () => {
     ['hp.api.recovery.circuit', ['approvals', 'operator']],
     ['hp.api.executor.dead_letter_resolve', ['approvals', 'operator']],
     ['hp.api.approvals.dead_letter_resolve', ['operator']],
-    ['_ASK_approvals.x', []],
+    // Its replicas answer one another.
+    ['_ASK_approvals.x', ['approvals']],
+    ['_ASK_orchestrator.x', []],
     // Only the server makes such subjects: it sends the answer to who has asked.
     ['_R_.AbCd', SERVICES],
     ['$SRV.PING', ['approvals', 'operator', 'monitor']],

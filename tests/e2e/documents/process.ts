@@ -60,40 +60,6 @@ const typed = (child: ChildProcess, name: string): Typed => {
 export const type = ({ command, args, ...where }: Program): Typed =>
   typed(spawn(command, [...args], { ...where, stdio: ['ignore', 'pipe', 'pipe'] }), command);
 
-const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;
-
-/** Questions of a program to a terminal or to its user, with the answers: the cursor position, and yes. */
-const ANSWERS: readonly (readonly [question: string, answer: string])[] = [
-  ['\u001b[6n', '\u001b[24;80R'],
-  ['Next Page?', 'y\r'],
-];
-
-/** Runs a command on its own terminal, which `script` creates, and presses a key at each page. */
-export const typeOnTerminal = ({ command, args, cwd, env }: Program): Typed => {
-  const line = [command, ...args].map(quoted).join(' ');
-  const child = spawn('script', ['--quiet', '--return', '--command', line, '/dev/null'], {
-    cwd,
-    env: { ...env, TERM: 'xterm' },
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
-  const terminal = typed(child, command);
-  // The command has ended and needs no more answers.
-  child.stdin.on('error', () => undefined);
-  let answered = 0;
-  child.stdout.on('data', () => {
-    for (;;) {
-      const open = terminal.printed().slice(answered);
-      const [next] = ANSWERS.map(([question, answer]) => ({ question, answer, at: open.indexOf(question) }))
-        .filter(({ at }) => at >= 0)
-        .toSorted((a, b) => a.at - b.at);
-      if (next === undefined) return;
-      answered += next.at + next.question.length;
-      child.stdin.write(next.answer);
-    }
-  });
-  return terminal;
-};
-
 /** Waits until the command has printed a text. */
 export const hasPrinted = ({ printed }: Typed, text: string, withinMs?: number): Promise<true> =>
   until(`"${text}" is printed`, () => (printed().includes(text) ? true : undefined), withinMs).catch(

@@ -8,7 +8,7 @@ import { expect } from 'vitest';
 import { createSystem, type System } from '../../kit/stack/system.ts';
 import { fileOfScript } from './shape.ts';
 import type { Documented } from './command-lines.ts';
-import { type Program, type Tools, type Typed, type, typeOnTerminal } from './process.ts';
+import { type Program, type Tools, type Typed, type } from './process.ts';
 
 export type How = { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string };
 
@@ -27,7 +27,6 @@ export type Reader = {
   readonly begin: (words: readonly string[], how?: How) => Typed;
   /** Types a command that must succeed, and returns its output. */
   readonly enter: (words: readonly string[], how?: How) => Promise<string>;
-  readonly enterOnTerminal: (words: readonly string[]) => Promise<string>;
   readonly leave: () => Promise<void>;
 };
 
@@ -132,7 +131,6 @@ export const createReader = async (documented: readonly Documented[], { nats }: 
         return command;
       },
       enter: (words, how) => ended(type(programOf(words, how))),
-      enterOnTerminal: (words) => ended(typeOnTerminal(programOf(words))),
       leave,
     };
   } catch (error) {

@@ -566,7 +566,7 @@ describe('the health of the system', () => {
       ackPending: 0,
       redelivered: 0,
     });
-    expect(streams.map(({ name }) => name)).toEqual(['HP_CMD', 'HP_EVT', 'HP_WORK', 'HP_LOG']);
+    expect(streams.map(({ name }) => name)).toEqual(['HP_CMD', 'HP_IN', 'HP_EVT', 'HP_WORK', 'HP_LOG']);
     expect((await callHttp(port, '/console/health')).status).toBe(401);
   });
 

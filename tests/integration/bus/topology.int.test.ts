@@ -41,7 +41,7 @@ test('streams and consumers match their declaration for every user', async () =>
 });
 
 test('streams of an earlier release are updated and keep their messages', async () => {
-  const [command] = streams;
+  const [, command] = streams;
   const manager = await jetstreamManager(await system.connect('monitor'));
   await manager.streams.add({
     name: command.name,
@@ -50,7 +50,7 @@ test('streams of an earlier release are updated and keep their messages', async 
     max_age: 3_600_000 * MS,
     retention: RetentionPolicy.Limits,
   });
-  const reader = consumers.find(({ name }) => name === 'orchestrator');
+  const reader = consumers.find(({ name }) => name === 'orchestrator-people');
   if (reader === undefined) throw new Error('no consumer of the orchestrator');
   await manager.consumers.add(command.name, {
     durable_name: reader.name,

@@ -18,6 +18,7 @@ const DOES: Readonly<Record<string, string>> = {
 };
 const HOLDS: Readonly<Record<(typeof streams)[number]['name'], string>> = {
   HP_CMD: 'Commands to services',
+  HP_IN: 'Commands from people',
   HP_EVT: 'Events',
   HP_WORK: 'Work for workers',
   HP_LOG: 'Live output',

@@ -79,7 +79,11 @@ const nextMessage = async (
   (await manager.direct.getMessage(LINES, { seq: from, next_by_subj: subject })) ?? undefined;
 
 /** The streams that services read from. */
-const WITH_READERS: ReadonlySet<string> = new Set<(typeof streams)[number]['name']>(['HP_CMD', 'HP_EVT']);
+const WITH_READERS: ReadonlySet<string> = new Set<(typeof streams)[number]['name']>([
+  'HP_CMD',
+  'HP_IN',
+  'HP_EVT',
+]);
 
 export const createBusOverview = (connection: NatsConnection, user: string): BusOverview => {
   const inbox = askInboxOf(user);
@@ -100,8 +104,12 @@ export const createBusOverview = (connection: NatsConnection, user: string): Bus
               instances.push({ service, id: pong.data.id, latencyMs: performance.now() - begun });
           },
         });
-        // Replicas of this service, and the services in other accounts.
-        for (const subject of ['$SRV.PING', subjects.ping]) connection.publish(subject, '', { reply });
+        // Replicas of this service, and the services in other accounts. The subscription receives the first response as
+        // well. A request fails when no service responds.
+        for (const subject of ['$SRV.PING', subjects.ping])
+          connection
+            .request(subject, undefined, { timeout: withinMs, noMux: true, reply })
+            .catch(() => undefined);
         setTimeout(() => {
           subscription.unsubscribe();
           resolve(instances);
