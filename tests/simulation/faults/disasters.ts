@@ -16,9 +16,13 @@ const KINDS = [
   'the clock of a database jumps',
   'the bus goes away',
   'the bus forgets everything',
+  'the bus loses its tail, consumers keep theirs',
 ] as const;
 
 const EVERY_MS = 12_000;
+const TAIL_MAX = 40;
+/** Until the keeper of the topology has looked. */
+const LOOK_AFTER_MS = 4_000;
 const MOMENT_MS = 3_000;
 const PAST_LEASE_MS = 45_000;
 const JUMP_MS = 20_000;
@@ -61,6 +65,8 @@ export const planDisasters = (
         return bus.goAway(upTo(MOMENT_MS));
       case 'the bus forgets everything':
         return bus.wipe();
+      case 'the bus loses its tail, consumers keep theirs':
+        return bus.loseTail(Math.floor(upTo(TAIL_MAX)), upTo(LOOK_AFTER_MS));
     }
   };
 

@@ -3,6 +3,7 @@ import { type ConsumerDeclaration, streams } from '@holdpoint/contracts/bus/stre
 import type { Delivery } from '@holdpoint/runtime/engine/intake';
 import { matcher } from '@holdpoint/runtime/memory/bus';
 import type { Publisher, WireMessage } from '@holdpoint/runtime/engine/ports';
+import { displacementOf } from '@holdpoint/runtime/bus/consumer-positions';
 import type { Choices } from '../choices.ts';
 import type { Life } from '../process-life.ts';
 import type { Timeline } from '../timeline.ts';
@@ -35,6 +36,11 @@ export type Bus = {
   readonly read: (declaration: ConsumerDeclaration, reader: Reader) => void;
   /** Deletes all messages and the memory of message ids. */
   readonly wipe: () => void;
+  /**
+   * Drops the latest messages, and the memory of their ids. Consumers keep their positions: until the look after `lookAfterMs`
+   * makes them anew, they skip as many new messages as were lost.
+   */
+  readonly loseTail: (messages: number, lookAfterMs: number) => void;
   readonly goAway: (ms: number) => void;
   readonly waiting: () => number;
   readonly reads: (consumer: string, subject: string) => boolean;
@@ -73,6 +79,9 @@ export const createBus = (
   const seen = new Map<string, number>();
   const everStored = new Set<string>();
   let sequence = 0;
+  /** The position of consumers that are ahead of the stream. */
+  let floor = 0;
+  const skipped: Stored[] = [];
   let awayUntil = 0;
   const isAway = (): boolean => timeline.now() < awayUntil;
 
@@ -139,6 +148,10 @@ export const createBus = (
     sequence += 1;
     const at = Math.floor(timeline.now());
     const message = { name, sequence, at, wire, data: encoder.encode(wire.body) };
+    if (sequence <= floor) {
+      skipped.push(message);
+      return;
+    }
     enqueue(message);
     if (doubled) enqueue(message);
   };
@@ -213,10 +226,32 @@ export const createBus = (
     reads: (consumer, subject) => consumers.get(consumer)?.reads(subject) === true,
     wipe: () => {
       seen.clear();
+      skipped.splice(0);
+      floor = 0;
       for (const { pending } of consumers.values()) {
         for (const each of pending) each.callOff();
         pending.clear();
       }
+    },
+    loseTail: (messages, lookAfterMs) => {
+      const last = sequence;
+      sequence = Math.max(0, last - messages);
+      seen.clear();
+      for (const { pending } of consumers.values())
+        for (const each of pending)
+          if (each.message.sequence > sequence) {
+            each.callOff();
+            pending.delete(each);
+          }
+      floor = Math.max(floor, last);
+      timeline.in(lookAfterMs, () => {
+        // The real rule decides; without it every message up to the old positions stays unread.
+        const stream = { created: '', lastSeq: sequence, lastAt: '' };
+        const mark = { servers: ['before'], streams: { bus: { ...stream, lastSeq: last } } };
+        if (displacementOf(mark, 'after', 'bus', stream, [{ delivered: floor, floor }]) === undefined) return;
+        floor = 0;
+        for (const message of skipped.splice(0)) enqueue(message);
+      });
     },
     goAway: (ms) => {
       awayUntil = Math.max(awayUntil, timeline.now() + ms);
