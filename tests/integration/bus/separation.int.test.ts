@@ -1,26 +1,23 @@
 import { SERVICES, type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';
-import { executorConsumer, DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
+import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import { layout, roleOf } from '@holdpoint/infra/credentials/layout';
 import { readPostgresPassword } from '@holdpoint/infra/credentials/read';
 import { connectAdmin } from '@holdpoint/infra/postgres/admin';
 import { jetstreamManager } from '@nats-io/jetstream';
-import { type Msg, type NatsConnection, PermissionViolationError } from '@nats-io/transport-node';
+import { type NatsConnection, PermissionViolationError } from '@nats-io/transport-node';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { publish, untilHandled } from '../../kit/bus/consumers.ts';
-import { watchDeadLetters } from '../../kit/bus/dead-letters.ts';
+import { publish } from '../../kit/bus/consumers.ts';
 import { appliedByKey } from '../../kit/effects/effect-file.ts';
-import type { ServiceInProcess } from '../../kit/stack/in-process.ts';
 import { grantFor, strangersKey } from '../../kit/effects/orders.ts';
 import { createSystem, type System } from '../../kit/stack/system.ts';
-import { approveAndComplete, submitSample, waitForPhase, waitForRequest } from '../../kit/tasks/tasks.ts';
+import { submitSample, waitForRequest } from '../../kit/tasks/tasks.ts';
 import { until } from '../../kit/until.ts';
 
 let system: System;
-let services: Readonly<Record<ServiceName, ServiceInProcess>>;
 beforeAll(async () => {
   system = await createSystem();
-  services = await system.startAll();
+  await system.startAll();
 });
 afterAll(() => system.stop());
 

@@ -41,7 +41,7 @@ const order: WorkOrder = {
   visit: 1,
   attempt: 1,
   lease: 1,
-  program: { id: 'letter', version: '1', hash: 'a'.repeat(40) as WorkOrder['program']['hash'] },
+  program: { id: 'letter', version: '1', hash: 'a'.repeat(40) },
   activation: 'run',
   input: genuine,
 };

@@ -1,5 +1,5 @@
 import type { Scope } from '@holdpoint/contracts/approval/access-token';
-import { ENDPOINT_SCOPES, scopeOfEndpoint } from '@holdpoint/contracts/catalog/scopes';
+import { type ENDPOINT_SCOPES, scopeOfEndpoint } from '@holdpoint/contracts/catalog/scopes';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { z } from 'zod';
