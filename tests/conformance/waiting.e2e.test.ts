@@ -72,18 +72,18 @@ describe.concurrent('other runs and approvers', () => {
     repository.write('go', '');
     expect((await untilEnded(stack, later.run_id)).outcome).toBe('succeeded');
 
-    const asked = await enqueue(repository, file('one'), '--require-approval');
-    await untilJob(stack, asked.run_id, 'only', 'waiting_on_approval');
+    const enqueued = await enqueue(repository, file('one'), '--require-approval');
+    await untilJob(stack, enqueued.run_id, 'only', 'waiting_on_approval');
     const approved = await repository.holdpoint(
       'jobs',
       'approve',
-      `${asked.run_id}/only`,
+      `${enqueued.run_id}/only`,
       '--format',
       'json',
     );
     expect(approved, approved.err).toMatchObject({ code: 0 });
     expect(JSON.parse(approved.out)).toMatchObject({ outcome: 'job_approved', approval_state: 'approved' });
-    expect((await untilEnded(stack, asked.run_id)).outcome).toBe('succeeded');
+    expect((await untilEnded(stack, enqueued.run_id)).outcome).toBe('succeeded');
   });
 
   test('39. --after run:<id> means its last jobs, beside other jobs, each once; an unknown run is refused', async () => {

@@ -7,21 +7,21 @@ import { caught, createTable, holding, type Row } from './rows.ts';
 /** The outbox and late acknowledgements deliver everything, as long as the bus keeps confirmed messages. */
 const alone: Delivery = { bus: 'keeps', asks: 'once', workers: 2 };
 /** Only a resend delivers what the bus lost. */
-const asked: Delivery = { bus: 'forgets', asks: 'again', workers: 2 };
-const askedByOne: Delivery = { ...asked, workers: 1 };
+const repeated: Delivery = { bus: 'forgets', asks: 'again', workers: 2 };
+const repeatedByOne: Delivery = { ...repeated, workers: 1 };
 
 const HOLDS: readonly Row<DeliveryWorld>[] = [
   holding('bus keeps, asked once', delivery(alone), 1_045),
-  holding('bus forgets, asked again', delivery(asked), 2_889),
+  holding('bus forgets, asked again', delivery(repeated), 2_889),
 ];
 
 const MUTANTS: readonly (readonly [of: Delivery, verdict: string])[] = [
   [{ ...alone, mutant: 'ack before commit' }, DEAD_END],
   [{ ...alone, mutant: 'publish before commit' }, 'answered, and not counted'],
   [{ ...alone, mutant: 'outbox row deleted before the publish is confirmed' }, DEAD_END],
-  [{ ...askedByOne, mutant: 'timer deleted before its message is handled' }, DEAD_END],
-  [{ ...askedByOne, mutant: 'asked again under the same message id' }, DEAD_END],
-  [{ ...askedByOne, mutant: 'not answered again' }, DEAD_END],
+  [{ ...repeatedByOne, mutant: 'timer deleted before its message is handled' }, DEAD_END],
+  [{ ...repeatedByOne, mutant: 'asked again under the same message id' }, DEAD_END],
+  [{ ...repeatedByOne, mutant: 'not answered again' }, DEAD_END],
   [{ ...alone, mutant: 'effect started while the message is held' }, 'effect started twice'],
   [{ ...alone, mutant: 'effect started while the message is held' }, 'effect started, and not recorded'],
   [{ ...alone, mutant: 'effect started by a repeat' }, 'effect started twice'],
@@ -31,7 +31,7 @@ const MUTANTS: readonly (readonly [of: Delivery, verdict: string])[] = [
 
 const rows = [
   ...MUTANTS.map(([of, verdict]) => caught(of.mutant ?? '', delivery(of), verdict)),
-  caught('bus forgets, and nobody asks again', delivery({ ...askedByOne, asks: 'once' }), DEAD_END),
+  caught('bus forgets, and nobody asks again', delivery({ ...repeatedByOne, asks: 'once' }), DEAD_END),
 ];
 
 const { expectRow, print } = createTable('delivery of a question and its answer');

@@ -64,7 +64,7 @@ type Decided = {
 type Decide = (ledger: EffectState, message: EffectMessage, now: number) => Decided;
 
 /** A pure decider with few states: each question is answered once. */
-const asked = (decider: EffectDecider): Decide => {
+const deciderOf = (decider: EffectDecider): Decide => {
   const numberOf = createNumbering();
   const answers = new Map<number, Decided>();
   return (ledger, message, now) => {
@@ -372,7 +372,7 @@ const RESTS: readonly EffectState['status'][] = [
 
 /** The real executor decider with two executors, a wire, a target, and every sender of its messages. */
 export const effectLedger = (of: Ledger): Model<LedgerWorld> => {
-  const decide = asked(of.decider);
+  const decide = deciderOf(of.decider);
   return {
     start: {
       ledger: of.decider.initial,

@@ -10,8 +10,8 @@ const LETTERS = ['orchestrator', 'executor', 'recovery'].flatMap((service) => [
 
 test('the bus lets the approvals service ask for exactly what its console passes on', () => {
   const { allow } = busAccess().permissions.approvals.publish;
-  const asked = allow
+  const endpoints = allow
     .filter((subject) => subject.startsWith('hp.api.'))
     .map((subject) => subject.replace('hp.api.', ''));
-  expect(asked.toSorted()).toEqual([...forwardedEndpoints(), ...LETTERS].toSorted());
+  expect(endpoints.toSorted()).toEqual([...forwardedEndpoints(), ...LETTERS].toSorted());
 });

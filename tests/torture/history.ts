@@ -53,7 +53,7 @@ export const createHistory = (file: string): History => {
   const descriptor = openSync(file, 'w');
   const start = performance.now();
   const operations: Operation[] = [];
-  const nemesis: FaultEntry[] = [];
+  const faults: FaultEntry[] = [];
   return {
     file,
     add: (untimed) => {
@@ -61,10 +61,10 @@ export const createHistory = (file: string): History => {
       const entry: Entry = { t, ...untimed };
       writeSync(descriptor, `${JSON.stringify(entry)}\n`);
       if (isOperation(entry)) operations.push(entry);
-      else if (isFault(entry)) nemesis.push(entry);
+      else if (isFault(entry)) faults.push(entry);
     },
     operations: () => operations,
-    nemesis: () => nemesis,
+    nemesis: () => faults,
     close: () => {
       fsyncSync(descriptor);
       closeSync(descriptor);

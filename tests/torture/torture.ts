@@ -91,9 +91,7 @@ const hurt = async (options: TortureOptions, recorder: Recorder, workload: Workl
   const began = performance.now();
   const say = (text: string): void => options.say(`${clock(performance.now() - began)}  ${text}`);
   const progress = setInterval(() => {
-    say(
-      `${String(workload.tasks().length)} tasks submitted, ${String(workload.open())} of them in somebody's hands`,
-    );
+    say(`${String(workload.tasks().length)} tasks submitted, ${String(workload.open())} of them in progress`);
   }, PROGRESS_EVERY_MS);
   const faulting = runPlan({ plan, faults, deployment, recorder, history, say, over: over.signal });
   await holdFor(plan.durationMs, leave);

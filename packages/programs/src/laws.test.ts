@@ -9,7 +9,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { programDecider } from './decide.ts';
 import {
-  asked,
+  inputRequested,
   beat,
   byHand,
   claim,
@@ -41,7 +41,7 @@ const phaseEnd = fc.constantFrom(
   completed('nowhere'),
   { kind: 'skipped', next: node('publish') } as const,
   failedWith(),
-  asked(),
+  inputRequested(),
   { kind: 'suspended', on: ['nap', 'effect:publish'] } as const,
   { kind: 'suspended', on: ['a'] } as const,
   { kind: 'returned', reason: 'it stops' } as const,

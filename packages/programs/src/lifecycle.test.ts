@@ -2,7 +2,7 @@ import { historyOf, specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';
 import { programDecider } from './decide.ts';
 import {
-  asked,
+  inputRequested,
   beat,
   byHand,
   claim,
@@ -30,7 +30,13 @@ const after = (...messages: readonly ProgramMessage[]) =>
 const LEASE_MS = 30_000;
 
 /** In the phase with the question, which is open. */
-const inReview = [submission(), claim(1), end(1, completed('review')), claim(2), end(2, asked())] as const;
+const inReview = [
+  submission(),
+  claim(1),
+  end(1, completed('review')),
+  claim(2),
+  end(2, inputRequested()),
+] as const;
 const question = () => taskAfter(...inReview).question?.approval ?? '';
 
 describe('a task of a program', () => {
@@ -377,7 +383,7 @@ describe('an effect of a phase', () => {
 describe('a question of a phase', () => {
   test('the question and the state are recorded before the request is sent', () => {
     given(...after(...inReview.slice(0, -1)))
-      .when(end(2, asked({ topic: 'black tea' })), NOW)
+      .when(end(2, inputRequested({ topic: 'black tea' })), NOW)
       .thenEmitsLike(
         { type: 'state_checkpoint' },
         {

@@ -75,7 +75,7 @@ export const failedWith = (message = 'no tea'): PhaseEnd => ({
   error: { code: 'PROGRAM_PHASE_FAILED', message },
 });
 export const question: ProgramQuestion = { title: 'Shall it go out?', input: { kind: 'approval' } };
-export const asked = (state: JsonObject = { topic: 'tea' }): PhaseEnd => ({
+export const inputRequested = (state: JsonObject = { topic: 'tea' }): PhaseEnd => ({
   kind: 'input_requested',
   state,
   question,

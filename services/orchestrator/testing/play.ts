@@ -63,7 +63,7 @@ const timersAfter = (
 type Past = Pick<Play, 'state' | 'now' | 'history' | 'timers' | 'made'>;
 
 /** Decides like the runtime, and checks that deciding is pure and idempotent. */
-const told = (past: Past, message: TaskMessage): Past => {
+const decided = (past: Past, message: TaskMessage): Past => {
   const at = { now: past.now };
   const made = taskDecider.decide(past.state, message, at);
   expect(taskDecider.decide(past.state, message, at), 'deciding is a pure function').toEqual(made);
@@ -76,7 +76,7 @@ const told = (past: Past, message: TaskMessage): Past => {
 const said = (past: Past, says: readonly Say[]): Past =>
   says.reduce((before, say) => {
     const message = typeof say === 'function' ? say(taskIn(before.state)) : say;
-    const after = told(before, message);
+    const after = decided(before, message);
     const changes = after.made.events.length + after.made.send.length + after.made.timers.length;
     const refused = after.made.answer !== undefined && 'error' in after.made.answer;
     expect(changes > 0 || refused, `${JSON.stringify(message)} changes something`).toBe(true);
@@ -92,7 +92,7 @@ const passed = (past: Past, ms: number): Past => {
     const next = due.toSorted(([, one], [, other]) => one.dueAt - other.dueAt)[0];
     if (next === undefined) break;
     const [name, { dueAt, data }] = next;
-    reached = told({ ...reached, now: Math.max(reached.now, dueAt) }, { kind: 'timer', name, data });
+    reached = decided({ ...reached, now: Math.max(reached.now, dueAt) }, { kind: 'timer', name, data });
     events.push(...reached.made.events);
   }
   return { ...reached, now: until, made: { ...reached.made, events } };
@@ -141,8 +141,14 @@ export const play = (
   };
   const nothing = { events: [], send: [], timers: [], work: [] };
   const start = { state: taskDecider.initial, now: NOW, history: [], timers: new Map(), made: nothing };
-  const asked = submit({ workflow: 'graph', goal: 'all of it', requestedBy: 'linus', definition, ...more });
-  const begun = told(start, { ...asked, openCircuits } as TaskMessage);
+  const submitMessage = submit({
+    workflow: 'graph',
+    goal: 'all of it',
+    requestedBy: 'linus',
+    definition,
+    ...more,
+  });
+  const begun = decided(start, { ...submitMessage, openCircuits } as TaskMessage);
   if (begun.state.phase === 'absent') throw new Error(`refused: ${JSON.stringify(begun.made.answer)}`);
   return playOf(begun);
 };

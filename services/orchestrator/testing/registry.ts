@@ -29,18 +29,23 @@ export const locks = (...keys: readonly string[]): Lock[] =>
     key.startsWith('+') ? { key: key.slice(1), mode: 'shared' } : { key, mode: 'exclusive' },
   );
 
-const asked = (request: RegistryRequest): RegistryMessage => ({ kind: 'registry', id: BOARD, request });
+const registryMessage = (request: RegistryRequest): RegistryMessage => ({
+  kind: 'registry',
+  id: BOARD,
+  request,
+});
 
 export const acquire = (name: string, since: number, ...keys: readonly string[]): RegistryMessage =>
-  asked({ kind: 'acquire', ...job(name), locks: locks(...keys), since });
-export const release = (name: string): RegistryMessage => asked({ kind: 'release', ...job(name) });
+  registryMessage({ kind: 'acquire', ...job(name), locks: locks(...keys), since });
+export const release = (name: string): RegistryMessage => registryMessage({ kind: 'release', ...job(name) });
 export const report = (
   task: string,
   serial: number,
   ...artifacts: readonly ArtifactReport[]
-): RegistryMessage => asked({ kind: 'report', task: taskId(task), serial, artifacts: [...artifacts] });
+): RegistryMessage =>
+  registryMessage({ kind: 'report', task: taskId(task), serial, artifacts: [...artifacts] });
 export const require = (name: string, ...labels: readonly string[]): RegistryMessage =>
-  asked({ kind: 'require', ...job(name), labels: [...labels] });
+  registryMessage({ kind: 'require', ...job(name), labels: [...labels] });
 export const reminder: RegistryMessage = { kind: 'timer', name: 'held', data: null };
 
 /** An artifact report of a node. */

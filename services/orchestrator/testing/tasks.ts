@@ -158,7 +158,7 @@ const inDoubt = reported({
   cause: 'worker_lost',
 });
 const doubtful = then(running, inDoubt);
-const asked = then(doubtful, recover('escalate'));
+const escalatedDoubt = then(doubtful, recover('escalate'));
 const saidOf = (answer: InDoubtAnswer): TaskMessage =>
   resolved('answered', { id: doubtIdOf(EFFECT, 2), answer, statement: 'stated' });
 const pausedAwaiting = then(awaiting, byHand('pause'));
@@ -198,9 +198,9 @@ export const histories = {
 /** The same task with its effect in doubt: people are asked, and have answered. */
 export const doubtHistories = {
   doubtful,
-  asked,
-  saidApplied: then(asked, saidOf('applied')),
-  saidRetry: then(asked, saidOf('retry')),
+  asked: escalatedDoubt,
+  saidApplied: then(escalatedDoubt, saidOf('applied')),
+  saidRetry: then(escalatedDoubt, saidOf('retry')),
 } as const;
 export type Situation = keyof typeof histories;
 export const TERMINAL = [

@@ -79,7 +79,7 @@ describe.skipIf(chromium === undefined)('lists on the console page', () => {
   });
 
   describe('the task search', () => {
-    const asked = () => standIn.lists.at(-1);
+    const lastRequest = () => standIn.lists.at(-1);
 
     test('the search covers all tasks by every field of the form', async () => {
       const { page } = await open('#/tasks');
@@ -87,13 +87,13 @@ describe.skipIf(chromium === undefined)('lists on the console page', () => {
       await rows.nth(2).waitFor();
       await page.getByPlaceholder('Words or an ID').fill(' append ');
       await untilTrue('only one is there', async () => (await rows.count()) === 1);
-      expect(asked()).toEqual({ limit: 50, search: 'append' });
+      expect(lastRequest()).toEqual({ limit: 50, search: 'append' });
       await page.getByLabel('State').selectOption('completed');
       await page.getByPlaceholder('Workflow').fill('draft@2');
       await page.getByPlaceholder('Requested by').fill('ada');
       await page.getByLabel('Submitted').selectOption('7');
       await page.getByText('No tasks.').waitFor();
-      const { createdAfter, ...rest } = asked() ?? {};
+      const { createdAfter, ...rest } = lastRequest() ?? {};
       expect(rest).toEqual({
         limit: 50,
         search: 'append',
@@ -114,12 +114,12 @@ describe.skipIf(chromium === undefined)('lists on the console page', () => {
       await page.getByRole('button', { name: 'Older ›' }).click();
       await page.getByText('page 2').waitFor();
       await untilTrue('the next page is asked for', () =>
-        Promise.resolve(asked()?.['after'] === standIn.state.more),
+        Promise.resolve(lastRequest()?.['after'] === standIn.state.more),
       );
       await page.getByPlaceholder('Workflow').fill('nothing');
       await page.getByText('No match among the latest tasks: Older searches on.').waitFor();
       await page.getByText('page 1').waitFor();
-      expect(asked()).toEqual({ limit: 50, workflow: 'nothing' });
+      expect(lastRequest()).toEqual({ limit: 50, workflow: 'nothing' });
     });
 
     test.each(LOOKS)('the task search is accessible: %s', async (_, options) => {

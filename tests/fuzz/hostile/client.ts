@@ -27,7 +27,7 @@ const factMessage = ({ version, time, body }: Others['facts'][number]): unknown 
 
 /** A client whose peers are hostile. The real code reads their answers. */
 export const clientAmong = ({ replies, facts }: Others): Client => {
-  const asked = new Map<string, number>();
+  const counts = new Map<string, number>();
   const listeners: Callback[] = [];
   const connection = {
     options: { inboxPrefix: '_INBOX_operator' },
@@ -47,8 +47,8 @@ export const clientAmong = ({ replies, facts }: Others): Client => {
   const call: Client['call'] = (service, endpoint, payload) => {
     encodeRequest(payload);
     const name = `${service}.${endpoint}`;
-    const times = asked.get(name) ?? 0;
-    asked.set(name, times + 1);
+    const times = counts.get(name) ?? 0;
+    counts.set(name, times + 1);
     const reply = replies[name];
     if (reply === undefined || times > 0)
       return Promise.reject(new HoldpointError('ORCHESTRATOR_UNKNOWN_TASK', 'not any more'));

@@ -1,6 +1,6 @@
 import { inputIdOf } from '@holdpoint/contracts/values/ids';
 import {
-  asked,
+  inputRequested,
   byHand,
   claim,
   completed,
@@ -25,7 +25,7 @@ const after = (...messages: readonly ProgramMessage[]): Loaded<ProgramState> => 
 };
 
 const started = [submission(programWith({ onError: onError('pause') })), claim(1)] as const;
-const inReview = [...started, end(1, completed('review')), claim(2), end(2, asked())] as const;
+const inReview = [...started, end(1, completed('review')), claim(2), end(2, inputRequested())] as const;
 
 /** Tasks of programs in every state that accepts messages. */
 export const programSituations: Readonly<Record<string, Loaded<ProgramState>>> = {

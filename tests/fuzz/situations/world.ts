@@ -200,9 +200,9 @@ const answersTo = (
     case 'effect.resolve':
       return [settled(data as ResolveEffect)];
     case 'approval.request': {
-      const asked = data as RequestApproval;
-      if (asked.stuck === undefined) return [approvalAnswer(asked, says)];
-      return [stuckAnswer(asked, says, counted(memory.stuck, asked.node))];
+      const approvalRequest = data as RequestApproval;
+      if (approvalRequest.stuck === undefined) return [approvalAnswer(approvalRequest, says)];
+      return [stuckAnswer(approvalRequest, says, counted(memory.stuck, approvalRequest.node))];
     }
     case 'task.registry':
       return boardAnswers(data as RegistryCommand, says);

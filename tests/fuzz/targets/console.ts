@@ -56,6 +56,7 @@ const signIn: SignIn = {
 };
 const deps = {
   log: silentLogger(),
+  sourceOf: () => '127.0.0.1',
   identity: {
     // Authentication is another target: here every token is valid.
     authenticate: ({ authorization }: { readonly authorization: string | undefined }) =>
@@ -160,7 +161,7 @@ const checkCalls = (origin: string | undefined): void => {
   }
 };
 
-const asked = async (method: string, input: Input): Promise<string> => {
+const respond = async (method: string, input: Input): Promise<string> => {
   calls.length = 0;
   redeemed.length = 0;
   const response = await answerTo(method, input);
@@ -269,10 +270,10 @@ const checked = (it: Input): string | Promise<string> => {
   switch (it.of) {
     case 'command':
     case 'letter':
-      return asked('POST', it);
+      return respond('POST', it);
     case 'path':
     case 'stream':
-      return asked('GET', it);
+      return respond('GET', it);
     case 'event':
       return checkEvent(textOf(it.path).toWellFormed());
   }

@@ -81,13 +81,13 @@ const resolved = {
     const history = Object.entries({ ...histories, ...doubtHistories, ...graphHistories }).find(
       ([name]) => name === situation,
     );
-    const asked = history?.[1].findLast(
+    const lastRequest = history?.[1].findLast(
       (event) =>
         event.type === 'approval_requested' ||
         event.type === 'in_doubt_asked' ||
         event.type === 'stuck_asked',
     );
-    const id = asked?.approval ?? approvalOf(1);
+    const id = lastRequest?.approval ?? approvalOf(1);
     return { ...value, id, task: TASK, node: nodeIn(situation), attempt: 1 };
   },
 };

@@ -98,14 +98,14 @@ describe('the audit log of running services', () => {
   });
 
   test('only tokens with the right scope read the log; anyone reads the public keys', async () => {
-    const asked = (endpoint: string, token?: string) =>
+    const call = (endpoint: string, token?: string) =>
       system.client.askRaw(subjects.api('approvals', endpoint), '{}', token);
     for (const token of [undefined, 'hpt_of_nobody']) {
-      const refusal = await asked('audit', token).catch((error: unknown) => error);
+      const refusal = await call('audit', token).catch((error: unknown) => error);
       expect(refusal).toBeInstanceOf(Refusal);
       expect(refusal).toMatchObject({ code: 'APPROVALS_UNAUTHENTICATED' });
     }
-    expect(await asked('keys')).toMatchObject({ keys: [{ kid: expect.any(String) as string }] });
+    expect(await call('keys')).toMatchObject({ keys: [{ kid: expect.any(String) as string }] });
   });
 
   test('the command line lists and exports the log, and an export reveals a later rewrite', async () => {

@@ -262,8 +262,8 @@ describe('a provider', () => {
   });
 
   /** A separate service, because the metadata of a provider is cached. */
-  const deskOf = async (broken: OidcProvider) => {
-    const desk = await system.start('approvals', {
+  const approvalsWith = async (broken: OidcProvider) => {
+    const approvals = await system.start('approvals', {
       HOLDPOINT_PRINCIPALS_FILE: join(system.folder, 'principals.json'),
       HOLDPOINT_OIDC_ISSUER: broken.issuer,
       HOLDPOINT_OIDC_AUDIENCE: broken.clientId,
@@ -271,9 +271,9 @@ describe('a provider', () => {
       HOLDPOINT_OIDC_CLIENT_ID: broken.clientId,
     });
     return {
-      desk,
+      approvals,
       stop: async () => {
-        await desk.stop();
+        await approvals.stop();
         await broken.stop();
       },
     };
@@ -290,42 +290,42 @@ describe('a provider', () => {
   ] as const)('the page offers only tokens when the provider %s', async (_, state) => {
     const broken = await startOidcProvider();
     Object.assign(broken.state, typeof state === 'function' ? state(broken.issuer) : state);
-    const { desk, stop } = await deskOf(broken);
-    expect(await waysAt(desk)).toEqual({
+    const { approvals, stop } = await approvalsWith(broken);
+    expect(await waysAt(approvals)).toEqual({
       oidc: { name: new URL(broken.issuer).host, clientId: broken.clientId, scopes: ['openid'] },
     });
-    expect(await redeem(begin(desk, broken), desk)).toMatchObject(away);
+    expect(await redeem(begin(approvals, broken), approvals)).toMatchObject(away);
     expect(broken.asked.get('/token')).toBeUndefined();
     const { token } = system.client;
-    expect((await callHttp(desk.httpPort, '/api/v1/whoami', { token })).status).toBe(200);
+    expect((await callHttp(approvals.httpPort, '/api/v1/whoami', { token })).status).toBe(200);
     await stop();
   });
 
   test('a provider that is back is used again', async () => {
     const broken = await startOidcProvider();
     Object.assign(broken.state, { fate: 'away' });
-    const { desk, stop } = await deskOf(broken);
-    expect((await waysAt(desk)).oidc?.authorizationEndpoint).toBeUndefined();
+    const { approvals, stop } = await approvalsWith(broken);
+    expect((await waysAt(approvals)).oidc?.authorizationEndpoint).toBeUndefined();
     mend(broken);
     await untilTrue(
       'its sign-in is found',
-      async () => (await waysAt(desk)).oidc?.authorizationEndpoint !== undefined,
+      async () => (await waysAt(approvals)).oidc?.authorizationEndpoint !== undefined,
     );
-    expect(await whoIs(await redeem(begin(desk, broken), desk), desk)).toBe('ada');
+    expect(await whoIs(await redeem(begin(approvals, broken), approvals), approvals)).toBe('ada');
     await stop();
   });
 });
 
 test('without a client there is no sign-in and no exchange', async () => {
-  const desk = await system.start('approvals', {
+  const approvals = await system.start('approvals', {
     HOLDPOINT_PRINCIPALS_FILE: join(system.folder, 'principals.json'),
   });
-  expect(await waysAt(desk)).toEqual({});
-  expect(await redeem(begin(desk, provider), desk)).toMatchObject({
+  expect(await waysAt(approvals)).toEqual({});
+  expect(await redeem(begin(approvals, provider), approvals)).toMatchObject({
     status: 404,
     body: { code: 'CONTRACT_UNKNOWN_SUBJECT' },
   });
-  await desk.stop();
+  await approvals.stop();
 });
 
 test('repeated wrong codes are throttled, and a valid code still works', async () => {

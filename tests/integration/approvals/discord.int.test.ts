@@ -651,8 +651,8 @@ describe('an altered button', () => {
       ]);
     }
     const otherDigest = [verb, digest.replace(/^./, (c) => (c === '0' ? '1' : '0')), token, id].join('.');
-    const told = whispered(await pressed(message, 'Approve', ADA, { customId: otherDigest }));
-    expect(told).toContain('APPROVALS\\_DIGEST\\_MISMATCH');
+    const reply = whispered(await pressed(message, 'Approve', ADA, { customId: otherDigest }));
+    expect(reply).toContain('APPROVALS\\_DIGEST\\_MISMATCH');
     expect(await figure('APPROVALS_TOKEN_MISMATCH')).toBe(before + changed.length);
     expect([(await get(one)).status, (await get(two)).status]).toEqual(['pending', 'pending']);
   });

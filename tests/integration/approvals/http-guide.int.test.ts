@@ -41,7 +41,7 @@ beforeAll(async () => {
 });
 afterAll(() => system.stop());
 
-const asked = async (): Promise<RequestApproval> => {
+const newRequest = async (): Promise<RequestApproval> => {
   const request = requestOf();
   await publishRequest(orchestrator, request);
   await until(`${request.id} is there`, () => system.client.ask('approvals', 'get', { id: request.id }));
@@ -59,7 +59,7 @@ const curl = async (words: readonly string[], values: Readonly<Record<string, st
 
 describe('the guide to approvals', () => {
   test('the curl calls of the guide list, show and decide an approval and revoke a rule', async () => {
-    const { id, digest } = await asked();
+    const { id, digest } = await newRequest();
     const rule = await system.client.ask('approvals', 'rule_add', {
       name: 'chat',
       match: { capability: 'cap.notify.*', target: 'notify:*' },
@@ -83,7 +83,7 @@ describe('the guide to approvals', () => {
     onTestFinished(() => void program.kill());
     // The watcher does not receive requests before its subscription.
     await until('the program has approved a request', async () => {
-      const { id } = await asked();
+      const { id } = await newRequest();
       await sleep(500);
       const { status } = await system.client.ask('approvals', 'get', { id });
       return status === 'approved' ? true : undefined;

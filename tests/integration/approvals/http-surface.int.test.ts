@@ -37,7 +37,7 @@ const call = (path: string, more: Call = {}) =>
   callHttp(approvals.httpPort, `/api/v1${path}`, { token: system.client.token, ...more });
 const post = (path: string, body: unknown, more: Call = {}) => call(path, { method: 'POST', body, ...more });
 
-const asked = async (more: Partial<RequestApproval> = {}): Promise<RequestApproval> => {
+const newRequest = async (more: Partial<RequestApproval> = {}): Promise<RequestApproval> => {
   const request = requestOf(more);
   await publishRequest(orchestrator, request);
   await until(`${request.id} is there`, () => system.client.ask('approvals', 'get', { id: request.id }));
@@ -76,13 +76,13 @@ describe('the HTTP surface', () => {
   });
 
   test('HTTP and the bus give the same answers', async () => {
-    const { id } = await asked();
+    const { id } = await newRequest();
     const { body } = await call(`/approvals/${id}`);
     expect(body).toEqual(await system.client.ask('approvals', 'get', { id }));
   });
 
   test('a decision is recorded as made in a page when the page says so', async () => {
-    const { id, digest } = await asked();
+    const { id, digest } = await newRequest();
     await post(
       `/approvals/${id}/decisions`,
       { decision: 'reject', digest },
@@ -92,7 +92,7 @@ describe('the HTTP surface', () => {
   });
 
   test('each decision of a bulk request counts by itself', async () => {
-    const [first, second] = [await asked(), await asked()];
+    const [first, second] = [await newRequest(), await newRequest()];
     const items = [
       { id: first.id, digest: first.digest },
       { id: 'a-none', digest: second.digest },
@@ -114,7 +114,9 @@ describe('the HTTP surface', () => {
 
   test('a list comes in pages, with several values of one field in one query', async () => {
     const audience = [`pages-${crypto.randomUUID()}`, `pages-${crypto.randomUUID()}`];
-    const wanted = await Promise.all([0, 1, 0].map((which) => asked({ audience: [audience[which] ?? ''] })));
+    const wanted = await Promise.all(
+      [0, 1, 0].map((which) => newRequest({ audience: [audience[which] ?? ''] })),
+    );
     const query = audience.map((each) => `audience=${each}`).join('&');
     const seen: string[] = [];
     let next = '';
@@ -164,7 +166,7 @@ describe('the HTTP surface', () => {
   });
 
   test('the audit log and the keys are available over HTTP', async () => {
-    await asked();
+    await newRequest();
     const { body } = await call('/audit?after=0&limit=3');
     const { items } = api.approvals.audit.response.parse(body);
     expect(items.map(({ seq }) => seq)).toEqual([1, 2, 3].slice(0, items.length));
@@ -223,7 +225,7 @@ describe('a refusal', () => {
   });
 
   test('a refusal has the code of the bus and its HTTP status', async () => {
-    const { id, digest } = await asked();
+    const { id, digest } = await newRequest();
     const decide = `/approvals/${id}/decisions`;
     const refused = async (more: object, token = system.client.token) => {
       const { status, body } = await post(decide, { decision: 'approve', digest, ...more }, { token });
@@ -277,7 +279,7 @@ describe('a refusal', () => {
     ['is empty', '', 400, 'CONTRACT_INVALID'],
     ['is too large', `{"comment":"${'x'.repeat(300_000)}"}`, 413, 'CONTRACT_PAYLOAD_TOO_LARGE'],
   ])('a body that %s is refused and decides nothing', async (_how, body, status, code) => {
-    const { id } = await asked();
+    const { id } = await newRequest();
     const answer = await post(`/approvals/${id}/decisions`, body);
     expect(answer).toMatchObject({ status, body: { code } });
     expect(JSON.stringify(answer.body)).not.toMatch(/\.ts:|node_modules|at async/);
@@ -354,7 +356,7 @@ describe('HTTP methods', () => {
     ['https://approvals.exampl', null],
     ['null', null],
   ])('a page of %s gets the CORS answer: %s', async (origin, allowed) => {
-    const { id } = await asked();
+    const { id } = await newRequest();
     const headers = { origin, 'access-control-request-method': 'POST' };
     const asking = await call(`/approvals/${id}/decisions`, { method: 'OPTIONS', token: undefined, headers });
     expect(asking.status).toBe(204);

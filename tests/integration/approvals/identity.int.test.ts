@@ -20,7 +20,7 @@ import { createSystem, type System } from '../../kit/stack/system.ts';
 import { until, untilTrue } from '../../kit/until.ts';
 
 type Approvals = Api['approvals'];
-type Desk = {
+type ApprovalsSystem = {
   readonly system: System;
   readonly replicas: readonly ServiceInProcess[];
   /** Every secret in use: no log may contain one. */
@@ -45,7 +45,10 @@ const people = [
 ] as const;
 const [ada, grace, linus] = people.map(({ token }) => token) as [string, string, string];
 
-const openDesk = async (replicas: number, settings: Readonly<Record<string, string>> = {}): Promise<Desk> => {
+const startApprovalsSystem = async (
+  replicas: number,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<ApprovalsSystem> => {
   const system = await createSystem();
   const principals = await writePrincipals(system.folder, people);
   await system.start('orchestrator');
@@ -55,7 +58,7 @@ const openDesk = async (replicas: number, settings: Readonly<Record<string, stri
   const orchestrator: NatsConnection = await system.connect('orchestrator');
   const secrets = new Set<string>([ada, grace, linus]);
 
-  const as: Desk['as'] = (token, endpoint, request) => {
+  const as: ApprovalsSystem['as'] = (token, endpoint, request) => {
     if (token !== undefined) secrets.add(token);
     return system.client.askRaw(`hp.api.approvals.${endpoint}`, JSON.stringify(request), token);
   };
@@ -94,22 +97,22 @@ const codeOf = async (call: Promise<unknown>): Promise<string | undefined> => {
   }
 };
 
-const query = ({ system }: Desk, text: string): Promise<unknown> =>
+const query = ({ system }: ApprovalsSystem, text: string): Promise<unknown> =>
   withAdmin(system.database.admin, async (client): Promise<unknown> => (await client.query(text)).rows);
 
-const logsOf = async ({ replicas }: Desk): Promise<string> =>
+const logsOf = async ({ replicas }: ApprovalsSystem): Promise<string> =>
   JSON.stringify(await Promise.all(replicas.map(({ lines }) => lines())));
 
 describe('tokens', () => {
-  let desk: Desk;
+  let approvals: ApprovalsSystem;
   beforeAll(async () => {
-    desk = await openDesk(2);
+    approvals = await startApprovalsSystem(2);
   });
-  afterAll(() => desk.stop());
+  afterAll(() => approvals.stop());
 
   const typed = (token: string): ((...args: readonly string[]) => Promise<Output>) => {
-    desk.secrets.add(token);
-    return commandLine(desk.system, undefined, { HOLDPOINT_TOKEN: token });
+    approvals.secrets.add(token);
+    return commandLine(approvals.system, undefined, { HOLDPOINT_TOKEN: token });
   };
 
   test('a token that the command line created decides, and is useless on every replica once it is revoked', async () => {
@@ -119,11 +122,11 @@ describe('tokens', () => {
     expect(secret).toMatch(/^hpt_[\w-]{43}$/);
     const id = /k-[0-9a-z]{10}/.exec(made.err)?.[0] ?? '';
 
-    const request = await desk.pending();
+    const request = await approvals.pending();
     const holder = typed(secret);
     expect((await holder('whoami')).out).toMatch(/^user +ada, an administrator$/m);
     expect(await holder('approval', 'approve', request.id)).toMatchObject({ code: 0 });
-    expect(await desk.system.client.ask('approvals', 'get', { id: request.id })).toMatchObject({
+    expect(await approvals.system.client.ask('approvals', 'get', { id: request.id })).toMatchObject({
       status: 'approved',
       decidedBy: 'ada',
       surface: 'cli',
@@ -132,30 +135,32 @@ describe('tokens', () => {
     expect((await typed(ada)('token', 'list')).out).toContain(id);
     expect(await typed(ada)('token', 'revoke', id)).toMatchObject({ code: 0 });
     // Any replica may answer.
-    const codes = await Promise.all(Array.from({ length: 12 }, () => codeOf(desk.as(secret, 'whoami', {}))));
+    const codes = await Promise.all(
+      Array.from({ length: 12 }, () => codeOf(approvals.as(secret, 'whoami', {}))),
+    );
     expect(new Set(codes)).toEqual(new Set(['APPROVALS_UNAUTHENTICATED']));
-    const refused = await holder('approval', 'approve', (await desk.pending()).id);
+    const refused = await holder('approval', 'approve', (await approvals.pending()).id);
     expect(refused).toMatchObject({ code: 1 });
     expect(refused.err).toContain('APPROVALS_UNAUTHENTICATED: the token was revoked');
     // A revoked secret cannot be registered again.
     const sha256 = createHash('sha256').update(secret).digest('hex');
-    expect(await codeOf(desk.as(ada, 'token_create', { name: 'again', sha256 }))).toBe(
+    expect(await codeOf(approvals.as(ada, 'token_create', { name: 'again', sha256 }))).toBe(
       'APPROVALS_TOKEN_CONFLICT',
     );
   });
 
   test('a token in a file of its own works', async () => {
-    const file = join(desk.system.folder, 'own-token');
+    const file = join(approvals.system.folder, 'own-token');
     expect(await typed(grace)('token', 'create', 'file', '--out', file)).toMatchObject({ code: 0 });
-    desk.secrets.add((await readFile(file, 'utf8')).trimEnd());
-    const holder = commandLine(desk.system, undefined, { HOLDPOINT_TOKEN_FILE: file });
+    approvals.secrets.add((await readFile(file, 'utf8')).trimEnd());
+    const holder = commandLine(approvals.system, undefined, { HOLDPOINT_TOKEN_FILE: file });
     const { out } = await holder('whoami');
     expect(out).toMatch(/^user +grace$/m);
     expect(out).toMatch(/^groups +developers$/m);
   });
 
   test('the command line without a token names the missing setting, and still lists public data', async () => {
-    const anybody = commandLine(desk.system, undefined, { HOLDPOINT_TOKEN_FILE: '' });
+    const anybody = commandLine(approvals.system, undefined, { HOLDPOINT_TOKEN_FILE: '' });
     const { code, err } = await anybody('token', 'list');
     expect(code).toBe(1);
     expect(err).toContain('needs a token: set HOLDPOINT_TOKEN');
@@ -163,78 +168,85 @@ describe('tokens', () => {
   });
 
   test('a token expires by the clock of the database', async () => {
-    const { secret, token } = await desk.newToken(ada, { expiresInMs: 60_000 });
+    const { secret, token } = await approvals.newToken(ada, { expiresInMs: 60_000 });
     expect(token.expiresAt).toBe(token.createdAt + 60_000);
-    expect(await desk.as(secret, 'whoami', {})).toMatchObject({ name: 'ada' });
+    expect(await approvals.as(secret, 'whoami', {})).toMatchObject({ name: 'ada' });
     // Simulates that a minute has passed.
     await query(
-      desk,
+      approvals,
       `UPDATE approvals.heads SET view = (view::jsonb || '{"expiresAt": ${String(token.createdAt - 1)}}')::json
         WHERE id = '${token.id}'`,
     );
-    await expect(desk.as(secret, 'whoami', {})).rejects.toMatchObject({
+    await expect(approvals.as(secret, 'whoami', {})).rejects.toMatchObject({
       code: 'APPROVALS_UNAUTHENTICATED',
       message: expect.stringContaining('expired') as string,
     });
   });
 
   test('a token is valid for its scopes only', async () => {
-    const reader = await desk.newToken(ada, { scopes: ['approvals:read'] });
-    const decider = await desk.newToken(ada, { scopes: ['approvals:decide'] });
-    const { id } = await desk.pending();
-    expect(await codeOf(desk.as(reader.secret, 'decide', { id, decision: 'approve' }))).toBe(
+    const reader = await approvals.newToken(ada, { scopes: ['approvals:read'] });
+    const decider = await approvals.newToken(ada, { scopes: ['approvals:decide'] });
+    const { id } = await approvals.pending();
+    expect(await codeOf(approvals.as(reader.secret, 'decide', { id, decision: 'approve' }))).toBe(
       'APPROVALS_SCOPE',
     );
-    expect(await codeOf(desk.as(reader.secret, 'token_list', {}))).toBeUndefined();
-    expect(await codeOf(desk.as(reader.secret, 'audit', {}))).toBe('APPROVALS_SCOPE');
-    expect(await codeOf(desk.as(decider.secret, 'token_list', {}))).toBe('APPROVALS_SCOPE');
-    expect(await codeOf(desk.newToken(decider.secret))).toBe('APPROVALS_SCOPE');
-    expect(await desk.as(decider.secret, 'decide', { id, decision: 'approve' })).toMatchObject({
+    expect(await codeOf(approvals.as(reader.secret, 'token_list', {}))).toBeUndefined();
+    expect(await codeOf(approvals.as(reader.secret, 'audit', {}))).toBe('APPROVALS_SCOPE');
+    expect(await codeOf(approvals.as(decider.secret, 'token_list', {}))).toBe('APPROVALS_SCOPE');
+    expect(await codeOf(approvals.newToken(decider.secret))).toBe('APPROVALS_SCOPE');
+    expect(await approvals.as(decider.secret, 'decide', { id, decision: 'approve' })).toMatchObject({
       status: 'approved',
       by: 'ada',
     });
   });
 
   test('a token never has more groups or scopes than its creator, nor another name', async () => {
-    const maker = await desk.newToken(grace, { scopes: ['approvals:read', 'tokens:write'] });
+    const maker = await approvals.newToken(grace, { scopes: ['approvals:read', 'tokens:write'] });
     const tries: readonly (readonly [string, object])[] = [
       ['APPROVALS_NOT_ENTITLED', { groups: ['operators'] }],
       ['APPROVALS_NOT_ENTITLED', { principal: 'ada' }],
       ['APPROVALS_NOT_ENTITLED', { principal: 'grace-2' }],
     ];
-    for (const [code, wanted] of tries) expect(await codeOf(desk.newToken(grace, wanted))).toBe(code);
-    expect(await codeOf(desk.newToken(maker.secret, { scopes: ['approvals:decide'] }))).toBe(
+    for (const [code, wanted] of tries) expect(await codeOf(approvals.newToken(grace, wanted))).toBe(code);
+    expect(await codeOf(approvals.newToken(maker.secret, { scopes: ['approvals:decide'] }))).toBe(
       'APPROVALS_SCOPE',
     );
-    const { secret } = await desk.newToken(grace, { groups: ['developers'] });
-    expect(await desk.as(secret, 'whoami', {})).toMatchObject({ name: 'grace', groups: ['developers'] });
-    const { id } = await desk.pending();
-    expect(await codeOf(desk.as(secret, 'decide', { id, decision: 'approve' }))).toBe(
+    const { secret } = await approvals.newToken(grace, { groups: ['developers'] });
+    expect(await approvals.as(secret, 'whoami', {})).toMatchObject({ name: 'grace', groups: ['developers'] });
+    const { id } = await approvals.pending();
+    expect(await codeOf(approvals.as(secret, 'decide', { id, decision: 'approve' }))).toBe(
       'APPROVALS_NOT_ENTITLED',
     );
   });
 
   test('an administrator creates tokens for principals outside the directory, with their own groups', async () => {
-    const { secret, token } = await desk.newToken(ada, { principal: 'release-bot', groups: ['releasers'] });
+    const { secret, token } = await approvals.newToken(ada, {
+      principal: 'release-bot',
+      groups: ['releasers'],
+    });
     expect(token).toMatchObject({ principal: 'release-bot', groups: ['releasers'], createdBy: 'ada' });
-    const { id } = await desk.pending({ audience: ['group:releasers'] });
-    expect(await desk.as(secret, 'decide', { id, decision: 'reject' })).toMatchObject({ by: 'release-bot' });
+    const { id } = await approvals.pending({ audience: ['group:releasers'] });
+    expect(await approvals.as(secret, 'decide', { id, decision: 'reject' })).toMatchObject({
+      by: 'release-bot',
+    });
     // The holder of the token may revoke it, and so may an administrator.
-    expect(await codeOf(desk.as(grace, 'token_revoke', { id: token.id }))).toBe('APPROVALS_NOT_ENTITLED');
-    expect(await desk.as(linus, 'token_revoke', { id: token.id })).toMatchObject({ status: 'revoked' });
-    expect(await codeOf(desk.as(ada, 'token_revoke', { id: 'k-0000000000' }))).toBe(
+    expect(await codeOf(approvals.as(grace, 'token_revoke', { id: token.id }))).toBe(
+      'APPROVALS_NOT_ENTITLED',
+    );
+    expect(await approvals.as(linus, 'token_revoke', { id: token.id })).toMatchObject({ status: 'revoked' });
+    expect(await codeOf(approvals.as(ada, 'token_revoke', { id: 'k-0000000000' }))).toBe(
       'APPROVALS_UNKNOWN_TOKEN',
     );
   });
 
   test('users list their own tokens and administrators all, in pages and without hashes', async () => {
-    const { token } = await desk.newToken(grace);
-    const mine = (await desk.as(grace, 'token_list', { limit: 500 })) as { items: AccessTokenView[] };
+    const { token } = await approvals.newToken(grace);
+    const mine = (await approvals.as(grace, 'token_list', { limit: 500 })) as { items: AccessTokenView[] };
     expect(mine.items.map(({ id }) => id)).toContain(token.id);
     expect(new Set(mine.items.map(({ principal }) => principal))).toEqual(new Set(['grace']));
     const seen: string[] = [];
     for (let after: string | undefined; ;) {
-      const page = (await desk.as(ada, 'token_list', { limit: 2, ...(after && { after }) })) as {
+      const page = (await approvals.as(ada, 'token_list', { limit: 2, ...(after && { after }) })) as {
         items: AccessTokenView[];
         next?: string;
       };
@@ -248,19 +260,19 @@ describe('tokens', () => {
   });
 
   test('the directory at the time of the decision counts, not the one at the time of the request', async () => {
-    const path = join(desk.system.folder, 'principals.json');
+    const path = join(approvals.system.folder, 'principals.json');
     const before = await readFile(path, 'utf8');
-    const { secret } = await desk.newToken(linus);
-    expect(await desk.as(secret, 'whoami', {})).toMatchObject({ groups: ['operators'] });
-    const { id } = await desk.pending();
+    const { secret } = await approvals.newToken(linus);
+    expect(await approvals.as(secret, 'whoami', {})).toMatchObject({ groups: ['operators'] });
+    const { id } = await approvals.pending();
 
     await writeFile(path, '{"principals": [');
     await untilTrue('the broken file is logged by each', async () =>
-      (await Promise.all(desk.replicas.map(({ lines }) => lines()))).every((lines) =>
+      (await Promise.all(approvals.replicas.map(({ lines }) => lines()))).every((lines) =>
         lines.some(({ msg }) => msg === 'file cannot be read: the last content stays in use'),
       ),
     );
-    expect(await desk.as(secret, 'whoami', {})).toMatchObject({ groups: ['operators'] });
+    expect(await approvals.as(secret, 'whoami', {})).toMatchObject({ groups: ['operators'] });
 
     await writeFile(
       path,
@@ -268,18 +280,18 @@ describe('tokens', () => {
     );
     // Each replica reads the file itself.
     await untilTrue('linus is no longer an operator', async () => {
-      const answers = await Promise.all(Array.from({ length: 12 }, () => desk.as(secret, 'whoami', {})));
+      const answers = await Promise.all(Array.from({ length: 12 }, () => approvals.as(secret, 'whoami', {})));
       return answers.every((answer) => (answer as { groups: string[] }).groups.length === 0);
     });
     for (const token of [secret, linus])
-      expect(await codeOf(desk.as(token, 'decide', { id, decision: 'approve' }))).toBe(
+      expect(await codeOf(approvals.as(token, 'decide', { id, decision: 'approve' }))).toBe(
         'APPROVALS_NOT_ENTITLED',
       );
     await writeFile(path, before);
   });
 
   test('one index finds a token by its hash', async () => {
-    const plan = await withAdmin(desk.system.database.admin, async (client): Promise<unknown> => {
+    const plan = await withAdmin(approvals.system.database.admin, async (client): Promise<unknown> => {
       // The plan must match that of the service.
       await client.query('SET enable_seqscan = off');
       const { rows } = await client.query(
@@ -291,11 +303,11 @@ describe('tokens', () => {
   });
 
   test('no log and no table contains the secret of a token', async () => {
-    const kept = await query(desk, 'SELECT data::text FROM approvals.events');
-    const heads = await query(desk, 'SELECT view::text FROM approvals.heads');
-    const all = (await logsOf(desk)) + JSON.stringify([kept, heads]);
+    const kept = await query(approvals, 'SELECT data::text FROM approvals.events');
+    const heads = await query(approvals, 'SELECT view::text FROM approvals.heads');
+    const all = (await logsOf(approvals)) + JSON.stringify([kept, heads]);
     expect(all).toContain('token_created');
-    for (const secret of desk.secrets) expect(all).not.toContain(secret);
+    for (const secret of approvals.secrets) expect(all).not.toContain(secret);
   });
 });
 
@@ -327,7 +339,7 @@ const claims = (more: Readonly<Record<string, unknown>> = {}): JWTPayload => ({
 });
 
 describe('tokens of an issuer', () => {
-  let desk: Desk;
+  let approvals: ApprovalsSystem;
   let server: Server;
   let keys: readonly Key[] | undefined;
   let first: Awaited<ReturnType<typeof newKey>>;
@@ -340,7 +352,7 @@ describe('tokens of an issuer', () => {
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
-    desk = await openDesk(1, {
+    approvals = await startApprovalsSystem(1, {
       HOLDPOINT_OIDC_ISSUER: ISSUER,
       HOLDPOINT_OIDC_AUDIENCE: 'holdpoint',
       HOLDPOINT_OIDC_JWKS: `http://127.0.0.1:${String(port)}/keys`,
@@ -349,23 +361,23 @@ describe('tokens of an issuer', () => {
   afterAll(async () => {
     server.closeAllConnections();
     server.close();
-    await desk.stop();
+    await approvals.stop();
   });
 
   test('a token is unavailable, not wrong, while the keys of its issuer cannot be fetched', async () => {
     keys = undefined;
     const token = await first.sign(claims());
-    expect(await codeOf(desk.as(token, 'whoami', {}))).toBe('RUNTIME_UNAVAILABLE');
+    expect(await codeOf(approvals.as(token, 'whoami', {}))).toBe('RUNTIME_UNAVAILABLE');
     keys = [first];
     await untilTrue(
       'the keys are there',
-      async () => (await codeOf(desk.as(token, 'whoami', {}))) === undefined,
+      async () => (await codeOf(approvals.as(token, 'whoami', {}))) === undefined,
     );
   });
 
   test('a token of an issuer decides for the person and the groups that it names', async () => {
     const token = await first.sign(claims());
-    expect(await desk.as(token, 'whoami', {})).toEqual({
+    expect(await approvals.as(token, 'whoami', {})).toEqual({
       name: 'oidc:sub-eve',
       groups: ['operators'],
       roles: [],
@@ -379,34 +391,38 @@ describe('tokens of an issuer', () => {
       ],
       administrator: true,
     });
-    const { id } = await desk.pending();
-    expect(await desk.as(token, 'decide', { id, decision: 'approve' })).toMatchObject({ by: 'oidc:sub-eve' });
-    expect(await codeOf(desk.newToken(token))).toBe('APPROVALS_SCOPE');
+    const { id } = await approvals.pending();
+    expect(await approvals.as(token, 'decide', { id, decision: 'approve' })).toMatchObject({
+      by: 'oidc:sub-eve',
+    });
+    expect(await codeOf(approvals.newToken(token))).toBe('APPROVALS_SCOPE');
   });
 
   test('a name in an issuer token never grants the rights of that name in the directory', async () => {
     const token = await first.sign(claims({ sub: 'ada', groups: ['user:ada'] }));
-    expect(await desk.as(token, 'whoami', {})).toMatchObject({ name: 'oidc:ada', groups: [] });
-    const { id } = await desk.pending({ audience: ['user:ada'] });
-    expect(await codeOf(desk.as(token, 'decide', { id, decision: 'approve' }))).toBe(
+    expect(await approvals.as(token, 'whoami', {})).toMatchObject({ name: 'oidc:ada', groups: [] });
+    const { id } = await approvals.pending({ audience: ['user:ada'] });
+    expect(await codeOf(approvals.as(token, 'decide', { id, decision: 'approve' }))).toBe(
       'APPROVALS_NOT_ENTITLED',
     );
   });
 
   test('an issuer token and a directory token of one person are one vote of a quorum of two', async () => {
-    const { id } = await desk.pending({ policy: { quorum: 2 } });
+    const { id } = await approvals.pending({ policy: { quorum: 2 } });
     const own = await first.sign(claims({ sub: 'sub-ada', groups: ['whatever'] }));
-    const { secret } = await desk.newToken(ada);
+    const { secret } = await approvals.newToken(ada);
     for (const token of [ada, own, secret, ada])
-      expect(await desk.as(token, 'decide', { id, decision: 'approve' })).toMatchObject({
+      expect(await approvals.as(token, 'decide', { id, decision: 'approve' })).toMatchObject({
         status: 'pending',
         by: 'ada',
         approvalsMissing: 1,
       });
-    expect(await desk.as(await first.sign(claims()), 'decide', { id, decision: 'approve' })).toMatchObject({
+    expect(
+      await approvals.as(await first.sign(claims()), 'decide', { id, decision: 'approve' }),
+    ).toMatchObject({
       status: 'approved',
     });
-    expect(await desk.system.client.ask('approvals', 'get', { id })).toMatchObject({
+    expect(await approvals.system.client.ask('approvals', 'get', { id })).toMatchObject({
       votes: [{ by: 'ada' }, { by: 'oidc:sub-eve' }],
       decidedBy: 'oidc:sub-eve',
     });
@@ -431,7 +447,10 @@ describe('tokens of an issuer', () => {
       'no subject': await first.sign(claims({ sub: undefined })),
     };
     const codes = await Promise.all(
-      Object.entries(wrong).map(async ([name, token]) => [name, await codeOf(desk.as(token, 'whoami', {}))]),
+      Object.entries(wrong).map(async ([name, token]) => [
+        name,
+        await codeOf(approvals.as(token, 'whoami', {})),
+      ]),
     );
     expect(Object.fromEntries(codes)).toEqual(
       Object.fromEntries(Object.keys(wrong).map((name) => [name, 'APPROVALS_UNAUTHENTICATED'])),
@@ -444,33 +463,33 @@ describe('tokens of an issuer', () => {
     const token = await second.sign(claims());
     await untilTrue(
       'the new key is known',
-      async () => (await codeOf(desk.as(token, 'whoami', {}))) === undefined,
+      async () => (await codeOf(approvals.as(token, 'whoami', {}))) === undefined,
     );
     // Refused, with or without throttling.
-    const old = await codeOf(desk.as(await first.sign(claims()), 'whoami', {}));
+    const old = await codeOf(approvals.as(await first.sign(claims()), 'whoami', {}));
     expect(['APPROVALS_UNAUTHENTICATED', 'APPROVALS_TOO_MANY_ATTEMPTS']).toContain(old);
   });
 
   test('no log contains an issuer token', async () => {
-    const logs = await logsOf(desk);
+    const logs = await logsOf(approvals);
     expect(logs).toContain('authentication failed');
-    expect(desk.secrets.size).toBeGreaterThan(10);
+    expect(approvals.secrets.size).toBeGreaterThan(10);
     // The log contains no fragment of a secret either.
-    const parts = [...desk.secrets].flatMap((secret) => secret.split('.').slice(1));
-    for (const part of [...desk.secrets, ...parts.filter((each) => each !== '')])
+    const parts = [...approvals.secrets].flatMap((secret) => secret.split('.').slice(1));
+    for (const part of [...approvals.secrets, ...parts.filter((each) => each !== '')])
       expect(logs).not.toContain(part);
   });
 });
 
 describe('wrong tokens', () => {
-  let desk: Desk;
+  let approvals: ApprovalsSystem;
   beforeAll(async () => {
-    desk = await openDesk(1);
+    approvals = await startApprovalsSystem(1);
   });
-  afterAll(() => desk.stop());
+  afterAll(() => approvals.stop());
 
   const failures = async (): Promise<Readonly<Record<string, number>>> => {
-    const response = await fetch(`http://127.0.0.1:${String(desk.replicas[0]?.httpPort)}/metrics`);
+    const response = await fetch(`http://127.0.0.1:${String(approvals.replicas[0]?.httpPort)}/metrics`);
     const lines = (await response.text()).matchAll(
       /^holdpoint_authentication_failures_total\{(.*)\} (\d+)$/gm,
     );
@@ -481,13 +500,13 @@ describe('wrong tokens', () => {
   };
 
   test('wrong tokens from one source are throttled with a retry time, and valid ones still work', async () => {
-    const { secret } = await desk.newToken(ada);
+    const { secret } = await approvals.newToken(ada);
     expect(await failures()).toMatchObject({ unknown: 0, missing: 0 });
     for (let i = 0; i < 20; i += 1)
-      expect(await codeOf(desk.as(`hpt_guess_number_${String(i)}`, 'whoami', {}))).toBe(
+      expect(await codeOf(approvals.as(`hpt_guess_number_${String(i)}`, 'whoami', {}))).toBe(
         'APPROVALS_UNAUTHENTICATED',
       );
-    const refused = desk.as('hpt_guess_number_20', 'whoami', {});
+    const refused = approvals.as('hpt_guess_number_20', 'whoami', {});
     await expect(refused).rejects.toMatchObject({ code: 'APPROVALS_TOO_MANY_ATTEMPTS', status: 429 });
     const { details } = await refused.then(
       () => ({ details: undefined }),
@@ -495,20 +514,20 @@ describe('wrong tokens', () => {
     );
     expect(details?.['retryAfterSeconds']).toSatisfy((wait: number) => wait >= 1 && wait <= 60);
     for (const token of [ada, secret])
-      expect(await desk.as(token, 'whoami', {})).toMatchObject({ name: 'ada' });
-    const { id } = await desk.pending();
-    expect(await desk.as(secret, 'decide', { id, decision: 'approve' })).toMatchObject({
+      expect(await approvals.as(token, 'whoami', {})).toMatchObject({ name: 'ada' });
+    const { id } = await approvals.pending();
+    expect(await approvals.as(secret, 'decide', { id, decision: 'approve' })).toMatchObject({
       status: 'approved',
     });
   });
 
   test('wrong tokens are counted and logged at a limited rate, without their text', async () => {
-    expect(await codeOf(desk.as(undefined, 'whoami', {}))).toBe('APPROVALS_UNAUTHENTICATED');
+    expect(await codeOf(approvals.as(undefined, 'whoami', {}))).toBe('APPROVALS_UNAUTHENTICATED');
     const counted = await failures();
     expect(counted).toMatchObject({ missing: 1, expired: 0, revoked: 0, oidc: 0, scope: 0 });
     expect(counted['unknown']).toBeGreaterThanOrEqual(21);
-    const logs = await logsOf(desk);
+    const logs = await logsOf(approvals);
     expect(logs).toContain('authentication failed');
-    for (const secret of desk.secrets) expect(logs).not.toContain(secret);
+    for (const secret of approvals.secrets) expect(logs).not.toContain(secret);
   });
 });

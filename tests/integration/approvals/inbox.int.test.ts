@@ -30,7 +30,7 @@ afterEach(() => pool.query(`DELETE FROM heads`));
 const idsOf = (views: readonly { readonly id: string }[]): readonly string[] => views.map(({ id }) => id);
 const sortedIds = (views: readonly { readonly id: string }[]): readonly string[] => idsOf(views).toSorted();
 
-const asked = (id: string, more: Partial<InboxEntry> = {}): InboxEntry => ({
+const entry = (id: string, more: Partial<InboxEntry> = {}): InboxEntry => ({
   id,
   task: `t-${id}`,
   title: 'append a line',
@@ -146,7 +146,7 @@ describe('a search', () => {
         fc.array(filter, { minLength: 10, maxLength: 10 }),
         async (requests, filters) => {
           await pool.query('DELETE FROM heads');
-          const views = await keepAll(requests.map((each, i) => asked(`a-${String(i)}`, each)));
+          const views = await keepAll(requests.map((each, i) => entry(`a-${String(i)}`, each)));
           for (const each of filters) {
             const found = await listAll(pool, each);
             const wanted = views.filter((view) => isAskedFor(view, each));
@@ -165,7 +165,7 @@ describe('pages', () => {
   const COUNT = 120;
   const many = (prefix: string, from: number) =>
     Array.from({ length: COUNT }, (_, i) =>
-      asked(`${prefix}-${String(i)}`, {
+      entry(`${prefix}-${String(i)}`, {
         kind: SideEffectKind.options[i % SideEffectKind.options.length] ?? 'other',
         requestedAt: from + Math.floor(i / 7),
         expiresAt: from + ((i * 37) % COUNT),
@@ -223,7 +223,7 @@ describe('pages', () => {
 
   test('a result that is too large for one page comes on several, each with at least one item', async () => {
     const large = (id: string, bytes: number) => {
-      const view = viewOf(asked(id, { requestedAt: 1_000 + bytes }));
+      const view = viewOf(entry(id, { requestedAt: 1_000 + bytes }));
       return { ...view, effect: { ...view.effect, args: { text: 'x'.repeat(bytes) } } };
     };
     const sizes = [200_000, 200_001, 200_002, 900_000, 900_001, 10];
@@ -245,7 +245,7 @@ describe('pages', () => {
 describe('words', () => {
   test('common and rare words find the same requests alone and together', async () => {
     const requests = Array.from({ length: 1_600 }, (_, i) =>
-      asked(`a-${String(i)}`, {
+      entry(`a-${String(i)}`, {
         requestedAt: 1_000 + i,
         title: i >= 1_200 ? 'append late' : 'append early',
         target: i % 400 === 399 ? 'needle' : 'hay',
@@ -264,7 +264,7 @@ describe('words', () => {
   });
 
   test('characters of query languages are searched literally', async () => {
-    await keepAll([asked('a-1', { title: `it's a "test" & | ! <-> :* \\ (x)` })]);
+    await keepAll([entry('a-1', { title: `it's a "test" & | ! <-> :* \\ (x)` })]);
     for (const search of [`it's`, '& | !', ':*', '\\', '(x)', 'TEST <->', "'"])
       expect({ search, ids: idsOf(await listAll(pool, { search })) }).toEqual({ search, ids: ['a-1'] });
     expect(await listAll(pool, { search: `it's not` })).toEqual([]);
@@ -275,7 +275,7 @@ describe('the inbox table', () => {
   test.each(ApprovalStatus.options.filter((status) => status !== 'pending'))(
     'the inbox has no request that is %s',
     async (status) => {
-      const [view] = await keepAll([asked('a-1', { audience: ['operators', 'user:ada'] }), asked('a-2')]);
+      const [view] = await keepAll([entry('a-1', { audience: ['operators', 'user:ada'] }), entry('a-2')]);
       expect(await kept()).toEqual({ requests: 2, entries: 5 });
       if (view !== undefined) await decide(view, status);
       expect(await kept()).toEqual({ requests: 1, entries: 2 });
@@ -284,7 +284,7 @@ describe('the inbox table', () => {
   );
 
   test('the inbox follows an escalation and a purge', async () => {
-    const [view] = await keepAll([asked('a-1')]);
+    const [view] = await keepAll([entry('a-1')]);
     if (view === undefined) throw new Error('nothing was kept');
     await keep(pool, [{ ...view, audience: ['operators', 'role:chief'] }]);
     expect(idsOf(await listAll(pool, { audience: ['role:chief'] }))).toEqual(['a-1']);

@@ -193,10 +193,10 @@ describe('an unsigned key', () => {
     const replayed = (await system.client.ask('approvals', 'keys', { nonce: 'another' })).statements;
     await approvals.stop();
     const impostor = await system.connect('approvals');
-    let asked = 0;
+    let requests = 0;
     impostor.subscribe(subjects.api('approvals', 'keys'), {
       callback: (_error, msg) => {
-        asked += 1;
+        requests += 1;
         const { nonce } = msg.json<{ nonce: string }>();
         const claims = { use: 'keys', keys, nonce, iat: Math.floor(Date.now() / 1_000) };
         const own = createSigner(stranger.privateKey)(claims);
@@ -207,7 +207,7 @@ describe('an unsigned key', () => {
     });
     await impostor.flush();
     expect(await becomes(stranger.privateKey)).toBe('refused');
-    expect(asked).toBeGreaterThan(0);
+    expect(requests).toBeGreaterThan(0);
     expect(await becomes(old)).toBe('applied');
   });
 });

@@ -59,13 +59,13 @@ const AGENT_SCOPES: readonly Scope[] = [
 
 const agentOf = async (owner: string, agent: string, scopes = AGENT_SCOPES): Promise<string> => {
   const secret = `hpt_${agent}-of-${owner}`;
-  const asked = {
+  const principal = {
     name: agent,
     agent,
     sha256: sha256Of(secret),
   };
   const person = PEOPLE.find(({ name }) => name === owner);
-  await system.client.ask('approvals', 'token_create', { ...asked, scopes: [...scopes] }, person?.token);
+  await system.client.ask('approvals', 'token_create', { ...principal, scopes: [...scopes] }, person?.token);
   return secret;
 };
 

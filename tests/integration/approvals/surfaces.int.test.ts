@@ -80,7 +80,7 @@ afterAll(async () => {
 const view = (id: RequestApproval['id']) => system.client.ask('approvals', 'get', { id });
 
 /** A request that the service has received. */
-const asked = async (more: Partial<RequestApproval> = {}): Promise<RequestApproval> => {
+const newRequest = async (more: Partial<RequestApproval> = {}): Promise<RequestApproval> => {
   const request = requestOf(more);
   await publishRequest(orchestrator, request);
   await until(`${request.id} is there`, () => view(request.id));
@@ -100,7 +100,7 @@ const on = (name: string) => (as: TestPrincipal, request: DecideApproval) => {
 describe.each(BY_REQUEST)('a decision over %s', (name) => {
   const decide = on(name);
   test('a decision without valid credentials is refused, always with the same text', async () => {
-    const { id } = await asked();
+    const { id } = await newRequest();
     expect(await decide(nobody, { id, decision: 'approve' })).toMatchObject({
       code: 'APPROVALS_UNAUTHENTICATED',
     });
@@ -114,7 +114,7 @@ describe.each(BY_REQUEST)('a decision over %s', (name) => {
   });
 
   test('a decision on an effect that differs from the one shown is refused', async () => {
-    const { id } = await asked();
+    const { id } = await newRequest();
     expect(await decide(ada, { id, decision: 'approve', digest: 'f'.repeat(64) })).toMatchObject({
       code: 'APPROVALS_DIGEST_MISMATCH',
     });
@@ -154,10 +154,10 @@ describe.each(SURFACES)('a question about a stuck job over %s', (name) => {
   test.each(StuckAnswer.options)(
     '%s is recorded with its author and surface, without a grant',
     async (answer) => {
-      const { id } = await asked(stuck());
+      const { id } = await newRequest(stuck());
       expect(await decide(ada, { id, decision: answer })).toMatchObject({ ok: { id, status: 'answered' } });
-      const told = await view(id);
-      expect(told).toMatchObject({
+      const shown = await view(id);
+      expect(shown).toMatchObject({
         status: 'answered',
         answer,
         decidedBy: 'ada',
@@ -172,13 +172,13 @@ describe.each(SURFACES)('a question about a stuck job over %s', (name) => {
   );
 
   test.each(['approve', 'reject', 'applied'] as const)('%s is no answer to a stuck job', async (decision) => {
-    const { id } = await asked(stuck());
+    const { id } = await newRequest(stuck());
     expect(await decide(ada, { id, decision })).toMatchObject({ code: 'APPROVALS_NO_CHOICE' });
     expect(await view(id)).toMatchObject({ status: 'pending' });
   });
 
   test('a second answer gets the first answer and its author', async () => {
-    const { id } = await asked(stuck());
+    const { id } = await newRequest(stuck());
     await drivers[name]?.see?.(id);
     await system.client.ask('approvals', 'decide', { id, decision: 'skip' }, grace.token);
     expect(await decide(ada, { id, decision: 'retry' })).toMatchObject({
@@ -189,7 +189,7 @@ describe.each(SURFACES)('a question about a stuck job over %s', (name) => {
   });
 
   test('an answer by an outsider is refused', async () => {
-    const { id } = await asked(stuck());
+    const { id } = await newRequest(stuck());
     expect(await decide(mallory, { id, decision: 'skip' })).toMatchObject({ code: 'APPROVALS_NOT_ENTITLED' });
   });
 });
@@ -246,7 +246,7 @@ describe.each(SURFACES)('a request of a program over %s', (name) => {
   ])(
     '%s: the response is recorded with its author and surface, without a grant',
     async (_, input, response) => {
-      const { id } = await asked(wanting(input));
+      const { id } = await newRequest(wanting(input));
       expect(await decide(ada, { id, decision: 'respond', response })).toMatchObject({
         ok: { id, status: 'answered' },
       });
@@ -271,7 +271,7 @@ describe.each(SURFACES)('a request of a program over %s', (name) => {
     ['approve', true],
     ['reject', false],
   ] as const)('%s is a yes or a no, without a comment', async (decision, response) => {
-    const { id } = await asked(wanting({ kind: 'approval' }));
+    const { id } = await newRequest(wanting({ kind: 'approval' }));
     expect(await decide(ada, { id, decision })).toMatchObject({ ok: { id, status: 'answered' } });
     expect(await view(id)).toMatchObject({ status: 'answered', response, decidedBy: 'ada' });
   });
@@ -280,7 +280,7 @@ describe.each(SURFACES)('a request of a program over %s', (name) => {
     [TEXT, 'x'.repeat(41), /at most 40 characters/],
     [FORM, { env: 'moon', percent: 5.5 }, /env: one of prod; percent: enter a whole number/],
   ])('%j does not accept %j and keeps waiting', async (input, response, problem) => {
-    const { id } = await asked(wanting(input));
+    const { id } = await newRequest(wanting(input));
     expect(await decide(ada, { id, decision: 'respond', response })).toMatchObject({
       code: 'APPROVALS_RESPONSE_INVALID',
       message: expect.stringMatching(problem) as unknown,
@@ -289,13 +289,13 @@ describe.each(SURFACES)('a request of a program over %s', (name) => {
   });
 
   test.each(['approve', 'applied', 'skip'] as const)('%s is no answer to a choice', async (decision) => {
-    const { id } = await asked(wanting(CHOICE));
+    const { id } = await newRequest(wanting(CHOICE));
     expect(await decide(ada, { id, decision })).toMatchObject({ code: 'APPROVALS_NO_CHOICE' });
     expect(await view(id)).toMatchObject({ status: 'pending' });
   });
 
   test('a second response gets the first response and its author', async () => {
-    const { id } = await asked(wanting(CHOICE));
+    const { id } = await newRequest(wanting(CHOICE));
     await drivers[name]?.see?.(id);
     await system.client.ask('approvals', 'decide', { id, decision: 'respond', response: 'v3' }, grace.token);
     expect(await decide(ada, { id, decision: 'respond', response: 'v4' })).toMatchObject({
@@ -306,7 +306,7 @@ describe.each(SURFACES)('a request of a program over %s', (name) => {
   });
 
   test('a response by an outsider is refused', async () => {
-    const { id } = await asked(wanting(TEXT));
+    const { id } = await newRequest(wanting(TEXT));
     expect(await decide(mallory, { id, decision: 'respond', response: 'yes' })).toMatchObject({
       code: 'APPROVALS_NOT_ENTITLED',
     });
@@ -314,7 +314,7 @@ describe.each(SURFACES)('a request of a program over %s', (name) => {
 });
 
 test('a bulk decision covers several approvals alike and skips requests of programs', async () => {
-  const [effect, question] = [await asked(), await asked(wanting({ kind: 'approval' }))];
+  const [effect, question] = [await newRequest(), await newRequest(wanting({ kind: 'approval' }))];
   const { items } = await system.client.ask(
     'approvals',
     'decide_many',
@@ -329,14 +329,14 @@ test('a bulk decision covers several approvals alike and skips requests of progr
 });
 
 test('an unanswered request of a program expires and is not repeated', async () => {
-  const { id } = await asked({ ...wanting(TEXT), timeoutMs: 1_000 });
+  const { id } = await newRequest({ ...wanting(TEXT), timeoutMs: 1_000 });
   await untilTrue('it has expired', async () => (await view(id)).status === 'expired');
   expect(await view(id)).toMatchObject({ surface: 'clock' });
 });
 
 describe('a request about a stuck job', () => {
   test('a request about a stuck job is listed like any other and has no risk', async () => {
-    const { id, task } = await asked(stuck());
+    const { id, task } = await newRequest(stuck());
     const { items } = await system.client.ask('approvals', 'list', { task, risk: 'low', kind: 'other' });
     expect(items).toMatchObject([{ id, risk: 'low', stuck: { class: 'CIRCULAR_FIX' } }]);
     const found = await system.client.ask('approvals', 'list', { search: `stuck ${task}` });
@@ -368,7 +368,7 @@ describe.each(SURFACES)('a vote over %s', (name) => {
     ['reject', 'rejected'],
     ['request_changes', 'changes_requested'],
   ] as const)('%s is recorded with its author, comment and surface', async (decision, status) => {
-    const { id, digest } = await asked();
+    const { id, digest } = await newRequest();
     const { surface, hasButtons = false } = drivers[name] ?? {};
     // A button has no comment; a form asks for it.
     const comment = hasButtons && decision === 'approve' ? undefined : 'as it was agreed: "yes", said ada';
@@ -383,7 +383,7 @@ describe.each(SURFACES)('a vote over %s', (name) => {
   });
 
   test('a vote by an outsider is refused and recorded', async () => {
-    const { id } = await asked();
+    const { id } = await newRequest();
     expect(await decide(mallory, { id, decision: 'approve' })).toMatchObject({
       code: 'APPROVALS_NOT_ENTITLED',
     });
@@ -393,7 +393,7 @@ describe.each(SURFACES)('a vote over %s', (name) => {
   });
 
   test('a late vote gets the decision that stands and its author', async () => {
-    const { id } = await asked();
+    const { id } = await newRequest();
     await elsewhere(grace, { id, decision: 'reject' });
     expect(await decide(ada, { id, decision: 'approve' })).toMatchObject({
       code: 'APPROVALS_ALREADY_DECIDED',
@@ -403,7 +403,7 @@ describe.each(SURFACES)('a vote over %s', (name) => {
   });
 
   test('a repeated vote gets the decision of its author', async () => {
-    const { id } = await asked();
+    const { id } = await newRequest();
     await decide(ada, { id, decision: 'approve' });
     expect(await decide(ada, { id, decision: 'approve' })).toMatchObject({
       ok: { status: 'approved', by: 'ada' },
@@ -411,7 +411,7 @@ describe.each(SURFACES)('a vote over %s', (name) => {
   });
 
   test('a quorum of two takes two people', async () => {
-    const { id } = await asked({ policy: { quorum: 2 } });
+    const { id } = await newRequest({ policy: { quorum: 2 } });
     expect(await decide(ada, { id, decision: 'approve' })).toMatchObject({
       ok: { status: 'pending', approvalsMissing: 1 },
     });
@@ -422,26 +422,26 @@ describe.each(SURFACES)('a vote over %s', (name) => {
   });
 
   test('a veto ends a request despite earlier approvals', async () => {
-    const { id } = await asked({ policy: { quorum: 3 } });
+    const { id } = await newRequest({ policy: { quorum: 3 } });
     await elsewhere(ada, { id, decision: 'approve' });
     expect(await decide(grace, { id, decision: 'reject' })).toMatchObject({ ok: { status: 'rejected' } });
   });
 
   test('the requester cannot decide when four eyes are required', async () => {
-    const { id } = await asked({ policy: { fourEyes: true } });
+    const { id } = await newRequest({ policy: { fourEyes: true } });
     expect(await decide(linus, { id, decision: 'approve' })).toMatchObject({ code: 'APPROVALS_FOUR_EYES' });
     expect(await decide(ada, { id, decision: 'approve' })).toMatchObject({ ok: { status: 'approved' } });
   });
 
   test('a decision that the gate does not allow is refused', async () => {
-    const { id } = await asked({ policy: { decisions: ['approve', 'reject'] } });
+    const { id } = await newRequest({ policy: { decisions: ['approve', 'reject'] } });
     expect(await decide(ada, { id, decision: 'request_changes', comment: 'no' })).toMatchObject({
       code: 'APPROVALS_NO_CHOICE',
     });
   });
 
   test('a request is expired after its deadline, whatever the vote', async () => {
-    const { id } = await asked({ timeoutMs: 1_500 });
+    const { id } = await newRequest({ timeoutMs: 1_500 });
     await drivers[name]?.see?.(id);
     await untilTrue('it has expired', async () => (await view(id)).status === 'expired');
     expect(await decide(ada, { id, decision: 'approve' })).toMatchObject({

@@ -42,7 +42,7 @@ test('a deferred order reports it once per order and begins when the circuit clo
   system.client.connection.subscribe(filters.eventsAbout('effect', order.id), {
     callback: (_error, message) => void events.push(EffectEvent.parse(message.json())),
   });
-  const told = (type: EffectEvent['type']) => events.filter((event) => event.type === type);
+  const eventsOf = (type: EffectEvent['type']) => events.filter((event) => event.type === type);
 
   await system.client.ask('recovery', 'circuit', {
     target: target.origin,
@@ -51,14 +51,14 @@ test('a deferred order reports it once per order and begins when the circuit clo
     reason: 'maintenance',
   });
   await publish(orderer, subjects.effectCommand('run', DEFAULT_POOL), JSON.stringify(order));
-  expect(await until('it is deferred', () => told('deferred')[0])).toMatchObject({
+  expect(await until('it is deferred', () => eventsOf('deferred')[0])).toMatchObject({
     id: order.id,
     attempt: 1,
     target: target.origin,
   });
   // Meanwhile the ledger offers it every few seconds.
   await publish(orderer, subjects.effectCommand('run', DEFAULT_POOL), JSON.stringify(order));
-  await untilTrue('it arrives again', () => told('deferred').length === 2);
+  await untilTrue('it arrives again', () => eventsOf('deferred').length === 2);
   const { state, deferredReason: waits } = await system.client.ask('executor', 'get', { id: order.id });
   expect({ state, waits }).toEqual({ state: 'prepared', waits: `the circuit of ${target.origin} is open` });
 
@@ -68,7 +68,7 @@ test('a deferred order reports it once per order and begins when the circuit clo
     by: 'ada',
     reason: 'done',
   });
-  await until('it is applied', () => told('applied')[0]);
+  await until('it is applied', () => eventsOf('applied')[0]);
   expect(events.map(({ type }) => type)).toEqual([
     'deferred',
     'deferred',

@@ -60,7 +60,7 @@ const createOrderSender = (system: System, key: KeyObject, orderer: NatsConnecti
   };
 };
 
-const withOrderSender = async (work: (desk: OrderSender) => Promise<void>): Promise<void> => {
+const withOrderSender = async (work: (sender: OrderSender) => Promise<void>): Promise<void> => {
   const system = await createSystem({ shortResends: true });
   try {
     // The orchestrator only creates the streams: the test sends the orders.
@@ -82,8 +82,8 @@ const expectOnce = async ({ is }: OrderSender, orders: readonly RunEffect[]): Pr
 
 describe.concurrent('an order', () => {
   test('an order that arrives three hundred times under other message ids and attempts is executed once', () =>
-    withOrderSender(async (desk) => {
-      const { system, approved, give, untilApplied } = desk;
+    withOrderSender(async (sender) => {
+      const { system, approved, give, untilApplied } = sender;
       await Promise.all([
         system.start('executor', targetsOf(witness)),
         system.start('executor', targetsOf(witness)),
@@ -95,11 +95,11 @@ describe.concurrent('an order', () => {
       await Promise.all(copies.map(give));
       await untilApplied(orders);
       await untilHandled(system.client.connection, ['orchestrator', 'executor']);
-      await expectOnce(desk, orders);
+      await expectOnce(sender, orders);
       // An order after the end is recorded as a duplicate.
       for (const order of orders) await give({ ...order, attempt: 101 });
       await untilHandled(system.client.connection, ['orchestrator', 'executor']);
-      await expectOnce(desk, orders);
+      await expectOnce(sender, orders);
       for (const { id } of orders)
         expect(await ledgerOf(system, { effect: id })).toContainEqual(
           expect.objectContaining({ type: 'duplicate_prevented', attempt: 101, outcome: 'applied' }),
@@ -107,8 +107,8 @@ describe.concurrent('an order', () => {
     }));
 
   test('an order for which two executors race is executed by one of them', () =>
-    withOrderSender(async (desk) => {
-      const { system, approved, give, untilApplied } = desk;
+    withOrderSender(async (sender) => {
+      const { system, approved, give, untilApplied } = sender;
       const racers = await Promise.all([
         spawnVictim(system, 'executor', undefined, targetsOf(witness)),
         spawnVictim(system, 'executor', undefined, targetsOf(witness)),
@@ -120,12 +120,12 @@ describe.concurrent('an order', () => {
         await Promise.all(orders.map((order) => give({ ...order, attempt })));
       await untilApplied(orders);
       await untilHandled(system.client.connection, ['orchestrator', 'executor']);
-      await expectOnce(desk, orders);
+      await expectOnce(sender, orders);
     }));
 
   test('an order that is redelivered after its outcome and a kill of the executor is not executed again', () =>
-    withOrderSender(async (desk) => {
-      const { system, approved, give, untilApplied } = desk;
+    withOrderSender(async (sender) => {
+      const { system, approved, give, untilApplied } = sender;
       const before = await system.start('executor', targetsOf(witness));
       const orders = [approved('opaque'), approved('keyed')];
       await Promise.all(orders.map(give));
@@ -138,6 +138,6 @@ describe.concurrent('an order', () => {
       await victim.started();
       // The bus redelivers unacknowledged orders.
       await untilHandled(system.client.connection, ['orchestrator', 'executor']);
-      await expectOnce(desk, orders);
+      await expectOnce(sender, orders);
     }));
 });

@@ -51,8 +51,10 @@ type Frozen = {
  */
 const untilOver = (system: CountedSystem, task: CountedTask, { lines }: Victim): Promise<true> =>
   untilTrue('the frozen executor has finished', async () => {
-    const told = (await ledgerOf(system, task)).some(({ type }) => type === 'superseded');
-    return told || (await lines()).some(({ msg }) => msg === 'effect ended without a certain outcome');
+    const wasSuperseded = (await ledgerOf(system, task)).some(({ type }) => type === 'superseded');
+    return (
+      wasSuperseded || (await lines()).some(({ msg }) => msg === 'effect ended without a certain outcome')
+    );
   });
 
 /** One of two executors is frozen for longer than its lease, and continues once the other one has finished. */

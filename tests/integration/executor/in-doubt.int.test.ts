@@ -221,7 +221,9 @@ test('an answer about an in-doubt effect does not answer an approval', async () 
   const approval = approvalIdOf(id, NODE, 1);
   const inputs = { url: `${counter.origin}/opaque/orders` };
   await system.client.ask('orchestrator', 'submit', { id, workflow: 'http', goal: 'tell them', inputs });
-  const asked = await until('it is requested', () => system.client.ask('approvals', 'get', { id: approval }));
+  const approvalRequest = await until('it is requested', () =>
+    system.client.ask('approvals', 'get', { id: approval }),
+  );
   for (const choice of ['applied', 'not_applied', 'retry'] as const)
-    expect(await refusal(answer(asked, choice))).toBe('APPROVALS_NO_CHOICE');
+    expect(await refusal(answer(approvalRequest, choice))).toBe('APPROVALS_NO_CHOICE');
 });

@@ -168,13 +168,13 @@ describe('a file', () => {
     const { nodes } = await system.client.ask('orchestrator', 'get', { id: task.id });
     const approval = nodes.find(({ id }) => id === ACT)?.approval;
     expect(approval).toBeDefined();
-    const asked = await system.client.ask('approvals', 'get', { id: approval ?? task.approval });
-    expect(asked.effect?.args['preview']).toMatchObject({
+    const approvalRequest = await system.client.ask('approvals', 'get', { id: approval ?? task.approval });
+    expect(approvalRequest.effect?.args['preview']).toMatchObject({
       before: null,
       diff: expect.stringContaining('+two') as string,
     });
-    const effect = asked.effectId ?? task.effect;
-    await approve(system.client, { ...task, approval: asked.id, effect }, system.client.approver);
+    const effect = approvalRequest.effectId ?? task.effect;
+    await approve(system.client, { ...task, approval: approvalRequest.id, effect }, system.client.approver);
     const done = await waitForPhase(system.client, task.id, 'completed');
     expect(done.nodes.find(({ id }) => id === ACT)?.outputs).toMatchObject({
       before: null,

@@ -192,8 +192,12 @@ describe('two replicas', () => {
     // Each message goes to both engines, over several batches.
     for (let i = 0; i < names.length; i += 10) {
       const some = names.slice(i, i + 10);
-      const told = await Promise.all(replicas.flatMap(({ tell }) => some.map((name) => tell(id, name))));
-      outcomes.push(...told.map((outcome) => (typeof outcome === 'string' ? outcome : outcome.code)));
+      const outcomesOfAll = await Promise.all(
+        replicas.flatMap(({ tell }) => some.map((name) => tell(id, name))),
+      );
+      outcomes.push(
+        ...outcomesOfAll.map((outcome) => (typeof outcome === 'string' ? outcome : outcome.code)),
+      );
     }
     expect(new Set(outcomes)).toEqual(new Set(['settled']));
     expect((await eventsOf(id)).toSorted()).toEqual(names.toSorted());

@@ -120,8 +120,8 @@ describe('a submission', () => {
     expect(body.length).toBe(PAYLOAD_MAX_BYTES);
     const line = json({ ...good, id: newTaskId(), inputs: { line: 'x'.repeat(PAYLOAD_MAX_BYTES - 4_096) } });
     for (const each of [body, line]) {
-      const asked = system.client.askRaw(subjects.api('orchestrator', 'submit'), each);
-      await expect(asked).rejects.toMatchObject({ code: 'CONTRACT_PAYLOAD_TOO_LARGE' });
+      const answer = system.client.askRaw(subjects.api('orchestrator', 'submit'), each);
+      await expect(answer).rejects.toMatchObject({ code: 'CONTRACT_PAYLOAD_TOO_LARGE' });
     }
   });
 

@@ -232,22 +232,22 @@ export const startConsoleStandIn = async (state: StandInState): Promise<ConsoleS
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   };
   const ask = async (request: IncomingMessage, response: ServerResponse, name: string): Promise<void> => {
-    const asked = (await bodyOf(request)) as RequestBody;
+    const requestBody = (await bodyOf(request)) as RequestBody;
     if (name === 'approvals/decide') {
       if (state.fate !== 'lose-before')
-        keys.push([String(asked['id']), String(request.headers['idempotency-key'])]);
+        keys.push([String(requestBody['id']), String(request.headers['idempotency-key'])]);
       if (state.fate === 'lose-before') return void request.socket.destroy();
-      const { status, body } = decide(asked as unknown as DecideApproval);
+      const { status, body } = decide(requestBody as unknown as DecideApproval);
       if (state.fate === 'lose-after') return void request.socket.destroy();
       return answer(response, status, body);
     }
     if (name === 'orchestrator/submit') {
       if (state.fate === 'lose-before') return void request.socket.destroy();
-      const { status, body } = submit(asked as unknown as ApiRequest<'orchestrator', 'submit'>);
+      const { status, body } = submit(requestBody as unknown as ApiRequest<'orchestrator', 'submit'>);
       if (state.fate === 'lose-after') return void request.socket.destroy();
       return answer(response, status, body);
     }
-    const found = answers[name]?.(asked);
+    const found = answers[name]?.(requestBody);
     return found === undefined
       ? answer(response, 404, {
           code: name.startsWith('orchestrator/') ? 'ORCHESTRATOR_UNKNOWN_TASK' : 'APPROVALS_UNKNOWN',

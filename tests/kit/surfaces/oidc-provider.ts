@@ -86,7 +86,7 @@ export const startOidcProvider = async ({ clientSecret = '' } = {}): Promise<Oid
   const clientId = 'holdpoint-console';
   const codes = new Map<string, Begun>();
   const given: string[] = [];
-  const asked = new Map<string, number>();
+  const requestCounts = new Map<string, number>();
   const [own, other] = [await generateKeyPair('RS256'), await generateKeyPair('RS256')];
   const keys = { keys: [{ ...(await exportJWK(own.publicKey)), kid: 'one', use: 'sig', alg: 'RS256' }] };
 
@@ -192,7 +192,7 @@ export const startOidcProvider = async ({ clientSecret = '' } = {}): Promise<Oid
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', issuer);
     const path = url.pathname;
-    asked.set(path, (asked.get(path) ?? 0) + 1);
+    requestCounts.set(path, (requestCounts.get(path) ?? 0) + 1);
     if (state.fate === 'answer' || !path.includes(state.where)) return answer(path, url, request, response);
     switch (state.fate) {
       case 'away':
@@ -218,7 +218,7 @@ export const startOidcProvider = async ({ clientSecret = '' } = {}): Promise<Oid
     jwks: `${issuer}/keys`,
     state,
     given,
-    asked,
+    asked: requestCounts,
     codeFor,
     stop: async () => {
       server.closeAllConnections();

@@ -220,7 +220,7 @@ export const onDiscord = ({ client }: System, discord: DiscordStandIn, port: num
     seen.set(id, message);
     return message;
   };
-  const told = async (answer: DiscordAnswer, id: DecideApproval['id']) => {
+  const replied = async (answer: DiscordAnswer, id: DecideApproval['id']) => {
     // The message shows the decision from now on.
     if (answer.type !== 7) return toldOn(answer);
     const { status, decidedBy } = await client.ask('approvals', 'get', { id });
@@ -242,9 +242,9 @@ export const onDiscord = ({ client }: System, discord: DiscordStandIn, port: num
       if (label === undefined)
         return { code: 'APPROVALS_NO_CHOICE', message: 'there is no button to say it with' };
       const pressed = await discord.press(press, label);
-      if (pressed.type !== 9) return told(pressed, id);
+      if (pressed.type !== 9) return replied(pressed, id);
       const form = pressed.data?.custom_id ?? '';
-      return told(await discord.submit(press, form, typedOn(request)), id);
+      return replied(await discord.submit(press, form, typedOn(request)), id);
     },
   };
 };

@@ -25,9 +25,9 @@ export type Node<To extends Addressed> = {
   readonly name: string;
   readonly isUp: () => boolean;
   /** Calls the service's API. A lost answer calls nothing. */
-  readonly call: (to: To, told: (told: Reply) => void) => void;
+  readonly call: (to: To, onReply: (reply: Reply) => void) => void;
   /** Calls the service's endpoint for dead letters. */
-  readonly settle: (letter: ResolveDeadLetter, told: (told: DeadLetterReply) => void) => void;
+  readonly settle: (letter: ResolveDeadLetter, onReply: (reply: DeadLetterReply) => void) => void;
   readonly tick: () => void;
   readonly sweep: () => void;
   readonly crash: () => void;
@@ -156,12 +156,12 @@ export const startNode = <To extends Addressed, Event extends { readonly type: s
   return {
     name,
     isUp: () => life.isAlive() && !life.isFrozen(),
-    call: (to, told) => {
+    call: (to, onReply) => {
       const { engine } = core;
       const { aggregate } = to;
       const tell = (what: Reply): void => {
         if (!weather.strikes('caller does not hear the answer', `${name} ${aggregate}`))
-          timeline.in(weather.latency(`${name} answers ${aggregate}`), () => told(what));
+          timeline.in(weather.latency(`${name} answers ${aggregate}`), () => onReply(what));
       };
       life.enter(() =>
         engine.accept(to, {
@@ -171,10 +171,10 @@ export const startNode = <To extends Addressed, Event extends { readonly type: s
         }),
       );
     },
-    settle: (letter, told) => {
+    settle: (letter, onReply) => {
       const tell = (what: DeadLetterReply): void => {
         if (!weather.strikes('caller does not hear the answer', `${name} ${letter.id}`))
-          timeline.in(weather.latency(`${name} answers on ${letter.id}`), () => told(what));
+          timeline.in(weather.latency(`${name} answers on ${letter.id}`), () => onReply(what));
       };
       life.enter(() => {
         settle(letter).then(tell, (error: unknown) => tell({ refused: toErrorBody(error).code }));

@@ -80,7 +80,7 @@ export const startWorkers = (
         const { task, lease, request: say } = said;
         const place = `${name} says ${say.kind} of ${task} ${String(lease)}`;
         const unavailable = (): void => reject(new HoldpointError('RUNTIME_UNAVAILABLE', 'no answer'));
-        const told = (what: Reply): void => {
+        const reply = (what: Reply): void => {
           if (fault === 'worker dies after its message arrived') return crash();
           life.enter(() => {
             if (typeof what !== 'object') return unavailable();
@@ -101,7 +101,7 @@ export const startWorkers = (
           const payload = asSent(said) as WorkRequest;
           choices
             .pick(place, up)
-            .call({ kind: 'program', aggregate: task, message: { kind: 'work', payload } }, told);
+            .call({ kind: 'program', aggregate: task, message: { kind: 'work', payload } }, reply);
         };
         const send = (): void => {
           words.said(said);

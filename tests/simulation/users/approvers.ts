@@ -34,7 +34,7 @@ const DECIDES = { nobody: 0.1, atExpiry: 0.08, two: 0.15, stranger: 0.04 } as co
 export type Call = <To extends Addressed>(
   nodes: readonly Node<To>[],
   to: To,
-  told?: (told: Reply) => void,
+  onReply?: (reply: Reply) => void,
 ) => void;
 
 /** Approvers, and operators who handle open questions. */
@@ -50,32 +50,32 @@ export const startPeople = (world: World, cluster: Cluster) => {
   const call = <To extends Addressed>(
     nodes: readonly Node<To>[],
     to: To,
-    told: (told: Reply) => void = () => undefined,
+    onReply: (reply: Reply) => void = () => undefined,
     calls = 1,
   ): void => {
     let heard = false;
     up(nodes, `api ${to.aggregate}`)?.call(to, (what) => {
       heard = typeof what === 'object';
-      if (heard) told(what);
+      if (heard) onReply(what);
     });
     timeline.in(ASK_AGAIN_MS * calls, () => {
-      if (!heard && calls < CALLS_MAX) call(nodes, to, told, calls + 1);
+      if (!heard && calls < CALLS_MAX) call(nodes, to, onReply, calls + 1);
     });
   };
 
   const decide = (id: ApprovalId, verb: Choice, by: Person, response?: Json): void => {
     const payload = { id, decision: verb, ...(response !== undefined && { response }) };
     const message = { kind: 'decide', payload, by } as const;
-    call(cluster.approvals, { kind: 'approval', aggregate: id, message }, (told) => {
-      if (typeof told !== 'object' || told.answer === undefined || !('ok' in told.answer)) return;
-      const { ok } = told.answer;
+    call(cluster.approvals, { kind: 'approval', aggregate: id, message }, (reply) => {
+      if (typeof reply !== 'object' || reply.answer === undefined || !('ok' in reply.answer)) return;
+      const { ok } = reply.answer;
       const state = books.approvals.stateOf(id);
       if (by.agent !== undefined && 'request' in state)
         checker.expect(
           'no agent gets the answer that it decided a request of its owner',
           state.request.requestedBy !== by.name,
           id,
-          () => `${by.agent ?? ''} was told ${JSON.stringify(ok)}`,
+          () => `the answer to ${by.agent ?? ''} is ${JSON.stringify(ok)}`,
         );
       const counted = (votes: readonly Vote[] = []): boolean => votes.some((vote) => vote.by === ok['by']);
       const stands =
@@ -89,7 +89,7 @@ export const startPeople = (world: World, cluster: Cluster) => {
         'the answer to a decision is the decision that counts',
         stands,
         id,
-        () => `${by.name} was told ${JSON.stringify(ok)}, but it is ${JSON.stringify(state)}`,
+        () => `the answer to ${by.name} is ${JSON.stringify(ok)}, but the state is ${JSON.stringify(state)}`,
       );
     });
   };

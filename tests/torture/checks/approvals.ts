@@ -18,7 +18,7 @@ const OUTCOMES = {
 
 type ShownDecision = { readonly status?: unknown; readonly by?: unknown };
 
-/** The decision that the caller of `decide` was told. */
+/** The decision in the answer of `decide`. */
 const decisionIn = ({ type, value }: Operation): ShownDecision | undefined => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   if (type === 'ok') return value;
@@ -54,19 +54,19 @@ const answersAgree = (
     expect(
       decision !== undefined && shown.status === decision['outcome'] && isNamedBy(decision, shown.by),
       () =>
-        `${operation.actor} was told that ${approval.id} is ${String(shown.status)} by ${String(shown.by)}; it is ${String(decision?.['outcome'])} by ${String(decision?.['by'])}`,
+        `the answer to ${operation.actor} says that ${approval.id} is ${String(shown.status)} by ${String(shown.by)}; it is ${String(decision?.['outcome'])} by ${String(decision?.['by'])}`,
     );
   }
 };
 
 /** A successful answer means that exactly this decision counts. */
 const verbsStand = (operations: readonly Operation[], { expect }: Notes): void => {
-  const asked = new Map(
+  const requests = new Map(
     operations.filter(({ type }) => type === 'invoke').map((each) => [each.call, each.value]),
   );
   for (const { call, type, value } of operations) {
     if (type !== 'ok') continue;
-    const request = asked.get(call) as { decision?: keyof typeof OUTCOMES } | undefined;
+    const request = requests.get(call) as { decision?: keyof typeof OUTCOMES } | undefined;
     const answer = value as ShownDecision | undefined;
     if (request?.decision === undefined) continue;
     const wanted = OUTCOMES[request.decision];

@@ -15,7 +15,7 @@ export const audit: Check = {
     // Anchors are in the log and on the bus, where some may be lost.
     expect(
       report.anchors >= heard,
-      () => `${String(heard)} anchors were told, and ${String(report.anchors)} fit`,
+      () => `${String(heard)} anchors were published, and ${String(report.anchors)} match`,
     );
     return finding();
   },

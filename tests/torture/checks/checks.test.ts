@@ -61,14 +61,14 @@ test('check ids and promises are unique', () => {
 });
 
 test.each(CHECKS.map(({ id }) => id))('%s holds for sound evidence', (id) => {
-  const judge = createVerdicts([checkOf(id)]);
-  judge.takeTask(soundTask());
-  judge.takeTask(soundGraphTask());
-  judge.takeTask(soundTroubledTask());
-  judge.takeProgram(soundProgram());
-  judge.takeRun(soundRun());
-  expect(judge.verdicts().flatMap(({ violations }) => violations)).toEqual([]);
-  expect(judge.verdicts().every(held)).toBe(true);
+  const checker = createVerdicts([checkOf(id)]);
+  checker.takeTask(soundTask());
+  checker.takeTask(soundGraphTask());
+  checker.takeTask(soundTroubledTask());
+  checker.takeProgram(soundProgram());
+  checker.takeRun(soundRun());
+  expect(checker.verdicts().flatMap(({ violations }) => violations)).toEqual([]);
+  expect(checker.verdicts().every(held)).toBe(true);
 });
 
 const started = (epoch: number, at = 350) =>
@@ -154,7 +154,7 @@ const ofTwo =
 const cut =
   (count: number): TaskChange =>
   ({ task }) => ({ task: withEvents(task, (events) => events.slice(0, count), 'executing') });
-const told =
+const withOperations =
   (...more: readonly ReturnType<typeof madeOperation>[]): TaskChange =>
   ({ operations }) => ({ operations: [...operations, ...more] });
 
@@ -243,7 +243,7 @@ const TASK_FAULTS: readonly (readonly [id: string, what: string, change: TaskCha
   [
     'K2',
     'a read shows an older version',
-    told(
+    withOperations(
       madeOperation(9, 9, 'orchestrator.get', 'invoke', { id: TASK }),
       madeOperation(10, 9, 'orchestrator.get', 'ok', { id: TASK, version: 5 }),
     ),
@@ -324,7 +324,7 @@ const TASK_FAULTS: readonly (readonly [id: string, what: string, change: TaskCha
   [
     'K6',
     'a client got another decision',
-    told(
+    withOperations(
       madeOperation(9, 9, 'approvals.decide', 'invoke', { id: APPROVAL, decision: 'reject' }),
       madeOperation(10, 9, 'approvals.decide', 'fail', {
         code: 'APPROVALS_ALREADY_DECIDED',
@@ -336,7 +336,7 @@ const TASK_FAULTS: readonly (readonly [id: string, what: string, change: TaskCha
   [
     'K6',
     'a rejection got the answer approved',
-    told(
+    withOperations(
       madeOperation(9, 9, 'approvals.decide', 'invoke', { id: APPROVAL, decision: 'reject' }),
       madeOperation(10, 9, 'approvals.decide', 'ok', { id: APPROVAL, status: 'approved', by: 'operator' }),
     ),
@@ -424,7 +424,7 @@ const TASK_FAULTS: readonly (readonly [id: string, what: string, change: TaskCha
   [
     'K16',
     'other content was accepted under its id',
-    told(
+    withOperations(
       madeOperation(
         9,
         9,
@@ -438,7 +438,7 @@ const TASK_FAULTS: readonly (readonly [id: string, what: string, change: TaskCha
   [
     'K16',
     'a repeat was refused',
-    told(
+    withOperations(
       madeOperation(9, 9, 'orchestrator.submit', 'fail', {
         code: 'ORCHESTRATOR_TASK_CONFLICT',
         message: 'm',
@@ -448,7 +448,7 @@ const TASK_FAULTS: readonly (readonly [id: string, what: string, change: TaskCha
   [
     'K17',
     'a valid request failed',
-    told(madeOperation(9, 9, 'orchestrator.get', 'info', { code: 'RUNTIME_POISON', message: 'm' })),
+    withOperations(madeOperation(9, 9, 'orchestrator.get', 'info', { code: 'RUNTIME_POISON', message: 'm' })),
   ],
 ];
 

@@ -8,28 +8,29 @@ export const pages: Check = {
   pages: true,
   ofTask: ({ id, task, feeds }) => {
     const { expect, finding } = takeNotes(id);
-    for (const { events: told, connections } of feeds) {
+    for (const { events, connections } of feeds) {
       let version = 0;
-      for (const each of told) {
+      for (const each of events) {
         if (each.type === RESET) {
           version = each.version;
           continue;
         }
-        const [before, event] = [version, task?.events[each.version - 1]];
+        const [before, stored] = [version, task?.events[each.version - 1]];
         version = each.version;
         expect(
           each.version === before + 1,
-          () => `version ${String(each.version)} was told after ${String(before)}`,
+          () => `version ${String(each.version)} follows ${String(before)}`,
         );
         expect(
-          event?.type === each.type,
-          () => `${each.type} was told as version ${String(each.version)}; stored is ${String(event?.type)}`,
+          stored?.type === each.type,
+          () =>
+            `version ${String(each.version)} is ${each.type} on the page and ${String(stored?.type)} in the store`,
         );
       }
       expect(
         version === (task?.events.length ?? 0),
         () =>
-          `in ${String(connections)} connections ${String(version)} of ${String(task?.events.length)} were told`,
+          `${String(connections)} connections brought ${String(version)} of ${String(task?.events.length)} events`,
       );
     }
     return finding();
@@ -47,7 +48,7 @@ export const agents: Check = {
     if (meant.agent === undefined) return together(shared, finding());
     for (const { op, actor, type, value } of operations)
       if (actor === 'agent' && op === 'approvals.decide' && type !== 'invoke')
-        expect(type !== 'ok', () => `the agent was told ${JSON.stringify(value)}`);
+        expect(type !== 'ok', () => `the agent got ${JSON.stringify(value)}`);
     for (const { events } of approvals)
       expect(
         events[0]?.type !== 'requested' || events[0].data['agent'] === meant.agent,
@@ -57,19 +58,19 @@ export const agents: Check = {
   },
 };
 
-export const letters: Check = {
+export const deadLetters: Check = {
   id: 'K33',
   promise: 'a dead letter is resolved once, as one of its operators requested',
   pages: true,
   ofRun: ({ settledLetters }) => {
     const { expect, finding } = takeNotes();
-    for (const { key, answers: told, requests: asked, stated } of settledLetters) {
+    for (const { key, answers, requests, stated } of settledLetters) {
       expect(
         stated.length === 1,
-        () => `letter ${key} is settled ${String(stated.length)} times: ${stated.join(', ')}`,
+        () => `dead letter ${key} has ${String(stated.length)} resolutions: ${stated.join(', ')}`,
       );
-      for (const each of [...told, ...stated])
-        expect(asked.includes(each), () => `letter ${key}: ${each}, and nobody has asked for that`);
+      for (const each of [...answers, ...stated])
+        expect(requests.includes(each), () => `dead letter ${key}: no operator requested ${each}`);
     }
     return finding();
   },

@@ -49,12 +49,12 @@ const isKnown = ({ operations }: ProgramEvidence): boolean =>
 
 /** The program has an open question that its audience can read. */
 const waitsForPerson = ({ program, questions }: ProgramEvidence): boolean => {
-  const asked = program?.events.findLast(
+  const lastInput = program?.events.findLast(
     ({ type }) => type === 'input_requested' || type === 'input_received',
   );
   return (
-    asked?.type === 'input_requested' &&
-    questions.some(({ id, head }) => id === asked.data['approval'] && head?.status === 'pending')
+    lastInput?.type === 'input_requested' &&
+    questions.some(({ id, head }) => id === lastInput.data['approval'] && head?.status === 'pending')
   );
 };
 

@@ -41,13 +41,13 @@ export const submissions: Check = {
     const phase = TaskPhase.safeParse(task.events.at(-1)?.data['phase']).data;
     expect(
       phase !== undefined && (isTerminal(phase) || (phase === 'paused' && waitsForPerson(task))),
-      () => `it is ${String(phase)} at the end, and nobody is asked for anything`,
+      () => `it is ${String(phase)} at the end, without an open question`,
     );
     return finding();
   },
   ofRun: ({ strangers, settled }) => {
     const { expect, finding } = takeNotes();
-    expect(strangers.length === 0, () => `nobody has asked for ${strangers.join(', ')}`);
+    expect(strangers.length === 0, () => `tasks without a submission: ${strangers.join(', ')}`);
     expect(
       settled.afterMs !== undefined,
       () =>

@@ -5,7 +5,7 @@ import { answered, applications, doubt, epochs, ledger } from './effects.ts';
 import { gate } from './gate.ts';
 import { graphs, locks, works } from './graphs.ts';
 import { histories } from './histories.ts';
-import { agents, letters, pages } from './pages.ts';
+import { agents, deadLetters, pages } from './pages.ts';
 import { messages } from './messages.ts';
 import { fencing, programEffects, programEnds, recorded } from './programs.ts';
 import { reads } from './reads.ts';
@@ -46,5 +46,5 @@ export const CHECKS: readonly Check[] = [
   recorded,
   pages,
   agents,
-  letters,
+  deadLetters,
 ];

@@ -35,15 +35,15 @@ export const gatherLetters = async (
   );
   const found: SettledLetter[] = [];
   for (const [key, ofIt] of byLetter) {
-    const told = ofIt
+    const answers = ofIt
       .filter(({ type }) => type === 'ok')
       .map(({ value }) => word(DeadLetterResolved.parse(value)));
-    if (told.length === 0) continue;
+    if (answers.length === 0) continue;
     const { resolution } = await letterOf(connection, key);
-    const asked = ofIt
+    const requests = ofIt
       .filter(({ type }) => type === 'invoke')
       .map(({ op, actor }) => `${op.slice('dlq.'.length)} by ${actor}`);
-    found.push({ key, answers: told, requests: asked, stated: resolution ? [word(resolution)] : [] });
+    found.push({ key, answers: answers, requests: requests, stated: resolution ? [word(resolution)] : [] });
   }
   return found;
 };

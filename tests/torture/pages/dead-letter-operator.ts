@@ -43,9 +43,9 @@ export const startLetterKeeper = (
   const { random } = page;
 
   const settleSome = async (): Promise<void> => {
-    const letters = random.shuffle(await listLetters(page)).slice(0, AT_ONCE);
+    const deadLetters = random.shuffle(await listLetters(page)).slice(0, AT_ONCE);
     await Promise.all(
-      letters.flatMap((letter) => {
+      deadLetters.flatMap((letter) => {
         const action = random.pick(['retry', 'drop'] as const);
         const first = settleLetter(page, history, letter, action);
         // At the same moment on another process, perhaps with another action.

@@ -59,15 +59,15 @@ export const templates = target<Input>({
   reaches: ['accepted', 'WORKFLOW_SYNTAX', 'WORKFLOW_FILE_TOO_LARGE'],
   cases: { toml: inputs('flow.toml', templateText), json: inputs('flow.json', jsonTemplateText) },
   check: ({ entry, files, set, positional, agent }) => {
-    const asked: string[] = [];
+    const paths: string[] = [];
     const read = (path: string): string | undefined => {
-      asked.push(path);
+      paths.push(path);
       const text = Object.hasOwn(files, path) ? files[path] : undefined;
       return text === undefined ? SHIPPED.find((file) => file.path.endsWith(`/${path}`))?.text : textOf(text);
     };
     const loaded = loadTemplate(textOf(entry), read);
     for (const problem of loaded.problems) checkProblem(problem);
-    for (const path of asked) assert.doesNotMatch(path, /^\/|(^|\/)\.\.(\/|$)|\\|\0/);
+    for (const path of paths) assert.doesNotMatch(path, /^\/|(^|\/)\.\.(\/|$)|\\|\0/);
     if (loaded.template === undefined) {
       assert.ok(loaded.problems.some(isError));
       return loaded.problems.find(isError)?.code ?? '';

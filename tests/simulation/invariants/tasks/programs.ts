@@ -359,10 +359,10 @@ export const checkProgramsEnded = (world: World): void => {
   const { checker, books } = world;
   for (const { id, phase, question } of programsIn(books)) {
     checker.expect('every program ends', isTerminal(phase), id, () => phase);
-    const asked = question && books.approvals.stateOf(question.approval);
+    const approvalState = question && books.approvals.stateOf(question.approval);
     checker.expect(
       'every question of a program is closed',
-      asked === undefined || asked.status !== 'pending',
+      approvalState === undefined || approvalState.status !== 'pending',
       id,
       () => JSON.stringify(question),
     );
