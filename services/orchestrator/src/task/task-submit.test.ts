@@ -87,7 +87,7 @@ describe('a submission', () => {
   test('a submission without a requester says so', () => {
     given()
       .when(submit({ workflow: 'sample', goal: 'say hello' }), NOW)
-      .thenSends({ data: { requestedBy: 'unknown' } });
+      .thenSends({ data: { requestedBy: 'unverified:unknown' } });
   });
 
   test('the effect takes its arguments from the inputs', () => {
