@@ -1,5 +1,5 @@
 import type { Bug } from './bug.ts';
-import { mcpScopes, shownEffect, submitDecision, surfaceScopes } from './tests.ts';
+import { clientAddress, mcpScopes, shownEffect, submitDecision, surfaceScopes } from './tests.ts';
 
 /** One bug for each check that a surface makes before a decision or a request counts. */
 export const SURFACE_BUGS: readonly Bug[] = [
@@ -25,6 +25,17 @@ export const SURFACE_BUGS: readonly Bug[] = [
     caughtBy: [
       surfaceScopes('an HTTP route answers only a token with its scope: %s'),
       surfaceScopes('a console call answers only a token with its scope: %s'),
+    ],
+  },
+  {
+    name: 'a caller that is no trusted proxy chooses its own address',
+    file: 'services/approvals/src/surfaces/http/source.ts',
+    find: `    while (isProxy(source)) {`,
+    replace: `    while (entries.length > 0) {`,
+    caughtBy: [
+      clientAddress('the address of the socket %s is the source, whatever the header says'),
+      clientAddress('a caller that is no trusted proxy cannot choose its source'),
+      clientAddress('the right-most address of "%s" that is no proxy is the source: %s'),
     ],
   },
   {

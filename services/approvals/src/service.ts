@@ -21,6 +21,7 @@ import { createEvents } from './surfaces/console/events/events.ts';
 import { createPage } from './surfaces/console/page.ts';
 import { consoleRoutes } from './surfaces/console/routes.ts';
 import { createWeb } from './surfaces/http/app.ts';
+import { createSourceOf } from './surfaces/http/source.ts';
 import { createWatch } from './surfaces/websocket/server.ts';
 
 export const startApprovals = (
@@ -79,6 +80,7 @@ export const startApprovals = (
             rollbackRule,
             policy,
             people: identity.people,
+            sourceOf: createSourceOf(env.HOLDPOINT_TRUSTED_PROXIES),
             log,
           };
           const rules = startRuleRefresh(activeRules, pool, engine, listener, log);

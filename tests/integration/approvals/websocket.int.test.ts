@@ -464,6 +464,28 @@ describe('access to the WebSocket', () => {
     });
   });
 
+  test('silent strangers behind a trusted proxy keep only their own address out', async () => {
+    const behindProxy = await system.start('approvals', {
+      ...settings,
+      HOLDPOINT_TRUSTED_PROXIES: '127.0.0.0/8',
+    });
+    // The left part is what a client itself sends: it must not make a stranger many.
+    const as = (client: string, i = 0): WatcherOptions => ({
+      options: { headers: { 'x-forwarded-for': `192.0.2.${String(i)}, ${client}` } },
+    });
+    const silent = Array.from({ length: 100 }, (_, i) => connect(as('203.0.113.1', i), behindProxy));
+    await untilTrue('all are connected', () =>
+      silent.every(({ socket }) => socket.readyState === socket.OPEN),
+    );
+    const next = connect(as('203.0.113.1', 100), behindProxy);
+    const other = connect(
+      { ...as('203.0.113.2'), protocols: ['holdpoint.v1', `bearer.${ada.token}`] },
+      behindProxy,
+    );
+    expect((await next.closed).code).toBe(1_006);
+    expect((await other.first('hello')).name).toBe('ada');
+  });
+
   test('one person cannot hold more connections than the limit', async () => {
     const person = crowd[99] ?? ada;
     const watchers = Array.from({ length: 60 }, () => connect({ token: person.token }));

@@ -13,6 +13,7 @@ import { forwardedEndpoints } from './console/endpoint-access.ts';
 import { createApi } from './http/api.ts';
 import { createOrigins } from './http/origins.ts';
 import { ROUTES } from './http/routes.ts';
+import { createSourceOf } from './http/source.ts';
 import type { SurfaceDeps } from './surface-deps.ts';
 
 /** Stands for everything behind the check of the scope. */
@@ -32,7 +33,10 @@ const depsFor = (scopes: readonly Scope[]): SurfaceDeps => {
       return { name: 'ada', groups: [], roles: [], scopes };
     },
   };
-  return new Proxy({ identity }, { get: (own, name) => (name in own ? identity : behind) }) as never;
+  return new Proxy(
+    { identity, sourceOf: createSourceOf([]) },
+    { get: (own, name) => (name in own ? own[name as 'identity'] : behind) },
+  ) as never;
 };
 
 const consoleFor = (scopes: readonly Scope[]) =>
@@ -46,7 +50,7 @@ const consoleFor = (scopes: readonly Scope[]) =>
     origins: [],
   } as unknown as ConsoleParts);
 
-const SOCKET = { incoming: { socket: { remoteAddress: '127.0.0.1' } }, outgoing: {} };
+const SOCKET = { incoming: { headers: {}, socket: { remoteAddress: '127.0.0.1' } }, outgoing: {} };
 
 const codeOf = async (answer: Response | Promise<Response>): Promise<string> =>
   ((await (await answer).json()) as Partial<ErrorBody>).code ?? '';

@@ -10,6 +10,7 @@ import type { Identity } from '../adapters/identity/identity.ts';
 import type { DecisionSubmitter } from '../submit-decision.ts';
 import type { ServiceMessage } from '../aggregates.ts';
 import type { ApprovalDecider } from '../approval/decide.ts';
+import type { SourceOf } from './http/source.ts';
 
 /** Dependencies of every surface. */
 export type SurfaceDeps = {
@@ -28,6 +29,8 @@ export type SurfaceDeps = {
   readonly policy: PolicySource;
   /** The people whose groups are known; undefined where an identity provider says more about them. */
   readonly people: () => readonly Member[] | undefined;
+  /** The address of the client of an HTTP request. */
+  readonly sourceOf: SourceOf;
   readonly log: Logger;
 };
 

@@ -13,7 +13,6 @@ import { callerIn, type Env, PRIVATE, withTimeout } from '../http/api.ts';
 import { readBody } from '../http/body.ts';
 import { createOrigins } from '../http/origins.ts';
 import { httpErrorOf } from '../http/http-error.ts';
-import { sourceOf } from '../http/source.ts';
 import { createDeadLetters } from './dead-letters.ts';
 import type { Events } from './events/events.ts';
 import { commanderOf, createGateway } from './gateway.ts';
@@ -43,7 +42,8 @@ export const consoleRoutes = (parts: ConsoleParts): Hono<Env> => {
   const gateway = createGateway(deps, listener);
   const health = createHealth(parts);
   const deadLetters = createDeadLetters({ ...parts, pool: deps.pool });
-  const personAt = (context: Context<Env>, scope: Scope) => callerOf(deps, callerIn(context), scope);
+  const callerAt = (context: Context<Env>) => callerIn(context, deps.sourceOf);
+  const personAt = (context: Context<Env>, scope: Scope) => callerOf(deps, callerAt(context), scope);
   const app = new Hono<Env>({ strict: true });
 
   const api = new Hono<Env>({ strict: true });
@@ -59,13 +59,13 @@ export const consoleRoutes = (parts: ConsoleParts): Hono<Env> => {
   });
   for (const action of ['retry', 'drop'] as const)
     api.post(`/api/dlq/${action}`, async (context) => {
-      const { name } = await commanderOf(deps, callerIn(context), CONSOLE_SCOPES.resolve_dead_letter);
+      const { name } = await commanderOf(deps, callerAt(context), CONSOLE_SCOPES.resolve_dead_letter);
       return context.json(await withTimeout(deadLetters[action](await readBody(context.req.raw), name)));
     });
   api.post('/api/:service/:endpoint', async (context) => {
     const { service, endpoint } = context.req.param();
     const body = () => readBody(context.req.raw);
-    return context.json(await withTimeout(gateway({ service, endpoint, body, caller: callerIn(context) })));
+    return context.json(await withTimeout(gateway({ service, endpoint, body, caller: callerAt(context) })));
   });
   api.get('/health', async (context) => {
     await personAt(context, CONSOLE_SCOPES.health);
@@ -77,14 +77,14 @@ export const consoleRoutes = (parts: ConsoleParts): Hono<Env> => {
     const { task, after = req.header('last-event-id'), log } = req.query();
     await events.attend(env.outgoing, {
       authorization: req.header('authorization'),
-      source: sourceOf(env.incoming),
+      source: deps.sourceOf(env.incoming),
       task,
       after,
       log: log === '1',
     });
     return RESPONSE_ALREADY_SENT;
   });
-  api.route('/sign-in', signInRoutes(parts.signIn, origins));
+  api.route('/sign-in', signInRoutes(parts.signIn, origins, deps.sourceOf));
   api.all('*', (context) => context.json(errorBody('CONTRACT_UNKNOWN_SUBJECT', 'no such path'), 404));
   api.onError((error, context) => {
     const { status, body, headers } = httpErrorOf(error, deps.log);

@@ -6,7 +6,7 @@ import type { SignIn } from '../../adapters/identity/sign-in/sign-in.ts';
 import { type Env, withTimeout } from '../http/api.ts';
 import { readBody } from '../http/body.ts';
 import type { Origins } from '../http/origins.ts';
-import { sourceOf } from '../http/source.ts';
+import type { SourceOf } from '../http/source.ts';
 
 /**
  * Whether the provider may redirect to this address: the requesting page itself, without query or fragment,
@@ -22,7 +22,7 @@ const isOwnPage = (
 };
 
 /** Routes before the sign-in. They need no token and reveal only public settings. */
-export const signInRoutes = (signIn: SignIn | undefined, origins: Origins): Hono<Env> => {
+export const signInRoutes = (signIn: SignIn | undefined, origins: Origins, sourceOf: SourceOf): Hono<Env> => {
   const app = new Hono<Env>({ strict: true });
   app.get('/', async (context) => context.json(signIn === undefined ? {} : await withTimeout(signIn.ways())));
   app.post('/oidc', async ({ req, env, json }) => {

@@ -16,7 +16,7 @@ import type { Origins } from './origins.ts';
 import { fieldsOf } from './query.ts';
 import { httpErrorOf } from './http-error.ts';
 import { type Route, ROUTES } from './routes.ts';
-import { sourceOf } from './source.ts';
+import type { SourceOf } from './source.ts';
 
 export const API_PATH = '/api/v1';
 export type Env = {
@@ -49,7 +49,7 @@ const identityOf = (header: Caller['header']): string => {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 };
 
-export const callerIn = ({ req, env }: Context<Env>): Caller => {
+export const callerIn = ({ req, env }: Context<Env>, sourceOf: SourceOf): Caller => {
   const header = (name: string): string | undefined => req.header(name) ?? undefined;
   return { header, identity: identityOf(header), source: sourceOf(env.incoming) };
 };
@@ -102,7 +102,7 @@ const answerOf = async (
   endpoint: AnyEndpoint,
   context: Context<Env>,
 ): Promise<unknown> => {
-  const caller = callerIn(context);
+  const caller = callerIn(context, deps.sourceOf);
   // Authenticates before it parses, so that callers without the scope learn nothing from validation errors.
   await callerFor(deps, caller, route.endpoint);
   const request = await requestOf(route, api.approvals[route.endpoint].request, context);

@@ -15,7 +15,6 @@ import type { SurfaceDeps } from '../surface-deps.ts';
 import { createOrigins } from '../http/origins.ts';
 import { type HttpError, httpErrorOf } from '../http/http-error.ts';
 import type { WebSettings } from '../http/settings.ts';
-import { sourceOf } from '../http/source.ts';
 import { createAnnouncements } from './messages.ts';
 import { type Arrival, serveWatcher, type WatchParts } from './connection.ts';
 import { createConnectionLimit, CONNECTION_LIMITS } from './connection-limit.ts';
@@ -98,7 +97,7 @@ export const createWatch = (
     server.handleUpgrade(request, socket, head, (watcher) => serveWatcher(watcher, parts, arrival));
 
   const receive = async (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
-    const source = sourceOf(request);
+    const source = deps.sourceOf(request);
     try {
       admit(request);
       const { authorization } = request.headers;
