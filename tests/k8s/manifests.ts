@@ -79,7 +79,10 @@ const Volume = z.looseObject({
 });
 
 const PodTemplate = z.looseObject({
-  metadata: z.looseObject({ labels: z.record(z.string(), z.string()) }),
+  metadata: z.looseObject({
+    labels: z.record(z.string(), z.string()),
+    annotations: z.record(z.string(), z.string()).default({}),
+  }),
   spec: z.looseObject({
     serviceAccountName: z.string().optional(),
     automountServiceAccountToken: z.literal(false),

@@ -28,6 +28,7 @@ const Compose = z.object({
       build: z.looseObject({ target: z.string() }).optional(),
       command: z.array(z.string()).optional(),
       environment: z.record(z.string(), z.string()).default({}),
+      ports: z.array(z.string()).default([]),
     }),
   ),
 });
@@ -54,6 +55,11 @@ const SETTINGS: Readonly<Record<ServiceName, ReadonlySet<string>>> = {
   executor: new Set(Object.keys(ExecutorEnv.shape)),
   recovery: new Set(Object.keys(RecoveryEnv.shape)),
 };
+
+const portOf = (
+  ports: readonly { readonly name: string; readonly containerPort: number }[],
+  name: string,
+): number | undefined => ports.find((each) => each.name === name)?.containerPort;
 
 const dockerfile = readSource('infra/docker/Dockerfile');
 
@@ -153,6 +159,38 @@ describe.each(OVERLAYS)('%s', (overlay) => {
     }
   });
 
+  test('metrics have a port of their own, which people cannot reach', () => {
+    const Policy = z.looseObject({
+      metadata: z.looseObject({ name: z.string() }),
+      spec: z.looseObject({
+        ingress: z
+          .array(z.looseObject({ from: z.unknown(), ports: z.array(z.looseObject({ port: z.int() })) }))
+          .default([]),
+      }),
+    });
+    const open = new Map(
+      manifests
+        .filter(({ kind }) => kind === 'NetworkPolicy')
+        .map((each) => Policy.parse(each))
+        .map(({ metadata, spec }) => [
+          metadata.name,
+          spec.ingress.flatMap(({ ports }) => ports.map(({ port }) => port)),
+        ]),
+    );
+    for (const [service, workload] of services) {
+      const { ports, env } = containerOf(workload);
+      const [http, metrics] = [portOf(ports, 'http'), portOf(ports, 'metrics')];
+      expect(env.find(({ name }) => name === 'HOLDPOINT_METRICS_PORT')?.value).toBe(String(metrics));
+      expect(workload.spec.template.metadata.annotations).toMatchObject({
+        'prometheus.io/scrape': 'true',
+        'prometheus.io/path': '/metrics',
+        'prometheus.io/port': String(metrics),
+      });
+      expect(compose[service]?.environment['HOLDPOINT_METRICS_PORT']).toBe(String(metrics));
+      expect([http, open.get('metrics'), open.get('people')]).toEqual([8080, [metrics], [http]]);
+    }
+  });
+
   test('every pod has more time to stop than its service needs', () => {
     for (const [, workload] of services) {
       const { terminationGracePeriodSeconds } = workload.spec.template.spec;
@@ -218,7 +256,7 @@ describe.each(OVERLAYS)('%s', (overlay) => {
       'Namespace/holdpoint',
       'ServiceAccount/provision',
       'ConfigMap/holdpoint-addresses',
-      'NetworkPolicy/nobody',
+      'NetworkPolicy/deny-all',
       'NetworkPolicy/names',
       'NetworkPolicy/data',
       'Job/provision',
@@ -269,6 +307,23 @@ describe.each(OVERLAYS)('%s', (overlay) => {
       expect(mine).toHaveLength(1);
     }
   });
+});
+
+test('Prometheus scrapes the published metrics port of each service of the compose project', () => {
+  const Config = z.looseObject({
+    scrape_configs: z.array(
+      z.looseObject({ static_configs: z.array(z.looseObject({ targets: z.array(z.string()) })) }),
+    ),
+  });
+  const { scrape_configs: jobs } = Config.parse(parse(readSource('infra/prometheus/prometheus.yaml')));
+  const targets = jobs.flatMap((job) => job.static_configs.flatMap((each) => each.targets));
+  const published = SERVICES.map((service) => {
+    const inside = compose[service]?.environment['HOLDPOINT_METRICS_PORT'];
+    const line = compose[service]?.ports.find((each) => each.endsWith(`:${String(inside)}`)) ?? '';
+    return line.replace(/\$\{\w+:-(\d+)\}/, '$1').replace(/:\d+$/, '');
+  });
+  expect(published.every((each) => /^127\.0\.0\.1:\d+$/.test(each))).toBe(true);
+  expect(targets.toSorted()).toEqual(published.toSorted());
 });
 
 const Scaler = z.looseObject({

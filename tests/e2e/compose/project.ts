@@ -56,6 +56,11 @@ const environmentOf = (ports: Ports): NodeJS.ProcessEnv => ({
   HOLDPOINT_APPROVALS_PORT: String(ports.approvals),
   HOLDPOINT_EXECUTOR_PORT: String(ports.executor),
   HOLDPOINT_RECOVERY_PORT: String(ports.recovery),
+  // Docker selects free ports.
+  HOLDPOINT_ORCHESTRATOR_METRICS_PORT: '0',
+  HOLDPOINT_APPROVALS_METRICS_PORT: '0',
+  HOLDPOINT_EXECUTOR_METRICS_PORT: '0',
+  HOLDPOINT_RECOVERY_METRICS_PORT: '0',
 });
 
 const everything = ['--remove-orphans', '--volumes', '--rmi', 'local', '--timeout', '1'];

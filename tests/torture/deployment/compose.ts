@@ -94,6 +94,9 @@ const isHealthy = async (name: string, address: string | undefined): Promise<boo
 const PSQL =
   'PGPASSWORD="$(cat /run/holdpoint/hp_admin.password)" exec psql -h 127.0.0.1 -U hp_admin -d "$1" -X -q -At -v ON_ERROR_STOP=1 -c "$2"';
 
+/** `HOLDPOINT_METRICS_PORT` of the compose project. */
+const METRICS_PORT = 8081;
+
 /** A deployment of the user. The torture breaks it and leaves it running. */
 export const openCompose = async (root: string, projectName: string): Promise<Deployment> => {
   const project = composeProject(root, projectName);
@@ -105,7 +108,7 @@ export const openCompose = async (root: string, projectName: string): Promise<De
       SERVICES.filter((service) => service === Service).map(async (service) => ({
         name,
         service,
-        address: await publishedAt(name, 8080),
+        address: await publishedAt(name, METRICS_PORT),
       })),
     ),
   );
