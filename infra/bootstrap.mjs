@@ -31,6 +31,7 @@ const commands = {
   soak: 'tests/torture/soak/main.ts',
   simulate: 'tests/simulation/main.ts',
   planted: 'tests/planted/plant.ts',
+  mutants: 'tests/planted/mutants.ts',
   torture: 'tests/torture/main.ts',
   holdpoint: 'packages/cli/src/main.ts',
 };
