@@ -60,6 +60,8 @@ const startApprovalsSystem = async (
 
   const as: ApprovalsSystem['as'] = (token, endpoint, request) => {
     if (token !== undefined) secrets.add(token);
+    // A decision names the digest that the request shows.
+    if (endpoint === 'decide') return system.client.ask('approvals', endpoint, request, token);
     return system.client.askRaw(`hp.api.approvals.${endpoint}`, JSON.stringify(request), token);
   };
   return {
