@@ -7,6 +7,13 @@ export type Needed = Scope | 'any';
 
 type Table = { readonly [S in ServiceName]: { readonly [E in keyof Api[S]]?: Needed } };
 
+/** The console asks the other services for their dead letters, and reads those of the approvals service itself. */
+const deadLetters = {
+  dead_letter_list: 'tasks:read',
+  dead_letter_get: 'tasks:read',
+  dead_letter_resolve: 'operations:write',
+} as const satisfies { readonly [E in keyof Api['executor']]?: Needed };
+
 /**
  * The scope of every endpoint that a token opens: over HTTP, in the console, and for the approvals service on the
  * bus as well. Endpoints that are not listed are open to bus users only.
@@ -34,6 +41,7 @@ export const ENDPOINT_SCOPES = {
     identify: 'any',
   },
   orchestrator: {
+    ...deadLetters,
     get: 'tasks:read',
     list: 'tasks:read',
     history: 'tasks:read',
@@ -49,6 +57,7 @@ export const ENDPOINT_SCOPES = {
     checkpoint: 'tasks:write',
   },
   executor: {
+    ...deadLetters,
     get: 'tasks:read',
     list: 'tasks:read',
     artifacts: 'tasks:read',
@@ -59,6 +68,7 @@ export const ENDPOINT_SCOPES = {
     forget: 'executors:write',
   },
   recovery: {
+    ...deadLetters,
     history: 'tasks:read',
     stuck: 'tasks:read',
     report: 'tasks:read',
@@ -72,8 +82,8 @@ export const ENDPOINT_SCOPES = {
 export const CONSOLE_SCOPES = {
   health: 'tasks:read',
   events: 'tasks:read',
-  dead_letters: 'tasks:read',
-  resolve_dead_letter: 'operations:write',
+  dead_letters: deadLetters.dead_letter_list,
+  resolve_dead_letter: deadLetters.dead_letter_resolve,
 } as const satisfies Readonly<Record<string, Scope>>;
 
 /** Tools of the MCP server. A tool that changes something takes the scope of the endpoint that it calls. */

@@ -8,7 +8,9 @@ type Schema = Readonly<Record<string, unknown>>;
 const text = (description: string, more: Schema = {}): Schema => ({ type: 'string', description, ...more });
 
 const event = {
-  [HEADERS.messageId]: text('Equals ce-id. JetStream drops duplicates within its duplicate window.'),
+  [HEADERS.messageId]: text(
+    'JetStream drops a second message with it within the duplicate window. Equals ce-id, except in repeats.',
+  ),
   [HEADERS.specVersion]: text('CloudEvents version.', { const: '1.0' }),
   [HEADERS.id]: text('Id of the message, equal in repeats.'),
   [HEADERS.source]: text('Sender.', { pattern: '^/holdpoint/', examples: ['/holdpoint/orchestrator'] }),
@@ -23,6 +25,11 @@ const identity = {
     'Identity assertion of the sender, from `hp.api.approvals.identify`. Without it a person is unverified.',
   ),
 };
+const seal = {
+  [HEADERS.seal]: text(
+    'Signature of the service that sent the message, over subject, ce-id and body. Without it a command counts only as one of a person.',
+  ),
+};
 const trace = { [HEADERS.trace]: text('W3C trace context, forwarded by every service.') };
 const version = {
   [HEADERS.version]: text('Version of the aggregate. It grows; gaps are events without a message.', {
@@ -32,11 +39,11 @@ const version = {
 
 /** Headers shared by several messages, as components of the document. */
 export const asyncApiHeaders = {
-  commandHeaders: { type: 'object', properties: { ...event, ...identity, ...trace } },
+  commandHeaders: { type: 'object', properties: { ...event, ...seal, ...identity, ...trace } },
   eventHeaders: {
     type: 'object',
-    properties: { ...event, ...version, ...trace },
-    required: [...Object.keys(event), HEADERS.version],
+    properties: { ...event, ...version, ...seal, ...trace },
+    required: [...Object.keys(event), HEADERS.version, HEADERS.seal],
   },
   requestHeaders: {
     type: 'object',

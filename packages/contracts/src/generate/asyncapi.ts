@@ -115,7 +115,7 @@ const streamObject = ({
 const DESCRIPTION = `Four services on NATS JetStream hold every side effect until an approver approves that exact effect.
 
 Bodies are JSON, at most ${String(PAYLOAD_MAX_BYTES)} bytes. CloudEvents 1.0 in binary mode: attributes are \`ce-\` headers, and the body is the data.
-Headers are optional on commands and requests, and required on events. \`Nats-Msg-Id\` equals \`ce-id\`.
+Headers are optional on commands and requests, and required on events. \`ce-id\` stays the same in repeats, but \`Nats-Msg-Id\` does not.
 \`ce-version\` is the version of the aggregate. Its history in the API has no gaps; the bus carries public events alone, and may deliver them twice, late or not at all.
 Each commit that changes a task ends with a public event or with \`task.changed\`: read \`history\` after your last version.
 Unknown fields are ignored. Optional additions keep the version; other changes are a new version.`;
