@@ -3,6 +3,9 @@ import { hash, type KeyObject, verify } from 'node:crypto';
 // A seal proves which service published a message. The messages that leave together are the leaves of one Merkle tree
 // (RFC 6962 style: an odd node moves up unchanged), and the key signs its root. So a batch costs one signature.
 
+/** The public half of a key that signs seals. */
+export type PublicKey = KeyObject;
+
 /** The parts of a message that a seal covers. `id` is `ce-id`. */
 export type Sealable = { readonly subject: string; readonly id: string; readonly body: string | Uint8Array };
 
@@ -131,5 +134,5 @@ export const sealAll = (
 };
 
 /** Whether this key signed this root. */
-export const isSigned = (key: KeyObject, size: number, root: Uint8Array, signature: Uint8Array): boolean =>
+export const isSigned = (key: PublicKey, size: number, root: Uint8Array, signature: Uint8Array): boolean =>
   verify(null, sealedText(size, root), key, signature);

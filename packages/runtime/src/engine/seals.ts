@@ -1,6 +1,13 @@
-import type { KeyObject } from 'node:crypto';
 import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
-import { isSigned, leafOf, readSeal, rootFrom, type Seal, sealAll } from '@holdpoint/contracts/bus/seal';
+import {
+  isSigned,
+  leafOf,
+  type PublicKey,
+  readSeal,
+  rootFrom,
+  type Seal,
+  sealAll,
+} from '@holdpoint/contracts/bus/seal';
 import { senderOf } from '@holdpoint/contracts/bus/senders';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { type ErrorBody, errorBody, type ErrorCode } from '@holdpoint/contracts/values/errors';
@@ -10,7 +17,7 @@ import type { WireMessage } from './ports.ts';
 export type SealSigner = { readonly kid: string; readonly sign: (text: Uint8Array) => Uint8Array };
 
 /** A key that seals messages, and the service that has it. */
-export type SealKey = { readonly role: ServiceName; readonly key: KeyObject };
+export type SealKey = { readonly role: ServiceName; readonly key: PublicKey };
 
 /** The keys of others, as this process knows them at this moment. */
 export type SealKeys = {
