@@ -9,6 +9,7 @@ import { ConfigError, readEnv, readSecretFile, ServiceEnv } from './config.ts';
 const right = {
   HOLDPOINT_NATS_URL: 'nats://127.0.0.1:4222',
   HOLDPOINT_DATABASE_URL: 'postgres://hp_recovery@127.0.0.1:5432/holdpoint',
+  HOLDPOINT_TRUST_FILE: '/keys/trust.json',
 };
 
 const complaint = (env: NodeJS.ProcessEnv): string => {
@@ -60,8 +61,10 @@ describe('a wrong value', () => {
     HOLDPOINT_DATABASE_URL: ['mysql://root:sesame@host/db', 'sesame', ''],
     HOLDPOINT_NATS_SEED_FILE: [''],
     HOLDPOINT_DATABASE_PASSWORD_FILE: [''],
+    HOLDPOINT_TRUST_FILE: [''],
     HOLDPOINT_HTTP_HOST: [''],
     HOLDPOINT_HTTP_PORT: ['sesame', '-1', '65536', '1.5', '80 sesame'],
+    HOLDPOINT_METRICS_PORT: ['sesame', '-1', '65536', '1.5'],
     HOLDPOINT_LOG_LEVEL: ['sesame', 'INFO', ''],
     HOLDPOINT_BATCH_MAX: ['sesame', '0', '5001', '1e9'],
     HOLDPOINT_TEST_CRASH_POINT: [
@@ -93,7 +96,7 @@ describe('a wrong value', () => {
 
   test('all wrong settings are named at once', () => {
     expect(complaint({ HOLDPOINT_HTTP_PORT: 'x' })).toMatch(
-      /^HOLDPOINT_NATS_URL: .*; HOLDPOINT_DATABASE_URL: .*; HOLDPOINT_HTTP_PORT: /,
+      /^HOLDPOINT_NATS_URL: .*; HOLDPOINT_DATABASE_URL: .*; HOLDPOINT_TRUST_FILE: .*; HOLDPOINT_HTTP_PORT: /,
     );
   });
 });

@@ -27,7 +27,7 @@ describe('an effect of a phase', () => {
       },
     );
     expect(await ended()).toMatchObject({ count: 4 });
-    expect(env.effects()).toMatchObject([{ target: 'cap.file.append', audience: ['operators'] }]);
+    expect(env.effects()).toMatchObject([{ target: 'cap.file.append', audience: [] }]);
   });
 
   test('the target of an effect defaults to the origin of its URL', async () => {

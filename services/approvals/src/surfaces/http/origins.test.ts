@@ -38,7 +38,11 @@ describe('a refused origin', () => {
 
 describe('settings of origins and WebSocket', () => {
   test('by default no origins are allowed and the heartbeat is fifteen seconds', () => {
-    expect(WebEnv.parse({})).toEqual({ HOLDPOINT_WEB_ORIGINS: [], HOLDPOINT_WATCH_HEARTBEAT_MS: 15_000 });
+    expect(WebEnv.parse({})).toEqual({
+      HOLDPOINT_WEB_ORIGINS: [],
+      HOLDPOINT_TRUSTED_PROXIES: [],
+      HOLDPOINT_WATCH_HEARTBEAT_MS: 15_000,
+    });
   });
 
   test('origins are comma-separated', () => {
