@@ -25,6 +25,7 @@ const read = (env: NodeJS.ProcessEnv) =>
   readConfig({
     HOLDPOINT_NATS_URL: 'nats://127.0.0.1:4222',
     HOLDPOINT_DATABASE_URL: 'postgres://hp_approvals@127.0.0.1/holdpoint',
+    HOLDPOINT_TRUST_FILE: join(folder, 'trust.json'),
     HOLDPOINT_GRANT_KEY_FILE: join(folder, 'key.pem'),
     HOLDPOINT_PRINCIPALS_FILE: join(folder, 'principals.json'),
     ...env,

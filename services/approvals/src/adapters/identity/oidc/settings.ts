@@ -33,9 +33,14 @@ export const isSafeUrl = (text: string): boolean => {
 
 /**
  * Scopes of OIDC tokens exclude `tokens:write`, because tokens outlast the person's account, and operating
- * the system and starting tasks, whose inputs decide what executors run.
+ * the system, removing executors, and starting tasks, whose inputs decide what executors run.
  */
-const NOT_FOR_EVERYBODY: readonly Scope[] = ['tokens:write', 'operations:write', 'tasks:submit'];
+const NOT_FOR_EVERYBODY: readonly Scope[] = [
+  'tokens:write',
+  'operations:write',
+  'tasks:submit',
+  'executors:write',
+];
 const OIDC_SCOPES = Scope.options.filter((scope) => !NOT_FOR_EVERYBODY.includes(scope));
 
 const Claim = (claim: string) => orNothing(z.string().max(200).default(claim));
@@ -82,7 +87,7 @@ export const IdentityEnv = z.object({
     ListOf(z.array(Scope).min(1), Scope.options.join(', ')).default(OIDC_SCOPES),
   )
     .describe(
-      'Scopes of OIDC tokens, comma-separated; default: all but `tokens:write`, `operations:write` and `tasks:submit`',
+      'Scopes of OIDC tokens, comma-separated; default: all but `tokens:write`, `operations:write`, `tasks:submit` and `executors:write`',
     )
     .meta(ADVANCED),
 });
