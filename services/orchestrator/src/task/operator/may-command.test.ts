@@ -93,6 +93,12 @@ test('the audience of a person is compared in the normal form of names', () => {
   expect(commanded(held, 'done', person('grace')).code).toBe('ORCHESTRATOR_NOT_ENTITLED');
 });
 
+test('a node whose effect leaves its audience to the policy floor is held for operators', () => {
+  const held = effect('held', {}, { audience: [] });
+  expect(commanded(held, 'done', ada).code).toBeUndefined();
+  expect(commanded(held, 'done', mallory).code).toBe('ORCHESTRATOR_NOT_ENTITLED');
+});
+
 test('a retry of all nodes needs a verified person when one of them is held', () => {
   const failed = after(started(effect('held')), {
     kind: 'cancel',

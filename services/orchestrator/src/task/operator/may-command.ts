@@ -15,11 +15,12 @@ const CHECK = 'control.gate.';
 const isGuarded = ({ effect, approval, uses, on }: NodeDefinition): boolean =>
   effect !== undefined || approval !== undefined || uses.startsWith(CHECK) || on?.failed !== undefined;
 
-/** The audience of the node: the people who may decide about it. */
+/** The audience of the node: the people who may decide about it. An effect may leave its audience to the policy floor. */
 const audienceOf = (task: Task, node: NodeId): readonly string[] => {
   const { effect, approval } = nodeDefinition(task, node);
   const asked = effect === undefined ? undefined : nodeState(task, node).gate?.asked?.audience;
-  return asked ?? effect?.audience ?? approval?.audience ?? ['operators'];
+  const audience = asked ?? effect?.audience ?? approval?.audience ?? [];
+  return audience.length > 0 ? audience : ['operators'];
 };
 
 const RETRIED: ReadonlySet<NodeStatus> = new Set(['escalated', 'failed', 'blocked', 'cancelled']);
