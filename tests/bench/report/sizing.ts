@@ -53,8 +53,8 @@ export type Size = {
 const coresOf = (rate: number, part: Part): number =>
   Math.max(1, Math.ceil((rate * COST.cpuMs[part]) / 1_000 / BUSY_MAX));
 
-const [commands, facts] = streams;
-const busBytes = commands.maxBytes + facts.maxBytes;
+const filled = streams.filter(({ name }) => name === 'HP_CMD' || name === 'HP_EVT');
+const busBytes = filled.reduce((sum, { maxBytes }) => sum + maxBytes, 0);
 
 /** The size for a rate of gated tasks per second. */
 export const sizeOf = (tasksPerSecond: number): Size => {
@@ -72,7 +72,7 @@ export const sizeOf = (tasksPerSecond: number): Size => {
     messagesPerSecond: Math.round(rate * COST.messages),
     postgresGibPerDay: Math.round((tasksPerSecond * DAY_SECONDS * COST.postgresKib * KIB) / GIB),
     streamMinutes: Math.min(
-      commands.maxAgeMs / 60_000,
+      Math.min(...filled.map(({ maxAgeMs }) => maxAgeMs)) / 60_000,
       Math.round(busBytes / (rate * COST.natsKib * KIB) / 60),
     ),
   };
