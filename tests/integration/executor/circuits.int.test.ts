@@ -62,6 +62,8 @@ beforeAll(async () => {
   system = await createSystem();
   target = await startTarget();
   await system.start('orchestrator');
+  // The recovery service takes reports of executors whose keys the approvals service knows.
+  await system.start('approvals');
   key = await readGrantKey(system.run.credentialsDir);
   orderer = await system.connect('orchestrator');
   for (const filter of filters.circuitEvents)
