@@ -89,10 +89,15 @@ const questionOf = (task: SampleTask, before?: ApprovalView): Promise<ApprovalVi
     return system.client.ask('approvals', 'get', { id: question });
   });
 
-const answer = ({ id }: ApprovalView, decision: Choice, token = system.client.token, comment = 'I looked') =>
+const answer = (
+  { id, digest }: ApprovalView,
+  decision: Choice,
+  token = system.client.token,
+  comment = 'I looked',
+) =>
   system.client.askRaw(
     'hp.api.approvals.decide',
-    JSON.stringify({ id, decision, comment }),
+    JSON.stringify({ id, digest, decision, comment }),
     token,
   ) as Promise<{ readonly status: string; readonly by: string }>;
 
