@@ -9,7 +9,7 @@ import { httpTarget, type Target } from '@holdpoint/executor/testing/http-target
 import { compileTemplate, loadTemplate } from '@holdpoint/workflows/compiler/compile';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createSystem, type System } from '../../kit/stack/system.ts';
-import { approve, newTaskId, type SampleTask, waitForPhase } from '../../kit/tasks/tasks.ts';
+import { approve, newTaskId, type SampleTask, waitForPhase, waitForRequest } from '../../kit/tasks/tasks.ts';
 import { until } from '../../kit/until.ts';
 
 const KEY = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
@@ -168,7 +168,10 @@ describe('a file', () => {
     const { nodes } = await system.client.ask('orchestrator', 'get', { id: task.id });
     const approval = nodes.find(({ id }) => id === ACT)?.approval;
     expect(approval).toBeDefined();
-    const approvalRequest = await system.client.ask('approvals', 'get', { id: approval ?? task.approval });
+    const approvalRequest = await waitForRequest(system.client, {
+      ...task,
+      approval: approval ?? task.approval,
+    });
     expect(approvalRequest.effect?.args['preview']).toMatchObject({
       before: null,
       diff: expect.stringContaining('+two') as string,
