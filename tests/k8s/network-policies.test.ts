@@ -4,7 +4,7 @@ import { allowedOf } from './network-policies.ts';
 
 const NAMES = 'namespace kube-system:53';
 const WORLD = ['0.0.0.0/0:*', '::/0:*'];
-const METRICS = 'namespace monitoring:8080';
+const METRICS = 'namespace monitoring:8081';
 
 /**
  * Architecture, section 2: each service connects to the bus and the database; executors also to other
