@@ -13,6 +13,7 @@ import {
   intake,
   objectStore,
   positions,
+  preparation,
   publisher,
   retention,
   sealFormat,
@@ -30,6 +31,13 @@ const KILLED = crashPoints(
 
 /** The order of lock, decision, commit, publish and acknowledgement, and the retention of records. */
 export const RUNTIME_BUGS: readonly Bug[] = [
+  {
+    name: 'a message overtakes the preparation of an earlier one to its aggregate',
+    file: 'packages/runtime/src/engine/preparation.ts',
+    find: `prepare !== undefined || queue.some(`,
+    replace: `prepare !== undefined && queue.every(`,
+    caughtBy: [preparation('the messages of an aggregate keep their order')],
+  },
   {
     name: 'an event is published before its commit',
     file: 'packages/runtime/src/engine/engine.ts',

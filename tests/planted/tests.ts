@@ -57,6 +57,7 @@ export const effectOrders = of('tests/integration/executor/effect-orders.int.tes
 export const httpRequest = of('services/executor/src/capabilities/http/http-request.test.ts');
 export const confinement = of('services/executor/src/adapters/process/confinement.test.ts');
 export const clientAddress = of('services/approvals/src/surfaces/http/source.test.ts');
+export const preparation = of('packages/runtime/src/engine/preparation.test.ts');
 export const redaction = of('services/executor/src/adapters/secrets/hide-stream.test.ts');
 export const slots = of('services/executor/src/adapters/slots/slots.test.ts');
 export const reconciliation = of('services/executor/src/effect/reconciliation.test.ts');

@@ -16,7 +16,7 @@ import type { OperatorCommand } from './task/model/messages.ts';
 import { named, nameOf, NO_IDENTITIES, type SenderOf } from './sender.ts';
 import { orchestratorKinds, type OrchestratorMessage } from './aggregates.ts';
 import { type BuiltInWorkflow, builtIn } from './workflows/catalog.ts';
-import { type SubmissionContext, EMPTY_CONTEXT } from './submission-context.ts';
+import { type SubmissionContext, EMPTY_CONTEXT, routedSubmission } from './submission-context.ts';
 import { offeredWorkflows } from './queries/offered-workflows.ts';
 import { programView } from './queries/program-view.ts';
 import { listPrograms, type ProgramRow, registered, registerPrograms } from './queries/programs.ts';
@@ -96,11 +96,7 @@ export const endpoints = (
       const sender = senderOf('submit', header, Date.now());
       const task = taskIdOf(payload.id, identity);
       const submission = await lookUp(named(payload, 'requestedBy', sender));
-      return {
-        kind: submission.program === undefined ? 'task' : 'program',
-        aggregate: task,
-        message: { kind: 'submit', payload: submission, task, openCircuits: open(), sender },
-      };
+      return routedSubmission({ kind: 'submit', payload: submission, task, openCircuits: open(), sender });
     },
   },
   cancel: byHand('cancel', senderOf),

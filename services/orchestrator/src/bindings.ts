@@ -12,7 +12,7 @@ import type { Inbound } from '@holdpoint/runtime/engine/intake';
 import { type OrchestratorEvent, orchestratorKinds, type OrchestratorMessage } from './aggregates.ts';
 import { taskIdOf } from './api.ts';
 import { named, NO_IDENTITIES, type SenderOf } from './sender.ts';
-import { type SubmissionContext, EMPTY_CONTEXT } from './submission-context.ts';
+import { type SubmissionContext, EMPTY_CONTEXT, routedSubmission } from './submission-context.ts';
 import type { TaskMessage } from './task/model/messages.ts';
 import type { Sender } from './task/model/sender.ts';
 import type { TaskState } from './task/model/state.ts';
@@ -39,9 +39,7 @@ const routedTo = (
       const payload = withProgram(command.payload);
       const task = taskIdOf(payload.id, identity);
       return {
-        kind: payload.program === undefined ? 'task' : 'program',
-        aggregate: task,
-        message: { kind: 'submit', payload, task, openCircuits: open(), sender },
+        ...routedSubmission({ kind: 'submit', payload, task, openCircuits: open(), sender }),
         ...(!isCertain(command.payload) && { defer: true }),
       };
     }

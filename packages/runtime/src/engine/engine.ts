@@ -2,7 +2,7 @@ import { type ErrorBody, toErrorBody } from '@holdpoint/contracts/values/errors'
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { type CommittedEvent, createBatch, eventMessage, isEmpty, type Loaded } from './batch.ts';
 import { createCache } from './cache.ts';
-import type { Answer, TimerFired } from '../decider.ts';
+import { type Answer, foldStored, type TimerFired } from '../decider.ts';
 import { type Addressed, kindNamed, type Kinds, type Target } from './kinds.ts';
 import type { Routed } from './inbound.ts';
 import type { EngineObserver } from './observer.ts';
@@ -20,6 +20,7 @@ import {
   type TimerRow,
   type Transaction,
 } from './ports.ts';
+import { createPreparation } from './preparation.ts';
 
 /** What the sender of a message learns. Exactly one of the callbacks is called, once. */
 export type Callbacks = {
@@ -94,9 +95,10 @@ export const createEngine = <To extends Addressed, Event extends { readonly type
       times,
       version: (snapshot?.version ?? 0) + events.length,
       // The store returns what this decider wrote.
-      state: (events as readonly Event[]).reduce(
-        (state, event) => decider.evolve(state, event),
+      state: foldStored(
+        decider,
         snapshot === undefined ? decider.initial : snapshot.state,
+        events as readonly Event[],
       ),
     };
   };
@@ -311,10 +313,14 @@ export const createEngine = <To extends Addressed, Event extends { readonly type
     running = drain();
   };
 
+  const preparation = createPreparation<Item>((item) => {
+    waiting.push(item);
+    wake();
+  }, yieldToEventLoop);
+
   return {
     accept: (routed: Routed<To>, callbacks: Callbacks): void => {
-      waiting.push({ ...routed, ...callbacks, since: now() });
-      wake();
+      preparation.accept({ ...routed, ...callbacks, since: now() });
     },
     /** Stores a message that cannot be handled. `stored` is called after the commit. */
     keepDeadLetter: (row: DeadLetterRow, stored: () => void): void => {
@@ -333,10 +339,10 @@ export const createEngine = <To extends Addressed, Event extends { readonly type
       for (const row of rows) publish(row.id, row);
       return rows.length;
     },
-    backlog: (): number => waiting.length,
+    backlog: (): number => preparation.waiting() + waiting.length,
     /** Resolves when every accepted message is handled. */
     idle: async (): Promise<void> => {
-      while (busy) await running;
+      while (busy || preparation.waiting() > 0) await Promise.all([preparation.idle(), running]);
     },
     /** Waits until the bus has confirmed all that was published, so that nothing is published again after a stop. */
     flush: async (): Promise<void> => {

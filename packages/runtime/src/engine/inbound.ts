@@ -29,6 +29,11 @@ export type Routed<To extends Addressed> = To & {
    * it is decided again. Left out: `message` is decided.
    */
   readonly refresh?: () => To['message'];
+  /**
+   * Slices of work that need not hold up other messages; the result is the message to decide. The decision must be the same
+   * without it.
+   */
+  readonly prepare?: () => Generator<void, To['message']>;
   /** The `traceparent` of its cause. */
   readonly trace?: string | undefined;
   /** The key that sealed it. Left out: a command of a person, or a call of the API. */

@@ -9,15 +9,16 @@ import { checkGraph, checkIds, checkReferences } from './graph-checks.ts';
 import { graphOf } from '../graph/graph.ts';
 import type { Problem } from '../problems/problem.ts';
 
-/**
- * Checks a parsed definition from any source. The compiler runs it last, the orchestrator before it accepts a
- * task. Takes linear time.
- */
-export const definitionProblems = (definition: WorkflowDefinition): Problem[] => {
+const NODES_PER_SLICE = 50;
+
+/** The checks of `definitionProblems` in slices, for a caller that has other things to do in between. */
+export function* definitionChecks(definition: WorkflowDefinition): Generator<void, Problem[]> {
   const collector = createCollector();
   const graph = graphOf(definition);
+  yield;
   checkIds(definition, collector);
-  for (const node of definition.nodes) {
+  for (const [at, node] of definition.nodes.entries()) {
+    if (at % NODES_PER_SLICE === 0) yield;
     checkReferences(node, graph, collector);
     checkCapabilities(node, collector);
     checkExpressions(node, collector);
@@ -25,7 +26,20 @@ export const definitionProblems = (definition: WorkflowDefinition): Problem[] =>
     checkRecovering(node, graph, collector);
   }
   checkRecoveryRules(definition, collector);
+  yield;
   checkGraph(definition, collector);
+  yield;
   checkArtifacts(definition, collector);
   return collector.problems();
+}
+
+/**
+ * Checks a parsed definition from any source. The compiler runs it last, the orchestrator before it accepts a
+ * task. Takes linear time.
+ */
+export const definitionProblems = (definition: WorkflowDefinition): Problem[] => {
+  const slices = definitionChecks(definition);
+  let slice = slices.next();
+  while (slice.done !== true) slice = slices.next();
+  return slice.value;
 };

@@ -198,7 +198,7 @@ const decide = (
 ): Decision<TaskEvent> => {
   switch (message.kind) {
     case 'submit':
-      return submit(shipped, state, message.task, message.payload, now, message.openCircuits, message.sender);
+      return submit(shipped, state, message, now);
     case 'fork':
       return fork(shipped, state, message, now);
     case 'cancel':

@@ -8,15 +8,15 @@ import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import { type NodeDefinition, WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { type Decision, refused } from '@holdpoint/runtime/decider';
-import { definitionProblems } from '@holdpoint/workflows/definition/definition-problems';
+import { definitionChecks, definitionProblems } from '@holdpoint/workflows/definition/definition-problems';
 import { graphOf } from '@holdpoint/workflows/graph/graph';
-import { problemText } from '@holdpoint/workflows/problems/problem';
+import { type Problem, problemText } from '@holdpoint/workflows/problems/problem';
 import { START_APPROVAL_MS } from './outgoing/outgoing.ts';
 import { deferTask } from './outgoing/circuits.ts';
 import { createDecisionBuilder, type DecisionBuilder } from './model/decision-builder.ts';
 import { sendArtifactReport } from './graph/ending.ts';
 import type { TaskChange } from './model/evolve.ts';
-import type { ForkTask } from './model/messages.ts';
+import type { ForkTask, Submission } from './model/messages.ts';
 import { watchPeers } from './outgoing/watch-peers.ts';
 import { advance } from './graph/advance.ts';
 import { isApprovalGate } from './model/control-nodes.ts';
@@ -24,7 +24,6 @@ import type { TaskState } from './model/state.ts';
 import type { TaskTiming } from './model/timing.ts';
 import { type BuiltInWorkflow, findWorkflow, workflowNames } from '../workflows/catalog.ts';
 import { rollback } from '../workflows/rollback.ts';
-import type { Sender } from './model/sender.ts';
 import { workflowIndex } from './model/workflow-index.ts';
 
 type Refusal = Decision<never>;
@@ -58,9 +57,13 @@ const invalid = (problems: readonly string[]): Refusal => {
 /** The submitted definition, or a built-in workflow. */
 const resolveDefinition = (
   workflows: readonly BuiltInWorkflow[],
-  submission: SubmitTask,
+  { payload: submission, invalid: problems }: Submission,
 ): WorkflowDefinition | Refusal => {
-  if (submission.definition !== undefined) return validated(submission.definition);
+  const { definition } = submission;
+  if (definition !== undefined) {
+    const errors = problems ?? errorsIn(definitionProblems(definition));
+    return errors.length === 0 ? definition : invalid(errors);
+  }
   const workflow = findWorkflow(workflows, submission.workflow);
   if (workflow === undefined) {
     const known = workflowNames(workflows);
@@ -73,15 +76,27 @@ const resolveDefinition = (
   }
   const made = workflow.define(submission);
   if ('problems' in made) return invalid(made.problems);
-  const definition = WorkflowDefinition.safeParse(made);
-  if (definition.success) return definition.data;
-  const problems = definition.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
-  return refused(errorBody('CONTRACT_INVALID', `invalid workflow: ${problems.join('; ')}`, { problems }));
+  const parsed = WorkflowDefinition.safeParse(made);
+  if (parsed.success) return parsed.data;
+  const issues = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+  return refused(
+    errorBody('CONTRACT_INVALID', `invalid workflow: ${issues.join('; ')}`, { problems: issues }),
+  );
 };
 
-const validated = (definition: WorkflowDefinition): WorkflowDefinition | Refusal => {
-  const problems = definitionProblems(definition).filter(({ severity }) => severity === 'error');
-  return problems.length === 0 ? definition : invalid(problems.map(problemText));
+const errorsIn = (problems: readonly Problem[]): readonly string[] =>
+  problems.filter(({ severity }) => severity === 'error').map(problemText);
+
+/** Definitions with more nodes are checked in slices before their submission is decided. */
+export const LARGE_NODES = 500;
+
+/** The slices in which a large definition is checked before the decision, so that other messages are answered in between. */
+export const preparing = (message: Submission): (() => Generator<void, Submission>) | undefined => {
+  const { definition } = message.payload;
+  if (definition === undefined || definition.nodes.length <= LARGE_NODES) return undefined;
+  return function* () {
+    return { ...message, invalid: errorsIn(yield* definitionChecks(definition)) };
+  };
 };
 
 /** The submission may override whether entry nodes need approval. */
@@ -122,12 +137,10 @@ const begin = (builder: DecisionBuilder, submitted: Submitted, circuit?: string)
 export const submit = (
   { workflows, gate, timing }: ShippedDefaults,
   state: TaskState,
-  task: TaskId,
-  submission: SubmitTask,
+  message: Submission,
   now: number,
-  openCircuits: readonly string[] = [],
-  sender: Sender = { kind: 'unverified' },
 ): Decision<TaskEvent> => {
+  const { task, payload: submission, openCircuits = [], sender = { kind: 'unverified' } } = message;
   const { goal, workflow, acceptanceCriteria = [], inputs = {}, agent, rollbackOf } = submission;
   const { requestedBy = unverifiedName(undefined) } = submission;
   // Nobody else can have a rollback pass as one that a verdict ordered.
@@ -139,7 +152,7 @@ export const submit = (
   if (state.phase !== 'absent')
     return state.contentDigest === contentDigest ? builder.done() : conflict(task);
   if (state.tombstone) return cancelledBefore(task);
-  const definition = resolveDefinition(workflows, submission);
+  const definition = resolveDefinition(workflows, message);
   if ('events' in definition) return definition;
   const circuit = openCircuits.find((name) => name === workflowCircuit(definition.id));
   const submitted = {

@@ -14,10 +14,12 @@ type IdempotentCommand =
   | Submission;
 
 /** A submission, with the circuits that were open when it was received. Its payload names the sender. */
-type Submission = Extract<Command, { readonly kind: 'submit' }> & {
+export type Submission = Extract<Command, { readonly kind: 'submit' }> & {
   readonly openCircuits?: readonly string[];
   /** Left out: unverified. */
   readonly sender?: Sender;
+  /** The errors of its definition, if they have been looked for already. */
+  readonly invalid?: readonly string[];
 };
 /** A command of an operator. `pause` after `resume` is no repeat, so only the command id identifies one. */
 export type OperatorCommand = Exclude<
