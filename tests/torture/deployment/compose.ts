@@ -103,12 +103,16 @@ export const openCompose = async (root: string, projectName: string): Promise<De
   const { compose } = project;
   const containers = await listContainers(project);
   const credentialsDir = await copyCredentials(project);
-  const instances: readonly (Instance & { readonly address: string | undefined })[] = await Promise.all(
+  const instances: readonly (Instance & {
+    readonly address: string | undefined;
+    readonly metrics: string | undefined;
+  })[] = await Promise.all(
     containers.flatMap(({ Name: name, Service }) =>
       SERVICES.filter((service) => service === Service).map(async (service) => ({
         name,
         service,
-        address: await publishedAt(name, METRICS_PORT),
+        address: await publishedAt(name, 8080),
+        metrics: await publishedAt(name, METRICS_PORT),
       })),
     ),
   );
@@ -227,8 +231,8 @@ export const openCompose = async (root: string, projectName: string): Promise<De
     ended: ends.ended,
     usage: () =>
       usageAt(
-        instances.flatMap(({ name, address }) =>
-          address === undefined ? [] : [{ name, url: `http://${address}` }],
+        instances.flatMap(({ name, metrics }) =>
+          metrics === undefined ? [] : [{ name, url: `http://${metrics}` }],
         ),
       ),
     logs: async () =>

@@ -19,16 +19,12 @@ export type Web = {
   readonly upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 };
 
-/** Where a service listens. With a port for metrics, they are served there alone. */
+/** Where a service listens. With a port for metrics, they are served there alone: the other may be open to people. */
 export type Listening = {
   readonly host: string;
   readonly port: number;
   readonly metricsPort?: number | undefined;
 };
-
-/** A server for `/metrics` alone: the other port may be open to people. */
-const serveMetrics = async (host: string, port: number, figures: Exposition): Promise<HttpServer> =>
-  serveHttp({ host, port }, [], figures);
 
 /** `/healthz`: the process answers. `/readyz`: store and bus answer too. `/metrics`: Prometheus text. */
 export const serveHttp = async (
@@ -68,7 +64,8 @@ export const serveHttp = async (
     server.once('error', reject);
     server.listen(port, host, resolve);
   });
-  const apart = metricsPort === undefined ? undefined : await serveMetrics(host, metricsPort, figures);
+  const apart =
+    metricsPort === undefined ? undefined : await serveHttp({ host, port: metricsPort }, checks, figures);
   return {
     port: (server.address() as AddressInfo).port,
     ...(apart !== undefined && { metricsPort: apart.port }),
