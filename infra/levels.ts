@@ -17,7 +17,14 @@ const integration = (folder: string, ...names: readonly string[]): readonly stri
 
 /** The integration tests of `npm test`: the store, the bus, the APIs, and one kill of each service. */
 export const QUICK: readonly string[] = [
-  ...integration('runtime', 'store-contract', 'engine-postgres', 'kill-each-service', 'schema'),
+  ...integration(
+    'runtime',
+    'store-contract',
+    'object-store',
+    'engine-postgres',
+    'kill-each-service',
+    'schema',
+  ),
   ...integration('bus', 'odd-messages', 'separation', 'dead-letters'),
   ...integration(
     'tasks',
