@@ -14,7 +14,12 @@ const MISMATCH_RATE = 0.1;
 const SPECS: readonly RuleSpec[] = [
   { name: 'twice', match: { capability: 'cap.*', kinds: ['write_external', 'other'] }, usesMax: 2 },
   { name: 'notices', match: { capability: 'cap.notify.*', kinds: ['notify'] } },
-  { name: 'first nodes', match: { capability: 'cap.file.*', arguments: { text: '*n0*' } }, expiresInMs: 60_000, usesMax: 3 },
+  {
+    name: 'first nodes',
+    match: { capability: 'cap.file.*', arguments: { text: '*n0*' } },
+    expiresInMs: 60_000,
+    usesMax: 3,
+  },
 ];
 
 const isRule = (state: { readonly status: string }): state is Rule => state.status === 'rule';

@@ -15,7 +15,17 @@ export const ApprovalStatus = z.enum(['pending', ...ApprovalOutcome.options]);
 export type ApprovalStatus = z.infer<typeof ApprovalStatus>;
 
 /** Where a decision was made. */
-export const Surface = z.enum(['api', 'cli', 'http', 'web', 'websocket', 'discord', 'rule', 'policy', 'clock']);
+export const Surface = z.enum([
+  'api',
+  'cli',
+  'http',
+  'web',
+  'websocket',
+  'discord',
+  'rule',
+  'policy',
+  'clock',
+]);
 export type Surface = z.infer<typeof Surface>;
 
 /** Epoch milliseconds, by the database's clock. */
