@@ -178,7 +178,7 @@ describe('an order', () => {
     ['with arguments that the capability does not know', { path: FILE }, 'EXECUTOR_INVALID_ARGUMENTS'],
     ['with a line break in a line', { file: FILE, line: 'a\nb' }, 'EXECUTOR_INVALID_ARGUMENTS'],
   ])('an approved order %s fails as certainly not applied', async (_how, args, code) => {
-    const mine = sampleEffect({ args, target: `file:${args.file ?? FILE}` });
+    const mine = sampleEffect({ args, target: `file:${'file' in args ? args.file : FILE}` });
     const order = orderFor(mine, grantFor(key, mine));
     await give(order);
     expect(await outcomeOf(order)).toMatchObject({ type: 'failed_clean', error: { code } });
