@@ -85,6 +85,20 @@ export interface Decider<State, Message, Event, Work = never> {
   decide(state: State, message: Message, at: Moment): Decision<Event, Work>;
 }
 
+/** An event as it is stored: with the key that sealed the message behind it, as the proof of its cause. */
+type Stored<Event> = Event & { readonly sealKey?: string };
+
+/** The state after stored events. Their proofs are no part of a state, or views and messages would show them. */
+export const foldStored = <State, Event>(
+  decider: { evolve(state: State, event: Event): State },
+  start: State,
+  stored: readonly Event[],
+): State =>
+  (stored as readonly Stored<Event>[]).reduce(
+    (state, { sealKey: _, ...event }) => decider.evolve(state, event as unknown as Event),
+    start,
+  );
+
 /** A decision from its parts; parts that are left out are empty. */
 export const decision = <Event, Work = never>(
   parts: Partial<Decision<Event, Work>>,

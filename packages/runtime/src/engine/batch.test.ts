@@ -3,7 +3,7 @@ import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/bus/streams';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
 import { describe, expect, test } from 'vitest';
 import { createBatch, eventMessage, isEmpty } from './batch.ts';
-import { decision } from '../decider.ts';
+import { decision, foldStored } from '../decider.ts';
 import { add, letter } from '../../testing/engine-run.ts';
 import { type TallyEvent, tallyKind } from '../../testing/tally.ts';
 
@@ -47,6 +47,25 @@ describe('a batch', () => {
     const batch = batchOf();
     act(batch);
     expect(isEmpty(batch.write([]))).toBe(false);
+  });
+
+  test('the key that sealed a message is stored with its events, and no state shows it', () => {
+    const seen: object[] = [];
+    const evolve: typeof tallyKind.decider.evolve = (state, event) => {
+      seen.push(event);
+      return tallyKind.decider.evolve(state, event);
+    };
+    const kind = { ...tallyKind, decider: { ...tallyKind.decider, evolve } };
+    const batch = createBatch('executor', { tally: kind }, NOW, () => ({
+      kind: 'tally',
+      version: 0,
+      state: kind.decider.initial,
+    }));
+    batch.apply(to('e-1'), decision({ events: [added('a')] }), undefined, 'key-1');
+    const stored = batch.write([]).events.map(({ body }) => JSON.parse(body) as TallyEvent);
+    expect(stored).toEqual([{ ...added('a'), sealKey: 'key-1' }]);
+    foldStored(kind.decider, kind.decider.initial, stored);
+    expect(seen).toEqual([added('a'), added('a')]);
   });
 
   test('a batch that only removes confirmed outbox rows is not empty', () => {

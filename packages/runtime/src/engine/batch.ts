@@ -82,7 +82,12 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
     return found;
   };
 
-  const append = (target: Target, added: readonly Event[], trace: string | undefined): void => {
+  const append = (
+    target: Target,
+    added: readonly Event[],
+    trace: string | undefined,
+    sealKey: string | undefined,
+  ): void => {
     const { aggregate } = target;
     const before = stateOf(target);
     const kind = kindNamed(kinds, before.kind);
@@ -90,7 +95,7 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
     const stored = added.map((event) => {
       version += 1;
       state = kind.decider.evolve(state, event);
-      const body = withinLimit(event.type, JSON.stringify(event), EVENT_MAX_BYTES);
+      const body = withinLimit(event.type, JSON.stringify({ ...event, sealKey }), EVENT_MAX_BYTES);
       return { kind: before.kind, aggregate, version, type: event.type, at: now, trace, body };
     });
     // Only now: an event that cannot be folded leaves nothing of its decision behind.
@@ -123,7 +128,7 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
     timers.set(`${aggregate}/${name}`, { aggregate, name, ...row });
   };
 
-  /** `sealKey`: the key that sealed the message. The events name it, as the proof of their cause. */
+  /** `sealKey`: the key that sealed the message. The stored events name it, as the proof of their cause. */
   const apply = (target: Target, made: Decision<Event, Work>, trace?: string, sealKey?: string): void => {
     const { aggregate } = target;
     // Before the events: a message that is too large leaves nothing of its decision behind.
@@ -132,8 +137,7 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
       const headers = cloudEventHeaders({ id, source: service, type, subject: aggregate, time: now, trace });
       return { subject, headers, body };
     });
-    const events = sealKey === undefined ? made.events : made.events.map((event) => ({ ...event, sealKey }));
-    if (events.length > 0) append(target, events, trace);
+    if (made.events.length > 0) append(target, made.events, trace, sealKey);
     outbox.push(...messages);
     for (const change of made.timers) setTimer(aggregate, change, trace);
   };

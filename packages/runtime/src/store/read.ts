@@ -1,6 +1,7 @@
 import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
 import type { Pool } from 'pg';
 import { z } from 'zod';
+import { foldStored } from '../decider.ts';
 import { statements } from './statements.ts';
 
 type Fold<State, Event> = { readonly initial: State; evolve(state: State, event: Event): State };
@@ -17,7 +18,7 @@ const fold = <State, Event>(
 ): State => {
   // The store returns what this decider wrote.
   const start = snapshot_version === null ? decider.initial : (snapshot_state as State);
-  return (events as readonly Event[]).reduce((state, event) => decider.evolve(state, event), start);
+  return foldStored(decider, start, events as readonly Event[]);
 };
 
 /** The committed state of one aggregate; `initial` when there is none. */
