@@ -230,6 +230,15 @@ test("the executor's own secrets are known, so that no output shows them", async
   expect(read({ HOLDPOINT_DATABASE_PASSWORD_FILE: secret }).secrets).toEqual(['open-sesame']);
 });
 
+test('the join secret is hidden from work wherever it lies', () => {
+  const trust = join(folder.path, 'trust.json');
+  const beside = join(folder.path, 'join.secret');
+  expect(read({ HOLDPOINT_TRUST_FILE: trust }).secretFiles).toContain(beside);
+  const named = read({ HOLDPOINT_TRUST_FILE: trust, HOLDPOINT_JOIN_SECRET_FILE: '/run/join' }).secretFiles;
+  expect(named).toContain('/run/join');
+  expect(named).not.toContain(beside);
+});
+
 describe('limits of processes', () => {
   test('processes have no configured limit by default, and are confined without a network', () => {
     const { commandLimits, work, secretTable } = read({ HOLDPOINT_PROCESS_MAX_PROCESSES: '' });

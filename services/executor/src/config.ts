@@ -6,6 +6,7 @@ import {
   ADVANCED,
   ConfigError,
   JoinEnv,
+  joinSecretFile,
   readEnv,
   readSecretFile,
   ServiceEnv,
@@ -323,7 +324,7 @@ const secretFilesOf = (env: z.infer<typeof ExecutorEnv>): readonly string[] =>
     env.HOLDPOINT_NATS_SEED_FILE,
     env.HOLDPOINT_DATABASE_PASSWORD_FILE,
     env.HOLDPOINT_TRUST_FILE,
-    env.HOLDPOINT_JOIN_SECRET_FILE,
+    joinSecretFile(env),
     env.HOLDPOINT_SECRETS_FILE,
   ].flatMap((path) => (path === undefined || path === '' ? [] : [resolve(path)]));
 

@@ -3,6 +3,7 @@ import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import { layout, roleOf } from '@holdpoint/infra/credentials/layout';
 import { readPostgresPassword } from '@holdpoint/infra/credentials/read';
 import { connectAdmin } from '@holdpoint/infra/postgres/admin';
+import { joinSecretFile, sealKeyFile } from '@holdpoint/runtime/service/config';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { type NatsConnection, PermissionViolationError } from '@nats-io/transport-node';
 import type { Client } from 'pg';
@@ -176,23 +177,27 @@ test('each service can read its own secrets and needs no others', () => {
       files.natsSeed('orchestrator'),
       files.natsSeed('topology'),
       files.postgresPassword('hp_orchestrator'),
+      files.sealKey('orchestrator'),
     ],
     approvals: [
       files.natsSeed('approvals'),
       files.postgresPassword('hp_approvals'),
       files.grantKey,
       files.principals,
-    ],
-    executor: [
-      files.natsSeed('executor'),
-      files.postgresPassword('hp_executor'),
-      files.trust,
       files.joinSecret,
     ],
-    recovery: [files.natsSeed('recovery'), files.postgresPassword('hp_recovery')],
+    executor: [files.natsSeed('executor'), files.postgresPassword('hp_executor'), files.joinSecret],
+    recovery: [files.natsSeed('recovery'), files.postgresPassword('hp_recovery'), files.sealKey('recovery')],
   };
+  /** No setting names these: each service looks for them beside the trust file. */
+  const env = { HOLDPOINT_TRUST_FILE: files.trust };
+  const beside = (service: ServiceName): string =>
+    service === 'orchestrator' || service === 'recovery' ? sealKeyFile(service, env) : joinSecretFile(env);
   for (const service of SERVICES) {
     const named = Object.values(system.environment(service)).filter((value) => value?.startsWith(files.dir));
-    expect(new Set(named)).toEqual(new Set(secrets[service]));
+    // Public keys only: no secret.
+    const read = new Set([...named, beside(service)]);
+    expect(read.delete(files.trust)).toBe(true);
+    expect(read).toEqual(new Set(secrets[service]));
   }
 });

@@ -80,6 +80,12 @@ export const ServiceEnv = z.object({
 });
 export type ServiceEnv = z.infer<typeof ServiceEnv>;
 
+type BesideTrust = Pick<ServiceEnv, 'HOLDPOINT_TRUST_FILE'>;
+
+/** A file of the credentials folder that lies beside the trust file, unless a setting names it. */
+const besideTrust = (env: BesideTrust, path: string | undefined, name: string): string =>
+  path ?? join(dirname(env.HOLDPOINT_TRUST_FILE), name);
+
 /** The key of a service that has one of its own from the credentials folder. */
 export const SealEnv = z.object({
   HOLDPOINT_SEAL_KEY_FILE: z
@@ -93,7 +99,7 @@ export const SealEnv = z.object({
 });
 
 /** The key file of a service. */
-export const sealKeyFile = (service: string, env: ServiceEnv & z.infer<typeof SealEnv>): string =>
+export const sealKeyFile = (service: string, env: BesideTrust & z.infer<typeof SealEnv>): string =>
   besideTrust(env, env.HOLDPOINT_SEAL_KEY_FILE, `${service}.key.pem`);
 
 /** The secret by which executors enrol. */
@@ -108,12 +114,8 @@ export const JoinEnv = z.object({
     .meta(ADVANCED),
 });
 
-/** A file of the credentials folder that lies beside the trust file, unless a setting names it. */
-export const besideTrust = (
-  env: Pick<ServiceEnv, 'HOLDPOINT_TRUST_FILE'>,
-  path: string | undefined,
-  name: string,
-): string => path ?? join(dirname(env.HOLDPOINT_TRUST_FILE), name);
+export const joinSecretFile = (env: BesideTrust & z.infer<typeof JoinEnv>): string =>
+  besideTrust(env, env.HOLDPOINT_JOIN_SECRET_FILE, 'join.secret');
 
 /** Refuses former names of the settings of `schema`: a limit that is silently ignored would be a trap. */
 const checkNames = (schema: z.ZodType, env: NodeJS.ProcessEnv): void => {

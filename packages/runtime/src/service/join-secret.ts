@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Logger } from '../observability/log.ts';
-import { besideTrust, ConfigError, type JoinEnv, readSecretFile, type ServiceEnv } from './config.ts';
+import { ConfigError, type JoinEnv, joinSecretFile, readSecretFile, type ServiceEnv } from './config.ts';
 import { type FollowedFile, followFile } from './follow-file.ts';
 
 const VARIABLE = 'HOLDPOINT_JOIN_SECRET_FILE';
@@ -19,6 +19,6 @@ export const followJoinSecret = (
   env: ServiceEnv & z.infer<typeof JoinEnv>,
   log: Logger,
 ): Pick<FollowedFile<string>, 'current' | 'stop'> => {
-  const path = besideTrust(env, env.HOLDPOINT_JOIN_SECRET_FILE, 'join.secret');
+  const path = joinSecretFile(env);
   return followFile({ name: VARIABLE, path, parse }, parse(readSecretFile(VARIABLE, path)), log);
 };
