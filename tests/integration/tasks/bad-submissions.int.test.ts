@@ -71,7 +71,8 @@ describe('a submission', () => {
       expect(letter.deliveries).toBeLessThanOrEqual(deliveriesMax);
       expect(letter).toMatchObject({
         service: 'orchestrator',
-        subject,
+        // The import of the core maps commands of people to subjects of their own.
+        subject: subjects.peopleCommand('submit'),
         reason: { code, message: expect.stringMatching(/\S/) as string },
         headers: { 'ce-id': id },
         body: new TextDecoder().decode(bytes.subarray(0, BODY_SHOWN_BYTES)),
