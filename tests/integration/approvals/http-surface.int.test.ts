@@ -131,7 +131,7 @@ describe('the HTTP surface', () => {
   });
 
   test('a rule is added once per key, listed, dry-run and revoked', async () => {
-    const spec = { name: 'by http', match: { kinds: ['notify'], capability: 'cap.notify.nobody' } };
+    const spec = { name: 'by http', match: { kinds: ['notify'], capability: 'cap.notify.slack' } };
     const headers = { 'idempotency-key': crypto.randomUUID() };
     const { status, body } = await post('/rules', spec, { headers });
     expect(status).toBe(200);
@@ -143,7 +143,13 @@ describe('the HTTP surface', () => {
       status: 200,
       body: { items: [] },
     });
-    const effect = { kind: 'notify', uses: 'cap.notify.nobody', target: 'x', args: {}, requestedBy: 'linus' };
+    const effect = {
+      kind: 'notify',
+      uses: 'cap.notify.slack',
+      target: 'notify:team',
+      args: { webhook: '${secret:team}', text: 'done' },
+      requestedBy: 'linus',
+    };
     expect(await post('/check', effect)).toMatchObject({ status: 200, body: { approved: true } });
     const revoked = await call(`/rules/${String(body['id'])}?reason=over`, { method: 'DELETE' });
     expect(revoked).toMatchObject({ status: 200, body: { status: 'revoked', revokedBy: 'operator' } });

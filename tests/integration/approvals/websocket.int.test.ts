@@ -594,7 +594,7 @@ test('a watcher that cannot keep up is closed with a reason, and resumes from it
   // Far more than the buffers of the operating system hold for a client that does not read.
   const requests = Array.from({ length: 60 }, () => {
     const { effect, ...request } = requestOf();
-    const large = { ...effect, args: { file: 'large.txt', line: 'x'.repeat(400_000) } };
+    const large = { ...effect, args: { ...effect.args, line: 'x'.repeat(400_000) } };
     return { ...request, effect: large, digest: effectDigest(large) };
   });
   for (const request of requests) await publishRequest(orchestrator, request);

@@ -5,14 +5,14 @@ import { promisify } from 'node:util';
 import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import { RunEffect } from '@holdpoint/contracts/effect/commands';
+import { logSource } from '@holdpoint/cli/bus/logs';
 import { effectIdOf, NodeId } from '@holdpoint/contracts/values/ids';
-import { LogLine } from '@holdpoint/contracts/task/log';
+import type { LogLine } from '@holdpoint/contracts/task/log';
 import type { StepInput } from '@holdpoint/contracts/task/step';
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import { filters, subjects } from '@holdpoint/contracts/bus/subjects';
 import { silentLogger } from '@holdpoint/runtime/observability/log';
 import { keepTopology } from '@holdpoint/runtime/bus/keep-topology';
-import { jetstream } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ServiceProcess } from '../../kit/stack/as-process.ts';
@@ -97,13 +97,12 @@ const contentOf = (file: string): Promise<string> => readFile(join(repository, f
 
 /** The output of a step, as a late reader gets it. */
 const printed = async ({ effect: { task, node } }: RunEffect, count: number): Promise<readonly LogLine[]> => {
-  const consumer = await jetstream(system.client.connection, { checkAPI: false }).consumers.get('HP_LOG', {
-    filter_subjects: subjects.log(task, node),
+  const source = logSource(system.client.connection, task, node);
+  return until(`${node} has printed ${String(count)} lines`, async () => {
+    const lines: LogLine[] = [];
+    await source.read(0, (line) => void lines.push(line));
+    return lines.length < count ? undefined : lines;
   });
-  const lines: LogLine[] = [];
-  for await (const msg of await consumer.fetch({ max_messages: count, expires: 10_000 }))
-    lines.push(LogLine.parse(msg.json()));
-  return lines;
 };
 
 describe('an order for work', () => {
