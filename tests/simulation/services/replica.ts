@@ -1,12 +1,11 @@
 import { type Core, createCore, type ServiceLogic, snapshotEvery } from '@holdpoint/runtime/engine/core';
 import type { Answer } from '@holdpoint/runtime/decider';
-import type { Seals } from '@holdpoint/runtime/engine/seals';
+import { sealRefusal, type Seals } from '@holdpoint/runtime/engine/seals';
 import type { Delivery } from '@holdpoint/runtime/engine/intake';
 import type { Store } from '@holdpoint/runtime/engine/ports';
 import type { EngineObserver } from '@holdpoint/runtime/engine/observer';
 import { createDeadLetterActions, type DeadLetterResolver } from '@holdpoint/runtime/bus/dead-letter-actions';
 import type { ResolveDeadLetter } from '@holdpoint/contracts/bus/dead-letter';
-import { isFromPeople } from '@holdpoint/contracts/bus/senders';
 import { toErrorBody } from '@holdpoint/contracts/values/errors';
 import { watchAcknowledgements } from '../invariants/acknowledgements.ts';
 import { watchRetries } from '../invariants/dead-letters.ts';
@@ -141,10 +140,7 @@ export const startNode = <To extends Addressed, Event extends { readonly type: s
       ...watchRetries(world, plain, core.engine, connected.deadLetters),
       inbound: logic.inbound,
       now: databases[service].now,
-      sealProblem: (message) => {
-        const finding = isFromPeople(message.subject) ? undefined : seals.check(message);
-        return finding !== undefined && 'error' in finding ? finding.error : undefined;
-      },
+      sealProblem: (message) => sealRefusal(seals.check, message),
     });
     settle = tampering.settle?.(settling) ?? settling;
     for (const { inbound, take } of core.intakes) {

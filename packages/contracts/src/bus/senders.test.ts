@@ -72,10 +72,9 @@ describe('who may send a message', () => {
   });
 
   test('a subject of people is not one of a service', () => {
-    expect([isFromPeople('hp.in.task.submit'), isFromPeople('hp.cmd.effect.run.default')]).toEqual([
-      true,
-      false,
-    ]);
+    expect(
+      ['hp.in.task.submit', 'hp.cmd.task.submit', 'hp.cmd.effect.run.default'].map(isFromPeople),
+    ).toEqual([true, false, false]);
     expect(SERVICES.flatMap(sentBy).filter((filter) => filter.startsWith('hp.in'))).toEqual([]);
   });
 });

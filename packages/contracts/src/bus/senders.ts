@@ -46,7 +46,7 @@ export const senderOf = (subject: string): ServiceName | undefined => {
   return senders.get(kind === 'cmd' ? `cmd.${aggregate}.${name}` : `${kind}.${aggregate}`);
 };
 
-const FROM_PEOPLE = /^hp\.in\./;
+const FROM_PEOPLE = `${PREFIX}.in.`;
 
 /** Commands that a person's client publishes: they carry no seal. */
-export const isFromPeople = (subject: string): boolean => FROM_PEOPLE.test(subject);
+export const isFromPeople = (subject: string): boolean => subject.startsWith(FROM_PEOPLE);

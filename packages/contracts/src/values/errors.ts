@@ -17,6 +17,7 @@ export const ERRORS = {
   SEAL_INVALID: 401,
   SEAL_KEY_UNKNOWN: 401,
   SEAL_KEY_REVOKED: 401,
+  SEAL_KEY_RETIRED: 401,
   /** The role of the key may not send messages on this subject. */
   SEAL_SENDER_NOT_ALLOWED: 403,
   RUNTIME_POISON: 500,

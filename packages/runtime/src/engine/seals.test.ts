@@ -2,7 +2,14 @@ import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
 import { describe, expect, test } from 'vitest';
 import type { WireMessage } from './ports.ts';
-import { createSeals, type SealFinding, type SealKey, type SealKeys, type SealSigner } from './seals.ts';
+import {
+  createSeals,
+  sealRefusal,
+  type SealFinding,
+  type SealKey,
+  type SealKeys,
+  type SealSigner,
+} from './seals.ts';
 
 type Pair = { readonly publicKey: KeyObject; readonly signer: SealSigner };
 const pair = (kid: string): Pair => {
@@ -168,5 +175,33 @@ describe('the cost of seals', () => {
     const forged = { ...first, body: '{"ok":false}' };
     expect([1, 2].map(() => codeOf(twice(arriving(forged))))).toEqual(['SEAL_INVALID', 'SEAL_INVALID']);
     expect(codeOf(twice(arriving(first)))).toBe('{"key":"a-1"}');
+  });
+});
+
+describe('a stored message that is handled again', () => {
+  const refusalOf = (message: WireMessage) => sealRefusal(sealsOf(stranger).check, arriving(message))?.code;
+
+  test('a message under a key in use is handled', () => {
+    reset();
+    expect(refusalOf(sealed(approvals, messageOn(RESOLVED)).first)).toBeUndefined();
+  });
+
+  test('a message under a retired key is refused, because its seal is not verified', () => {
+    reset();
+    const { first } = sealed(orchestrator, messageOn(RESOLVED));
+    known.set('o-1', 'retired');
+    expect(refusalOf(first)).toBe('SEAL_KEY_RETIRED');
+  });
+
+  test('a message waits for a key that may become known', () => {
+    reset();
+    learns = true;
+    expect(refusalOf(sealed(stranger, messageOn(RESOLVED)).first)).toBe('RUNTIME_UNAVAILABLE');
+  });
+
+  test('a command of a person needs no seal', () => {
+    reset();
+    expect(refusalOf(messageOn('hp.in.task.submit'))).toBeUndefined();
+    expect(refusalOf(messageOn('hp.cmd.task.submit'))).toBe('SEAL_MISSING');
   });
 });

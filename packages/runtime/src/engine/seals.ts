@@ -8,7 +8,7 @@ import {
   type Seal,
   sealAll,
 } from '@holdpoint/contracts/bus/seal';
-import { senderOf } from '@holdpoint/contracts/bus/senders';
+import { isFromPeople, senderOf } from '@holdpoint/contracts/bus/senders';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { type ErrorBody, errorBody, type ErrorCode } from '@holdpoint/contracts/values/errors';
 import type { WireMessage } from './ports.ts';
@@ -50,6 +50,20 @@ export type Seals = {
   /** Adds a seal to each message. The messages of one call share one signature. */
   readonly seal: (messages: readonly WireMessage[]) => readonly WireMessage[];
   readonly check: CheckSeal;
+};
+
+/**
+ * Why a stored message must not be handled again, if it must not. Its key must be known and in use now: the seal under a
+ * retired key is never verified.
+ */
+export const sealRefusal = (check: CheckSeal, message: SealedMessage): ErrorBody | undefined => {
+  if (isFromPeople(message.subject)) return undefined;
+  const finding = check(message);
+  if ('key' in finding) return undefined;
+  if ('error' in finding) return finding.error;
+  return 'later' in finding
+    ? errorBody('RUNTIME_UNAVAILABLE', 'the key of the sender is not known yet; try again')
+    : errorBody('SEAL_KEY_RETIRED', 'the key of the sender is retired: drop this message');
 };
 
 /** Verified roots that are remembered, so that a batch costs its reader one verification. */

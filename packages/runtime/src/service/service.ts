@@ -1,6 +1,5 @@
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { HEADERS, type HeaderPairs } from '@holdpoint/contracts/bus/cloudevents';
-import { isFromPeople } from '@holdpoint/contracts/bus/senders';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Pool } from 'pg';
 import { createAnnouncer } from '../bus/announcer.ts';
@@ -21,7 +20,7 @@ import { type Bindings, type CorePorts, createCore } from '../engine/core.ts';
 import type { Engine } from '../engine/engine.ts';
 import { errorFields } from '../engine/error-fields.ts';
 import type { Addressed, KindsOf } from '../engine/kinds.ts';
-import { createSeals, type Seals } from '../engine/seals.ts';
+import { createSeals, sealRefusal, type Seals } from '../engine/seals.ts';
 import type { Announce } from '../engine/ports.ts';
 import { withLogContext } from '../observability/log-context.ts';
 import type { Logger } from '../observability/log.ts';
@@ -264,10 +263,7 @@ export const startService = async <
     inbound: bindings.inbound,
     engine,
     now: () => Date.now(),
-    sealProblem: (message) => {
-      const finding = isFromPeople(message.subject) ? undefined : seals.check(message);
-      return finding !== undefined && 'error' in finding ? finding.error : undefined;
-    },
+    sealProblem: (message) => sealRefusal(seals.check, message),
   });
   keys.learnFrom(spec.askForKeys ?? ((nonce) => listener.ask('approvals', 'keys', { nonce })));
   metrics.showBacklog(() => engine.backlog());
