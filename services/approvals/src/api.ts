@@ -202,7 +202,7 @@ export const publishKeys = async (
 
 const executorEndpoints = (
   deps: SurfaceDeps,
-): Pick<ApprovalsEndpoints, 'executor_join' | 'executor_list' | 'executor_revoke'> => ({
+): Pick<ApprovalsEndpoints, 'executor_join' | 'executor_list' | 'executor_revoke' | 'executor_forget'> => ({
   executor_join: {
     command: (request) => {
       const { name, x } = request;
@@ -222,6 +222,12 @@ const executorEndpoints = (
     command: async ({ id, reason }, caller) => {
       const { name: by } = await callerFor(deps, caller, 'executor_revoke');
       return { kind: 'executor', aggregate: id, message: { kind: 'revoke_executor', id, by, reason } };
+    },
+  },
+  executor_forget: {
+    command: async ({ id, reason }, caller) => {
+      const { name: by } = await callerFor(deps, caller, 'executor_forget');
+      return { kind: 'executor', aggregate: id, message: { kind: 'forget_executor', id, by, reason } };
     },
   },
 });

@@ -20,6 +20,7 @@ const NEEDS_TOKEN: Readonly<Record<keyof Api['approvals'], boolean>> = {
   executor_join: false,
   executor_list: false,
   executor_revoke: true,
+  executor_forget: true,
   check: false,
   rule_add: true,
   rule_revoke: true,

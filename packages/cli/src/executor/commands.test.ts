@@ -24,12 +24,31 @@ describe('executors', () => {
     expect(out).toContain('work: confined; not protected: the network');
   });
 
-  test('executor forget sends the name and the reason', async () => {
-    const { out, calls } = await typeLine(['executor', 'forget', '2d0a', '--reason', 'its disk is broken'], {
+  const reason = 'its disk is broken';
+  const forget = (keys: readonly object[]) =>
+    typeLine(['executor', 'forget', '2d0a', '--reason', reason], {
+      'approvals.executor_list': { items: keys },
+      'approvals.executor_forget': {},
       'executor.forget': { ...present, name: '2d0a', forgottenAt: 1, forgottenBy: 'ada' },
     });
-    expect(calls).toEqual([['executor.forget', { name: '2d0a', reason: 'its disk is broken' }]]);
+
+  test('executor forget records the reason in the audit log before the executor is forgotten', async () => {
+    const { out, calls } = await forget([
+      { id: 'x-1', name: '1c9f' },
+      { id: 'x-2', name: '2d0a' },
+    ]);
+    expect(calls).toEqual([
+      ['approvals.executor_list', {}],
+      ['approvals.executor_forget', { id: 'x-2', reason }],
+      ['executor.forget', { name: '2d0a', reason }],
+    ]);
     expect(out).toBe('effects no longer wait for the journal of 2d0a\n');
+  });
+
+  test('executor forget says that an executor without a key leaves no line in the audit log', async () => {
+    const { out, calls } = await forget([]);
+    expect(calls.map(([endpoint]) => endpoint)).toEqual(['approvals.executor_list', 'executor.forget']);
+    expect(out).toContain('it has no key, so the audit log has no line about it');
   });
 
   test('executor forget needs a reason', async () => {

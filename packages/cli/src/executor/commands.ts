@@ -60,9 +60,18 @@ const addForget = (group: Command, { use, lines, json }: Session): void => {
       .option('--json', 'print the executor as JSON')
       .action((name: string, options: { reason: string; json?: true }) =>
         use(async (client) => {
-          const forgotten = await client.call('executor', 'forget', { name, reason: options.reason });
+          const { reason } = options;
+          const { items } = await client.call('approvals', 'executor_list', {});
+          const key = items.find((each) => each.name === name);
+          // First the record: nothing is forgotten that the audit log does not show.
+          if (key !== undefined) await client.call('approvals', 'executor_forget', { id: key.id, reason });
+          const forgotten = await client.call('executor', 'forget', { name, reason });
           if (options.json) json(forgotten);
-          else lines([`effects no longer wait for the journal of ${forgotten.name}`]);
+          else
+            lines([
+              `effects no longer wait for the journal of ${forgotten.name}`,
+              ...(key === undefined ? ['it has no key, so the audit log has no line about it'] : []),
+            ]);
           return undefined;
         }),
       ),

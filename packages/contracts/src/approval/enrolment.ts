@@ -30,6 +30,9 @@ export const ExecutorKeyView = z.object({
   enrolledAt: Time,
   revokedBy: z.string().optional(),
   revokedAt: Time.optional(),
+  /** A person declared the journal of the executor lost. */
+  forgottenBy: z.string().optional(),
+  forgottenWhy: z.string().optional(),
 });
 export type ExecutorKeyView = z.infer<typeof ExecutorKeyView>;
 
@@ -50,7 +53,15 @@ export const ExecutorRevoked = z.object({
   reason: z.string().max(1_000).optional(),
   at: Time,
 });
-export const EnrolmentEvent = z.discriminatedUnion('type', [ExecutorEnrolled, ExecutorRevoked]);
+export const ExecutorForgotten = ExecutorRevoked.extend({
+  type: z.literal('executor_forgotten'),
+  reason: z.string().min(1).max(1_000),
+});
+export const EnrolmentEvent = z.discriminatedUnion('type', [
+  ExecutorEnrolled,
+  ExecutorRevoked,
+  ExecutorForgotten,
+]);
 export type EnrolmentEvent = z.infer<typeof EnrolmentEvent>;
 
 type Joining = Pick<JoinExecutor, 'name' | 'x'>;

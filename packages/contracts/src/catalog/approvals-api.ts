@@ -147,4 +147,9 @@ export const approvalsApi = {
     z.object({ id: ExecutorKeyId, reason: z.string().max(1_000).optional() }),
     ExecutorKeyView,
   ),
+  executor_forget: endpoint(
+    'Record in the audit log who declares the journal of an executor lost; needs the header',
+    z.object({ id: ExecutorKeyId, reason: z.string().min(1).max(1_000) }),
+    ExecutorKeyView,
+  ),
 } as const;

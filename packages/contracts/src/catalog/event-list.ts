@@ -108,6 +108,7 @@ export const eventList: {
     token_revoked: internal('An API token was revoked.'),
     executor_enrolled: internal('The key of an executor was enrolled.'),
     executor_revoked: internal('The key of an executor was revoked.'),
+    executor_forgotten: internal('The journal of an executor was declared lost.'),
     audit_anchored: published('Signed position of the audit log.'),
   },
   executor: {

@@ -35,6 +35,7 @@ export const ENDPOINT_SCOPES = {
     token_create: 'tokens:write',
     token_revoke: 'tokens:write',
     executor_revoke: 'executors:write',
+    executor_forget: 'executors:write',
     audit: 'audit:read',
     keys: 'approvals:read',
     whoami: 'any',

@@ -37,8 +37,23 @@ describe('the key of an executor', () => {
     expect(answer).toMatchObject({ error: { code: 'APPROVALS_EXECUTOR_REVOKED' } });
   });
 
-  test('an unknown key cannot be revoked', () => {
-    expect(run(revoke)).toMatchObject({
+  test('the audit log names who forgot an executor and why, once for each reason', () => {
+    const forget: EnrolmentMessage = { kind: 'forget_executor', id, by: 'ada', reason: 'broken disk' };
+    const { events, answer } = run(enrol, forget, forget, { ...forget, reason: 'lost again' });
+    expect(events.slice(1)).toMatchObject([
+      { type: 'executor_forgotten', name: 'host-1', by: 'ada', reason: 'broken disk' },
+      { type: 'executor_forgotten', name: 'host-1', by: 'ada', reason: 'lost again' },
+    ]);
+    expect(answer).toMatchObject({
+      ok: { status: 'enrolled', forgottenBy: 'ada', forgottenWhy: 'lost again' },
+    });
+  });
+
+  test.each([
+    ['revoked', revoke],
+    ['forgotten', { kind: 'forget_executor', id, by: 'ada', reason: 'broken disk' } as const],
+  ])('an unknown key cannot be %s', (_, message) => {
+    expect(run(message)).toMatchObject({
       events: [],
       answer: { error: { code: 'APPROVALS_UNKNOWN_EXECUTOR' } },
     });

@@ -20,6 +20,12 @@ export type EnrolmentMessage =
       readonly id: ExecutorKeyId;
       readonly by: string;
       readonly reason?: string | undefined;
+    }
+  | {
+      readonly kind: 'forget_executor';
+      readonly id: ExecutorKeyId;
+      readonly by: string;
+      readonly reason: string;
     };
 
 type EnrolmentDecision = Decision<EnrolmentEvent>;
@@ -30,6 +36,8 @@ export const evolveExecutor = (state: ExecutorKey | undefined, event: EnrolmentE
     return { id, name, key, x, status: 'enrolled', enrolledAt: at };
   }
   if (state === undefined) throw new Error(`executor key ${event.id} was never enrolled`);
+  if (event.type === 'executor_forgotten')
+    return { ...state, forgottenBy: event.by, forgottenWhy: event.reason };
   return { ...state, status: 'revoked', revokedBy: event.by, revokedAt: event.at };
 };
 
@@ -53,13 +61,28 @@ const enrol = (
   return decision({ events: [event], ...answered(evolveExecutor(undefined, event)) });
 };
 
+const unknown = (id: ExecutorKeyId): EnrolmentDecision =>
+  refused(errorBody('APPROVALS_UNKNOWN_EXECUTOR', `unknown executor key: ${id}`));
+
+/** For the record: the ledger of the executors is what forgets the journal. */
+const forget = (
+  state: ExecutorKey | undefined,
+  { id, by, reason }: Extract<EnrolmentMessage, { kind: 'forget_executor' }>,
+  now: number,
+): EnrolmentDecision => {
+  if (state === undefined) return unknown(id);
+  if (state.forgottenBy === by && state.forgottenWhy === reason) return decision(answered(state));
+  const { name, key } = state;
+  const event: EnrolmentEvent = { type: 'executor_forgotten', id, name, key, by, reason, at: now };
+  return decision({ events: [event], ...answered(evolveExecutor(state, event)) });
+};
+
 const revoke = (
   state: ExecutorKey | undefined,
   { id, by, reason }: Extract<EnrolmentMessage, { kind: 'revoke_executor' }>,
   now: number,
 ): EnrolmentDecision => {
-  if (state === undefined)
-    return refused(errorBody('APPROVALS_UNKNOWN_EXECUTOR', `unknown executor key: ${id}`));
+  if (state === undefined) return unknown(id);
   if (state.status === 'revoked') return decision(answered(state));
   const { name, key } = state;
   const event: EnrolmentEvent = {
@@ -77,6 +100,14 @@ const revoke = (
 export const enrolmentDecider: Decider<ExecutorKey | undefined, EnrolmentMessage, EnrolmentEvent> = {
   initial: undefined,
   evolve: evolveExecutor,
-  decide: (state, message, { now }) =>
-    message.kind === 'enrol_executor' ? enrol(state, message, now) : revoke(state, message, now),
+  decide: (state, message, { now }) => {
+    switch (message.kind) {
+      case 'enrol_executor':
+        return enrol(state, message, now);
+      case 'revoke_executor':
+        return revoke(state, message, now);
+      case 'forget_executor':
+        return forget(state, message, now);
+    }
+  },
 };
