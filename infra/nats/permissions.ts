@@ -46,7 +46,7 @@ const streamNames = (declared: Declared): readonly string[] => declared.streams.
 
 const inboxOf = (user: NatsUser) => `_INBOX_${user}.>`;
 
-/** Exactly the endpoints that the console may call: the bus refuses all others, even if the gateway errs. */
+/** Exactly the endpoints that the console and its health page call: the bus refuses all others, even if the gateway errs. */
 const passedOn = {
   orchestrator: [
     ...(['get', 'list', 'history', 'workflows'] as const),
@@ -61,6 +61,7 @@ const passedOn = {
     'artifact',
     'capabilities',
     'order',
+    'executors',
     'dead_letter_list',
     'dead_letter_resolve',
   ],

@@ -2,6 +2,9 @@ import { forwardedEndpoints } from '@holdpoint/approvals/surfaces/console/endpoi
 import { busAccess } from '@holdpoint/infra/nats/accounts';
 import { expect, test } from 'vitest';
 
+/** The health page lists executors. */
+const HEALTH = ['executor.executors'];
+
 /** What the service asks beside what its console passes on: what became of dead letters is each service's own affair. */
 const LETTERS = ['orchestrator', 'executor', 'recovery'].flatMap((service) => [
   `${service}.dead_letter_list`,
@@ -13,5 +16,5 @@ test('the bus lets the approvals service ask for exactly what its console passes
   const endpoints = allow
     .filter((subject) => subject.startsWith('hp.api.'))
     .map((subject) => subject.replace('hp.api.', ''));
-  expect(endpoints.toSorted()).toEqual([...forwardedEndpoints(), ...LETTERS].toSorted());
+  expect(endpoints.toSorted()).toEqual([...forwardedEndpoints(), ...HEALTH, ...LETTERS].toSorted());
 });

@@ -118,7 +118,7 @@ export const HealthPage = () => {
       {value === undefined && error === undefined && <Busy />}
       <Section title="Services">
         <ul class="cards">
-          {value?.services.map(({ name, up, replicas, latencyMs, detail }) => (
+          {value?.services.map(({ name, up, replicas, latencyMs, detail, missing }) => (
             <li key={name} data-service={name} class={up ? 'card' : 'card down'}>
               <strong>{name}</strong> <Badge word={up ? ['Working', 'good'] : ['No answer', 'bad']} />
               <p class="dim">{DOES[name]}</p>
@@ -126,6 +126,11 @@ export const HealthPage = () => {
                 {replicas !== undefined && `${String(replicas)} running`}
                 {latencyMs !== undefined && ` · answered in ${String(Math.round(latencyMs))} ms`}
               </p>
+              {missing.length > 0 && (
+                <p class="warn">
+                  Missing: <Safe text={missing.join(', ')} />
+                </p>
+              )}
               {detail !== undefined && <Long text={detail} block={false} characters={300} />}
             </li>
           ))}

@@ -4,9 +4,21 @@ import { healthOf, lettersOf } from './health-view.ts';
 test('missing health data is shown as missing', () => {
   expect(healthOf(undefined)).toEqual({ services: [], streams: [] });
   expect(healthOf({ services: [null, { name: 'executor', up: 'yes' }] }).services).toEqual([
-    { name: '?', up: false, replicas: undefined, latencyMs: undefined, detail: undefined },
-    { name: 'executor', up: false, replicas: undefined, latencyMs: undefined, detail: undefined },
+    { name: '?', up: false, replicas: undefined, latencyMs: undefined, detail: undefined, missing: [] },
+    {
+      name: 'executor',
+      up: false,
+      replicas: undefined,
+      latencyMs: undefined,
+      detail: undefined,
+      missing: [],
+    },
   ]);
+});
+
+test('the executor service names missing executors', () => {
+  const { services } = healthOf({ services: [{ name: 'executor', up: true, missing: ['2d0a', 7] }] });
+  expect(services[0]?.missing).toEqual(['2d0a']);
 });
 
 test('streams show the backlog of each consumer', () => {

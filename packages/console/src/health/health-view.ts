@@ -6,6 +6,7 @@ export type HealthView = {
     readonly replicas: number | undefined;
     readonly latencyMs: number | undefined;
     readonly detail: string | undefined;
+    readonly missing: readonly string[];
   }[];
   readonly streams: readonly {
     readonly name: string;
@@ -21,6 +22,8 @@ type Bag = Readonly<Record<string, unknown>>;
 const bagOf = (value: unknown): Bag => (typeof value === 'object' && value !== null ? (value as Bag) : {});
 const listOf = (value: unknown): readonly Bag[] => (Array.isArray(value) ? value.map(bagOf) : []);
 const numberIn = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
+const textsIn = (value: unknown): readonly string[] =>
+  Array.isArray(value) ? value.filter((each) => typeof each === 'string') : [];
 const textIn = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
 
@@ -28,12 +31,13 @@ const textIn = (value: unknown): string | undefined =>
 export const healthOf = (value: unknown): HealthView => {
   const { services, streams } = bagOf(value);
   return {
-    services: listOf(services).map(({ name, up, replicas, latencyMs, detail }) => ({
+    services: listOf(services).map(({ name, up, replicas, latencyMs, detail, missing }) => ({
       name: textIn(name) ?? '?',
       up: up === true,
       replicas: numberIn(replicas),
       latencyMs: numberIn(latencyMs),
       detail: textIn(detail),
+      missing: textsIn(missing),
     })),
     streams: listOf(streams).map(({ name, description, messages, bytes, consumers }) => ({
       name: textIn(name) ?? '?',

@@ -52,6 +52,13 @@ describe('a frame of admin top', () => {
     expect(rows).toContain('           and 37 more');
   });
 
+  test('a frame names missing executors beside silent services', () => {
+    const rows = shown({ ...quiet, away: ['recovery'], missing: ['2d0a', '3e1b'] });
+    expect(rows).toContain('away: recovery · missing executors: 2d0a, 3e1b');
+    expect(shown({ ...quiet, missing: ['2d0a'] })).toContain('missing executors: 2d0a');
+    expect(shown({ ...quiet, missing: [] }).join('\n')).not.toContain('missing');
+  });
+
   test('rates need two samples, and restart with a recreated stream', () => {
     const later = { ...quiet, at: AT + 2_000, published: { HP_EVT: 150, HP_CMD: 10, HP_LOG: 1 } };
     expect(shown(later, quiet).join('\n')).toContain('events 25.0/s · commands - · log lines 0.5/s');

@@ -163,17 +163,20 @@ const busLines = (sample: Sample, before: Sample | undefined): readonly Line[] =
   ];
 };
 
-const head = ({ at, away: missing }: Sample): readonly Line[] => {
-  const there = SERVICES.length - missing.length;
-  const names = missing.join(', ');
+const head = ({ at, away: silent, missing = [] }: Sample): readonly Line[] => {
+  const there = SERVICES.length - silent.length;
+  const problems = [
+    ...(silent.length > 0 ? [`away: ${silent.join(', ')}`] : []),
+    ...(missing.length > 0 ? [`missing executors: ${missing.join(', ')}`] : []),
+  ];
   const answered = `${String(there)} of ${String(SERVICES.length)} services`;
   return [
     [
       { text: 'holdpoint top', paint: 'strong' },
       `  ${instant(at)}  `,
-      { text: answered, paint: missing.length === 0 ? 'good' : 'bad' },
+      { text: answered, paint: silent.length === 0 ? 'good' : 'bad' },
     ],
-    missing.length === 0 ? '' : [{ text: `away: ${names}`, paint: 'bad' }],
+    problems.length === 0 ? '' : [{ text: problems.join(' · '), paint: 'bad' }],
   ];
 };
 

@@ -22,6 +22,8 @@ export type Sample = {
   readonly inDoubt?: number;
   /** Not all pending requests were checked for in-doubt questions. */
   readonly inDoubtMore?: boolean;
+  /** Executors that have given no sign of life for ten minutes, and are not forgotten. */
+  readonly missing?: readonly string[];
   readonly stuck?: readonly StuckJob[];
   readonly circuits?: readonly CircuitView[];
   /** Messages ever stored, per stream. */
@@ -69,9 +71,10 @@ const busMetrics = async (
 
 export const takeSample = async (client: Client, now: () => number): Promise<Sample> => {
   const manager = await jetstreamManager(client.connection, { checkAPI: false });
-  const [counted, pending, stuck, circuits, bus] = await Promise.all([
+  const [counted, pending, executors, stuck, circuits, bus] = await Promise.all([
     Promise.all(SERVICES.map(async (service) => [service, await countsOf(client, service)] as const)),
     orUndefined(client.call('approvals', 'list', { limit: LIST_LIMIT })),
+    orUndefined(client.call('executor', 'executors', {})),
     orUndefined(client.call('recovery', 'stuck', { limit: LIST_LIMIT })),
     orUndefined(client.call('recovery', 'circuits', { limit: LIST_LIMIT })),
     busMetrics(manager),
@@ -86,6 +89,7 @@ export const takeSample = async (client: Client, now: () => number): Promise<Sam
       inDoubt: pending.items.filter((item) => questionOf(item) === 'in_doubt').length,
       inDoubtMore: pending.next !== undefined,
     }),
+    ...(executors && { missing: executors.items.filter((each) => each.missing).map(({ name }) => name) }),
     ...(stuck && { stuck: stuck.items }),
     ...(circuits && { circuits: circuits.items.filter(({ state }) => state !== 'closed') }),
     published,

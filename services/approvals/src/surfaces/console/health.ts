@@ -1,3 +1,4 @@
+import { api } from '@holdpoint/contracts/catalog/api';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { consumers } from '@holdpoint/contracts/bus/streams';
@@ -19,6 +20,8 @@ export type Health = {
     readonly replicas?: number;
     readonly latencyMs?: number;
     readonly detail?: string;
+    /** Executors without a sign of life for ten minutes, which are not forgotten. */
+    readonly missing?: readonly string[];
   }[];
   readonly streams?: readonly (Omit<StreamStatus, 'consumers'> & {
     readonly consumers: readonly (StreamStatus['consumers'][number] & { readonly service?: ServiceName })[];
@@ -35,7 +38,7 @@ const KEPT_MS = 2_000;
 /** A cheap query that needs the store. */
 const QUESTIONS = {
   orchestrator: ['list', { limit: 1 }],
-  executor: ['list', { task: 'console-health' }],
+  executor: ['executors', {}],
   recovery: ['stuck', { limit: 1 }],
 } as const satisfies Record<Exclude<ServiceName, 'approvals'>, readonly [endpoint: string, request: object]>;
 
@@ -47,6 +50,13 @@ const ownerOf = (consumer: string): ServiceName | undefined =>
 const timed = async <Value>(ask: Promise<Value>): Promise<readonly [value: Value, ms: number]> => {
   const begun = performance.now();
   return [await ask, Math.round(performance.now() - begun)];
+};
+
+const Executors = api.executor.executors.response;
+
+const missingIn = (answer: unknown): { readonly missing?: readonly string[] } => {
+  const { success, data } = Executors.safeParse(answer);
+  return success ? { missing: data.items.filter((each) => each.missing).map(({ name }) => name) } : {};
 };
 
 export type HealthParts = {
@@ -99,7 +109,7 @@ export const createHealth = ({ deps, listener, look }: HealthParts): (() => Prom
         const [answer, ms] = answers[i] ?? [{ ok: {} }, 0];
         const replicas = instances.filter(({ service }) => service === name).length;
         return 'ok' in answer
-          ? { name, up: true, replicas, latencyMs: ms }
+          ? { name, up: true, replicas, latencyMs: ms, ...(name === 'executor' && missingIn(answer.ok)) }
           : { name, up: false, replicas, detail: answer.error.message };
       }),
       ...(streams && {
