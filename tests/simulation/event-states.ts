@@ -82,8 +82,9 @@ const createBook = <State, Event extends AnyEvent>(all: object, initial: State):
     summaryOf: (aggregate) => kindNamed(kinds, kindsOf.get(aggregate) ?? '').summarise(states.get(aggregate)),
     add: (events) =>
       events.map(({ kind, aggregate, version, at, body }) => {
-        // Read back from its stored form.
-        const event = JSON.parse(body) as Event;
+        // Read back from its stored form. The proof of its cause is no part of a state.
+        const { sealKey: _, ...read } = JSON.parse(body) as Event & { readonly sealKey?: string };
+        const event = read as unknown as Event;
         const { decider } = kindNamed(kinds, kind);
         const before = (states.has(aggregate) ? states.get(aggregate) : decider.initial) as State;
         const after = decider.evolve(before, event) as State;

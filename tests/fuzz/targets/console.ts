@@ -27,15 +27,26 @@ type Input = {
   readonly origin: Text | null;
 };
 
+type Person = { readonly name: string };
+
 const PERSON = 'ada';
+const assertionOf = (name: string): string => `signed for ${name}`;
 const OWN = 'http://console.example';
 const HOST = 'console.example';
 
 /** The calls that reach the services. They must be calls that a page may make. */
-const calls: { readonly name: string; readonly payload: Readonly<Record<string, unknown>> }[] = [];
+const calls: {
+  readonly name: string;
+  readonly payload: Readonly<Record<string, unknown>>;
+  readonly identity: string | undefined;
+}[] = [];
 const listener: Pick<Listener, 'call' | 'listen'> = {
-  call: (service, endpoint, payload) => {
-    calls.push({ name: `${service}.${endpoint}`, payload: payload as (typeof calls)[number]['payload'] });
+  call: (service, endpoint, payload, { identity }) => {
+    calls.push({
+      name: `${service}.${endpoint}`,
+      payload: payload as (typeof calls)[number]['payload'],
+      identity,
+    });
     return Promise.resolve({ ok: { answered: true } });
   },
   listen: () => ({ stop: () => undefined }),
@@ -67,6 +78,7 @@ const deps = {
     knows: () => true,
     ofDiscord: () => undefined,
   },
+  keyring: { identify: ({ name }: Person) => ({ assertion: assertionOf(name) }) },
 } as unknown as SurfaceDeps;
 const events = createEvents({ deps, listener, look, heartbeatMs: 60_000 });
 const app = consoleRoutes({
@@ -149,9 +161,10 @@ const checkRedeemed = (origin: string | undefined): void => {
 };
 
 const checkCalls = (origin: string | undefined): void => {
-  for (const { name, payload } of calls) {
+  for (const { name, payload, identity } of calls) {
     assert.ok(PAGES.has(name), name);
     assert.ok(origin === undefined || isOwn(origin), origin);
+    assert.equal(identity, READS.test(name) ? undefined : assertionOf(PERSON));
     if (name === 'orchestrator.submit') {
       assert.equal(payload['requestedBy'], PERSON);
       // A page may name neither approvers nor agents.
