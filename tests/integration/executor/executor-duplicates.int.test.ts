@@ -63,8 +63,9 @@ const createOrderSender = (system: System, key: KeyObject, orderer: NatsConnecti
 const withOrderSender = async (work: (sender: OrderSender) => Promise<void>): Promise<void> => {
   const system = await createSystem({ shortResends: true });
   try {
-    // The orchestrator only creates the streams: the test sends the orders.
-    await system.start('orchestrator');
+    // The orchestrator only creates the streams: the test sends the orders. The approvals service vouches for the
+    // keys with which executors seal their answers.
+    await Promise.all([system.start('orchestrator'), system.start('approvals')]);
     const key = await readGrantKey(system.run.credentialsDir);
     await work(createOrderSender(system, key, await system.connect('orchestrator')));
   } finally {
