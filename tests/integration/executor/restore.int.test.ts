@@ -55,8 +55,9 @@ const startExecutor = (journal: string): Promise<ServiceInProcess> =>
   });
 
 const startOrdering = async (): Promise<void> => {
-  // The orchestrator only creates the streams: the test sends the orders.
-  await system.start('orchestrator');
+  // The orchestrator only creates the streams: the test sends the orders. The approvals service vouches for the
+  // keys with which executors seal their answers.
+  await Promise.all([system.start('orchestrator'), system.start('approvals')]);
   orderer = await system.connect('orchestrator');
 };
 
