@@ -144,12 +144,23 @@ export const assertTopology = async (
   return { made, streams: found, consumers: there };
 };
 
+/** Another replica may make the thing anew at this moment. What stays missing is created by the next look. */
+const updateUnlessMissing = async (update: () => Promise<unknown>): Promise<void> => {
+  for (let looks = 0; looks < CREATED_BY_OTHERS_LOOKS; looks += 1) {
+    if ((await ifThere(update())) !== undefined) return;
+    await delay(CREATED_BY_OTHERS_MS);
+  }
+};
+
 /** Updates streams and consumers of an earlier release to the declarations of this one. */
 export const updateTopology = async (
   manager: JetStreamManager,
   { consumers: declared, replicas }: Topology = ALONE,
 ): Promise<void> => {
-  for (const stream of streams) await manager.streams.update(stream.name, streamConfig(stream, replicas));
+  for (const stream of streams)
+    await updateUnlessMissing(() => manager.streams.update(stream.name, streamConfig(stream, replicas)));
   for (const consumer of declared)
-    await manager.consumers.update(consumer.stream, consumer.name, consumerConfig(consumer));
+    await updateUnlessMissing(() =>
+      manager.consumers.update(consumer.stream, consumer.name, consumerConfig(consumer)),
+    );
 };
