@@ -1,7 +1,8 @@
+import { mkdir } from 'node:fs/promises';
 import { root } from '@holdpoint/infra/local/folders';
 import type { Progress } from '@holdpoint/infra/local/progress';
 import { type CounterTarget, startCounterTarget } from '../workload/counter-target.ts';
-import { repositoriesIn } from '../workload/scratch-repository.ts';
+import { bookFolderIn, repositoriesIn } from '../workload/scratch-repository.ts';
 import type { Deployment } from './deployment.ts';
 import { startLocal } from './local.ts';
 
@@ -27,10 +28,12 @@ export const startCountedLocal = async (
       target = await startCounterTarget(folder, seed);
       undo.add(target.stop);
       await register('counter', target.pid);
+      await mkdir(bookFolderIn(folder));
       return {
         HOLDPOINT_HTTP_TARGETS: target.origin,
         HOLDPOINT_HTTP_KEYED_TARGETS: target.origin,
         HOLDPOINT_REPOSITORIES: repositoriesIn(folder),
+        HOLDPOINT_WORK_FOLDERS: bookFolderIn(folder),
       };
     },
   });

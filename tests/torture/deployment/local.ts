@@ -65,6 +65,7 @@ const LEFTOVERS = [
   'workspace.journal',
   'workspace.state',
   'repositories',
+  'book',
   'credentials',
   'migrations',
   'counter.ndjson',

@@ -15,6 +15,9 @@ export type ScratchRepository = {
   readonly saved: () => Promise<readonly SavedWork[]>;
 };
 
+/** Where the scripts note what they did. Work may write it, which lies outside its worktree. */
+export const bookFolderIn = (folder: string): string => join(folder, 'book');
+
 export const repositoriesIn = (folder: string): string => join(folder, 'repositories');
 
 export const makeScratchRepository = async (folder: string): Promise<ScratchRepository> => {
@@ -30,6 +33,6 @@ export const makeScratchRepository = async (folder: string): Promise<ScratchRepo
   await writeFile(join(root, '.gitignore'), '.holdpoint/\n');
   await git('add', '--all');
   await git('commit', '--quiet', '--message=first');
-  const book = join(repositoriesIn(folder), 'work.log');
+  const book = join(bookFolderIn(folder), 'work.log');
   return { root, book, work: () => readWorkBook(book), saved: () => readSavedWork(root) };
 };
