@@ -41,11 +41,11 @@ const calls: {
   readonly identity: string | undefined;
 }[] = [];
 const listener: Pick<Listener, 'call' | 'listen'> = {
-  call: (service, endpoint, payload, { identity }) => {
+  call: (service, endpoint, payload, sent) => {
     calls.push({
       name: `${service}.${endpoint}`,
       payload: payload as (typeof calls)[number]['payload'],
-      identity,
+      identity: sent?.identity,
     });
     return Promise.resolve({ ok: { answered: true } });
   },
