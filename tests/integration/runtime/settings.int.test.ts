@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { root } from '@holdpoint/infra/local/folders';
 import { mainFile } from '@holdpoint/infra/local/process/services';
+import { layout } from '@holdpoint/infra/credentials/layout';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createSystem, type System } from '../../kit/stack/system.ts';
 
@@ -80,7 +81,10 @@ test.each([
   async (service, variable, content) => {
     const file = join(system.folder, `wrong-${String(content.length)}`);
     await writeFile(file, content);
-    const { code, err } = await run(service, { ...system.environment(service), [variable]: file });
+    // Without a name it would be missing beside another trust file.
+    const joinSecret = layout(system.run.credentialsDir).joinSecret;
+    const env = { HOLDPOINT_JOIN_SECRET_FILE: joinSecret, [variable]: file };
+    const { code, err } = await run(service, { ...system.environment(service), ...env });
     expect(code).toBe(78);
     expect(err.trimEnd().split('\n')).toHaveLength(1);
     expect(err).toContain(variable);
