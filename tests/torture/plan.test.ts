@@ -98,8 +98,9 @@ describe('faults', () => {
   });
 
   test('faults that destroy data never overlap', () => {
-    const destroying = FAULTS.filter(({ name }) => name === 'nats-wipe');
-    for (const fault of destroying) expect(fault.takes({ forMs: 1 })).toContain('data');
+    const destroying = FAULTS.filter(({ name }) => name === 'nats-wipe' || name === 'nats-power-cut');
+    expect(destroying).toHaveLength(2);
+    for (const fault of destroying) expect(fault.takes({ lostMs: 1, forMs: 1 })).toContain('data');
   });
 
   test('faults are chosen by name or group, and an unknown name is an error', () => {

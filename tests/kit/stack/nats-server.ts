@@ -1,5 +1,4 @@
-import { cp, mkdir, readdir, rm } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { consumersFor, streams } from '@holdpoint/contracts/bus/streams';
 import { readPublicNkeys } from '@holdpoint/infra/credentials/read';
 import { startNats } from '@holdpoint/infra/local/nats/nats';
@@ -8,6 +7,7 @@ import { renderServerConfig } from '@holdpoint/infra/nats/config';
 import { connectAs } from '@holdpoint/infra/nats/connect';
 import { type BusAccess, busAccess } from '@holdpoint/infra/nats/accounts';
 import { container, IMAGES, killable } from './containers.ts';
+import { createMessageCopy } from './message-copy.ts';
 import type { Run } from './run.ts';
 import { until } from '../until.ts';
 
@@ -101,7 +101,7 @@ const asProcess = async (run: Run, folder: string, options: NatsServerOptions): 
     access: accessOf(options),
   });
   const { url, kill, start, stop, wipe, storeDir: store } = server;
-  const copy = join(folder, 'nats-copy');
+  const copy = createMessageCopy(store, join(folder, 'nats-copy'));
   return {
     url,
     kill,
@@ -111,32 +111,15 @@ const asProcess = async (run: Run, folder: string, options: NatsServerOptions): 
       await wipe();
       await start();
     },
-    copyMessages: async () => {
-      await rm(copy, { recursive: true, force: true });
-      for (const stream of await messageFolders(store)) {
-        await mkdir(join(copy, stream), { recursive: true });
-        await cp(join(store, stream), join(copy, stream), { recursive: true });
-      }
-    },
+    copyMessages: copy.take,
     loseTail: async () => {
       // A server that is told to stop writes the positions of all consumers.
       await stop();
-      for (const stream of await messageFolders(copy)) {
-        await rm(join(store, stream), { recursive: true });
-        await cp(join(copy, stream), join(store, stream), { recursive: true });
-      }
+      await copy.putBack();
       await start();
     },
     remove: stop,
   };
-};
-
-/** The folders with the messages of streams, below the folder of a server. */
-const messageFolders = async (folder: string): Promise<readonly string[]> => {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  return entries
-    .filter((entry) => entry.isDirectory() && entry.name === 'msgs')
-    .map((entry) => relative(folder, join(entry.parentPath, entry.name)));
 };
 
 export const startNatsServer = (

@@ -18,6 +18,7 @@ import { usageAt } from './usage.ts';
 const READY_WITHIN_MS = 120_000;
 const STOP_SECONDS = '20';
 const NO_DISK = 'its volumes share the disk of this machine';
+const FILES_INSIDE = 'the files of nats-server are in a container';
 
 const Container = z.object({ Name: z.string(), Service: z.string() });
 type Container = z.infer<typeof Container>;
@@ -202,6 +203,9 @@ export const openCompose = async (root: string, projectName: string): Promise<De
       start: () => start(nats),
       pause: async () => void (await docker(['pause', nats])),
       resume: () => unpause(nats),
+      copyMessages: () => Promise.reject(new Error(FILES_INSIDE)),
+      loseTail: () => Promise.reject(new Error(FILES_INSIDE)),
+      whyNoCopy: FILES_INSIDE,
       wipe: async () =>
         void (await compose(
           'run',

@@ -58,6 +58,12 @@ export interface Deployment {
     readonly resume: () => Promise<void>;
     /** Deletes all JetStream data while the server is down. */
     readonly wipe: () => Promise<void>;
+    /** Copies the messages of all streams. */
+    readonly copyMessages: () => Promise<void>;
+    /** Puts the copy back while the server is down; consumers keep their positions. */
+    readonly loseTail: () => Promise<void>;
+    /** Why its files cannot be copied, or undefined. */
+    readonly whyNoCopy: string | undefined;
     readonly whyNoPause: string | undefined;
   };
   readonly postgres: {

@@ -1,6 +1,7 @@
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Foundation } from '@holdpoint/infra/local/foundation';
 import type { Undo } from '@holdpoint/infra/local/undo';
+import { createMessageCopy } from '../../kit/stack/message-copy.ts';
 import type { Deployment, PostgresEnd, Upstream } from './deployment.ts';
 import { mountTmpfs, type Tmpfs } from './tmpfs.ts';
 
@@ -33,7 +34,8 @@ export const breakServers = (
   undo: Undo,
 ): Pick<Deployment, 'nats' | 'postgres'> => {
   if (nats === undefined) throw new Error('the torture needs a NATS server of its own');
-  const { kill, stop, start, wipe, isContainer } = nats;
+  const { kill, stop, start, wipe, isContainer, storeDir } = nats;
+  const copy = createMessageCopy(storeDir, join(dirname(dirname(storeDir)), 'nats-copy'));
   const resume = async () => nats.child().signal('SIGCONT');
   // A frozen server does not stop.
   if (!isContainer) undo.add(resume);
@@ -43,6 +45,9 @@ export const breakServers = (
       stop,
       start,
       wipe,
+      copyMessages: copy.take,
+      loseTail: copy.putBack,
+      whyNoCopy: undefined,
       pause: async () => nats.child().signal('SIGSTOP'),
       resume,
       whyNoPause: isContainer ? 'nats-server runs in a container here' : undefined,

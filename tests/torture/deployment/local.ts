@@ -60,6 +60,7 @@ const addPerson = async (credentialsDir: string): Promise<Deployment['people']> 
 const LEFTOVERS = [
   'postgres',
   'nats',
+  'nats-copy',
   'logs',
   'workspace',
   'workspace.journal',

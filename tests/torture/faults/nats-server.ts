@@ -39,6 +39,30 @@ export const natsWipe = defineFault({
   },
 });
 
+/**
+ * The power fails: streams lose the messages that were not yet on the disk, and consumers keep positions beyond their
+ * ends.
+ */
+export const natsPowerCut = defineFault({
+  name: 'nats-power-cut',
+  group: 'nats',
+  params: z.object({ lostMs: z.int().min(0), forMs: z.int().min(0) }),
+  draw: (random) => ({ lostMs: random.int(200, 3_000), forMs: random.int(0, 3_000) }),
+  whyNot: ({ nats }) => nats.whyNoCopy,
+  takes: () => ['nats', DATA],
+  inject: async ({ lostMs, forMs }, { deployment: { nats }, hold }) => {
+    await nats.copyMessages();
+    await hold(lostMs);
+    await nats.kill();
+    try {
+      await nats.loseTail();
+      await hold(forMs);
+    } finally {
+      await nats.start();
+    }
+  },
+});
+
 /** The server hangs. It stores what it received once it wakes up. */
 export const natsPause = defineFault({
   name: 'nats-pause',

@@ -5,7 +5,7 @@ import type { Fault } from './fault.ts';
 import { impostor } from './impostor.ts';
 import { killService, killStorm } from './kill-service.ts';
 import { malformed } from './malformed.ts';
-import { natsPause, natsRestart, natsWipe } from './nats-server.ts';
+import { natsPause, natsPowerCut, natsRestart, natsWipe } from './nats-server.ts';
 import { delay, lostAnswer, partition, refuse } from './network.ts';
 import { pauseConsumer, pauseService } from './pause-service.ts';
 import { postgresRestart, terminateSessions } from './postgres-server.ts';
@@ -22,6 +22,7 @@ export const FAULTS: readonly Fault[] = [
   pauseService,
   natsRestart,
   natsWipe,
+  natsPowerCut,
   natsPause,
   postgresRestart,
   terminateSessions,
