@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import { AUDIT_ROOT, auditHash, type AuditLine } from '@holdpoint/contracts/audit/audit';
+import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
 import { AUDIT_ID, type TaskId } from '@holdpoint/contracts/values/ids';
 import { sha256Of } from '@holdpoint/contracts/values/json';
@@ -30,6 +31,7 @@ const approval = (id: string, rest: Some, effect: Some = {}): ApprovalView => {
   const sample = example('approvals.get.response--effect') as Some & { readonly effect: Some };
   const { decidedBy: _by, decidedAt: _at, surface: _surface, comment: _comment, ...request } = sample;
   const now = Date.now();
+  const shown = { ...sample.effect, ...effect } as unknown as CanonicalEffect;
   return {
     ...request,
     id,
@@ -37,7 +39,9 @@ const approval = (id: string, rest: Some, effect: Some = {}): ApprovalView => {
     requestedAt: now - 4 * MINUTE,
     expiresAt: now + 26 * MINUTE,
     ...rest,
-    effect: { ...sample.effect, ...effect },
+    effect: shown,
+    // The page computes it anew, and refuses to decide on another.
+    digest: effectDigest(shown),
   } as unknown as ApprovalView;
 };
 
@@ -329,7 +333,7 @@ export const sampleState = (): StandInState => ({
   },
   letters: [
     {
-      seq: 3,
+      id: 'orchestrator-3',
       service: 'orchestrator',
       letter: {
         subject: 'hp.cmd.task.submit',

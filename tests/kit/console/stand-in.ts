@@ -5,6 +5,7 @@ import { extname, join } from 'node:path';
 import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import type { DecideApproval } from '@holdpoint/contracts/approval/commands';
 import type { ApiRequest, ApiResponse } from '@holdpoint/contracts/catalog/api';
+import type { StoredDeadLetter } from '@holdpoint/contracts/bus/dead-letter';
 import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
 import { TaskId } from '@holdpoint/contracts/values/ids';
 import type { FailureCount } from '@holdpoint/contracts/recovery/views';
@@ -35,7 +36,7 @@ export type StandInState = {
   /** The refusal of a task start. */
   refusal: { readonly code: string; readonly message: string; readonly details?: object } | undefined;
   health: object;
-  letters: object[];
+  letters: StoredDeadLetter[];
   /**
    * The handling of a decision or a task start before its answer: `lose-before` and `lose-after` close the
    * connection instead.
