@@ -175,7 +175,7 @@ describe('a request on Discord', () => {
       Kind: 'write\\_external',
       Risk: 'medium',
       Target: 'file\\:sample.txt',
-      'Requested by': 'unknown',
+      'Requested by': 'operator',
       'May decide': 'operators',
       Digest: `\`${digest}\``,
     });
