@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { NodeId } from '@holdpoint/contracts/values/ids';
 import type { StepInput } from '@holdpoint/contracts/task/step';
 import { effectOf, orderFor } from '../../../testing/orders.ts';
+import { createConfinement } from '../../adapters/process/create-confinement.ts';
 import { type StageRepository, stageRepository, stagesOf } from '../../../testing/stage-repository.ts';
 
 let repository: StageRepository;
@@ -75,6 +76,21 @@ describe('a commit in a temporary worktree', () => {
     expect(worktrees()).toBe(1);
     expect(repository.git('branch', '--list', 'holdpoint/*')).toBe('');
     expect(repository.git('status', '--porcelain')).toBe(' M a.txt\n?? untracked');
+  });
+
+  test('confined checks and fixes write in that worktree, and not in the repository', async (context) => {
+    const { state, env, root } = repository;
+    const parts = { limits: {}, env, state, network: false, hidden: [], shown: [], writable: [] };
+    const { confinement, problem } = await createConfinement(parts);
+    context.skip(problem !== undefined, `commands cannot be confined here: ${String(problem)}`);
+    const script = `echo x > '${root}/escaped' || true; touch left && ${CHECK}`;
+    const result = await stagesOf(repository, { confinement })('control.gate.cicd', {
+      node: 'ci',
+      input: { script, fixScript: FIX, context: { commit: head() } },
+    });
+    expect(result).toMatchObject({ outcome: 'succeeded' });
+    expect(repository.git('show', 'holdpoint/ci-fix/t-1:a.txt')).toBe('fixed');
+    expect(repository.has('escaped')).toBe(false);
   });
 
   test('a fix is committed to its own branch, not to the target', async () => {

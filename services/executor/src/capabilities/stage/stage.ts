@@ -180,6 +180,7 @@ export const createStages = (parts: StageParts) => {
     const declaredOnce = (): Environment => (declared ??= declaredEnv(input, secrets, labelOf(order)));
     const command = async ({
       argv,
+      cwd = root,
       env: more,
       quiet,
       anyway,
@@ -191,8 +192,8 @@ export const createStages = (parts: StageParts) => {
       let group: number | undefined;
       try {
         return await runCommand({
-          cwd: root,
           ...rest,
+          cwd,
           timeoutMs: rest.timeoutMs ?? input.timeoutMs ?? TIMEOUT_MS,
           argv,
           env: { ...env, ...more },
@@ -200,7 +201,8 @@ export const createStages = (parts: StageParts) => {
           hidden: secrets.hiddenStream,
           confinement: parts.confinement,
           access: {
-            write: [root, repository.commonDir],
+            // A command in a temporary worktree changes that one alone.
+            write: [cwd, repository.commonDir],
             // Git of the operator would run the programs that these name.
             keep: [repository.root, ...PROGRAMS_OF_GIT.map((name) => join(repository.commonDir, name))],
             network: isEffect,
