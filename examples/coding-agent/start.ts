@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { connectToBus, createClient } from '@holdpoint/sdk';
 import { standIn } from './agent.ts';
 import { codingAgent } from './workflow.ts';
@@ -5,10 +6,13 @@ import { codingAgent } from './workflow.ts';
 const {
   HOLDPOINT_NATS_URL: url = 'nats://127.0.0.1:4222',
   HOLDPOINT_NATS_SEED_FILE: seedFile = '.holdpoint/data/credentials/nats/operator.seed',
+  HOLDPOINT_TOKEN_FILE: tokenFile = '.holdpoint/data/credentials/operator.token',
 } = process.env;
 
 const connection = await connectToBus({ url, seedFile, user: 'operator' });
-const client = createClient({ connection });
+// The token proves who the requester is: without one, four eyes need two approvers.
+const token = (await readFile(tokenFile, 'utf8')).trim();
+const client = createClient({ connection, token });
 const goal = process.argv[2] ?? 'a greeting';
 const task = await client.start(codingAgent(standIn), { goal }, { goal });
 process.stdout.write(`started ${task.id}\n`);

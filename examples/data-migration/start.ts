@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { connectToBus, createClient } from '@holdpoint/sdk';
 import { standIn } from './store.ts';
 import { dataMigration } from './workflow.ts';
@@ -5,10 +6,13 @@ import { dataMigration } from './workflow.ts';
 const {
   HOLDPOINT_NATS_URL: url = 'nats://127.0.0.1:4222',
   HOLDPOINT_NATS_SEED_FILE: seedFile = '.holdpoint/data/credentials/nats/operator.seed',
+  HOLDPOINT_TOKEN_FILE: tokenFile = '.holdpoint/data/credentials/operator.token',
 } = process.env;
 
 const connection = await connectToBus({ url, seedFile, user: 'operator' });
-const client = createClient({ connection });
+// The token proves who the requester is: without one, four eyes need two approvers.
+const token = (await readFile(tokenFile, 'utf8')).trim();
+const client = createClient({ connection, token });
 const table = process.argv[2] ?? 'customers';
 const task = await client.start(dataMigration(standIn), { table }, { goal: `Migrate ${table}` });
 process.stdout.write(`started ${task.id}\n`);

@@ -10,6 +10,7 @@ const as = ({ system }: Reader, user: 'worker' | 'operator'): How => ({
   env: {
     HOLDPOINT_NATS_URL: system.nats.url,
     HOLDPOINT_NATS_SEED_FILE: layout(system.run.credentialsDir).natsSeed(user),
+    ...(user === 'operator' && { HOLDPOINT_TOKEN_FILE: layout(system.run.credentialsDir).operatorToken }),
   },
 });
 
