@@ -7,7 +7,7 @@ import { startPostgresServer } from '../../kit/stack/postgres-server.ts';
 import { until } from '../../kit/until.ts';
 import type { Reader, Effect } from './reader.ts';
 
-/** A message that no service can handle, and the reason in its dead letter. */
+/** A person's message that no service can handle, and the reason in its dead letter. */
 const bury = ({ system }: Reader, body: string): string => {
   system.client.connection.publish('hp.cmd.task.submit', body);
   return 'CONTRACT_NOT_JSON';
@@ -18,7 +18,7 @@ export const expectDeadLettersListed: Effect = async (reader, words) => {
   const line = await until('the dead letter is listed', async () =>
     (await reader.enter(words)).split('\n').find((each) => each.includes('unreadable by any service')),
   );
-  expect(line).toMatch(new RegExp(`^orchestrator-\\d+ .* ${code} +hp\\.cmd\\.task\\.submit `));
+  expect(line).toMatch(new RegExp(`^orchestrator-\\d+ .* ${code} +hp\\.in\\.task\\.submit `));
 };
 
 export const expectCredentials: Effect = async (reader, words) => {
