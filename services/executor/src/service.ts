@@ -203,6 +203,7 @@ export const startExecutor = async (config: ExecutorConfig, log: Logger): Promis
         name: journal.id,
         key,
         secret: joinSecret.current(),
+        isNamed: () => keys.sealKey(signer.kid) !== 'unknown',
         listener,
         clock: systemClock,
         log,

@@ -264,6 +264,29 @@ describe('keys of seals', () => {
     expect(roleOf(two)).toBe('revoked');
   });
 
+  test('messages of an executor are deferred while approvals has lost its key, and count again afterwards', async () => {
+    const approvals = await learn(answerWith(one, { executors: [enrolled('x1', two)] }));
+    approvals.answer = answerWith(one, {});
+    for (let i = 0; i < 4; i += 1) {
+      await hands.pass(10_000);
+      expect([roleOf(two), keys.mayLearn(kidOf(two))]).toEqual(['unknown', true]);
+    }
+    approvals.answer = answerWith(one, { executors: [enrolled('x1', two)] });
+    await hands.pass(30_000);
+    expect([roleOf(two), keys.mayLearn(kidOf(two))]).toEqual(['executor', false]);
+  });
+
+  test('messages of an executor whose key approvals lost are refused after ten minutes', async () => {
+    const approvals = await learn(answerWith(one, { executors: [enrolled('x1', two)] }));
+    approvals.answer = answerWith(one, {});
+    await hands.pass(30_000);
+    keys.mayLearn(kidOf(two));
+    await hands.pass(590_000);
+    keys.mayLearn(kidOf(two));
+    await hands.pass(10_000);
+    expect(keys.mayLearn(kidOf(two))).toBe(false);
+  });
+
   test('a token of a retired key, or of another service, is refused at once and not deferred', async () => {
     await learn(
       answerWith(one, {

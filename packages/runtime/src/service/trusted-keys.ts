@@ -61,6 +61,11 @@ const ASK_AT_MOST_EVERY_MS = 1_000;
 const HELD_MS = 5_000;
 const FORGOTTEN_MS = 30_000;
 const STRANGE_MAX = 1_000;
+/**
+ * How long messages of an executor are deferred after its key vanished from the statements without being revoked: the
+ * database of the approvals service went back, and the executor enrols again.
+ */
+const VANISHED_MS = 600_000;
 
 const idsOf = (keys: readonly KeyObject[]): string => keys.map(keyIdOf).sort().join();
 const kidsOf = (trust: Trust): string =>
@@ -121,6 +126,7 @@ export const createTrustedKeys = ({
   let learnt = NOTHING;
   let trusted = trusting(root, learnt);
   const strange = new Map<string, number>();
+  const vanished = new Map<string, number>();
   let ask: AskForKeys | undefined;
   let asking = false;
   let lastAsked = -Infinity;
@@ -133,7 +139,10 @@ export const createTrustedKeys = ({
     const now = trusted.seals;
     if (before.size !== now.size || [...before.keys()].some((kid) => !now.has(kid)))
       log.info({ keys: [...now.keys()] }, 'the trusted keys have changed');
-    for (const kid of now.keys()) strange.delete(kid);
+    for (const kid of now.keys()) {
+      strange.delete(kid);
+      vanished.delete(kid);
+    }
   };
 
   const take = ({ keys, statements }: PublishedKeys, nonce: string): void => {
@@ -142,7 +151,10 @@ export const createTrustedKeys = ({
       statements,
       nonce,
     );
-    if (named.length > 0) learnt = { approvals: named, retired, executors, revoked };
+    if (named.length > 0) {
+      for (const key of learnt.executors) vanished.set(keyIdOf(key), clock.now());
+      learnt = { approvals: named, retired, executors, revoked };
+    }
     settle();
     const unvouched = keys.map(({ kid }) => kid).filter((kid) => !trusted.approvals.has(kid));
     if (unvouched.length > 0)
@@ -199,6 +211,8 @@ export const createTrustedKeys = ({
     return answered < seen || clock.now() - seen < HELD_MS;
   };
 
+  const isAwaited = (kid: string): boolean => clock.now() - (vanished.get(kid) ?? -Infinity) < VANISHED_MS;
+
   let stopAsking = (): void => undefined;
   return {
     verify: (token) => trusted.verify(token),
@@ -207,7 +221,7 @@ export const createTrustedKeys = ({
       return kid !== undefined && !trusted.seals.has(kid) && mayLearn(kid);
     },
     sealKey: (kid) => trusted.seals.get(kid) ?? 'unknown',
-    mayLearn: (kid) => !trusted.seals.has(kid) && mayLearn(kid),
+    mayLearn: (kid) => !trusted.seals.has(kid) && (mayLearn(kid) || isAwaited(kid)),
     learnFrom: (asker) => {
       ask = asker;
       void learn();

@@ -5,9 +5,10 @@ import type { Clock } from '@holdpoint/runtime/engine/clock';
 import type { Logger } from '@holdpoint/runtime/observability/log';
 import type { OwnKey } from './own-key.ts';
 
-/** Often, until approvals has the key; then now and then, in case its database is restored to an earlier state. */
+/** Often, until approvals has the key. */
 const ASK_EVERY_MS = 1_000;
-const AGAIN_EVERY = 300;
+/** Then each so many turns; the first while approvals names other keys only: its database went back before this key. */
+const AGAIN_EVERY = { unnamed: 5, named: 300 } as const;
 
 export type Enrolment = {
   readonly isEnrolled: () => boolean;
@@ -22,6 +23,7 @@ export const startEnrolment = ({
   name,
   key,
   secret,
+  isNamed,
   listener,
   clock,
   log,
@@ -30,6 +32,8 @@ export const startEnrolment = ({
   readonly key: OwnKey;
   /** The join secret. */
   readonly secret: string;
+  /** Whether the latest statement of approvals about keys names this key, if only as revoked. */
+  readonly isNamed: () => boolean;
   readonly listener: Pick<Listener, 'call'>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -42,7 +46,8 @@ export const startEnrolment = ({
 
   const join = async (): Promise<void> => {
     turn += 1;
-    if (asking || (enrolled && turn % AGAIN_EVERY !== 0)) return;
+    const every = isNamed() ? AGAIN_EVERY.named : AGAIN_EVERY.unnamed;
+    if (asking || (enrolled && turn % every !== 0)) return;
     asking = true;
     const answer = await listener.call('approvals', 'executor_join', request).finally(() => {
       asking = false;
