@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { createRepository, type Repository } from '../../conformance/support/repository.ts';
+import { viewOf } from '../../conformance/support/runs.ts';
 import type { Stack } from '../../conformance/support/stack.ts';
 import { Hopeless, until } from '../../kit/until.ts';
 import { type Standing, standingOf } from './end-state.ts';
@@ -61,7 +62,10 @@ const typed = (repository: Repository, ...words: readonly string[]): Promise<str
 /** Runs a workflow until it completes. */
 const follow = async (repository: Repository, id: string, ...words: readonly string[]): Promise<string> => {
   const text = await typed(repository, 'run', ...words, '--id', id, '--follow', '--format', 'json');
-  expect(JSON.parse(text), text).toMatchObject({ terminal_state: 'succeeded', run_id: id });
+  const { nodes } = await viewOf(repository.stack, id);
+  const unfinished = nodes.filter(({ job }) => job !== 'succeeded');
+  const about = `${text}${JSON.stringify(unfinished)}`;
+  expect(JSON.parse(text), about).toMatchObject({ terminal_state: 'succeeded', run_id: id });
   return id;
 };
 
