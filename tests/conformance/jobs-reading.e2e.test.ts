@@ -95,7 +95,7 @@ test('44. --raw without JSON is refused', async () => {
   for (const words of [['list'], ['show', held.job('bad')], ['schedule']]) {
     const { code, out, err } = await held.repository.holdpoint('jobs', ...words, '--raw');
     expect({ code, out }).toEqual({ code: 2, out: '' });
-    expect(err).toContain('--raw needs --format json');
+    expect(err).toContain('--raw needs --json');
   }
 });
 

@@ -41,7 +41,9 @@ test('54. --watch is refused without a terminal, without escape sequences, and f
   for (const words of [[], ['--format', 'dag'], ['--format', 'json']]) {
     const { code, out, err } = await holdpoint('jobs', 'schedule', '--watch', ...words);
     expect({ code, out }).toEqual({ code: 1, out: '' });
-    expect(err).toMatch(/^error CLI_SCHEDULE_OPTIONS: --watch needs (a terminal|--format)/);
+    expect(err).toMatch(
+      /^error CLI_SCHEDULE_OPTIONS: (--watch needs (a terminal|--format)|use either --watch or --json)/,
+    );
   }
   const plain = await holdpoint('--no-ansi', 'jobs', 'schedule', '--watch');
   expect(plain.err).toContain('no --no-ansi');

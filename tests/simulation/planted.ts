@@ -19,7 +19,7 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     name: 'an event is published before the commit',
-    finds: ['what is published was committed'],
+    finds: ['what is published was committed, and internal events are not'],
     bug: {
       store: (store, { bus }, life) => ({
         ...store,
@@ -97,6 +97,7 @@ export const PLANTED: readonly Planted[] = [
     finds: [
       'an approval has as many approvers as its quorum',
       'a requester does not approve their own request under four eyes',
+      'an operator who did not ask approves what is hard to undo, whatever the request says',
     ],
     bug: {
       approval: (decider) => ({
@@ -158,7 +159,11 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     name: 'retention purges the records of an open task',
-    finds: ['nothing is purged that an open task needs', 'what was purged is not written again'],
+    finds: [
+      'nothing is purged that an open task needs',
+      'what was purged is not written again',
+      'a message is acknowledged only after its commit',
+    ],
     bug: { retention: { heedless: true } },
   },
   {

@@ -1,4 +1,3 @@
-import { AUDIT_ID } from '@holdpoint/contracts/values/ids';
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import type { Deployment } from '../deployment/deployment.ts';
 
@@ -54,14 +53,20 @@ const numbersOf = async (
   return found;
 };
 
-/** Anchors of the audit log are kept with the log. */
-const ROWS = [
-  ['heads', `id <> '${AUDIT_ID}'`],
-  ['events', `aggregate <> '${AUDIT_ID}'`],
-  ['snapshots', `aggregate <> '${AUDIT_ID}'`],
-  ['timers', 'true'],
-  ['outbox', 'true'],
-] as const;
+/** Anchors of the audit log, and the keys of executors, are kept while the service is in use. */
+const KEPT_KINDS = ['audit', 'executor'];
+
+const rowsOf = (service: string): string => {
+  const kept = `SELECT id FROM ${service}.heads WHERE kind IN (${KEPT_KINDS.map((kind) => `'${kind}'`).join(', ')})`;
+  const counts = [
+    `FROM ${service}.heads WHERE id NOT IN (${kept})`,
+    `FROM ${service}.events WHERE aggregate NOT IN (${kept})`,
+    `FROM ${service}.snapshots WHERE aggregate NOT IN (${kept})`,
+    `FROM ${service}.timers`,
+    `FROM ${service}.outbox`,
+  ];
+  return `SELECT ${counts.map((from) => `(SELECT count(*) ${from})`).join(' + ')}`;
+};
 
 /** Purges an idle deployment and counts what remains. */
 export const clearOut = async (deployment: Pick<Deployment, 'query'>): Promise<readonly Left[]> => {
@@ -73,11 +78,7 @@ export const clearOut = async (deployment: Pick<Deployment, 'query'>): Promise<r
   );
   await keepFor(deployment, 0);
   await retireAll(deployment);
-  const rows = await numbersOf(
-    deployment,
-    (service) =>
-      `SELECT ${ROWS.map(([table, which]) => `(SELECT count(*) FROM ${service}.${table} WHERE ${which})`).join(' + ')}`,
-  );
+  const rows = await numbersOf(deployment, rowsOf);
   const numberOf = (numbers: ReadonlyMap<string, number>, service: string) =>
     numbers.get(service) ?? Number.NaN;
   return SERVICES.map((service) => ({
