@@ -74,9 +74,10 @@ afterEach(async () => {
 /** Answers, and counts the requests. */
 const learn = async (answer: (nonce: string) => PublishedKeys | undefined) => {
   const approvals = { answer, asked: 0 };
-  const ask: AskForKeys = (nonce) => {
+  const ask: AskForKeys = async (nonce) => {
     approvals.asked += 1;
-    return Promise.resolve(approvals.answer(nonce));
+    await Promise.resolve();
+    return approvals.answer(nonce);
   };
   keys.learnFrom(ask);
   await turn();
@@ -112,6 +113,18 @@ describe('trusted keys of an executor', () => {
     approvals.answer = answerOf(stranger);
     await hands.pass(30_000);
     expect([one, two, stranger].map(isTrusted)).toEqual([true, true, false]);
+  });
+
+  test('a service keeps its keys when a request fails, and asks again', async () => {
+    const approvals = await learn(answerOf(one, two));
+    approvals.answer = () => {
+      throw new Error('the database is away');
+    };
+    await hands.pass(30_000);
+    expect([one, two, three].map(isTrusted)).toEqual([true, true, false]);
+    approvals.answer = answerOf(one, three);
+    await hands.pass(30_000);
+    expect([one, two, three].map(isTrusted)).toEqual([true, false, true]);
   });
 
   test.each<[string, (nonce: string) => PublishedKeys]>([

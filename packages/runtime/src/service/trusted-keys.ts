@@ -3,6 +3,7 @@ import { type PublishedKeys, publicKeysIn, vouchedFor } from '@holdpoint/contrac
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { z } from 'zod';
 import type { Clock } from '../engine/clock.ts';
+import { errorFields } from '../engine/error-fields.ts';
 import type { SealKey, SealKeys } from '../engine/seals.ts';
 import type { Logger } from '../observability/log.ts';
 import { ConfigError } from './config.ts';
@@ -167,9 +168,15 @@ export const createTrustedKeys = ({
     asking = true;
     lastAsked = now;
     const nonce = randomUUID();
-    const said = await ask(nonce).finally(() => {
+    let said: PublishedKeys | undefined;
+    try {
+      said = await ask(nonce);
+    } catch (error) {
+      // The approvals service reads its own database: an outage must not end it.
+      log.warn(errorFields(error), 'cannot ask for the keys');
+    } finally {
       asking = false;
-    });
+    }
     if (said === undefined) return;
     answered = now;
     take(said, nonce);
