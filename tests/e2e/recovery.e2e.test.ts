@@ -241,7 +241,9 @@ describe('recovery of agents', () => {
     expect(nodeOf(stuck, 'agent').verdict).toMatchObject({ kind: 'escalate', class: 'WORKER_CRASH' });
     expect(prompts()).toHaveLength(3);
     const { question } = nodeOf(stuck, 'agent');
-    const request = await stack.system.client.ask('approvals', 'get', { id: question as never });
+    const request = await until('approvals has the question', () =>
+      stack.system.client.ask('approvals', 'get', { id: question as never }),
+    );
     expect(request).toMatchObject({ status: 'pending', stuck: { class: 'WORKER_CRASH' } });
     expect(request.body).toContain('The job crashes its executor');
     await typed(repository, 'approval', 'answer', String(question), 'cancel');
