@@ -58,7 +58,12 @@ export const withCounter = async (system: System, witness: Witness): Promise<Cou
     ...system,
     witness,
     repository,
-    executorEnv: { ...targetsOf(witness), HOLDPOINT_REPOSITORIES: folder },
+    executorEnv: {
+      ...targetsOf(witness),
+      HOLDPOINT_REPOSITORIES: folder,
+      // Work asks the counter too.
+      HOLDPOINT_WORK_NETWORK: 'on',
+    },
   };
 };
 
