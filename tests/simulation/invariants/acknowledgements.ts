@@ -1,3 +1,4 @@
+import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
 import type { ServiceLogic } from '@holdpoint/runtime/engine/core';
 import type { Routed } from '@holdpoint/runtime/engine/inbound';
 import { deadLetterKey } from '@holdpoint/runtime/engine/dead-letter';
@@ -20,17 +21,18 @@ type Taken<To extends Addressed> = { readonly routed: Routed<To>; readonly versi
  * on the stored state and must lead to no new event.
  */
 export const watchAcknowledgements = <To extends Addressed, Event extends { readonly type: string }, Work>(
-  { checker, books, databases, timeline, poison, kept }: World,
+  { checker, books, databases, timeline, poison, kept, seals }: World,
   logic: ServiceLogic<To, Event, Work>,
 ) => {
   const { service } = logic;
   const book = books[service];
   let decoded: Taken<To> | undefined;
 
-  const check = (taken: Taken<To> | undefined, identity: string): void => {
-    const letter = deadLetterKey(service, identity);
+  const check = (taken: Taken<To> | undefined, delivery: Delivery): void => {
+    const letter = deadLetterKey(service, delivery.identity);
     if (kept.has(letter)) return;
     if (taken === undefined) {
+      if (seals.isRetired(delivery.header(HEADERS.seal))) return;
       const ill = poison.get(letter);
       // An unwanted message leads to nothing, an unreadable one to a dead letter.
       checker.expect(
@@ -83,7 +85,7 @@ export const watchAcknowledgements = <To extends Addressed, Event extends { read
         take({
           ...delivery,
           ack: () => {
-            check('taken' in mine ? mine.taken : decoded, delivery.identity);
+            check('taken' in mine ? mine.taken : decoded, delivery);
             delivery.ack();
           },
         });

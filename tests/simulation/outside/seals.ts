@@ -1,5 +1,5 @@
 import { createSecretKey, hash, type KeyObject } from 'node:crypto';
-import { sealedText } from '@holdpoint/contracts/bus/seal';
+import { readSeal, sealedText } from '@holdpoint/contracts/bus/seal';
 import { type ServiceName, SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { createSeals, type SealKeys, type Seals, type SealSigner } from '@holdpoint/runtime/engine/seals';
 
@@ -13,6 +13,8 @@ export type SealBook = {
   readonly signerOf: (service: ServiceName) => SealSigner;
   /** From now on the key of this service is another one, and others know the old key as retired. */
   readonly rotate: (service: ServiceName) => void;
+  /** Whether this seal names a retired key: readers ignore its message, and the sender answers again. */
+  readonly isRetired: (seal: string | undefined) => boolean;
   /** How often a reader met a key before it knew it. */
   readonly deferred: () => number;
 };
@@ -83,6 +85,7 @@ export const createSealBook = (): SealBook => {
       retired.add(signerOf(service).kid);
       make(service);
     },
+    isRetired: (seal) => retired.has(readSeal(seal ?? '')?.kid ?? ''),
     deferred: () => deferrals,
   };
 };
