@@ -1,6 +1,6 @@
 import { type Core, createCore, type ServiceLogic, snapshotEvery } from '@holdpoint/runtime/engine/core';
 import type { Answer } from '@holdpoint/runtime/decider';
-import { sealRefusal, type Seals } from '@holdpoint/runtime/engine/seals';
+import type { Seals } from '@holdpoint/runtime/engine/seals';
 import type { Delivery } from '@holdpoint/runtime/engine/intake';
 import type { Store } from '@holdpoint/runtime/engine/ports';
 import type { EngineObserver } from '@holdpoint/runtime/engine/observer';
@@ -140,7 +140,7 @@ export const startNode = <To extends Addressed, Event extends { readonly type: s
       ...watchRetries(world, plain, core.engine, connected.deadLetters),
       inbound: logic.inbound,
       now: databases[service].now,
-      sealProblem: (message) => sealRefusal(seals.check, message),
+      checkSeal: seals.check,
     });
     settle = tampering.settle?.(settling) ?? settling;
     for (const { inbound, take } of core.intakes) {

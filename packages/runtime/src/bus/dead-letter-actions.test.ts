@@ -1,4 +1,3 @@
-import type { ErrorBody } from '@holdpoint/contracts/values/errors';
 import { sha256Of } from '@holdpoint/contracts/values/json';
 import { consumers } from '@holdpoint/contracts/bus/streams';
 import { describe, expect, test } from 'vitest';
@@ -7,6 +6,7 @@ import type { Inbound } from '../engine/intake.ts';
 import type { Addressed } from '../engine/kinds.ts';
 import { createMemoryStore, memoryDeadLetters } from '../memory/store.ts';
 import type { KeptDeadLetter } from '../engine/ports.ts';
+import type { SealFinding } from '../engine/seals.ts';
 import { createDeadLetterActions } from './dead-letter-actions.ts';
 
 const NOW = 1_795_000_000_000;
@@ -41,7 +41,7 @@ type Fate = (callbacks: Callbacks) => void;
 const given = (
   letter: KeptDeadLetter,
   fate: Fate = (item) => item.committed(undefined),
-  sealProblem: () => ErrorBody | undefined = () => undefined,
+  finding: SealFinding = { key: 'o-1' },
 ) => {
   const consumer = consumers.find(({ name }) => name === 'orchestrator');
   if (consumer === undefined) throw new Error('no consumer');
@@ -68,7 +68,7 @@ const given = (
           fate(callbacks);
         },
       },
-      sealProblem,
+      checkSeal: () => finding,
     });
   return { settle: another(), another, handled, stored: () => tables.deadLetters[0]?.resolution };
 };
@@ -167,7 +167,7 @@ describe('a dead letter that is tried again', () => {
 
   test('a dead letter that no service has sealed is not handled', async () => {
     const error = { code: 'SEAL_INVALID', message: 'The seal does not fit' };
-    const { settle, handled, stored } = given(letterOf(), undefined, () => error);
+    const { settle, handled, stored } = given(letterOf(), undefined, { error });
     await expect(settle({ id: ID, action: 'retry' })).rejects.toMatchObject({ code: 'SEAL_INVALID' });
     expect([handled, stored()]).toEqual([[], undefined]);
   });

@@ -12,6 +12,7 @@ import { parseJson, type Routed } from '../engine/inbound.ts';
 import type { Inbound } from '../engine/intake.ts';
 import type { Addressed } from '../engine/kinds.ts';
 import type { DeadLetterStore, KeptDeadLetter } from '../engine/ports.ts';
+import { type CheckSeal, sealRefusal } from '../engine/seals.ts';
 
 /**
  * Throws `RUNTIME_DEAD_LETTER_UNKNOWN`, `RUNTIME_DEAD_LETTER_TRUNCATED`, or the refusal of the message; the dead letter
@@ -19,21 +20,13 @@ import type { DeadLetterStore, KeptDeadLetter } from '../engine/ports.ts';
  */
 export type DeadLetterResolver = (letter: ResolveDeadLetter) => Promise<DeadLetterResolved>;
 
-/** A message as it arrived, without its acknowledgement. */
-export type ArrivedMessage = {
-  readonly subject: string;
-  readonly data: Uint8Array;
-  header(name: string): string | undefined;
-};
-
 export type DeadLetterOptions<To extends Addressed> = {
   readonly service: ServiceName;
   readonly letters: DeadLetterStore;
   readonly inbound: readonly Inbound<To>[];
   readonly engine: Pick<Engine<To>, 'accept'>;
   readonly now: () => number;
-  /** Why no allowed service has sealed the message; undefined when its seal is right, or none is needed. */
-  readonly sealProblem: (message: ArrivedMessage) => ErrorBody | undefined;
+  readonly checkSeal: CheckSeal;
 };
 
 /** Whether a filter with wildcards matches a subject. */
@@ -63,7 +56,7 @@ export const createDeadLetterActions = <To extends Addressed>({
   inbound,
   engine,
   now,
-  sealProblem,
+  checkSeal,
 }: DeadLetterOptions<To>): DeadLetterResolver => {
   const underWay = new Map<string, Promise<DeadLetterResolved>>();
 
@@ -76,7 +69,7 @@ export const createDeadLetterActions = <To extends Addressed>({
         'the dead letter has only a part of its message: ask the sender to send it again',
       );
     const header = (name: string): string | undefined => headerIn(headers, name);
-    const problem = sealProblem({ subject, data: body, header });
+    const problem = sealRefusal(checkSeal, { subject, data: body, header });
     if (problem !== undefined) throw refusal(problem);
     const reader = inbound.find(({ consumer }) => passes(consumer.filter, subject));
     if (reader?.wants?.(subject) === false) return undefined;

@@ -20,7 +20,7 @@ import { type Bindings, type CorePorts, createCore } from '../engine/core.ts';
 import type { Engine } from '../engine/engine.ts';
 import { errorFields } from '../engine/error-fields.ts';
 import type { Addressed, KindsOf } from '../engine/kinds.ts';
-import { createSeals, sealRefusal, type Seals } from '../engine/seals.ts';
+import { createSeals, type Seals } from '../engine/seals.ts';
 import type { Announce } from '../engine/ports.ts';
 import { withLogContext } from '../observability/log-context.ts';
 import type { Logger } from '../observability/log.ts';
@@ -263,7 +263,7 @@ export const startService = async <
     inbound: bindings.inbound,
     engine,
     now: () => Date.now(),
-    sealProblem: (message) => sealRefusal(seals.check, message),
+    checkSeal: seals.check,
   });
   keys.learnFrom(spec.askForKeys ?? ((nonce) => listener.ask('approvals', 'keys', { nonce })));
   metrics.showBacklog(() => engine.backlog());
