@@ -2,7 +2,7 @@ import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
 import type { ServiceLogic } from '@holdpoint/runtime/engine/core';
 import type { Routed } from '@holdpoint/runtime/engine/inbound';
 import { deadLetterKey } from '@holdpoint/runtime/engine/dead-letter';
-import type { Delivery } from '@holdpoint/runtime/engine/intake';
+import { type Delivery, unsealedIdentity } from '@holdpoint/runtime/engine/intake';
 import type { Addressed } from '@holdpoint/runtime/engine/kinds';
 import { decideAgain } from '../event-states.ts';
 import type { World } from '../world.ts';
@@ -30,7 +30,7 @@ export const watchAcknowledgements = <To extends Addressed, Event extends { read
 
   const check = (taken: Taken<To> | undefined, delivery: Delivery): void => {
     const letter = deadLetterKey(service, delivery.identity);
-    if (kept.has(letter)) return;
+    if (kept.has(letter) || kept.has(deadLetterKey(service, unsealedIdentity(delivery)))) return;
     if (taken === undefined) {
       if (seals.isRetired(delivery.header(HEADERS.seal))) return;
       const ill = poison.get(letter);

@@ -47,12 +47,8 @@ const backoffMs = (deliveries: number): number =>
   Math.min(FIRST_RETRY_MS * 2 ** (deliveries - 1), LAST_RETRY_MS);
 
 /** The id of a message without a valid seal proves nothing: its dead letter has another one. */
-const claiming = (delivery: Delivery): Delivery => ({
-  ...delivery,
-  deliveries: delivery.deliveries,
-  at: delivery.at,
-  identity: `unsealed/${delivery.identity}/${sha256Of(delivery.data)}`,
-});
+export const unsealedIdentity = ({ identity, data }: Pick<Delivery, 'identity' | 'data'>): string =>
+  `unsealed/${identity}/${sha256Of(data)}`;
 
 /**
  * Hands the deliveries of one consumer to the engine; the only place that acknowledges. A message is acknowledged once its
@@ -66,13 +62,17 @@ export const createIntake = <To extends Addressed>(
 ): ((delivery: Delivery) => void) => {
   const { service } = inbound.consumer;
 
-  const deadLetter = (delivery: Delivery, reason: ErrorBody): void => {
-    const { subject, deliveries } = delivery;
+  const deadLetter = (delivery: Delivery, reason: ErrorBody, identity = delivery.identity): void => {
+    const { subject, data, deliveries, at } = delivery;
     log.warn(
       { ...contextOf(delivery), subject, code: reason.code, deliveries },
       'message goes to the dead letters',
     );
-    const letter = deadLetterOf(service, { ...delivery, headers: delivery.headers() }, reason);
+    const letter = deadLetterOf(
+      service,
+      { subject, data, deliveries, at, identity, headers: delivery.headers() },
+      reason,
+    );
     engine.keepDeadLetter(letter, () => delivery.ack());
   };
 
@@ -89,7 +89,8 @@ export const createIntake = <To extends Addressed>(
   return (delivery) => {
     if (inbound.wants?.(delivery.subject) === false) return delivery.ack();
     const seal = isFromPeople(delivery.subject) ? undefined : checkSeal(delivery);
-    if (seal !== undefined && 'error' in seal) return deadLetter(claiming(delivery), seal.error);
+    if (seal !== undefined && 'error' in seal)
+      return deadLetter(delivery, seal.error, unsealedIdentity(delivery));
     if (seal !== undefined && 'ignored' in seal) return delivery.ack();
     if (seal !== undefined && 'later' in seal) return delivery.giveBack(KEY_RETRY_MS);
     let routed: Routed<To> | undefined;
