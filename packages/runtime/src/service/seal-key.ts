@@ -16,17 +16,24 @@ export const sealSignerOf = (privateKey: KeyObject): SealSigner => ({
   sign: (text) => sign(null, text, privateKey),
 });
 
+/** An Ed25519 private key in PEM. Throws `ConfigError` with the setting that names it, without any part of the text. */
+export const privateKeyIn = (pem: string, variable: string): KeyObject => {
+  let key: KeyObject;
+  try {
+    key = createPrivateKey(pem);
+  } catch (cause) {
+    throw new ConfigError(`${variable}: not a private key in PEM`, { cause });
+  }
+  if (key.asymmetricKeyType !== 'ed25519') throw new ConfigError(`${variable}: not an Ed25519 key`);
+  return key;
+};
+
 const PRIVATE = /-----BEGIN PRIVATE KEY-----[^-]+-----END PRIVATE KEY-----/;
 const VARIABLE = 'HOLDPOINT_SEAL_KEY_FILE';
 
-/** The first private key in a PEM text. Throws `ConfigError`, without any part of the text. */
-const signerIn = (pem: string): SealSigner => {
-  const [first] = PRIVATE.exec(pem) ?? [];
-  if (first === undefined) throw new ConfigError(`${VARIABLE}: not a private key in PEM`);
-  const key = createPrivateKey(first);
-  if (key.asymmetricKeyType !== 'ed25519') throw new ConfigError(`${VARIABLE}: not an Ed25519 key`);
-  return sealSignerOf(key);
-};
+/** The first private key in a PEM text. */
+const signerIn = (pem: string): SealSigner =>
+  sealSignerOf(privateKeyIn(PRIVATE.exec(pem)?.[0] ?? '', VARIABLE));
 
 /** A key file, read again when it changes, so that a rotation needs no restart. Throws `ConfigError`. */
 export const followSealKey = (path: string, log: Logger): SealSource =>

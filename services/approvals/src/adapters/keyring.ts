@@ -1,4 +1,4 @@
-import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { createPublicKey, type KeyObject } from 'node:crypto';
 import type { AuditClaims } from '@holdpoint/contracts/audit/audit';
 import { Scope } from '@holdpoint/contracts/approval/access-token';
 import {
@@ -18,7 +18,7 @@ import { ConfigError } from '@holdpoint/runtime/service/config';
 import { type FollowedFile, followFile } from '@holdpoint/runtime/service/follow-file';
 import type { SealSigner } from '@holdpoint/runtime/engine/seals';
 import { createSigner } from '@holdpoint/runtime/service/jws';
-import { sealSignerOf, type SealSource } from '@holdpoint/runtime/service/seal-key';
+import { privateKeyIn, sealSignerOf, type SealSource } from '@holdpoint/runtime/service/seal-key';
 import type { ExecutorKeys } from '../queries/executors.ts';
 import type { Logger } from '@holdpoint/runtime/observability/log';
 import type { Principal } from '../approval/state.ts';
@@ -37,17 +37,6 @@ export type GrantKeys = {
 export const KEY_FILE = 'HOLDPOINT_GRANT_KEY_FILE';
 const PEM = /-----BEGIN ([A-Z ]+)-----[^-]+-----END [A-Z ]+-----/g;
 
-const privateKeyOf = (pem: string, variable: string): KeyObject => {
-  let key: KeyObject;
-  try {
-    key = createPrivateKey(pem);
-  } catch (cause) {
-    throw new ConfigError(`${variable}: not a private key in PEM`, { cause });
-  }
-  if (key.asymmetricKeyType !== 'ed25519') throw new ConfigError(`${variable}: not an Ed25519 key`);
-  return key;
-};
-
 const retiredKeysOf = (pem: string, variable: string): readonly KeyObject[] => {
   try {
     return publicKeysIn(pem);
@@ -61,7 +50,7 @@ export const parseGrantKeys = (text: string, variable = KEY_FILE): GrantKeys => 
   const blocks = [...text.matchAll(PEM)].map(([pem, label]) => ({ pem, isPublic: label === 'PUBLIC KEY' }));
   const [first, ...others] = blocks
     .filter(({ isPublic }) => !isPublic)
-    .map(({ pem }) => privateKeyOf(pem, variable));
+    .map(({ pem }) => privateKeyIn(pem, variable));
   if (first === undefined) throw new ConfigError(`${variable}: not a private key in PEM`);
   const retired = blocks
     .filter(({ isPublic }) => isPublic)
