@@ -1,6 +1,8 @@
 import type { Api } from '@holdpoint/contracts/catalog/api';
 import { consumers, streams } from '@holdpoint/contracts/bus/streams';
 import type { ConsumerDeclaration, StreamDeclaration } from '@holdpoint/contracts/bus/streams';
+import { commands } from '@holdpoint/contracts/catalog/commands';
+import { isPeopleCommand } from '@holdpoint/contracts/approval/identity';
 import { sentBy } from '@holdpoint/contracts/bus/senders';
 import { filters, SERVICES, subjects } from '@holdpoint/contracts/bus/subjects';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
@@ -119,16 +121,7 @@ const hearing: Readonly<Record<ServiceName, readonly string[]>> = {
   recovery: [],
 };
 
-const taskCommandsOfPeople = [
-  'submit',
-  'cancel',
-  'pause',
-  'resume',
-  'retry',
-  'skip',
-  'done',
-  'checkpoint',
-] as const;
+const taskCommandsOfPeople = Object.keys(commands.orchestrator).filter(isPeopleCommand);
 
 const serviceRights = (service: ServiceName, declared: Declared): Rights => {
   const own = declared.consumers.filter((consumer) => consumer.service === service);

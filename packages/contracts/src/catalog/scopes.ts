@@ -1,4 +1,5 @@
 import type { Scope } from '../approval/access-token.ts';
+import { COMMAND_SCOPES } from '../approval/identity.ts';
 import type { ServiceName } from '../bus/subjects.ts';
 import type { Api } from './api.ts';
 
@@ -47,15 +48,7 @@ export const ENDPOINT_SCOPES = {
     list: 'tasks:read',
     history: 'tasks:read',
     workflows: 'tasks:read',
-    submit: 'tasks:submit',
-    cancel: 'tasks:write',
-    pause: 'tasks:write',
-    resume: 'tasks:write',
-    retry: 'tasks:write',
-    skip: 'tasks:write',
-    done: 'tasks:write',
-    fork: 'tasks:write',
-    checkpoint: 'tasks:write',
+    ...COMMAND_SCOPES,
   },
   executor: {
     ...deadLetters,
