@@ -26,6 +26,14 @@ export const Backoff = z.object({
 });
 export type Backoff = z.infer<typeof Backoff>;
 
+/** The settings of a repository that writes none. */
+export const RECOVERY_DEFAULTS = {
+  backoff: { firstMs: 1_000, mostMs: 60_000 },
+  /** New sessions of a job. */
+  continues: 5,
+  circuit: { failures: 5, windowMs: 600_000, coolDownMs: 300_000 },
+} as const;
+
 /**
  * Recovery settings of a repository (`.holdpoint/recovery.toml`): its rules precede the built-in ones, its
  * thresholds replace them. Stored with the task, so that later edits do not affect it.

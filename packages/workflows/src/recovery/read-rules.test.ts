@@ -78,6 +78,20 @@ test('an empty recovery file has no rules', () => {
   expect(rulesIn('[circular]\n[thresholds]\n')).toEqual({ circular: {}, thresholds: {} });
 });
 
+test.each<readonly [text: string, rules: RecoveryRules]>([
+  ['[backoff]\nfirst = "2s"\n', { backoff: { firstMs: 2_000, mostMs: 60_000 } }],
+  ['[backoff]\nmost = "5m"\n', { backoff: { firstMs: 1_000, mostMs: 300_000 } }],
+  ['[backoff]\nfirst = "2m"\n', { backoff: { firstMs: 120_000, mostMs: 120_000 } }],
+  ['[backoff]\nmost = "500ms"\n', { backoff: { firstMs: 500, mostMs: 500 } }],
+  ['[backoff]\n', { backoff: { firstMs: 1_000, mostMs: 60_000 } }],
+  ['[circuit]\nfailures = 100\n', { circuit: { failures: 100, windowMs: 600_000, coolDownMs: 300_000 } }],
+  ['[circuit]\nwindow = "1h"\n', { circuit: { failures: 5, windowMs: 3_600_000, coolDownMs: 300_000 } }],
+  ['[circuit]\ncool_down = "1h"\n', { circuit: { failures: 5, windowMs: 600_000, coolDownMs: 3_600_000 } }],
+  ['[continue]\n', { continues: 5 }],
+])('a recovery table with some of its keys takes the documented defaults: %j', (text, rules) => {
+  expect(rulesIn(text)).toEqual(rules);
+});
+
 const rule = (lines: string): string => `[[rules]]\nid = "r"\nclass = "UNKNOWN"\n${lines}\n`;
 
 describe('problems of recovery rules', () => {
@@ -134,7 +148,6 @@ describe('problems of recovery rules', () => {
       '[thresholds]\nEFFECT_IN_DOUBT = 3\n',
       ['THRESHOLD thresholds.EFFECT_IN_DOUBT'],
     ],
-    ['half a backoff', '[backoff]\nfirst = "1s"\n', ['KEY_MISSING backoff.most']],
     [
       'invalid times',
       '[backoff]\nfirst = "soon"\nmost = "31d"\n',
@@ -143,11 +156,10 @@ describe('problems of recovery rules', () => {
     ['a backoff that shrinks', '[backoff]\nfirst = "2m"\nmost = "1m"\n', ['BACKOFF backoff.first']],
     ['a circular limit of one attempt', '[circular]\nattempts = 1\n', ['VALUE_INVALID circular.attempts']],
     ['a similarity above 1', '[circular]\nsimilarity = 1.1\n', ['VALUE_INVALID circular.similarity']],
-    ['continue without max', '[continue]\n', ['KEY_MISSING continue.max']],
     [
-      'a circuit without a window',
-      '[circuit]\nfailures = 0\ncool_down = "1s"\n',
-      ['VALUE_INVALID circuit.failures', 'KEY_MISSING circuit.window'],
+      'a circuit that opens without failures',
+      '[circuit]\nfailures = 0\n',
+      ['VALUE_INVALID circuit.failures'],
     ],
     [
       'a window that is too short',

@@ -1,5 +1,10 @@
 import { FailureClass } from '@holdpoint/contracts/workflow/failure-class';
-import { ClassRule, RecoveryRules } from '@holdpoint/contracts/workflow/recovery-rules';
+import {
+  type Backoff,
+  ClassRule,
+  RECOVERY_DEFAULTS,
+  RecoveryRules,
+} from '@holdpoint/contracts/workflow/recovery-rules';
 import { WAIT_MAX_MS } from '@holdpoint/contracts/workflow/workflow';
 import { z } from 'zod';
 import type { Problem } from '../problems/problem.ts';
@@ -40,10 +45,14 @@ const { failures } = RecoveryRules.shape.circuit.unwrap().shape;
 const RecoveryFile = table({
   rules: z.array(RawRule).max(100).optional(),
   thresholds: RawThresholds.optional(),
-  backoff: table({ first: Time, most: Time }).optional(),
+  backoff: table({ first: Time.optional(), most: Time.optional() }).optional(),
   circular: table({ attempts, similarity }).optional(),
-  continue: table({ max: RecoveryRules.shape.continues.unwrap() }).optional(),
-  circuit: table({ failures, window: Time, cool_down: Time }).optional(),
+  continue: table({ max: RecoveryRules.shape.continues }).optional(),
+  circuit: table({
+    failures: failures.default(RECOVERY_DEFAULTS.circuit.failures),
+    window: Time.optional(),
+    cool_down: Time.optional(),
+  }).optional(),
 });
 type RecoveryFile = z.infer<typeof RecoveryFile>;
 
@@ -69,9 +78,20 @@ const thresholdsOf = (
   return Object.fromEntries(Object.entries(thresholds).filter(([, value]) => value !== undefined));
 };
 
+/** A default never contradicts the other value: a delay that starts beyond it stays as long. */
+const backoffOf = (firstMs: number | undefined, mostMs: number | undefined): Backoff => {
+  const { backoff } = RECOVERY_DEFAULTS;
+  return {
+    firstMs: firstMs ?? Math.min(backoff.firstMs, mostMs ?? Infinity),
+    mostMs: mostMs ?? Math.max(backoff.mostMs, firstMs ?? 0),
+  };
+};
+
 /** The rules in the form that travels with a task. */
 const rulesOf = (file: RecoveryFile, refuse: Refuse): RecoveryRules => {
   const { rules, thresholds, backoff, circular, continue: continuing, circuit } = file;
+  const wait = (written: Time | undefined, path: string, leastMs: number): number | undefined =>
+    written === undefined ? undefined : timeOf(written, path, leastMs, refuse);
   return {
     ...(rules !== undefined && {
       rules: rules.map(({ exit_codes: codes, ...rule }) => ({
@@ -81,18 +101,16 @@ const rulesOf = (file: RecoveryFile, refuse: Refuse): RecoveryRules => {
     }),
     ...(thresholds !== undefined && { thresholds: thresholdsOf(thresholds, refuse) }),
     ...(backoff !== undefined && {
-      backoff: {
-        firstMs: timeOf(backoff.first, 'backoff.first', 0, refuse),
-        mostMs: timeOf(backoff.most, 'backoff.most', 0, refuse),
-      },
+      backoff: backoffOf(wait(backoff.first, 'backoff.first', 0), wait(backoff.most, 'backoff.most', 0)),
     }),
     ...(circular !== undefined && { circular }),
-    ...(continuing !== undefined && { continues: continuing.max }),
+    ...(continuing !== undefined && { continues: continuing.max ?? RECOVERY_DEFAULTS.continues }),
     ...(circuit !== undefined && {
       circuit: {
         failures: circuit.failures,
-        windowMs: timeOf(circuit.window, 'circuit.window', 1_000, refuse),
-        coolDownMs: timeOf(circuit.cool_down, 'circuit.cool_down', 1_000, refuse),
+        windowMs: wait(circuit.window, 'circuit.window', 1_000) ?? RECOVERY_DEFAULTS.circuit.windowMs,
+        coolDownMs:
+          wait(circuit.cool_down, 'circuit.cool_down', 1_000) ?? RECOVERY_DEFAULTS.circuit.coolDownMs,
       },
     }),
   };

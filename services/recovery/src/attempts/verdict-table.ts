@@ -1,4 +1,8 @@
-import type { Backoff, RecoveryRules } from '@holdpoint/contracts/workflow/recovery-rules';
+import {
+  type Backoff,
+  RECOVERY_DEFAULTS,
+  type RecoveryRules,
+} from '@holdpoint/contracts/workflow/recovery-rules';
 import type { FailureClass, VerdictKind } from '@holdpoint/contracts/workflow/failure-class';
 
 /** Increase it with every change of the table; verdicts name it. */
@@ -22,7 +26,7 @@ export const THRESHOLDS: Readonly<Record<FailureClass, number>> = {
   UNKNOWN: 2,
   BROKEN_BUILD: 1,
   TRANSIENT: 5,
-  CONTEXT_EXHAUSTED: 5,
+  CONTEXT_EXHAUSTED: RECOVERY_DEFAULTS.continues,
   WORKER_CRASH: 3,
   CIRCULAR_FIX: 1,
   EFFECT_IN_DOUBT: 1,
@@ -81,7 +85,7 @@ export const TABLE: readonly Row[] = [
     class: 'TRANSIENT',
     untilThreshold: 'before',
     verdict: 'retry',
-    backoff: { firstMs: 1_000, mostMs: 60_000 },
+    backoff: RECOVERY_DEFAULTS.backoff,
     reason: 'transient failure',
   },
   {

@@ -11,6 +11,7 @@ import type {
   SetCircuit,
 } from '@holdpoint/contracts/recovery/circuit';
 import type { ReportCircuitState } from '@holdpoint/contracts/task/commands';
+import { RECOVERY_DEFAULTS } from '@holdpoint/contracts/workflow/recovery-rules';
 import { type TaskId, circuitIdOf } from '@holdpoint/contracts/values/ids';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import {
@@ -42,8 +43,6 @@ export type CircuitRules = {
 export const TRIAL_MS = 30_000;
 /** A trial task may take this long; then another task gets the slot. */
 export const TASK_TRIAL_MS = 3_600_000;
-/** Default limits of workflow circuits. */
-export const WORKFLOW_CIRCUIT = { failures: 5, windowMs: 600_000, coolDownMs: 300_000 } as const;
 /** Tasks ask again after this while another task has the trial slot. */
 const TRIAL_RETRY_MS = 30_000;
 /** Timer of a circuit: end of `open`, or of a trial. */
@@ -132,7 +131,7 @@ const setCircuit = (
 /** Counts a stuck task; enough different tasks within the window open the circuit. */
 const recordFailure = (
   state: Circuit | undefined,
-  { target, task, circuit = WORKFLOW_CIRCUIT }: RecordCircuitFailure,
+  { target, task, circuit = RECOVERY_DEFAULTS.circuit }: RecordCircuitFailure,
   now: number,
 ): CircuitDecision => {
   if (state?.held === true || state?.state === 'open') return unchanged;
@@ -174,7 +173,7 @@ const acquire = (
     task,
     outcome: ended,
     abandoned: left = false,
-    circuit: limits = WORKFLOW_CIRCUIT,
+    circuit: limits = RECOVERY_DEFAULTS.circuit,
   }: AcquireCircuit,
   now: number,
   { taskTrialMs = TASK_TRIAL_MS }: CircuitRules,

@@ -1,3 +1,4 @@
+import { RECOVERY_DEFAULTS } from '@holdpoint/contracts/workflow/recovery-rules';
 import { type CircuitEvent, workflowCircuit } from '@holdpoint/contracts/recovery/circuit';
 import { circuitIdOf, TaskId } from '@holdpoint/contracts/values/ids';
 import { RecoveryEvent } from '@holdpoint/contracts/recovery/events';
@@ -6,7 +7,7 @@ import { eventsOf } from '@holdpoint/runtime/testing/run';
 import { historyOf, specFor } from '@holdpoint/runtime/testing/spec';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { circuitDecider, type CircuitMessage, TASK_TRIAL_MS, WORKFLOW_CIRCUIT } from './decide.ts';
+import { circuitDecider, type CircuitMessage, TASK_TRIAL_MS } from './decide.ts';
 
 const given = specFor(circuitDecider);
 const target = workflowCircuit('approve');
@@ -70,7 +71,7 @@ describe('stuck jobs of a workflow', () => {
   });
 
   test('the default limits apply without settings of the repository', () => {
-    const { failures } = WORKFLOW_CIRCUIT;
+    const { failures } = RECOVERY_DEFAULTS.circuit;
     const all = Array.from({ length: failures }, (_, i) => [countPlainly(i), NOW] as const);
     expect(after(...all.slice(0, -1)).map(({ type }) => type)).not.toContain('circuit_opened');
     expect(after(...all).map(({ type }) => type)).toContain('circuit_opened');
