@@ -33,6 +33,7 @@ describe('the pointer of a start for commands in other folders', () => {
       await point('two')
     )();
     expect(await readFile(pointer(), 'utf8')).toContain('/one/running.json');
+    expect(said.at(-1)).toContain(`set HOLDPOINT_RUNNING=${join(root, 'two/running.json')}`);
   });
 
   test('a start replaces the pointer of an ended start, which then removes nothing', async () => {

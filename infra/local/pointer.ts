@@ -35,7 +35,11 @@ export const pointHere = async (
   const nothing = async () => undefined;
   if (pointer === undefined) return nothing;
   try {
-    return (await isTaken(await readIfPresent(pointer), mine)) ? nothing : await leave(pointer, mine);
+    const other = await readIfPresent(pointer);
+    if (!(await isTaken(other, mine))) return await leave(pointer, mine);
+    say(`  outside of this folder, holdpoint talks to the earlier start ${other?.trim() ?? ''}`);
+    say(`  to reach this one from anywhere, set HOLDPOINT_RUNNING=${mine}`);
+    return nothing;
   } catch (error) {
     say(`  the command line will not find this start from elsewhere: ${messageOf(error)}`);
     return nothing;

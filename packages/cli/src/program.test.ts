@@ -147,12 +147,23 @@ describe('output', () => {
   });
 
   test('task show prints the task with its nodes', async () => {
-    const { out } = await run('task show t-1');
+    const { state: _, ...task } = example('orchestrator.get');
+    const { out } = await run('task show t-1', { 'orchestrator.get': task });
     expect(out).toMatch(/^phase +failed \(version \d+\)$/m);
     expect(out).toMatch(
       /^ {2}append +blocked +did it happen\? a-\w+ {2}rejected by operator {2}ERR_FORBIDDEN: rejected by operator$/m,
     );
     expect(out).toMatch(/^ {2}worker_crash_detected +append +attempt 1 /m);
+  });
+
+  test('task show names the question of a program as one from the workflow', async () => {
+    const { nodes, ...task } = example('orchestrator.get');
+    const asking = { ...(nodes as object[])[0], verdict: undefined, error: undefined, question: 'a-7' };
+    const { out } = await run('task show t-1', {
+      'orchestrator.get': { ...task, state: { approved: false }, nodes: [asking] },
+    });
+    expect(out).toContain('question from the workflow a-7');
+    expect(out).not.toContain('did it happen?');
   });
 
   test('approval show prints the whole effect and the decision', async () => {

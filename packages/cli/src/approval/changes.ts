@@ -1,3 +1,4 @@
+import { STATUS_TEXTS } from './status-texts.ts';
 import type { ApprovalDetail } from '@holdpoint/contracts/approval/queries';
 import type { Line, Paint } from '../output/painted.ts';
 import { printableLines } from '../output/printable.ts';
@@ -18,7 +19,7 @@ export const changesText = ({ previous }: ApprovalDetail): readonly Line[] => {
   if (previous === undefined) return [];
   const { id, status, comment, changes } = previous;
   return [
-    `previously, ${id} was ${status.replace('_', ' ')}`,
+    `previously, ${id} was ${STATUS_TEXTS[status]}`,
     ...(comment === undefined ? [] : printableLines(comment).map((line) => `  | ${line}`.trimEnd())),
     'changes since the last review',
     ...(changes === '' ? ['  nothing'] : printableLines(changes.trimEnd()).map(diffLine)),

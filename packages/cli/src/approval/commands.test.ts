@@ -125,7 +125,7 @@ describe('approval show', () => {
     const { out } = await type('approval show a-1', {
       'approvals.get': { ...pending, revision: 2, previous },
     });
-    expect(out).toContain('previously, a-0 was changes requested\n  | say goodbye\\u{202e}\n');
+    expect(out).toContain('previously, a-0 was sent back for changes\n  | say goodbye\\u{202e}\n');
     expect(out).toContain('  -    "line": "hello"\n  +    "line": "bye\\u{1b}[2J"\n');
     expect(out).not.toContain('\u001b');
   });
@@ -145,6 +145,26 @@ describe('approval approve and reject', () => {
     const { out, code } = await type('approval approve a-1', { 'approvals.decide': answer });
     expect(code).toBe(0);
     expect(out).toMatch(/^a-1: ada voted approve; still pending: 1 more approval needed\n/);
+  });
+
+  test('approval deny is approval reject', async () => {
+    const { calls, out } = await type('approval deny a-1 --comment late', {
+      'approvals.get': pending,
+      'approvals.decide': { id: 'a-1', status: 'rejected', by: 'ada' },
+    });
+    expect(calls.at(-1)).toEqual([
+      'approvals.decide',
+      { id: 'a-1', decision: 'reject', digest: pending['digest' as never], comment: 'late' },
+    ]);
+    expect(out).toMatch(/^a-1 is rejected by ada$/m);
+  });
+
+  test('a request for changes is reported as a sentence', async () => {
+    const { out } = await type('approval request-changes a-1 --comment shorter', {
+      'approvals.get': pending,
+      'approvals.decide': { id: 'a-1', status: 'changes_requested', by: 'ada' },
+    });
+    expect(out).toMatch(/^a-1 is sent back for changes by ada$/m);
   });
 
   test('request-changes needs a comment', async () => {

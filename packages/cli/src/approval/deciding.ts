@@ -196,7 +196,9 @@ export const addApprove = (parent: Command, session: Session): void => {
 export const addReject = (parent: Command, session: Session): void => {
   const path = commandPath(parent);
   withExample(
-    subjectCommand(parent, 'reject', 'reject this effect').action(decideSubjects(session, 'reject')),
+    subjectCommand(parent, 'reject', 'reject this effect')
+      .alias('deny')
+      .action(decideSubjects(session, 'reject')),
     `${path} reject a-7h2k9m1x4c --comment "not today"`,
     `${path} reject t-4k2m9x1c7h0a/deploy`,
   );

@@ -8,6 +8,7 @@ import type { EffectId } from '@holdpoint/contracts/values/ids';
 import type { Json } from '@holdpoint/contracts/values/json';
 import type { RuleSpec } from '@holdpoint/contracts/approval/standing-rule';
 import { responseLine } from './input.ts';
+import { STATUS_TEXTS } from './status-texts.ts';
 import { decisionText, subjectLine } from './text.ts';
 import type { Client } from '../bus/client.ts';
 import { Refusal } from '../kit/refusal.ts';
@@ -89,7 +90,7 @@ export const answerLine = (
         : `: ${String(missing)} more ${missing === 1 ? 'approval' : 'approvals'} needed`;
     return `${id}: ${by} voted ${choice.replace('_', ' ')}; still pending${more}`;
   }
-  const what = status === 'answered' ? `answered with ${choice}` : status.replace('_', ' ');
+  const what = status === 'answered' ? `answered with ${choice}` : STATUS_TEXTS[status];
   return `${id} is ${what} by ${by}${remembered === undefined ? '' : `, rule ${remembered} created`}`;
 };
 

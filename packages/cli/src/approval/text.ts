@@ -7,6 +7,7 @@ import { isAsShown } from '@holdpoint/contracts/approval/shown-effect';
 import type { InDoubtAnswer } from '@holdpoint/contracts/effect/grant';
 import { jobOf } from '@holdpoint/contracts/values/ids';
 import { changesText } from './changes.ts';
+import { STATUS_TEXTS } from './status-texts.ts';
 import { inputText, inputWants, responseLine, responseText } from './input.ts';
 import { QUESTION_LABELS } from '../output/question-labels.ts';
 import { floorText, policyText, votesShort, voteTexts } from './votes.ts';
@@ -27,7 +28,7 @@ export const subjectLine = ({ effect, stuck, input }: ApprovalView): string => {
 /** `answered with skip`, or with the response to a workflow. */
 const outcomeText = ({ status, answer, response }: ApprovalView): string => {
   const result = response === undefined ? answer : responseLine(response);
-  return result === undefined ? status.replace('_', ' ') : `answered with ${result}`;
+  return result === undefined ? STATUS_TEXTS[status] : `answered with ${result}`;
 };
 
 export const decisionText = (approval: ApprovalView): string => {

@@ -162,7 +162,14 @@ describe('an export of the audit log', () => {
     ]);
     const { code, out, calls } = await verify();
     expect([code, calls]).toEqual([0, []]);
-    expect(out).toContain('audit log intact: 3 lines');
+    expect(out).toContain('export fits together, but brought its own keys: 3 lines');
+  });
+
+  test('an export is called intact only with trusted keys', async () => {
+    await exported();
+    write('grant.pub.pem', signingKeyOf(own.publicKey).publicKey);
+    expect((await verify()).out).not.toContain('intact');
+    expect((await verify('--keys', 'grant.pub.pem')).out).toContain('audit log intact: 3 lines');
   });
 
   test('an export goes to standard output without --out', async () => {

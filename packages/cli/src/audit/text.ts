@@ -89,7 +89,7 @@ const NAMES = {
 
 const placeOf = (seq: number): string => (seq === 0 ? 'outside the log' : `line ${String(seq)}`);
 
-export const verificationText = ({ report, keys }: Verification): readonly string[] => {
+export const verificationText = ({ report, keys, isSelfSigned }: Verification): readonly string[] => {
   const { lines, head, anchoredTo, anchors, problems, problemCount } = report;
   const rows = problems.map(({ seq, fault, text }) => [placeOf(seq), NAMES[fault], text]);
   const more = problemCount - problems.length;
@@ -98,7 +98,7 @@ export const verificationText = ({ report, keys }: Verification): readonly strin
     ...columns(rows),
     ...(more > 0 ? [`and ${String(more)} more`] : []),
     problemCount === 0
-      ? `audit log intact: ${String(lines)} lines${head === undefined ? '' : `, last hash ${head.hash.slice(0, DIGEST_SHOWN)}`}`
+      ? `${isSelfSigned ? 'export fits together, but brought its own keys' : 'audit log intact'}: ${String(lines)} lines${head === undefined ? '' : `, last hash ${head.hash.slice(0, DIGEST_SHOWN)}`}`
       : `audit log damaged: ${String(problemCount)} problems in ${String(lines)} lines`,
     `${String(anchors)} anchors, up to line ${String(anchoredTo)}; the last ${String(behind)} lines are not anchored yet`,
     `keys: ${keys.join(', ')}`,

@@ -12,6 +12,8 @@ import { fetchAnchors, fetchLines } from './fetch.ts';
 export type Verification = {
   readonly report: AuditReport;
   readonly keys: readonly string[];
+  /** An export that brought its own keys proves no more than that its parts fit together. */
+  readonly isSelfSigned: boolean;
   /** Limitations of the result. */
   readonly warnings: readonly string[];
 };
@@ -56,7 +58,7 @@ const startVerification = (
         ...(given === undefined ? [KEYS_FROM_LOG] : []),
         ...(report.lines > 0 && report.anchors === 0 ? [UNANCHORED] : []),
       ];
-      return { report, keys: trusted.map(keyIdOf), warnings };
+      return { report, keys: trusted.map(keyIdOf), isSelfSigned: false, warnings };
     },
   };
 };
@@ -99,5 +101,6 @@ export const verifyExport = (
     else if (part.lines !== count)
       throw new UsageError(`${name} is truncated: expected ${String(part.lines)} lines`);
   }
-  return (verification ?? startVerification(keys, published, kept)).finish();
+  const verified = (verification ?? startVerification(keys, published, kept)).finish();
+  return { ...verified, isSelfSigned: keys === undefined };
 };

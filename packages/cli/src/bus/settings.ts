@@ -104,7 +104,7 @@ const namedRunning = (file: string): RunningText => {
   }
 };
 
-/** The `running.json` of the user's last start. A stopped Holdpoint has removed it. */
+/** The `running.json` of the user's earliest start that still runs. A stopped Holdpoint has removed it. */
 const pointedRunning = (env: Environment): RunningText | undefined => {
   const pointer = pointerFile(env);
   const file = pointer === undefined ? undefined : readOwnFile(pointer)?.trim();
@@ -129,8 +129,8 @@ const fromRunning = (env: Environment, directory: string, token: string | undefi
 };
 
 /**
- * Settings from the environment, else from a Holdpoint started in this directory or above, else from the user's last
- * start. An address from the environment is never combined with local secrets: they belong to another server.
+ * Settings from the environment, else from a Holdpoint started in this directory or above, else from the user's
+ * earliest start that still runs. An address from the environment is never combined with local secrets: they belong to another server.
  */
 export const readSettings = (env: Environment, directory: string): Settings => {
   const { HOLDPOINT_NATS_URL: natsUrl, HOLDPOINT_NATS_SEED_FILE: seedFile } = env;

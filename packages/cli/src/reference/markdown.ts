@@ -110,7 +110,7 @@ export const commandReference = (program: Command): string =>
       .flatMap((child) => sections(child, child.name(), 2)),
     '## Aliases',
     '',
-    'The plural of a group works too: `approvals list`. So do `task get`, `approval respond`, `recovery stuck` and `capability show`. `--format json` means `--json`, and `--format text` its absence.',
+    'The plural of a group works too: `approvals list`. So do `task get`, `approval respond`, `approval deny`, `recovery stuck` and `capability show`. `--format json` means `--json`, and `--format text` its absence.',
     '',
     ...table(
       ['alias', 'command'],

@@ -16,23 +16,18 @@ import { spentText } from '../recovery/usage-text.ts';
 const GOAL_SHOWN = 60;
 const REASON_SHOWN = 100;
 
-/** The pending question: about an in-doubt effect or a stuck job. */
-const askedText = (verdict: TaskView['nodes'][number]['verdict']): string =>
-  verdict === undefined || verdict.class === 'EFFECT_IN_DOUBT'
+/** The pending question: of a program, about an in-doubt effect or about a stuck job. */
+const askedText = (task: TaskView, verdict: TaskView['nodes'][number]['verdict']): string => {
+  if (task.state !== undefined) return QUESTION_LABELS.input;
+  return verdict === undefined || verdict.class === 'EFFECT_IN_DOUBT'
     ? QUESTION_LABELS.in_doubt
     : QUESTION_LABELS.stuck;
+};
 
-const nodeRow = ({
-  id,
-  status,
-  attempt,
-  reason,
-  approval,
-  question,
-  error,
-  verdict,
-  session,
-}: TaskView['nodes'][number]): readonly string[] => [
+const nodeRow = (
+  task: TaskView,
+  { id, status, attempt, reason, approval, question, error, verdict, session }: TaskView['nodes'][number],
+): readonly string[] => [
   id,
   status,
   [
@@ -40,7 +35,7 @@ const nodeRow = ({
     ...(session === undefined || session === 1 ? [] : [`session ${String(session)}`]),
   ].join(', '),
   [
-    question === undefined ? approval : `${askedText(verdict)} ${question}`,
+    question === undefined ? approval : `${askedText(task, verdict)} ${question}`,
     reason,
     verdict && `${verdict.kind} (${verdict.class})`,
     error && `${error.code}: ${error.message}`,
@@ -60,7 +55,10 @@ export const taskText = (task: TaskView): readonly string[] => [
     ...(task.error === undefined ? [] : [['error', `${task.error.code}: ${task.error.message}`]]),
   ]),
   'nodes',
-  ...columns(task.nodes.map(nodeRow), '  '),
+  ...columns(
+    task.nodes.map((node) => nodeRow(task, node)),
+    '  ',
+  ),
   ...stuckLines(task),
   ...(task.checkpoints === undefined ? [] : ['checkpoints']),
   ...columns(
