@@ -72,29 +72,30 @@ describe('a fork', () => {
 
 describe('a snapshot', () => {
   const small = play(chain('a', 'b')).when(succeeds('a'));
-  const events = small.made.events;
+  const event = small.history.slice(2, 3);
+  const versionsIn = (state: TaskState, upTo: number): readonly number[] =>
+    Array.from({ length: upTo }, (_, index) => index + 1).filter((version) =>
+      snapshotDue(state, version, event),
+    );
 
-  test('a small task takes a snapshot at every ended node, request and pause', () => {
-    expect(snapshotDue(small.state, small.task.version, events)).toBe(true);
-    const ordered = events.filter(({ type }) => type === 'step_ordered');
-    expect(snapshotDue(small.state, small.task.version, ordered)).toBe(false);
+  test('a short history has no snapshot', () => {
+    expect(versionsIn(small.state, 63)).toEqual([]);
+    expect(snapshotDue(small.state, small.task.version, small.history)).toBe(false);
   });
 
-  test('a large task takes one snapshot for many ended nodes', () => {
-    const names = Array.from({ length: 320 }, (_, index) => `n${String(index)}`);
-    let task = play(chain(...names));
-    let taken = 0;
-    for (const name of names.slice(0, 200)) {
-      task = task.when(succeeds(name));
-      if (snapshotDue(task.state, task.task.version, task.made.events)) taken += 1;
-    }
-    expect(taken).toBe(20);
+  test('a task takes a snapshot after every 64 events', () => {
+    expect(versionsIn(small.state, 200)).toEqual([64, 128, 192]);
+    expect(versionsIn(absent, 64)).toEqual([64]);
+    expect(snapshotDue(small.state, 66, small.history.slice(0, 3))).toBe(true);
   });
 
-  test('every task takes a snapshot after a thousand events', () => {
-    const event = small.history.slice(2, 3);
-    expect(snapshotDue(small.state, 1_000, event)).toBe(true);
-    expect(snapshotDue(small.state, 999, event)).toBe(false);
-    expect(snapshotDue(absent, 1_000, event)).toBe(true);
+  test('a large graph takes fewer snapshots, and at least one per 1,000 events', () => {
+    const graph = (nodes: number): TaskState =>
+      play(chain(...Array.from({ length: nodes }, (_, index) => `n${String(index)}`))).state;
+    expect(versionsIn(graph(3_200), 401)).toEqual([200, 400]);
+    const [node] = small.task.definition.nodes;
+    const nodes = Array.from({ length: 20_000 }, () => node);
+    const huge = { ...small.task, definition: { ...small.task.definition, nodes } } as TaskState;
+    expect(versionsIn(huge, 2_000)).toEqual([1_000, 2_000]);
   });
 });
