@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { JsMsg } from '@nats-io/jetstream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { createDispatch } from './dispatch.ts';
@@ -76,17 +76,58 @@ describe('pulling orders', () => {
     expect(of('a').open()).toEqual([1]);
   });
 
-  test('several versions share the free slots', async () => {
-    const { of, working } = start(4, ['a', 'b']);
-    expect([of('a').open(), of('b').open()]).toEqual([[2], [2]]);
+  test('an idle version holds one slot, and a busy one gets all others', async () => {
+    const { of } = start(6, ['a', 'b']);
+    expect([of('a').open(), of('b').open()]).toEqual([[1], [1]]);
     of('a').pulls[0]?.give('1');
+    await turn();
+    expect([of('a').open(), of('b').open()]).toEqual([[2], [1]]);
     of('a').pulls[0]?.give('2');
+    of('a').pulls[0]?.give('3');
     await turn();
-    working.get('1')?.();
-    await turn();
-    // The version with the fewest open pulls comes next.
-    expect([of('a').open(), of('b').open()]).toEqual([[1], [2]]);
+    expect([of('a').open(), of('b').open()]).toEqual([[2], [1]]);
   });
+
+  test('an idle version gives its slots back', async () => {
+    const { of } = start(6, ['a', 'b']);
+    of('a').pulls[0]?.give('1');
+    await turn();
+    of('a').pulls[0]?.end();
+    await turn();
+    expect([of('a').open(), of('b').open()]).toEqual([[1], [1]]);
+  });
+
+  test.each([7, 8, 9, 10])(
+    'a worker with %i versions pulls orders of all of them at once, however busy some are',
+    async (count) => {
+      const names = Array.from({ length: count }, (_, at) => `v${String(at)}`);
+      const { of, working } = start(10, names);
+      expect(names.filter((name) => of(name).open().length === 0)).toEqual([]);
+      let orders = 0;
+      // The first two versions get more orders than there are slots, and no idle pull ends.
+      for (let round = 0; round < 20; round += 1) {
+        for (const name of names.slice(0, 2)) {
+          of(name).pulls[0]?.give(`${name} ${String(orders)}`);
+          orders += 1;
+          await turn();
+        }
+        const [oldest] = working;
+        if (round % 2 === 1 && oldest !== undefined) {
+          working.delete(oldest[0]);
+          oldest[1]();
+          await turn();
+        }
+        expect(names.slice(2).map((name) => of(name).open())).toEqual(names.slice(2).map(() => [1]));
+      }
+      // Both of them still get a slot whenever one is free.
+      for (const [order, finish] of working) {
+        working.delete(order);
+        finish();
+        await turn();
+      }
+      expect(names.filter((name) => of(name).open().length === 0)).toEqual([]);
+    },
+  );
 
   test('versions take turns when there are fewer slots', async () => {
     const { of } = start(1, ['a', 'b']);
@@ -96,18 +137,21 @@ describe('pulling orders', () => {
     expect([of('a').open(), of('b').open()]).toEqual([[], [1]]);
   });
 
-  test('a failing version is pulled again later while others continue', async () => {
-    const { of, troubles } = start(2, ['a', 'b']);
+  test('a failing version keeps its slot, and is pulled again later while others continue', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { of, troubles } = start(3, ['a', 'b']);
     of('a').pulls[0]?.end(new Error('no stream'));
     await turn();
     expect(troubles).toEqual(['a']);
-    expect([of('a').open(), of('b').open()]).toEqual([[], [1, 1]]);
-    of('b').pulls[0]?.end();
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    expect(of('a').open()).toHaveLength(0);
-    of('b').pulls[0]?.end();
+    of('b').pulls[0]?.give('1');
     await turn();
-    expect(of('a').open()).toEqual([1]);
+    of('b').pulls[0]?.give('2');
+    await turn();
+    expect([of('a').open(), of('b').open()]).toEqual([[], []]);
+    vi.advanceTimersByTime(300);
+    await turn();
+    expect([of('a').open(), of('b').open()]).toEqual([[1], []]);
   });
 
   test('no orders are pulled after the stop', async () => {

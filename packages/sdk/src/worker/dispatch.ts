@@ -44,45 +44,58 @@ export type DispatchParts = {
 type PullState = {
   readonly hash: string;
   readonly source: OrderSource;
+  /** Orders that its pull may still deliver. */
   open: number;
+  running: number;
+  /** Orders of its next pull: doubled after a full pull, reset after an idle one. */
+  wants: number;
   turn: number;
   retryMs: number;
   away: boolean;
 };
 
-/** Pulls orders of several versions, in total at most as many as there are free slots. */
+/**
+ * Pulls orders of several versions, in total at most as many as there are free slots. With enough slots, each
+ * version always has a running phase or an open pull, so that a busy version never delays another one.
+ */
 export const createDispatch = ({ sources, concurrency, take, onTrouble }: DispatchParts) => {
-  const asked: PullState[] = [...sources].map(([hash, source]) => ({
+  const wantsAtRest = sources.size === 1 ? concurrency : 1;
+  const versions: PullState[] = [...sources].map(([hash, source]) => ({
     hash,
     source,
     open: 0,
+    running: 0,
+    wants: wantsAtRest,
     turn: 0,
     retryMs: FIRST_RETRY_MS,
     away: false,
   }));
-  const withinMs = concurrency < asked.length ? TURN_MS : PULL_MS;
+  const isScarce = concurrency < versions.length;
+  const withinMs = isScarce ? TURN_MS : PULL_MS;
   const retries = new Set<NodeJS.Timeout>();
   let stopped = false;
   let turns = 0;
 
   const slots = createSlots(concurrency, () => pump());
 
-  /** The next version: the one with the fewest open pulls, then the longest wait. */
-  const next = (): PullState | undefined =>
-    asked.filter(({ away }) => !away).sort((one, other) => one.open - other.open || one.turn - other.turn)[0];
-
-  /** An equal share of the free slots, as far as possible. */
-  const shareOf = (of: PullState): number => {
-    const present = asked.filter(({ away }) => !away);
-    const all = present.reduce((sum, { open }) => sum + open, slots.free());
-    return Math.max(1, Math.ceil(all / present.length) - of.open);
+  /** The slots that a version may take: the last one of each version without a phase and a pull is its own. */
+  const roomFor = (of: PullState): number => {
+    if (isScarce) return slots.free();
+    const others = versions.filter((other) => other !== of && other.open === 0 && other.running === 0);
+    return slots.free() - others.length;
   };
+
+  /** The version that has waited longest. */
+  const next = (): PullState | undefined =>
+    versions
+      .filter((of) => !of.away && of.open === 0 && roomFor(of) > 0)
+      .sort((one, other) => one.turn - other.turn)[0];
 
   const pump = (): void => {
     while (!stopped && slots.free() > 0) {
       const of = next();
       if (of === undefined) return;
-      void ask(of, slots.take(shareOf(of)));
+      void ask(of, slots.take(Math.min(of.wants, roomFor(of))));
     }
   };
 
@@ -95,14 +108,20 @@ export const createDispatch = ({ sources, concurrency, take, onTrouble }: Dispat
       await of.source.pull(count, withinMs, (order) => {
         left -= 1;
         of.open -= 1;
-        void take(of.hash, order).finally(() => slots.giveBack(1));
+        of.running += 1;
+        void take(of.hash, order).finally(() => {
+          of.running -= 1;
+          slots.giveBack(1);
+        });
       });
       of.retryMs = FIRST_RETRY_MS;
     } catch (error) {
       if (!stopped && !of.away) later(of, error);
     }
+    of.wants = left === 0 ? Math.min(of.wants * 2, concurrency) : wantsAtRest;
     of.open -= left;
     slots.giveBack(left);
+    pump();
   };
 
   const later = (of: PullState, error: unknown): void => {
@@ -122,7 +141,7 @@ export const createDispatch = ({ sources, concurrency, take, onTrouble }: Dispat
     stop: (): void => {
       stopped = true;
       for (const retry of retries) clearTimeout(retry);
-      for (const { source } of asked) source.stop();
+      for (const { source } of versions) source.stop();
     },
   };
 };
