@@ -276,7 +276,7 @@ describe.each(servers)('on %s', (_origin, program, extraConfig) => {
       },
     );
 
-    test('an answer goes to the account of the requester, whatever its reply subject', async () => {
+    test('an answer goes to the account of the requester for every reply subject', async () => {
       const service = await new Svcm(connections.approvals).add({ name: 'approvals', version: '1.0.0' });
       service.addEndpoint('echo', {
         subject: 'hp.api.approvals.echo',
@@ -377,7 +377,7 @@ describe.each(servers)('on %s', (_origin, program, extraConfig) => {
       for (const watch of watches) watch.unsubscribe();
     });
 
-    test("a command of a person arrives in the people's stream, whatever id a service uses", async () => {
+    test("a command of a person arrives in the people's stream under any message id", async () => {
       const ids = headers();
       ids.set('Nats-Msg-Id', 'approval.request.a-1.1');
       const taken = await jetstream(connections.operator).publish('hp.cmd.task.submit', '{}', {

@@ -227,7 +227,7 @@ describe('accounts', () => {
     },
   );
 
-  test('no account passes on what it receives from another', () => {
+  test('no account forwards messages of another account', () => {
     const passed = accounts.flatMap(({ name, imports }) => {
       const arriving = accounts.flatMap((other) =>
         other.imports.filter(({ kind, from }) => kind === 'service' && from === name),
@@ -243,7 +243,7 @@ describe('accounts', () => {
     expect(passed).toEqual([]);
   });
 
-  test('exactly what is exported is imported', () => {
+  test('every export has its import, and every import its export', () => {
     const exported = accounts.flatMap(({ name, exports }) =>
       exports.flatMap(({ kind, subject, accounts: to }) =>
         to.map((each) => `${name} ${kind} ${subject} ${each}`),

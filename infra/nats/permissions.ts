@@ -148,7 +148,7 @@ const topologyRights = (declared: Declared): Rights => ({
     ...declared.consumers.flatMap((consumer) => [
       consumerInfo(consumer),
       createConsumer(consumer),
-      // One that is ahead of its stream is made anew.
+      // One that is ahead of its stream is recreated.
       deleteConsumer(consumer),
     ]),
     ...[consumerInfo, deleteConsumer].map((right) => right(everyOrder)),

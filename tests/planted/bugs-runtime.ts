@@ -125,7 +125,7 @@ export const RUNTIME_BUGS: readonly Bug[] = [
     file: 'packages/runtime/src/bus/consumer-positions.ts',
     find: `Math.max(delivered, floor) > lastSeq;`,
     replace: `Math.max(delivered, floor) < 0 && lastSeq < 0;`,
-    caughtBy: [positions('consumers are made anew when one has %s more than the stream has')],
+    caughtBy: [positions('consumers are recreated when one has %s more than the stream has')],
   },
   {
     name: 'content is kept under any digest',

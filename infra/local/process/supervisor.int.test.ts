@@ -58,7 +58,7 @@ test('one that keeps ending is started again ever more slowly', async () => {
   ]);
 });
 
-test('a process that refuses its configuration is given up with its own message', async () => {
+test('a process that refuses its configuration ends the start with its own message', async () => {
   const thing = await node('console.error("HOLDPOINT_EXECUTOR_POOLS: no pool"); process.exit(78)');
   await until('it is escalated', () => thing.failure() !== undefined);
   expect(thing.failure()).toBe('thing refuses its configuration: HOLDPOINT_EXECUTOR_POOLS: no pool');

@@ -27,12 +27,12 @@ describe.skipIf(currentRun().backend === 'docker')('a bus that has lost its tail
     await expectAllDoneOnce(system, waiting);
   });
 
-  test('consumers start anew after every restart, because a stream may have grown beyond its lost tail', async () => {
+  test('consumers are recreated after every restart, because a stream may have grown beyond its lost tail', async () => {
     const waiting = await submitCrowd(system, AFTER);
     const before = await positions();
     await system.nats.kill();
     await system.nats.start();
-    await untilTrue('every consumer is made anew', async () => {
+    await untilTrue('every consumer is recreated', async () => {
       const now = await positions();
       return now.every((info, index) => info !== undefined && info.created !== before[index]?.created);
     });

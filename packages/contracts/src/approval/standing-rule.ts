@@ -20,7 +20,7 @@ export const RuleMatch = z.object({
     )
     .optional(),
   /** A rule names what may run: a kind or a target alone would permit any capability. */
-  capability: z.string('capability: missing, a rule names what may run').min(1).max(512),
+  capability: z.string('capability: missing, name the capability that the rule permits').min(1).max(512),
   /** Matches only targets that the arguments name. */
   target: Pattern.optional(),
   /** Path in the arguments, such as `body.channel`. */

@@ -33,32 +33,32 @@ describe('consumers keep their positions', () => {
   });
 });
 
-describe('consumers are made anew', () => {
+describe('consumers are recreated', () => {
   test.each([
     ['delivered', { delivered: 101, floor: 7 }],
     ['acknowledged', { delivered: 7, floor: 101 }],
-  ])('consumers are made anew when one has %s more than the stream has', (_, consumer) => {
+  ])('consumers are recreated when one has %s more than the stream has', (_, consumer) => {
     expect(displaced({}, 'A', consumer)).toBe('ahead');
   });
 
-  test('consumers are made anew when their stream was created again', () => {
+  test('consumers are recreated when their stream was created again', () => {
     expect(displaced({ created: '2026-11-23T10:00:01Z', lastSeq: 900 })).toBe('recreated');
   });
 
-  test('consumers are made anew when the last sequence of their stream went back', () => {
+  test('consumers are recreated when the last sequence of their stream went back', () => {
     expect(displaced({ lastSeq: 99 }, 'A', at(50))).toBe('gone_back');
   });
 
-  test('consumers are made anew after a restart, because a stream may have grown beyond its lost tail', () => {
+  test('consumers are recreated after a restart, because a stream may have grown beyond its lost tail', () => {
     expect(displaced({ lastSeq: 5_000 }, 'B')).toBe('restarted');
   });
 
-  test('consumers are made anew when the bus was never seen', () => {
+  test('consumers are recreated when the bus was never seen', () => {
     expect(displaced({}, 'A', at(100), NEW)).toBe('restarted');
   });
 });
 
-describe('the start of a consumer that is made anew', () => {
+describe('the start of a consumer that is recreated', () => {
   test.each(['ahead', 'gone_back', 'restarted'] as const)(
     'a consumer starts a minute before the last message that was seen (%s)',
     (reason) => {

@@ -7,7 +7,7 @@ export type ConsumerLook = { readonly delivered: number; readonly floor: number 
 export const DISPLACEMENTS = ['ahead', 'recreated', 'gone_back', 'restarted'] as const;
 export type Displacement = (typeof DISPLACEMENTS)[number];
 
-/** Where a consumer starts that is made anew. */
+/** The start of a recreated consumer. */
 export type Start = 'all' | { readonly at: string };
 
 const SERVERS_MAX = 16;
@@ -19,7 +19,7 @@ export const isAhead = ({ delivered, floor }: ConsumerLook, lastSeq: number): bo
   Math.max(delivered, floor) > lastSeq;
 
 /**
- * Why the consumers of a stream must be made anew; undefined when their positions are right. A restarted server may have
+ * Why the consumers of a stream must be recreated; undefined when their positions are right. A restarted server may have
  * lost its tail and have grown beyond it since, which no number shows: each restart counts.
  */
 export const displacementOf = (

@@ -73,7 +73,7 @@ export const createDeadLetterActions = <To extends Addressed>({
     if (problem !== undefined) throw refusal(problem);
     const reader = inbound.find(({ consumer }) => passes(consumer.filter, subject));
     if (reader?.wants?.(subject) === false) return undefined;
-    // Without its time and headers: nobody proves again who sent it.
+    // Without its time and headers: its sender is no longer proven.
     return reader?.decode(subject, parseJson(body), { identity: identityIn(headers) ?? id });
   };
 

@@ -30,7 +30,7 @@ import {
 
 const WORK: (typeof streams)[number]['name'] = 'HP_WORK';
 
-/** The interval of the looks: the time until a vanished or displaced consumer is made anew. */
+/** The interval of the looks: the time until a vanished or displaced consumer is recreated. */
 export const LOOK_EVERY_MS = 2_000;
 /** Without a complete look for this long, the service that keeps the topology is not ready. */
 const LOOK_OVERDUE_MS = 15_000;
@@ -46,7 +46,7 @@ export type TopologyKeeperOptions = {
     readonly write: (mark: Watermark) => Promise<void>;
     /** Called when the bus may have lost messages. Until it succeeds, each look repeats the repair. */
     readonly onLoss: () => Promise<unknown>;
-    /** Called for each consumer that was made anew because its position was wrong. */
+    /** Called for each consumer that was recreated because its position was wrong. */
     readonly onDisplaced: (consumer: string, stream: string, reason: Displacement) => void;
   };
 };
@@ -72,7 +72,7 @@ const lookOf = ({ delivered, ack_floor }: ConsumerInfo): ConsumerLook => ({
 });
 
 /**
- * Makes a consumer anew, from the start or from its oldest unacknowledged message, whichever is earlier. The server finds the
+ * Recreates a consumer, from the start or from its oldest unacknowledged message, whichever is earlier. The server finds the
  * sequence of a time, and says it of the consumer that starts there.
  */
 const makeAnew = async (
@@ -102,7 +102,7 @@ const workConsumers = async (manager: JetStreamManager): Promise<readonly Consum
 /**
  * Creates the topology at the start, and looks at it every two seconds, because the bus may lose it. A bus that has lost the
  * tail of its streams, but not the positions of its consumers, would skip all messages up to these positions: such consumers
- * are made anew.
+ * are recreated.
  */
 export const keepTopology = async ({
   connection,
@@ -137,7 +137,7 @@ export const keepTopology = async ({
       for (const consumer of there) {
         await makeAnew(manager, consumer, startOf(reason, known.streams[name]));
         onDisplaced(consumer.name, name, reason);
-        log.warn({ stream: name, consumer: consumer.name, reason }, 'consumer made anew');
+        log.warn({ stream: name, consumer: consumer.name, reason }, 'consumer recreated');
       }
     }
     if (lost) await onLoss();

@@ -31,7 +31,7 @@ test('the bus declares the consumer of these tests', () => {
   expect(names).toContain(first);
 });
 
-test('a consumer that another replica makes anew during the update is updated afterwards', async () => {
+test('a consumer that another replica recreates during the update is updated afterwards', async () => {
   const { manager, updated } = given(first, 2);
   await updateTopology(manager);
   expect(updated).toEqual(names);

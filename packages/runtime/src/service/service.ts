@@ -177,7 +177,7 @@ const keepPositions = async (
 ): Promise<TopologyKeeper> => {
   const displaced = meter.counter(
     'consumers_displaced_total',
-    'Consumers that were made anew because the bus had lost messages, or may have',
+    'Consumers that were recreated because the bus had lost messages, or may have',
     DISPLACEMENTS.map((reason) => ({ reason })),
   );
   const keeper = await keepTopology({

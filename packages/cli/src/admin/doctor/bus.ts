@@ -174,7 +174,7 @@ const consumerFinding = (
     return fail(
       check,
       `${String(ahead)} messages ahead of its stream: new messages are skipped`,
-      'check that the orchestrator runs: it makes the consumer anew within seconds',
+      'check that the orchestrator runs: it creates the consumer again within seconds',
     );
   const { num_pending: pending, num_ack_pending: taken, num_redelivered: again } = info;
   const message = `${String(pending)} waiting, ${String(taken)} in progress, ${String(again)} redelivered`;
