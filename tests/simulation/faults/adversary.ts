@@ -35,7 +35,7 @@ const place = (name: string): string => name.replace(/\D/g, '');
 
 /** A client with valid credentials and bad intent: it repeats, changes and forges messages. */
 export const startAdversary = (
-  { timeline, choices, bus, books, watchers, trace, askers }: World,
+  { timeline, choices, bus, books, watchers, trace, askers, seals }: World,
   overMs: number,
   severity: number,
   without: ReadonlySet<string>,
@@ -50,6 +50,14 @@ export const startAdversary = (
   const say = (name: string, wire: Omit<WireMessage, 'headers'>): void =>
     bus.publish(name, { ...wire, headers: [[HEADERS.messageId, name]] });
 
+  /** Every other order has the seal of the orchestrator: only the executor's own checks refuse it. */
+  const order = (name: string, body: string): void => {
+    const subject = subjects.effectCommand('run', DEFAULT_POOL);
+    if (!choices.pick(`sealed ${name}`, [true, false])) return say(name, { subject, body });
+    const { headers } = seals.sealedBy('orchestrator', name, subject, body);
+    bus.publish(name, { subject, body, headers: [[HEADERS.messageId, name], ...headers] });
+  };
+
   const heardOrder = (name: string): RunEffect | undefined => {
     const orders = heard
       .filter(({ subject }) => subject.startsWith('hp.cmd.effect.run.'))
@@ -59,30 +67,20 @@ export const startAdversary = (
   };
 
   const ungranted = (name: string, kind?: 'work'): void => {
-    const order = heardOrder(name);
-    if (order === undefined) return;
-    const { grant: _grant, ...rest } = order;
-    const effect = kind === undefined ? order.effect : { ...order.effect, kind };
-    say(name, {
-      subject: subjects.effectCommand('run', DEFAULT_POOL),
-      body: JSON.stringify({ ...rest, effect, digest: effectDigest(effect) }),
-    });
+    const real = heardOrder(name);
+    if (real === undefined) return;
+    const { grant: _grant, ...rest } = real;
+    const effect = kind === undefined ? real.effect : { ...real.effect, kind };
+    order(name, JSON.stringify({ ...rest, effect, digest: effectDigest(effect) }));
   };
 
   const changedOrder = (name: string, alsoDigest: boolean): void => {
-    const order = heardOrder(name);
-    if (order === undefined) return;
-    const effect = { ...order.effect, args: { text: 'something else' } };
-    const digest = alsoDigest ? effectDigest(effect) : order.digest;
-    say(name, {
-      subject: subjects.effectCommand('run', DEFAULT_POOL),
-      body: JSON.stringify({
-        ...order,
-        effect,
-        digest,
-        attempt: order.attempt + choices.pick(`attempt ${name}`, [0, 1]),
-      }),
-    });
+    const real = heardOrder(name);
+    if (real === undefined) return;
+    const effect = { ...real.effect, args: { text: 'something else' } };
+    const digest = alsoDigest ? effectDigest(effect) : real.digest;
+    const attempt = real.attempt + choices.pick(`attempt ${name}`, [0, 1]);
+    order(name, JSON.stringify({ ...real, effect, digest, attempt }));
   };
 
   const forgedApproval = (name: string): void => {

@@ -1,5 +1,4 @@
 import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
-import { sealAll } from '@holdpoint/contracts/bus/seal';
 import { type ServiceName, SERVICES, subjects } from '@holdpoint/contracts/bus/subjects';
 import { entryIn } from '@holdpoint/executor/effect/state';
 import type { WireMessage } from '@holdpoint/runtime/engine/ports';
@@ -42,19 +41,6 @@ export const startForger = (
       headers: [[HEADERS.messageId, name], ...headers.filter(([key]) => key !== HEADERS.messageId)],
     });
 
-  const sealedBy = (service: ServiceName, name: string, subject: string, body: string): WireMessage => {
-    const { kid, sign } = seals.signerOf(service);
-    const [seal = ''] = sealAll([{ subject, id: name, body }], kid, sign);
-    return {
-      subject,
-      body,
-      headers: [
-        [HEADERS.id, name],
-        [HEADERS.seal, seal],
-      ],
-    };
-  };
-
   const aHeard = (name: string): WireMessage | undefined =>
     heard.length === 0 ? undefined : choices.pick(name, heard);
 
@@ -94,7 +80,7 @@ export const startForger = (
 
   const asService = (name: string, what: ReturnType<typeof outcome>): void => {
     if (what === undefined) return;
-    say(name, sealedBy(choices.pick(`as ${name}`, OTHERS), name, what.subject, what.body));
+    say(name, seals.sealedBy(choices.pick(`as ${name}`, OTHERS), name, what.subject, what.body));
   };
 
   const play = (trick: (typeof TRICKS)[number], name: string): void => {

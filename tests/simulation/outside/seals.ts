@@ -1,6 +1,8 @@
 import { createSecretKey, hash, type KeyObject } from 'node:crypto';
-import { readSeal, sealedText } from '@holdpoint/contracts/bus/seal';
+import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
+import { readSeal, sealAll, sealedText } from '@holdpoint/contracts/bus/seal';
 import { type ServiceName, SERVICES } from '@holdpoint/contracts/bus/subjects';
+import type { WireMessage } from '@holdpoint/runtime/engine/ports';
 import { createSeals, type SealKeys, type Seals, type SealSigner } from '@holdpoint/runtime/engine/seals';
 
 /** A keyed hash instead of a signature: as long, as hard to guess for the adversary, and far cheaper. */
@@ -9,8 +11,8 @@ const signatureBy = (key: KeyObject, text: Uint8Array): Buffer =>
 
 export type SealBook = {
   readonly of: (service: ServiceName) => Seals;
-  /** The key of a service, as an adversary has it who broke into that service. */
-  readonly signerOf: (service: ServiceName) => SealSigner;
+  /** A message under the seal of a service, as an adversary sends it who broke into that service. */
+  readonly sealedBy: (service: ServiceName, id: string, subject: string, body: string) => WireMessage;
   /** From now on the key of this service is another one, and others know the old key as retired. */
   readonly rotate: (service: ServiceName) => void;
   /** Whether this seal names a retired key: readers ignore its message, and the sender answers again. */
@@ -75,7 +77,18 @@ export const createSealBook = (): SealBook => {
     );
 
   return {
-    signerOf,
+    sealedBy: (service, id, subject, body) => {
+      const { kid, sign } = signerOf(service);
+      const [seal = ''] = sealAll([{ subject, id, body }], kid, sign);
+      return {
+        subject,
+        body,
+        headers: [
+          [HEADERS.id, id],
+          [HEADERS.seal, seal],
+        ],
+      };
+    },
     of: (service) => {
       const seals = all.get(service);
       if (seals === undefined) throw new Error(`${service} has no seals`);
