@@ -30,6 +30,7 @@ const SOMETIMES = [
   'executor not_applied',
   'executor prepared',
   'executor probed',
+  'executor refused',
   'executor superseded',
   'executor undeferred',
   'orchestrator artifact_watch_added',
@@ -101,16 +102,11 @@ const SOMETIMES = [
   'recovery job_unstuck',
 ];
 
-/** A cancellation arrives before its task only when the submission is a dead letter. */
-const EARLY_CANCELLATION = 382_754_512;
-/** An executor probes an effect in doubt. */
-const PROBE = 88;
-
 test(
   'the fixed seeds hold every invariant and cover every event and every fault',
   { timeout: 1_200_000 },
   async () => {
-    const campaign = await runCampaign([...seedsFrom(1, SEEDS), PROBE, EARLY_CANCELLATION], SETTINGS);
+    const campaign = await runCampaign(seedsFrom(1, SEEDS), SETTINGS);
     await expectNoViolation(campaign, SETTINGS);
     expect(SOMETIMES.filter((name) => !campaign.seen.has(name))).toEqual([]);
     expect(FAULTS.filter((fault) => !campaign.struck.has(fault))).toEqual([]);

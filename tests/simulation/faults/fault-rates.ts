@@ -68,6 +68,7 @@ const RATES = {
   'news of a task is lost': 0.1,
   'message cannot be read': 0.006,
   'message cannot be handled': 0.006,
+  'submission by a task cannot be handled': 0.1,
 } as const;
 export type Fault = keyof typeof RATES;
 export const FAULTS = Object.keys(RATES) as readonly Fault[];

@@ -1,3 +1,4 @@
+import { subjects } from '@holdpoint/contracts/bus/subjects';
 import type { ServiceLogic } from '@holdpoint/runtime/engine/core';
 import type { Addressed } from '@holdpoint/runtime/engine/kinds';
 import { type Kind, mapKinds } from '../services/kinds.ts';
@@ -8,7 +9,10 @@ import type { World } from '../world.ts';
 export const POISONED = 'it is poison on purpose';
 
 const ILLS = ['message cannot be read', 'message cannot be handled'] as const;
-type Ill = { readonly kind: (typeof ILLS)[number]; readonly until: number };
+/** Its parent may be over before the repair: the cancellation then arrives first. */
+const CHILD = 'submission by a task cannot be handled';
+const SUBMISSION = subjects.taskCommand('submit');
+type Ill = { readonly kind: (typeof ILLS)[number] | typeof CHILD; readonly until: number };
 
 /**
  * The messages that a service cannot handle, by the ids of their dead letters, with the time of their repair.
@@ -26,9 +30,10 @@ export const withPoison = <To extends Addressed, Event extends { readonly type: 
   const { service } = logic;
   const marked = new WeakMap<object, number>();
 
-  const illOf = (id: string): Ill | undefined => {
+  const illOf = (subject: string, id: string): Ill | undefined => {
     if (!poison.has(id)) {
-      const kind = weather.oneOf(`poison ${id}`, ILLS);
+      const isChild = subject === SUBMISSION && weather.strikes(CHILD, `poison ${id}`);
+      const kind = isChild ? CHILD : weather.oneOf(`poison ${id}`, ILLS);
       const until = timeline.now() + choices.between(`mended ${id}`, ...MENDED_WITHIN_MS);
       poison.set(id, kind && { kind, until });
     }
@@ -59,7 +64,7 @@ export const withPoison = <To extends Addressed, Event extends { readonly type: 
     inbound: logic.inbound.map((inbound) => ({
       ...inbound,
       decode: (subject, payload, meta) => {
-        const ill = illOf(deadLetterKey(service, meta.identity));
+        const ill = illOf(subject, deadLetterKey(service, meta.identity));
         if (ill?.kind === 'message cannot be read') throw new Error(POISONED);
         const routed = inbound.decode(subject, payload, meta);
         if (routed === undefined || ill === undefined) return routed;

@@ -155,6 +155,14 @@ export const startPeople = (world: World, cluster: Cluster) => {
       );
   };
 
+  /** A requester who may not decide alone asks a colleague. */
+  const onOwnRequest = (id: ApprovalId, requester: string): void => {
+    const place = `colleague decides on ${id}`;
+    if (choices.happens(`nobody ${place}`, DECIDES.nobody)) return;
+    const colleague = requester === OPERATOR.name ? OTHER : OPERATOR;
+    timeline.in(choices.between(place, 0, LOOKS_WITHIN_MS), () => decide(id, verbFor(place), colleague));
+  };
+
   /** Under a quorum a second approver mostly follows. */
   const onVote = (id: ApprovalId): void => {
     const place = `second decision on ${id}`;
@@ -187,6 +195,8 @@ export const startPeople = (world: World, cluster: Cluster) => {
   const onApprovalEvent = ({ event }: Change<unknown, ApprovalEvent>): void => {
     if (event.type === 'voted') return onVote(event.id);
     if (event.type === 'escalated') return onEscalation(event.id);
+    if (event.type === 'decision_refused' && event.code === 'APPROVALS_FOUR_EYES')
+      return onOwnRequest(event.id, event.by);
     if (event.type !== 'requested') return;
     const place = `decision on ${event.id}`;
     const id = ApprovalId.parse(event.id);
