@@ -61,7 +61,8 @@ export const failTask = (
   node: NodeId,
 ): void => {
   const before = builder.task();
-  const error = { code, message, details: { ...details, node } };
+  const { from } = before;
+  const error = { code, message, details: { ...details, node, ...(from !== undefined && { from }) } };
   builder.emit({ type: 'failed', outcome: code === 'ERR_FORBIDDEN' ? 'blocked' : 'failed', error });
   releaseAll(builder, before, 'the task has failed');
   notifyWatchers(builder);

@@ -114,6 +114,7 @@ const withNextPhase = (task: Program, node: Program['node'] | undefined, visit: 
   return {
     ...rest,
     node: node ?? task.node,
+    ...(node !== undefined && { from: task.node }),
     visit,
     attempt: 1,
     status: 'held',
@@ -125,10 +126,9 @@ const withNextPhase = (task: Program, node: Program['node'] | undefined, visit: 
   };
 };
 
-/** The attempt restarts the phase. Its records remain. */
+/** The attempt restarts the phase. Its records and the state of `onRetry` remain. */
 const withNextAttempt = (task: Program, attempt: number, command: CommandId | undefined): Program => {
   const {
-    retried: _retried,
     question: _question,
     paused: _paused,
     answer: _answer,
@@ -179,7 +179,7 @@ const fold = (task: Program, event: Exclude<ProgramTaskEvent, Of<'program_submit
     case 'phase_returned':
       return { ...withoutWorker(task), status: 'held', losses: task.losses + (event.lost ? 1 : 0) };
     case 'phase_retry_prepared':
-      return { ...task, retried: event.state };
+      return { ...task, retried: { attempt: event.attempt, state: event.state } };
     case 'phase_completed': {
       const output = event.output === undefined ? {} : { output: event.output };
       const known = withPhaseSummary(task, event.node, { status: 'succeeded', ...output });

@@ -23,6 +23,7 @@ import {
   timer,
 } from '../testing/fixture.ts';
 import type { ProgramMessage } from './messages.ts';
+import { workInputFor } from './order-phase.ts';
 
 const given = specFor(programDecider);
 const after = (...messages: readonly ProgramMessage[]) =>
@@ -478,7 +479,25 @@ describe('a failed attempt', () => {
       .thenEmitsLike({ type: 'phase_failed' }, { type: 'phase_retrying', attempt: 3, delayMs: 2_000 });
     given(...after(...second, end(2, failedWith()), timer('retry'), claim(3)))
       .when(end(3, failedWith()), NOW)
-      .thenEmitsLike({ type: 'phase_failed' }, { type: 'failed' });
+      .thenEmitsLike(
+        { type: 'phase_failed', error: { message: 'no tea' } },
+        { type: 'failed', error: { message: 'Max retries exceeded: no tea', details: { node: 'draft' } } },
+      );
+  });
+
+  test('a failure of the task names the failed phase and the phase before it', () => {
+    given(...after(submission(), claim(1), end(1, completed('review')), claim(2)))
+      .when(end(2, failedWith()), NOW)
+      .thenEmitsLike(
+        { type: 'phase_failed' },
+        { type: 'failed', error: { message: 'no tea', details: { node: 'review', from: 'draft' } } },
+      );
+  });
+
+  test('a worker gets the name of the phase before its own', () => {
+    given(...after(submission(), claim(1), end(1, completed('review'))))
+      .when(claim(2), NOW)
+      .thenAnswers({ input: { from: 'draft' } });
   });
 
   test('the next attempt sees the failures and the state of onRetry', () => {
@@ -500,6 +519,43 @@ describe('a failed attempt', () => {
       .thenAnswers({ input: { retried: true, state: { topic: 'soup' } } });
   });
 
+  test('the state of onRetry is the start of all further attempts, and onRetry runs again for each', () => {
+    const soup = record(2, { kind: 'retry_state', state: { topic: 'soup' } });
+    const twice = [
+      ...failing(['retry', 3]),
+      end(1, failedWith()),
+      timer('retry'),
+      claim(2),
+      soup,
+      end(2, failedWith()),
+      timer('retry'),
+    ];
+    const third = taskAfter(...twice);
+    expect(workInputFor(third)).toMatchObject({ state: { topic: 'soup' } });
+    expect(workInputFor(third).retried).toBeUndefined();
+    given(...after(...twice, claim(3)))
+      .when(record(3, { kind: 'retry_state', state: { topic: 'stew' } }), NOW)
+      .thenEmitsLike({ type: 'phase_retry_prepared', attempt: 3, state: { topic: 'stew' } });
+    const stew = [...twice, claim(3), record(3, { kind: 'retry_state', state: { topic: 'stew' } })];
+    given(...after(...stew))
+      .when(record(3, { kind: 'retry_state', state: { topic: 'cake' } }), NOW)
+      .thenEmits();
+    expect(workInputFor(taskAfter(...stew))).toMatchObject({ retried: true, state: { topic: 'stew' } });
+  });
+
+  test('the state of onRetry ends with its phase', () => {
+    const next = taskAfter(
+      ...failing(['retry', 1]),
+      end(1, failedWith()),
+      timer('retry'),
+      claim(2),
+      record(2, { kind: 'retry_state', state: { topic: 'soup' } }),
+      end(2, completed('review', { topic: 'stew' })),
+    );
+    expect(workInputFor(next)).toMatchObject({ state: { topic: 'stew' } });
+    expect(next.retried).toBeUndefined();
+  });
+
   test('people may grant an attempt, which counts like any other', () => {
     const paused = [...failing(['pause', 1]), end(1, failedWith())] as const;
     const asks = taskAfter(...paused);
@@ -518,7 +574,10 @@ describe('a failed attempt', () => {
     ];
     given(...after(...granted))
       .when(end(2, failedWith()), NOW)
-      .thenEmitsLike({ type: 'phase_failed' }, { type: 'failed' });
+      .thenEmitsLike(
+        { type: 'phase_failed' },
+        { type: 'failed', error: { message: 'Max retries exceeded: no tea' } },
+      );
   });
 
   test('an operator can retry the phase of a failed task', () => {

@@ -44,17 +44,19 @@ export const endLease = (builder: DecisionBuilder): void => builder.timer({ clea
 
 /** The input of a worker for the current phase. */
 export const workInputFor = (task: Program): WorkInput => {
-  const { state, inputs, goal, requestedBy, repository, entries, failures, retried, answer, paused } = task;
+  const { state, inputs, goal, requestedBy, repository, entries, failures, answer, paused } = task;
+  const { from, retried, attempt } = task;
   const responding = task.activation === 'respond';
   return {
-    state: (responding ? paused?.state : retried) ?? state,
+    state: (responding ? paused?.state : retried?.state) ?? state,
     inputs,
     goal,
     requestedBy,
     ...(repository !== undefined && { repository }),
+    ...(from !== undefined && { from }),
     entries: [...entries],
     failures: [...failures],
-    ...(retried !== undefined && { retried: true }),
+    ...(retried?.attempt === attempt && { retried: true }),
     ...(responding && paused !== undefined && { question: paused.asks }),
     ...(responding && paused?.output !== undefined && { output: paused.output }),
     ...(responding && answer !== undefined && { answer }),

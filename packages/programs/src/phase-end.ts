@@ -117,6 +117,11 @@ const onErrorOf = (task: Program): ProgramOnError | undefined => {
   return phase === undefined || phase.type === 'terminal' ? undefined : phase.onError;
 };
 
+const exceeded = ({ message, ...error }: ErrorBody): ErrorBody => ({
+  ...error,
+  message: `Max retries exceeded: ${message}`,
+});
+
 /** Handles a failed attempt by the rules of its phase. */
 export const onPhaseFailed = (
   builder: DecisionBuilder,
@@ -133,12 +138,12 @@ export const onPhaseFailed = (
     case 'retry':
       return left
         ? startNextAttempt(builder, retryDelayMs(onError, attempt - 1))
-        : failTask(builder, error, node);
+        : failTask(builder, exceeded(error), node);
     case 'pause':
       // Attempts that people grant count against the limit as well.
       return left || onError.maxRetries === 0
         ? askAboutFailure(builder, question ?? {}, error.message)
-        : failTask(builder, error, node);
+        : failTask(builder, exceeded(error), node);
     case 'fail':
     case undefined:
       return failTask(builder, error, node);

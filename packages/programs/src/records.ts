@@ -30,7 +30,7 @@ const retried = (
   { state }: Extract<WorkRecord, { readonly kind: 'retry_state' }>,
 ): RecordResult => {
   const { node, visit, attempt, lease, retried: before } = builder.task();
-  if (before !== undefined) return {};
+  if (before?.attempt === attempt) return {};
   if (bytesOf(state) > STATE_MAX_BYTES) return { error: stateTooLarge() };
   builder.emit({ type: 'phase_retry_prepared', node, visit, attempt, lease, state });
   return {};

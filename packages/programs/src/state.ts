@@ -71,6 +71,8 @@ export type Program = {
   readonly state: JsonObject;
   /** The current phase, its visit number, and the attempt. */
   readonly node: NodeId;
+  /** The phase before it. */
+  readonly from?: NodeId;
   readonly visit: number;
   readonly attempt: number;
   readonly status: PhaseStatus;
@@ -90,8 +92,8 @@ export type Program = {
   readonly wanted: Readonly<Record<string, ProgramEffect>>;
   readonly suspendedOn?: readonly string[];
   readonly failures: readonly PhaseFailure[];
-  /** The state of this attempt as `onRetry` returned it. */
-  readonly retried?: JsonObject;
+  /** The last state of `onRetry` in this visit and its attempt: further attempts start from it. */
+  readonly retried?: { readonly attempt: number; readonly state: JsonObject };
   readonly question?: OpenQuestion;
   /** The state at the question, and its output. */
   readonly paused?: {

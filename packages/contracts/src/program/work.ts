@@ -52,11 +52,13 @@ export const WorkInput = z.object({
   goal: z.string(),
   requestedBy: z.string(),
   repository: z.string().optional(),
+  /** The phase before this one. */
+  from: NodeId.optional(),
   /** Entries of this phase visit, and effects of the whole task. */
   entries: z.array(Entry),
   /** Failed attempts of this visit, oldest first; the last ten. */
   failures: z.array(PhaseFailure),
-  /** The state after `onRetry` is recorded for this attempt. */
+  /** `onRetry` has run for this attempt; `state` is its result. */
   retried: z.boolean().optional(),
   /** With `respond`: the question, the output before it, and the answer. */
   question: ProgramQuestion.optional(),
