@@ -1,4 +1,5 @@
 import { userInfo } from 'node:os';
+import type { MsgHdrs } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { publish } from '../../kit/bus/consumers.ts';
 import { commandLine } from '../../kit/command-line.ts';
@@ -72,6 +73,19 @@ describe('a dead letter on the command line', () => {
       `dead letter ${letter} was already dropped: grace, `,
     );
     expect(await isListed(letter)).toBe(false);
+  });
+
+  test('a message with a NUL in a header has a dead letter, and later messages are handled', async () => {
+    const raw = { encode: () => Buffer.from('NATS/1.0\r\nce-id: a\0b\r\n\r\n') } as unknown as MsgHdrs;
+    system.client.connection.publish('hp.cmd.task.cancel', '[1]', { headers: raw });
+    await until('it is listed', async () => (await list()).find(({ letter }) => letter.body === '[1]'));
+    const id = newTaskId();
+    await publish(
+      system.client.connection,
+      'hp.cmd.task.submit',
+      JSON.stringify({ id, workflow: 'sample', goal: 'come after it' }),
+    );
+    await waitForPhase(system.client, id, 'awaiting_approval');
   });
 
   test('an unknown dead letter is refused', async () => {

@@ -18,8 +18,15 @@ export type DeadMessage = {
 // Only these headers are kept: others may hold secrets, and dead letters are kept for weeks.
 const KEPT = /^(ce-|nats-|holdpoint-seal$|content-type$|traceparent$)/i;
 
+/** PostgreSQL stores neither NUL nor half a character: a row with one would hold up every later batch. */
+const storable = (text: string): string => text.toWellFormed().replaceAll('\0', '\uFFFD');
+
 const keptOf = (headers: DeadMessage['headers']): Record<string, string> =>
-  Object.fromEntries(Object.entries(headers).filter(([name]) => KEPT.test(name)));
+  Object.fromEntries(
+    Object.entries(headers)
+      .filter(([name]) => KEPT.test(name))
+      .map(([name, value]) => [storable(name), storable(value)]),
+  );
 
 /** The same id for every delivery of a message, so that it has one dead letter. */
 export const deadLetterKey = (service: ServiceName, identity: string): string =>
@@ -33,7 +40,7 @@ export const deadLetterOf = (
 ): DeadLetterRow => ({
   id: deadLetterKey(service, identity),
   letter: {
-    subject,
+    subject: storable(subject),
     reason,
     headers: keptOf(headers),
     bodyBytes: data.length,

@@ -25,6 +25,7 @@ const inbound: Inbound<To> = {
 
 const SEALED: SealFinding = { key: 'k-1' };
 type Arriving = {
+  readonly headers?: Readonly<Record<string, string>>;
   readonly subject?: string;
   readonly deliveries?: number;
   readonly finding?: SealFinding;
@@ -33,7 +34,7 @@ type Arriving = {
 /** Takes one message in, and notes what is said to its consumer, and what is given to the engine. */
 const taking = (
   body: string,
-  { subject = 'hp.cmd.recovery.assess', deliveries = 1, finding = SEALED }: Arriving = {},
+  { subject = 'hp.cmd.recovery.assess', deliveries = 1, finding = SEALED, headers = {} }: Arriving = {},
 ) => {
   const said: string[] = [];
   const accepted: Item[] = [];
@@ -45,7 +46,7 @@ const taking = (
     identity: 'm-1',
     at: 1_700_000_000_000,
     header: () => undefined,
-    headers: () => ({}),
+    headers: () => headers,
     ack: () => void said.push('ack'),
     giveBack: (delayMs) => void said.push(`again in ${String(delayMs)}`),
   };
@@ -140,6 +141,17 @@ describe('a dead letter', () => {
     expect(said).toEqual([]);
     buried[0]?.stored();
     expect(said).toEqual(['ack']);
+  });
+
+  test('a dead letter has only characters that PostgreSQL can store', () => {
+    const { letter } = taking('{', {
+      subject: 'hp.cmd.a\0b',
+      headers: { 'ce-id': 'a\0b', 'ce-\0': 'a', 'ce-time': '\uD800' },
+    });
+    expect(letter?.row.letter).toMatchObject({
+      subject: 'hp.cmd.a\uFFFDb',
+      headers: { 'ce-id': 'a\uFFFDb', 'ce-\uFFFD': 'a', 'ce-time': '\uFFFD' },
+    });
   });
 });
 
