@@ -1,3 +1,6 @@
+import { readFile } from 'node:fs/promises';
+import { IssuedIdentity } from '@holdpoint/contracts/approval/identity';
+import { layout } from '@holdpoint/infra/credentials/layout';
 import type { TaskId } from '@holdpoint/contracts/values/ids';
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { TaskView } from '@holdpoint/contracts/task/views';
@@ -14,8 +17,20 @@ export const expectContext: Effect = async (reader, words) => {
   expect(await reader.enter(['nats', 'rtt'], { cwd: reader.system.folder })).toContain(`:${port}`);
 };
 
+/** The body of a printed message. */
+const jsonIn = (printed: string): unknown => JSON.parse(/^\{.*\}$/m.exec(printed)?.[0] ?? '');
+
 const taskIds = async ({ system }: Reader): Promise<readonly TaskId[]> =>
   (await system.client.ask('orchestrator', 'list', { limit: 500 })).items.map(({ id }) => id);
+
+/** Fetches an assertion with the token of the operator. */
+export const expectIdentified: Effect = async (reader, words) => {
+  const { operatorToken } = layout(reader.system.run.credentialsDir);
+  reader.fill('token', (await readFile(operatorToken, 'utf8')).trim());
+  const issued = IssuedIdentity.parse(jsonIn(await reader.enter(words)));
+  expect(issued.name).toBe('operator');
+  reader.fill('assertion', issued.assertion);
+};
 
 export const expectPublished: Effect = async (reader, words) => {
   const before = new Set(await taskIds(reader));
@@ -24,7 +39,10 @@ export const expectPublished: Effect = async (reader, words) => {
     (await taskIds(reader)).find((each) => !before.has(each)),
   );
   const view = await waitForPhase(reader.system.client, id, 'awaiting_approval');
-  expect(view.goal).toBe((JSON.parse(words.at(-1) ?? '') as { goal?: unknown }).goal);
+  const [, , , body = ''] = words;
+  expect(view.goal).toBe((JSON.parse(body) as { goal?: unknown }).goal);
+  // An assertion proves the requester.
+  expect(view.requestedBy).toBe(words.includes('-H') ? 'operator' : 'unverified:unknown');
   reader.fill('task', id);
 };
 
@@ -120,6 +138,6 @@ export const expectEndpoints: Effect = async (reader, words) => {
 
 export const expectTask: Effect = async (reader, words) => {
   const printed = await reader.enter(words);
-  const view = TaskView.parse(JSON.parse(/^\{.*\}$/m.exec(printed)?.[0] ?? ''));
+  const view = TaskView.parse(jsonIn(printed));
   expect(view).toEqual(await reader.system.client.ask('orchestrator', 'get', { id: taskOf(reader) }));
 };

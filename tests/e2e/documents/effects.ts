@@ -17,6 +17,7 @@ const effects: Readonly<Record<string, Effect>> = {
   [`${HOLDPOINT} effect list <task>`]: cli.expectEffectsListed,
   [`${HOLDPOINT} dlq list`]: operations.expectDeadLettersListed,
   'nats context add holdpoint': bus.expectContext,
+  'nats req hp.api.approvals.identify': bus.expectIdentified,
   'nats pub hp.cmd.task.submit': bus.expectPublished,
   'nats sub hp.evt.> --stream HP_EVT': bus.expectPastFacts,
   'nats sub hp.evt.>': bus.expectEveryFact,
