@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { IDENTITY_HEADER } from '@holdpoint/contracts/approval/identity';
 import { commands } from '@holdpoint/contracts/catalog/commands';
 import { traceOf } from '@holdpoint/contracts/bus/cloudevents';
 import { DeadLetter } from '@holdpoint/contracts/bus/dead-letter';
@@ -30,6 +31,8 @@ type Input = {
   readonly situation: string;
   readonly trace: string | undefined;
   readonly body: Bytes;
+  /** The identity assertion in its header. */
+  readonly assertion?: string | undefined;
 };
 
 /** The time of every decision. */
@@ -71,7 +74,7 @@ const checkBuried = (service: ServiceName, { subject, trace, body }: Input, reas
     service,
     {
       subject,
-      headers: { 'ce-id': 'i', authorization: 'Bearer x', traceparent: trace ?? '' },
+      headers: { 'ce-id': trace ?? 'i', 'ce-\0': 'x', authorization: 'Bearer x', traceparent: trace ?? '' },
       data: bytesOf(body),
       deliveries: 1,
       identity: subject,
@@ -81,6 +84,7 @@ const checkBuried = (service: ServiceName, { subject, trace, body }: Input, reas
   );
   assert.ok(letter.body.length <= PAYLOAD_MAX_BYTES);
   const stored: unknown = JSON.parse(JSON.stringify(letter.letter));
+  assert.ok(isStorable(stored));
   assert.ok(!Object.hasOwn(DeadLetter.omit({ body: true }).parse(stored).headers, 'authorization'));
 };
 
@@ -134,14 +138,17 @@ const handle = <To extends Addressed, Event extends AnyEvent, Work>(
   situations: Situations,
   input: Input,
 ): string => {
-  const { consumer, subject, situation, trace, body } = input;
+  const { consumer, subject, situation, trace, body, assertion } = input;
   const inlet = logic.inbound.find((each) => each.consumer.name === consumer);
   const loaded = situations[situation];
   if (inlet === undefined || loaded === undefined) throw new Error(`there is no ${consumer} or ${situation}`);
   if (inlet.wants?.(subject) === false) return 'not wanted';
   let routed: Routed<To> | undefined;
   try {
-    routed = inlet.decode(subject, parseJson(bytesOf(body)), { identity: `${subject} ${trace ?? ''}` });
+    routed = inlet.decode(subject, parseJson(bytesOf(body)), {
+      identity: `${subject} ${trace ?? ''}`,
+      arrived: { at: NOW, header: (name) => (name === IDENTITY_HEADER ? assertion : undefined) },
+    });
   } catch (error) {
     const reason = refusalOf(error);
     checkBuried(logic.service, input, reason);
@@ -150,6 +157,7 @@ const handle = <To extends Addressed, Event extends AnyEvent, Work>(
     keepsPrototypesClean();
   }
   if (routed === undefined) return 'not for us';
+  if (routed.defer === true) return 'deferred';
   const outcome = decideFully(logic, loaded, routed, trace);
   routed.onDone?.();
   return outcome;
@@ -177,7 +185,12 @@ export type Inlet = {
   readonly link: (value: object, situation: string) => object;
   /** Default: every situation. */
   readonly situations?: readonly string[];
+  /** Default: none. */
+  readonly assertions?: readonly (string | undefined)[];
 };
+
+/** A message has one case, or several that differ after a space. */
+const messageOf = (name: string): string => name.split(' ')[0] ?? name;
 
 /** Messages to a service in every state of their aggregate. Each is decided or refused with a code. */
 export const decisionTarget = <To extends Addressed, Event extends AnyEvent, Work>(
@@ -190,11 +203,11 @@ export const decisionTarget = <To extends Addressed, Event extends AnyEvent, Wor
     name,
     runs: 80,
     reaches: ['decided', 'CONTRACT_INVALID', 'CONTRACT_NOT_JSON'],
-    cases: casesFor(Object.keys(inlets), (message) => {
-      const inlet = inlets[message];
-      if (inlet === undefined) throw new Error(`no inlet for ${message}`);
-      const { consumer, subject, link } = inlet;
-      const values = validMessage(message);
+    cases: casesFor(Object.keys(inlets), (name) => {
+      const inlet = inlets[name];
+      if (inlet === undefined) throw new Error(`no inlet for ${name}`);
+      const { consumer, subject, link, assertions = [undefined] } = inlet;
+      const values = validMessage(messageOf(name));
       return fc.constantFrom(...(inlet.situations ?? Object.keys(situations))).chain((situation) =>
         fc.record({
           consumer: fc.constant(consumer),
@@ -205,6 +218,7 @@ export const decisionTarget = <To extends Addressed, Event extends AnyEvent, Wor
           situation: fc.constant(situation),
           trace: fc.option(fc.constantFrom(...TRACES), { nil: undefined }),
           body: bodyFor(sometimesLinked(values, (value) => link(value, situation))),
+          assertion: fc.constantFrom(...assertions),
         }),
       );
     }),

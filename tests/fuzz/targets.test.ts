@@ -6,11 +6,11 @@ import { corpusFolders, corpusOf } from './corpus.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { targets } from './targets.ts';
 
-const casesOf = (...names: readonly string[]): readonly string[] =>
-  targets
-    .filter(({ name }) => names.includes(name))
-    .flatMap(({ cases }) => Object.keys(cases))
-    .toSorted();
+/** The messages of the cases. Several cases of a message differ after a space. */
+const casesOf = (...names: readonly string[]): readonly string[] => {
+  const cases = targets.filter(({ name }) => names.includes(name)).flatMap((each) => Object.keys(each.cases));
+  return [...new Set(cases.map((name) => name.replace(/ .*/, '')))].toSorted();
+};
 const catalogue = [...messages, ...internalEvents].map(({ kind, name }) => `${kind}/${name}`).toSorted();
 const ofKind = (start: string, end = ''): readonly string[] =>
   catalogue.filter((name) => name.startsWith(start) && name.endsWith(end));

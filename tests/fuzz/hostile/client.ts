@@ -3,6 +3,7 @@ import type { Client } from '@holdpoint/cli/bus/client';
 import { watchSubjects } from '@holdpoint/cli/bus/watch';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
+import { NoRespondersError } from '@nats-io/transport-node';
 import { type Bytes, bytesOf, type Text, textOf } from '../text.ts';
 import { type ReplyInput, replyOf } from './replies.ts';
 
@@ -36,6 +37,8 @@ export const clientAmong = ({ replies, facts }: Others): Client => {
       return { drain: () => Promise.resolve() };
     },
     flush: () => Promise.resolve(),
+    // A bus without streams: what clients read from them is written by services.
+    request: (subject: string) => Promise.reject(new NoRespondersError(subject)),
   } as unknown as Client['connection'];
 
   /** After all hostile messages a real event arrives. */

@@ -1,8 +1,13 @@
+import { IDENTITY_HEADER } from '@holdpoint/contracts/approval/identity';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { repositoryIdOf } from '@holdpoint/contracts/values/ids';
 import { Outcome } from '@holdpoint/contracts/workflow/workflow';
 import { registryDecider, type RegistryMessage } from '@holdpoint/orchestrator/registry/decide';
 import { taskDecider } from '@holdpoint/orchestrator/task/decide';
 import { orchestratorLogic } from '@holdpoint/orchestrator/bindings';
+import type { SenderOf } from '@holdpoint/orchestrator/sender';
+import type { Sender } from '@holdpoint/orchestrator/task/model/sender';
+import { rollback } from '@holdpoint/orchestrator/workflows/rollback';
 import { acquire, artifact, report, require } from '@holdpoint/orchestrator/testing/registry';
 import {
   approvalOf,
@@ -15,7 +20,7 @@ import {
 } from '@holdpoint/orchestrator/testing/tasks';
 import type { Loaded } from '@holdpoint/runtime/engine/batch';
 import { eventsOf, runOf } from '@holdpoint/runtime/testing/run';
-import { decisionTarget, NOW } from '../decisions.ts';
+import { decisionTarget, type Inlet, NOW } from '../decisions.ts';
 import { CIRCUIT, graphHistories, LABEL, lastOrder, REPOSITORY, STAGE } from '../situations/graphs.ts';
 
 const BOARD = repositoryIdOf(REPOSITORY);
@@ -60,17 +65,56 @@ const boards: Readonly<Record<string, Loaded>> = {
   ),
 };
 
+/** Assertions, by their text: those of valid ones, one whose key comes later, and one that has ended. */
+const ASSERTED: Readonly<Record<string, () => Sender>> = {
+  operator: () => ({ kind: 'person', name: 'ada', groups: ['operators'], roles: [] }),
+  guest: () => ({ kind: 'person', name: 'guest', groups: [], roles: [] }),
+  agent: () => ({ kind: 'person', name: 'ada', groups: ['operators'], roles: [], agent: 'bot' }),
+  later: () => {
+    throw new HoldpointError('RUNTIME_UNAVAILABLE', 'its key is not known yet');
+  },
+  ended: () => {
+    throw new HoldpointError('IDENTITY_EXPIRED', 'fetch a new one');
+  },
+};
+const senderOf: SenderOf = (_, header) => {
+  const assertion = header(IDENTITY_HEADER);
+  return assertion === undefined
+    ? { kind: 'unverified' }
+    : (ASSERTED[assertion]?.() ?? { kind: 'unverified' });
+};
+
 const command = (name: string, fixed: object) => ({
   consumer: 'orchestrator',
   subject: `hp.cmd.task.${name}`,
   link: (value: object): object => ({ ...value, ...fixed }),
   situations: Object.keys(tasks),
 });
+/** The same from people, with and without an assertion. */
+const fromPeople = (name: string, fixed: object) => ({
+  ...command(name, fixed),
+  consumer: 'orchestrator-people',
+  subject: `hp.in.task.${name}`,
+  assertions: [undefined, ...Object.keys(ASSERTED)],
+});
 /** Alternates between nodes: half of the situations have only the second. */
 const nodeIn = (situation: string) => (situation in graphHistories ? STAGE : NODE);
-const onNode = (name: string, fixed: object) => ({
-  ...command(name, fixed),
+const onNode = (inlet: Inlet, fixed: object): Inlet => ({
+  ...inlet,
   link: (value: object, situation: string): object => ({ ...value, ...fixed, node: nodeIn(situation) }),
+});
+
+const ROLLBACK = { task: 't-2', node: NODE, attempt: 1, commit: '0'.repeat(40), place: { worktree: 'w' } };
+/** A submission of a task that mostly does not exist yet. Now and then a field that makes it a refused one stays. */
+const submission = (fixed: object, mostly: object): Pick<Inlet, 'link' | 'situations'> => ({
+  situations: [...Object.keys(tasks), ...Object.keys(tasks).map(() => 'absent')],
+  link: (value) => ({
+    ...value,
+    ...fixed,
+    id: TASK,
+    definition: undefined,
+    ...(JSON.stringify(value).length % 5 !== 0 && mostly),
+  }),
 });
 
 const resolved = {
@@ -104,7 +148,13 @@ const stageResult = (value: object): object => {
 
 /** The order of the running sample task. */
 const asked = histories.awaiting.find((event) => event.type === 'approval_requested');
-const order = { id: EFFECT, attempt: 1, effect: asked?.effect, digest: asked?.digest, grant: GRANT.grant };
+const order = {
+  id: EFFECT,
+  attempt: 1,
+  effect: asked?.effect,
+  digest: asked?.digest,
+  grant: GRANT.grant,
+};
 
 const reported = (event: string) => ({
   consumer: 'orchestrator-effect',
@@ -156,19 +206,27 @@ const filled = (value: object, field: string, kinds: About, tag: string): object
 /** Commands to tasks and to the lock registry, and events of other services. */
 export const task = decisionTarget(
   'task',
-  orchestratorLogic(),
+  orchestratorLogic(undefined, undefined, senderOf),
   { ...tasks, ...boards },
   {
-    'command/task.submit': command('submit', { id: TASK, workflow: 'sample', definition: undefined }),
-    'command/task.cancel': command('cancel', { id: TASK, node: undefined }),
-    'command/task.pause': onNode('pause', { id: TASK }),
-    'command/task.resume': command('resume', { id: TASK, node: undefined }),
-    'command/task.retry': onNode('retry', { id: TASK, attempt: undefined }),
-    'command/task.skip': onNode('skip', { id: TASK }),
-    'command/task.done': onNode('done', { id: TASK }),
-    'command/task.checkpoint': onNode('checkpoint', { id: TASK }),
+    'command/task.submit': {
+      ...fromPeople('submit', {}),
+      ...submission({ workflow: 'sample' }, { program: undefined, rollbackOf: undefined }),
+    },
+    'command/task.submit of the orchestrator': {
+      ...command('submit', {}),
+      ...submission({ workflow: rollback.id }, { program: undefined, inputs: ROLLBACK }),
+    },
+    'command/task.cancel': fromPeople('cancel', { id: TASK, node: undefined }),
+    'command/task.cancel of the orchestrator': command('cancel', { id: TASK, node: undefined }),
+    'command/task.pause': onNode(fromPeople('pause', {}), { id: TASK }),
+    'command/task.resume': fromPeople('resume', { id: TASK, node: undefined }),
+    'command/task.retry': onNode(fromPeople('retry', {}), { id: TASK, attempt: undefined }),
+    'command/task.skip': onNode(fromPeople('skip', {}), { id: TASK }),
+    'command/task.done': onNode(fromPeople('done', {}), { id: TASK }),
+    'command/task.checkpoint': onNode(fromPeople('checkpoint', {}), { id: TASK }),
     'command/task.circuit_state': command('circuit_state', { id: TASK, circuit: CIRCUIT }),
-    'command/task.recover': onNode('recover', { task: TASK, attempt: 1 }),
+    'command/task.recover': onNode(command('recover', {}), { task: TASK, attempt: 1 }),
     'command/task.watch': command('watch', { id: TASK, node: undefined }),
     'command/task.notify': {
       ...command('notify', {}),
