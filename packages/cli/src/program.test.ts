@@ -294,6 +294,7 @@ describe('exit codes', () => {
 
   test.each([
     'nonsense',
+    'draft spec.md',
     'task submit --workflow w',
     'task show t.1',
     'task show',

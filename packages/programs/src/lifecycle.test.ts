@@ -589,6 +589,12 @@ describe('a failed attempt', () => {
 });
 
 describe('a pause', () => {
+  test('the state is recorded before a pause', () => {
+    given(...after(submission(), claim(1)))
+      .when(byHand('pause'), NOW)
+      .thenEmitsLike({ type: 'state_checkpoint', reason: 'before the pause' }, { type: 'paused' });
+  });
+
   test('a paused task orders nothing until it is resumed', () => {
     const paused = [submission(), claim(1), byHand('pause'), end(1, completed('review'))] as const;
     expect(taskAfter(...paused)).toMatchObject({ status: 'held', phase: 'paused', node: 'review' });
