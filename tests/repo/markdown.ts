@@ -18,6 +18,9 @@ const tokensOf = <Kind extends keyof Kinds>(markdown: string, kind: Kind): reado
   return found;
 };
 
+/** The tables of a document, outermost first. */
+export const tablesOf = (markdown: string): readonly Tokens.Table[] => tokensOf(markdown, 'table');
+
 const anchorsOf = (markdown: string): ReadonlySet<string> => {
   const slugger = new GithubSlugger();
   return new Set(tokensOf(markdown, 'heading').map(({ text }) => slugger.slug(text)));
@@ -59,7 +62,7 @@ const PROOF = /`(?<file>[^`]+\.test\.ts)`\s*›\s*`(?<title>[^`]+)`/gu;
 export const guaranteesIn = (
   markdown: string,
 ): { readonly guarantees: readonly Guarantee[]; readonly problems: readonly string[] } => {
-  const rows = tokensOf(markdown, 'table').flatMap(({ rows }) => rows);
+  const rows = tablesOf(markdown).flatMap(({ rows }) => rows);
   const guarantees = rows.flatMap((cells) => {
     const row = cells[0]?.text ?? '';
     return [...(cells.at(-1)?.text ?? '').matchAll(PROOF)].map(({ groups }) => ({

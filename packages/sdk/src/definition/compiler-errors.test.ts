@@ -1,8 +1,8 @@
-import { test } from 'vitest';
+import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { phasesFor } from './phases-for.ts';
 
-const { agentPhase, terminal } = phasesFor(z.object({ topic: z.string() }));
+const { agentPhase, terminal, terminalPhase } = phasesFor(z.object({ topic: z.string() }));
 
 /** Only compiled, never run. */
 const expectNotToCompile = (_body: () => unknown): void => undefined;
@@ -26,3 +26,8 @@ test('a terminal phase with next does not compile', () =>
     // @ts-expect-error -- a terminal phase leads nowhere
     terminal({ next: 'done' });
   }));
+
+test('terminal is short for terminalPhase', () => {
+  const spec = { outcome: 'failed' } as const;
+  expect(terminal(spec)).toEqual(terminalPhase(spec));
+});
