@@ -14,6 +14,9 @@ const LEADS_TO: Readonly<Record<string, ReadonlySet<Verdict['kind']>>> = {
   node_escalated: new Set<Verdict['kind']>(['skip', 'escalate']),
 };
 
+/** The job was given up because operators decide about it. */
+const isPause = ({ rule }: Verdict): boolean => rule.endsWith('/paused');
+
 const withoutHint = ({ hint: _, ...verdict }: Verdict): Omit<Verdict, 'hint'> => verdict;
 
 type Memory = {
@@ -34,9 +37,12 @@ export const watchVerdicts = (expect: Expect) => {
       const job = `${event.node} ${String(event.attempt)}`;
       const known = verdicts.get(job) ?? [];
       const [first] = known;
-      // A verdict that cannot be followed is replaced once, by one that gives up.
+      // A verdict that cannot be followed is replaced once, by one that gives up. A repeat that an operator
+      // ordered may fail later, in the same attempt.
       const isReplaced =
-        first !== undefined && known.length === 1 && !isGivingUp(first) && isGivingUp(event.verdict);
+        first !== undefined &&
+        isGivingUp(event.verdict) &&
+        (isPause(event.verdict) ? !known.some(isPause) : known.length === 1 && !isGivingUp(first));
       expect('a failure has one verdict', first === undefined || isReplaced, aggregate, () => job);
       verdicts.set(job, [...known, event.verdict]);
     },

@@ -10,6 +10,7 @@ import {
   entitled,
   floored,
   floorLaws,
+  gateDecisions,
   httpRequest,
   identity,
   mayCommand,
@@ -51,6 +52,13 @@ export const SERVICE_BUGS: readonly Bug[] = [
     find: `    if (!identity.scopes.includes(scope))`,
     replace: `    if (identity.scopes.length === 0)`,
     caughtBy: [identity('a token without the scope is refused')],
+  },
+  {
+    name: 'recovery does not hear that operators decide about a failure',
+    file: 'services/orchestrator/src/task/outgoing/evidence.ts',
+    find: `    ...(failure.paused !== undefined && { paused: failure.paused }),`,
+    replace: ``,
+    caughtBy: [gateDecisions('without an agent an operator is asked, and each answer does what it says')],
   },
   {
     name: 'another signed statement passes as an identity',

@@ -62,6 +62,7 @@ export const redaction = of('services/executor/src/adapters/secrets/hide-stream.
 export const slots = of('services/executor/src/adapters/slots/slots.test.ts');
 export const reconciliation = of('services/executor/src/effect/reconciliation.test.ts');
 export const runner = of('services/executor/src/adapters/runner/runner.test.ts');
+export const gateDecisions = of('services/orchestrator/src/task/gate-decisions.test.ts');
 export const recovery = of('services/recovery/src/attempts/decide.test.ts');
 export const mcpScopes = of('packages/cli/src/mcp/scopes.test.ts');
 export const surfaceScopes = of('services/approvals/src/surfaces/scopes.test.ts');

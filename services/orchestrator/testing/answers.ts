@@ -1,3 +1,4 @@
+import type { StuckAnswer } from '@holdpoint/contracts/approval/commands';
 import { repositoryIdOf, type EffectId, type NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import type { ApprovalResolved } from '@holdpoint/contracts/approval/events';
 import type { ArtifactState } from '@holdpoint/contracts/task/registry';
@@ -7,7 +8,7 @@ import type { Outcome } from '@holdpoint/contracts/workflow/workflow';
 import type { TaskMessage } from '../src/task/model/messages.ts';
 import { nodeState, type Task } from '../src/task/model/state.ts';
 import { id } from './graphs.ts';
-import { NOW } from './tasks.ts';
+import { NOW, recover } from './tasks.ts';
 
 export type Answer = (task: Task) => TaskMessage;
 type Result = Omit<StepResult, 'outcome'>;
@@ -153,3 +154,31 @@ export const watches =
     payload: { id: task.id, watcher: TaskId.parse(watcher), ...(node !== undefined && { node: id(node) }) },
     task: task.id,
   });
+
+/** An answer about a stuck job. */
+export const answers =
+  (name: string, answer: StuckAnswer | undefined, comment?: string): Answer =>
+  (task) => {
+    const { stuck, revision } = nodeState(task, id(name));
+    const event = {
+      type: 'resolved',
+      id: stuck?.approval,
+      task: task.id,
+      node: id(name),
+      revision,
+      outcome: answer === undefined ? 'expired' : 'answered',
+      by: 'grace',
+      at: NOW,
+      ...(answer !== undefined && { answer }),
+      ...(comment !== undefined && { comment }),
+    };
+    return { kind: 'approval', event: event as never };
+  };
+
+/** Recovery gives up a job that its template or gate hands to operators. */
+export const givesUp =
+  (name: string): Answer =>
+  (task) => {
+    const { attempt, failure } = nodeState(task, id(name));
+    return recover('escalate', { node: id(name), attempt, reason: failure?.paused ?? 'because' });
+  };

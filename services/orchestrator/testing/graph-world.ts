@@ -291,11 +291,12 @@ export const createWorld = (submission: SubmitTask) => {
         return answer(known);
       }
       case 'recovery.assess': {
-        const { refused } = data as { readonly refused?: string };
+        const { refused, paused } = data as { readonly refused?: string; readonly paused?: string };
         const usual = mood.good ? 'retry' : VERDICTS[mood.dice % VERDICTS.length];
-        const kind = refused === undefined ? usual : 'escalate';
+        const kind = refused === undefined && paused === undefined ? usual : 'escalate';
         const commit = kind === 'rollback' ? { commit: 'a'.repeat(40) } : {};
-        const verdict = { ...verdictOf(kind ?? 'retry', mood.dice % 3 === 0 ? 0 : 1_000), ...commit };
+        const why = paused === undefined ? {} : { reason: paused };
+        const verdict = { ...verdictOf(kind ?? 'retry', mood.dice % 3 === 0 ? 0 : 1_000), ...commit, ...why };
         const payload = { task: TASK, node: said.node, attempt: said.attempt, verdict };
         return answer({ kind: 'recover', payload, task: TASK });
       }

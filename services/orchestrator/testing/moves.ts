@@ -104,8 +104,12 @@ const recoveryMove: fc.Arbitrary<NodeMove> = fc
     delayMs: fc.nat(5_000),
   })
   .map(({ kind, late, delayMs }) => (state, node) => {
-    const { attempt = 1 } = nodeIn(state, node) ?? {};
-    const verdict = verdictOf(kind, delayMs);
+    const { attempt = 1, failure } = nodeIn(state, node) ?? {};
+    // A failure that operators decide about is given up, for its own reason.
+    const verdict =
+      failure?.paused === undefined
+        ? verdictOf(kind, delayMs)
+        : { ...verdictOf('escalate'), reason: failure.paused };
     return {
       kind: 'recover',
       payload: { task: TASK, node, attempt: late ? attempt + 1 : attempt, verdict },

@@ -125,14 +125,17 @@ export const verdictOf = (kind: VerdictKind, delayMs = 0): Verdict => ({
 });
 export const recover = (
   kind: VerdictKind,
-  change: { attempt?: number; node?: NodeId; delayMs?: number } = {},
+  change: { attempt?: number; node?: NodeId; delayMs?: number; reason?: string } = {},
 ): TaskMessage => ({
   kind: 'recover',
   payload: {
     task: TASK,
     node: change.node ?? NODE,
     attempt: change.attempt ?? 1,
-    verdict: verdictOf(kind, change.delayMs),
+    verdict: {
+      ...verdictOf(kind, change.delayMs),
+      ...(change.reason !== undefined && { reason: change.reason }),
+    },
   },
   task: TASK,
 });
@@ -177,7 +180,11 @@ export const histories = {
     failedClean({ attempt: 2 }),
     recover('escalate', { attempt: 2 }),
   ),
-  changesRequested: then(awaiting, resolved('changes_requested')),
+  changesRequested: then(
+    awaiting,
+    resolved('changes_requested'),
+    recover('escalate', { reason: 'changes requested by grace: no comment' }),
+  ),
   pausedAwaiting,
   pausedApproved: then(pausedAwaiting, resolved('approved')),
   pausedRejected: then(pausedAwaiting, resolved('rejected')),

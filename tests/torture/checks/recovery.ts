@@ -100,7 +100,8 @@ export const boundedFailures: Check = {
     const counts = new Map<string, Map<string, number>>();
     for (const event of task?.events ?? []) {
       if (isNewStart(event)) for (const node of nodesIn(event)) counts.delete(node);
-      const found = event.type === 'node_failed' ? classes.get(jobOf(event)) : undefined;
+      const isCounted = event.type === 'node_failed' && event.data['paused'] === undefined;
+      const found = isCounted ? classes.get(jobOf(event)) : undefined;
       if (found === undefined) continue;
       const node = String(event.data['node']);
       const ofJob = counts.get(node) ?? new Map<string, number>();

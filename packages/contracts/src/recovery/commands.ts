@@ -12,6 +12,9 @@ export const OUTPUT_MAX = 65_536;
 
 export const CommitId = z.string().regex(/^[0-9a-f]{40}([0-9a-f]{24})?$/, 'the full id of a commit');
 
+/** Maximum characters of the reason why operators decide about a failure. */
+export const PAUSE_REASON_MAX = 1_000;
+
 /** Worktree of an attempt and its base. */
 export const WorkLocation = z.object({
   /** Relative to the repository; absent for the repository itself. */
@@ -67,6 +70,8 @@ export const AssessFailure = z.object({
   rules: RecoveryRules.optional(),
   /** Why an earlier verdict is impossible: the job is given up. */
   refused: z.string().min(1).max(1_000).optional(),
+  /** Why operators decide about this failure: the job is given up, whatever its class. */
+  paused: z.string().min(1).max(PAUSE_REASON_MAX).optional(),
 });
 export type AssessFailure = z.infer<typeof AssessFailure>;
 

@@ -184,6 +184,8 @@ export const TaskEvent = z.discriminatedUnion('type', [
     cause: InDoubtCause.optional(),
     /** Result of the step, if it ran and failed. */
     result: StepResult.pick({ exitCode: true, hint: true, report: true }).optional(),
+    /** Why operators decide: the template or the gate wants it, or a repeat that they ordered failed. */
+    paused: z.string().optional(),
   }),
   /** A separate task undoes later effects and resets the worktree before the next attempt. */
   fact('rollback_ordered', {
@@ -252,7 +254,7 @@ export const TaskEvent = z.discriminatedUnion('type', [
   }),
   fact('node_skipped', { ...attempt, reason: z.string(), verdict: Verdict.optional(), ...command }),
   fact('node_blocked', { ...attempt, error: ErrorBody }),
-  fact('node_escalated', { ...attempt, reason: z.string(), verdict: Verdict.optional() }),
+  fact('node_escalated', { ...attempt, reason: z.string(), verdict: Verdict }),
   fact('paused', { by: z.string(), reason: z.string(), ...command }),
   fact('resumed', { by: z.string(), ...command }),
   fact('completed', { outputs: z.record(z.string(), JsonObject) }),

@@ -1,11 +1,14 @@
+import type { StuckAnswer } from '@holdpoint/contracts/approval/commands';
 import type { Gate, Suggestion } from '@holdpoint/contracts/workflow/gate';
 import { describe, expect, test } from 'vitest';
 import {
+  answers,
   applied,
   approves,
   breaks,
   expires,
   fails,
+  givesUp,
   rejects,
   reports,
   succeeds,
@@ -114,11 +117,26 @@ describe('requested changes', () => {
     expect(task.when(succeeds('writer'), wantsChanges('a')).said).toContain('restarted writer,a');
   });
 
-  test('without an agent a person must decide', () => {
-    const task = play([node('plain'), effect('a', { after: ['plain'] })]);
-    const paused = task.when(succeeds('plain'), wantsChanges('a'));
-    expect(paused.said).toEqual(['approval_closed a changes_requested', 'node_escalated a']);
-    expect(paused.when(byHand('retry')).said.at(-1)).toBe('approval_requested a#2');
+  test('without an agent an operator is asked, and each answer does what it says', () => {
+    const task = play([node('plain'), effect('a', { after: ['plain'] }), node('b', { after: ['a'] })]);
+    const failed = task.when(succeeds('plain'), wantsChanges('a', { comment: 'another file' }));
+    expect(failed.said).toEqual(['approval_closed a changes_requested', 'node_failed a.run failed']);
+    expect(failed.sent('recovery.assess')).toMatchObject([
+      { data: { node: 'a', paused: 'changes requested by grace: another file' } },
+    ]);
+    const paused = failed.when(givesUp('a'));
+    expect(paused.said).toEqual(['node_escalated a', 'stuck_asked a']);
+    const answered = (answer: StuckAnswer): readonly string[] => paused.when(answers('a', answer)).said;
+    expect(answered('retry')).toEqual(['stuck_answered a', 'node_retrying a#2', 'approval_requested a#2']);
+    expect(answered('skip')).toEqual(['stuck_answered a', 'node_skipped a', 'step_ordered b.run']);
+    expect(answered('done')).toEqual(['stuck_answered a', 'node_succeeded a', 'step_ordered b.run']);
+    expect(answered('cancel')).toEqual(['stuck_answered a', 'node_ended a cancelled', 'failed failed']);
+  });
+
+  test('the audience of the gate is asked about the job that it paused', () => {
+    const request = { audience: ['group:release'], title: 'Release?', onOpen: [] };
+    const task = play([gatedEffect('a', { request })]).when(wantsChanges('a'), givesUp('a'));
+    expect(task.sent('approval.request')).toMatchObject([{ data: { audience: ['group:release'] } }]);
   });
 
   test('people may request changes without limit, and use no retry', () => {
@@ -154,10 +172,12 @@ describe('requested changes', () => {
       task = back.when(succeeds('writer'), succeeds('check'));
     }
     const last = task.when(wantsChangesInTime('a'));
-    expect(last.said).toEqual(['approval_closed a#3 changes_requested', 'node_escalated a#3']);
-    expect(last.node('a').reason).toBe('no decision before the deadline, 3 times');
+    expect(last.said).toEqual(['approval_closed a#3 changes_requested', 'node_failed a.run#3 failed']);
+    const paused = last.when(givesUp('a'));
+    expect(paused.node('a').failure?.paused).toBe('no decision before the deadline, 3 times');
+    expect(paused.said).toEqual(['node_escalated a#3', 'stuck_asked a#3']);
     // A person's retry resets the count.
-    const again = last.when(byHand('retry'), wantsChanges('a'), succeeds('writer'), succeeds('check'));
+    const again = paused.when(byHand('retry'), wantsChanges('a'), succeeds('writer'), succeeds('check'));
     expect(again.when(wantsChangesInTime('a')).said).toContain('restarted writer,check,a');
   });
 });
@@ -180,9 +200,12 @@ describe("a gate's suggestion for a decision", () => {
 
   test('a gate may hold an approved effect for a person, who lets it run under its grant', () => {
     const paused = gated({ approve: returned({ phase: 'paused' }) }).when(approves('a'));
-    expect(paused.said).toEqual(['approval_closed a approved', 'node_escalated a']);
-    expect(paused.node('a').reason).toBe('approved by grace,but its gate stopped it');
-    expect(paused.when(byHand('retry')).said).toEqual(['node_retrying a#2', 'effect_ordered a#2']);
+    expect(paused.said).toEqual(['approval_closed a approved', 'node_failed a.run failed']);
+    expect(paused.node('a').failure?.paused).toBe('approved by grace, but its gate stopped it');
+    expect(paused.when(givesUp('a'), byHand('retry')).said).toEqual([
+      'node_retrying a#2',
+      'effect_ordered a#2',
+    ]);
   });
 
   test('a gate may block an approved effect', () => {
@@ -271,7 +294,8 @@ describe("a gate's suggestion for a decision", () => {
     const counted = play([agent('writer'), gatedEffect('a', { ...branches }, { after: ['writer'] })]).when(
       succeeds('writer', { outputs: { n: 1 } }),
     );
-    expect(counted.when(rejects('a', { by: 'linus' })).statusOf('a')).toEqual(['escalated']);
+    const paused = counted.when(rejects('a', { by: 'linus' }), givesUp('a'));
+    expect(paused.statusOf('a')).toEqual(['escalated']);
   });
 
   test('an invalid branch condition fails the node', () => {

@@ -5,6 +5,7 @@ import {
   blocks,
   breaks,
   fails,
+  givesUp,
   locked,
   rejects,
   sees,
@@ -56,8 +57,10 @@ describe('the approval of a start', () => {
 
   test('requested changes to a start wait for a person', () => {
     const task = gated().when(wantsChanges('a'));
-    expect(task.said).toEqual(['approval_closed a changes_requested', 'node_escalated a']);
-    expect(task.when(byHand('retry')).said).toEqual(['node_retrying a#2', 'approval_requested a#2']);
+    expect(task.said).toEqual(['approval_closed a changes_requested', 'node_failed a.run failed']);
+    const asked = task.when(givesUp('a'));
+    expect(asked.said).toEqual(['node_escalated a', 'stuck_asked a']);
+    expect(asked.when(byHand('retry')).said).toEqual(['node_retrying a#2', 'approval_requested a#2']);
   });
 
   test('cancelling the node withdraws the request', () => {

@@ -1,4 +1,3 @@
-import type { StuckAnswer } from '@holdpoint/contracts/approval/commands';
 import type { AssessFailure, RecordAttempt } from '@holdpoint/contracts/recovery/commands';
 import type { Verdict } from '@holdpoint/contracts/recovery/verdict';
 import { rollbackIdOf } from '@holdpoint/contracts/values/ids';
@@ -7,6 +6,7 @@ import { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { describe, expect, test } from 'vitest';
 import {
   type Answer,
+  answers,
   approves,
   breaks,
   ended,
@@ -40,26 +40,6 @@ const says =
     },
     task: TASK,
   });
-/** An answer about a stuck job. */
-const answers =
-  (name: string, answer: StuckAnswer | undefined, comment?: string): Answer =>
-  (task) => {
-    const { stuck, revision } = nodeState(task, id(name));
-    const event = {
-      type: 'resolved',
-      id: stuck?.approval,
-      task: TASK,
-      node: id(name),
-      revision,
-      outcome: answer === undefined ? 'expired' : 'answered',
-      by: 'grace',
-      at: NOW,
-      ...(answer !== undefined && { answer }),
-      ...(comment !== undefined && { comment }),
-    };
-    return { kind: 'approval', event: event as never };
-  };
-
 /** prepare → work (an agent) → check, with a route back to work, then last. */
 const working = (budget = 9) =>
   play(

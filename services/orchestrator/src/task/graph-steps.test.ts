@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { applied, approves, blocks, breaks, fails, succeeds } from '../../testing/answers.ts';
+import { applied, approves, blocks, breaks, fails, givesUp, succeeds } from '../../testing/answers.ts';
 import { APPROVAL, control, effect, gate, id, node, step } from '../../testing/graphs.ts';
 import { play } from '../../testing/play.ts';
 import { byHand, recover } from '../../testing/tasks.ts';
@@ -283,12 +283,17 @@ describe('on_error', () => {
     }
   });
 
-  test('pause: a person decides, and a retry is another attempt', () => {
-    const paused = strategy({ strategy: 'pause' }).when(fails('a', { detail: 'odd' }));
-    expect(paused.said).toEqual(['node_escalated a']);
+  test('pause: recovery gives the job up, an operator is asked, and a retry is another attempt', () => {
+    const failed = strategy({ strategy: 'pause' }).when(fails('a', { detail: 'odd' }));
+    const reason = 'failed, and its template wants an operator to decide: odd';
+    expect(failed.said).toEqual(['node_failed a.run failed']);
+    expect(failed.sent('recovery.assess')).toMatchObject([
+      { data: { node: 'a', attempt: 1, paused: reason } },
+    ]);
+    const paused = failed.when(givesUp('a'));
+    expect(paused.said).toEqual(['node_escalated a', 'stuck_asked a']);
+    expect(paused.sent('approval.request')).toMatchObject([{ data: { node: 'a', audience: ['operators'] } }]);
     expect(paused.task.phase).toBe('paused');
-    expect(paused.node('a').reason).toBe('failed, and its template wants a person to decide: odd');
-    expect([...paused.timers.keys()]).toEqual([]);
     expect(paused.when(byHand('retry')).said).toEqual(['node_retrying a#2', 'step_ordered a.run#2']);
     expect(paused.when(byHand('skip', { node: id('a') })).said.slice(-2)).toEqual([
       'node_skipped a',

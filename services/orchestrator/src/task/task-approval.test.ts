@@ -86,12 +86,12 @@ describe('a refused effect', () => {
   test.each([
     [undefined, 'changes requested by grace: no comment'],
     ['another file', 'changes requested by grace: another file'],
-  ])('requested changes (%s) wait for a person', (comment, reason) => {
+  ])('requested changes (%s) go to recovery, which hands the job to an operator', (comment, reason) => {
     givenTask('awaiting')
       .when(resolved('changes_requested', { comment }), NOW)
       .thenEmitsLike(
         { ...closed, phase: 'awaiting_approval', outcome: 'changes_requested' },
-        { type: 'node_escalated', phase: 'paused', node: NODE, attempt: 1, reason },
+        { type: 'node_failed', phase: 'recovering', node: NODE, attempt: 1, paused: reason },
       );
   });
 });

@@ -249,15 +249,22 @@ describe('an in-doubt answer', () => {
       .thenSends({ subject: 'hp.cmd.approval.request' });
   });
 
-  test('a retry that fails goes to people', () => {
+  test('a retry that fails is given up, and an operator is asked', () => {
+    const paused = 'failed when it was run again: EXECUTOR_TARGET_UNAVAILABLE: busy';
+    const failedAgain = failedClean({ epoch: EPOCH + 1 });
     given(...after(asked, answered('retry')))
-      .when(failedClean({ epoch: EPOCH + 1 }), NOW)
-      .thenEmitsLike({
-        type: 'node_escalated',
-        reason: 'failed when it was run again: EXECUTOR_TARGET_UNAVAILABLE: busy',
-        phase: 'paused',
-      })
-      .thenSends();
+      .when(failedAgain, NOW)
+      .thenEmitsLike({ type: 'node_failed', paused, phase: 'recovering' })
+      .thenSends({ subject: 'hp.cmd.recovery.assess', data: { attempt: 1, paused } });
+    given(...after(asked, answered('retry'), failedAgain))
+      .when(recover('escalate', { reason: paused }), NOW)
+      .thenEmitsLike({ type: 'node_escalated', phase: 'paused' }, { type: 'stuck_asked', question: 2 })
+      .thenSends({ subject: 'hp.cmd.approval.request' });
+    // An older verdict on the same attempt must not continue the job.
+    for (const kind of ['retry', 'escalate'] as const)
+      given(...after(asked, answered('retry'), failedAgain))
+        .when(recover(kind), NOW)
+        .thenNothing();
   });
 
   test('an answer about an earlier start leads to a question about the later one', () => {

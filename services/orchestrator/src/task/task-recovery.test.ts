@@ -114,7 +114,7 @@ describe('a verdict that does not fit the task', () => {
     },
   );
 
-  const stuck: readonly Situation[] = ['escalated', 'pausedEscalated'];
+  const stuck: readonly Situation[] = ['escalated', 'pausedEscalated', 'changesRequested'];
   test.each([...OPEN.filter((name) => ![...failed, ...stuck].includes(name)), ...TERMINAL])(
     'a late verdict that gives up is answered with job_unstuck when the task is %s',
     (name) => {

@@ -28,6 +28,7 @@ const questions = [
   ['pausedRunning', 'hp.cmd.effect.run.default', `effect.run.${EFFECT}.1.1`],
   ['recovering', 'hp.cmd.recovery.assess', `recovery.assess.${TASK}.${NODE}.1`],
   ['escalated', 'hp.cmd.approval.request', `approval.request.${stuckIdOf(TASK, NODE, 1)}`],
+  ['changesRequested', 'hp.cmd.approval.request', `approval.request.${stuckIdOf(TASK, NODE, 1)}`],
   ['pausedEscalated', 'hp.cmd.approval.request', `approval.request.${stuckIdOf(TASK, NODE, 1)}`],
   ['retriedEscalated', 'hp.cmd.approval.request', `approval.request.${stuckIdOf(TASK, NODE, 2)}`],
   ['pausedRecovering', 'hp.cmd.recovery.assess', `recovery.assess.${TASK}.${NODE}.1`],

@@ -3,7 +3,7 @@ import { RecoveryEvent } from '@holdpoint/contracts/recovery/events';
 import { NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import { holdsEveryLaw } from '@holdpoint/runtime/testing/laws';
 import { eventsOf } from '@holdpoint/runtime/testing/run';
-import { historyOf, specFor } from '@holdpoint/runtime/testing/spec';
+import { continued, historyOf, specFor } from '@holdpoint/runtime/testing/spec';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { attemptsDecider, type AttemptsMessage } from './decide.ts';
@@ -152,6 +152,37 @@ describe('a failure', () => {
         .when({ kind: 'job_unstuck', payload: { task, node, attempt: 2, resolution: 'done' } }, NOW)
         .thenEmitsLike({ type: 'job_unstuck', attempt: 2 });
     }
+  });
+
+  test('a failure that operators decide about is stuck whatever its class, with a report', () => {
+    const paused = { ...failure(1), paused: 'changes requested by grace: another file' };
+    const verdict = {
+      kind: 'escalate',
+      delayMs: 0,
+      reason: 'changes requested by grace: another file',
+      report: expect.stringContaining('wants your decision') as string,
+    };
+    given()
+      .when(assess(paused), NOW)
+      .thenEmitsLike({ type: 'assessed', attempt: 1, verdict })
+      .thenSends({ subject: 'hp.cmd.task.recover', data: { attempt: 1, verdict } })
+      .thenTimes({ set: 'stuck:append', dueAt: NOW + 300_000, data: { count: 0 } });
+    // A repeat that an operator ordered failed: recovery knows an earlier failure of the same attempt.
+    given(...after({ ...failure(1), refused: 'no' }))
+      .when(assess(paused), NOW)
+      .thenEmitsLike({ type: 'assessed', attempt: 1, verdict });
+  });
+
+  test('a late repeat of a pause does not make a resolved job stuck again', () => {
+    const paused = { ...failure(1), paused: 'its template wants it' };
+    const history = continued(attemptsDecider, after(paused), [
+      { kind: 'job_unstuck', payload: { task, node, attempt: 1, resolution: 'retry' } },
+      NOW,
+    ]);
+    given(...history)
+      .when(assess(paused), NOW)
+      .thenEmits()
+      .thenSends({ subject: 'hp.cmd.task.recover', data: { attempt: 1 } });
   });
 
   test('a job whose verdict is refused escalates with a report', () => {

@@ -23,7 +23,7 @@ import {
   sessionOf,
   stuckAt,
 } from './history.ts';
-import { escalated, judge } from './verdict.ts';
+import { escalated, isPause, judge } from './verdict.ts';
 
 export type AttemptsMessage =
   | { readonly kind: 'assess'; readonly payload: AssessFailure }
@@ -107,7 +107,7 @@ const newAssessment = (state: History, failure: AssessFailure, now: number): Fai
   };
 };
 
-/** The orchestrator cannot follow the verdict: the job escalates instead. */
+/** The orchestrator does not follow the verdict: the job escalates instead. */
 const escalatedAssessment = (
   state: History,
   failure: AssessFailure,
@@ -117,6 +117,10 @@ const escalatedAssessment = (
   verdict: escalated(state, failure, known.verdict),
 });
 
+/** Whether the failure asks for another verdict than the known one of the same attempt. */
+const replaces = (failure: AssessFailure, known: FailureAssessed): boolean =>
+  failure.paused === undefined ? failure.refused !== undefined && !isStuckBy(known) : !isPause(known.verdict);
+
 const assess = (
   state: History,
   failure: AssessFailure,
@@ -125,12 +129,12 @@ const assess = (
 ): Decision<AttemptsEvent> => {
   const { node, attempt } = failure;
   const known = failureOf(state, node, attempt);
-  const isRefused = failure.refused !== undefined && known !== undefined && !isStuckBy(known);
-  if (known !== undefined && !isRefused) return decision({ send: [suggest(known, now)] });
+  if (known !== undefined && !replaces(failure, known)) return decision({ send: [suggest(known, now)] });
   // The first message about an attempt may already be a refusal. The job escalates then too, or the same
-  // verdict would be refused again.
-  const first = known ?? newAssessment(state, failure, now);
-  const event = failure.refused === undefined ? first : escalatedAssessment(state, failure, first);
+  // verdict would be refused again. A pause is another failure than the one that is known.
+  const first = failure.paused === undefined && known ? known : newAssessment(state, failure, now);
+  const isLeft = failure.refused !== undefined || failure.paused !== undefined;
+  const event = isLeft ? escalatedAssessment(state, failure, first) : first;
   const isStuck = isStuckBy(event);
   return decision({
     events: [event],

@@ -41,6 +41,12 @@ const ADVICE: Readonly<Record<FailureClass, readonly string[]>> = {
   ],
 };
 
+/** For a job that its template or gate hands to operators. */
+const PAUSED_ADVICE: readonly string[] = [
+  'The template or the gate wants your decision; the verdict above names the reason.',
+  'Change the inputs, the repository or the target as needed, then `retry`: an effect asks for approval again.',
+];
+
 const timeOf = (at: number | undefined): string =>
   at === undefined ? 'time not recorded' : new Date(at).toISOString();
 
@@ -133,7 +139,7 @@ export const reportOn = (history: History, failure: AssessFailure, verdict: Verd
         ]),
     '## Recommended actions',
     '',
-    ...ADVICE[verdict.class].map((advice) => `- ${advice}`),
+    ...(failure.paused === undefined ? ADVICE[verdict.class] : PAUSED_ADVICE).map((advice) => `- ${advice}`),
     `- Then resolve the job: ${code(`holdpoint recovery resolve ${job} retry`)}, or ${code('skip')} to continue without it, ${code('done')} if you have done it yourself, ${code('cancel')} to cancel the task.`,
     '',
   ].join('\n');

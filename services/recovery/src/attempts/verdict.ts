@@ -89,10 +89,15 @@ const withDetails = (
   }
 };
 
-/** The verdict that replaces one that the orchestrator cannot follow. */
+const PAUSED_RULE = `verdicts@${String(TABLE_VERSION)}/paused`;
+
+/** Whether this verdict gave the job up because operators decide about it. */
+export const isPause = ({ rule }: Pick<Verdict, 'rule'>): boolean => rule === PAUSED_RULE;
+
+/** The verdict that replaces one that the orchestrator does not follow. */
 export const escalated = (history: History, failure: AssessFailure, verdict: Verdict): Verdict => {
-  const { class: found, rule, classification: because, reason } = verdict;
-  const { refused = '' } = failure;
+  const { class: found, classification: because } = verdict;
+  const { refused = '', paused } = failure;
   const before = history.attempts.filter(
     ({ node, attempt }) => node !== failure.node || attempt !== failure.attempt,
   );
@@ -100,8 +105,8 @@ export const escalated = (history: History, failure: AssessFailure, verdict: Ver
     kind: 'escalate',
     delayMs: 0,
     class: found,
-    rule,
-    reason: `${reason}; ${refused}`,
+    rule: paused === undefined ? verdict.rule : PAUSED_RULE,
+    reason: paused ?? `${verdict.reason}; ${refused}`,
     ...(because && { classification: because }),
   };
   return withDetails(base, { ...history, attempts: before }, failure, undefined);

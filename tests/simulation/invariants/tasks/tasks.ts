@@ -68,7 +68,8 @@ const checkOutcome = (
     const recorded = databases.executor.tables.events.get(order?.id ?? '') ?? [];
     checker.expect(
       'a node fails only by the recorded outcome of its own order',
-      (event.result !== undefined && hasFailed(books, before, event, order)) ||
+      isHeldByGate(books, before, event) ||
+        (event.result !== undefined && hasFailed(books, before, event, order)) ||
         (order !== undefined &&
           ((recorded as readonly EffectEvent[]).some((fact) => fails(fact, event.attempt, order)) ||
             (event.error.code === 'ERR_IDEMPOTENCY_CONFLICT' && isOther(books, order)))),
@@ -88,6 +89,17 @@ const checkOutcome = (
     aggregate,
     () => `${event.node} ${String(event.step)}: ${String(order?.id)} is ${status}`,
   );
+};
+
+/** Its request was decided, and its gate hands it to operators: no order was sent. */
+const isHeldByGate = (
+  { approvals }: World['books'],
+  task: Task,
+  { node, paused, error }: OfTask<'node_failed'>,
+): boolean => {
+  const { gate } = nodeState(task, node);
+  if (paused === undefined || error.code !== 'ERR_FORBIDDEN' || gate === undefined) return false;
+  return approvals.stateOf(gate.approval).status === 'closed';
 };
 
 /** The effect was applied and reports a failure, or the node's steps together failed. */

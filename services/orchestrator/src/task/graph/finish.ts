@@ -25,13 +25,17 @@ export const finishAttempt = (
   if (result.outcome === 'succeeded') return succeed(builder, id, result, step);
   if (node.gatePolicy === 'warn')
     return succeed(builder, id, { ...result, detail: `warning only: ${detailOf(result)}` }, step);
-  if (result.outcome === 'failed' && node.onError?.strategy === 'recover')
+  const strategy = node.onError?.strategy;
+  if (result.outcome === 'failed' && (strategy === 'recover' || strategy === 'pause'))
     return requestVerdict(builder, id, step, {
       outcome: 'failed',
       error: errorBody('NODE_FAILED', detailOf(result), { outcome: 'failed' }),
       result: failedResult(result),
+      ...(strategy === 'pause' && {
+        paused: `failed, and its template wants an operator to decide: ${detailOf(result)}`,
+      }),
     });
-  if (result.outcome === 'failed' && retryByRule(builder, node, result)) return undefined;
+  if (result.outcome === 'failed' && retryByRule(builder, node)) return undefined;
   if (takeBackRoute(builder, node, result)) return undefined;
   return endUnsuccessfully(builder, node, result, step);
 };
@@ -82,16 +86,9 @@ const succeed = (
 };
 
 /** Retries by the node's own rules: `on_error`, `retry.mode = on_failure`, or a gate's `policy = retry`. */
-const retryByRule = (builder: DecisionBuilder, node: NodeDefinition, result: StepResult): boolean => {
+const retryByRule = (builder: DecisionBuilder, node: NodeDefinition): boolean => {
   const { attempt, loops = 0 } = nodeState(builder.task(), node.id);
   const { onError, retry, gatePolicy } = node;
-  if (onError?.strategy === 'pause') {
-    const reason = `failed, and its template wants a person to decide: ${detailOf(result)}`;
-    const before = nodeState(builder.task(), node.id);
-    builder.emit({ type: 'node_escalated', node: node.id, attempt, reason });
-    releaseNode(builder, node.id, before);
-    return true;
-  }
   const byRule = retry?.mode === 'on_failure' || gatePolicy === 'retry';
   const back = backRoutes(builder.task(), node.id, 'failed').length > 0;
   const retriesMax =

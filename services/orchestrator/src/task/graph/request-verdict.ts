@@ -1,4 +1,5 @@
 import type { InDoubtCause } from '@holdpoint/contracts/effect/in-doubt-cause';
+import { PAUSE_REASON_MAX } from '@holdpoint/contracts/recovery/commands';
 import type { ErrorBody } from '@holdpoint/contracts/values/errors';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import { assessFailure } from '../outgoing/outgoing.ts';
@@ -15,6 +16,8 @@ export type AttemptFailure = {
   readonly cause?: InDoubtCause | undefined;
   /** The result of a step that ran and failed. */
   readonly result?: FailedStep;
+  /** Why operators decide. Recovery then gives the job up, lists it as stuck and reports it. */
+  readonly paused?: string;
 };
 
 /** Fails the attempt and requests a verdict from recovery. */
@@ -22,7 +25,7 @@ export const requestVerdict = (
   builder: DecisionBuilder,
   node: NodeId,
   step: string | undefined,
-  { outcome, error, doubt, cause, result }: AttemptFailure,
+  { outcome, error, doubt, cause, result, paused }: AttemptFailure,
 ): void => {
   const before = nodeState(builder.task(), node);
   builder.emit({
@@ -35,6 +38,7 @@ export const requestVerdict = (
     ...(doubt && { inDoubt: doubt }),
     ...(cause !== undefined && { cause }),
     ...(result && { result }),
+    ...(paused !== undefined && { paused: paused.slice(0, PAUSE_REASON_MAX).toWellFormed() }),
   });
   releaseAttempt(builder, node, before);
   builder.send(assessFailure(builder.task(), node, 0));

@@ -331,6 +331,7 @@ const fold = (task: Task, event: TaskEvent): Task => {
           ...(event.step !== undefined && { step: event.step }),
           ...(event.cause !== undefined && { cause: event.cause }),
           ...(event.result && { result: event.result }),
+          ...(event.paused !== undefined && { paused: event.paused }),
         },
         report: event.result?.report,
       });
@@ -445,7 +446,7 @@ const fold = (task: Task, event: TaskEvent): Task => {
         status: 'escalated',
         inDoubt,
         reason: event.reason,
-        verdict: event.verdict && withoutHint(event.verdict),
+        verdict: withoutHint(event.verdict),
       });
     }
     case 'restarted':

@@ -143,6 +143,8 @@ export type NodeState = {
     readonly cause?: InDoubtCause;
     /** The result of a step that ran and failed. */
     readonly result?: FailedStep;
+    /** Why operators decide about it. */
+    readonly paused?: string;
   };
   readonly preparation?: RetryPreparation;
   /** The verdict that gave the job up. */

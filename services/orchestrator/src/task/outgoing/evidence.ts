@@ -153,6 +153,7 @@ export const assessmentOf = (task: Task, node: NodeId): AssessFailure => {
     ...(effects.length > 0 && { effects }),
     ...(recovery && { rules: recovery }),
     ...(refused !== undefined && { refused }),
+    ...(failure.paused !== undefined && { paused: failure.paused }),
   };
 };
 

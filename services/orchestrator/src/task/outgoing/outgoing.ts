@@ -224,7 +224,9 @@ export const orderStep = (task: Task, node: NodeId, id: EffectId, resends: numbe
 /** Requests a verdict about the failed attempt. */
 export const assessFailure = (task: Task, node: NodeId, resends: number): Outgoing => {
   const failure = assessmentOf(task, node);
-  const asked = failure.refused === undefined ? String(resends) : `refused.${String(resends)}`;
+  const { refused, paused } = failure;
+  const why = [...(paused === undefined ? [] : ['paused']), ...(refused === undefined ? [] : ['refused'])];
+  const asked = [...why, String(resends)].join('.');
   const key = `${task.id}.${node}.${String(failure.attempt)}.${asked}`;
   return command('recovery', 'assess', subjects.recoveryCommand('assess'), key, failure);
 };
@@ -303,8 +305,9 @@ export const requestStuckAnswer = (task: Task, node: NodeId, resends: number): O
   if (stuck === undefined || verdict === undefined)
     throw new Error(`node ${node} of ${task.id} has no open stuck-job question`);
   const { approval: id, effectId, effect, digest } = stuck;
-  const definition = nodeDefinition(task, node);
-  const audience = definition.effect?.audience ?? definition.approval?.audience ?? ['operators'];
+  const { effect: declared, approval } = nodeDefinition(task, node);
+  const asked = declared && nodeState(task, node).gate?.asked?.audience;
+  const audience = asked ?? declared?.audience ?? approval?.audience ?? ['operators'];
   const request: RequestApproval = {
     id,
     task: task.id,

@@ -6,8 +6,9 @@ import { doubtIdOf, type NodeId } from '@holdpoint/contracts/values/ids';
 import { requestInDoubtAnswer, resolveInDoubt } from '../outgoing/outgoing.ts';
 import { recordCheckpoint } from '../model/checkpoints.ts';
 import type { DecisionBuilder } from '../model/decision-builder.ts';
-import { releaseAttempt, releaseNode, reportStuckJobEnd } from '../graph/ending.ts';
+import { releaseAttempt, reportStuckJobEnd } from '../graph/ending.ts';
 import { failForGood } from '../graph/finish.ts';
+import { requestVerdict } from '../graph/request-verdict.ts';
 import { type InDoubtEffect, type NodeState, nodeState } from '../model/state.ts';
 import { startReplyTimer } from '../graph/steps.ts';
 
@@ -86,16 +87,10 @@ export const laterInDoubt = (state: NodeState, event: EffectEvent): InDoubt | un
 };
 
 /** The ordered repeat failed. Recovery has judged this attempt already, so a person decides. */
-export const escalateFailedRepeat = (
-  builder: DecisionBuilder,
-  node: NodeId,
-  { code, message }: ErrorBody,
-): boolean => {
-  const before = nodeState(builder.task(), node);
-  if (!isRepeatedByAnswer(before)) return false;
-  const reason = `failed when it was run again: ${code}: ${message}`;
-  builder.emit({ type: 'node_escalated', node, attempt: before.attempt, reason });
-  releaseNode(builder, node, before);
+export const pauseFailedRepeat = (builder: DecisionBuilder, node: NodeId, error: ErrorBody): boolean => {
+  if (!isRepeatedByAnswer(nodeState(builder.task(), node))) return false;
+  const paused = `failed when it was run again: ${error.code}: ${error.message}`;
+  requestVerdict(builder, node, 'run', { outcome: 'failed', error, paused });
   return true;
 };
 

@@ -8,7 +8,7 @@ import { onInDoubtAnswer } from './in-doubt.ts';
 import type { DecisionBuilder } from '../model/decision-builder.ts';
 import { effectGate } from '../model/effect-gate.ts';
 import { decisionText } from '../model/earlier-attempts.ts';
-import { blockNode, releaseNode } from '../graph/ending.ts';
+import { blockNode } from '../graph/ending.ts';
 import { finishAttempt } from '../graph/finish.ts';
 import { gateScope } from '../outgoing/gate-scope.ts';
 import { type GateFacts, judge, type GateSuggestion, suggestionFor } from './gate-suggestions.ts';
@@ -133,7 +133,7 @@ const applyRoute = (
     case 'paused':
       close(builder, resolution, true);
       note();
-      return escalateNode(
+      return pauseNode(
         builder,
         resolution,
         event.outcome === 'changes_requested' && event.comment === undefined ? `${said}: no comment` : said,
@@ -158,7 +158,7 @@ const applyRoute = (
 const reasonOf = (event: ApprovalResolved): string => {
   const said = decisionText(decisionIn(event));
   if (event.outcome !== 'approved') return said;
-  return grantIn(event) === undefined ? `${said}, without a grant` : `${said},but its gate stopped it`;
+  return grantIn(event) === undefined ? `${said}, without a grant` : `${said}, but its gate stopped it`;
 };
 
 const decisionIn = ({ outcome, by, comment }: ApprovalResolved): GateDecision => ({
@@ -167,11 +167,12 @@ const decisionIn = ({ outcome, by, comment }: ApprovalResolved): GateDecision =>
   ...(comment !== undefined && { comment }),
 });
 
-const escalateNode = (builder: DecisionBuilder, { event, state }: Resolution, reason: string): void => {
-  const { node } = event;
-  builder.emit({ type: 'node_escalated', node, attempt: state.attempt, reason });
-  releaseNode(builder, node, state);
-};
+const pauseNode = (builder: DecisionBuilder, { event }: Resolution, paused: string): void =>
+  requestVerdict(builder, event.node, 'run', {
+    outcome: 'failed',
+    error: errorBody('ERR_FORBIDDEN', paused),
+    paused,
+  });
 
 /** The decision of a timeout. */
 const isExpiry = ({ surface }: ApprovalResolved): boolean => surface === 'clock';
@@ -202,7 +203,7 @@ const restartWithChanges = (builder: DecisionBuilder, resolution: Resolution, to
   const { loops = 0 } = state;
   const { retry } = nodeDefinition(builder.task(), node);
   if (loops >= (retry?.budget ?? RETRY_BUDGET_DEFAULT))
-    return escalateNode(builder, resolution, `no decision before the deadline, ${String(loops + 1)} times`);
+    return pauseNode(builder, resolution, `no decision before the deadline, ${String(loops + 1)} times`);
   return restartNodes(builder, [to], { route: node, hint, by });
 };
 

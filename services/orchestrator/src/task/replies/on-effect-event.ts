@@ -29,7 +29,7 @@ import {
   askInDoubt,
   onNotApplied,
   inDoubtIn,
-  escalateFailedRepeat,
+  pauseFailedRepeat,
   precedesAnswer,
   notAppliedByPerson,
   laterInDoubt,
@@ -80,7 +80,7 @@ export const onEffectEvent = (builder: DecisionBuilder, event: EffectEvent): voi
   }
   const problem = problemIn(event);
   if (problem === undefined) return onDeferral(builder, event);
-  if (escalateFailedRepeat(builder, event.node, problem.error)) return;
+  if (pauseFailedRepeat(builder, event.node, problem.error)) return;
   const doubt = event.type === 'in_doubt' ? inDoubtIn(event) : undefined;
   if (doubt !== undefined && skipsRecovery(builder, event))
     return askInDoubt(builder, event.node, doubt, problem.error.message);

@@ -27,6 +27,8 @@ export const onVerdict = (builder: DecisionBuilder, suggestion: RecoverTask): vo
   }
   // An earlier verdict is being followed.
   if (state.preparation !== undefined) return undefined;
+  // An older verdict on the same attempt: operators decide about its latest failure.
+  if (state.failure?.paused !== undefined && state.failure.paused !== verdict.reason) return undefined;
   // A repeat of the refused verdict: recovery has not heard of the refusal yet.
   if (!isGivingUp(verdict) && refusedVerdictReason(builder.task(), node, state) !== undefined)
     return undefined;
