@@ -47,6 +47,20 @@ export const SERVICE_BUGS: readonly Bug[] = [
     ],
   },
   {
+    name: 'a request that only a person may send needs no identity',
+    file: 'packages/runtime/src/service/identity.ts',
+    find: `  if (identity === undefined || identity.agent !== undefined) {`,
+    replace: `  if (identity?.agent !== undefined) {`,
+    caughtBy: [identity('a request without an identity, or of an agent, is refused')],
+  },
+  {
+    name: 'an agent sends a request that only a person may send',
+    file: 'packages/runtime/src/service/identity.ts',
+    find: `  if (identity === undefined || identity.agent !== undefined) {`,
+    replace: `  if (identity === undefined) {`,
+    caughtBy: [identity('a request without an identity, or of an agent, is refused')],
+  },
+  {
     name: 'an identity needs no scope',
     file: 'packages/runtime/src/service/identity.ts',
     find: `    if (!identity.scopes.includes(scope))`,

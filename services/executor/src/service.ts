@@ -6,7 +6,6 @@ import { crashHook } from '@holdpoint/runtime/service/crash';
 import { systemClock } from '@holdpoint/runtime/service/system-clock';
 import { errorFields } from '@holdpoint/runtime/engine/error-fields';
 import type { Logger } from '@holdpoint/runtime/observability/log';
-import { createIdentityVerifier } from '@holdpoint/runtime/service/identity';
 import { instanceName } from '@holdpoint/runtime/service/instance';
 import { type Connections, type RunningService, startService } from '@holdpoint/runtime/service/service';
 import { followJoinSecret } from '@holdpoint/runtime/service/join-secret';
@@ -187,7 +186,7 @@ export const startExecutor = async (config: ExecutorConfig, log: Logger): Promis
       seal: { current: () => signer, stop: () => Promise.resolve() },
     },
     async (connections) => {
-      const { pool, listener, meter, keys } = connections;
+      const { pool, listener, meter, keys, verifyIdentity } = connections;
       const verify: Verify = (token) => SignedClaims.safeParse(keys.verify(token)).data;
       const decider = createEffectDecider({
         verify,
@@ -237,7 +236,7 @@ export const startExecutor = async (config: ExecutorConfig, log: Logger): Promis
               artifacts.queries,
               waitingForJournals(whyWaiting, reconciler.waitsFor),
               { capabilities: all, classOf, kindOf },
-              { pool, verifyIdentity: createIdentityVerifier(keys), work: rules.summary, log },
+              { pool, verifyIdentity, work: rules.summary, log },
             ),
             check: { name: 'ledger', ready: () => Promise.resolve(reconciler.isOpen()) },
             // First of all: orders that arrive from now on wait for another executor.

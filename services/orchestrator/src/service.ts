@@ -6,7 +6,6 @@ import { sealKeyFile } from '@holdpoint/runtime/service/config';
 import { followSealKey } from '@holdpoint/runtime/service/seal-key';
 import { startPeriodic } from '@holdpoint/runtime/observability/periodic';
 import { type RunningService, startService } from '@holdpoint/runtime/service/service';
-import { createIdentityVerifier } from '@holdpoint/runtime/service/identity';
 import { systemClock } from '@holdpoint/runtime/service/system-clock';
 import { defaultGate } from '@holdpoint/workflows/files/gate-source';
 import { shippedFiles } from '@holdpoint/workflows/files/shipped';
@@ -49,7 +48,7 @@ export const startOrchestrator = (
         replicas: env.HOLDPOINT_STREAM_REPLICAS,
       },
     },
-    ({ pool, keys, listener, meter, assertWorkConsumers }) => ({
+    ({ pool, verifyIdentity, listener, meter, assertWorkConsumers }) => ({
       kinds,
       onCommitted: taskMetrics(meter),
       bind: (engine) => {
@@ -64,7 +63,7 @@ export const startOrchestrator = (
         const wake = createWakeHeld(pool, engine, log);
         const circuits = createWorkflowCircuits(() => void wake());
         const following = circuits.follow(listener, systemClock);
-        const senderOf = createSenders(createIdentityVerifier(keys));
+        const senderOf = createSenders(verifyIdentity);
         const known: SubmissionContext = {
           openCircuits: circuits.open,
           withProgram: catalog.named,

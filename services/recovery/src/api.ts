@@ -1,6 +1,8 @@
+import { ENDPOINT_SCOPES } from '@holdpoint/contracts/catalog/scopes';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { circuitIdOf, jobOf } from '@holdpoint/contracts/values/ids';
 import type { OwnEndpoints } from '@holdpoint/runtime/bus/api';
+import { requirePerson, type VerifyIdentity } from '@holdpoint/runtime/service/identity';
 import { readState } from '@holdpoint/runtime/store/read';
 import type { Pool } from 'pg';
 import { classify } from './classification/classify.ts';
@@ -15,7 +17,10 @@ import { listStuck } from './queries/stuck.ts';
 /** The error code that output without an error is classified with. */
 const UNSAID = { code: 'NODE_FAILED', message: '' };
 
-export const endpoints = (pool: Pool): OwnEndpoints<'recovery', RecoveryMessage> => ({
+export const endpoints = (
+  pool: Pool,
+  verifyIdentity: VerifyIdentity,
+): OwnEndpoints<'recovery', RecoveryMessage> => ({
   history: {
     query: async ({ task, node }) => {
       const state = await readState(pool, attemptsDecider, task);
@@ -45,10 +50,13 @@ export const endpoints = (pool: Pool): OwnEndpoints<'recovery', RecoveryMessage>
   failure_counts: { query: (query) => countClasses(pool, query) },
   circuits: { query: (page) => listCircuits(pool, page) },
   circuit: {
-    command: (payload) => ({
-      kind: 'circuit',
-      aggregate: circuitIdOf(payload.target),
-      message: { kind: 'set_circuit', payload },
-    }),
+    command: (payload, { header }) => {
+      const { sub: by } = requirePerson(verifyIdentity, header, ENDPOINT_SCOPES.recovery.circuit, Date.now());
+      return {
+        kind: 'circuit',
+        aggregate: circuitIdOf(payload.target),
+        message: { kind: 'set_circuit', payload, by },
+      };
+    },
   },
 });

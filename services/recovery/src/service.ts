@@ -19,12 +19,12 @@ export const startRecovery = (env: RecoveryEnv, log: Logger): Promise<RunningSer
       migrations: join(import.meta.dirname, '..', 'migrations'),
       seal: followSealKey(sealKeyFile('recovery', env), log),
     },
-    ({ pool, meter, poll }) => {
+    ({ pool, meter, poll, verifyIdentity }) => {
       pollRecovery(pool, poll);
       return {
         kinds,
         onCommitted: recoveryMetrics(meter),
-        bind: () => ({ inbound, endpoints: endpoints(pool) }),
+        bind: () => ({ inbound, endpoints: endpoints(pool, verifyIdentity) }),
       };
     },
     env,

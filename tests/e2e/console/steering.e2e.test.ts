@@ -173,7 +173,7 @@ describe.skipIf(chromium === undefined)('steering in the console', () => {
     const target = 'https://deploy.example';
     const circuit = async () =>
       (await ask('recovery', 'circuits', { limit: 500 })).items.find((each) => each.target === target);
-    await ask('recovery', 'circuit', { target, state: 'open', by: 'grace', reason: 'it is being moved' });
+    await ask('recovery', 'circuit', { target, state: 'open', reason: 'it is being moved' });
     const page = await open('#/recovery');
     const row = page.getByRole('listitem').filter({ hasText: target });
     await row.getByText('it is being moved').waitFor();

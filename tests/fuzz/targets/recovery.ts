@@ -18,7 +18,7 @@ const found = (state: 'open' | 'half_open'): CircuitMessage => ({
   payload: { target, state, executor: 'executor-1' },
 });
 const due: CircuitMessage = { kind: 'timer', name: 'circuit', data: null };
-const held: CircuitMessage = { kind: 'set_circuit', payload: { target, state: 'open' } };
+const held: CircuitMessage = { kind: 'set_circuit', payload: { target, state: 'open' }, by: 'ada' };
 const circuitAfter = (...messages: readonly CircuitMessage[]) => {
   const run = runOf(
     circuitDecider,

@@ -148,14 +148,13 @@ test('an operator opens and closes a circuit, and nothing is sent in between', a
       target: target.origin,
       state,
       reason: 'they move',
-      by: 'ada',
     });
-  expect(await set('open')).toMatchObject({ state: 'open', by: 'ada' });
+  expect(await set('open')).toMatchObject({ state: 'open', by: 'operator' });
   await untilTrue('it is reported', () => events.at(-1)?.type === 'circuit_opened');
   const orders = [await order(), await order()];
   await untilWaiting(orders, /is open/);
   expect(target.seen()).toHaveLength(before);
-  expect(await set('closed')).toMatchObject({ state: 'closed', by: 'ada' });
+  expect(await set('closed')).toMatchObject({ state: 'closed', by: 'operator' });
   await untilTrue('both are applied', async () =>
     (await Promise.all(orders.map(({ id }) => stateOf(id)))).every(({ state }) => state === 'applied'),
   );

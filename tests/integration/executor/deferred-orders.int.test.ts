@@ -29,6 +29,7 @@ test('a deferred order reports it once per order and begins when the circuit clo
   const target = await startTarget();
   await system.start('orchestrator');
   await system.start('recovery');
+  await system.start('approvals');
   await system.start('executor', { HOLDPOINT_HTTP_KEYED_TARGETS: target.origin });
   const key = await readGrantKey(system.run.credentialsDir);
   const orderer = await system.connect('orchestrator');
@@ -47,7 +48,6 @@ test('a deferred order reports it once per order and begins when the circuit clo
   await system.client.ask('recovery', 'circuit', {
     target: target.origin,
     state: 'open',
-    by: 'ada',
     reason: 'maintenance',
   });
   await publish(orderer, subjects.effectCommand('run', DEFAULT_POOL), JSON.stringify(order));
@@ -65,7 +65,6 @@ test('a deferred order reports it once per order and begins when the circuit clo
   await system.client.ask('recovery', 'circuit', {
     target: target.origin,
     state: 'closed',
-    by: 'ada',
     reason: 'done',
   });
   await until('it is applied', () => eventsOf('applied')[0]);

@@ -35,7 +35,6 @@ test('every metric of the alarms and dashboards exists, and every metric is docu
     target: 'https://target.example',
     state: 'open',
     reason: 'they move',
-    by: 'ada',
   });
 
   const documented = new Set(metricsDocumented());

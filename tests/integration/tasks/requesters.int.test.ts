@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { Scope } from '@holdpoint/contracts/approval/access-token';
 import { IDENTITY_HEADER, IDENTITY_MS, IssuedIdentity } from '@holdpoint/contracts/approval/identity';
-import { subjects } from '@holdpoint/contracts/bus/subjects';
+import { type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';
 import { NodeId, type TaskId } from '@holdpoint/contracts/values/ids';
 import type { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { createSigner } from '@holdpoint/runtime/service/jws';
@@ -25,8 +25,10 @@ beforeAll(async () => {
   system = await createSystem();
   const principals = await writePrincipals(system.folder, PEOPLE);
   await system.start('orchestrator');
+  await system.start('recovery');
   await system.start('approvals', { HOLDPOINT_PRINCIPALS_FILE: principals });
   await until('approvals answers', () => system.client.ask('approvals', 'info', {}));
+  await until('recovery answers', () => system.client.ask('recovery', 'info', {}));
   await until('the orchestrator answers', () => system.client.ask('orchestrator', 'info', {}));
 });
 afterAll(() => system.stop());
@@ -171,6 +173,47 @@ describe('an identity that does not count', () => {
       scope === 'tasks:write' ? 'accepted' : 'IDENTITY_SCOPE',
     );
   });
+});
+
+describe('a request that only a verified person may send', () => {
+  const askOf = (service: ServiceName, endpoint: string, body: object, identity?: string) =>
+    system.client.askRaw(subjects.api(service, endpoint), JSON.stringify(body), undefined, identity);
+  const tokenFor = async (more: object): Promise<string> => {
+    const secret = `hpt_${randomBytes(32).toString('base64url')}`;
+    const sha256 = createHash('sha256').update(secret).digest('hex');
+    await system.client.ask('approvals', 'token_create', { name: 'made', sha256, ...more }, ADA);
+    return identityOf(secret);
+  };
+
+  test('a circuit is set by a person, and not by a name, an agent or a token without the scope', async () => {
+    const body = { target: 'workflow:held', state: 'open', by: 'ada' };
+    const set = (identity?: string) => askOf('recovery', 'circuit', body, identity);
+    await expect(set()).rejects.toMatchObject({ code: 'IDENTITY_REQUIRED' });
+    await expect(set(await tokenFor({ agent: 'bot', scopes: ['operations:write'] }))).rejects.toMatchObject({
+      code: 'IDENTITY_REQUIRED',
+    });
+    await expect(set(await tokenFor({ scopes: ['tasks:write'] }))).rejects.toMatchObject({
+      code: 'IDENTITY_SCOPE',
+    });
+    expect((await system.client.ask('recovery', 'circuits', {})).items).toEqual([]);
+    expect(await set(await identityOf(GRACE))).toMatchObject({ state: 'open', by: 'grace' });
+    await askOf('recovery', 'circuit', { ...body, state: 'closed' }, await identityOf(GRACE));
+  });
+
+  test.each(['orchestrator', 'approvals', 'recovery'] as const)(
+    'a dead letter of %s is resolved by a person, and not by a name or a token without the scope',
+    async (service) => {
+      const body = { id: `${service}-1000000`, action: 'drop', by: 'ada' };
+      const resolve = (identity?: string) => askOf(service, 'dead_letter_resolve', body, identity);
+      await expect(resolve()).rejects.toMatchObject({ code: 'IDENTITY_REQUIRED' });
+      await expect(resolve(await tokenFor({ scopes: ['tasks:write'] }))).rejects.toMatchObject({
+        code: 'IDENTITY_SCOPE',
+      });
+      await expect(resolve(await identityOf(GRACE))).rejects.toMatchObject({
+        code: 'RUNTIME_DEAD_LETTER_UNKNOWN',
+      });
+    },
+  );
 });
 
 describe('a submission on the bus', () => {

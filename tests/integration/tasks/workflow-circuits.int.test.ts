@@ -67,7 +67,7 @@ test('tasks of a broken workflow wait while one probes it, and all start once it
 test('an operator closes the circuit, and the waiting tasks start at once', async () => {
   await breakIt(3_600_000);
   const held = await untilHeld();
-  await system.client.ask('recovery', 'circuit', { target, state: 'closed', by: 'ada', reason: 'mended' });
+  await system.client.ask('recovery', 'circuit', { target, state: 'closed', reason: 'mended' });
   await waitForPhase(system.client, held, 'awaiting_approval');
   const { id } = await submitSample(system.client);
   expect((await waitForPhase(system.client, id, 'awaiting_approval')).circuit).toBeUndefined();

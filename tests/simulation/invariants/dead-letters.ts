@@ -1,8 +1,5 @@
-import {
-  deadLetterPlace,
-  type ResolveDeadLetter,
-  type StoredDeadLetter,
-} from '@holdpoint/contracts/bus/dead-letter';
+import { deadLetterPlace, type StoredDeadLetter } from '@holdpoint/contracts/bus/dead-letter';
+import type { WantedResolution } from '@holdpoint/runtime/bus/dead-letter-actions';
 import { identityIn } from '@holdpoint/runtime/engine/dead-letter';
 import type { DeadLetterStore, KeptDeadLetter } from '@holdpoint/runtime/engine/ports';
 import type { Engine } from '@holdpoint/runtime/engine/engine';
@@ -19,8 +16,8 @@ export const watchLetters = ({ checker, databases }: World) => {
   const replies = new Map<string, { readonly letter: StoredDeadLetter; readonly answers: Set<string> }>();
 
   return {
-    asked: ({ id }: StoredDeadLetter, { action, by }: ResolveDeadLetter): void => {
-      wanted.set(id, (wanted.get(id) ?? new Set()).add(`${action} ${String(by)}`));
+    asked: ({ id }: StoredDeadLetter, { action, by }: WantedResolution): void => {
+      wanted.set(id, (wanted.get(id) ?? new Set()).add(`${action} ${by}`));
     },
     told: (letter: StoredDeadLetter, answer: DeadLetterReply): void => {
       if ('refused' in answer) return;

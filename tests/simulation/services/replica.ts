@@ -4,8 +4,11 @@ import type { Seals } from '@holdpoint/runtime/engine/seals';
 import type { Delivery } from '@holdpoint/runtime/engine/intake';
 import type { Store } from '@holdpoint/runtime/engine/ports';
 import type { EngineObserver } from '@holdpoint/runtime/engine/observer';
-import { createDeadLetterActions, type DeadLetterResolver } from '@holdpoint/runtime/bus/dead-letter-actions';
-import type { ResolveDeadLetter } from '@holdpoint/contracts/bus/dead-letter';
+import {
+  createDeadLetterActions,
+  type DeadLetterResolver,
+  type WantedResolution,
+} from '@holdpoint/runtime/bus/dead-letter-actions';
 import { toErrorBody } from '@holdpoint/contracts/values/errors';
 import { watchAcknowledgements } from '../invariants/acknowledgements.ts';
 import { watchRetries } from '../invariants/dead-letters.ts';
@@ -26,7 +29,7 @@ export type Node<To extends Addressed> = {
   /** Calls the service's API. A lost answer calls nothing. */
   readonly call: (to: To, onReply: (reply: Reply) => void) => void;
   /** Calls the service's endpoint for dead letters. */
-  readonly settle: (letter: ResolveDeadLetter, onReply: (reply: DeadLetterReply) => void) => void;
+  readonly settle: (letter: WantedResolution, onReply: (reply: DeadLetterReply) => void) => void;
   readonly tick: () => void;
   readonly sweep: () => void;
   readonly crash: () => void;

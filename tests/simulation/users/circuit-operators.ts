@@ -15,7 +15,7 @@ export const startBreakers = ({ timeline, choices }: World, cluster: Cluster, ca
     call(cluster.recovery, {
       kind: 'circuit',
       aggregate: circuitIdOf(target),
-      message: { kind: 'set_circuit', payload: { target, state, by: 'ada' } },
+      message: { kind: 'set_circuit', payload: { target, state }, by: 'ada' },
     });
 
   for (const target of WORKFLOWS.map(workflowCircuit)) {

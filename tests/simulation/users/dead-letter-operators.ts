@@ -1,9 +1,6 @@
-import type {
-  DeadLetterResolved,
-  ResolveDeadLetter,
-  StoredDeadLetter,
-} from '@holdpoint/contracts/bus/dead-letter';
+import type { DeadLetterResolved, StoredDeadLetter } from '@holdpoint/contracts/bus/dead-letter';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
+import type { WantedResolution } from '@holdpoint/runtime/bus/dead-letter-actions';
 import { watchLetters } from '../invariants/dead-letters.ts';
 import type { Node } from '../services/replica.ts';
 import type { World } from '../world.ts';
@@ -31,8 +28,8 @@ export const startLetterKeepers = (world: World, cluster: Nodes): (() => void) =
   const { timeline, choices, watchers } = world;
   const watched = watchLetters(world);
 
-  const settle = (letter: StoredDeadLetter, wanted: ResolveDeadLetter, tries = 1): void => {
-    const place = `${String(wanted.by)} settles ${wanted.id}`;
+  const settle = (letter: StoredDeadLetter, wanted: WantedResolution, tries = 1): void => {
+    const place = `${wanted.by} settles ${wanted.id}`;
     const up = cluster[letter.service].filter((node) => node.isUp());
     let heard = false;
     watched.asked(letter, wanted);
@@ -51,7 +48,7 @@ export const startLetterKeepers = (world: World, cluster: Nodes): (() => void) =
     const place = `letter ${key}`;
     if (choices.happens(`nobody ${place}`, NEVER_LOOKS)) return;
     const { id } = letter;
-    const wanted = (who: string): ResolveDeadLetter => ({
+    const wanted = (who: string): WantedResolution => ({
       id,
       action: choices.pick(`${who} ${place}`, ['retry', 'retry', 'drop']),
       by: who,

@@ -14,16 +14,15 @@ const NAMED: { readonly [Service in ServiceName]?: Readonly<Record<string, Field
     skip: 'by',
     done: 'by',
     checkpoint: 'by',
+    record_review: 'by',
     fork: 'by',
   },
-  recovery: { circuit: 'by' },
 };
 
-/** The same for commands of every service. */
-const OF_ALL: Readonly<Record<string, Field>> = { dead_letter_resolve: 'by' };
-
-const fieldOf = (service: ServiceName, endpoint: string): Field | undefined =>
-  [NAMED[service] ?? {}, OF_ALL].find((named) => Object.hasOwn(named, endpoint))?.[endpoint];
+const fieldOf = (service: ServiceName, endpoint: string): Field | undefined => {
+  const named = NAMED[service] ?? {};
+  return Object.hasOwn(named, endpoint) ? named[endpoint] : undefined;
+};
 
 const NAME_MAX = 200;
 

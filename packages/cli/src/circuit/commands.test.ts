@@ -32,12 +32,10 @@ describe('circuits', () => {
     };
     const listed = await typeLine(['circuits', 'list'], { 'recovery.circuits': { items: [circuit] } });
     expect(listed.out).toContain('workflow:release  open   until you close it  recovery: 5 given up\n');
-    const closed = await typeLine(['circuit', 'close', 'workflow:release', '--by', 'ada'], {
+    const closed = await typeLine(['circuit', 'close', 'workflow:release'], {
       'recovery.circuit': { ...circuit, state: 'closed' },
     });
-    expect(closed.calls).toEqual([
-      ['recovery.circuit', { target: 'workflow:release', state: 'closed', by: 'ada' }],
-    ]);
+    expect(closed.calls).toEqual([['recovery.circuit', { target: 'workflow:release', state: 'closed' }]]);
     expect(closed.out).toBe('workflow:release is closed\n');
   });
 

@@ -29,16 +29,14 @@ const addSetting = (
       .description(description)
       .argument('<target>', 'target, as listed', as(TargetName))
       .option('--reason <text>', 'reason, kept in the record')
-      .option('--by <name>', 'name of the operator, kept in the record')
       .option('--json', 'print the API response as JSON')
-      .action((target: string, options: { reason?: string; by?: string; json?: true }) =>
+      .action((target: string, options: { reason?: string; json?: true }) =>
         use(async (client) => {
-          const { reason, by } = options;
+          const { reason } = options;
           const circuit = await client.call('recovery', 'circuit', {
             target,
             state,
             ...(reason !== undefined && { reason }),
-            ...(by !== undefined && { by }),
           });
           if (options.json) json(circuit);
           else lines([circuitLine(circuit)]);

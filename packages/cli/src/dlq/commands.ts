@@ -60,20 +60,14 @@ export const addDeadLetters = (program: Command, { use, lines, json }: Session):
       .description('retry or drop a dead letter; a retry that fails leaves it in the list')
       .argument('<id>', 'id in the list')
       .addArgument(new Argument('<action>', 'retry or drop').choices(['retry', 'drop']))
-      .option('--by <name>', 'name of the operator, kept in the record')
       .option('--json', 'print the API response as JSON')
-      .action(
-        (
-          id: string,
-          action: ResolveDeadLetter['action'],
-          { by, json: asJson }: { by?: string; json?: true },
-        ) =>
-          use(async (client) => {
-            const settled = await resolveDeadLetter(client, { id, action, ...(by !== undefined && { by }) });
-            if (asJson) json(settled);
-            else lines([resolutionText(settled, action)]);
-            return undefined;
-          }),
+      .action((id: string, action: ResolveDeadLetter['action'], { json: asJson }: { json?: true }) =>
+        use(async (client) => {
+          const settled = await resolveDeadLetter(client, { id, action });
+          if (asJson) json(settled);
+          else lines([resolutionText(settled, action)]);
+          return undefined;
+        }),
       ),
     'dlq resolve orchestrator-17 retry',
   );

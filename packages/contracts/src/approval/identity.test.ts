@@ -62,6 +62,10 @@ test('any other refusal is passed on', async () => {
 
 test('only commands to the orchestrator carry an assertion', () => {
   expect(takesIdentity('orchestrator', 'submit')).toBe(true);
+  expect(takesIdentity('recovery', 'circuit')).toBe(true);
+  expect(takesIdentity('executor', 'forget')).toBe(true);
+  expect(takesIdentity('approvals', 'dead_letter_resolve')).toBe(true);
+  expect(takesIdentity('recovery', 'circuits')).toBe(false);
   expect(takesIdentity('orchestrator', 'get')).toBe(false);
   expect(takesIdentity('orchestrator', 'toString')).toBe(false);
   expect(takesIdentity('recovery', 'submit')).toBe(false);

@@ -63,10 +63,14 @@ export type PeopleCommand = keyof typeof COMMAND_SCOPES;
 export const isPeopleCommand = (command: string): command is PeopleCommand =>
   Object.hasOwn(COMMAND_SCOPES, command);
 
+/** Requests that only a verified person may send, beside the commands above. */
+const PERSONAL: ReadonlySet<string> = new Set(['recovery.circuit', 'executor.forget']);
+
 /** Whether requests to this endpoint carry the assertion. */
 export const takesIdentity = (service: string, endpoint: string): boolean =>
   (service === 'orchestrator' && isPeopleCommand(endpoint)) ||
-  (service === 'executor' && endpoint === 'forget');
+  PERSONAL.has(`${service}.${endpoint}`) ||
+  endpoint === 'dead_letter_resolve';
 
 /** An assertion is fetched again this long before its end, in milliseconds. */
 const MARGIN_MS = 60_000;

@@ -47,7 +47,6 @@ export const ResolveDeadLetter = z.object({
   id: DeadLetterId,
   /** `retry`: handle it again; it stays when that fails. `drop`: ignore it from now on. */
   action: z.enum(['retry', 'drop']),
-  by: z.string().min(1).max(200).optional(),
 });
 export type ResolveDeadLetter = z.infer<typeof ResolveDeadLetter>;
 

@@ -54,7 +54,6 @@ export const SetCircuit = z.object({
   target: TargetName,
   state: z.enum(['open', 'closed']),
   reason: Reason.optional(),
-  by: Name.optional(),
 });
 export type SetCircuit = z.infer<typeof SetCircuit>;
 

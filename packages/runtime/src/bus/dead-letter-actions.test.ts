@@ -147,7 +147,7 @@ describe('a dead letter that is tried again', () => {
     ['the store is away', (item) => item.unavailable(), 'RUNTIME_UNAVAILABLE'],
   ])('a dead letter stays unresolved when %s', async (_why, fate, code) => {
     const { settle, stored } = given(letterOf(), fate);
-    await expect(settle({ id: ID, action: 'retry' })).rejects.toMatchObject({ code });
+    await expect(settle({ id: ID, action: 'retry', by: 'ada' })).rejects.toMatchObject({ code });
     expect(stored()).toBeUndefined();
   });
 
@@ -161,14 +161,16 @@ describe('a dead letter that is tried again', () => {
     ['that is no JSON', letterOf('{'), 'CONTRACT_NOT_JSON'],
   ])('a dead letter %s is not handled', async (_what, letter, code) => {
     const { settle, handled, stored } = given(letter);
-    await expect(settle({ id: ID, action: 'retry' })).rejects.toMatchObject({ code });
+    await expect(settle({ id: ID, action: 'retry', by: 'ada' })).rejects.toMatchObject({ code });
     expect([handled, stored()]).toEqual([[], undefined]);
   });
 
   test('a dead letter that no service has sealed is not handled', async () => {
     const error = { code: 'SEAL_INVALID', message: 'The seal does not fit' };
     const { settle, handled, stored } = given(letterOf(), undefined, { error });
-    await expect(settle({ id: ID, action: 'retry' })).rejects.toMatchObject({ code: 'SEAL_INVALID' });
+    await expect(settle({ id: ID, action: 'retry', by: 'ada' })).rejects.toMatchObject({
+      code: 'SEAL_INVALID',
+    });
     expect([handled, stored()]).toEqual([[], undefined]);
   });
 
@@ -176,7 +178,7 @@ describe('a dead letter that is tried again', () => {
     'the unknown dead letter %s is refused',
     async (id) => {
       const { settle } = given(letterOf());
-      await expect(settle({ id, action: 'drop' })).rejects.toMatchObject({
+      await expect(settle({ id, action: 'drop', by: 'ada' })).rejects.toMatchObject({
         code: 'RUNTIME_DEAD_LETTER_UNKNOWN',
       });
     },

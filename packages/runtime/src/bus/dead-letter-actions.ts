@@ -14,11 +14,14 @@ import type { Addressed } from '../engine/kinds.ts';
 import type { DeadLetterStore, KeptDeadLetter } from '../engine/ports.ts';
 import { type CheckSeal, sealRefusal } from '../engine/seals.ts';
 
+/** The wish of a person. */
+export type WantedResolution = ResolveDeadLetter & { readonly by: string };
+
 /**
  * Throws `RUNTIME_DEAD_LETTER_UNKNOWN`, `RUNTIME_DEAD_LETTER_TRUNCATED`, or the refusal of the message; the dead letter
  * then stays unresolved. A dead letter that is already resolved is answered with its resolution.
  */
-export type DeadLetterResolver = (letter: ResolveDeadLetter) => Promise<DeadLetterResolved>;
+export type DeadLetterResolver = (letter: WantedResolution) => Promise<DeadLetterResolved>;
 
 export type DeadLetterOptions<To extends Addressed> = {
   readonly service: ServiceName;
@@ -97,7 +100,7 @@ export const createDeadLetterActions = <To extends Addressed>({
       });
     });
 
-  const settle: DeadLetterResolver = async ({ id, action, by = 'unknown' }) => {
+  const settle: DeadLetterResolver = async ({ id, action, by }) => {
     const named = deadLetterPlace(id);
     const kept = named?.service === service ? await letters.find(named.place) : undefined;
     if (named === undefined || kept === undefined) throw unknownDeadLetter(id);

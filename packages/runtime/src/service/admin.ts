@@ -1,4 +1,5 @@
 import { readdirSync } from 'node:fs';
+import { ENDPOINT_SCOPES } from '@holdpoint/contracts/catalog/scopes';
 import type { AdminEndpoint, DeadLetterEndpoint } from '@holdpoint/contracts/catalog/endpoint';
 import { deadLetterPlace } from '@holdpoint/contracts/bus/dead-letter';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
@@ -9,6 +10,7 @@ import { type DeadLetterResolver, unknownDeadLetter } from '../bus/dead-letter-a
 import type { Addressed } from '../engine/kinds.ts';
 import { appliedMigrations, readCounts, readDatabase, readRetention } from '../store/admin.ts';
 import { listDeadLetters, readDeadLetter } from '../store/dead-letters.ts';
+import { requirePerson, type VerifyIdentity } from './identity.ts';
 
 /** Names of the migrations in a folder, oldest first. */
 export const migrationsIn = (folder: string): readonly string[] =>
@@ -64,11 +66,15 @@ export const adminEndpoints = <S extends ServiceName, To extends Addressed>({
   return admin as Pick<Endpoints<S, To>, AdminEndpoint>;
 };
 
+/** The same scope for each service. */
+const RESOLVE = ENDPOINT_SCOPES.executor.dead_letter_resolve;
+
 /** The dead letters of a service, for operators. */
 export const deadLetterEndpoints = <S extends ServiceName, To extends Addressed>(
   service: ServiceName,
   pool: Pool,
   resolve: DeadLetterResolver,
+  verify: VerifyIdentity,
 ): Pick<Endpoints<S, To>, DeadLetterEndpoint> => {
   const placeOf = (id: string): number | undefined => {
     const named = deadLetterPlace(id);
@@ -87,7 +93,12 @@ export const deadLetterEndpoints = <S extends ServiceName, To extends Addressed>
         return found;
       },
     },
-    dead_letter_resolve: { query: resolve },
+    dead_letter_resolve: {
+      query: (request, { header }) => {
+        const { sub: by } = requirePerson(verify, header, RESOLVE, Date.now());
+        return resolve({ ...request, by });
+      },
+    },
   };
   // The schemas are the same for all services; the compiler cannot see that through a type parameter.
   return endpoints as Pick<Endpoints<S, To>, DeadLetterEndpoint>;

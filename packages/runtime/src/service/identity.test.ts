@@ -1,8 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { IDENTITY_MS, IDENTITY_TOLERANCE_MS } from '@holdpoint/contracts/approval/identity';
+import { IDENTITY_HEADER, IDENTITY_MS, IDENTITY_TOLERANCE_MS } from '@holdpoint/contracts/approval/identity';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { describe, expect, test } from 'vitest';
-import { createIdentityVerifier } from './identity.ts';
+import { createIdentityVerifier, requirePerson } from './identity.ts';
 import { createSigner, createVerifier } from './jws.ts';
 
 const [ours, theirs] = [generateKeyPairSync('ed25519'), generateKeyPairSync('ed25519')];
@@ -86,6 +86,25 @@ describe('an identity that does not count', () => {
   test('a lifetime beyond the limit is refused', () => {
     const long = sign({ ...claims, exp: claims.exp + 1 });
     expect(codeOf(() => check()(long, 'tasks:submit', NOW))).toBe('IDENTITY_EXPIRED');
+  });
+});
+
+describe('a request that only a person may send', () => {
+  const requestWith = (assertion?: string) => () =>
+    requirePerson(check(), (name) => (name === IDENTITY_HEADER ? assertion : undefined), 'tasks:submit', NOW);
+
+  test('a signed identity of a person is accepted', () => {
+    expect(requestWith(sign(claims))().sub).toBe('ada');
+  });
+
+  test('a request without an identity, or of an agent, is refused', () => {
+    expect(codeOf(requestWith())).toBe('IDENTITY_REQUIRED');
+    expect(codeOf(requestWith(sign({ ...claims, agent: 'bot' })))).toBe('IDENTITY_REQUIRED');
+  });
+
+  test('an identity that does not count is refused', () => {
+    expect(codeOf(requestWith('ada'))).toBe('IDENTITY_INVALID');
+    expect(codeOf(requestWith(sign({ ...claims, scopes: ['tasks:read'] })))).toBe('IDENTITY_SCOPE');
   });
 });
 

@@ -1,5 +1,6 @@
 import type { Scope } from '@holdpoint/contracts/approval/access-token';
 import {
+  IDENTITY_HEADER,
   IDENTITY_MAX,
   IDENTITY_MS,
   IDENTITY_TOLERANCE_MS,
@@ -19,6 +20,25 @@ export type Identity = Omit<IdentityClaims, 'use' | 'iat' | 'exp'>;
  * `IDENTITY_EXPIRED` or `IDENTITY_SCOPE`, and `RUNTIME_UNAVAILABLE` while its key is not known.
  */
 export type VerifyIdentity = (assertion: string, scope: Scope, at: number) => Identity;
+
+/**
+ * The verified person who sends a request at `at`, in epoch milliseconds. Throws `IDENTITY_REQUIRED` for an agent and
+ * without an assertion, and like {@link VerifyIdentity}.
+ */
+export const requirePerson = (
+  verify: VerifyIdentity,
+  header: (name: string) => string | undefined,
+  scope: Scope,
+  at: number,
+): Identity => {
+  const assertion = header(IDENTITY_HEADER);
+  const identity = assertion === undefined ? undefined : verify(assertion, scope, at);
+  if (identity === undefined || identity.agent !== undefined) {
+    const sender = identity === undefined ? 'the sender is unverified' : 'the sender is an agent';
+    throw new HoldpointError('IDENTITY_REQUIRED', `${sender}: a person needs a token of scope ${scope}`);
+  }
+  return identity;
+};
 
 /** Verifies offline, with the keys of approvals. Each assertion is verified once. */
 export const createIdentityVerifier = ({

@@ -39,6 +39,7 @@ import { adminEndpoints, deadLetterEndpoints, migrationsIn } from './admin.ts';
 import { readSecretFile, readSeedFile, type ServiceEnv } from './config.ts';
 import { crashHook } from './crash.ts';
 import { type Check, serveHttp, type Web } from './http.ts';
+import { createIdentityVerifier, type VerifyIdentity } from './identity.ts';
 import { instanceName } from './instance.ts';
 import type { SealSource } from './seal-key.ts';
 import { systemClock } from './system-clock.ts';
@@ -69,6 +70,7 @@ export type Connections = {
   readonly announce: Announce;
   /** The keys of the other services, and of people's identity assertions. */
   readonly keys: TrustedKeys;
+  readonly verifyIdentity: VerifyIdentity;
   readonly listener: Listener;
   /** The bus as a whole, for users who may see it. */
   readonly overview: BusOverview;
@@ -224,12 +226,14 @@ export const startService = async <
     clock: systemClock,
     log,
   });
+  const verifyIdentity = createIdentityVerifier(keys);
   const seals = createSeals(identity.seal.current, keys);
   const listener = createListener(connection, service, log, seals.check);
   const spec = await build({
     pool,
     announce: createAnnouncer(connection, sealedAlone(seals)),
     keys,
+    verifyIdentity,
     listener,
     overview: createBusOverview(connection, service),
     assertWorkConsumers: workConsumersOn(topology),
@@ -293,7 +297,7 @@ export const startService = async <
   const endpoints = {
     ...bindings.endpoints,
     ...admin,
-    ...deadLetterEndpoints<S, To>(service, pool, resolveDeadLetter),
+    ...deadLetterEndpoints<S, To>(service, pool, resolveDeadLetter, verifyIdentity),
   } as Endpoints<S, To>;
   const api = await serveApi(connection, service, endpoints, engine, log);
   const jobs = [

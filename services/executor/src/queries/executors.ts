@@ -1,9 +1,8 @@
-import { IDENTITY_HEADER } from '@holdpoint/contracts/approval/identity';
 import { ENDPOINT_SCOPES } from '@holdpoint/contracts/catalog/scopes';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { OwnEndpoints } from '@holdpoint/runtime/bus/api';
 import type { Logger } from '@holdpoint/runtime/observability/log';
-import type { VerifyIdentity } from '@holdpoint/runtime/service/identity';
+import { requirePerson, type VerifyIdentity } from '@holdpoint/runtime/service/identity';
 import type { Pool } from 'pg';
 import { forgetExecutor, listExecutors } from '../adapters/ledger/executor-registry.ts';
 import type { ToEffect } from '../adapters/runner/runner.ts';
@@ -26,10 +25,7 @@ export const executorEndpoints = ({
   executors: { query: async () => ({ items: await listExecutors(pool), work }) },
   forget: {
     query: async ({ name, reason }, { header }) => {
-      const assertion = header(IDENTITY_HEADER);
-      if (assertion === undefined)
-        throw new HoldpointError('IDENTITY_REQUIRED', 'Forgetting an executor needs a token');
-      const { sub } = verifyIdentity(assertion, ENDPOINT_SCOPES.executor.forget, Date.now());
+      const { sub } = requirePerson(verifyIdentity, header, ENDPOINT_SCOPES.executor.forget, Date.now());
       const isKnown = await forgetExecutor(pool, name, reason, sub);
       const forgotten = (await listExecutors(pool)).find((each) => each.name === name);
       if (!isKnown || forgotten === undefined)

@@ -22,7 +22,8 @@ const report = (
 ): CircuitMessage => ({ kind: 'circuit_report', payload: { target, state, executor, reason } });
 const set = (state: SetCircuit['state']): CircuitMessage => ({
   kind: 'set_circuit',
-  payload: { target, state, reason: 'they move', by: 'ada' },
+  payload: { target, state, reason: 'they move' },
+  by: 'ada',
 });
 const timer: CircuitMessage = { kind: 'timer', name: 'circuit', data: null };
 const after = (...messages: readonly CircuitMessage[]) =>

@@ -27,7 +27,7 @@ export type CircuitMessage =
   | { readonly kind: 'circuit_report'; readonly payload: ReportCircuit }
   | { readonly kind: 'circuit_record_failure'; readonly payload: RecordCircuitFailure }
   | { readonly kind: 'circuit_acquire'; readonly payload: AcquireCircuit }
-  | { readonly kind: 'set_circuit'; readonly payload: SetCircuit }
+  | { readonly kind: 'set_circuit'; readonly payload: SetCircuit; readonly by: string }
   | TimerFired;
 
 export type CircuitRules = {
@@ -47,7 +47,6 @@ export const TASK_TRIAL_MS = 3_600_000;
 const TRIAL_RETRY_MS = 30_000;
 /** Timer of a circuit: end of `open`, or of a trial. */
 const TIMER = 'circuit';
-const UNNAMED = 'a person';
 
 type CircuitDecision = Decision<CircuitEvent>;
 const unchanged: CircuitDecision = decision({});
@@ -116,7 +115,8 @@ const report = (
 
 const setCircuit = (
   state: Circuit | undefined,
-  { state: wanted, by = UNNAMED, ...about }: SetCircuit,
+  { state: wanted, ...about }: SetCircuit,
+  by: string,
 ): CircuitDecision => {
   const id = circuitIdOf(about.target);
   const isSo = wanted === 'open' ? state?.held === true : state === undefined || state.state === 'closed';
@@ -228,7 +228,7 @@ export const createCircuitDecider = (
       case 'circuit_acquire':
         return acquire(state, message.payload, now, rules);
       case 'set_circuit':
-        return setCircuit(state, message.payload);
+        return setCircuit(state, message.payload, message.by);
       case 'timer':
         return timerFired(state, message.name);
     }

@@ -31,7 +31,8 @@ const enter = (n: number, ended?: 'succeeded' | 'failed'): CircuitMessage => ({
 const coolDown: CircuitMessage = { kind: 'timer', name: 'circuit', data: null };
 const set = (state: 'open' | 'closed'): CircuitMessage => ({
   kind: 'set_circuit',
-  payload: { target, state, by: 'ada' },
+  payload: { target, state },
+  by: 'ada',
 });
 const admits = (n: number, answer: object) => ({
   subject: 'hp.cmd.task.circuit_state',

@@ -14,6 +14,8 @@ import { parseAs } from '@holdpoint/runtime/engine/inbound';
 import { listDeadLetters } from '@holdpoint/runtime/store/dead-letters';
 import type { Pool } from 'pg';
 import { z } from 'zod';
+import type { Keyring } from '../../adapters/keyring.ts';
+import type { Principal } from '../../approval/state.ts';
 import { errorFrom } from './gateway.ts';
 
 const ListRequest = z.object({ limit: z.int().min(1).max(100).default(20) });
@@ -32,6 +34,7 @@ export type DeadLetterList = {
 export type DeadLetterParts = {
   readonly pool: Pool;
   readonly listener: Pick<Listener, 'call'>;
+  readonly identify: Keyring['identify'];
   /** Resolves a dead letter of this service. */
   readonly resolveDeadLetter: DeadLetterResolver;
 };
@@ -63,16 +66,18 @@ export const listEveryDeadLetter = async (
 };
 
 export const createDeadLetters = (parts: DeadLetterParts) => {
-  const { listener, resolveDeadLetter: resolveOwn } = parts;
-  const resolve = async (action: 'retry' | 'drop', body: JsonObject, by: string): Promise<unknown> => {
+  const { listener, identify, resolveDeadLetter: resolveOwn } = parts;
+  const resolve = async (action: 'retry' | 'drop', body: JsonObject, person: Principal): Promise<unknown> => {
     const { id }: { id: DeadLetterId } = parseAs(Named, body);
     const named = deadLetterPlace(id);
     if (named === undefined) throw unknownDeadLetter(id);
-    const request: ResolveDeadLetter = { id, action, by };
+    const request: ResolveDeadLetter = { id, action };
     const answer: Answer =
       named.service === 'approvals'
-        ? { ok: await resolveOwn(request) }
-        : await listener.call(named.service, 'dead_letter_resolve', request);
+        ? { ok: await resolveOwn({ ...request, by: person.name }) }
+        : await listener.call(named.service, 'dead_letter_resolve', request, {
+            identity: identify(person, Date.now()).assertion,
+          });
     if ('error' in answer) throw errorFrom(answer.error);
     return answer.ok;
   };
@@ -80,7 +85,7 @@ export const createDeadLetters = (parts: DeadLetterParts) => {
   return {
     list: (body: JsonObject): Promise<DeadLetterList> =>
       listEveryDeadLetter(parts, parseAs(ListRequest, body).limit),
-    retry: (body: JsonObject, by: string) => resolve('retry', body, by),
-    drop: (body: JsonObject, by: string) => resolve('drop', body, by),
+    retry: (body: JsonObject, person: Principal) => resolve('retry', body, person),
+    drop: (body: JsonObject, person: Principal) => resolve('drop', body, person),
   };
 };

@@ -79,7 +79,7 @@ export const createGateway = (deps: SurfaceDeps, listener: Pick<Listener, 'call'
     if (allowed === undefined) throw unknownEndpoint();
     const { named: as, takes } = allowed;
     const content = takes === undefined ? await body() : parseAs(takes, await body());
-    // Other services than the orchestrator record the name; the orchestrator takes it from the assertion.
+    // The other service takes the name from the assertion.
     const named = as === undefined ? content : { ...content, [as]: person.name };
     const identity = as === undefined ? undefined : deps.keyring.identify(person, Date.now()).assertion;
     const other = service as OtherService;

@@ -41,7 +41,7 @@ export const consoleRoutes = (parts: ConsoleParts): Hono<Env> => {
   const origins = createOrigins(configured);
   const gateway = createGateway(deps, listener);
   const health = createHealth(parts);
-  const deadLetters = createDeadLetters({ ...parts, pool: deps.pool });
+  const deadLetters = createDeadLetters({ ...parts, pool: deps.pool, identify: deps.keyring.identify });
   const callerAt = (context: Context<Env>) => callerIn(context, deps.sourceOf);
   const personAt = (context: Context<Env>, scope: Scope) => callerOf(deps, callerAt(context), scope);
   const app = new Hono<Env>({ strict: true });
@@ -59,8 +59,8 @@ export const consoleRoutes = (parts: ConsoleParts): Hono<Env> => {
   });
   for (const action of ['retry', 'drop'] as const)
     api.post(`/api/dlq/${action}`, async (context) => {
-      const { name } = await commanderOf(deps, callerAt(context), CONSOLE_SCOPES.resolve_dead_letter);
-      return context.json(await withTimeout(deadLetters[action](await readBody(context.req.raw), name)));
+      const person = await commanderOf(deps, callerAt(context), CONSOLE_SCOPES.resolve_dead_letter);
+      return context.json(await withTimeout(deadLetters[action](await readBody(context.req.raw), person)));
     });
   api.post('/api/:service/:endpoint', async (context) => {
     const { service, endpoint } = context.req.param();
