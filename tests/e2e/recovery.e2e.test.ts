@@ -141,7 +141,7 @@ describe('recovery of agents', () => {
       outcome: 'failed',
       class: 'BROKEN_BUILD',
       approach: 'I change the type',
-      verdict: { kind: 'rollback', rule: 'verdicts@2/build' },
+      verdict: { kind: 'rollback', rule: 'verdicts@3/build' },
       files: ['state.txt'],
     });
     expect(first?.verdict?.classification?.evidence).toContain('error TS2322');
@@ -169,7 +169,11 @@ describe('recovery of agents', () => {
     );
     const { run_id: id } = await run(repository, 'circle');
     const stuck = await untilJob(stack, id, 'check', 'escalated');
-    expect(nodeOf(stuck, 'check').verdict).toMatchObject({ kind: 'skip', class: 'CIRCULAR_FIX' });
+    expect(nodeOf(stuck, 'check').verdict).toMatchObject({
+      kind: 'escalate',
+      class: 'CIRCULAR_FIX',
+      reason: 'several attempts took the same approach; the critical path of the task is blocked',
+    });
     expect(nodeOf(stuck, 'done').wait?.detail).toContain('which is stuck');
     expect(prompts()).toHaveLength(3);
     expect(prompts()[2]).toContain('- Attempt 2: I add one to the counter');
@@ -182,12 +186,21 @@ describe('recovery of agents', () => {
     for (const part of [
       '## Summary',
       '## Attempts made',
+      '## The same approach',
       '## Error details',
       '## Files involved',
+      '## Jobs that depend on it',
+      'One job waits for this one: `done`.',
       '## Recommended actions',
     ])
       expect(report).toContain(part);
-    for (const text of ['CIRCULAR', 'I add one to the counter', 'AssertionError', 'state.txt'])
+    for (const text of [
+      'CIRCULAR',
+      'Attempts 1 and 3, similarity 1:',
+      'I add one to the counter',
+      'AssertionError',
+      'state.txt',
+    ])
       expect(report).toContain(text);
     const history = JSON.parse(await typed(repository, 'recovery', 'history', job, '--json')) as {
       readonly status: string;

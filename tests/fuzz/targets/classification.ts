@@ -26,6 +26,7 @@ type Input = {
   readonly exitCode: number | undefined;
   readonly pattern: string | undefined;
   readonly lost: boolean;
+  readonly code?: string;
 };
 
 const SAMPLES = join(import.meta.dirname, '../../../services/recovery/samples');
@@ -78,10 +79,11 @@ export const classification = target<Input>({
         { weight: 1, arbitrary: fc.constantFrom(...PATTERNS) },
       ),
       lost: fc.constantFrom(false, false, false, false, true),
+      code: fc.constantFrom('NODE_FAILED', 'NODE_FAILED', 'NODE_FAILED', 'EXECUTOR_INVALID_ARGUMENTS'),
     }),
   },
   check: (input) => {
-    const { uses, exitCode, lost } = input;
+    const { uses, exitCode, lost, code = 'NODE_FAILED' } = input;
     const rules = rulesWith(input.pattern);
     const printed = input.output.map(textOf).join('').slice(-OUTPUT_MAX).toWellFormed();
     const approach = input.approach && textOf(input.approach).slice(0, 2_000).toWellFormed();
@@ -90,7 +92,7 @@ export const classification = target<Input>({
       node: 'stage' as AssessFailure['node'],
       attempt: 1,
       outcome: lost ? 'in_doubt' : 'failed',
-      error: { code: 'NODE_FAILED', message: textOf(input.message).replaceAll('\0', '').toWellFormed() },
+      error: { code, message: textOf(input.message).replaceAll('\0', '').toWellFormed() },
       output: printed.replaceAll('\0', ''),
       ...(uses !== undefined && { uses }),
       ...(exitCode !== undefined && { exitCode }),

@@ -607,7 +607,7 @@ const untilStuck: TaskChange = ({ task }) => ({
 const TROUBLE_FAULTS: readonly (readonly [id: string, what: string, change: TaskChange])[] = [
   ['K23', 'two verdicts on one failure', kept((events) => [...events, ...events.slice(0, 1)])],
   ['K23', 'given up twice', kept((events) => [...events, ...events.slice(1, 2)])],
-  ['K23', 'an unknown verdict', judgedAs(1, { rule: 'verdicts@2/other' })],
+  ['K23', 'an unknown verdict', judgedAs(1, { rule: 'verdicts@3/other' })],
   ['K23', 'given up, and tried again', judgedAs(1, { kind: 'skip' })],
   ['K23', 'a retry verdict with a rollback', judgedAs(1, { kind: 'retry' })],
   ['K24', 'on the list, and not stuck', forgetting('job_unstuck', 'attempt_recorded')],

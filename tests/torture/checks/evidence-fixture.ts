@@ -303,7 +303,7 @@ const verdict = (kind: string, failure: string, rule: string) => ({
   kind,
   delayMs: 0,
   class: failure,
-  rule: `verdicts@2/${rule}`,
+  rule: `verdicts@3/${rule}`,
   reason: 'because',
 });
 const BACK = { ...verdict('rollback', 'BROKEN_BUILD', 'build'), commit: COMMIT };

@@ -77,6 +77,7 @@ const FAILURES_MAX: Readonly<Record<string, number>> = {
   TRANSIENT: 5,
   WORKER_CRASH: 3,
   EFFECT_IN_DOUBT: 1,
+  MISCONFIGURED: 1,
   UNKNOWN: 2,
 };
 

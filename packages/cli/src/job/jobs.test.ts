@@ -599,9 +599,9 @@ describe('a stuck job', () => {
     kind: 'skip',
     delayMs: 0,
     class: 'VERIFICATION_FAILED',
-    rule: 'verdicts@2/verification-again',
+    rule: 'verdicts@3/verification-again',
     reason: 'the check failed as often as the limit allows',
-    classification: { rule: 'classes@1/vitest', evidence: '3 failed' },
+    classification: { rule: 'classes@2/vitest', evidence: '3 failed' },
   } as const;
   const stuck = runView('t-new', [nodeView('test', 'escalated', { attempt: 3, session: 2, verdict })], {
     phase: 'recovering',
@@ -619,8 +619,8 @@ describe('a stuck job', () => {
       wait: 'operator: VERIFICATION_FAILED: the check failed as often as the limit allows',
       session: '2',
       verdict:
-        'skip: VERIFICATION_FAILED: the check failed as often as the limit allows (verdicts@2/verification-again)',
-      because: 'classes@1/vitest: 3 failed',
+        'skip: VERIFICATION_FAILED: the check failed as often as the limit allows (verdicts@3/verification-again)',
+      because: 'classes@2/vitest: 3 failed',
       next: 'holdpoint recovery report t-new/test, then holdpoint recovery resolve t-new/test retry|skip|done|cancel',
       spent: '150 of 200,000 tokens, $0.50, 1 min of 30 min of work',
     });

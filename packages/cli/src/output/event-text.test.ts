@@ -6,7 +6,7 @@ const verdict = {
   kind: 'rollback',
   delayMs: 0,
   class: 'BROKEN_BUILD',
-  rule: 'verdicts@2/build',
+  rule: 'verdicts@3/build',
   reason: 'the build is broken',
 };
 const of = { node: 'build', attempt: 2 };

@@ -10,9 +10,9 @@ const verdict = {
   kind: 'retry',
   delayMs: 0,
   class: 'VERIFICATION_FAILED',
-  rule: 'verdicts@2/verification',
+  rule: 'verdicts@3/verification',
   reason: 'a check failed; a different approach may pass it',
-  classification: { rule: 'classes@1/vitest', evidence: 'Tests  3 failed' },
+  classification: { rule: 'classes@2/vitest', evidence: 'Tests  3 failed' },
 };
 const failed = {
   task: 't-1',
@@ -59,8 +59,8 @@ describe('recovery history', () => {
       'Job  #  Session  Time  Outcome  Class  Verdict  Took  Cost',
       'build  1  1  2026-01-15 09:30:00Z  failed  VERIFICATION_FAILED  retry  2 min  $0.42',
       '  approach  a parser by hand…',
-      '  because  classes@1/vitest: Tests  3 failed',
-      '  verdict  a check failed; a different approach may pass it (verdicts@2/verification)',
+      '  because  classes@2/vitest: Tests  3 failed',
+      '  verdict  a check failed; a different approach may pass it (verdicts@3/verification)',
       '  error  NODE_FAILED: exit code 1…',
       '  files  src/0.ts, src/1.ts, src/2.ts, src/3.ts, src/4.ts, src/5.ts, src/6.ts, src/7.ts, and 2 more',
       expect.stringMatching(/^check {2}2 {2}2 {2}succeeded *$/),
@@ -68,6 +68,18 @@ describe('recovery history', () => {
       't-1/build is stuck since 2026-01-15 09:31:00Z: VERIFICATION_FAILED: the check failed as often as the limit allows: holdpoint recovery report t-1/build',
       '',
     ]);
+  });
+
+  test('the history of a circular job names the attempts with the same approach', async () => {
+    const same = [
+      { attempt: 1, similarity: 1 },
+      { attempt: 2, similarity: 0.83 },
+    ];
+    const circular = { ...failed, attempt: 3, verdict: { ...verdict, same } };
+    const { out } = await type(['t-1/build'], { items: [circular], stuck: [] });
+    expect(out).toMatch(/^ +same as +attempt 1 \(1\), attempt 2 \(0\.83\)$/m);
+    const { out: json } = await type(['t-1/build', '--json'], { items: [circular], stuck: [] });
+    expect(JSON.parse(json)).toMatchObject({ attempts: [{ same_approach: same }] });
   });
 
   test('the history of a job does not repeat its name', async () => {
@@ -93,12 +105,14 @@ describe('recovery history', () => {
           timestamp: '2026-01-15T09:30:00.000Z',
           approach: 'a parser by hand\nin one file',
           success: false,
-          error: 'NODE_FAILED: exit code 1\nand more',
+          error: 'Tests  3 failed (exit code 1)',
+          error_code: 'NODE_FAILED',
           node: 'build',
           attempt: 1,
           outcome: 'failed',
           class: 'VERIFICATION_FAILED',
           because: verdict.classification,
+          same_approach: [],
           verdict: { kind: 'retry', rule: verdict.rule, reason: verdict.reason },
           fingerprint: '0123456789abcdef',
           files: failed.files,
@@ -275,7 +289,7 @@ describe('recovery classify', () => {
 
   const answer = {
     class: 'BROKEN_BUILD',
-    classification: { rule: 'classes@1/tsc', evidence: 'error TS2304' },
+    classification: { rule: 'classes@2/tsc', evidence: 'error TS2304' },
     fingerprint: '0123456789abcdef',
   };
   const type = (words: readonly string[], more: Parameters<typeof typeLine>[2] = {}) =>
@@ -301,7 +315,7 @@ describe('recovery classify', () => {
       ['recovery.classify', { output: 'error TS2304: gone\n', exitCode: 2, uses: 'control.gate.cicd' }],
     ]);
     expect(out).toBe(
-      'class        BROKEN_BUILD\nrule         classes@1/tsc\nevidence     error TS2304\nfingerprint  0123456789abcdef\n',
+      'class        BROKEN_BUILD\nrule         classes@2/tsc\nevidence     error TS2304\nfingerprint  0123456789abcdef\n',
     );
     const asJson = await type(['build.log', '--json']);
     expect(JSON.parse(asJson.out)).toEqual(answer);

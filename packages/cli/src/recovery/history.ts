@@ -1,6 +1,7 @@
 import { reportCommand } from '@holdpoint/contracts/approval/question';
 import type { ApiResponse } from '@holdpoint/contracts/catalog/api';
 import { jobOf } from '@holdpoint/contracts/values/ids';
+import { errorText, type Verdict } from '@holdpoint/contracts/recovery/verdict';
 import type { AttemptView, StuckJob } from '@holdpoint/contracts/recovery/views';
 import { columns, instant, shorten, span } from '../output/columns.ts';
 import type { Line, Paint, Span } from '../output/painted.ts';
@@ -24,12 +25,14 @@ const attemptJson = (attempt: AttemptView): Readonly<Record<string, unknown>> =>
     timestamp: iso(at),
     approach: approach ?? null,
     success: outcome === 'succeeded',
-    error: error === undefined ? null : `${error.code}: ${error.message}`,
+    error: error === undefined ? null : errorText(error, verdict ?? {}),
+    error_code: error?.code ?? null,
     node,
     attempt: attempt.attempt,
     outcome,
     class: attempt.class ?? null,
     because: verdict?.classification ?? null,
+    same_approach: verdict?.same ?? [],
     verdict:
       verdict === undefined ? null : { kind: verdict.kind, rule: verdict.rule, reason: verdict.reason },
     fingerprint: fingerprint ?? null,
@@ -97,12 +100,16 @@ const filesText = (files: readonly string[]): string => {
   return `${files.slice(0, FILES_SHOWN).join(', ')}${more > 0 ? `, and ${String(more)} more` : ''}`;
 };
 
+const sameText = (same: NonNullable<Verdict['same']>): string =>
+  same.map(({ attempt, similarity }) => `attempt ${String(attempt)} (${String(similarity)})`).join(', ');
+
 /** Fields that are too long for a column. */
 const detailsOf = ({ approach, verdict, error, files = [], good }: AttemptView): readonly string[] =>
   columns(
     [
       ['approach', approach],
       ['because', verdict?.classification && becauseText(verdict.classification)],
+      ['same as', verdict?.same && sameText(verdict.same)],
       ['verdict', verdict && `${verdict.reason} (${verdict.rule})`],
       ['error', error && `${error.code}: ${error.message}`],
       ['files', files.length === 0 ? undefined : filesText(files)],

@@ -171,7 +171,7 @@ describe('a stuck job of a run', () => {
     kind: 'skip',
     delayMs: 0,
     class: 'VERIFICATION_FAILED',
-    rule: 'verdicts@2/verification-again',
+    rule: 'verdicts@3/verification-again',
     reason: 'the check failed as often as the limit allows',
   } as const;
   const stuck = runView('t-1', [nodeView('check', 'escalated', { attempt: 3, verdict, question: 'a-9' })], {

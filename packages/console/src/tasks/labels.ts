@@ -89,6 +89,7 @@ export const CLASSES: Readonly<Record<FailureClass, string>> = {
   TRANSIENT: 'Temporary failure',
   WORKER_CRASH: 'Worker lost',
   EFFECT_IN_DOUBT: 'Unknown outcome',
+  MISCONFIGURED: 'Wrong arguments or settings',
   UNKNOWN: 'Unknown',
 };
 

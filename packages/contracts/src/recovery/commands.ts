@@ -53,6 +53,19 @@ export const PastEffect = z.object({
 });
 export type PastEffect = z.infer<typeof PastEffect>;
 
+/** Maximum names in {@link Dependents}. */
+export const DEPENDENTS_MAX = 50;
+
+/** Jobs of the task that cannot start before this one has succeeded. */
+export const Dependents = z.object({
+  /** The first of them, in the order of the definition. */
+  nodes: z.array(NodeId).max(DEPENDENTS_MAX),
+  count: z.int().min(1),
+  /** Whether the longest chain of unfinished jobs leads through this one. */
+  critical: z.boolean(),
+});
+export type Dependents = z.infer<typeof Dependents>;
+
 /** Asks for a verdict on a failed attempt. */
 export const AssessFailure = z.object({
   ...evidence,
@@ -67,6 +80,8 @@ export const AssessFailure = z.object({
   crashes: z.int().min(0).optional(),
   /** Effects since the point of a possible rollback, latest first. */
   effects: z.array(PastEffect).max(100).optional(),
+  /** Absent when no job depends on this one. */
+  dependents: Dependents.optional(),
   rules: RecoveryRules.optional(),
   /** Why an earlier verdict is impossible: the job is given up. */
   refused: z.string().min(1).max(1_000).optional(),

@@ -9,6 +9,8 @@ export const FailureClass = z.enum([
   'TRANSIENT',
   'WORKER_CRASH',
   'EFFECT_IN_DOUBT',
+  /** Wrong arguments or settings: every attempt fails the same way. */
+  'MISCONFIGURED',
   'UNKNOWN',
 ]);
 export type FailureClass = z.infer<typeof FailureClass>;

@@ -23,6 +23,7 @@ const ELSEWHERE = {
   CIRCULAR_FIX: '[circular] attempts',
   CONTEXT_EXHAUSTED: '[continue] max',
   EFFECT_IN_DOUBT: 'no threshold: recovery asks an operator at once',
+  MISCONFIGURED: 'no threshold: recovery asks an operator at once',
 } as const;
 
 const Time = z.union([z.string(), z.int()], 'a time such as 500ms, 30s, 10m or 2h');

@@ -4,8 +4,6 @@ import { DEFAULT_SIMILARITY, similarity } from '../classification/similarity.ts'
 
 /** Similar attempts that make a job circular. */
 export const CIRCULAR_ATTEMPTS = 3;
-/** The same error lowers the required similarity of approaches. */
-const SAME_ERROR_FACTOR = 0.7;
 
 /** Classes that another approach could fix. The others are transient, or need a person. */
 const DEPENDS_ON_APPROACH: ReadonlySet<FailureClass> = new Set([
@@ -14,34 +12,38 @@ const DEPENDS_ON_APPROACH: ReadonlySet<FailureClass> = new Set([
   'UNKNOWN',
 ]);
 
-/** Approach and error of an attempt. */
-export type AttemptSummary = {
-  readonly approach?: string | undefined;
-  readonly fingerprint?: string | undefined;
+/** An attempt and its approach, as its agent reported it. */
+export type AttemptSummary = { readonly attempt: number; readonly approach?: string | undefined };
+
+/** An earlier attempt with the same approach as the last one. */
+export type SameApproach = {
+  readonly attempt: number;
+  readonly approach: string;
+  /** 0 to 1. */
+  readonly similarity: number;
 };
 
 /** Attempts without a reported approach resemble none. */
 const isStated = (approach: string | undefined): approach is string =>
   approach !== undefined && approach.trim() !== '';
 
-const isSame = (one: AttemptSummary, other: AttemptSummary, threshold: number): boolean => {
-  if (!isStated(one.approach) || !isStated(other.approach)) return false;
-  const sameError = one.fingerprint !== undefined && one.fingerprint === other.fingerprint;
-  return similarity(one.approach, other.approach) >= threshold * (sameError ? SAME_ERROR_FACTOR : 1);
-};
-
 /**
- * The number of attempts with the same approach as the last one, including it, if there are enough of them to
- * call the job circular. They need not be consecutive: alternating between two approaches is circular too.
+ * The earlier attempts with the same approach as the last one, if there are enough of them to call the job
+ * circular. They need not be consecutive: alternating between two approaches is circular too. Errors do not
+ * count: a check may fail with the same error whatever the approach.
  */
-export const circularAttempts = (
+export const sameApproaches = (
   failureClass: FailureClass,
   earlier: readonly AttemptSummary[],
-  last: AttemptSummary,
+  { approach: last }: AttemptSummary,
   { circular }: Pick<RecoveryRules, 'circular'> = {},
-): number | undefined => {
-  if (!DEPENDS_ON_APPROACH.has(failureClass)) return undefined;
+): readonly SameApproach[] | undefined => {
+  if (!DEPENDS_ON_APPROACH.has(failureClass) || !isStated(last)) return undefined;
   const { attempts = CIRCULAR_ATTEMPTS, similarity: threshold = DEFAULT_SIMILARITY } = circular ?? {};
-  const count = 1 + earlier.filter((each) => isSame(each, last, threshold)).length;
-  return isStated(last.approach) && count >= attempts ? count : undefined;
+  const same = earlier.flatMap(({ attempt, approach }): readonly SameApproach[] => {
+    if (!isStated(approach)) return [];
+    const measured = similarity(approach, last);
+    return measured >= threshold ? [{ attempt, approach, similarity: measured }] : [];
+  });
+  return same.length + 1 >= attempts ? same : undefined;
 };

@@ -31,7 +31,7 @@ const inDoubt = failure(1, {
 
 describe('a failure', () => {
   test('a failure is recorded with its verdict, which goes to the orchestrator', () => {
-    const verdict = { kind: 'retry', delayMs: 1_000, class: 'TRANSIENT', rule: 'verdicts@2/transient' };
+    const verdict = { kind: 'retry', delayMs: 1_000, class: 'TRANSIENT', rule: 'verdicts@3/transient' };
     given()
       .when(assess(failure(1)), NOW)
       .thenEmitsLike({ type: 'assessed', task, node, attempt: 1, error: failure(1).error, verdict })

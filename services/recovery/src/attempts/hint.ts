@@ -1,6 +1,6 @@
 import type { AssessFailure } from '@holdpoint/contracts/recovery/commands';
-import type { Verdict } from '@holdpoint/contracts/recovery/verdict';
-import { failuresSinceSuccess, firstLine, type History } from './history.ts';
+import { errorText, type Verdict } from '@holdpoint/contracts/recovery/verdict';
+import { failuresSinceSuccess, type History } from './history.ts';
 import { fenced, oneLine } from './markdown.ts';
 
 /** Attempts described in full; earlier ones are only counted. */
@@ -15,17 +15,23 @@ type HintAttempt = {
   readonly error: string;
 };
 
-const hintAttempts = (history: History, failure: AssessFailure): readonly HintAttempt[] => [
-  ...failuresSinceSuccess(history, failure.node).map(({ attempt, report, error }) => ({
+const hintAttempts = (history: History, failure: AssessFailure, verdict: Verdict): readonly HintAttempt[] => [
+  ...failuresSinceSuccess(history, failure.node).map(({ attempt, report, error, verdict: its }) => ({
     number: attempt,
     approach: report?.approach,
-    error: firstLine(error),
+    error: errorText(error, its),
   })),
-  { number: failure.attempt, approach: failure.report?.approach, error: firstLine(failure.error) },
+  {
+    number: failure.attempt,
+    approach: failure.report?.approach,
+    error: errorText(failure.error, verdict),
+  },
 ];
 
-const attemptText = ({ number, approach, error }: HintAttempt): string =>
-  `- Attempt ${String(number)}: ${approach === undefined ? 'approach not reported' : oneLine(approach, APPROACH_CHARACTERS).replace(/[.!]$/, '')}. Result: ${oneLine(error, 500)}`;
+const attemptText = ({ number, approach, error }: HintAttempt): readonly string[] => [
+  `- Attempt ${String(number)}: ${approach === undefined ? 'approach not reported' : oneLine(approach, APPROACH_CHARACTERS).replace(/[.!]$/, '')}: failed.`,
+  `  Error: ${oneLine(error, 600)}`,
+];
 
 /** Instructions for the next attempt, by verdict. */
 const INSTRUCTIONS: Readonly<
@@ -55,7 +61,7 @@ const instructionsFor = ({ kind, class: found }: Verdict): readonly string[] => 
 
 /** Markdown for the next attempt: earlier approaches, their results, and what to do differently. */
 export const hintFor = (history: History, failure: AssessFailure, verdict: Verdict): string => {
-  const all = hintAttempts(history, failure);
+  const all = hintAttempts(history, failure, verdict);
   const shown = all.slice(-ATTEMPTS_SHOWN);
   const before = all.length - shown.length;
   const { output = '' } = failure;
@@ -63,7 +69,7 @@ export const hintFor = (history: History, failure: AssessFailure, verdict: Verdi
     '## Earlier attempts',
     '',
     ...(before > 0 ? [`- ${String(before)} earlier attempts failed as well.`] : []),
-    ...shown.map(attemptText),
+    ...shown.flatMap(attemptText),
     '',
     ...instructionsFor(verdict),
     ...(output.trim() === ''

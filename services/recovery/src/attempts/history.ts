@@ -1,4 +1,3 @@
-import type { ErrorBody } from '@holdpoint/contracts/values/errors';
 import { isGivingUp } from '@holdpoint/contracts/workflow/failure-class';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import type { AttemptRecorded, FailureAssessed, RecoveryEvent } from '@holdpoint/contracts/recovery/events';
@@ -97,10 +96,6 @@ export const sessionOf = (history: History, node: NodeId): number =>
   1 +
   history.attempts.filter((each) => each.node === node && isFailure(each) && each.verdict.kind === 'continue')
     .length;
-
-/** The first line, for lists and hints. */
-export const firstLine = ({ message }: Pick<ErrorBody, 'message'>): string =>
-  message.split('\n', 1)[0]?.trim() ?? '';
 
 export const attemptView = (attempt: Attempt): AttemptView => {
   const { task, node, attempt: number, at, session = 1, report } = attempt;

@@ -1,8 +1,8 @@
 import type { AssessFailure } from '@holdpoint/contracts/recovery/commands';
 import type { FailureClass } from '@holdpoint/contracts/workflow/failure-class';
-import type { Verdict } from '@holdpoint/contracts/recovery/verdict';
+import { errorText, type Verdict } from '@holdpoint/contracts/recovery/verdict';
 import { jobOf } from '@holdpoint/contracts/values/ids';
-import { type Attempt, firstLine, type History, isFailure } from './history.ts';
+import { type Attempt, type History, isFailure } from './history.ts';
 import { fenced, oneLine } from './markdown.ts';
 
 const ATTEMPTS_MAX = 20;
@@ -21,7 +21,8 @@ const ADVICE: Readonly<Record<FailureClass, readonly string[]>> = {
     'Fix it by hand on the branch and answer `done`, or add the missing information and `retry`.',
   ],
   CIRCULAR_FIX: [
-    'Several attempts took the same approach: describe another one in the goal or in the repository, then `retry`.',
+    'Several attempts took the same approach (listed above): describe another one in the goal or in the repository, then `retry`.',
+    'If the listed approaches differ, set a higher `similarity` in `.holdpoint/recovery.toml` under `[circular]`, then `retry`.',
     'Split the task, or do the failing part by hand and answer `done`.',
   ],
   CONTEXT_EXHAUSTED: [
@@ -34,6 +35,10 @@ const ADVICE: Readonly<Record<FailureClass, readonly string[]>> = {
   ],
   EFFECT_IN_DOUBT: [
     'Check the target. A separate question asks whether the effect happened (`holdpoint approval list`).',
+  ],
+  MISCONFIGURED: [
+    'Correct the arguments, the workflow or the settings that the error names; a repeat without a correction fails again.',
+    'A running task keeps its workflow: submit it again after a correction there, and `cancel` this job.',
   ],
   UNKNOWN: [
     'No rule classifies this failure yet: if it can recur, add one to `.holdpoint/recovery.toml`.',
@@ -58,7 +63,7 @@ const attemptLines = (attempt: Attempt): readonly string[] => {
   const { verdict, error } = attempt;
   return [
     `${head}${verdict.class}, then ${verdict.kind}.${approach}`,
-    `   ${oneLine(firstLine(error), 500)}`,
+    `   Error: ${oneLine(errorText(error, verdict), 600)}`,
   ];
 };
 
@@ -66,8 +71,39 @@ const thisAttempt = (failure: AssessFailure, verdict: Verdict): readonly string[
   `${String(failure.attempt)}. last attempt: ${verdict.class}, stuck.${
     failure.report?.approach === undefined ? '' : ` Approach: ${oneLine(failure.report.approach, 600)}`
   }`,
-  `   ${oneLine(firstLine(failure.error), 500)}`,
+  `   Error: ${oneLine(errorText(failure.error, verdict), 600)}`,
 ];
+
+/** The pairs that made the job circular, so that a person can judge them. */
+const sameLines = (
+  attempts: readonly Attempt[],
+  failure: AssessFailure,
+  { same = [] }: Verdict,
+): readonly string[] => {
+  if (same.length === 0) return [];
+  const last = oneLine(failure.report?.approach ?? '', 200);
+  const approachOf = (number: number): string =>
+    oneLine(attempts.findLast(({ attempt }) => attempt === number)?.report?.approach ?? '', 200);
+  const pairs = same.map(
+    ({ attempt, similarity }) =>
+      `- Attempts ${String(attempt)} and ${String(failure.attempt)}, similarity ${String(similarity)}: ${approachOf(attempt)} — ${last}`,
+  );
+  return ['## The same approach', '', ...list(pairs, ATTEMPTS_MAX, ''), ''];
+};
+
+const dependentLines = ({ dependents }: AssessFailure): readonly string[] => {
+  if (dependents === undefined) return ['No job depends on this one.'];
+  const { nodes, count, critical } = dependents;
+  const rest = count - nodes.length;
+  return [
+    `${count === 1 ? 'One job waits' : `${String(count)} jobs wait`} for this one: ${nodes.map(code).join(', ')}${
+      rest > 0 ? `, and ${String(rest)} more` : ''
+    }.`,
+    critical
+      ? 'The critical path of the task is blocked: its longest chain of unfinished jobs leads through this one.'
+      : 'The critical path of the task is not blocked: a longer chain of jobs continues.',
+  ];
+};
 
 const filesOf = (attempts: readonly Attempt[], failure: AssessFailure): readonly string[] => [
   ...new Set([...attempts.flatMap(({ report }) => report?.files ?? []), ...(failure.report?.files ?? [])]),
@@ -104,6 +140,7 @@ export const reportOn = (history: History, failure: AssessFailure, verdict: Verd
     ...attempts.slice(-ATTEMPTS_MAX).flatMap(attemptLines),
     ...thisAttempt(failure, verdict),
     '',
+    ...sameLines(attempts, failure, verdict),
     '## Error details',
     '',
     `${code(error.code)}: ${oneLine(error.message, 2_000)}`,
@@ -117,6 +154,10 @@ export const reportOn = (history: History, failure: AssessFailure, verdict: Verd
       FILES_MAX,
       'None reported.',
     ),
+    '',
+    '## Jobs that depend on it',
+    '',
+    ...dependentLines(failure),
     '',
     ...(effects.length === 0
       ? []
@@ -139,8 +180,10 @@ export const reportOn = (history: History, failure: AssessFailure, verdict: Verd
         ]),
     '## Recommended actions',
     '',
-    ...(failure.paused === undefined ? ADVICE[verdict.class] : PAUSED_ADVICE).map((advice) => `- ${advice}`),
-    `- Then resolve the job: ${code(`holdpoint recovery resolve ${job} retry`)}, or ${code('skip')} to continue without it, ${code('done')} if you have done it yourself, ${code('cancel')} to cancel the task.`,
+    ...(failure.paused === undefined ? ADVICE[verdict.class] : PAUSED_ADVICE).map(
+      (advice) => `- [ ] ${advice}`,
+    ),
+    `- [ ] Then resolve the job: ${code(`holdpoint recovery resolve ${job} retry`)}, or ${code('skip')} to continue without it, ${code('done')} if you have done it yourself, ${code('cancel')} to cancel the task.`,
     '',
   ].join('\n');
 };

@@ -35,6 +35,16 @@ describe('the deciding row', () => {
     ['WORKER_CRASH', 3, true, 'crash-loop', 'escalate', 0],
     ['EFFECT_IN_DOUBT', 1, true, 'in-doubt', 'escalate', 0],
     ['EFFECT_IN_DOUBT', 9, false, 'in-doubt', 'escalate', 0],
+    ['MISCONFIGURED', 1, true, 'misconfigured', 'escalate', 0],
+    ['MISCONFIGURED', 9, false, 'misconfigured', 'escalate', 0],
+  ];
+  /** Of jobs that block the critical path of their task. */
+  const critical: readonly Case[] = [
+    ['CIRCULAR_FIX', 1, true, 'circle-critical', 'escalate', 0],
+    ['VERIFICATION_FAILED', 2, true, 'verification', 'retry', 0],
+    ['VERIFICATION_FAILED', 3, false, 'verification-critical', 'escalate', 0],
+    ['BROKEN_BUILD', 1, true, 'build', 'rollback', 0],
+    ['UNKNOWN', 1, true, 'unknown', 'retry', 1_000],
   ];
 
   test.each(rows)(
@@ -49,8 +59,22 @@ describe('the deciding row', () => {
     },
   );
 
+  test.each(critical)(
+    'on the critical path, for %s after %i failures, good commit %s, the row is %s: %s',
+    (failureClass, failures, hasGoodCommit, name, verdict, delayMs) => {
+      const row = rowFor({ class: failureClass, failures, hasGoodCommit, isCritical: true });
+      expect({ name: row.name, verdict: row.verdict, delayMs: delayMsOf(row, failures) }).toEqual({
+        name,
+        verdict,
+        delayMs,
+      });
+    },
+  );
+
   test('the cases above cover every row of the table', () => {
-    expect(new Set(rows.map(([, , , name]) => name))).toEqual(new Set(TABLE.map(({ name }) => name)));
+    expect(new Set([...rows, ...critical].map(([, , , name]) => name))).toEqual(
+      new Set(TABLE.map(({ name }) => name)),
+    );
   });
 
   test.each([
@@ -91,13 +115,21 @@ describe('the verdict table', () => {
 
   test.each(FailureClass.options)('the last row for %s has no condition', (option) => {
     const last = TABLE.findLast((row) => row.class === option);
-    expect([last?.untilThreshold, last?.goodCommit]).toEqual([undefined, undefined]);
+    expect([last?.untilThreshold, last?.goodCommit, last?.critical]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
   });
 
   test('every row can be reached', () => {
     for (const row of TABLE) {
       const reachable = Array.from({ length: 100 }, (_, i) =>
-        [true, false].map((hasGoodCommit) => rowFor({ class: row.class, failures: i + 1, hasGoodCommit })),
+        [true, false].flatMap((hasGoodCommit) =>
+          [true, false].map((isCritical) =>
+            rowFor({ class: row.class, failures: i + 1, hasGoodCommit, isCritical }),
+          ),
+        ),
       );
       expect(reachable.flat(), row.name).toContain(row);
     }

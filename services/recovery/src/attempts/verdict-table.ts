@@ -6,7 +6,7 @@ import {
 import type { FailureClass, VerdictKind } from '@holdpoint/contracts/workflow/failure-class';
 
 /** Increase it with every change of the table; verdicts name it. */
-export const TABLE_VERSION = 2;
+export const TABLE_VERSION = 3;
 
 export type Row = {
   readonly name: string;
@@ -15,6 +15,8 @@ export type Row = {
   readonly untilThreshold?: 'before' | 'through';
   /** Only when a good commit exists. */
   readonly goodCommit?: true;
+  /** Only when the job blocks the critical path of its task. */
+  readonly critical?: true;
   readonly verdict: VerdictKind;
   readonly backoff?: Backoff;
   readonly reason: string;
@@ -30,10 +32,18 @@ export const THRESHOLDS: Readonly<Record<FailureClass, number>> = {
   WORKER_CRASH: 3,
   CIRCULAR_FIX: 1,
   EFFECT_IN_DOUBT: 1,
+  MISCONFIGURED: 1,
 };
 
 /** The first row of the class that applies decides. */
 export const TABLE: readonly Row[] = [
+  {
+    name: 'circle-critical',
+    class: 'CIRCULAR_FIX',
+    critical: true,
+    verdict: 'escalate',
+    reason: 'several attempts took the same approach',
+  },
   {
     name: 'circle',
     class: 'CIRCULAR_FIX',
@@ -60,6 +70,13 @@ export const TABLE: readonly Row[] = [
     untilThreshold: 'before',
     verdict: 'retry',
     reason: 'a check failed; a different approach may pass it',
+  },
+  {
+    name: 'verification-critical',
+    class: 'VERIFICATION_FAILED',
+    critical: true,
+    verdict: 'escalate',
+    reason: 'the check failed as often as the limit allows',
   },
   {
     name: 'verification-again',
@@ -128,6 +145,12 @@ export const TABLE: readonly Row[] = [
     verdict: 'escalate',
     reason: 'the effect is in doubt; a person has to check',
   },
+  {
+    name: 'misconfigured',
+    class: 'MISCONFIGURED',
+    verdict: 'escalate',
+    reason: 'the arguments or the settings are wrong, and a repeat changes nothing',
+  },
 ];
 
 /** Input of the table. */
@@ -136,6 +159,8 @@ export type Situation = {
   /** Failures of this class in this job since its last success, including this one. */
   readonly failures: number;
   readonly hasGoodCommit: boolean;
+  /** Whether the job blocks the critical path of its task. */
+  readonly isCritical?: boolean;
   readonly rules?: RecoveryRules | undefined;
 };
 
@@ -145,11 +170,12 @@ const thresholdOf = (failureClass: FailureClass, rules: RecoveryRules | undefine
   THRESHOLDS[failureClass];
 
 const applies = (
-  { untilThreshold: up, goodCommit }: Row,
-  { failures, hasGoodCommit }: Situation,
+  { untilThreshold: up, goodCommit, critical }: Row,
+  { failures, hasGoodCommit, isCritical }: Situation,
   threshold: number,
 ): boolean => {
   if (goodCommit === true && !hasGoodCommit) return false;
+  if (critical === true && isCritical !== true) return false;
   if (up === undefined) return true;
   return up === 'before' ? failures < threshold : failures <= threshold;
 };

@@ -24,6 +24,9 @@ const FAILURES = {
   CONTEXT_EXHAUSTED: { uses: 'cap.agent.invoke', report: { stop: 'context_exhausted' } },
   TRANSIENT: { error: { code: 'EXECUTOR_TARGET_UNAVAILABLE', message: 'busy' } },
   WORKER_CRASH: { outcome: 'in_doubt', cause: 'worker_lost', effectClass: 'idempotent' },
+  MISCONFIGURED: {
+    error: { code: 'EXECUTOR_INVALID_ARGUMENTS', message: 'file: leads out of the workspace' },
+  },
   EFFECT_IN_DOUBT: { outcome: 'in_doubt', cause: 'outcome_unknown', effectClass: 'opaque' },
   UNKNOWN: { uses: 'cap.env.shell.command.run', output: 'it did not work', exitCode: 3 },
 } as const satisfies Record<string, Partial<AssessFailure>>;
@@ -174,6 +177,7 @@ describe('verdicts by history', () => {
       'in-doubt',
       'escalate',
     ],
+    ['wrong arguments', EMPTY_HISTORY, failing(1, 'MISCONFIGURED'), 'misconfigured', 'escalate'],
     ['an effect in doubt', EMPTY_HISTORY, failing(1, 'EFFECT_IN_DOUBT'), 'in-doubt', 'escalate'],
     [
       'failures of different classes, each for the first time',
@@ -186,7 +190,7 @@ describe('verdicts by history', () => {
 
   test.each(branches)('%s', (_what, history, failure, row, kind) => {
     const { verdict } = judge(history, failure);
-    expect([verdict.rule, verdict.kind]).toEqual([`verdicts@2/${row}`, kind]);
+    expect([verdict.rule, verdict.kind]).toEqual([`verdicts@3/${row}`, kind]);
     expect(Verdict.parse(verdict)).toEqual(verdict);
     expect(verdict.classification?.rule).not.toBe('');
   });
@@ -217,12 +221,39 @@ describe('the hint for the next attempt', () => {
 
   test('the hint lists approaches and errors and asks for a different approach', () => {
     const { hint = '' } = judge(history, failing(2, 'VERIFICATION_FAILED')).verdict;
-    expect(hint).toContain('- Attempt 1: a \\`regular\\` expression over two lines. Result: exit code 1');
-    expect(hint).toContain('- Attempt 2: approach not reported. Result: exit code 1');
+    expect(hint).toContain('- Attempt 1: a \\`regular\\` expression over two lines: failed.');
+    expect(hint).toContain('- Attempt 2: approach not reported: failed.');
     expect(hint).toContain(
       'different approach from those above: another library, another pattern, or a simpler solution',
     );
     expect(hint).toContain('AssertionError: expected 3 to be 4');
+  });
+
+  /** Two attempts of a check that fail with errors of their own. */
+  const check = (attempt: number, approach: string, output: string) =>
+    failing(attempt, 'UNKNOWN', {
+      uses: 'control.gate.stop_condition',
+      error: { code: 'NODE_FAILED', message: 'the stop condition ended with exit code 1 after 0.0 s' },
+      exitCode: 1,
+      output,
+      report: { approach },
+    });
+  const first = check(1, 'Using async/await pattern', 'Test failed: expected 200 got 404\n');
+  const second = check(2, 'Using callback pattern', 'Test failed: expected 200 got 500\n');
+
+  test('the hint and the report name the own error of every attempt', () => {
+    const { hint = '' } = judge(after(first), second).verdict;
+    expect(hint).toContain(
+      '- Attempt 1: Using async/await pattern: failed.\n  Error: Test failed: expected 200 got 404 (',
+    );
+    expect(hint).toContain(
+      '- Attempt 2: Using callback pattern: failed.\n  Error: Test failed: expected 200 got 500 (',
+    );
+    const third = check(3, 'Using an event emitter', 'Test failed: expected 200 got 503\n');
+    const { kind, report = '' } = judge(after(first, second), third).verdict;
+    expect(kind).toBe('skip');
+    for (const status of [404, 500, 503])
+      expect(report).toContain(`Error: Test failed: expected 200 got ${String(status)} (the stop condition`);
   });
 
   test('the hint after a rollback says that the changes were rolled back', () => {
@@ -307,6 +338,60 @@ describe('the report about a stuck job', () => {
       '`draft/w`',
     ])
       expect(report.replaceAll('**VERIFICATION_FAILED**', 'VERIFICATION\\_FAILED')).toContain(said);
+  });
+
+  test('the report lists the jobs that depend on the stuck job and whether the critical path is blocked', () => {
+    const nodes = ['merge', 'announce'].map((id) => NodeId.parse(id));
+    const reportWith = (dependents: AssessFailure['dependents']) =>
+      judge(EMPTY_HISTORY, failing(1, 'EFFECT_IN_DOUBT', { ...(dependents && { dependents }) })).verdict
+        .report;
+    expect(reportWith({ nodes, count: 7, critical: true })).toContain(
+      '## Jobs that depend on it\n\n7 jobs wait for this one: `merge`, `announce`, and 5 more.\nThe critical path of the task is blocked',
+    );
+    expect(reportWith({ nodes: nodes.slice(0, 1), count: 1, critical: false })).toContain(
+      'One job waits for this one: `merge`.\nThe critical path of the task is not blocked',
+    );
+    expect(reportWith(undefined)).toContain('No job depends on this one.');
+  });
+
+  test('a blocked critical path makes a verdict to skip one to escalate, and is its reason', () => {
+    const before = after(failing(1, 'VERIFICATION_FAILED'), failing(2, 'VERIFICATION_FAILED'));
+    const dependents = { nodes: [NodeId.parse('merge')], count: 1, critical: true };
+    expect(judge(before, failing(3, 'VERIFICATION_FAILED', { dependents })).verdict).toMatchObject({
+      kind: 'escalate',
+      rule: 'verdicts@3/verification-critical',
+      reason: 'the check failed as often as the limit allows; the critical path of the task is blocked',
+    });
+    expect(
+      judge(before, failing(3, 'VERIFICATION_FAILED', { dependents: { ...dependents, critical: false } }))
+        .verdict,
+    ).toMatchObject({ kind: 'skip', reason: 'the check failed as often as the limit allows' });
+    expect(judge(EMPTY_HISTORY, failing(1, 'VERIFICATION_FAILED', { dependents })).verdict.kind).toBe(
+      'retry',
+    );
+  });
+
+  test('the report of a circular job shows every pair that was judged the same', () => {
+    const rules = { thresholds: { VERIFICATION_FAILED: 9 } };
+    const say = (attempt: number, approach: string) =>
+      failing(attempt, 'VERIFICATION_FAILED', { report: { approach }, rules });
+    const history = after(
+      say(1, 'Parse the dates with moment'),
+      say(2, 'Parse the dates with luxon'),
+      say(3, 'I used luxon for parsing the dates'),
+    );
+    const { same, report: text, classification } = judge(history, say(4, 'Parsing dates via luxon')).verdict;
+    expect(same?.map(({ attempt }) => attempt)).toEqual([2, 3]);
+    expect(classification).toEqual({
+      rule: 'circle/VERIFICATION_FAILED',
+      evidence: 'FAIL  src/a.test.ts > adds',
+    });
+    expect(text).toContain('## The same approach');
+    expect(text).toMatch(
+      /- Attempts 2 and 4, similarity [\d.]+: Parse the dates with luxon — Parsing dates via luxon/,
+    );
+    expect(text).toMatch(/- Attempts 3 and 4, similarity [\d.]+: I used luxon/);
+    expect(text).not.toMatch(/Attempts 1 and 4/);
   });
 
   test('the report stays within its limit', () => {

@@ -1,6 +1,6 @@
 import type { AssessFailure } from '@holdpoint/contracts/recovery/commands';
-import { HINT_MAX, REPORT_MAX, type Verdict } from '@holdpoint/contracts/recovery/verdict';
-import { circularAttempts } from './circular.ts';
+import { HINT_MAX, REPORT_MAX, SAME_MAX, type Verdict } from '@holdpoint/contracts/recovery/verdict';
+import { type SameApproach, sameApproaches } from './circular.ts';
 import { type Classification, classify } from '../classification/classify.ts';
 import { fingerprintOf } from '../classification/fingerprint.ts';
 import { failuresSinceSuccess, goodCommit, type History, sessionOf } from './history.ts';
@@ -10,28 +10,20 @@ import { delayMsOf, rowFor, TABLE_VERSION } from './verdict-table.ts';
 
 export type Assessment = { readonly verdict: Verdict; readonly fingerprint: string };
 
+type InHistory = Classification & { readonly same?: readonly SameApproach[] };
+
 /** Class of a failure in view of the earlier attempts. */
-const classInHistory = (history: History, failure: AssessFailure, fingerprint: string): Classification => {
+const classInHistory = (history: History, failure: AssessFailure): InHistory => {
   const found = classify(failure);
-  const earlier = failuresSinceSuccess(history, failure.node).map(({ report, fingerprint: known }) => ({
+  const earlier = failuresSinceSuccess(history, failure.node).map(({ attempt, report }) => ({
+    attempt,
     approach: report?.approach,
-    fingerprint: known,
   }));
-  const last = { approach: failure.report?.approach, fingerprint };
-  const circle = circularAttempts(found.class, earlier, last, failure.rules);
-  if (circle === undefined) return found;
-  const { rule, evidence } = found.classification;
-  return {
-    class: 'CIRCULAR_FIX',
-    classification: {
-      rule: `circle/${found.class}`,
-      evidence:
-        `${String(circle)} attempts took the same approach; the last one failed by ${rule}: ${evidence}`.slice(
-          0,
-          1_000,
-        ),
-    },
-  };
+  const last = { attempt: failure.attempt, approach: failure.report?.approach };
+  const same = sameApproaches(found.class, earlier, last, failure.rules);
+  if (same === undefined) return found;
+  const { evidence } = found.classification;
+  return { class: 'CIRCULAR_FIX', classification: { rule: `circle/${found.class}`, evidence }, same };
 };
 
 /** A lost worker counts once per loss, not per attempt. */
@@ -47,21 +39,36 @@ const countOf = (
 
 const cut = (text: string, max: number): string => text.slice(0, max).toWellFormed();
 
+const BLOCKED_PATH = 'the critical path of the task is blocked';
+
 /** Verdict on a failed attempt: a pure function of the failure and the history. */
 export const judge = (history: History, failure: AssessFailure): Assessment => {
   const { node, place, rules } = failure;
   const fingerprint = fingerprintOf(failure);
-  const found = classInHistory(history, failure, fingerprint);
+  const found = classInHistory(history, failure);
   const failures = countOf(failure, found, history, node);
   const commit = goodCommit(history, place);
-  const row = rowFor({ class: found.class, failures, hasGoodCommit: commit !== undefined, rules });
+  const isCritical = failure.dependents?.critical === true;
+  const row = rowFor({
+    class: found.class,
+    failures,
+    hasGoodCommit: commit !== undefined,
+    isCritical,
+    rules,
+  });
+  const isLeft = row.verdict === 'skip' || row.verdict === 'escalate';
   const base: Verdict = {
     kind: row.verdict,
     delayMs: delayMsOf(row, failures, rules),
     class: found.class,
     rule: `verdicts@${String(TABLE_VERSION)}/${row.name}`,
-    reason: row.reason,
+    reason: isLeft && isCritical ? `${row.reason}; ${BLOCKED_PATH}` : row.reason,
     classification: found.classification,
+    ...(found.same && {
+      same: found.same
+        .slice(-SAME_MAX)
+        .map(({ attempt, similarity }) => ({ attempt, similarity: Math.round(similarity * 100) / 100 })),
+    }),
   };
   return { fingerprint, verdict: withDetails(base, history, failure, commit) };
 };
@@ -96,7 +103,7 @@ export const isPause = ({ rule }: Pick<Verdict, 'rule'>): boolean => rule === PA
 
 /** The verdict that replaces one that the orchestrator does not follow. */
 export const escalated = (history: History, failure: AssessFailure, verdict: Verdict): Verdict => {
-  const { class: found, classification: because } = verdict;
+  const { class: found, classification: because, same } = verdict;
   const { refused = '', paused } = failure;
   const before = history.attempts.filter(
     ({ node, attempt }) => node !== failure.node || attempt !== failure.attempt,
@@ -108,6 +115,7 @@ export const escalated = (history: History, failure: AssessFailure, verdict: Ver
     rule: paused === undefined ? verdict.rule : PAUSED_RULE,
     reason: paused ?? `${verdict.reason}; ${refused}`,
     ...(because && { classification: because }),
+    ...(same && { same }),
   };
   return withDetails(base, { ...history, attempts: before }, failure, undefined);
 };

@@ -183,7 +183,7 @@ describe('a check with mixed output', () => {
 
   test.each(cases)('%s', (_, output, failureClass, rule) => {
     const { class: found, classification } = classify(failed(output));
-    expect([found, classification.rule]).toEqual([failureClass, `classes@1/${rule}`]);
+    expect([found, classification.rule]).toEqual([failureClass, `classes@2/${rule}`]);
   });
 });
 
@@ -238,7 +238,7 @@ describe('an agent', () => {
     );
     expect([found, classification]).toEqual([
       'CONTEXT_EXHAUSTED',
-      { rule: 'classes@1/reported-context', evidence: 'the callers' },
+      { rule: 'classes@2/reported-context', evidence: 'the callers' },
     ]);
   });
 });
@@ -325,8 +325,8 @@ describe('the rules of a repository', () => {
     expect([by(CHECK), by('cap.env.*'), by('cap.env.shell'), by('cap.agent.*')]).toEqual([
       'recovery.toml/x',
       'recovery.toml/x',
-      'classes@1/nothing-known',
-      'classes@1/nothing-known',
+      'classes@2/nothing-known',
+      'classes@2/nothing-known',
     ]);
   });
 
@@ -350,8 +350,34 @@ test.each([
   const { class: found, classification } = classify(failed(TSC, { error: { code, message: 'gone' } }));
   expect([found, classification]).toEqual([
     'TRANSIENT',
-    { rule: 'classes@1/error-code', evidence: `${code}: gone` },
+    { rule: 'classes@2/error-code', evidence: `${code}: gone` },
   ]);
+});
+
+test.each([
+  'EXECUTOR_CLASS_MISMATCH',
+  'EXECUTOR_EFFECT_MISDESCRIBED',
+  'EXECUTOR_INVALID_ARGUMENTS',
+  'EXECUTOR_PATH_REFUSED',
+  'EXECUTOR_REPOSITORY_NOT_ALLOWED',
+  'EXECUTOR_SECRET_NOT_ALLOWED',
+  'EXECUTOR_SECRET_UNKNOWN',
+  'EXECUTOR_TARGET_NOT_ALLOWED',
+  'EXECUTOR_UNKNOWN_CAPABILITY',
+  'EXECUTOR_WORK_REFUSED',
+])('the error %s is certain, so it is never repeated', (code) => {
+  expect(classify(failed('', { error: { code, message: 'no such thing' } }))).toEqual({
+    class: 'MISCONFIGURED',
+    classification: { rule: 'classes@2/certain-error', evidence: `${code}: no such thing` },
+  });
+});
+
+test.each([
+  [CHECK, 'Test failed: expected 200 got 404'],
+  ['cap.env.shell.command.run', 'it went wrong: the server was not ready'],
+])('the evidence of an unrecognized failure of %s is its own error line', (uses, line) => {
+  const { classification } = classify(failed(`starting\n${line}\n`, { uses }));
+  expect(classification.evidence).toBe(line);
 });
 
 test.each([

@@ -2,6 +2,7 @@ import { finderOf } from '@holdpoint/contracts/values/pattern';
 import type { AssessFailure } from '@holdpoint/contracts/recovery/commands';
 import type { FailureClass } from '@holdpoint/contracts/workflow/failure-class';
 import type { RecoveryRules } from '@holdpoint/contracts/workflow/recovery-rules';
+import { errorLine } from './fingerprint.ts';
 import { CLASSES_VERSION } from './rules.ts';
 import { lastOfAgent, type Sign, signsIn, tailOf, weightiest } from './signs.ts';
 import { linesOf, quoted } from './text.ts';
@@ -83,10 +84,26 @@ const TRANSIENT_ERRORS: readonly string[] = [
   'RUNTIME_UNAVAILABLE',
 ];
 
-const ofError = ({ error }: Failure): Classification | undefined =>
-  TRANSIENT_ERRORS.includes(error.code)
-    ? classified('TRANSIENT', 'error-code', `${error.code}: ${error.message}`)
-    : undefined;
+/** The executor refuses these arguments or settings each time, before anything happens. */
+const CERTAIN_ERRORS: readonly string[] = [
+  'EXECUTOR_CLASS_MISMATCH',
+  'EXECUTOR_EFFECT_MISDESCRIBED',
+  'EXECUTOR_INVALID_ARGUMENTS',
+  'EXECUTOR_PATH_REFUSED',
+  'EXECUTOR_REPOSITORY_NOT_ALLOWED',
+  'EXECUTOR_SECRET_NOT_ALLOWED',
+  'EXECUTOR_SECRET_UNKNOWN',
+  'EXECUTOR_TARGET_NOT_ALLOWED',
+  'EXECUTOR_UNKNOWN_CAPABILITY',
+  'EXECUTOR_WORK_REFUSED',
+];
+
+const ofError = ({ error: { code, message } }: Failure): Classification | undefined => {
+  if (TRANSIENT_ERRORS.includes(code)) return classified('TRANSIENT', 'error-code', `${code}: ${message}`);
+  if (CERTAIN_ERRORS.includes(code))
+    return classified('MISCONFIGURED', 'certain-error', `${code}: ${message}`);
+  return undefined;
+};
 
 const isAgent = (uses: string): boolean => uses.startsWith('cap.agent.');
 
@@ -131,9 +148,9 @@ const ofExitCode = ({ exitCode, error }: Failure): Classification | undefined =>
 };
 
 /** A check with an exit code has failed, even without output. */
-const ofCheck = ({ uses, exitCode, error }: Failure): Classification | undefined =>
+const ofCheck = ({ uses, exitCode, error, output }: Failure): Classification | undefined =>
   uses?.startsWith('control.gate.') === true && exitCode !== undefined && exitCode !== 0
-    ? classified('VERIFICATION_FAILED', 'check-failed', error.message)
+    ? classified('VERIFICATION_FAILED', 'check-failed', errorLine(output) ?? error.message)
     : undefined;
 
 /**
@@ -151,6 +168,10 @@ export const classify = (failure: Failure): Classification => {
     ofOutput(failure, lines) ??
     ofExitCode(failure) ??
     ofCheck(failure) ??
-    classified('UNKNOWN', 'nothing-known', `${failure.error.code}: ${failure.error.message}`)
+    classified(
+      'UNKNOWN',
+      'nothing-known',
+      errorLine(failure.output) ?? `${failure.error.code}: ${failure.error.message}`,
+    )
   );
 };

@@ -44,6 +44,13 @@ const salient = (output: string): readonly string[] => {
   return (troubles.length > 0 ? troubles : printed).slice(-LINES_MAX);
 };
 
+/** The line of an output that describes the failure best: the first about an error, or else the last. */
+export const errorLine = (output = ''): string | undefined => {
+  const lines = salient(output);
+  const line = lines.find((each) => TROUBLE.test(each)) ?? lines.at(-1);
+  return line === undefined || line.trim() === '' ? undefined : line;
+};
+
 /**
  * A fingerprint of 16 hex digits, equal for failures that differ only in volatile text. The order of lines is
  * ignored, because tests may run concurrently.

@@ -1,7 +1,7 @@
 import type { FailureClass } from '@holdpoint/contracts/workflow/failure-class';
 
 /** Increase it with every change of the rules; classifications name it. */
-export const CLASSES_VERSION = 1;
+export const CLASSES_VERSION = 2;
 
 /**
  * Kinds of lines, strongest first. Output with several kinds is classified by the strongest, wherever it

@@ -39,7 +39,7 @@ describe('recorded samples', () => {
   test.each(samples.map((sample) => [sample.path, sample] as const))('%s', (_, sample) => {
     const { class: found, classification } = classified(sample);
     expect({ class: found, classification }).toEqual({ class: sample.head['class'], classification });
-    expect(classification.rule).toMatch(/^classes@1\/[a-z]/);
+    expect(classification.rule).toMatch(/^classes@2\/[a-z]/);
     expect(classification.evidence).not.toBe('');
   });
 });

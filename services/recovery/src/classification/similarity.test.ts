@@ -28,6 +28,14 @@ describe('paraphrases of one approach', () => {
     ['Added error handling around the API call with try/catch', 'Wrapped the API call in a try-catch block'],
     ['Fix import path for utils module', 'Corrected the utils module import path'],
     ['Sort the keys before hashing', 'Sorted keys prior to hash'],
+    ['Parse the dates with luxon', 'I used the luxon library for parsing the dates'],
+    ['Switch to the luxon library', 'Switched date parsing over to luxon'],
+    ['Use a callback instead of a promise', 'Using callbacks rather than promises'],
+    ['Replace moment by luxon', 'Replaced moment with the luxon library'],
+    ['Added retry with exponential backoff to the fetch call', 'Retry the fetch with exponential backoff'],
+    ['Mock the network layer with nock', 'Mocking network calls using nock'],
+    ['I will parse the date with a regular expression', 'Parse the date using a regex'],
+    ['Raise the timeout with a longer setting', 'Raised the timeout again by a longer setting'],
   ])('%s', (one, other) => {
     expect(similarity(one, other)).toBeGreaterThanOrEqual(DEFAULT_SIMILARITY);
   });
@@ -72,9 +80,79 @@ describe('different approaches', () => {
       'fix the type error by changing the interface',
     ],
     ['altogether', 'delete the assertion', 'Add the missing import'],
+    [
+      'with another library in the same sentence',
+      'Parse the dates with the moment library instead of by hand.',
+      'Parse the dates with the luxon library instead of by hand.',
+    ],
+    [
+      'with a library whose name contains a word of the goal',
+      'Parse the dates with the moment library instead of by hand.',
+      'Parse the dates with the date-fns library instead of by hand.',
+    ],
+    ['with another pattern', 'Using async/await pattern', 'Using callback pattern'],
+    ['without any library', 'Parse the dates by hand', 'Parse the dates with moment'],
+    ['by another replacement', 'Replace moment by luxon', 'Replace moment by date-fns'],
+    ['by another switch', 'Switch date parsing to luxon', 'Switch date parsing to date-fns'],
+    ['by another choice', 'Try moment for the date parsing', 'Try luxon for the date parsing'],
+    ['by another base', 'Base the date parsing on moment', 'Base the date parsing on luxon'],
+    ['the other way round', 'Use luxon instead of moment', 'Use moment instead of luxon'],
+    [
+      'by another name of the library',
+      'Validate the request body via the zod package',
+      'Validate the request body via the yup package',
+    ],
+    [
+      'by another short name',
+      'Connect to the database with the pg driver',
+      'Connect to the database with the ky driver',
+    ],
+    [
+      'by a library named before its kind',
+      'The moment library parses the dates now',
+      'The luxon library parses the dates now',
+    ],
+    [
+      'by a library named behind its kind',
+      'Parse the dates, library moment this time',
+      'Parse the dates, library luxon this time',
+    ],
+    [
+      'by another algorithm',
+      'Sort the entries using quicksort in sort.ts',
+      'Sort the entries using heapsort in sort.ts',
+    ],
+    ['in another place', 'Move validation to the client', 'Move validation to the server'],
+    ['in another store', 'Store tokens in a cookie', 'Store tokens in local storage'],
+    [
+      'by another call',
+      'Replaced the date code by a call to Temporal',
+      'Replaced the date code by a call to luxon',
+    ],
+    [
+      'by another data structure',
+      'Implement the queue with an array',
+      'Implement the queue with a linked list',
+    ],
+    [
+      'by another file format',
+      'Store the settings as JSON with a schema',
+      'Store the settings as JSON with a checksum',
+    ],
   ])('%s', (_, one, other) => {
     expect(similarity(one, other)).toBeLessThan(DEFAULT_SIMILARITY);
   });
+});
+
+test.each([
+  [
+    'Parse the dates with the moment library instead of by hand.',
+    'Parse the dates with the luxon library instead of by hand.',
+  ],
+  ['Using async/await pattern', 'Using callback pattern'],
+])('%s and %s are far from similar', (one, other) => {
+  // A repository may ask for less similarity, and they must stay different.
+  expect(similarity(one, other)).toBeLessThan(0.35);
 });
 
 const WORDS = 'add cache the parser with to a lock remove src/a.ts timeout in by using mocks'.split(' ');
