@@ -6,6 +6,7 @@ import type { AuditAnchored, AuditClaims } from '@holdpoint/contracts/audit/audi
 import type { SignedClaims } from '@holdpoint/contracts/effect/grant';
 import { type Accept as AcceptOf, SNAPSHOT_EVERY, snapshotEvery } from '@holdpoint/runtime/engine/core';
 import type { Addressed, KindsOf } from '@holdpoint/runtime/engine/kinds';
+import type { Lane } from '@holdpoint/runtime/engine/lanes';
 import { type ApprovalDecider, type ApprovalOptions, createApprovalDecider } from './approval/decide.ts';
 import type { ApprovalMessage, ApprovalState, ApprovalWork } from './approval/state.ts';
 import { type AuditMessage, createAuditDecider } from './audit/audit-log.ts';
@@ -41,6 +42,12 @@ const taskOf = (state: ApprovalState): string | undefined => {
   return state.status === 'withdrawn' ? state.about.task : undefined;
 };
 
+/** Decisions go before requests. The outcome of an effect is recorded for the log, and nothing waits for it. */
+const laneOf = ({ kind }: { readonly kind: string }): Lane => {
+  if (kind === 'outcome') return 'lazy';
+  return kind === 'request' ? 'next' : 'first';
+};
+
 const common = { publishedAs: 'approval', snapshotDue: snapshotEvery(SNAPSHOT_EVERY) } as const;
 
 /** The kinds of aggregates of this service. */
@@ -55,6 +62,7 @@ export const createKinds = (
       decider: approvals,
       summarise: approvalSummary,
       taskOf: (_id: string, state: ApprovalState) => taskOf(state),
+      laneOf,
     },
     rule: { ...common, decider: createRuleDecider(options), summarise: ruleSummary },
     token: { ...common, decider: tokenDecider, summarise: tokenSummary },

@@ -6,6 +6,7 @@ import type { ProgramState, ProgramTaskEvent } from '@holdpoint/programs/state';
 import { type Decider, refused, type TimerFired } from '@holdpoint/runtime/decider';
 import { SNAPSHOT_EVERY, snapshotEvery } from '@holdpoint/runtime/engine/core';
 import type { Addressed, KindsOf } from '@holdpoint/runtime/engine/kinds';
+import type { Lane } from '@holdpoint/runtime/engine/lanes';
 import { createProgramTaskDecider, type TaskRunMessage } from './program/program-task.ts';
 import { programSummary, registrySummary, taskSummary } from './queries/tasks.ts';
 import { createRegistryDecider, type RegistryMessage } from './registry/decide.ts';
@@ -42,6 +43,8 @@ const graphTaskDecider = (
 
 const taskOf = (id: string, { phase }: TaskState | ProgramState): string | undefined =>
   phase === 'absent' ? undefined : id;
+/** A submission waits for the tasks that are under way. */
+const laneOf = ({ kind }: { readonly kind: string }): Lane => (kind === 'submit' ? 'next' : 'first');
 const statusOf = ({ phase }: TaskState | ProgramState): string => phase;
 
 /** The three kinds of aggregates of this service. */
@@ -58,6 +61,7 @@ export const orchestratorKinds = (
       summarise: taskSummary,
       snapshotDue,
       taskOf,
+      laneOf,
       statusOf,
     },
     program: {
@@ -68,6 +72,7 @@ export const orchestratorKinds = (
       summarise: programSummary,
       snapshotDue: snapshotEvery(SNAPSHOT_EVERY),
       taskOf,
+      laneOf,
       statusOf,
     },
     registry: {

@@ -117,7 +117,7 @@ export const createCore = <
     publisher: { publish: (messages) => publisher.publish(seals.seal(messages)) },
     service,
     kinds,
-    now: () => clock.now(),
+    clock,
     onCommitted,
     perform: (work, trace, task) =>
       withLogContext({ ...traceFields(trace), ...(task !== undefined && { task }) }, () =>

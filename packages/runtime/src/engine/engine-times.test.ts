@@ -102,7 +102,7 @@ describe('committed events', () => {
     let now = 0;
     const said: string[] = [];
     const { send } = engineInMemory({
-      now: () => (now += 10),
+      clock: { now: () => (now += 10), after: () => () => undefined },
       observer: {
         committed: (messages, _write, ms) => void said.push(`${String(messages)} in ${String(ms)}`),
         handled: (kind, ms) => void said.push(`${kind} in ${String(ms)}`),

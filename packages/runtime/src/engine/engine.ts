@@ -21,6 +21,9 @@ import {
   type Transaction,
 } from './ports.ts';
 import { createPreparation } from './preparation.ts';
+import type { Clock } from './clock.ts';
+import { createGathering } from './gathering.ts';
+import { createLanes } from './lanes.ts';
 
 /** What the sender of a message learns. Exactly one of the callbacks is called, once. */
 export type Callbacks = {
@@ -45,8 +48,8 @@ export type EngineOptions<Event extends { readonly type: string }, Work> = {
   readonly observer: EngineObserver;
   /** Called with the events of each batch after its commit, for metrics. */
   readonly onCommitted?: ((events: readonly CommittedEvent<Event>[]) => void) | undefined;
-  /** A monotonic clock in milliseconds, for durations. Without it every duration is 0. */
-  readonly now?: () => number;
+  /** A monotonic clock. Without it every duration is 0, no batch gathers, and no message is lazy. */
+  readonly clock?: Pick<Clock, 'now' | 'after'>;
   readonly crash?: CrashHook;
   /**
    * Lets pending input arrive before the next batch starts. Without it a batch would hold only the first message of a
@@ -61,6 +64,8 @@ export type EngineOptions<Event extends { readonly type: string }, Work> = {
 /** After this many conflicts a batch is given up; its messages are delivered again. */
 const ATTEMPTS_MAX = 5;
 const DUE_TIMERS_MAX = 500;
+/** A message that nobody waits for rides on a batch of others for so long, and is then decided alone. */
+const LAZY_MS = 50;
 /** A timer that could not be decided fires again after this. */
 const TIMER_RETRY_MS = 30_000;
 
@@ -78,15 +83,23 @@ export const createEngine = <To extends Addressed, Event extends { readonly type
   const { service, kinds, store, publisher, observer, batchMax } = options;
   const crash: CrashHook = options.crash ?? (() => undefined);
   const yieldToEventLoop = options.yieldToEventLoop ?? (() => Promise.resolve());
-  const now = options.now ?? (() => 0);
+  const { clock } = options;
+  const now = clock?.now ?? (() => 0);
   const cache = createCache(options.cacheMax);
-  const waiting: Item[] = [];
+  const waiting = createLanes<Item>(({ kind, message }) => {
+    const lane = kinds[kind]?.laneOf?.(message) ?? 'first';
+    return clock === undefined && lane === 'lazy' ? 'first' : lane;
+  });
+  const gathering = clock && createGathering(clock, () => waiting.urgent() >= batchMax);
   const buried: { readonly row: DeadLetterRow; readonly stored: () => void }[] = [];
   let confirmed: string[] = [];
   const underWay = new Set<Promise<void>>();
   let running: Promise<void> = Promise.resolve();
   let busy = false;
   let timersWanted = false;
+  /** Lazy messages have waited long enough, or may wait for a batch that is yet to come. */
+  let lazyDue = false;
+  let lazyTimed = false;
 
   const rebuild = (kind: string, { snapshot, events, times }: History): Loaded => {
     const { decider } = kindNamed(kinds, kind);
@@ -292,13 +305,21 @@ export const createEngine = <To extends Addressed, Event extends { readonly type
     timersWanted ||= due.length === DUE_TIMERS_MAX;
   };
 
+  const hasBatch = (): boolean =>
+    waiting.urgent() > 0 || buried.length > 0 || (lazyDue && waiting.size() > 0);
+
   const drain = async (): Promise<void> => {
     try {
-      while (waiting.length > 0 || timersWanted || buried.length > 0) {
+      while (hasBatch() || timersWanted) {
         await yieldToEventLoop();
-        // A store that does not answer gets no further batch before the next message or tick.
-        if ((waiting.length > 0 || buried.length > 0) && !(await runBatch(waiting.splice(0, batchMax))))
-          return;
+        if (hasBatch()) {
+          await gathering?.wait();
+          const items = waiting.take(batchMax);
+          if (waiting.size() === 0) lazyDue = false;
+          // A store that does not answer gets no further batch before the next message or tick.
+          if (!(await runBatch(items))) return;
+          gathering?.ended(items.length);
+        }
         if (timersWanted) await fireTimers().catch((error: unknown) => observer.batchFailed(0, error));
       }
     } finally {
@@ -313,8 +334,20 @@ export const createEngine = <To extends Addressed, Event extends { readonly type
     running = drain();
   };
 
+  const wakeForLazy = (): void => {
+    if (lazyTimed) return;
+    lazyTimed = true;
+    clock?.after(LAZY_MS, () => {
+      lazyTimed = false;
+      if (waiting.size() === 0) return;
+      lazyDue = true;
+      wake();
+    });
+  };
+
   const preparation = createPreparation<Item>((item) => {
-    waiting.push(item);
+    if (waiting.put(item) === 'lazy') return wakeForLazy();
+    gathering?.arrived();
     wake();
   }, yieldToEventLoop);
 
@@ -339,10 +372,17 @@ export const createEngine = <To extends Addressed, Event extends { readonly type
       for (const row of rows) publish(row.id, row);
       return rows.length;
     },
-    backlog: (): number => preparation.waiting() + waiting.length,
+    backlog: (): number => preparation.waiting() + waiting.size(),
     /** Resolves when every accepted message is handled. */
     idle: async (): Promise<void> => {
-      while (busy || preparation.waiting() > 0) await Promise.all([preparation.idle(), running]);
+      for (;;) {
+        if (waiting.size() > waiting.urgent()) {
+          lazyDue = true;
+          wake();
+        }
+        if (!busy && preparation.waiting() === 0) return;
+        await Promise.all([preparation.idle(), running]);
+      }
     },
     /** Waits until the bus has confirmed all that was published, so that nothing is published again after a stop. */
     flush: async (): Promise<void> => {

@@ -1,5 +1,6 @@
 import type { Aggregate } from '@holdpoint/contracts/bus/subjects';
 import type { Decider, TimerFired } from '../decider.ts';
+import type { Lane } from './lanes.ts';
 import type { Summary } from './ports.ts';
 
 /** One kind of aggregate, as the engine runs it. */
@@ -15,6 +16,8 @@ export interface AggregateKind<State, Message, Event extends { readonly type: st
   summarise(state: State): Summary;
   /** Whether to take a snapshot of the state at this version, to which the events of one decision have led. */
   snapshotDue(state: State, version: number, events: readonly Event[]): boolean;
+  /** In which order a message is decided among those that wait. Left out: it moves work on, and goes first. */
+  laneOf?(message: Message | TimerFired): Lane;
   /** A label of the state, for metrics that count how often each is entered. */
   statusOf?(state: State): string;
   /** The task that the aggregate belongs to, and whose trace its decisions join. */
