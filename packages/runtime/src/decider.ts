@@ -72,6 +72,8 @@ export type Decision<Event, Work = never> = {
   readonly work: readonly Work[];
   /** The answer to the caller, if the message has one. */
   readonly answer?: Answer;
+  /** The state after the events, of a decider that has folded them already. It equals their fold. */
+  readonly after?: unknown;
 };
 
 /**

@@ -26,6 +26,14 @@ export const holdsRefusal = <State, Message, Event, Work>({
   expect({ send: made.send, work: made.work }).toEqual({ send: [], work: [] });
 };
 
+/** A decider that hands over its state has folded its own events, so that nobody folds them again. */
+export const holdsFold = <State, Message, Event, Work>({
+  made,
+  after,
+}: Step<State, Message, Event, Work>): void => {
+  if (made.after !== undefined) expect(made.after).toEqual(after);
+};
+
 /**
  * Replaying the events gives the state that acting gave; and at every cut point a snapshot, gone through JSON as a store
  * keeps it, with the events after it gives it too.
@@ -70,6 +78,7 @@ export const holdsEveryLaw = <State, Message, Event, Work>(
     holdsIdempotence(decider, step);
     holdsDeterminism(decider, step);
     holdsRefusal(step);
+    holdsFold(step);
   }
   holdsReplay(decider, run);
   holdsMessageIds(run);

@@ -1,5 +1,5 @@
 import canonicalize from 'canonicalize';
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { z } from 'zod';
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
@@ -31,8 +31,7 @@ export const canonicalJson = (value: unknown): string => {
 };
 
 /** SHA-256 of bytes or UTF-8 text, in hex. */
-export const sha256Of = (data: string | Uint8Array): string =>
-  createHash('sha256').update(data).digest('hex');
+export const sha256Of = (data: string | Uint8Array): string => hash('sha256', data);
 
 /** SHA-256 of the canonical text, as 64 lower-case hex digits. */
 export const digestOf = (value: unknown): string => sha256Of(canonicalJson(value));

@@ -84,7 +84,7 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
 
   const append = (
     target: Target,
-    added: readonly Event[],
+    { events: added, after }: Decision<Event, Work>,
     trace: string | undefined,
     sealKey: string | undefined,
   ): void => {
@@ -94,10 +94,12 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
     let { version, state } = before;
     const stored = added.map((event) => {
       version += 1;
-      state = kind.decider.evolve(state, event);
-      const body = withinLimit(event.type, JSON.stringify({ ...event, sealKey }), EVENT_MAX_BYTES);
+      if (after === undefined) state = kind.decider.evolve(state, event);
+      const proven = sealKey === undefined ? event : { ...event, sealKey };
+      const body = withinLimit(event.type, JSON.stringify(proven), EVENT_MAX_BYTES);
       return { kind: before.kind, aggregate, version, type: event.type, at: now, trace, body };
     });
+    state = after ?? state;
     // Only now: an event that cannot be folded leaves nothing of its decision behind.
     events.push(...stored);
     const since = before.times?.since ?? now;
@@ -137,7 +139,7 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
       const headers = cloudEventHeaders({ id, source: service, type, subject: aggregate, time: now, trace });
       return { subject, headers, body };
     });
-    if (made.events.length > 0) append(target, made.events, trace, sealKey);
+    if (made.events.length > 0) append(target, made, trace, sealKey);
     outbox.push(...messages);
     for (const change of made.timers) setTimer(aggregate, change, trace);
   };

@@ -222,8 +222,8 @@ const decide = (
       const builder = createDecisionBuilder(state, state.id, now, shipped.timing);
       decideReply(builder, message);
       if (!isTerminal(builder.task().phase)) advance(builder);
-      const { events, send, timers } = builder.done();
-      return decision({ events, send, timers });
+      const { events, send, timers, after } = builder.done();
+      return decision({ events, send, timers, after });
     }
   }
 };

@@ -9,7 +9,7 @@ import { submissions } from '../../testing/graph-arbitrary.ts';
 import { createWorld, type Decided, type Move, type World } from '../../testing/graph-world.ts';
 import { brief } from '../../testing/graphs.ts';
 import { taskDecider } from './decide.ts';
-import { phaseAfter } from './model/evolve.ts';
+import { advanceBy } from './model/evolve.ts';
 import { isTerminal, mayGo, mayReopen } from './model/phases.ts';
 import { nodeDefinition, nodeState, outcomeOf, type Task, type TaskState } from './model/state.ts';
 
@@ -134,7 +134,7 @@ describe('any graph with any replies', () => {
   test('phases are legal, and each event has its own', () => {
     expectEveryWorld(({ steps }) => {
       for (const [before, event] of eventsOf(steps)) {
-        expect(event.phase).toBe(phaseAfter(before, event));
+        expect(event.phase).toBe(advanceBy(before, event.id, event).event.phase);
         if (before.phase === 'absent') continue;
         const reopens = event.type === 'restarted' && mayReopen(before.phase, event.phase);
         expect(reopens || mayGo(before.phase, event.phase), `${before.phase} to ${event.phase}`).toBe(true);

@@ -8,7 +8,7 @@ import {
   resendTimer,
   type TimerChange,
 } from '@holdpoint/runtime/decider';
-import { evolve, phaseAfter, type TaskChange } from './evolve.ts';
+import { advanceBy, type TaskChange } from './evolve.ts';
 import { mayGo, mayReopen } from './phases.ts';
 import { allNodes } from './nodes.ts';
 import type { TaskTiming } from './timing.ts';
@@ -56,14 +56,14 @@ export const createDecisionBuilder = (
     now,
     task,
     emit: (change) => {
-      const phase = phaseAfter(current, change);
+      const { event, after } = advanceBy(current, id, change);
+      const { phase } = event;
       const { phase: from } = current;
       const legal =
         from === 'absent' || mayGo(from, phase) || (change.type === 'restarted' && mayReopen(from, phase));
       if (!legal) throw new Error(`task ${id} may not go from ${from} to ${phase}`);
-      const event: TaskEvent = { ...change, id, phase };
       events.push(event);
-      current = evolve(current, event);
+      current = after;
     },
     send: (message) => void send.push(message),
     timer: (change) => void timers.push(change),
@@ -79,7 +79,13 @@ export const createDecisionBuilder = (
     },
     done: (answer) => {
       const { phase, version } = task();
-      return decision({ events, send, timers, answer: answer ?? { ok: { id, phase, version } } });
+      return decision({
+        events,
+        send,
+        timers,
+        after: current,
+        answer: answer ?? { ok: { id, phase, version } },
+      });
     },
   };
 };

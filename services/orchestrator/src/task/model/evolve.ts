@@ -500,15 +500,30 @@ export type TaskChange = TaskEvent extends infer E
     : never
   : never;
 
-/** The phase after an event. Precedence: end, waits for a person, runs by itself. */
-export const phaseAfter = (state: TaskState, change: TaskChange): TaskPhase => {
-  if (change.type === 'submitted' || state.phase === 'absent') return 'queued';
-  if (change.type === 'completed' || change.type === 'failed' || change.type === 'cancelled')
-    return change.type;
-  if (change.type === 'ready') return 'execution_ready';
+/** The phase to which a change leads whatever it does to the task, if there is one. */
+const fixedPhase = (task: Task, { type }: TaskChange): TaskPhase | undefined => {
+  if (type === 'completed' || type === 'failed' || type === 'cancelled') return type;
+  if (type === 'ready') return 'execution_ready';
   // Watches and ended peers do not change the phase: the task may have ended.
-  if (change.type === 'watcher_added' || change.type === 'peer_ended') return state.phase;
-  return phaseOf(fold(state, { ...change, id: state.id, phase: state.phase }));
+  return type === 'watcher_added' || type === 'peer_ended' ? task.phase : undefined;
+};
+
+/**
+ * The event of a change with the phase to which it leads, and the state after it. Precedence of phases: end, waits for a
+ * person, runs by itself.
+ */
+export const advanceBy = (
+  state: TaskState,
+  id: TaskId,
+  change: TaskChange,
+): { readonly event: TaskEvent; readonly after: TaskState } => {
+  if (change.type === 'submitted' || state.phase === 'absent') {
+    const event: TaskEvent = { ...change, id, phase: 'queued' };
+    return { event, after: evolve(state, event) };
+  }
+  const folded = fold(state, { ...change, id, phase: state.phase });
+  const phase = fixedPhase(state, change) ?? phaseOf(folded);
+  return { event: { ...change, id, phase }, after: { ...folded, version: state.version + 1, phase } };
 };
 
 const HAS_BEGUN: ReadonlySet<TaskPhase> = new Set(['executing', 'awaiting_approval', 'recovering']);

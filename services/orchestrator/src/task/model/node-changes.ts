@@ -74,8 +74,11 @@ export const replaceNode = (task: Task, node: NodeId, state: NodeState): Task =>
 };
 
 /** A state is a JSON document, so undefined fields are left out. */
-export const withoutUndefined = (state: object): NodeState =>
-  Object.fromEntries(Object.entries(state).filter(([, value]) => value !== undefined)) as NodeState;
+export const withoutUndefined = (state: object): NodeState => {
+  const kept: Record<string, unknown> = {};
+  for (const [field, value] of Object.entries(state)) if (value !== undefined) kept[field] = value;
+  return kept as NodeState;
+};
 
 /** Fields to set; `undefined` removes one. */
 export type NodeChange = { readonly [Field in keyof NodeState]?: NodeState[Field] | undefined };
