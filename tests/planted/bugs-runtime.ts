@@ -16,6 +16,8 @@ import {
   preparation,
   publisher,
   retention,
+  busSenders,
+  lanes,
   sealFormat,
   seals,
   FIRST_SEEDS,
@@ -190,6 +192,25 @@ export const RUNTIME_BUGS: readonly Bug[] = [
     caughtBy: [store('an unconfirmed message comes again, even after younger ones')],
   },
   {
+    name: 'shared content counts as stored before its commit',
+    file: 'packages/runtime/src/store/store.ts',
+    find: `    const [stored, written, kept, checked, committed] =`,
+    replace: `    for (const { digest } of contents) shared.add(digest);
+    const [stored, written, kept, checked, committed] =`,
+    caughtBy: [store('a batch that fails leaves its shared content to the next one')],
+  },
+  {
+    name: 'events name shared content that is not stored',
+    file: 'packages/runtime/src/engine/batch.ts',
+    find: `    for (const content of contents) shared.set(content.digest, content);
+`,
+    replace: ``,
+    caughtBy: [
+      SEEDS,
+      batch('a field that events share is stored once, and the events name it by its digest'),
+    ],
+  },
+  {
     name: 'aggregates are read without their lock',
     file: 'packages/runtime/src/store/statements.ts',
     find: `WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE)`,
@@ -249,6 +270,31 @@ export const RUNTIME_BUGS: readonly Bug[] = [
     find: 'Buffer.from(`${subject}\\0${id}\\0`)',
     replace: 'Buffer.from(`${subject.slice(0, 7)}\\0${id}\\0`)',
     caughtBy: [sealFormat('text and bytes of a body have the same leaf')],
+  },
+  {
+    name: 'a remembered node of a seal counts for other messages',
+    file: 'packages/contracts/src/bus/seal.ts',
+    find: `  if (known !== undefined && same(known.left, left) && same(known.right, right)) return known.node;`,
+    replace: `  if (known !== undefined) return known.node;`,
+    caughtBy: [
+      sealFormat(
+        'computed nodes are remembered, and change no root: neither of a genuine seal nor of a changed one',
+      ),
+    ],
+  },
+  {
+    name: 'the events of circuits carry no seal',
+    file: 'packages/contracts/src/bus/senders.ts',
+    find: `  recovery: () => true,`,
+    replace: `  recovery: () => false,`,
+    caughtBy: [busSenders('every event that a consumer or a circuit reader takes carries a seal')],
+  },
+  {
+    name: 'a message overtakes an earlier one of its aggregate in another lane',
+    file: 'packages/runtime/src/engine/lanes.ts',
+    find: `      const place = places.get(aggregate) ?? { lane: wanted, count: 0 };`,
+    replace: `      const place = { lane: wanted, count: places.get(aggregate)?.count ?? 0 };`,
+    caughtBy: [lanes('a message waits behind an earlier one of its aggregate, whatever its lane')],
   },
   {
     name: 'a service may say what another service says',

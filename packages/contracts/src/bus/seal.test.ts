@@ -94,6 +94,23 @@ describe('a changed message', () => {
     }
   });
 
+  test('computed nodes are remembered, and change no root: neither of a genuine seal nor of a changed one', () => {
+    const memo = new Map();
+    for (let round = 0; round < 2; round += 1)
+      for (const message of batch)
+        for (const header of seals) {
+          const seal = readSeal(header);
+          if (seal === undefined) throw new Error('unreadable');
+          const leaf = leafOf(message);
+          for (const index of [seal.index, seal.index ^ 1])
+            for (const size of [seal.size, seal.size + 1]) {
+              const claim = { ...seal, index, size };
+              expect(rootFrom(leaf, claim, memo)).toEqual(rootFrom(leaf, claim));
+            }
+        }
+    expect(memo.size).toBeGreaterThan(0);
+  });
+
   test('text cannot move between subject, id and body', () => {
     const leaves = [
       { subject: 'hp.a', id: 'b', body: 'c' },

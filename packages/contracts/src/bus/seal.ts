@@ -57,21 +57,44 @@ export const treeOf = (leaves: readonly Buffer[]): readonly (readonly Buffer[])[
 export const pathIn = (levels: readonly (readonly Buffer[])[], leaf: number): readonly Buffer[] =>
   levels.slice(0, -1).flatMap((level, depth) => level[(leaf >> depth) ^ 1] ?? []);
 
-/** The root that follows from a leaf and its path. Undefined when the path does not fit index and size. */
+/** A pair of nodes and the node above them, as it was computed. */
+type Pair = { readonly left: Uint8Array; readonly right: Uint8Array; readonly node: Buffer };
+
+/** Computed nodes of one tree by their place. It saves work and proves nothing: other inputs are computed anew. */
+export type TreeMemo = Map<number, Pair>;
+
+const same = (one: Uint8Array, other: Uint8Array): boolean => Buffer.compare(one, other) === 0;
+
+const aboveOnce = (memo: TreeMemo, place: number, left: Uint8Array, right: Uint8Array): Buffer => {
+  const known = memo.get(place);
+  if (known !== undefined && same(known.left, left) && same(known.right, right)) return known.node;
+  const node = above(left, right);
+  memo.set(place, { left, right, node });
+  return node;
+};
+
+/**
+ * The root that follows from a leaf and its path. Undefined when the path does not fit index and size. Messages of one tree
+ * share most of their paths: with the same `memo` each node is computed once.
+ */
 export const rootFrom = (
   leaf: Uint8Array,
   { index, size, path }: Pick<Seal, 'index' | 'size' | 'path'>,
+  memo: TreeMemo = new Map(),
 ): Uint8Array | undefined => {
-  let [at, count, used, node] = [index, size, 0, leaf];
+  let [at, count, used, depth, node] = [index, size, 0, 0, leaf];
   while (count > 1) {
+    const parent = at >> 1;
     if ((at ^ 1) < count) {
       const sibling = path[used];
       if (sibling === undefined) return undefined;
       used += 1;
-      node = at % 2 === 0 ? above(node, sibling) : above(sibling, node);
+      const place = depth * SEALED_TOGETHER_MAX + parent;
+      node = at % 2 === 0 ? aboveOnce(memo, place, node, sibling) : aboveOnce(memo, place, sibling, node);
     }
-    at >>= 1;
+    at = parent;
     count = (count + 1) >> 1;
+    depth += 1;
   }
   return used === path.length ? node : undefined;
 };

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { commands } from '../catalog/commands.ts';
-import { isFromPeople, senderOf, sentBy } from './senders.ts';
-import { AGGREGATES, SERVICES, subjects } from './subjects.ts';
+import { eventList } from '../catalog/event-list.ts';
+import { isFromPeople, isSealed, senderOf, sentBy } from './senders.ts';
+import { consumers } from './streams.ts';
+import { AGGREGATES, filters, SERVICES, subjects } from './subjects.ts';
 
 const matches = (filter: string, subject: string): boolean => {
   const [wanted, tokens] = [filter.split('.'), subject.split('.')];
@@ -40,6 +42,7 @@ describe('who may send a message', () => {
       'skip',
       'done',
       'checkpoint',
+      'record_review',
     ]);
   });
 
@@ -76,5 +79,45 @@ describe('who may send a message', () => {
       ['hp.in.task.submit', 'hp.cmd.task.submit', 'hp.cmd.effect.run.default'].map(isFromPeople),
     ).toEqual([true, false, false]);
     expect(SERVICES.flatMap(sentBy).filter((filter) => filter.startsWith('hp.in'))).toEqual([]);
+  });
+});
+
+describe('which messages carry a seal', () => {
+  test('every command between services and every order of work carries a seal', () => {
+    expect(everyCommand.filter((subject) => !isSealed(subject))).toEqual([]);
+    expect(isSealed('hp.work.abc')).toBe(true);
+  });
+
+  test('events carry a seal unless no service decides on them', () => {
+    const of = (aggregate: (typeof AGGREGATES)[keyof typeof AGGREGATES], ...events: readonly string[]) =>
+      events.filter((event) => isSealed(subjects.event(aggregate, event, 'x-1')));
+    expect(of('task', 'submitted', 'changed', 'completed', 'failed')).toEqual([]);
+    expect(of('approval', 'requested', 'resolved', 'voted', 'rule_added')).toEqual(['resolved']);
+    expect(of('effect', 'started', 'applied', 'in_doubt', 'refused', 'of_a_newer_release')).toEqual([
+      'applied',
+      'in_doubt',
+      'refused',
+      'of_a_newer_release',
+    ]);
+    expect(of('recovery', 'circuit_opened', 'circuit_half_opened', 'circuit_closed')).toHaveLength(3);
+  });
+
+  test('every event that a consumer or a circuit reader takes carries a seal', () => {
+    const read = [...consumers.map(({ filter }) => filter), ...filters.circuitEvents].filter((filter) =>
+      filter.startsWith('hp.evt.'),
+    );
+    const taken = SERVICES.flatMap((service) =>
+      Object.entries(eventList[service]).flatMap(([type, { isPublished }]) => {
+        const subject = subjects.event(AGGREGATES[service], type, 'x-1');
+        return isPublished && read.some((filter) => matches(filter, subject)) ? [subject] : [];
+      }),
+    );
+    expect(taken.length).toBeGreaterThan(10);
+    // Both readers of the events of effects acknowledge it unread.
+    expect(taken.filter((subject) => !isSealed(subject))).toEqual(['hp.evt.effect.started.x-1']);
+  });
+
+  test('commands of people and live output carry no seal', () => {
+    expect(['hp.in.task.submit', 'hp.log.t-1.build'].map(isSealed)).toEqual([false, false]);
   });
 });

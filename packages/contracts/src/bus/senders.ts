@@ -50,3 +50,21 @@ const FROM_PEOPLE = `${PREFIX}.in.`;
 
 /** Commands that a person's client publishes: they carry no seal. */
 export const isFromPeople = (subject: string): boolean => subject.startsWith(FROM_PEOPLE);
+
+/**
+ * The only events that services decide on. All others inform clients, and wake followers, which then read what has changed:
+ * a message that nobody believes needs no seal.
+ */
+const DECIDED_ON: Readonly<Record<string, (event: string) => boolean>> = {
+  task: () => false,
+  approval: (event) => event === 'resolved',
+  effect: (event) => event !== 'started',
+  recovery: () => true,
+};
+
+/** Whether a service acts on messages of this subject, so that they carry a seal: all commands and orders, and some events. */
+export const isSealed = (subject: string): boolean => {
+  const [, kind, aggregate = '', name = ''] = subject.split('.');
+  if (kind === 'evt') return DECIDED_ON[aggregate]?.(name) ?? true;
+  return kind === 'cmd' || kind === 'work';
+};

@@ -27,7 +27,7 @@ const identity = {
 };
 const seal = {
   [HEADERS.seal]: text(
-    'Signature of the service that sent the message, over subject, ce-id and body. Without it a command counts only as one of a person.',
+    'Signature of the service that sent the message, over subject, ce-id and body. Commands of services have one, and the events that services decide on.',
   ),
 };
 const trace = { [HEADERS.trace]: text('W3C trace context, forwarded by every service.') };
@@ -43,7 +43,7 @@ export const asyncApiHeaders = {
   eventHeaders: {
     type: 'object',
     properties: { ...event, ...version, ...seal, ...trace },
-    required: [...Object.keys(event), HEADERS.version, HEADERS.seal],
+    required: [...Object.keys(event), HEADERS.version],
   },
   requestHeaders: {
     type: 'object',

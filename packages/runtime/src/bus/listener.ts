@@ -2,6 +2,7 @@ import { api } from '@holdpoint/contracts/catalog/api';
 import { ErrorBody, errorBody } from '@holdpoint/contracts/values/errors';
 import { IDENTITY_HEADER } from '@holdpoint/contracts/approval/identity';
 import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
+import { isSealed } from '@holdpoint/contracts/bus/senders';
 import { type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';
 import { headers, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import type { z } from 'zod';
@@ -39,6 +40,11 @@ export interface Listener {
   /** Calls back with each message on these subjects. Messages that are not JSON are skipped. */
   listen(filters: readonly string[], hear: OnMessage): { readonly stop: () => void };
   /**
+   * Calls back for each message on these subjects, without its content: the caller reads what has changed. So it checks no
+   * seal, and a forged message costs a read.
+   */
+  wake(filters: readonly string[], wake: () => void): { readonly stop: () => void };
+  /**
    * Sends a request to another service. Undefined when it does not answer in time, refuses, or answers with
    * something else.
    */
@@ -66,9 +72,6 @@ const ANSWER_WITHIN_MS = 2_000;
 const CALL_WITHIN_MS = 5_000;
 const REFUSED = 'Nats-Service-Error-Code';
 
-/** Events of services carry a seal; live output and announcements do not. */
-const SEALED = /^hp\.evt\./;
-
 export const createListener = (
   connection: NatsConnection,
   user: string,
@@ -82,7 +85,7 @@ export const createListener = (
     try {
       const { headers, subject, data } = msg;
       const header = (name: string): string | undefined => headers?.get(name) || undefined;
-      const seal = SEALED.test(subject) ? checkSeal({ subject, data, header }) : undefined;
+      const seal = isSealed(subject) ? checkSeal({ subject, data, header }) : undefined;
       if (seal === undefined || 'key' in seal) hear(subject, parseJson(data), header);
       else if ('error' in seal) log.warn({ subject, code: seal.error.code }, 'received event is ignored');
     } catch (error) {
@@ -108,21 +111,24 @@ export const createListener = (
     });
   };
 
-  return {
-    listen: (filters, hear) => {
-      const subscriptions = filters.map((filter) =>
-        connection.subscribe(filter, {
-          callback: (error, msg) => {
-            if (error === null) handOver(msg, hear);
-          },
-        }),
-      );
-      return {
-        stop: () => {
-          for (const subscription of subscriptions) subscription.unsubscribe();
+  const subscribe = (filters: readonly string[], take: (msg: Msg) => void) => {
+    const subscriptions = filters.map((filter) =>
+      connection.subscribe(filter, {
+        callback: (error, msg) => {
+          if (error === null) take(msg);
         },
-      };
-    },
+      }),
+    );
+    return {
+      stop: () => {
+        for (const subscription of subscriptions) subscription.unsubscribe();
+      },
+    };
+  };
+
+  return {
+    listen: (filters, hear) => subscribe(filters, (msg) => handOver(msg, hear)),
+    wake: (filters, wake) => subscribe(filters, () => wake()),
     ask: async (service, endpoint, payload) => {
       try {
         const msg = await request(subjects.api(service, endpoint), payload, ANSWER_WITHIN_MS);

@@ -56,6 +56,25 @@ describe('the seal of a message', () => {
     expect(check(sealed(approvals, messageOn(RESOLVED)).first)).toBe('{"key":"a-1"}');
   });
 
+  test('a message on which no service decides gets no seal, and none of the others changes its place', () => {
+    reset();
+    const informing = messageOn('hp.evt.approval.requested.a-1', 'm-0');
+    const { all } = sealed(approvals, informing, messageOn(RESOLVED), informing, messageOn(RESOLVED, 'm-2'));
+    expect(all[0]).toBe(informing);
+    expect(all.map((message) => check(message))).toEqual([
+      'SEAL_MISSING',
+      '{"key":"a-1"}',
+      'SEAL_MISSING',
+      '{"key":"a-1"}',
+    ]);
+  });
+
+  test('messages on which no service decides cost no signature', () => {
+    const signer = { kid: 'a-1', sign: () => expect.unreachable('it signs') };
+    const { seal } = createSeals(() => signer, keys);
+    expect(seal([messageOn('hp.evt.task.completed.t-1')])).toHaveLength(1);
+  });
+
   test.each<[string, () => WireMessage, string]>([
     ['has no seal', () => messageOn(RESOLVED), 'SEAL_MISSING'],
     [

@@ -7,8 +7,9 @@ import {
   rootFrom,
   type Seal,
   sealAll,
+  type TreeMemo,
 } from '@holdpoint/contracts/bus/seal';
-import { isFromPeople, senderOf } from '@holdpoint/contracts/bus/senders';
+import { isFromPeople, isSealed, senderOf } from '@holdpoint/contracts/bus/senders';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { type ErrorBody, errorBody, type ErrorCode } from '@holdpoint/contracts/values/errors';
 import type { WireMessage } from './ports.ts';
@@ -47,7 +48,7 @@ export type SealFinding =
 export type CheckSeal = (message: SealedMessage) => SealFinding;
 
 export type Seals = {
-  /** Adds a seal to each message. The messages of one call share one signature. */
+  /** Adds a seal to each message on which a service decides. The messages of one call share one signature. */
   readonly seal: (messages: readonly WireMessage[]) => readonly WireMessage[];
   readonly check: CheckSeal;
 };
@@ -68,6 +69,8 @@ export const sealRefusal = (check: CheckSeal, message: SealedMessage): ErrorBody
 
 /** Verified roots that are remembered, so that a batch costs its reader one verification. */
 const ROOTS_MAX = 2_000;
+/** Trees whose computed nodes are remembered. */
+const TREES_MAX = 16;
 
 const refused = (code: ErrorCode, message: string): SealFinding => ({ error: errorBody(code, message) });
 
@@ -83,6 +86,19 @@ export const createSeals = (
   verifies: (seal: Seal, root: Uint8Array, key: SealKey) => boolean = isVerified,
 ): Seals => {
   const verified = new Set<string>();
+  const memos = new Map<string, TreeMemo>();
+
+  /** The messages of a flush arrive together, so few trees are remembered. */
+  const memoOf = (text: string): TreeMemo => {
+    const tree = text.slice(text.lastIndexOf('.'));
+    const known = memos.get(tree);
+    if (known !== undefined) return known;
+    const [oldest] = memos.keys();
+    if (memos.size >= TREES_MAX && oldest !== undefined) memos.delete(oldest);
+    const memo: TreeMemo = new Map();
+    memos.set(tree, memo);
+    return memo;
+  };
 
   const isAuthentic = (seal: Seal, root: Uint8Array, key: SealKey): boolean => {
     const name = `${seal.kid}.${String(seal.size)}.${Buffer.from(root).toString('base64url')}`;
@@ -108,7 +124,7 @@ export const createSeals = (
       return keys.mayLearn(seal.kid)
         ? { later: true }
         : refused('SEAL_KEY_UNKNOWN', `The key ${seal.kid} belongs to no service of this deployment`);
-    const root = rootFrom(leafOf({ subject, id, body: data }), seal);
+    const root = rootFrom(leafOf({ subject, id, body: data }), seal, memoOf(text));
     if (root === undefined || !isAuthentic(seal, root, key))
       return refused('SEAL_INVALID', 'The seal does not fit the message: it was changed or forged');
     if (senderOf(subject) !== key.role)
@@ -119,16 +135,20 @@ export const createSeals = (
   return {
     check,
     seal: (messages) => {
+      const own = messages.filter(({ subject }) => isSealed(subject));
+      if (own.length === 0) return messages;
       const { kid, sign } = signer();
       const seals = sealAll(
-        messages.map((message) => ({ subject: message.subject, id: idOf(message), body: message.body })),
+        own.map((message) => ({ subject: message.subject, id: idOf(message), body: message.body })),
         kid,
         sign,
       );
-      return messages.map((message, index) => ({
-        ...message,
-        headers: [...message.headers, [HEADERS.seal, seals[index] ?? ''] as const],
-      }));
+      let next = 0;
+      return messages.map((message) => {
+        if (!isSealed(message.subject)) return message;
+        next += 1;
+        return { ...message, headers: [...message.headers, [HEADERS.seal, seals[next - 1] ?? ''] as const] };
+      });
     },
   };
 };

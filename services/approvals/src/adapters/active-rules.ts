@@ -64,7 +64,7 @@ export const startRuleRefresh = (
   book: ActiveRules,
   pool: Pool,
   engine: Pick<Engine<ServiceMessage>, 'accept'>,
-  listener: Listener,
+  listener: Pick<Listener, 'wake'>,
   log: Logger,
 ): { readonly stop: () => Promise<void> } => {
   const refresh = (): Promise<void> =>
@@ -83,6 +83,6 @@ export const startRuleRefresh = (
         ),
     );
   void refresh();
-  listener.listen(filters.ruleEvents, () => void refresh());
+  listener.wake(filters.ruleEvents, () => void refresh());
   return startPeriodic('standing rules', READ_EVERY_MS, refresh, log);
 };

@@ -61,7 +61,7 @@ type Member = { readonly follower: Follower; seq: number; joined: number };
  * client can resume from any line. One read serves all followers that are up to date, and one more those
  * furthest behind.
  */
-export const createFeed = (pool: Pool, listener: Pick<Listener, 'listen'>, log: Logger): Feed => {
+export const createFeed = (pool: Pool, listener: Pick<Listener, 'wake'>, log: Logger): Feed => {
   const members = new Set<Member>();
   let position: LogPosition | undefined;
   let rounds = 0;
@@ -189,7 +189,7 @@ export const createFeed = (pool: Pool, listener: Pick<Listener, 'listen'>, log: 
     });
   };
 
-  listener.listen([filters.eventsOf('approval')], () => {
+  listener.wake([filters.eventsOf('approval')], () => {
     if (members.size > 0) wake();
   });
   const polling = startPeriodic('feed', POLL_MS, wake, log);
