@@ -76,4 +76,10 @@ export const NATIVE: readonly Rule[] = [
     raw`^(?:\S*/)?(?:sh|bash|zsh|dash|ash|env)(?:: line)?(?:: \d+)?: .*(?:not found|No such file or directory)$|^zsh: command not found: |is not recognized as an internal or external command`,
   ),
   hint('BROKEN_BUILD', 'shell-syntax', raw`^\S+: (?:line )?\d+: [Ss]yntax error`),
+  // The words of a check without a test runner.
+  hint(
+    'VERIFICATION_FAILED',
+    'test-words',
+    raw`(?i)^\s*(?:error: )?(?:\w+ )?(?:tests?|assertion|check) failed: .*\bexpected\b`,
+  ),
 ];
