@@ -62,7 +62,14 @@ const following = ({
 }: {
   readonly plan: readonly Item[];
   readonly at: number;
-}): PhaseName | 'done' => plan[at]?.phase ?? 'done';
+}): PhaseName | 'batches' | 'done' => {
+  const { phase = 'done', steps = 0 } = plan[at] ?? {};
+  return phase === 'each' && steps === ITEMS_IN_ROUNDS ? 'batches' : phase;
+};
+
+/** With so many items, they run in rounds. */
+const ITEMS_IN_ROUNDS = 3;
+const isEnough = ([first]: readonly string[]): boolean => Number(first) % 2 === 0;
 
 export const effectFor = ({ key = 'k', uses }: Item): EffectRequest => ({
   kind: kindOf(uses),
@@ -104,6 +111,12 @@ export const simulatedProgram = (choices: Choices, version: string): Workflow =>
       draft.at += 1;
     });
   };
+  const hook =
+    (name: string) =>
+    async (ctx: ItemContext<ProgramState> & { readonly update: Update }): Promise<void> => {
+      const line = await ctx.step(name, () => made(`${ctx.task} ${String(ctx.visit)} ${name}`));
+      ctx.update((draft) => void draft.log.push(line));
+    };
   return defineWorkflow({
     id: 'simulated-program',
     version,
@@ -129,6 +142,20 @@ export const simulatedProgram = (choices: Choices, version: string): Workflow =>
             draft.log.push(...outputs);
             draft.at += 1;
           }),
+        next: (state) => following(state as ProgramState),
+      }),
+      batches: agentPhase({
+        forEach: (state) => Array.from({ length: itemAt(state as ProgramState).steps }, (_, at) => at),
+        parallel: 2,
+        run: (ctx, at: number) =>
+          ctx.step('s', () => made(`${ctx.task} ${String(ctx.visit)} batch ${String(at)}`)),
+        after: (ctx, outputs) =>
+          ctx.update((draft) => {
+            draft.log.push(...outputs);
+            if (isEnough(outputs)) draft.at += 1;
+          }),
+        until: (_state, outputs) => isEnough(outputs),
+        onError: { strategy: 'retry', maxRetries: 3, delayMs: 300 },
         next: (state) => following(state as ProgramState),
       }),
       rounds: agentPhase({
@@ -174,12 +201,16 @@ export const simulatedProgram = (choices: Choices, version: string): Workflow =>
         next: (state) => following(state as ProgramState),
       }),
       review: humanPhase({
+        guard: (state) => itemAt(state as ProgramState).steps > 0,
+        before: hook('before'),
         input: ask.approval(),
         prompt: { title: 'Continue?' },
         expiresMs: EXPIRES_MS,
         onExpired: 'dropped',
         onResponse: said,
-        next: (state, yes) => (yes ? following(state as ProgramState) : 'dropped'),
+        after: hook('after'),
+        next: (state, yes) =>
+          yes === undefined ? 'skipped' : yes ? following(state as ProgramState) : 'dropped',
       }),
       pick: humanPhase({
         input: ask.choice(OPTIONS),

@@ -7,6 +7,7 @@ import type { AskService } from '../bus/ask-service.ts';
 import { ask } from '../definition/ask.ts';
 import { agentPhase, effectPhase, humanPhase, play } from '../testing/fixture.ts';
 import { clientOver } from './create-client.ts';
+import type { ClientPort } from './port.ts';
 import type { WorkflowEvent } from './events.ts';
 import { followTask } from './follow.ts';
 
@@ -76,6 +77,20 @@ describe('a handle', () => {
     });
   });
 
+  test('a failed task has the output of its terminal phase, and no output of an earlier phase', async () => {
+    const output = agentPhase({ run: () => ({ n: 7 }), next: 'second' });
+    const fails = agentPhase({
+      run: () => {
+        throw new Error('no tea');
+      },
+      next: 'done',
+    });
+    const { ended } = await play({ first: output, second: fails });
+    expect(await ended()).toMatchObject({ name: 'WorkflowFailed', message: 'no tea', output: undefined });
+    const bad = await play({ first: output, second: agentPhase({ run: () => 1, next: 'bad' }) });
+    expect(await bad.ended()).toMatchObject({ name: 'WorkflowFailed', output: 'bad' });
+  });
+
   test('a handle cancels the task', async () => {
     const { handle, env, ended } = await play({ first: work, second: review });
     await env.settled();
@@ -135,6 +150,28 @@ describe('a handle', () => {
       code: 'ORCHESTRATOR_UNKNOWN_TASK',
     });
   });
+});
+
+test('commands of a client name the local user, and a start may name another person', async () => {
+  const sent: unknown[] = [];
+  const port = {
+    ask: ((_service: string, endpoint: string, payload: Readonly<Record<string, unknown>>) => {
+      if (endpoint === 'history') return Promise.resolve({ events: [] });
+      sent.push([endpoint, payload['requestedBy'] ?? payload['by']]);
+      return Promise.resolve({});
+    }) as unknown as AskService,
+    user: 'ada',
+  } as unknown as ClientPort;
+  const handle = await clientOver(port).start('tea', {});
+  await clientOver(port).start('tea', {}, { requestedBy: 'cleo' });
+  await handle.cancel('enough');
+  await handle.fork({ at: 1 });
+  expect(sent).toEqual([
+    ['submit', 'ada'],
+    ['submit', 'cleo'],
+    ['cancel', 'ada'],
+    ['fork', 'ada'],
+  ]);
 });
 
 describe('following a task', () => {

@@ -1,3 +1,4 @@
+import { userInfo } from 'node:os';
 import { createIdentitySource, IDENTITY_HEADER, takesIdentity } from '@holdpoint/contracts/approval/identity';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { TaskId } from '@holdpoint/contracts/values/ids';
@@ -17,7 +18,10 @@ export type StartOptions = {
   /** Chosen by the caller; a repeated start with the same id starts one task. */
   readonly id?: string;
   readonly goal?: string;
-  /** A name for the record of a client without a token. It proves nothing. */
+  /**
+   * A name for the record of a client without a token, by default that of the local user. It proves nothing, and is
+   * recorded as `unverified:<name>`.
+   */
   readonly requestedBy?: string;
   /** Absolute path of the task's repository on the executor's machine. */
   readonly repository?: string;
@@ -56,7 +60,7 @@ export const clientOver = (port: ClientPort, token?: string): Client => {
   const start = async (
     workflow: Workflow | string,
     input: unknown,
-    { id, goal, requestedBy, repository }: StartOptions = {},
+    { id, goal, requestedBy = port.user, repository }: StartOptions = {},
   ): Promise<WorkflowHandle> => {
     // The id makes a repeated submission harmless.
     const task = TaskId.parse(id ?? `t-${crypto.randomUUID()}`);
@@ -84,7 +88,7 @@ export type ClientOptions = {
   readonly connection: NatsConnection;
   /**
    * An API token of the approvals service, needed for `respond`. With it, its owner is the verified requester of
-   * tasks; without it, `requestedBy` is recorded as unverified.
+   * tasks; without it, `requestedBy` or the local user is recorded as unverified.
    */
   readonly token?: string;
 };
@@ -105,12 +109,22 @@ const askAs = (ask: AskService, token: string | undefined): AskService => {
       : ask(service, endpoint, payload, options);
 };
 
+/** The user of a process can have no name. */
+const userName = (): { readonly user?: string } => {
+  try {
+    return { user: userInfo().username };
+  } catch {
+    return {};
+  }
+};
+
 export const createClient = ({ connection, token }: ClientOptions): Client =>
   clientOver(
     {
       ask: askAs(askOver(connection), token),
       fetch: artifactsOver(askOver(connection)).fetch,
       clock: systemClock,
+      ...userName(),
       watch: async (task, onChange) => {
         // An unreadable message and a refused subscription make the client read as well.
         const subscription = connection.subscribe(filters.eventsAbout('task', task), {

@@ -68,7 +68,8 @@ export const createHandle = <State, Result>(
   id: TaskId,
   token: string | undefined,
 ): WorkflowHandle<State, Result> => {
-  const { ask } = port;
+  const { ask, user } = port;
+  const named = user === undefined ? {} : { by: user };
   const story = async (): Promise<TaskView> =>
     taskViewOf(await retryUnavailable(port, () => historyOf(port, id)));
 
@@ -84,7 +85,8 @@ export const createHandle = <State, Result>(
   const ended = async (): Promise<{ readonly end: WorkflowEvent; readonly output: Json | undefined }> => {
     let output: Json | undefined;
     for await (const event of events()) {
-      if (event.name === 'phase:completed') output = event.output;
+      // Only a terminal phase has no next one, and its output is that of the task.
+      if (event.name === 'phase:completed') output = event.next === undefined ? event.output : undefined;
       if (isEnd(event)) return { end: event, output };
     }
     throw new Error('the event stream ended before the task');
@@ -118,12 +120,14 @@ export const createHandle = <State, Result>(
       );
     },
     cancel: async (reason) => {
-      await retryUnavailable(port, () => ask('orchestrator', 'cancel', { id, reason }));
+      await retryUnavailable(port, () => ask('orchestrator', 'cancel', { id, reason, ...named }));
     },
     fork: async ({ at, id: wanted }) => {
       const version = versionFor(await story(), at);
       const fork = TaskId.parse(wanted ?? `t-${crypto.randomUUID()}`);
-      await retryUnavailable(port, () => ask('orchestrator', 'fork', { task: id, version, id: fork }));
+      await retryUnavailable(port, () =>
+        ask('orchestrator', 'fork', { task: id, version, id: fork, ...named }),
+      );
       return createHandle<State, Result>(port, fork, token);
     },
   };

@@ -8,4 +8,6 @@ export type ClientPort = Pick<WorkPort, 'fetch'> & {
   /** Calls whenever a task may have changed. Resolves once subscribed. */
   readonly watch: (task: string, onChange: () => void) => Promise<() => void>;
   readonly clock: Pick<Clock, 'after'>;
+  /** The name of the local user: for the record, unless a token proves a person. */
+  readonly user?: string;
 };

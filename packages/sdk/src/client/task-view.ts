@@ -10,7 +10,7 @@ export type OpenInput = { readonly approval: ApprovalId; readonly phase: string;
 /** The state that clients derive from the events of a task. */
 export type TaskView = {
   readonly state: JsonObject;
-  /** The state after the last completed phase; a failed attempt falls back to it. */
+  /** The state at the start of the present attempt; a failed attempt falls back to it. */
   readonly settled: JsonObject;
   readonly input?: OpenInput | undefined;
   /** The output of the last phase. */
@@ -33,7 +33,7 @@ export const applyEvent = (story: TaskView, fact: ClientEvent, version: number):
     case 'program_submitted':
       return reaching(settled(story, fact.state), fact.forkedFrom?.node ?? fact.program.initial, version);
     case 'phase_retry_prepared':
-      return { ...story, state: fact.state };
+      return settled(story, fact.state);
     case 'phase_completed':
       return reaching({ ...settled(story, fact.state), output: fact.output }, fact.next, version);
     case 'phase_skipped':

@@ -25,11 +25,10 @@ const phaseProblems = (name: string, phase: AnyPhase): readonly string[] => {
   ];
   switch (phase.type) {
     case 'agent': {
-      const { run, until, forEach, parallel, maxRuns, human } = phase.spec;
+      const { run, parallel, maxRuns, human } = phase.spec;
       return [
         ...common,
         ...say(isMissing(run), 'run must be a function'),
-        ...say(until !== undefined && forEach !== undefined, 'until and forEach exclude each other'),
         ...say(!isCount(parallel, PARALLEL_MAX), `parallel must be 1 to ${String(PARALLEL_MAX)}`),
         ...say(!isCount(maxRuns, RUNS_MAX), `maxRuns must be 1 to ${String(RUNS_MAX)}`),
         ...say(human !== undefined && isMissing(human.onResponse), 'human needs onResponse'),

@@ -4,6 +4,7 @@ import type { ErrorBody } from '@holdpoint/contracts/values/errors';
 import type { PhaseFailure } from '@holdpoint/contracts/program/work';
 import type { ProgramEffect } from '@holdpoint/contracts/program/recording';
 import type { StoredArtifact } from '@holdpoint/contracts/effect/stored-artifact';
+import type { ReviewText } from '@holdpoint/contracts/workflow/review';
 import type { z } from 'zod';
 
 /** A value or a promise of it. */
@@ -16,7 +17,13 @@ export type ArtifactRef = StoredArtifact;
 export type EarlierAttempt = PhaseFailure;
 
 /** The error of a phase with the attempt and part. `code` is stable, `message` is not. */
-export type PhaseError = ErrorBody & Pick<PhaseFailure, 'attempt' | 'stage'>;
+export type PhaseError = ErrorBody &
+  Pick<PhaseFailure, 'attempt' | 'stage'> & {
+    /** The failed phase. */
+    readonly toPhase: string;
+    /** The phase before it; undefined for the first phase of a task. */
+    readonly fromPhase: string | undefined;
+  };
 
 /** A side effect: gated, approved and executed by the services. Times are in milliseconds. */
 export type EffectRequest<Result = JsonObject> = Omit<ProgramEffect, 'uses' | 'args' | 'target'> & {
@@ -43,6 +50,8 @@ export type ItemContext<State, Input = unknown> = {
   /** The input of the task. */
   readonly input: Frozen<Input>;
   readonly goal: string;
+  /** Conditions that the result has to meet, from the submission. */
+  readonly acceptanceCriteria: readonly string[];
   readonly task: string;
   /** Starts at 1 and rises with every retry of the phase. */
   readonly attempt: number;
@@ -74,6 +83,11 @@ export type ItemContext<State, Input = unknown> = {
     content: string | Uint8Array | Json,
     options?: ArtifactOptions,
   ) => Promise<ArtifactRef>;
+  /**
+   * Records a review of the work so far. Approvers of later effects see the latest of each kind. It decides
+   * nothing.
+   */
+  readonly review: (review: ReviewText) => Promise<void>;
 };
 
 /** The context of a phase. */

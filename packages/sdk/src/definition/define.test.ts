@@ -100,22 +100,12 @@ describe('problems that the compiler has not found', () => {
       'onResponse must be a function',
     ],
     [
-      'forEach together with until',
-      {
-        phases: {
-          work: agentPhase({ forEach: () => [1], run: () => 1, until: () => true, next: 'done' }),
-          ...ends,
-        },
-      },
-      'until and forEach exclude each other',
-    ],
-    [
       'an unlimited parallel',
       { phases: { work: agentPhase({ run: () => 1, parallel: 101, next: 'done' }), ...ends } },
       'parallel must be 1 to 100',
     ],
     [
-      'retry without maxRetries',
+      'a fraction of retries',
       {
         phases: {
           work: agentPhase({ run: () => 1, onError: { strategy: 'retry', maxRetries: 1.5 }, next: 'done' }),

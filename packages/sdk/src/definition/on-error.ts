@@ -3,7 +3,10 @@ import type { ProgramOnError } from '@holdpoint/contracts/program/definition';
 import type { PhaseError } from './context.ts';
 import type { Prompt } from './ask.ts';
 
-/** Changes the state before another attempt, in a draft of the state at the start of the phase. */
+/**
+ * Changes the state before another attempt. Each attempt starts from the last state of `onRetry`, at first from that
+ * of the start of the phase; changes by a failed attempt are discarded.
+ */
 type OnRetry<State> = (error: PhaseError, draft: Draft<State>) => void;
 
 type RetryOptions<State> = {
@@ -14,13 +17,13 @@ type RetryOptions<State> = {
 };
 
 /**
- * The reaction to a failure. `fail`: the task fails. `retry`: up to `maxRetries` further attempts, then the
+ * The reaction to a failure. `fail`: the task fails. `retry`: up to `maxRetries` further attempts (0), then the
  * task fails. `pause`: an operator decides about each further attempt; with `maxRetries`, the task fails
  * after that many.
  */
 export type OnErrorSpec<State> =
   | { readonly strategy: 'fail' }
-  | (RetryOptions<State> & { readonly strategy: 'retry'; readonly maxRetries: number })
+  | (RetryOptions<State> & { readonly strategy: 'retry'; readonly maxRetries?: number })
   | (RetryOptions<State> & {
       readonly strategy: 'pause';
       readonly maxRetries?: number;

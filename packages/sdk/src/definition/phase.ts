@@ -8,11 +8,21 @@ export type Next<Name extends string, Arguments extends readonly unknown[]> =
   | Name
   | ((...args: Arguments) => Name);
 
-type Common<State> = {
+type Common<State, OnError = OnErrorSpec<State>> = {
   /** The reaction to a failure; by default the task fails. */
-  readonly onError?: OnErrorSpec<State>;
+  readonly onError?: OnError;
   /** The limit of working time, without waits for effects and sleeps. 15 minutes by default. */
   readonly timeoutMs?: number;
+};
+
+/** The parts of a phase around its work, its question or its effect. */
+type Hooks<State, Input, Guard, Output> = {
+  /** `false` skips the phase; the task continues at `next`. */
+  readonly guard?: (state: Frozen<State>, context: ItemContext<State, Input>) => Guard;
+  /** Runs first. What it computes without a step may differ when the phase runs again. */
+  readonly before?: (context: PhaseContext<State, Input>) => unknown;
+  /** Runs after success, and before `next`. */
+  readonly after?: (context: PhaseContext<State, Input>, output: Output) => unknown;
 };
 
 /** For a phase with items, one output per item. */
@@ -36,7 +46,19 @@ export type HumanSpec<State, Name extends string, Response, Given extends readon
   readonly onResponse: (response: Response, draft: Draft<State>) => void;
 };
 
-export type AgentSpec<State, Input, Name extends string, Item, Output, Guard, Response> = Common<State> & {
+/** A paused phase has an error in place of an output. */
+type PausedOutput<Strategy> = Strategy extends 'pause' ? undefined : never;
+
+export type AgentSpec<
+  State,
+  Input,
+  Name extends string,
+  Item,
+  Output,
+  Guard,
+  Response,
+  Strategy extends OnErrorSpec<State>['strategy'] = never,
+> = Common<State, OnErrorSpec<State> & { readonly strategy: Strategy }> & {
   /** `false` skips the phase; the task continues at `next`. */
   readonly guard?: (state: Frozen<State>, context: ItemContext<State, Input>) => Guard;
   readonly before?: (context: PhaseContext<State, Input>) => unknown;
@@ -53,19 +75,27 @@ export type AgentSpec<State, Input, Name extends string, Item, Output, Guard, Re
     item: Item,
     index: number,
   ) => Awaitable<Output>;
-  /** Repeats the work until this is true; each round is recorded. Excludes `forEach`. */
-  readonly until?: (state: Frozen<State>, output: Output) => Awaitable<boolean>;
+  /**
+   * Repeats the work until this is true; each round is recorded. With `forEach`, a round runs the items of the
+   * present state and then `after`.
+   */
+  readonly until?: (state: Frozen<State>, output: OutputOf<Item, Output>) => Awaitable<boolean>;
   /** Maximum rounds, 3 by default; then the phase fails with `PROGRAM_PHASE_FAILED`. */
   readonly maxRuns?: number;
+  /** Runs after successful work; with `forEach` and `until`, after each round. */
   readonly after?: (context: PhaseContext<State, Input>, output: OutputOf<Item, Output>) => unknown;
   /** Runs at the end of the attempt, whatever its outcome. */
   readonly finally?: (context: PhaseContext<State, Input>) => unknown;
-  /** Asks a question after the work, unless `prompt` returns nothing. */
+  /**
+   * Asks a question after the work, unless `prompt` returns nothing. `prompt` receives an error only when the
+   * last answer was invalid, and when `onError` pauses the phase without a prompt of its own: then it is the
+   * text of that question, and there is no output.
+   */
   readonly human?: HumanSpec<
     State,
     Name,
     Response,
-    readonly [output: OutputOf<Item, Output>, error?: PhaseError]
+    readonly [output: OutputOf<Item, Output> | PausedOutput<Strategy>, error?: PhaseError]
   >;
   readonly next: Next<
     Name,
@@ -77,21 +107,24 @@ export type AgentSpec<State, Input, Name extends string, Item, Output, Guard, Re
   >;
 };
 
-export type HumanPhaseSpec<State, Name extends string, Response> = Common<State> &
+/** A question with its `before` and `after`: `after` follows `onResponse`, and not an expiry. */
+export type HumanPhaseSpec<State, Input, Name extends string, Guard, Response> = Common<State> &
+  Hooks<State, Input, Guard, Response> &
   HumanSpec<State, Name, Response, readonly [error?: PhaseError]> & {
-    readonly next: Next<Name, readonly [state: Frozen<State>, response: Response]>;
+    readonly next: Next<Name, readonly [state: Frozen<State>, response: GuardedOutput<Guard, Response>]>;
   };
 
-export type EffectSpec<State, Name extends string, Result> = Common<State> & {
-  readonly guard?: (state: Frozen<State>) => Awaitable<boolean>;
-  /** The effect, as data. */
-  readonly effect: (state: Frozen<State>) => EffectRequest<Result>;
-  /** Stores the outputs of the effect in a draft of the state. */
-  readonly onResult?: (outputs: Result, draft: Draft<State>) => void;
-  /** The next phase after a rejection; by default the phase fails with `ERR_FORBIDDEN`. */
-  readonly onRejected?: Name;
-  readonly next: Next<Name, readonly [state: Frozen<State>]>;
-};
+/** An effect with its `before` and `after`: `after` follows `onResult`, and not a rejection. */
+export type EffectSpec<State, Input, Name extends string, Result> = Common<State> &
+  Hooks<State, Input, Awaitable<boolean>, Result> & {
+    /** The effect, as data. */
+    readonly effect: (state: Frozen<State>) => EffectRequest<Result>;
+    /** Stores the outputs of the effect in a draft of the state. */
+    readonly onResult?: (outputs: Result, draft: Draft<State>) => void;
+    /** The next phase after a rejection; by default the phase fails with `ERR_FORBIDDEN`. */
+    readonly onRejected?: Name;
+    readonly next: Next<Name, readonly [state: Frozen<State>]>;
+  };
 
 export type TerminalSpec<State, Result> = {
   /** How the task ends; `succeeded` by default. */
@@ -139,8 +172,10 @@ export type AnyState = Record<string, unknown>;
 /** Phases as the worker sees them, without their specific types. */
 export type AnyAgent = Omit<
   AgentSpec<AnyState, AnyState, string, unknown, unknown, Awaitable<boolean>, unknown>,
-  'run' | 'after' | 'human' | 'next'
+  'run' | 'after' | 'until' | 'human' | 'next' | 'onError'
 > & {
+  readonly onError?: OnErrorSpec<AnyState>;
+  readonly until?: (state: AnyState, output: unknown) => Awaitable<boolean>;
   readonly run: (context: AnyContext, item?: unknown, index?: number) => unknown;
   readonly after?: (context: AnyContext, output: unknown) => unknown;
   readonly human?: AnyAsk;
@@ -148,8 +183,14 @@ export type AnyAgent = Omit<
 };
 /** The common part of all questions. `given` is the output of the work, if any, and then the error. */
 export type AnyAsk = HumanSpec<AnyState, string, unknown, readonly unknown[]>;
-export type AnyHuman = Omit<HumanPhaseSpec<AnyState, string, unknown>, 'prompt'> & Pick<AnyAsk, 'prompt'>;
-export type AnyEffect = EffectSpec<AnyState, string, unknown>;
+export type AnyHuman = Omit<
+  HumanPhaseSpec<AnyState, AnyState, string, Awaitable<boolean>, unknown>,
+  'prompt'
+> &
+  Pick<AnyAsk, 'prompt'>;
+export type AnyEffect = EffectSpec<AnyState, AnyState, string, unknown>;
+/** Of any phase. */
+export type AnyGuard = AnyAgent['guard'];
 export type AnyTerminal = TerminalSpec<AnyState, unknown>;
 export type AnyPhase = Phase<AnyState>;
 export type AnyContext = PhaseContext<AnyState, AnyState>;

@@ -1,6 +1,7 @@
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import type { z } from 'zod';
 import type { Awaitable } from './context.ts';
+import type { OnErrorSpec } from './on-error.ts';
 import type {
   AgentPhase,
   AgentSpec,
@@ -25,16 +26,17 @@ export type PhasesFor<State, Input> = {
     Item = never,
     Guard extends Awaitable<boolean> = never,
     Response = never,
+    Strategy extends OnErrorSpec<State>['strategy'] = never,
   >(
-    spec: AgentSpec<State, Input, Name, Item, Output, Guard, Response>,
+    spec: AgentSpec<State, Input, Name, Item, Output, Guard, Response, Strategy>,
   ) => AgentPhase<State, Name>;
   /** A question. */
-  readonly humanPhase: <Response, const Name extends string>(
-    spec: HumanPhaseSpec<State, Name, Response>,
+  readonly humanPhase: <Response, const Name extends string, Guard extends Awaitable<boolean> = never>(
+    spec: HumanPhaseSpec<State, Input, Name, Guard, Response>,
   ) => HumanPhase<State, Name>;
   /** One side effect, as data. */
   readonly effectPhase: <const Name extends string, Result = JsonObject>(
-    spec: EffectSpec<State, Name, Result>,
+    spec: EffectSpec<State, Input, Name, Result>,
   ) => EffectPhase<State, Name>;
   /** An end of the task. */
   readonly terminalPhase: <Result = undefined>(

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { ask } from './ask.ts';
 import type { ArtifactRef, PhaseContext } from './context.ts';
 import { phasesFor } from './phases-for.ts';
+import type { NextOf } from './valid-workflow.ts';
 import { defineWorkflow, type InputOf, type OutputOf, type StateOf } from './workflow.ts';
 
 const State = z.object({
@@ -95,6 +96,84 @@ describe('types inside a phase', () => {
     });
   });
 
+  test('until receives the typed outputs of a round of items', () => {
+    agentPhase({
+      forEach: (state) => state.drafts,
+      run: (_context, item) => item.length,
+      after: (context, outputs) => {
+        expectTypeOf(outputs).toEqualTypeOf<number[]>();
+        context.update((draft) => void draft.drafts.pop());
+      },
+      until: (state, outputs) => {
+        expectTypeOf(state).toEqualTypeOf<SeenState>();
+        expectTypeOf(outputs).toEqualTypeOf<number[]>();
+        return outputs.every((length) => length > 3);
+      },
+      next: 'done',
+    });
+  });
+
+  test('a retry needs no number', () => {
+    const phase = agentPhase({ run: () => 1, onError: { strategy: 'retry' }, next: 'done' });
+    expectTypeOf<NextOf<typeof phase>>().toEqualTypeOf<'done'>();
+  });
+
+  test('the prompt of a phase that pauses also gets an error without an output', () => {
+    agentPhase({
+      run: () => ({ words: 3 }),
+      onError: { strategy: 'pause', onRetry: (_error, draft) => void draft.drafts.pop() },
+      human: {
+        input: ask.approval(),
+        prompt: (_state, output, error) => {
+          expectTypeOf(output).toEqualTypeOf<{ words: number } | undefined>();
+          expectTypeOf(error?.fromPhase).toEqualTypeOf<string | undefined>();
+          return { title: error === undefined ? 'Good?' : `${error.toPhase} failed: ${error.message}` };
+        },
+        onResponse: () => undefined,
+      },
+      next: (_state, output) => {
+        expectTypeOf(output).toEqualTypeOf<{ words: number }>();
+        return 'done';
+      },
+    });
+    agentPhase({
+      run: () => ({ words: 3 }),
+      onError: { strategy: 'retry', maxRetries: 2 },
+      human: {
+        input: ask.approval(),
+        prompt: (_state, output) => {
+          expectTypeOf(output).toEqualTypeOf<{ words: number }>();
+          return { title: String(output.words) };
+        },
+        onResponse: () => undefined,
+      },
+      next: 'done',
+    });
+  });
+
+  test('the parts of a human phase are typed', () => {
+    humanPhase({
+      guard: (state, context) => {
+        expectTypeOf(state).toEqualTypeOf<SeenState>();
+        expectTypeOf(context).not.toHaveProperty('update');
+        return state.drafts.length > 0;
+      },
+      before: (context) => context.update((draft) => void draft.drafts.pop()),
+      input: ask.choice(['keep', 'drop']),
+      prompt: { title: 'What now?' },
+      onResponse: () => undefined,
+      after: (context, response) => {
+        expectTypeOf(context.state).toEqualTypeOf<SeenState>();
+        expectTypeOf(response).toEqualTypeOf<'keep' | 'drop'>();
+      },
+      next: (_state, response) => {
+        // The guard may have skipped the question.
+        expectTypeOf(response).toEqualTypeOf<'keep' | 'drop' | undefined>();
+        return 'done';
+      },
+    });
+  });
+
   test('an effect is typed by the schema of its result', () => {
     effectPhase({
       effect: () => ({
@@ -104,10 +183,12 @@ describe('types inside a phase', () => {
         idempotencyKey: 'k',
         result: z.object({ status: z.number() }),
       }),
+      before: (context) => context.update((draft) => void draft.drafts.pop()),
       onResult: (outputs, draft) => {
         expectTypeOf(outputs).toEqualTypeOf<{ status: number }>();
         draft.approved = outputs.status === 200;
       },
+      after: (_context, outputs) => expectTypeOf(outputs).toEqualTypeOf<{ status: number }>(),
       onRejected: 'refused',
       next: (state) => {
         expectTypeOf(state).toEqualTypeOf<SeenState>();
@@ -334,10 +415,28 @@ describe('compiler errors', () => {
       });
     }));
 
-  test('retries without a number do not compile', () =>
+  test('an unknown strategy and a text as a number of retries do not compile', () =>
     expectNotToCompile(() => {
-      // @ts-expect-error -- maxRetries is missing
-      agentPhase({ run: () => 1, onError: { strategy: 'retry' }, next: 'done' });
+      // @ts-expect-error -- unknown strategy
+      agentPhase({ run: () => 1, onError: { strategy: 'hope' }, next: 'done' });
+      // @ts-expect-error -- maxRetries is a number
+      agentPhase({ run: () => 1, onError: { strategy: 'retry', maxRetries: '2' }, next: 'done' });
+      // @ts-expect-error -- a failed task has no retries
+      agentPhase({ run: () => 1, onError: { strategy: 'fail', maxRetries: 2 }, next: 'done' });
+    }));
+
+  test('a guard that returns no boolean does not compile', () =>
+    expectNotToCompile(() => {
+      // @ts-expect-error -- a guard returns a boolean
+      agentPhase({ guard: () => 'yes', run: () => 1, next: 'done' });
+      humanPhase({
+        // @ts-expect-error -- a guard returns a boolean
+        guard: () => 'yes',
+        input: ask.approval(),
+        prompt: { title: 'Well?' },
+        onResponse: () => undefined,
+        next: 'done',
+      });
     }));
 
   test('an unknown phase type does not compile', () =>

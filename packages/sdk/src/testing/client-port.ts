@@ -85,6 +85,7 @@ export const createClientPort = (
     },
     // No message is lost on the way to a client, so it never polls and never keeps the time from stopping.
     clock: { after: () => () => undefined },
+    user: 'tester',
   };
   return {
     port,

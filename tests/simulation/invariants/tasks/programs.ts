@@ -23,9 +23,6 @@ const UNDER_A_LEASE: ReadonlySet<string> = new Set([
   'phase_skipped',
 ]);
 
-/** Phases whose state changes before another attempt. */
-const CHANGED_BY_RETRY: ReadonlySet<string> = new Set(['tries', 'pauses', 'asks', 'pick', 'act']);
-
 const outputOf = (entry: Entry | undefined): Json | undefined =>
   entry?.kind === 'step' ? entry.output : undefined;
 
@@ -38,6 +35,14 @@ const linesOf = (task: Program, state: ProgramState): readonly (Json | undefined
   switch (task.node as string) {
     case 'each':
       return steps.map((at) => outputOf(entries.find(({ key }) => key.startsWith(`item:${String(at)}.`))));
+    case 'batches': {
+      const inRound = (round: number): readonly (Json | undefined)[] => {
+        const key = (at: number) => `run:${String(attempt)}.${String(round)}/item:${String(at)}.`;
+        const outputs = steps.map((at) => outputOf(entries.find((entry) => entry.key.startsWith(key(at)))));
+        return outputs.includes(undefined) ? [] : [...outputs, ...inRound(round + 1)];
+      };
+      return inRound(1);
+    }
     case 'rounds':
       return entries.flatMap((entry) => {
         const output = outputOf(entry);
@@ -62,30 +67,37 @@ const WORKS: ReadonlySet<string> = new Set([
   'tries',
   'pauses',
   'each',
+  'batches',
   'rounds',
   'maybe',
   'asks',
   'act',
 ]);
+/** Phases without the effect of their item. */
+const WITHOUT_EFFECT: ReadonlySet<string> = new Set(['each', 'batches', 'rounds']);
+
+/** The state that an attempt starts from. */
+const startOf = ({ retried, state }: Program): ProgramState => ProgramState.parse(retried?.state ?? state);
 
 /** The state after the work of a phase. `isAsking`: its question is still open. */
 const expectedState = (task: Program, next: string | undefined, isAsking: boolean): ProgramState => {
-  const before = ProgramState.parse(task.state);
+  const before = startOf(task);
   const node: string = task.node;
-  const tries = before.tries + (CHANGED_BY_RETRY.has(node) && task.attempt > 1 ? 1 : 0);
   const after = (lines: readonly (Json | undefined)[], by: number): ProgramState => ({
     ...before,
-    tries,
     at: before.at + by,
     log: [...before.log, ...(lines as readonly string[])],
   });
+  const hookLine = (name: string): readonly string[] => [outputOf(entryOf(task, `step:${name}`)) as string];
   const isRefused = node === 'act' && next === 'dropped';
   if (task.activation === 'respond') {
     const paused = ProgramState.parse(task.paused?.state ?? {});
     if (task.answer?.outcome !== 'answered') return paused;
-    return { ...paused, at: paused.at + 1, log: [...paused.log, JSON.stringify(task.answer.response)] };
+    const lines = [JSON.stringify(task.answer.response), ...(node === 'review' ? hookLine('after') : [])];
+    return { ...paused, at: paused.at + 1, log: [...paused.log, ...lines] };
   }
   if (node === 'skipped') return after(['skipped'], 1);
+  if (node === 'review') return after(hookLine('before'), 0);
   if (!WORKS.has(node) || isRefused) return after([], 0);
   return after(linesOf(task, before), isAsking ? 0 : 1);
 };
@@ -171,7 +183,7 @@ export const watchPrograms = (world: World) => {
     const item = ProgramState.parse(before.state).plan[ProgramState.parse(before.state).at];
     const depends =
       before.activation === 'run' && WORKS.has(before.node) && next !== 'dropped' && next !== 'skipped';
-    if (!depends || item?.key === undefined || before.node === 'each' || before.node === 'rounds') return;
+    if (!depends || item?.key === undefined || WITHOUT_EFFECT.has(before.node)) return;
     const entry = entryOf(before, `effect:${item.key}`);
     const child = entry?.kind === 'effect' ? entry.task : '';
     checker.expect(
@@ -181,6 +193,21 @@ export const watchPrograms = (world: World) => {
         (happened.has(child) || byHand.has(child) || entry.ended.outputs === undefined),
       task,
       () => `${before.node} ${item.key ?? ''}: ${JSON.stringify(entry)}`,
+    );
+  };
+
+  const checkRetryState = (
+    task: string,
+    before: Program,
+    { state, attempt }: Of<'phase_retry_prepared'>,
+  ): void => {
+    const start = startOf(before);
+    checker.expect(
+      'onRetry runs once per attempt, on the state that the failed attempt started from',
+      before.retried?.attempt !== attempt &&
+        isDeepStrictEqual(ProgramState.parse(state), { ...start, tries: start.tries + 1 }),
+      task,
+      () => JSON.stringify({ state, attempt, retried: before.retried, start }),
     );
   };
 
@@ -228,6 +255,7 @@ export const watchPrograms = (world: World) => {
       if (event.type === 'phase_completed' || event.type === 'input_requested')
         checkState(aggregate, before, event);
       if (event.type === 'input_received') checkAnswer(aggregate, before, event);
+      if (event.type === 'phase_retry_prepared') checkRetryState(aggregate, before, event);
     },
     ofTask: ({ aggregate, event }: TaskChange): void => {
       const isByHand =

@@ -2,6 +2,7 @@ import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { digestOf } from '@holdpoint/contracts/values/json';
 import type { EffectEnd, Entry } from '@holdpoint/contracts/program/recording';
 import type { WorkInput, WorkOrder } from '@holdpoint/contracts/program/work';
+import { ReviewText } from '@holdpoint/contracts/workflow/review';
 import { WAIT_MAX_MS } from '@holdpoint/contracts/workflow/side-effect';
 import { effectKey } from '@holdpoint/programs/state';
 import type { Clock } from '@holdpoint/runtime/engine/clock';
@@ -52,6 +53,7 @@ export const createContext = (
 ): AnyContext => {
   const { task, node, attempt, visit } = order;
   let sleeps = 0;
+  let reviews = 0;
 
   const effect: AnyContext['effect'] = <Result>(request: EffectRequest<Result>) =>
     life.during(async () => {
@@ -85,6 +87,7 @@ export const createContext = (
     },
     input: given.inputs,
     goal: given.goal,
+    acceptanceCriteria: given.acceptanceCriteria ?? [],
     task,
     attempt,
     visit,
@@ -107,6 +110,19 @@ export const createContext = (
       ) as Promise<Value>,
     sleep,
     log: (message, fields) => log({ level: 'info', message, ...(fields && { fields }) }),
+    review: (review) => {
+      reviews += 1;
+      const number = String(reviews);
+      return life.during(async () => {
+        const checked = checkReview(review);
+        // Another attempt is reviewed again.
+        const key = `review:${scope}${checked.kind}#${number}@${String(attempt)}`;
+        if (records.find('review', key) !== undefined) return;
+        await activity.working(branch, () =>
+          records.record('review', { kind: 'review', key, review: checked }),
+        );
+      });
+    },
     artifact: (name, content, options) => {
       const key = `artifact:${scope}${checkName('an artifact', name)}`;
       return life.during(() =>
@@ -123,6 +139,14 @@ export const createContext = (
     },
   };
   return context;
+};
+
+/** Checks a review before it is sent, so that the error names the field. */
+const checkReview = (review: ReviewText): ReviewText => {
+  const { data, error } = ReviewText.safeParse(review);
+  if (data !== undefined) return data;
+  const problems = error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+  throw new HoldpointError('CONTRACT_INVALID', `invalid review: ${problems.join('; ')}`);
 };
 
 /** The context of an item: the state is read-only. */

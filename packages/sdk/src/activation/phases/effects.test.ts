@@ -213,6 +213,76 @@ describe('an effect phase', () => {
     expect(await ended()).toMatchObject(end);
   });
 
+  test('before and after belong to an effect phase as well, and after follows onResult', async () => {
+    const { env, ended } = await play(
+      {
+        first: effectPhase({
+          guard: (state, context) => state.count === 0 && context.attempt === 1,
+          before: async (context) => {
+            const text = await context.step('text', () => `On ${context.state.topic}`);
+            context.update((draft) => void (draft.more = text));
+          },
+          effect: (state) => ({
+            kind: 'notify',
+            capability: 'cap.file.append',
+            args: { text: state.more ?? null },
+            idempotencyKey: 'tell',
+          }),
+          onResult: (_outputs, draft) => void draft.notes.push('result'),
+          after: (context, outputs) =>
+            context.update((draft) => void draft.notes.push(`after ${JSON.stringify(outputs)}`)),
+          next: 'done',
+        }),
+      },
+      { prepare: (env) => env.onEffect(() => ({ outcome: 'succeeded', outputs: { line: 7 } })) },
+    );
+    expect(await ended()).toMatchObject({ more: 'On tea', notes: ['result', 'after {"line":7}'] });
+    expect(env.effects()).toMatchObject([{ args: { text: 'On tea' } }]);
+  });
+
+  test('an effect phase fails when its guard returns no boolean', async () => {
+    const { env, ended } = await play({
+      first: effectPhase({
+        guard: (() => 'yes') as unknown as () => boolean,
+        effect: () => ({ kind: 'other', capability: 'cap.x', args: {}, idempotencyKey: 'k' }),
+        next: 'done',
+      }),
+    });
+    expect(await ended()).toMatchObject({ message: 'a guard must return true or false' });
+    expect(env.effects()).toEqual([]);
+  });
+
+  test('onRejected is for the effect of the phase, not for effects of its hooks', async () => {
+    const { ended } = await play(
+      {
+        first: effectPhase({
+          effect: () => ({
+            kind: 'other',
+            capability: 'cap.file.append',
+            args: { path: 'x' },
+            idempotencyKey: 'main',
+          }),
+          after: (context) =>
+            context.effect({
+              kind: 'other',
+              capability: 'cap.file.append',
+              args: { path: 'x' },
+              idempotencyKey: 'more',
+            }),
+          onRejected: 'done',
+          next: 'bad',
+        }),
+      },
+      {
+        prepare: (env) =>
+          env.onEffect(({ idempotencyKey }) =>
+            idempotencyKey === 'more' ? { outcome: 'rejected' } : { outcome: 'succeeded' },
+          ),
+      },
+    );
+    expect(await ended()).toMatchObject({ code: 'ERR_FORBIDDEN' });
+  });
+
   test('an effect phase fails when its outputs do not fit the schema', async () => {
     const { ended } = await play({
       first: effectPhase({

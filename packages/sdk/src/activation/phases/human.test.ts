@@ -179,6 +179,163 @@ test.each<readonly [string, () => unknown, string]>([
   expect(await ended()).toMatchObject({ message: expect.stringContaining(message) as string });
 });
 
+describe('the parts of a human phase', () => {
+  test('guard, before, the question, onResponse and after run in this order, and each changes the state', async () => {
+    const seen: string[] = [];
+    const { env, ended } = await play({
+      first: humanPhase({
+        guard: (state, context) => {
+          seen.push(`guard ${state.topic} ${String(context.attempt)}`);
+          return true;
+        },
+        before: async (context) => {
+          const word = await context.step('word', () => 'green');
+          seen.push(`before ${word}`);
+          context.update((draft) => void draft.notes.push(word));
+        },
+        input: ask.text(),
+        prompt: (state) => ({ title: `Which of ${state.notes.join()}?` }),
+        onResponse: (response, draft) => {
+          seen.push('onResponse');
+          draft.topic = response;
+        },
+        after: async (context, response) => {
+          seen.push(`after ${response} ${await context.step('word', () => 'other')}`);
+          context.update((draft) => void draft.notes.push(`${context.state.topic}!`));
+        },
+        next: (state, response) => (state.notes.length === 2 && response === 'black' ? 'done' : 'bad'),
+      }),
+    });
+    await env.settled();
+    expect(env.questions()).toMatchObject([{ title: 'Which of green?' }]);
+    env.onInput([{ response: 'black' }]);
+    expect(await ended()).toMatchObject({ topic: 'black', notes: ['green', 'black!'] });
+    expect(seen).toEqual(['guard tea 1', 'before green', 'onResponse', 'after black green']);
+  });
+
+  test('a guard that is false skips the question, and next gets no response', async () => {
+    const { env, ended, told } = await play({
+      first: humanPhase({
+        guard: () => Promise.resolve(false),
+        before: () => expect.unreachable(),
+        input: ask.approval(),
+        prompt: { title: 'Well?' },
+        onResponse: () => undefined,
+        after: () => expect.unreachable(),
+        next: (_state, response) => (response === undefined ? 'done' : 'bad'),
+      }),
+    });
+    expect(await ended()).toMatchObject({ topic: 'tea' });
+    expect(env.questions()).toEqual([]);
+    expect(await told()).toContain('phase:skipped first#1');
+  });
+
+  const failing = (part: 'guard' | 'before' | 'after') => {
+    const fail = ({ attempt }: { readonly attempt: number }): void => {
+      if (attempt === 1) throw new Error(`not this ${part}`);
+    };
+    return humanPhase({
+      guard: (_state, context) => {
+        if (part === 'guard') fail(context);
+        return true;
+      },
+      before: (context) => {
+        context.update((draft) => void draft.notes.push('before'));
+        if (part === 'before') fail(context);
+      },
+      input: ask.approval(),
+      prompt: { title: 'Well?' },
+      onResponse: (_response, draft) => void draft.notes.push('answer'),
+      after: (context) => {
+        if (part === 'after') fail(context);
+      },
+      onError: { strategy: 'retry', maxRetries: 1 },
+      next: 'done',
+    });
+  };
+
+  test.each(['guard', 'before', 'after'] as const)(
+    'a human phase whose %s throws fails there, and its next attempt starts anew',
+    async (part) => {
+      const { events, ended } = await play(
+        { first: failing(part) },
+        { prepare: (env) => env.onInput(() => ({ response: true })) },
+      );
+      expect(await ended()).toMatchObject({ notes: ['before', 'answer'] });
+      expect((await events()).find(({ name }) => name === 'phase:failed')).toMatchObject({
+        stage: part,
+        error: { message: `not this ${part}` },
+      });
+    },
+  );
+
+  test('after does not run when the question expires', async () => {
+    const { env, ended } = await play({
+      first: humanPhase({
+        input: ask.approval(),
+        prompt: { title: 'Well?' },
+        expiresMs: 60_000,
+        onExpired: 'done',
+        onResponse: () => undefined,
+        after: () => expect.unreachable(),
+        next: 'bad',
+      }),
+    });
+    await env.advance(60_000);
+    expect(await ended()).toMatchObject({ topic: 'tea' });
+  });
+
+  test('after may wait for an effect, and the answer counts once', async () => {
+    const { env, ended } = await play(
+      {
+        first: humanPhase({
+          input: ask.text(),
+          prompt: { title: 'Well?' },
+          onResponse: (response, draft) => void draft.notes.push(response),
+          after: async (context, response) => {
+            const { line } = await context.effect<{ line: string }>({
+              kind: 'notify',
+              capability: 'cap.file.append',
+              args: { text: response },
+              idempotencyKey: 'tell',
+            });
+            context.update((draft) => void draft.notes.push(line));
+          },
+          next: 'done',
+        }),
+      },
+      {
+        parkMs: 1_000,
+        prepare: (env) => {
+          env.onInput([{ response: 'go' }]);
+          env.onEffect(() => ({ outcome: 'succeeded', outputs: { line: 'told' }, afterMs: 3_600_000 }));
+        },
+      },
+    );
+    expect(await ended()).toMatchObject({ notes: ['go', 'told'] });
+    expect(env.effects()).toHaveLength(1);
+  });
+
+  test('before does not run again when an answer is invalid', async () => {
+    const form = ask.form(z.object({ size: z.int() }).refine(({ size }) => size > 2, 'too small'));
+    let runs = 0;
+    const { ended } = await play(
+      {
+        first: humanPhase({
+          before: () => void (runs += 1),
+          input: form,
+          prompt: { title: 'Well?' },
+          onResponse: (response, draft) => void (draft.count = response.size),
+          next: 'done',
+        }),
+      },
+      { prepare: (env) => env.onInput([{ response: { size: 1 } }, { response: { size: 3 } }]) },
+    );
+    expect(await ended()).toMatchObject({ count: 3 });
+    expect(runs).toBe(1);
+  });
+});
+
 test('a human phase without a prompt fails', async () => {
   const { ended } = await play({
     first: humanPhase({

@@ -8,10 +8,25 @@ import type { AnyAsk, AnyHuman, AnyState } from '../../definition/phase.ts';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import { StageError } from './failure.ts';
 import { retryWhileUnavailable } from '../context/retry.ts';
-import { runPart, fullOutput, lastFailure, nextOf, type PhaseRun, stateAfter } from './phase-run.ts';
+import {
+  contextOf,
+  fullOutput,
+  isWanted,
+  lastFailure,
+  nextOf,
+  phaseErrorOf,
+  type PhaseRun,
+  runPart,
+  stateAfter,
+} from './phase-run.ts';
 import { repeatedQuestion, questionFor } from './question.ts';
 
+/** Runs a human phase up to its question: guard, before, then the question. */
 export const runHuman = async (run: PhaseRun, spec: AnyHuman): Promise<PhaseEnd> => {
+  const { guard, before, next } = spec;
+  if (!(await isWanted(run, guard)))
+    return { kind: 'skipped', next: await nextOf(run, next, run.state.current(), undefined) };
+  if (before !== undefined) await runPart(run, 'before', () => before(contextOf(run)));
   const question = await questionFor(run, spec, 'run', lastFailure(run));
   if (question === undefined)
     throw new StageError('run', new TypeError('the prompt of a human phase must return a title'));
@@ -47,8 +62,8 @@ const refused = async (
   problem: string,
 ): Promise<PhaseEnd> => {
   const message = `The answer of ${run.given.answer?.by ?? 'an approver'} is invalid:\n${problem}`;
-  const { attempt } = run.order;
-  const error = { code: 'APPROVALS_RESPONSE_INVALID', message, attempt, stage: 'respond' };
+  const invalid = { code: 'APPROVALS_RESPONSE_INVALID', message };
+  const error = phaseErrorOf(run, { error: invalid, attempt: run.order.attempt, stage: 'respond' });
   const question = (await questionFor(run, spec, 'respond', ...given, error)) ?? run.given.question;
   if (question === undefined) throw new StageError('respond', new Error(message));
   return { ...stateAndOutput(run), kind: 'input_requested', question: repeatedQuestion(question, message) };
@@ -73,6 +88,7 @@ const respond = async (
   spec: AnyAsk,
   given: readonly unknown[],
   next: (state: AnyState, response: unknown) => Promise<NodeId>,
+  after?: AnyHuman['after'],
 ): Promise<PhaseEnd> => {
   const answer = answerOf(run);
   if (answer.outcome === 'expired')
@@ -80,12 +96,13 @@ const respond = async (
   const read = readResponse(run, spec, answer.response ?? null);
   if ('problem' in read) return refused(run, spec, given, read.problem);
   await runPart(run, 'respond', () => run.state.update((draft) => spec.onResponse(read.response, draft)));
-  const state = await stateAfter(run, 'respond');
+  if (after !== undefined) await runPart(run, 'after', () => after(contextOf(run), read.response));
+  const state = await stateAfter(run, after === undefined ? 'respond' : 'after');
   return { kind: 'completed', ...stateAndOutput(run), state, next: await next(state, read.response) };
 };
 
 export const respondToHuman = (run: PhaseRun, spec: AnyHuman): Promise<PhaseEnd> =>
-  respond(run, spec, [], (state, response) => nextOf(run, spec.next, state, response));
+  respond(run, spec, [], (state, response) => nextOf(run, spec.next, state, response), spec.after);
 
 export const respondToAgent = async (
   run: PhaseRun,

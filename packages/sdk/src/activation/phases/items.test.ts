@@ -163,6 +163,79 @@ describe('items', () => {
   });
 });
 
+describe('items with until', () => {
+  const tidy = (seen: string[], more: Partial<Parameters<typeof agentPhase>[0]> = {}) =>
+    agentPhase({
+      forEach: (state) => state.notes,
+      run: async (context, item) => {
+        seen.push(item);
+        return context.step('cut', () => item.slice(1));
+      },
+      after: (context, outputs) =>
+        context.update((draft) => {
+          draft.count += 1;
+          draft.notes = outputs.filter((output) => output !== '');
+        }),
+      until: (state, outputs) => {
+        seen.push(`until ${outputs.join()}`);
+        return state.notes.length === 0;
+      },
+      ...(more as object),
+      next: 'done' as const,
+    });
+
+  test('each round runs the items of the present state and after, until the condition holds', async () => {
+    const seen: string[] = [];
+    const { ended, events } = await play({ first: tidy(seen) }, { input: { notes: ['ab', 'c'] } });
+    expect(await ended()).toMatchObject({ count: 2, notes: [] });
+    expect(seen).toEqual(['ab', 'c', 'until b,', 'b', 'until ']);
+    // The output of the phase is that of the last round.
+    expect(await events()).toContainEqual(expect.objectContaining({ phase: 'first', output: [''] }));
+  });
+
+  test('the rounds of items have the same limit as other rounds', async () => {
+    const seen: string[] = [];
+    const { ended } = await play({ first: tidy(seen, { maxRuns: 2 }) }, { input: { notes: ['abcd'] } });
+    expect(await ended()).toMatchObject({ message: 'until did not hold after 2 runs' });
+    expect(seen.filter((line) => !line.startsWith('until'))).toEqual(['abcd', 'bcd']);
+  });
+
+  test('rounds of items without after repeat the same items', async () => {
+    let runs = 0;
+    const { ended } = await play({
+      first: agentPhase({
+        forEach: () => ['a', 'b'],
+        parallel: 2,
+        run: () => {
+          runs += 1;
+          return runs;
+        },
+        until: (_state, outputs) => outputs.every((output) => output > 4),
+        next: (_state, outputs) => (outputs.length === 2 ? 'done' : 'bad'),
+      }),
+    });
+    expect(await ended()).toMatchObject({ topic: 'tea' });
+    expect(runs).toBe(6);
+  });
+
+  test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+    'completed items and rounds do not run again after a crash at record %i',
+    async (nth) => {
+      const seen: string[] = [];
+      const { ended } = await play(
+        { first: tidy(seen) },
+        {
+          input: { notes: ['ab', 'c'] },
+          prepare: (env) => env.crashWorkerAt('after:record', { phase: 'first', nth }),
+        },
+      );
+      expect(await ended()).toMatchObject({ count: 2, notes: [] });
+      // An item runs again only when its own result was not recorded.
+      expect(seen.filter((line) => !line.startsWith('until')).length).toBeLessThanOrEqual(4);
+    },
+  );
+});
+
 describe('until', () => {
   test('until repeats the work and keeps the changes of each round', async () => {
     const { ended } = await play({
@@ -191,7 +264,7 @@ describe('until', () => {
         next: 'done',
       }),
     });
-    expect(await ended()).toMatchObject({ message: 'until did not hold after 2 runs' });
+    expect(await ended()).toMatchObject({ message: 'Max retries exceeded: until did not hold after 2 runs' });
     // Another attempt starts new rounds.
     expect(runs).toBe(4);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { agentPhase, humanPhase, play } from '../../testing/fixture.ts';
-import { ask } from '../../definition/ask.ts';
+import { ask, type Prompt } from '../../definition/ask.ts';
 
 const failingUntil =
   (attempt: number, seen: number[] = []) =>
@@ -52,8 +52,84 @@ describe('retry', () => {
         next: 'done',
       }),
     });
-    expect(await ended()).toMatchObject({ message: 'attempt 3' });
+    expect(await ended()).toMatchObject({
+      code: 'PROGRAM_PHASE_FAILED',
+      message: 'Max retries exceeded: attempt 3',
+    });
     expect(seen).toEqual([1, 2, 3]);
+  });
+
+  test('retry without maxRetries makes no further attempt', async () => {
+    const seen: number[] = [];
+    const { ended } = await play({
+      first: agentPhase({
+        run: failingUntil(9, seen),
+        onError: { strategy: 'retry' },
+        next: 'done',
+      }),
+    });
+    expect(await ended()).toMatchObject({ message: 'Max retries exceeded: attempt 1' });
+    expect(seen).toEqual([1]);
+  });
+
+  test('the changes of onRetry add up over the attempts, and those of a failed attempt do not count', async () => {
+    const seen: unknown[] = [];
+    const { ended, handle } = await play({
+      first: agentPhase({
+        run: (context) => {
+          const { count, notes } = context.state;
+          seen.push({ count, notes });
+          context.update((draft) => void draft.notes.push('dropped'));
+          failingUntil(4)(context);
+        },
+        onError: {
+          strategy: 'retry',
+          maxRetries: 3,
+          onRetry: (error, draft) => {
+            draft.count += 1;
+            draft.more = error.message;
+          },
+        },
+        next: 'done',
+      }),
+    });
+    expect(await ended()).toMatchObject({ count: 3, notes: ['dropped'], more: 'attempt 3' });
+    expect(seen).toEqual([0, 1, 2, 3].map((count) => ({ count, notes: [] })));
+    expect(await handle.state()).toMatchObject({ count: 3 });
+  });
+
+  test('a client sees the state of onRetry while the next attempt has not begun', async () => {
+    const { env, handle } = await play({
+      first: agentPhase({
+        run: (context) => failingUntil(9)(context),
+        onError: { strategy: 'pause', onRetry: (_error, draft) => void (draft.count += 1) },
+        next: 'done',
+      }),
+    });
+    for (const count of [0, 1, 2]) {
+      await env.settled();
+      expect(await handle.state()).toMatchObject({ count });
+      const [question] = env.questions();
+      if (question !== undefined) env.answer(question, { response: 'retry' });
+    }
+  });
+
+  test('an error names its phase and the phase before it, in onRetry and for the client', async () => {
+    const seen: unknown[] = [];
+    const { ended } = await play({
+      first: agentPhase({ run: () => undefined, next: 'second' }),
+      second: agentPhase({
+        run: failingUntil(9),
+        onError: {
+          strategy: 'retry',
+          maxRetries: 1,
+          onRetry: ({ fromPhase, toPhase, message }) => void seen.push({ fromPhase, toPhase, message }),
+        },
+        next: 'done',
+      }),
+    });
+    expect(await ended()).toMatchObject({ fromPhase: 'first', toPhase: 'second', name: 'WorkflowFailed' });
+    expect(seen).toEqual([{ fromPhase: 'first', toPhase: 'second', message: 'attempt 1' }]);
   });
 
   test('onRetry changes the state once per attempt across workers', async () => {
@@ -78,8 +154,7 @@ describe('retry', () => {
       },
       { prepare: (env) => env.crashWorkerAt('before:end', { nth: 2 }) },
     );
-    // Each attempt starts from the state at the start of the phase.
-    expect(await ended()).toMatchObject({ notes: ['2 run: attempt 2'] });
+    expect(await ended()).toMatchObject({ notes: ['1 run: attempt 1', '2 run: attempt 2'] });
     expect(changes).toBe(2);
   });
 
@@ -148,8 +223,66 @@ describe('pause', () => {
       { first: phase(seen, 1) },
       { prepare: (env) => env.onInput(() => ({ response: 'retry' })) },
     );
-    expect(await ended()).toMatchObject({ message: 'attempt 2' });
+    expect(await ended()).toMatchObject({ message: 'Max retries exceeded: attempt 2' });
     expect(seen).toEqual([1, 2]);
+  });
+
+  const deploying = (prompt?: Prompt | (() => Prompt | undefined)) =>
+    agentPhase({
+      run: ({ attempt, update }) => {
+        update((draft) => void (draft.count = attempt));
+        if (attempt < 3) throw new Error(`no disk ${String(attempt)}`);
+        return 'release 7';
+      },
+      onError: { strategy: 'pause' },
+      human: {
+        input: ask.approval(),
+        prompt:
+          prompt ??
+          ((state, output, error) => ({
+            title:
+              error === undefined
+                ? `${state.topic}: is ${output ?? 'nothing'} good?`
+                : `Deploy failed: ${error.message}. Retry?`,
+          })),
+        onResponse: (response, draft) => void draft.notes.push(String(response)),
+      },
+      next: 'done',
+    });
+
+  test('pause asks with the prompt of the phase and the error of this attempt, and success asks without one', async () => {
+    const { env, ended } = await play({ first: deploying() });
+    const asked: unknown[] = [];
+    for (const response of ['retry', 'retry', true]) {
+      await env.settled();
+      const [question] = env.questions();
+      if (question === undefined) break;
+      asked.push([question.title, question.body, question.input.kind]);
+      env.answer(question, { response });
+    }
+    expect(await ended()).toMatchObject({ count: 3, notes: ['true'] });
+    expect(asked).toEqual([
+      ['Deploy failed: no disk 1. Retry?', 'no disk 1', 'choice'],
+      ['Deploy failed: no disk 2. Retry?', 'no disk 2', 'choice'],
+      ['tea: is release 7 good?', undefined, 'approval'],
+    ]);
+  });
+
+  test.each([
+    ['is a plain text', { title: 'Good?' }],
+    ['returns nothing', () => undefined],
+    [
+      'throws',
+      () => {
+        throw new Error('speechless');
+      },
+    ],
+  ])('pause asks with a general text when the prompt of the phase %s', async (_how, prompt) => {
+    const { env } = await play({ first: deploying(prompt) });
+    await env.settled();
+    expect(env.questions()).toMatchObject([
+      { title: expect.stringMatching(/first failed: no disk 1$/) as string, input: { kind: 'choice' } },
+    ]);
   });
 
   test('pause asks with a general text when its prompt is empty', async () => {

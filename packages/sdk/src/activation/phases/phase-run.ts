@@ -1,14 +1,14 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
-import { type PhaseEnd, STATE_MAX_BYTES } from '@holdpoint/contracts/program/work';
+import { type PhaseEnd, type PhaseFailure, STATE_MAX_BYTES } from '@holdpoint/contracts/program/work';
 import { NodeId } from '@holdpoint/contracts/values/ids';
 import { StoredArtifact } from '@holdpoint/contracts/effect/stored-artifact';
 import type { PhaseError } from '../../definition/context.ts';
-import type { AnyContext, Next } from '../../definition/phase.ts';
+import type { AnyContext, AnyGuard, Next } from '../../definition/phase.ts';
 import type { Workflow } from '../../definition/workflow.ts';
 import type { Branch } from '../context/activity.ts';
 import { type ContextParts, createContext } from '../context/create-context.ts';
-import { inStage } from './failure.ts';
+import { inStage, StageError } from './failure.ts';
 import { retryWhileUnavailable } from '../context/retry.ts';
 import { jsonBytes, toJson } from '../context/json-value.ts';
 import type { Lifetime } from '../session/lifetime.ts';
@@ -33,10 +33,24 @@ export const runPart = <Value>(
   body: () => Value | Promise<Value>,
 ): Promise<Value> => inStage(stage, () => life.during(body));
 
+/** A failure as the author of the phase sees it. */
+export const phaseErrorOf = (
+  { order, given }: Pick<PhaseRun, 'order' | 'given'>,
+  { error, attempt, stage }: PhaseFailure,
+): PhaseError => ({ ...error, attempt, stage, fromPhase: given.from, toPhase: order.node });
+
 /** The latest failed attempt. */
-export const lastFailure = ({ given }: Pick<PhaseRun, 'given'>): PhaseError | undefined => {
-  const last = given.failures.at(-1);
-  return last && { ...last.error, attempt: last.attempt, stage: last.stage };
+export const lastFailure = (run: Pick<PhaseRun, 'order' | 'given'>): PhaseError | undefined => {
+  const last = run.given.failures.at(-1);
+  return last && phaseErrorOf(run, last);
+};
+
+/** Whether the guard lets the phase run. */
+export const isWanted = async (run: PhaseRun, guard: AnyGuard): Promise<boolean> => {
+  if (guard === undefined) return true;
+  const said: unknown = await runPart(run, 'guard', () => guard(run.state.current(), contextOf(run)));
+  if (typeof said === 'boolean') return said;
+  throw new StageError('guard', new TypeError('a guard must return true or false'));
 };
 
 /** The next phase. Throws `PROGRAM_NEXT_UNKNOWN` if it does not exist. */

@@ -1,6 +1,6 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { PhaseEnd } from '@holdpoint/contracts/program/work';
-import type { PhaseError } from '../../definition/context.ts';
+import type { Prompt } from '../../definition/ask.ts';
 import type { OnErrorSpec } from '../../definition/on-error.ts';
 import type { AnyPhase, AnyState, AnyTerminal } from '../../definition/phase.ts';
 import { PhaseAborted } from '../session/abort.ts';
@@ -8,7 +8,7 @@ import { runAgent } from './agent.ts';
 import { runEffect } from './effect.ts';
 import { failureOf, type Stage, StageError } from './failure.ts';
 import { respondToAgent, respondToHuman, runHuman } from './human.ts';
-import { runPart, lastFailure, type PhaseRun, stateAfter, storedOutput } from './phase-run.ts';
+import { lastFailure, phaseErrorOf, type PhaseRun, runPart, stateAfter, storedOutput } from './phase-run.ts';
 import { shownPrompt } from './question.ts';
 import type { Session } from '../session/session.ts';
 import { checkState } from '../context/state.ts';
@@ -64,19 +64,27 @@ const transformed = async (
   await runPart(run, 'before', () => session.record({ kind: 'retry_state', state }));
 };
 
-/** The question about a failure. An error in `prompt` does not count as another failure. */
-const questionAbout = (
-  run: PhaseRun,
-  phase: AnyPhase,
-  { error, stage }: FailedEnd,
-): Pick<FailedEnd, 'question'> => {
+/** The prompt of `onError`, else that of the question after the work, which then also shows the error. */
+const pausePrompt = (run: PhaseRun, phase: AnyPhase, { error, stage }: FailedEnd): Prompt | undefined => {
   const onError = onErrorOf(phase);
-  if (onError?.strategy !== 'pause' || onError.prompt === undefined) return {};
-  const about: PhaseError = { ...error, stage, attempt: run.order.attempt };
+  if (onError?.strategy !== 'pause') return undefined;
+  const about = phaseErrorOf(run, { error, stage, attempt: run.order.attempt });
+  if (onError.prompt !== undefined) return onError.prompt(about, run.given.state);
+  const prompt = phase.type === 'agent' ? phase.spec.human?.prompt : undefined;
+  const shown = typeof prompt === 'function' ? prompt(run.given.state, undefined, about) : undefined;
+  return shown && { ...shown, body: [shown.body, error.message].filter(Boolean).join('\n\n') };
+};
+
+/** The question about a failure. An error in a prompt does not count as another failure. */
+const questionAbout = (run: PhaseRun, phase: AnyPhase, end: FailedEnd): Pick<FailedEnd, 'question'> => {
   try {
-    return { question: shownPrompt(onError.prompt(about, run.given.state)) };
+    const prompt = pausePrompt(run, phase, end);
+    return prompt === undefined ? {} : { question: shownPrompt(prompt) };
   } catch (cause) {
-    run.log({ level: 'warn', message: `the prompt of onError failed as well: ${failureOf(cause).message}` });
+    run.log({
+      level: 'warn',
+      message: `the prompt of the pause failed as well: ${failureOf(cause).message}`,
+    });
     return {};
   }
 };
