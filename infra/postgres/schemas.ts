@@ -43,8 +43,10 @@ const tablesOf = async (client: Client, schema: string): Promise<readonly Table[
   return rows;
 };
 
+const APPEND_ONLY: ReadonlySet<string> = new Set(['events', 'shared_content']);
+
 /**
- * Events are only inserted, never changed. The tables of the migrator and of the retention policy are read-only.
+ * Events and the content that they share are only inserted, never changed. The tables of the migrator and of the retention policy are read-only.
  */
 const rightsOn = ({ name, partition }: Table): string | undefined => {
   if (partition) return undefined; // reached through its parent, with the parent's rights
@@ -52,7 +54,7 @@ const rightsOn = ({ name, partition }: Table): string | undefined => {
   // The database writes it.
   if (['audit', 'audit_head', 'inbox', 'inbox_entries', 'doubts', 'failure_counts', 'listed'].includes(name))
     return 'select';
-  return name === 'events' ? 'select, insert' : 'select, insert, update, delete';
+  return APPEND_ONLY.has(name) ? 'select, insert' : 'select, insert, update, delete';
 };
 
 /** After the migrations: exactly the rights that each table's role in the design asks for. */

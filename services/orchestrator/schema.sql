@@ -78,6 +78,11 @@ CREATE TABLE retention (
   purged bigint NOT NULL DEFAULT 0
 );
 
+CREATE TABLE shared_content (
+  digest text NOT NULL,
+  content json NOT NULL
+);
+
 CREATE TABLE snapshots (
   aggregate text NOT NULL,
   version integer NOT NULL,
@@ -125,6 +130,8 @@ ALTER TABLE retention ADD CONSTRAINT retention_floor CHECK ((keep >= '4 days'::i
 ALTER TABLE retention ADD CONSTRAINT retention_one_check CHECK (one);
 
 ALTER TABLE retention ADD CONSTRAINT retention_pkey PRIMARY KEY (one);
+
+ALTER TABLE shared_content ADD CONSTRAINT shared_content_pkey PRIMARY KEY (digest);
 
 ALTER TABLE snapshots ADD CONSTRAINT snapshots_pkey PRIMARY KEY (aggregate);
 

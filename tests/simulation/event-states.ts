@@ -17,7 +17,8 @@ import { EMPTY_HISTORY, type History } from '@holdpoint/recovery/attempts/histor
 import { recoveryLogic } from '@holdpoint/recovery/bindings';
 import type { Circuit } from '@holdpoint/recovery/circuit/state';
 import { type Addressed, type Kinds, kindNamed } from '@holdpoint/runtime/engine/kinds';
-import type { StoredEvent, Summary } from '@holdpoint/runtime/engine/ports';
+import type { BatchWrite, Summary } from '@holdpoint/runtime/engine/ports';
+import { complete } from '@holdpoint/runtime/engine/shared-content';
 
 type AnyEvent = { readonly type: string };
 
@@ -42,7 +43,7 @@ export type Book<State, Event> = {
   readonly kindOf: (aggregate: string) => string | undefined;
   /** The read-model row that follows from the state. */
   readonly summaryOf: (aggregate: string) => Summary;
-  readonly add: (events: readonly StoredEvent[]) => readonly Change<State, Event>[];
+  readonly add: (write: Pick<BatchWrite, 'events' | 'shared'>) => readonly Change<State, Event>[];
 };
 
 export type TaskChange = Change<TaskState, TaskEvent>;
@@ -73,6 +74,7 @@ const createBook = <State, Event extends AnyEvent>(all: object, initial: State):
   const states = new Map<string, State>();
   const kindsOf = new Map<string, string>();
   const versions = new Map<string, number>();
+  const contents = new Map<string, unknown>();
   const stateOf = (aggregate: string): State => states.get(aggregate) ?? initial;
   return {
     states,
@@ -80,10 +82,12 @@ const createBook = <State, Event extends AnyEvent>(all: object, initial: State):
     versionOf: (aggregate) => versions.get(aggregate) ?? 0,
     kindOf: (aggregate) => kindsOf.get(aggregate),
     summaryOf: (aggregate) => kindNamed(kinds, kindsOf.get(aggregate) ?? '').summarise(states.get(aggregate)),
-    add: (events) =>
-      events.map(({ kind, aggregate, version, at, body }) => {
+    add: ({ events, shared = [] }) => {
+      for (const { digest, body } of shared) contents.set(digest, JSON.parse(body) as unknown);
+      return events.map(({ kind, aggregate, version, at, body }) => {
         // Read back from its stored form. The proof of its cause is no part of a state.
-        const { sealKey: _, ...read } = JSON.parse(body) as Event & { readonly sealKey?: string };
+        const stored = complete(JSON.parse(body) as object, contents) as Event & { readonly sealKey?: string };
+        const { sealKey: _, ...read } = stored;
         const event = read as unknown as Event;
         const { decider } = kindNamed(kinds, kind);
         const before = (states.has(aggregate) ? states.get(aggregate) : decider.initial) as State;
@@ -92,7 +96,8 @@ const createBook = <State, Event extends AnyEvent>(all: object, initial: State):
         kindsOf.set(aggregate, kind);
         versions.set(aggregate, version);
         return { kind, aggregate, version, at, before, event, after };
-      }),
+      });
+    },
   };
 };
 

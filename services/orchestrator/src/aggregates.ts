@@ -58,6 +58,7 @@ export const orchestratorKinds = (
       announcesChanges: true,
       idSpace: 'task',
       decider: graphTaskDecider(tasks),
+      sharedFields: ['gate'],
       summarise: taskSummary,
       snapshotDue,
       taskOf,

@@ -123,6 +123,45 @@ describe.each(backings)('a store %s', (_name, open) => {
     });
   });
 
+  describe('content that events share', () => {
+    const sharing = (id: string, digest: string) => ({
+      events: [eventOf(id, 1, { shared: { gate: digest } })],
+      shared: [{ digest, body: JSON.stringify({ for: digest }) }],
+    });
+    const whole = (digest: string) => [{ type: 'happened', version: 1, gate: { for: digest } }];
+
+    test('each event that names shared content by its digest is read with it', async () => {
+      const digest = newId();
+      const [one, two] = [newId(), newId()];
+      await commitTo(store, one, () => sharing(one, digest));
+      await commitTo(backing.replica, two, () => sharing(two, digest));
+      for (const id of [one, two]) expect((await read(id)).history?.events).toEqual(whole(digest));
+    });
+
+    test('a batch that fails leaves its shared content to the next one', async () => {
+      const digest = newId();
+      const id = newId();
+      const taken = await append(store, id);
+      const transaction = await store.lock([]);
+      const late = transaction.commit(writeOf({ ...sharing(id, digest), heads: [] }));
+      await expect(late).rejects.toThrow(Conflict);
+      expect(taken.version).toBe(1);
+      const other = newId();
+      await commitTo(store, other, () => sharing(other, digest));
+      expect((await read(other)).history?.events).toEqual(whole(digest));
+    });
+
+    test('a history whose shared content is missing cannot be read', async () => {
+      const digest = newId();
+      const id = newId();
+      await commitTo(store, id, () => ({ ...sharing(id, digest), shared: [] }));
+      const transaction = await store.lock([id]);
+      const loading = Promise.resolve().then(() => transaction.load([id]));
+      await expect(loading).rejects.toThrow(`shared content ${digest} is missing in the store`);
+      await transaction.rollback();
+    });
+  });
+
   describe('a history', () => {
     test('a history has every event exactly as it was written', async () => {
       const id = newId();

@@ -1,3 +1,5 @@
+import { digestOf } from '@holdpoint/contracts/values/json';
+import { defaultGate } from '@holdpoint/workflows/files/gate-source';
 import { api } from '@holdpoint/contracts/catalog/api';
 import { AGGREGATES, filters, SERVICES, type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';
 import { TaskChanged } from '@holdpoint/contracts/task/changed';
@@ -136,6 +138,13 @@ describe('a gated task', () => {
     // The history has every event: a follower reads it there.
     const { events } = await client.ask('orchestrator', 'history', { id: task.id });
     expect(events.map((event) => event.version)).toEqual(Array.from({ length: version }, (_, i) => i + 1));
+    // The default gate is in the history as well. The message names it by its digest.
+    const gate = defaultGate();
+    const shared = { gate: digestOf(gate) };
+    expect(events[0]?.data).toMatchObject({ type: 'submitted', gate });
+    const submitted = own().find(({ subject }) => subject.includes('.submitted.'))?.body ?? '';
+    expect(JSON.parse(submitted)).toMatchObject({ type: 'submitted', shared });
+    expect(JSON.parse(submitted)).not.toHaveProperty('gate');
     const changes = own().flatMap(({ subject, body }) =>
       subject.startsWith('hp.evt.task.changed.') ? [TaskChanged.parse(JSON.parse(body))] : [],
     );

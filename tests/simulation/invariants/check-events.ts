@@ -88,17 +88,17 @@ export const startScribe = (
       checkRule(world, aggregate, before?.status === 'rule' ? before : undefined, event);
   };
 
-  const enter = (service: ServiceName, { events }: BatchWrite): void => {
+  const enter = (service: ServiceName, write: BatchWrite): void => {
     switch (service) {
       case 'orchestrator':
-        for (const change of books.orchestrator.add(events)) {
+        for (const change of books.orchestrator.add(write)) {
           if (isOfTask(change)) enterTask(change);
           else if (isOfProgram(change)) enterProgram(change);
           else checkBoard(world, change as BoardChange);
         }
         return;
       case 'approvals':
-        for (const change of books.approvals.add(events)) {
+        for (const change of books.approvals.add(write)) {
           if (isOfApproval(change)) {
             checkApproval(world, change);
             checkAgents(world, change);
@@ -107,10 +107,10 @@ export const startScribe = (
         }
         return;
       case 'executor':
-        for (const change of books.executor.add(events)) checkEffect(world, change);
+        for (const change of books.executor.add(write)) checkEffect(world, change);
         return;
       case 'recovery':
-        for (const change of books.recovery.add(events)) {
+        for (const change of books.recovery.add(write)) {
           verdicts.ofRecovery(change);
           checkLateNews(world, change);
           circuits.ofRecovery(change);

@@ -54,6 +54,8 @@ export type LogicFor<To extends Addressed, Event extends { readonly type: string
 const RESTARTS_AFTER_MS = [50, 4_000] as const;
 const OUTBOX_STALE_MS = 5_000;
 const SNAPSHOT_EVERY = 6;
+/** No task works without its definition, so each load has to find the shared content. */
+const SHARED = ['definition', 'gate'];
 const BATCH_MAX = 20;
 const CACHE_MAX = 12;
 
@@ -124,7 +126,11 @@ export const startNode = <To extends Addressed, Event extends { readonly type: s
     core = createCore(
       {
         ...logic,
-        kinds: mapKinds(logic.kinds, (kind) => ({ ...kind, snapshotDue: snapshotEvery(SNAPSHOT_EVERY) })),
+        kinds: mapKinds(logic.kinds, (kind) => ({
+          ...kind,
+          snapshotDue: snapshotEvery(SNAPSHOT_EVERY),
+          sharedFields: SHARED,
+        })),
       },
       {
         store: tampering.store?.(connected, world, born) ?? connected,

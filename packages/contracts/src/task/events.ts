@@ -65,8 +65,10 @@ export const TaskEvent = z.discriminatedUnion('type', [
     requestedBy: z.string(),
     agent: AgentName.optional(),
     definition: WorkflowDefinition,
-    /** Gate of effects without their own. */
+    /** Gate of effects without their own. Messages have its digest in `shared`; the history of the task has the gate. */
     gate: Gate.optional(),
+    /** SHA-256 of the canonical JSON of `gate`, in its place. */
+    shared: z.object({ gate: Digest }).optional(),
     /** Selector of the workflow: an alias, a file, `id@version`. */
     workflow: z.string().optional(),
     repository: z.string().optional(),

@@ -1,9 +1,11 @@
 import { snapshotEvery } from './core.ts';
 import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/bus/streams';
+import { digestOf } from '@holdpoint/contracts/values/json';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
 import { describe, expect, test } from 'vitest';
 import { createBatch, eventMessage, isEmpty } from './batch.ts';
 import { decision, foldStored } from '../decider.ts';
+import { complete } from './shared-content.ts';
 import { add, letter } from '../../testing/engine-run.ts';
 import { type TallyEvent, tallyKind } from '../../testing/tally.ts';
 
@@ -66,6 +68,28 @@ describe('a batch', () => {
     expect(stored).toEqual([{ ...added('a'), sealKey: 'key-1' }]);
     foldStored(kind.decider, kind.decider.initial, stored);
     expect(seen).toEqual([added('a'), added('a')]);
+  });
+
+  test('a field that events share is stored once, and the events name it by its digest', () => {
+    const gate = { id: 'release', inputs: {} };
+    const kind = { ...tallyKind, sharedFields: ['gate', 'absent'] };
+    const batch = createBatch('executor', { tally: kind }, NOW, () => ({
+      kind: 'tally',
+      version: 0,
+      state: kind.decider.initial,
+    }));
+    for (const id of ['e-1', 'e-2'])
+      batch.apply(to(id), decision({ events: [{ ...added(id), gate }, added(`${id} again`)] }));
+    const { events, shared } = batch.write([]);
+    const digest = digestOf(gate);
+    expect(shared).toEqual([{ digest, body: JSON.stringify(gate) }]);
+    const stored = events.map(({ body }) => JSON.parse(body) as object);
+    expect(stored).toEqual(
+      ['e-1', 'e-2'].flatMap((id) => [{ ...added(id), shared: { gate: digest } }, added(`${id} again`)]),
+    );
+    const contents = new Map([[digest, gate]]);
+    expect(complete(stored[0], contents)).toEqual({ ...added('e-1'), gate });
+    expect(() => complete(stored[0], new Map())).toThrow(`shared content ${digest} is missing`);
   });
 
   test('a batch that only removes confirmed outbox rows is not empty', () => {

@@ -14,6 +14,7 @@ import type {
   TimerRow,
   WireMessage,
 } from './ports.ts';
+import { shorten, type SharedContent } from './shared-content.ts';
 
 /** An event quotes the messages that it led to, so these have to be smaller than the largest event. */
 const SENT_MAX_BYTES = PAYLOAD_MAX_BYTES - 64 * 1024;
@@ -63,6 +64,7 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
   const committedEvents: CommittedEvent<Event>[] = [];
   const outbox: WireMessage[] = [];
   const snapshots = new Map<string, BatchWrite['snapshots'][number]>();
+  const shared = new Map<string, SharedContent>();
   const deadLetters: DeadLetterRow[] = [];
   const timers = new Map<string, TimerRow | { aggregate: string; name: string }>();
 
@@ -92,16 +94,20 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
     const before = stateOf(target);
     const kind = kindNamed(kinds, before.kind);
     let { version, state } = before;
+    const contents: SharedContent[] = [];
     const stored = added.map((event) => {
       version += 1;
       if (after === undefined) state = kind.decider.evolve(state, event);
-      const proven = sealKey === undefined ? event : { ...event, sealKey };
+      const short = shorten(event, kind.sharedFields);
+      contents.push(...short.contents);
+      const proven = sealKey === undefined ? short.event : { ...short.event, sealKey };
       const body = withinLimit(event.type, JSON.stringify(proven), EVENT_MAX_BYTES);
       return { kind: before.kind, aggregate, version, type: event.type, at: now, trace, body };
     });
     state = after ?? state;
     // Only now: an event that cannot be folded leaves nothing of its decision behind.
     events.push(...stored);
+    for (const content of contents) shared.set(content.digest, content);
     const since = before.times?.since ?? now;
     const status = kind.statusOf?.(state);
     const entered = status === kind.statusOf?.(before.state) ? undefined : status;
@@ -169,6 +175,7 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
         version,
         ...kindNamed(kinds, kind).summarise(state),
       })),
+      ...(shared.size > 0 && { shared: [...shared.values()] }),
       ...(deadLetters.length > 0 && { deadLetters }),
     }),
     states: (): ReadonlyMap<string, Loaded> => current,

@@ -12,6 +12,8 @@ export interface AggregateKind<State, Message, Event extends { readonly type: st
   /** Kinds with the same name here share their ids. Left out: the kind shares its ids with no other. */
   readonly idSpace?: string;
   readonly decider: Decider<State, Message | TimerFired, Event, Work>;
+  /** Fields of events whose objects many aggregates have in common: stored once, and named by their digests. */
+  readonly sharedFields?: readonly string[];
   /** The row that lists show of a state. */
   summarise(state: State): Summary;
   /** Whether to take a snapshot of the state at this version, to which the events of one decision have led. */

@@ -2,6 +2,7 @@ import type { DeadLetter, DeadLetterResolved } from '@holdpoint/contracts/bus/de
 import type { HeaderPairs } from '@holdpoint/contracts/bus/cloudevents';
 import type { Json } from '@holdpoint/contracts/values/json';
 import type { Subject } from '@holdpoint/contracts/bus/subjects';
+import type { SharedContent } from './shared-content.ts';
 
 /** A message as it stands in the outbox and goes over the wire. `body` is JSON text. */
 export type WireMessage = { readonly subject: string; readonly headers: HeaderPairs; readonly body: string };
@@ -76,6 +77,8 @@ export type BatchWrite = {
   }[];
   /** One for each aggregate that has events in this batch. */
   readonly heads: readonly Head[];
+  /** Content of fields that the events name by their digests. A digest that is known is left as it is. */
+  readonly shared?: readonly SharedContent[];
   /** An id that is known is left as it is. */
   readonly deadLetters?: readonly DeadLetterRow[];
 };

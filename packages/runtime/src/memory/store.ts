@@ -11,6 +11,7 @@ import {
   type TimerRow,
   type Transaction,
 } from '../engine/ports.ts';
+import { complete } from '../engine/shared-content.ts';
 import { createLocks } from './locks.ts';
 
 type OutboxEntry = OutboxRow & { readonly createdAt: number; claimedUntil: number };
@@ -23,6 +24,8 @@ export type MemoryTables = {
   readonly timers: Map<string, TimerRow>;
   readonly outbox: Map<string, OutboxEntry>;
   readonly heads: Map<string, Head>;
+  /** By digest. */
+  readonly shared: Map<string, unknown>;
   /** In the order of their numbers, which begin at 1. */
   readonly deadLetters: KeptDeadLetter[];
 };
@@ -42,6 +45,7 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
     timers: new Map(),
     outbox: new Map(),
     heads: new Map(),
+    shared: new Map(),
     deadLetters: [],
   };
   const times = new Map<string, AggregateTimes>();
@@ -52,7 +56,8 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
 
   const historyOf = (aggregate: string): History => {
     const snapshot = tables.snapshots.get(aggregate);
-    const events = (tables.events.get(aggregate) ?? []).slice(snapshot?.version ?? 0);
+    const stored = (tables.events.get(aggregate) ?? []).slice(snapshot?.version ?? 0);
+    const events = stored.map((event) => complete(event, tables.shared));
     return { snapshot, events, times: times.get(aggregate) };
   };
 
@@ -61,6 +66,8 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
       if (version <= versionOf(aggregate))
         throw new Conflict(`version ${String(version)} of ${aggregate} exists`);
     }
+    for (const { digest, body } of write.shared ?? [])
+      tables.shared.set(digest, JSON.parse(body) as unknown);
     for (const { aggregate, body, at, trace } of write.events) {
       const event = JSON.parse(body) as unknown;
       times.set(aggregate, { since: times.get(aggregate)?.since ?? at, at, trace });

@@ -1,4 +1,5 @@
 import type { BatchWrite, DeadLetterRow, Head, StoredEvent, WireMessage } from '../engine/ports.ts';
+import type { SharedContent } from '../engine/shared-content.ts';
 
 // Bodies are JSON text already: inserting them as they are avoids building every message twice.
 
@@ -47,6 +48,9 @@ export const snapshotsJson = (snapshots: BatchWrite['snapshots']): string =>
         `{"aggregate":${quoted(aggregate)},"version":${String(version)},"state":${state}}`,
     )
     .join(',')}]`;
+
+export const sharedJson = (contents: readonly SharedContent[]): string =>
+  `[${contents.map(({ digest, body }) => `{"digest":${quoted(digest)},"content":${body}}`).join(',')}]`;
 
 export const deadLettersJson = (rows: readonly DeadLetterRow[]): string =>
   JSON.stringify(

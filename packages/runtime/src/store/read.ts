@@ -2,6 +2,7 @@ import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
 import type { Pool } from 'pg';
 import { z } from 'zod';
 import { foldStored } from '../decider.ts';
+import { completeEvents } from './shared-content.ts';
 import { statements } from './statements.ts';
 
 type Fold<State, Event> = { readonly initial: State; evolve(state: State, event: Event): State };
@@ -21,6 +22,11 @@ const fold = <State, Event>(
   return foldStored(decider, start, events as readonly Event[]);
 };
 
+const completed = async <Row extends { readonly events: readonly unknown[] }>(
+  pool: Pool,
+  row: Row,
+): Promise<Row> => ({ ...row, events: await completeEvents(pool, row.events) });
+
 /** The committed state of one aggregate; `initial` when there is none. */
 export const readState = async <State, Event>(
   pool: Pool,
@@ -28,7 +34,7 @@ export const readState = async <State, Event>(
   id: string,
 ): Promise<State> => {
   const { rows } = await pool.query({ ...statements.history, values: [[id]] });
-  return fold(decider, HistoryRow.parse(rows[0]));
+  return fold(decider, await completed(pool, HistoryRow.parse(rows[0])));
 };
 
 type AnyKinds = Readonly<Record<string, { readonly decider: Fold<unknown, never> }>>;
@@ -50,7 +56,7 @@ export const readAggregate = async <All extends AnyKinds>(
   const { kind, ...history } = KindRow.parse(rows[0]);
   const decider = Object.hasOwn(kinds, kind) ? kinds[kind]?.decider : undefined;
   if (decider === undefined) throw new Error(`unknown kind of aggregate: ${kind}`);
-  return { kind, state: fold(decider, history) } as ReadAggregate<All>;
+  return { kind, state: fold(decider, await completed(pool, history)) } as ReadAggregate<All>;
 };
 
 /** The state after these events of one aggregate, oldest first. */
@@ -70,6 +76,15 @@ const EventRow = z.object({
   type: z.string(),
   data: z.record(z.string(), z.json()),
 });
+
+const eventsIn = async (pool: Pool, rows: readonly unknown[]): Promise<readonly HistoryEntry[]> => {
+  const stored = z.array(EventRow).parse(rows);
+  const data = await completeEvents(
+    pool,
+    stored.map((event) => event.data),
+  );
+  return stored.map((event, place) => ({ ...event, data: data[place] as HistoryEntry['data'] }));
+};
 
 /** Maximum JSON of a page: the answer has to fit into a bus message, even when one more event is added. */
 const PAGE_MAX_CHARACTERS = 262_144;
@@ -98,7 +113,7 @@ export const readHistoryPage = async (
     'SELECT max(version)::int AS version FROM events WHERE aggregate = $1',
     [id],
   );
-  const events = z.array(EventRow).parse(rows);
+  const events = await eventsIn(pool, rows);
   const version = head.rows[0]?.version ?? 0;
   return { events, version, more: (events.at(-1)?.version ?? after) < version };
 };
@@ -109,5 +124,5 @@ export const readHistory = async (pool: Pool, id: string): Promise<readonly Hist
     'SELECT version, at, type, data FROM events WHERE aggregate = $1 ORDER BY version',
     [id],
   );
-  return z.array(EventRow).parse(rows);
+  return eventsIn(pool, rows);
 };

@@ -71,6 +71,17 @@ export const statements = {
       INSERT INTO outbox (messages, event_ranges) SELECT $7::json, $8::json WHERE $7::text <> '[]' OR $8::text <> '[]'
       RETURNING id::text`,
   ),
+  // Before the events that name the content: of two batches with the same new content, one waits here.
+  share: statement(
+    'share',
+    `INSERT INTO shared_content (digest, content)
+     SELECT digest, content FROM json_to_recordset($1::json) AS s(digest text, content json)
+     ON CONFLICT (digest) DO NOTHING`,
+  ),
+  sharedContent: statement(
+    'shared_content',
+    'SELECT digest, content FROM shared_content WHERE digest = ANY($1::text[])',
+  ),
   // Only the batches that have dead letters send it. A letter that is known, or resolved, stays as it is.
   deadLetters: statement(
     'dead_letters',

@@ -13,9 +13,10 @@ import {
   type WireMessage,
 } from '../engine/ports.ts';
 import type { CommitGuard } from './commit-guard.ts';
-import { deadLettersJson, writeParameters } from './encode.ts';
+import { deadLettersJson, sharedJson, writeParameters } from './encode.ts';
 import { classify, isSqlState } from './errors.ts';
 import { pipelined, pipelinedSettled } from './pipelined.ts';
+import { completeEvents } from './shared-content.ts';
 import { type Statement, statements } from './statements.ts';
 
 type LockRow = {
@@ -52,14 +53,16 @@ const Millis = z.coerce.number().int();
 
 /** PostgreSQL as the store of record. A batch commits only when the guard, if any, allows it. */
 export const createPostgresStore = (pool: Pool, condition?: CommitGuard): Store => {
-  const known = new WeakSet<PoolClient>();
+  /** The connections, each with the digests of shared content that it has committed. */
+  const known = new WeakMap<PoolClient, Set<string>>();
   let purged: string | undefined;
 
   const open = async (lock: Statement, parameters: readonly unknown[]): Promise<Session> => {
     const client = await pool.connect();
     const first = !known.has(client);
-    known.add(client);
-    const session = createSession(client, condition);
+    const shared = known.get(client) ?? new Set();
+    known.set(client, shared);
+    const session = createSession(client, shared, condition);
     try {
       const [, locked] = await pipelined(client, () => [
         client.query('BEGIN'),
@@ -121,10 +124,10 @@ const outboxRowOf = ({ id, messages, events }: StoredOutboxRow): OutboxRow => ({
   })),
 });
 
-const historyOf = (row: HistoryRow): History => ({
+const historyOf = (row: HistoryRow, events: readonly unknown[]): History => ({
   snapshot:
     row.snapshot_version === null ? undefined : { version: row.snapshot_version, state: row.snapshot_state },
-  events: row.events,
+  events,
   times:
     row.since === null || row.at === null
       ? undefined
@@ -139,7 +142,7 @@ const NOTHING_ASKED = Promise.resolve({ rows: [] });
  * One transaction on one connection. After an error that did not come from the server the connection is
  * discarded.
  */
-const createSession = (client: PoolClient, condition: CommitGuard | undefined) => {
+const createSession = (client: PoolClient, shared: Set<string>, condition: CommitGuard | undefined) => {
   let open = true;
   const close = (broken: boolean): void => {
     if (open) client.release(broken);
@@ -168,7 +171,11 @@ const createSession = (client: PoolClient, condition: CommitGuard | undefined) =
   const commit = async (batch: BatchWrite): Promise<string | undefined> => {
     const check = condition?.statement(batch);
     const { deadLetters } = batch;
-    const [written, kept, checked, committed] = await pipelinedSettled(client, () => [
+    const contents = (batch.shared ?? []).filter(({ digest }) => !shared.has(digest));
+    const [stored, written, kept, checked, committed] = await pipelinedSettled(client, () => [
+      contents.length === 0
+        ? NOTHING_ASKED
+        : client.query({ ...statements.share, values: [sharedJson(contents)] }),
       client.query<{ id: string }>({ ...statements.write, values: [...writeParameters(batch)] }),
       deadLetters === undefined
         ? NOTHING_ASKED
@@ -176,6 +183,7 @@ const createSession = (client: PoolClient, condition: CommitGuard | undefined) =
       check === undefined ? NOTHING_ASKED : client.query({ ...check, values: [...check.values] }),
       client.query('COMMIT'),
     ]);
+    if (stored.status === 'rejected') throw await failed(stored.reason);
     if (written.status === 'rejected') throw await failed(written.reason);
     if (kept.status === 'rejected') throw await failed(kept.reason);
     if (checked.status === 'rejected') throw await failed(checked.reason);
@@ -186,6 +194,7 @@ const createSession = (client: PoolClient, condition: CommitGuard | undefined) =
     close(false);
     // The server answers COMMIT of a failed transaction with ROLLBACK, as a success.
     if (committed.value.command !== 'COMMIT') throw new Conflict('the transaction was rolled back');
+    for (const { digest } of contents) shared.add(digest);
     if (check !== undefined) condition?.passed(checked.value.rows);
     return written.value.rows[0]?.id;
   };
@@ -200,7 +209,9 @@ const createSession = (client: PoolClient, condition: CommitGuard | undefined) =
       ),
       load: async (aggregates) => {
         const { rows } = await client.query<HistoryRow>({ ...statements.history, values: [aggregates] });
-        return new Map(rows.map((row) => [row.id, historyOf(row)]));
+        const histories = new Map<string, History>();
+        for (const row of rows) histories.set(row.id, historyOf(row, await completeEvents(client, row.events)));
+        return histories;
       },
       commit,
       rollback,

@@ -71,6 +71,11 @@ const createAggregates = async (db: Kysely<unknown>): Promise<void> => {
     version int NOT NULL,
     state json NOT NULL
   )`.execute(db);
+  // Rows are few and are never deleted: each release of the default gate is one.
+  await sql`CREATE TABLE shared_content (
+    digest text PRIMARY KEY,
+    content json NOT NULL
+  )`.execute(db);
 };
 
 // Rows of these tables live for milliseconds: vacuum by count, not by share, and without pauses.
