@@ -33,6 +33,7 @@ const commands = {
   planted: 'tests/planted/plant.ts',
   mutants: 'tests/planted/mutants.ts',
   torture: 'tests/torture/main.ts',
+  pack: 'infra/release/pack.ts',
   holdpoint: 'packages/cli/src/main.ts',
 };
 /** Those that start services, which serve the console. */

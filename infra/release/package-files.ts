@@ -1,0 +1,77 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, posix, relative } from 'node:path';
+import type { PublicPackage } from './packages.ts';
+
+/** The compiled files of one package, and the packages of others that they import. */
+export type PackageFiles = {
+  /** Path below the folder of compiled files to content, with imports that work inside of the package. */
+  readonly files: ReadonlyMap<string, string>;
+  /** Package name to the workspace folder whose installation has its version. */
+  readonly imported: ReadonlyMap<string, string>;
+};
+
+const WORKSPACE = '@holdpoint/';
+const IMPORT = /(?<before>\bfrom\s+|\bimport\s*\(\s*|^import\s+)(?<quote>['"])(?<path>[^'"\n]+)\k<quote>/gm;
+
+const packageOf = (path: string): string =>
+  path
+    .split('/')
+    .slice(0, path.startsWith('@') ? 2 : 1)
+    .join('/');
+
+/** `packages/sdk/src/index.ts` as the compiler writes it. */
+export const compiled = (source: string, extension: '.js' | '.d.ts'): string =>
+  source.replace(/\.ts$/, extension);
+
+/** The source of `@holdpoint/<package>/<path>`. */
+const sourceOf = (path: string): string =>
+  path.replace(/^@holdpoint\/([^/]+)\/(.+)$/, 'packages/$1/src/$2.ts');
+
+/**
+ * Follows the imports of the entries through the compiled files in `built`. Imports of workspace packages that are no
+ * dependency become relative paths. Throws when an import leads nowhere.
+ */
+export const collectFiles = (
+  built: string,
+  { name, dependsOn = [] }: Pick<PublicPackage, 'name' | 'dependsOn'>,
+  entries: readonly string[],
+): PackageFiles => {
+  const files = new Map<string, string>();
+  const imported = new Map<string, string>();
+  const waiting = entries.flatMap((entry) => [compiled(entry, '.js'), compiled(entry, '.d.ts')]);
+
+  const follow = (from: string, path: string): string => {
+    const extension = from.endsWith('.d.ts') ? '.d.ts' : '.js';
+    const isInside =
+      path.startsWith('.') || (path.startsWith(WORKSPACE) && !dependsOn.includes(packageOf(path)));
+    if (!isInside) {
+      if (!path.startsWith('node:')) imported.set(packageOf(path), from.split('/').slice(0, 2).join('/'));
+      return path;
+    }
+    const source = path.startsWith('.')
+      ? posix.join(dirname(from), path).replace(/\.(js|ts)$/, '.ts')
+      : sourceOf(path);
+    const target = compiled(source, extension);
+    if (!existsSync(join(built, target)))
+      throw new Error(`${name}: ${from} imports ${path}: ${target} is missing`);
+    waiting.push(target);
+    const way = relative(dirname(from), compiled(source, '.js'));
+    return way.startsWith('.') ? way : `./${way}`;
+  };
+
+  for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+    if (files.has(file)) continue;
+    const from = file;
+    files.set(from, '');
+    const text = readFileSync(join(built, from), 'utf8');
+    files.set(
+      from,
+      text.replace(
+        IMPORT,
+        (_, before: string, quote: string, path: string) => `${before}${quote}${follow(from, path)}${quote}`,
+      ),
+    );
+    if (from.endsWith('.js')) files.set(`${from}.map`, readFileSync(join(built, `${from}.map`), 'utf8'));
+  }
+  return { files, imported };
+};
