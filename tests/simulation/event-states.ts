@@ -86,7 +86,9 @@ const createBook = <State, Event extends AnyEvent>(all: object, initial: State):
       for (const { digest, body } of shared) contents.set(digest, JSON.parse(body) as unknown);
       return events.map(({ kind, aggregate, version, at, body }) => {
         // Read back from its stored form. The proof of its cause is no part of a state.
-        const stored = complete(JSON.parse(body) as object, contents) as Event & { readonly sealKey?: string };
+        const stored = complete(JSON.parse(body) as object, contents) as Event & {
+          readonly sealKey?: string;
+        };
         const { sealKey: _, ...read } = stored;
         const event = read as unknown as Event;
         const { decider } = kindNamed(kinds, kind);

@@ -66,8 +66,7 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
       if (version <= versionOf(aggregate))
         throw new Conflict(`version ${String(version)} of ${aggregate} exists`);
     }
-    for (const { digest, body } of write.shared ?? [])
-      tables.shared.set(digest, JSON.parse(body) as unknown);
+    for (const { digest, body } of write.shared ?? []) tables.shared.set(digest, JSON.parse(body) as unknown);
     for (const { aggregate, body, at, trace } of write.events) {
       const event = JSON.parse(body) as unknown;
       times.set(aggregate, { since: times.get(aggregate)?.since ?? at, at, trace });

@@ -210,7 +210,8 @@ const createSession = (client: PoolClient, shared: Set<string>, condition: Commi
       load: async (aggregates) => {
         const { rows } = await client.query<HistoryRow>({ ...statements.history, values: [aggregates] });
         const histories = new Map<string, History>();
-        for (const row of rows) histories.set(row.id, historyOf(row, await completeEvents(client, row.events)));
+        for (const row of rows)
+          histories.set(row.id, historyOf(row, await completeEvents(client, row.events)));
         return histories;
       },
       commit,
