@@ -4,6 +4,7 @@ import {
   batch,
   cache,
   crashPoints,
+  dispatch,
   engine,
   engineOutbox,
   enginePostgres,
@@ -333,5 +334,14 @@ export const RUNTIME_BUGS: readonly Bug[] = [
     find: `    if (!isSamePhase(order, real)) {`,
     replace: `    if (!isSamePhase(order, real) && order.visit < 0) {`,
     caughtBy: [forgedOrder('an order for %s runs nothing and is handed back')],
+  },
+  {
+    name: 'a busy version takes the last slot of another one',
+    file: 'packages/sdk/src/worker/dispatch.ts',
+    find: `    return slots.free() - others.length;`,
+    replace: `    return slots.free() - others.length * 0;`,
+    caughtBy: [
+      dispatch('a failing version keeps its slot, and is pulled again later while others continue'),
+    ],
   },
 ];

@@ -19,6 +19,7 @@ import {
   rollbackRule,
   senders,
   unverified,
+  onError,
   programLifecycle,
   reconciliation,
   recovery,
@@ -324,6 +325,29 @@ export const SERVICE_BUGS: readonly Bug[] = [
       SEEDS,
       programLifecycle('an expired lease goes to another worker, and the first one is refused'),
     ],
+  },
+  {
+    name: 'the state of onRetry is forgotten with its attempt',
+    file: 'packages/programs/src/evolve.ts',
+    find: `/** The attempt restarts the phase. Its records and the state of \`onRetry\` remain. */
+const withNextAttempt = (task: Program, attempt: number, command: CommandId | undefined): Program => {
+  const {`,
+    replace: `const withNextAttempt = (task: Program, attempt: number, command: CommandId | undefined): Program => {
+  const {
+    retried: _retried,`,
+    caughtBy: [
+      programLifecycle(
+        'the state of onRetry is the start of all further attempts, and onRetry runs again for each',
+      ),
+      onError('the changes of onRetry add up over the attempts, and those of a failed attempt do not count'),
+    ],
+  },
+  {
+    name: 'onRetry runs again on each worker of its attempt',
+    file: 'packages/sdk/src/activation/phases/run-phase.ts',
+    find: `order.attempt === 1 || given.retried === true) return;`,
+    replace: `order.attempt === 1 || given.failures.length === 0) return;`,
+    caughtBy: [onError('onRetry changes the state once per attempt across workers')],
   },
   {
     name: 'a resent verdict request gets a new verdict',
