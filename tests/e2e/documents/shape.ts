@@ -117,7 +117,8 @@ export const shapeProblem = async (words: readonly string[]): Promise<string | u
     case 'holdpoint':
       return parseHoldpoint(rest);
     case 'npm': {
-      if (rest[0] === 'start' || rest[0] === 'test') return undefined;
+      // The packages of an installation are tried in packages.e2e.test.ts.
+      if (['start', 'test', 'install'].includes(rest[0] ?? '')) return undefined;
       const name = rest.find((word) => !word.startsWith('-') && word !== 'run') ?? '';
       if (name === 'holdpoint') return parseHoldpoint(rest.slice(rest.indexOf('--') + 1));
       const { scripts } = Manifest.parse(JSON.parse(readSource('package.json')));
