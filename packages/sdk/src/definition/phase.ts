@@ -19,7 +19,7 @@ type Common<State, OnError = OnErrorSpec<State>> = {
 type Hooks<State, Input, Guard, Output> = {
   /** `false` skips the phase; the task continues at `next`. */
   readonly guard?: (state: Frozen<State>, context: ItemContext<State, Input>) => Guard;
-  /** Runs first. What it computes without a step may differ when the phase runs again. */
+  /** Runs first. A value computed without a step may differ when the phase runs again. */
   readonly before?: (context: PhaseContext<State, Input>) => unknown;
   /** Runs after success, and before `next`. */
   readonly after?: (context: PhaseContext<State, Input>, output: Output) => unknown;
