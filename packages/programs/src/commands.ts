@@ -1,3 +1,4 @@
+import type { RecordReview } from '@holdpoint/contracts/task/commands';
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import type { Answer, Decision } from '@holdpoint/runtime/decider';
 import { checkpoint, type DecisionBuilder } from './decision-builder.ts';
@@ -7,7 +8,7 @@ import { orderPhase } from './order-phase.ts';
 import { QUESTION_TIMER, RETRY_TIMER } from './outgoing.ts';
 import { continuePhase } from './phase-end.ts';
 import { startNextAttempt } from './retry.ts';
-import { isOver, type ProgramTaskEvent } from './state.ts';
+import { isOver, phaseOf, type ProgramTaskEvent } from './state.ts';
 
 const illegal = (builder: DecisionBuilder, verb: string): Answer => {
   const { id, phase } = builder.task();
@@ -21,10 +22,12 @@ const illegal = (builder: DecisionBuilder, verb: string): Answer => {
 /** A command of an operator about the whole task. */
 export const onOperatorCommand = (
   builder: DecisionBuilder,
-  { kind, payload, commandId: command }: OperatorCommand,
+  { commandId: command, ...said }: OperatorCommand,
 ): Decision<ProgramTaskEvent> => {
-  const { by = 'unknown', reason } = payload;
   if (builder.task().commands?.includes(command) === true) return builder.done();
+  if (said.kind === 'record_review') return recordReview(builder, said.payload, command);
+  const { kind, payload } = said;
+  const { by = 'unknown', reason } = payload;
   switch (kind) {
     case 'cancel': {
       if (builder.task().phase === 'cancelled') return builder.done();
@@ -49,6 +52,25 @@ export const onOperatorCommand = (
     case 'retry':
       return retry(builder, by, command);
   }
+};
+
+const recordReview = (
+  builder: DecisionBuilder,
+  { id: _, by = 'unknown', ...text }: RecordReview,
+  command: OperatorCommand['commandId'],
+): Decision<ProgramTaskEvent> => {
+  const { id, seen } = builder.task();
+  const { node } = text;
+  if (node !== undefined && phaseOf(builder.task(), node) === undefined)
+    return builder.done({ error: errorBody('ORCHESTRATOR_UNKNOWN_NODE', `task ${id} has no phase ${node}`) });
+  if (isOver(builder.task())) return builder.done(illegal(builder, 'reviewed'));
+  const attempt = node === undefined ? undefined : (seen[node]?.attempt ?? 1);
+  builder.emit({
+    type: 'review_recorded',
+    review: { ...text, by, ...(attempt !== undefined && { attempt }) },
+    command,
+  });
+  return builder.done();
 };
 
 /** Continues the work that a pause held back. */

@@ -60,6 +60,7 @@ const decide = (
     case 'pause':
     case 'resume':
     case 'retry':
+    case 'record_review':
       if (state.phase === 'absent') return unknown(message.payload.id);
       return onOperatorCommand(createDecisionBuilder(state, message.payload.id, now, timing), message);
     case 'work':

@@ -80,10 +80,22 @@ const submissionOf = (
   workflow: `${task.program.id}@${task.program.version}`,
   definition: definitionFor(task, effect),
   goal: effect.title ?? `${effect.uses} on ${effect.target}, for ${task.id}`,
+  ...(task.acceptanceCriteria.length > 0 && { acceptanceCriteria: [...task.acceptanceCriteria] }),
+  onBehalfOf: {
+    task: task.id,
+    node: task.node,
+    attempt: task.asked[effectKey(effect.idempotencyKey)]?.attempt ?? task.attempt,
+  },
+  ...evidenceOf(task),
   requestedBy: task.requestedBy,
   ...(task.agent !== undefined && { agent: task.agent }),
   ...(task.repository !== undefined && { repository: task.repository }),
 });
+
+const evidenceOf = ({ reviews, artifact }: Program): Pick<SubmitTask, 'evidence'> =>
+  reviews === undefined && artifact === undefined
+    ? {}
+    : { evidence: { ...(reviews && { reviews }), ...(artifact && { artifact }) } };
 
 /**
  * Whether the recorded effect answers a new request. An effect that was not applied may be requested again by

@@ -1,4 +1,5 @@
 import type { CommandId } from '@holdpoint/contracts/values/ids';
+import { withReview } from '@holdpoint/contracts/workflow/review';
 import type { TaskPhase } from '@holdpoint/contracts/task/status';
 import {
   entryOf,
@@ -73,7 +74,18 @@ const withPhaseSummary = (
 /** No worker holds the phase any more. */
 const withoutWorker = ({ worker: _, ...task }: Program): Program => task;
 
-const withRecord = (task: Program, { entry, effect }: Of<'phase_recorded'>): Program => {
+/** Reviews and artifacts of a phase are shown with the requests of the task. */
+const withEvidence = (task: Program, { entry, node, attempt }: Of<'phase_recorded'>): Program => {
+  if (entry.kind === 'review')
+    return withReview(task, { ...entry.review, node, attempt, by: `phase ${node}` });
+  if (entry.kind !== 'artifact') return task;
+  const { uri, name } = entry.artifact;
+  return { ...task, artifact: { kind: 'artifact', name, uri, node, attempt } };
+};
+
+const withRecord = (before: Program, event: Of<'phase_recorded'>): Program => {
+  const { entry, effect } = event;
+  const task = withEvidence(before, event);
   const known = entryOf(task, entry.key) !== undefined;
   const entries = known
     ? task.entries.map((each) => (each.key === entry.key ? entry : each))
@@ -210,6 +222,8 @@ const fold = (task: Program, event: Exclude<ProgramTaskEvent, Of<'program_submit
     }
     case 'state_checkpoint':
       return task;
+    case 'review_recorded':
+      return rememberCommand(withReview(task, event.review), event.command);
     case 'watcher_added':
       return { ...task, watchers: [...task.watchers, event.watcher] };
     case 'paused':
@@ -268,7 +282,11 @@ export const taskPhaseAfter = (state: ProgramState, change: ProgramChange): Task
       if (state.phase === 'absent') throw new Error(`the task does not exist, but has event ${change.type}`);
       const task = state;
       // Watchers may come after the end.
-      if (change.type === 'watcher_added' || change.type === 'phase_entry_completed') {
+      if (
+        change.type === 'watcher_added' ||
+        change.type === 'phase_entry_completed' ||
+        change.type === 'review_recorded'
+      ) {
         if (task.status === 'ended') return task.phase;
       }
       return phaseFor(fold(task, { ...change, id: task.id, phase: task.phase } as never));

@@ -267,7 +267,7 @@ describe('an effect of a phase', () => {
               nodes: [
                 {
                   verbatim: true,
-                  args: { text: '{{ as it is }}' },
+                  args: { line: '{{ as it is }}' },
                   effect: { effectClass: 'keyed', kind: 'write_external' },
                 },
               ],

@@ -3,7 +3,7 @@ import type { Notification } from '@holdpoint/contracts/task/registry';
 import type { CommandId, TaskId } from '@holdpoint/contracts/values/ids';
 import type { Json } from '@holdpoint/contracts/values/json';
 import type { WorkRequest } from '@holdpoint/contracts/program/work';
-import type { SubmitTask } from '@holdpoint/contracts/task/commands';
+import type { RecordReview, SubmitTask } from '@holdpoint/contracts/task/commands';
 import type { Program } from './state.ts';
 
 type CommandFields = {
@@ -13,11 +13,13 @@ type CommandFields = {
 };
 
 /** A command of an operator. The command id tells a repeat from a new command. */
-export type OperatorCommand = {
-  readonly kind: 'cancel' | 'pause' | 'resume' | 'retry';
-  readonly payload: CommandFields;
-  readonly commandId: CommandId;
-};
+export type OperatorCommand =
+  | {
+      readonly kind: 'cancel' | 'pause' | 'resume' | 'retry';
+      readonly payload: CommandFields;
+      readonly commandId: CommandId;
+    }
+  | { readonly kind: 'record_review'; readonly payload: RecordReview; readonly commandId: CommandId };
 
 /** A task at one version. The fork starts at the beginning of its current phase. */
 export type ForkProgram = {

@@ -45,12 +45,13 @@ export const endLease = (builder: DecisionBuilder): void => builder.timer({ clea
 /** The input of a worker for the current phase. */
 export const workInputFor = (task: Program): WorkInput => {
   const { state, inputs, goal, requestedBy, repository, entries, failures, answer, paused } = task;
-  const { from, retried, attempt } = task;
+  const { from, retried, attempt, acceptanceCriteria } = task;
   const responding = task.activation === 'respond';
   return {
     state: (responding ? paused?.state : retried?.state) ?? state,
     inputs,
     goal,
+    ...(acceptanceCriteria.length > 0 && { acceptanceCriteria: [...acceptanceCriteria] }),
     requestedBy,
     ...(repository !== undefined && { repository }),
     ...(from !== undefined && { from }),

@@ -69,6 +69,11 @@ export const cancelEffect = (task: Program, effect: TaskId, reason: string, rese
 /** Default timeout of a question. */
 const QUESTION_MS = 7 * 86_400_000;
 
+/** Limits of the facts of a request. */
+const GOAL_MAX = 4_000;
+const CRITERIA_MAX = 20;
+const CRITERION_MAX = 1_000;
+
 export const requestAnswer = (
   task: Program,
   { approval: id, effectId, effect, digest, asks }: OpenQuestion,
@@ -89,6 +94,18 @@ export const requestAnswer = (
     timeoutMs: asks.timeoutMs ?? QUESTION_MS,
     input: asks.input,
     ...(asks.body !== undefined && asks.body !== '' && { body: asks.body }),
+    facts: {
+      goal: task.goal.slice(0, GOAL_MAX).toWellFormed(),
+      ...(task.acceptanceCriteria.length > 0 && {
+        acceptanceCriteria: task.acceptanceCriteria
+          .slice(0, CRITERIA_MAX)
+          .map((text) => text.slice(0, CRITERION_MAX).toWellFormed()),
+      }),
+      phase: task.node,
+      attempt: task.attempt,
+      ...(task.reviews && { reviews: task.reviews }),
+      ...(task.artifact && { artifact: task.artifact }),
+    },
     workflow: task.program.id,
   };
   return command('approval', 'request', `${id}.${String(resends)}`, request);

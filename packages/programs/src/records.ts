@@ -41,6 +41,7 @@ export const record = (builder: DecisionBuilder, wanted: WorkRecord): RecordResu
   switch (wanted.kind) {
     case 'step':
     case 'artifact':
+    case 'review':
       return known(builder.task(), wanted.key, wanted.kind) ?? keep(builder, wanted);
     case 'sleep':
       return (

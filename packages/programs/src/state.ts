@@ -13,6 +13,7 @@ import type { ProgramDefinition, ProgramPhase } from '@holdpoint/contracts/progr
 import type { ProgramEvent } from '@holdpoint/contracts/program/events';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import type { TaskPhase } from '@holdpoint/contracts/task/status';
+import type { TaskEvidence } from '@holdpoint/contracts/workflow/review';
 import type { Outcome } from '@holdpoint/contracts/workflow/workflow';
 
 /** An unanswered question to people. */
@@ -51,7 +52,7 @@ export type PhaseSummary = {
 export type EffectRequestCount = { readonly count: number; readonly visit: number; readonly attempt: number };
 
 /** A task whose workflow is a program. */
-export type Program = {
+export type Program = TaskEvidence & {
   readonly kind: 'program';
   readonly id: TaskId;
   readonly version: number;
@@ -121,7 +122,16 @@ export type ProgramTaskEvent =
   | ProgramEvent
   | Extract<
       TaskEvent,
-      { readonly type: 'completed' | 'failed' | 'cancelled' | 'paused' | 'resumed' | 'watcher_added' }
+      {
+        readonly type:
+          | 'completed'
+          | 'failed'
+          | 'cancelled'
+          | 'paused'
+          | 'resumed'
+          | 'watcher_added'
+          | 'review_recorded';
+      }
     >;
 
 export const absent: ProgramState = { phase: 'absent' };
@@ -152,6 +162,7 @@ export const hasEnded = (entry: Entry | undefined): boolean => {
       return false;
     case 'step':
     case 'artifact':
+    case 'review':
       return true;
     case 'sleep':
       return entry.over === true;

@@ -10,6 +10,7 @@ import type { Caller, OwnEndpoints } from '@holdpoint/runtime/bus/api';
 import { foldHistory, readAggregate, readHistory, readHistoryPage } from '@holdpoint/runtime/store/read';
 import { createObjectStore, type ObjectStore } from '@holdpoint/runtime/store/object-store';
 import type { Routed } from '@holdpoint/runtime/engine/inbound';
+import type { TaskEvidence } from '@holdpoint/contracts/workflow/review';
 import type { Pool } from 'pg';
 import { forkAt } from './task/fork.ts';
 import type { OperatorCommand } from './task/model/messages.ts';
@@ -72,6 +73,22 @@ const forkOf = (
     : undefined;
 };
 
+/** Reviews and artifact of the task that a submission belongs to. Throws for an unknown task, node or attempt. */
+const originOf = async (pool: Pool, { onBehalfOf }: SubmitTask): Promise<TaskEvidence | undefined> => {
+  if (onBehalfOf === undefined) return undefined;
+  const { task, node, attempt } = onBehalfOf;
+  const found = await readAggregate(pool, readable, task);
+  if (found === undefined || found.kind === 'registry' || found.state.phase === 'absent') throw unknown(task);
+  const view = found.kind === 'program' ? programView(found.state) : taskView(found.state);
+  if (!view.nodes.some(({ id, attempt: current }) => id === node && current === attempt))
+    throw new HoldpointError(
+      'ORCHESTRATOR_UNKNOWN_NODE',
+      `onBehalfOf: task ${task} has no attempt ${String(attempt)} at node ${node}`,
+    );
+  const { reviews, artifact } = view;
+  return { ...(reviews && { reviews }), ...(artifact && { artifact }) };
+};
+
 /** Large values of programs. */
 export const values = (pool: Pool): ObjectStore => createObjectStore(pool, VALUE_LIMITS);
 
@@ -96,7 +113,15 @@ export const endpoints = (
       const sender = senderOf('submit', header, Date.now());
       const task = taskIdOf(payload.id, identity);
       const submission = await lookUp(named(payload, 'requestedBy', sender));
-      return routedSubmission({ kind: 'submit', payload: submission, task, openCircuits: open(), sender });
+      const origin = await originOf(pool, submission);
+      return routedSubmission({
+        kind: 'submit',
+        payload: submission,
+        task,
+        openCircuits: open(),
+        sender,
+        ...(origin && { origin }),
+      });
     },
   },
   cancel: byHand('cancel', senderOf),
@@ -106,6 +131,7 @@ export const endpoints = (
   skip: byHand('skip', senderOf),
   done: byHand('done', senderOf),
   checkpoint: byHand('checkpoint', senderOf),
+  record_review: byHand('record_review', senderOf),
   fork: {
     command: async ({ task: origin, version, id, by: given }, { identity, header }) => {
       const by = nameOf(senderOf('fork', header, Date.now()), given);

@@ -14,15 +14,44 @@ import {
 import { defaultGate } from '@holdpoint/workflows/files/gate-source';
 import { z } from 'zod';
 import type { Client } from '../bus/client.ts';
+import { AttemptId } from './documents.ts';
 
-export const EffectInput = {
-  goal: z.string().trim().min(1).max(10_000).describe('purpose, shown to the approvers'),
-  uses: CapabilityLabel.describe('capability, such as cap.file.append'),
-  args: JsonObject.describe('arguments, used exactly as given'),
-  target: z.string().min(1).max(512).describe('target; where the arguments name one, that one counts'),
-  kind: SideEffectKind.optional().describe(
+/** Input of `task_request_approval`. */
+export const ApprovalInput = {
+  task_id: TaskId.optional().describe(
+    'with attempt_id the running task; else the ID of the new task: the same ID again returns the same task',
+  ),
+  attempt_id: AttemptId.optional().describe('<node>/<attempt> of the running task that asks'),
+  requested_action: z
+    .string()
+    .trim()
+    .min(1)
+    .max(10_000)
+    .optional()
+    .describe('the action, shown to approvers'),
+  requested_by: z.string().max(200).optional().describe('ignored: the token proves the requester'),
+  side_effect_kind: SideEffectKind.optional().describe(
     'kind of effect: may only raise the one that follows from capability and arguments',
   ),
+  idempotency_key: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('key of the effect: the same key of the same attempt asks once'),
+  rollback_hint: z.string().max(10_000).optional().describe('how to undo the effect'),
+  status: z.literal('pending').optional().describe('a request is pending until people decide'),
+  goal: z.string().trim().min(1).max(10_000).optional().describe('purpose, shown to the approvers'),
+  uses: CapabilityLabel.optional().describe(
+    'capability, such as cap.file.append; without it, the effect of the step that waits at its gate',
+  ),
+  args: JsonObject.optional().describe('arguments, used exactly as given'),
+  target: z
+    .string()
+    .min(1)
+    .max(512)
+    .optional()
+    .describe('target; where the arguments name one, that one counts'),
   audience: Audience.optional().describe(
     'groups that may decide, within the policy floor (default: its audience)',
   ),
@@ -40,11 +69,32 @@ export const EffectInput = {
     .optional()
     .describe('time limit for the decision, in milliseconds'),
   pool: Pool.optional().describe('executor pool'),
-  id: TaskId.optional().describe('task ID: submitting the same ID again returns the same task'),
 } as const;
 
-const EffectRequest = z.object(EffectInput);
-export type EffectTaskRequest = z.infer<typeof EffectRequest>;
+const ApprovalRequest = z.object(ApprovalInput);
+export type ApprovalRequest = z.infer<typeof ApprovalRequest>;
+
+/** A complete effect. */
+export type EffectTaskRequest = Omit<ApprovalRequest, 'goal' | 'uses' | 'args' | 'target'> & {
+  readonly goal: string;
+  readonly uses: NonNullable<ApprovalRequest['uses']>;
+  readonly args: JsonObject;
+  readonly target: string;
+};
+
+/** The effect of a request. `goal` is that of the running task. Throws `CONTRACT_INVALID`. */
+export const effectOf = (request: ApprovalRequest, goal: string | undefined): EffectTaskRequest => {
+  const { uses, args, target } = request;
+  const purpose = request.goal ?? request.requested_action ?? goal;
+  if (uses === undefined || args === undefined || target === undefined || purpose === undefined)
+    throw new HoldpointError(
+      'CONTRACT_INVALID',
+      'a new effect needs uses, args, target, and goal or requested_action',
+    );
+  return { ...request, uses, args, target, goal: purpose.slice(0, GOAL_MAX).toWellFormed() };
+};
+
+const GOAL_MAX = 10_000;
 
 /** The node of the effect. */
 export const EFFECT = 'effect' as NodeId;
@@ -92,11 +142,12 @@ export const effectWorkflow = async (
         after: [NodeId.parse('prepare')],
         args,
         effect: {
-          kind: request.kind ?? only ?? 'write_external',
+          kind: request.side_effect_kind ?? only ?? 'write_external',
           effectClass,
           // One task per effect: submitting the same task again returns the same effect.
-          idempotencyKey: `agent:${task}`,
+          idempotencyKey: request.idempotency_key ?? `agent:${task}`,
           target,
+          ...(request.rollback_hint !== undefined && { rollbackHint: request.rollback_hint }),
           pool: request.pool ?? DEFAULT_POOL,
           audience: request.audience ?? [],
           approvalTimeoutMs: request.timeoutMs ?? TIMEOUT_MS,

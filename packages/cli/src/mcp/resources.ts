@@ -6,6 +6,7 @@ import { MCP_RESOURCE_SCOPES, type McpResource } from '@holdpoint/contracts/cata
 import type { Client } from '../bus/client.ts';
 import { logSource } from '../bus/logs.ts';
 import { type Acting, requireScope } from './acting.ts';
+import { taskDocument } from './documents.ts';
 
 const TASKS_LISTED = 50;
 /** Limit for a resource; the log artifact has the full output. */
@@ -66,7 +67,9 @@ export const addResources = (server: McpServer, client: Client, acting: Acting):
       const task = await reading(acting, 'task', () =>
         client.call('orchestrator', 'get', { id: part(TaskId, id) }),
       );
-      return { contents: [{ uri: uri.href, mimeType: 'application/json', text: JSON.stringify(task) }] };
+      return {
+        contents: [{ uri: uri.href, mimeType: 'application/json', text: JSON.stringify(taskDocument(task)) }],
+      };
     },
   );
   server.registerResource(

@@ -41,12 +41,13 @@ const messageOf = (work: Promise<unknown>): Promise<string> =>
 const ID = 't-1';
 const DIGEST = 'a'.repeat(64);
 const TOOLS: Readonly<Record<keyof typeof MCP_TOOL_SCOPES, object>> = {
-  task_get: { id: ID },
-  task_wait: { id: ID, timeoutMs: 0 },
+  task_get: { task_id: ID },
+  task_wait: { task_id: ID, timeoutMs: 0 },
   task_submit: { workflow: 'sample', goal: 'greet' },
   task_request_approval: { goal: 'write', uses: 'cap.file.append', args: {}, target: 'file:a' },
-  task_record_checkpoint: { id: ID, node: 'append', name: 'looked', note: 'fine' },
-  task_resolve_approval: { id: 'a-1', digest: DIGEST, decision: 'approve' },
+  task_record_checkpoint: { task_id: ID, attempt_id: 'append/1', checkpoint_type: 'looked' },
+  task_record_review: { task_id: ID, kind: 'spec', verdict: 'passed', summary: 'fine' },
+  task_resolve_approval: { approval_id: 'a-1', digest: DIGEST, resolution: 'approve' },
 };
 const RESOURCES: Readonly<Record<keyof typeof MCP_RESOURCE_SCOPES, string>> = {
   task: `holdpoint://task/${ID}`,

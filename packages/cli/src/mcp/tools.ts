@@ -1,30 +1,28 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
 import { Verb } from '@holdpoint/contracts/workflow/approval-policy';
-import { digestShown } from '@holdpoint/contracts/approval/shown-effect';
 import { Digest } from '@holdpoint/contracts/effect/canonical-effect';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
-import { ApprovalId, TaskId, taskIdFrom } from '@holdpoint/contracts/values/ids';
+import { ApprovalId, TaskId } from '@holdpoint/contracts/values/ids';
 import { JsonObject } from '@holdpoint/contracts/values/json';
 import { RecordCheckpoint } from '@holdpoint/contracts/task/commands';
-import type { TaskView } from '@holdpoint/contracts/task/views';
-import { allows, ENDPOINT_SCOPES, MCP_TOOL_SCOPES, type McpTool } from '@holdpoint/contracts/catalog/scopes';
+import { CheckpointPayload } from '@holdpoint/contracts/task/status';
+import { statusWord } from '@holdpoint/contracts/task/document';
+import { ReviewText } from '@holdpoint/contracts/workflow/review';
+import { MCP_TOOL_SCOPES, type McpTool } from '@holdpoint/contracts/catalog/scopes';
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import type { Client } from '../bus/client.ts';
 import { sendDecision } from '../approval/decisions.ts';
 import { type Acting, requireAgentToken, requireScope } from './acting.ts';
-import { EffectInput, EFFECT, effectWorkflow } from './effect-task.ts';
+import { AttemptId, attemptIn, withApprovals } from './documents.ts';
+import { ApprovalInput } from './effect-task.ts';
+import { requestApproval } from './request-approval.ts';
 import { answering } from './result.ts';
 import { waitForTask } from './waiting.ts';
 
 const WAIT_DEFAULT_MS = 60_000;
 const WAIT_MAX_MS = 600_000;
-/** A request reaches its gate within seconds, unless a service is down. */
-const REQUEST_WITHIN_MS = 10_000;
-const REQUEST_GAP_MS = 100;
-const APPROVALS_SHOWN = 50;
 
 /** Runs a tool, if the token has its scope. */
 const answeringFor = (acting: Acting, tool: McpTool, work: () => Promise<object>): Promise<CallToolResult> =>
@@ -33,56 +31,18 @@ const answeringFor = (acting: Acting, tool: McpTool, work: () => Promise<object>
     return work();
   });
 
-/** A task; with `approvals:read` its pending requests too. */
-const withApprovals = async (client: Client, { scopes }: Acting, task: TaskView): Promise<object> => {
-  if (!allows(scopes, ENDPOINT_SCOPES.approvals.list)) return { task };
-  const page = await client.call('approvals', 'list', { task: task.id, limit: APPROVALS_SHOWN });
-  const approvals = page.items.map(
-    ({ id, node, title, digest, effect, audience, requestedBy, agent, expiresAt, risk }) => ({
-      id,
-      node,
-      title,
-      digest: digestShown({ effect, digest }),
-      effect,
-      audience,
-      requestedBy,
-      ...(agent !== undefined && { agent }),
-      expiresAt,
-      ...(risk !== undefined && { risk }),
-    }),
-  );
-  return { task, approvals };
-};
-
-/** The digest of the request; undefined if the approvals service does not have it in time. */
-const requestOf = async (
-  client: Client,
-  id: ApprovalId,
-  signal: AbortSignal,
-): Promise<{ readonly digest?: string }> => {
-  for (const overAt = performance.now() + REQUEST_WITHIN_MS; ;) {
-    try {
-      return { digest: digestShown(await client.call('approvals', 'get', { id })) };
-    } catch (error) {
-      const mayCome = error instanceof HoldpointError && error.code === 'APPROVALS_UNKNOWN';
-      if (!mayCome) throw error;
-      if (signal.aborted || performance.now() >= overAt) return {};
-    }
-    await pause(REQUEST_GAP_MS);
-  }
-};
-
 const addAsking = (server: McpServer, client: Client, acting: Acting): void => {
   const { owner, agent } = acting;
   const by = { requestedBy: owner, agent };
   server.registerTool(
     'task_get',
     {
-      description: 'Show one task with its nodes and pending approvals.',
-      inputSchema: { id: TaskId },
+      description:
+        'Show one task: goal, criteria, phase, reviews, artifact, latest approval, nodes, checkpoints and pending requests.',
+      inputSchema: { task_id: TaskId },
       annotations: { readOnlyHint: true },
     },
-    ({ id }) =>
+    ({ task_id: id }) =>
       answeringFor(acting, 'task_get', async () =>
         withApprovals(client, acting, await client.call('orchestrator', 'get', { id })),
       ),
@@ -97,11 +57,11 @@ const addAsking = (server: McpServer, client: Client, acting: Acting): void => {
         goal: z.string().trim().min(1).max(100_000),
         inputs: JsonObject.optional(),
         acceptanceCriteria: z.array(z.string().max(10_000)).max(100).optional(),
-        id: TaskId.optional(),
+        task_id: TaskId.optional(),
       },
       annotations: { destructiveHint: false },
     },
-    ({ workflow, goal, inputs, acceptanceCriteria, id }) =>
+    ({ workflow, goal, inputs, acceptanceCriteria, task_id: id }) =>
       answeringFor(acting, 'task_submit', () =>
         client.call(
           'orchestrator',
@@ -122,26 +82,19 @@ const addAsking = (server: McpServer, client: Client, acting: Acting): void => {
     'task_request_approval',
     {
       description:
-        'Request approval of one exact effect. It runs once, after an entitled approver has approved it; wait with task_wait.',
-      inputSchema: EffectInput,
+        'Request approval of one exact effect: a new one, also on behalf of a running task, or that of a step at its gate. It runs once, after an entitled approver has approved it; wait with task_wait.',
+      inputSchema: ApprovalInput,
       annotations: { destructiveHint: false },
     },
     (request, { signal }) =>
-      answeringFor(acting, 'task_request_approval', async () => {
-        const id = request.id ?? taskIdFrom(randomUUID());
-        const definition = await effectWorkflow(client, request, id);
-        const submission = { id, workflow: definition.id, definition, goal: request.goal, ...by };
-        await client.call('orchestrator', 'submit', submission);
-        const { task } = await waitForTask(client, id, {
-          until: 'standing',
-          timeoutMs: REQUEST_WITHIN_MS,
-          signal,
-        });
-        const approval = task.nodes.find((node) => node.id === EFFECT)?.approval;
-        if (approval === undefined) return { id, phase: task.phase };
-        return { id, phase: task.phase, approval, ...(await requestOf(client, approval, signal)) };
-      }),
+      answeringFor(acting, 'task_request_approval', () => requestApproval(client, acting, request, signal)),
   );
+};
+
+const requireRequestOf = async (client: Client, id: ApprovalId, task: TaskId): Promise<void> => {
+  const request = await client.call('approvals', 'get', { id });
+  if (request.task !== task)
+    throw new HoldpointError('CONTRACT_INVALID', `${id} belongs to task ${request.task}, not to ${task}`);
 };
 
 const addSaying = (server: McpServer, client: Client, acting: Acting): void => {
@@ -151,36 +104,64 @@ const addSaying = (server: McpServer, client: Client, acting: Acting): void => {
       description:
         'Decide a request for your owner. This needs a token created for you, and never works for requests of your owner or the owner’s agents.',
       inputSchema: {
-        id: ApprovalId,
+        approval_id: ApprovalId,
         digest: Digest.describe(
           'digest of the effect, as shown by task_get; a changed effect is not decided',
         ),
-        decision: Verb,
-        comment: z.string().max(10_000).optional(),
+        resolution: Verb,
+        note: z.string().max(10_000).optional(),
+        task_id: TaskId.optional().describe('refuses a request of another task'),
+        resolved_by: z.string().max(200).optional().describe('ignored: the token proves who decides'),
       },
     },
-    ({ id, digest, decision, comment }) =>
-      answeringFor(acting, 'task_resolve_approval', () => {
+    ({ approval_id: id, digest, resolution, note: comment, task_id: task }) =>
+      answeringFor(acting, 'task_resolve_approval', async () => {
         requireAgentToken(acting);
-        return sendDecision(client, { id, digest }, decision, { comment });
+        if (task !== undefined) await requireRequestOf(client, id, task);
+        const answer = await sendDecision(client, { id, digest }, resolution, { comment });
+        const { status, by, ...more } = answer;
+        return { ...more, approval_id: id, status: statusWord(status), resolved_by: by, note: comment ?? '' };
       }),
   );
   server.registerTool(
     'task_record_checkpoint',
     {
-      description: 'Leave a note on a node for the next worker. A repeated name counts once.',
-      inputSchema: RecordCheckpoint.pick({ id: true, node: true, name: true, note: true }).shape,
+      description: 'Leave a note on an attempt for the next worker. A repeated type counts once.',
+      inputSchema: {
+        task_id: TaskId,
+        attempt_id: AttemptId,
+        checkpoint_type: RecordCheckpoint.shape.name,
+        note: RecordCheckpoint.shape.note.default(''),
+        payload: CheckpointPayload.optional().describe('facts, at most 4,096 characters of JSON'),
+      },
       annotations: { destructiveHint: false, idempotentHint: true },
     },
-    (note) =>
-      answeringFor(acting, 'task_record_checkpoint', () =>
-        client.call(
-          'orchestrator',
-          'checkpoint',
-          { ...note, by: acting.owner, agent: acting.agent },
-          { requestId: randomUUID() },
-        ),
-      ),
+    ({ task_id: id, attempt_id: attempt, checkpoint_type: name, note, payload }) =>
+      answeringFor(acting, 'task_record_checkpoint', async () => {
+        const by = { by: acting.owner, agent: acting.agent };
+        const request = { id, ...attemptIn(attempt), name, note, ...(payload && { payload }), ...by };
+        const answer = await client.call('orchestrator', 'checkpoint', request, { requestId: randomUUID() });
+        return { task_id: answer.id, attempt_id: attempt, checkpoint_type: name, phase: answer.phase };
+      }),
+  );
+  server.registerTool(
+    'task_record_review',
+    {
+      description:
+        'Record a review of the work of a task: approvers see the latest of each kind. It decides nothing.',
+      inputSchema: { task_id: TaskId, attempt_id: AttemptId.optional(), ...ReviewText.shape },
+      annotations: { destructiveHint: false },
+    },
+    ({ task_id: id, attempt_id: attempt, ...review }) =>
+      answeringFor(acting, 'task_record_review', async () => {
+        const node = attempt === undefined ? {} : { node: attemptIn(attempt).node };
+        const by = { by: acting.owner, agent: acting.agent };
+        const request = { id, ...review, ...node, ...by };
+        const answer = await client.call('orchestrator', 'record_review', request, {
+          requestId: randomUUID(),
+        });
+        return { task_id: answer.id, phase: answer.phase, kind: review.kind, verdict: review.verdict };
+      }),
   );
 };
 
@@ -190,13 +171,13 @@ const addWaiting = (server: McpServer, client: Client, acting: Acting): void => 
     {
       description: 'Wait until a task has ended, or is waiting for a decision.',
       inputSchema: {
-        id: TaskId,
+        task_id: TaskId,
         until: z.enum(['ended', 'standing']).default('ended'),
         timeoutMs: z.int().min(0).max(WAIT_MAX_MS).default(WAIT_DEFAULT_MS),
       },
       annotations: { readOnlyHint: true },
     },
-    ({ id, until, timeoutMs }, { signal, sendNotification, _meta }) =>
+    ({ task_id: id, until, timeoutMs }, { signal, sendNotification, _meta }) =>
       answeringFor(acting, 'task_wait', async () => {
         const progressToken = _meta?.progressToken;
         const { task, reached } = await waitForTask(client, id, {
@@ -215,7 +196,7 @@ const addWaiting = (server: McpServer, client: Client, acting: Acting): void => 
   );
 };
 
-/** The tools of an agent: submit, read, wait, take notes and, with an agent token, decide requests of others. */
+/** The tools of an agent: submit, read, wait, take notes, review and, with an agent token, decide requests of others. */
 export const addTools = (server: McpServer, client: Client, acting: Acting): void => {
   addAsking(server, client, acting);
   addSaying(server, client, acting);

@@ -55,6 +55,10 @@ export const eventText = (event: TaskEvent): string => {
       return `${event.node}: ${event.answer}, by ${event.by}${quoted(event.comment)}`;
     case 'checkpoint':
       return `${event.node}: ${event.kind}: ${event.reason}`;
+    case 'review_recorded': {
+      const { kind, verdict, by, agent, summary } = event.review;
+      return `${kind} review: ${verdict.replace('_', ' ')}, by ${agent ?? by}: ${shorten(summary, TEXT_SHOWN)}`;
+    }
     case 'node_retrying':
       return `${event.node}: attempt ${String(event.attempt)} in ${String(event.delayMs)} ms${event.session === undefined ? '' : `, session ${String(event.session)}`}${because(verdictText(event.verdict))}`;
     case 'rollback_ordered':

@@ -38,6 +38,7 @@ const WORDS: Readonly<Record<TaskEvent['type'], string>> = {
   in_doubt_asked: 'Asked whether it happened',
   in_doubt_answered: 'Answered whether it happened',
   checkpoint: 'Checkpoint recorded',
+  review_recorded: 'Review recorded',
   node_retrying: 'Retrying',
   node_skipped: 'Skipped',
   node_blocked: 'Blocked',
@@ -60,8 +61,8 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 /** The details of an event: who, why and with which result. */
 export const eventText = ({ data }: Pick<HistoryEntry, 'data'>): string => {
   const bag: Bag = data;
-  const [error, wait, result, verdict] = ['error', 'wait', 'result', 'verdict'].map((name) =>
-    bagOf(bag[name]),
+  const [error, wait, result, verdict, review] = ['error', 'wait', 'result', 'verdict', 'review'].map(
+    (name) => bagOf(bag[name]),
   );
   const parts = [
     textOf(bag['outcome']).replaceAll('_', ' '),
@@ -71,6 +72,10 @@ export const eventText = ({ data }: Pick<HistoryEntry, 'data'>): string => {
     textOf(result?.['detail']),
     textOf(bag['detail']),
     textOf(bag['reason']),
+    textOf(review?.['kind']),
+    textOf(review?.['verdict']).replaceAll('_', ' '),
+    textOf(review?.['summary']),
+    review?.['by'] === undefined ? '' : `by ${textOf(review['by'])}`,
     textOf(error?.['message']),
     textOf(verdict?.['reason']),
     bag['by'] === undefined ? '' : `by ${textOf(bag['by'])}`,

@@ -9,11 +9,25 @@ import { ApprovalPolicy, Verb } from '../workflow/approval-policy.ts';
 import { AudienceMember } from '../workflow/audience.ts';
 import { FailureClass } from '../workflow/failure-class.ts';
 import { InputRequest } from '../workflow/input.ts';
+import { OnBehalfOf, TaskEvidence } from '../workflow/review.ts';
 import { WAIT_MAX_MS } from '../workflow/side-effect.ts';
 import { RuleSpec } from './standing-rule.ts';
 
 /** Maximum characters of a rendered text. Longer texts are not read and do not help a decision. */
 export const BODY_MAX = 32_768;
+
+/** Facts about the task for approvers. What a task does not have is left out; longer texts are cut. */
+export const RequestFacts = z.object({
+  goal: z.string().max(4_000),
+  acceptanceCriteria: z.array(z.string().max(1_000)).max(20).optional(),
+  /** Phase of the task, with the request open. */
+  phase: z.string().max(64),
+  attempt: z.int().min(1),
+  ...TaskEvidence.shape,
+  rollbackHint: z.string().max(2_000).optional(),
+  onBehalfOf: OnBehalfOf.optional(),
+});
+export type RequestFacts = z.infer<typeof RequestFacts>;
 
 /** Request for a decision on one exact effect. */
 export const RequestApproval = z.object({
@@ -45,6 +59,7 @@ export const RequestApproval = z.object({
   body: z.string().max(BODY_MAX).optional(),
   /** Decision policy; default: one approval by one person. */
   policy: ApprovalPolicy.optional(),
+  facts: RequestFacts.optional(),
   /** The gate template and its workflow. */
   gate: z.string().max(140).optional(),
   workflow: z.string().max(200).optional(),

@@ -56,6 +56,7 @@ export const COMMAND_SCOPES = {
   skip: 'tasks:write',
   done: 'tasks:write',
   checkpoint: 'tasks:write',
+  record_review: 'tasks:write',
   fork: 'tasks:write',
 } as const satisfies Readonly<Record<string, Scope>>;
 export type PeopleCommand = keyof typeof COMMAND_SCOPES;

@@ -62,6 +62,7 @@ export const eventList: {
     in_doubt_asked: internal('Asks approvers whether an in-doubt effect happened.'),
     in_doubt_answered: internal('An approver answered whether an in-doubt effect happened.'),
     checkpoint: internal('A record for later sessions of the task.'),
+    review_recorded: internal('A review of the work of a task was recorded.'),
     node_retrying: internal('A node will be tried again.'),
     node_skipped: internal('A node was skipped; the task continues.'),
     node_blocked: internal('A node may not run.'),

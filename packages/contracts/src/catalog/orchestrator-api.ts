@@ -7,6 +7,7 @@ import {
   CompleteNode,
   PauseTask,
   RecordCheckpoint,
+  RecordReview,
   ResumeTask,
   RetryTask,
   SkipTask,
@@ -31,6 +32,7 @@ export const orchestratorApi = {
   skip: endpoint('Skip a node', SkipTask, TaskAck),
   done: endpoint('Mark a node as done', CompleteNode, TaskAck),
   checkpoint: endpoint('Record a checkpoint note for later sessions of a task', RecordCheckpoint, TaskAck),
+  record_review: endpoint('Record a review of the work of a task', RecordReview, TaskAck),
   fork: endpoint('Start a new task from a version of another; ended nodes are taken over', ForkTask, TaskAck),
   get: endpoint('One task with its nodes', z.object({ id: TaskId }), TaskView),
   list: endpoint(

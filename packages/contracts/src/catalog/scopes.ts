@@ -87,6 +87,7 @@ export const MCP_TOOL_SCOPES = {
   task_submit: ENDPOINT_SCOPES.orchestrator.submit,
   task_request_approval: ENDPOINT_SCOPES.orchestrator.submit,
   task_record_checkpoint: ENDPOINT_SCOPES.orchestrator.checkpoint,
+  task_record_review: ENDPOINT_SCOPES.orchestrator.record_review,
   task_resolve_approval: ENDPOINT_SCOPES.approvals.decide,
 } as const satisfies Readonly<Record<string, Scope>>;
 export type McpTool = keyof typeof MCP_TOOL_SCOPES;

@@ -33,6 +33,7 @@ const COMMAND_SENDERS: {
     skip: 'client',
     done: 'client',
     checkpoint: 'client',
+    record_review: 'client',
     recover: 'recovery',
     circuit_state: 'recovery',
     watch: 'orchestrator',

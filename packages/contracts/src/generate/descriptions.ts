@@ -15,6 +15,7 @@ export const commandDescriptions: {
     skip: 'Skip a node that has not started or has failed.',
     done: 'Mark a node as done; its successors continue.',
     checkpoint: 'Record a note among the checkpoints of a task.',
+    record_review: 'Record a review of the work of a task, for its approvers.',
     circuit_state: 'State of the circuit that a task waits for.',
     watch: 'Ask a task to notify another task when it, or one of its nodes, ends.',
     notify: 'Notify a task about its locks, about artifacts, or about the end of another task.',

@@ -5,6 +5,7 @@ import { ErrorBody } from '../values/errors.ts';
 import { TaskId } from '../values/ids.ts';
 import { Json, JsonObject } from '../values/json.ts';
 import { Audience } from '../workflow/audience.ts';
+import { ReviewText } from '../workflow/review.ts';
 import { CapabilityLabel, EffectClass, SideEffectKind, WAIT_MAX_MS } from '../workflow/side-effect.ts';
 import { Outcome, Pool } from '../workflow/workflow.ts';
 
@@ -50,6 +51,7 @@ export const Entry = z.discriminatedUnion('kind', [
   /** End of the sleep, by the database's clock. */
   z.object({ kind: z.literal('sleep'), key: EntryKey, until: z.int(), over: z.literal(true).optional() }),
   z.object({ kind: z.literal('artifact'), key: EntryKey, artifact: StoredArtifact }),
+  z.object({ kind: z.literal('review'), key: EntryKey, review: ReviewText }),
   z.object({
     kind: z.literal('effect'),
     key: EntryKey,
@@ -66,6 +68,7 @@ export const WorkRecord = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('step'), key: EntryKey, output: Json }),
   z.object({ kind: z.literal('sleep'), key: EntryKey, ms: z.int().min(0).max(WAIT_MAX_MS) }),
   z.object({ kind: z.literal('artifact'), key: EntryKey, artifact: StoredArtifact }),
+  z.object({ kind: z.literal('review'), key: EntryKey, review: ReviewText }),
   z.object({ kind: z.literal('effect'), effect: ProgramEffect }),
   /** State after `onRetry`, for this attempt. */
   z.object({ kind: z.literal('retry_state'), state: JsonObject }),

@@ -50,6 +50,7 @@ export const WorkInput = z.object({
   state: JsonObject,
   inputs: JsonObject,
   goal: z.string(),
+  acceptanceCriteria: z.array(z.string()).optional(),
   requestedBy: z.string(),
   repository: z.string().optional(),
   /** The phase before this one. */

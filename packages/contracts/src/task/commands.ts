@@ -7,6 +7,8 @@ import { AgentName } from '../values/agent.ts';
 import { NodeId, TaskId } from '../values/ids.ts';
 import { JsonObject } from '../values/json.ts';
 import { WorkflowDefinition } from '../workflow/workflow.ts';
+import { OnBehalfOf, ReviewText, TaskEvidence } from '../workflow/review.ts';
+import { CheckpointPayload } from './status.ts';
 
 /** `<task>` or `<task>/<node>`. */
 export const JobReference = z
@@ -38,8 +40,12 @@ export const SubmitTask = z.object({
   requestedBy: z.string().min(1).max(200).optional(),
   /** The agent that submitted it on behalf of `requestedBy`. */
   agent: AgentName.optional(),
+  /** The running task that the work belongs to, shown with its requests. */
+  onBehalfOf: OnBehalfOf.optional(),
   /** Set by the orchestrator alone; refused from everybody else. */
   rollbackOf: RollbackOrigin.optional(),
+  /** Latest reviews and artifact of the task that it belongs to. Set by the orchestrator alone. */
+  evidence: TaskEvidence.optional(),
 });
 export type SubmitTask = z.infer<typeof SubmitTask>;
 
@@ -79,12 +85,26 @@ export const CompleteNode = z.object({ ...byHand, node: NodeId, outputs: JsonObj
 export const RecordCheckpoint = z.object({
   id: TaskId,
   node: NodeId,
+  /** The attempt that it belongs to; refused once another one has begun. */
+  attempt: z.int().min(1).optional(),
   name: z.string().trim().min(1).max(200),
   note: z.string().max(1_000),
+  payload: CheckpointPayload.optional(),
   by: z.string().max(200).optional(),
   agent: AgentName.optional(),
 });
 export type RecordCheckpoint = z.infer<typeof RecordCheckpoint>;
+
+/** A review of the work of a task, by a verified person or their agent. Approvers see the latest of each kind. */
+export const RecordReview = z.object({
+  id: TaskId,
+  ...ReviewText.shape,
+  /** The node that was reviewed. */
+  node: NodeId.optional(),
+  by: z.string().max(200).optional(),
+  agent: AgentName.optional(),
+});
+export type RecordReview = z.infer<typeof RecordReview>;
 
 /** A verdict of the recovery service: the orchestrator executes or refuses it. */
 export const RecoverTask = z.object({

@@ -13,10 +13,11 @@ import { ApprovalId, CommandId, EffectId, NodeId, TaskId } from '../values/ids.t
 import { Json, JsonObject } from '../values/json.ts';
 import { AttemptReport } from '../workflow/attempt.ts';
 import { Gate } from '../workflow/gate.ts';
+import { OnBehalfOf, Review, TaskEvidence } from '../workflow/review.ts';
 import { Outcome, WAIT_MAX_MS, WorkflowDefinition } from '../workflow/workflow.ts';
 import { JobReference } from './commands.ts';
 import { ArtifactState } from './registry.ts';
-import { Checkpoint, NodeWait, TaskPhase } from './status.ts';
+import { Checkpoint, CheckpointPayload, NodeWait, TaskPhase } from './status.ts';
 import { Payload, StepContext, StepResult } from './step.ts';
 
 /** Common fields of task events: id, and the phase after the event. */
@@ -32,6 +33,8 @@ export const GatePrompt = z.object({
   ...RequestApproval.pick({ title: true, audience: true, body: true }).shape,
   /** Inputs of the gate, for its conditions. */
   inputs: z.record(z.string(), Json).optional(),
+  /** Reviews and artifact at the time of the request. */
+  ...TaskEvidence.shape,
 });
 export type GatePrompt = z.infer<typeof GatePrompt>;
 
@@ -74,8 +77,10 @@ export const TaskEvent = z.discriminatedUnion('type', [
     repository: z.string().optional(),
     after: z.array(JobReference).optional(),
     forkedFrom: ForkOrigin.optional(),
+    onBehalfOf: OnBehalfOf.optional(),
     /** The orchestrator submitted it for a verdict. */
     rollbackOf: RollbackOrigin.optional(),
+    evidence: TaskEvidence.optional(),
     /** Submission time by the database's clock, epoch milliseconds; locks are granted in this order. */
     at: z.int().optional(),
     /** Digest of the submission, to distinguish repeats from conflicts. */
@@ -97,6 +102,10 @@ export const TaskEvent = z.discriminatedUnion('type', [
     outcome: ApprovalOutcome,
     by: z.string(),
     comment: z.string().optional(),
+    /** Whether the node continues: the checkpoint `resume_granted`, else `resume_blocked`. */
+    resumes: z.boolean().optional(),
+    /** Payload of that checkpoint, when the gate writes its own. */
+    payload: CheckpointPayload.optional(),
     /** With `approved` while the task is paused: the grant for later. */
     grant: Grant.optional(),
     validUntil: z.int().optional(),
@@ -107,6 +116,10 @@ export const TaskEvent = z.discriminatedUnion('type', [
     approval: ApprovalId,
     grant: Grant,
     validUntil: z.int(),
+    /** The decision, when the order follows it at once: the checkpoint `resume_granted`. */
+    granted: z
+      .object({ by: z.string(), comment: z.string().optional(), payload: CheckpointPayload.optional() })
+      .optional(),
   }),
   /** The node waits for a new reason. */
   fact('node_waiting', { ...attempt, wait: NodeWait }),
@@ -244,6 +257,7 @@ export const TaskEvent = z.discriminatedUnion('type', [
     statement: Grant,
   }),
   fact('checkpoint', Checkpoint.shape),
+  fact('review_recorded', { review: Review, ...command }),
   fact('node_retrying', {
     ...attempt,
     delayMs: z.int().min(0).max(WAIT_MAX_MS),

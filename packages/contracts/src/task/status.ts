@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AgentName } from '../values/agent.ts';
 import { NodeId } from '../values/ids.ts';
+import { JsonObject } from '../values/json.ts';
 
 export const TaskPhase = z.enum([
   'queued',
@@ -30,6 +31,15 @@ export const CheckpointKind = z.enum([
   'suggestion_refused',
 ]);
 export type CheckpointKind = z.infer<typeof CheckpointKind>;
+
+/** Characters of a payload in JSON. */
+export const CHECKPOINT_PAYLOAD_MAX = 4_096;
+/** Facts of a checkpoint for programs. */
+export const CheckpointPayload = JsonObject.refine(
+  (value) => JSON.stringify(value).length <= CHECKPOINT_PAYLOAD_MAX,
+  `at most ${String(CHECKPOINT_PAYLOAD_MAX)} characters of JSON`,
+);
+
 export const Checkpoint = z.object({
   kind: CheckpointKind,
   ...attempt,
@@ -40,7 +50,8 @@ export const Checkpoint = z.object({
   /** With `noted`: the name that the gate or client chose. */
   name: z.string().max(200).optional(),
   reason: z.string(),
-  /** The client that recorded it. */
+  payload: CheckpointPayload.optional(),
+  /** The client that recorded it, or the person who decided. */
   by: z.string().optional(),
   agent: AgentName.optional(),
 });

@@ -5,7 +5,9 @@ import { ErrorBody } from '../values/errors.ts';
 import { ApprovalId, EffectId, NodeId, TaskId } from '../values/ids.ts';
 import { JsonObject } from '../values/json.ts';
 import { Usage } from '../workflow/attempt.ts';
+import { OnBehalfOf, TaskEvidence } from '../workflow/review.ts';
 import { Budget, Outcome } from '../workflow/workflow.ts';
+import { ApprovalStatus } from '../approval/status.ts';
 import { Checkpoint, JobStatus, NodeWait, TaskPhase } from './status.ts';
 import { StepContext } from './step.ts';
 
@@ -44,6 +46,18 @@ export const NodeView = z.object({
 });
 export type NodeView = z.infer<typeof NodeView>;
 
+/** The latest request for approval of a task, also after its decision. */
+export const LatestApproval = z.object({
+  id: ApprovalId,
+  node: NodeId,
+  attempt: z.int().min(1),
+  status: ApprovalStatus,
+  by: z.string().optional(),
+  /** Comment of the decision. */
+  note: z.string().optional(),
+});
+export type LatestApproval = z.infer<typeof LatestApproval>;
+
 /** One task as the API shows it. */
 export const TaskView = z.object({
   id: TaskId,
@@ -52,6 +66,7 @@ export const TaskView = z.object({
   selector: z.string().optional(),
   definitionHash: z.string(),
   goal: z.string(),
+  acceptanceCriteria: z.array(z.string()).optional(),
   phase: TaskPhase,
   version: z.int(),
   repository: z.string().optional(),
@@ -66,6 +81,9 @@ export const TaskView = z.object({
   nodes: z.array(NodeView),
   /** The latest ones, oldest first. */
   checkpoints: z.array(Checkpoint).optional(),
+  ...TaskEvidence.shape,
+  latestApproval: LatestApproval.optional(),
+  onBehalfOf: OnBehalfOf.optional(),
   error: ErrorBody.optional(),
   /** Used amount and limit. */
   spent: Usage.optional(),

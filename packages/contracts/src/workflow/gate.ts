@@ -24,8 +24,8 @@ export const Suggestion = z.object({
     'skip_duplicate_effect',
     'ask_orchestrator_for_resume_decision',
   ]),
-  /** With `return_to_orchestrator`: refused, paused, or given to recovery. */
-  phase: z.enum(['blocked', 'paused', 'recovering']).optional(),
+  /** With `return_to_orchestrator`: refused, paused, given to recovery, or back to the work before the effect. */
+  phase: z.enum(['blocked', 'paused', 'recovering', 'execution_ready']).optional(),
   /** With `return_to_orchestrator`: the next node. */
   to: NodeId.optional(),
 });
@@ -46,10 +46,19 @@ export type GateInput = z.infer<typeof GateInput>;
 export const GateContext = z.enum(['task', 'node', 'outputs', 'attempts', 'checkpoints']);
 export type GateContext = z.infer<typeof GateContext>;
 
+/** A checkpoint that a gate records in the history of the task. Texts of the payload are rendered. */
+export const GateCheckpoint = z.object({
+  checkpoint: z.string().min(1).max(200),
+  note: Text.optional(),
+  payload: z.record(z.string().max(64), Json).optional(),
+});
+export type GateCheckpoint = z.infer<typeof GateCheckpoint>;
+
 /** A resolved gate template, stored with the task. */
 export const Gate = z.object({
   id: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'lower-case letters, digits, - and _'),
   version: z.string().min(1).max(64),
+  purpose: z.string().max(2_000).optional(),
   inputs: z.record(z.string().max(64), GateInput),
   /** Values of the inputs; texts are rendered when the request is made. */
   given: z.record(z.string().max(64), Json),
@@ -60,7 +69,7 @@ export const Gate = z.object({
     audience: z.array(z.string().min(1).max(500)).min(1).max(50).optional(),
     body: Text.optional(),
     /** Checkpoints that the request adds to the task's history. */
-    onOpen: z.array(z.object({ checkpoint: z.string().min(1).max(200), note: Text.optional() })).max(8),
+    onOpen: z.array(GateCheckpoint).max(8),
   }),
   policy: ApprovalPolicy,
   /** Timeout by kind of effect; `default` for the others. */
@@ -71,7 +80,16 @@ export const Gate = z.object({
   onDecision: z.partialRecord(z.enum([...Verb.options, 'expire']), Suggestion),
   /** `branches`: the first matching branch; `decision`: by the decision alone. */
   resumePolicy: z.enum(['branches', 'decision']),
-  resumeBranches: z.array(z.object({ when: Condition, ...Suggestion.shape })).max(16),
+  resumeBranches: z
+    .array(
+      z.object({
+        when: Condition,
+        ...Suggestion.shape,
+        /** Recorded when the branch matches. */
+        checkpoints: z.array(GateCheckpoint).max(4).optional(),
+      }),
+    )
+    .max(16),
   recovery: z.object({
     onWorkerCrash: Suggestion.optional(),
     onDuplicateSideEffectAttempt: Suggestion.optional(),

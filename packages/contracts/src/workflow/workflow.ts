@@ -6,6 +6,7 @@ import { Gate } from './gate.ts';
 import { NodeId, TOKEN } from '../values/ids.ts';
 import { Json } from '../values/json.ts';
 import { RecoveryRules } from './recovery-rules.ts';
+import { ReviewKind } from './review.ts';
 import { CapabilityLabel, EffectClass, SideEffectKind, WAIT_MAX_MS } from './side-effect.ts';
 
 export { CapabilityLabel, EffectClass, SideEffectKind, WAIT_MAX_MS } from './side-effect.ts';
@@ -106,6 +107,8 @@ export const NodeDefinition = z.object({
   preconditions: z.array(Precondition).optional(),
   /** A person approves its start. */
   approval: z.object({ audience: Audience, timeoutMs: Wait }).optional(),
+  /** Its result is a review of this kind: `passed` when it succeeds, `failed` when it fails. */
+  review: ReviewKind.optional(),
   /** Script of a stop condition or CI/CD gate; a gate without one succeeds. */
   script: z.string().max(65_536).optional(),
   /** CI/CD gate: script that runs after a failure, before the gate repeats. */

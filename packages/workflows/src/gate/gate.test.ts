@@ -61,7 +61,7 @@ describe('problems of gates', () => {
     ['an empty file', '', ['WORKFLOW_VALUE_INVALID']],
     ['a list', '- 1\n', ['WORKFLOW_VALUE_INVALID']],
     ['no id and no version', 'policy: {}\n', ['WORKFLOW_KEY_MISSING id', 'WORKFLOW_KEY_MISSING version']],
-    ['a version that is a number', 'id: a\nversion: 1.0\n', ['WORKFLOW_VALUE_INVALID version']],
+    ['a version that is a list', 'id: a\nversion: [1]\n', ['WORKFLOW_VALUE_INVALID version']],
     ['an invalid id', 'id: A b\nversion: "1"\n', ['WORKFLOW_VALUE_INVALID id']],
     ['an unknown key', `${HEAD}polici: {}\n`, ['WORKFLOW_KEY_UNKNOWN polici']],
     [

@@ -1,12 +1,13 @@
-import { Gate, type Suggestion } from '@holdpoint/contracts/workflow/gate';
+import { Gate, type GateCheckpoint, type Suggestion } from '@holdpoint/contracts/workflow/gate';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import { WAIT_MAX_MS } from '@holdpoint/contracts/workflow/side-effect';
 import { parseTime, TIME } from '../reading/coerce.ts';
 import { shown, type Report } from '../problems/report.ts';
 import { fieldPath, parseShape, valueAt } from '../reading/shape.ts';
 import type { Scalar } from '../reading/table.ts';
+import { fromCalls } from './documented.ts';
 import { gateProblems } from './problems.ts';
-import { contextOf, GateFile, expandShorthands, type RawSuggestion } from './schema.ts';
+import { contextOf, GateFile, expandShorthands, type RawCheckpoint, type RawSuggestion } from './schema.ts';
 import { parseYaml } from './yaml.ts';
 
 /**
@@ -54,6 +55,12 @@ const policyOf = (raw: GateFile, time: Time): Gate['policy'] => {
   };
 };
 
+const checkpointOf = ({ checkpoint, note, payload }: RawCheckpoint): GateCheckpoint => ({
+  checkpoint,
+  ...(note !== undefined && { note }),
+  ...(payload !== undefined && { payload }),
+});
+
 const requestOf = ({
   title,
   audience,
@@ -63,10 +70,7 @@ const requestOf = ({
   ...(title !== undefined && { title }),
   ...(audience !== undefined && { audience }),
   ...(body !== undefined && { body }),
-  onOpen: onOpen.map(({ task_record_checkpoint: { checkpoint, note } }) => ({
-    checkpoint,
-    ...(note !== undefined && { note }),
-  })),
+  onOpen: onOpen.map(({ task_record_checkpoint: checkpoint }) => checkpointOf(checkpoint)),
 });
 
 const timeoutsOf = (raw: GateFile, time: Time): Gate['timeoutMs'] =>
@@ -82,6 +86,7 @@ const gateOf = (raw: GateFile, time: Time): Gate => {
   return {
     id: raw.id,
     version: raw.version,
+    ...(raw.purpose !== undefined && { purpose: raw.purpose.trim() }),
     inputs: raw.inputs ?? {},
     given: {},
     loadContext: [...new Set((raw.load_context ?? []).flatMap(contextOf))],
@@ -90,7 +95,11 @@ const gateOf = (raw: GateFile, time: Time): Gate => {
     timeoutMs: timeoutsOf(raw, time),
     onDecision: suggestionsOf(raw.on_decision ?? {}),
     resumePolicy: raw.resume_policy ?? (branches.length > 0 ? 'branches' : 'decision'),
-    resumeBranches: branches.map(({ when, ...rest }) => ({ when, ...suggestionOf(rest) })),
+    resumeBranches: branches.map(({ when, checkpoints, ...rest }) => ({
+      when,
+      ...suggestionOf(rest),
+      ...(checkpoints && { checkpoints: checkpoints.map(checkpointOf) }),
+    })),
     recovery: {
       ...(crash !== undefined && { onWorkerCrash: suggestionOf(crash) }),
       ...(duplicate !== undefined && { onDuplicateSideEffectAttempt: suggestionOf(duplicate) }),
@@ -128,12 +137,18 @@ const writtenPath = (gate: Gate, path: readonly PropertyKey[]): string => {
 export const parseGate = (text: string, file: string, report: Report): Gate | undefined => {
   const data = parseYaml(text, file, report);
   if (data === undefined) return undefined;
-  expandShorthands(data);
   let sound = true;
   const error: Report['error'] = (found) => {
     sound = false;
     report.error({ ...found, file });
   };
+  fromCalls(data, {
+    error,
+    warning: (found) => {
+      report.warning({ ...found, file });
+    },
+  });
+  expandShorthands(data);
   const raw = parseShape(GateFile, data, { file, report: { ...report, error } });
   if (raw === undefined) return undefined;
   const gate = gateOf(raw, (value, path, instead) => {

@@ -1,6 +1,12 @@
 import { AudienceMember } from '@holdpoint/contracts/workflow/audience';
 import { Verb } from '@holdpoint/contracts/workflow/approval-policy';
-import { GateContext, type Gate, type GateInput, type Suggestion } from '@holdpoint/contracts/workflow/gate';
+import {
+  GateContext,
+  type Gate,
+  type GateCheckpoint,
+  type GateInput,
+  type Suggestion,
+} from '@holdpoint/contracts/workflow/gate';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import type { Json } from '@holdpoint/contracts/values/json';
 import { SideEffectKind } from '@holdpoint/contracts/workflow/side-effect';
@@ -36,8 +42,11 @@ export const hasExpressions = (text: string): boolean => /\{[{%#]/.test(text);
 const ALWAYS = ['effect', 'inputs'] as const;
 
 /** The names that texts and conditions of a gate may use before a decision exists. */
-export const gateNames = ({ loadContext }: Pick<Gate, 'loadContext'>): ReadonlySet<string> =>
-  new Set([...ALWAYS, ...loadContext]);
+export const gateNames = ({
+  loadContext,
+  inputs,
+}: Pick<Gate, 'loadContext' | 'inputs'>): ReadonlySet<string> =>
+  new Set([...ALWAYS, ...loadContext, ...Object.keys(inputs)]);
 
 const expressions = (gate: Gate): readonly GateProblem[] => {
   const names = gateNames(gate);
@@ -49,12 +58,24 @@ const expressions = (gate: Gate): readonly GateProblem[] => {
     said === undefined
       ? []
       : [{ code: 'WORKFLOW_EXPRESSION', path, found: `${said}${loadable(said)}`, expected }];
-  const text = (path: string, written: string | undefined): readonly GateProblem[] =>
+  const decided = new Set([...names, 'decision', 'lobster']);
+  const text = (path: string, written: string | undefined, known = names): readonly GateProblem[] =>
     problem(
       path,
-      checkTemplate(written ?? '', names),
+      checkTemplate(written ?? '', known),
       'a text with {{ expression }} and {% statement %} parts',
     );
+  const texts = (path: string, value: Json, known: ReadonlySet<string>): readonly GateProblem[] => {
+    if (typeof value === 'string') return text(path, value, known);
+    if (typeof value !== 'object' || value === null) return [];
+    return Object.entries(value).flatMap(([key, inner]: [string, Json]) =>
+      texts(`${path}.${key}`, inner, known),
+    );
+  };
+  const recorded = (path: string, { note, payload = {} }: GateCheckpoint, known = names) => [
+    ...text(`${path}.note`, note, known),
+    ...texts(`${path}.payload`, payload, known),
+  ];
   const condition = (path: string, written: string, known: ReadonlySet<string>): readonly GateProblem[] =>
     problem(path, checkExpression(written, known), 'an expression');
   const { request, constraints, resumeBranches } = gate;
@@ -65,13 +86,16 @@ const expressions = (gate: Gate): readonly GateProblem[] => {
       text(at('approval_request.audience', index, ''), one),
     ),
     ...text('approval_request.body', request.body),
-    ...request.onOpen.flatMap(({ note }, index) =>
-      text(at('approval_request.on_open', index, '.task_record_checkpoint.note'), note),
+    ...request.onOpen.flatMap((one, index) =>
+      recorded(at('approval_request.on_open', index, '.task_record_checkpoint'), one),
     ),
     ...constraints.flatMap(({ when }, index) => condition(at('constraints', index, '.when'), when, names)),
-    ...resumeBranches.flatMap(({ when }, index) =>
-      condition(at('resume_branches', index, '.when'), when, new Set([...names, 'decision'])),
-    ),
+    ...resumeBranches.flatMap(({ when, checkpoints = [] }, index) => [
+      ...condition(at('resume_branches', index, '.when'), when, decided),
+      ...checkpoints.flatMap((one, place) =>
+        recorded(at(`resume_branches[${String(index)}].checkpoints`, place, ''), one, decided),
+      ),
+    ]),
   ];
 };
 

@@ -40,13 +40,18 @@ const RawInput = table({
 
 const Audience = z.array(Text).min(1);
 
+const Checkpoint = {
+  checkpoint: Text.min(1),
+  note: Text.optional(),
+  payload: z.record(z.string(), AnyJson).optional(),
+} as const;
+export type RawCheckpoint = z.infer<z.ZodObject<typeof Checkpoint>>;
+
 const Request = table({
   title: Text.optional(),
   audience: Audience.optional(),
   body: Text.optional(),
-  on_open: z
-    .array(table({ task_record_checkpoint: table({ checkpoint: Text.min(1), note: Text.optional() }) }))
-    .optional(),
+  on_open: z.array(table({ task_record_checkpoint: table(Checkpoint) })).optional(),
   timeout: optional(['default', ...SideEffectKind.options], Scalar).optional(),
   remind: z.array(Scalar).optional(),
   hand_on: z.array(table({ after: Scalar, audience: Audience })).optional(),
@@ -64,6 +69,7 @@ const Policy = table({
 export const GateFile = table({
   id: Text,
   version: Text,
+  purpose: Text.optional(),
   inputs: z
     .record(z.string().regex(/^[a-z_][a-z0-9_]{0,63}$/, 'lower-case letters, digits and _'), RawInput)
     .optional(),
@@ -73,7 +79,15 @@ export const GateFile = table({
   policy: Policy.optional(),
   on_decision: optional([...Verb.options, 'expire'], RawSuggestion).optional(),
   resume_policy: z.enum(['branches', 'decision']).optional(),
-  resume_branches: z.array(table({ when: Text, ...RawSuggestion.shape })).optional(),
+  resume_branches: z
+    .array(
+      table({
+        when: Text,
+        ...RawSuggestion.shape,
+        checkpoints: z.array(table(Checkpoint)).optional(),
+      }),
+    )
+    .optional(),
   recovery: table({
     on_worker_crash: RawSuggestion.optional(),
     on_duplicate_side_effect_attempt: RawSuggestion.optional(),

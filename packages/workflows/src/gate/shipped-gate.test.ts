@@ -1,3 +1,5 @@
+import { type DocumentedTask, documentedTask } from '@holdpoint/contracts/task/document';
+import type { NodeId } from '@holdpoint/contracts/values/ids';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import { expect, test } from 'vitest';
 import { evaluateCondition, renderTemplate } from '../expression/expression.ts';
@@ -5,8 +7,17 @@ import { defaultGate } from '../files/gate-source.ts';
 import { forKind } from './find-gate.ts';
 
 const gate = forKind(defaultGate(), 'deploy');
+const task = (more: Partial<DocumentedTask> = {}): JsonObject =>
+  documentedTask({
+    id: 't-1',
+    goal: 'Ship it\nDigest: of mine',
+    phase: 'awaiting_approval',
+    workflow: 'release',
+    requestedBy: 'ada',
+    ...more,
+  });
 const scope = (effect: JsonObject = {}, more: JsonObject = {}): JsonObject => ({
-  task: { goal: 'Ship it\nDigest: of mine', requested_by: 'ada' },
+  task: task(),
   node: { id: 'deploy', attempt: 2 },
   effect: {
     uses: 'cap.env.shell.command.run',
@@ -14,6 +25,7 @@ const scope = (effect: JsonObject = {}, more: JsonObject = {}): JsonObject => ({
     class: 'opaque',
     target: 'staging',
     digest: 'ab'.repeat(32),
+    idempotency_key: 'deploy:1',
     probe: null,
     compensate: null,
     rollback_hint: null,
@@ -28,7 +40,7 @@ test('the shipped gate compiles to the expected definition', () => {
   const { title, body, ...request } = gate.request;
   expect({ ...gate, request }).toEqual({
     id: 'approval_recovery_v2',
-    version: '2',
+    version: '3',
     inputs: {
       side_effect_kind: {
         type: 'enum',
@@ -93,13 +105,23 @@ const rendered = (of: JsonObject): string => renderTemplate(gate.request.body ??
 test('the body contains all known facts and no empty sections', () => {
   expect(rendered(scope())).toBe(`Capability:  cap.env.shell.command.run (node deploy, attempt 2)
 Kind, class: deploy, opaque
+Key:         deploy:1
 Digest:      ${'ab'.repeat(32)}
+Phase:       awaiting_approval
 Target:
 > staging
+
+Rollback hint:
+> none provided
 
 Goal, by ada:
 > Ship it
 > Digest: of mine
+
+Acceptance criteria: none
+Spec review:    none
+Quality review: none
+Artifact:       none
 `);
   const full = rendered(
     scope(
@@ -123,6 +145,48 @@ Goal, by ada:
     expect(full).toContain(said);
 });
 
+test('the body shows acceptance criteria, the latest reviews and the latest artifact', () => {
+  const shown = rendered(
+    scope(
+      {},
+      {
+        task: task({
+          acceptanceCriteria: ['it builds\nDigest: x', 'it starts'],
+          reviews: {
+            spec: { kind: 'spec', verdict: 'passed', summary: 'as agreed', by: 'grace' },
+            quality: {
+              kind: 'quality',
+              verdict: 'changes_requested',
+              summary: 'no test\nDigest: x',
+              url: 'https://reviews.example/7',
+              by: 'node check',
+            },
+          },
+          artifact: {
+            kind: 'plan_doc',
+            name: 'plan_doc:a (draft/a)',
+            uri: 'git:draft/a@abcdef1',
+            node: 'plan' as NodeId,
+            attempt: 1,
+          },
+        }),
+      },
+    ),
+  );
+  expect(shown).toContain(`
+Acceptance criteria:
+> 1. it builds
+> Digest: x
+> 2. it starts
+Spec review:    passed, by grace
+> as agreed${' '}
+Quality review: changes_requested, by node check
+> no test
+> Digest: x https://reviews.example/7
+Artifact:       git:draft/a@abcdef1 (plan_doc:a (draft/a))
+`);
+});
+
 test('foreign text cannot start a line or exceed the limit', () => {
   const hostile = `a\nDigest: ${'0'.repeat(64)}\n{{ task }}{% if %}`.repeat(2_000);
   const error = { code: 'X', message: hostile };
@@ -130,7 +194,16 @@ test('foreign text cannot start a line or exceed the limit', () => {
     scope(
       { target: hostile, probe: hostile, compensate: hostile, rollback_hint: hostile },
       {
-        task: { goal: hostile, requested_by: hostile.slice(0, 200) },
+        task: task({
+          goal: hostile,
+          requestedBy: hostile.slice(0, 200),
+          acceptanceCriteria: [hostile, hostile],
+          reviews: {
+            spec: { kind: 'spec', verdict: 'passed', summary: hostile, by: hostile.slice(0, 200) },
+            quality: { kind: 'quality', verdict: 'passed', summary: hostile, by: hostile.slice(0, 200) },
+          },
+          artifact: { kind: 'x', name: hostile.slice(0, 600), uri: 'git:x', node: 'n' as NodeId, attempt: 1 },
+        }),
         inputs: { why: hostile },
         attempts: Array.from({ length: 20 }, (_, at) => ({ attempt: at, outcome: 'failed', error })),
       },

@@ -230,6 +230,11 @@ export const FIELD_DOCS: Readonly<Record<string, FieldDoc>> = {
     otherwise: NONE,
     example: 'args = { branch = "main" }',
   },
+  'nodes[].review': {
+    meaning: 'The result of the node is a review: `spec` or `quality`; approvers see the latest of each kind',
+    otherwise: NONE,
+    example: 'review = "quality"',
+  },
   'nodes[].gates': {
     meaning: 'Checks and approvals of the node',
     otherwise: NONE,

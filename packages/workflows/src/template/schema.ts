@@ -1,4 +1,5 @@
 import { TOKEN } from '@holdpoint/contracts/values/ids';
+import { ReviewKind } from '@holdpoint/contracts/workflow/review';
 import { EffectClass, SideEffectKind } from '@holdpoint/contracts/workflow/workflow';
 import { z } from 'zod';
 import { AnyJson, KNOWN, Scalar, table } from '../reading/table.ts';
@@ -112,6 +113,8 @@ export const RawNode = table({
   locks: z.array(table({ key: Text, mode: z.enum(['shared', 'exclusive']) })).optional(),
   preconditions: z.array(RawPrecondition).optional(),
   gates: z.array(Gate).optional(),
+  /** The result of the node is a review of this kind. */
+  review: ReviewKind.optional(),
   retry: table({ mode: Text.optional(), budget: Scalar.optional() }).optional(),
   guard: Text.optional(),
   before: Steps,

@@ -4,6 +4,7 @@ import type { ForkProgram, ProgramMessage } from '@holdpoint/programs/messages';
 import type { ProgramState, ProgramTaskEvent } from '@holdpoint/programs/state';
 import { type Decider, decision, refused } from '@holdpoint/runtime/decider';
 import type { TaskMessage } from '../task/model/messages.ts';
+import { reviewNeedsIdentity } from '../task/operator/may-command.ts';
 
 /** A request of a worker. */
 export type WorkMessage = { readonly kind: 'work'; readonly payload: WorkRequest };
@@ -39,6 +40,10 @@ const asProgramMessage = (
       if (node !== undefined && message.kind !== 'retry') return refusal(`${WHOLE} ${message.kind}d`);
       return { kind: message.kind, payload: message.payload, commandId: message.commandId };
     }
+    case 'record_review':
+      if (message.sender === undefined || message.sender.kind === 'unverified')
+        return { error: reviewNeedsIdentity() };
+      return { kind: message.kind, payload: message.payload, commandId: message.commandId };
     case 'skip':
       return refusal(`${WHOLE} ended: a phase cannot be skipped by hand`);
     case 'checkpoint':

@@ -29,6 +29,7 @@ import { onCircuitState, requestCircuit } from './outgoing/circuits.ts';
 import { cancel, done, pause, resume, retry, skip } from './operator/commands.ts';
 import { commandRefusal } from './operator/may-command.ts';
 import { recordNote } from './operator/record-checkpoint.ts';
+import { recordReview } from './operator/record-review.ts';
 import { createDecisionBuilder, type DecisionBuilder } from './model/decision-builder.ts';
 import { sendArtifactReport } from './graph/ending.ts';
 import { evolve } from './model/evolve.ts';
@@ -73,6 +74,8 @@ const decideOperatorCommand = (builder: DecisionBuilder, message: OperatorComman
       return done(builder, message.payload, commandId);
     case 'checkpoint':
       return recordNote(builder, message.payload);
+    case 'record_review':
+      return recordReview(builder, message.payload, commandId);
   }
 };
 
@@ -208,6 +211,7 @@ const decide = (
     case 'retry':
     case 'done':
     case 'checkpoint':
+    case 'record_review':
       if (state.phase === 'absent')
         return message.kind === 'cancel' ? cancelAbsent(state, message) : unknownTask(message.task);
       return decideOperatorCommand(createDecisionBuilder(state, state.id, now, shipped.timing), message);

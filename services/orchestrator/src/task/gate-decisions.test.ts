@@ -44,6 +44,119 @@ const returned = (change: Partial<Suggestion>): Suggestion => ({
   ...change,
 });
 
+const decided = (task: Play) =>
+  (task.task.checkpoints ?? []).filter(({ kind }) => kind === 'resume_granted' || kind === 'resume_blocked');
+
+describe('a decision', () => {
+  test('an approval records who granted it, the key and the note, without a further event', () => {
+    const task = play([gatedEffect('a')]).when(approves('a', { comment: 'as agreed' }));
+    expect(task.said).toEqual(['effect_ordered a']);
+    expect(decided(task)).toEqual([
+      {
+        kind: 'resume_granted',
+        node: 'a',
+        attempt: 1,
+        revision: 1,
+        reason: 'approved by grace: as agreed',
+        payload: { decision: 'approved', idempotency_key: 'once' },
+        by: 'grace',
+      },
+    ]);
+  });
+
+  test.each([
+    ['rejects', rejects, 'rejected'],
+    ['expires', expires, 'expired'],
+    ['requests changes', wantsChanges, 'request_changes'],
+  ] as const)(
+    'a decision that %s records who blocked the effect, the key and the note',
+    (_, act, decision) => {
+      const task = play([gatedEffect('a')]).when(act('a'));
+      expect(decided(task)).toMatchObject([
+        { kind: 'resume_blocked', node: 'a', payload: { decision, idempotency_key: 'once' } },
+      ]);
+    },
+  );
+
+  test('an approval of a paused task is granted, and one that the gate stops is blocked', () => {
+    const paused = play([gatedEffect('a')]).when(byHand('pause'), approves('a'));
+    expect(decided(paused)).toMatchObject([{ kind: 'resume_granted', by: 'grace' }]);
+    const onDecision = { approve: returned({ phase: 'blocked' }) };
+    const stopped = play([gatedEffect('a', { onDecision })]).when(approves('a'));
+    expect(decided(stopped)).toMatchObject([{ kind: 'resume_blocked', by: 'grace' }]);
+  });
+
+  test('the task shows its latest approval before and after the decision', () => {
+    const task = play([gatedEffect('a')]);
+    expect(task.task.latestApproval).toMatchObject({ node: 'a', attempt: 1, status: 'pending' });
+    expect(task.when(approves('a', { comment: 'fine' })).task.latestApproval).toMatchObject({
+      status: 'approved',
+      by: 'grace',
+      note: 'fine',
+    });
+    expect(task.when(rejects('a')).task.latestApproval).toMatchObject({ status: 'rejected', by: 'grace' });
+  });
+
+  const branch = (outcome: string, change: Partial<Gate['resumeBranches'][number]>): Partial<Gate> => ({
+    loadContext: ['task'],
+    resumePolicy: 'branches',
+    resumeBranches: [
+      { when: `task.approvals.latest.status == "${outcome}"`, emit: 'resume_executor', ...change },
+    ],
+  });
+
+  test('a branch gives the payload of the decision, and records a checkpoint of its own', () => {
+    const checkpoints = [
+      { checkpoint: 'resume_granted', payload: { resumed_by: '{{ lobster.actor }}' } },
+      {
+        checkpoint: 'released',
+        note: '{{ decision.comment }}',
+        payload: { goal: '{{ task.spec.goal }}', n: '{{ 1 + 1 }}' },
+      },
+    ];
+    const task = play([gatedEffect('a', branch('approved', { checkpoints }))]).when(
+      approves('a', { comment: 'go' }),
+    );
+    expect(decided(task)).toMatchObject([{ kind: 'resume_granted', payload: { resumed_by: 'grace' } }]);
+    expect(task.task.checkpoints).toContainEqual(
+      expect.objectContaining({
+        kind: 'noted',
+        name: 'released',
+        reason: 'released: go',
+        payload: { goal: 'all of it', n: 2 },
+      }),
+    );
+  });
+
+  test('a payload above its limit fails the node', () => {
+    const checkpoints = [{ checkpoint: 'large', payload: { all: '{{ inputs.big }}' } }];
+    const inputs = { big: { type: 'string' as const, default: 'x'.repeat(5_000) } };
+    const task = play([gatedEffect('a', { ...branch('approved', { checkpoints }), inputs })]).when(
+      approves('a'),
+    );
+    expect(task.node('a').error).toMatchObject({ code: 'NODE_EXPRESSION' });
+  });
+
+  test('execution_ready returns the task to the agent before the effect', () => {
+    const change = { emit: 'return_to_orchestrator', phase: 'execution_ready' } as const;
+    const gated = gatedEffect('a', branch('rejected', change), { after: ['writer'] });
+    const task = play([agent('writer'), gated]).when(
+      succeeds('writer'),
+      rejects('a', { comment: 'not yet' }),
+    );
+    expect(task.said).toEqual([
+      'approval_closed a rejected',
+      'restarted writer,a',
+      'step_ordered writer.run#2',
+    ]);
+    expect(hintOf(task, 'writer')).toBe('rejected by grace: not yet');
+    const alone = play([gatedEffect('a', branch('rejected', change))]).when(rejects('a'));
+    expect(refusals(alone)).toEqual([
+      'on_decision: return_to_orchestrator was suggested: no agent works before the effect',
+    ]);
+  });
+});
+
 describe('requested changes', () => {
   const written = (gated = effect('a', { after: ['check'] })) =>
     play([

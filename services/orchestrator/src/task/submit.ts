@@ -144,9 +144,14 @@ export const submit = (
   const { goal, workflow, acceptanceCriteria = [], inputs = {}, agent, rollbackOf } = submission;
   const { requestedBy = unverifiedName(undefined) } = submission;
   // Nobody else can have a rollback pass as one that a verdict ordered.
+  if (submission.evidence !== undefined && sender.kind !== 'service')
+    return refused(errorBody('ERR_FORBIDDEN', 'evidence: only the orchestrator passes on reviews'));
+  if (submission.onBehalfOf !== undefined && sender.kind !== 'service' && message.origin === undefined)
+    return refused(errorBody('ERR_FORBIDDEN', 'onBehalfOf: submit it as a request, which checks that task'));
   if (rollbackOf !== undefined && (sender.kind !== 'service' || workflow !== rollback.id))
     return refused(errorBody('ERR_FORBIDDEN', 'rollbackOf: only the orchestrator orders rollbacks'));
-  const { id: _, ...content } = submission;
+  // Later reviews of the origin do not make a repeat another submission.
+  const { id: _, evidence = message.origin, onBehalfOf: _origin, ...content } = submission;
   const contentDigest = digestOf({ ...content, acceptanceCriteria, inputs, requestedBy });
   const builder = createDecisionBuilder(state, task, now, timing);
   if (state.phase !== 'absent')
@@ -162,6 +167,8 @@ export const submit = (
     requestedBy,
     ...(agent !== undefined && { agent }),
     ...(rollbackOf !== undefined && submission.definition === undefined && { rollbackOf }),
+    ...(submission.onBehalfOf && { onBehalfOf: submission.onBehalfOf }),
+    ...(evidence && Object.keys(evidence).length > 0 && { evidence }),
     contentDigest,
     workflow,
     definition: withApproval(definition, submission.approval),

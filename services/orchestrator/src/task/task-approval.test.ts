@@ -41,6 +41,7 @@ describe('an approval of an effect', () => {
         effectId: EFFECT,
         approval: approvalOf(1),
         ...GRANT,
+        granted: { by: 'grace' },
       })
       .thenSends({
         subject: 'hp.cmd.effect.run.default',

@@ -346,6 +346,7 @@ describe('effect checkpoints', () => {
     const done = after(crashed, applied());
     expect(kindsIn(done)).toEqual(['worker_crash_detected', 'resume_granted']);
     expect(viewOf(done).checkpoints).toMatchObject([
+      { kind: 'resume_granted', node: NODE, attempt: 1, by: 'grace' },
       { kind: 'worker_crash_detected', node: NODE, attempt: 1, epoch: EPOCH },
       { kind: 'resume_granted', node: NODE, attempt: 1 },
     ]);

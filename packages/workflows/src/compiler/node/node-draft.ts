@@ -41,7 +41,7 @@ type DraftContext = {
 
 export const draftOf = (source: TemplateNode, surroundings: DraftContext): NodeDraft => {
   const fields = fieldsOf(source, surroundings.expander, surroundings.report);
-  const { id, uses, stage, name, pool, locks = [] } = source;
+  const { id, uses, stage, name, pool, review, locks = [] } = source;
   const on = routesOf(source);
   const preconditions = preconditionsOf(source.preconditions ?? [], fields);
   const node: NodeDefinition = {
@@ -61,6 +61,7 @@ export const draftOf = (source: TemplateNode, surroundings: DraftContext): NodeD
     }),
     ...(preconditions.length > 0 && { preconditions }),
     ...(pool !== undefined && { pool }),
+    ...(review !== undefined && { review }),
     ...stepsAround(source, fields),
     ...policyOf(source, fields),
   };

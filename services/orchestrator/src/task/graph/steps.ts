@@ -176,12 +176,14 @@ export const orderApproved = (
   builder: DecisionBuilder,
   node: NodeId,
   grant: GateRequest['grant'] = nodeState(builder.task(), node).gate?.grant,
+  granted?: { readonly by: string; readonly comment?: string; readonly payload?: JsonObject },
 ): void => {
   const { attempt, gate } = nodeState(builder.task(), node);
   if (gate === undefined || grant === undefined) throw new Error(`node ${node} has no grant`);
   const { approval, effectId } = gate;
   const { token, validUntil } = grant;
-  builder.emit({ type: 'effect_ordered', node, attempt, effectId, approval, grant: token, validUntil });
+  const order = { type: 'effect_ordered', node, attempt, effectId, approval } as const;
+  builder.emit({ ...order, grant: token, validUntil, ...(granted && { granted }) });
   builder.send(orderEffect(builder.task(), node, 0));
   startReplyTimer(builder, node);
 };

@@ -5,7 +5,7 @@ import type { DecisionBuilder } from './decision-builder.ts';
 import { checkpointMark } from './evolve.ts';
 import { type NodeState, nodeState, type Task } from './state.ts';
 
-type CheckpointFields = Pick<Checkpoint, 'kind' | 'epoch' | 'revision' | 'name' | 'reason' | 'by' | 'agent'>;
+type CheckpointFields = Omit<Checkpoint, 'node' | 'attempt'>;
 
 /** Limit for the reason of a checkpoint. */
 const REASON_MAX = 1_000;

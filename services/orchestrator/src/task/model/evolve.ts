@@ -1,10 +1,14 @@
 import type { AttemptReport, Usage } from '@holdpoint/contracts/workflow/attempt';
-import type { CommandId, NodeId, TaskId } from '@holdpoint/contracts/values/ids';
+import type { ApprovalId, CommandId, NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import type { Verdict } from '@holdpoint/contracts/recovery/verdict';
 import { RollbackInputs } from '@holdpoint/contracts/recovery/rollback';
 import type { Checkpoint, TaskPhase } from '@holdpoint/contracts/task/status';
+import { statusWord } from '@holdpoint/contracts/task/document';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
+import type { ApprovalOutcome } from '@holdpoint/contracts/approval/status';
+import { withReview } from '@holdpoint/contracts/workflow/review';
+import { withResult } from '../evidence/latest-results.ts';
 import { hasWorktree } from './context.ts';
 import { effectGate } from './effect-gate.ts';
 import { rememberAttempt } from './earlier-attempts.ts';
@@ -30,7 +34,15 @@ import {
   withdrawalOf,
 } from './node-ends.ts';
 import { createNodes } from './nodes.ts';
-import { countOf, type NodeState, nodeState, openQuestion, type Task, type TaskState } from './state.ts';
+import {
+  countOf,
+  nodeDefinition,
+  type NodeState,
+  nodeState,
+  openQuestion,
+  type Task,
+  type TaskState,
+} from './state.ts';
 
 type Submitted = Extract<TaskEvent, { type: 'submitted' }>;
 
@@ -48,6 +60,8 @@ const created = (event: Submitted): Task => {
     requestedBy: event.requestedBy,
     ...(event.agent !== undefined && { agent: event.agent }),
     ...(event.rollbackOf && { rollbackOf: event.rollbackOf }),
+    ...(event.onBehalfOf && { onBehalfOf: event.onBehalfOf }),
+    ...event.evidence,
     contentDigest: event.contentDigest,
     ...(event.gate && { gate: event.gate }),
     definition: event.definition,
@@ -74,6 +88,48 @@ const COMMANDS_KEPT = 50;
 
 /** The view shows only the latest; the history has all. */
 const CHECKPOINTS_KEPT = 50;
+
+const withCheckpoint = (task: Task, checkpoint: Checkpoint): Task => ({
+  ...task,
+  checkpoints: [...(task.checkpoints ?? []), checkpoint].slice(-CHECKPOINTS_KEPT),
+});
+
+type Decided = {
+  readonly node: NodeId;
+  readonly attempt: number;
+  readonly approval: ApprovalId;
+  readonly outcome: ApprovalOutcome;
+  readonly by: string;
+  readonly comment?: string | undefined;
+  readonly payload?: JsonObject | undefined;
+};
+
+const REASON_MAX = 1_000;
+
+/** The event of the decision carries its checkpoint, so that the decision costs no further event. */
+const withDecided = (task: Task, decided: Decided, resumes: boolean): Task => {
+  const { node, attempt, approval: id, outcome: status, by, comment } = decided;
+  const { revision, gate } = nodeState(task, node);
+  const key = gate?.effect.idempotencyKey;
+  const reached: Task = {
+    ...task,
+    latestApproval: { id, node, attempt, status, by, ...(comment !== undefined && { note: comment }) },
+  };
+  return withCheckpoint(reached, {
+    kind: resumes ? 'resume_granted' : 'resume_blocked',
+    node,
+    attempt,
+    revision,
+    reason: `${status.replace('_', ' ')} by ${by}${comment === undefined ? '' : `: ${comment}`}`
+      .slice(0, REASON_MAX)
+      .toWellFormed(),
+    payload: decided.payload ?? {
+      decision: statusWord(status),
+      ...(key !== undefined && { idempotency_key: key }),
+    },
+    by,
+  });
+};
 
 /** Identifies a checkpoint within its attempt. */
 export const checkpointMark = ({
@@ -109,7 +165,11 @@ const succeeded = (task: Task, event: Extract<TaskEvent, { type: 'node_succeeded
     report: event.report,
     reason: undefined,
   };
-  const done = endedNode(task, node, change, why, event.by === undefined ? (step ?? 'run') : undefined);
+  const ended = endedNode(task, node, change, why, event.by === undefined ? (step ?? 'run') : undefined);
+  const { attempt } = event;
+  const result = { attempt, outcome: 'succeeded', text: detail, outputs, context } as const;
+  // A person who takes a node as done has not reviewed it.
+  const done = event.by === undefined ? withResult(ended, nodeDefinition(task, node), result) : ended;
   return rememberCommand(step === undefined ? done : addUsage(done, event.report), event.command);
 };
 
@@ -207,7 +267,8 @@ const fold = (task: Task, event: TaskEvent): Task => {
     }
     case 'approval_requested': {
       const { approval, effectId, effect, digest, revision, attempt, prompt: asked } = event;
-      return changeNode(task, event.node, {
+      const latestApproval = { id: approval, node: event.node, attempt, status: 'pending' } as const;
+      return changeNode({ ...task, latestApproval }, event.node, {
         status: 'awaiting_approval',
         wait: undefined,
         attempt,
@@ -217,18 +278,23 @@ const fold = (task: Task, event: TaskEvent): Task => {
         gate: { approval, effectId, effect, digest, ...(asked && { asked }) },
       });
     }
-    case 'approval_closed':
+    case 'approval_closed': {
+      const decided = withDecided(task, event, event.resumes === true);
       return event.grant === undefined
-        ? patchNode(task, event.node, {
+        ? patchNode(decided, event.node, {
             reason: `${event.outcome} by ${event.by}`,
             ...withDecision(task, event),
           })
-        : patchNode(task, event.node, {
+        : patchNode(decided, event.node, {
             status: 'approved',
             ...withGrant(task, event.node, event.grant, event.validUntil ?? 0),
           });
-    case 'effect_ordered':
-      return changeNode(task, event.node, {
+    }
+    case 'effect_ordered': {
+      const { granted } = event;
+      const decided =
+        granted === undefined ? task : withDecided(task, { ...event, ...granted, outcome: 'approved' }, true);
+      return changeNode(decided, event.node, {
         status: 'running',
         ordered: true,
         underGrant: true,
@@ -236,6 +302,7 @@ const fold = (task: Task, event: TaskEvent): Task => {
         attempt: event.attempt,
         ...withGrant(task, event.node, event.grant, event.validUntil),
       });
+    }
     case 'node_waiting': {
       const { status } = nodeState(task, event.node);
       const starts = status === 'idle' || status === 'retrying';
@@ -312,9 +379,13 @@ const fold = (task: Task, event: TaskEvent): Task => {
     case 'checkpoint': {
       const { type: _, id: _task, phase: _phase, ...checkpoint } = event;
       const { marks = [] } = nodeState(task, event.node);
-      const noted = changeNode(task, event.node, { marks: [...marks, checkpointMark(checkpoint)] });
-      return { ...noted, checkpoints: [...(task.checkpoints ?? []), checkpoint].slice(-CHECKPOINTS_KEPT) };
+      return withCheckpoint(
+        changeNode(task, event.node, { marks: [...marks, checkpointMark(checkpoint)] }),
+        checkpoint,
+      );
     }
+    case 'review_recorded':
+      return rememberCommand(withReview(task, event.review), event.command);
     case 'node_failed': {
       const before = nodeState(task, event.node);
       const failed = changeNode(task, event.node, {
@@ -335,7 +406,13 @@ const fold = (task: Task, event: TaskEvent): Task => {
         },
         report: event.result?.report,
       });
-      return event.step === undefined ? failed : addUsage(failed, event.result?.report);
+      const { outcome, attempt } = event;
+      const text = event.result?.hint ?? event.error.message;
+      const reached =
+        outcome === 'failed'
+          ? withResult(failed, nodeDefinition(task, event.node), { attempt, outcome, text })
+          : failed;
+      return event.step === undefined ? reached : addUsage(reached, event.result?.report);
     }
     case 'rollback_ordered': {
       const { by, inputs, verdict } = event;
@@ -431,7 +508,13 @@ const fold = (task: Task, event: TaskEvent): Task => {
         report,
         ...left,
       };
-      const reached = endedNode(task, node, change, error.message, step);
+      const ended = endedNode(task, node, change, error.message, step);
+      const { attempt } = event;
+      const text = hint ?? error.message;
+      const reached =
+        outcome === 'failed'
+          ? withResult(ended, nodeDefinition(task, node), { attempt, outcome, text })
+          : ended;
       return rememberCommand(step === undefined ? reached : addUsage(reached, report), event.command);
     }
     case 'node_escalated': {

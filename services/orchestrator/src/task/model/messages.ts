@@ -4,6 +4,7 @@ import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import type { CommandId, TaskId } from '@holdpoint/contracts/values/ids';
 import type { Json } from '@holdpoint/contracts/values/json';
 import type { CarriedNode } from '@holdpoint/contracts/task/events';
+import type { TaskEvidence } from '@holdpoint/contracts/workflow/review';
 import type { Sender } from './sender.ts';
 import type { Task } from './state.ts';
 
@@ -16,6 +17,8 @@ type IdempotentCommand =
 /** A submission, with the circuits that were open when it was received. Its payload names the sender. */
 export type Submission = Extract<Command, { readonly kind: 'submit' }> & {
   readonly openCircuits?: readonly string[];
+  /** Reviews and artifact of the task that it belongs to, which exists. */
+  readonly origin?: TaskEvidence;
   /** Left out: unverified. */
   readonly sender?: Sender;
   /** The errors of its definition, if they have been looked for already. */

@@ -13,6 +13,8 @@ import type { Payload, StepContext, StepResult } from '@holdpoint/contracts/task
 import type { ApprovalOutcome } from '@holdpoint/contracts/approval/status';
 import type { GatePrompt } from '@holdpoint/contracts/task/events';
 import type { Checkpoint, NodeWait, TaskPhase } from '@holdpoint/contracts/task/status';
+import type { LatestApproval } from '@holdpoint/contracts/task/views';
+import type { OnBehalfOf, TaskEvidence } from '@holdpoint/contracts/workflow/review';
 import type { NodeDefinition, Outcome, WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { type Nodes, nodeAt } from './nodes.ts';
 import { workflowIndex } from './workflow-index.ts';
@@ -241,7 +243,10 @@ export type Task = {
   readonly error?: ErrorBody;
   /** The latest, oldest first. */
   readonly checkpoints?: readonly Checkpoint[];
-};
+  readonly latestApproval?: LatestApproval;
+  /** The running task that this one belongs to. */
+  readonly onBehalfOf?: OnBehalfOf;
+} & TaskEvidence;
 
 /** No task. A tombstone refuses the submission: the task was cancelled before it arrived. */
 export type Absent = { readonly phase: 'absent'; readonly tombstone?: true };

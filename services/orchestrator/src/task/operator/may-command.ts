@@ -50,6 +50,10 @@ const required = (node: NodeId, sender: Sender): ErrorBody => {
   );
 };
 
+/** Approvers rely on the author of a review. */
+export const reviewNeedsIdentity = (): ErrorBody =>
+  errorBody('IDENTITY_REQUIRED', 'a review needs a token of scope tasks:write: its author is shown');
+
 /**
  * Why the sender may not give this command, if they may not. A node with an effect or a check needs a verified
  * person, and one of its audience to take it as done or to skip it. Services cancel rollbacks and effects of
@@ -57,6 +61,7 @@ const required = (node: NodeId, sender: Sender): ErrorBody => {
  */
 export const commandRefusal = (task: Task, command: OperatorCommand): ErrorBody | undefined => {
   const { sender = { kind: 'unverified' } } = command;
+  if (command.kind === 'record_review' && sender.kind === 'unverified') return reviewNeedsIdentity();
   if (sender.kind === 'service' || !isNodeCommand(command)) return undefined;
   const [first, ...others] = guardedNodes(task, command);
   if (first === undefined) return undefined;

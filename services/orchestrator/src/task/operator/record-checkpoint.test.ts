@@ -51,6 +51,17 @@ test.each(TERMINAL)('a task that is %s refuses notes', (name) => {
   givenTask(name).when(note(), NOW).thenEmits().thenAnswersError('ORCHESTRATOR_ILLEGAL_IN_PHASE');
 });
 
+test('a note may have a payload, and names the attempt that it belongs to', () => {
+  const payload = { ticket: 'OPS-7', checked: ['staging'] };
+  givenTask('awaiting')
+    .when(note({ attempt: 1, payload }), NOW)
+    .thenEmitsLike({ type: 'checkpoint', name: 'rehearsed', payload });
+  givenTask('awaiting')
+    .when(note({ attempt: 2 }), NOW)
+    .thenEmits()
+    .thenAnswersError('ORCHESTRATOR_ILLEGAL_IN_PHASE');
+});
+
 test('an unknown node refuses notes', () => {
   givenTask('awaiting')
     .when(note({ node: NodeId.parse('other') }), NOW)

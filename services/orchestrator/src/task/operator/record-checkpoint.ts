@@ -13,12 +13,16 @@ const MARKS_MAX = 100;
 /** Adds a note for the next operator. It changes nothing else. */
 export const recordNote = (
   builder: DecisionBuilder,
-  { node, name, note, by = 'unknown', agent }: Omit<RecordCheckpoint, 'id'>,
+  { node, attempt, name, note, payload, by = 'unknown', agent }: Omit<RecordCheckpoint, 'id'>,
 ): Decision<TaskEvent> => {
   const { id, phase } = builder.task();
   if (findNode(builder.task(), node) === undefined)
     return builder.done({ error: errorBody('ORCHESTRATOR_UNKNOWN_NODE', `task ${id} has no node ${node}`) });
-  const { marks = [] } = nodeState(builder.task(), node);
+  const { marks = [], attempt: current } = nodeState(builder.task(), node);
+  if (attempt !== undefined && attempt !== current) {
+    const message = `node ${node} is at attempt ${String(current)}, not ${String(attempt)}`;
+    return builder.done({ error: errorBody('ORCHESTRATOR_ILLEGAL_IN_PHASE', message, { phase }) });
+  }
   if (marks.includes(`noted.${name}`)) return builder.done();
   if (isTerminal(phase) || marks.length >= MARKS_MAX) {
     const why = isTerminal(phase) ? phase : `at its limit of ${String(MARKS_MAX)} checkpoints per attempt`;
@@ -29,6 +33,7 @@ export const recordNote = (
     kind: 'noted',
     name,
     reason: note,
+    ...(payload && { payload }),
     by,
     ...(agent !== undefined && { agent }),
   });

@@ -12,6 +12,7 @@ import {
 import { refusedVerdictReason } from '../model/checkpoints.ts';
 import { contextNow } from '../model/context.ts';
 import { type NodeState, nodeDefinition, nodeState, type Task } from '../model/state.ts';
+import { dependentsOf } from './dependents.ts';
 import { nearestAgent } from '../model/upstream.ts';
 
 const GOAL_MAX = 2_000;
@@ -139,6 +140,7 @@ export const assessmentOf = (task: Task, node: NodeId): AssessFailure => {
   if (failure === undefined) throw new Error(`node ${node} of ${task.id} has not failed`);
   const crashes = crashesOf(state);
   const effects = pastEffects(task);
+  const dependents = dependentsOf(task, node);
   const { recovery } = task.definition;
   const refused = refusedVerdictReason(task, node, state);
   const output = failure.result?.hint;
@@ -151,6 +153,7 @@ export const assessmentOf = (task: Task, node: NodeId): AssessFailure => {
     ...(failure.cause !== undefined && { cause: failure.cause }),
     ...(crashes > 0 && { crashes }),
     ...(effects.length > 0 && { effects }),
+    ...(dependents && { dependents }),
     ...(recovery && { rules: recovery }),
     ...(refused !== undefined && { refused }),
     ...(failure.paused !== undefined && { paused: failure.paused }),

@@ -3,7 +3,18 @@ import { type Gate, GateContext } from '@holdpoint/contracts/workflow/gate';
 import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/bus/streams';
 import { describe, expect, test } from 'vitest';
 import { applied, approves, fails, rejects, succeeds, wantsChanges } from '../../../testing/answers.ts';
-import { agent, APPROVAL, effect, gate, gatedEffect, id, node, template } from '../../../testing/graphs.ts';
+import {
+  agent,
+  APPROVAL,
+  branch,
+  effect,
+  gate,
+  gatedEffect,
+  id,
+  node,
+  template,
+  text,
+} from '../../../testing/graphs.ts';
 import { type Play, play } from '../../../testing/play.ts';
 import { byHand } from '../../../testing/tasks.ts';
 import { gateScope } from './gate-scope.ts';
@@ -35,7 +46,7 @@ const expression = (message: string) => ({
 describe('a request', () => {
   test('a request without a gate names its effect and workflow', () => {
     expect(request(play([effect('a')]))).toMatchObject({
-      title: 'all of it: cap.file.append on somewhere',
+      title: 'all of it: cap.file.append on file:somewhere',
       audience: ['operators'],
       timeoutMs: 60_000,
       workflow: 'graph',
@@ -62,7 +73,7 @@ describe('a request', () => {
       ]),
     );
     expect(asked).toMatchObject({
-      title: 'Append to somewhere for all of it',
+      title: 'Append to file:somewhere for all of it',
       audience: ['user:linus', 'role:leads'],
       body: 'outside',
       policy,
@@ -109,7 +120,8 @@ describe('a request', () => {
     const args = Object.fromEntries(
       Array.from({ length: 14 }, (_, at) => [`line${String(at)}`, '{{ inputs.big }}']),
     );
-    const task = play([gatedEffect('a', asking('{{ task.goal }}'), { args })], {
+    const own = { file: 'a', line: 'b', ...args };
+    const task = play([gatedEffect('a', asking('{{ task.goal }}'), { args: own })], {
       ...long,
       inputs: { big: 'x'.repeat(60_000) },
     });
@@ -138,7 +150,7 @@ describe('the scope of a gate', () => {
   test.each([
     ['{{ task.id }} {{ task.goal }} {{ task.workflow }}', 't-1 all of it graph'],
     ['{{ node.id }} {{ node.uses }} {{ node.attempt }} {{ node.revision }}', 'a cap.file.append 1 1'],
-    ['{{ effect.kind }} {{ effect.class }} {{ effect.target }}', 'write_external keyed somewhere'],
+    ['{{ effect.kind }} {{ effect.class }} {{ effect.target }}', 'write_external keyed file:somewhere'],
     ['{{ effect.idempotency_key }} {{ effect.digest | length }}', 'once 64'],
     ['{% if effect.probe %}yes{% else %}no{% endif %}', 'no'],
   ])('the scope has %s', (body, text) => {
@@ -147,10 +159,64 @@ describe('the scope of a gate', () => {
 
   test('the scope has the acceptance criteria and the arguments of the effect', () => {
     const body = '{% for each in task.acceptance_criteria %}- {{ each }} {% endfor %}{{ effect.args.line }}';
-    const task = play([gatedEffect('a', asking(body), { args: { line: '{{ task.goal }}' } })], {
+    const task = play([gatedEffect('a', asking(body), { args: { file: 'a', line: '{{ task.goal }}' } })], {
       acceptanceCriteria: ['one', 'two'],
     });
     expect(request(task).body).toBe('- one - two all of it');
+  });
+
+  test('the scope has the parts of a task that other gates name', () => {
+    const body =
+      '{{ task.title }}|{{ task.phase.current }}|{{ task.spec.goal }}|{{ task.spec.acceptance_criteria | length }}|' +
+      '{{ task.reviews.spec.latest_verdict }}|{{ task.artifacts.primary.latest.uri }}|{{ task.approvals.latest.status }}';
+    const task = play([gatedEffect('a', asking(body))], { acceptanceCriteria: ['one'] });
+    expect(request(task).body).toBe('all of it|awaiting_approval|all of it|1|none|none|none');
+  });
+
+  test('a request shows the latest reviews and artifact of the work before it', () => {
+    const body =
+      '{{ task.reviews.spec.latest_verdict }} {{ task.reviews.quality.latest_verdict }} {{ task.artifacts.primary.latest.uri }}';
+    const nodes = [
+      node('check', { review: 'quality', produces: { succeeded: [branch('main')] } }),
+      gatedEffect('a', asking(body), { after: ['check'] }),
+    ];
+    const asked = request(
+      play(nodes).when(succeeds('check', { detail: '12 tests', outputs: { commit: 'abcdef1' } })),
+    );
+    expect(asked.body).toBe('none passed git:main@abcdef1');
+    expect(asked.facts).toMatchObject({
+      goal: 'all of it',
+      phase: 'awaiting_approval',
+      attempt: 1,
+      reviews: { quality: { verdict: 'passed', summary: '12 tests', by: 'node check', node: 'check' } },
+      artifact: { kind: 'target_branch', uri: 'git:main@abcdef1' },
+    });
+  });
+
+  test.each([
+    [{ outputs: { url: 'https://builds.example/7' } }, 'https://builds.example/7'],
+    [{ outputs: { url: 'javascript:alert(1)' } }, 'holdpoint://log/t-1/check'],
+  ])('the link of an artifact is an address in the outputs %j, or the log of its node', (result, uri) => {
+    const nodes = [
+      node('check', { produces: { succeeded: [text('plan')] } }),
+      gatedEffect('a', asking('{{ task.artifacts.primary.latest.uri }}'), { after: ['check'] }),
+    ];
+    expect(request(play(nodes).when(succeeds('check', result))).body).toBe(uri);
+  });
+
+  test('the inputs of a request are names of the gate, and no effect gives another requester', () => {
+    const names = [
+      'task_id',
+      'attempt_id',
+      'requested_action',
+      'requested_by',
+      'idempotency_key',
+      'rollback_hint',
+    ];
+    const inputs = Object.fromEntries(names.map((name) => [name, { type: 'string' as const }]));
+    const body = names.map((name) => `{{ ${name} or "none provided" }}`).join('|');
+    const given = { requested_by: 'the boss', requested_action: 'release it' };
+    expect(bodyOf(body, { inputs, given })).toBe('t-1|a/1|release it|linus|once|none provided');
   });
 
   test('the scope has the rendered probe and compensation commands', () => {
@@ -198,7 +264,8 @@ describe('the scope of a gate', () => {
       gatedEffect('b', { ...change, request: named }, { after: ['a'] }),
     ]);
     expect(request(task).body).toBe('0');
-    expect(request(task.when(approves('a'), applied('a'))).body).toBe('1');
+    // Opened, and granted.
+    expect(request(task.when(approves('a'), applied('a'))).body).toBe('2');
   });
 });
 
@@ -219,6 +286,7 @@ describe('the inputs of a gate', () => {
     ['number', 1.5, '1.5'],
     ['boolean', '{{ inputs.n > 4 }}', 'true'],
     ['boolean', 'false', 'false'],
+    ['string', '{{ inputs.n }}', '5'],
     ['enum', 'low', 'low'],
     ['enum', '{{ "high" if inputs.n > 4 else "low" }}', 'high'],
     ['list', '{{ [1, inputs.n] }}', '[1,5]'],
@@ -330,7 +398,7 @@ describe('on_open', () => {
     const task = play([gatedEffect('a', { request: { onOpen } })]);
     const asked = { kind: 'noted', node: 'a', attempt: 1, revision: 1 };
     expect(noted(task)).toEqual([
-      { ...asked, name: 'asked', reason: 'asked: about somewhere' },
+      { ...asked, name: 'asked', reason: 'asked: about file:somewhere' },
       { ...asked, name: 'waiting', reason: 'waiting' },
     ]);
     expect(noted(task.wait(100_000))).toHaveLength(2);

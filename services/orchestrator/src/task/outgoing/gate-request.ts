@@ -8,17 +8,17 @@ import type { GatePrompt } from '@holdpoint/contracts/task/events';
 import type { EffectDeclaration } from '@holdpoint/contracts/workflow/workflow';
 import { evaluateCondition, ExpressionError } from '@holdpoint/workflows/expression/expression';
 import { forKind } from '@holdpoint/workflows/gate/find-gate';
+import { requestFacts } from '../evidence/request-facts.ts';
 import { effectGate } from '../model/effect-gate.ts';
+import { type CheckpointNote, checkpointNotes } from './gate-checkpoints.ts';
 import { gateInputs, gateText } from './gate-inputs.ts';
 import { type GatedEffect, gateScope, gateInputScope } from './gate-scope.ts';
-import { nodeDefinition, type Task } from '../model/state.ts';
+import { nodeDefinition, nodeState, type Task } from '../model/state.ts';
 
 export const TITLE_MAX = 500;
 /** Limit for a request, with room for its message and the events that contain it. */
 const REQUEST_MAX_BYTES = PAYLOAD_MAX_BYTES - 128 * 1024;
 
-/** A checkpoint that the gate records when a request opens. */
-export type CheckpointNote = { readonly name: string; readonly reason: string };
 export type GateOpening = { readonly asked: GatePrompt; readonly notes: readonly CheckpointNote[] };
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
@@ -84,12 +84,14 @@ export const openGate = (
   title: string,
 ): GateOpening | undefined => {
   const { effect } = nodeDefinition(task, id);
+  const { reviews, artifact } = task;
   const own = effectGate(task, id);
   if (own === undefined) return undefined;
   const { kind } = about.effect;
   // The arguments may name a higher kind than the template.
   const gate = kind === 'work' || kind === effect?.kind ? own : forKind(own, kind);
-  const inputs = gateInputs(task, gate, about.effect, gateInputScope(task, id, about));
+  const node = { id, attempt: nodeState(task, id).attempt, rollbackHint: effect?.rollbackHint };
+  const inputs = gateInputs(task, gate, about.effect, gateInputScope(task, id, about), node);
   const scope = gateScope(task, id, gate, about, inputs);
   checkConstraints(gate, scope);
   const { title: titled, body: written, onOpen } = gate.request;
@@ -97,12 +99,11 @@ export const openGate = (
     title: (titled === undefined ? '' : titleFrom(gateText(titled, scope))) || title,
     audience: audienceFrom(gate, effect?.audience ?? [], scope),
     ...(Object.keys(inputs).length > 0 && { inputs }),
+    ...(reviews && { reviews }),
+    ...(artifact && { artifact }),
   };
-  const room = bytesLeftBeside([about.effect, head, gate.policy]);
+  const room = bytesLeftBeside([about.effect, head, gate.policy, requestFacts(task, id)]);
   const body = written === undefined ? '' : bodyFrom(gateText(written, scope), room);
-  const notes = onOpen.map(({ checkpoint: name, note }) => ({
-    name,
-    reason: note === undefined ? name : `${name}: ${gateText(note, scope)}`,
-  }));
+  const notes = checkpointNotes(onOpen, scope);
   return { asked: { ...head, ...(body !== '' && { body }) }, notes };
 };

@@ -1,6 +1,8 @@
 import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
 import type { Gate, GateContext } from '@holdpoint/contracts/workflow/gate';
-import type { NodeId } from '@holdpoint/contracts/values/ids';
+import type { ApprovalOutcome } from '@holdpoint/contracts/approval/status';
+import { documentedTask } from '@holdpoint/contracts/task/document';
+import type { ApprovalId, NodeId } from '@holdpoint/contracts/values/ids';
 import { asSent, type JsonObject } from '@holdpoint/contracts/values/json';
 import { renderEffectText } from './node-effects.ts';
 import { allNodes } from '../model/nodes.ts';
@@ -12,13 +14,25 @@ export type GatedEffect = {
   readonly revision: number;
 };
 
-const taskIn = ({ id, goal, definition, requestedBy, acceptanceCriteria }: Task): JsonObject => ({
-  id,
-  goal,
-  workflow: definition.id,
-  requestedBy,
-  requested_by: requestedBy,
-  acceptance_criteria: acceptanceCriteria,
+/** A decision about a request, for the conditions and checkpoints that follow it. */
+export type GateDecided = {
+  readonly id: ApprovalId;
+  readonly outcome: ApprovalOutcome;
+  readonly by: string;
+  readonly comment: string;
+};
+
+/** Gates name the phase that a task has while its request is open. */
+const taskIn = (task: Task, decided?: GateDecided): JsonObject => ({
+  ...documentedTask({
+    ...task,
+    workflow: task.definition.id,
+    phase: 'awaiting_approval',
+    ...(decided && {
+      latestApproval: { id: decided.id, status: decided.outcome, by: decided.by, note: decided.comment },
+    }),
+  }),
+  requestedBy: task.requestedBy,
 });
 
 const nodeIn = (task: Task, id: NodeId, revision: number): JsonObject => {
@@ -60,10 +74,16 @@ const outputsIn = ({ definition, nodes }: Task): JsonObject =>
     }),
   );
 
-const loaded = (task: Task, id: NodeId, { revision }: GatedEffect, what: GateContext): JsonObject => {
+const loaded = (
+  task: Task,
+  id: NodeId,
+  { revision }: GatedEffect,
+  what: GateContext,
+  decided: GateDecided | undefined,
+): JsonObject => {
   switch (what) {
     case 'task':
-      return { task: taskIn(task) };
+      return { task: taskIn(task, decided) };
     case 'node':
       return { node: nodeIn(task, id, revision) };
     case 'outputs':
@@ -75,15 +95,34 @@ const loaded = (task: Task, id: NodeId, { revision }: GatedEffect, what: GateCon
   }
 };
 
-/** The scope of a gate's texts and conditions: only what the gate loads. Throws `ExpressionError`. */
+/** What a decision adds to the scope. `lobster` has the names of gates written for Lobster. */
+const decisionIn = ({ id, outcome, by, comment }: GateDecided): JsonObject => ({
+  decision: { outcome, by, comment },
+  lobster: { approval: { id }, decision: verbOf(outcome), actor: by, comment },
+});
+
+/** The verb of a decision; an expiry has none. */
+const verbOf = (outcome: ApprovalOutcome): string =>
+  ({ approved: 'approve', rejected: 'reject', changes_requested: 'request_changes' })[outcome as string] ??
+  outcome;
+
+/**
+ * The scope of a gate's texts and conditions: its inputs by their names, and only what the gate loads. Throws
+ * `ExpressionError`.
+ */
 export const gateScope = (
   task: Task,
   id: NodeId,
   { loadContext }: Gate,
   about: GatedEffect,
   inputs: JsonObject,
+  decided?: GateDecided,
 ): JsonObject => ({
-  ...Object.fromEntries(loadContext.flatMap((what) => Object.entries(loaded(task, id, about, what)))),
+  ...inputs,
+  ...Object.fromEntries(
+    loadContext.flatMap((what) => Object.entries(loaded(task, id, about, what, decided))),
+  ),
+  ...(decided && decisionIn(decided)),
   effect: effectIn(task, id, about),
   inputs,
 });

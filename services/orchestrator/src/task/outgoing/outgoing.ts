@@ -18,6 +18,7 @@ import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import { type Aggregate, subjects } from '@holdpoint/contracts/bus/subjects';
 import { type EffectDeclaration, type Lock, WAIT_MAX_MS } from '@holdpoint/contracts/workflow/workflow';
 import type { Outgoing } from '@holdpoint/runtime/decider';
+import { requestFacts } from '../evidence/request-facts.ts';
 import { budgetRequestIn } from '../model/budget.ts';
 import { TITLE_MAX } from './gate-request.ts';
 import { effectGate } from '../model/effect-gate.ts';
@@ -91,6 +92,7 @@ const approvalRequest = (
     effect,
     digest,
     ...requesterOf(task),
+    facts: requestFacts(task, node),
     workflow: task.definition.id,
     ...(task.rollbackOf && { rollbackOf: task.rollbackOf }),
     ...question,
@@ -108,7 +110,7 @@ export const requestApproval = (task: Task, node: NodeId, resends: number): Outg
   const by = declared
     ? { audience: declared.audience, timeoutMs: waitOf(declared), ...gatedBy(effectGate(task, node)) }
     : startRequest(task, node, effect);
-  const { inputs: _, ...filledIn } = asked ?? {};
+  const { inputs: _, reviews: _reviews, artifact: _artifact, ...filledIn } = asked ?? {};
   return approvalRequest(task, node, { id, title: titleOf(task, effect), ...by, ...filledIn }, resends);
 };
 

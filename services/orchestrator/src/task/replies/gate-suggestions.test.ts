@@ -64,6 +64,8 @@ const expected = (suggestion: Suggestion, facts: GateFacts): { course: GateRoute
       if (suggestion.to === ELSEWHERE) return not;
       if (suggestion.phase === 'paused' && facts.outcome === 'changes_requested')
         return honoured(usual(facts));
+      if (suggestion.phase === 'execution_ready')
+        return facts.agent === undefined ? not : honoured({ kind: 'back', to: facts.agent });
       if (suggestion.phase !== undefined) return honoured({ kind: suggestion.phase });
       return honoured(facts.outcome === 'approved' ? { kind: 'paused' } : usual(facts));
   }

@@ -50,7 +50,7 @@ export const suggestionFor = (
   { resumePolicy, resumeBranches, onDecision }: Gate,
   outcome: ApprovalOutcome,
   holds: (condition: string) => boolean,
-): Suggestion | undefined => {
+): (Suggestion & Pick<Gate['resumeBranches'][number], 'checkpoints'>) | undefined => {
   const key = KEYS[outcome];
   if (key === undefined) return undefined;
   const branch = resumePolicy === 'branches' ? resumeBranches.find(({ when }) => holds(when)) : undefined;
@@ -67,6 +67,8 @@ export const defaultRoute = ({ outcome, granted, agent }: GateFacts): GateRoute 
 const returned = ({ phase, to }: Suggestion, facts: GateFacts): GateRoute | string => {
   if (to !== undefined)
     return facts.leadsHere(to) ? { kind: 'back', to } : `the node is not downstream of ${to}`;
+  if (phase === 'execution_ready')
+    return facts.agent === undefined ? 'no agent works before the effect' : { kind: 'back', to: facts.agent };
   // An agent makes the changes. Without one, a person must.
   const goesBack = facts.outcome === 'changes_requested' && facts.agent !== undefined;
   if (phase !== undefined && !(phase === 'paused' && goesBack)) return { kind: phase };

@@ -1,6 +1,7 @@
 import type { ApprovalResolved } from '@holdpoint/contracts/approval/events';
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
+import type { JsonObject } from '@holdpoint/contracts/values/json';
 import { evaluateCondition, ExpressionError } from '@holdpoint/workflows/expression/expression';
 import { replyTimer } from '../outgoing/outgoing.ts';
 import { recordCheckpoint } from '../model/checkpoints.ts';
@@ -11,6 +12,7 @@ import { decisionText } from '../model/earlier-attempts.ts';
 import { blockNode } from '../graph/ending.ts';
 import { finishAttempt } from '../graph/finish.ts';
 import { gateScope } from '../outgoing/gate-scope.ts';
+import { type CheckpointNote, checkpointNotes } from '../outgoing/gate-checkpoints.ts';
 import { type GateFacts, judge, type GateSuggestion, suggestionFor } from './gate-suggestions.ts';
 import { failOnExpressionError } from '../graph/start-when-ready.ts';
 import { requestVerdict } from '../graph/request-verdict.ts';
@@ -40,7 +42,7 @@ export const onApprovalResolved = (builder: DecisionBuilder, event: ApprovalReso
   const resolution = { event, state, gate };
   const judgement = judged(builder, resolution);
   if (judgement instanceof ExpressionError) {
-    close(builder, resolution, false);
+    close(builder, resolution);
     return failOnExpressionError(builder, event.node, () => {
       throw judgement;
     });
@@ -53,36 +55,48 @@ const grantIn = ({ outcome, grant, validUntil }: ApprovalResolved) =>
     ? { grant, validUntil }
     : undefined;
 
-/** The route of the decision, or the error in a condition of the gate. */
+/** The route, and the checkpoints that the gate's branch records. */
+type Judgement = GateSuggestion & { readonly notes: readonly CheckpointNote[] };
+
+/** The route of the decision, or the error in a condition or checkpoint of the gate. */
 const judged = (
   builder: DecisionBuilder,
   { event, state, gate }: Resolution,
-): GateSuggestion | ExpressionError => {
+): Judgement | ExpressionError => {
   const task = builder.task();
   const { node, outcome, by, comment = '' } = event;
   const facts: GateFacts = {
     outcome,
     granted: grantIn(event) !== undefined,
     applied: state.appliedBefore?.effectId === gate.effectId,
-    agent: outcome === 'changes_requested' ? nearestAgent(task, node) : undefined,
+    agent: outcome === 'approved' ? undefined : nearestAgent(task, node),
     leadsHere: (to) => isDownstreamOf(task, to, node),
   };
   const template = effectGate(task, node);
-  if (template === undefined) return judge(undefined, facts);
-  const holds = (condition: string): boolean => {
+  if (template === undefined) return { ...judge(undefined, facts), notes: [] };
+  const scope = (): JsonObject => {
     const about = { effect: gate.effect, digest: gate.digest, revision: state.revision };
-    const scope = gateScope(task, node, template, about, gate.asked?.inputs ?? {});
-    return evaluateCondition(condition, { ...scope, decision: { outcome, by, comment } });
+    const decided = { id: event.id, outcome, by, comment };
+    return gateScope(task, node, template, about, gate.asked?.inputs ?? {}, decided);
   };
   try {
-    return judge(suggestionFor(template, outcome, holds), facts);
+    const suggestion = suggestionFor(template, outcome, (condition) => evaluateCondition(condition, scope()));
+    const checkpoints = suggestion?.checkpoints ?? [];
+    const notes = checkpoints.length === 0 ? [] : checkpointNotes(checkpoints, scope());
+    return { ...judge(suggestion, facts), notes };
   } catch (error) {
     if (error instanceof ExpressionError) return error;
     throw error;
   }
 };
 
-const close = (builder: DecisionBuilder, { event, state }: Resolution, keepsGrant: boolean): void => {
+type Closing = { readonly keepsGrant?: boolean; readonly resumes?: boolean; readonly payload?: JsonObject };
+
+const close = (
+  builder: DecisionBuilder,
+  { event, state }: Resolution,
+  { keepsGrant = false, resumes = false, payload }: Closing = {},
+): void => {
   const { node, id: approval, outcome, by, comment } = event;
   builder.emit({
     type: 'approval_closed',
@@ -92,6 +106,8 @@ const close = (builder: DecisionBuilder, { event, state }: Resolution, keepsGran
     outcome,
     by,
     comment,
+    ...(resumes && { resumes }),
+    ...(payload && { payload }),
     ...(keepsGrant && grantIn(event)),
   });
 };
@@ -99,13 +115,21 @@ const close = (builder: DecisionBuilder, { event, state }: Resolution, keepsGran
 const applyRoute = (
   builder: DecisionBuilder,
   resolution: Resolution,
-  { course, refused }: GateSuggestion,
+  { course, refused, notes }: Judgement,
 ): void => {
   const { event, state } = resolution;
   const { node } = event;
+  const { revision } = state;
+  const resumes = course.kind === 'resume' || course.kind === 'known';
+  // The decision records this checkpoint itself, with the payload of the gate.
+  const own = resumes ? 'resume_granted' : 'resume_blocked';
+  const payload = notes.find(({ name }) => name === own)?.payload;
+  const closing: Closing = { resumes, ...(payload && { payload }) };
   const note = (): void => {
+    for (const each of notes)
+      if (each.name !== own) recordCheckpoint(builder, node, { kind: 'noted', revision, ...each });
     if (refused === undefined) return;
-    const about = { kind: 'suggestion_refused', revision: state.revision, name: 'on_decision' } as const;
+    const about = { kind: 'suggestion_refused', revision, name: 'on_decision' } as const;
     recordCheckpoint(builder, node, { ...about, reason: refused });
   };
   const said = reasonOf(event);
@@ -115,23 +139,25 @@ const applyRoute = (
       if (grant === undefined) throw new Error(`approval ${event.id} has no grant`);
       if (mayOrderAtOnce(builder, node)) {
         note();
-        return orderApproved(builder, node, { token: grant.grant, validUntil: grant.validUntil });
+        const { by, comment } = event;
+        const granted = { by, ...(comment !== undefined && { comment }), ...(payload && { payload }) };
+        return orderApproved(builder, node, { token: grant.grant, validUntil: grant.validUntil }, granted);
       }
-      close(builder, resolution, true);
+      close(builder, resolution, { ...closing, keepsGrant: true });
       note();
       builder.timer({ clear: replyTimer(node) });
       return builder.enqueue([node]);
     }
     case 'back':
-      close(builder, resolution, false);
+      close(builder, resolution, closing);
       note();
       return restartWithChanges(builder, resolution, course.to);
     case 'blocked':
-      close(builder, resolution, false);
+      close(builder, resolution, closing);
       note();
       return blockNode(builder, node, said);
     case 'paused':
-      close(builder, resolution, true);
+      close(builder, resolution, { ...closing, keepsGrant: true });
       note();
       return pauseNode(
         builder,
@@ -139,14 +165,14 @@ const applyRoute = (
         event.outcome === 'changes_requested' && event.comment === undefined ? `${said}: no comment` : said,
       );
     case 'recovering':
-      close(builder, resolution, true);
+      close(builder, resolution, { ...closing, keepsGrant: true });
       note();
       return requestVerdict(builder, node, 'run', {
         outcome: 'failed',
         error: errorBody('ERR_FORBIDDEN', said),
       });
     case 'known': {
-      close(builder, resolution, false);
+      close(builder, resolution, closing);
       note();
       const { appliedBefore } = nodeState(builder.task(), node);
       return finishAttempt(builder, node, { ...appliedBefore?.result, outcome: 'succeeded' }, 'run');
