@@ -265,10 +265,10 @@ describe('exit codes', () => {
     ['paused', 10],
   ])('watching a task that is %s exits with %i', async (phase, code) => {
     const events = [{ version: 1, at: NOW, type: phase, data: { phase } }];
-    expect(await run('task watch t-1', { 'orchestrator.history': { events } })).toMatchObject({
-      code,
-      err: '',
-    });
+    const { code: exit, err } = await run('task watch t-1', { 'orchestrator.history': { events } });
+    expect(exit).toBe(code);
+    // A paused task continues only after a person has acted.
+    expect(err.includes('holdpoint recovery resolve')).toBe(phase === 'paused');
   });
 
   test('a refusal prints code and text on standard error', async () => {

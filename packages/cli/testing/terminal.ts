@@ -26,6 +26,7 @@ const clientWith = (answers: Answers, calls: Call[], closed: () => void): Client
       return answerOf(answers, name, payload);
     },
     watch: async () => ({ stop: async () => undefined }),
+    logs: () => ({ read: async (from: number) => from, watch: () => ({ stop: async () => undefined }) }),
     close: async () => closed(),
   }) as unknown as Client;
 

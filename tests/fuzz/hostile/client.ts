@@ -1,5 +1,6 @@
 import { readAnswer, encodeRequest } from '@holdpoint/contracts/catalog/reply';
 import type { Client } from '@holdpoint/cli/bus/client';
+import { logSource } from '@holdpoint/cli/bus/logs';
 import { watchSubjects } from '@holdpoint/cli/bus/watch';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
@@ -62,6 +63,7 @@ export const clientAmong = ({ replies, facts }: Others): Client => {
     connection,
     call,
     watch: (filter, onMessage) => watchSubjects(connection, filter, onMessage),
+    logs: (task, node) => logSource(connection, task, node),
     close: () => Promise.resolve(),
   };
 };

@@ -5,6 +5,7 @@ import { type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { connectTo, toHoldpointError } from './connection.ts';
 import { headersFor } from './headers.ts';
+import { type LogSource, logSource } from './logs.ts';
 import type { Settings } from './settings.ts';
 import { readStored } from './stored.ts';
 import { type Watch, watchSubjects } from './watch.ts';
@@ -36,6 +37,8 @@ export interface Client {
   watch(filter: string, onMessage: () => void): Promise<Watch>;
   /** Bodies of all stored events on a subject, oldest first; undefined if the stream cannot be read. */
   stored?(subject: string): Promise<readonly unknown[] | undefined>;
+  /** Output of a task, or of one of its nodes. */
+  logs(task: string, node?: string): LogSource;
   /** The same connection with another token. */
   as?(token: string): Client;
   close(): Promise<void>;
@@ -71,6 +74,7 @@ const clientOn = (connection: NatsConnection, token: string | undefined): Client
         : source.withIdentity((identity) => send(service, endpoint, payload, options, identity)),
     watch: (filter, onMessage) => watchSubjects(connection, filter, onMessage),
     stored: (subject) => readStored(connection, subject),
+    logs: (task, node) => logSource(connection, task, node),
     as: (other) => clientOn(connection, other),
     close: () => connection.close(),
   };

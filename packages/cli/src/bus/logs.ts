@@ -1,20 +1,15 @@
 import { LogLine } from '@holdpoint/contracts/task/log';
 import type { streams } from '@holdpoint/contracts/bus/streams';
-import { subjects } from '@holdpoint/contracts/bus/subjects';
-import { jetstreamManager } from '@nats-io/jetstream';
+import { filters, subjects } from '@holdpoint/contracts/bus/subjects';
 import { type NatsConnection, NoRespondersError, RequestError } from '@nats-io/transport-node';
 import { storedMessages } from './stored.ts';
 
 const STREAM: (typeof streams)[number]['name'] = 'HP_LOG';
 
-/** The log lines of a node, while the bus keeps them. */
+/** The log lines of a task or of one of its nodes, while the bus keeps them. */
 export interface LogSource {
-  /** Delivers lines after position `from`, oldest first. Resolves to the position of the last line. */
-  readonly read: (from: number, onLine: (line: LogLine) => void) => Promise<number>;
-  /** The latest line and its position. */
-  readonly newest: () => Promise<
-    { readonly position: number; readonly line: LogLine | undefined } | undefined
-  >;
+  /** Delivers lines after position `from` with their node, oldest first. Resolves to the position of the last line. */
+  readonly read: (from: number, onLine: (line: LogLine, node: string) => void) => Promise<number>;
   /** Calls when there may be more lines. */
   readonly watch: (onMore: () => void) => { readonly stop: () => Promise<void> };
 }
@@ -33,28 +28,29 @@ const isNoStream = (error: unknown): boolean =>
   error instanceof NoRespondersError ||
   (error instanceof RequestError && error.cause instanceof NoRespondersError);
 
-export const logSource = (connection: NatsConnection, task: string, node: string): LogSource => {
-  const subject = subjects.log(task, node);
-  const newest: LogSource['newest'] = async () => {
-    const manager = await jetstreamManager(connection, { checkAPI: false });
-    try {
-      const stored = await manager.direct.getMessage(STREAM, { last_by_subj: subject });
-      return stored === null ? undefined : { position: stored.seq, line: parseLine(stored) };
-    } catch (error) {
-      // No line, or no stream: no output in both cases.
-      if (isNoStream(error)) return undefined;
-      throw error;
-    }
+/** A restarted step and a repeated message bring lines again: only the first of each is new. */
+export const createOnce = (): ((line: LogLine, node?: string) => boolean) => {
+  const latest = new Map<string, { readonly seq: number; readonly at: number }>();
+  return ({ attempt, step, stream, seq, at }, node = '') => {
+    const key = `${node} ${String(attempt)} ${step} ${stream}`;
+    const before = latest.get(key);
+    if (before !== undefined && seq <= before.seq && at <= before.at) return false;
+    latest.set(key, { seq, at });
+    return true;
   };
+};
+
+/** Without a node, the lines of all nodes of the task. */
+export const logSource = (connection: NatsConnection, task: string, node?: string): LogSource => {
+  const subject = node === undefined ? filters.logsOf(task) : subjects.log(task, node);
   return {
-    newest,
     read: async (from, onLine) => {
       let last = from;
       try {
         for await (const message of storedMessages(connection, STREAM, subject, from + 1)) {
           last = message.seq;
           const line = parseLine(message);
-          if (line !== undefined) onLine(line);
+          if (line !== undefined) onLine(line, message.subject.split('.').at(-1) ?? '');
         }
       } catch (error) {
         if (!isNoStream(error)) throw error;

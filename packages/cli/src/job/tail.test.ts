@@ -45,10 +45,9 @@ const scripted = (
   const logs: LogSource = {
     read: async (from, onLine) => {
       const written = now()?.written ?? [];
-      for (const each of written.slice(from)) onLine(each);
+      for (const each of written.slice(from)) onLine(each, 'a');
       return written.length;
     },
-    newest: async () => undefined,
     watch: () => watching(),
   };
   return { source, logs, state };
@@ -88,6 +87,15 @@ describe('the output of a job', () => {
       { job: 'failed', written: [A, B, C] },
     ]);
     expect(await tail(script)).toEqual({ seen: ['a', 'b', 'c'], job: 'failed', open: 0 });
+  });
+
+  test('--follow ends when the job is stuck, because only a person continues it', async () => {
+    const script = scripted([
+      { job: 'running', written: [A] },
+      { job: 'recovering', written: [A] },
+      { job: 'escalated', written: [A, B] },
+    ]);
+    expect(await tail(script)).toEqual({ seen: ['a', 'b'], job: 'escalated', open: 0 });
   });
 
   test('a duplicate line is printed once', async () => {

@@ -2,8 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { LogLine, LogStream } from '@holdpoint/contracts/task/log';
 import { createBell } from '../kit/bell.ts';
 import { isUnavailable } from '../kit/failure.ts';
-import type { LogSource } from '../bus/logs.ts';
+import { createOnce, type LogSource } from '../bus/logs.ts';
 import type { Job } from './job.ts';
+import { waitsForPerson } from './person.ts';
 import { isEnded } from './status.ts';
 
 /** Source of a job's state, with change notifications. */
@@ -18,18 +19,6 @@ const ASK_EVERY_MS = 2_000;
 const ASK_GAP_MS = 100;
 /** The end of a job and its last lines arrive on different ways; the lines can lag by this much. */
 const LAST_LINES_MS = 250;
-
-/** Drops duplicate lines. A step that restarted after an interruption prints again. */
-const createOnce = (): ((line: LogLine) => boolean) => {
-  const latest = new Map<string, { readonly seq: number; readonly at: number }>();
-  return ({ attempt, step, stream, seq, at }) => {
-    const key = `${String(attempt)} ${step} ${stream}`;
-    const before = latest.get(key);
-    if (before !== undefined && seq <= before.seq && at <= before.at) return false;
-    latest.set(key, { seq, at });
-    return true;
-  };
-};
 
 export type TailOptions = {
   readonly stream: LogStream | 'both';
@@ -53,7 +42,7 @@ export const tailOnce = async (jobs: JobSource, logs: LogSource, options: TailOp
   return job;
 };
 
-/** Every line until the job has ended, including late ones. Resolves to the ended job. */
+/** Every line until the job has ended or its task waits for a person, including late ones. Resolves to the job. */
 export const tailUntilEnd = async (jobs: JobSource, logs: LogSource, options: TailOptions): Promise<Job> => {
   const { askEveryMs = ASK_EVERY_MS } = options;
   const bell = createBell();
@@ -72,7 +61,7 @@ export const tailUntilEnd = async (jobs: JobSource, logs: LogSource, options: Ta
       // Order matters: lines written before the end are visible once the end is known.
       await reload();
       await read();
-      if (isEnded(job.node.job)) break;
+      if (isEnded(job.node.job) || waitsForPerson(job.run)) break;
       await pause(Math.min(ASK_GAP_MS, askEveryMs));
       await bell.wait(askEveryMs);
     }

@@ -2,6 +2,7 @@ import type { Client } from '../bus/client.ts';
 import { EXIT } from '../kit/failure.ts';
 import { watchRun } from '../job/watch-run.ts';
 import { loadTask } from '../job/job.ts';
+import { taskSource } from '../task/follow.ts';
 import type { Session } from '../kit/session.ts';
 import { checkAfter, resolveAfter, sinkJobs } from './after.ts';
 import type { Item, Runs } from '../workflow/batch.ts';
@@ -91,18 +92,19 @@ const followOne = async (
   json: boolean,
 ): Promise<SubmittedRun> => {
   const { id } = enqueued.run;
-  const progress = json ? undefined : createProgress(client, session.lines);
+  const { history } = taskSource(client, id);
+  const logs = client.logs(id);
+  const progress = json ? undefined : createProgress({ logs, history }, session.lines);
   const atDesk = createPendingNotices(client, session, json);
   const run = await followRun(
     { load: () => loadTask(client, id), watch: (onChange) => watchRun(client, id, onChange) },
     {
+      onLoad: (now) => progress?.onLoad(now),
       onStatus: (node, now) => progress?.onStatus(node, now),
-      onRead: async (now) => {
-        await progress?.onRead(now);
-        await atDesk(now);
-      },
+      onRead: atDesk,
     },
   );
+  await progress?.finish(run);
   return { ...enqueued, run };
 };
 

@@ -6,8 +6,12 @@ import { followRun } from './follow.ts';
 
 const away = new HoldpointError('RUNTIME_UNAVAILABLE', 'away');
 
-const follow = async (looks: readonly (TaskView | Error)[]) => {
+const follow = async (
+  looks: readonly (TaskView | Error)[],
+  isLeft: (run: TaskView) => boolean | void = () => undefined,
+) => {
   const told: string[] = [];
+  const loaded: number[] = [];
   let [look, open] = [0, 0];
   const source = {
     load: async () => {
@@ -27,9 +31,11 @@ const follow = async (looks: readonly (TaskView | Error)[]) => {
   };
   const onlooker = {
     onStatus: (node: { id: string; job: string }) => void told.push(`${node.id} ${node.job}`),
-    onRead: () => undefined,
+    onLoad: ({ version }: TaskView) => void loaded.push(version),
+    onRead: isLeft,
   };
   const ended = await followRun(source, onlooker, 1).finally(() => expect(open).toBe(0));
+  expect(loaded.length).toBeGreaterThan(0);
   return { told, phase: ended.phase };
 };
 
@@ -49,6 +55,12 @@ describe('following a run', () => {
     const paused = runView('t-1', [nodeView('a', 'paused')], { phase: 'paused' });
     const over = runView('t-1', [nodeView('a', 'succeeded')], { phase: 'completed' });
     expect((await follow([waits, paused, over])).phase).toBe('completed');
+  });
+
+  test('following ends when the run is left to a person', async () => {
+    const stuck = runView('t-1', [nodeView('a', 'escalated')], { phase: 'paused' });
+    const { told, phase } = await follow([stuck, stuck], (run) => run.phase === 'paused');
+    expect({ told, phase }).toEqual({ told: ['a escalated'], phase: 'paused' });
   });
 
   test('following survives an unavailable service, but not at the first read', async () => {

@@ -11,10 +11,12 @@ export type RunSource = {
 };
 
 export type RunObserver = {
+  /** Called after every read, before the statuses. */
+  readonly onLoad?: (run: TaskView) => Promise<void> | void;
   /** Called for each job whose status changed; the first time, for each job that has begun. */
   readonly onStatus: (node: NodeView, run: TaskView) => Promise<void> | void;
-  /** Called after every read. */
-  readonly onRead: (run: TaskView) => Promise<void> | void;
+  /** Called after every read. True ends the following: the run continues only after a person has acted. */
+  readonly onRead: (run: TaskView) => Promise<boolean | void> | boolean | void;
 };
 
 /** The bus may lose notifications: polling finds them later. */
@@ -26,39 +28,41 @@ const LOOK_GAP_MS = 100;
 const NOT_BEGUN: ReadonlySet<JobStatus> = new Set<JobStatus>(['queued', 'waiting_on_deps']);
 const ENDED: ReadonlySet<TaskPhase> = new Set<TaskPhase>(['completed', 'failed', 'cancelled']);
 
-/** Reports changes until the task has ended, and resolves to it. Unavailable services only delay it. */
+/** Reports changes until the task has ended or waits for a person, and resolves to it. Unavailable services only delay it. */
 export const followRun = async (
   { load, watch }: RunSource,
-  { onStatus, onRead: onLook }: RunObserver,
+  { onLoad, onStatus, onRead }: RunObserver,
   lookEveryMs = LOOK_EVERY_MS,
 ): Promise<TaskView> => {
   const bell = createBell();
   const known = new Map<string, JobStatus>();
-  const report = async (run: TaskView): Promise<void> => {
+  const report = async (run: TaskView): Promise<boolean> => {
+    await onLoad?.(run);
     for (const node of run.nodes) {
       const before = known.get(node.id);
       known.set(node.id, node.job);
       if (before === node.job || (before === undefined && NOT_BEGUN.has(node.job))) continue;
       await onStatus(node, run);
     }
-    await onLook(run);
+    return (await onRead(run)) === true;
   };
   let run: TaskView | undefined;
-  const read = async (): Promise<void> => {
+  /** Whether the run waits for a person. */
+  const read = async (): Promise<boolean> => {
     try {
       run = await load();
     } catch (error) {
       if (run === undefined || !isUnavailable(error)) throw error;
-      return;
+      return false;
     }
-    await report(run);
+    return report(run);
   };
   const live = await watch(bell.ring);
   try {
     for (;;) {
       const began = performance.now();
-      await read();
-      if (run !== undefined && ENDED.has(run.phase)) return run;
+      const isLeft = await read();
+      if (run !== undefined && (isLeft || ENDED.has(run.phase))) return run;
       await pause(Math.min(lookEveryMs, Math.max(LOOK_GAP_MS, performance.now() - began)));
       await bell.wait(lookEveryMs);
     }

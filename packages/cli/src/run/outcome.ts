@@ -66,16 +66,26 @@ const ENDINGS: Readonly<Partial<Record<JobStatus, Ending>>> = {
   cancelled: 'cancelled',
   blocked_by_dependency: 'blocked',
   blocked_by_approval: 'blocked',
+  // Of a run that waits for a person.
+  escalated: 'blocked',
+  paused: 'blocked',
 };
 
 const endedAs = ({ id, nodes }: TaskView, ending: Ending): readonly string[] =>
   nodes.filter(({ job }) => ENDINGS[job] === ending).map((node) => jobOf(id, node.id));
 
-/** How the run ended. A route can repair failed jobs. */
+/** How the run ended. A route can repair failed jobs. A run that waits for a person counts as blocked. */
 const endingOf = ({ outcome, phase }: TaskView): Ending => {
   if (outcome !== undefined) return outcome;
-  if (phase === 'completed') return 'succeeded';
-  return phase === 'cancelled' ? 'cancelled' : 'failed';
+  switch (phase) {
+    case 'completed':
+      return 'succeeded';
+    case 'cancelled':
+    case 'failed':
+      return phase;
+    default:
+      return 'blocked';
+  }
 };
 
 const EXITS: Readonly<Record<Ending, number>> = {

@@ -319,8 +319,34 @@ describe('run --follow', () => {
     job: 'succeeded' | 'failed' = 'succeeded',
   ) => ({
     ...services(),
+    'orchestrator.history': { events: [] },
     'orchestrator.get': ({ id }: { id: string }) =>
       runView(id, [nodeView('say', job, { uses: 'control.prepare' })], more),
+  });
+
+  test('a run that is left to a person ends with exit code 10 and the command that continues it', async () => {
+    const verdict = {
+      kind: 'escalate',
+      delayMs: 0,
+      class: 'UNKNOWN',
+      rule: 'verdicts@2/paused',
+      reason: 'odd',
+    };
+    const stuck = nodeView('say', 'escalated', { verdict, question: 'a-1' });
+    const answers = {
+      ...endingIn({}),
+      'orchestrator.get': ({ id }: { id: string }) => runView(id, [stuck], { phase: 'paused' }),
+      'approvals.get': { id: 'a-1', status: 'pending', stuck: { class: 'UNKNOWN', reason: 'odd' } },
+      'recovery.report': { report: '# t-1/say is stuck', stuck: true },
+    };
+    const text = await run('run demo x --follow', answers);
+    expect(text.code).toBe(10);
+    expect(text.out).toContain('holdpoint recovery resolve t-1/say retry|skip|done|cancel\n');
+    expect(text.out).toMatch(/^Blocked +t-1\/say$/m);
+    const json = await run('run demo x --follow --format json', answers);
+    expect(json.code).toBe(10);
+    expect(json.err).toMatch(/^t-\d\/say is stuck: .*holdpoint recovery resolve t-\d\/say /);
+    expect(JSON.parse(json.out)).toMatchObject({ terminal_state: 'blocked', exit_code: 10 });
   });
 
   test.each([

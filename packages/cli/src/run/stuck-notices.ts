@@ -46,6 +46,8 @@ export const createStuckNotices = (
   client: Client,
   { lines, warn }: Pick<Session, 'lines' | 'warn'>,
   json: boolean,
+  /** Receives the ids of the questions whose jobs were reported. */
+  asked: Set<string> = new Set(),
 ): ((run: TaskView) => Promise<void>) => {
   const reported = new Set<string>();
 
@@ -71,6 +73,7 @@ export const createStuckNotices = (
     if (question === 'to come' || question === 'by a workflow') return;
     const again = question.inDoubt === undefined && reported.has(attempt);
     reported.add(key);
+    if (node.question !== undefined) asked.add(node.question);
     if (question.inDoubt === undefined) reported.add(attempt);
     if (!again) await report(run, node, question.inDoubt);
   };

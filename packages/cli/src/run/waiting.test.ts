@@ -76,8 +76,10 @@ const follow = async (
     () => false,
   );
   const look = createPendingNotices(client, session, json);
-  for (const run of looks) await look(run);
+  const left: boolean[] = [];
+  for (const run of looks) left.push(await look(run));
   return {
+    left,
     out,
     err,
     asked,
@@ -148,6 +150,58 @@ test('a paused run prints its hint once per pause', async () => {
   const goes = runView('t-1', [], { phase: 'executing' });
   const { err } = await follow({ canDecide: false }, [paused, paused, goes, paused]);
   expect(err.match(/holdpoint task resume t-1/g)).toHaveLength(2);
+});
+
+describe('a run that is left to a person', () => {
+  const verdict = {
+    kind: 'escalate',
+    delayMs: 0,
+    class: 'UNKNOWN',
+    rule: 'verdicts@2/paused',
+    reason: 'changes requested by grace',
+  } as const;
+  const stuck = nodeView('deploy', 'escalated', { verdict, question: 'a-1' });
+  const paused = runView('t-1', [stuck], { phase: 'paused' });
+  const question = { ...approval, stuck: { class: verdict.class, reason: verdict.reason } };
+  const report = { 'recovery.report': { report: '# t-1/deploy', stuck: true } };
+
+  test('a stuck job ends the following once its question is there and printed', async () => {
+    const early = runView('t-1', [nodeView('deploy', 'escalated', { verdict })], { phase: 'paused' });
+    const told = await follow({ canDecide: false }, [early, paused], {
+      ...report,
+      'approvals.get': question,
+    });
+    expect(told.left).toEqual([false, true]);
+    expect(told.out).toContain('holdpoint recovery resolve t-1/deploy retry|skip|done|cancel');
+  });
+
+  test('the following continues while another job runs, and after the question is answered', async () => {
+    const busy = runView('t-1', [stuck, nodeView('other', 'running')], { phase: 'paused' });
+    expect(
+      (await follow({ canDecide: false }, [busy], { ...report, 'approvals.get': question })).left,
+    ).toEqual([false]);
+    const answered = { ...question, status: 'answered' };
+    expect(
+      (await follow({ canDecide: false }, [paused], { ...report, 'approvals.get': answered })).left,
+    ).toEqual([false]);
+  });
+
+  test('a run or a job that is paused by hand ends the following, with the command that resumes it', async () => {
+    const byHand = runView('t-1', [nodeView('a', 'paused')], { phase: 'paused' });
+    expect(await follow({ canDecide: false }, [byHand])).toMatchObject({
+      left: [true],
+      err: 'task t-1 is paused: holdpoint task resume t-1\n',
+    });
+    const oneJob = runView('t-1', [nodeView('a', 'succeeded'), nodeView('b', 'paused')]);
+    expect(await follow({ canDecide: false }, [oneJob])).toMatchObject({
+      left: [true],
+      err: 't-1/b is paused: holdpoint task resume t-1/b\n',
+    });
+  });
+
+  test('a pending approval does not end the following, because it expires', async () => {
+    expect((await follow({ canDecide: false })).left).toEqual([false, false]);
+  });
 });
 
 test('a task that is paused by an escalated job does not suggest to resume it', async () => {

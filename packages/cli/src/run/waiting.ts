@@ -11,21 +11,19 @@ import { approvalText } from '../approval/text.ts';
 import type { Client } from '../bus/client.ts';
 import { answerLine, decideOn } from '../approval/decisions.ts';
 import { findApproval, waitsFor } from '../job/approval.ts';
+import { resumeLine, waitsForPerson } from '../job/person.ts';
 import type { Session } from '../kit/session.ts';
 import { createStuckNotices } from './stuck-notices.ts';
 import type { Terminal } from '../kit/environment.ts';
 
 const LOOK_EVERY_MS = 2_000;
 
-/** Hints for tasks that do not continue without an operator. */
-const HINTS: Readonly<Partial<Record<TaskView['phase'], (run: TaskView) => string | undefined>>> = {
-  // A task also counts as paused while a job is escalated. Resuming does not help then; the question below does.
-  paused: ({ id, nodes }) =>
-    nodes.some(({ job }) => job === 'escalated')
-      ? undefined
-      : `task ${id} is paused: holdpoint task resume ${id}`,
-  circuit_open: ({ id, circuit = 'a failing target' }) =>
-    `task ${id} waits for ${circuit} and continues automatically; to continue now: holdpoint circuit close <target>`,
+/** Hint for a task that is paused or waits for a circuit. */
+const hintOf = (run: TaskView): string | undefined => {
+  const { id, phase, circuit = 'a failing target' } = run;
+  return phase === 'circuit_open'
+    ? `task ${id} waits for ${circuit} and continues automatically; to continue now: holdpoint circuit close <target>`
+    : resumeLine(run);
 };
 
 /** Resolves when the request was decided elsewhere. */
@@ -66,12 +64,15 @@ const approve = async (client: Client, approval: ApprovalView): Promise<string> 
   }
 };
 
-/** Prints each pending request once, and asks for a decision if possible. */
+/**
+ * Prints each pending request once, and asks for a decision if possible. Resolves to true when the run continues only
+ * after a person has acted, and every command for that is printed.
+ */
 export const createPendingNotices = (
   client: Client,
   { lines, warn, terminal, now }: Session,
   json: boolean,
-): ((run: TaskView) => Promise<void>) => {
+): ((run: TaskView) => Promise<boolean>) => {
   const reported = new Set<string>();
   const here = json || client.canDecide !== true ? undefined : terminal();
 
@@ -92,10 +93,20 @@ export const createPendingNotices = (
     else lines([answer === undefined ? '' : 'still pending']);
   };
 
-  const tellStuck = createStuckNotices(client, { lines, warn }, json);
+  const tellStuck = createStuckNotices(client, { lines, warn }, json, reported);
+
+  /** Every escalated job has a pending question that was printed. An answer may have come since. */
+  const areAsked = async ({ nodes }: TaskView): Promise<boolean> => {
+    for (const { job, question } of nodes) {
+      if (job !== 'escalated') continue;
+      if (question === undefined || !reported.has(question)) return false;
+      if ((await findApproval(client, question))?.status !== 'pending') return false;
+    }
+    return true;
+  };
 
   return async (run) => {
-    const hint = HINTS[run.phase]?.(run);
+    const hint = hintOf(run);
     if (hint === undefined) reported.delete('phase');
     else if (!reported.has('phase')) {
       reported.add('phase');
@@ -112,5 +123,6 @@ export const createPendingNotices = (
       await report(node, run, approval);
     }
     await tellStuck(run);
+    return waitsForPerson(run) && areAsked(run);
   };
 };

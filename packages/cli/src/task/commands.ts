@@ -8,6 +8,8 @@ import { TaskPhase } from '@holdpoint/contracts/task/status';
 import type { Command } from 'commander';
 import { as, collect, collectInput, goalText, moment, wholeNumber } from '../kit/arguments.ts';
 import { withExample } from '../kit/example.ts';
+import { loadTask } from '../job/job.ts';
+import { personLines } from '../job/person.ts';
 import { followTask, taskSource } from './follow.ts';
 import type { Session } from '../kit/session.ts';
 import { entryText, exitCodeFor, taskListText } from './text.ts';
@@ -88,7 +90,7 @@ const addList = (task: Command, { use, lines, json }: Session): void => {
   );
 };
 
-const addWatch = (task: Command, { use, lines, json }: Session): void => {
+const addWatch = (task: Command, { use, lines, json, warn }: Session): void => {
   withExample(
     task
       .command('watch')
@@ -101,7 +103,9 @@ const addWatch = (task: Command, { use, lines, json }: Session): void => {
         use(async (client) => {
           const show = (entry: HistoryEntry): void =>
             options.json ? json(entry) : lines([entryText(entry)]);
-          return exitCodeFor(await followTask(taskSource(client, id), show));
+          const phase = await followTask(taskSource(client, id), show);
+          if (phase === 'paused') for (const line of personLines(await loadTask(client, id))) warn(line);
+          return exitCodeFor(phase);
         }),
       ),
     'task watch t-4k2m9x1c7h0a',

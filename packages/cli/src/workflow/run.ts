@@ -50,7 +50,10 @@ const declare = (parent: Command): Command =>
     )
     .option('--require-approval', 'require an approval before the first jobs start')
     .option('--no-require-approval', 'skip the approval that the workflow requires')
-    .option('--follow', 'print progress until the run ends; exit code 0, 1 failed or cancelled, 10 blocked')
+    .option(
+      '--follow',
+      'print output and progress until the run ends; exit code 0, 1 failed or cancelled, 10 blocked or left to a person',
+    )
     .addOption(new Option('--check', 'only check whether the workflow could run').conflicts(RUNTIME))
     .option('--repeat <number>', 'number of runs, one after the other', wholeNumber(REPEAT_MAX))
     .addOption(
