@@ -82,7 +82,7 @@ test('an agent that never passes the checks fails the task with the reason', asy
   const task = await environment(hopeless).start(hopeless, { goal: 'a greeting' });
   await expect(task.result()).rejects.toMatchObject({
     code: 'PROGRAM_PHASE_FAILED',
-    message: 'until did not hold after 4 runs',
+    message: 'Max retries exceeded: until did not hold after 4 runs',
   });
 });
 

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { ask, createClient, defineWorkflow, phasesFor, startWorker, type Worker } from '@holdpoint/sdk';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
@@ -133,6 +134,17 @@ test('a phase of code, a request and an effect each happen once, and the effect 
   for await (const event of handle.events()) names.push(event.name);
   expect(names).toContain('phase:completed');
   expect(names.at(-1)).toBe('workflow:completed');
+});
+
+test('a task of a client without a token is requested by the unverified local user', async () => {
+  const workflow = reply('unverified.txt');
+  await startOne(workflow);
+  const client = createClient({ connection: await system.connect('operator') });
+  const handle = await client.start(workflow, { topic: 'milk' });
+  const { requestedBy } = await untilAsked(handle);
+  expect(requestedBy).toBe(`unverified:${userInfo().username.toLowerCase()}`);
+  await handle.cancel('enough');
+  await expect(handle.result()).rejects.toMatchObject({ name: 'WorkflowCancelled', by: requestedBy });
 });
 
 test('a rejected effect does not run', async () => {

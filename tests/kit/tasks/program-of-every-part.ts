@@ -4,6 +4,7 @@ import { z } from 'zod';
 const State = z.object({
   file: z.string(),
   seen: z.array(z.string()).default([]),
+  rounds: z.number().default(0),
   approved: z.boolean().default(false),
 });
 const { agentPhase, humanPhase, effectPhase, terminalPhase } = phasesFor(State);
@@ -21,9 +22,13 @@ export const PARTS = [
   'after',
   'finally',
   'next',
+  'after a round',
+  'before the question',
   'prompt',
   'onResponse',
+  'after the answer',
   'next of the answer',
+  'before the effect',
   'effect',
   'onResult',
   'output',
@@ -81,9 +86,28 @@ export const programOfEveryPart = (id: string, at: (part: Part) => void) =>
           return item.toUpperCase();
         },
         after: (ctx, items) => ctx.update((draft) => void draft.seen.push(...items)),
+        next: 'rounds',
+      }),
+      rounds: agentPhase({
+        forEach: (state) => [`round ${String(state.rounds)}`],
+        run: (_ctx, item) => item,
+        after: (ctx, items) => {
+          ctx.update((draft) => {
+            draft.seen.push(...items);
+            draft.rounds += 1;
+          });
+          if (ctx.state.rounds === 2) at('after a round');
+        },
+        until: (state) => state.rounds === 2,
         next: 'review',
       }),
       review: humanPhase({
+        guard: (state) => state.rounds === 2,
+        before: async (ctx) => {
+          const asked = await ctx.step('ask', () => 'asked');
+          at('before the question');
+          ctx.update((draft) => void draft.seen.push(asked));
+        },
         input: ask.approval(),
         prompt: () => {
           at('prompt');
@@ -93,12 +117,18 @@ export const programOfEveryPart = (id: string, at: (part: Part) => void) =>
           at('onResponse');
           draft.approved = yes;
         },
+        after: async (ctx, yes) => {
+          const answer = await ctx.step('answer', () => `answered ${String(yes)}`);
+          at('after the answer');
+          ctx.update((draft) => void draft.seen.push(answer));
+        },
         next: () => {
           at('next of the answer');
           return 'publish';
         },
       }),
       publish: effectPhase({
+        before: () => at('before the effect'),
         effect: (state) => {
           at('effect');
           return {
@@ -113,6 +143,7 @@ export const programOfEveryPart = (id: string, at: (part: Part) => void) =>
           at('onResult');
           draft.seen.push('published');
         },
+        after: (ctx) => ctx.update((draft) => void draft.seen.push('checked')),
         next: 'done',
       }),
       done: terminalPhase({

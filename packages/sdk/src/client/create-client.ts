@@ -18,6 +18,8 @@ export type StartOptions = {
   /** Chosen by the caller; a repeated start with the same id starts one task. */
   readonly id?: string;
   readonly goal?: string;
+  /** Criteria for acceptance, shown in every request of the task. */
+  readonly acceptanceCriteria?: readonly string[];
   /**
    * A name for the record of a client without a token, by default that of the local user. It proves nothing, and is
    * recorded as `unverified:<name>`.
@@ -60,7 +62,7 @@ export const clientOver = (port: ClientPort, token?: string): Client => {
   const start = async (
     workflow: Workflow | string,
     input: unknown,
-    { id, goal, requestedBy = port.user, repository }: StartOptions = {},
+    { id, goal, acceptanceCriteria, requestedBy = port.user, repository }: StartOptions = {},
   ): Promise<WorkflowHandle> => {
     // The id makes a repeated submission harmless.
     const task = TaskId.parse(id ?? `t-${crypto.randomUUID()}`);
@@ -71,6 +73,7 @@ export const clientOver = (port: ClientPort, token?: string): Client => {
       goal: goal ?? `Run ${name}`,
       inputs: inputsFor(workflow, input),
       ...(typeof workflow !== 'string' && { program: workflow.definition }),
+      ...(acceptanceCriteria !== undefined && { acceptanceCriteria: [...acceptanceCriteria] }),
       ...(requestedBy !== undefined && { requestedBy }),
       ...(repository !== undefined && { repository }),
     };
