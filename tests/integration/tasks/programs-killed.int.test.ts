@@ -79,10 +79,7 @@ test('a worker that dies in any part of any phase changes only the duration', as
   const [undisturbed, ...killed] = endings;
   expect(undisturbed).toEqual({
     part: NOWHERE,
-    result: [
-      ...['made', 'A', 'B', 'C', 'round 0', 'round 1'],
-      ...['asked', 'answered true', 'published', 'checked'],
-    ],
+    result: ['made', 'A', 'B', 'C', 'round 0', 'round 1', 'asked', 'answered true', 'published', 'checked'],
     lines: ['first', 'second'],
   });
   expect(killed).toEqual(PARTS.map((part) => ({ ...undisturbed, part })));
