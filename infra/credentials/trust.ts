@@ -1,30 +1,20 @@
-import { type SealingService, sealingServices } from './layout.ts';
+import { parseTrustFile, type TrustFile } from '@holdpoint/contracts/bus/trust-file';
+import type { SealingService } from './layout.ts';
 
-/** Content of the trust file: public keys of the services, SPKI in PEM. */
-export type Trust = Readonly<Record<SealingService | 'retired', readonly string[]>>;
-
-export const trustOf = (keys: Readonly<Record<SealingService, string>>): Trust => ({
+export const trustOf = (keys: Readonly<Record<SealingService, string>>): TrustFile => ({
   approvals: [keys.approvals],
   orchestrator: [keys.orchestrator],
   recovery: [keys.recovery],
   retired: [],
 });
 
-export const trustText = (trust: Trust): string => `${JSON.stringify(trust, null, 2)}\n`;
-
-const pemsIn = (content: object, name: string): readonly string[] => {
-  const pems: unknown = Object.entries(content).find(([key]) => key === name)?.[1] ?? [];
-  if (!Array.isArray(pems) || !pems.every((pem) => typeof pem === 'string'))
-    throw new Error(`trust.json: ${name} is not a list of public keys`);
-  return pems;
-};
+export const trustText = (trust: TrustFile): string => `${JSON.stringify(trust, null, 2)}\n`;
 
 /** Throws when the text is no trust file. */
-export const parseTrust = (text: string): Trust => {
-  const content: unknown = JSON.parse(text);
-  if (typeof content !== 'object' || content === null) throw new Error('trust.json: not an object');
-  const [approvals = [], orchestrator = [], recovery = []] = sealingServices.map((name) =>
-    pemsIn(content, name),
-  );
-  return { approvals, orchestrator, recovery, retired: pemsIn(content, 'retired') };
+export const parseTrust = (text: string): TrustFile => {
+  try {
+    return parseTrustFile(text);
+  } catch (cause) {
+    throw new Error('trust.json: not JSON with a list of keys for each service', { cause });
+  }
 };

@@ -322,6 +322,24 @@ export const RUNTIME_BUGS: readonly Bug[] = [
     caughtBy: [trustedKeys('an executor key cannot vouch for another executor')],
   },
   {
+    name: 'an unknown key counts as new at every redelivery',
+    file: 'packages/runtime/src/service/trusted-keys.ts',
+    find: `const FORGOTTEN_MS = 120_000;`,
+    replace: `const FORGOTTEN_MS = 30_000;`,
+    caughtBy: [trustedKeys('a token that comes again at the longest interval is refused')],
+  },
+  {
+    name: 'after a start the messages of an executor that approvals has lost are refused at once',
+    file: 'packages/runtime/src/service/trusted-keys.ts',
+    find: ` || clock.now() - started < REJOINED_MS;`,
+    replace: `;`,
+    caughtBy: [
+      trustedKeys(
+        'after a start, messages of an executor whose key approvals has lost are deferred until it joins again',
+      ),
+    ],
+  },
+  {
     name: 'an executor enrols without the join secret',
     file: 'packages/contracts/src/approval/enrolment.ts',
     find: `    timingSafeEqual(given, wanted) &&`,
@@ -340,8 +358,6 @@ export const RUNTIME_BUGS: readonly Bug[] = [
     file: 'packages/sdk/src/worker/dispatch.ts',
     find: `    return slots.free() - others.length;`,
     replace: `    return slots.free() - others.length * 0;`,
-    caughtBy: [
-      dispatch('a failing version keeps its slot, and is pulled again later while others continue'),
-    ],
+    caughtBy: [dispatch('a failing version keeps its slot, and is pulled again later while others continue')],
   },
 ];

@@ -206,8 +206,16 @@ describe('a token with an unknown key', () => {
     keys.mayLearnKeyOf(signedBy(two));
     await hands.pass(6_000);
     expect(keys.mayLearnKeyOf(signedBy(two))).toBe(false);
-    await hands.pass(30_000);
+    await hands.pass(120_000);
     expect(keys.mayLearnKeyOf(signedBy(two))).toBe(true);
+  });
+
+  test('a token that comes again at the longest interval is refused', async () => {
+    await learn(answerOf(one));
+    await hands.pass(500);
+    expect(keys.mayLearnKeyOf(signedBy(two))).toBe(true);
+    await hands.pass(30_000);
+    expect(keys.mayLearnKeyOf(signedBy(two))).toBe(false);
   });
 
   test('only a token with an unknown key is deferred before the first request', () => {
@@ -287,6 +295,31 @@ describe('keys of seals', () => {
     approvals.answer = answerWith(one, { executors: [enrolled('x1', two)] });
     await hands.pass(30_000);
     expect([roleOf(two), keys.mayLearn(kidOf(two))]).toEqual(['executor', false]);
+  });
+
+  test('after a start, messages of an executor whose key approvals has lost are deferred until it joins again', async () => {
+    const approvals = await learn(answerWith(one, {}));
+    for (let i = 0; i < 4; i += 1) {
+      expect([roleOf(two), keys.mayLearn(kidOf(two))]).toEqual(['unknown', true]);
+      await hands.pass(10_000);
+    }
+    approvals.answer = answerWith(one, { executors: [enrolled('x1', two)] });
+    expect(keys.mayLearn(kidOf(two))).toBe(true);
+    await hands.pass(1_000);
+    expect([roleOf(two), keys.mayLearn(kidOf(two))]).toEqual(['executor', false]);
+  });
+
+  test('after a start, messages under a key that no executor joins with are refused in the end', async () => {
+    await learn(answerWith(one, {}));
+    for (let i = 0; i < 3; i += 1) {
+      expect(keys.mayLearn(kidOf(two))).toBe(true);
+      await hands.pass(15_000);
+    }
+    expect(keys.mayLearn(kidOf(two))).toBe(false);
+    // A new key has the usual time.
+    expect(keys.mayLearn(kidOf(three))).toBe(true);
+    await hands.pass(5_000);
+    expect(keys.mayLearn(kidOf(three))).toBe(false);
   });
 
   test('messages of an executor whose key approvals lost are refused after ten minutes', async () => {

@@ -1,7 +1,7 @@
 import { type KeyObject, randomUUID } from 'node:crypto';
 import { type PublishedKeys, publicKeysIn, vouchedFor } from '@holdpoint/contracts/approval/signing-keys';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
-import { z } from 'zod';
+import { parseTrustFile, type TrustFile } from '@holdpoint/contracts/bus/trust-file';
 import type { Clock } from '../engine/clock.ts';
 import { errorFields } from '../engine/error-fields.ts';
 import type { SealKey, SealKeys } from '../engine/seals.ts';
@@ -13,19 +13,8 @@ import { createVerifier, keyIdIn, keyIdOf } from './jws.ts';
 /** The setting that names the trust file. */
 export const TRUST_FILE = 'HOLDPOINT_TRUST_FILE';
 
-const Pem = z.array(z.string().max(10_000)).max(20);
-
-/** Content of the trust file: public keys of the services, SPKI in PEM. */
-const TrustFile = z.strictObject({
-  approvals: Pem.min(1),
-  orchestrator: Pem.default([]),
-  recovery: Pem.default([]),
-  /** Keys that were in use before. Their messages are ignored, but are no forgeries. */
-  retired: Pem.default([]),
-});
-
 /** The keys that a service trusts from its start. */
-export type Trust = { readonly [Role in keyof z.infer<typeof TrustFile>]: readonly KeyObject[] };
+export type Trust = { readonly [Role in keyof TrustFile]: readonly KeyObject[] };
 
 const keysIn = (pems: readonly string[]): readonly KeyObject[] =>
   pems.flatMap((pem) => [...publicKeysIn(pem)]);
@@ -33,7 +22,7 @@ const keysIn = (pems: readonly string[]): readonly KeyObject[] =>
 /** Throws `ConfigError`. */
 export const parseTrust = (text: string): Trust => {
   try {
-    const { approvals, orchestrator, recovery, retired } = TrustFile.parse(JSON.parse(text));
+    const { approvals, orchestrator, recovery, retired } = parseTrustFile(text);
     return {
       approvals: keysIn(approvals),
       orchestrator: keysIn(orchestrator),
@@ -41,9 +30,8 @@ export const parseTrust = (text: string): Trust => {
       retired: keysIn(retired),
     };
   } catch (cause) {
-    const problem =
-      cause instanceof TypeError ? cause.message : 'not JSON with a list of keys for each service';
-    throw new ConfigError(`${TRUST_FILE}: ${problem}`, { cause });
+    if (!(cause instanceof TypeError)) throw cause;
+    throw new ConfigError(`${TRUST_FILE}: ${cause.message}`, { cause });
   }
 };
 
@@ -57,16 +45,22 @@ const ASK_EVERY_MS = 30_000;
 const ASK_AT_MOST_EVERY_MS = 1_000;
 /**
  * How long a token with an unknown key is deferred after the key was first seen: by then each replica of the
- * approvals service has read its file. A key that was not seen for so long counts as new again.
+ * approvals service has read its file. A key counts as new again after far longer than the longest wait for a redelivery:
+ * otherwise each redelivery would count as new.
  */
 const HELD_MS = 5_000;
-const FORGOTTEN_MS = 30_000;
+const FORGOTTEN_MS = 120_000;
 const STRANGE_MAX = 1_000;
 /**
  * How long messages of an executor are deferred after its key vanished from the statements without being revoked: the
  * database of the approvals service went back, and the executor enrols again.
  */
 const VANISHED_MS = 600_000;
+/**
+ * How long after a start messages with an unknown key are deferred: a database of approvals that went back just before
+ * leaves no trace of the key here. Its executor asks for the keys within 30 seconds, and then joins again within five.
+ */
+const REJOINED_MS = ASK_EVERY_MS + 15_000;
 
 const idsOf = (keys: readonly KeyObject[]): string => keys.map(keyIdOf).sort().join();
 const kidsOf = (trust: Trust): string =>
@@ -218,7 +212,9 @@ export const createTrustedKeys = ({
     return answered < seen || clock.now() - seen < HELD_MS;
   };
 
-  const isAwaited = (kid: string): boolean => clock.now() - (vanished.get(kid) ?? -Infinity) < VANISHED_MS;
+  const started = clock.now();
+  const isAwaited = (kid: string): boolean =>
+    clock.now() - (vanished.get(kid) ?? -Infinity) < VANISHED_MS || clock.now() - started < REJOINED_MS;
 
   let stopAsking = (): void => undefined;
   return {
