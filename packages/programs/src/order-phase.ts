@@ -1,7 +1,7 @@
 import type { Activation, WorkInput } from '@holdpoint/contracts/program/work';
 import type { DecisionBuilder } from './decision-builder.ts';
 import { LEASE_TIMER, ORDER_TIMER, orderWork } from './outgoing.ts';
-import type { Program } from './state.ts';
+import { type Program, startOfAttempt } from './state.ts';
 
 const send = (builder: DecisionBuilder, resends: number): void => {
   builder.send(orderWork(builder.task(), workInputFor(builder.task()), resends));
@@ -44,11 +44,11 @@ export const endLease = (builder: DecisionBuilder): void => builder.timer({ clea
 
 /** The input of a worker for the current phase. */
 export const workInputFor = (task: Program): WorkInput => {
-  const { state, inputs, goal, requestedBy, repository, entries, failures, answer, paused } = task;
+  const { inputs, goal, requestedBy, repository, entries, failures, answer, paused } = task;
   const { from, retried, attempt, acceptanceCriteria } = task;
   const responding = task.activation === 'respond';
   return {
-    state: (responding ? paused?.state : retried?.state) ?? state,
+    state: (responding ? paused?.state : undefined) ?? startOfAttempt(task),
     inputs,
     goal,
     ...(acceptanceCriteria.length > 0 && { acceptanceCriteria: [...acceptanceCriteria] }),

@@ -144,6 +144,10 @@ export const isOver = ({ status }: Pick<Program, 'status'>): boolean => status =
 export const phaseOf = ({ program }: Pick<Program, 'program'>, node: NodeId): ProgramPhase | undefined =>
   program.phases.find(({ id }) => id === node);
 
+/** The state that the present attempt starts from. */
+export const startOfAttempt = ({ retried, state }: Pick<Program, 'retried' | 'state'>): JsonObject =>
+  retried?.state ?? state;
+
 type EffectEntry = Extract<Entry, { readonly kind: 'effect' }>;
 
 export const effectsOf = ({ entries }: Pick<Program, 'entries'>): readonly EffectEntry[] =>

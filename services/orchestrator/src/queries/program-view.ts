@@ -1,7 +1,7 @@
 import type { ProgramPhase } from '@holdpoint/contracts/program/definition';
 import type { JobStatus } from '@holdpoint/contracts/task/status';
 import type { NodeView, TaskView } from '@holdpoint/contracts/task/views';
-import { effectsOf, isOver, type Program } from '@holdpoint/programs/state';
+import { effectsOf, isOver, type Program, startOfAttempt } from '@holdpoint/programs/state';
 
 /** The job status that the command line shows for a phase. */
 const jobOf = (task: Program, { id }: ProgramPhase): { readonly status: string; readonly job: JobStatus } => {
@@ -78,6 +78,6 @@ export const programView = (task: Program): TaskView => ({
   sinks: task.program.phases.flatMap(({ id, type }) => (type === 'terminal' ? [id] : [])),
   nodes: task.program.phases.map((phase) => phaseView(task, phase)),
   ...(task.error !== undefined && { error: task.error }),
-  state: task.state,
+  state: startOfAttempt(task),
   effects: effectsOf(task).map(({ task: by }) => by),
 });
