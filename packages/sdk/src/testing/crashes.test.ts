@@ -29,7 +29,7 @@ const everything = () => {
           await context.effect({
             kind: 'write_external',
             capability: 'cap.file.append',
-            args: { path: 'x', text: made },
+            args: { file: 'x', line: made },
             idempotencyKey: 'write',
           });
           context.update((draft) => void draft.notes.push(made));
@@ -51,16 +51,40 @@ const everything = () => {
         next: 'choose',
       }),
       choose: humanPhase({
+        guard: (state) => state.notes.length > 0,
+        before: async (context) => {
+          const mark = await context.step('mark', () => 'before');
+          context.update((draft) => void draft.notes.push(mark));
+        },
         input: ask.choice((state) => state.notes),
         prompt: { title: 'Which?' },
         onResponse: (response, draft) => void (draft.topic = response),
+        after: async (context, response) => {
+          const mark = await context.step('answer', () => `after ${response}`);
+          context.update((draft) => void draft.notes.push(mark));
+        },
+        next: 'rounds',
+      }),
+      rounds: agentPhase({
+        forEach: (state) => state.notes.slice(0, 2),
+        parallel: 2,
+        run: (context, item) => context.step('add', () => `${item}.`),
+        after: (context, outputs) =>
+          context.update((draft) => void draft.notes.splice(0, outputs.length, ...outputs)),
+        until: (state) => state.notes[0]?.endsWith('..') === true,
         next: 'send',
       }),
       send: effectPhase({
+        before: (context) => context.update((draft) => void (draft.count += 100)),
         effect: (state) => ({
           kind: 'notify',
           capability: 'cap.notify.webhook',
-          args: { url: 'https://example.com', body: state.topic },
+          args: {
+            url: 'https://example.com',
+            secrets: ['${secret:HOOK}'],
+            type: 'topic.made',
+            data: state.topic,
+          },
           idempotencyKey: 'send',
         }),
         onResult: (_outputs, draft) => void (draft.count += 10),
@@ -84,7 +108,7 @@ const everything = () => {
   return { play, done };
 };
 
-const END = { topic: 'TRUE', count: 11, notes: ['A DRAFT', 'TRUE'] };
+const END = { topic: 'TRUE', count: 111, notes: ['A DRAFT..', 'TRUE..', 'before', 'after TRUE'] };
 
 const expectTheSame = async (prepare: (env: TestEnvironment) => void): Promise<void> => {
   const { play, done } = everything();
@@ -108,7 +132,7 @@ const POINTS: readonly CrashPoint[] = [
   'after:heartbeat',
 ];
 const places = POINTS.flatMap((point) =>
-  ['work', 'each', 'choose', 'send', 'done'].flatMap((phase) =>
+  ['work', 'each', 'choose', 'rounds', 'send', 'done'].flatMap((phase) =>
     (phase === 'work' ? [1, 2, 3, 4] : [1, 2]).map((nth) => ({ point, phase, nth })),
   ),
 );
