@@ -514,6 +514,37 @@ describe('artifacts', () => {
     expect(reported(task.when(byHand('cancel')))).toEqual(['failed']);
   });
 
+  const planDoc = { type: 'plan_doc', slug: 'greet', branch: '' } as const;
+  const states = (made: ReturnType<typeof play>) =>
+    made
+      .sent('task.registry')
+      .map(({ data }) => (data as { request: { artifacts?: object[] } }).request.artifacts);
+  test.each([
+    ['declares it again', { succeeded: [planDoc] }],
+    ['does not declare it', undefined],
+  ])('an artifact of the repository is made by its next commit, which %s', (_what, produces) => {
+    const label = 'plan_doc:greet (draft/greet)';
+    const commit = { uses: 'cap.env.builtin.git.stage_commit', after: ['persist'] };
+    const task = play(
+      [
+        node('persist', { uses: 'cap.env.builtin.plan.persist', produces: { succeeded: [planDoc] } }),
+        node('commit', { ...commit, ...(produces && { produces }) }),
+        node('more', { after: ['commit'] }),
+        node('later', { uses: 'cap.env.builtin.git.commit', after: ['more'] }),
+      ],
+      IN_REPOSITORY,
+    );
+    const persisted = task.when(succeeds('persist'));
+    expect(states(persisted).at(-1)).toContainEqual({ label, node: 'commit', state: 'pending' });
+    expect(JSON.stringify(states(persisted))).not.toContain('available');
+    const committed = persisted.when(succeeds('commit'));
+    const made = produces === undefined ? 'persist' : 'commit';
+    expect(states(committed).at(-1)).toContainEqual({ label, node: made, state: 'available' });
+    expect(JSON.stringify(states(committed))).not.toContain('pending');
+    const failed = persisted.when(fails('commit'));
+    expect(JSON.stringify(states(failed).at(-1))).not.toContain('pending');
+  });
+
   test('artifacts of the run are not reported', () => {
     const text = { type: 'custom', typeId: 'plan_text', key: 'p' } as const;
     const task = play([node('a', { produces: { succeeded: [text] } })], IN_REPOSITORY);

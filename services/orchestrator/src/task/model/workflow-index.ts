@@ -13,8 +13,36 @@ export type WorkflowIndex = {
   /** Nodes that may make an artifact, with any outcome. */
   readonly producers: ReadonlyMap<string, readonly NodeId[]>;
   readonly consumers: ReadonlyMap<string, readonly NodeId[]>;
-  /** Nodes that make artifacts for other tasks. */
+  /** Nodes that make artifacts for other tasks, or commit them. */
   readonly givers: ReadonlySet<NodeId>;
+  /** The givers after this node, up to the next commit on each way. */
+  readonly giversAfter: (node: NodeId) => readonly NodeId[];
+};
+
+/** Whether the node commits what earlier nodes left in its worktree. */
+export const isCommit = ({ uses }: NodeDefinition): boolean =>
+  uses === 'cap.env.builtin.git.stage_commit' || uses === 'cap.env.builtin.git.commit';
+
+/** Each node is looked up once. */
+const createGiversAfter = (graph: Graph, givers: ReadonlySet<NodeId>): WorkflowIndex['giversAfter'] => {
+  const found = new Map<NodeId, readonly NodeId[]>();
+  const isEnd = (id: NodeId): boolean => {
+    const definition = graph.nodes.get(id);
+    return definition !== undefined && isCommit(definition);
+  };
+  const search = (node: NodeId): readonly NodeId[] => {
+    const reached = new Set([node]);
+    for (const id of reached) {
+      if (id !== node && isEnd(id)) continue;
+      for (const { to, loop } of graph.outgoing(id)) if (!loop) reached.add(to);
+    }
+    return [...reached].filter((id) => id !== node && givers.has(id));
+  };
+  return (node) => {
+    const known = found.get(node) ?? search(node);
+    found.set(node, known);
+    return known;
+  };
 };
 
 /** Every ended node makes this artifact, without declaring it. */
@@ -44,7 +72,9 @@ const buildIndex = (definition: WorkflowDefinition): WorkflowIndex => {
       if (scopeOf(artifact) !== 'run') exporters.add(id);
     }
   }
-  return { graph: graphOf(definition), producers, consumers, givers: exporters };
+  const graph = graphOf(definition);
+  if (exporters.size > 0) for (const node of definition.nodes) if (isCommit(node)) exporters.add(node.id);
+  return { graph, producers, consumers, givers: exporters, giversAfter: createGiversAfter(graph, exporters) };
 };
 
 const indexes = new WeakMap<WorkflowDefinition, WorkflowIndex>();
