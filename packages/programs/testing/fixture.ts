@@ -81,7 +81,7 @@ export const inputRequested = (state: JsonObject = { topic: 'tea' }): PhaseEnd =
   question,
 });
 
-export const effect = (args: JsonObject = { path: 'out.txt', text: '{{ as it is }}' }): ProgramEffect => ({
+export const effect = (args: JsonObject = { file: 'out.txt', line: '{{ as it is }}' }): ProgramEffect => ({
   kind: 'write_external',
   uses: 'cap.file.append',
   args,

@@ -31,7 +31,7 @@ export const gate = (name: string, shape: Shape = {}): NodeDefinition =>
 
 const declared = {
   idempotencyKey: 'once',
-  target: 'somewhere',
+  target: 'file:somewhere',
   pool: 'default',
   audience: ['operators'],
   approvalTimeoutMs: 60_000,
@@ -53,6 +53,7 @@ export const effect = (
 ): NodeDefinition =>
   node(name, {
     uses: 'cap.file.append',
+    args: { file: 'somewhere', line: 'a line' },
     effect: withAudience(change, { kind: 'write_external', effectClass: 'keyed' }),
     ...shape,
   });

@@ -1,6 +1,7 @@
 import type { Artifact } from '@holdpoint/contracts/workflow/artifact';
 import { CAPABILITIES, CONTROLS, effectClassOf } from '@holdpoint/contracts/effect/capabilities';
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
+import type { JsonObject } from '@holdpoint/contracts/values/json';
 import type { NodeDefinition, SideEffectKind, Step } from '@holdpoint/contracts/workflow/workflow';
 import type { Choices } from '../choices.ts';
 import { randomGate } from './gates.ts';
@@ -12,6 +13,33 @@ type Optional = Omit<Partial<NodeDefinition>, 'uses'>;
 export const SENT = Object.keys(CAPABILITIES).filter((uses) => CAPABILITIES[uses]?.stage !== true);
 
 export const kindOf = (uses: string): SideEffectKind => CAPABILITIES[uses]?.kind ?? 'write_external';
+
+/** Arguments that the executor accepts, with a text and a target of their own. */
+export const argumentsFor = (uses: string, text: string): JsonObject => {
+  const url = `https://${text.replaceAll(/[^A-Za-z0-9]+/g, '-').toLowerCase()}.example/`;
+  const file = `simulated/${text}`;
+  switch (uses) {
+    case 'cap.file.append':
+      return { text, file, line: text };
+    case 'cap.file.write':
+      return { text, file, content: text };
+    case 'cap.http.request':
+    case 'cap.http.keyed_request':
+    case 'cap.http.idempotent_request':
+      return { text, url, method: 'PUT' };
+    case 'cap.notify.webhook':
+      return { text, url, secrets: ['${secret:HOOK}'], type: 'simulated', data: text };
+    case 'cap.notify.discord':
+      return { text, webhook: '${secret:HOOK}', content: text };
+    case 'cap.notify.slack':
+      return { text, webhook: '${secret:HOOK}' };
+    case 'cap.env.shell.command.run.compensate':
+    case 'cap.env.shell.cicd.run.compensate':
+      return { text, args: { with: { compensate: 'true' } } };
+    default:
+      return { text };
+  }
+};
 
 const WORK = [
   'cap.agent.invoke',

@@ -7,7 +7,7 @@ import type {
 } from '@holdpoint/contracts/workflow/workflow';
 import { definitionProblems } from '@holdpoint/workflows/definition/definition-problems';
 import type { Choices } from '../choices.ts';
-import { probedScript, randomParts, undoable } from './graph-nodes.ts';
+import { argumentsFor, probedScript, randomParts, undoable } from './graph-nodes.ts';
 
 const NODES_MAX = 6;
 const TRIES_MAX = 20;
@@ -60,11 +60,19 @@ const randomNode = (choices: Choices, task: string, index: number, count: number
     after: idsFrom(0, index).filter(
       (id) => choices.happens(`after ${place}`, 0.3) || (worktree && id === nodeId(0)),
     ),
-    args: { text: place, ...(recovers && choices.happens(`stubborn ${place}`, 0.5) && { stubborn: true }) },
+    args: {
+      ...argumentsFor(parts.uses, place),
+      ...(recovers && choices.happens(`stubborn ${place}`, 0.5) && { stubborn: true }),
+    },
     ...parts,
     ...(Object.keys(on).length > 0 && parts.uses !== 'control.terminal' && { on }),
   };
 };
+
+const withArguments = (text: string, parts: ReturnType<typeof randomParts>) => ({
+  args: argumentsFor(parts.uses, text),
+  ...parts,
+});
 
 /** The recovery rules of the repository, sometimes changed. */
 const randomRecovery = (choices: Choices, task: string): Pick<WorkflowDefinition, 'recovery'> => {
@@ -170,7 +178,7 @@ const agentAndCheck = (choices: Choices, task: string): WorkflowDefinition => {
         ...alone,
       },
       ...(writes
-        ? [{ id: write, after: [agent], args: { text: task }, ...undoable(choices, `write of ${task}`) }]
+        ? [{ id: write, after: [agent], ...withArguments(task, undoable(choices, `write of ${task}`)) }]
         : []),
       {
         id: check,
@@ -186,8 +194,10 @@ const agentAndCheck = (choices: Choices, task: string): WorkflowDefinition => {
       {
         id: last,
         after: [check],
-        args: { text: task },
-        ...(chance('deploys', 0.5) ? probedScript : randomParts)(choices, `last of ${task}`),
+        ...withArguments(
+          task,
+          (chance('deploys', 0.5) ? probedScript : randomParts)(choices, `last of ${task}`),
+        ),
       },
     ],
   };

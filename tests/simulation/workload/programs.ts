@@ -7,7 +7,7 @@ import type { JsonObject } from '@holdpoint/contracts/values/json';
 import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { z } from 'zod';
 import type { Choices } from '../choices.ts';
-import { kindOf } from './graph-nodes.ts';
+import { argumentsFor, kindOf } from './graph-nodes.ts';
 
 /** The phases in order. The input of a program states which of them it visits. */
 const PHASES = [
@@ -74,7 +74,7 @@ const isEnough = ([first]: readonly string[]): boolean => Number(first) % 2 === 
 export const effectFor = ({ key = 'k', uses }: Item): EffectRequest => ({
   kind: kindOf(uses),
   capability: uses,
-  args: { text: key },
+  args: argumentsFor(uses, key),
   target: `simulated:${key}`,
   idempotencyKey: key,
   approvalTimeoutMs: 60_000,

@@ -6,7 +6,7 @@ import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { type NodeDefinition, WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import type { BuiltInWorkflow } from '@holdpoint/orchestrator/workflows/catalog';
 import type { Choices } from '../choices.ts';
-import { kindOf, SENT } from './graph-nodes.ts';
+import { argumentsFor, kindOf, SENT } from './graph-nodes.ts';
 import { randomGraph } from './graphs.ts';
 
 /** The submission carries the whole definition in its inputs. */
@@ -35,6 +35,7 @@ const randomNode = (choices: Choices, task: string, index: number): NodeDefiniti
   const uses = choices.pick(`uses ${place}`, SENT);
   return {
     ...node,
+    args: argumentsFor(uses, place),
     uses,
     effect: {
       kind: kindOf(uses),

@@ -97,6 +97,11 @@ describe('effect undo', () => {
       { compensation: undefined },
       'e-1 cannot be undone: cap.env.shell.command.run has no compensation',
     ],
+    [
+      'its script declared no script that undoes it',
+      { effect: { ...order.effect, args: { with: { command: 'deploy' } } } },
+      'e-1 cannot be undone: it declared no compensate script; undo it by hand',
+    ],
   ])('effect undo submits nothing when %s', async (_, change, said) => {
     const { code, err, asked } = await run('effect undo e-1', answers(change));
     expect(code).not.toBe(0);

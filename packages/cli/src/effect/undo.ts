@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { argumentProblems } from '@holdpoint/contracts/effect/arguments';
 import type { EffectOrder } from '@holdpoint/contracts/effect/views';
 import { EffectId, TOKEN } from '@holdpoint/contracts/values/ids';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
@@ -17,6 +18,8 @@ const inputsFor = (order: EffectOrder, named: string | undefined): UndoInputs =>
   if (compensation === undefined)
     throw new UsageError(`${id} cannot be undone: ${effect.uses} has no compensation`);
   const { args, target } = effect;
+  if (argumentProblems(compensation.uses, { args }).length > 0)
+    throw new UsageError(`${id} cannot be undone: it declared no compensate script; undo it by hand`);
   return {
     effect: id,
     ...compensation,

@@ -4,6 +4,7 @@ import type { SideEffectKind } from '../workflow/side-effect.ts';
 import type { CanonicalEffect } from './canonical-effect.ts';
 import { CAPABILITIES, CONTROLS, effectClassOf, isCustom, namesProbe } from './capabilities.ts';
 import { HttpUrl, originOf } from './http-request.ts';
+import { plainPath } from './plain-path.ts';
 
 /** `high`: the effect cannot easily be undone, or changes a running system. */
 export const Risk = z.enum(['low', 'medium', 'high']);
@@ -55,16 +56,6 @@ const kindOf = (effect: DescribedEffect): DescribedEffect['kind'] => {
   if (fixed !== undefined) return fixed;
   const least = startsWork(effect) ? 'other' : 'write_external';
   return RANKS[kind] < RANKS[least] ? least : kind;
-};
-
-/** Resolves `.` and `..` as the executor does, so that one place has one name. */
-const plainPath = (path: string): string => {
-  const way: string[] = [];
-  for (const part of path.split('/')) {
-    if (part === '..' && way.length > 0 && way.at(-1) !== '..') way.pop();
-    else if (part !== '' && part !== '.') way.push(part);
-  }
-  return `${path.startsWith('/') ? '/' : ''}${way.join('/')}`;
 };
 
 const textIn = (args: JsonObject, name: string): string | undefined => {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { plainPath } from './plain-path.ts';
 
 /** Must fit into a message with everything else. */
 const CONTENT_MAX_BYTES = 262_144;
@@ -7,13 +8,12 @@ const PATH_MAX = 512;
 const Sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'a SHA-256 in hex');
 
 /** Independent of the notation of the path. */
-const nameOf = (file: string): string => {
-  const way: string[] = [];
-  for (const part of file.split('/')) {
-    if (part === '..') way.pop();
-    else if (part !== '' && part !== '.') way.push(part);
-  }
-  return way.at(-1) ?? '';
+const nameOf = (file: string): string => plainPath(file).split('/').at(-1) ?? '';
+
+/** An absolute path may lie in the workspace: only the executor knows. */
+const isInside = (file: string): boolean => {
+  const plain = plainPath(file);
+  return file.startsWith('/') || (plain !== '' && plain !== '..' && !plain.startsWith('../'));
 };
 
 /** A path for effects: neither a lock file nor a temporary file of a write. */
@@ -21,8 +21,19 @@ export const FilePath = z
   .string()
   .min(1)
   .max(PATH_MAX)
+  .refine((file) => isInside(file), 'a path inside the workspace of the executor')
   .refine((file) => !nameOf(file).endsWith('.lock'), 'not the lock of another file')
   .refine((file) => !nameOf(file).startsWith('.holdpoint-'), 'not a file of Holdpoint itself');
+
+/** Arguments of `cap.file.append`: one line. */
+export const FileAppend = z.object({
+  /** Relative to the executor's workspace. */
+  file: FilePath,
+  line: z
+    .string()
+    .max(65_536)
+    .refine((line) => !/[\r\n\0]/.test(line), 'one line, without a line end'),
+});
 
 const bytesOf = ({
   content,

@@ -36,7 +36,12 @@ test('a workflow runs through an agent, a human, an effect and a terminal phase'
         effect: (state) => ({
           kind: 'notify',
           capability: 'cap.notify.webhook',
-          args: { url: 'https://example.com/hook', body: { words: state.words } },
+          args: {
+            url: 'https://example.com/hook',
+            secrets: ['${secret:HOOK}'],
+            type: 'words.counted',
+            data: { words: state.words },
+          },
           idempotencyKey: 'send',
         }),
         next: 'done',
@@ -48,6 +53,6 @@ test('a workflow runs through an agent, a human, an effect and a terminal phase'
   env.onInput([{ response: 'send' }]);
   const handle = await env.start(workflow, { topic: 'tea' });
   expect(await handle.result()).toEqual({ topic: 'tea', words: 3, said: 'send' });
-  expect(env.effects()).toMatchObject([{ idempotencyKey: 'send', args: { body: { words: 3 } } }]);
+  expect(env.effects()).toMatchObject([{ idempotencyKey: 'send', args: { data: { words: 3 } } }]);
   env.stop();
 });

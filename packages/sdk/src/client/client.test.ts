@@ -108,7 +108,7 @@ describe('a handle', () => {
       effect: () => ({
         kind: 'other',
         capability: 'cap.file.append',
-        args: { path: 'x' },
+        args: { file: 'x', line: 'y' },
         idempotencyKey: 'k',
       }),
       onResult: (_outputs, draft) => void (draft.count += 1),

@@ -1,3 +1,4 @@
+import type { JsonObject } from '@holdpoint/contracts/values/json';
 import type { EffectDeclaration, WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -93,7 +94,7 @@ describe('effects', () => {
     ],
     [
       'a class that is not that of the capability',
-      { id: 'a', uses: 'cap.file.append', effect: EFFECT },
+      { id: 'a', uses: 'cap.file.append', args: { file: 'a', line: 'b' }, effect: EFFECT },
       ['error WORKFLOW_EFFECT_CLASS nodes[a].effect.effectClass'],
     ],
     [
@@ -143,6 +144,73 @@ describe('effects', () => {
     ],
   ])('a problem is reported for %s', (_what, node, expected) => {
     expect(brief(node)).toEqual(expected);
+  });
+});
+
+describe('arguments of effects', () => {
+  const appending = (args: JsonObject, more: Partial<NodeText> = {}): NodeText => ({
+    id: 'a',
+    uses: 'cap.file.append',
+    args,
+    effect: { ...EFFECT, kind: 'write_external', effectClass: 'keyed' },
+    ...more,
+  });
+
+  test.each<[string, NodeText, string[]]>([
+    [
+      'a path that leads out of the workspace',
+      appending({ file: '../../etc/passwd', line: 'x' }),
+      ['nodes[a].args.file: "../../etc/passwd", not a path inside the workspace of the executor'],
+    ],
+    ['a missing argument', appending({ file: 'a.txt' }), ['nodes[a].args.line: nothing, not a value']],
+    [
+      'a value of another type',
+      appending({ file: 'a.txt', line: 7 }),
+      ['nodes[a].args.line: another value, not string'],
+    ],
+    [
+      'a credential in the clear, which no problem shows',
+      appending(
+        { url: 'https://api.example/', headers: { authorization: 'Bearer hunter2' } },
+        { uses: 'cap.http.keyed_request' },
+      ),
+      ['nodes[a].args.headers: another value, not credentials as ${secret:NAME}, not in the clear'],
+    ],
+    [
+      'a script that nothing undoes',
+      appending(
+        { effect: 'e-1', args: { with: { command: 'true' } }, outputs: {} },
+        {
+          uses: 'cap.env.shell.command.run.compensate',
+          effect: { ...EFFECT, kind: 'destructive_edit', effectClass: 'opaque' },
+        },
+      ),
+      [
+        'nodes[a].args.args.with.compensate: nothing, not a script that undoes the effect, declared before it ran: undo it by hand',
+      ],
+    ],
+  ])('an effect is refused before people are asked: %s', (_, node, expected) => {
+    const found = problems(node).filter(({ code }) => code === 'WORKFLOW_ARGS_INVALID');
+    expect(
+      found.map(({ path, found: what, expected: instead }) => `${path}: ${what}, not ${instead}`),
+    ).toEqual(expected);
+    expect(JSON.stringify(found)).not.toContain('hunter2');
+  });
+
+  test.each<[string, NodeText]>([
+    ['a path inside the workspace', appending({ file: 'a/../b.txt', line: 'x' })],
+    ['an absolute path, which the executor judges', appending({ file: '/srv/a.txt', line: 'x' })],
+    ['a value that is known only at the start', appending({ file: '{{ inputs.file }}', line: 'x' })],
+    ['arguments of a custom capability', appending({ file: '../../x' }, { uses: 'cap.custom.write' })],
+  ])('an effect is accepted: %s', (_, node) => {
+    expect(problems(node).filter(({ code }) => code === 'WORKFLOW_ARGS_INVALID')).toEqual([]);
+  });
+
+  test('braces are no expression where texts are final', () => {
+    const node = appending({ file: '../{{ x }}', line: 'x' }, { verbatim: true });
+    expect(problems(node).map(({ code, path }) => `${code} ${path}`)).toEqual([
+      'WORKFLOW_ARGS_INVALID nodes[a].args.file',
+    ]);
   });
 });
 

@@ -1,4 +1,5 @@
 import type { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
+import { checkArguments } from './argument-checks.ts';
 import { checkArtifacts } from './artifact-checks.ts';
 import { checkCapabilities } from './capability-checks.ts';
 import { createCollector } from './collector.ts';
@@ -21,6 +22,7 @@ export function* definitionChecks(definition: WorkflowDefinition): Generator<voi
     if (at % NODES_PER_SLICE === 0) yield;
     checkReferences(node, graph, collector);
     checkCapabilities(node, collector);
+    checkArguments(node, collector);
     checkExpressions(node, collector);
     checkGate(node, graph, collector);
     checkRecovering(node, graph, collector);

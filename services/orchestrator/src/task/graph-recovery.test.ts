@@ -21,6 +21,7 @@ import { byHand, NOW, TASK, verdictOf } from '../../testing/tasks.ts';
 import { taskView } from '../queries/task-view.ts';
 import { nodeState } from './model/state.ts';
 
+const WRITE = { file: 'somewhere', content: 'x' };
 const RECOVER = { strategy: 'recover', maxRetries: 0, backoff: 'fixed', delayMs: 0 } as const;
 const BASE = 'b'.repeat(40);
 const GOOD = 'a'.repeat(40);
@@ -82,6 +83,7 @@ describe('a failed result', () => {
       outcome: 'failed',
       error: { code: 'NODE_FAILED', message: 'exit code 1', details: { outcome: 'failed' } },
       output: 'a test failed',
+      dependents: { nodes: ['last'], count: 1, critical: true },
     });
   });
 
@@ -294,7 +296,7 @@ describe('a rollback', () => {
       [
         node('prepare', { uses: 'cap.env.builtin.worktree.prepare' }),
         agent('work', { uses: 'cap.agent.invoke', after: ['prepare'] }),
-        effect('write', { after: ['work'], uses: 'cap.file.write' }, { effectClass: 'fenced' }),
+        effect('write', { after: ['work'], uses: 'cap.file.write', args: WRITE }, { effectClass: 'fenced' }),
         effect('tell', { after: ['write'] }, { idempotencyKey: 'told' }),
         gate('check', {
           after: ['tell'],
@@ -329,11 +331,11 @@ describe('a rollback', () => {
     }));
     const failed = checked.when(fails('check', FAILED));
     expect(assessed(failed).effects).toEqual([
-      { node: 'tell', uses: 'cap.file.append', target: 'somewhere' },
+      { node: 'tell', uses: 'cap.file.append', target: 'file:somewhere' },
       {
         node: 'write',
         uses: 'cap.file.write',
-        target: 'somewhere',
+        target: 'file:somewhere',
         compensate: 'cap.file.write.compensate',
       },
     ]);

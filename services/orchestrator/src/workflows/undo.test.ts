@@ -11,7 +11,7 @@ const inputs = {
   effect: 'e-1',
   uses: 'cap.env.shell.command.run.compensate',
   effectClass: 'opaque',
-  args: { with: { command: "docker ps --format '{{.Names}}'" } },
+  args: { with: { command: "docker ps --format '{{.Names}}'", compensate: 'docker start live' } },
   outputs: { outcome: 'succeeded' },
   target: 'staging',
 };
@@ -48,6 +48,11 @@ test.each([
   ['nothing', undefined, 'inputs.effect'],
   ['an effect that is no id', { ...inputs, effect: '../e' }, 'inputs.effect'],
   ['something that takes nothing back', { ...inputs, uses: 'cap.http.request' }, 'inputs.uses'],
+  [
+    'a script without a script that undoes it',
+    { ...inputs, args: { with: { command: 'true' } } },
+    'inputs.args.with.compensate: expected a script that undoes the effect',
+  ],
   ['more than it has a use for', { ...inputs, also: 1 }, 'inputs'],
 ])('%s is refused, with its path', (_, given, where) => {
   const made = define(given);

@@ -1,4 +1,5 @@
 import type { NodeId } from '@holdpoint/contracts/values/ids';
+import { argumentProblems } from '@holdpoint/contracts/effect/arguments';
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import { UndoInputs } from '@holdpoint/contracts/effect/undo';
 import type { NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
@@ -35,6 +36,9 @@ export const undo: BuiltInWorkflow = {
       return {
         problems: error.issues.map(({ path, message }) => `${['inputs', ...path].join('.')}: ${message}`),
       };
+    const [problem] = argumentProblems(data.uses, { args: data.args });
+    if (problem !== undefined)
+      return { problems: [`${['inputs', ...problem.path].join('.')}: expected ${problem.expected}`] };
     return {
       id: 'undo',
       version: '1',

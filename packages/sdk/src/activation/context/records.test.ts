@@ -155,6 +155,34 @@ describe('an artifact', () => {
   });
 });
 
+describe('a review', () => {
+  test('a phase records reviews, and reads the acceptance criteria of the task', async () => {
+    const { ended } = await play({
+      first: agentPhase({
+        run: async (context) => {
+          const summary = `try ${String(context.attempt)}`;
+          await context.review({ kind: 'spec', verdict: 'passed', summary });
+          await context.review({ kind: 'spec', verdict: 'failed', summary });
+          if (context.attempt === 1) throw new Error('once more');
+          context.update((draft) => void (draft.count = context.acceptanceCriteria.length));
+        },
+        onError: { strategy: 'retry', maxRetries: 1 },
+        next: 'done',
+      }),
+    });
+    expect(await ended()).toMatchObject({ count: 0 });
+  });
+
+  test('a review with an invalid address fails its phase with the field', async () => {
+    const review = { kind: 'spec', verdict: 'passed', summary: 'fine', url: 'file:///etc' } as const;
+    const { ended } = await play({ first: phaseWith((context) => context.review(review)) });
+    expect(await ended()).toMatchObject({
+      code: 'CONTRACT_INVALID',
+      message: expect.stringContaining('url') as unknown,
+    });
+  });
+});
+
 test('a log line names its phase', async () => {
   const { ended, env, handle } = await play({
     first: phaseWith((context) => context.log('begun', { of: 3 })),

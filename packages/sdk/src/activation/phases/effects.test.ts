@@ -8,7 +8,7 @@ const request = (idempotencyKey = 'k', text = 'x') =>
   ({
     kind: 'write_external',
     capability: 'cap.file.append',
-    args: { path: 'out.txt', text },
+    args: { file: 'out.txt', line: text },
     idempotencyKey,
   }) as const;
 const phaseWith = (run: (context: PhaseContext<State>) => unknown) => agentPhase({ run, next: 'done' });
@@ -225,7 +225,7 @@ describe('an effect phase', () => {
           effect: (state) => ({
             kind: 'notify',
             capability: 'cap.file.append',
-            args: { text: state.more ?? null },
+            args: { file: 'out.txt', line: state.more ?? '' },
             idempotencyKey: 'tell',
           }),
           onResult: (_outputs, draft) => void draft.notes.push('result'),
@@ -237,7 +237,7 @@ describe('an effect phase', () => {
       { prepare: (env) => env.onEffect(() => ({ outcome: 'succeeded', outputs: { line: 7 } })) },
     );
     expect(await ended()).toMatchObject({ more: 'On tea', notes: ['result', 'after {"line":7}'] });
-    expect(env.effects()).toMatchObject([{ args: { text: 'On tea' } }]);
+    expect(env.effects()).toMatchObject([{ args: { line: 'On tea' } }]);
   });
 
   test('an effect phase fails when its guard returns no boolean', async () => {
@@ -259,14 +259,14 @@ describe('an effect phase', () => {
           effect: () => ({
             kind: 'other',
             capability: 'cap.file.append',
-            args: { path: 'x' },
+            args: { file: 'x', line: 'y' },
             idempotencyKey: 'main',
           }),
           after: (context) =>
             context.effect({
               kind: 'other',
               capability: 'cap.file.append',
-              args: { path: 'x' },
+              args: { file: 'x', line: 'y' },
               idempotencyKey: 'more',
             }),
           onRejected: 'done',

@@ -296,7 +296,7 @@ describe('the parts of a human phase', () => {
             const { line } = await context.effect<{ line: string }>({
               kind: 'notify',
               capability: 'cap.file.append',
-              args: { text: response },
+              args: { file: 'x', line: response },
               idempotencyKey: 'tell',
             });
             context.update((draft) => void draft.notes.push(line));

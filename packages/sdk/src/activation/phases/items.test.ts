@@ -146,7 +146,7 @@ describe('items', () => {
               await context.effect({
                 kind: 'other',
                 capability: 'cap.file.append',
-                args: { path: 'x', text: item },
+                args: { file: 'x', line: item },
                 idempotencyKey: item,
               });
             return item;

@@ -271,6 +271,7 @@ describe('pause', () => {
   test.each([
     ['is a plain text', { title: 'Good?' }],
     ['returns nothing', () => undefined],
+    ['has an empty title', () => ({ title: ' ' })],
     [
       'throws',
       () => {

@@ -1,5 +1,5 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
-import type { PhaseEnd } from '@holdpoint/contracts/program/work';
+import { type PhaseEnd, ProgramQuestion } from '@holdpoint/contracts/program/work';
 import type { Prompt } from '../../definition/ask.ts';
 import type { OnErrorSpec } from '../../definition/on-error.ts';
 import type { AnyPhase, AnyState, AnyTerminal } from '../../definition/phase.ts';
@@ -64,6 +64,8 @@ const transformed = async (
   await runPart(run, 'before', () => session.record({ kind: 'retry_state', state }));
 };
 
+const PausePrompt = ProgramQuestion.pick({ title: true, body: true });
+
 /** The prompt of `onError`, else that of the question after the work, which then also shows the error. */
 const pausePrompt = (run: PhaseRun, phase: AnyPhase, { error, stage }: FailedEnd): Prompt | undefined => {
   const onError = onErrorOf(phase);
@@ -79,7 +81,7 @@ const pausePrompt = (run: PhaseRun, phase: AnyPhase, { error, stage }: FailedEnd
 const questionAbout = (run: PhaseRun, phase: AnyPhase, end: FailedEnd): Pick<FailedEnd, 'question'> => {
   try {
     const prompt = pausePrompt(run, phase, end);
-    return prompt === undefined ? {} : { question: shownPrompt(prompt) };
+    return prompt === undefined ? {} : { question: PausePrompt.parse(shownPrompt(prompt)) };
   } catch (cause) {
     run.log({
       level: 'warn',

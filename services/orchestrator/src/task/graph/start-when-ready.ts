@@ -1,6 +1,7 @@
 import { artifactLabel, scopeOf } from '@holdpoint/contracts/workflow/artifact';
 import { CAPABILITIES } from '@holdpoint/contracts/effect/capabilities';
-import { effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
+import { argumentProblems } from '@holdpoint/contracts/effect/arguments';
+import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import { approvalIdOf, effectIdOf, type NodeId } from '@holdpoint/contracts/values/ids';
 import type { WaitKind } from '@holdpoint/contracts/task/status';
@@ -163,11 +164,26 @@ const isApproved = (builder: DecisionBuilder, node: NodeDefinition): boolean => 
   return false;
 };
 
+/** Ends a node whose arguments every executor refuses, so that nobody is asked about them. */
+const refuseArguments = (builder: DecisionBuilder, id: NodeId, { uses, args }: CanonicalEffect): boolean => {
+  const { effect } = nodeDefinition(builder.task(), id);
+  // The preview is the executor's own.
+  const { preview: _, ...own } = args;
+  const [problem] = effect === undefined ? [] : argumentProblems(uses, own);
+  if (problem === undefined) return false;
+  const message = `${['args', ...problem.path].join('.')}: expected ${problem.expected}`;
+  const error = errorBody('EXECUTOR_INVALID_ARGUMENTS', message);
+  const { attempt } = nodeState(builder.task(), id);
+  endNode(builder, { type: 'node_ended', node: id, attempt, outcome: 'failed', error });
+  return true;
+};
+
 /** Opens a request for approval with the next revision. Throws `ExpressionError` and `RangeError`. */
 export const openApproval = (builder: DecisionBuilder, id: NodeId): void => {
   const { id: task } = builder.task();
   const state = nodeState(builder.task(), id);
   const effect = gatedEffect(builder.task(), id);
+  if (refuseArguments(builder, id, effect)) return;
   const revision = state.revision + 1;
   const about = { effect, digest: effectDigest(effect), revision };
   bytesLeftBeside(effect);

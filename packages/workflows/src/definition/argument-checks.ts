@@ -1,0 +1,44 @@
+import { argumentProblems } from '@holdpoint/contracts/effect/arguments';
+import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
+import type { NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
+import { shown } from '../problems/report.ts';
+import type { Collector } from './collector.ts';
+import { isRendered } from './node-texts.ts';
+
+const valueAt = (args: JsonObject, path: readonly string[]): Json | undefined => {
+  let value: Json | undefined = args;
+  for (const key of path)
+    value =
+      typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+        ? (Reflect.get(value, key) as Json)
+        : undefined;
+  return value;
+};
+
+/** Known only when the node starts. */
+const hasExpression = (value: Json | undefined): boolean =>
+  value !== undefined && JSON.stringify(value).includes('{{');
+
+/** Other values may be secrets that were written in the clear. */
+const SHOWN: ReadonlySet<string> = new Set(['file', 'method', 'mode', 'expect', 'redirects', 'type']);
+
+/** Checks the arguments of an effect that are known already, before people are asked about it. */
+export const checkArguments = (node: NodeDefinition, { error }: Collector): void => {
+  const { id, uses, args, effect } = node;
+  if (effect === undefined) return;
+  for (const { path, expected } of argumentProblems(uses, args)) {
+    const value = valueAt(args, path);
+    const [name = ''] = path;
+    const isLater =
+      path.length === 0
+        ? Object.keys(args).some((each) => isRendered(node, uses, each) && hasExpression(args[each]))
+        : isRendered(node, uses, name) && hasExpression(value);
+    if (isLater) continue;
+    error({
+      code: 'WORKFLOW_ARGS_INVALID',
+      path: [`nodes[${id}].args`, ...path].join('.'),
+      found: value === undefined || SHOWN.has(name) ? shown(value) : 'another value',
+      expected,
+    });
+  }
+};
