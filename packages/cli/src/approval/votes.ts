@@ -1,16 +1,7 @@
-import type { FloorDemand } from '@holdpoint/contracts/approval/policy-floor';
+import { raisedTexts } from '@holdpoint/contracts/approval/floor-text';
 import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import { policyOf, questionOf } from '@holdpoint/contracts/approval/question';
 import { instant } from '../output/columns.ts';
-
-/** The demands of a floor. */
-export const DEMANDS: Readonly<Record<FloorDemand, string>> = {
-  audience: 'the audience',
-  quorum: 'the quorum',
-  fourEyes: 'four eyes',
-  rules: 'no rules',
-  timeout: 'the time limit',
-};
 
 const VERBS = { approve: 'approve', reject: 'reject', request_changes: 'request changes' } as const;
 
@@ -32,15 +23,17 @@ export const policyText = (approval: ApprovalView): readonly string[] => {
 };
 
 /** The demands of the organisation's floor, apart from those of the requester. */
-export const floorText = ({ floor }: ApprovalView): readonly string[] => {
+export const floorText = (approval: ApprovalView): readonly string[] => {
+  const { floor } = approval;
   if (floor?.entries === undefined) return [];
-  const { digest, entries, raised = [], within = [] } = floor;
+  const { digest, entries, within = [] } = floor;
+  const raised = raisedTexts(approval);
   return [
     `${entries.join(', ')} (floor ${digest.slice(0, 12)})`,
     ...within.map((names) => `decided by members of ${names.join(', ')}`),
     ...(raised.length === 0
       ? ['raised nothing: the request demands as much']
-      : [`raised ${raised.map((demand) => DEMANDS[demand]).join(', ')}`]),
+      : [`raised ${raised.join(', ')}`]),
   ];
 };
 

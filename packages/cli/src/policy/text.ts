@@ -4,7 +4,7 @@ import type {
   PolicyImpact,
   PolicyView,
 } from '@holdpoint/contracts/approval/policy-floor';
-import { DEMANDS } from '../approval/votes.ts';
+import { DEMANDS } from '@holdpoint/contracts/approval/floor-text';
 import { columns, instant, listing } from '../output/columns.ts';
 
 const matchText = ({ match = {}, except = [] }: FloorEntry): string => {
