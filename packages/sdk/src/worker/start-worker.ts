@@ -25,7 +25,7 @@ export type WorkerOptions = {
   readonly connection: NatsConnection;
   /** May contain several versions of one workflow. */
   readonly workflows: readonly Workflow[];
-  /** Phases at the same time; 10 by default. Use at least the number of workflows. */
+  /** Phases at the same time; 10 by default. With at least one per workflow, each workflow has one of its own. */
   readonly concurrency?: number;
   /** For operators; the host name by default. */
   readonly name?: string;
