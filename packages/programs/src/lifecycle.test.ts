@@ -1,3 +1,4 @@
+import type { CommandId } from '@holdpoint/contracts/values/ids';
 import { historyOf, specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';
 import { programDecider } from './decide.ts';
@@ -275,6 +276,55 @@ describe('an effect of a phase', () => {
           },
         },
         { subject: 'hp.cmd.task.watch', data: { id: child(), watcher: TASK } },
+      );
+  });
+
+  test('the task of the effect shows criteria, reviews and artifact of the program', () => {
+    const first = submission();
+    const asked =
+      first.kind === 'submit'
+        ? { ...first, payload: { ...first.payload, acceptanceCriteria: ['it is kind'] } }
+        : first;
+    const review = { kind: 'spec', verdict: 'passed', summary: 'as agreed' } as const;
+    const artifact = {
+      uri: `artifact://${'a'.repeat(64)}` as const,
+      sha256: 'a'.repeat(64),
+      bytes: 4,
+      mediaType: 'text/plain',
+      name: 'letter',
+    };
+    const byGrace = {
+      kind: 'record_review',
+      payload: { id: TASK, kind: 'quality', verdict: 'failed', summary: 'too long', by: 'grace' },
+      commandId: 'c-1' as CommandId,
+    } as const;
+    const reviewed = after(
+      asked,
+      claim(1),
+      record(1, { kind: 'review', key: 'review:spec#1@1', review }),
+      record(1, { kind: 'artifact', key: 'artifact:letter', artifact }),
+      byGrace,
+    );
+    given(...reviewed)
+      .when(byGrace, NOW)
+      .thenEmits();
+    given(...reviewed)
+      .when(record(1, { kind: 'effect', effect: effect() }), NOW)
+      .thenSends(
+        {
+          data: {
+            acceptanceCriteria: ['it is kind'],
+            onBehalfOf: { task: TASK, node: 'draft', attempt: 1 },
+            evidence: {
+              reviews: {
+                spec: { verdict: 'passed', by: 'phase draft', attempt: 1 },
+                quality: { verdict: 'failed', by: 'grace' },
+              },
+              artifact: { name: 'letter', uri: artifact.uri },
+            },
+          },
+        },
+        {},
       );
   });
 

@@ -1,4 +1,5 @@
 import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
+import { shownCriteria, shownGoal } from '@holdpoint/contracts/approval/facts-text';
 import type { Notification } from '@holdpoint/contracts/task/registry';
 import { eventType } from '@holdpoint/contracts/bus/cloudevents';
 import type { ApprovalId, TaskId } from '@holdpoint/contracts/values/ids';
@@ -69,16 +70,12 @@ export const cancelEffect = (task: Program, effect: TaskId, reason: string, rese
 /** Default timeout of a question. */
 const QUESTION_MS = 7 * 86_400_000;
 
-/** Limits of the facts of a request. */
-const GOAL_MAX = 4_000;
-const CRITERIA_MAX = 20;
-const CRITERION_MAX = 1_000;
-
 export const requestAnswer = (
   task: Program,
   { approval: id, effectId, effect, digest, asks }: OpenQuestion,
   resends: number,
 ): Outgoing => {
+  const criteria = shownCriteria(task.acceptanceCriteria);
   const request: RequestApproval = {
     id,
     task: task.id,
@@ -95,12 +92,8 @@ export const requestAnswer = (
     input: asks.input,
     ...(asks.body !== undefined && asks.body !== '' && { body: asks.body }),
     facts: {
-      goal: task.goal.slice(0, GOAL_MAX).toWellFormed(),
-      ...(task.acceptanceCriteria.length > 0 && {
-        acceptanceCriteria: task.acceptanceCriteria
-          .slice(0, CRITERIA_MAX)
-          .map((text) => text.slice(0, CRITERION_MAX).toWellFormed()),
-      }),
+      goal: shownGoal(task.goal),
+      ...(criteria && { acceptanceCriteria: criteria }),
       phase: task.node,
       attempt: task.attempt,
       ...(task.reviews && { reviews: task.reviews }),

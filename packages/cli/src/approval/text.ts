@@ -1,3 +1,4 @@
+import { factRows } from '@holdpoint/contracts/approval/facts-text';
 import { type ApprovalView, riskOf } from '@holdpoint/contracts/approval/views';
 import type { StuckAnswer } from '@holdpoint/contracts/approval/commands';
 import { choicesOf, type Question, questionOf, reportCommand } from '@holdpoint/contracts/approval/question';
@@ -154,6 +155,14 @@ const effectRows = (approval: ApprovalView): readonly (readonly string[])[] => {
   ];
 };
 
+/** Facts of the task. The workflow and its agents wrote parts of them. */
+const factTexts = ({ facts }: ApprovalView): readonly (readonly string[])[] =>
+  facts === undefined
+    ? []
+    : factRows(facts).flatMap(([name, text]) =>
+        printableLines(text).map((line, i) => [i === 0 ? name : '', line]),
+      );
+
 const detailText = (approval: ApprovalDetail): readonly Line[] =>
   !hasEffect(approval)
     ? []
@@ -184,6 +193,7 @@ export const approvalText = (approval: ApprovalDetail, now: number, begunAt?: nu
     ['task', `${approval.task}/${approval.node}, revision ${String(approval.revision)}`],
     ...(approval.gate === undefined ? [] : [['gate', approval.gate]]),
     ...effectRows(approval),
+    ...factTexts(approval),
   ]),
   ...questionText(approval, begunAt),
   ...bodyText(approval),

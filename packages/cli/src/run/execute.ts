@@ -30,6 +30,7 @@ export type Order = {
   readonly after: readonly string[];
   readonly approval?: 'required' | 'none' | undefined;
   readonly goal?: string | undefined;
+  readonly criteria?: readonly string[] | undefined;
   readonly id?: string | undefined;
   readonly follow: boolean;
   readonly json: boolean;
@@ -49,7 +50,7 @@ const goalOf = ({ goal, workflow }: Order, { params }: Item): string => {
 };
 
 const submissionOf = (order: Order, item: Item, index: number, after: readonly string[]): Submission => {
-  const { location, workflow, approval, runs } = order;
+  const { location, workflow, approval, runs, criteria } = order;
   const { alias, selector } = workflow.found;
   const id = idOf(order.id, index, runs.items.length);
   return {
@@ -57,6 +58,7 @@ const submissionOf = (order: Order, item: Item, index: number, after: readonly s
     definition: item.definition,
     repository: location.root,
     goal: goalOf(order, item),
+    ...(criteria !== undefined && { acceptanceCriteria: [...criteria] }),
     inputs: item.params,
     ...(after.length > 0 && { after: [...after] }),
     ...(approval !== undefined && { approval }),

@@ -15,6 +15,7 @@ import type { Session } from '../kit/session.ts';
 import { entryText, exitCodeFor, taskListText } from './text.ts';
 import { addJobList, addShow } from './reading.ts';
 import { addTail } from './logs.ts';
+import { addReview } from './review.ts';
 import { addSchedule } from './schedule.ts';
 import { addCancel, addFork, addPause, addResume, addRetry, addSkip } from './steering.ts';
 
@@ -127,6 +128,7 @@ export const addTask = (program: Command, session: Session): void => {
   addWatch(task, session);
   addJobList(task, 'jobs', session);
   addSchedule(task, session);
+  addReview(task, session);
   addTail(task, session);
   for (const add of [addCancel, addPause, addResume, addRetry, addSkip, addFork]) add(task, session);
 };

@@ -1,3 +1,4 @@
+import { artifactText, criteriaText, reviewText } from '@holdpoint/contracts/approval/facts-text';
 import type { ApiResponse } from '@holdpoint/contracts/catalog/api';
 import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
 import { ProgramEvent } from '@holdpoint/contracts/program/events';
@@ -44,12 +45,33 @@ const nodeRow = (
     .join('  '),
 ];
 
+const rowsOf = (name: string, text: string): readonly (readonly string[])[] =>
+  printableLines(text).map((line, i) => [i === 0 ? name : '', line]);
+
+/** Acceptance criteria, reviews and the latest artifact, as far as the task has them. */
+const evidenceRows = (task: TaskView): readonly (readonly string[])[] => {
+  const { acceptanceCriteria, reviews = {}, artifact, onBehalfOf } = task;
+  return [
+    ...(acceptanceCriteria === undefined ? [] : rowsOf('criteria', criteriaText(acceptanceCriteria))),
+    ...(onBehalfOf === undefined
+      ? []
+      : rowsOf(
+          'on behalf of',
+          `${onBehalfOf.task}/${onBehalfOf.node}, attempt ${String(onBehalfOf.attempt)}`,
+        )),
+    ...(reviews.spec === undefined ? [] : rowsOf('spec review', reviewText(reviews.spec))),
+    ...(reviews.quality === undefined ? [] : rowsOf('quality review', reviewText(reviews.quality))),
+    ...(artifact === undefined ? [] : rowsOf('artifact', artifactText(artifact))),
+  ];
+};
+
 export const taskText = (task: TaskView): readonly string[] => [
   ...columns([
     ['task', task.id],
     ['workflow', task.workflow],
     ['phase', `${task.phase} (version ${String(task.version)})`],
     ...printableLines(task.goal).map((line, i) => [i === 0 ? 'goal' : '', line]),
+    ...evidenceRows(task),
     ...[['spent', spentText(task.spent, task.budget)]].filter(([, text]) => text !== ''),
     ...(task.circuit === undefined ? [] : [['circuit', task.circuit]]),
     ...(task.error === undefined ? [] : [['error', `${task.error.code}: ${task.error.message}`]]),

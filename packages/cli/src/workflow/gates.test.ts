@@ -20,7 +20,7 @@ const RELEASE = 'id: release\nversion: "3"\napproval_request:\n  title: "Release
 
 describe('workflow gates', () => {
   test('workflow gates shows shipped gates and those of the repository', async () => {
-    expect((await type('workflow gates')).out).toMatch(/^approval_recovery_v2 +2 +shipped +default/m);
+    expect((await type('workflow gates')).out).toMatch(/^approval_recovery_v2 +3 +shipped +default/m);
     write('release.yaml', RELEASE);
     write('README.md', 'no gate');
     const { code, out, calls } = await type('workflow gates');

@@ -26,6 +26,7 @@ type Options = {
   readonly repeat?: number;
   readonly specDir?: string;
   readonly goal?: string;
+  readonly criterion?: readonly string[];
   readonly id?: TaskId;
   readonly json?: true;
   readonly repository?: string;
@@ -63,6 +64,7 @@ const declare = (parent: Command): Command =>
       ).conflicts('repeat'),
     )
     .option('--goal <text>', 'goal of the task (default: workflow and inputs)', goalText)
+    .option('--criterion <text>', 'acceptance criterion of the task (repeatable)', collect)
     .option('--id <id>', 'task ID; submitting the same ID again returns the same task', as(TaskId))
     .option('--json', 'print the result as JSON')
     .option('-C, --repository <directory>', 'repository to use (default: the current directory)')
@@ -107,7 +109,7 @@ const run = (
       else session.lines(validationLines(value, runs));
       return undefined;
     });
-  const { after = [], goal, id } = options;
+  const { after = [], goal, id, criterion } = options;
   const follow = options.follow === true;
   const order = {
     location,
@@ -116,6 +118,7 @@ const run = (
     after,
     approval: approvalOf(options),
     goal,
+    criteria: criterion,
     id,
     follow,
     json,

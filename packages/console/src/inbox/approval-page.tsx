@@ -1,3 +1,4 @@
+import { factRows } from '@holdpoint/contracts/approval/facts-text';
 import type { RequestFloor } from '@holdpoint/contracts/approval/policy-floor';
 import type { ApprovalDetail } from '@holdpoint/contracts/approval/queries';
 import { policyOf, questionOf } from '@holdpoint/contracts/workflow/approval-policy';
@@ -102,6 +103,23 @@ const Why = ({ approval }: { readonly approval: ApprovalDetail }) => {
   );
 };
 
+const headed = (name: string): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+
+/** Goal, criteria, reviews and artifact of the task, at the time of the request. */
+const TaskFacts = ({ facts }: { readonly facts: ApprovalDetail['facts'] }) =>
+  facts === undefined ? null : (
+    <Section title="Task">
+      <Facts
+        rows={[
+          ['Goal', <Long text={facts.goal} block={false} />],
+          ...factRows(facts).map(
+            ([name, text]) => [headed(name), <Long text={text} block={false} />] as const,
+          ),
+        ]}
+      />
+    </Section>
+  );
+
 /** Earlier attempts of the requesting job. */
 const Earlier = ({ approval }: { readonly approval: ApprovalDetail }) => {
   const { caller } = useSession();
@@ -164,6 +182,7 @@ export const ApprovalPage = ({ id }: { readonly id: string }) => {
           {isStuck ? <Markdown text={approval.body} /> : <Long text={approval.body} />}
         </Section>
       )}
+      <TaskFacts facts={approval.facts} />
       <SinceLast previous={approval.previous} />
       <EffectView approval={approval} />
       <Section title="Requester">

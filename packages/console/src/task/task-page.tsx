@@ -1,3 +1,4 @@
+import { artifactText, criteriaText, reviewText } from '@holdpoint/contracts/approval/facts-text';
 import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
 import type { TaskView } from '@holdpoint/contracts/task/views';
 import { useMemo, useState } from 'preact/hooks';
@@ -313,6 +314,29 @@ export const TaskPage = ({ id }: { readonly id: string }) => {
         <Facts
           rows={[
             ['Goal', task.goal.length > 200 && <Long text={task.goal} block={false} characters={1_000} />],
+            [
+              'Acceptance criteria',
+              task.acceptanceCriteria && (
+                <Long text={criteriaText(task.acceptanceCriteria)} block={false} characters={1_000} />
+              ),
+            ],
+            [
+              'Spec review',
+              task.reviews?.spec && <Long text={reviewText(task.reviews.spec)} block={false} />,
+            ],
+            [
+              'Quality review',
+              task.reviews?.quality && <Long text={reviewText(task.reviews.quality)} block={false} />,
+            ],
+            ['Latest artifact', task.artifact && <Safe text={artifactText(task.artifact)} />],
+            [
+              'On behalf of',
+              task.onBehalfOf && (
+                <a href={hrefOf('tasks', task.onBehalfOf.task)}>
+                  {task.onBehalfOf.task} / <Safe text={task.onBehalfOf.node} />
+                </a>
+              ),
+            ],
             ['Workflow', <Safe text={task.selector ?? task.workflow} />],
             ['Requested by', <Safe text={task.requestedBy} />],
             ['Repository', task.repository && <Safe text={task.repository} />],
@@ -344,7 +368,7 @@ export const TaskPage = ({ id }: { readonly id: string }) => {
       <Section title="Checkpoints" open={false} aside={String(task.checkpoints?.length ?? 0)}>
         {(task.checkpoints ?? []).length === 0 && <Empty>None.</Empty>}
         <ol class="plain">
-          {task.checkpoints?.map(({ kind, node, attempt, name, reason }, i) => (
+          {task.checkpoints?.map(({ kind, node, attempt, name, reason, payload }, i) => (
             <li key={i}>
               <strong>{textFor(CHECKPOINTS, kind)}</strong>
               {name !== undefined && (
@@ -354,6 +378,14 @@ export const TaskPage = ({ id }: { readonly id: string }) => {
                 </>
               )}
               : <Safe text={node} />, attempt {attempt}. <Short text={reason} max={400} />
+              {payload !== undefined && (
+                <>
+                  {' '}
+                  <code>
+                    <Short text={JSON.stringify(payload)} max={400} />
+                  </code>
+                </>
+              )}
             </li>
           ))}
         </ol>

@@ -50,6 +50,8 @@ export const StepInput = z.object({
   agent: z.array(z.string()).optional(),
   /** Arguments of all nodes, as `<node>.<arg>`, for placeholders of a prompt. */
   values: z.record(z.string(), z.string()).optional(),
+  /** Acceptance criteria of the task, for the prompt of the agent. */
+  acceptanceCriteria: z.array(z.string()).optional(),
   /** Earlier failures, for the next attempt of the agent. */
   hint: z.string().optional(),
   /** The agent should report its attempt at the end. */

@@ -44,6 +44,13 @@ test('an agent that does not read its input succeeds', async () => {
   expect(result.outcome).toBe('succeeded');
 });
 
+test('the acceptance criteria of the task follow the prompt', async () => {
+  const result = await invoke('cat', { acceptanceCriteria: ['it builds', 'it starts'], hint: 'red\n' });
+  expect(result.payloads?.[LABEL]?.['text']).toMatch(
+    /^Write a plan\.\n\n## Acceptance criteria\n\n1\. it builds\n2\. it starts\n\n## The last attempt/,
+  );
+});
+
 test('an earlier failure follows the prompt under a heading', async () => {
   const result = await invoke('cat', { hint: 'tests are red\n' });
   const text = result.payloads?.[LABEL]?.['text'];

@@ -1,3 +1,4 @@
+import { criteriaText } from '@holdpoint/contracts/approval/facts-text';
 import { artifactLabel } from '@holdpoint/contracts/workflow/artifact';
 import { AttemptReport } from '@holdpoint/contracts/workflow/attempt';
 import type { Payload, StepInput, StepResult } from '@holdpoint/contracts/task/step';
@@ -44,8 +45,14 @@ export const withHint = (prompt: string, hint: string | undefined): string => {
   return `${parts.join('\n\n')}\n`;
 };
 
+/** Appends the acceptance criteria of the task. */
+const withCriteria = (prompt: string, criteria: readonly string[] = []): string =>
+  criteria.length === 0
+    ? prompt
+    : `${prompt.trimEnd()}\n\n## Acceptance criteria\n\n${criteriaText(criteria)}\n`;
+
 const promptFor = (input: StepInput): string => {
-  const prompt = withHint(promptIn(input), input.hint);
+  const prompt = withHint(withCriteria(promptIn(input), input.acceptanceCriteria), input.hint);
   return input.reports === true ? askingForReport(prompt) : prompt;
 };
 

@@ -4,6 +4,7 @@ import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effe
 import { placeOf } from '@holdpoint/contracts/effect/describe';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import { asSent, digestOf, type Json, type JsonObject, sha256Of } from '@holdpoint/contracts/values/json';
+import { shownCriteria } from '@holdpoint/contracts/approval/facts-text';
 import type { Payload, StepInput } from '@holdpoint/contracts/task/step';
 import type { NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { isRendered } from '@holdpoint/workflows/definition/node-texts';
@@ -82,6 +83,7 @@ const isPrompt = (uses: string): boolean => uses.endsWith('.prompt.resolve');
 /** The input of a stage capability. */
 const inputOf = (task: Task, node: NodeDefinition, plan: StepPlan): StepInput => {
   const { hint, preview } = nodeState(task, node.id);
+  const criteria = shownCriteria(task.acceptanceCriteria);
   const payloads = payloadsFor(task, node);
   const main = plan.step === 'preview' || plan.step.startsWith('run');
   const { script, fixScript, autoResolve, agent, timeoutMs, produces, effect, onError } = node;
@@ -101,6 +103,7 @@ const inputOf = (task: Task, node: NodeDefinition, plan: StepPlan): StepInput =>
     ...(main && autoResolve !== undefined && { autoResolve }),
     ...(agent && { agent }),
     ...(isPrompt(plan.uses) && { values: valuesOf(task) }),
+    ...(main && plan.uses.startsWith('cap.agent.') && criteria && { acceptanceCriteria: criteria }),
     // An effect must not change from one attempt to the next.
     ...(main && effect === undefined && hint !== undefined && { hint }),
     ...(main && onError?.strategy === 'recover' && plan.uses.startsWith('cap.agent.') && { reports: true }),

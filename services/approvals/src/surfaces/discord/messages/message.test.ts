@@ -31,6 +31,43 @@ const only = (state: Parameters<typeof messageOf>[0]) => {
   return { ...message, embed };
 };
 
+test('a message shows the criteria, reviews, artifact, key and rollback hint of its task', () => {
+  const facts = {
+    goal: 'Greet the reader',
+    acceptanceCriteria: ['it is short', 'it is kind'],
+    phase: 'awaiting_approval',
+    attempt: 2,
+    reviews: {
+      spec: { kind: 'spec' as const, verdict: 'passed' as const, summary: '*as agreed*', by: 'grace' },
+    },
+  };
+  const { embed } = only(pending({ facts }));
+  const task = embed.fields.find(({ name }) => name === 'Task')?.value ?? '';
+  expect(task.split('\n')).toEqual([
+    'goal: Greet the reader',
+    expect.stringMatching(/^key: /) as string,
+    expect.stringMatching(/^phase: awaiting.*approval, attempt 2$/) as string,
+    expect.stringMatching(/^acceptance criteria: 1.* it is short 2.* it is kind$/) as string,
+    expect.stringMatching(/^spec review: passed by grace.*: .*as agreed.*$/) as string,
+    'quality review: none',
+    'artifact: none',
+    'rollback hint: none provided',
+  ]);
+  const long = 'x*'.repeat(2_000);
+  const large = only(
+    pending({
+      facts: {
+        ...facts,
+        goal: long,
+        acceptanceCriteria: [long],
+        rollbackHint: long,
+        reviews: { quality: { kind: 'quality', verdict: 'failed', summary: long, by: long.slice(0, 200) } },
+      },
+    }),
+  );
+  for (const { value } of large.embed.fields) expect(value.length).toBeLessThanOrEqual(1_024);
+});
+
 describe('large messages', () => {
   const long = fc
     .string({ unit: 'binary', minLength: 1, maxLength: 40 })

@@ -1,4 +1,5 @@
 import type { ApprovalOutcome } from '@holdpoint/contracts/approval/status';
+import { factRows } from '@holdpoint/contracts/approval/facts-text';
 import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
 import { type Risk, riskOf } from '@holdpoint/contracts/approval/views';
 import { policyOf, type Question, questionOf, reportCommand } from '@holdpoint/contracts/approval/question';
@@ -116,6 +117,18 @@ const policyFieldOf = ({ id, floor }: AdmittedRequest): readonly Field[] => {
   ];
 };
 
+/** Limit for one fact: all of them share a field, because Discord limits the number of fields. */
+const FACT_MAX = 100;
+
+/** Goal, key, criteria, reviews, artifact and rollback hint. */
+const factFieldsOf = (request: RequestApproval): readonly Field[] => {
+  const { facts, effect } = request;
+  if (facts === undefined || questionOf(request) !== 'effect') return [];
+  const rows = [['key', effect.idempotencyKey] as const, ...factRows(facts)];
+  const lines = rows.map(([name, text]) => `${name}: ${inline(text.replaceAll('\n', ' '), FACT_MAX)}`);
+  return [field('Task', [`goal: ${inline(facts.goal, FACT_MAX)}`, ...lines].join('\n'))];
+};
+
 const fieldsOf = (state: Pending | Closed, hasButtons: boolean): readonly Field[] => {
   const { request, audience } = state;
   const { id, requestedBy, task, node, gate } = request;
@@ -126,6 +139,7 @@ const fieldsOf = (state: Pending | Closed, hasButtons: boolean): readonly Field[
     ...(gate === undefined ? [] : [field('Gate', inline(gate, NAME_MAX), true)]),
     field('May decide', inline(audience.join(', '), AUDIENCE_MAX, seeAll(id))),
     ...policyFieldOf(request),
+    ...factFieldsOf(request),
     ...digestOf(request),
     ...(state.status === 'pending' ? deadlineOf(state) : endOf(state)),
     ...(hasButtons || state.status === 'closed' ? [] : [elsewhereOf(request)]),
