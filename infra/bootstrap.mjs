@@ -34,10 +34,10 @@ const commands = {
   mutants: 'tests/planted/mutants.ts',
   torture: 'tests/torture/main.ts',
   pack: 'infra/release/pack.ts',
-  holdpoint: 'packages/cli/src/main.ts',
+  holdpoint: 'infra/release/holdpoint.ts',
 };
 /** Those that start services, which serve the console. */
-const serving = ['start', 'demo', 'test', 'test:all', 'prove', 'bench', 'soak', 'torture'];
+const serving = ['start', 'demo', 'test', 'test:all', 'prove', 'bench', 'soak', 'torture', 'pack'];
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const stampFile = join(root, 'node_modules', '.holdpoint-installed');

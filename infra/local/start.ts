@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
 import type { Client } from '@holdpoint/cli/bus/client';
 import { layout } from '../credentials/layout.ts';
-import { dataDirOf, root } from './folders.ts';
+import { dataDirOf, isPackage, root } from './folders.ts';
 import { connectOperator } from './operator.ts';
 import { defaultPorts } from './ports.ts';
 import { pointHere } from './pointer.ts';
@@ -16,7 +16,7 @@ import { createStack } from './stack.ts';
 import type { RunningStack } from './stack.ts';
 
 const { say } = onStdout;
-const cli = 'npm run --silent holdpoint --';
+const cli = isPackage ? 'npx holdpoint' : 'npm run --silent holdpoint --';
 
 const describe = (running: Partial<Running>): void => {
   const {
@@ -92,16 +92,7 @@ const settleHere = async (
   );
 };
 
-const work = async (
-  { description, natsUrl, credentialsDir, workspace }: RunningStack,
-  leave: AbortSignal,
-): Promise<number> => {
-  say('');
-  say('Holdpoint is running.');
-  describe(description);
-  const operator = await connectOperator(natsUrl, credentialsDir);
-  const { work: confinement } = await operator.call('executor', 'executors', {});
-  say(`  work          ${confinement}`);
+const holdSample = async (operator: Client, workspace: string, leave: AbortSignal): Promise<void> => {
   const task = await submitSample(operator);
   say('');
   say(`Task ${task.id} waits at its hold point: it will append a line to ${effectFile(workspace)}.`);
@@ -110,39 +101,60 @@ const work = async (
   say(`  inspect       ${cli} task show ${task.id}`);
   say('Ctrl-C stops everything.');
   if (process.stdin.isTTY && process.stdout.isTTY) await settleHere(operator, task, workspace, leave);
+};
+
+const work = async (
+  { description, natsUrl, credentialsDir, workspace }: RunningStack,
+  leave: AbortSignal,
+  sample: boolean,
+): Promise<number> => {
+  say('');
+  say('Holdpoint is running.');
+  describe(description);
+  const operator = await connectOperator(natsUrl, credentialsDir);
+  const { work: confinement } = await operator.call('executor', 'executors', {});
+  say(`  work          ${confinement}`);
+  if (sample) await holdSample(operator, workspace, leave);
+  else say('Ctrl-C stops everything.');
   await operator.close();
   await once(leave, 'abort');
   return 0;
 };
 
-refuseFormerSettings(process.env);
-const stack = createStack({
-  root,
-  dataDir: dataDirOf(process.env),
-  progress: onStdout,
-  ports: defaultPorts,
-  natsUrl: process.env['HOLDPOINT_NATS_URL'],
-  repositories: process.env['HOLDPOINT_REPOSITORIES'],
-  keepServers: true,
-});
-say('Starting Holdpoint ...');
-/** What takes back the word that the command line finds this start by. */
-let unpoint = async (): Promise<void> => undefined;
-const code = await runSession(stack, {
-  work: async (running, leave) => {
-    unpoint = await pointHere(process.env, dataDirOf(process.env), say);
-    return work(running, leave);
-  },
-  // It is the way to end it.
-  interruptedCode: 0,
-  alreadyRunning: ({ running }) => {
-    const since = `as process ${running.pid} since ${running.startedAt}`;
-    say(
-      `Holdpoint is ${running.natsUrl === undefined ? 'starting' : 'running'} already, ${since}; this start did nothing.`,
-    );
-    if (running.natsUrl !== undefined) describe(running);
-    return 0;
-  },
-});
-await unpoint();
-process.exit(code);
+/** Starts everything and runs until a signal. Returns the exit code for `process.exit`. */
+export const startHere = async ({ sample }: { readonly sample: boolean }): Promise<number> => {
+  refuseFormerSettings(process.env);
+  const dataDir = dataDirOf(process.env);
+  const stack = createStack({
+    root,
+    dataDir,
+    progress: onStdout,
+    ports: defaultPorts,
+    natsUrl: process.env['HOLDPOINT_NATS_URL'],
+    repositories: process.env['HOLDPOINT_REPOSITORIES'],
+    keepServers: true,
+  });
+  say('Starting Holdpoint ...');
+  /** Removes the pointer by which the command line finds this start. */
+  let unpoint = async (): Promise<void> => undefined;
+  const code = await runSession(stack, {
+    work: async (running, leave) => {
+      unpoint = await pointHere(process.env, dataDir, say);
+      return work(running, leave, sample);
+    },
+    // Ctrl-C is the way to end it.
+    interruptedCode: 0,
+    alreadyRunning: ({ running }) => {
+      const since = `as process ${running.pid} since ${running.startedAt}`;
+      say(
+        `Holdpoint is ${running.natsUrl === undefined ? 'starting' : 'running'} already, ${since}; this start did nothing.`,
+      );
+      if (running.natsUrl !== undefined) describe(running);
+      return 0;
+    },
+  });
+  await unpoint();
+  return code;
+};
+
+if (import.meta.main) process.exit(await startHere({ sample: !process.argv.includes('--no-sample') }));

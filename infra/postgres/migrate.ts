@@ -11,7 +11,9 @@ import type { ServiceName } from '../credentials/layout.ts';
 import { messageOf, Problem } from '../local/problem.ts';
 import type { AdminConnection } from './admin.ts';
 
-const FILE = /^\d{4}_[a-z0-9_]+\.ts$/;
+/** Sources, or the compiled files of the package. */
+const FILE = /^\d{4}_[a-z0-9_]+\.(ts|js)$/;
+const nameOf = (file: string): string => file.replace(/\.(ts|js)$/, '');
 
 const namesIn = async (folder: string): Promise<readonly string[]> => {
   try {
@@ -27,7 +29,7 @@ const load = async (folder: string): Promise<Record<string, Migration>> => {
   for (const name of await namesIn(folder)) {
     const module: unknown = await import(pathToFileURL(join(folder, name)).href);
     if (!isMigration(module)) throw new Problem(`${join(folder, name)} exports no function called up`);
-    migrations[name.replace(/\.ts$/, '')] = module;
+    migrations[nameOf(name)] = module;
   }
   return migrations;
 };
@@ -44,7 +46,7 @@ export const checkSchema = async (client: Client, service: ServiceName, folder: 
   const { rows: found } = await client.query('select to_regclass($1) is not null as there', [table]);
   if ((found as readonly { readonly there: boolean }[])[0]?.there !== true) return;
   const { rows } = await client.query<{ name: string }>(`select name from ${table} order by name`);
-  const known = (await namesIn(folder)).map((name) => name.replace(/\.ts$/, ''));
+  const known = (await namesIn(folder)).map(nameOf);
   const unknown = rows.find(({ name }) => !known.includes(name));
   if (unknown !== undefined)
     throw new UnknownSchema(

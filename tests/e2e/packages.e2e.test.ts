@@ -1,4 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +9,7 @@ import { root } from '@holdpoint/infra/local/folders';
 import { packInto } from '@holdpoint/infra/release/pack';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startStack, type Stack } from '../conformance/support/stack.ts';
-import { until } from '../kit/until.ts';
+import { Hopeless, until } from '../kit/until.ts';
 import { filesIn } from '../repo/docs-code.ts';
 
 // An empty folder of a new user: packages from tarballs, and the first program of docs/sdk.md.
@@ -103,6 +104,36 @@ describe('packages in a folder of a new user', () => {
       },
     );
     expect(stderr).toBe('');
+  });
+
+  test('holdpoint dev runs everything in the folder, with the oldest Node.js', async () => {
+    const { PATH, HOME } = process.env;
+    const env = { PATH, HOME, XDG_STATE_HOME: folder };
+    const dev = spawn(installed('node'), [installed('holdpoint'), 'dev', '--no-sample'], {
+      cwd: folder,
+      env,
+    });
+    let printed = '';
+    for (const stream of [dev.stdout, dev.stderr])
+      stream.on('data', (text: Buffer) => (printed += String(text)));
+    const ended = once(dev, 'close');
+    try {
+      await until('holdpoint dev is ready', () => {
+        if (dev.exitCode !== null) throw new Hopeless(printed);
+        return printed.includes('Ctrl-C stops everything') ? true : undefined;
+      });
+      const { stdout } = await run(installed('node'), [installed('holdpoint'), 'admin', 'doctor'], {
+        cwd: folder,
+        env,
+      });
+      expect(stdout).toMatch(/service orchestrator .* on Node\.js 22\./);
+      expect(stdout).toMatch(/ 0 errors$/m);
+      const page = /console +(\S+)/.exec(printed)?.[1] ?? '';
+      expect(await (await fetch(page)).text()).toContain('<title>');
+    } finally {
+      dev.kill('SIGINT');
+    }
+    expect(await ended).toEqual([0, null]);
   });
 
   test('the first program holds its effect until the installed command line approves it', async () => {

@@ -1,6 +1,7 @@
-import { delimiter, join } from 'node:path';
+import { delimiter } from 'node:path';
 import { layout, roleOf } from '../../credentials/layout.ts';
 import type { ServiceName } from '../../credentials/layout.ts';
+import { programFile } from '../folders.ts';
 
 export type ServiceContext = {
   readonly root: string;
@@ -20,7 +21,7 @@ export type ServiceContext = {
 };
 
 export const mainFile = (root: string, service: ServiceName): string =>
-  join(root, 'services', service, 'src', 'main.ts');
+  programFile(root, `services/${service}/src/main.ts`);
 
 /** How to run a service. The folder marks the process for the cleanup of leftovers. */
 export const serviceCommand = (root: string, service: ServiceName, folder: string) => ({

@@ -10,7 +10,7 @@ const NODE_MIN = 24;
 const INTERRUPTS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const pathOf = (name) => fileURLToPath(new URL(name, import.meta.url));
 const root = pathOf('../../../');
-const main = pathOf('../src/main.ts');
+const main = pathOf('../../../infra/release/holdpoint.ts');
 const ownNode = pathOf('../../../node_modules/node/bin/node');
 
 const fail = (line) => {
@@ -28,7 +28,8 @@ const handOver = () => {
 
 if (!existsSync(pathOf('../node_modules')))
   fail(`install Holdpoint first: run \`npm run holdpoint\` once in ${root}`);
-else if (Number(process.versions.node.split('.')[0]) >= NODE_MIN) await import('../src/main.ts');
+else if (Number(process.versions.node.split('.')[0]) >= NODE_MIN)
+  await import('../../../infra/release/holdpoint.ts');
 else if (existsSync(ownNode)) handOver();
 else
   fail(

@@ -10,6 +10,7 @@ import { addCompletions } from './completions/commands.ts';
 import { completionsOf } from './completions/scripts.ts';
 import { addDeadLetters } from './dlq/commands.ts';
 import { addEffect } from './effect/commands.ts';
+import { addHost } from './host/commands.ts';
 import { EXIT, reportFailure } from './kit/failure.ts';
 import { printableLines } from './output/printable.ts';
 import { spellCommandLine } from './workflow/spell.ts';
@@ -49,6 +50,7 @@ const COMMANDS = [
   addDeadLetters,
   addWorkflow,
   addAdmin,
+  addHost,
   addMcp,
   addCompletions,
   addWhoami,

@@ -125,7 +125,7 @@ export const shapeProblem = async (words: readonly string[]): Promise<string | u
       return name in scripts ? undefined : `there is no npm script ${name}`;
     }
     case 'npx':
-      return vitestProblem(rest);
+      return rest[0] === 'holdpoint' ? parseHoldpoint(rest.slice(1)) : vitestProblem(rest);
     case 'node':
       return exists(rest.find((word) => !word.startsWith('-')));
     case 'docker':

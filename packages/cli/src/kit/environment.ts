@@ -1,4 +1,5 @@
 import type { Client } from '../bus/client.ts';
+import type { Host } from '../host/commands.ts';
 import type { NextBytes } from './read-tail.ts';
 
 export type Terminal = {
@@ -26,4 +27,6 @@ export type Environment = {
   /** Directory of the user's own workflows. */
   readonly globalWorkflows?: string | undefined;
   readonly terminal?: Terminal | undefined;
+  /** Absent where the command line is alone. */
+  readonly host?: Host | undefined;
 };

@@ -4,6 +4,7 @@ import { EXIT } from './failure.ts';
 import { type Line, paintLine } from '../output/painted.ts';
 import { printableJson } from '../output/printable.ts';
 import type { NextBytes } from './read-tail.ts';
+import type { Host } from '../host/commands.ts';
 import type { Environment, Terminal } from './environment.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -33,6 +34,7 @@ export type Session = {
   readonly globalWorkflows: string | undefined;
   /** Undefined if the output is not a terminal. */
   readonly terminal: () => Terminal | undefined;
+  readonly host: Host | undefined;
 };
 
 const HOME = '\u001b[H';
@@ -43,7 +45,7 @@ export type SessionControl = { readonly session: Session; readonly exitCode: () 
 
 /** `plain`: print no escape sequences. */
 export const createSession = (
-  { connect, out, outBytes, err, in: input, now, directory, globalWorkflows, terminal }: Environment,
+  { connect, out, outBytes, err, in: input, now, directory, globalWorkflows, terminal, host }: Environment,
   words: readonly string[],
   plain: () => boolean,
 ): SessionControl => {
@@ -87,6 +89,7 @@ export const createSession = (
     knownDirectory: () => directory,
     globalWorkflows,
     terminal: here,
+    host,
   };
   return { session, exitCode: () => exitCode };
 };

@@ -15,8 +15,8 @@ import { requirePerson, type VerifyIdentity } from './identity.ts';
 /** Names of the migrations in a folder, oldest first. */
 export const migrationsIn = (folder: string): readonly string[] =>
   readdirSync(folder)
-    .filter((name) => /^\d{4}_[a-z0-9_]+\.ts$/.test(name))
-    .map((name) => name.replace(/\.ts$/, ''))
+    .map((name) => /^(\d{4}_[a-z0-9_]+)\.(?:ts|js)$/.exec(name)?.[1])
+    .filter((name) => name !== undefined)
     .toSorted();
 
 export type AdminOptions = {

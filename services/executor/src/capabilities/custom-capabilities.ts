@@ -92,7 +92,7 @@ export const customCapabilitiesIn = (exported: unknown, path: string): readonly 
   return (parsed.data.capabilities as readonly CheckedCapability[]).map(keepOutputs);
 };
 
-const OURS = /^(zod$|@holdpoint\/(executor|contracts)\/)/;
+const OURS = /^(zod$|holdpoint\/|@holdpoint\/(executor|contracts)\/)/;
 
 /** Resolves our packages for custom modules, wherever these are stored. */
 const findOurs = (): { readonly deregister: () => void } =>
