@@ -173,7 +173,7 @@ describe('an order', () => {
   });
 
   test.each([
-    ['with a path out of the workspace', { file: '../outside.txt', line: 'x' }, 'EXECUTOR_PATH_REFUSED'],
+    ['with a path out of the workspace', { file: '../outside.txt', line: 'x' }, 'EXECUTOR_INVALID_ARGUMENTS'],
     ['with an absolute path', { file: '/tmp/outside.txt', line: 'x' }, 'EXECUTOR_PATH_REFUSED'],
     ['with arguments that the capability does not know', { path: FILE }, 'EXECUTOR_INVALID_ARGUMENTS'],
     ['with a line break in a line', { file: FILE, line: 'a\nb' }, 'EXECUTOR_INVALID_ARGUMENTS'],

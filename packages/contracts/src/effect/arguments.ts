@@ -45,10 +45,7 @@ const noUndoScript = (args: JsonObject): readonly ArgumentProblem[] => {
       ];
 };
 
-/**
- * Arguments that every executor refuses, so that nobody has to decide about them. Empty for capabilities that only
- * an executor knows.
- */
+/** Wrong arguments that every executor refuses. Empty for capabilities that only an executor knows. */
 export const argumentProblems = (uses: string, args: JsonObject): readonly ArgumentProblem[] => {
   if (SCRIPTS.test(uses)) return noUndoScript(args);
   const schema = Object.hasOwn(ARGUMENTS, uses) ? ARGUMENTS[uses] : undefined;

@@ -22,7 +22,7 @@ const hasExpression = (value: Json | undefined): boolean =>
 /** Other values may be secrets that were written in the clear. */
 const SHOWN: ReadonlySet<string> = new Set(['file', 'method', 'mode', 'expect', 'redirects', 'type']);
 
-/** Checks the arguments of an effect that are known already, before people are asked about it. */
+/** Refuses wrong arguments of an effect before people decide about it. */
 export const checkArguments = (node: NodeDefinition, { error }: Collector): void => {
   const { id, uses, args, effect } = node;
   if (effect === undefined) return;

@@ -30,7 +30,7 @@ const isStated = (approach: string | undefined): approach is string =>
 /**
  * The earlier attempts with the same approach as the last one, if there are enough of them to call the job
  * circular. They need not be consecutive: alternating between two approaches is circular too. Errors do not
- * count: a check may fail with the same error whatever the approach.
+ * count: a check may fail with the same error under different approaches.
  */
 export const sameApproaches = (
   failureClass: FailureClass,

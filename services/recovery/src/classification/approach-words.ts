@@ -3,10 +3,7 @@ import { normalized } from './fingerprint.ts';
 const words = (text: string): readonly string[] => text.trim().split(/\s+/);
 const setOf = (text: string): ReadonlySet<string> => new Set(words(text));
 
-/**
- * Role of a word: the approach itself, its means (a library, a pattern, a tool), its goal (which many approaches
- * share), its place, or what it does without.
- */
+/** Role of a word: the approach, its means (library, pattern, tool), its goal, its place, or a rejected means. */
 type Role = 'way' | 'means' | 'end' | 'place' | 'without';
 
 const WEIGHTS: Readonly<Record<Role, number>> = { way: 1, means: 2, end: 0.5, place: 0.5, without: 0.5 };
@@ -37,9 +34,9 @@ const VERBS_WITH_MEANS: readonly (readonly [verbs: ReadonlySet<string>, leads: R
   [setOf('bas build built rel rely'), setOf('on upon')],
 ];
 
-/** The object of these verbs is what the approach does without. */
+/** The object of these verbs is a rejected means. */
 const VERBS_WITHOUT = setOf('replac substitut exchang swap');
-/** These words end the part about what the approach does without. */
+/** These words end the part about a rejected means. */
 const ENDS_WITHOUT = setOf('with by for and but then');
 
 /** Nouns beside the name of a means: `the luxon library`, `library luxon`, `observer pattern`. */

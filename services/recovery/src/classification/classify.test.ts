@@ -366,6 +366,8 @@ test.each([
   'EXECUTOR_UNKNOWN_CAPABILITY',
   'EXECUTOR_WORK_REFUSED',
 ])('the error %s is certain, so it is never repeated', (code) => {
+  const ofStep = { code: 'NODE_FAILED', message: `${code}: no such thing` };
+  expect(classify(failed('', { uses: CHECK, exitCode: 1, error: ofStep })).class).toBe('MISCONFIGURED');
   expect(classify(failed('', { error: { code, message: 'no such thing' } }))).toEqual({
     class: 'MISCONFIGURED',
     classification: { rule: 'classes@2/certain-error', evidence: `${code}: no such thing` },

@@ -102,7 +102,11 @@ const ofError = ({ error: { code, message } }: Failure): Classification | undefi
   if (TRANSIENT_ERRORS.includes(code)) return classified('TRANSIENT', 'error-code', `${code}: ${message}`);
   if (CERTAIN_ERRORS.includes(code))
     return classified('MISCONFIGURED', 'certain-error', `${code}: ${message}`);
-  return undefined;
+  // A step that was refused fails its node: the message begins with the code.
+  const [named = ''] = message.split(':', 1);
+  return code === 'NODE_FAILED' && CERTAIN_ERRORS.includes(named)
+    ? classified('MISCONFIGURED', 'certain-error', message)
+    : undefined;
 };
 
 const isAgent = (uses: string): boolean => uses.startsWith('cap.agent.');

@@ -164,7 +164,7 @@ const isApproved = (builder: DecisionBuilder, node: NodeDefinition): boolean => 
   return false;
 };
 
-/** Ends a node whose arguments every executor refuses, so that nobody is asked about them. */
+/** Ends a node whose arguments every executor refuses: people need not decide about it. */
 const refuseArguments = (builder: DecisionBuilder, id: NodeId, { uses, args }: CanonicalEffect): boolean => {
   const { effect } = nodeDefinition(builder.task(), id);
   // The preview is the executor's own.
