@@ -22,11 +22,11 @@ const ADVICE: Readonly<Record<FailureClass, readonly string[]>> = {
   ],
   CIRCULAR_FIX: [
     'Several attempts took the same approach (listed above): describe another one in the goal or in the repository, then `retry`.',
-    'If the listed approaches differ, set a higher `similarity` in `.holdpoint/recovery.toml` under `[circular]`, then `retry`.',
+    'If the listed approaches differ, `retry`; for later runs, set a higher `similarity` in `.holdpoint/recovery.toml` under `[circular]`.',
     'Split the task, or do the failing part by hand and answer `done`.',
   ],
   CONTEXT_EXHAUSTED: [
-    'The job needs more sessions than allowed: split it, or allow more in `.holdpoint/recovery.toml` under `[continue]`, then `retry`.',
+    'The job needs more sessions than allowed: split it, or `retry` for one more; for later runs, allow more in `.holdpoint/recovery.toml` under `[continue]`.',
   ],
   TRANSIENT: ['Check whether the target is available: `holdpoint circuit list`. Then `retry`.'],
   WORKER_CRASH: [

@@ -371,6 +371,22 @@ describe('the report about a stuck job', () => {
     );
   });
 
+  test('three libraries in the same sentence are retried, and one library three times is circular', () => {
+    const rules = { thresholds: { VERIFICATION_FAILED: 6 } };
+    const say = (attempt: number, library: string) =>
+      failing(attempt, 'VERIFICATION_FAILED', {
+        report: { approach: `Parse the dates with the ${library} library instead of by hand.` },
+        rules,
+      });
+    const history = after(say(1, 'moment'), say(2, 'luxon'));
+    const { kind, class: found } = judge(history, say(3, 'date-fns')).verdict;
+    expect([kind, found]).toEqual(['retry', 'VERIFICATION_FAILED']);
+    expect(judge(history, say(3, 'luxon')).verdict.kind).toBe('retry');
+    expect(judge(after(say(1, 'luxon'), say(2, 'luxon')), say(3, 'luxon')).verdict.class).toBe(
+      'CIRCULAR_FIX',
+    );
+  });
+
   test('the report of a circular job shows every pair that was judged the same', () => {
     const rules = { thresholds: { VERIFICATION_FAILED: 9 } };
     const say = (attempt: number, approach: string) =>
