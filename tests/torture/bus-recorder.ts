@@ -4,7 +4,13 @@ import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
 import { filters } from '@holdpoint/contracts/bus/subjects';
 import type { Msg, NatsConnection } from '@nats-io/transport-node';
 
-export type Recorded = { readonly subject: string; readonly body: Uint8Array };
+export type Recorded = {
+  readonly subject: string;
+  readonly body: Uint8Array;
+  /** Its `ce-id`. */
+  readonly id?: string | undefined;
+  readonly seal?: string | undefined;
+};
 export type SeenFact = {
   readonly aggregate: string;
   readonly id: string;
@@ -15,6 +21,8 @@ export type SeenLetter = { readonly service: string; readonly ours: boolean; rea
 
 /** The prefix of message ids that the torture itself publishes. */
 export const OURS = 'torture-';
+/** The same for forged messages. */
+export const FORGED = `${OURS}forged-`;
 
 const KEPT_MAX = 4_000;
 /** Every command except requests, which carry tokens, and live output. */
@@ -68,7 +76,8 @@ export const createRecorder = async (
   const keep = (msg: Msg): void => {
     search(msg);
     if (idOf(msg).startsWith(OURS)) return;
-    kept.push({ subject: msg.subject, body: msg.data });
+    const [id, seal] = [HEADERS.id, HEADERS.seal].map((name) => msg.headers?.get(name) || undefined);
+    kept.push({ subject: msg.subject, body: msg.data, id, seal });
     if (kept.length > 2 * KEPT_MAX) kept.splice(0, KEPT_MAX);
   };
   const takeFact = (msg: Msg): void => {

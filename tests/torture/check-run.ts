@@ -15,6 +15,7 @@ import {
 } from './evidence/tasks.ts';
 import type { SeenLetter } from './bus-recorder.ts';
 import type { SettledLetter } from './evidence/dead-letters.ts';
+import type { RunEvidence } from './evidence/evidence.ts';
 import type { Settled } from './wait-until-quiet.ts';
 import type { PlannedTask } from './workload/planned.ts';
 import { effectOf } from './workload/target.ts';
@@ -26,6 +27,7 @@ export type GatherOptions = Omit<TasksOptions, 'applications' | 'work' | 'saved'
   readonly settled: Settled;
   readonly letters: readonly SeenLetter[];
   readonly settledLetters: readonly SettledLetter[];
+  readonly attacks: RunEvidence['attacks'];
   /** Whether pages and agents take part. */
   readonly pages: boolean;
 };
@@ -47,7 +49,8 @@ export const checkRun = async (options: GatherOptions): Promise<readonly Verdict
       (check) =>
         (check.graphs !== true || target.graphs !== undefined) &&
         (check.programs !== true || programs.length > 0) &&
-        (check.pages !== true || options.pages),
+        (check.pages !== true || options.pages) &&
+        (check.attacks !== true || options.attacks.length > 0),
     ),
   );
   const looked = lookedAtNothing();
@@ -67,6 +70,7 @@ export const checkRun = async (options: GatherOptions): Promise<readonly Verdict
     consumers: await lookAtConsumers(deployment),
     letters: options.letters,
     settledLetters: options.settledLetters,
+    attacks: options.attacks,
     ended: deployment.ended(),
     peaks,
     searched: [

@@ -13,6 +13,7 @@ import { type Report, tallyOf } from './report.ts';
 import { settle } from './wait-until-quiet.ts';
 import { watchUsage } from './peak-usage.ts';
 import { type ConsoleUsers, startConsoleUsers } from './pages/console-users.ts';
+import { attacksIn } from './evidence/attacks.ts';
 import { gatherLetters, gatherUnresolved } from './evidence/dead-letters.ts';
 import { connectTo } from './workload/connect.ts';
 import {
@@ -171,6 +172,7 @@ export const torture = async (options: TortureOptions): Promise<Report> => {
       feeds: pages?.feeds() ?? [],
       letters: await gatherUnresolved(connection),
       settledLetters: await gatherLetters(connection, history.operations()),
+      attacks: attacksIn(history.nemesis()),
       pages: users !== undefined,
       prefix,
       peaks,

@@ -13,6 +13,8 @@ export type Check = {
   readonly programs?: true;
   /** Needs pages and agents, and a deployment that states where it serves them. */
   readonly pages?: true;
+  /** Needs attackers among the faults. */
+  readonly attacks?: true;
   readonly ofTask?: (task: TaskEvidence) => Finding;
   readonly ofProgram?: (program: ProgramEvidence) => Finding;
   readonly ofRun?: (run: RunEvidence) => Finding;

@@ -478,6 +478,33 @@ const auditWith =
 const altered = { problems: [{ seq: 2, fault: 'altered', text: 'it was' }], problemCount: 1 } as const;
 
 const RUN_FAULTS: readonly (readonly [id: string, what: string, change: RunChange])[] = [
+  [
+    'K34',
+    'an attempt was accepted',
+    () => ({ attacks: [{ attacker: 'token-scopes', tried: 2, accepted: ['recovery.circuit'] }] }),
+  ],
+  [
+    'K34',
+    'a forged message passes the check of its seal',
+    () => ({
+      letters: [
+        {
+          service: 'orchestrator',
+          ours: true,
+          letter: {
+            subject: 'hp.evt.effect.applied.e-1',
+            reason: { code: 'ORCHESTRATOR_UNKNOWN_TASK', message: 'unknown task' },
+            headers: { 'Nats-Msg-Id': 'torture-forged-1-1' },
+            body: '',
+            bodyBytes: 0,
+            bodySha256: '',
+            deliveries: 1,
+            at: 0,
+          },
+        },
+      ],
+    }),
+  ],
   ['K33', 'a dead letter was resolved twice', settledLetter({ stated: ['drop by ada', 'retry by grace'] })],
   ['K33', 'the resolution of a dead letter is not in the stream', settledLetter({ stated: [] })],
   ['K33', 'a dead letter was dropped without a request', settledLetter({ requests: ['retry by grace'] })],

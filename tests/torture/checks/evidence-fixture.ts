@@ -256,6 +256,7 @@ export const soundRun = (): RunEvidence => ({
   services: [{ service: 'executor', outbox: 0, staleTimers: 0, timers: 0, queueBytes: 65_536 }],
   consumers: [{ name: 'executor-default', pending: 0, unacknowledged: 0 }],
   letters: [],
+  attacks: [{ attacker: 'forged-seals', tried: 2, accepted: [] }],
   settledLetters: [
     {
       key: '7 100 abc',

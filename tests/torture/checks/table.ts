@@ -1,4 +1,5 @@
 import { approvals } from './approvals.ts';
+import { attacks } from './attacks.ts';
 import { audit } from './audit.ts';
 import type { Check } from './check.ts';
 import { answered, applications, doubt, epochs, ledger } from './effects.ts';
@@ -47,4 +48,5 @@ export const CHECKS: readonly Check[] = [
   pages,
   agents,
   deadLetters,
+  attacks,
 ];

@@ -8,6 +8,7 @@ import type { GraphPlan } from '../workload/graph.ts';
 import type { Application } from '../workload/target.ts';
 import type { SavedWork } from '../workload/saved-work.ts';
 import type { Feed } from '../pages/feed.ts';
+import type { attacksIn } from './attacks.ts';
 import type { SettledLetter } from './dead-letters.ts';
 import type { AuditEvidence } from './audit.ts';
 import type { WorkLine } from '../workload/script-log.ts';
@@ -106,6 +107,7 @@ export type RunEvidence = {
   readonly letters: readonly SeenLetter[];
   /** The dead letters that operators retried or dropped. */
   readonly settledLetters: readonly SettledLetter[];
+  readonly attacks: ReturnType<typeof attacksIn>;
   readonly ended: readonly Ended[];
   /** The peak usage of each instance. */
   readonly peaks: readonly {

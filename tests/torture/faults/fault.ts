@@ -11,6 +11,7 @@ export const FAULT_GROUPS = [
   'disk',
   'consumer',
   'message',
+  'attack',
   'upgrade',
   'clock',
   'worker',

@@ -42,7 +42,7 @@ const forgedIdentity = (): string => {
  */
 export const impostor = defineFault({
   name: 'impostor',
-  group: 'message',
+  group: 'attack',
   weight: 2,
   params: z.object({ messages: z.int().min(1), seed: z.string() }),
   draw: (random) => ({ messages: random.int(20, 80), seed: String(random.int(0, 2 ** 31)) }),

@@ -2,6 +2,7 @@ import { clockJump } from './clock.ts';
 import { natsDiskFull, postgresDiskFull } from './disk-full.ts';
 import { duplicates } from './duplicates.ts';
 import type { Fault } from './fault.ts';
+import { forgedSeals } from './forged-seals.ts';
 import { impostor } from './impostor.ts';
 import { killService, killStorm } from './kill-service.ts';
 import { malformed } from './malformed.ts';
@@ -12,6 +13,7 @@ import { postgresRestart, terminateSessions } from './postgres-server.ts';
 import { rollingUpgrade } from './rolling-upgrade.ts';
 import { slowWatcher } from './slow-watcher.ts';
 import { stopService } from './stop-service.ts';
+import { tokenScopes } from './token-scopes.ts';
 import { workerFrozen, workerKilled } from './worker.ts';
 
 /** Every fault. A new fault is a file in this folder and a row here. */
@@ -37,6 +39,8 @@ export const FAULTS: readonly Fault[] = [
   duplicates,
   malformed,
   impostor,
+  forgedSeals,
+  tokenScopes,
   rollingUpgrade,
   clockJump,
   workerKilled,

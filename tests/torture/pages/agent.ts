@@ -23,7 +23,7 @@ export type Agent = {
   readonly stop: () => void;
 };
 
-const Waited = z.object({ approvals: z.array(z.object({ id: z.string(), digest: z.string() })) });
+const Waited = z.object({ approvals: z.array(z.object({ approval_id: z.string(), digest: z.string() })) });
 const Refused = z.object({ error: ErrorBody });
 
 /** Creates its token before the first fault, and starts it. */
@@ -54,19 +54,28 @@ export const hireAgent = async (deployment: Deployment, history: History): Promi
     const { code, message, details } = Refused.parse(content).error;
     throw new HoldpointError(ErrorCode.parse(code), message, details && { details });
   };
-  const through = (name: string): Caller => {
-    const send: Send = async (_service, _endpoint, request) => (await tool(name, request as object)) as never;
+  /** The arguments of a tool have other names than the fields of the API. */
+  const through = (name: string, argsOf: (request: Readonly<Record<string, unknown>>) => object): Caller => {
+    const send: Send = async (_service, _endpoint, request) =>
+      (await tool(name, argsOf(request as Readonly<Record<string, unknown>>))) as never;
     return createRecorded(send, history);
   };
-  const [submitting, deciding] = [through('task_submit'), through('task_resolve_approval')];
+  const submitting = through('task_submit', ({ id, ...more }) => ({ ...more, task_id: id }));
+  const deciding = through('task_resolve_approval', ({ id, decision, ...more }) => ({
+    ...more,
+    approval_id: id,
+    resolution: decision,
+  }));
 
   return {
     secret,
     submit: (task, submission) =>
       submitting('agent', task, 'orchestrator', 'submit', submission as z.input<typeof SubmitTask>),
     tryToApprove: async (task, approval) => {
-      const seen = await tool('task_get', { id: task }).catch(() => undefined);
-      const digest = Waited.safeParse(seen).data?.approvals.find(({ id }) => id === approval)?.digest;
+      const seen = await tool('task_get', { task_id: task }).catch(() => undefined);
+      const digest = Waited.safeParse(seen).data?.approvals.find(
+        (each) => each.approval_id === approval,
+      )?.digest;
       if (digest === undefined) return;
       const id = ApprovalId.parse(approval);
       await deciding('agent', task, 'approvals', 'decide', { id, digest, decision: 'approve' });

@@ -38,8 +38,8 @@ const NEEDS_TOKEN: Readonly<Record<keyof Api['approvals'], boolean>> = {
   dead_letter_resolve: false,
 };
 
-/** An older client can receive requests for endpoints that it does not know. */
-const needsToken = (endpoint: string): boolean =>
+/** Whether an endpoint of approvals takes the token of its caller. An older client does not know every endpoint. */
+export const needsToken = (endpoint: string): boolean =>
   Object.hasOwn(NEEDS_TOKEN, endpoint) && NEEDS_TOKEN[endpoint as keyof typeof NEEDS_TOKEN];
 
 const what = (endpoint: string): string => (endpoint.startsWith('decide') ? 'a decision' : 'this');
