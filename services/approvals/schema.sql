@@ -162,7 +162,7 @@ CREATE INDEX inbox_requester_oldest ON approvals.inbox_entries USING btree (memb
 
 CREATE INDEX inbox_task ON approvals.inbox USING btree (task, requested_at, id);
 
-CREATE INDEX inbox_words ON approvals.inbox USING gin (words) WITH (fastupdate=off);
+CREATE INDEX inbox_words ON approvals.inbox USING gin (words) WITH (fastupdate='on', gin_pending_list_limit='512');
 
 CREATE INDEX timers_due ON approvals.timers USING btree (due_at);
 
@@ -171,46 +171,18 @@ CREATE OR REPLACE FUNCTION approvals.add_to_inbox(head text, view json)
  LANGUAGE plpgsql
  SET search_path TO 'approvals', 'pg_temp'
 AS $function$
-    DECLARE
-      request inbox;
     BEGIN
-      INSERT INTO inbox
-      SELECT head, said."requestedAt", said."expiresAt", inbox_risk(said.effect), inbox_token(said.effect->'kind'),
-             inbox_token(said.task), said."requestedBy"::text, inbox_words(view)
-        FROM json_to_record(view) AS said("requestedAt" bigint, "expiresAt" bigint, effect json, task json, "requestedBy" json)
-      RETURNING * INTO request;
+      WITH request AS (
+        INSERT INTO inbox
+        SELECT head, said."requestedAt", said."expiresAt", inbox_risk(said.effect), inbox_token(said.effect->'kind'),
+               inbox_token(said.task), said."requestedBy"::text, inbox_words(view)
+          FROM json_to_record(view) AS said("requestedAt" bigint, "expiresAt" bigint, effect json, task json,
+               "requestedBy" json)
+        RETURNING id, requested_at, expires_at, risk, kind, requester)
       INSERT INTO inbox_entries (id, member, requested_at, expires_at, risk, kind, requester)
-      SELECT request.id, member, request.requested_at, request.expires_at, request.risk, request.kind,
-             request.requester
-        FROM (SELECT '' UNION ALL SELECT inbox_audience(view)) AS audience(member);
+      SELECT id, member, requested_at, expires_at, risk, kind, requester
+        FROM request, (SELECT '' UNION ALL SELECT inbox_audience(view)) AS audience(member);
     END
-  $function$;
-
-CREATE OR REPLACE FUNCTION approvals.audit_entry(e json)
- RETURNS text
- LANGUAGE sql
- IMMUTABLE
-AS $function$
-    SELECT json_strip_nulls(json_object_agg(name, said))::text FROM (
-      SELECT name, said FROM json_each(e) AS event(name, said) WHERE name = ANY ('{
-        task, node, revision, effectId, digest, title, requestedBy, audience, policy, floor, gate, workflow, inDoubt, input, response,
-        agent, expiresAt, decision, outcome, by, comment, answer, votes, surface, rule, remembered, code, reminder, step,
-        notice, reference, problem, epoch, approval, requester, spec, author, from, reason, name, principal, groups, scopes,
-        seq, hash, key, sealKey}')
-      UNION ALL
-      SELECT name, said
-        FROM json_each(CASE json_typeof(e->'effect') WHEN 'object' THEN e->'effect' END) AS effect(name, said)
-       WHERE name IN ('uses', 'target', 'kind')
-      UNION ALL
-      SELECT 'effect', e->'effect' WHERE e->>'type' = 'effect_outcome_recorded'
-      UNION ALL
-      SELECT 'statement', e->'statement' WHERE e->>'type' = 'audit_anchored'
-      UNION ALL
-      SELECT 'grantSha256', to_json(encode(sha256(convert_to(e->>'grant', 'UTF8')), 'hex'))
-      UNION ALL
-      SELECT 'statementSha256', to_json(encode(sha256(convert_to(e->>'statement', 'UTF8')), 'hex'))
-       WHERE e->>'type' = 'resolved'
-    ) AS line
   $function$;
 
 CREATE OR REPLACE FUNCTION approvals.inbox_audience(view json)
@@ -267,15 +239,16 @@ CREATE OR REPLACE FUNCTION approvals.inbox_words(view json)
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-    SELECT array_to_tsvector(coalesce(array_agg(DISTINCT left(word, 200)), '{}'))
-      FROM json_to_record(view) AS request(title json, effect json, task json),
-           json_to_record(coalesce(request.effect, '{}')) AS effect(target json, uses json),
-           regexp_split_to_table(
-             lower(regexp_replace(concat_ws(' ',
-               request.title::text, left(effect.target::text, 2000), effect.uses::text, request.task::text),
-               '\\(u[0-9a-fA-F]{4}|.)', ' ', 'g')),
-             '[\u0001-/:-@\u005b-\u0060{-\u007f]+') AS word
-     WHERE word <> ''
+    SELECT array_to_tsvector(ARRAY(
+      SELECT left(word, 200)
+        FROM json_to_record(view) AS request(title json, effect json, task json),
+             json_to_record(coalesce(request.effect, '{}')) AS effect(target json, uses json),
+             regexp_split_to_table(
+               lower(regexp_replace(concat_ws(' ',
+                 request.title::text, left(effect.target::text, 2000), effect.uses::text, request.task::text),
+                 '\\(u[0-9a-fA-F]{4}|.)', ' ', 'g')),
+               '[\u0001-/:-@\u005b-\u0060{-\u007f]+') AS word
+       WHERE word <> ''))
   $function$;
 
 CREATE OR REPLACE FUNCTION approvals.keep_inbox()
@@ -349,25 +322,42 @@ CREATE OR REPLACE FUNCTION approvals.write_audit()
  SET search_path TO 'approvals', 'pg_temp'
 AS $function$
     DECLARE
+      lines audit[] := ARRAY(
+        SELECT ROW(0, (extract(epoch FROM e.at) * 1000)::bigint, e.aggregate, e.version, e.type,
+                   encode(sha256(convert_to(e.data::text, 'UTF8')), 'hex'),
+                   json_strip_nulls(row_to_json(entry))::text, '', '')::audit
+          FROM added e
+         CROSS JOIN LATERAL json_to_record(e.data) AS said(
+           "task" json, "node" json, "revision" json, "effectId" json, "digest" json, "title" json, "requestedBy" json, "audience" json, "policy" json, "floor" json, "gate" json, "workflow" json, "inDoubt" json, "input" json, "response" json, "agent" json, "expiresAt" json, "decision" json, "outcome" json, "by" json, "comment" json, "answer" json, "votes" json, "surface" json, "rule" json, "remembered" json, "code" json, "reminder" json, "step" json, "notice" json, "reference" json, "problem" json, "epoch" json, "approval" json, "requester" json, "spec" json, "author" json, "from" json, "reason" json, "name" json, "principal" json, "groups" json, "scopes" json, "seq" json, "hash" json, "key" json, "sealKey" json, effect json, statement json, "grant" text)
+         CROSS JOIN LATERAL (SELECT said."task", said."node", said."revision", said."effectId", said."digest", said."title", said."requestedBy", said."audience", said."policy", said."floor", said."gate", said."workflow", said."inDoubt", said."input", said."response", said."agent", said."expiresAt", said."decision", said."outcome", said."by", said."comment", said."answer", said."votes", said."surface", said."rule", said."remembered", said."code", said."reminder", said."step", said."notice", said."reference", said."problem", said."epoch", said."approval", said."requester", said."spec", said."author", said."from", said."reason", said."name", said."principal", said."groups", said."scopes", said."seq", said."hash", said."key", said."sealKey",
+             CASE json_typeof(said.effect) WHEN 'object' THEN said.effect->'uses' END AS uses,
+             CASE json_typeof(said.effect) WHEN 'object' THEN said.effect->'target' END AS target,
+             CASE json_typeof(said.effect) WHEN 'object' THEN said.effect->'kind' END AS kind,
+             CASE e.type WHEN 'effect_outcome_recorded' THEN said.effect END AS effect,
+             CASE e.type WHEN 'audit_anchored' THEN said.statement END AS statement,
+             encode(sha256(convert_to(said."grant", 'UTF8')), 'hex') AS "grantSha256",
+             CASE e.type WHEN 'resolved' THEN encode(sha256(convert_to(said.statement #>> '{}', 'UTF8')), 'hex') END
+               AS "statementSha256") AS entry
+         ORDER BY e.aggregate, e.version);
+      line audit;
       head audit_head;
-      line record;
     BEGIN
-      IF NOT EXISTS (SELECT FROM added) THEN
+      IF cardinality(lines) = 0 THEN
         RETURN NULL;
       END IF;
       SELECT * INTO head FROM audit_head FOR UPDATE;
-      FOR line IN
-        SELECT (extract(epoch FROM e.at) * 1000)::bigint AS at, e.aggregate, e.version, e.type,
-               encode(sha256(convert_to(e.data::text, 'UTF8')), 'hex') AS event, audit_entry(e.data) AS entry
-          FROM added e ORDER BY e.aggregate, e.version
-      LOOP
-        INSERT INTO audit VALUES (head.seq + 1, line.at, line.aggregate, line.version, line.type, line.event,
-          line.entry, head.hash,
-          encode(sha256(convert_to(concat_ws(E'
-', head.hash, head.seq + 1, line.at, line.aggregate,
-            line.version, line.type, line.event, line.entry), 'UTF8')), 'hex'))
-        RETURNING seq, hash INTO head.seq, head.hash;
+      FOR place IN 1 .. cardinality(lines) LOOP
+        line := lines[place];
+        line.seq := head.seq + 1;
+        line.previous := head.hash;
+        line.hash := encode(sha256(convert_to(concat_ws(E'
+', line.previous, line.seq, line.at, line.aggregate,
+          line.version, line.type, line.event_sha256, line.entry), 'UTF8')), 'hex');
+        lines[place] := line;
+        head.seq := line.seq;
+        head.hash := line.hash;
       END LOOP;
+      INSERT INTO audit SELECT * FROM unnest(lines);
       UPDATE audit_head SET seq = head.seq, hash = head.hash;
       RETURN NULL;
     END

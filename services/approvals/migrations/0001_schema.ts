@@ -43,50 +43,47 @@ const createAudit = async (db: Kysely<unknown>): Promise<void> => {
   ) WITH (fillfactor = 10)`.execute(db);
   await sql`INSERT INTO audit_head (seq, hash) VALUES (0, repeat('0', 64))`.execute(db);
   const schema = await currentSchema(db);
+  const fields = sql.raw(LOGGED.map((name) => `"${name}" json`).join(', '));
+  const logged = sql.raw(LOGGED.map((name) => `said."${name}"`).join(', '));
   // Effects and signatures are logged by their hashes: the log is kept longer than either.
-  await sql`CREATE FUNCTION audit_entry(e json) RETURNS text LANGUAGE sql IMMUTABLE AS $$
-    SELECT json_strip_nulls(json_object_agg(name, said))::text FROM (
-      SELECT name, said FROM json_each(e) AS event(name, said) WHERE name = ANY ('{
-        task, node, revision, effectId, digest, title, requestedBy, audience, policy, floor, gate, workflow, inDoubt, input, response,
-        agent, expiresAt, decision, outcome, by, comment, answer, votes, surface, rule, remembered, code, reminder, step,
-        notice, reference, problem, epoch, approval, requester, spec, author, from, reason, name, principal, groups, scopes,
-        seq, hash, key, sealKey}')
-      UNION ALL
-      SELECT name, said
-        FROM json_each(CASE json_typeof(e->'effect') WHEN 'object' THEN e->'effect' END) AS effect(name, said)
-       WHERE name IN ('uses', 'target', 'kind')
-      UNION ALL
-      SELECT 'effect', e->'effect' WHERE e->>'type' = 'effect_outcome_recorded'
-      UNION ALL
-      SELECT 'statement', e->'statement' WHERE e->>'type' = 'audit_anchored'
-      UNION ALL
-      SELECT 'grantSha256', to_json(encode(sha256(convert_to(e->>'grant', 'UTF8')), 'hex'))
-      UNION ALL
-      SELECT 'statementSha256', to_json(encode(sha256(convert_to(e->>'statement', 'UTF8')), 'hex'))
-       WHERE e->>'type' = 'resolved'
-    ) AS line
-  $$`.execute(db);
   await sql`CREATE FUNCTION write_audit() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = ${schema}, pg_temp AS $$
     DECLARE
+      lines audit[] := ARRAY(
+        SELECT ROW(0, (extract(epoch FROM e.at) * 1000)::bigint, e.aggregate, e.version, e.type,
+                   encode(sha256(convert_to(e.data::text, 'UTF8')), 'hex'),
+                   json_strip_nulls(row_to_json(entry))::text, '', '')::audit
+          FROM added e
+         CROSS JOIN LATERAL json_to_record(e.data) AS said(
+           ${fields}, effect json, statement json, "grant" text)
+         CROSS JOIN LATERAL (SELECT ${logged},
+             CASE json_typeof(said.effect) WHEN 'object' THEN said.effect->'uses' END AS uses,
+             CASE json_typeof(said.effect) WHEN 'object' THEN said.effect->'target' END AS target,
+             CASE json_typeof(said.effect) WHEN 'object' THEN said.effect->'kind' END AS kind,
+             CASE e.type WHEN 'effect_outcome_recorded' THEN said.effect END AS effect,
+             CASE e.type WHEN 'audit_anchored' THEN said.statement END AS statement,
+             encode(sha256(convert_to(said."grant", 'UTF8')), 'hex') AS "grantSha256",
+             CASE e.type WHEN 'resolved' THEN encode(sha256(convert_to(said.statement #>> '{}', 'UTF8')), 'hex') END
+               AS "statementSha256") AS entry
+         ORDER BY e.aggregate, e.version);
+      line audit;
       head audit_head;
-      line record;
     BEGIN
-      IF NOT EXISTS (SELECT FROM added) THEN
+      IF cardinality(lines) = 0 THEN
         RETURN NULL;
       END IF;
       SELECT * INTO head FROM audit_head FOR UPDATE;
-      FOR line IN
-        SELECT (extract(epoch FROM e.at) * 1000)::bigint AS at, e.aggregate, e.version, e.type,
-               encode(sha256(convert_to(e.data::text, 'UTF8')), 'hex') AS event, audit_entry(e.data) AS entry
-          FROM added e ORDER BY e.aggregate, e.version
-      LOOP
-        INSERT INTO audit VALUES (head.seq + 1, line.at, line.aggregate, line.version, line.type, line.event,
-          line.entry, head.hash,
-          encode(sha256(convert_to(concat_ws(E'\n', head.hash, head.seq + 1, line.at, line.aggregate,
-            line.version, line.type, line.event, line.entry), 'UTF8')), 'hex'))
-        RETURNING seq, hash INTO head.seq, head.hash;
+      FOR place IN 1 .. cardinality(lines) LOOP
+        line := lines[place];
+        line.seq := head.seq + 1;
+        line.previous := head.hash;
+        line.hash := encode(sha256(convert_to(concat_ws(E'\n', line.previous, line.seq, line.at, line.aggregate,
+          line.version, line.type, line.event_sha256, line.entry), 'UTF8')), 'hex');
+        lines[place] := line;
+        head.seq := line.seq;
+        head.hash := line.hash;
       END LOOP;
+      INSERT INTO audit SELECT * FROM unnest(lines);
       UPDATE audit_head SET seq = head.seq, hash = head.hash;
       RETURN NULL;
     END
@@ -95,6 +92,26 @@ const createAudit = async (db: Kysely<unknown>): Promise<void> => {
   await sql`CREATE TRIGGER events_added AFTER INSERT ON events REFERENCING NEW TABLE AS added
     FOR EACH STATEMENT EXECUTE FUNCTION write_audit()`.execute(db);
 };
+
+/** Fields of events in the lines of the log. */
+const LOGGED = [
+  ...[
+    'task',
+    'node',
+    'revision',
+    'effectId',
+    'digest',
+    'title',
+    'requestedBy',
+    'audience',
+    'policy',
+    'floor',
+  ],
+  ...['gate', 'workflow', 'inDoubt', 'input', 'response', 'agent', 'expiresAt', 'decision', 'outcome', 'by'],
+  ...['comment', 'answer', 'votes', 'surface', 'rule', 'remembered', 'code', 'reminder', 'step', 'notice'],
+  ...['reference', 'problem', 'epoch', 'approval', 'requester', 'spec', 'author', 'from', 'reason', 'name'],
+  ...['principal', 'groups', 'scopes', 'seq', 'hash', 'key', 'sealKey'],
+];
 
 /**
  * Requests that wait for a decision, in the order of the inbox. Triggers derive them from `heads` in the transaction of each
@@ -126,8 +143,9 @@ const createTables = async (db: Kysely<unknown>): Promise<void> => {
 
 const createIndexes = async (db: Kysely<unknown>): Promise<void> => {
   await sql`CREATE INDEX inbox_task ON inbox (task, requested_at, id)`.execute(db);
-  // Without a pending list: every search would have to read it.
-  await sql`CREATE INDEX inbox_words ON inbox USING gin (words) WITH (fastupdate = off)`.execute(db);
+  // A pending list saves most of the work. Every search reads it, so it stays small.
+  await sql`CREATE INDEX inbox_words ON inbox USING gin (words)
+    WITH (fastupdate = on, gin_pending_list_limit = 512)`.execute(db);
   for (const [name, columns] of [
     ['oldest', 'member, requested_at, id'],
     ['expiring', 'member, expires_at, id'],
@@ -157,15 +175,16 @@ const createReading = async (db: Kysely<unknown>): Promise<void> => {
   $$`.execute(db);
   // Escapes of JSON end a word. Long words are cut.
   await sql`CREATE FUNCTION inbox_words(view json) RETURNS tsvector LANGUAGE sql IMMUTABLE AS $$
-    SELECT array_to_tsvector(coalesce(array_agg(DISTINCT left(word, 200)), '{}'))
-      FROM json_to_record(view) AS request(title json, effect json, task json),
-           json_to_record(coalesce(request.effect, '{}')) AS effect(target json, uses json),
-           regexp_split_to_table(
-             lower(regexp_replace(concat_ws(' ',
-               request.title::text, left(effect.target::text, 2000), effect.uses::text, request.task::text),
-               '\\\\(u[0-9a-fA-F]{4}|.)', ' ', 'g')),
-             '[\\u0001-/:-@\\u005b-\\u0060{-\\u007f]+') AS word
-     WHERE word <> ''
+    SELECT array_to_tsvector(ARRAY(
+      SELECT left(word, 200)
+        FROM json_to_record(view) AS request(title json, effect json, task json),
+             json_to_record(coalesce(request.effect, '{}')) AS effect(target json, uses json),
+             regexp_split_to_table(
+               lower(regexp_replace(concat_ws(' ',
+                 request.title::text, left(effect.target::text, 2000), effect.uses::text, request.task::text),
+                 '\\\\(u[0-9a-fA-F]{4}|.)', ' ', 'g')),
+               '[\\u0001-/:-@\\u005b-\\u0060{-\\u007f]+') AS word
+       WHERE word <> ''))
   $$`.execute(db);
   await sql`CREATE FUNCTION inbox_audience(view json) RETURNS SETOF text LANGUAGE sql IMMUTABLE AS $$
     SELECT DISTINCT member::text FROM json_array_elements(view->'audience') AS member
@@ -191,18 +210,17 @@ const createKeeping = async (db: Kysely<unknown>): Promise<void> => {
   const schema = await currentSchema(db);
   await sql`CREATE FUNCTION add_to_inbox(head text, view json) RETURNS void LANGUAGE plpgsql
     SET search_path = ${schema}, pg_temp AS $$
-    DECLARE
-      request inbox;
     BEGIN
-      INSERT INTO inbox
-      SELECT head, said."requestedAt", said."expiresAt", inbox_risk(said.effect), inbox_token(said.effect->'kind'),
-             inbox_token(said.task), said."requestedBy"::text, inbox_words(view)
-        FROM json_to_record(view) AS said("requestedAt" bigint, "expiresAt" bigint, effect json, task json, "requestedBy" json)
-      RETURNING * INTO request;
+      WITH request AS (
+        INSERT INTO inbox
+        SELECT head, said."requestedAt", said."expiresAt", inbox_risk(said.effect), inbox_token(said.effect->'kind'),
+               inbox_token(said.task), said."requestedBy"::text, inbox_words(view)
+          FROM json_to_record(view) AS said("requestedAt" bigint, "expiresAt" bigint, effect json, task json,
+               "requestedBy" json)
+        RETURNING id, requested_at, expires_at, risk, kind, requester)
       INSERT INTO inbox_entries (id, member, requested_at, expires_at, risk, kind, requester)
-      SELECT request.id, member, request.requested_at, request.expires_at, request.risk, request.kind,
-             request.requester
-        FROM (SELECT '' UNION ALL SELECT inbox_audience(view)) AS audience(member);
+      SELECT id, member, requested_at, expires_at, risk, kind, requester
+        FROM request, (SELECT '' UNION ALL SELECT inbox_audience(view)) AS audience(member);
     END
   $$`.execute(db);
   await sql`CREATE FUNCTION keep_inbox() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER

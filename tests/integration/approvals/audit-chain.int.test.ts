@@ -337,7 +337,6 @@ describe('the role of the service', () => {
     'ALTER TABLE events DISABLE TRIGGER ALL',
     'DROP TRIGGER events_added ON events',
     `CREATE OR REPLACE FUNCTION write_audit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$`,
-    `CREATE OR REPLACE FUNCTION audit_entry(e json) RETURNS text LANGUAGE sql AS $$ SELECT '{}' $$`,
     'SET session_replication_role = replica',
     'SET ROLE hp_owner',
     'CREATE TEMPORARY TABLE audit_head (seq bigint, hash text)',
