@@ -30,6 +30,15 @@ describe('what the bus has confirmed', () => {
     expect([...tables.outbox.keys()]).not.toContain(first);
   });
 
+  test('a confirmed outbox row is no reason for a transaction of a timer tick', async () => {
+    const { send, engine, committed, tables } = engineInMemory();
+    await send('e-1', add('a'));
+    engine.tick();
+    await engine.idle();
+    expect(tables.outbox.size).toBe(1);
+    expect(committed).toEqual([1, 0]);
+  });
+
   test('a confirmed outbox row is removed by the sweeper when no batch follows', async () => {
     const { send, tables, engine } = engineInMemory();
     await send('e-1', add('a'));
