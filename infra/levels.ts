@@ -29,6 +29,7 @@ export const QUICK: readonly string[] = [
   ...integration(
     'tasks',
     'gated-task',
+    'budget',
     'bad-submissions',
     'task-list',
     'failure-classes',

@@ -41,7 +41,7 @@ export type ServiceLogic<
 /** The infrastructure of a service, as the core needs it. */
 export type CorePorts = Pick<
   EngineOptions<never, never>,
-  'store' | 'publisher' | 'observer' | 'crash' | 'yieldToEventLoop' | 'batchMax' | 'cacheMax'
+  'store' | 'publisher' | 'observer' | 'crash' | 'yieldToEventLoop' | 'batchMax' | 'gatherMs' | 'cacheMax'
 > & {
   readonly clock: Clock;
   readonly log: CoreLog;

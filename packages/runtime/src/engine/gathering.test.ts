@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { TallyMessage } from '../../testing/tally.ts';
-import { tallyKind } from '../../testing/tally.ts';
-import { add, engineInMemory, type Fate, unreliable } from '../../testing/engine-run.ts';
+import { tallyKind, type TallyMessage } from '../../testing/tally.ts';
+import { add, engineInMemory, engineOver, type Fate, unreliable } from '../../testing/engine-run.ts';
 import { createMemoryStore } from '../memory/store.ts';
-import { engineOver } from '../../testing/engine-run.ts';
 
 /** A clock whose steps run when the test moves it. */
 const steppedClock = () => {

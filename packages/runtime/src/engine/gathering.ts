@@ -9,16 +9,22 @@ const IDLE_MS = 20;
  * Under load a batch waits a moment for more messages, because each batch has a cost of its own: after a batch of several
  * messages, until `isFull`. A message that comes alone never waits.
  */
-export const createGathering = (clock: Pick<Clock, 'now' | 'after'>, isFull: () => boolean) => {
+export const createGathering = (
+  clock: Pick<Clock, 'now' | 'after'>,
+  isFull: () => boolean,
+  /** Every batch waits so long, with load or without. */
+  fixedMs?: number,
+) => {
   let latest = { size: 0, at: -Infinity };
   let go: (() => void) | undefined;
 
   return {
     /** Resolves when the next batch shall start. */
     wait: async (): Promise<void> => {
-      if (latest.size <= 1 || isFull() || clock.now() - latest.at > IDLE_MS) return;
+      const isUnderLoad = latest.size > 1 && clock.now() - latest.at <= IDLE_MS;
+      if (isFull() || (fixedMs === undefined && !isUnderLoad)) return;
       await new Promise<void>((resolve) => {
-        const cancel = clock.after(GATHER_MS, resolve);
+        const cancel = clock.after(fixedMs ?? GATHER_MS, resolve);
         go = () => {
           cancel();
           resolve();

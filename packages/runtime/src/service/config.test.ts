@@ -67,6 +67,7 @@ describe('a wrong value', () => {
     HOLDPOINT_METRICS_PORT: ['sesame', '-1', '65536', '1.5'],
     HOLDPOINT_LOG_LEVEL: ['sesame', 'INFO', ''],
     HOLDPOINT_BATCH_MAX: ['sesame', '0', '5001', '1e9'],
+    HOLDPOINT_TEST_GATHER_MS: ['sesame', '0', '60001'],
     HOLDPOINT_TEST_CRASH_POINT: [
       'sesame',
       'after_commit',

@@ -66,6 +66,12 @@ export const ServiceEnv = z.object({
     .default(500)
     .describe('Maximum number of messages in one transaction')
     .meta(ADVANCED),
+  HOLDPOINT_TEST_GATHER_MS: wholeNumber(1, 60_000)
+    .optional()
+    .describe(
+      'Milliseconds that every transaction waits until it is full. With `HOLDPOINT_BATCH_MAX` it fixes the size of transactions',
+    )
+    .meta(FOR_TESTS),
   HOLDPOINT_TEST_CRASH_POINT: z
     .string()
     .regex(

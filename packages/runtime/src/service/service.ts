@@ -251,6 +251,7 @@ export const startService = async <
     crash: crashHook(env.HOLDPOINT_TEST_CRASH_POINT),
     yieldToEventLoop: () => new Promise((resolve) => setImmediate(resolve)),
     batchMax: env.HOLDPOINT_BATCH_MAX,
+    gatherMs: env.HOLDPOINT_TEST_GATHER_MS,
     cacheMax: STATES_CACHED_MAX,
     withLogContext,
   };
