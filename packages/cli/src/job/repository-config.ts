@@ -16,19 +16,23 @@ export const rootAbove = (directory: string): string | undefined => {
   }
 };
 
+/** A setting without effect matters to the commands that compile a workflow. */
+const IGNORED = 'WORKFLOW_CONFIG_IGNORED';
+
 /** The configuration of the current repository. Problems in it are warnings here. */
 export const readConfig = ({
   knownDirectory,
-  warn,
-}: Pick<Session, 'knownDirectory' | 'warn'>): WorkflowConfig => {
+  warnOnce,
+}: Pick<Session, 'knownDirectory' | 'warnOnce'>): WorkflowConfig => {
   const directory = knownDirectory();
   const root = directory === undefined ? undefined : rootAbove(directory);
   if (root === undefined) return DEFAULT_CONFIG;
   const { config, problems } = readConfigFile(root);
-  for (const problem of problems) warn(problemText(problem));
+  for (const problem of problems) if (problem.code !== IGNORED) warnOnce(problemText(problem));
   return config ?? DEFAULT_CONFIG;
 };
 
 /** Display settings of the current repository. */
-export const readDisplay = (session: Pick<Session, 'knownDirectory' | 'warn'>): WorkflowConfig['display'] =>
-  readConfig(session).display;
+export const readDisplay = (
+  session: Pick<Session, 'knownDirectory' | 'warnOnce'>,
+): WorkflowConfig['display'] => readConfig(session).display;

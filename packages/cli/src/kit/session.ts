@@ -19,6 +19,8 @@ export type Session = {
   readonly redraw: (lines: readonly Line[]) => void;
   readonly json: (value: unknown) => void;
   readonly warn: (line: string) => void;
+  /** Prints a warning that several parts of one command may find once. */
+  readonly warnOnce: (line: string) => void;
   /** Prints trusted text unchanged: a script or a drawing. */
   readonly verbatim: (text: string) => void;
   /** Prints untrusted bytes unchanged, for files and pipes. */
@@ -50,6 +52,7 @@ export const createSession = (
   plain: () => boolean,
 ): SessionControl => {
   let exitCode: number = EXIT.ok;
+  const warned = new Set<string>();
   const here = (): Terminal | undefined =>
     terminal !== undefined && plain() ? { ...terminal, ansi: false, colour: false } : terminal;
   const session: Session = {
@@ -77,6 +80,11 @@ export const createSession = (
     },
     json: (value) => out(`${printableJson(value)}\n`),
     warn: (line) => err(`${paintLine(line, false)}\n`),
+    warnOnce: (line) => {
+      if (warned.has(line)) return;
+      warned.add(line);
+      session.warn(line);
+    },
     verbatim: out,
     bytes: outBytes ?? ((data) => out(Buffer.from(data).toString('utf8'))),
     input,

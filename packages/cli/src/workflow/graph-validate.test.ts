@@ -1,5 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -42,6 +50,21 @@ describe('workflow init', () => {
     expect((await type('workflow init')).out).toMatch(/^kept +\.holdpoint\/config\.toml \(modified/m);
   });
 
+  test('workflow init says that it adopts a configuration of Vizier, whose aliases stay in use', async () => {
+    mkdirSync(join(root, '.vizier'));
+    writeFileSync(join(root, '.vizier/config.toml'), '[commands]\nmine = "template.stage.draft@v2"\n');
+    const { code, out } = await type('workflow init');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^adopted +\.vizier\/config\.toml \(stays in use/m);
+    expect(existsSync(join(root, CONFIG))).toBe(false);
+    expect((await type('workflow init --check')).code).toBe(0);
+    expect(await type('workflow validate mine')).toMatchObject({ code: 0, err: '' });
+    writeFileSync(join(root, CONFIG), '# mine\n');
+    expect((await type('workflow init')).out).toMatch(
+      /^unused +\.vizier\/config\.toml \(.*delete that file/m,
+    );
+  });
+
   test('workflow init outside of a repository is an error', async () => {
     const { code, err } = await type('workflow init', '/');
     expect(code).toBe(1);
@@ -50,6 +73,27 @@ describe('workflow init', () => {
 });
 
 describe('workflow validate', () => {
+  test('a setting without effect is named once per command, with the line to write instead', async () => {
+    await type('workflow init');
+    rmSync(join(root, CONFIG));
+    mkdirSync(join(root, '.vizier'));
+    const commands = 'draft = "template.stage.draft@v1"\napprove = "template.stage.approve@v1"\n';
+    writeFileSync(
+      join(root, '.vizier/config.toml'),
+      `[commands]\n${commands}[merge.cicd_gate]\nscript = "make"\n`,
+    );
+    const { code, err } = await type('workflow validate draft approve');
+    expect(code).toBe(0);
+    expect(err).toMatch(/^[^\n]*WORKFLOW_CONFIG_IGNORED[^\n]*--set cicd_script=[^\n]*\n$/);
+    // A list of jobs compiles no workflow.
+    const listed = await typeLine(
+      ['jobs', 'list'],
+      { 'orchestrator.list': { items: [] } },
+      { directory: root },
+    );
+    expect(listed.err).toBe('');
+  });
+
   test('workflow validate also checks the recovery rules', async () => {
     await type('workflow init');
     writeFileSync(join(root, '.holdpoint/recovery.toml'), '[thresholds]\nUNKNOWN = 0\n[backof]\n');

@@ -12,12 +12,22 @@ type Init = { readonly check?: true; readonly repository?: string; readonly json
 const rows = (files: readonly string[], text: string, paint: 'good' | 'waits' | 'faint'): readonly Line[] =>
   files.map((file): Line => [{ text: text.padEnd(10), paint }, file]);
 
+const adoptedLine = (file: string): Line => [
+  { text: 'adopted'.padEnd(10), paint: 'good' },
+  `${file} (stays in use: a new .holdpoint/config.toml would replace it)`,
+];
+
+const unusedLine = (file: string): Line => [
+  { text: 'unused'.padEnd(10), paint: 'waits' },
+  `${file} (.holdpoint/config.toml counts: delete that file to use this one)`,
+];
+
 export const addInit = (workflow: Command, { local, lines, json, directory }: Session): void => {
   withExample(
     workflow
       .command('init')
       .description(
-        'add the stage templates and a configuration to a repository; existing files stay unchanged',
+        'add the stage templates and a configuration to a repository; existing files stay unchanged and in use',
       )
       .option('-C, --repository <directory>', 'repository to use (default: the current directory)')
       .option('--check', 'only list missing files; exit code 1 if any are missing')
@@ -26,7 +36,7 @@ export const addInit = (workflow: Command, { local, lines, json, directory }: Se
         ({ check = false, repository = '.', json: asJson }: Omit<Init, 'check'> & { check?: boolean }) =>
           local(() => {
             const { root } = openRepository(resolve(directory(), repository));
-            const { written, present, differing } = initRepository(root, { check });
+            const { written, present, differing, adopted, unused } = initRepository(root, { check });
             if (asJson)
               json({
                 outcome: check ? 'init_checked' : 'initialised',
@@ -34,12 +44,16 @@ export const addInit = (workflow: Command, { local, lines, json, directory }: Se
                 [check ? 'missing' : 'written']: written,
                 present,
                 differing,
+                ...(adopted !== undefined && { adopted }),
+                ...(unused !== undefined && { unused }),
               });
             else
               lines([
                 ...rows(written, check ? 'missing' : 'written', check ? 'waits' : 'good'),
                 ...rows(present, 'there', 'faint'),
                 ...rows(differing, 'kept', 'faint').map((line): Line => [line, ' (modified)'].flat()),
+                ...(adopted === undefined ? [] : [adoptedLine(adopted)]),
+                ...(unused === undefined ? [] : [unusedLine(unused)]),
               ]);
             return check && written.length > 0 ? EXIT.failed : EXIT.ok;
           }),

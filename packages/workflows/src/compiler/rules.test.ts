@@ -26,7 +26,12 @@ const imported = (name: string, path: string): string => `[[imports]]\nname = "$
 const link = (from: string, to: string): string => `[[links]]\nfrom = "${from}"\nto = "${to}"\n`;
 const PROMPT_OUT = 'produces = { succeeded = [{ custom = { type_id = "prompt_text", key = "k" } }] }';
 const PROMPT_IN = 'needs = [{ custom = { type_id = "prompt_text", key = "k" } }]';
-const ask = node('ask', 'cap.env.builtin.prompt.resolve', `${PROMPT_OUT}\non = { succeeded = ["a"] }`);
+const PROMPT_TEXT = 'args = { prompt_text = "Do it." }';
+const ask = node(
+  'ask',
+  'cap.env.builtin.prompt.resolve',
+  `${PROMPT_TEXT}\n${PROMPT_OUT}\non = { succeeded = ["a"] }`,
+);
 
 const composition: readonly Row[] = [
   [
@@ -219,6 +224,20 @@ const inputs: readonly Row[] = [
     flow(command('a', 'timeout = "10x"')),
     ['WORKFLOW_VALUE_COERCION nodes[a].timeout'],
   ],
+  [
+    'I6',
+    'a prompt whose parameter is empty',
+    flow(
+      '[params]\nprompt_text = ""\n',
+      CONTRACTS,
+      node(
+        'a',
+        'cap.env.builtin.prompt.resolve',
+        `args = { prompt_text = "\${prompt_text}" }\n${PROMPT_OUT}`,
+      ),
+    ),
+    ['WORKFLOW_INPUT_MISSING nodes[a].args'],
+  ],
   ['I6', 'a missing input', { 'flow.toml': MERGE }, ['WORKFLOW_INPUT_MISSING nodes[merge_integrate].args']],
   [
     'I7',
@@ -333,14 +352,30 @@ const contracts: readonly Row[] = [
   ],
   [
     'prompt.resolve builtin',
+    'nothing to resolve',
+    flow(
+      CONTRACTS,
+      node('a', 'cap.env.builtin.prompt.resolve', `args = { prompt_text = " " }\n${PROMPT_OUT}`),
+    ),
+    ['WORKFLOW_ARGS_MISSING nodes[a].args'],
+  ],
+  [
+    'prompt.resolve builtin',
     'a script',
-    flow(CONTRACTS, node('a', 'cap.env.builtin.prompt.resolve', `args = { script = "x" }\n${PROMPT_OUT}`)),
+    flow(
+      CONTRACTS,
+      node(
+        'a',
+        'cap.env.builtin.prompt.resolve',
+        `args = { script = "x", prompt_text = "y" }\n${PROMPT_OUT}`,
+      ),
+    ),
     ['WORKFLOW_PROMPT_SCRIPT nodes[a].args.script'],
   ],
   [
     'prompt.resolve builtin',
     'no output',
-    flow(node('a', 'cap.env.builtin.prompt.resolve')),
+    flow(node('a', 'cap.env.builtin.prompt.resolve', PROMPT_TEXT)),
     ['WORKFLOW_PROMPT_OUTPUT nodes[a].produces'],
   ],
   [
@@ -402,8 +437,8 @@ const contracts: readonly Row[] = [
     'an ambiguous payload',
     flow(
       CONTRACTS,
-      node('o', 'cap.env.builtin.prompt.resolve', PROMPT_OUT),
-      node('p', 'cap.env.builtin.prompt.resolve', PROMPT_OUT.replace('"k"', '"l"')),
+      node('o', 'cap.env.builtin.prompt.resolve', `${PROMPT_TEXT}\n${PROMPT_OUT}`),
+      node('p', 'cap.env.builtin.prompt.resolve', `${PROMPT_TEXT}\n${PROMPT_OUT.replace('"k"', '"l"')}`),
       node(
         'a',
         'cap.env.builtin.git.commit',

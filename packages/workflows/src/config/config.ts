@@ -134,16 +134,17 @@ const readDisplay = (root: Field): WorkflowConfig['display'] => {
 
 /** Tables that look as if they made a workflow safer, but have no effect. */
 const IGNORED_TABLES = [
-  ['merge', 'cicd_gate', 'the workflow parameter cicd_script'],
-  ['approve', 'stop_condition', 'the workflow parameter stop_condition_script'],
+  ['merge', 'cicd_gate', 'cicd_script'],
+  ['approve', 'stop_condition', 'stop_condition_script'],
 ] as const;
 
 const warnAboutIgnoredTables = (root: Field): void => {
   if (root.strict) return;
-  for (const [table, key, instead] of IGNORED_TABLES) {
+  for (const [table, key, parameter] of IGNORED_TABLES) {
     const outer = entryOf(root, table);
     const entry = outer === undefined ? undefined : entryOf(outer, key);
     if (entry === undefined) continue;
+    const instead = `${parameter} in [params] of the template, or --set ${parameter}=…; then delete this table`;
     reportField(entry, 'WORKFLOW_CONFIG_IGNORED', `[${table}.${key}]`, instead, { severity: 'warning' });
   }
 };

@@ -3,6 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { DEFAULT_CONFIG, type WorkflowConfig } from '../config/config.ts';
+import { initRepository } from './init.ts';
 import { findWorkflow } from './find-workflow.ts';
 import { temporaryRepository } from '../../testing/repository.ts';
 
@@ -66,6 +67,32 @@ test('a dotted selector gets a correction', () => {
   using repository = temporaryRepository();
   const { problems } = findWorkflow(repository.root, 'template.stage.draft.v2', DEFAULT_CONFIG);
   expect(problems).toEqual([expect.objectContaining({ expected: 'template.stage.draft@v2' })]);
+});
+
+test.each(['draft', 'approve', 'merge'])(
+  'the @v2 name of the stage %s finds the shipped template',
+  (stage) => {
+    using repository = temporaryRepository();
+    const { root } = repository;
+    initRepository(root, { check: false });
+    const { workflow, problems } = findWorkflow(root, `template.stage.${stage}@v2`, DEFAULT_CONFIG);
+    expect(problems).toEqual([]);
+    expect(workflow).toMatchObject({
+      file: `.holdpoint/workflows/${stage}.toml`,
+      selector: `template.stage.${stage}@v1`,
+    });
+  },
+);
+
+test('a template of the repository with the @v2 identity comes before the shipped stage', () => {
+  using repository = temporaryRepository();
+  const { root } = repository;
+  initRepository(root, { check: false });
+  repository.write('.vizier/workflow/draft.toml', template('template.stage.draft', 'v2'));
+  const { workflow } = findWorkflow(root, 'template.stage.draft@v2', DEFAULT_CONFIG);
+  expect(workflow?.file).toBe('.vizier/workflow/draft.toml');
+  // Other versions have no other name.
+  expect(findWorkflow(root, 'template.stage.merge@v3', DEFAULT_CONFIG).workflow).toBeUndefined();
 });
 
 test('an unknown name lists all forms and the nearest alias', () => {

@@ -116,11 +116,20 @@ const unknownSelector = (
   return { problems: [...problems, ...unreadable.map(warningOf)] };
 };
 
-const findIdentity = (root: string, selector: string): Result => {
+/** Other names of the shipped stages. A template of the repository with exactly that identity comes first. */
+const STAGE_NAMES: ReadonlyMap<string, string> = new Map(
+  ['draft', 'approve', 'merge'].map((stage) => [`template.stage.${stage}@v2`, `template.stage.${stage}@v1`]),
+);
+
+const findIdentity = (root: string, asked: string): Result => {
   const { templates, unreadable } = scanTemplates(root);
-  const matching = templates.filter((template) => identityText(template) === selector);
+  const having = (identity: string | undefined): readonly FoundTemplate[] =>
+    templates.filter((template) => identityText(template) === identity);
+  const exact = having(asked);
+  const matching = exact.length > 0 ? exact : having(STAGE_NAMES.get(asked));
   const [only, another] = matching;
-  if (only === undefined) return unknownSelector(selector, templates, unreadable);
+  if (only === undefined) return unknownSelector(asked, templates, unreadable);
+  const selector = identityText(only);
   if (another === undefined) return { workflow: { root, file: only.file, selector }, problems: [] };
   const files = listed(matching.map(({ file }) => file));
   return refuse(

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { readWorkflowConfig } from '../config/config.ts';
 import { readRecoveryRules } from '../recovery/read-rules.ts';
 import { findWorkflow } from './find-workflow.ts';
+import { readConfigFile } from './config-file.ts';
 import { initRepository } from './init.ts';
 import { RECOVERY_FILE } from './recovery-file.ts';
 import { temporaryRepository } from '../../testing/repository.ts';
@@ -50,6 +51,32 @@ test('init never changes an existing file', () => {
   expect(differing).toEqual(['.holdpoint/config.toml', '.holdpoint/workflows/draft.toml']);
   expect(written).toEqual(ALL.filter((path) => !differing.includes(path)));
   expect(readFileSync(join(root, '.holdpoint/config.toml'), 'utf8')).toBe('# mine\n');
+});
+
+test.each(['.vizier/config.toml', '.vizier/config.json'])(
+  'init adopts %s: it stays in use, and every alias keeps its meaning',
+  (file) => {
+    using repository = temporaryRepository();
+    const { root } = repository;
+    repository.write('.vizier/workflow/mine.toml', 'id = "mine"\nversion = "v1"\n');
+    const config = { commands: { draft: 'file:.vizier/workflow/mine.toml' } };
+    repository.write(
+      file,
+      file.endsWith('json') ? JSON.stringify(config) : `[commands]\ndraft = "${config.commands.draft}"\n`,
+    );
+    const expected = ALL.filter((path) => path !== '.holdpoint/config.toml');
+    expect(initRepository(root, { check: true })).toMatchObject({ written: expected, adopted: file });
+    expect(initRepository(root, { check: false })).toMatchObject({ written: expected, adopted: file });
+    const { config: used } = readConfigFile(root);
+    expect(used?.commands.get('draft')).toBe(config.commands.draft);
+  },
+);
+
+test('init names a configuration that does not count beside .holdpoint/config.toml', () => {
+  using repository = temporaryRepository();
+  repository.write('.vizier/config.toml', '');
+  repository.write('.holdpoint/config.toml', '# mine\n');
+  expect(initRepository(repository.root, { check: false })).toMatchObject({ unused: '.vizier/config.toml' });
 });
 
 test('init does not write through a link to the outside', () => {

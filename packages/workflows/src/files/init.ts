@@ -1,5 +1,6 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { otherConfig, OWN_CONFIG } from './config-file.ts';
 import { systemCode, WorkflowFileError } from './file-error.ts';
 import { readInside } from './read-inside.ts';
 import { type ShippedFile, shippedFiles } from './shipped.ts';
@@ -11,12 +12,16 @@ export type InitResult = {
   readonly present: readonly string[];
   /** Exist with different content, and stay unchanged. */
   readonly differing: readonly string[];
+  /** A configuration of another tool that stays in use: no configuration is created beside it. */
+  readonly adopted?: string;
+  /** A configuration of another tool that does not count, because the repository has `.holdpoint/config.toml`. */
+  readonly unused?: string;
 };
 
 /** Runs leave files behind that do not belong into git. */
 const IGNORED: ShippedFile = { path: '.holdpoint/.gitignore', text: 'data/\nworktrees/\ntmp/\n' };
 
-type State = keyof InitResult;
+type State = 'written' | 'present' | 'differing';
 
 const UNUSABLE: ReadonlySet<string> = new Set([
   'WORKFLOW_NOT_A_FILE',
@@ -51,13 +56,22 @@ const create = (root: string, { path, text }: ShippedFile): void => {
 };
 
 /**
- * Gives a repository the stage templates and a configuration. Never changes an existing file and never runs
- * git; with `check` it writes nothing.
+ * Gives a repository the stage templates and a configuration. Never changes an existing file, never replaces a
+ * configuration in use by a new one, and never runs git; with `check` it writes nothing.
  */
 export const initRepository = (root: string, { check }: { readonly check: boolean }): InitResult => {
-  const states = [IGNORED, ...shippedFiles()].map((file) => ({ file, state: stateOf(root, file) }));
+  const all = [IGNORED, ...shippedFiles()].map((file) => ({ file, state: stateOf(root, file) }));
+  const other = otherConfig(root);
+  const isNew = all.some(({ file, state }) => file.path === OWN_CONFIG && state === 'written');
+  const adopts = other !== undefined && isNew;
+  const states = adopts ? all.filter(({ file }) => file.path !== OWN_CONFIG) : all;
   const having = (wanted: State): readonly string[] =>
     states.filter(({ state }) => state === wanted).map(({ file }) => file.path);
   if (!check) for (const { file, state } of states) if (state === 'written') create(root, file);
-  return { written: having('written'), present: having('present'), differing: having('differing') };
+  return {
+    written: having('written'),
+    present: having('present'),
+    differing: having('differing'),
+    ...(other !== undefined && (adopts ? { adopted: other } : { unused: other })),
+  };
 };

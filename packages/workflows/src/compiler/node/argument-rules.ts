@@ -1,5 +1,5 @@
 import type { Fields } from '../parameters/fields.ts';
-import { CICD, COMMAND, INTEGRATE, PERSIST, PREPARE, STAGE } from './labels.ts';
+import { CICD, COMMAND, INTEGRATE, PERSIST, PREPARE, PROMPT, STAGE } from './labels.ts';
 import { firstText, textArg, type Args } from './node-args.ts';
 import { listed, shown } from '../../problems/report.ts';
 
@@ -8,6 +8,7 @@ export const ANY_OF: Readonly<Record<string, readonly string[]>> = {
   [PREPARE]: ['branch', 'slug', 'plan'],
   [INTEGRATE]: ['branch', 'source_branch', 'plan_branch', 'slug', 'plan'],
   [PERSIST]: ['spec_text', 'spec_file'],
+  [PROMPT]: ['prompt_text', 'prompt_file'],
   [COMMAND]: ['command', 'script'],
   [CICD]: ['command', 'script'],
 };

@@ -78,7 +78,7 @@ test.each([
   ['the end', node('x', 'control.terminal')],
   ['an approval', node('x', 'control.gate.approval')],
   ['a gate without a script', node('x', 'control.gate.cicd', 'gates = [{ kind = "cicd", script = "" }]')],
-  ['a prompt', node('x', 'cap.env.builtin.prompt.resolve', PROMPT)],
+  ['a prompt', node('x', 'cap.env.builtin.prompt.resolve', `args = { prompt_text = "Do it." }\n${PROMPT}`)],
 ])('%s never locks anything', (_, one) => {
   expect(keys(['[params]\nslug = "s"\n', CONTRACTS, one])).toEqual([]);
 });
