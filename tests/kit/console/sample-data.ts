@@ -94,7 +94,7 @@ const approvals = (): ApprovalView[] =>
               { sha: '1b7e0aa24b6e8f0a1c3d5e7f9b1a3c5d7e9f0b2d', subject: 'Be polite in German' },
             ],
             diffstat: ' src/greetings.ts | 8 +++++---\n 1 file changed, 5 insertions(+), 3 deletions(-)',
-            diff: DIFF,
+            patch: DIFF,
           },
         },
       },

@@ -14,6 +14,16 @@ test('a merge is shown with its commits and files, as escaped text', () => {
   expect(lines.slice(2)).toEqual(['  hello.txt | 1 +', '  1 file changed, 1 insertion(+)']);
 });
 
+test('a merge is shown with its patch, line by line', () => {
+  const patch = 'diff --git a/x b/x\n@@ -1 +1 @@\n-a\n+  b\n';
+  expect(previewText({ args: { preview: { ...preview, patch } } }).slice(4)).toEqual([
+    '  diff --git a/x b/x',
+    '  @@ -1 +1 @@',
+    '  -a',
+    '  +  b',
+  ]);
+});
+
 test('an unknown preview is shown as arguments only', () => {
   expect(previewText({ args: {} })).toEqual([]);
   expect(previewText({ args: { preview: 'soon' } })).toEqual([]);

@@ -39,6 +39,8 @@ export type Git = GitExec & {
   readonly mergeTree: (ours: string, theirs: string) => Promise<MergedTree>;
   /** The differences of two commits: one line for each file, and a total. */
   readonly diffstat: (from: string, to: string) => Promise<string>;
+  /** The differences of two commits as a patch. Throws `GitError` beyond 64 MiB. */
+  readonly patch: (from: string, to: string) => Promise<string>;
   readonly status: () => Promise<readonly StatusEntry[]>;
   /** Stages paths, or all changes. `force`: ignored files as well. */
   readonly stage: (paths: readonly string[] | 'all', options?: { readonly force?: boolean }) => Promise<void>;
@@ -130,6 +132,8 @@ export const createGit = (
     mergeTree: (ours, theirs) => mergeTreeWith(exec, ours, theirs),
     diffstat: (from, to) =>
       text(['diff', '--no-ext-diff', '--no-textconv', '--stat=100', '--end-of-options', from, to, '--']),
+    patch: (from, to) =>
+      text(['diff', '--no-ext-diff', '--no-textconv', '--no-color', '--end-of-options', from, to, '--']),
     status: () => statusOf(exec),
     stage: (paths, options) => stageWith(exec, root, paths, options),
     commit: (message) => commitWith(exec, message),

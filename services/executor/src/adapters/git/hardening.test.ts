@@ -36,6 +36,7 @@ const useGit = async (): Promise<void> => {
   const commit = await git.commit('second');
   if (commit === undefined) throw new Error('nothing was committed');
   await git.diffstat('topic', commit);
+  await git.patch('topic', commit);
   await git.run(['log', '-p', '-2', '--end-of-options', commit]);
   await git.mergeTree('topic', commit);
   const path = join(repository.path, 'worktree');

@@ -1,6 +1,7 @@
 import { access, chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { type PlanRepository, planRepository } from '../../../../testing/plan-repository.ts';
 import { MergePreview, previewIntegration } from './preview.ts';
 
@@ -39,8 +40,24 @@ describe('mergeable branches', () => {
       commits: [{ sha: await repository.git('rev-parse', 'draft/oak'), subject: 'grow an oak' }],
     });
     expect(result.outputs?.['diffstat']).toContain('1 file changed, 1 insertion(+), 1 deletion(-)');
+    expect(result.outputs?.['patch']).toMatch(
+      /^diff --git a\/a\.txt b\/a\.txt\n[^]*\n one\n-two\n\+TWO\n three/,
+    );
     expect(result.context).toEqual({ slug: 'oak', branch: 'draft/oak', target: 'main' });
     expect(MergePreview.safeParse(result.outputs).success).toBe(true);
+  });
+
+  test('a long patch ends at a line, with the command that prints all of it', async () => {
+    const long = '0123456789 the same line again\n'.repeat(2_000);
+    await repository.commit('draft/oak', { 'long.txt': long }, 'grow');
+    await repository.git('checkout', '--quiet', 'main');
+    const { outputs } = await preview();
+    const { patch } = z.object({ patch: z.string() }).parse(outputs);
+    const { target_tip: from, commit } = MergePreview.parse(outputs);
+    const lines = patch.trimEnd().split('\n');
+    expect(lines.at(-1)).toBe(`[shortened, all of it: git diff ${from} ${commit}]`);
+    expect(lines.at(-2)).toBe('+0123456789 the same line again');
+    expect(lines.length).toBeLessThan(1_200);
   });
 
   test('a preview changes no branch, file or index', async () => {

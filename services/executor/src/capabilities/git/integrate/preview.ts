@@ -1,6 +1,7 @@
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import type { StepInput, StepResult } from '@holdpoint/contracts/task/step';
 import { z } from 'zod';
+import { GitError } from '../../../adapters/git/git-error.ts';
 import type { Git } from '../../../adapters/git/git.ts';
 import { obstacleTo } from '../branches/checkout.ts';
 import { MergeFacts, computeMerge } from './merge.ts';
@@ -19,6 +20,7 @@ import {
 const COMMITS_SHOWN_MAX = 50;
 const SUBJECT_CHARACTERS_MAX = 200;
 const DIFFSTAT_CHARACTERS_MAX = 8_000;
+const PATCH_CHARACTERS_MAX = 32_768;
 
 /** The approved facts of a merge. Exactly these are executed. */
 export const MergePreview = MergeFacts.extend({
@@ -120,6 +122,25 @@ const diffstatOf = async (git: Git, from: string, to: string): Promise<string> =
   return `${whole.slice(0, DIFFSTAT_CHARACTERS_MAX).toWellFormed()}\n[...]\n${last}`;
 };
 
+/**
+ * The patch that the merge applies to the target, shortened to whole lines. A patch beyond the limits of git leaves only
+ * the command that prints it.
+ */
+const patchOf = async (git: Git, from: string, to: string): Promise<string> => {
+  const command = `git diff ${from} ${to}`;
+  let whole: string;
+  try {
+    whole = await git.patch(from, to);
+  } catch (error) {
+    if (!(error instanceof GitError)) throw error;
+    return `[too long to show: ${command}]\n`;
+  }
+  const text = whole.toWellFormed().replaceAll('\0', '\uFFFD');
+  if (text.length <= PATCH_CHARACTERS_MAX) return text;
+  const shown = text.slice(0, text.lastIndexOf('\n', PATCH_CHARACTERS_MAX) + 1);
+  return `${shown}[shortened, all of it: ${command}]\n`;
+};
+
 /** Shows what a merge would do. It writes only unreferenced objects, and the sentinel of a conflict. */
 export const previewIntegration: RunStage = async (input, tools) => {
   const wish = await requestOf(input, tools);
@@ -140,7 +161,8 @@ export const previewIntegration: RunStage = async (input, tools) => {
   const preview: MergePreview = { ...wish, tree: merge.tree, commit, already };
   const commits = await commitsOf(git, wish);
   const diffstat = already ? '' : await diffstatOf(git, target_tip, commit);
-  const outputs: JsonObject = { ...preview, commits, diffstat };
+  const patch = already ? '' : await patchOf(git, target_tip, commit);
+  const outputs: JsonObject = { ...preview, commits, diffstat, patch };
   const detail = already
     ? `${target} already contains ${source}`
     : `${source} (${wish.source_tip.slice(0, 12)}) can be merged into ${target} (${target_tip.slice(0, 12)})`;
