@@ -94,24 +94,11 @@ const createAudit = async (db: Kysely<unknown>): Promise<void> => {
 };
 
 /** Fields of events in the lines of the log. */
-const LOGGED = [
-  ...[
-    'task',
-    'node',
-    'revision',
-    'effectId',
-    'digest',
-    'title',
-    'requestedBy',
-    'audience',
-    'policy',
-    'floor',
-  ],
-  ...['gate', 'workflow', 'inDoubt', 'input', 'response', 'agent', 'expiresAt', 'decision', 'outcome', 'by'],
-  ...['comment', 'answer', 'votes', 'surface', 'rule', 'remembered', 'code', 'reminder', 'step', 'notice'],
-  ...['reference', 'problem', 'epoch', 'approval', 'requester', 'spec', 'author', 'from', 'reason', 'name'],
-  ...['principal', 'groups', 'scopes', 'seq', 'hash', 'key', 'sealKey'],
-];
+const LOGGED = (
+  'task node revision effectId digest title requestedBy audience policy floor gate workflow inDoubt input response agent ' +
+  'expiresAt decision outcome by comment answer votes surface rule remembered code reminder step notice reference problem ' +
+  'epoch approval requester spec author from reason name principal groups scopes seq hash key sealKey'
+).split(' ');
 
 /**
  * Requests that wait for a decision, in the order of the inbox. Triggers derive them from `heads` in the transaction of each
