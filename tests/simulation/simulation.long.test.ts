@@ -84,6 +84,7 @@ const SOMETIMES = [
   'orchestrator program_submitted',
   'orchestrator restarted',
   'orchestrator resumed',
+  'orchestrator review_recorded',
   'orchestrator rollback_ended',
   'orchestrator rollback_ordered',
   'orchestrator state_checkpoint',

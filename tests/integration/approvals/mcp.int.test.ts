@@ -124,10 +124,28 @@ const refusal = async (client: Client, name: string, args: Record<string, unknow
   return Refused.parse(result.structuredContent).error.code;
 };
 
-const Asked = z.object({ id: TaskId, phase: z.string(), approval: ApprovalId, digest: z.string() });
+const Asked = z.object({
+  task_id: TaskId,
+  phase: z.string(),
+  approval_id: ApprovalId,
+  attempt_id: z.string(),
+  digest: z.string(),
+  status: z.string(),
+  requested_by: z.string(),
+  side_effect_kind: z.string(),
+  idempotency_key: z.string(),
+  rollback_hint: z.string(),
+  on_behalf_of: z.object({ task_id: z.string(), attempt_id: z.string() }).optional(),
+});
+const Latest = z.object({ status: z.string(), note: z.string(), resolved_by: z.string() });
 const Seen = z.object({
-  task: z.object({ phase: z.string(), requestedBy: z.string(), agent: z.string().optional() }),
-  approvals: z.array(z.object({ id: z.string(), digest: z.string(), requestedBy: z.string() })),
+  task: z.object({
+    phase: z.object({ current: z.string() }),
+    requested_by: z.string(),
+    agent: z.string().optional(),
+    approvals: z.object({ latest: Latest }),
+  }),
+  approvals: z.array(z.object({ approval_id: z.string(), digest: z.string(), requested_by: z.string() })),
 });
 
 /** One line for a file of the workspace. */
@@ -161,6 +179,7 @@ describe.each(ways)('over %s', (_way, connect) => {
     expect((await claude.listTools()).tools.map(({ name }) => name).toSorted()).toEqual([
       'task_get',
       'task_record_checkpoint',
+      'task_record_review',
       'task_request_approval',
       'task_resolve_approval',
       'task_submit',
@@ -170,23 +189,40 @@ describe.each(ways)('over %s', (_way, connect) => {
     expect(asked.phase).toBe('awaiting_approval');
     expect(await written()).toEqual([]);
 
-    const { task, approvals } = Seen.parse(await call(reviewer, 'task_get', { id: asked.id }));
-    expect(task).toMatchObject({ requestedBy: 'ada', agent: 'claude' });
-    expect(approvals).toMatchObject([{ id: asked.approval, requestedBy: 'ada' }]);
-    const decision = { id: asked.approval, digest: approvals[0]?.digest, decision: 'approve' };
+    const { task, approvals } = Seen.parse(await call(reviewer, 'task_get', { task_id: asked.task_id }));
+    expect(task).toMatchObject({
+      requested_by: 'ada',
+      agent: 'claude',
+      approvals: { latest: { status: 'pending' } },
+    });
+    expect(approvals).toMatchObject([{ approval_id: asked.approval_id, requested_by: 'ada' }]);
+    const decision = {
+      task_id: asked.task_id,
+      approval_id: asked.approval_id,
+      digest: approvals[0]?.digest,
+      resolution: 'approve',
+      resolved_by: 'mallory',
+      note: 'as agreed',
+    };
     expect(await refusal(claude, 'task_resolve_approval', decision)).toBe('APPROVALS_FOUR_EYES');
     expect(await call(reviewer, 'task_resolve_approval', decision)).toMatchObject({
+      approval_id: asked.approval_id,
       status: 'approved',
-      by: 'grace',
+      resolved_by: 'grace',
     });
 
-    const over = z.object({ reached: z.boolean(), task: z.object({ phase: z.string() }) });
-    expect(over.parse(await call(claude, 'task_wait', { id: asked.id }))).toMatchObject({
+    expect(await call(claude, 'task_wait', { task_id: asked.task_id })).toMatchObject({
       reached: true,
-      task: { phase: 'completed' },
+      task: {
+        phase: { current: 'completed' },
+        approvals: { latest: { status: 'approved', note: 'as agreed', resolved_by: 'grace' } },
+        checkpoints: expect.arrayContaining([
+          expect.objectContaining({ checkpoint_type: 'resume_granted', by: 'grace' }),
+        ]) as unknown,
+      },
     });
     expect(await written()).toHaveLength(1);
-    const { items } = await system.client.ask('approvals', 'audit', { about: asked.approval }, 'hpt_ada');
+    const { items } = await system.client.ask('approvals', 'audit', { about: asked.approval_id }, 'hpt_ada');
     expect(items.map(({ type, entry }) => ({ type, ...(JSON.parse(entry) as object) }))).toMatchObject([
       { type: 'requested', requestedBy: 'ada', agent: 'claude' },
       { type: 'decision_refused', by: 'ada', agent: 'claude', code: 'APPROVALS_FOUR_EYES' },
@@ -198,22 +234,87 @@ describe.each(ways)('over %s', (_way, connect) => {
   test('an agent submits a task, leaves a note, waits and reads', async () => {
     const claude = await connect(await agentOf('ada', 'claude'));
     const id = newTaskId();
-    const submission = { id, workflow: 'sample', goal: 'say hello', inputs: { file: 'a.txt', line: 'x' } };
+    const submission = {
+      task_id: id,
+      workflow: 'sample',
+      goal: 'say hello',
+      inputs: { file: 'a.txt', line: 'x' },
+      acceptanceCriteria: ['it is kind'],
+    };
     await call(claude, 'task_submit', submission);
     await call(claude, 'task_submit', submission);
     await waitForPhase(system.client, id, 'awaiting_approval');
-    const note = { id, node: 'append', name: 'looked', note: 'nothing else writes there' };
+    const at = { task_id: id, attempt_id: 'append/1' };
+    const note = {
+      ...at,
+      checkpoint_type: 'looked',
+      note: 'nothing else writes there',
+      payload: { lines: 0 },
+    };
     await call(claude, 'task_record_checkpoint', note);
-    expect(await call(claude, 'task_wait', { id, until: 'standing' })).toMatchObject({
+    expect(await refusal(claude, 'task_record_checkpoint', { ...note, attempt_id: 'append/2' })).toBe(
+      'ORCHESTRATOR_ILLEGAL_IN_PHASE',
+    );
+    const review = {
+      ...at,
+      kind: 'spec',
+      verdict: 'passed',
+      summary: 'as agreed',
+      url: 'https://a.example/1',
+    };
+    await call(claude, 'task_record_review', review);
+    expect(await call(claude, 'task_wait', { task_id: id, until: 'standing' })).toMatchObject({
       reached: true,
       task: {
-        phase: 'awaiting_approval',
+        phase: { current: 'awaiting_approval' },
+        spec: { goal: 'say hello', acceptance_criteria: ['it is kind'] },
+        reviews: { spec: { latest_verdict: 'passed', by: 'claude' }, quality: { latest_verdict: 'none' } },
+        artifacts: { primary: { latest: { uri: 'none' } } },
+        nodes: expect.arrayContaining([expect.objectContaining({ attempt_id: 'append/1' })]) as unknown,
         checkpoints: expect.arrayContaining([
-          expect.objectContaining({ kind: 'noted', name: 'looked', by: 'ada', agent: 'claude' }),
+          expect.objectContaining({
+            checkpoint_type: 'looked',
+            attempt_id: 'append/1',
+            payload: { lines: 0 },
+            by: 'ada',
+            agent: 'claude',
+          }),
         ]) as unknown,
       },
     });
-    expect(await call(claude, 'task_wait', { id, timeoutMs: 1 })).toMatchObject({ reached: false });
+    // A step that waits at its gate: its own request.
+    expect(
+      Asked.parse(await call(claude, 'task_request_approval', { ...at, status: 'pending' })),
+    ).toMatchObject({
+      ...at,
+      status: 'pending',
+      requested_by: 'ada',
+      side_effect_kind: 'write_external',
+      rollback_hint: 'none provided',
+    });
+    // A new effect on behalf of the step: the same key asks once.
+    const more = line('more', {
+      ...at,
+      requested_by: 'mallory',
+      idempotency_key: 'more-1',
+      rollback_hint: 'remove the line',
+    });
+    const [asked, again] = [
+      Asked.parse(await call(claude, 'task_request_approval', more)),
+      Asked.parse(await call(claude, 'task_request_approval', more)),
+    ];
+    expect(again.approval_id).toBe(asked.approval_id);
+    expect(asked).toMatchObject({
+      status: 'pending',
+      requested_by: 'ada',
+      idempotency_key: 'more-1',
+      rollback_hint: 'remove the line',
+      on_behalf_of: at,
+    });
+    expect(await system.client.ask('approvals', 'get', { id: asked.approval_id }, 'hpt_ada')).toMatchObject({
+      facts: { acceptanceCriteria: ['it is kind'], reviews: { spec: { verdict: 'passed' } } },
+    });
+    expect(await call(claude, 'task_wait', { task_id: id, timeoutMs: 1 })).toMatchObject({ reached: false });
     const { contents } = await claude.readResource({ uri: `holdpoint://task/${id}` });
     expect(contents).toMatchObject([
       { mimeType: 'application/json', text: expect.stringContaining('say hello') as unknown },
@@ -224,7 +325,7 @@ describe.each(ways)('over %s', (_way, connect) => {
     await expect(claude.readResource({ uri: `holdpoint://report/${id}/append` })).rejects.toThrow(
       /RECOVERY_UNKNOWN/,
     );
-    expect(await refusal(claude, 'task_get', { id: 't-nobody' })).toBe('ORCHESTRATOR_UNKNOWN_TASK');
+    expect(await refusal(claude, 'task_get', { task_id: 't-nobody' })).toBe('ORCHESTRATOR_UNKNOWN_TASK');
   });
 });
 
@@ -232,7 +333,12 @@ test('over HTTP a token opens exactly the tools and resources of its scopes', as
   const url = await serve();
   const reader = await overHttp(url, await agentOf('ada', 'reader', ['approvals:read']));
   const id = newTaskId();
-  const submission = { id, workflow: 'sample', goal: 'say hello', inputs: { file: 'a.txt', line: 'x' } };
+  const submission = {
+    task_id: id,
+    workflow: 'sample',
+    goal: 'say hello',
+    inputs: { file: 'a.txt', line: 'x' },
+  };
   expect(await refusal(reader, 'task_submit', submission)).toBe('APPROVALS_SCOPE');
   expect(await refusal(reader, 'task_request_approval', line('no'))).toBe('APPROVALS_SCOPE');
   await expect(reader.listResources()).rejects.toThrow(/APPROVALS_SCOPE/);
@@ -241,9 +347,9 @@ test('over HTTP a token opens exactly the tools and resources of its scopes', as
   });
   const submitter = await overHttp(url, await agentOf('ada', 'submitter', ['tasks:submit']));
   await call(submitter, 'task_submit', submission);
-  expect(await refusal(submitter, 'task_get', { id })).toBe('APPROVALS_SCOPE');
+  expect(await refusal(submitter, 'task_get', { task_id: id })).toBe('APPROVALS_SCOPE');
   const watcher = await overHttp(url, await agentOf('ada', 'watcher', ['tasks:read']));
-  const seen = await call(watcher, 'task_get', { id });
+  const seen = await call(watcher, 'task_get', { task_id: id });
   expect(Object.keys(z.record(z.string(), z.unknown()).parse(seen))).toEqual(['task']);
 });
 
@@ -252,34 +358,34 @@ describe('four eyes', () => {
     const claude = await overStdio(await agentOf('ada', 'claude'));
     const other = await overStdio(await agentOf('ada', 'other'));
     const asked = Asked.parse(await call(claude, 'task_request_approval', line('four', { fourEyes: true })));
-    const { approval: id, digest } = asked;
+    const { approval_id: id, digest } = asked;
     for (const agent of [claude, other])
-      expect(await refusal(agent, 'task_resolve_approval', { id, digest, decision: 'approve' })).toBe(
-        'APPROVALS_FOUR_EYES',
-      );
+      expect(
+        await refusal(agent, 'task_resolve_approval', { approval_id: id, digest, resolution: 'approve' }),
+      ).toBe('APPROVALS_FOUR_EYES');
     await expect(
       system.client.ask('approvals', 'decide', { id, decision: 'approve' }, 'hpt_ada'),
     ).rejects.toMatchObject({ code: 'APPROVALS_FOUR_EYES' });
     await system.client.ask('approvals', 'decide', { id, decision: 'approve' }, 'hpt_grace');
-    await waitForPhase(system.client, asked.id, 'completed');
+    await waitForPhase(system.client, asked.task_id, 'completed');
     expect(await written()).toHaveLength(1);
   });
 
   test('without four eyes the owner decides on requests of their agent, and the agent does not', async () => {
     const claude = await overStdio(await agentOf('ada', 'claude'));
     const asked = Asked.parse(await call(claude, 'task_request_approval', line('two')));
-    const { approval: id, digest } = asked;
-    expect(await refusal(claude, 'task_resolve_approval', { id, digest, decision: 'approve' })).toBe(
-      'APPROVALS_FOUR_EYES',
-    );
+    const { approval_id: id, digest } = asked;
+    expect(
+      await refusal(claude, 'task_resolve_approval', { approval_id: id, digest, resolution: 'approve' }),
+    ).toBe('APPROVALS_FOUR_EYES');
     await system.client.ask('approvals', 'decide', { id, decision: 'approve' }, 'hpt_ada');
-    await waitForPhase(system.client, asked.id, 'completed');
+    await waitForPhase(system.client, asked.task_id, 'completed');
   });
 
   test('a token that is not an agent token makes no decision over MCP', async () => {
     const task = await submitSample(system.client);
     const { digest } = await waitForRequest(system.client, task);
-    const decision = { id: task.approval, digest, decision: 'approve' };
+    const decision = { approval_id: task.approval, digest, resolution: 'approve' };
     const person = await overStdio('hpt_ada');
     expect(await refusal(person, 'task_resolve_approval', decision)).toBe('APPROVALS_NOT_ENTITLED');
     const nobody = await overStdio(undefined);
@@ -343,7 +449,7 @@ describe('HTTP', () => {
     const { items } = await system.client.ask('approvals', 'token_list', {}, 'hpt_ada');
     const token = items.find(({ agent }) => agent === 'claude');
     await system.client.ask('approvals', 'token_revoke', { id: token?.id as never }, 'hpt_ada');
-    await expect(claude.callTool({ name: 'task_get', arguments: { id: 't-1' } })).rejects.toThrow(
+    await expect(claude.callTool({ name: 'task_get', arguments: { task_id: 't-1' } })).rejects.toThrow(
       /401|revoked/,
     );
   });

@@ -45,6 +45,7 @@ const RATES = {
   'request is lost': 0.01,
   'request is delayed': 0.01,
   'answer is lost': 0.01,
+  'end of a program is missed': 0.15,
   'target applies and fails': 0.005,
   'target refuses': 0.02,
   'crash while the request is under way': 0.006,

@@ -1,4 +1,5 @@
 import type { ApprovalEvent, ApprovalResolved } from '@holdpoint/contracts/approval/events';
+import { argumentProblems } from '@holdpoint/contracts/effect/arguments';
 import { choicesOf, policyOf } from '@holdpoint/contracts/approval/question';
 import { inputProblems } from '@holdpoint/contracts/workflow/input';
 import { type Deciders, mayDecide } from '@holdpoint/contracts/workflow/audience';
@@ -99,12 +100,29 @@ const checkAnswer = (
   );
 };
 
+/** The preview is the executor's own, and a question about a job or a start has other arguments. */
+const checkArguments = (
+  { checker }: World,
+  { id, effect, inDoubt, stuck }: Extract<ApprovalEvent, { readonly type: 'requested' }>,
+): void => {
+  if (inDoubt !== undefined || stuck !== undefined || effect.kind === 'other') return;
+  const { preview: _, ...own } = effect.args;
+  const [problem] = argumentProblems(effect.uses, own);
+  checker.expect(
+    'people decide only about arguments that an executor may accept',
+    problem === undefined,
+    id,
+    () => `${effect.uses} ${JSON.stringify(problem)}`,
+  );
+};
+
 /** Who decided an approval, and for what its grant is valid. */
 export const checkApproval = (
   world: World,
   { aggregate, before, event }: Change<ApprovalState, ApprovalEvent>,
 ): void => {
   const { checker } = world;
+  if (event.type === 'requested') checkArguments(world, event);
   if (event.type !== 'resolved') return;
   if (event.outcome === 'answered' && before.status === 'pending') checkAnswer(world, before, event);
   if (event.outcome !== 'approved' || before.status !== 'pending') return;

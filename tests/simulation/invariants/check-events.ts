@@ -34,6 +34,7 @@ import { watchMessages } from './messages.ts';
 import { checkRule } from './rules.ts';
 import { checkMovingProgram, type watchPrograms } from './tasks/programs.ts';
 import { watchOrders } from './orders.ts';
+import { checkDecision } from './tasks/decisions.ts';
 import { watchTasks } from './tasks/tasks.ts';
 import type { startPeople } from '../users/approvers.ts';
 import type { World } from '../world.ts';
@@ -61,6 +62,7 @@ export const startScribe = (
   const enterTask = (change: TaskChange): void => {
     if (change.event.type === 'submitted') checkRequester(world, change.event);
     checkTask(change);
+    checkDecision(world, change);
     checkOrders(change);
     checkLocked(world, change);
     checkGraph(change);

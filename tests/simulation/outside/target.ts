@@ -64,8 +64,12 @@ export const createTarget = (
     applied(request);
   };
 
-  const respond = (place: string, answered: (answer: Answer) => void): void => {
-    if (weather.strikes('answer is lost', place)) return;
+  const respond = (
+    place: string,
+    answered: (answer: Answer) => void,
+    lost: 'answer is lost' | 'end of a program is missed' = 'answer is lost',
+  ): void => {
+    if (weather.strikes(lost, place)) return;
     const answer: Answer = weather.strikes('target applies and fails', place) ? 'error' : 'applied';
     const back = weather.strikes('answer is slow', place)
       ? choices.between(`slow ${place}`, 0, SLOW_MS)
@@ -82,7 +86,7 @@ export const createTarget = (
         if (over) return;
         over = true;
         apply(request);
-        respond(place, answered);
+        respond(place, answered, 'end of a program is missed');
       };
       const takes = weather.strikes('request is delayed', place)
         ? choices.between(`late ${place}`, 0, LATE_MS)

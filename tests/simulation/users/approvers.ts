@@ -218,5 +218,12 @@ export const startPeople = (world: World, cluster: Cluster) => {
   const hands = startHands(world, cluster, call);
   startRules(world, cluster, call);
   const breakers = startBreakers(world, cluster, call);
-  return { asked: onApprovalEvent, call, tell: hands.tell, happened: hands.happened, reset: breakers.reset };
+  return {
+    asked: onApprovalEvent,
+    call,
+    tell: hands.tell,
+    review: hands.review,
+    happened: hands.happened,
+    reset: breakers.reset,
+  };
 };

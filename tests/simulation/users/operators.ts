@@ -1,4 +1,5 @@
 import type { TaskRunMessage } from '@holdpoint/orchestrator/program/program-task';
+import { ReviewKind, type ReviewText, ReviewVerdict } from '@holdpoint/contracts/workflow/review';
 import { commandIdOf, type NodeId, type TaskId } from '@holdpoint/contracts/values/ids';
 import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';
 import { findNode, nodeState, openQuestion } from '@holdpoint/orchestrator/task/model/state';
@@ -17,19 +18,19 @@ const ASK_AGAIN_MS = 4_000;
 const LOOKS_MAX = 24;
 const RETRIES_MAX = 3;
 const REWINDS_MAX = 2;
-const BY_HAND = { cancel: 0.03, pause: 0.06, node: 0.12, rewind: 0.25, rollback: 0.12 } as const;
+const BY_HAND = { review: 0.3, cancel: 0.03, pause: 0.06, node: 0.12, rewind: 0.25, rollback: 0.12 } as const;
 const WITHOUT_TOKEN = 0.1;
 const ON_A_NODE = ['skip', 'cancel', 'pause', 'pause', 'done'] as const;
 const WORKFLOW_OF_ROLLBACKS = 'rollback';
 
-type Kind = 'cancel' | 'pause' | 'resume' | 'skip' | 'retry' | 'done';
+type Kind = 'cancel' | 'pause' | 'resume' | 'skip' | 'retry' | 'done' | 'record_review';
 type Said = { readonly node?: NodeId; readonly attempt?: number; readonly rewind?: boolean };
 
 /** Operators who pause, resume, cancel, skip and restart tasks and nodes. */
 export const startHands = ({ timeline, choices, books }: World, cluster: Cluster, call: Call) => {
   let commands = 0;
   /** A command keeps its id when it is repeated. */
-  const tell = (task: TaskId, kind: Kind, said: Said = {}): void => {
+  const tell = (task: TaskId, kind: Kind, said: Said | ReviewText = {}): void => {
     commands += 1;
     const commandId = commandIdOf(kind, `${task} ${String(commands)}`);
     const person = choices.pick(`who says ${commandId}`, [PEOPLE.ada, PEOPLE.linus]);
@@ -53,7 +54,21 @@ export const startHands = ({ timeline, choices, books }: World, cluster: Cluster
 
   const within = (what: string): number => choices.between(what, 0, LOOKS_WITHIN_MS);
 
+  /** People review a task at any time, also after its end. */
+  const review = (id: TaskId): void => {
+    for (const kind of ReviewKind.options)
+      if (choices.happens(`${kind} review of ${id}`, BY_HAND.review))
+        timeline.in(within(`when to review ${kind} of ${id}`), () =>
+          tell(id, 'record_review', {
+            kind,
+            verdict: choices.pick(`verdict on ${kind} of ${id}`, ReviewVerdict.options),
+            summary: `${kind} of ${id}`,
+          }),
+        );
+  };
+
   const onTask = (id: TaskId, workflow: string): void => {
+    review(id);
     const cancels = workflow === WORKFLOW_OF_ROLLBACKS ? BY_HAND.rollback : BY_HAND.cancel;
     if (choices.happens(`cancel ${id}`, cancels))
       timeline.in(within(`when to cancel ${id}`), () => tell(id, 'cancel'));
@@ -124,6 +139,7 @@ export const startHands = ({ timeline, choices, books }: World, cluster: Cluster
 
   return {
     tell,
+    review,
     happened: ({ event }: TaskChange): void => {
       const { id } = event;
       if (event.type === 'submitted') {

@@ -42,7 +42,7 @@ export const NONSENSE: Json = { no: 'sense' };
 export const startProgramHands = (
   { timeline, choices, books, databases, askers }: World,
   cluster: Cluster,
-  { tell, call }: Pick<ReturnType<typeof startPeople>, 'tell' | 'call'>,
+  { tell, review, call }: Pick<ReturnType<typeof startPeople>, 'tell' | 'review' | 'call'>,
 ) => {
   const within = (what: string): number => choices.between(what, 0, WITHIN_MS);
 
@@ -68,6 +68,7 @@ export const startProgramHands = (
   };
 
   const begin = (id: TaskId): void => {
+    review(id);
     if (choices.happens(`cancel ${id}`, BY_HAND.cancel))
       timeline.in(within(`when to cancel ${id}`), () => tell(id, 'cancel'));
     if (choices.happens(`pause ${id}`, BY_HAND.pause)) {

@@ -29,6 +29,26 @@ const randomPolicy = (choices: Choices, place: string, timeoutMs: number): Appro
   };
 };
 
+/** A branch with a checkpoint of its own, and one that returns refused work. */
+const randomBranches = (choices: Choices, place: string): Pick<Gate, 'resumePolicy' | 'resumeBranches'> =>
+  choices.happens(`branches of ${place}`, 0.4)
+    ? {
+        resumePolicy: 'branches',
+        resumeBranches: [
+          {
+            when: 'task.approvals.latest.status == "approved"',
+            emit: 'resume_executor',
+            checkpoints: [{ checkpoint: 'agreed', payload: { by: '{{ lobster.actor }}' } }],
+          },
+          {
+            when: 'task.approvals.latest.status in ["rejected", "request_changes"]',
+            emit: 'return_to_orchestrator',
+            phase: 'execution_ready',
+          },
+        ],
+      }
+    : { resumePolicy: 'decision', resumeBranches: [] };
+
 /** A random approval template. */
 export const randomGate = (choices: Choices, place: string, timeoutMs: number): Gate | undefined =>
   choices.happens(`plain gate of ${place}`, PLAIN)
@@ -42,14 +62,15 @@ export const randomGate = (choices: Choices, place: string, timeoutMs: number): 
         request: {
           onOpen: [{ checkpoint: 'asked' }],
           ...(choices.happens(`body of ${place}`, 0.5) && {
-            body: '{{ task.goal }}{% for attempt in attempts %} {{ attempt.error }}{% endfor %}',
+            body:
+              '{{ task.spec.goal }} {{ task.reviews.spec.latest_verdict }} {{ task.artifacts.primary.latest.uri }}' +
+              '{% for attempt in attempts %} {{ attempt.error }}{% endfor %}',
           }),
         },
         policy: randomPolicy(choices, place, timeoutMs),
         timeoutMs: {},
         onDecision: {},
-        resumePolicy: 'decision',
-        resumeBranches: [],
+        ...randomBranches(choices, place),
         recovery: {},
         constraints: [],
       };

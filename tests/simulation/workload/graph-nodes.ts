@@ -41,6 +41,11 @@ export const argumentsFor = (uses: string, text: string): JsonObject => {
   }
 };
 
+const LEADS_OUT = 0.05;
+/** Only the rendered path shows that it leads out of the workspace. */
+const leadingOut = ({ file, ...args }: JsonObject): JsonObject =>
+  typeof file === 'string' ? { ...args, file: `{{ "../" }}${file}` } : args;
+
 const WORK = [
   'cap.agent.invoke',
   'cap.env.shell.command.run',
@@ -127,7 +132,12 @@ const randomUse = (draw: Draw, place: string): Parts => {
     }
     case 'effect': {
       const uses = draw.pick('effect', SENT);
-      return { uses, ...effectOf(draw, uses, kindOf(uses), place) };
+      const args = argumentsFor(uses, place);
+      return {
+        uses,
+        ...(draw.chance('leads out', LEADS_OUT) && { args: leadingOut(args) }),
+        ...effectOf(draw, uses, kindOf(uses), place),
+      };
     }
     case 'script effect': {
       const uses = 'cap.env.shell.command.run';

@@ -72,8 +72,11 @@ export const randomSubmission = (
 ): Omit<SubmitTask, 'id'> => {
   const goal = `do ${task}`;
   const requestedBy = choices.pick(`requester of ${task}`, ['ada', 'linus', 'somebody']);
+  const criteria = choices.happens(`criteria of ${task}`, 0.3)
+    ? { acceptanceCriteria: [`${task} works`] }
+    : {};
   if (!choices.happens(`plain ${task}`, PLAIN))
-    return { goal, requestedBy, ...randomGraph(choices, task, earlier) };
+    return { goal, requestedBy, ...criteria, ...randomGraph(choices, task, earlier) };
   const definition = plainDefinition(choices, task) as unknown as Json;
-  return { workflow: 'simulated', goal, requestedBy, inputs: { definition } };
+  return { workflow: 'simulated', goal, requestedBy, ...criteria, inputs: { definition } };
 };

@@ -33,8 +33,6 @@ export const GatePrompt = z.object({
   ...RequestApproval.pick({ title: true, audience: true, body: true }).shape,
   /** Inputs of the gate, for its conditions. */
   inputs: z.record(z.string(), Json).optional(),
-  /** Reviews and artifact at the time of the request. */
-  ...TaskEvidence.shape,
 });
 export type GatePrompt = z.infer<typeof GatePrompt>;
 
@@ -95,6 +93,8 @@ export const TaskEvent = z.discriminatedUnion('type', [
     effect: CanonicalEffect,
     digest: Digest,
     prompt: GatePrompt.optional(),
+    /** Latest reviews and artifact at the time of the request. */
+    evidence: TaskEvidence.optional(),
   }),
   fact('approval_closed', {
     ...attempt,

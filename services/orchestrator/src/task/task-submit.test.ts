@@ -1,5 +1,5 @@
 import { effectDigest, type CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
-import { specFor } from '@holdpoint/runtime/testing/spec';
+import { continued, specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';
 import {
   approvalOf,
@@ -8,12 +8,14 @@ import {
   histories,
   NODE,
   NOW,
+  OPERATOR,
   submission,
   submit,
   TASK,
 } from '../../testing/tasks.ts';
 import { requestApproval } from './outgoing/outgoing.ts';
 import { taskDecider } from './decide.ts';
+import type { Submission } from './model/messages.ts';
 import type { Task } from './model/state.ts';
 
 const given = specFor(taskDecider);
@@ -29,6 +31,35 @@ const effect: CanonicalEffect = {
   idempotencyKey: 'append:sample.txt',
 };
 const digest = effectDigest(effect);
+
+describe('a submission on behalf of another task', () => {
+  const behalf = { task: 't-parent' as typeof TASK, node: NODE, attempt: 2 };
+  const reviews = { spec: { kind: 'spec', verdict: 'passed', summary: 'fine', by: 'grace' } } as const;
+  const message = { ...submit({ ...submission, onBehalfOf: behalf }), sender: OPERATOR } as Submission;
+
+  test('only a request, which looks the task up, submits on behalf of it', () => {
+    given().when(message, NOW).thenAnswersError('ERR_FORBIDDEN').thenEmits();
+    given()
+      .when({ ...message, origin: { reviews } }, NOW)
+      .thenEmitsLike(
+        { type: 'submitted', onBehalfOf: behalf, evidence: { reviews } },
+        { type: 'ready' },
+        { type: 'node_succeeded' },
+        { type: 'approval_requested', evidence: { reviews } },
+      );
+  });
+
+  test('only services pass on reviews, and later reviews make a repeat no other submission', () => {
+    const claimed = { ...message, payload: { ...message.payload, evidence: { reviews } } };
+    given().when(claimed, NOW).thenAnswersError('ERR_FORBIDDEN').thenEmits();
+    const service = { ...claimed, sender: { kind: 'service' } } as const;
+    const first = continued(taskDecider, [], [service, NOW]);
+    given(...first)
+      .when({ ...service, payload: { ...service.payload, evidence: {} } }, NOW)
+      .thenEmits()
+      .thenAnswers({ id: TASK });
+  });
+});
 
 describe('a submission', () => {
   test('a submission advances to its first gate at once', () => {

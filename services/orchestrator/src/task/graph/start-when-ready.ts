@@ -8,6 +8,7 @@ import type { WaitKind } from '@holdpoint/contracts/task/status';
 import type { NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { ExpressionError } from '@holdpoint/workflows/expression/expression';
 import { requestApproval, requireArtifacts, acquireLocks, titleOf } from '../outgoing/outgoing.ts';
+import { evidenceOf } from '../evidence/request-facts.ts';
 import { extendBudget, isBudgetGranted, needsBudget } from '../model/budget.ts';
 import { recordCheckpoint } from '../model/checkpoints.ts';
 import { controlResult, isControlNode } from '../model/control-nodes.ts';
@@ -188,6 +189,7 @@ export const openApproval = (builder: DecisionBuilder, id: NodeId): void => {
   const about = { effect, digest: effectDigest(effect), revision };
   bytesLeftBeside(effect);
   const opening = openGate(builder.task(), id, about, titleOf(builder.task(), effect));
+  const evidence = evidenceOf(builder.task());
   builder.emit({
     type: 'approval_requested',
     node: id,
@@ -198,6 +200,7 @@ export const openApproval = (builder: DecisionBuilder, id: NodeId): void => {
     effect,
     digest: about.digest,
     ...(opening && { prompt: opening.asked }),
+    ...(evidence && { evidence }),
   });
   for (const note of opening?.notes ?? [])
     recordCheckpoint(builder, id, { kind: 'noted', revision, ...note });

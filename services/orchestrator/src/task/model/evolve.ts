@@ -266,7 +266,7 @@ const fold = (task: Task, event: TaskEvent): Task => {
       };
     }
     case 'approval_requested': {
-      const { approval, effectId, effect, digest, revision, attempt, prompt: asked } = event;
+      const { approval, effectId, effect, digest, revision, attempt, prompt: asked, evidence } = event;
       const latestApproval = { id: approval, node: event.node, attempt, status: 'pending' } as const;
       return changeNode({ ...task, latestApproval }, event.node, {
         status: 'awaiting_approval',
@@ -275,7 +275,7 @@ const fold = (task: Task, event: TaskEvent): Task => {
         revision,
         underGrant: undefined,
         deferral: undefined,
-        gate: { approval, effectId, effect, digest, ...(asked && { asked }) },
+        gate: { approval, effectId, effect, digest, ...(asked && { asked }), ...(evidence && { evidence }) },
       });
     }
     case 'approval_closed': {

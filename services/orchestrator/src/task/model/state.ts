@@ -28,6 +28,8 @@ export type GateRequest = {
   readonly grant?: { readonly token: string; readonly validUntil: number };
   /** Title, body and audience from the gate template. */
   readonly asked?: GatePrompt;
+  /** Reviews and artifact when the request opened. */
+  readonly evidence?: TaskEvidence;
   /** A decision without a grant. */
   readonly closed?: GateDecision;
 };

@@ -8,7 +8,7 @@ import type { GatePrompt } from '@holdpoint/contracts/task/events';
 import type { EffectDeclaration } from '@holdpoint/contracts/workflow/workflow';
 import { evaluateCondition, ExpressionError } from '@holdpoint/workflows/expression/expression';
 import { forKind } from '@holdpoint/workflows/gate/find-gate';
-import { requestFacts } from '../evidence/request-facts.ts';
+import { evidenceOf, requestFacts } from '../evidence/request-facts.ts';
 import { effectGate } from '../model/effect-gate.ts';
 import { type CheckpointNote, checkpointNotes } from './gate-checkpoints.ts';
 import { gateInputs, gateText } from './gate-inputs.ts';
@@ -84,7 +84,6 @@ export const openGate = (
   title: string,
 ): GateOpening | undefined => {
   const { effect } = nodeDefinition(task, id);
-  const { reviews, artifact } = task;
   const own = effectGate(task, id);
   if (own === undefined) return undefined;
   const { kind } = about.effect;
@@ -99,10 +98,8 @@ export const openGate = (
     title: (titled === undefined ? '' : titleFrom(gateText(titled, scope))) || title,
     audience: audienceFrom(gate, effect?.audience ?? [], scope),
     ...(Object.keys(inputs).length > 0 && { inputs }),
-    ...(reviews && { reviews }),
-    ...(artifact && { artifact }),
   };
-  const room = bytesLeftBeside([about.effect, head, gate.policy, requestFacts(task, id)]);
+  const room = bytesLeftBeside([about.effect, head, gate.policy, requestFacts(task, id), evidenceOf(task)]);
   const body = written === undefined ? '' : bodyFrom(gateText(written, scope), room);
   const notes = checkpointNotes(onOpen, scope);
   return { asked: { ...head, ...(body !== '' && { body }) }, notes };

@@ -110,7 +110,7 @@ export const requestApproval = (task: Task, node: NodeId, resends: number): Outg
   const by = declared
     ? { audience: declared.audience, timeoutMs: waitOf(declared), ...gatedBy(effectGate(task, node)) }
     : startRequest(task, node, effect);
-  const { inputs: _, reviews: _reviews, artifact: _artifact, ...filledIn } = asked ?? {};
+  const { inputs: _, ...filledIn } = asked ?? {};
   return approvalRequest(task, node, { id, title: titleOf(task, effect), ...by, ...filledIn }, resends);
 };
 

@@ -120,7 +120,7 @@ const applyRoute = (
   const { event, state } = resolution;
   const { node } = event;
   const { revision } = state;
-  const resumes = course.kind === 'resume' || course.kind === 'known';
+  const resumes = event.outcome === 'approved' && (course.kind === 'resume' || course.kind === 'known');
   // The decision records this checkpoint itself, with the payload of the gate.
   const own = resumes ? 'resume_granted' : 'resume_blocked';
   const payload = notes.find(({ name }) => name === own)?.payload;
