@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { z } from 'zod';
 
 /** One token of a NATS subject: no dot, wildcard or white space. */
@@ -72,9 +72,8 @@ const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 /** The first `length` characters (5 bits each) of the SHA-256 over the parts: short enough to type. */
 const shortHash = (parts: readonly string[], length: number): string => {
   // Length-prefixed, so that ('ab','c') and ('a','bc') differ.
-  const hash = createHash('sha256');
-  for (const part of parts) hash.update(`${String(part.length)}:${part}`);
-  const bytes = hash.digest();
+  const text = parts.map((part) => `${String(part.length)}:${part}`).join('');
+  const bytes = hash('sha256', text, 'buffer');
   let id = '';
   for (let i = 0; i < length; i += 1) id += ALPHABET.charAt((bytes[i] ?? 0) & 31);
   return id;

@@ -3,6 +3,7 @@ import {
   type Context,
   type Link,
   propagation,
+  ProxyTracerProvider,
   ROOT_CONTEXT,
   type Span,
   SpanKind,
@@ -11,8 +12,16 @@ import {
 } from '@opentelemetry/api';
 import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
 
+const TRACER = 'holdpoint';
 /** Looked up at each call: a stored tracer would stay with the first provider. */
-const tracer = () => traces.getTracer('holdpoint');
+const tracer = () => traces.getTracer(TRACER);
+
+const isTracing = (): boolean => {
+  const provider = traces.getTracerProvider();
+  return !(provider instanceof ProxyTracerProvider) || provider.getDelegateTracer(TRACER) !== undefined;
+};
+
+const nothing = (): void => undefined;
 
 /** The trace of the task, and the time of its latest event in epoch milliseconds. */
 export type Origin = { readonly at: number; readonly trace: string | undefined };
@@ -79,6 +88,7 @@ export const startSpan = (
   attributes: Attributes = {},
   kind: SpanKind = SpanKind.INTERNAL,
 ): Traced => {
+  if (!isTracing()) return { trace: parent ?? links[0], about: nothing, failed: nothing, end: nothing };
   const above = contextOf(parent);
   const span = tracer().startSpan(name, { kind, attributes, links: links.flatMap(linkTo) }, above);
   return {
