@@ -93,14 +93,14 @@ export const createLoad = async (client: Client, run: string) => {
   };
 
   return {
-    /** Runs a number of tasks in flight for a while. Throws on any failure. */
-    measure: async (inFlight: number, seconds: number): Promise<Sample> => {
+    /** Runs a number of tasks in flight for a while, or until so many have completed. Throws on any failure. */
+    measure: async (inFlight: number, seconds: number, tasksMax = Infinity): Promise<Sample> => {
       totalMs = [];
       approveToEffectMs = [];
       const started = performance.now();
       const until = started + seconds * 1_000;
       const lane = async (): Promise<void> => {
-        while (performance.now() < until && failure === undefined) await one();
+        while (performance.now() < until && totalMs.length < tasksMax && failure === undefined) await one();
       };
       await Promise.all(Array.from({ length: inFlight }, lane));
       if (failure !== undefined) throw failure;

@@ -11,7 +11,7 @@ import { createStack, type RunningStack } from '@holdpoint/infra/local/stack';
 import { setTimeout as delay } from 'node:timers/promises';
 import { loadDecidable, loadListed, measureDecisions, measureInboxPages } from './approvals.ts';
 import { findChromium } from '../kit/console/browser.ts';
-import { bytesBelow } from './report/disk.ts';
+import { bytesBelow, bytesPerTask, type Stored, storedIn } from './report/disk.ts';
 import { measureConsole } from './console.ts';
 import { connectOrders } from './effects.ts';
 import { loadFailures, measureClasses } from './failure-classes.ts';
@@ -90,6 +90,8 @@ const WATCHED = 20;
 /** Runs of each size: the first is slower. */
 const GRAPH_RUNS = 3;
 const WARM_UP_SECONDS = 3;
+/** The services run compiled code after so many tasks. A short run warms up for at most twice its length. */
+const WARM_UP_TASKS = 10_000;
 /** The default number of slots of the executor. */
 const PLACES = 1_000;
 const MIB = 1_048_576;
@@ -163,15 +165,15 @@ try {
   const client = await connectOperator(running.natsUrl, running.credentialsDir);
   const load = await createLoad(client, `b${String(process.pid)}`);
   const pids = await pidsOf(running);
-  const onDisk = async (): Promise<{ postgres: number; nats: number }> => ({
-    postgres: await bytesBelow(running.postgres.dataDir),
+  const stored = async (): Promise<Stored> => ({
+    ...(await storedIn(running.postgres.admin)),
     nats: await bytesBelow(join(dataDir, 'nats')),
   });
 
   const measure = async (atOnce: number, tasksWaiting: number): Promise<void> => {
-    const [cpuBefore, diskBefore] = [await cpuSoFar(pids), await onDisk()];
+    const [cpuBefore, before] = [await cpuSoFar(pids), await stored()];
     const sample = await load.measure(atOnce, seconds);
-    const [cpuAfter, diskAfter] = [await cpuSoFar(pids), await onDisk()];
+    const [cpuAfter, after] = [await cpuSoFar(pids), await stored()];
     const tasks = sample.totalMs.length;
     const cpuMs = Object.fromEntries(
       Object.entries(cpuAfter).map(([name, used]) => [
@@ -192,10 +194,7 @@ try {
         3,
       ),
       cpuMsPerTaskBy: cpuMs,
-      diskBytesPerTask: {
-        postgres: Math.round((diskAfter.postgres - diskBefore.postgres) / tasks),
-        nats: Math.round((diskAfter.nats - diskBefore.nats) / tasks),
-      },
+      bytesPerTask: bytesPerTask(before, after, tasks),
     });
   };
 
@@ -253,7 +252,7 @@ try {
     const token = (await readFile(layout(credentialsDir).operatorToken, 'utf8')).trim();
     print(await measureConsole(client, where, { chromium, token, requests: seenInBrowser }));
   }
-  if (inFlight.length > 0) await load.measure(50, WARM_UP_SECONDS);
+  if (inFlight.length > 0) await load.measure(500, 2 * seconds, WARM_UP_TASKS);
   for (const atOnce of inFlight) await measure(atOnce, 0);
   if (waiting > 0) {
     await load.park(waiting, PARK_AT_ONCE);

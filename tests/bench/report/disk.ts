@@ -1,5 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { withAdmin } from '@holdpoint/infra/postgres/admin';
+import { DATABASE } from '@holdpoint/infra/postgres/provision';
 
 /** The disk usage of a folder. */
 export const bytesBelow = async (folder: string): Promise<number> => {
@@ -19,3 +21,22 @@ export const bytesBelow = async (folder: string): Promise<number> => {
   );
   return sizes.reduce((sum, size) => sum + size, 0);
 };
+
+/** Bytes so far: of tables and indexes, of written WAL, and of the files of NATS. */
+export type Stored = { readonly tables: number; readonly wal: number; readonly nats: number };
+
+/** WAL files are allocated ahead and used again, so the size of the folder says nothing: the written bytes count. */
+export const storedIn = (admin: Parameters<typeof withAdmin>[0]): Promise<Omit<Stored, 'nats'>> =>
+  withAdmin({ ...admin, database: DATABASE }, async (client) => {
+    const { rows } = await client.query<{ tables: string; wal: string }>(
+      `SELECT pg_database_size(current_database()) AS tables,
+              pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0') AS wal`,
+    );
+    return { tables: Number(rows[0]?.tables), wal: Number(rows[0]?.wal) };
+  });
+
+export const bytesPerTask = (before: Stored, after: Stored, tasks: number): Stored => ({
+  tables: Math.round((after.tables - before.tables) / tasks),
+  wal: Math.round((after.wal - before.wal) / tasks),
+  nats: Math.round((after.nats - before.nats) / tasks),
+});
