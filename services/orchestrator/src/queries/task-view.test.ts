@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { succeeds } from '../../testing/answers.ts';
+import { blocks, succeeds } from '../../testing/answers.ts';
 import { control, gate, node } from '../../testing/graphs.ts';
 import { play } from '../../testing/play.ts';
 import { taskView } from './task-view.ts';
@@ -19,6 +19,35 @@ describe('the sinks of a task', () => {
     const { task, statusOf } = play(nodes).when(succeeds('merge'));
     expect(statusOf('resolve')).toEqual(['unreached']);
     expect(taskView(task).sinks).toEqual(['end']);
+  });
+});
+
+describe('a conflict gate', () => {
+  const conflicted = () =>
+    play([
+      node('merge', { on: { succeeded: ['end'], blocked: ['resolve'] } }),
+      gate('resolve', { on: { succeeded: ['merge'] } }),
+      control('end'),
+    ]);
+  const jobOf = (task: Parameters<typeof taskView>[0]) => {
+    const found = taskView(task).nodes.find(({ id }) => id === 'resolve');
+    return { job: found?.job, detail: found?.detail, reason: found?.reason };
+  };
+
+  test('a gate that resolved its conflict is listed as succeeded, although the second merge needs no gate', () => {
+    const { task } = conflicted().when(
+      blocks('merge'),
+      succeeds('resolve', { detail: 'resolved by the agent' }),
+      succeeds('merge'),
+    );
+    expect(task.phase).toBe('completed');
+    const detail = 'attempt 1: resolved by the agent; not needed again';
+    expect(jobOf(task)).toEqual({ job: 'succeeded', detail, reason: undefined });
+  });
+
+  test('a gate that no conflict needed is listed as unreached', () => {
+    const { task } = conflicted().when(succeeds('merge'));
+    expect(jobOf(task)).toMatchObject({ job: 'unreached', detail: undefined });
   });
 });
 

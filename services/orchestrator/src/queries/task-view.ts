@@ -77,23 +77,33 @@ const labelsOf = (node: NodeDefinition) => ({
   }),
 });
 
+/** A node that ran, led back and was not needed again counts as the succeeded job that it was. */
+const shownResult = (
+  task: Task,
+  state: NodeState,
+): Pick<NodeView, 'job'> & { readonly reason?: string | undefined; readonly detail?: string | undefined } => {
+  const { status, succeededBefore: earlier, reason, detail, deferral } = state;
+  if (status !== 'unreached' || earlier === undefined)
+    return { job: jobStatus(task, state), reason: deferral?.reason ?? reason, detail };
+  const result = earlier.detail ?? 'succeeded';
+  return { job: 'succeeded', detail: `attempt ${String(earlier.attempt)}: ${result}; not needed again` };
+};
+
 const nodeView = (task: Task, node: NodeDefinition): NodeView => {
   const state = nodeState(task, node.id);
-  const { status, attempt, reason, gate, outputs, failure, detail, exitCode } = state;
+  const { status, attempt, gate, outputs, failure, exitCode } = state;
   const effects = openEffects(state);
   const question = openQuestion(state);
   const { hint: _hint, report: _report, ...verdict } = state.verdict ?? state.preparation?.verdict ?? {};
   return {
     id: node.id,
     status,
-    job: jobStatus(task, state),
+    ...shownResult(task, state),
     attempt,
     uses: node.uses,
     name: node.name,
     after: predecessorsOf(task, node.id),
     wait: state.wait ?? graphWait(task, node, state),
-    reason: state.deferral?.reason ?? reason,
-    detail,
     exitCode,
     approval: gate?.approval,
     ...(question !== undefined && { question }),

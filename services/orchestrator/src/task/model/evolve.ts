@@ -235,6 +235,12 @@ const restarted = (task: Task, event: Extract<TaskEvent, { type: 'restarted' }>)
     const again = before.status === 'idle' && id !== event.node ? before.attempt : before.attempt + 1;
     const change = {
       ...(again > before.attempt && rememberAttempt(effectGate(reached, id), before)),
+      ...(before.status === 'succeeded' && {
+        succeededBefore: {
+          attempt: before.attempt,
+          ...(before.detail !== undefined && { detail: before.detail }),
+        },
+      }),
       attempt: again,
       loops,
       hint: hint ?? before.hint,

@@ -41,7 +41,7 @@ const deferredAfter = (task: Task, before: NodeState, after: NodeState): Pick<Ta
 /** The state of a new attempt. Counters, and fields that a person set, survive. */
 export const nextAttempt = (state: NodeState, change: Partial<NodeState>): NodeState => {
   const { attempt, revision, loops, paused, withdrawn, ordered, context, hint, questions } = state;
-  const { earlier, appliedBefore, session, undone } = state;
+  const { earlier, appliedBefore, session, undone, succeededBefore } = state;
   return {
     status: 'idle',
     attempt,
@@ -57,6 +57,7 @@ export const nextAttempt = (state: NodeState, change: Partial<NodeState>): NodeS
     ...(appliedBefore && { appliedBefore }),
     ...(session !== undefined && { session }),
     ...(undone !== undefined && { undone }),
+    ...(succeededBefore && { succeededBefore }),
     ...change,
   };
 };

@@ -198,6 +198,8 @@ export type NodeState = {
   readonly earlier?: readonly EarlierAttempt[];
   /** The result of the same effect in an earlier attempt, when the gate may skip duplicates. */
   readonly appliedBefore?: AppliedEffect;
+  /** Its latest attempt that succeeded before a route led back: a later attempt may not need it again. */
+  readonly succeededBefore?: { readonly attempt: number; readonly detail?: string };
   /** Counts the rounds of its route back or retry rule. */
   readonly loops?: number;
 };

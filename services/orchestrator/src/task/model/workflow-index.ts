@@ -33,7 +33,7 @@ const createGiversAfter = (graph: Graph, givers: ReadonlySet<NodeId>): WorkflowI
   const search = (node: NodeId): readonly NodeId[] => {
     const reached = new Set([node]);
     for (const id of reached) {
-      if (id !== node && isEnd(id)) continue;
+      if (isEnd(id)) continue;
       for (const { to, loop } of graph.outgoing(id)) if (!loop) reached.add(to);
     }
     return [...reached].filter((id) => id !== node && givers.has(id));
