@@ -3,7 +3,6 @@ import {
   type Context,
   type Link,
   propagation,
-  ProxyTracerProvider,
   ROOT_CONTEXT,
   type Span,
   SpanKind,
@@ -16,9 +15,11 @@ const TRACER = 'holdpoint';
 /** Looked up at each call: a stored tracer would stay with the first provider. */
 const tracer = () => traces.getTracer(TRACER);
 
+/** The global provider hands over to the one of the process, if there is one. */
+type Global = { readonly getDelegateTracer?: (name: string) => unknown };
 const isTracing = (): boolean => {
-  const provider = traces.getTracerProvider();
-  return !(provider instanceof ProxyTracerProvider) || provider.getDelegateTracer(TRACER) !== undefined;
+  const provider = traces.getTracerProvider() as Global;
+  return provider.getDelegateTracer === undefined || provider.getDelegateTracer(TRACER) !== undefined;
 };
 
 const nothing = (): void => undefined;
