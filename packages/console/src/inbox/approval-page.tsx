@@ -1,5 +1,5 @@
 import { factRows } from '@holdpoint/contracts/approval/facts-text';
-import type { RequestFloor } from '@holdpoint/contracts/approval/policy-floor';
+import { raisedTexts } from '@holdpoint/contracts/approval/floor-text';
 import type { ApprovalDetail } from '@holdpoint/contracts/approval/queries';
 import { policyOf, questionOf } from '@holdpoint/contracts/workflow/approval-policy';
 import { useEffect } from 'preact/hooks';
@@ -19,12 +19,15 @@ import { riskShown } from './inbox-order.ts';
 import { askedOf } from './question.ts';
 
 /** The entries of the organisation's floor, and the demands that it added. */
-const floorText = ({ entries = [], within = [], raised = [] }: RequestFloor): string =>
-  [
+const floorText = (approval: ApprovalDetail): string => {
+  const { entries = [], within = [] } = approval.floor ?? {};
+  const raised = raisedTexts(approval);
+  return [
     entries.join(', '),
     ...within.map((names) => `members of ${names.join(', ')} decide`),
-    ...(raised.length === 0 ? [] : [`raised: ${raised.join(', ')}`]),
+    ...(raised.length === 0 ? [] : [`raised ${raised.join(', ')}`]),
   ].join('; ');
+};
 
 /** Remaining time to decide. */
 export const TimeLeft = ({ expiresAt }: { readonly expiresAt: number }) => {
@@ -201,7 +204,7 @@ export const ApprovalPage = ({ id }: { readonly id: string }) => {
             ['Decided by', <Safe text={approval.audience.join(', ')} />],
             ['Takes', policy.quorum > 1 && `${String(policy.quorum)} different approvers`],
             ['Four eyes', policy.fourEyes && 'the requester may not decide'],
-            ['Policy', approval.floor?.entries !== undefined && <Safe text={floorText(approval.floor)} />],
+            ['Policy', approval.floor?.entries !== undefined && <Safe text={floorText(approval)} />],
             ['Revision', approval.revision > 1 && String(approval.revision)],
           ]}
         />

@@ -31,6 +31,21 @@ const only = (state: Parameters<typeof messageOf>[0]) => {
   return { ...message, embed };
 };
 
+test('a message names the entries of the policy floor and the demands that it raised', () => {
+  const state = pending({ policy: { quorum: 2 } });
+  const asked = { audience: ['operators'], timeoutMs: state.request.timeoutMs };
+  const floor = {
+    digest: 'a'.repeat(64),
+    entries: ['production'],
+    raised: ['quorum' as const, 'fourEyes' as const],
+    asked,
+  };
+  const { embed } = only({ ...state, request: { ...state.request, floor } });
+  expect(embed.fields.find(({ name }) => name === 'Policy')?.value).toBe(
+    'production; raised the quorum from 1 to 2, four eyes',
+  );
+});
+
 test('a message shows the criteria, reviews, artifact, key and rollback hint of its task', () => {
   const facts = {
     goal: 'Greet the reader',

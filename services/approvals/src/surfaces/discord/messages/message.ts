@@ -1,5 +1,6 @@
 import type { ApprovalOutcome } from '@holdpoint/contracts/approval/status';
 import { factRows } from '@holdpoint/contracts/approval/facts-text';
+import { raisedTexts } from '@holdpoint/contracts/approval/floor-text';
 import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
 import { type Risk, riskOf } from '@holdpoint/contracts/approval/views';
 import { policyOf, type Question, questionOf, reportCommand } from '@holdpoint/contracts/approval/question';
@@ -108,10 +109,12 @@ const elsewhereOf = ({ id, input }: RequestApproval): Field =>
     : field('Answer', `on the command line: \`holdpoint approval answer ${id}\``);
 
 /** The demands that the organisation's floor adds to those of the requester. */
-const policyFieldOf = ({ id, floor }: AdmittedRequest): readonly Field[] => {
+const policyFieldOf = (request: AdmittedRequest): readonly Field[] => {
+  const { id, floor } = request;
   if (floor?.entries === undefined) return [];
   const within = (floor.within ?? []).map((names) => `members of ${names.join(', ')}`);
-  const raised = floor.raised === undefined ? [] : [`raised: ${floor.raised.join(', ')}`];
+  const texts = raisedTexts(request);
+  const raised = texts.length === 0 ? [] : [`raised ${texts.join(', ')}`];
   return [
     field('Policy', inline([...floor.entries, ...within, ...raised].join('; '), AUDIENCE_MAX, seeAll(id))),
   ];
