@@ -82,6 +82,7 @@ export const createPostgresStore = (pool: Pool, condition?: CommitGuard): Store 
     lock: async (aggregates) => (await open(statements.lock, [aggregates])).transaction,
     lockDue: async (limit) => {
       const { transaction, client } = await open(statements.lockDue, [limit]);
+      if (transaction.locked.size === 0) return { transaction, due: [] };
       try {
         const { rows } = await client.query<DueRow>({
           ...statements.due,
