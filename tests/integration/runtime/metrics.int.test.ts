@@ -27,7 +27,7 @@ test('every metric of the alarms and dashboards exists, and every metric is docu
   await approveAndComplete(client, await submitSample(client));
   const rejected = await submitSample(client);
   await decide(client, rejected, 'reject');
-  const failing = await submitSample(client, '../outside.txt');
+  const failing = await submitSample(client, '/outside.txt');
   await waitForRequest(client, failing);
   await decide(client, failing);
   // Executors expose only circuits that recovery has announced.

@@ -1,8 +1,9 @@
 import { argumentProblems } from '@holdpoint/contracts/effect/arguments';
 import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
-import type { NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
+import type { NodeDefinition, WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { shown } from '../problems/report.ts';
-import type { Collector } from './collector.ts';
+import type { Problem } from '../problems/problem.ts';
+import { type Collector, createCollector } from './collector.ts';
 import { isRendered } from './node-texts.ts';
 
 const valueAt = (args: JsonObject, path: readonly string[]): Json | undefined => {
@@ -41,4 +42,11 @@ export const checkArguments = (node: NodeDefinition, { error }: Collector): void
       expected,
     });
   }
+};
+
+/** The wrong arguments of all effects of a definition that needs no other check. */
+export const wrongArguments = ({ nodes }: WorkflowDefinition): readonly Problem[] => {
+  const collector = createCollector();
+  for (const node of nodes) checkArguments(node, collector);
+  return collector.problems();
 };

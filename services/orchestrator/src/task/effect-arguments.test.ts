@@ -1,6 +1,11 @@
+import { specFor } from '@holdpoint/runtime/testing/spec';
 import { expect, test } from 'vitest';
 import { effect, node } from '../../testing/graphs.ts';
 import { play } from '../../testing/play.ts';
+import { NOW, submission, submit } from '../../testing/tasks.ts';
+import { taskDecider } from './decide.ts';
+
+const given = specFor(taskDecider);
 
 test.each([
   ['../../etc/passwd', 'args.file: expected a path inside the workspace of the executor'],
@@ -24,6 +29,13 @@ test('an argument that is wrong from the start is refused with the submission', 
   expect(() => play([effect('a', { args: { file: '../x', line: 'x' } })])).toThrow(
     'ORCHESTRATOR_WORKFLOW_INVALID',
   );
+});
+
+test('a wrong argument of a built-in workflow is refused with the submission', () => {
+  given()
+    .when(submit({ ...submission, inputs: { file: '../x' } }), NOW)
+    .thenAnswersError('ORCHESTRATOR_WORKFLOW_INVALID')
+    .thenEmits();
 });
 
 test('a correct argument is put to people', () => {

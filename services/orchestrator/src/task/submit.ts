@@ -8,6 +8,7 @@ import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import { type NodeDefinition, WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { type Decision, refused } from '@holdpoint/runtime/decider';
+import { wrongArguments } from '@holdpoint/workflows/definition/argument-checks';
 import { definitionChecks, definitionProblems } from '@holdpoint/workflows/definition/definition-problems';
 import { graphOf } from '@holdpoint/workflows/graph/graph';
 import { type Problem, problemText } from '@holdpoint/workflows/problems/problem';
@@ -77,7 +78,10 @@ const resolveDefinition = (
   const made = workflow.define(submission);
   if ('problems' in made) return invalid(made.problems);
   const parsed = WorkflowDefinition.safeParse(made);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) {
+    const errors = errorsIn(wrongArguments(parsed.data));
+    return errors.length === 0 ? parsed.data : invalid(errors);
+  }
   const issues = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
   return refused(
     errorBody('CONTRACT_INVALID', `invalid workflow: ${issues.join('; ')}`, { problems: issues }),
