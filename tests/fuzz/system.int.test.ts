@@ -4,11 +4,13 @@ import { ErrorBody, ERRORS } from '@holdpoint/contracts/values/errors';
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import { SERVICES, type ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { withAdmin } from '@holdpoint/infra/postgres/admin';
+import type { SealSigner } from '@holdpoint/runtime/engine/seals';
 import type { MsgHdrs, NatsConnection } from '@nats-io/transport-node';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { publish, untilHandled } from '../kit/bus/consumers.ts';
 import { type DeadLetters, watchDeadLetters } from '../kit/bus/dead-letters.ts';
+import { sealWith, signerOf } from '../kit/bus/seals.ts';
 import type { ServiceInProcess } from '../kit/stack/in-process.ts';
 import type { LogLine } from '../kit/stack/log-record.ts';
 import { createSystem, type System } from '../kit/stack/system.ts';
@@ -180,21 +182,38 @@ test(`requests and messages of any kind break nothing (seed ${String(seed)})`, a
   expect([...codes.keys()]).toEqual(expect.arrayContaining(['ok', 'CONTRACT_INVALID', 'CONTRACT_NOT_JSON']));
 
   const connections = new Map<string, NatsConnection>([['operator', system.client.connection]]);
-  for (const service of SERVICES) connections.set(service, await system.connect(service));
+  const signers = new Map<string, SealSigner>();
+  for (const service of SERVICES) {
+    const connection = await system.connect(service);
+    connections.set(service, connection);
+    signers.set(service, await signerOf(service, connection, system.run.credentialsDir));
+  }
   const messages = INLETS.flatMap(([user, subject, message]) =>
-    made(message, MESSAGES, [...HEADERS, ...UNREADABLE]).map((sent) => ({
+    made(message, MESSAGES, [...HEADERS, ...UNREADABLE]).map((sent, index) => ({
       connection: connections.get(user),
+      // Unsealed messages are refused before they are read.
+      signer: index % 5 === 0 ? undefined : signers.get(user),
       subject,
       sent,
     })),
   );
-  await each(messages, async ({ connection, subject, sent: { body, headers } }) => {
-    connection?.publish(subject, bytesOf(body), { headers: headersOf(headers) });
+  await each(messages, async ({ connection, signer, subject, sent: { body, headers } }) => {
+    const data = bytesOf(body);
+    const proof = Object.entries(signer === undefined ? {} : sealWith(signer, subject, data));
+    const text = [headers, ...proof.map(([name, value]) => `${name}: ${value}\r\n`)].join('');
+    connection?.publish(subject, data, { headers: headersOf(text) });
     await connection?.flush();
   });
   await untilHandled(system.client.connection);
   expect((await letters.all()).filter(({ reason }) => OURS.includes(reason.code))).toEqual([]);
   expect((await letters.all()).length).toBeGreaterThan(MESSAGES);
+  // The executor reads messages of services alone: those with a seal are decoded.
+  const codesOfOrders = (await letters.all()).flatMap(({ service, reason }) =>
+    service === 'executor' ? [reason.code] : [],
+  );
+  expect(codesOfOrders).toEqual(
+    expect.arrayContaining(['SEAL_MISSING', 'SEAL_INVALID', 'CONTRACT_INVALID', 'CONTRACT_NOT_JSON']),
+  );
 
   // Every committed message can be sent.
   await untilTrue('everything is published', async () => (await outboxRows()) === 0, 30_000);
