@@ -52,7 +52,7 @@ const inboxOf = (user: NatsUser) => `_INBOX_${user}.>`;
 const passedOn = {
   orchestrator: [
     ...(['get', 'list', 'history', 'workflows'] as const),
-    ...(['submit', 'cancel', 'pause', 'resume', 'retry', 'skip', 'done', 'fork'] as const),
+    ...(['submit', 'cancel', 'pause', 'resume', 'retry', 'skip', 'done', 'record_review', 'fork'] as const),
     'dead_letter_list',
     'dead_letter_resolve',
   ],

@@ -8,6 +8,7 @@ export const ENDPOINTS = [
   'orchestrator.skip',
   'orchestrator.done',
   'orchestrator.checkpoint',
+  'orchestrator.record_review',
   'orchestrator.fork',
   'orchestrator.get',
   'orchestrator.list',

@@ -113,6 +113,7 @@ const INLETS: readonly (readonly [user: ServiceName | 'operator', subject: strin
   ['operator', 'hp.cmd.task.skip', 'command/task.skip'],
   ['operator', 'hp.cmd.task.done', 'command/task.done'],
   ['operator', 'hp.cmd.task.checkpoint', 'command/task.checkpoint'],
+  ['operator', 'hp.cmd.task.record_review', 'command/task.record_review'],
   ['orchestrator', 'hp.cmd.task.watch', 'command/task.watch'],
   ['orchestrator', 'hp.cmd.task.notify', 'command/task.notify'],
   ['orchestrator', 'hp.cmd.task.registry', 'command/task.registry'],

@@ -53,6 +53,97 @@ constraints:
   - { when: "effect.kind == inputs.side_effect_kind", message: another kind }
 `;
 
+/** A gate in the form of tool calls, with every section. */
+export const CALLS = `
+template: release
+version: 0.1
+purpose: >
+  Hold a release until its owner agrees.
+
+inputs:
+  task_id: string
+  attempt_id: string
+  requested_action: string
+  requested_by: string
+  side_effect_kind: enum[write_external, deploy, merge, notify, destructive_edit, other]
+  idempotency_key: string
+  rollback_hint: string?
+
+load_context:
+  - tool: task_get
+    args: { task_id: "{{ task_id }}" }
+    save_as: task
+
+approval_request:
+  title: "Release: {{ requested_action }}"
+  audience: ["release-owners"]
+  body: |
+    {{ task.title }} {{ task.phase.current }} {{ attempt_id }} {{ idempotency_key }}
+    {{ task.spec.goal }}
+    {% for item in task.spec.acceptance_criteria %}- {{ item }}
+    {% endfor %}
+    {{ task.reviews.spec.latest_verdict }} {{ task.reviews.quality.latest_verdict }}
+    {{ task.artifacts.primary.latest.uri }}
+    {{ rollback_hint or "none provided" }}
+  on_open:
+    - tool: task_request_approval
+      args:
+        task_id: "{{ task_id }}"
+        attempt_id: "{{attempt_id}}"
+        requested_action: "{{ requested_action }}"
+        side_effect_kind: "{{ side_effect_kind }}"
+        idempotency_key: "{{ idempotency_key }}"
+        status: "pending"
+    - tool: task_record_checkpoint
+      args: { task_id: "{{ task_id }}", checkpoint_type: opened, payload: { key: "{{ idempotency_key }}" } }
+
+allowed_decisions: [approve, reject, request_changes]
+
+on_decision:
+  - tool: task_resolve_approval
+    args:
+      task_id: "{{ task_id }}"
+      approval_id: "{{ lobster.approval.id }}"
+      resolution: "{{ lobster.decision }}"
+      resolved_by: "{{ lobster.actor }}"
+      note: "{{ lobster.comment }}"
+
+resume_policy:
+  strategy: resume_from_store
+  description: A task continues from its records.
+
+resume_branches:
+  - when: task.phase.current == "awaiting_approval" and task.approvals.latest.status == "approved"
+    actions:
+      - tool: task_record_checkpoint
+        args:
+          task_id: "{{ task_id }}"
+          attempt_id: "{{ attempt_id }}"
+          checkpoint_type: "resume_granted"
+          payload: { resumed_by: "{{ lobster.actor }}", key: "{{ idempotency_key }}" }
+      - emit:
+          action: "resume_executor"
+          payload: { task_id: "{{ task_id }}", idempotency_key: "{{ idempotency_key }}" }
+  - when: task.approvals.latest.status in ["rejected", "request_changes"]
+    actions:
+      - emit:
+          action: "return_to_orchestrator"
+          payload: { task_id: "{{ task_id }}", suggested_phase: "execution_ready" }
+
+recovery:
+  on_worker_crash:
+    - tool: task_record_checkpoint
+      args: { task_id: "{{ task_id }}", checkpoint_type: "worker_crash_detected" }
+    - emit: { action: "ask_orchestrator_for_resume_decision", payload: { attempt_id: "{{ attempt_id }}" } }
+  on_duplicate_side_effect_attempt:
+    - tool: task_record_checkpoint
+      args: { checkpoint_type: "duplicate_effect_prevented" }
+    - emit: { action: "skip_duplicate_effect" }
+
+constraints:
+  - "The gate suggests, and the orchestrator decides."
+`;
+
 /** Parses a gate and returns its problems. */
 export const read = (
   text: string,

@@ -19,6 +19,7 @@ const NAMES = [
   'api/orchestrator.skip.response',
   'api/orchestrator.done.response',
   'api/orchestrator.checkpoint.response',
+  'api/orchestrator.record_review.response',
   'api/orchestrator.fork.response',
   'api/orchestrator.get.response',
   'api/orchestrator.list.response',

@@ -46,6 +46,10 @@ const LINES: Readonly<Record<string, { readonly line: string; readonly asks: rea
   'task resume': { line: 'task resume t-1', asks: ['orchestrator.resume'] },
   'task retry': { line: 'task retry t-1', asks: ['orchestrator.get', 'orchestrator.retry'] },
   'task skip': { line: 'task skip t-1 --node append', asks: ['orchestrator.skip'] },
+  'task review': {
+    line: 'task review t-1 --kind spec --verdict passed --summary ?',
+    asks: ['orchestrator.record_review'],
+  },
   'task fork': { line: 'task fork t-1 --version 3', asks: ['orchestrator.fork'] },
   run: { line: 'run flow --name ?', asks: ['orchestrator.submit', 'orchestrator.get'] },
   'run to its end': {

@@ -187,7 +187,7 @@ const each = (holder: Table, key: string, change: (list: readonly unknown[]) => 
   if (Array.isArray(holder[key])) holder[key] = change(holder[key] as readonly unknown[]);
 };
 
-/** Brings a gate that is written as calls of tools into its own form. Changes `data`; reports what has no such form. */
+/** Brings a gate that is written as calls of tools into its own form. Changes `data`, and reports every other call. */
 export const fromCalls = (data: unknown, tell: Tell): void => {
   if (!isTable(data)) return;
   if (data['id'] === undefined && data['template'] !== undefined) {

@@ -1,5 +1,6 @@
 import type { StuckAnswer } from '@holdpoint/contracts/approval/commands';
 import type { Gate, Suggestion } from '@holdpoint/contracts/workflow/gate';
+import { CALLS, read } from '@holdpoint/workflows/testing/gate';
 import { describe, expect, test } from 'vitest';
 import {
   answers,
@@ -154,6 +155,35 @@ describe('a decision', () => {
     expect(refusals(alone)).toEqual([
       'on_decision: return_to_orchestrator was suggested: no agent works before the effect',
     ]);
+  });
+});
+
+describe('a gate that is written as calls of tools', () => {
+  const { gate: calls } = read(CALLS);
+  const held = (shape: Parameters<typeof gatedEffect>[2] = {}) => gatedEffect('a', calls, shape);
+
+  test('its request has every fact, and its branches resume or block the effect', () => {
+    const task = play([held()], { acceptanceCriteria: ['it is signed'] });
+    const [request] = task.sent('approval.request');
+    expect(request?.data).toMatchObject({
+      title: 'Release: cap.file.append on file:somewhere',
+      audience: ['release-owners'],
+      gate: 'release@0.1',
+      body: 'all of it awaiting_approval a/1 once\nall of it\n- it is signed\n\nnone none\nnone\nnone provided\n',
+    });
+    expect(task.task.checkpoints).toMatchObject([{ name: 'opened', payload: { key: 'once' } }]);
+    const approved = task.when(approves('a'));
+    expect(approved.said).toEqual(['effect_ordered a']);
+    expect(decided(approved)).toMatchObject([
+      { kind: 'resume_granted', payload: { resumed_by: 'grace', key: 'once' } },
+    ]);
+    expect(decided(task.when(rejects('a')))).toMatchObject([{ kind: 'resume_blocked' }]);
+  });
+
+  test('a rejection returns to the agent before the effect', () => {
+    const task = play([agent('writer'), held({ after: ['writer'] })]).when(succeeds('writer'));
+    expect(task.when(rejects('a')).said).toContain('restarted writer,a');
+    expect(task.when(wantsChanges('a')).said).toContain('restarted writer,a');
   });
 });
 

@@ -37,7 +37,7 @@ describe('a submission on behalf of another task', () => {
   const reviews = { spec: { kind: 'spec', verdict: 'passed', summary: 'fine', by: 'grace' } } as const;
   const message = { ...submit({ ...submission, onBehalfOf: behalf }), sender: OPERATOR } as Submission;
 
-  test('only a request, which looks the task up, submits on behalf of it', () => {
+  test('only a request submits on behalf of another task, which is looked up', () => {
     given().when(message, NOW).thenAnswersError('ERR_FORBIDDEN').thenEmits();
     given()
       .when({ ...message, origin: { reviews } }, NOW)

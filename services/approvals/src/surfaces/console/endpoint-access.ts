@@ -60,6 +60,7 @@ const FORWARDED: Table = {
     retry: command,
     skip: command,
     done: command,
+    record_review: command,
     fork: command,
   },
   executor: { get: read, list: read, artifacts: read, artifact: read, capabilities: read, order: read },

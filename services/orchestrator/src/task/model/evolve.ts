@@ -594,7 +594,9 @@ const fixedPhase = (task: Task, { type }: TaskChange): TaskPhase | undefined => 
   if (type === 'completed' || type === 'failed' || type === 'cancelled') return type;
   if (type === 'ready') return 'execution_ready';
   // Watches and ended peers do not change the phase: the task may have ended.
-  return type === 'watcher_added' || type === 'peer_ended' ? task.phase : undefined;
+  return type === 'watcher_added' || type === 'peer_ended' || type === 'review_recorded'
+    ? task.phase
+    : undefined;
 };
 
 /**
