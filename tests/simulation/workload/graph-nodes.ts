@@ -41,9 +41,9 @@ export const argumentsFor = (uses: string, text: string): JsonObject => {
   }
 };
 
-const LEADS_OUT = 0.05;
+const LEADS_OUT = 0.2;
 /** Only the rendered path shows that it leads out of the workspace. */
-const leadingOut = ({ file, ...args }: JsonObject): JsonObject =>
+export const leadingOut = ({ file, ...args }: JsonObject): JsonObject =>
   typeof file === 'string' ? { ...args, file: `{{ "../" }}${file}` } : args;
 
 const WORK = [

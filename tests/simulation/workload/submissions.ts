@@ -6,7 +6,7 @@ import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { type NodeDefinition, WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import type { BuiltInWorkflow } from '@holdpoint/orchestrator/workflows/catalog';
 import type { Choices } from '../choices.ts';
-import { argumentsFor, kindOf, SENT } from './graph-nodes.ts';
+import { argumentsFor, kindOf, leadingOut, SENT } from './graph-nodes.ts';
 import { randomGraph } from './graphs.ts';
 
 /** The submission carries the whole definition in its inputs. */
@@ -20,6 +20,7 @@ const NODES_MAX = 3;
 const SHORTEST_TIMEOUT_MS = 5_000;
 const LONGEST_TIMEOUT_MS = 5 * 60_000;
 const PLAIN = 0.4;
+const LEADS_OUT = 0.1;
 
 const id = (index: number): NodeId => NodeId.parse(`n${String(index)}`);
 
@@ -33,9 +34,10 @@ const randomNode = (choices: Choices, task: string, index: number): NodeDefiniti
   };
   if (choices.happens(`plain ${place}`, 0.15)) return { ...node, uses: 'control.prepare' };
   const uses = choices.pick(`uses ${place}`, SENT);
+  const args = argumentsFor(uses, place);
   return {
     ...node,
-    args: argumentsFor(uses, place),
+    args: choices.happens(`leads out ${place}`, LEADS_OUT) ? leadingOut(args) : args,
     uses,
     effect: {
       kind: kindOf(uses),
