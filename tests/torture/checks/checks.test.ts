@@ -278,6 +278,8 @@ const TASK_FAULTS: readonly (readonly [id: string, what: string, change: TaskCha
       applications: applications.map((each) => ({ ...each, epoch: 1 })),
     }),
   ],
+  ['K35', 'decided by another person', decided({ by: 'mallory' })],
+  ['K35', 'resumed after a rejection', decided({ outcome: 'rejected' })],
   ['K5', 'no approval', () => ({ approvals: [] })],
   ['K5', 'rejected', decided({ outcome: 'rejected' })],
   ['K5', 'approved after the start', decided({ at: 375 })],

@@ -79,6 +79,7 @@ const taskEvents = (): readonly StoredEvent[] => {
       approval: APPROVAL,
       grant: GRANT,
       validUntil: 9_000,
+      granted: { by: 'operator' },
     }),
     event(5, 500, { type: 'node_succeeded', ...about, phase: 'executing', outputs: {} }),
     event(6, 500, { type: 'completed', id: TASK, phase: 'completed', outputs: {} }),

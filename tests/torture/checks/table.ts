@@ -2,6 +2,7 @@ import { approvals } from './approvals.ts';
 import { attacks } from './attacks.ts';
 import { audit } from './audit.ts';
 import type { Check } from './check.ts';
+import { decisions } from './decisions.ts';
 import { answered, applications, doubt, epochs, ledger } from './effects.ts';
 import { gate } from './gate.ts';
 import { graphs, locks, works } from './graphs.ts';
@@ -49,4 +50,5 @@ export const CHECKS: readonly Check[] = [
   agents,
   deadLetters,
   attacks,
+  decisions,
 ];
