@@ -12,6 +12,11 @@ type Init = { readonly check?: true; readonly repository?: string; readonly json
 const rows = (files: readonly string[], text: string, paint: 'good' | 'waits' | 'faint'): readonly Line[] =>
   files.map((file): Line => [{ text: text.padEnd(10), paint }, file]);
 
+const takenLine = ({ file, by }: { readonly file: string; readonly by: string }): Line => [
+  { text: 'left out'.padEnd(10), paint: 'faint' },
+  `${file} (${by} has the same id and version)`,
+];
+
 const adoptedLine = (file: string): Line => [
   { text: 'adopted'.padEnd(10), paint: 'good' },
   `${file} (stays in use: a new .holdpoint/config.toml would replace it)`,
@@ -36,7 +41,14 @@ export const addInit = (workflow: Command, { local, lines, json, directory }: Se
         ({ check = false, repository = '.', json: asJson }: Omit<Init, 'check'> & { check?: boolean }) =>
           local(() => {
             const { root } = openRepository(resolve(directory(), repository));
-            const { written, present, differing, adopted, unused } = initRepository(root, { check });
+            const {
+              written,
+              present,
+              differing,
+              taken = [],
+              adopted,
+              unused,
+            } = initRepository(root, { check });
             if (asJson)
               json({
                 outcome: check ? 'init_checked' : 'initialised',
@@ -44,6 +56,7 @@ export const addInit = (workflow: Command, { local, lines, json, directory }: Se
                 [check ? 'missing' : 'written']: written,
                 present,
                 differing,
+                ...(taken.length > 0 && { taken }),
                 ...(adopted !== undefined && { adopted }),
                 ...(unused !== undefined && { unused }),
               });
@@ -52,6 +65,7 @@ export const addInit = (workflow: Command, { local, lines, json, directory }: Se
                 ...rows(written, check ? 'missing' : 'written', check ? 'waits' : 'good'),
                 ...rows(present, 'there', 'faint'),
                 ...rows(differing, 'kept', 'faint').map((line): Line => [line, ' (modified)'].flat()),
+                ...taken.map(takenLine),
                 ...(adopted === undefined ? [] : [adoptedLine(adopted)]),
                 ...(unused === undefined ? [] : [unusedLine(unused)]),
               ]);

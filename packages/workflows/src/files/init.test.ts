@@ -72,6 +72,24 @@ test.each(['.vizier/config.toml', '.vizier/config.json'])(
   },
 );
 
+test('init leaves out a template whose identity the repository has already', () => {
+  using repository = temporaryRepository();
+  const { root } = repository;
+  repository.write('.vizier/config.toml', '[commands]\ndevelop = "template.develop@v1"\n');
+  repository.write('.vizier/develop.toml', 'id = "template.develop"\nversion = "v1"\n');
+  const file = '.holdpoint/workflows/develop.toml';
+  const result = initRepository(root, { check: false });
+  expect(result).toMatchObject({ taken: [{ file, by: '.vizier/develop.toml' }] });
+  expect(result.written).not.toContain(file);
+  const { config } = readConfigFile(root);
+  if (config === undefined) throw new Error('no configuration');
+  expect(findWorkflow(root, 'develop', config)).toMatchObject({
+    workflow: { file: '.vizier/develop.toml' },
+    problems: [],
+  });
+  expect(initRepository(root, { check: true }).written).toEqual([]);
+});
+
 test('init names a configuration that does not count beside .holdpoint/config.toml', () => {
   using repository = temporaryRepository();
   repository.write('.vizier/config.toml', '');

@@ -4,6 +4,7 @@ import { otherConfig, OWN_CONFIG } from './config-file.ts';
 import { systemCode, WorkflowFileError } from './file-error.ts';
 import { readInside } from './read-inside.ts';
 import { type ShippedFile, shippedFiles } from './shipped.ts';
+import { identityOf, scanTemplates } from './template-scan.ts';
 
 /** The initial files, relative to the repository. */
 export type InitResult = {
@@ -12,6 +13,8 @@ export type InitResult = {
   readonly present: readonly string[];
   /** Exist with different content, and stay unchanged. */
   readonly differing: readonly string[];
+  /** Left out, because another file is a template with the same identity. */
+  readonly taken?: readonly { readonly file: string; readonly by: string }[];
   /** A configuration of another tool that stays in use: no configuration is created beside it. */
   readonly adopted?: string;
   /** A configuration of another tool that does not count, because the repository has `.holdpoint/config.toml`. */
@@ -55,6 +58,17 @@ const create = (root: string, { path, text }: ShippedFile): void => {
   }
 };
 
+/** The other file that has the identity of this template: a second one would make its name ambiguous. */
+const takenBy = (root: string): ((file: ShippedFile) => string | undefined) => {
+  const { templates } = scanTemplates(root);
+  return ({ path, text }) => {
+    const own = identityOf(text, path);
+    return templates.find(
+      ({ id, version, file }) => id === own?.id && version === own.version && file !== path,
+    )?.file;
+  };
+};
+
 /**
  * Gives a repository the stage templates and a configuration. Never changes an existing file, never replaces a
  * configuration in use by a new one, and never runs git; with `check` it writes nothing.
@@ -64,7 +78,13 @@ export const initRepository = (root: string, { check }: { readonly check: boolea
   const other = otherConfig(root);
   const isNew = all.some(({ file, state }) => file.path === OWN_CONFIG && state === 'written');
   const adopts = other !== undefined && isNew;
-  const states = adopts ? all.filter(({ file }) => file.path !== OWN_CONFIG) : all;
+  const otherOf = takenBy(root);
+  const taken = all.flatMap(({ file, state }) => {
+    const by = state === 'written' && file.path.endsWith('.toml') ? otherOf(file) : undefined;
+    return by === undefined ? [] : [{ file: file.path, by }];
+  });
+  const left = new Set([...taken.map(({ file }) => file), ...(adopts ? [OWN_CONFIG] : [])]);
+  const states = all.filter(({ file }) => !left.has(file.path));
   const having = (wanted: State): readonly string[] =>
     states.filter(({ state }) => state === wanted).map(({ file }) => file.path);
   if (!check) for (const { file, state } of states) if (state === 'written') create(root, file);
@@ -72,6 +92,7 @@ export const initRepository = (root: string, { check }: { readonly check: boolea
     written: having('written'),
     present: having('present'),
     differing: having('differing'),
+    ...(taken.length > 0 && { taken }),
     ...(other !== undefined && (adopts ? { adopted: other } : { unused: other })),
   };
 };

@@ -36,7 +36,7 @@ const reasonOf = (error: unknown): string => {
 };
 
 /** Undefined for a file that is not a template, such as a configuration. */
-const identityOf = (text: string, file: string): Identity | undefined => {
+export const identityOf = (text: string, file: string): Identity | undefined => {
   const value: unknown = file.endsWith('.json') ? JSON.parse(text) : parse(text);
   if (typeof value !== 'object' || value === null || !('id' in value) || !('version' in value))
     return undefined;

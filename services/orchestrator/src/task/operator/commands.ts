@@ -113,9 +113,12 @@ export const resume = (
   }
   if (!builder.task().pausedByHand) {
     // An escalation is no pause: a person must resolve it.
-    return builder.task().phase === 'paused'
-      ? builder.done(illegal(builder, 'resumed', '; retry or cancel it'))
-      : builder.done();
+    const stuck = builder
+      .task()
+      .definition.nodes.find(({ id }) => nodeState(builder.task(), id).status === 'escalated');
+    return stuck === undefined
+      ? builder.done()
+      : builder.done(illegal(builder, 'resumed', `; decide about its job ${stuck.id} instead`));
   }
   builder.emit({ type: 'resumed', by, command });
   enqueueOpenNodes(builder);
