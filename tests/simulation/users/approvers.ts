@@ -24,6 +24,7 @@ type Person = Principal;
 const ASK_AGAIN_MS = 4_000;
 const CALLS_MAX = 12;
 const LOOKS_WITHIN_MS = 15_000;
+const COLLEAGUE_WITHIN_MS = 2_000;
 const AROUND_EXPIRY_MS = 60;
 /** By then a frozen process has thawed and knows that its lease is over. */
 const AFTER_LATE_MS = 60_000;
@@ -160,7 +161,7 @@ export const startPeople = (world: World, cluster: Cluster) => {
     const place = `colleague decides on ${id}`;
     if (choices.happens(`nobody ${place}`, DECIDES.nobody)) return;
     const colleague = requester === OPERATOR.name ? OTHER : OPERATOR;
-    timeline.in(choices.between(place, 0, LOOKS_WITHIN_MS), () => decide(id, verbFor(place), colleague));
+    timeline.in(choices.between(place, 0, COLLEAGUE_WITHIN_MS), () => decide(id, verbFor(place), colleague));
   };
 
   /** Under a quorum a second approver mostly follows. */
