@@ -4,7 +4,8 @@ import { isWork } from './admission.ts';
 
 /** The part of its attempt that an order is, for readers of its output. Work names it behind the last colon of its key. */
 export const stepOf = (order: RunEffect): string => {
+  if (!isWork(order)) return 'run';
   const key = order.effect.idempotencyKey;
   const name = StepName.safeParse(key.slice(key.lastIndexOf(':') + 1)).data;
-  return isWork(order) && name !== undefined && name.length <= 64 ? name : 'run';
+  return name !== undefined && name.length <= 64 ? name : 'run';
 };
