@@ -105,6 +105,12 @@ describe('a submission', () => {
     return start.replace('"padding":""', `"padding":"${'p'.repeat(bytes - start.length)}"`);
   };
 
+  /** The body is an input of the task and an argument of its effect. */
+  const doubled = (id: string): string => {
+    const inputs = { url: 'https://api.example/', body: 'x'.repeat(PAYLOAD_MAX_BYTES - 4_096) };
+    return json({ workflow: 'http', goal: 'send it', id, inputs });
+  };
+
   test('a large submission is accepted if the events of its task fit into messages', async () => {
     const task = newTaskId();
     await system.client.askRaw(
@@ -119,8 +125,7 @@ describe('a submission', () => {
   test('a submission whose messages would exceed the limit of the bus is refused with a code', async () => {
     const body = padded(newTaskId(), PAYLOAD_MAX_BYTES);
     expect(body.length).toBe(PAYLOAD_MAX_BYTES);
-    const line = json({ ...good, id: newTaskId(), inputs: { line: 'x'.repeat(PAYLOAD_MAX_BYTES - 4_096) } });
-    for (const each of [body, line]) {
+    for (const each of [body, doubled(newTaskId())]) {
       const answer = system.client.askRaw(subjects.api('orchestrator', 'submit'), each);
       await expect(answer).rejects.toMatchObject({ code: 'CONTRACT_PAYLOAD_TOO_LARGE' });
     }
@@ -128,8 +133,8 @@ describe('a submission', () => {
 
   test('a submission whose messages would exceed the limit is a dead letter and delays no other', async () => {
     const id = newTaskId();
-    const line = json({ ...good, id, inputs: { line: 'x'.repeat(PAYLOAD_MAX_BYTES - 4_096) } });
-    await publish(system.client.connection, subjects.taskCommand('submit'), line, { id: `too-large-${id}` });
+    const body = doubled(id);
+    await publish(system.client.connection, subjects.taskCommand('submit'), body, { id: `too-large-${id}` });
     expect(await letters.next(`too-large-${id}`)).toMatchObject({
       reason: { code: 'CONTRACT_PAYLOAD_TOO_LARGE' },
     });
