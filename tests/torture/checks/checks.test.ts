@@ -421,6 +421,18 @@ const TASK_FAULTS: readonly (readonly [id: string, what: string, change: TaskCha
     ),
   ],
   ['K14', 'completed without its effect', effectWith(started(1), inDoubt(2))],
+  [
+    'K14',
+    'completed without its effect, as a person says who was never asked',
+    (task) => ({
+      ...effectWith(started(1), inDoubt(2))(task),
+      task: withEvents(task.task, (events) =>
+        events.map((each) =>
+          each.type === 'node_succeeded' ? { ...each, data: { ...each.data, by: 'ada' } } : each,
+        ),
+      ),
+    }),
+  ],
   ['K14', 'applied, and not completed', cut(4)],
   ['K14', 'applied without an approval', decided({ outcome: 'rejected' })],
   [

@@ -61,11 +61,12 @@ export const submissions: Check = {
 const isEndedByHand = (task: StoredAggregate, approvals: readonly StoredAggregate[]): boolean => {
   const asked = approvals.map(({ events: [first] }) => first?.data ?? {});
   const nodes = new Set(asked.filter(({ stuck }) => stuck === undefined).map(({ node }) => node));
-  return task.events.some(
-    ({ type, data }) =>
-      (type === 'node_succeeded' || type === 'node_skipped') &&
-      nodes.has(data['node']) &&
-      data['by'] !== undefined,
+  const ofIt = task.events.filter(({ data }) => nodes.has(data['node']));
+  const end = ofIt.find(
+    ({ type, data }) => type === 'node_skipped' || (type === 'node_succeeded' && data['by'] !== undefined),
+  );
+  return (
+    end !== undefined && ofIt.some(({ type, version }) => type === 'node_escalated' && version < end.version)
   );
 };
 
