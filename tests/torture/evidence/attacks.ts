@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { FaultEntry } from '../history.ts';
 
-/** The attempts of one attack, as its fault notes them: how many were made, and which of them nobody refused. */
+/** The attempts of one attack, as its fault notes them: their number, and the names of the accepted ones. */
 export const Attack = z.object({ tried: z.int(), accepted: z.array(z.string()) });
 export type Attack = z.infer<typeof Attack>;
 

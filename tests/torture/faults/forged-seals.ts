@@ -45,7 +45,7 @@ const decisions = (heard: readonly Recorded[], random: Random): readonly Forged[
     return [{ subject: subjects.event('approval', 'resolved', data.id), body: JSON.stringify(event) }];
   });
 
-/** Outcomes of effects of the run, which nobody has applied for them. */
+/** Outcomes of ordered effects of the run. */
 const outcomes = (heard: readonly Recorded[]): readonly Forged[] =>
   bodiesOn(heard, 'hp.cmd.effect.run.').flatMap((body) => {
     const { data } = Ordered.safeParse(body);
@@ -97,8 +97,8 @@ const revokedSigner = async (deployment: Deployment, senders: Senders): Promise<
 };
 
 /**
- * Somebody with the bus users of all services and two of their keys forges decisions and outcomes: under the key of
- * another role, an unknown key or a revoked one, with the seal of another message, or changed under its own.
+ * An attacker has the bus users of all services and two of their keys. They forge decisions and outcomes under the key of
+ * another role, an unknown key or a revoked one. They change messages under their seals, and move seals to other messages.
  */
 export const forgedSeals = defineFault({
   name: 'forged-seals',

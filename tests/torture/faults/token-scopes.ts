@@ -22,7 +22,7 @@ const ENDPOINTS = Object.entries(ENDPOINT_SCOPES).flatMap(([service, endpoints])
 );
 
 const NOTHING = 'orchestrator-1000000';
-/** Valid for most requests: endpoints ignore other fields. What it names does not exist. */
+/** Valid for most requests, because endpoints ignore other fields. Its ids name nothing. */
 const BODY = JSON.stringify({
   id: NOTHING,
   task: NOTHING,
@@ -51,7 +51,7 @@ const UNTRIED = /^(CONTRACT_|RUNTIME_UNAVAILABLE$|RUNTIME_TIMEOUT$)/;
 const ANSWER_WITHIN_MS = 5_000;
 const AT_ONCE = 8;
 
-/** `ask` returns the code of the answer, and `ok` for what was accepted. */
+/** `ask` returns the code of the answer, and `ok` if the request was accepted. */
 type Door = { readonly name: string; readonly ask: () => Promise<string> };
 /** A token with one scope. */
 type Bearer = { readonly scope: Scope; readonly token: string; readonly identity: string };
@@ -138,7 +138,7 @@ const doorsFor = (
     return doors;
   });
 
-/** Somebody with a token of one scope, for each scope, tries what needs another scope. */
+/** An attacker with a token of one scope tries the endpoints that need another scope. */
 export const tokenScopes = defineFault({
   name: 'token-scopes',
   group: 'attack',
