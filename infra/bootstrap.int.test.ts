@@ -114,6 +114,15 @@ if (process.argv[1] === new URL(import.meta.url).pathname) {
     expect(await builds()).toBe(1);
   });
 
+  test('a failed build of the console ends the commands that vouch for it', async () => {
+    await builder(
+      `console.error('\\u001b[31mBuild failed with 1 error:\\u001b[0m\\n\\nno such export'); process.exit(1);`,
+    );
+    const { code, out, err } = await bootstrap(['pack', '0']);
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(err).toContain('could not be built: Build failed with 1 error: no such export\n');
+  });
+
   test('a failed build of the console is reported and stops nothing else', async () => {
     await builder(`console.error('ERROR: no such thing'); process.exit(1);`);
     const { code, out, err } = await bootstrap(['demo', '0']);

@@ -15,6 +15,7 @@ import {
 import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { stripVTControlCharacters } from 'node:util';
 
 const PNPM = '12.21.0';
 const NODE_MIN = 20;
@@ -36,6 +37,8 @@ const commands = {
   pack: 'infra/release/pack.ts',
   holdpoint: 'infra/release/holdpoint.ts',
 };
+/** Those that vouch for the console, or give it away: without it they fail. */
+const releasing = ['test', 'test:all', 'prove', 'pack'];
 /** Those that start services, which serve the console. */
 const serving = ['start', 'demo', 'test', 'test:all', 'prove', 'bench', 'soak', 'torture', 'pack'];
 
@@ -99,7 +102,7 @@ const ended = (child) =>
 const complaint = (output) => {
   const lines = output.split('\n').map((line) => line.replace(/[\s│×╰─▶]+/gu, ' ').trim());
   const first = lines.findIndex((line) =>
-    /ERR_PNPM|npm (ERR!|error)|\bERROR\b|E(ACCES|PERM|NOSPC|ROFS)/.test(line),
+    /ERR_PNPM|npm (ERR!|error)|\bERROR\b|E(ACCES|PERM|NOSPC|ROFS)|^Build failed/.test(line),
   );
   const text = first < 0 ? lines.filter((line) => line !== '').slice(-1) : lines.slice(first, first + 5);
   return (
@@ -216,6 +219,7 @@ const buildConsole = async () => {
   const { isBuilt } = await import(pathToFileURL(builder).href);
   if (isBuilt()) return;
   let hasLock = false;
+  let problem;
   try {
     mkdirSync(dirname(lockFile), { recursive: true });
     await takeLock();
@@ -223,12 +227,16 @@ const buildConsole = async () => {
     if (isBuilt()) return;
     say('building the console ...');
     const { status, stderr } = spawnSync(realpathSync(nodeFile), [builder], { encoding: 'utf8' });
-    if (status !== 0) say(`holdpoint: the console could not be built: ${complaint(stderr)}`);
+    if (status !== 0) problem = complaint(stripVTControlCharacters(stderr));
   } catch (error) {
-    say(`holdpoint: the console could not be built: ${error.message}`);
+    problem = error.message;
   } finally {
     if (hasLock) rmSync(lockFile, { force: true });
   }
+  if (problem === undefined) return;
+  const text = `the console could not be built: ${problem}`;
+  if (releasing.includes(command)) fail(text);
+  say(`holdpoint: ${text}`);
 };
 
 const handOver = async (script, args) => {

@@ -4,16 +4,15 @@ import { bytesToHex } from '@noble/hashes/utils.js';
 // The part of `node:crypto` that contracts need. Browsers offer their own hash only over HTTPS,
 // which a console inside a company may lack.
 
-/** SHA-256 in hexadecimal. */
-export const createHash = (algorithm: string) => {
+/** SHA-256, in hexadecimal or as bytes. */
+export function hash(algorithm: string, data: string | Uint8Array, encoding?: 'hex'): string;
+export function hash(algorithm: string, data: string | Uint8Array, encoding: 'buffer'): Uint8Array;
+export function hash(
+  algorithm: string,
+  data: string | Uint8Array,
+  encoding: 'hex' | 'buffer' = 'hex',
+): string | Uint8Array {
   if (algorithm !== 'sha256') throw new TypeError(`no ${algorithm} in a browser`);
-  const hash = sha256.create();
-  const self = {
-    update: (data: string | Uint8Array) => {
-      hash.update(typeof data === 'string' ? new TextEncoder().encode(data) : data);
-      return self;
-    },
-    digest: (_encoding: 'hex') => bytesToHex(hash.digest()),
-  };
-  return self;
-};
+  const digest = sha256(typeof data === 'string' ? new TextEncoder().encode(data) : data);
+  return encoding === 'hex' ? bytesToHex(digest) : digest;
+}
