@@ -278,6 +278,29 @@ export const PLANTED: readonly Planted[] = [
     },
   },
   {
+    name: 'a paused or given up job waits without a question',
+    finds: [
+      'a job that waits for a person has a question, whatever made it wait',
+      'a node that waits for recovery or an answer has a timer that resends',
+    ],
+    bug: {
+      task: (decider) => ({
+        ...decider,
+        decide: (state, message, at) => {
+          const { after, ...made } = decider.decide(state, message, at);
+          const isAsked = made.events.some(({ type }) => type === 'stuck_asked');
+          if (!isAsked) return { ...made, ...(after !== undefined && { after }) };
+          return {
+            ...made,
+            events: made.events.filter(({ type }) => type !== 'stuck_asked'),
+            send: made.send.filter(({ subject }) => subject !== 'hp.cmd.approval.request'),
+            timers: [],
+          };
+        },
+      }),
+    },
+  },
+  {
     name: 'a timer is deleted before its message is handled',
     finds: [
       'the system comes to rest',

@@ -1,21 +1,19 @@
 import { CIRCUIT_TIMER, replyTimer, retryTimer } from '@holdpoint/orchestrator/task/outgoing/outgoing';
 import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';
-import { type NodeState, nodeState, type Task } from '@holdpoint/orchestrator/task/model/state';
+import { type NodeState, nodeState, openQuestion, type Task } from '@holdpoint/orchestrator/task/model/state';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import { stuckAt } from '@holdpoint/recovery/attempts/history';
 import { isCircuit, type RecoveryChange, taskIn, tasksIn } from '../../event-states.ts';
 import type { World } from '../../world.ts';
 
 /** The timer that resends for a node which waits for recovery or for a person. */
-const timerOf = (node: NodeId, { status, stuck, inDoubt }: NodeState): string | undefined => {
+const timerOf = (node: NodeId, { status }: NodeState): string | undefined => {
   switch (status) {
     case 'recovering':
+    case 'escalated':
       return replyTimer(node);
     case 'retrying':
       return retryTimer(node);
-    case 'escalated':
-      // Without a question of its own the task is found by its phase.
-      return stuck === undefined && inDoubt?.approval === undefined ? undefined : replyTimer(node);
     default:
       return undefined;
   }
@@ -37,6 +35,13 @@ export const checkMoving = ({ checker, databases }: World, task: Task): void => 
     const state = nodeState(task, id);
     const timer = timerOf(id, state);
     if (timer !== undefined) expectTimer(timer, () => JSON.stringify(state));
+    if (state.status === 'escalated')
+      checker.expect(
+        'a job that waits for a person has a question, whatever made it wait',
+        openQuestion(state) !== undefined || state.inDoubt?.answered !== undefined,
+        task.id,
+        () => `${id}: ${JSON.stringify(state)}`,
+      );
   }
 };
 
