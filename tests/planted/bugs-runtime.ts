@@ -253,9 +253,10 @@ export const RUNTIME_BUGS: readonly Bug[] = [
   {
     name: 'a message without a seal is believed',
     file: 'packages/runtime/src/engine/intake.ts',
-    find: `    if (seal !== undefined && 'error' in seal) return deadLetter(claiming(delivery), seal.error);`,
-    replace: `    if (seal !== undefined && 'error' in seal && seal.error.code !== 'SEAL_MISSING')
-      return deadLetter(claiming(delivery), seal.error);`,
+    find: `    if (seal !== undefined && 'error' in seal)
+      return`,
+    replace: `    if (seal !== undefined && 'error' in seal && seal.error.code === 'SEAL_KEY_REVOKED')
+      return`,
     caughtBy: [FIRST_SEEDS, intake('a message with a wrong seal becomes a dead letter and is never decoded')],
   },
   {
