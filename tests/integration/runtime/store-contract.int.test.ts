@@ -30,10 +30,13 @@ describe.each(backings)('a store %s', (_name, open) => {
 
   const read = async (id: string) => {
     const transaction = await store.lock([id]);
-    const version = transaction.locked.get(id)?.version;
-    const history = (await transaction.load([id])).get(id);
-    await transaction.rollback();
-    return { version, history };
+    try {
+      const version = transaction.locked.get(id)?.version;
+      const history = (await transaction.load([id])).get(id);
+      return { version, history };
+    } finally {
+      await transaction.rollback();
+    }
   };
 
   /** Reads the due timers without clearing them. */
@@ -155,10 +158,7 @@ describe.each(backings)('a store %s', (_name, open) => {
       const digest = newId();
       const id = newId();
       await commitTo(store, id, () => ({ ...sharing(id, digest), shared: [] }));
-      const transaction = await store.lock([id]);
-      const loading = Promise.resolve().then(() => transaction.load([id]));
-      await expect(loading).rejects.toThrow(`shared content ${digest} is missing in the store`);
-      await transaction.rollback();
+      await expect(read(id)).rejects.toThrow(`shared content ${digest} is missing in the store`);
     });
   });
 
