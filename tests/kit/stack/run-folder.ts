@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { commandOf, isAlive } from '@holdpoint/infra/local/process/pid';
@@ -51,9 +51,22 @@ const endProcessesOf = async (folder: string): Promise<void> => {
   }
 };
 
+const UNMOUNT_WITHIN_MS = 10_000;
+
+/** Removing a folder with a mounted file system in it would retry for minutes. A killed torture leaves such mounts. */
+const unmountBelow = async (folder: string): Promise<void> => {
+  if (process.platform !== 'linux') return;
+  const mounts = (await readFile('/proc/self/mounts', 'utf8'))
+    .split('\n')
+    .map((line) => line.split(' ')[1] ?? '');
+  for (const path of mounts.filter((each) => each.startsWith(`${folder}/`)).toReversed())
+    await run('umount', ['-l', path], { timeoutMs: UNMOUNT_WITHIN_MS });
+};
+
 /** Ends all processes of a run and removes its folder. */
 export const removeRunFolder = async (folder: string): Promise<void> => {
   await endProcessesOf(folder);
+  await unmountBelow(folder);
   // A killed server may still be writing its last file.
   await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 };
