@@ -15,10 +15,9 @@ test('every setting has a description', () => {
 test('at most 45 settings are public, and the names of settings for tests say so', () => {
   const all = [...settings().values()].flat();
   expect(all.filter(({ use }) => use === 'public').length).toBeLessThanOrEqual(45);
-  expect(all.filter(({ use }) => use === 'tests').map(({ name }) => name.slice(0, 15))).toEqual([
-    'HOLDPOINT_TEST_',
-    'HOLDPOINT_TEST_',
-  ]);
+  const forTests = all.filter(({ use }) => use === 'tests').map(({ name }) => name);
+  expect(forTests.length).toBeGreaterThan(0);
+  expect(forTests.filter((name) => !name.startsWith('HOLDPOINT_TEST_'))).toEqual([]);
 });
 
 test.each([
