@@ -1,3 +1,5 @@
+import type { RequestFacts } from '@holdpoint/contracts/approval/commands';
+import { NodeId } from '@holdpoint/contracts/values/ids';
 import type { InputRequest } from '@holdpoint/contracts/workflow/input';
 import { brotliCompressSync } from 'node:zlib';
 import { readdir, readFile } from 'node:fs/promises';
@@ -216,6 +218,41 @@ describe.skipIf(chromium === undefined)('the console page', () => {
     expect(await visitor.page.evaluate('document.cookie + location.href')).not.toMatch(
       /wrong|another|hp_sample/,
     );
+  });
+
+  test('a request and its task show criteria, reviews, artifact and rollback hint, also when they are missing', async () => {
+    const facts: RequestFacts = {
+      goal: 'Greet the reader',
+      acceptanceCriteria: ['it is short', HOSTILE.script],
+      phase: 'awaiting_approval',
+      attempt: 2,
+      reviews: { spec: { kind: 'spec', verdict: 'passed', summary: 'as agreed', by: 'grace' } },
+    };
+    const { state } = standIn;
+    state.approvals = state.approvals.map((view) => ({
+      ...view,
+      ...(view.id === 'a-write00001' && { facts }),
+    }));
+    const artifact = { kind: 'plan_doc', name: 'plan', uri: 'git:draft/greeting@4f2a9c1', attempt: 1 };
+    state.tasks = state.tasks.map((view) => ({
+      ...view,
+      acceptanceCriteria: ['it is short'],
+      reviews: facts.reviews,
+      artifact: { ...artifact, node: NodeId.parse('docs') },
+    }));
+    const { page } = await open('#/inbox/a-write00001');
+    const article = page.getByRole('article');
+    for (const text of [
+      'passed by grace: as agreed',
+      '2. <script',
+      'awaiting_approval, attempt 2',
+      'none provided',
+    ])
+      await article.getByText(text).first().waitFor();
+    expect(await page.evaluate('document.querySelectorAll("#app script").length')).toBe(0);
+    await page.goto(`${standIn.url}#/tasks/t-hmd6mtstfwhc`);
+    await article.getByText('passed by grace: as agreed').first().waitFor();
+    await article.getByText('git:draft/greeting@4f2a9c1').first().waitFor();
   });
 
   test('a question shows its own answers, and the page sends the chosen ones', async () => {
