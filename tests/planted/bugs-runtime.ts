@@ -299,7 +299,7 @@ export const RUNTIME_BUGS: readonly Bug[] = [
     caughtBy: [lanes('a message waits behind an earlier one of its aggregate, whatever its lane')],
   },
   {
-    name: 'a service may say what another service says',
+    name: 'a service may send the messages of another service',
     file: 'packages/runtime/src/engine/seals.ts',
     find: `    if (senderOf(subject) !== key.role)`,
     replace: `    if (senderOf(subject) === undefined)`,
