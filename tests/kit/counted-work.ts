@@ -15,8 +15,8 @@ export type Work = {
   readonly validations: number;
 };
 
-/** The statements of a transaction that decides. Others are periodic, or read for a caller. */
-const OF_A_BATCH = /^hp_(lock|history|share|write|pass|dead_letters)$/;
+/** The statements of a transaction that decides. Others are periodic, read for a caller, or load a history on a new connection. */
+const OF_A_BATCH = /^hp_(lock|share|write|pass|dead_letters)$/;
 const WRITE = 'hp_write';
 
 type Query = (this: pg.Client, ...args: unknown[]) => unknown;
