@@ -138,7 +138,14 @@ describe('packages in a folder of a new user', () => {
 
   test('the first program holds its effect until the installed command line approves it', async () => {
     const worker = spawn(installed('node'), ['--experimental-strip-types', 'worker.ts'], { cwd: folder });
-    const started = run(installed('node'), ['--experimental-strip-types', 'start.ts'], { cwd: folder });
+    const leave = new AbortController();
+    const { signal } = leave;
+    const started = run(installed('node'), ['--experimental-strip-types', 'start.ts'], {
+      cwd: folder,
+      signal,
+    });
+    // Its failure is the failure of the steps below.
+    started.catch(() => undefined);
     try {
       for (const choice of [['answer', '--yes'], ['approve']] as const) {
         const id = await until(`a request waits to ${choice[0]}`, async () => {
@@ -153,6 +160,7 @@ describe('packages in a folder of a new user', () => {
       expect(stdout.trim().split('\n').at(-1)).toBe('Good morning, Ada');
     } finally {
       worker.kill('SIGKILL');
+      leave.abort();
     }
     const lines = readFileSync(join(stack.system.workspace, 'greetings.txt'), 'utf8').trim().split('\n');
     expect(lines).toEqual([expect.stringMatching(/\tGood morning, Ada$/)]);
