@@ -139,6 +139,7 @@ describe('an effect whose answer is lost', () => {
     expect(nodeOf(view)).toMatchObject({ status: 'escalated', question: question.id });
     const { checkpoints = [] } = view;
     expect(checkpoints.filter(({ kind }) => kind !== 'noted')).toMatchObject([
+      { kind: 'resume_granted', node: NODE },
       { kind: 'resume_blocked', node: NODE, epoch: effect.epoch },
     ]);
     expect(await applications(task)).toBe(1);
