@@ -1,4 +1,4 @@
-import { mkdir, rm, symlink } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ServiceName, SERVICES, subjects } from '@holdpoint/contracts/bus/subjects';
 import type { CrashPoint } from '@holdpoint/runtime/engine/ports';
@@ -59,12 +59,11 @@ const through = async (system: System, service: ServiceName, crash: Step): Promi
   await victim.stop();
 };
 
-/** The effect fails as certainly not applied, because its folder leads out of the workspace at first. */
+/** The effect fails as certainly not applied, because a file stands in the place of its folder at first. */
 const throughRecovery = async (system: System, crash: Step): Promise<void> => {
   const name = crash.replace(':', '-');
-  const [inside, outside] = [join(system.workspace, name), join(system.folder, `outside-${name}`)];
-  await mkdir(outside);
-  await symlink(outside, inside);
+  const inside = join(system.workspace, name);
+  await writeFile(inside, '');
   const file = `${name}/sample.txt`;
   const task = await submitSample(system.client, file);
   await approve(system.client, task);
