@@ -120,7 +120,8 @@ export const PLANTED: readonly Planted[] = [
         decide: (state, message, at) => {
           if (state.status !== 'pending' || message.kind !== 'decide' || message.by.agent === undefined)
             return decider.decide(state, message, at);
-          const request = { ...state.request, requestedBy: 'another person' };
+          const own = state.request.requestedBy === message.by.name;
+          const request = { ...state.request, ...(own && { requestedBy: 'another person' }) };
           return decider.decide({ ...state, request }, message, at);
         },
       }),
