@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { SERVICES, subjects } from '@holdpoint/contracts/bus/subjects';
 import { headers } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -97,7 +99,9 @@ describe('a gated task', () => {
   });
 
   test('the trace of a failed task includes recovery', async () => {
-    const task = await submitSample(system.client, '../outside.txt');
+    // A file stands in the place of the folder.
+    await writeFile(join(system.workspace, 'blocked'), '');
+    const task = await submitSample(system.client, 'blocked/sample.txt');
     await waitForRequest(system.client, task);
     await system.client.ask('approvals', 'decide', { id: task.approval, decision: 'approve' });
     const spans = await untilSeen(task.id, 'the verdict', ({ name }) => name === 'orchestrator recover');
