@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 
 type Keys = Readonly<Record<string, (event: KeyboardEvent) => void>>;
 
@@ -11,7 +11,8 @@ const isTyping = (target: EventTarget | null): boolean =>
 export const useKeys = (keys: Keys): void => {
   const latest = useRef(keys);
   latest.current = keys;
-  useEffect(() => {
+  // Before the page is painted: a person may press a key as soon as they see it.
+  useLayoutEffect(() => {
     const press = (event: KeyboardEvent): void => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
       if (isTyping(event.target) || document.querySelector('dialog[open]') !== null) return;
