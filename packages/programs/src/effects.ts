@@ -5,6 +5,7 @@ import { digestOf } from '@holdpoint/contracts/values/json';
 import type { EffectEnd, Entry, ProgramEffect } from '@holdpoint/contracts/program/recording';
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import type { SubmitTask } from '@holdpoint/contracts/task/commands';
+import { evidenceOf } from '@holdpoint/contracts/workflow/review';
 import { type NodeDefinition, WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { definitionProblems } from '@holdpoint/workflows/definition/definition-problems';
 import { problemText } from '@holdpoint/workflows/problems/problem';
@@ -86,16 +87,16 @@ const submissionOf = (
     node: task.node,
     attempt: task.asked[effectKey(effect.idempotencyKey)]?.attempt ?? task.attempt,
   },
-  ...evidenceOf(task),
+  ...passedOn(task),
   requestedBy: task.requestedBy,
   ...(task.agent !== undefined && { agent: task.agent }),
   ...(task.repository !== undefined && { repository: task.repository }),
 });
 
-const evidenceOf = ({ reviews, artifact }: Program): Pick<SubmitTask, 'evidence'> =>
-  reviews === undefined && artifact === undefined
-    ? {}
-    : { evidence: { ...(reviews && { reviews }), ...(artifact && { artifact }) } };
+const passedOn = (task: Program): Pick<SubmitTask, 'evidence'> => {
+  const evidence = evidenceOf(task);
+  return evidence === undefined ? {} : { evidence };
+};
 
 /**
  * Whether the recorded effect answers a new request. An effect that was not applied may be requested again by

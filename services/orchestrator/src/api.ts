@@ -10,7 +10,7 @@ import type { Caller, OwnEndpoints } from '@holdpoint/runtime/bus/api';
 import { foldHistory, readAggregate, readHistory, readHistoryPage } from '@holdpoint/runtime/store/read';
 import { createObjectStore, type ObjectStore } from '@holdpoint/runtime/store/object-store';
 import type { Routed } from '@holdpoint/runtime/engine/inbound';
-import type { TaskEvidence } from '@holdpoint/contracts/workflow/review';
+import { evidenceOf, type TaskEvidence } from '@holdpoint/contracts/workflow/review';
 import type { Pool } from 'pg';
 import { forkAt } from './task/fork.ts';
 import type { OperatorCommand } from './task/model/messages.ts';
@@ -85,8 +85,7 @@ const originOf = async (pool: Pool, { onBehalfOf }: SubmitTask): Promise<TaskEvi
       'ORCHESTRATOR_UNKNOWN_NODE',
       `onBehalfOf: task ${task} has no attempt ${String(attempt)} at node ${node}`,
     );
-  const { reviews, artifact } = view;
-  return { ...(reviews && { reviews }), ...(artifact && { artifact }) };
+  return evidenceOf(view) ?? {};
 };
 
 /** Large values of programs. */

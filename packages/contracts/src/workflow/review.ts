@@ -61,6 +61,12 @@ export const TaskEvidence = z.object({
 });
 export type TaskEvidence = z.infer<typeof TaskEvidence>;
 
+/** The latest reviews and artifact of a task; undefined when it has none. */
+export const evidenceOf = ({ reviews, artifact }: TaskEvidence): TaskEvidence | undefined =>
+  reviews === undefined && artifact === undefined
+    ? undefined
+    : { ...(reviews && { reviews }), ...(artifact && { artifact }) };
+
 /** Records a review: the latest of its kind counts. */
 export const withReview = <State extends TaskEvidence>(state: State, review: Review): State => ({
   ...state,

@@ -147,11 +147,11 @@ export const submit = (
   const { task, payload: submission, openCircuits = [], sender = { kind: 'unverified' } } = message;
   const { goal, workflow, acceptanceCriteria = [], inputs = {}, agent, rollbackOf } = submission;
   const { requestedBy = unverifiedName(undefined) } = submission;
-  // Nobody else can have a rollback pass as one that a verdict ordered.
   if (submission.evidence !== undefined && sender.kind !== 'service')
     return refused(errorBody('ERR_FORBIDDEN', 'evidence: only the orchestrator passes on reviews'));
   if (submission.onBehalfOf !== undefined && sender.kind !== 'service' && message.origin === undefined)
     return refused(errorBody('ERR_FORBIDDEN', 'onBehalfOf: submit it as a request, which checks that task'));
+  // Only the orchestrator can pass a rollback off as one that a verdict ordered.
   if (rollbackOf !== undefined && (sender.kind !== 'service' || workflow !== rollback.id))
     return refused(errorBody('ERR_FORBIDDEN', 'rollbackOf: only the orchestrator orders rollbacks'));
   // Later reviews of the origin do not make a repeat another submission.

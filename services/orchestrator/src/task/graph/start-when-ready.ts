@@ -5,10 +5,10 @@ import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import { approvalIdOf, effectIdOf, type NodeId } from '@holdpoint/contracts/values/ids';
 import type { WaitKind } from '@holdpoint/contracts/task/status';
+import { evidenceOf } from '@holdpoint/contracts/workflow/review';
 import type { NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { ExpressionError } from '@holdpoint/workflows/expression/expression';
 import { requestApproval, requireArtifacts, acquireLocks, titleOf } from '../outgoing/outgoing.ts';
-import { evidenceOf } from '../evidence/request-facts.ts';
 import { extendBudget, isBudgetGranted, needsBudget } from '../model/budget.ts';
 import { recordCheckpoint } from '../model/checkpoints.ts';
 import { controlResult, isControlNode } from '../model/control-nodes.ts';

@@ -3,12 +3,10 @@ import type { NodeId } from '@holdpoint/contracts/values/ids';
 import type { Checkpoint } from '@holdpoint/contracts/task/status';
 import type { DecisionBuilder } from './decision-builder.ts';
 import { checkpointMark } from './evolve.ts';
+import { REASON_MAX } from './node-ends.ts';
 import { type NodeState, nodeState, type Task } from './state.ts';
 
 type CheckpointFields = Omit<Checkpoint, 'node' | 'attempt'>;
-
-/** Limit for the reason of a checkpoint. */
-const REASON_MAX = 1_000;
 
 /** Records a checkpoint, once per attempt and mark. */
 export const recordCheckpoint = (

@@ -28,9 +28,10 @@ import {
 import {
   blockedNode,
   closeOpenNodes,
-  endedNode,
   contextLeftBy,
+  endedNode,
   NO_ATTEMPT,
+  REASON_MAX,
   withdrawalOf,
 } from './node-ends.ts';
 import { createNodes } from './nodes.ts';
@@ -104,8 +105,6 @@ type Decided = {
   readonly payload?: JsonObject | undefined;
 };
 
-const REASON_MAX = 1_000;
-
 /** The event of the decision carries its checkpoint, so that the decision costs no further event. */
 const withDecided = (task: Task, decided: Decided, resumes: boolean): Task => {
   const { node, attempt, approval: id, outcome: status, by, comment } = decided;
@@ -148,6 +147,14 @@ const rememberCommand = (task: Task, command: CommandId | undefined): Task => {
     ? task
     : { ...task, commands: [...commands, command].slice(-COMMANDS_KEPT) };
 };
+
+/** A failed attempt is the result of its node; one in doubt or cancelled is none. */
+const withFailure = (
+  task: Task,
+  { node, attempt, outcome, error }: Extract<TaskEvent, { type: 'node_failed' | 'node_ended' }>,
+  text: string = error.message,
+): Task =>
+  outcome === 'failed' ? withResult(task, nodeDefinition(task, node), { attempt, outcome, text }) : task;
 
 const succeeded = (task: Task, event: Extract<TaskEvent, { type: 'node_succeeded' }>): Task => {
   const { node, outputs, context, payloads, detail, exitCode, step } = event;
@@ -412,12 +419,7 @@ const fold = (task: Task, event: TaskEvent): Task => {
         },
         report: event.result?.report,
       });
-      const { outcome, attempt } = event;
-      const text = event.result?.hint ?? event.error.message;
-      const reached =
-        outcome === 'failed'
-          ? withResult(failed, nodeDefinition(task, event.node), { attempt, outcome, text })
-          : failed;
+      const reached = withFailure(failed, event, event.result?.hint);
       return event.step === undefined ? reached : addUsage(reached, event.result?.report);
     }
     case 'rollback_ordered': {
@@ -515,12 +517,7 @@ const fold = (task: Task, event: TaskEvent): Task => {
         ...left,
       };
       const ended = endedNode(task, node, change, error.message, step);
-      const { attempt } = event;
-      const text = hint ?? error.message;
-      const reached =
-        outcome === 'failed'
-          ? withResult(ended, nodeDefinition(task, node), { attempt, outcome, text })
-          : ended;
+      const reached = withFailure(ended, event, hint);
       return rememberCommand(step === undefined ? reached : addUsage(reached, report), event.command);
     }
     case 'node_escalated': {

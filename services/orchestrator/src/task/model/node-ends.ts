@@ -14,8 +14,8 @@ import {
 } from './state.ts';
 import { workflowIndex } from './workflow-index.ts';
 
-/** Limit for the reason of a cancellation. */
-const REASON_MAX = 1_000;
+/** Limit for the reason of a cancellation or a checkpoint. */
+export const REASON_MAX = 1_000;
 /** Older withdrawals have been confirmed by now. */
 const WITHDRAWN_KEPT = 100;
 
