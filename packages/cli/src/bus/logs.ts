@@ -6,6 +6,9 @@ import { storedMessages } from './stored.ts';
 
 const STREAM: (typeof streams)[number]['name'] = 'HP_LOG';
 
+/** The end of a job and its last lines arrive on different ways; the lines can lag by this much. */
+export const LAST_LINES_MS = 250;
+
 /** The log lines of a task or of one of its nodes, while the bus keeps them. */
 export interface LogSource {
   /** Delivers lines after position `from` with their node, oldest first. Resolves to the position of the last line. */

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { LogLine, LogStream } from '@holdpoint/contracts/task/log';
 import { createBell } from '../kit/bell.ts';
 import { isUnavailable } from '../kit/failure.ts';
-import { createOnce, type LogSource } from '../bus/logs.ts';
+import { createOnce, LAST_LINES_MS, type LogSource } from '../bus/logs.ts';
 import type { Job } from './job.ts';
 import { waitsForPerson } from './person.ts';
 import { isEnded } from './status.ts';
@@ -17,8 +17,6 @@ export type JobSource = {
 const ASK_EVERY_MS = 2_000;
 /** Minimum gap between reads, for jobs that write constantly. */
 const ASK_GAP_MS = 100;
-/** The end of a job and its last lines arrive on different ways; the lines can lag by this much. */
-const LAST_LINES_MS = 250;
 
 export type TailOptions = {
   readonly stream: LogStream | 'both';

@@ -4,7 +4,6 @@ import { type McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/serv
 import type { z } from 'zod';
 import { MCP_RESOURCE_SCOPES, type McpResource } from '@holdpoint/contracts/catalog/scopes';
 import type { Client } from '../bus/client.ts';
-import { logSource } from '../bus/logs.ts';
 import { type Acting, requireScope } from './acting.ts';
 import { taskDocument } from './documents.ts';
 
@@ -34,7 +33,7 @@ const logText = async (client: Client, task: TaskId, node: NodeId): Promise<stri
   const lines: string[] = [];
   let size = 0;
   let left = 0;
-  await logSource(client.connection, task, node).read(0, ({ stream, line }) => {
+  await client.logs(task, node).read(0, ({ stream, line }) => {
     size += line.length;
     if (size <= LOG_MAX_CHARACTERS) lines.push(stream === 'stderr' ? `[stderr] ${line}` : line);
     else left += 1;

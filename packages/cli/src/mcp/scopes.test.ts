@@ -20,10 +20,7 @@ const connect = async (scopes: readonly Scope[] | undefined) => {
   const client = {
     call: (service: string, endpoint: string) => refuse(`${service}.${endpoint}`),
     watch: () => refuse('watch'),
-    get connection() {
-      calls.push('connection');
-      return {};
-    },
+    logs: () => ({ read: () => refuse('logs') }),
   } as unknown as Client;
   const server = createMcpServer(client, { ...AGENT, scopes });
   const mcp = new McpClient({ name: 'test', version: '1' });

@@ -6,13 +6,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { shorten } from '../output/columns.ts';
 import { isEnded, statusSpan } from '../job/status.ts';
 import { waitOf } from '../job/wait.ts';
-import { createOnce, type LogSource } from '../bus/logs.ts';
+import { createOnce, LAST_LINES_MS, type LogSource } from '../bus/logs.ts';
 import type { Line } from '../output/painted.ts';
 import type { RunObserver } from './follow.ts';
 
 const REASON_SHOWN = 200;
-/** The end of a job and its last lines arrive on different ways; the lines can lag by this much. */
-const LAST_LINES_MS = 250;
 
 /** Details of a job's status. */
 const statusText = (node: NodeView): string => {

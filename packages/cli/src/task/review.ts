@@ -27,22 +27,14 @@ export const addReview = (task: Command, { use, lines, json }: Session): void =>
       .requiredOption('--summary <text>', 'the findings, at most 2,000 characters', as(Summary))
       .option('--url <address>', 'address of the full review', as(Url.unwrap()))
       .option('--json', 'print the API response as JSON')
-      .action((target: Target, { kind, verdict, summary, url, json: asJson }: Options) =>
+      .action(({ task: id, node }: Target, { json: asJson, ...text }: Options) =>
         use(async (client) => {
-          const node = target.node === undefined ? {} : { node: target.node };
-          const review = {
-            id: target.task,
-            kind,
-            verdict,
-            summary,
-            ...(url !== undefined && { url }),
-            ...node,
-          };
+          const review = { id, ...text, ...(node !== undefined && { node }) };
           const answer = await client.call('orchestrator', 'record_review', review, {
             requestId: randomUUID(),
           });
           if (asJson) json(answer);
-          else lines([`task ${answer.id}: ${kind} review recorded`]);
+          else lines([`task ${answer.id}: ${text.kind} review recorded`]);
           return undefined;
         }),
       ),

@@ -1,4 +1,9 @@
-import { artifactText, criteriaText, reviewText } from '@holdpoint/contracts/approval/facts-text';
+import {
+  artifactText,
+  attemptText,
+  criteriaText,
+  reviewText,
+} from '@holdpoint/contracts/approval/facts-text';
 import type { ApiResponse } from '@holdpoint/contracts/catalog/api';
 import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
 import { ProgramEvent } from '@holdpoint/contracts/program/events';
@@ -53,12 +58,7 @@ const evidenceRows = (task: TaskView): readonly (readonly string[])[] => {
   const { acceptanceCriteria, reviews = {}, artifact, onBehalfOf } = task;
   return [
     ...(acceptanceCriteria === undefined ? [] : rowsOf('criteria', criteriaText(acceptanceCriteria))),
-    ...(onBehalfOf === undefined
-      ? []
-      : rowsOf(
-          'on behalf of',
-          `${onBehalfOf.task}/${onBehalfOf.node}, attempt ${String(onBehalfOf.attempt)}`,
-        )),
+    ...(onBehalfOf === undefined ? [] : rowsOf('on behalf of', attemptText(onBehalfOf))),
     ...(reviews.spec === undefined ? [] : rowsOf('spec review', reviewText(reviews.spec))),
     ...(reviews.quality === undefined ? [] : rowsOf('quality review', reviewText(reviews.quality))),
     ...(artifact === undefined ? [] : rowsOf('artifact', artifactText(artifact))),
@@ -70,7 +70,7 @@ export const taskText = (task: TaskView): readonly string[] => [
     ['task', task.id],
     ['workflow', task.workflow],
     ['phase', `${task.phase} (version ${String(task.version)})`],
-    ...printableLines(task.goal).map((line, i) => [i === 0 ? 'goal' : '', line]),
+    ...rowsOf('goal', task.goal),
     ...evidenceRows(task),
     ...[['spent', spentText(task.spent, task.budget)]].filter(([, text]) => text !== ''),
     ...(task.circuit === undefined ? [] : [['circuit', task.circuit]]),

@@ -1,4 +1,4 @@
-import type { ArtifactLink, Review } from '../workflow/review.ts';
+import type { ArtifactLink, OnBehalfOf, Review } from '../workflow/review.ts';
 import type { RequestFacts } from './commands.ts';
 
 const CRITERIA_MAX = 20;
@@ -28,18 +28,15 @@ export const reviewText = (review: Review | undefined): string => {
 export const artifactText = (artifact: ArtifactLink | undefined): string =>
   artifact === undefined ? 'none' : `${artifact.uri} (${artifact.name})`;
 
+/** `t-4k2m/build, attempt 2`. */
+export const attemptText = ({ task, node, attempt }: OnBehalfOf): string =>
+  `${task}/${node}, attempt ${String(attempt)}`;
+
 /** The facts of a request, each with its name. */
 export const factRows = (facts: RequestFacts): readonly (readonly [name: string, text: string])[] => {
   const { acceptanceCriteria, phase, attempt, reviews = {}, artifact, rollbackHint, onBehalfOf } = facts;
   return [
-    ...(onBehalfOf === undefined
-      ? []
-      : [
-          [
-            'on behalf of',
-            `${onBehalfOf.task}/${onBehalfOf.node}, attempt ${String(onBehalfOf.attempt)}`,
-          ] as const,
-        ]),
+    ...(onBehalfOf === undefined ? [] : [['on behalf of', attemptText(onBehalfOf)] as const]),
     ['phase', `${phase}, attempt ${String(attempt)}`],
     ['acceptance criteria', criteriaText(acceptanceCriteria)],
     ['spec review', reviewText(reviews.spec)],
