@@ -92,15 +92,14 @@ const settleHere = async (
   );
 };
 
-const holdSample = async (operator: Client, workspace: string, leave: AbortSignal): Promise<void> => {
+const holdSample = async (operator: Client, workspace: string): Promise<SampleTask> => {
   const task = await submitSample(operator);
   say('');
   say(`Task ${task.id} waits at its hold point: it will append a line to ${effectFile(workspace)}.`);
   say(`  approve       ${cli} approval approve ${task.approval}`);
   say(`  reject        ${cli} approval reject ${task.approval}`);
   say(`  inspect       ${cli} task show ${task.id}`);
-  say('Ctrl-C stops everything.');
-  if (process.stdin.isTTY && process.stdout.isTTY) await settleHere(operator, task, workspace, leave);
+  return task;
 };
 
 const work = async (
@@ -114,8 +113,10 @@ const work = async (
   const operator = await connectOperator(natsUrl, credentialsDir);
   const { work: confinement } = await operator.call('executor', 'executors', {});
   say(`  work          ${confinement}`);
-  if (sample) await holdSample(operator, workspace, leave);
-  else say('Ctrl-C stops everything.');
+  const task = sample ? await holdSample(operator, workspace) : undefined;
+  say('Ctrl-C stops everything.');
+  if (task !== undefined && process.stdin.isTTY && process.stdout.isTTY)
+    await settleHere(operator, task, workspace, leave);
   await operator.close();
   await once(leave, 'abort');
   return 0;

@@ -138,16 +138,17 @@ export const createSeals = (
       const own = messages.filter(({ subject }) => isSealed(subject));
       if (own.length === 0) return messages;
       const { kid, sign } = signer();
-      const seals = sealAll(
+      const texts = sealAll(
         own.map((message) => ({ subject: message.subject, id: idOf(message), body: message.body })),
         kid,
         sign,
       );
-      let next = 0;
+      const sealOf = new Map(own.map((message, index) => [message, texts[index] ?? '']));
       return messages.map((message) => {
-        if (!isSealed(message.subject)) return message;
-        next += 1;
-        return { ...message, headers: [...message.headers, [HEADERS.seal, seals[next - 1] ?? ''] as const] };
+        const seal = sealOf.get(message);
+        return seal === undefined
+          ? message
+          : { ...message, headers: [...message.headers, [HEADERS.seal, seal] as const] };
       });
     },
   };

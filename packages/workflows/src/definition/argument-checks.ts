@@ -1,23 +1,13 @@
 import { argumentProblems } from '@holdpoint/contracts/effect/arguments';
-import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
 import type { NodeDefinition, WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
+import { valueAt } from '../reading/shape.ts';
 import { shown } from '../problems/report.ts';
 import type { Problem } from '../problems/problem.ts';
 import { type Collector, createCollector } from './collector.ts';
 import { isRendered } from './node-texts.ts';
 
-const valueAt = (args: JsonObject, path: readonly string[]): Json | undefined => {
-  let value: Json | undefined = args;
-  for (const key of path)
-    value =
-      typeof value === 'object' && value !== null && Object.hasOwn(value, key)
-        ? (Reflect.get(value, key) as Json)
-        : undefined;
-  return value;
-};
-
 /** Known only when the node starts. */
-const hasExpression = (value: Json | undefined): boolean =>
+const hasExpression = (value: unknown): boolean =>
   value !== undefined && JSON.stringify(value).includes('{{');
 
 /** Other values may be secrets that were written in the clear. */
