@@ -24,13 +24,13 @@ import {
 /** A subject that a user publishes, and the subject on which it arrives in other accounts; null: in none. */
 export type Sent = { readonly subject: string; readonly arrivesAs: string | null };
 
-/** What a user may do, whatever account it is in. ./accounts.ts makes permissions, exports and imports of it. */
+/** The rights of a user in any account. ./accounts.ts turns them into permissions, exports and imports. */
 export type Rights = {
   /** Events, commands, requests, and the JetStream API. */
   readonly sends: readonly (string | Sent)[];
   /** What users of other accounts publish. */
   readonly watches: readonly string[];
-  /** What is sent to this user: answers, and the requests of its API. */
+  /** The messages to this user: answers, and the requests of its API. */
   readonly receives: readonly string[];
   /** Whether it answers requests. */
   readonly answers: boolean;
@@ -93,7 +93,7 @@ const forTheConsole: readonly (string | Sent)[] = [
   getDirect('HP_LOG'),
 ];
 
-/** The requests of each service, and what it sends beside events and commands. */
+/** The requests of each service, and its messages beside events and commands. */
 const speech: Readonly<Record<ServiceName, readonly (string | Sent)[]>> = {
   orchestrator: [subjects.api('approvals', 'keys'), subjects.api('recovery', 'circuits')],
   // Its console forwards requests of signed-in people: decision 21.

@@ -353,7 +353,7 @@ describe('a question about a stuck job', () => {
   });
 });
 
-describe('an effect that is not what it says', () => {
+describe('an effect that does not match its digest', () => {
   const altered = { ...pending, effect: { ...effect, target: 'https://production.example' } };
   const answers = { 'approvals.get': altered, 'approvals.list': { items: [altered] } };
 

@@ -19,7 +19,7 @@ export const RuleMatch = z.object({
       `none of ${ALWAYS_A_PERSON.join(', ')}: a person looks at those`,
     )
     .optional(),
-  /** A rule names what may run: a kind or a target alone would permit any capability. */
+  /** A rule names a capability: a kind or a target alone would permit any capability. */
   capability: z.string('capability: missing, name the capability that the rule permits').min(1).max(512),
   /** Matches only targets that the arguments name. */
   target: Pattern.optional(),

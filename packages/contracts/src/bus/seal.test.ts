@@ -172,7 +172,7 @@ describe('any text', () => {
     );
   });
 
-  test('no text makes the reader throw, and what it reads it writes back', () => {
+  test('no text makes the reader throw, and every seal that it reads is written back unchanged', () => {
     fc.assert(
       fc.property(
         fc.oneof(

@@ -66,11 +66,11 @@ describe('the start of a consumer that is recreated', () => {
     },
   );
 
-  test('a consumer of a stream that was created again reads all of it', () => {
+  test('a consumer of a recreated stream reads the whole stream', () => {
     expect(startOf('recreated', stream())).toBe('all');
   });
 
-  test('a consumer of a stream that was never seen, or was empty, reads all of it', () => {
+  test('a consumer of a new or empty stream reads the whole stream', () => {
     expect([
       startOf('ahead', undefined),
       startOf('restarted', stream({ lastAt: '0001-01-01T00:00:00Z' })),

@@ -50,7 +50,7 @@ describe('a batch under load', () => {
     expect(time.waiting()).toBe(0);
   });
 
-  test('after a batch of several the next waits three milliseconds, and takes what came meanwhile', async () => {
+  test('after a batch of several the next one waits three milliseconds for more messages', async () => {
     const { send, committed, time } = setup();
     for (const id of ['a', 'b']) send(id);
     await settle();
@@ -84,7 +84,7 @@ describe('a batch under load', () => {
   });
 });
 
-describe('a message that nobody waits for', () => {
+describe('a lazy message', () => {
   test('a lazy message waits 50 ms for another batch, and is then decided alone', async () => {
     const { send, fates, time } = setup({ lazy: true });
     send('a');
