@@ -82,7 +82,7 @@ describe('a command', { timeout: 30_000 }, () => {
     const { code, err } = await bootstrap(['dance']);
     expect(code).toBe(64);
     expect(err).toContain(
-      ' start|demo|check|test|test:all|prove|bench|soak|simulate|planted|mutants|torture|pack|holdpoint [arguments]',
+      ' start|demo|check|test|test:all|prove|bench|soak|simulate|planted|mutants|torture|pack|test:k8s|release|holdpoint [arguments]',
     );
   });
 });

@@ -35,12 +35,14 @@ const commands = {
   mutants: 'tests/planted/mutants.ts',
   torture: 'tests/torture/main.ts',
   pack: 'infra/release/pack.ts',
+  'test:k8s': 'tests/k8s/cluster/main.ts',
+  release: 'infra/release/release.ts',
   holdpoint: 'infra/release/holdpoint.ts',
 };
 /** Those that vouch for the console, or give it away: without it they fail. */
-const releasing = ['test', 'test:all', 'prove', 'pack'];
+const releasing = ['test', 'test:all', 'prove', 'pack', 'release'];
 /** Those that start services, which serve the console. */
-const serving = ['start', 'demo', 'test', 'test:all', 'prove', 'bench', 'soak', 'torture', 'pack'];
+const serving = ['start', 'demo', 'test', 'test:all', 'prove', 'bench', 'soak', 'torture', 'pack', 'release'];
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const stampFile = join(root, 'node_modules', '.holdpoint-installed');

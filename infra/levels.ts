@@ -10,7 +10,9 @@ export const ADAPTERS: readonly string[] = [
 ];
 
 /** The deciders of all services in worlds that the tests invent. */
-export const PROOF: readonly string[] = ['tests/{simulation,models,fuzz,torture,planted}/**/*.test.ts'];
+export const PROOF: readonly string[] = [
+  'tests/{simulation,crash-points,models,fuzz,torture,planted}/**/*.test.ts',
+];
 
 const integration = (folder: string, ...names: readonly string[]): readonly string[] =>
   names.map((name) => `tests/integration/${folder}/${name}.int.test.ts`);
@@ -20,6 +22,7 @@ export const QUICK: readonly string[] = [
   ...integration(
     'runtime',
     'store-contract',
+    'ownership',
     'object-store',
     'engine-postgres',
     'kill-each-service',

@@ -2,18 +2,23 @@ import { randomBytes } from 'node:crypto';
 import { chmod, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { layout, roleOf, services } from '../credentials/layout.ts';
-import type { CredentialsLayout, ServiceName } from '../credentials/layout.ts';
+import type { CredentialsLayout, NatsUser, ServiceName } from '../credentials/layout.ts';
+import { natsLoginFile } from '../credentials/read.ts';
 
 type Secret = { readonly from: string; readonly name: string; readonly mode?: number };
+type Login = (user: NatsUser) => string;
 export type Share = { readonly to: string; readonly secrets: readonly Secret[] };
 
 const OWNER_ALONE = 0o400;
 /** PostgreSQL runs as a user of its own, who is in the group. */
 const OWNER_AND_GROUP = 0o440;
 
-const special = (files: CredentialsLayout): Readonly<Record<ServiceName, readonly Secret[]>> => ({
+const special = (
+  files: CredentialsLayout,
+  login: Login,
+): Readonly<Record<ServiceName, readonly Secret[]>> => ({
   orchestrator: [
-    { from: files.natsSeed('topology'), name: 'topology.seed' },
+    { from: login('topology'), name: 'topology.seed' },
     { from: files.sealKey('orchestrator'), name: 'orchestrator.key.pem' },
   ],
   approvals: [
@@ -28,12 +33,13 @@ const special = (files: CredentialsLayout): Readonly<Record<ServiceName, readonl
 /** The secrets of each container: only those that it needs. */
 export const sharesOf = (credentialsDir: string): readonly Share[] => {
   const files = layout(credentialsDir);
-  const own = special(files);
+  const login: Login = (user) => natsLoginFile(credentialsDir, user);
+  const own = special(files, login);
   return [
     ...services.map((service) => ({
       to: service,
       secrets: [
-        { from: files.natsSeed(service), name: 'nats.seed' },
+        { from: login(service), name: 'nats.seed' },
         { from: files.postgresPassword(roleOf(service)), name: 'postgres.password' },
         { from: files.trust, name: 'trust.json' },
         ...own[service],
@@ -42,11 +48,11 @@ export const sharesOf = (credentialsDir: string): readonly Share[] => {
     {
       to: 'operator',
       secrets: [
-        { from: files.natsSeed('operator'), name: 'nats.seed' },
+        { from: login('operator'), name: 'nats.seed' },
         { from: files.operatorToken, name: 'operator.token' },
       ],
     },
-    { to: 'worker', secrets: [{ from: files.natsSeed('worker'), name: 'nats.seed' }] },
+    { to: 'worker', secrets: [{ from: login('worker'), name: 'nats.seed' }] },
     {
       to: 'postgres',
       secrets: [

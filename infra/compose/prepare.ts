@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { generateCredentials } from '../credentials/generate.ts';
 import { readPublicNkeys } from '../credentials/read.ts';
-import { messageOf, refuseFormerSettings } from '../local/problem.ts';
+import { messageOf, refuseWrongSettings } from '../local/problem.ts';
 import { renderServerConfig } from '../nats/config.ts';
 import { poolsIn } from '../nats/pools.ts';
 import { handOut, replaceFile } from './hand-out.ts';
@@ -27,7 +27,7 @@ const natsConfig = async (): Promise<string> =>
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
-refuseFormerSettings(process.env);
+refuseWrongSettings(process.env);
 try {
   for (const path of await generateCredentials(CREDENTIALS)) say(`made ${path}`);
   // Public keys and permissions: nothing in it is secret.

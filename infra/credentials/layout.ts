@@ -23,7 +23,9 @@ export type SealingService = (typeof sealingServices)[number];
 export const adminRole = 'hp_admin';
 export const ownerRole = 'hp_owner';
 export const roleOf = (service: ServiceName) => `hp_${service}` as const;
-export const postgresRoles = [adminRole, ...services.map(roleOf)] as const;
+/** Has the rights of the services of the core, for a process that runs all of them. */
+export const coreRole = 'hp_core';
+export const postgresRoles = [adminRole, ...services.map(roleOf), coreRole] as const;
 export type PostgresRole = (typeof postgresRoles)[number];
 
 /** Where each secret lies in a credentials folder; the same for local, compose and production use. */
@@ -32,6 +34,10 @@ export const layout = (dir: string) => ({
   natsDir: join(dir, 'nats'),
   postgresDir: join(dir, 'postgres'),
   natsSeed: (user: NatsUser) => join(dir, 'nats', `${user}.seed`),
+  /** Of a NATS in operator mode, made by `holdpoint nats export`. Used in place of the seed. */
+  natsCreds: (user: NatsUser) => join(dir, 'nats', `${user}.creds`),
+  natsAccountsDir: join(dir, 'nats', 'accounts'),
+  natsAccountSeed: (name: string) => join(dir, 'nats', 'accounts', `${name}.seed`),
   natsPublicKey: (user: NatsUser) => join(dir, 'nats', `${user}.pub`),
   postgresPassword: (role: PostgresRole) => join(dir, 'postgres', `${role}.password`),
   grantKey: join(dir, 'grant.key.pem'),

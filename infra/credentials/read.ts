@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { recordInTurn } from '../local/record.ts';
 import { isMissing } from './keep.ts';
@@ -20,3 +21,12 @@ export const readPublicNkeys = (dir: string): Promise<PublicNkeys> =>
 
 export const readPostgresPassword = (dir: string, role: PostgresRole): Promise<string> =>
   readLine(layout(dir).postgresPassword(role));
+
+export const readNatsSeed = (dir: string, user: NatsUser): Promise<string> =>
+  readLine(layout(dir).natsSeed(user));
+
+/** The login of a bus user: `.creds` if the folder has them, else the seed. */
+export const natsLoginFile = (dir: string, user: NatsUser): string => {
+  const { natsCreds, natsSeed } = layout(dir);
+  return existsSync(natsCreds(user)) ? natsCreds(user) : natsSeed(user);
+};

@@ -4,7 +4,8 @@ import { layout, postgresRoles } from '../credentials/layout.ts';
 import { readPublicNkeys } from '../credentials/read.ts';
 import { renderServerConfig } from '../nats/config.ts';
 
-const NAMESPACE = 'holdpoint';
+/** The namespace of a deployment, unless it names its own. */
+export const NAMESPACE = 'holdpoint';
 
 type Manifest = {
   readonly apiVersion: 'v1';
@@ -16,12 +17,13 @@ type Manifest = {
 };
 
 const secret = async (
+  namespace: string,
   name: string,
   files: readonly { readonly from: string; readonly name: string }[],
 ): Promise<Manifest> => ({
   apiVersion: 'v1',
   kind: 'Secret',
-  metadata: { name, namespace: NAMESPACE },
+  metadata: { name, namespace },
   type: 'Opaque',
   stringData: Object.fromEntries(
     await Promise.all(files.map(async ({ from, name: key }) => [key, await readFile(from, 'utf8')] as const)),
@@ -29,8 +31,9 @@ const secret = async (
 });
 
 /** Those of a role each: what migrations need, and nothing of the bus or of grants. */
-const provisioning = (credentialsDir: string): Promise<Manifest> =>
+const provisioning = (credentialsDir: string, namespace: string): Promise<Manifest> =>
   secret(
+    namespace,
     'holdpoint-provision',
     postgresRoles.map((role) => ({
       from: layout(credentialsDir).postgresPassword(role),
@@ -38,19 +41,26 @@ const provisioning = (credentialsDir: string): Promise<Manifest> =>
     })),
   );
 
-/** The secrets that the manifests name, one for each that mounts one, as a credentials folder has them. */
-export const secretManifests = async (credentialsDir: string): Promise<readonly Manifest[]> => [
+/** The secrets that the chart names, one for each that mounts one, as a credentials folder has them. */
+export const secretManifests = async (
+  credentialsDir: string,
+  namespace = NAMESPACE,
+): Promise<readonly Manifest[]> => [
   ...(await Promise.all(
-    sharesOf(credentialsDir).map(({ to, secrets }) => secret(`holdpoint-${to}`, secrets)),
+    sharesOf(credentialsDir).map(({ to, secrets }) => secret(namespace, `holdpoint-${to}`, secrets)),
   )),
-  await provisioning(credentialsDir),
+  await provisioning(credentialsDir, namespace),
 ];
 
-/** The configuration of the one NATS server of the overlay `dev`: public keys and permissions. */
-export const natsManifest = async (credentialsDir: string, pools: readonly string[]): Promise<Manifest> => ({
+/** The configuration of the one NATS server inside the chart: public keys and permissions. */
+export const natsManifest = async (
+  credentialsDir: string,
+  pools: readonly string[],
+  namespace = NAMESPACE,
+): Promise<Manifest> => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
-  metadata: { name: 'holdpoint-nats', namespace: NAMESPACE },
+  metadata: { name: 'holdpoint-nats', namespace },
   data: {
     'nats-server.conf': renderServerConfig({
       publicKeys: await readPublicNkeys(credentialsDir),

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { demoDirOf, root } from './folders.ts';
 import { connectOperator } from './operator.ts';
-import { refuseFormerSettings } from './problem.ts';
+import { refuseWrongSettings } from './problem.ts';
 import { onStdout } from './progress.ts';
 import { findRunning } from './running.ts';
 import { awaitEnd, countApplied, decide, effectFile, submitSample, timeline } from './sample-task.ts';
@@ -32,7 +32,7 @@ const work = async ({ natsUrl, credentialsDir, workspace }: RunningStack): Promi
   }
 };
 
-refuseFormerSettings(process.env);
+refuseWrongSettings(process.env);
 const demoDir = demoDirOf(process.env);
 const stack = createStack({ root, dataDir: demoDir, progress: onStdout });
 say('Holdpoint demo: a stack of its own, on free ports, beside any that is running.');

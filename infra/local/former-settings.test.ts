@@ -25,6 +25,31 @@ test.each([
   });
 });
 
+test.each([
+  [
+    'infra/local/start.ts',
+    'nosuch',
+    'HOLDPOINT_EXECUTOR_POOLS: nosuch is not in HOLDPOINT_DEPLOYMENT_POOLS, add it there',
+  ],
+  [
+    'infra/local/demo.ts',
+    'gpu,nosuch',
+    'HOLDPOINT_EXECUTOR_POOLS: nosuch is not in HOLDPOINT_DEPLOYMENT_POOLS, add it there',
+  ],
+])('%s refuses an executor of the pool %s at once, with exit 78 and its name', (file, pools, problem) => {
+  const env = {
+    PATH: process.env['PATH'],
+    HOLDPOINT_DEPLOYMENT_POOLS: 'default,gpu',
+    HOLDPOINT_EXECUTOR_POOLS: pools,
+  };
+  const { status, stderr } = spawnSync(process.execPath, [join(root, file)], {
+    encoding: 'utf8',
+    env,
+    timeout: 20_000,
+  });
+  expect({ status, stderr }).toEqual({ status: EXIT_CONFIG, stderr: `error CONFIG: ${problem}\n` });
+});
+
 test('Compose hands every former name to the container that refuses it', () => {
   const text = readFileSync(join(root, 'infra/compose/compose.yaml'), 'utf8');
   const missing = Object.keys(RENAMED_SETTINGS).filter((name) => !text.includes(`  ${name}: \${${name}:-}`));

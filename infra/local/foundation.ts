@@ -90,7 +90,7 @@ const checkBus = async (url: string, credentialsDir: string): Promise<undefined>
   try {
     await (await connectAs({ url, credentialsDir, user: 'operator' })).close();
   } catch (error) {
-    const remedy = `\`node infra/nats/main.ts --credentials ${credentialsDir}\` prints the configuration that it needs`;
+    const remedy = `\`holdpoint nats export --as config --credentials ${credentialsDir} --out <folder>\` writes its accounts`;
     throw new Problem(`NATS at ${url} does not let in Holdpoint's users (${messageOf(error)}): ${remedy}`, {
       cause: error,
     });

@@ -1,4 +1,5 @@
 import { formerSettings } from '@holdpoint/contracts/values/former-settings';
+import { poolsIn } from '../nats/pools.ts';
 
 /** A failure that the person at the terminal can mend: shown as one line, without a stack. */
 export class Problem extends Error {
@@ -13,9 +14,29 @@ export const codeOf = (error: unknown): string | undefined =>
 /** sysexits.h: the configuration is wrong. The services end with it too. */
 const EXIT_CONFIG = 78;
 
-/** Ends the process on a former name of a setting: it is not passed on, so that no service would refuse it. */
-export const refuseFormerSettings = (env: NodeJS.ProcessEnv): void => {
-  const problem = formerSettings(env);
+/** The bus refuses an executor of an unlisted pool again and again, and it never becomes ready. */
+const unlistedPool = ({
+  HOLDPOINT_EXECUTOR_POOLS: wanted,
+  HOLDPOINT_DEPLOYMENT_POOLS: listed,
+}: NodeJS.ProcessEnv): string | undefined => {
+  if (wanted === undefined || wanted === '') return undefined;
+  try {
+    const pools = poolsIn(listed);
+    const pool = poolsIn(wanted).find((each) => !pools.includes(each));
+    return pool === undefined
+      ? undefined
+      : `HOLDPOINT_EXECUTOR_POOLS: ${pool} is not in HOLDPOINT_DEPLOYMENT_POOLS, add it there`;
+  } catch (error) {
+    return messageOf(error);
+  }
+};
+
+/**
+ * Ends the process on a former name of a setting, which is not passed on, so that no service would refuse it, and on
+ * a pool that the bus would refuse.
+ */
+export const refuseWrongSettings = (env: NodeJS.ProcessEnv): void => {
+  const problem = formerSettings(env) ?? unlistedPool(env);
   if (problem === undefined) return;
   process.stderr.write(`error CONFIG: ${problem}\n`);
   process.exit(EXIT_CONFIG);

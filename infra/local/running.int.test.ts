@@ -33,6 +33,16 @@ test('one of many processes that claim a folder at once gets it', async () => {
   expect(results.filter((result) => 'claim' in result).length).toBe(1);
 });
 
+test('a folder that cannot be there is refused in one line, with the remedy', async () => {
+  await writeFile(join(dir, 'file'), '');
+  const inTheWay = /^a file is in the place of .*: remove it, or set HOLDPOINT_DATA$/;
+  await expect(claimDataDir(join(dir, 'file'))).rejects.toThrow(inTheWay);
+  await expect(claimDataDir(join(dir, 'file', 'data'))).rejects.toThrow(inTheWay);
+  await expect(claimDataDir(join(dir, 'x'.repeat(1_000)))).rejects.toThrow(
+    /^cannot write to .* \(ENAMETOOLONG\): start in a folder of your own, or set HOLDPOINT_DATA$/,
+  );
+});
+
 test('the record of a killed process is ignored, even if its process id is reused', async () => {
   const gone = spawn('true');
   await once(gone, 'exit');

@@ -73,8 +73,11 @@ export const claimDataDir = async (
     await mkdir(dataDir, { recursive: true });
     await access(dataDir, constants.W_OK);
   } catch (error) {
+    const code = codeOf(error) ?? 'unknown error';
     throw new Problem(
-      `cannot write to ${dataDir} (${String(codeOf(error))}): start as the user whom it belongs to, or remove it`,
+      ['EEXIST', 'ENOTDIR'].includes(code)
+        ? `a file is in the place of ${dataDir}: remove it, or set HOLDPOINT_DATA`
+        : `cannot write to ${dataDir} (${code}): start in a folder of your own, or set HOLDPOINT_DATA`,
       { cause: error },
     );
   }

@@ -1,7 +1,9 @@
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { CORE_SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { layout, services } from '../credentials/layout.ts';
 import type { ServiceName } from '../credentials/layout.ts';
+import { natsLoginFile } from '../credentials/read.ts';
 import { startFoundation, takeDataDir } from './foundation.ts';
 import type { Foundation } from './foundation.ts';
 import type { NatsServer } from './nats/nats.ts';
@@ -26,6 +28,8 @@ export type StackOptions = {
   readonly ports?: Partial<Ports>;
   /** Which services to start; all by default. */
   readonly services?: readonly ServiceName[];
+  /** `core`: one process runs orchestrator, approvals and recovery. `apart`: each service has a process of its own. */
+  readonly form?: Form;
   /** More environment variables for a service. */
   readonly env?: Partial<Record<ServiceName, Readonly<Record<string, string>>>>;
   /** An external NATS server with the users of Holdpoint. */
@@ -35,6 +39,23 @@ export type StackOptions = {
   readonly repositories?: string | undefined;
   /** Starts PostgreSQL and NATS again when they end unasked, as it always does with the services. */
   readonly keepServers?: boolean;
+  /** Prefers little memory over throughput. */
+  readonly isSmall?: boolean;
+};
+
+/** How services are spread over processes. */
+export type Form = 'core' | 'apart';
+
+const CORE: readonly ServiceName[] = CORE_SERVICES;
+
+/** The processes of the services, by name. */
+export const processesOf = (
+  wanted: readonly ServiceName[],
+  form: Form,
+): readonly { readonly name: string; readonly services: readonly ServiceName[] }[] => {
+  const alone = (names: readonly ServiceName[]) => names.map((name) => ({ name, services: [name] }));
+  if (form === 'apart' || !CORE.every((name) => wanted.includes(name))) return alone(wanted);
+  return [{ name: 'core', services: CORE }, ...alone(wanted.filter((name) => !CORE.includes(name)))];
 };
 
 export type RunningStack = {
@@ -87,17 +108,22 @@ export const createStack = (options: StackOptions): Stack => {
     const started: ServiceProcess[] = [];
     // They stop together: each depends only on the two servers.
     undo.add(() => Promise.all(started.map((service) => service.stop())));
-    for (const name of options.services ?? services)
+    for (const { name, services: own } of processesOf(options.services ?? services, options.form ?? 'core'))
       started.push(
         await startServiceProcess({
           name,
-          service: name,
-          context: { ...context, httpPort: ports[name] },
+          services: own,
+          // The console of approvals is the page that people open.
+          context: {
+            ...context,
+            httpPort: ports[own.find((each) => each === 'approvals') ?? own[0] ?? 'executor'],
+          },
           folder: dataDir,
           inherited: process.env,
-          env: options.env?.[name] ?? {},
+          env: Object.assign({}, ...own.map((each) => options.env?.[each] ?? {})) as Record<string, string>,
           logFile: logFile(name),
           registry,
+          isSmall: options.isSmall ?? false,
           say: progress.say,
         }),
       );
@@ -120,10 +146,10 @@ export const createStack = (options: StackOptions): Stack => {
   ): Partial<Running> => ({
     natsUrl,
     ...(nats !== undefined && { natsServer: nats.origin }),
-    natsSeedFile: layout(credentialsDir).natsSeed('operator'),
+    natsSeedFile: natsLoginFile(credentialsDir, 'operator'),
     tokenFile: layout(credentialsDir).operatorToken,
     database: `postgres://${database.host}:${database.port}/${database.name}`,
-    services: Object.fromEntries(started.map(({ service, url }) => [service, url])),
+    services: Object.fromEntries(started.flatMap((each) => each.services.map((name) => [name, each.url]))),
     workspace,
     logs: join(dataDir, 'logs'),
     credentials: credentialsDir,
@@ -141,7 +167,7 @@ export const createStack = (options: StackOptions): Stack => {
     if (options.keepServers === true) keepServers(foundation);
     const description = describe(foundation, started);
     await claim.publish(description);
-    const byName = Object.fromEntries(started.map((service) => [service.service, service]));
+    const byName = Object.fromEntries(started.flatMap((each) => each.services.map((name) => [name, each])));
     return { ...foundation, services: byName, workspace, description };
   };
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { generateCredentials } from '../credentials/generate.ts';
-import { layout, services } from '../credentials/layout.ts';
+import { layout } from '../credentials/layout.ts';
 import { root } from './folders.ts';
 import { commandOf } from './process/pid.ts';
 import { startNats } from './nats/nats.ts';
@@ -59,6 +59,9 @@ const until = async (started: Launched, pattern: RegExp): Promise<RegExpExecArra
     if (result instanceof Error) throw result;
     return result;
   });
+
+/** The core, the executor, and the servers that name the data folder. */
+const PROCESSES = 3;
 
 const processesIn = async (dir: string) =>
   Processes.parse(JSON.parse(await readFile(join(dir, 'processes.json'), 'utf8')));
@@ -120,7 +123,7 @@ describe('npm start', () => {
       expect(text.match(/Holdpoint was here/g)).toHaveLength(1);
 
       const pids = (await processesIn(dataDir)).map(({ pid }) => pid);
-      expect((await survivors(pids)).length).toBe(services.length + 1);
+      expect((await survivors(pids)).length).toBe(PROCESSES);
       started.process.kill('SIGINT');
       expect(await started.exited).toBe(0);
       expect(await survivors(pids)).toEqual([]);
@@ -135,7 +138,7 @@ describe('npm start', () => {
     const pids = (await processesIn(dataDir)).map(({ pid }) => pid);
     killed.process.kill('SIGKILL');
     await killed.exited;
-    expect((await survivors(pids)).length).toBe(services.length + 1);
+    expect((await survivors(pids)).length).toBe(PROCESSES);
 
     const next = launch('infra/local/start.ts');
     await until(next, /approval approve/);
@@ -233,14 +236,14 @@ describe('an external NATS server', () => {
       const started = launch('infra/local/start.ts', [], { HOLDPOINT_NATS_URL: 'nats://127.0.0.1:1' });
       expect(await started.exited).toBe(1);
       expect(started.output()).toMatch(
-        /\nholdpoint: NATS at nats:\/\/127\.0\.0\.1:1 does not let in Holdpoint's users \(.+\): `node infra\/nats\/main\.ts --credentials .+` prints the configuration that it needs\n$/,
+        /\nholdpoint: NATS at nats:\/\/127\.0\.0\.1:1 does not let in Holdpoint's users \(.+\): `holdpoint nats export --as config --credentials .+ --out <folder>` writes its accounts\n$/,
       );
     },
   );
 });
 
 describe('npm run demo', () => {
-  test.each(services)(
+  test.each(['core', 'executor'])(
     'npm run demo only takes longer after a kill -9 of %s',
     { timeout: 180_000 },
     async (service) => {

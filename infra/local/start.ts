@@ -1,12 +1,13 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
 import type { Client } from '@holdpoint/cli/bus/client';
+import { consoleLink } from '@holdpoint/cli/console/link';
 import { layout } from '../credentials/layout.ts';
 import { dataDirOf, isPackage, root } from './folders.ts';
 import { connectOperator } from './operator.ts';
 import { defaultPorts } from './ports.ts';
 import { pointHere } from './pointer.ts';
-import { refuseFormerSettings } from './problem.ts';
+import { messageOf, refuseWrongSettings } from './problem.ts';
 import { onStdout } from './progress.ts';
 import type { Running } from './running.ts';
 import { awaitDecision, awaitEnd, countApplied, decide, effectFile, submitSample } from './sample-task.ts';
@@ -30,13 +31,19 @@ const describe = (running: Partial<Running>): void => {
     credentials = '',
   } = running;
   say(`  NATS          ${natsUrl}${natsServer === undefined ? '' : `   ${natsServer}`}`);
-  say(`    watch       nats -s ${natsUrl} --nkey ${natsSeedFile} sub 'hp.evt.>'`);
+  say(
+    `    watch       nats -s ${natsUrl} ${natsSeedFile.endsWith('.creds') ? '--creds' : '--nkey'} ${natsSeedFile} sub 'hp.evt.>'`,
+  );
   say(`  PostgreSQL    ${database}`);
-  for (const [name, url] of Object.entries(services))
-    say(`  ${name.padEnd(13)} ${url}   /healthz /readyz /metrics`);
+  for (const url of new Set(Object.values(services))) {
+    const names = Object.keys(services).filter((name) => services[name] === url);
+    const [name = ''] = names;
+    say(`  ${(names.length > 1 ? 'core' : name).padEnd(13)} ${url}   /healthz /readyz /metrics`);
+    if (names.length > 1) say(`    runs        ${names.join(', ')}`);
+  }
   if (services['approvals'] !== undefined)
     say(
-      `  console       ${services['approvals']}/   sign in with the token in ${layout(credentials).operatorToken}`,
+      `  console       ${services['approvals']}/   sign in: ${cli} console, or the token in ${layout(credentials).operatorToken}`,
     );
   say(
     `  second person HOLDPOINT_TOKEN_FILE=${layout(credentials).approverToken} decides what you request under four eyes`,
@@ -44,6 +51,19 @@ const describe = (running: Partial<Running>): void => {
   say(`  credentials   ${credentials}`);
   say(`  workspace     ${workspace}`);
   say(`  logs          ${logs}`);
+};
+
+/** The first visit of the console takes no token. */
+const saySignIn = async (operator: Client, { services = {} }: Partial<Running>): Promise<void> => {
+  const address = services['approvals'];
+  if (address === undefined) return;
+  try {
+    const { url } = await consoleLink(operator, address);
+    say(`  sign in       ${url}`);
+    say(`                opens the console once, within 5 minutes; later: ${cli} console`);
+  } catch (error) {
+    say(`  sign in       no link now (${messageOf(error)}): ${cli} console`);
+  }
 };
 
 type Answer = 'approve' | 'reject' | undefined;
@@ -113,7 +133,10 @@ const work = async (
   const operator = await connectOperator(natsUrl, credentialsDir);
   const { work: confinement } = await operator.call('executor', 'executors', {});
   say(`  work          ${confinement}`);
+  await saySignIn(operator, description);
   const task = sample ? await holdSample(operator, workspace) : undefined;
+  if (!sample)
+    say(`  next          ${cli} task submit --workflow sample --goal "Say hello" --input line=hello`);
   say('Ctrl-C stops everything.');
   if (task !== undefined && process.stdin.isTTY && process.stdout.isTTY)
     await settleHere(operator, task, workspace, leave);
@@ -124,7 +147,7 @@ const work = async (
 
 /** Starts everything and runs until a signal. Returns the exit code for `process.exit`. */
 export const startHere = async ({ sample }: { readonly sample: boolean }): Promise<number> => {
-  refuseFormerSettings(process.env);
+  refuseWrongSettings(process.env);
   const dataDir = dataDirOf(process.env);
   const stack = createStack({
     root,
@@ -134,6 +157,7 @@ export const startHere = async ({ sample }: { readonly sample: boolean }): Promi
     natsUrl: process.env['HOLDPOINT_NATS_URL'],
     repositories: process.env['HOLDPOINT_REPOSITORIES'],
     keepServers: true,
+    isSmall: true,
   });
   say('Starting Holdpoint ...');
   /** Removes the pointer by which the command line finds this start. */

@@ -5,16 +5,16 @@ import { natsUsers } from '../credentials/layout.ts';
 import type { NatsUser } from '../credentials/layout.ts';
 import { recordOf } from '../local/record.ts';
 import { ADVISORIES } from './jetstream-api.ts';
-import { rightsOf } from './permissions.ts';
+import { guestRights, rightsOf } from './permissions.ts';
 import type { Declared, Rights, Sent } from './permissions.ts';
 
 /** The account of the streams. A message that is published here needs no import, so the busiest service is in it. */
 export const CORE = 'CORE';
 
 /**
- * One account for each user. A reply subject never leaves the account of the requester, and there the user can reach with
- * it only what it may publish anyway. In one account with the streams, the server would deliver stored bytes to any
- * subject for who may read them. The orchestrator is in the account of the streams, because it creates them.
+ * One account for each user. A reply subject never leaves the account of the requester, where it reaches only subjects that
+ * the user may publish to. In the account of the streams, a reader could have the server deliver stored bytes to any subject.
+ * The orchestrator is in the account of the streams, because it creates them.
  */
 export const ACCOUNTS: Readonly<Record<NatsUser, string>> = recordOf(natsUsers, (user) =>
   user === 'orchestrator' || user === 'topology' ? CORE : user.toUpperCase(),
@@ -40,7 +40,14 @@ export type Account = {
   readonly exports: readonly Export[];
   readonly imports: readonly Import[];
 };
-export type BusAccess = { readonly accounts: readonly Account[]; readonly permissions: PermissionTable };
+/** An account of others whose users may do as people do, on subjects with a prefix of their own. */
+export type Guest = { readonly account: string; readonly prefix: string };
+export type BusAccess = {
+  readonly accounts: readonly Account[];
+  readonly permissions: PermissionTable;
+  /** What the accounts of guests import. */
+  readonly guests: readonly { readonly account: string; readonly imports: readonly Import[] }[];
+};
 
 const requested = ({ sends }: Rights): readonly Sent[] =>
   sends.map((sent) => (typeof sent === 'string' ? { subject: sent, arrivesAs: sent } : sent));
@@ -72,23 +79,33 @@ const importsOf = (account: string, members: readonly Member[]): readonly Import
   return apart([
     { kind: 'service', from: CORE, subject: INSTEAD_OF_THE_WHOLE_API },
     ...own.flatMap(requestsOf),
-    ...own.flatMap(({ rights }) =>
-      rights.watches.flatMap((subject) =>
-        SERVICE_ACCOUNTS.filter((from) => from !== account && publishes(from, subject, members)).map(
-          (from): Import => ({ kind: 'stream', from, subject }),
-        ),
-      ),
-    ),
+    ...own.flatMap((member) => watchesOf(member, members)),
   ]);
 };
 
-type Member = { readonly user: NatsUser; readonly account: string; readonly rights: Rights };
+type Holder = { readonly account: string; readonly rights: Rights };
+type Member = Holder & { readonly user: NatsUser };
 
-const requestsOf = ({ account, rights }: Member): readonly Import[] =>
-  requested(rights).flatMap(({ subject, arrivesAs }) =>
+const watchesOf = ({ account, rights }: Holder, members: readonly Member[]): readonly Import[] =>
+  rights.watches.flatMap((subject) =>
+    SERVICE_ACCOUNTS.filter((from) => from !== account && publishes(from, subject, members)).map(
+      (from): Import => ({ kind: 'stream', from, subject }),
+    ),
+  );
+
+const guestImports = ({ account, prefix }: Guest, members: readonly Member[]): readonly Import[] => {
+  const holder = { account, rights: guestRights };
+  return apart([...requestsOf(holder), ...watchesOf(holder, members)]).map((each) => ({
+    ...each,
+    to: `${prefix}.${each.to ?? each.subject}`,
+  }));
+};
+
+const requestsOf = ({ account, rights }: Holder): readonly Import[] =>
+  requested(rights).flatMap(({ subject, arrivesAs, at }) =>
     arrivesAs === null
       ? []
-      : receiversOf(arrivesAs)
+      : (at === undefined ? receiversOf(arrivesAs) : [ACCOUNTS[at]])
           .filter((from) => from !== account)
           .map((from): Import => ({
             kind: 'service',
@@ -112,8 +129,11 @@ const apart = (imports: readonly Import[]): readonly Import[] => [
   ...new Map(imports.map((each) => [JSON.stringify(each), each])).values(),
 ];
 
-/** Exactly what other accounts import, each for those accounts. */
-const exportsOf = (account: string, imports: ReadonlyMap<string, readonly Import[]>): readonly Export[] => {
+/** Exactly the subjects that other accounts import, each for those accounts. */
+export const exportsOf = (
+  account: string,
+  imports: ReadonlyMap<string, readonly Import[]>,
+): readonly Export[] => {
   const exported = new Map<string, { kind: Import['kind']; subject: string; accounts: string[] }>();
   for (const [importer, all] of imports)
     for (const { kind, from, subject } of all) {
@@ -137,18 +157,23 @@ const permissionsOf = ({ receives, watches, answers, sends }: Rights): Permissio
 const EVERYTHING: Permissions = { publish: { allow: ['>'] }, subscribe: { allow: ['>'] } };
 
 /**
- * Accounts, and the publish and subscribe rights of their users, from one table: ./permissions.ts. Only what is named
- * there crosses the border of an account. `almighty`: users with all rights in the account of the streams, for tests.
+ * Accounts, and the publish and subscribe rights of their users, from one table: ./permissions.ts. Only the subjects in
+ * this table cross the border of an account. `almighty`: users with all rights in the account of the streams, for tests.
  */
 export const busAccess = (
   declared: Declared = { streams, consumers },
-  { almighty = [] }: { readonly almighty?: readonly NatsUser[] } = {},
+  {
+    almighty = [],
+    guests = [],
+  }: { readonly almighty?: readonly NatsUser[]; readonly guests?: readonly Guest[] } = {},
 ): BusAccess => {
   const members = natsUsers
     .filter((user) => !almighty.includes(user))
     .map((user): Member => ({ user, account: ACCOUNTS[user], rights: rightsOf(user, declared) }));
   const names = [...new Set(members.map(({ account }) => account))];
-  const imports = new Map(names.map((name) => [name, importsOf(name, members)]));
+  const own = names.map((name) => [name, importsOf(name, members)] as const);
+  const outside = guests.map((guest) => [guest.account, guestImports(guest, members)] as const);
+  const imports = new Map([...own, ...outside]);
   return {
     accounts: names.map((name) => ({
       name,
@@ -162,5 +187,24 @@ export const busAccess = (
     permissions: recordOf(natsUsers, (user) =>
       almighty.includes(user) ? EVERYTHING : permissionsOf(rightsOf(user, declared)),
     ),
+    guests: outside.map(([account, given]) => ({ account, imports: given })),
+  };
+};
+
+/** The same with a prefix before each account name, for a server with accounts of others. */
+export const withNames = (prefix: string, access: BusAccess): BusAccess => {
+  const own = new Set(access.accounts.map(({ name }) => name));
+  const named = (name: string): string => (own.has(name) ? `${prefix}_${name}` : name);
+  const renamed = (imports: readonly Import[]): readonly Import[] =>
+    imports.map((each) => ({ ...each, from: named(each.from) }));
+  return {
+    permissions: access.permissions,
+    accounts: access.accounts.map(({ name, users, exports, imports }) => ({
+      name: named(name),
+      users,
+      exports: exports.map((each) => ({ ...each, accounts: each.accounts.map(named) })),
+      imports: renamed(imports),
+    })),
+    guests: access.guests.map(({ account, imports }) => ({ account, imports: renamed(imports) })),
   };
 };

@@ -1,10 +1,9 @@
+import { ACCOUNT_NEEDS, OLDEST_SERVER } from '@holdpoint/contracts/bus/server-needs';
 import { consumersFor, PAYLOAD_MAX_BYTES, streams } from '@holdpoint/contracts/bus/streams';
 import type { PublicNkeys } from '../credentials/read.ts';
-import { busAccess, CORE } from './accounts.ts';
+import { busAccess } from './accounts.ts';
 import type { Account, BusAccess, Export, Import } from './accounts.ts';
 import { hasManyAnswers } from './jetstream-api.ts';
-
-const MIB = 1024 * 1024;
 
 export type ServerVersion = { readonly major: number; readonly minor: number };
 
@@ -14,9 +13,6 @@ export const parseServerVersion = (text: string): ServerVersion => {
   if (match === null) throw new Error(`not a version of nats-server: ${JSON.stringify(text.trim())}`);
   return { major: Number(match[1]), minor: Number(match[2]) };
 };
-
-/** The oldest server whose accounts behave as ./accounts.ts needs it. */
-export const OLDEST_SERVER: ServerVersion = { major: 2, minor: 11 };
 
 export const isSupported = ({ major, minor }: ServerVersion): boolean =>
   major > OLDEST_SERVER.major || (major === OLDEST_SERVER.major && minor >= OLDEST_SERVER.minor);
@@ -31,6 +27,8 @@ export type ServerSettings = {
   readonly serverName?: string;
   /** That of the contracts, when left out. */
   readonly access?: BusAccess;
+  /** In place of the accounts of `access`: the lines of a server in operator mode. */
+  readonly accounts?: string;
   /** The pools of the deployment; the default one, when left out. */
   readonly pools?: readonly string[];
   /**
@@ -76,7 +74,7 @@ const accountText = (
           subscribe: { allow: ${list(subscribe.allow)} } } }`;
   });
   const inside = [
-    name === CORE ? `    jetstream: ${storage}\n` : '',
+    users.includes('topology') ? `    jetstream: ${storage}\n` : '',
     block('users', logins),
     block('exports', exports.map(exportText)),
     block('imports', imports.map(importText)),
@@ -84,8 +82,15 @@ const accountText = (
   return `  ${name} {\n${inside.join('')}  }`;
 };
 
-/** Streams reserve their `max_bytes`, so the server's limit is their sum, and some room. */
-const fileStoreMaxMib = Math.ceil(streams.reduce((sum, { maxBytes }) => sum + maxBytes, 0) / MIB) + 512;
+/** The accounts block, without its braces. */
+export const accountsText = (access: BusAccess, publicKeys: PublicNkeys, streamReplicas: number): string => {
+  const { diskMib, streams: streamsMax, consumers: consumersMax } = ACCOUNT_NEEDS;
+  const storage = `{ max_mem: 64MB, max_file: ${diskMib * streamReplicas}MB, max_streams: ${streamsMax}, max_consumers: ${consumersMax} }`;
+  return access.accounts.map((account) => accountText(account, access, publicKeys, storage)).join('\n');
+};
+
+/** The imports of an account of others. */
+export const importsText = (imports: readonly Import[]): string => block('imports', imports.map(importText));
 
 const clusterText = (cluster: ServerSettings['cluster']): string =>
   cluster === undefined
@@ -102,8 +107,9 @@ cluster {
 export const renderServerConfig = (settings: ServerSettings): string => {
   const { publicKeys, host, port, monitor, storeDir, streamReplicas = 1 } = settings;
   const sync = settings.sync === 'always' ? ['  sync_interval: always'] : [];
+  // Accounts of others reserve storage of their own.
+  const fileStore = settings.accounts === undefined ? [`  max_file_store: ${ACCOUNT_NEEDS.diskMib}MB`] : [];
   const access = settings.access ?? busAccess({ streams, consumers: consumersFor(settings.pools ?? []) });
-  const storage = `{ max_mem: 64MB, max_file: ${fileStoreMaxMib * streamReplicas}MB, max_streams: ${streams.length + 12}, max_consumers: 512 }`;
   return `# Written by Holdpoint. Subjects come from infra/nats/permissions.ts: change them there.
 server_name: ${JSON.stringify(settings.serverName ?? 'holdpoint')}
 listen: "${host}:${port}"
@@ -120,13 +126,8 @@ ping_max: 2
 write_deadline: "5s"
 
 jetstream {
-${[`  store_dir: ${JSON.stringify(storeDir)}`, '  max_memory_store: 64MB', `  max_file_store: ${fileStoreMaxMib}MB`, ...sync].join('\n')}
+${[`  store_dir: ${JSON.stringify(storeDir)}`, '  max_memory_store: 64MB', ...fileStore, ...sync].join('\n')}
 }
 ${clusterText(settings.cluster)}
-accounts {
-${access.accounts.map((account) => accountText(account, access, publicKeys, storage)).join('\n')}
-  SYS { }
-}
-system_account: SYS
-`;
+${settings.accounts ?? `accounts {\n${accountsText(access, publicKeys, streamReplicas)}\n  SYS { }\n}\nsystem_account: SYS\n`}`;
 };

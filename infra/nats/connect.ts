@@ -1,19 +1,20 @@
 import { readFile } from 'node:fs/promises';
-import { connect, nkeyAuthenticator } from '@nats-io/transport-node';
+import { natsLogin } from '@holdpoint/contracts/bus/nats-login';
+import { connect, credsAuthenticator, nkeyAuthenticator } from '@nats-io/transport-node';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { layout } from '../credentials/layout.ts';
 import type { NatsUser } from '../credentials/layout.ts';
+import { natsLoginFile } from '../credentials/read.ts';
 
 export type ConnectAs = { readonly url: string; readonly credentialsDir: string; readonly user: NatsUser };
 
 /** Logs in as one of the users, with the inbox prefix that the user's permissions ask for. */
 export const connectAs = async ({ url, credentialsDir, user }: ConnectAs): Promise<NatsConnection> => {
-  const seed = await readFile(layout(credentialsDir).natsSeed(user), 'utf8');
+  const login = await readFile(natsLoginFile(credentialsDir, user));
   return connect({
     servers: url,
     name: `holdpoint ${user}`,
     inboxPrefix: `_INBOX_${user}`,
-    authenticator: nkeyAuthenticator(new TextEncoder().encode(seed.trim())),
+    authenticator: natsLogin(login, { nkeyAuthenticator, credsAuthenticator }),
     timeout: 5_000,
     maxReconnectAttempts: -1,
     ignoreAuthErrorAbort: true,

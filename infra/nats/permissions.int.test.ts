@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
+import { OLDEST_SERVER } from '@holdpoint/contracts/bus/server-needs';
 import { consumers, streams } from '@holdpoint/contracts/bus/streams';
 import {
   AckPolicy,
@@ -29,8 +30,8 @@ import { poll } from '../local/poll.ts';
 import { choosePorts } from '../local/ports.ts';
 import { silent } from '../local/progress.ts';
 import { recordInTurn, recordOf } from '../local/record.ts';
+import { operatorMode } from '../testing/operator-mode.ts';
 import { ACCOUNTS, busAccess, CORE, overlap } from './accounts.ts';
-import { OLDEST_SERVER } from './config.ts';
 import { connectAs } from './connect.ts';
 
 const OLDEST_RELEASE = '2.11.17';
@@ -56,14 +57,17 @@ const oldest = await attempt(() =>
 const withV2 = local.version.minor >= 14 ? local : undefined;
 const v2Acks = '\nfeature_flags { js_ack_fc_v2: true }\n';
 
-const servers: readonly (readonly [string, NatsProgram | undefined, string])[] = [
-  [local.origin, local, ''],
-  [
-    `the oldest server, ${OLDEST_RELEASE}`,
-    oldest?.version.minor === OLDEST_SERVER.minor ? oldest : undefined,
-    '',
-  ],
-  ['a server that acknowledges in the second form', withV2, v2Acks],
+const oldestSupported = oldest?.version.minor === OLDEST_SERVER.minor ? oldest : undefined;
+
+type Setup = { readonly extraConfig?: string; readonly isOperatorMode?: boolean };
+const operatorSetup: Setup = { isOperatorMode: true };
+
+const servers: readonly (readonly [string, NatsProgram | undefined, Setup])[] = [
+  [local.origin, local, {}],
+  [`the oldest server, ${OLDEST_RELEASE}`, oldestSupported, {}],
+  ['a server that acknowledges in the second form', withV2, { extraConfig: v2Acks }],
+  ['a server in operator mode', local, operatorSetup],
+  [`the oldest server, ${OLDEST_RELEASE}, in operator mode`, oldestSupported, operatorSetup],
 ];
 
 const { permissions } = busAccess();
@@ -84,7 +88,7 @@ const samples: Readonly<Record<string, readonly [NatsUser, string]>> = {
 const replyOf = (message: JsMsg): string =>
   z.object({ msg: z.object({ reply: z.string() }) }).parse(message).msg.reply;
 
-describe.each(servers)('on %s', (_origin, program, extraConfig) => {
+describe.each(servers)('on %s', (_origin, program, { extraConfig = '', isOperatorMode = false }) => {
   describe.skipIf(program === undefined)('the users', () => {
     let dir = '';
     let server: NatsServer;
@@ -129,6 +133,7 @@ describe.each(servers)('on %s', (_origin, program, extraConfig) => {
         port: ports.nats,
         logFile: join(dir, 'nats.log'),
         extraConfig,
+        ...(isOperatorMode && { accounts: (await operatorMode({ credentialsDir })).accounts }),
       });
       connections = await recordInTurn(natsUsers, (user) =>
         connectAs({ url: server.url, credentialsDir, user }),
@@ -203,7 +208,7 @@ describe.each(servers)('on %s', (_origin, program, extraConfig) => {
       ['$JS.API.STREAM.CREATE.OTHER', []],
       ['$SYS.REQ.SERVER.PING', []],
       ['hp.in.task.submit', []],
-      ['hp.ping', ['approvals']],
+      ['hp.ping.executor', ['approvals']],
       ['$JS.API.CONSUMER.CREATE.HP_EVT.mine', []],
       ['$JS.API.CONSUMER.CREATE.HP_WORK.work-1.hp.work.1', ['topology']],
     ])('%s can be published by %j only', async (subject, expected) => {
@@ -301,18 +306,27 @@ describe.each(servers)('on %s', (_origin, program, extraConfig) => {
       await service.stop();
     });
 
+    // An account with JWTs imports a subject from one account only.
+    const discovered = isOperatorMode ? services.map((name) => `holdpoint-${name}`) : [undefined];
+
     test('people discover the services of all accounts', async () => {
       const running = await Promise.all(
-        services.map((name) => new Svcm(connections[name]).add({ name, version: '1.0.0' })),
+        services.map((name) =>
+          new Svcm(connections[name]).add({ name: `holdpoint-${name}`, version: '1.0.0' }),
+        ),
       );
       await Promise.all(services.map((name) => connections[name].flush()));
       for (const user of ['operator', 'monitor'] as const) {
         const names: string[] = [];
-        for await (const { name } of await new Svcm(connections[user])
-          .client({ strategy: 'count', maxWait: 2_000, maxMessages: services.length })
-          .ping())
-          names.push(name);
-        expect([user, names.toSorted()]).toEqual([user, services.toSorted()]);
+        for (const wanted of discovered)
+          for await (const { name } of await new Svcm(connections[user])
+            .client({ strategy: 'count', maxWait: 2_000, maxMessages: services.length / discovered.length })
+            .ping(wanted))
+            names.push(name);
+        expect([user, names.toSorted()]).toEqual([
+          user,
+          services.map((name) => `holdpoint-${name}`).toSorted(),
+        ]);
       }
       await Promise.all(running.map((service) => service.stop()));
     });

@@ -73,7 +73,7 @@ describe('publish permissions', () => {
     // Only the server makes such subjects: it sends the answer to who has asked.
     ['_R_.AbCd', SERVICES],
     ['$SRV.PING', ['approvals', 'operator', 'monitor']],
-    ['hp.ping', ['approvals']],
+    ['hp.ping.executor', ['approvals']],
     ['$SRV.STATS', ['operator', 'monitor']],
     ['$JS.API.DIRECT.GET.HP_LOG', ['approvals', 'operator']],
     ['$JS.API.DIRECT.GET.HP_CMD', []],
@@ -84,7 +84,7 @@ describe('publish permissions', () => {
     ['$JS.API.DIRECT.GET.HP_IN', []],
     ['$JS.API.STREAM.MSG.GET.HP_WORK', []],
     ['hp.evt.recovery.circuit_opened.o-1', ['recovery']],
-    ['hp.api.approvals.keys', ['orchestrator', 'executor', 'recovery', 'operator']],
+    ['hp.api.approvals.keys', ['orchestrator', 'executor', 'recovery', 'operator', 'worker']],
     ['hp.api.approvals.executor_join', ['executor', 'operator']],
     ['hp.api.approvals.decide', ['operator']],
     ['hp.api.approvals.audit', ['operator']],
@@ -141,12 +141,13 @@ describe('publish permissions', () => {
       expect(allows(table.recovery.publish, other)).toBe(false);
   });
 
-  test('approvals publishes no command on the bus, although its console forwards requests', () => {
-    for (const [service, each] of Object.entries(commands))
-      for (const command of Object.keys(each))
-        expect(publishersOf(`hp.cmd.${AGGREGATES[service as ServiceName]}.${command}`)).not.toContain(
-          'approvals',
-        );
+  test('approvals publishes only receipts of callbacks as commands, although its console forwards requests', () => {
+    const said = Object.entries(commands).flatMap(([service, each]) =>
+      Object.keys(each).map((command) => `hp.cmd.${AGGREGATES[service as ServiceName]}.${command}`),
+    );
+    expect(said.filter((subject) => publishersOf(subject).includes('approvals'))).toEqual([
+      'hp.cmd.task.callback_taken',
+    ]);
   });
 
   test.each(streams.map(({ name }) => name))('no user deletes or purges %s', (name) => {

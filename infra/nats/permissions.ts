@@ -4,7 +4,7 @@ import type { ConsumerDeclaration, StreamDeclaration } from '@holdpoint/contract
 import { commands } from '@holdpoint/contracts/catalog/commands';
 import { isPeopleCommand } from '@holdpoint/contracts/approval/identity';
 import { sentBy } from '@holdpoint/contracts/bus/senders';
-import { filters, SERVICES, subjects } from '@holdpoint/contracts/bus/subjects';
+import { filters, SERVICES, subjects, USER_INFO } from '@holdpoint/contracts/bus/subjects';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import type { NatsUser } from '../credentials/layout.ts';
 import {
@@ -22,7 +22,12 @@ import {
 } from './jetstream-api.ts';
 
 /** A subject that a user publishes, and the subject on which it arrives in other accounts; null: in none. */
-export type Sent = { readonly subject: string; readonly arrivesAs: string | null };
+export type Sent = {
+  readonly subject: string;
+  readonly arrivesAs: string | null;
+  /** The service that receives it, where the subject does not tell. Left out: all services. */
+  readonly at?: ServiceName;
+};
 
 /** The rights of a user in any account. ./accounts.ts turns them into permissions, exports and imports. */
 export type Rights = {
@@ -42,13 +47,13 @@ export type Declared = {
   readonly consumers: readonly Pick<ConsumerDeclaration, 'name' | 'stream' | 'service' | 'filter'>[];
 };
 
-const SERVICE_DISCOVERY = '$SRV.>';
+export const SERVICE_DISCOVERY = '$SRV.>';
 
 const streamNames = (declared: Declared): readonly string[] => declared.streams.map(({ name }) => name);
 
 const inboxOf = (user: NatsUser) => `_INBOX_${user}.>`;
 
-/** Exactly the endpoints that the console and its health page call: the bus refuses all others, even if the gateway errs. */
+/** Exactly the endpoints that the console, its health page and the HTTP API call: the bus refuses all others. */
 const passedOn = {
   orchestrator: [
     ...(['get', 'list', 'history', 'workflows'] as const),
@@ -63,6 +68,7 @@ const passedOn = {
     'artifact',
     'capabilities',
     'order',
+    ...(['claim', 'beat', 'end', 'claimants'] as const),
     'executors',
     'dead_letter_list',
     'dead_letter_resolve',
@@ -86,7 +92,12 @@ const forTheConsole: readonly (string | Sent)[] = [
   // Its replicas, and the other services.
   { subject: '$SRV.PING', arrivesAs: null },
   { subject: filters.answersTo('approvals'), arrivesAs: null },
-  { subject: subjects.ping, arrivesAs: '$SRV.PING' },
+  // A subject for each service: a JWT must not import several services on one subject.
+  ...SERVICES.filter((service) => service !== 'approvals').map((service): Sent => ({
+    subject: subjects.ping(service),
+    arrivesAs: '$SRV.PING',
+    at: service,
+  })),
   // How full streams are and how far behind their readers; single lines of what running work prints.
   ...streams.map(({ name }) => streamInfo(name)),
   ...[...new Set(consumers.map(({ stream }) => stream))].map(listConsumers),
@@ -121,18 +132,30 @@ const hearing: Readonly<Record<ServiceName, readonly string[]>> = {
   recovery: [],
 };
 
+/** Each service examines its login at its start. */
+const examineLogin: Sent = { subject: USER_INFO, arrivesAs: null };
+
 const taskCommandsOfPeople = Object.keys(commands.orchestrator).filter(isPeopleCommand);
 
 const serviceRights = (service: ServiceName, declared: Declared): Rights => {
   const own = declared.consumers.filter((consumer) => consumer.service === service);
   return {
     sends: [
+      examineLogin,
       ...sentBy(service),
       ...speech[service],
+      // To the owner among its own replicas.
+      { subject: filters.ownOf(service), arrivesAs: null },
       ...own.flatMap((consumer) => [consumerInfo(consumer), fetchFrom(consumer), ...acknowledge(consumer)]),
     ],
     watches: hearing[service],
-    receives: [inboxOf(service), filters.answersTo(service), filters.apiOf(service), SERVICE_DISCOVERY],
+    receives: [
+      inboxOf(service),
+      filters.answersTo(service),
+      filters.apiOf(service),
+      filters.ownOf(service),
+      SERVICE_DISCOVERY,
+    ],
     answers: true,
   };
 };
@@ -143,6 +166,7 @@ const everyOrder = { stream: WORK, name: '*' } as const;
 
 const topologyRights = (declared: Declared): Rights => ({
   sends: [
+    examineLogin,
     '$JS.API.INFO',
     ...streamNames(declared).flatMap((name) => [streamInfo(name), ...writeStream(name)]),
     ...declared.consumers.flatMap((consumer) => [
@@ -178,12 +202,22 @@ const infos = (declared: Declared): readonly string[] => [
  */
 const READABLE: readonly (typeof streams)[number]['name'][] = ['HP_EVT', 'HP_LOG'];
 
+const commandsOfPeople: readonly Sent[] = taskCommandsOfPeople.map((command) => ({
+  subject: subjects.taskCommand(command),
+  arrivesAs: subjects.peopleCommand(command),
+}));
+
+/** Of an account of others: commands of people, every API, and live events and output; nothing stored. */
+export const guestRights: Rights = {
+  sends: [...commandsOfPeople, ...SERVICES.map(filters.apiOf)],
+  watches: [filters.events, filters.logs],
+  receives: [],
+  answers: false,
+};
+
 const operatorRights = (declared: Declared): Rights => ({
   sends: [
-    ...taskCommandsOfPeople.map((command) => ({
-      subject: subjects.taskCommand(command),
-      arrivesAs: subjects.peopleCommand(command),
-    })),
+    ...commandsOfPeople,
     ...SERVICES.map(filters.apiOf),
     SERVICE_DISCOVERY,
     ...infos(declared),
@@ -202,7 +236,7 @@ const monitorRights = (declared: Declared): Rights => ({
   answers: false,
 });
 
-/** Runs programs: takes orders of work, reports on it, and stores values too large for a message. */
+/** Runs programs: takes orders of work, reports on it, and stores values too large for a message. It claims remote effects. */
 const workerRights = (): Rights => ({
   sends: [
     subjects.api('orchestrator', 'work'),
@@ -212,6 +246,9 @@ const workerRights = (): Rights => ({
     ...acknowledge(everyOrder),
     subjects.api('orchestrator', 'value_put'),
     subjects.api('orchestrator', 'value_get'),
+    ...(['claim', 'beat', 'end'] as const).map((endpoint) => subjects.api('executor', endpoint)),
+    // The identity of its token, and the keys of grants.
+    ...(['identify', 'keys'] as const).map((endpoint) => subjects.api('approvals', endpoint)),
   ],
   watches: [filters.eventsOf('task')],
   receives: [inboxOf('worker')],

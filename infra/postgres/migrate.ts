@@ -40,18 +40,54 @@ const isMigration = (module: unknown): module is Migration =>
 /** A schema has migrations that this release does not have. Nothing was changed. */
 export class UnknownSchema extends Problem {}
 
+/**
+ * 0.1.0, which was never published, had another `0001_schema` without these tables. Since 0.2.0 a released migration never
+ * changes, so its name suffices.
+ */
+const SINCE_0_2_0: Readonly<Partial<Record<ServiceName, string>>> = {
+  orchestrator: 'ownership',
+  approvals: 'ownership',
+  recovery: 'ownership',
+};
+
+const hasTable = async (client: Client, service: ServiceName, table: string): Promise<boolean> => {
+  const { rowCount } = await client.query('select where to_regclass($1) is not null', [
+    `${escapeIdentifier(service)}.${table}`,
+  ]);
+  return rowCount === 1;
+};
+
+/** The migrations that a schema has; undefined if it has none yet. Throws `UnknownSchema` for a schema of 0.1.0. */
+const migrationsOf = async (client: Client, service: ServiceName): Promise<readonly string[] | undefined> => {
+  if (!(await hasTable(client, service, 'kysely_migration'))) return undefined;
+  const { rows } = await client.query<{ name: string }>(
+    `select name from ${escapeIdentifier(service)}.kysely_migration order by name`,
+  );
+  const names = rows.map(({ name }) => name);
+  const table = SINCE_0_2_0[service];
+  if (names.includes('0001_schema') && table !== undefined && !(await hasTable(client, service, table)))
+    throw new UnknownSchema(`schema ${service} is of release 0.1.0: start with a new database`);
+  return names;
+};
+
 /** Throws `UnknownSchema` unless every migration of a schema is one of this release. */
 export const checkSchema = async (client: Client, service: ServiceName, folder: string): Promise<void> => {
-  const table = `${escapeIdentifier(service)}.kysely_migration`;
-  const { rows: found } = await client.query('select to_regclass($1) is not null as there', [table]);
-  if ((found as readonly { readonly there: boolean }[])[0]?.there !== true) return;
-  const { rows } = await client.query<{ name: string }>(`select name from ${table} order by name`);
   const known = (await namesIn(folder)).map(nameOf);
-  const unknown = rows.find(({ name }) => !known.includes(name));
+  const unknown = (await migrationsOf(client, service))?.find((name) => !known.includes(name));
   if (unknown !== undefined)
     throw new UnknownSchema(
-      `schema ${service} has the unknown migration ${unknown.name}: use its release, or a new database`,
+      `schema ${service} has the unknown migration ${unknown}: use its release, or a new database`,
     );
+};
+
+/** The migrations of this release that a schema does not have. */
+export const missingMigrations = async (
+  client: Client,
+  service: ServiceName,
+  folder: string,
+): Promise<readonly string[]> => {
+  const there = (await migrationsOf(client, service)) ?? [];
+  return (await namesIn(folder)).map(nameOf).filter((name) => !there.includes(name));
 };
 
 /**

@@ -1,8 +1,10 @@
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { generateCredentials } from '../credentials/generate.ts';
 import { layout, roleOf, services } from '../credentials/layout.ts';
 import type { ServiceName } from '../credentials/layout.ts';
@@ -11,6 +13,7 @@ import { choosePorts } from '../local/ports.ts';
 import { startPostgres } from '../local/postgres/postgres.ts';
 import type { PostgresServer } from '../local/postgres/postgres.ts';
 import { withAdmin } from './admin.ts';
+import { missingMigrations } from './migrate.ts';
 import { provision } from './provision.ts';
 
 let dir = '';
@@ -97,14 +100,51 @@ describe('provisioning', { timeout: 30_000 }, () => {
 
   test('a second run changes nothing and applies new migrations', async () => {
     expect((await provisionIt()).applied.recovery).toEqual([]);
+    const missing = (): Promise<readonly string[]> =>
+      as('recovery', (client) =>
+        missingMigrations(client, 'recovery', join(root, 'services', 'recovery', 'migrations')),
+      );
+    expect(await missing()).toEqual([]);
     await migration('recovery', '0002_second.ts', SECOND);
+    // The role of a service sees that its schema is behind: its pods wait.
+    expect(await missing()).toEqual(['0002_second']);
     expect((await provisionIt()).applied).toEqual({
       orchestrator: [],
       approvals: [],
       executor: [],
       recovery: ['0002_second'],
     });
+    expect(await missing()).toEqual([]);
     await as('recovery', (client) => client.query("insert into views values ('v')"));
+  });
+
+  test('a program that waits for a schema says for which migration, and ends when it is there', async () => {
+    const service: ServiceName = 'recovery';
+    const started = spawn(process.execPath, [join(import.meta.dirname, 'wait.ts'), service], {
+      env: {
+        HOLDPOINT_DATABASE_URL: `postgres://${roleOf(service)}@127.0.0.1:${String(server.port)}/holdpoint`,
+        HOLDPOINT_DATABASE_PASSWORD_FILE: layout(credentialsDir).postgresPassword(roleOf(service)),
+      },
+    });
+    let said = '';
+    started.stdout.on('data', (text: Buffer) => (said += String(text)));
+    const ended = once(started, 'close');
+    const lacks = (await readdir(join(import.meta.dirname, '../../services', service, 'migrations'))).map(
+      (name) => name.replace(/\.ts$/, ''),
+    );
+    await vi.waitFor(
+      () => expect(said).toBe(`recovery waits for its schema: the schema lacks ${lacks.join(', ')}\n`),
+      20_000,
+    );
+    const record = (statement: string) =>
+      withAdmin({ ...server.admin, database: 'holdpoint' }, (client) => client.query(statement));
+    await record('create table recovery.ownership ()');
+    for (const name of lacks)
+      await record(`insert into recovery.kysely_migration (name, timestamp) values ('${name}', now()::text)`);
+    expect(await ended).toEqual([0, null]);
+    expect(said).toContain('recovery: the schema is ready\n');
+    for (const name of lacks) await record(`delete from recovery.kysely_migration where name = '${name}'`);
+    await record('drop table recovery.ownership');
   });
 
   test.each(services)('%s works in its own schema without naming it', async (service) => {
@@ -250,6 +290,17 @@ describe('provisioning', { timeout: 30_000 }, () => {
     expect(await ask(`select to_regclass('approvals.third') as made`)).toEqual([{ made: null }]);
     await ask(`delete from recovery.kysely_migration where name = '0001_old'`);
     await rm(join(root, 'services', 'approvals', 'migrations', '0003_third.ts'));
+  });
+
+  test('a database of release 0.1.0 is refused in one line, and stays unchanged', async () => {
+    const ask = (statement: string) =>
+      withAdmin({ ...server.admin, database: 'holdpoint' }, (client) => client.query(statement));
+    await ask(`update approvals.kysely_migration set name = '0001_schema' where name = '0001_first'`);
+    await expect(provisionIt()).rejects.toThrow(
+      'schema approvals is of release 0.1.0: start with a new database',
+    );
+    await ask(`update approvals.kysely_migration set name = '0001_first' where name = '0001_schema'`);
+    expect((await provisionIt()).applied.approvals).toEqual([]);
   });
 
   test('a wrong password is reported at once, an absent server after a wait', async () => {

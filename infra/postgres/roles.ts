@@ -1,7 +1,8 @@
+import { CORE_SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { Client } from 'pg';
-import { ownerRole, roleOf, services } from '../credentials/layout.ts';
-import type { ServiceName } from '../credentials/layout.ts';
+import { coreRole, ownerRole, roleOf, services } from '../credentials/layout.ts';
+import type { PostgresRole } from '../credentials/layout.ts';
 import { readPostgresPassword } from '../credentials/read.ts';
 import { scramVerifier } from './scram.ts';
 
@@ -19,15 +20,16 @@ const createRole = async (client: Client, name: string): Promise<void> => {
   if (rowCount === 0) await client.query(`create role ${escapeIdentifier(name)} nologin`);
 };
 
-const serviceRole = async (
+const loginRole = async (
   client: Client,
-  service: ServiceName,
+  name: PostgresRole,
+  schema: string,
   credentialsDir: string,
   connectionsMax: number,
 ): Promise<void> => {
-  const role = escapeIdentifier(roleOf(service));
-  const verifier = scramVerifier(await readPostgresPassword(credentialsDir, roleOf(service)));
-  await createRole(client, roleOf(service));
+  const role = escapeIdentifier(name);
+  const verifier = scramVerifier(await readPostgresPassword(credentialsDir, name));
+  await createRole(client, name);
   await client.query(
     `alter role ${role} login noinherit nocreatedb nocreaterole connection limit ${connectionsMax} password ${escapeLiteral(verifier)}`,
   );
@@ -35,10 +37,10 @@ const serviceRole = async (
     await client.query(`alter role ${role} set ${setting} = ${escapeLiteral(value)}`);
   }
   // Names without a schema mean the service's own; there is nothing else that it could mean.
-  await client.query(`alter role ${role} set search_path = ${escapeIdentifier(service)}`);
+  await client.query(`alter role ${role} set search_path = ${escapeIdentifier(schema)}`);
 };
 
-/** The owner of all objects, which cannot log in, and a login per service. */
+/** The owner of all objects, which cannot log in, a login per service, and one with the rights of the services of the core. */
 export const provisionRoles = async (
   client: Client,
   credentialsDir: string,
@@ -49,5 +51,11 @@ export const provisionRoles = async (
   await client.query(`alter role ${owner} nologin noinherit nocreatedb nocreaterole`);
   // Needed where the administrator is no superuser, as with managed PostgreSQL.
   await client.query(`grant ${owner} to current_user`);
-  for (const service of services) await serviceRole(client, service, credentialsDir, connectionsMax);
+  for (const service of services)
+    await loginRole(client, roleOf(service), service, credentialsDir, connectionsMax);
+  await loginRole(client, coreRole, 'pg_catalog', credentialsDir, connectionsMax);
+  for (const service of CORE_SERVICES)
+    await client.query(
+      `grant ${escapeIdentifier(roleOf(service))} to ${escapeIdentifier(coreRole)} with inherit true, set false`,
+    );
 };

@@ -1,6 +1,6 @@
 import { escapeIdentifier } from 'pg';
 import type { Client } from 'pg';
-import { ownerRole, roleOf, services } from '../credentials/layout.ts';
+import { coreRole, ownerRole, roleOf, services } from '../credentials/layout.ts';
 import type { ServiceName } from '../credentials/layout.ts';
 
 const owner = escapeIdentifier(ownerRole);
@@ -10,8 +10,8 @@ export const closeDatabase = async (client: Client, database: string): Promise<v
   const name = escapeIdentifier(database);
   await client.query(`revoke all on database ${name} from public`);
   await client.query('revoke all on schema public from public');
-  for (const service of services)
-    await client.query(`grant connect on database ${name} to ${escapeIdentifier(roleOf(service))}`);
+  for (const role of [...services.map(roleOf), coreRole])
+    await client.query(`grant connect on database ${name} to ${escapeIdentifier(role)}`);
 };
 
 /**
@@ -54,6 +54,7 @@ const rightsOn = ({ name, partition }: Table): string | undefined => {
   // The database writes it.
   if (['audit', 'audit_head', 'inbox', 'inbox_entries', 'doubts', 'failure_counts', 'listed'].includes(name))
     return 'select';
+  if (name === 'ownership') return 'select, update';
   return APPEND_ONLY.has(name) ? 'select, insert' : 'select, insert, update, delete';
 };
 

@@ -1,5 +1,15 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { root } from '../local/folders.ts';
 import { collectFiles, compiled, WORKSPACE_SOURCES } from './package-files.ts';
@@ -136,5 +146,44 @@ export const packInto = (folder: string): readonly string[] => {
   }
 };
 
-if (import.meta.main)
-  for (const tarball of packInto(process.argv[2] ?? join(root, 'dist'))) console.log(tarball);
+/**
+ * Builds wheel and sdist of the Python package into `folder`, and returns their paths, or the reason why there are none: the build
+ * needs Python with `venv`, and `hatchling` from a registry.
+ */
+export const packPythonInto = (
+  folder: string,
+  command = 'python3',
+): { readonly files: readonly string[] } | { readonly reason: string } => {
+  const work = mkdtempSync(join(tmpdir(), 'holdpoint-wheel-'));
+  try {
+    const source = join(work, 'python');
+    cpSync(join(root, 'packages', 'python'), source, {
+      recursive: true,
+      filter: (path) => !/__pycache__|_cache$|\.venv|egg-info$|dist$/.test(path),
+    });
+    run(command, ['-m', 'venv', join(work, 'venv')], work);
+    const python = join(work, 'venv', 'bin', 'python');
+    run(python, ['-m', 'pip', 'install', '--quiet', '--retries=1', 'hatchling'], work);
+    run(python, ['-m', 'hatchling', 'build', '-d', join(work, 'built')], source);
+    const built = readdirSync(join(work, 'built')).toSorted();
+    mkdirSync(folder, { recursive: true });
+    for (const file of built) cpSync(join(work, 'built', file), join(folder, file));
+    return { files: built.map((file) => join(folder, file)) };
+  } catch (error) {
+    const [reason = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
+    return { reason };
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+};
+
+/** Why a build of everything has no Python package. */
+export const withoutPython = (reason: string): string => `no Python package: ${reason}`;
+
+if (import.meta.main) {
+  const folder = process.argv[2] ?? join(root, 'dist');
+  for (const tarball of packInto(folder)) console.log(tarball);
+  const python = packPythonInto(folder);
+  if ('reason' in python) console.error(withoutPython(python.reason));
+  else for (const file of python.files) console.log(file);
+}

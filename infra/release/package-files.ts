@@ -18,6 +18,12 @@ export const WORKSPACE_SOURCES: Readonly<Record<string, string>> = {
       `packages/${name}/src`,
     ]),
   ),
+  ...Object.fromEntries(
+    ['orchestrator', 'approvals', 'executor', 'recovery'].map((name) => [
+      `@holdpoint/${name}`,
+      `services/${name}/src`,
+    ]),
+  ),
   '@holdpoint/infra': 'infra',
 };
 const IMPORT = /(?<before>\bfrom\s+|\bimport\s*\(\s*|^import\s+)(?<quote>['"])(?<path>[^'"\n]+)\k<quote>/gm;

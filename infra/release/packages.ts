@@ -24,13 +24,17 @@ export const PUBLIC_PACKAGES: readonly PublicPackage[] = [
     description: 'Messages, endpoints and shared values of Holdpoint, with JSON Schemas and AsyncAPI.',
     folder: 'packages/contracts',
     entries: { './*': 'packages/contracts/src/*.ts' },
-    assets: ['packages/contracts/asyncapi.json', 'packages/contracts/schemas'],
+    assets: ['packages/contracts/asyncapi.json', 'packages/contracts/schemas', 'packages/contracts/vectors'],
   },
   {
     name: '@holdpoint/sdk',
     description: 'Workflows in TypeScript whose side effects wait for an approval and run once.',
     folder: 'packages/sdk',
-    entries: { '.': 'packages/sdk/src/index.ts', './testing': 'packages/sdk/src/testing.ts' },
+    entries: {
+      '.': 'packages/sdk/src/index.ts',
+      './http': 'packages/sdk/src/http.ts',
+      './testing': 'packages/sdk/src/testing.ts',
+    },
     dependsOn: ['@holdpoint/contracts'],
   },
   {
@@ -40,7 +44,7 @@ export const PUBLIC_PACKAGES: readonly PublicPackage[] = [
     folder: 'packages/cli',
     entries: { './capabilities': 'services/executor/src/capabilities/define.ts' },
     commands: { holdpoint: 'infra/release/holdpoint.ts' },
-    programs: ['services/*/src/main.ts', 'services/*/migrations/*.ts'],
+    programs: ['infra/serve.ts', 'services/*/src/main.ts', 'services/*/migrations/*.ts'],
     assets: [
       'packages/workflows/src/shipped',
       'packages/console/dist',

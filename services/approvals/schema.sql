@@ -73,6 +73,15 @@ CREATE TABLE outbox (
   claimed_until timestamp with time zone
 ) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_cost_delay=0);
 
+CREATE TABLE ownership (
+  one boolean NOT NULL DEFAULT true,
+  owner text,
+  epoch bigint NOT NULL DEFAULT 0,
+  until timestamp with time zone NOT NULL DEFAULT '-infinity'::timestamp with time zone,
+  session integer,
+  session_start timestamp with time zone
+) WITH (fillfactor=50);
+
 CREATE TABLE retention (
   one boolean NOT NULL DEFAULT true,
   keep interval NOT NULL DEFAULT '90 days'::interval,
@@ -98,6 +107,11 @@ CREATE TABLE timers (
   trace text
 ) WITH (fillfactor=80, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_cost_delay=0);
 
+CREATE TABLE token_uses (
+  id text NOT NULL,
+  used_at bigint NOT NULL
+);
+
 ALTER TABLE audit ADD CONSTRAINT audit_pkey PRIMARY KEY (seq);
 
 ALTER TABLE audit_head ADD CONSTRAINT audit_head_one_check CHECK (one);
@@ -120,6 +134,10 @@ ALTER TABLE inbox_entries ADD CONSTRAINT inbox_entries_pkey PRIMARY KEY (id, mem
 
 ALTER TABLE outbox ADD CONSTRAINT outbox_pkey PRIMARY KEY (id);
 
+ALTER TABLE ownership ADD CONSTRAINT ownership_one_check CHECK (one);
+
+ALTER TABLE ownership ADD CONSTRAINT ownership_pkey PRIMARY KEY (one);
+
 ALTER TABLE retention ADD CONSTRAINT retention_floor CHECK ((keep >= '4 days'::interval));
 
 ALTER TABLE retention ADD CONSTRAINT retention_one_check CHECK (one);
@@ -131,6 +149,8 @@ ALTER TABLE shared_content ADD CONSTRAINT shared_content_pkey PRIMARY KEY (diges
 ALTER TABLE snapshots ADD CONSTRAINT snapshots_pkey PRIMARY KEY (aggregate);
 
 ALTER TABLE timers ADD CONSTRAINT timers_pkey PRIMARY KEY (aggregate, name);
+
+ALTER TABLE token_uses ADD CONSTRAINT token_uses_pkey PRIMARY KEY (id);
 
 CREATE INDEX audit_about ON approvals.audit USING btree (aggregate, seq);
 
@@ -166,24 +186,16 @@ CREATE INDEX inbox_words ON approvals.inbox USING gin (words) WITH (fastupdate='
 
 CREATE INDEX timers_due ON approvals.timers USING btree (due_at);
 
-CREATE OR REPLACE FUNCTION approvals.add_to_inbox(head text, view json)
- RETURNS void
- LANGUAGE plpgsql
- SET search_path TO 'approvals', 'pg_temp'
-AS $function$
-    BEGIN
-      WITH request AS (
-        INSERT INTO inbox
-        SELECT head, said."requestedAt", said."expiresAt", inbox_risk(said.effect), inbox_token(said.effect->'kind'),
-               inbox_token(said.task), said."requestedBy"::text, inbox_words(view)
-          FROM json_to_record(view) AS said("requestedAt" bigint, "expiresAt" bigint, effect json, task json,
-               "requestedBy" json)
-        RETURNING id, requested_at, expires_at, risk, kind, requester)
-      INSERT INTO inbox_entries (id, member, requested_at, expires_at, risk, kind, requester)
-      SELECT id, member, requested_at, expires_at, risk, kind, requester
-        FROM request, (SELECT '' UNION ALL SELECT inbox_audience(view)) AS audience(member);
-    END
-  $function$;
+CREATE VIEW requests AS
+ SELECT h.id,
+    h.status,
+    h.created_at,
+    h.view AS progress,
+    e.data AS asked,
+    approvals.request_view(e.data, h.view) AS view
+   FROM (approvals.heads h
+     JOIN approvals.events e ON (((e.aggregate = h.id) AND (e.version = 1))))
+  WHERE ((h.kind = 'approval'::text) AND (h.status <> 'withdrawn'::text));
 
 CREATE OR REPLACE FUNCTION approvals.inbox_audience(view json)
  RETURNS SETOF text
@@ -193,19 +205,26 @@ AS $function$
     SELECT DISTINCT member::text FROM json_array_elements(view->'audience') AS member
   $function$;
 
-CREATE OR REPLACE FUNCTION approvals.inbox_risk(effect json)
+CREATE OR REPLACE FUNCTION approvals.inbox_rank(kind text, class text)
  RETURNS smallint
  LANGUAGE sql
  IMMUTABLE
 AS $function$
     SELECT (CASE
-      WHEN inbox_token(kind) IN ('deploy', 'merge', 'destructive_edit') THEN 0
-      WHEN inbox_token(kind) = 'write_external' THEN CASE WHEN inbox_token(class) = 'opaque' THEN 0 ELSE 1 END
-      WHEN inbox_token(class) = 'opaque' THEN 1
+      WHEN kind IN ('deploy', 'merge', 'destructive_edit') THEN 0
+      WHEN kind = 'write_external' THEN CASE WHEN class = 'opaque' THEN 0 ELSE 1 END
+      WHEN class = 'opaque' THEN 1
       ELSE 2
     END)::smallint
-    FROM (SELECT said.kind, said."effectClass" AS class
-            FROM json_to_record(coalesce(effect, '{}')) AS said(kind json, "effectClass" json)) AS read
+  $function$;
+
+CREATE OR REPLACE FUNCTION approvals.inbox_risk(effect json)
+ RETURNS smallint
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+    SELECT inbox_rank(inbox_token(said.kind), inbox_token(said."effectClass"))
+      FROM json_to_record(coalesce(effect, '{}')) AS said(kind json, "effectClass" json)
   $function$;
 
 CREATE OR REPLACE FUNCTION approvals.inbox_token(value json)
@@ -225,7 +244,7 @@ AS $function$
       bytes bigint := 0;
     BEGIN
       FOR place IN 1 .. coalesce(cardinality(wanted), 0) LOOP
-        SELECT h.id, h.view INTO id, view FROM heads h WHERE h.id = wanted[place];
+        SELECT r.id, r.view INTO id, view FROM requests r WHERE r.id = wanted[place];
         CONTINUE WHEN NOT FOUND;
         bytes := bytes + octet_length(view::text);
         EXIT WHEN bytes > bytes_max AND place > 1;
@@ -239,15 +258,22 @@ CREATE OR REPLACE FUNCTION approvals.inbox_words(view json)
  LANGUAGE sql
  IMMUTABLE
 AS $function$
+    SELECT inbox_words_in(concat_ws(' ',
+             request.title::text, left(effect.target::text, 2000), effect.uses::text, request.task::text))
+      FROM json_to_record(view) AS request(title json, effect json, task json),
+           json_to_record(coalesce(request.effect, '{}')) AS effect(target json, uses json)
+  $function$;
+
+CREATE OR REPLACE FUNCTION approvals.inbox_words_in(said text)
+ RETURNS tsvector
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
     SELECT array_to_tsvector(ARRAY(
       SELECT left(word, 200)
-        FROM json_to_record(view) AS request(title json, effect json, task json),
-             json_to_record(coalesce(request.effect, '{}')) AS effect(target json, uses json),
-             regexp_split_to_table(
-               lower(regexp_replace(concat_ws(' ',
-                 request.title::text, left(effect.target::text, 2000), effect.uses::text, request.task::text),
-                 '\\(u[0-9a-fA-F]{4}|.)', ' ', 'g')),
-               '[\u0001-/:-@\u005b-\u0060{-\u007f]+') AS word
+        FROM unnest(regexp_split_to_array(
+               lower(regexp_replace(said, '\\(u[0-9a-fA-F]{4}|.)', ' ', 'g')),
+               '[\u0001-/:-@\u005b-\u0060{-\u007f]+')) AS word
        WHERE word <> ''))
   $function$;
 
@@ -257,6 +283,9 @@ CREATE OR REPLACE FUNCTION approvals.keep_inbox()
  SECURITY DEFINER
  SET search_path TO 'approvals', 'pg_temp'
 AS $function$
+    DECLARE
+      said record;
+      rank smallint;
     BEGIN
       IF TG_OP = 'UPDATE' AND NEW.status = OLD.status
          AND (NEW.view->'audience')::text IS NOT DISTINCT FROM (OLD.view->'audience')::text THEN
@@ -266,8 +295,28 @@ AS $function$
         DELETE FROM inbox_entries WHERE id = OLD.id;
         DELETE FROM inbox WHERE id = OLD.id;
       END IF;
-      IF TG_OP <> 'DELETE' AND NEW.status = 'pending' AND NEW.view IS NOT NULL THEN
-        PERFORM add_to_inbox(NEW.id, NEW.view);
+      IF TG_OP = 'DELETE' OR NEW.status <> 'pending' THEN
+        RETURN NULL;
+      END IF;
+      SELECT request."requestedAt" AS requested_at, request."expiresAt" AS expires_at, request."requestedBy"::text AS requester,
+             inbox_token(request.task) AS task, inbox_token(effect.kind) AS kind, inbox_token(effect."effectClass") AS class,
+             concat_ws(' ', request.title::text, left(effect.target::text, 2000), effect.uses::text, request.task::text) AS texts,
+             ARRAY(SELECT '' UNION ALL SELECT DISTINCT member::text FROM json_array_elements(request.audience) AS member) AS members
+        INTO said
+        FROM events e,
+             json_to_record(request_view(e.data, NEW.view)) AS request(title json, task json, effect json, audience json,
+               "requestedBy" json, "requestedAt" bigint, "expiresAt" bigint),
+             json_to_record(coalesce(request.effect, '{}')) AS effect(kind json, "effectClass" json, target json, uses json)
+       WHERE e.aggregate = NEW.id AND e.version = 1;
+      IF FOUND THEN
+        rank := coalesce(array_position(ARRAY['high', 'medium', 'low'], NEW.view->>'risk') - 1,
+                         inbox_rank(said.kind, said.class));
+        INSERT INTO inbox (id, requested_at, expires_at, risk, kind, task, requester, words)
+        VALUES (NEW.id, said.requested_at, said.expires_at, rank, said.kind, said.task,
+                said.requester, inbox_words_in(said.texts));
+        INSERT INTO inbox_entries (id, member, requested_at, expires_at, risk, kind, requester)
+        SELECT NEW.id, member, said.requested_at, said.expires_at, rank, said.kind, said.requester
+          FROM unnest(said.members) AS member;
       END IF;
       RETURN NULL;
     END
@@ -313,6 +362,14 @@ AS $function$
       END IF;
       RETURN cardinality(gone);
     END
+  $function$;
+
+CREATE OR REPLACE FUNCTION approvals.request_view(asked json, progress json)
+ RETURNS json
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+    SELECT (left(asked::text, -1) || ',' || substr(progress::text, 2))::json
   $function$;
 
 CREATE OR REPLACE FUNCTION approvals.write_audit()
@@ -369,8 +426,8 @@ CREATE TRIGGER heads_asked AFTER INSERT ON approvals.heads FOR EACH ROW WHEN ((n
 
 CREATE TRIGGER heads_changed AFTER UPDATE ON approvals.heads FOR EACH ROW WHEN (((new.status = 'pending'::text) OR (old.status = 'pending'::text))) EXECUTE FUNCTION approvals.keep_inbox();
 
-CREATE TRIGGER heads_inserted BEFORE INSERT ON approvals.heads FOR EACH ROW WHEN (((new.status = ANY (ARRAY['approved'::text, 'rejected'::text, 'changes_requested'::text, 'answered'::text, 'expired'::text, 'cancelled'::text, 'withdrawn'::text])) OR (new.finished_at IS NOT NULL))) EXECUTE FUNCTION approvals.note_end('approved', 'rejected', 'changes_requested', 'answered', 'expired', 'cancelled', 'withdrawn');
+CREATE TRIGGER heads_inserted BEFORE INSERT ON approvals.heads FOR EACH ROW WHEN (((new.status = ANY (ARRAY['approved'::text, 'rejected'::text, 'changes_requested'::text, 'answered'::text, 'expired'::text, 'cancelled'::text, 'withdrawn'::text, 'sign_in'::text])) OR (new.finished_at IS NOT NULL))) EXECUTE FUNCTION approvals.note_end('approved', 'rejected', 'changes_requested', 'answered', 'expired', 'cancelled', 'withdrawn', 'sign_in');
 
 CREATE TRIGGER heads_removed AFTER DELETE ON approvals.heads FOR EACH ROW WHEN ((old.status = 'pending'::text)) EXECUTE FUNCTION approvals.keep_inbox();
 
-CREATE TRIGGER heads_updated BEFORE UPDATE ON approvals.heads FOR EACH ROW WHEN (((new.status = ANY (ARRAY['approved'::text, 'rejected'::text, 'changes_requested'::text, 'answered'::text, 'expired'::text, 'cancelled'::text, 'withdrawn'::text])) OR (new.finished_at IS NOT NULL) OR (old.finished_at IS NOT NULL))) EXECUTE FUNCTION approvals.note_end('approved', 'rejected', 'changes_requested', 'answered', 'expired', 'cancelled', 'withdrawn');
+CREATE TRIGGER heads_updated BEFORE UPDATE ON approvals.heads FOR EACH ROW WHEN (((new.status = ANY (ARRAY['approved'::text, 'rejected'::text, 'changes_requested'::text, 'answered'::text, 'expired'::text, 'cancelled'::text, 'withdrawn'::text, 'sign_in'::text])) OR (new.finished_at IS NOT NULL) OR (old.finished_at IS NOT NULL))) EXECUTE FUNCTION approvals.note_end('approved', 'rejected', 'changes_requested', 'answered', 'expired', 'cancelled', 'withdrawn', 'sign_in');

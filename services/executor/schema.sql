@@ -168,9 +168,13 @@ CREATE INDEX dead_letters_open ON executor.dead_letters USING btree (place) WHER
 
 CREATE UNIQUE INDEX dead_letters_place ON executor.dead_letters USING btree (place);
 
+CREATE INDEX heads_claimed ON executor.heads USING btree ((((view -> 'remote'::text) ->> 'claim'::text))) WHERE (status = 'claimed'::text);
+
 CREATE INDEX heads_finished ON executor.heads USING btree (finished_at) WHERE (finished_at IS NOT NULL);
 
 CREATE INDEX heads_of_task ON executor.heads USING btree (((view ->> 'task'::text)));
+
+CREATE INDEX heads_offered ON executor.heads USING btree (((view ->> 'uses'::text)), created_at) WHERE (status = 'offered'::text);
 
 CREATE INDEX heads_open ON executor.heads USING btree (created_at) WHERE (finished_at IS NULL);
 

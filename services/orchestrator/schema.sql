@@ -63,6 +63,15 @@ CREATE TABLE outbox (
   claimed_until timestamp with time zone
 ) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_cost_delay=0);
 
+CREATE TABLE ownership (
+  one boolean NOT NULL DEFAULT true,
+  owner text,
+  epoch bigint NOT NULL DEFAULT 0,
+  until timestamp with time zone NOT NULL DEFAULT '-infinity'::timestamp with time zone,
+  session integer,
+  session_start timestamp with time zone
+) WITH (fillfactor=50);
+
 CREATE TABLE programs (
   hash text NOT NULL,
   id text NOT NULL,
@@ -122,6 +131,10 @@ ALTER TABLE objects ADD CONSTRAINT objects_sha256_check CHECK ((sha256 ~ '^[0-9a
 ALTER TABLE objects ADD CONSTRAINT objects_upload_key UNIQUE (upload);
 
 ALTER TABLE outbox ADD CONSTRAINT outbox_pkey PRIMARY KEY (id);
+
+ALTER TABLE ownership ADD CONSTRAINT ownership_one_check CHECK (one);
+
+ALTER TABLE ownership ADD CONSTRAINT ownership_pkey PRIMARY KEY (one);
 
 ALTER TABLE programs ADD CONSTRAINT programs_pkey PRIMARY KEY (hash);
 

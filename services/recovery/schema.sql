@@ -40,6 +40,15 @@ CREATE TABLE outbox (
   claimed_until timestamp with time zone
 ) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_cost_delay=0);
 
+CREATE TABLE ownership (
+  one boolean NOT NULL DEFAULT true,
+  owner text,
+  epoch bigint NOT NULL DEFAULT 0,
+  until timestamp with time zone NOT NULL DEFAULT '-infinity'::timestamp with time zone,
+  session integer,
+  session_start timestamp with time zone
+) WITH (fillfactor=50);
+
 CREATE TABLE retention (
   one boolean NOT NULL DEFAULT true,
   keep interval NOT NULL DEFAULT '90 days'::interval,
@@ -78,6 +87,10 @@ ALTER TABLE heads ADD CONSTRAINT heads_pkey PRIMARY KEY (id);
 ALTER TABLE heads ADD CONSTRAINT heads_version_check CHECK ((version > 0));
 
 ALTER TABLE outbox ADD CONSTRAINT outbox_pkey PRIMARY KEY (id);
+
+ALTER TABLE ownership ADD CONSTRAINT ownership_one_check CHECK (one);
+
+ALTER TABLE ownership ADD CONSTRAINT ownership_pkey PRIMARY KEY (one);
 
 ALTER TABLE retention ADD CONSTRAINT retention_floor CHECK ((keep >= '4 days'::interval));
 

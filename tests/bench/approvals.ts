@@ -49,10 +49,15 @@ const inBatches = async (
   return round((performance.now() - began) / 1_000, 1);
 };
 
+const EVENTS = `
+  INSERT INTO events (aggregate, version, type, at, data)
+  SELECT id, 1, 'requested', now(), (request || jsonb_build_object('type', 'requested', 'timeoutMs', timeout,
+           'expiresAt', asked_at + timeout))::json FROM (${REQUESTS}) AS r`;
+
 const HEADS = `
   INSERT INTO heads (id, kind, version, status, created_at, view)
-  SELECT id, 'approval', 1, 'pending', asked_at, (request || jsonb_build_object('timeoutMs', timeout, 'status', 'pending',
-           'risk', risk, 'requestedAt', asked_at, 'expiresAt', asked_at + timeout))::json FROM (${REQUESTS}) AS r`;
+  SELECT id, 'approval', 1, 'pending', asked_at, jsonb_build_object('task', request->'task', 'audience', request->'audience',
+           'status', 'pending', 'risk', risk, 'requestedAt', asked_at, 'expiresAt', asked_at + timeout)::json FROM (${REQUESTS}) AS r`;
 
 /**
  * Adds decidable requests by SQL: events through the audit trigger, timers, and heads through the inbox
@@ -63,12 +68,7 @@ export const loadDecidable = (admin: AdminConnection, run: string, load: Load): 
     await client.query('SET search_path = approvals; SET statement_timeout = 0');
     return inBatches(load, async (...numbers) => {
       const values = [run, ...numbers];
-      await client.query(
-        `INSERT INTO events (aggregate, version, type, at, data)
-         SELECT id, 1, 'requested', now(), (request || jsonb_build_object('type', 'requested', 'timeoutMs', timeout,
-                  'expiresAt', asked_at + timeout))::json FROM (${REQUESTS}) AS r`,
-        values,
-      );
+      await client.query(EVENTS, values);
       await client.query(
         `INSERT INTO timers (aggregate, name, due_at, data)
          SELECT id, 'expiry', to_timestamp((asked_at + timeout) / 1000.0), 'null' FROM (${REQUESTS}) AS r`,
@@ -93,11 +93,14 @@ export const loadListed = (admin: AdminConnection, run: string, load: Load): Pro
         WHERE schemaname = 'approvals' AND tablename LIKE 'inbox%' AND indexname NOT LIKE '%_pkey'`,
     );
     for (const { name } of indexes) await client.query(`DROP INDEX ${name}`);
-    await inBatches(load, (...numbers) => client.query(HEADS, [run, ...numbers]));
+    await inBatches(load, async (...numbers) => {
+      await client.query(EVENTS, [run, ...numbers]);
+      await client.query(HEADS, [run, ...numbers]);
+    });
     await client.query(
-      `INSERT INTO inbox SELECT h.id, h.created_at, (h.view->'expiresAt')::text::bigint, inbox_risk(h.view->'effect'),
-              inbox_token(h.view->'effect'->'kind'), inbox_token(h.view->'task'), (h.view->'requestedBy')::text, inbox_words(h.view)
-         FROM heads h WHERE h.status = 'pending' ON CONFLICT DO NOTHING`,
+      `INSERT INTO inbox SELECT r.id, r.created_at, (r.view->'expiresAt')::text::bigint, inbox_risk(r.view->'effect'),
+              inbox_token(r.view->'effect'->'kind'), inbox_token(r.view->'task'), (r.view->'requestedBy')::text, inbox_words(r.view)
+         FROM requests r WHERE r.status = 'pending' ON CONFLICT DO NOTHING`,
     );
     await client.query(
       `INSERT INTO inbox_entries (id, member, requested_at, expires_at, risk, kind, requester)
@@ -106,7 +109,7 @@ export const loadListed = (admin: AdminConnection, run: string, load: Load): Pro
         CROSS JOIN LATERAL (SELECT '' UNION ALL SELECT inbox_audience(h.view)) AS a(member) ON CONFLICT DO NOTHING`,
     );
     for (const { text } of indexes) await client.query(text);
-    await client.query('ANALYZE heads, inbox, inbox_entries');
+    await client.query('ANALYZE events, heads, inbox, inbox_entries');
     return round((performance.now() - began) / 1_000, 1);
   });
 

@@ -1,11 +1,12 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { subjects } from '@holdpoint/contracts/bus/subjects';
 import type { Client } from '@holdpoint/cli/bus/client';
 import { root } from '@holdpoint/infra/local/folders';
-import { connectAs } from '@holdpoint/infra/nats/connect';
 import type { Page } from 'playwright-core';
 import { startChromium, visit } from '../kit/console/browser.ts';
-import { publishRequest, requestOf } from '../kit/surfaces/requests.ts';
+import { requestOf } from '../kit/surfaces/requests.ts';
+import { connectOrchestrator } from './orchestrator.ts';
 import { type Percentiles, percentiles, round } from './report/percentiles.ts';
 
 export type ConsoleMeasurement = {
@@ -55,7 +56,7 @@ export const measureConsole = async (
   }: { readonly chromium: string; readonly token: string; readonly requests: number },
 ): Promise<ConsoleMeasurement> => {
   const browser = await startChromium(chromium);
-  const connection = await connectAs({ ...where, url: where.natsUrl, user: 'orchestrator' });
+  const connection = await connectOrchestrator(where.natsUrl, where.credentialsDir);
   try {
     const { page } = await visit(browser, `http://127.0.0.1:${String(where.httpPort)}/`, token);
     await page.getByText('Live', { exact: true }).waitFor();
@@ -67,7 +68,7 @@ export const measureConsole = async (
       const request = requestOf();
       const row = page.locator(`[data-row="${request.id}"]`);
       const started = performance.now();
-      await publishRequest(connection, request);
+      connection.publish(subjects.approvalCommand('request'), request);
       await row.waitFor({ state: 'attached' });
       shown.push(performance.now() - started);
       await client.call('approvals', 'decide', {

@@ -9,6 +9,7 @@ import { layout } from '@holdpoint/infra/credentials/layout';
 import { connectAs } from '@holdpoint/infra/nats/connect';
 import { createSigner } from '@holdpoint/runtime/service/jws';
 import { z } from 'zod';
+import { connectOrchestrator } from './orchestrator.ts';
 import { type Percentiles, percentiles, round } from './report/percentiles.ts';
 
 const NOOP = 'cap.custom.bench_noop';
@@ -27,19 +28,23 @@ export type EffectMeasurement = {
 
 const About = z.object({ id: z.string() });
 
-/** Orders effects like the orchestrator, with valid grants, and listens to their events. */
+/** Orders effects like the orchestrator, with valid grants and seals, and listens to their events. */
 export const connectOrders = async (natsUrl: string, credentialsDir: string, run: string) => {
   const files = layout(credentialsDir);
   const sign = createSigner(createPrivateKey(await readFile(files.grantKey)));
-  const open = (user: 'orchestrator' | 'operator') => connectAs({ url: natsUrl, credentialsDir, user });
-  const [bus, watcher] = await Promise.all([open('orchestrator'), open('operator')]);
+  const [bus, watcher] = await Promise.all([
+    connectOrchestrator(natsUrl, credentialsDir),
+    connectAs({ url: natsUrl, credentialsDir, user: 'operator' }),
+  ]);
   const waiting = new Map<string, () => void>();
+  const sentAt = new Map<string, number>();
   watcher.subscribe('hp.evt.effect.applied.*', {
     callback: (error, msg) => {
       if (error !== null) throw error;
       const { id } = About.parse(JSON.parse(new TextDecoder().decode(msg.data)));
       waiting.get(id)?.();
       waiting.delete(id);
+      sentAt.delete(id);
     },
   });
   await watcher.flush();
@@ -77,17 +82,18 @@ export const connectOrders = async (natsUrl: string, credentialsDir: string, run
     new Promise((resolve) => {
       const wanted = orderOf(uses);
       waiting.set(wanted.id, resolve);
-      bus.publish(subjects.effectCommand('run', DEFAULT_POOL), JSON.stringify(wanted));
+      sentAt.set(wanted.id, performance.now());
+      bus.publish(subjects.effectCommand('run', DEFAULT_POOL), wanted);
     });
 
-  const measure = async (inFlight: number, seconds: number): Promise<EffectMeasurement> => {
+  const measure = async (inFlight: number, seconds: number, uses = NOOP): Promise<EffectMeasurement> => {
     const durations: number[] = [];
     const began = performance.now();
     const until = began + seconds * 1_000;
     const one = async (): Promise<void> => {
       while (performance.now() < until) {
         const at = performance.now();
-        await order(NOOP);
+        await order(uses);
         durations.push(performance.now() - at);
       }
     };
@@ -104,6 +110,8 @@ export const connectOrders = async (natsUrl: string, credentialsDir: string, run
 
   return {
     measure,
+    /** When the order of an effect under way was published, by the clock of this process. */
+    sentAt: (effect: string): number | undefined => sentAt.get(effect),
     /** Takes every slot and queues more orders. `done` resolves when all are applied. */
     queue: async (places: number, behind: number): Promise<{ readonly done: Promise<unknown> }> => {
       const held = Array.from({ length: places }, () => order(HOLD));

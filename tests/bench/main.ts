@@ -21,7 +21,10 @@ import { createLoad } from './load.ts';
 import { cpuSeconds, findProcess, memoryOf } from './processes.ts';
 import { measurePrograms } from './programs.ts';
 import { readProfiles } from './report/profile.ts';
+import { measureRemote } from './remote.ts';
 import { liftConnectionLimits, measureReplicas, startReplicas } from './replicas.ts';
+import { measureRest } from './rest.ts';
+import { measureRestart } from './restart.ts';
 import { loadTasks, measureTaskPages } from './task-lists.ts';
 import { startTraceSink } from './traces.ts';
 import { measureWatchers } from './watchers.ts';
@@ -30,6 +33,8 @@ const { values } = parseArgs({
   options: {
     /** Seconds for each measurement. */
     seconds: { type: 'string', default: '20' },
+    /** Seconds at rest, before everything else; 0 skips them. */
+    rest: { type: 'string', default: '60' },
     'in-flight': { type: 'string', default: '1,50,500' },
     /** Tasks that stay at their gates in the second round; 0 skips it. */
     waiting: { type: 'string', default: '20000' },
@@ -37,6 +42,10 @@ const { values } = parseArgs({
     graphs: { type: 'string', default: '100,1000,5000' },
     /** Effects without work in flight, straight to the executor; empty skips them. */
     effects: { type: 'string', default: '1,50,500' },
+    /** Claimants of remote effects, over NATS and over HTTP; 0 skips them. */
+    claimants: { type: 'string', default: '50' },
+    /** Claimants that wait for orders while the processor time is measured. */
+    'idle-claimants': { type: 'string', default: '1000' },
     /** Effects that wait in the executor while its memory is measured; 0 skips it. */
     queued: { type: 'string', default: '10000' },
     /** Requests that are pending while others are decided; 0 skips it. */
@@ -55,6 +64,12 @@ const { values } = parseArgs({
     programs: { type: 'string', default: '1,50' },
     /** Requests shown in a browser, if chromium is present; 0 skips them. */
     console: { type: 'string', default: '50' },
+    /** `core`: one process runs orchestrator, approvals and recovery. `apart`: one process for each service. */
+    form: { type: 'string', default: 'core' },
+    /** Tasks in flight when the processes of all services are killed; 0 skips it. */
+    restart: { type: 'string', default: '500' },
+    /** Little memory in place of throughput, as `npm start` prefers. */
+    small: { type: 'boolean', default: false },
     /** Replicas of each service, one measurement for each number; empty skips them. */
     replicas: { type: 'string', default: '' },
     /** Tasks in flight with replicas. */
@@ -71,8 +86,11 @@ const numbers = (text: string): readonly number[] =>
     .split(',')
     .filter((number) => number !== '')
     .map(Number);
+const rest = Number(values.rest);
+const restart = Number(values.restart);
 const inFlight = numbers(values['in-flight']);
 const effects = numbers(values.effects);
+const claimants = Number(values.claimants);
 const queued = Number(values.queued);
 const waiting = Number(values.waiting);
 const sizes = numbers(values.graphs);
@@ -152,7 +170,15 @@ const withTraces = (env: Record<string, Record<string, string>>): Record<string,
     : Object.fromEntries(services.map((service) => [service, { ...env[service], ...sink.env(share) }]));
 
 const serviceEnv = withTraces(withCapabilities(values.profile ? await profiling() : {}));
-const stack = createStack({ root, dataDir, progress: onStderr, env: serviceEnv });
+const form = values.form === 'apart' ? 'apart' : 'core';
+const stack = createStack({
+  root,
+  dataDir,
+  progress: onStderr,
+  env: serviceEnv,
+  form,
+  isSmall: values.small,
+});
 const leave = (): void => {
   // After an abort the measured stack stops and calls fail.
   process.on('uncaughtException', () => undefined);
@@ -205,10 +231,13 @@ try {
     memoryGiB: round(totalmem() / 2 ** 30, 1),
     node: process.version,
     nats: running.nats?.origin,
+    form,
+    small: values.small,
     profiled: values.profile,
     traced: share ?? 0,
     date: new Date().toISOString(),
   });
+  if (rest > 0) print(await measureRest(running, pids, rest));
   for (const count of sizes) print(measureValidation(count));
   for (const count of sizes)
     for (let run = 0; run < GRAPH_RUNS; run += 1)
@@ -216,6 +245,11 @@ try {
   const orders = await connectOrders(running.natsUrl, running.credentialsDir, `e${String(process.pid)}`);
   if (effects.length > 0) await orders.measure(50, WARM_UP_SECONDS);
   for (const atOnce of effects) print(await orders.measure(atOnce, seconds));
+  if (claimants > 0) {
+    const cpu = () => cpuSoFar(pids);
+    const idle = Number(values['idle-claimants']);
+    await measureRemote(orders, running, { claimants, idle, seconds, cpu }, print);
+  }
   if (queued > 0) {
     const pid = running.services.executor?.pid();
     if (pid === undefined) throw new Error('no executor is running');
@@ -292,6 +326,10 @@ try {
       seconds: await loadFailures(added, waits, failures),
     });
     await measureClasses(client, failures, print);
+  }
+  if (restart > 0) {
+    await load.measure(restart, 2 * seconds, WARM_UP_TASKS);
+    print(await measureRestart(client, running, { run: `r${String(process.pid)}`, inFlight: restart }));
   }
   if (replicas.length > 0) await liftConnectionLimits(running);
   const more: Awaited<ReturnType<typeof startReplicas>>[number][] = [];

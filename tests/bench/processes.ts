@@ -52,3 +52,9 @@ export const memoryOf = async (pid: number): Promise<{ readonly now: number; rea
     Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(text)?.[1] ?? Number.NaN) * 1_024;
   return { now: bytes('VmRSS'), most: bytes('VmHWM') };
 };
+
+/** Memory in bytes, where pages that several processes map count in parts. Linux only; one's own processes, or as root. */
+export const shareOf = async (pid: number): Promise<number> => {
+  const text = await readFile(`/proc/${String(pid)}/smaps_rollup`, 'utf8');
+  return Number(/^Pss:\s+(\d+) kB$/m.exec(text)?.[1] ?? Number.NaN) * 1_024;
+};

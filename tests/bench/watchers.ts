@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { subjects } from '@holdpoint/contracts/bus/subjects';
 import type { Client } from '@holdpoint/cli/bus/client';
 import { WATCH_PATH } from '@holdpoint/contracts/approval/watch';
-import { connectAs } from '@holdpoint/infra/nats/connect';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WebSocket } from 'ws';
-import { publishRequest, requestOf } from '../kit/surfaces/requests.ts';
+import { requestOf } from '../kit/surfaces/requests.ts';
+import { connectOrchestrator } from './orchestrator.ts';
 import { type Percentiles, percentiles, round } from './report/percentiles.ts';
 
 /** Fewer than the limit for one user. */
@@ -86,7 +87,7 @@ export const measureWatchers = async (
     sockets.push(...(await Promise.all(more)));
   }
   const { natsUrl: url, credentialsDir } = where;
-  const bus = await connectAs({ url, credentialsDir, user: 'orchestrator' });
+  const bus = await connectOrchestrator(url, credentialsDir);
 
   /** Milliseconds until each watcher has a message of this type about the approval. */
   const notified = async (
@@ -112,7 +113,12 @@ export const measureWatchers = async (
   for (let i = 0; i < requests; i += 1) {
     const request = requestOf();
     const { id, digest } = request;
-    requested.push(await notified('approval.requested', id, () => publishRequest(bus, request)));
+    requested.push(
+      await notified('approval.requested', id, () => {
+        bus.publish(subjects.approvalCommand('request'), request);
+        return bus.flush();
+      }),
+    );
     await delay(PAUSE_MS);
     resolved.push(
       await notified('approval.resolved', id, () =>

@@ -1,52 +1,85 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { VERSION } from '@holdpoint/contracts/values/version';
 import { layout } from '@holdpoint/infra/credentials/layout';
 import { root } from '@holdpoint/infra/local/folders';
 import { packInto } from '@holdpoint/infra/release/pack';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startStack, type Stack } from '../conformance/support/stack.ts';
+import { type Registry, startRegistry } from '../kit/registry.ts';
 import { Hopeless, until } from '../kit/until.ts';
+import { decideFirstProgram, decideNext } from '../kit/tasks/first-program.ts';
 import { filesIn } from '../repo/docs-code.ts';
 
-// An empty folder of a new user: packages from tarballs, and the first program of docs/sdk.md.
+// An empty folder of a new user: packages from a registry, and the first program of docs/sdk.md.
 
 const run = promisify(execFile);
 const OLDEST_NODE = '22';
 const OLDEST_TYPESCRIPT = '5.9';
+const ESBUILD = '0.28';
 
 let stack: Stack;
 let folder: string;
+/** Undefined without a network: then the packages come from their tarballs. */
+let registry: Registry | undefined;
 beforeAll(async () => {
   stack = await startStack();
-  folder = mkdtempSync(join(tmpdir(), 'holdpoint-user-'));
-  const tarballs = packInto(join(folder, 'tarballs'));
+  const home = mkdtempSync(join(tmpdir(), 'holdpoint-user-'));
+  folder = join(home, 'mine');
+  mkdirSync(folder);
+  const tarballs = packInto(join(home, 'tarballs'));
+  registry = await startRegistry(join(home, 'registry'), tarballs).catch((error: Error) => {
+    console.warn(`no registry on this machine, the tarballs are installed instead: ${error.message}`);
+    return undefined;
+  });
   writeFileSync(join(folder, 'package.json'), '{"name":"mine","private":true,"type":"module"}\n');
-  const tools = [`typescript@${OLDEST_TYPESCRIPT}`, '@types/node@22', `node@${OLDEST_NODE}`, 'zod'];
-  await npm('install', '--no-audit', '--no-fund', ...tarballs, ...tools);
+  const packages = registry === undefined ? tarballs : ['@holdpoint/sdk', 'holdpoint'];
+  const tools = [
+    `typescript@${OLDEST_TYPESCRIPT}`,
+    '@types/node@22',
+    `node@${OLDEST_NODE}`,
+    'zod',
+    `esbuild@${ESBUILD}`,
+  ];
+  await npm('install', '--no-audit', '--no-fund', ...packages, ...tools);
   const guide = filesIn('docs/sdk.md', readFileSync(join(root, 'docs', 'sdk.md'), 'utf8'));
   const { natsSeed } = layout(stack.system.run.credentialsDir);
+  const { httpPort } = await stack.system.start('approvals');
   for (const { name, code } of guide.filter(({ name }) =>
-    /^(greet|greet-in-memory|worker|start)\.ts$/.test(name),
+    /^(greet|greet-in-memory|worker|start|refund)\.ts$/.test(name),
   ))
     writeFileSync(
       join(folder, name),
       code
         .replaceAll('nats://127.0.0.1:4222', stack.system.nats.url)
+        .replaceAll('http://127.0.0.1:8702', `http://127.0.0.1:${String(httpPort)}`)
         .replaceAll('.holdpoint/data/credentials/nats/worker.seed', natsSeed('worker'))
         .replaceAll('.holdpoint/data/credentials/nats/operator.seed', natsSeed('operator')),
     );
 }, 240_000);
 afterAll(async () => {
-  rmSync(folder, { recursive: true, force: true });
+  await registry?.stop();
+  rmSync(dirname(folder), { recursive: true, force: true });
   await stack.stop();
 });
 
-const npm = (...args: readonly string[]) => run('npm', args, { cwd: folder });
+const npm = (...args: readonly string[]) =>
+  run('npm', args, { cwd: folder, env: registry?.env ?? process.env });
 const installed = (tool: string): string => join(folder, 'node_modules', '.bin', tool);
+
+/** One minified file, as users deploy it. */
+const bundle = async (file: string): Promise<string> => {
+  const out = join(folder, file.replace(/\.ts$/, '.bundled.mjs'));
+  const options = ['--bundle', '--minify', '--platform=node', '--format=esm', `--outfile=${out}`];
+  // The libraries load modules of Node.js by `require`.
+  const banner = `import{createRequire}from'node:module';const require=createRequire(import.meta.url);`;
+  await run(installed('esbuild'), [join(folder, file), ...options, `--banner:js=${banner}`]);
+  return out;
+};
 
 const holdpoint = async (...args: readonly string[]): Promise<string> => {
   const files = layout(stack.system.run.credentialsDir);
@@ -84,7 +117,7 @@ describe('packages in a folder of a new user', () => {
       '--moduleResolution',
       resolution,
     ];
-    const files = ['greet-in-memory.ts', 'worker.ts', 'start.ts'];
+    const files = ['greet-in-memory.ts', 'worker.ts', 'start.ts', 'refund.ts'];
     const args = [...strict, ...modules, '--allowImportingTsExtensions', ...files];
     const { stdout } = await run(compiler(), args, { cwd: folder }).catch(
       ({ stdout: problems }: { readonly stdout: string }) => ({ stdout: problems }),
@@ -104,6 +137,23 @@ describe('packages in a folder of a new user', () => {
       },
     );
     expect(stderr).toBe('');
+  });
+
+  test('npx runs the command line of this release', async () => {
+    const { stdout } = await npm('exec', '--', 'holdpoint', '--version');
+    expect(stdout.trim().split('\n').at(-1)).toBe(VERSION);
+  });
+
+  test('a workflow has one identity, from source and bundled', async () => {
+    writeFileSync(
+      join(folder, 'hash.ts'),
+      "import { greet } from './greet.ts';\nprocess.stdout.write(greet.hash);\n",
+    );
+    const hashOf = async (file: string): Promise<string> =>
+      (await run(process.execPath, [file], { cwd: folder })).stdout;
+    const hash = await hashOf('hash.ts');
+    expect(hash).toMatch(/^[0-9a-f]{40}$/);
+    expect(await hashOf(await bundle('hash.ts'))).toBe(hash);
   });
 
   test('holdpoint dev runs everything in the folder, with the oldest Node.js', async () => {
@@ -136,26 +186,15 @@ describe('packages in a folder of a new user', () => {
     expect(await ended).toEqual([0, null]);
   });
 
-  test('the first program holds its effect until the installed command line approves it', async () => {
+  test('a bundled client and a worker from source hold an effect until it is approved', async () => {
     const worker = spawn(installed('node'), ['--experimental-strip-types', 'worker.ts'], { cwd: folder });
     const leave = new AbortController();
     const { signal } = leave;
-    const started = run(installed('node'), ['--experimental-strip-types', 'start.ts'], {
-      cwd: folder,
-      signal,
-    });
+    const started = run(installed('node'), [await bundle('start.ts')], { cwd: folder, signal });
     // Its failure is the failure of the steps below.
     started.catch(() => undefined);
     try {
-      for (const choice of [['answer', '--yes'], ['approve']] as const) {
-        const id = await until(`a request waits to ${choice[0]}`, async () => {
-          const { items } = JSON.parse(await holdpoint('approval', 'list', '--json')) as {
-            readonly items: readonly { readonly id: string }[];
-          };
-          return items[0]?.id;
-        });
-        await holdpoint('approval', choice[0], id, ...choice.slice(1));
-      }
+      await decideFirstProgram(holdpoint);
       const { stdout } = await started;
       expect(stdout.trim().split('\n').at(-1)).toBe('Good morning, Ada');
     } finally {
@@ -164,5 +203,24 @@ describe('packages in a folder of a new user', () => {
     }
     const lines = readFileSync(join(stack.system.workspace, 'greetings.txt'), 'utf8').trim().split('\n');
     expect(lines).toEqual([expect.stringMatching(/\tGood morning, Ada$/)]);
+  });
+
+  test('a bundled function over HTTP runs once after its approval, without NATS in its bundle', async () => {
+    const out = await bundle('refund.ts');
+    expect(readFileSync(out, 'utf8')).not.toContain('nats-core');
+    const token = readFileSync(layout(stack.system.run.credentialsDir).operatorToken, 'utf8').trim();
+    const leave = new AbortController();
+    const { signal } = leave;
+    const env = { PATH: process.env['PATH'], HOLDPOINT_TOKEN: token };
+    const started = run(installed('node'), [out], { cwd: folder, signal, env });
+    // Its failure is the failure of the steps below.
+    started.catch(() => undefined);
+    try {
+      await decideNext(holdpoint, 'approve');
+      const { stdout } = await started;
+      expect(stdout.trim()).toBe('refund:ch_1, 500 cents back to ch_1');
+    } finally {
+      leave.abort();
+    }
   });
 });

@@ -111,7 +111,7 @@ export const decideFully = (
     return 'another kind';
   }
   const { decider, publishedAs } = kindNamed(kinds, kind);
-  const batch = createBatch(service, kinds, NOW, () =>
+  const batch = createBatch(service, kinds, { now: NOW }, () =>
     isNew ? { kind, version: 0, state: decider.initial } : loaded,
   );
   const made = batch.decide(to, to.message);

@@ -1,7 +1,7 @@
 import type { ProgramEvent } from '@holdpoint/contracts/program/events';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import type { TaskPhase } from '@holdpoint/contracts/task/status';
-import { isTerminal, mayGo, mayReopen } from '@holdpoint/orchestrator/task/model/phases';
+import { isTerminal, mayGo, mayReopen } from '@holdpoint/orchestrator/task/evolve/phases';
 import { type Committed, type Expect, memoryOf } from './invariant.ts';
 
 type Event = TaskEvent | ProgramEvent;

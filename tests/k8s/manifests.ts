@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
@@ -17,27 +17,51 @@ export const Manifest = z.looseObject({
 });
 export type Manifest = z.infer<typeof Manifest>;
 
-export const OVERLAYS: readonly string[] = readdirSync(join(ROOT, 'infra/k8s/overlays')).toSorted();
+const CHART = 'infra/chart';
+/** The examples of the chart, each with the files of values that make it. */
+const VALUES = {
+  trial: ['trial'],
+  production: ['production'],
+  'without-keda': ['production', 'without-keda'],
+} as const;
+export type Example = keyof typeof VALUES;
+export const EXAMPLES = Object.keys(VALUES) as readonly Example[];
+
+const fileOf = (example: Example): string => `${CHART}/rendered/${example}.yaml`;
 
 export const parseManifests = (text: string): readonly Manifest[] =>
-  parseAllDocuments(text).map((document) => Manifest.parse(document.toJS()));
+  parseAllDocuments(text)
+    .map((document) => document.toJS() as unknown)
+    // A file of templates may render nothing but comments.
+    .filter((each) => each !== null)
+    .map((each) => Manifest.parse(each));
 
-const fileOf = (overlay: string): string => `infra/k8s/rendered/${overlay}.yaml`;
-export const rendered = (overlay: string): readonly Manifest[] => parseManifests(readSource(fileOf(overlay)));
+/** The manifests of an example as they are checked in. */
+export const rendered = (example: Example): readonly Manifest[] =>
+  parseManifests(readSource(fileOf(example)));
 
-/** The manifests that kubectl renders from a folder; undefined without kubectl. */
-export const kustomizedFolder = (folder: string): string | undefined => {
-  const { error, status, stdout, stderr } = spawnSync('kubectl', ['kustomize', folder], {
-    cwd: ROOT,
-    encoding: 'utf8',
-  });
-  if (error !== undefined) return undefined;
-  if (status !== 0) throw new Error(`kubectl kustomize: ${stderr}`);
-  return stdout;
+export type Helm = { readonly status: number; readonly stdout: string; readonly stderr: string };
+
+/** Runs helm in the root of the repository; undefined without helm. */
+export const helm = (...args: readonly string[]): Helm | undefined => {
+  const { error, status, stdout, stderr } = spawnSync('helm', args, { cwd: ROOT, encoding: 'utf8' });
+  return error === undefined ? { status: status ?? 1, stdout, stderr } : undefined;
 };
 
-export const kustomized = (overlay: string): string | undefined =>
-  kustomizedFolder(`infra/k8s/overlays/${overlay}`);
+/** Renders the chart for the oldest Kubernetes that it supports; undefined without helm. */
+export const template = (...args: readonly string[]): Helm | undefined =>
+  helm('template', 'holdpoint', CHART, '--namespace', 'holdpoint', '--kube-version', '1.30.0', ...args);
+
+/** Renders an example; undefined without helm. */
+export const renderedNow = (example: Example, ...more: readonly string[]): Helm | undefined =>
+  template(...VALUES[example].flatMap((name) => ['--values', `${CHART}/examples/${name}.yaml`]), ...more);
+
+/** Writes the manifests of an example, as helm renders them. */
+export const update = (example: Example): void => {
+  const made = renderedNow(example);
+  if (made?.status === 0) writeFileSync(join(ROOT, fileOf(example)), made.stdout);
+  else throw new Error(made?.stderr ?? 'there is no helm');
+};
 
 const KeyRef = z.strictObject({ name: z.string(), key: z.string() });
 const EnvVar = z.strictObject({
@@ -89,6 +113,7 @@ const PodTemplate = z.looseObject({
     terminationGracePeriodSeconds: z.int().default(30),
     topologySpreadConstraints: z.array(z.looseObject({ topologyKey: z.string() })).default([]),
     securityContext: z.looseObject({}),
+    initContainers: z.array(Container).default([]),
     containers: z.array(Container).length(1),
     volumes: z.array(Volume).default([]),
   }),

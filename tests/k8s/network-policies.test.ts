@@ -25,9 +25,9 @@ const expected = (nats: string, postgres: string) => {
 };
 
 describe('network policies allow exactly the required connections', () => {
-  test('the policies of dev allow exactly the required connections', () => {
+  test('the policies of the trial allow exactly the required connections', () => {
     const all = ['approvals', 'executor', 'orchestrator', 'recovery'];
-    expect(allowedOf(rendered('dev'))).toEqual({
+    expect(allowedOf(rendered('trial'))).toEqual({
       ...expected('nats:4222', 'postgres:5432'),
       nats: { egress: [NAMES], ingress: all.map((name) => `${name}:4222`) },
       postgres: {
@@ -37,16 +37,16 @@ describe('network policies allow exactly the required connections', () => {
     });
   });
 
-  test.each(['production', 'production-without-keda'])(
+  test.each(['production', 'without-keda'] as const)(
     'the policies of %s allow exactly the required connections',
-    (overlay) => {
+    (example) => {
       const each = expected('192.0.2.0/24:4222', '198.51.100.0/24:5432');
-      expect(allowedOf(rendered(overlay))).toEqual({ ...each, 'executor-web': each.executor });
+      expect(allowedOf(rendered(example))).toEqual({ ...each, 'executor-web': each.executor });
     },
   );
 
   test('a pod without a policy is reported', () => {
-    const open = rendered('dev').filter(({ metadata }) => metadata.name !== 'deny-all');
+    const open = rendered('trial').filter(({ metadata }) => metadata.name !== 'deny-all');
     expect(() => allowedOf(open)).toThrow(': no policy of ');
   });
 });

@@ -44,7 +44,12 @@ export type Allowed = { readonly egress: readonly string[]; readonly ingress: re
  */
 export const allowedOf = (manifests: readonly Manifest[]): Readonly<Record<string, Allowed>> => {
   const pods = workloads(manifests).map(
-    ({ metadata, spec }) => [metadata.name, spec.template.metadata.labels] as const,
+    // The name of a job ends with a digest of its content.
+    ({ kind, metadata, spec }) =>
+      [
+        kind === 'Job' ? metadata.name.replace(/-[0-9a-f]{8}$/, '') : metadata.name,
+        spec.template.metadata.labels,
+      ] as const,
   );
   const policies = manifests
     .filter(({ kind }) => kind === 'NetworkPolicy')

@@ -12,20 +12,22 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { readSource } from '../repo/source-tree.ts';
-import { containerOf, isSelected, OVERLAYS, rendered, type Workload, workloads } from './manifests.ts';
-
-const basename = (image: string): string =>
-  image
-    .replace(/:[^:/]+$/, '')
-    .replace(/^.*\//, '')
-    .replace(/^holdpoint-/, '');
+import {
+  containerOf,
+  type Example,
+  EXAMPLES,
+  isSelected,
+  rendered,
+  type Workload,
+  workloads,
+} from './manifests.ts';
 
 const Compose = z.object({
   services: z.record(
     z.string(),
     z.looseObject({
       image: z.string().optional(),
-      build: z.looseObject({ target: z.string() }).optional(),
+      entrypoint: z.array(z.string()).optional(),
       command: z.array(z.string()).optional(),
       environment: z.record(z.string(), z.string()).default({}),
       ports: z.array(z.string()).default([]),
@@ -34,18 +36,20 @@ const Compose = z.object({
 });
 const compose = Compose.parse(parse(readSource('infra/compose/compose.yaml'), { merge: true })).services;
 
-/** The images to build: compose names them after its services. */
-const targetOf = (workload: Workload): string => {
-  const name = basename(containerOf(workload).image);
-  return compose[name]?.build?.target ?? name;
-};
+/** The part of the system that a workload runs, as compose names it. */
+const partOf = ({ spec }: Workload): string =>
+  spec.template.metadata.labels['app.kubernetes.io/name'] ?? 'unnamed';
 
+const IMAGE = /^(registry\.example\/)?holdpoint:(?<tag>.+)$/;
+
+/** Servers of others, with images of others. */
+const servers = new Set(['nats', 'postgres']);
 const isService = (name: string): name is ServiceName => SERVICES.some((service) => service === name);
 /** Workloads with their services; executors of several pools are one service. */
-const servicesOf = (overlay: string): readonly (readonly [ServiceName, Workload])[] =>
-  workloads(rendered(overlay)).flatMap((workload) => {
-    const target = targetOf(workload);
-    return isService(target) ? [[target, workload] as const] : [];
+const servicesOf = (example: Example): readonly (readonly [ServiceName, Workload])[] =>
+  workloads(rendered(example)).flatMap((workload) => {
+    const part = partOf(workload);
+    return isService(part) ? [[part, workload] as const] : [];
   });
 
 /** The settings that each service reads. */
@@ -65,34 +69,39 @@ const dockerfile = readSource('infra/docker/Dockerfile');
 
 const ConfigMap = z.looseObject({ data: z.record(z.string(), z.string()) });
 
-describe.each(OVERLAYS)('%s', (overlay) => {
-  const manifests = rendered(overlay);
+describe.each(EXAMPLES)('%s', (example) => {
+  const manifests = rendered(example);
   const all = workloads(manifests);
-  const services = servicesOf(overlay);
+  const services = servicesOf(example);
 
-  test('the overlay runs all four services and the migrations', () => {
+  test('the example runs all four services and the migrations', () => {
     expect(new Set(services.map(([service]) => service))).toEqual(new Set(SERVICES));
-    expect(all.filter(({ kind }) => kind === 'Job').map(({ metadata }) => metadata.name)).toEqual([
-      'provision',
-    ]);
-    expect(
-      new Set(
-        manifests.map(({ metadata, kind }) => (kind === 'Namespace' ? metadata.name : metadata.namespace)),
-      ),
-    ).toEqual(new Set(['holdpoint']));
+    expect(all.filter(({ kind }) => kind === 'Job').map(partOf)).toEqual(['provision']);
+    expect(new Set(manifests.map(({ metadata }) => metadata.namespace))).toEqual(new Set(['holdpoint']));
   });
 
-  test('the overlay runs the built images with their default commands', () => {
-    for (const workload of all.filter((each) => !compose[targetOf(each)]?.image)) {
-      const { command } = containerOf(workload);
-      expect(dockerfile).toContain(` AS ${targetOf(workload)}\n`);
-      expect(command).toEqual(workload.kind === 'Job' ? compose['provision']?.command : undefined);
+  test('the example runs the image of this release with the arguments of compose', () => {
+    const { version } = JSON.parse(readSource('package.json')) as { readonly version: string };
+    for (const workload of all.filter((each) => !servers.has(partOf(each)))) {
+      const { command, args, image } = containerOf(workload);
+      const like = compose[partOf(workload)];
+      expect([partOf(workload), IMAGE.exec(image)?.groups?.['tag']]).toEqual([partOf(workload), version]);
+      // An entrypoint of compose and the arguments after it are one command.
+      expect(args ?? command?.slice(2)).toEqual(like?.command);
+      expect(command?.slice(0, 2)).toEqual(like?.entrypoint);
     }
   });
 
-  test('the overlay runs the same servers as compose', () => {
-    for (const workload of all.filter((each) => compose[targetOf(each)]?.image !== undefined)) {
-      const like = compose[targetOf(workload)];
+  test('every service waits for its schema before it starts', () => {
+    for (const [service, { spec }] of services)
+      expect(spec.template.spec.initContainers.map(({ command }) => command)).toEqual([
+        ['tini', '--', 'node', 'infra/postgres/wait.ts', service],
+      ]);
+  });
+
+  test('the example runs the same servers as compose', () => {
+    for (const workload of all.filter((each) => servers.has(partOf(each)))) {
+      const like = compose[partOf(workload)];
       const { image, args, command } = containerOf(workload);
       expect({ image, args, command }).toEqual({
         image: like?.image,
@@ -102,7 +111,7 @@ describe.each(OVERLAYS)('%s', (overlay) => {
     }
   });
 
-  test('the overlay sets only known settings of each service', () => {
+  test('the example sets only known settings of each service', () => {
     for (const [service, workload] of services) {
       const unknown = containerOf(workload).env.filter(({ name }) => !SETTINGS[service].has(name));
       expect([workload.metadata.name, unknown]).toEqual([workload.metadata.name, []]);
@@ -113,7 +122,7 @@ describe.each(OVERLAYS)('%s', (overlay) => {
       expect(provision).toContain(`  ${name}: `);
   });
 
-  test('the overlay sets the same required settings as compose', () => {
+  test('the example sets the same required settings as compose', () => {
     const isPath = (name: string, value: string): boolean =>
       /_(FILE|JOURNAL|STATE)$/.test(name) && value.startsWith('/');
     for (const [service, workload] of services) {
@@ -207,14 +216,15 @@ describe.each(OVERLAYS)('%s', (overlay) => {
         seccompProfile: { type: 'RuntimeDefault' },
       });
       expect(securityContext['runAsUser']).toBeGreaterThan(0);
-      const container = containerOf(workload);
-      expect(container.securityContext).toEqual({
-        allowPrivilegeEscalation: false,
-        readOnlyRootFilesystem: true,
-        capabilities: { drop: ['ALL'] },
-      });
-      const { requests, limits } = container.resources;
-      expect([requests['cpu'], requests['memory'], limits['memory']]).not.toContain(undefined);
+      for (const container of [...workload.spec.template.spec.initContainers, containerOf(workload)]) {
+        expect(container.securityContext).toEqual({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        });
+        const { requests, limits } = container.resources;
+        expect([requests['cpu'], requests['memory'], limits['memory']]).not.toContain(undefined);
+      }
       const modes = volumes.flatMap(({ secret }) => secret?.defaultMode ?? []);
       expect(modes.filter((mode) => mode !== 0o440)).toEqual([]);
     }
@@ -222,14 +232,13 @@ describe.each(OVERLAYS)('%s', (overlay) => {
 
   test('each container mounts its own secrets only', () => {
     const made = new Set([...sharesOf('/c').map(({ to }) => `holdpoint-${to}`), 'holdpoint-provision']);
-    const own = (target: string): readonly string[] =>
-      target === 'nats' ? [] : [`holdpoint-${target === 'init' ? 'provision' : target}`];
+    const own = (part: string): readonly string[] => (part === 'nats' ? [] : [`holdpoint-${part}`]);
     for (const workload of all) {
       const names = workload.spec.template.spec.volumes
         .flatMap(({ secret }) => secret?.secretName ?? [])
         // This secret belongs to the database administrator.
         .filter((name) => workload.kind !== 'Job' || name !== 'holdpoint-database-administrator');
-      expect([workload.metadata.name, names]).toEqual([workload.metadata.name, own(targetOf(workload))]);
+      expect([workload.metadata.name, names]).toEqual([workload.metadata.name, own(partOf(workload))]);
       expect(names.filter((name) => !made.has(name))).toEqual([]);
     }
   });
@@ -241,29 +250,9 @@ describe.each(OVERLAYS)('%s', (overlay) => {
         value?.startsWith('/run/holdpoint/') === true ? [value.slice('/run/holdpoint/'.length)] : [],
       );
       if (paths.length === 0) continue;
-      expect(shares.get(targetOf(workload))).toEqual(expect.arrayContaining(paths));
+      expect(shares.get(partOf(workload))).toEqual(expect.arrayContaining(paths));
     }
     expect(postgresRoles).toContain('hp_admin');
-  });
-
-  test('the `provision` job needs only objects with the label `provision`', () => {
-    const first = new Set(
-      manifests
-        .filter(({ metadata }) => metadata.labels['app.kubernetes.io/component'] === 'provision')
-        .map(({ kind, metadata }) => `${kind}/${metadata.name}`),
-    );
-    for (const needed of [
-      'Namespace/holdpoint',
-      'ServiceAccount/provision',
-      'ConfigMap/holdpoint-addresses',
-      'NetworkPolicy/deny-all',
-      'NetworkPolicy/names',
-      'NetworkPolicy/data',
-      'Job/provision',
-    ])
-      expect([...first]).toContain(needed);
-    for (const [, { kind, metadata }] of services)
-      expect([...first]).not.toContain(`${kind}/${metadata.name}`);
   });
 
   test('journals are kept: no autoscaler removes an executor', () => {
@@ -326,6 +315,24 @@ test('Prometheus scrapes the published metrics port of each service of the compo
   expect(targets.toSorted()).toEqual(published.toSorted());
 });
 
+test('Prometheus inside the compose project scrapes every service on its metrics port', () => {
+  const Config = z.looseObject({
+    scrape_configs: z.tuple([
+      z.looseObject({
+        dns_sd_configs: z.tuple([z.looseObject({ names: z.array(z.string()), port: z.int() })]),
+      }),
+    ]),
+  });
+  const [
+    {
+      dns_sd_configs: [{ names, port }],
+    },
+  ] = Config.parse(parse(readSource('infra/prometheus/compose.yaml'))).scrape_configs;
+  expect(names.toSorted()).toEqual(SERVICES.toSorted());
+  for (const service of SERVICES)
+    expect(compose[service]?.environment['HOLDPOINT_METRICS_PORT']).toBe(String(port));
+});
+
 const Scaler = z.looseObject({
   metadata: z.looseObject({ name: z.string() }),
   spec: z.looseObject({
@@ -347,14 +354,14 @@ const Scaler = z.looseObject({
       .optional(),
   }),
 });
-const scalersOf = (overlay: string) =>
-  rendered(overlay)
+const scalersOf = (example: Example) =>
+  rendered(example)
     .filter(({ kind }) => kind === 'ScaledObject' || kind === 'HorizontalPodAutoscaler')
     .map((each) => Scaler.parse(each));
 
-describe.each(['production', 'production-without-keda'])('the autoscalers of %s', (overlay) => {
-  const scalers = scalersOf(overlay);
-  const services = servicesOf(overlay);
+describe.each(['production', 'without-keda'] as const)('the autoscalers of %s', (example) => {
+  const scalers = scalersOf(example);
+  const services = servicesOf(example);
 
   test('each scaled service has one autoscaler with a minimum and a maximum', () => {
     const targets = scalers.map(({ spec }) => `${spec.scaleTargetRef.kind}/${spec.scaleTargetRef.name}`);
@@ -377,7 +384,7 @@ describe.each(['production', 'production-without-keda'])('the autoscalers of %s'
   });
 
   test('all replicas together stay below the connection limit of their role', () => {
-    const job = workloads(rendered(overlay)).find(({ kind }) => kind === 'Job');
+    const job = workloads(rendered(example)).find(({ kind }) => kind === 'Job');
     const limit = Number(
       job && containerOf(job).env.find(({ name }) => name === 'HOLDPOINT_ROLE_CONNECTIONS_MAX')?.value,
     );

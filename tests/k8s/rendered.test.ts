@@ -1,21 +1,55 @@
 import { expect, test } from 'vitest';
-import { kustomized, type Manifest, OVERLAYS, parseManifests, rendered } from './manifests.ts';
+import {
+  EXAMPLES,
+  helm,
+  type Manifest,
+  parseManifests,
+  rendered,
+  renderedNow,
+  template,
+} from './manifests.ts';
 
-const there = kustomized('dev') !== undefined;
-if (!there)
-  process.stderr.write('k8s: what is rendered was not rendered again, because there is no kubectl\n');
+const there = helm('version') !== undefined;
+if (!there) process.stderr.write('k8s: the chart was not rendered, because there is no helm\n');
 
-/** Versions of kubectl differ in order and spelling. */
 const byName = (manifests: readonly Manifest[]): Readonly<Record<string, Manifest>> =>
   Object.fromEntries(
     manifests.map((each) => [`${each.apiVersion} ${each.kind} ${each.metadata.name}`, each]),
   );
 
-test.skipIf(!there).each(OVERLAYS)(
-  'infra/k8s/rendered/%s.yaml is the output of kubectl for the overlay',
-  (overlay) => {
-    const made = parseManifests(kustomized(overlay) ?? '');
-    expect(Object.keys(byName(made))).toHaveLength(made.length);
-    expect(byName(rendered(overlay))).toEqual(byName(made));
-  },
-);
+test.skipIf(!there).each(EXAMPLES)('infra/chart/rendered/%s.yaml is the output of helm', (example) => {
+  const made = parseManifests(renderedNow(example)?.stdout ?? '');
+  expect(Object.keys(byName(made))).toHaveLength(made.length);
+  expect(byName(rendered(example)), 'run node tests/k8s/render.ts').toEqual(byName(made));
+});
+
+test.skipIf(!there)('helm finds no fault in the chart', () => {
+  expect(helm('lint', '--strict', 'infra/chart')).toMatchObject({ status: 0 });
+});
+
+test.skipIf(!there).each([
+  ['a value with a typo', 'imge.tag=1', /imge/],
+  ['a setting with a typo', 'orchestrator.settings.HOLDPOINT_BATCHMAX=1', /HOLDPOINT_BATCHMAX/],
+  [
+    'a setting of another service',
+    'recovery.settings.HOLDPOINT_ADMINISTRATORS=me',
+    /HOLDPOINT_ADMINISTRATORS/,
+  ],
+  [
+    'a setting that the chart sets',
+    'executors[0].settings.HOLDPOINT_EXECUTOR_POOLS=web',
+    /HOLDPOINT_EXECUTOR_POOLS/,
+  ],
+  ['a number instead of a name', 'logLevel=3', /logLevel/],
+  ['an outside bus without addresses', 'nats.inside.enabled=false', /nats/],
+  ['an outside database without a host', 'postgres.inside.enabled=false', /postgres/],
+  ['two executors that share files', 'executors[0].replicas=2', /replicas/],
+  ['an ingress without TLS', 'ingress.enabled=true,ingress.host=holdpoint.example', /tlsSecret/],
+  ['KEDA without the endpoint of NATS', 'autoscaling.by=keda', /monitoring/],
+])('the chart refuses %s', (_, value, named) => {
+  // A list is replaced as a whole.
+  const base = ['--values', 'infra/chart/values.yaml'];
+  const made = template(...base, '--set', value);
+  expect(made?.status).not.toBe(0);
+  expect(made?.stderr).toMatch(named);
+});

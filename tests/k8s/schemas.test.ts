@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ROOT } from '../repo/source-tree.ts';
-import { type Manifest, OVERLAYS, rendered } from './manifests.ts';
+import { type Manifest, EXAMPLES, rendered } from './manifests.ts';
 
 /** KEDA's resource definitions are a separate package. */
 const packageOf = (group: string): string =>
@@ -26,12 +26,12 @@ const validate = async (manifest: Manifest): Promise<void> => {
   new Kind(manifest).validate();
 };
 
-const all = OVERLAYS.flatMap((overlay) =>
-  rendered(overlay).map((manifest) => [overlay, manifest.kind, manifest.metadata.name, manifest] as const),
+const all = EXAMPLES.flatMap((example) =>
+  rendered(example).map((manifest) => [example, manifest.kind, manifest.metadata.name, manifest] as const),
 );
 
 describe('the JSON schemas of Kubernetes', () => {
-  test.each(all)('the JSON schema accepts %s: %s %s', async (_overlay, _kind, _name, manifest) => {
+  test.each(all)('the JSON schema accepts %s: %s %s', async (_example, _kind, _name, manifest) => {
     await expect(validate(manifest)).resolves.toBeUndefined();
   });
 
@@ -69,12 +69,12 @@ describe('unknown fields', () => {
     return `${stdout}${stderr}`;
   };
 
-  test.each(OVERLAYS)('%s has no field that is unknown to Kubernetes', (overlay) => {
-    expect(complaints(`${overlay}.ts`, rendered(overlay))).toBe('');
+  test.each(EXAMPLES)('%s has no field that is unknown to Kubernetes', (example) => {
+    expect(complaints(`${example}.ts`, rendered(example))).toBe('');
   });
 
   test('an unknown field is reported', () => {
-    const [first] = rendered('dev').filter(({ kind }) => kind === 'Service');
+    const [first] = rendered('trial').filter(({ kind }) => kind === 'Service');
     if (first === undefined) throw new Error('no service');
     const spec = first['spec'] as Readonly<Record<string, unknown>>;
     expect(complaints('wrong.ts', [{ ...first, spec: { ...spec, sesionAffinity: 'None' } }])).toContain(

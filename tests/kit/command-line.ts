@@ -24,7 +24,7 @@ export const commandLine = (
     HOLDPOINT_TOKEN_FILE: files.operatorToken,
     ...more,
   };
-  const main = join(root, 'packages', 'cli', 'src', 'main.ts');
+  const main = join(root, 'infra', 'release', 'holdpoint.ts');
   return (...args) =>
     new Promise((resolve, reject) => {
       const options = { env, cwd: folder, timeout: endsWithinMs };

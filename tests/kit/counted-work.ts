@@ -16,8 +16,8 @@ export type Work = {
 };
 
 /** The statements of a transaction that decides. Others are periodic, read for a caller, or load a history on a new connection. */
-const OF_A_BATCH = /^hp_(lock|share|write|pass|dead_letters)$/;
-const WRITE = 'hp_write';
+const OF_A_BATCH = /^hp_((orchestrator|approvals|recovery)_)?(lock|share|write|pass|dead_letters)$/;
+const COMMIT = 'COMMIT';
 
 type Query = (this: pg.Client, ...args: unknown[]) => unknown;
 
@@ -58,7 +58,7 @@ export const countWork = (): { readonly soFar: () => Work; readonly stop: () => 
       function (this: pg.Client, ...args) {
         const name = nameOf(args[0]);
         if (OF_A_BATCH.test(name)) count.statements += 1;
-        if (name === WRITE) count.commits += 1;
+        if (args[0] === COMMIT) count.commits += 1;
         return query.apply(this, args);
       },
   );

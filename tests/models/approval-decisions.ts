@@ -209,7 +209,6 @@ export const quorumOfTwo = (veto: boolean): Model<ApprovalWorld> => {
       ['request', { kind: 'request', payload: request }],
       CANCEL,
       EXPIRY,
-      ['remind', timer('remind', { number: 1 })],
       ['hand on', timer('hand_on', { number: 1 })],
       ['rule applies', { kind: 'rule_applies', rule: RULE, author: 'ada' }],
       ...[ada, grace, linus, { name: 'barbara', groups: [], roles: ['release-manager'] }].flatMap((by) =>

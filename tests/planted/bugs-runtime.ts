@@ -7,12 +7,16 @@ import {
   dispatch,
   engine,
   engineOutbox,
+  engineRest,
   enginePostgres,
   engineTimers,
   enrolment,
   forgedOrder,
+  host,
   intake,
   objectStore,
+  overlap,
+  ownership,
   positions,
   preparation,
   publisher,
@@ -26,6 +30,9 @@ import {
   store,
   trustedKeys,
   uses,
+  examineBus,
+  existingNats,
+  natsLogin,
 } from './tests.ts';
 
 const KILLED = crashPoints(
@@ -35,49 +42,71 @@ const KILLED = crashPoints(
 /** The order of lock, decision, commit, publish and acknowledgement, and the retention of records. */
 export const RUNTIME_BUGS: readonly Bug[] = [
   {
+    name: 'the fence of a commit does not ask who owns the service',
+    file: 'packages/runtime/src/ownership/lease-store.ts',
+    find: `WHERE one AND owner = $1 AND epoch = $2 FOR SHARE`,
+    replace: `WHERE one AND $1::text <> '' AND $2::bigint IS NOT NULL FOR SHARE`,
+    caughtBy: [
+      ownership('a commit of an earlier owner is fenced and writes nothing'),
+      ownership('a process that owns nothing commits nothing'),
+    ],
+  },
+  {
+    name: 'an owner is known by its epoch alone',
+    file: 'packages/runtime/src/ownership/lease-store.ts',
+    find: `WHERE one AND owner = $1 AND epoch = $2 FOR SHARE`,
+    replace: `WHERE one AND $1::text <> '' AND epoch = $2 FOR SHARE`,
+    caughtBy: [
+      ownership('of two owners with the same epoch after a restore, only the one in the table commits'),
+    ],
+  },
+  {
     name: 'a message overtakes the preparation of an earlier one to its aggregate',
-    file: 'packages/runtime/src/engine/preparation.ts',
+    file: 'packages/runtime/src/host/preparation.ts',
     find: `prepare !== undefined || queue.some(`,
     replace: `prepare !== undefined && queue.every(`,
     caughtBy: [preparation('the messages of an aggregate keep their order')],
   },
   {
     name: 'an event is published before its commit',
-    file: 'packages/runtime/src/engine/engine.ts',
+    file: 'packages/runtime/src/host/host.ts',
     find: `      pass('before_commit');`,
     replace: `      pass('before_commit');
-      publish('early', { events: write.announced, messages: write.outbox });`,
+      parts.forEach(({ member }, index) => {
+        const write = writes[index];
+        if (write !== undefined) member.publish('early', { events: write.announced, messages: write.outbox });
+      });`,
     caughtBy: [SEEDS, engine('before the commit nothing is answered or published, and no work starts')],
   },
   {
     name: 'a command is answered before its commit',
-    file: 'packages/runtime/src/engine/engine.ts',
-    find: `        after.push(() => item.committed(answer));`,
-    replace: `        item.committed(answer);`,
+    file: 'packages/runtime/src/host/joint-transaction.ts',
+    find: `      after.push(() => item.committed(answer));`,
+    replace: `      item.committed(answer);`,
     caughtBy: [SEEDS, engine('before the commit nothing is answered or published, and no work starts')],
   },
   {
     name: 'an effect starts before its intent is committed',
-    file: 'packages/runtime/src/engine/engine.ts',
-    find: `after.push(() => options.perform(work, trace, task));`,
-    replace: `options.perform(work, trace, task);`,
+    file: 'packages/runtime/src/host/session.ts',
+    find: `after.push(() => perform(work, trace, task));`,
+    replace: `perform(work, trace, task);`,
     caughtBy: [SEEDS, engine('before the commit nothing is answered or published, and no work starts')],
   },
   {
     name: 'a timer is deleted before its message is handled',
-    file: 'packages/runtime/src/engine/engine.ts',
-    find: `    const { transaction, due } = await store.lockDue(DUE_TIMERS_MAX);
+    file: 'packages/runtime/src/host/host.ts',
+    find: `    const { transaction, due } = await member.store.lockDue(DUE_TIMERS_MAX);
 `,
-    replace: `    const { transaction: early, due } = await store.lockDue(DUE_TIMERS_MAX);
+    replace: `    const { transaction: early, due } = await member.store.lockDue(DUE_TIMERS_MAX);
     const nothing = { events: [], announced: [], outbox: [], outboxConfirmed: [], snapshots: [], heads: [], timersSet: [] };
     await early.commit({ ...nothing, timersCleared: due });
-    const transaction = await store.lock([...new Set(due.map(({ aggregate }) => aggregate))].sort());
+    const transaction = await member.store.lock([...new Set(due.map(({ aggregate }) => aggregate))].sort());
 `,
     caughtBy: [SEEDS, engineTimers('the commit of its decision removes a timer')],
   },
   {
     name: 'an outbox row is deleted before its publish is confirmed',
-    file: 'packages/runtime/src/engine/engine.ts',
+    file: 'packages/runtime/src/host/member.ts',
     find: `      if (all) confirmed.push(rowId);
 `,
     replace: `      confirmed.push(rowId);
@@ -90,25 +119,67 @@ export const RUNTIME_BUGS: readonly Bug[] = [
     ],
   },
   {
+    name: 'a timer that a decision sets does not shorten the wait for the next look',
+    file: 'packages/runtime/src/host/looks.ts',
+    find: `      quietUntil = Math.min(quietUntil, now() + leftMs);
+`,
+    replace: `      quietUntil = Math.max(quietUntil, now() + leftMs);
+`,
+    caughtBy: [engineRest('a timer fires at the first tick after its time')],
+  },
+  {
     name: 'the process clock decides instead of the database clock',
-    file: 'packages/runtime/src/engine/engine.ts',
-    find: `createBatch(service, kinds, transaction.now, await loader(transaction))`,
-    replace: `createBatch(service, kinds, Date.now(), await loader(transaction))`,
+    file: 'packages/runtime/src/host/session.ts',
+    find: `    moment.now = Math.max(moment.now, part.now);`,
+    replace: `    moment.now = Date.now();`,
     caughtBy: [SEEDS, uses('clock, chance, environment, acknowledging and publishing have their places')],
   },
   {
     name: 'a message on which the decider throws is acknowledged',
-    file: 'packages/runtime/src/engine/engine.ts',
-    find: `        after.push(() => item.failed(toErrorBody(cause), cause));`,
-    replace: `        after.push(() => item.committed(undefined));`,
+    file: 'packages/runtime/src/host/joint-transaction.ts',
+    find: `      after.push(() => item.failed(toErrorBody(cause), cause));`,
+    replace: `      after.push(() => item.committed(undefined));`,
     caughtBy: [
       engine('a message that cannot be handled does not block its batch'),
       enginePostgres('refused data of an undecodable message fails alone too'),
     ],
   },
   {
+    name: 'a message between services counts as decided before the commit',
+    file: 'packages/runtime/src/host/host.ts',
+    find: `      const committing = commit(written);`,
+    replace: `      joint.remember();
+      const committing = commit(written);`,
+    caughtBy: [host('a commit that fails for good leaves nothing, and remembers nothing')],
+  },
+  {
+    name: 'two transactions decide on one aggregate at the same time',
+    file: 'packages/runtime/src/host/under-way.ts',
+    find: `(held.get(member)?.get(aggregate) ?? hold) === hold`,
+    replace: `held.get(member) !== null && aggregate !== '' && hold !== null`,
+    caughtBy: [
+      overlap('the messages of an aggregate keep their order, and others do not wait for them'),
+      overlap('a timer fires only after the process knows of the latest commit of its aggregate'),
+      host('a message for an aggregate of a transaction under way goes over the bus'),
+    ],
+  },
+  {
+    name: 'an earlier transaction brings back a state from before a new connection',
+    file: 'packages/runtime/src/host/session.ts',
+    find: `if (cache.clearings() === clearings)`,
+    replace: `if (cache.clearings() >= clearings)`,
+    caughtBy: [overlap('a state from before a new connection is not remembered after it')],
+  },
+  {
+    name: 'a service decides for another process that owns its neighbour',
+    file: 'packages/runtime/src/host/local-delivery.ts',
+    find: `      const local = to.isOwner() ? decoded`,
+    replace: `      const local = true ? decoded`,
+    caughtBy: [host('a message for a service that another process owns goes over the bus')],
+  },
+  {
     name: 'a cached state of another version is used',
-    file: 'packages/runtime/src/engine/cache.ts',
+    file: 'packages/runtime/src/host/cache.ts',
     find: `      return entry?.version === version ? entry : undefined;`,
     replace: `      return entry;`,
     caughtBy: [SEEDS, cache('a state is found under its version only')],
@@ -195,9 +266,9 @@ export const RUNTIME_BUGS: readonly Bug[] = [
   {
     name: 'shared content counts as stored before its commit',
     file: 'packages/runtime/src/store/store.ts',
-    find: `    const [stored, written, kept, checked, committed] =`,
+    find: `    const { written, checked, queries } =`,
     replace: `    for (const { digest } of contents) shared.add(digest);
-    const [stored, written, kept, checked, committed] =`,
+    const { written, checked, queries } =`,
     caughtBy: [store('a batch that fails leaves its shared content to the next one')],
   },
   {
@@ -236,8 +307,8 @@ export const RUNTIME_BUGS: readonly Bug[] = [
   {
     name: 'a lost answer to COMMIT counts as a rollback',
     file: 'packages/runtime/src/store/store.ts',
-    find: `      throw new CommitUnknown('no answer to COMMIT', { cause: committed.reason });`,
-    replace: `      throw committed.reason;`,
+    find: `          ended.reject(new CommitUnknown('no answer to COMMIT', { cause }));`,
+    replace: `          ended.reject(cause);`,
     caughtBy: [
       enginePostgres('a commit without an answer is unknown and may have succeeded'),
       enginePostgres('a message whose commit has no answer %s is decided again without duplicates'),
@@ -293,7 +364,7 @@ export const RUNTIME_BUGS: readonly Bug[] = [
   },
   {
     name: 'a message overtakes an earlier one of its aggregate in another lane',
-    file: 'packages/runtime/src/engine/lanes.ts',
+    file: 'packages/runtime/src/host/lanes.ts',
     find: `      const place = places.get(aggregate) ?? { lane: wanted, count: 0 };`,
     replace: `      const place = { lane: wanted, count: places.get(aggregate)?.count ?? 0 };`,
     caughtBy: [lanes('a message waits behind an earlier one of its aggregate, whatever its lane')],
@@ -360,5 +431,29 @@ export const RUNTIME_BUGS: readonly Bug[] = [
     find: `    return slots.free() - others.length;`,
     replace: `    return slots.free() - others.length * 0;`,
     caughtBy: [dispatch('a failing version keeps its slot, and is pulled again later while others continue')],
+  },
+  {
+    name: 'a login of another account becomes a service',
+    file: 'packages/runtime/src/bus/examine-bus.ts',
+    find: `  if (hasLogin) await checkUser(connection, user, inboxPrefix);`,
+    replace: ``,
+    caughtBy: [
+      examineBus('a login %s does not become the service'),
+      existingNats('a login of another account or user does not become a service'),
+    ],
+  },
+  {
+    name: 'a login that has expired is not refused',
+    file: 'packages/contracts/src/bus/nats-login.ts',
+    find: `end <= now)`,
+    replace: `end < 0)`,
+    caughtBy: [natsLogin('%s is refused with a code and without its content')],
+  },
+  {
+    name: 'a renewed login file is not read again',
+    file: 'packages/contracts/src/bus/nats-login.ts',
+    find: `      current = checkedBy(read(), authenticators);`,
+    replace: ``,
+    caughtBy: [natsLogin('a renewed file is used by the next connection')],
   },
 ];

@@ -1,14 +1,17 @@
 import type { Bug } from './bug.ts';
 import {
+  accessToken,
   admission,
   admissionWork,
   approval,
+  authentication,
   boardLocks,
   circles,
   classes,
   confinement,
   dependents,
   effectArguments,
+  executorReach,
   approvalsLaws,
   effectOrders,
   entitled,
@@ -19,6 +22,7 @@ import {
   httpRequest,
   identity,
   mayCommand,
+  people,
   personNames,
   reviews,
   rollbackMark,
@@ -53,6 +57,37 @@ export const SERVICE_BUGS: readonly Bug[] = [
       identity('%d ms after its signature an identity is %s'),
       identity('a repeated identity is verified once, and its time and scope each time'),
     ],
+  },
+  {
+    name: 'the token of a removed person still counts',
+    file: 'services/approvals/src/adapters/identity/create-identity.ts',
+    find: `  if (directory.isRemoved(name) || directory.wasRemovedSince(name, createdAt)) return { failure: 'revoked' };`,
+    replace: ``,
+    caughtBy: [
+      authentication('a token of a removed person is refused, also if it was not revoked'),
+      authentication('an old token stays refused when its person is added again'),
+    ],
+  },
+  {
+    name: 'a replica checks a token against old people',
+    file: 'services/approvals/src/adapters/identity/create-identity.ts',
+    find: `    if (found !== undefined) await catchUp(found.peopleVersion);`,
+    replace: ``,
+    caughtBy: [authentication('people newer than the directory are read before the token counts')],
+  },
+  {
+    name: 'a sign-in link opens a second session',
+    file: 'services/approvals/src/token/access-token.ts',
+    find: `  if (state.sha256 !== undefined) return 'this sign-in link was used already';`,
+    replace: ``,
+    caughtBy: [accessToken('the code of a sign-in link is refused %s')],
+  },
+  {
+    name: 'the last administrator is removed',
+    file: 'services/approvals/src/people/people.ts',
+    find: `  if (isLast === true) return no('APPROVALS_PERSON_REFUSED', LAST);`,
+    replace: ``,
+    caughtBy: [people('the last administrator is neither removed nor changed: $kind')],
   },
   {
     name: 'a request that only a person may send needs no identity',
@@ -221,8 +256,8 @@ export const SERVICE_BUGS: readonly Bug[] = [
   {
     name: 'the policy floor is not applied to a request',
     file: 'services/approvals/src/approval/decide.ts',
-    find: `    const payload = applyFloor(asked, floor);`,
-    replace: `    const payload = { ...asked, floor: { digest: floor.digest } };`,
+    find: `    const payload = applyFloor({ ...asked, ...words }, floor);`,
+    replace: `    const payload = { ...asked, ...words, floor: { digest: floor.digest } };`,
     caughtBy: [
       floored('a guest who names themselves as the audience does not approve their own deploy'),
       floored('a request without an audience goes to that of the floor'),
@@ -410,6 +445,16 @@ const withNextAttempt = (task: Program, attempt: number, command: CommandId | un
     find: `  if (refuseArguments(builder, id, effect)) return;`,
     replace: ``,
     caughtBy: [SEEDS, effectArguments('an argument that becomes %s is refused before people are asked')],
+  },
+  {
+    name: 'people decide about targets that no executor allows',
+    file: 'services/approvals/src/executor/reach.ts',
+    find: `  return reaches.some(mayCall)`,
+    replace: `  return reaches.length > 0`,
+    caughtBy: [
+      executorReach('the refusal of a %s names the setting %s'),
+      executorReach('a target is unreachable when %s'),
+    ],
   },
   {
     name: 'a longer chain of jobs does not count',

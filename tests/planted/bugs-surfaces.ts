@@ -19,7 +19,7 @@ export const SURFACE_BUGS: readonly Bug[] = [
   },
   {
     name: 'a route authenticates its caller without the scope',
-    file: 'services/approvals/src/api.ts',
+    file: 'services/approvals/src/callers.ts',
     find: `needed === 'any' ? undefined : needed`,
     replace: `needed === 'any' ? needed : undefined`,
     caughtBy: [

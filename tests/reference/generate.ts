@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { CHART_SCHEMA_FILE, chartSchema } from './chart-values.ts';
 import { GENERATE_COMMAND, SETTINGS_FILE, settingsReference } from './settings.ts';
 import { WORKFLOW_FIELDS_FILE, workflowFieldsReference } from './workflow-fields.ts';
 
@@ -7,3 +8,4 @@ const root = join(import.meta.dirname, '..', '..');
 
 writeFileSync(join(root, SETTINGS_FILE), settingsReference());
 writeFileSync(join(root, WORKFLOW_FIELDS_FILE), workflowFieldsReference(GENERATE_COMMAND));
+writeFileSync(join(root, CHART_SCHEMA_FILE), chartSchema());

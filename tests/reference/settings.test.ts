@@ -1,9 +1,17 @@
 import { expect, test } from 'vitest';
 import { readSource } from '../repo/source-tree.ts';
+import { CHART_SCHEMA_FILE, chartSchema } from './chart-values.ts';
 import { GENERATE_COMMAND, settings, SETTINGS_FILE, settingsReference } from './settings.ts';
 
 test('the checked-in settings reference matches the declarations of the services', () => {
   expect(readSource(SETTINGS_FILE), `run ${GENERATE_COMMAND}`).toBe(settingsReference());
+});
+
+test('the checked-in schema of the chart matches the declarations of the services', () => {
+  // The formatter lays the file out.
+  expect(JSON.parse(readSource(CHART_SCHEMA_FILE)), `run ${GENERATE_COMMAND}`).toEqual(
+    JSON.parse(chartSchema()),
+  );
 });
 
 test('every setting has a description', () => {

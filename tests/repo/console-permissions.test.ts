@@ -1,4 +1,4 @@
-import { forwardedEndpoints } from '@holdpoint/approvals/surfaces/console/endpoint-access';
+import { forwardedEndpoints } from '@holdpoint/approvals/surfaces/http/endpoint-access';
 import { busAccess } from '@holdpoint/infra/nats/accounts';
 import { expect, test } from 'vitest';
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isTerminal, TRANSITIONS } from '@holdpoint/orchestrator/task/model/phases';
+import { isTerminal, TRANSITIONS } from '@holdpoint/orchestrator/task/evolve/phases';
 import { TaskPhase } from '@holdpoint/contracts/task/status';
 import { expect, test } from 'vitest';
 

@@ -6,6 +6,8 @@ export const ACKNOWLEDGES = ['packages/runtime/src/bus/source.ts', 'packages/run
 export const PUBLISHES = 'packages/runtime/src/bus/publisher.ts';
 /** Says what nothing depends on: output of running work. */
 export const ANNOUNCES = 'packages/runtime/src/bus/announcer.ts';
+/** Asks the bus to deliver again what an earlier owner has taken. */
+export const TAKES_BACK = 'packages/runtime/src/ownership/take-back.ts';
 
 const isTest = (path: string): boolean => path.endsWith('.test.ts');
 const isProduction = (path: string): boolean =>
@@ -45,9 +47,9 @@ const rulesFor = (core: ReadonlySet<string>): readonly Rule[] => [
   },
   {
     applies: (file) =>
-      isProduction(file.path) && ![PUBLISHES, ANNOUNCES].includes(file.path) && talksToBus(file),
+      isProduction(file.path) && ![PUBLISHES, ANNOUNCES, TAKES_BACK].includes(file.path) && talksToBus(file),
     forbids: (use) => use.endsWith('.publish'),
-    says: `only ${PUBLISHES} publishes what the outbox holds, and ${ANNOUNCES} what may be lost`,
+    says: `only ${PUBLISHES} publishes what the outbox holds, ${ANNOUNCES} what may be lost, and ${TAKES_BACK} gives back`,
   },
   {
     applies: ({ path }) => isAggregate(path),

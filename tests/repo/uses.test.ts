@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { showViolation } from './import-rules.ts';
 import { factsOf } from './source-facts.ts';
 import { readTree } from './source-tree.ts';
-import { ACKNOWLEDGES, ANNOUNCES, busUses, checkUses, PUBLISHES } from './use-rules.ts';
+import { ACKNOWLEDGES, ANNOUNCES, busUses, checkUses, PUBLISHES, TAKES_BACK } from './use-rules.ts';
 
 const faults = (path: string, source: string): readonly string[] =>
   checkUses([factsOf(path, source)]).map(({ line, imports }) => `${String(line)} ${imports}`);
@@ -12,7 +12,10 @@ test('clock, chance, environment, acknowledging and publishing have their places
 });
 
 test('one place decides what is acknowledged, and exactly one publishes what has to arrive', () => {
-  expect(busUses(readTree())).toEqual({ acknowledge: ACKNOWLEDGES, publish: [ANNOUNCES, PUBLISHES] });
+  expect(busUses(readTree())).toEqual({
+    acknowledge: ACKNOWLEDGES,
+    publish: [ANNOUNCES, PUBLISHES, TAKES_BACK],
+  });
 });
 
 describe('the check shows the offending line', () => {

@@ -9,6 +9,7 @@ const HELP = `npm run simulate -- [options]
   --seconds N   go on with further seeds for so long
   --tasks N     tasks in each run (default: ${String(TASKS)})
   --steps N     break each run off after so many steps
+  --form FORM   core or apart (default: apart)
   --mute        say nothing but what failed`;
 
 const number = (name: string, value: string | undefined): number | undefined => {
@@ -45,6 +46,7 @@ const readOptions = () => {
       seconds: value,
       tasks: value,
       steps: value,
+      form: value,
       mute: flag,
       help: flag,
     };
@@ -55,13 +57,18 @@ const readOptions = () => {
   }
 };
 
-const { seed, seeds, seconds, tasks, steps, mute, help } = readOptions();
+const { seed, seeds, seconds, tasks, steps, form, mute, help } = readOptions();
 if (help === true) {
   process.stdout.write(`${HELP}\n`);
   process.exit(0);
 }
 const first = number('seed', seed) ?? Date.now() % 1_000_000_000;
-const wanted = { tasks: number('tasks', tasks) ?? TASKS, steps: number('steps', steps) ?? Infinity, bug: {} };
+const wanted = {
+  tasks: number('tasks', tasks) ?? TASKS,
+  steps: number('steps', steps) ?? Infinity,
+  form: form === 'core' ? 'core' : 'apart',
+  bug: {},
+} as const;
 const lasts = number('seconds', seconds);
 const started = performance.now();
 const elapsed = (): number => (performance.now() - started) / 1_000;

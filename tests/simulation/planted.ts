@@ -23,8 +23,8 @@ export const PLANTED: readonly Planted[] = [
     bug: {
       store: (store, { bus }, life) => ({
         ...store,
-        lock: async (aggregates) => {
-          const transaction = await store.lock(aggregates);
+        lock: async (aggregates, within) => {
+          const transaction = await store.lock(aggregates, within);
           return {
             ...transaction,
             commit: (write) => {
@@ -330,8 +330,8 @@ export const PLANTED: readonly Planted[] = [
     bug: {
       store: (store, { databases }) => ({
         ...store,
-        lock: async (aggregates) => {
-          const transaction = await store.lock(aggregates);
+        lock: async (aggregates, within) => {
+          const transaction = await store.lock(aggregates, within);
           return {
             ...transaction,
             commit: async (write) => {

@@ -2,7 +2,7 @@ import { WAIT_MAX_MS } from '@holdpoint/contracts/workflow/workflow';
 import { startAdversary } from './faults/adversary.ts';
 import { startForger } from './faults/forger.ts';
 import { startCaretaker } from './users/stalled-tasks.ts';
-import { type Bug, startCluster } from './services/cluster.ts';
+import { type Form, type Bug, startCluster } from './services/cluster.ts';
 import { planDisasters } from './faults/disasters.ts';
 import { startHousekeeping } from './services/periodic-jobs.ts';
 import { checkEnding } from './invariants/tasks/ending.ts';
@@ -27,6 +27,8 @@ export type Settings = {
   /** The names of faults and tasks to leave out. */
   readonly without: ReadonlySet<string>;
   readonly traced: boolean;
+  /** `core`: one process runs orchestrator, approvals and recovery. `apart`: each service has a process of its own. */
+  readonly form: Form;
   readonly bug: Bug;
 };
 
@@ -66,6 +68,7 @@ export const simulate = async (wanted: Partial<Settings> & { readonly seed: numb
     steps: Infinity,
     without: new Set(),
     traced: false,
+    form: 'apart',
     bug: {},
     ...wanted,
   };
@@ -74,7 +77,7 @@ export const simulate = async (wanted: Partial<Settings> & { readonly seed: numb
   const replicas = REPLICAS[Math.abs(seed >> 3) % REPLICAS.length] ?? 2;
   const world = createWorld({ seed, traced: settings.traced, severity, without, calmAt: STORM_MS });
   const { timeline, checker, watchers } = world;
-  const cluster = startCluster(world, replicas, settings.bug);
+  const cluster = startCluster(world, replicas, settings.bug, settings.form);
   startHousekeeping(world, cluster);
   const checkRetired = startRetention(world, settings.bug.retention);
   const checkLetters = startLetterKeepers(world, cluster);

@@ -19,6 +19,11 @@ test('every invariant holds in the first sixteen seeds', { timeout: 300_000 }, a
   await expectNoViolation(await runCampaign(seedsFrom(1, SEEDS), SETTINGS), SETTINGS);
 });
 
+test('every invariant holds in eight seeds whose core is one process', { timeout: 300_000 }, async () => {
+  const settings = { ...SETTINGS, form: 'core' } as const;
+  await expectNoViolation(await runCampaign(seedsFrom(1, 8), settings), settings);
+});
+
 describe('a run', () => {
   test('a run with the same seed is the same', async () => {
     const [one, other] = [

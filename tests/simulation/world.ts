@@ -10,6 +10,7 @@ import { type Choices, createChoices } from './choices.ts';
 import { createDatabase, type Database } from './outside/database.ts';
 import { createChecker, type Checker } from './checker.ts';
 import type { Poison } from './faults/poison.ts';
+import { createHandOnBus, type SimulatedHandOns } from './outside/hand-ons.ts';
 import { createSealBook, type SealBook } from './outside/seals.ts';
 import type { Shown } from './outside/surface.ts';
 import { type Application, createTarget, type Target } from './outside/target.ts';
@@ -45,6 +46,8 @@ export type World = {
   readonly books: Books;
   readonly databases: Readonly<Record<ServiceName, Database>>;
   readonly bus: Bus;
+  /** Between the replicas of a service. */
+  readonly handOns: SimulatedHandOns;
   /** The keys with which services seal their messages. */
   readonly seals: SealBook;
   readonly target: Target;
@@ -67,10 +70,12 @@ export const createWorld = ({ seed, traced, ...settings }: WorldSettings): World
   const choices = createChoices(seed);
   const trace = createTrace(timeline.now, traced);
   const weather = createWeather(choices, timeline, trace, settings);
+  const checker = createChecker();
   const watchers: Watchers = { committed: [], published: [], applied: [], worked: [], lettered: [] };
   const kept = new Set<string>();
   const database = (service: ServiceName): Database =>
-    createDatabase(service, timeline, weather, (write, now) => {
+    createDatabase(service, timeline, weather, (write, now, byOwner) => {
+      checker.expect('only the owner of a service commits', byOwner, '', () => service);
       for (const { id, letter, body } of write.deadLetters ?? []) {
         if (kept.has(id)) continue;
         kept.add(id);
@@ -96,7 +101,8 @@ export const createWorld = ({ seed, traced, ...settings }: WorldSettings): World
     askers: new Map(),
     kept,
     shown: new Map(),
-    checker: createChecker(),
+    checker,
+    handOns: createHandOnBus(timeline, weather),
     away: createAway(timeline),
     deadly: new Set(),
     rollbackRule: choices.happens('the rule for rollbacks is on', 0.7),

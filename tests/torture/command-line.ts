@@ -1,4 +1,5 @@
 import { Problem } from '@holdpoint/infra/local/problem';
+import type { Form } from '@holdpoint/infra/local/stack';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { FAULT_GROUPS, type Fault } from './faults/fault.ts';
 
@@ -12,6 +13,8 @@ export type Options = {
   readonly report?: string;
   readonly plan?: string;
   readonly target: 'local' | 'compose';
+  readonly form: Form;
+  readonly replicas: number;
   readonly effects?: 'counter' | 'file';
   readonly settle: number;
   readonly data?: string;
@@ -33,6 +36,13 @@ const parseRate = (text: string): number => {
   const rate = Number(text);
   if (!(rate > 0 && rate <= 1_000)) throw new InvalidArgumentError('expected tasks per second, at most 1000');
   return rate;
+};
+
+const parseReplicas = (text: string): number => {
+  const count = Number(text);
+  if (!Number.isInteger(count) || count < 1 || count > 4)
+    throw new InvalidArgumentError('expected 1 to 4 processes of each kind');
+  return count;
 };
 
 /** Names of faults or groups, separated by commas. */
@@ -67,6 +77,12 @@ export const createCommand = (run: (options: Options) => Promise<void>): Command
     .addOption(
       new Option('--target <what>', 'Deployment to break.').choices(['local', 'compose']).default('local'),
     )
+    .addOption(
+      new Option('--form <form>', 'Services of the local deployment: one process each, or a core.')
+        .choices(['apart', 'core'])
+        .default('apart'),
+    )
+    .option('--replicas <number>', 'Processes of each kind in the local deployment.', parseReplicas, 2)
     .addOption(new Option('--effects <what>', 'Target of effects.').choices(['counter', 'file']))
     .option('--settle <time>', 'Time to come to rest after the faults.', parseDuration, 420_000)
     .option('--data <folder>', 'Data folder of the local deployment.')

@@ -13,7 +13,7 @@ import { startLocal } from './deployment/local.ts';
 import type { Fault } from './faults/fault.ts';
 import { FAULTS } from './faults/table.ts';
 import { createHistory, readPlan } from './history.ts';
-import { makePlan, type Plan } from './plan.ts';
+import { makePlan, type Plan, planIn } from './plan.ts';
 import { reportText } from './report.ts';
 import { torture } from './torture.ts';
 import { createFileTarget } from './workload/file-target.ts';
@@ -27,11 +27,11 @@ const { say } = onStdout;
 type Prepared = { readonly deployment: Deployment; readonly target: Target };
 
 const prepareLocal = async (
-  { effects = 'counter' }: Options,
+  { effects = 'counter', form, replicas }: Options,
   folder: string,
   seed: string,
 ): Promise<Prepared> => {
-  const around = { env: process.env, progress: onStdout };
+  const around = { env: process.env, progress: onStdout, form, replicas };
   if (effects === 'counter') return startCountedLocal(folder, seed, { ...around, workers: WORKERS });
   const deployment = await startLocal({
     root,
@@ -82,7 +82,7 @@ const planFor = (
         faults: possible,
         surroundings: { instances: instances.map(({ name }) => name), workers },
       })
-    : readPlan(options.plan);
+    : planIn(readPlan(options.plan), instances);
 
 /** The terminal and the parent process may both send the same Ctrl-C. */
 const SAME_SIGNAL_MS = 1_000;
@@ -119,7 +119,7 @@ const run = async (options: Options): Promise<void> => {
   mkdirSync(dirname(historyFile), { recursive: true });
   let stopAll = (): Promise<void> => Promise.resolve();
   const leave = listenForEnd(() => stopAll());
-  say(`Torturing a Holdpoint (${options.target}), seed ${seed}. History: ${historyFile}`);
+  say(`Torturing a Holdpoint (${options.target}, ${options.form}), seed ${seed}. History: ${historyFile}`);
   const { deployment, target } =
     options.target === 'compose' ? await prepareCompose(options) : await prepareLocal(options, folder, seed);
   stopAll = deployment.stop;

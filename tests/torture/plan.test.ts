@@ -5,7 +5,7 @@ import { chooseFaults, parseDuration } from './command-line.ts';
 import { FAULT_GROUPS } from './faults/fault.ts';
 import { FAULTS } from './faults/table.ts';
 import { createHistory, parseHistory, readPlan } from './history.ts';
-import { makePlan } from './plan.ts';
+import { makePlan, planIn } from './plan.ts';
 import { createRandom } from './random.ts';
 import { graphOf, planGraph, standingsOf } from './workload/graph.ts';
 import { TROUBLES } from './workload/agent-failures.ts';
@@ -228,4 +228,26 @@ describe('the load', () => {
   test.each(['', '0', '-1s', 'soon', '1d'])('%j is none', (text) =>
     expect(() => parseDuration(text)).toThrow('a duration such as'),
   );
+});
+
+test('a plan of single services breaks the process that runs a service in another form', () => {
+  const step = (params: Readonly<Record<string, string | string[]>>) => ({
+    at: 0,
+    fault: 'kill-service',
+    params,
+  });
+  const plan = {
+    ...planOf('form', 1_000),
+    steps: [step({ instances: ['approvals-2', 'recovery-2', 'executor-1'] }), step({ instance: 'worker-1' })],
+  };
+  const core = { services: ['orchestrator', 'approvals', 'recovery'] as const };
+  const deployed = [
+    { name: 'core-1', ...core },
+    { name: 'core-2', ...core },
+    { name: 'executor-1', services: ['executor'] as const },
+  ];
+  expect(planIn(plan, deployed).steps.map(({ params }) => params)).toEqual([
+    { instances: ['core-2', 'executor-1'] },
+    { instance: 'worker-1' },
+  ]);
 });

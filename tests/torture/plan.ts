@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Instance } from './deployment/deployment.ts';
 import type { Fault, FaultGroup, Surroundings } from './faults/fault.ts';
 import { createRandom, type Random } from './random.ts';
 
@@ -79,4 +80,25 @@ export const makePlan = (options: PlanOptions): Plan => {
     }
   }
   return { seed, durationMs, everyMs, mixes: [...mixes], steps };
+};
+
+/** A plan of one form in a deployment of another: a service that shares a process is broken with that process. */
+export const planIn = (plan: Plan, instances: readonly Instance[]): Plan => {
+  const nameOf = (name: string): string => {
+    const [, service, number] = /^(\w+)-(\d+)$/.exec(name) ?? [];
+    if (service === undefined || instances.some((each) => each.name === name)) return name;
+    const holder = instances.find(
+      (each) => each.services.some((own) => own === service) && each.name.endsWith(`-${String(number)}`),
+    );
+    return holder?.name ?? name;
+  };
+  const placed = (value: z.core.util.JSONType): z.core.util.JSONType => {
+    if (typeof value === 'string') return nameOf(value);
+    return Array.isArray(value) ? [...new Set(value.map(placed))] : value;
+  };
+  const stepIn = ({ params, ...step }: PlanStep): PlanStep => ({
+    ...step,
+    params: Object.fromEntries(Object.entries(params).map(([name, value]) => [name, placed(value)])),
+  });
+  return { ...plan, steps: plan.steps.map(stepIn) };
 };

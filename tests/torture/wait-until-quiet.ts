@@ -44,7 +44,7 @@ const leftOf = async (
     ...(await countOf(
       deployment,
       'effects under way',
-      `executor.heads WHERE ${ours("view->>'task'")} AND status IN ('prepared', 'started')`,
+      `executor.heads WHERE ${ours("view->>'task'")} AND status IN ('prepared', 'started', 'offered', 'claimed')`,
     )),
     ...(await countOf(
       deployment,

@@ -1,7 +1,8 @@
 import { access, constants, mkdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { isSupported, OLDEST_SERVER, parseServerVersion } from '../../nats/config.ts';
+import { OLDEST_SERVER } from '@holdpoint/contracts/bus/server-needs';
+import { isSupported, parseServerVersion } from '../../nats/config.ts';
 import type { ServerVersion } from '../../nats/config.ts';
 import { fetchDebianPackage } from './debian-package.ts';
 import { downloadRelease } from './download.ts';
@@ -115,10 +116,17 @@ const withGo = async (search: NatsSearch): Promise<NatsProgram> => {
   return binary(built(search), 'built with Go');
 };
 
-const fromDistribution = async (search: NatsSearch): Promise<NatsProgram> => {
+const fromDistribution = async (search: NatsSearch, progress: Progress): Promise<NatsProgram> => {
   if (!search.platform.startsWith('linux-')) throw new Error('there is no apt-get on this system');
-  await fetchDebianPackage(packaged(search));
-  return binary(packaged(search), "the distribution's package");
+  const target = packaged(search);
+  try {
+    await fetchDebianPackage(target, 'this suite');
+    return await binary(target, "the distribution's package");
+  } catch (error) {
+    progress.say(`  nats-server of this suite: ${messageOf(error)}`);
+    await fetchDebianPackage(target, 'a newer suite');
+    return binary(target, 'the package of a newer suite of the distribution');
+  }
 };
 
 const advice = (search: NatsSearch) =>
@@ -133,23 +141,24 @@ export const findNats = async (search: NatsSearch, progress: Progress): Promise<
   const ways: readonly (readonly [string, string | undefined, () => Promise<NatsProgram>])[] = [
     ['PATH', undefined, () => fromPath(search)],
     ['cache', undefined, () => cached(released(search).target)],
-    ['cache of packages', undefined, () => cached(packaged(search))],
     ['cache of built programs', undefined, () => cached(built(search))],
+    ['cache of packages', undefined, () => cached(packaged(search))],
     ['download', `downloading nats-server ${version}`, () => download(search)],
     ['Docker', `looking for Docker and the image ${dockerImage}`, () => fromDocker(search)],
     ['Go', `building nats-server ${version} with Go`, () => withGo(search)],
-    ['apt-get', "fetching the distribution's nats-server", () => fromDistribution(search)],
+    ['apt-get', "fetching the distribution's nats-server", () => fromDistribution(search, progress)],
   ];
   const refusals: string[] = [];
   for (const [name, label, attempt] of ways) {
     try {
       return await (label === undefined ? attempt() : progress.step(label, attempt));
     } catch (error) {
-      refusals.push(`${name}: ${messageOf(error)}`);
-      if (label !== undefined) progress.say(`  nats-server by ${name}: ${messageOf(error)}`);
+      if (label === undefined) continue;
+      if (name === 'download') refusals.push(`${name}: ${messageOf(error)}`);
+      progress.say(`  nats-server by ${name}: ${messageOf(error)}`);
     }
   }
   throw new Problem(
-    `there is no nats-server: ${advice(search)}, or install Go or start Docker, or set HOLDPOINT_NATS_URL to a running server (tried ${refusals.join('; ')})`,
+    `there is no nats-server: ${advice(search)}, start Docker, or set HOLDPOINT_NATS_URL to a server (${refusals.join('; ')})`,
   );
 };

@@ -25,6 +25,8 @@ export type NatsOptions = {
   readonly sync?: 'always' | 'periodic';
   /** Other accounts and permissions than those of Holdpoint. */
   readonly access?: BusAccess;
+  /** The lines of operator mode, in place of accounts. */
+  readonly accounts?: string;
   /** Lines to add to the configuration. */
   readonly extraConfig?: string;
 };
@@ -116,6 +118,7 @@ const writeConfig = async (options: NatsOptions, dir: string): Promise<void> => 
     ...(options.monitorPort !== undefined && { monitor: { host, port: options.monitorPort } }),
     ...(options.sync !== undefined && { sync: options.sync }),
     ...(options.access !== undefined && { access: options.access }),
+    ...(options.accounts !== undefined && { accounts: options.accounts }),
   });
   await writeFile(join(dir, 'nats-server.conf'), `${text}${options.extraConfig ?? ''}`, { mode: 0o600 });
 };

@@ -2,21 +2,21 @@ import type { ServiceName } from '../../credentials/layout.ts';
 import { poll } from '../poll.ts';
 import { Problem } from '../problem.ts';
 import type { Registry } from './leftovers.ts';
-import { serviceCommand, serviceEnvironment } from './services.ts';
+import { processEnvironment, serviceCommand } from './services.ts';
 import type { ServiceContext } from './services.ts';
 import { supervise } from './supervisor.ts';
 import type { Supervised, SupervisorOptions } from './supervisor.ts';
 
 export type ServiceProcess = Supervised & {
-  readonly service: ServiceName;
+  /** The services that it runs. */
+  readonly services: readonly ServiceName[];
   readonly url: string;
   readonly isReady: () => Promise<boolean>;
 };
 
 export type ServiceProcessOptions = Pick<SupervisorOptions, 'say' | 'onExit'> & {
-  /** Differs from the service if it has several processes. */
   readonly name: string;
-  readonly service: ServiceName;
+  readonly services: readonly ServiceName[];
   readonly context: ServiceContext;
   /** The folder of the stack. */
   readonly folder: string;
@@ -25,6 +25,8 @@ export type ServiceProcessOptions = Pick<SupervisorOptions, 'say' | 'onExit'> & 
   readonly env: Readonly<Record<string, string>>;
   readonly logFile: string;
   readonly registry: Registry;
+  /** Prefers little memory over throughput. */
+  readonly isSmall?: boolean;
 };
 
 const ANSWER_WITHIN_MS = 2_000;
@@ -40,20 +42,21 @@ export const isReadyAt = async (url: string): Promise<boolean> => {
   }
 };
 
-/** Starts a service as a supervised process, which the next start finds if this one is killed. */
+/** Starts services as a supervised process, which the next start finds if this one is killed. */
 export const startServiceProcess = async (options: ServiceProcessOptions): Promise<ServiceProcess> => {
-  const { name, service, context, folder, inherited, env, logFile, registry, ...hooks } = options;
+  const { name, services, context, folder, inherited, env, logFile, registry, isSmall, ...hooks } = options;
+  const command = serviceCommand(context.root, services, folder, isSmall);
   const supervised = await supervise(
     {
       name,
       logFile,
-      ...serviceCommand(context.root, service, folder),
-      env: { ...serviceEnvironment(service, context, inherited), ...env },
+      ...command,
+      env: { ...command.env, ...processEnvironment(services, context, inherited), ...env },
     },
     { ...hooks, onStart: ({ pid }) => registry.add({ name, pid, marker: folder }) },
   );
   const url = `http://127.0.0.1:${context.httpPort}`;
-  return { ...supervised, service, url, isReady: () => isReadyAt(url) };
+  return { ...supervised, services, url, isReady: () => isReadyAt(url) };
 };
 
 /** Waits until a service is ready, or until the caller stops. Throws if the supervisor gives it up. */

@@ -1,6 +1,7 @@
-import { delimiter } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { layout, roleOf } from '../../credentials/layout.ts';
 import type { ServiceName } from '../../credentials/layout.ts';
+import { natsLoginFile } from '../../credentials/read.ts';
 import { programFile } from '../folders.ts';
 
 export type ServiceContext = {
@@ -20,14 +21,36 @@ export type ServiceContext = {
   readonly httpPort: number;
 };
 
+/** The program that runs the services of `HOLDPOINT_SERVICES`. */
+export const serveFile = (root: string): string => programFile(root, 'infra/serve.ts');
+
 export const mainFile = (root: string, service: ServiceName): string =>
   programFile(root, `services/${service}/src/main.ts`);
 
-/** How to run a service. The folder marks the process for the cleanup of leftovers. */
-export const serviceCommand = (root: string, service: ServiceName, folder: string) => ({
+/** Smaller heaps and more collections: less than half of the memory, for less throughput. */
+const SMALL = ['--max-semi-space-size=1', '--optimize-for-size'];
+/** One arena for all threads: each further one keeps memory that it no longer needs. */
+const SMALL_ENV = { MALLOC_ARENA_MAX: '1' };
+
+/** How to run services in one process. The folder marks the process for the cleanup of leftovers. */
+export const serviceCommand = (
+  root: string,
+  services: readonly ServiceName[],
+  folder: string,
+  isSmall = false,
+) => ({
   command: process.execPath,
-  args: [mainFile(root, service), folder],
+  args: [
+    ...(isSmall ? SMALL : []),
+    services.length === 1 && services[0] !== undefined ? mainFile(root, services[0]) : serveFile(root),
+    folder,
+  ],
   cwd: root,
+  env: {
+    // Compiled code from an earlier start halves the start time and saves a fifth of the memory.
+    NODE_COMPILE_CACHE: join(folder, 'compiled'),
+    ...(isSmall && SMALL_ENV),
+  },
 });
 
 /** What belongs to the shell that a start was typed in, and not to the services. */
@@ -82,6 +105,7 @@ const PASSED_ON: readonly string[] = [
   'HOLDPOINT_DISCORD_CHANNEL',
   'HOLDPOINT_DISCORD_PUBLIC_KEY',
   'HOLDPOINT_TEST_DISCORD_API',
+  'HOLDPOINT_APPROVAL_WEBHOOK',
 ];
 
 const inherited = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
@@ -94,7 +118,7 @@ const specific = (
   const files = layout(credentialsDir);
   switch (service) {
     case 'orchestrator':
-      return { HOLDPOINT_NATS_TOPOLOGY_SEED_FILE: files.natsSeed('topology') };
+      return { HOLDPOINT_NATS_TOPOLOGY_SEED_FILE: natsLoginFile(credentialsDir, 'topology') };
     case 'approvals':
       return { HOLDPOINT_GRANT_KEY_FILE: files.grantKey, HOLDPOINT_PRINCIPALS_FILE: files.principals };
     case 'executor':
@@ -110,6 +134,28 @@ const specific = (
   }
 };
 
+/** The whole configuration of services that run in one process. The settings that differ name the service. */
+export const processEnvironment = (
+  services: readonly ServiceName[],
+  context: ServiceContext,
+  env: NodeJS.ProcessEnv,
+): NodeJS.ProcessEnv => {
+  const each = services.map((service) => serviceEnvironment(service, context, env));
+  if (each.length === 1) return each[0] ?? {};
+  const differ = [
+    'HOLDPOINT_NATS_SEED_FILE',
+    'HOLDPOINT_DATABASE_URL',
+    'HOLDPOINT_DATABASE_PASSWORD_FILE',
+  ] as const;
+  const [first = 'orchestrator'] = services;
+  const common = differ.map((name) => [name, each[0]?.[name]?.replaceAll(first, '{service}')] as const);
+  return {
+    ...each.reduce((all, next) => ({ ...all, ...next }), {}),
+    ...Object.fromEntries(common),
+    HOLDPOINT_SERVICES: services.join(','),
+  };
+};
+
 /** The whole configuration of a service: it reads nothing else. */
 export const serviceEnvironment = (
   service: ServiceName,
@@ -121,7 +167,7 @@ export const serviceEnvironment = (
   return {
     ...inherited(env),
     HOLDPOINT_NATS_URL: natsUrl,
-    HOLDPOINT_NATS_SEED_FILE: files.natsSeed(service),
+    HOLDPOINT_NATS_SEED_FILE: natsLoginFile(credentialsDir, service),
     HOLDPOINT_DATABASE_URL: `postgres://${roleOf(service)}@${database.host}:${database.port}/${database.name}`,
     HOLDPOINT_DATABASE_PASSWORD_FILE: files.postgresPassword(roleOf(service)),
     HOLDPOINT_TRUST_FILE: files.trust,

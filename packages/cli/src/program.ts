@@ -17,12 +17,17 @@ import { spellCommandLine } from './workflow/spell.ts';
 import { addMcp } from './mcp/commands.ts';
 import { addRecovery } from './recovery/commands.ts';
 import { addExecutor } from './executor/commands.ts';
+import { addConsole } from './console/commands.ts';
+import { addNats } from './nats/commands.ts';
+import { addPeople } from './people/commands.ts';
 import { addPolicy } from './policy/commands.ts';
 import { addRule } from './rule/commands.ts';
 import { addJobs } from './task/jobs.ts';
 import { addTask } from './task/commands.ts';
 import { addToken, addWhoami } from './token/commands.ts';
+import { addUpgrade } from './upgrade/commands.ts';
 import { addWorkflow } from './workflow/commands.ts';
+import { addInit } from './workflow/init.ts';
 import { addRun } from './workflow/run.ts';
 import { createSession } from './kit/session.ts';
 import type { Environment } from './kit/environment.ts';
@@ -40,6 +45,7 @@ const COMMANDS = [
   addEffect,
   addRule,
   addPolicy,
+  addPeople,
   addToken,
   addAudit,
   addRecovery,
@@ -51,10 +57,14 @@ const COMMANDS = [
   addWorkflow,
   addAdmin,
   addHost,
+  addNats,
+  addUpgrade,
   addMcp,
   addCompletions,
   addWhoami,
+  addConsole,
   addRun,
+  addInit,
   addJobs,
 ] as const;
 

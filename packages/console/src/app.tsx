@@ -1,6 +1,8 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { mayDecide } from '@holdpoint/contracts/workflow/audience';
 import { HealthPage } from './health/health-page.tsx';
 import { InboxPage } from './inbox/inbox-page.tsx';
+import { usePending } from './inbox/use-pending.ts';
 import { createWatch, type WatchState } from './live/watch.ts';
 import { useKeys } from './parts/use-keys.ts';
 import { useAnnouncement } from './parts/use-announcement.ts';
@@ -9,7 +11,10 @@ import { RecoveryPage } from './recovery/recovery-page.tsx';
 import { createCaller, isExpired } from './session/call.ts';
 import { mayDo, type Me, type Session, SessionContext } from './session/context.ts';
 import { type Arrival, takeArrival } from './session/oidc.ts';
-import { redeem, redeemProblem, SignIn, whoIs } from './session/sign-in.tsx';
+import { linkCodeIn, takeLinkCode } from './session/link.ts';
+import { linkProblem, redeem, redeemLink, redeemProblem, SignIn, whoIs } from './session/sign-in.tsx';
+import { notify } from './settings/notifications.ts';
+import { SettingsPage } from './settings/settings-page.tsx';
 import { hrefOf, type Page, type Route, routeOf } from './text/route.ts';
 import { TasksPage } from './tasks/tasks-page.tsx';
 
@@ -22,6 +27,7 @@ const NAMES: Readonly<Record<Page, string>> = {
   tasks: 'Tasks',
   recovery: 'Recovery',
   health: 'Health',
+  settings: 'Settings',
 };
 const STATES: Readonly<Record<WatchState, string>> = {
   connecting: 'Connecting …',
@@ -30,7 +36,7 @@ const STATES: Readonly<Record<WatchState, string>> = {
 };
 
 const KEYS: readonly (readonly [string, string])[] = [
-  ['1 2 3 4', 'Inbox, Tasks, Recovery, Health'],
+  ['1 2 3 4 5', 'Inbox, Tasks, Recovery, Health, Settings'],
   ['j  k', 'next, previous'],
   ['n', 'new task'],
   ['/', 'search'],
@@ -50,6 +56,8 @@ const PageOf = ({ page, rest }: Route) => {
       return <RecoveryPage />;
     case 'health':
       return <HealthPage />;
+    case 'settings':
+      return <SettingsPage />;
   }
 };
 
@@ -100,7 +108,7 @@ const Signed = ({
   const route = useRoute();
   const { announcements, say, tell } = useAnnouncement();
   const [isHelp, setHelp] = useState(false);
-  const session = useMemo<Session>(() => {
+  const connected = useMemo<Omit<Session, 'pending'>>(() => {
     const onExpired = (): void => onOut(EXPIRED);
     const all = me.administrator || mayDo(me, 'audit:read');
     const watch = createWatch(token, { all, onExpired });
@@ -108,29 +116,35 @@ const Signed = ({
   }, [token, me, onOut, say]);
   const [state, setState] = useState<WatchState>('connecting');
   useEffect(() => {
-    const stop = session.watch.onState(setState);
-    setState(session.watch.state());
+    const stop = connected.watch.onState(setState);
+    setState(connected.watch.state());
     return () => {
       stop();
-      session.watch.stop();
+      connected.watch.stop();
     };
-  }, [session]);
+  }, [connected]);
+  const pending = usePending(connected.caller, connected.watch);
+  const session = useMemo<Session>(() => ({ ...connected, pending }), [connected, pending]);
   useEffect(
     () =>
-      session.watch.subscribe({
+      connected.watch.subscribe({
         gap: () => undefined,
-        approval: ({ title, status, decidedBy }, change) => {
+        approval: (view, change) => {
+          const { title, status, decidedBy } = view;
           // Decisions of this user are announced where they are made.
           if (change === 'resolved' && decidedBy !== me.name)
             tell(`${status.replace('_', ' ')} by ${decidedBy ?? 'nobody'}: ${title.slice(0, 80)}`);
-          if (change === 'requested') tell(`New request: ${title.slice(0, 80)}`);
+          if (change !== 'requested') return;
+          tell(`New request: ${title.slice(0, 80)}`);
+          if (mayDecide(view, me)) notify(view);
         },
       }),
-    [session, me.name, tell],
+    [connected, me, tell],
   );
+  const waiting = pending.items?.filter((view) => mayDecide(view, me)).length ?? 0;
   useEffect(() => {
-    document.title = `${NAMES[route.page]} · Holdpoint`;
-  }, [route.page]);
+    document.title = `${waiting > 0 ? `(${String(waiting)}) ` : ''}${NAMES[route.page]} · Holdpoint`;
+  }, [route.page, waiting]);
   const turn = (page: Page) => (): void => {
     location.hash = hrefOf(page);
   };
@@ -139,6 +153,7 @@ const Signed = ({
     '2': turn('tasks'),
     '3': turn('recovery'),
     '4': turn('health'),
+    '5': turn('settings'),
     '?': () => setHelp(true),
   });
   return (
@@ -166,7 +181,9 @@ const Signed = ({
           {STATES[state]}
         </span>
         <span class="who">
-          <Safe text={me.name} />
+          <a href={hrefOf('settings')}>
+            <Safe text={me.name} />
+          </a>
           <button type="button" class="link" onClick={() => onOut()}>
             Sign out
           </button>
@@ -190,10 +207,20 @@ const Signed = ({
 type State =
   | { readonly state: 'out'; readonly notice: string | undefined }
   | { readonly state: 'arriving'; readonly arrival: Extract<Arrival, { readonly kind: 'code' }> }
-  | { readonly state: 'asking'; readonly token: string }
+  | { readonly state: 'linking'; readonly code: string }
+  /** With a link that is used only if the session of this tab has ended. */
+  | { readonly state: 'asking'; readonly token: string; readonly code?: string | undefined }
   | { readonly state: 'in'; readonly token: string; readonly me: Me };
 
+const withLink = (code: string): State => {
+  const token = sessionStorage.getItem(TOKEN);
+  // A link of another person must not end the session of this tab.
+  return token === null ? { state: 'linking', code } : { state: 'asking', token, code };
+};
+
 const initial = (): State => {
+  const code = takeLinkCode();
+  if (code !== undefined) return withLink(code);
   const arrival = takeArrival();
   if (arrival?.kind === 'code') return { state: 'arriving', arrival };
   const token = sessionStorage.getItem(TOKEN);
@@ -217,7 +244,27 @@ export const App = () => {
       })
       .catch((error: unknown) => leave(redeemProblem(error, arrival.name)));
   }, [arrival, leave]);
+  useEffect(() => {
+    // A link that is opened in this tab changes only the fragment.
+    const turn = (): void => {
+      const code = linkCodeIn(location.hash) === undefined ? undefined : takeLinkCode();
+      if (code !== undefined) setState(withLink(code));
+    };
+    addEventListener('hashchange', turn);
+    return () => removeEventListener('hashchange', turn);
+  }, []);
+  const linking = state.state === 'linking' ? state.code : undefined;
+  useEffect(() => {
+    if (linking === undefined) return;
+    redeemLink(linking)
+      .then((token) => {
+        sessionStorage.setItem(TOKEN, token);
+        setState({ state: 'asking', token });
+      })
+      .catch((error: unknown) => leave(linkProblem(error)));
+  }, [linking, leave]);
   const asking = state.state === 'asking' ? state.token : undefined;
+  const spare = state.state === 'asking' ? state.code : undefined;
   const [problem, setProblem] = useState(false);
   const [round, setRound] = useState(0);
   useEffect(() => {
@@ -225,8 +272,13 @@ export const App = () => {
     setProblem(false);
     whoIs(asking)
       .then((me) => setState({ state: 'in', token: asking, me }))
-      .catch((error: unknown) => (isExpired(error) ? leave(EXPIRED) : setProblem(true)));
-  }, [asking, round, leave]);
+      .catch((error: unknown) => {
+        if (!isExpired(error)) return setProblem(true);
+        if (spare === undefined) return leave(EXPIRED);
+        sessionStorage.removeItem(TOKEN);
+        setState({ state: 'linking', code: spare });
+      });
+  }, [asking, spare, round, leave]);
   switch (state.state) {
     case 'out':
       return (
@@ -239,6 +291,7 @@ export const App = () => {
         />
       );
     case 'arriving':
+    case 'linking':
     case 'asking':
       return (
         <main class="sign-in">

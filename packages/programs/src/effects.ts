@@ -1,4 +1,5 @@
 import { effectClassOf, isCustom, namesProbe } from '@holdpoint/contracts/effect/capabilities';
+import { isRemote } from '@holdpoint/contracts/effect/remote-name';
 import { type ErrorBody, errorBody } from '@holdpoint/contracts/values/errors';
 import { effectTaskIdOf, type TaskId } from '@holdpoint/contracts/values/ids';
 import { digestOf } from '@holdpoint/contracts/values/json';
@@ -6,6 +7,7 @@ import type { EffectEnd, Entry, ProgramEffect } from '@holdpoint/contracts/progr
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { evidenceOf } from '@holdpoint/contracts/workflow/review';
+import { DECISION_MS } from '@holdpoint/contracts/workflow/side-effect';
 import { type NodeDefinition, WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { definitionProblems } from '@holdpoint/workflows/definition/definition-problems';
 import { problemText } from '@holdpoint/workflows/problems/problem';
@@ -16,8 +18,6 @@ import { effectKey, effectsOf, entryOf, type Program } from './state.ts';
 
 type EffectEntry = Extract<Entry, { readonly kind: 'effect' }>;
 
-/** Default timeout of an approval request. */
-const APPROVAL_MS = 24 * 3_600_000;
 /** Larger outputs stay with the task of the effect. */
 const OUTPUTS_MAX_BYTES = 48 * 1_024;
 
@@ -35,12 +35,14 @@ const nodeFor = (task: Program, effect: ProgramEffect): NodeDefinition => {
     ...(timeoutMs !== undefined && { timeoutMs }),
     effect: {
       kind,
-      effectClass: known ?? (isCustom(uses) ? effect.effectClass : undefined) ?? 'opaque',
+      effectClass: known ?? (isCustom(uses) || isRemote(uses) ? effect.effectClass : undefined) ?? 'opaque',
       idempotencyKey,
       target,
       pool: effect.pool ?? DEFAULT_POOL,
       audience: effect.audience ?? [],
-      approvalTimeoutMs: effect.approvalTimeoutMs ?? APPROVAL_MS,
+      approvalTimeoutMs: effect.approvalTimeoutMs ?? DECISION_MS,
+      // A program that sets the time handles the expiry.
+      ...(effect.approvalTimeoutMs !== undefined && { endsOnExpiry: true }),
       ...(probe !== undefined && { probe }),
       ...(compensate !== undefined && { compensate }),
       ...(rollbackHint !== undefined && { rollbackHint }),
@@ -80,7 +82,7 @@ const submissionOf = (
   id: child,
   workflow: `${task.program.id}@${task.program.version}`,
   definition: definitionFor(task, effect),
-  goal: effect.title ?? `${effect.uses} on ${effect.target}, for ${task.id}`,
+  goal: effect.title ?? `${task.program.id}, ${task.node}`,
   ...(task.acceptanceCriteria.length > 0 && { acceptanceCriteria: [...task.acceptanceCriteria] }),
   onBehalfOf: {
     task: task.id,

@@ -1,5 +1,6 @@
 import type { CommandId } from '@holdpoint/contracts/values/ids';
 import { historyOf, specFor } from '@holdpoint/runtime/testing/spec';
+import type { PhaseEnd } from '@holdpoint/contracts/program/work';
 import { describe, expect, test } from 'vitest';
 import { programDecider } from './decide.ts';
 import {
@@ -253,6 +254,18 @@ describe('an effect of a phase', () => {
     return entry?.kind === 'effect' ? entry.task : '';
   };
 
+  test.each([
+    [{}, { approvalTimeoutMs: 604_800_000 }],
+    [{ approvalTimeoutMs: 60_000 }, { approvalTimeoutMs: 60_000, endsOnExpiry: true }],
+  ])(
+    'its approval waits seven days for a person, unless the program sets a limit (%j)',
+    (limit, expected) => {
+      given(...after(submission(), claim(1)))
+        .when(record(1, { kind: 'effect', effect: { ...effect(), ...limit } }), NOW)
+        .thenSends({ data: { definition: { nodes: [{ effect: expected }] } } }, {});
+    },
+  );
+
   test('a task of its own runs the effect, with its texts unchanged', () => {
     given(...after(submission(), claim(1)))
       .when(record(1, { kind: 'effect', effect: effect() }), NOW)
@@ -462,10 +475,41 @@ describe('a question of a phase', () => {
       });
   });
 
-  test('the phase hears that the question has expired', () => {
-    given(...after(...inReview))
+  test('the phase hears that the question has expired at its own time limit', () => {
+    const limited = {
+      ...inputRequested(),
+      question: { title: 'Now?', input: { kind: 'approval' }, timeoutMs: 60_000 },
+    };
+    given(...after(...inReview.slice(0, -1), end(2, limited as PhaseEnd)))
       .when(resolved(question(), 'expired'), NOW)
       .thenEmitsLike({ type: 'input_received', answer: { outcome: 'expired' } }, { activation: 'respond' });
+  });
+
+  test('a question without a time limit is asked again when it expires', () => {
+    given(...after(...inReview))
+      .when(resolved(question(), 'expired'), NOW)
+      .thenEmitsLike(
+        { type: 'input_received', answer: { outcome: 'expired' } },
+        { type: 'state_checkpoint' },
+        {
+          type: 'input_requested',
+          question: 2,
+          about: 'phase',
+          state: { topic: 'tea' },
+          phase: 'awaiting_approval',
+        },
+      )
+      .thenSends({
+        subject: 'hp.cmd.approval.request',
+        data: { title: 'Shall it go out?', timeoutMs: 604_800_000 },
+      });
+    const again = taskAfter(...inReview, resolved(question(), 'expired'));
+    given(...after(...inReview, resolved(question(), 'expired')))
+      .when(resolved(again.question?.approval ?? '', 'answered', true), NOW)
+      .thenEmitsLike(
+        { type: 'input_received', answer: { outcome: 'answered', response: true } },
+        { type: 'phase_ordered', activation: 'respond' },
+      );
   });
 
   test('an answer to another question changes nothing', () => {

@@ -5,6 +5,7 @@ import { eventType } from '@holdpoint/contracts/bus/cloudevents';
 import type { ApprovalId, TaskId } from '@holdpoint/contracts/values/ids';
 import type { WorkInput, WorkOrder } from '@holdpoint/contracts/program/work';
 import { type Aggregate, subjects } from '@holdpoint/contracts/bus/subjects';
+import { DECISION_MS } from '@holdpoint/contracts/workflow/side-effect';
 import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import type { Outgoing } from '@holdpoint/runtime/decider';
 import { bytesOf } from './size-limits.ts';
@@ -67,9 +68,6 @@ export const cancelEffect = (task: Program, effect: TaskId, reason: string, rese
     ifOpen: true,
   });
 
-/** Default timeout of a question. */
-const QUESTION_MS = 7 * 86_400_000;
-
 export const requestAnswer = (
   task: Program,
   { approval: id, effectId, effect, digest, asks }: OpenQuestion,
@@ -88,7 +86,7 @@ export const requestAnswer = (
     requestedBy: task.requestedBy,
     ...(task.agent !== undefined && { agent: task.agent }),
     audience: asks.audience ?? ['operators'],
-    timeoutMs: asks.timeoutMs ?? QUESTION_MS,
+    timeoutMs: asks.timeoutMs ?? DECISION_MS,
     input: asks.input,
     ...(asks.body !== undefined && asks.body !== '' && { body: asks.body }),
     facts: {

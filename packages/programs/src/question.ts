@@ -9,7 +9,7 @@ import { failTask } from './ending.ts';
 import { orderPhase } from './order-phase.ts';
 import { requestAnswer, QUESTION_TIMER } from './outgoing.ts';
 import { startNextAttempt } from './retry.ts';
-import type { Program } from './state.ts';
+import type { OpenQuestion, Program } from './state.ts';
 
 /** A question in the form of an effect, because people decide about effects. It is never executed. */
 const questionAsEffect = (task: Program, asks: ProgramQuestion, question: number): CanonicalEffect => ({
@@ -87,7 +87,13 @@ export const askAboutFailure = (
 
 const ANSWERS: ReadonlySet<ApprovalResolved['outcome']> = new Set(['answered', 'expired', 'cancelled']);
 
-/** Only answers to the open question count. */
+/** The open question, to ask it again. */
+const aboutOf = ({ about }: OpenQuestion, { paused }: Program): About =>
+  about === 'phase' && paused !== undefined
+    ? { about, state: paused.state, ...(paused.output !== undefined && { output: paused.output }) }
+    : { about: 'failure' };
+
+/** Only answers to the open question count. A question without a time limit is asked again. */
 export const onAnswer = (builder: DecisionBuilder, event: ApprovalResolved): void => {
   const task = builder.task();
   const { question } = task;
@@ -110,6 +116,8 @@ export const onAnswer = (builder: DecisionBuilder, event: ApprovalResolved): voi
     approval: event.id,
     answer,
   });
+  if (event.outcome === 'expired' && question.asks.timeoutMs === undefined)
+    return askQuestion(builder, question.asks, aboutOf(question, task));
   if (question.about === 'phase') return orderPhase(builder, 'respond');
   return onFailureDecision(builder, answer);
 };

@@ -2,6 +2,7 @@ import type { ErrorBody } from '@holdpoint/contracts/values/errors';
 import type { Answer } from '../src/decider.ts';
 import { deadLetterOf } from '../src/engine/dead-letter.ts';
 import { createEngine, type EngineOptions } from '../src/engine/engine.ts';
+import type { HostOptions } from '../src/host/host.ts';
 import { createMemoryBus } from '../src/memory/bus.ts';
 import { createMemoryStore } from '../src/memory/store.ts';
 import type {
@@ -73,9 +74,9 @@ export const unreliable = (store: Store) => {
   return {
     store: {
       ...store,
-      lock: async (aggregates) => {
+      lock: async (aggregates, within) => {
         up();
-        return wrap(await store.lock(aggregates));
+        return wrap(await store.lock(aggregates, within));
       },
       lockDue: async (limit) => {
         up();
@@ -103,7 +104,9 @@ export const unreliable = (store: Store) => {
   };
 };
 
-type Options = Partial<EngineOptions<TallyEvent, TallyWork>> & { readonly kind?: typeof tallyKind };
+type Options = Partial<EngineOptions<TallyEvent, TallyWork> & HostOptions> & {
+  readonly kind?: typeof tallyKind;
+};
 
 /** An engine over tallies, and a record of everything that it does. */
 export const engineOver = (store: Store, { kind = tallyKind, ...options }: Options = {}) => {

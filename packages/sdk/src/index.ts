@@ -1,7 +1,5 @@
 export type { AbortCause } from './activation/session/abort.ts';
 export { PhaseAborted } from './activation/session/abort.ts';
-export { EffectFailed, EffectRejected } from './activation/context/effect-request.ts';
-export type { WorkerLine, WorkerLog } from './activation/session/port.ts';
 export type { ConnectOptions } from './bus/connect.ts';
 export { connectToBus } from './bus/connect.ts';
 export type { Client, ClientOptions, StartOptions } from './client/create-client.ts';
@@ -29,4 +27,5 @@ export type { InputOf, OutputOf, StateOf, Workflow, WorkflowSpec } from './defin
 export { defineWorkflow } from './definition/workflow.ts';
 export type { Worker, WorkerOptions } from './worker/start-worker.ts';
 export { startWorker } from './worker/start-worker.ts';
-export { HoldpointError } from '@holdpoint/contracts/values/errors';
+export { type NatsOptions, remoteOverNats } from './remote/nats-connection.ts';
+export * from './http.ts';

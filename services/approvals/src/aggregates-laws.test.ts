@@ -9,9 +9,17 @@ import { holdsEveryLaw } from '@holdpoint/runtime/testing/laws';
 import { type Act, eventsOf, runOf, type Step } from '@holdpoint/runtime/testing/run';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { anchorActs, approvalActs, PEOPLE, ruleActs, tokenActs } from '../testing/aggregate-messages.ts';
+import {
+  anchorActs,
+  approvalActs,
+  PEOPLE,
+  peopleActs,
+  ruleActs,
+  tokenActs,
+} from '../testing/aggregate-messages.ts';
 import { audit, rollbackFor, rules, withSurfaces, verify } from '../testing/requests.ts';
 import type { ApprovalMessage, ApprovalState, ApprovalWork, Pending } from './approval/state.ts';
+import { peopleDecider } from './people/people.ts';
 import { tokenDecider } from './token/access-token.ts';
 import { ROLLBACK_RULE } from './rule/rollback-rule.ts';
 
@@ -57,6 +65,8 @@ test('standing rules satisfy the laws of a decider, and their events the contrac
   checkKind(rules, ruleActs));
 test('access tokens satisfy the laws of a decider, and their events the contract', () =>
   checkKind(tokenDecider, tokenActs));
+test('people satisfy the laws of a decider, and their events the contract', () =>
+  checkKind(peopleDecider, peopleActs));
 test('the audit log satisfies the laws of a decider, and its events the contract', () =>
   checkKind(audit, anchorActs));
 
@@ -255,8 +265,10 @@ test('each notice is recorded once per surface, and reminders and escalations on
       all.flatMap((event) =>
         event.type === type ? [event.type === 'reminded' ? event.reminder : event.step] : [],
       );
-    for (const numbers of [turns('reminded'), turns('escalated')])
-      expect(numbers).toEqual(numbers.map((_, index) => index + 1));
+    expect(turns('escalated')).toEqual(turns('escalated').map((_, index) => index + 1));
+    // One reminder stands for all that were due.
+    const reminded = turns('reminded');
+    expect(reminded).toEqual([...new Set(reminded)].toSorted((a, b) => a - b));
   });
 });
 
@@ -278,4 +290,20 @@ test('a rule respects its number of uses, decides once per approval, and never a
 
 test('the people in these tests have different names', () => {
   expect(new Set(PEOPLE.map(({ name }) => name)).size).toBe(PEOPLE.length);
+});
+
+test('an administrator of the store is left whenever the deployment names no other', () => {
+  fc.assert(
+    fc.property(peopleActs, (acts) => {
+      for (const { before, after, message } of runOf(peopleDecider, acts)) {
+        const administratorsIn = (state: typeof before) =>
+          state?.people.filter(
+            ({ groups, removedBy }) => removedBy === undefined && groups.includes('operators'),
+          ).length ?? 0;
+        const isKept = message.hasOtherAdministrators || administratorsIn(before) === 0;
+        expect(isKept || administratorsIn(after) > 0).toBe(true);
+      }
+    }),
+    { numRuns: 500 },
+  );
 });

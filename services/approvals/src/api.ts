@@ -3,7 +3,6 @@ import { isJoinValid } from '@holdpoint/contracts/approval/enrolment';
 import { type PublishedKeys, publicKeyFrom } from '@holdpoint/contracts/approval/signing-keys';
 import { keyIdOf } from '@holdpoint/contracts/values/jws';
 import type { RuleView } from '@holdpoint/contracts/approval/standing-rule';
-import { ENDPOINT_SCOPES, type Needed } from '@holdpoint/contracts/catalog/scopes';
 import { HEADERS, SURFACE_HEADER, traceOf } from '@holdpoint/contracts/bus/cloudevents';
 import { effectClassOf } from '@holdpoint/contracts/effect/capabilities';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
@@ -12,7 +11,6 @@ import type { Caller, OwnEndpoints } from '@holdpoint/runtime/bus/api';
 import { awaitCommit } from '@holdpoint/runtime/engine/await-commit';
 import { readState } from '@holdpoint/runtime/store/read';
 import type { ServiceMessage } from './aggregates.ts';
-import type { Principal } from './approval/state.ts';
 import { listAudit } from './queries/audit.ts';
 import { previousOf } from './queries/previous.ts';
 import { testPolicy } from './queries/policy-impacts.ts';
@@ -24,27 +22,13 @@ import { ruleDecides, ruleView } from './rule/state.ts';
 import { applyFloor } from './policy/apply-floor.ts';
 import { compileFloor } from './policy/compile-floor.ts';
 import type { Via } from './submit-decision.ts';
-import { BUS, type SurfaceDeps, surfaceOf } from './surfaces/surface-deps.ts';
+import { callerFor } from './callers.ts';
+import { capabilityEndpoints } from './capability-endpoints.ts';
+import { peopleEndpoints } from './people-endpoints.ts';
+import { type SurfaceDeps, surfaceOf } from './surfaces/surface-deps.ts';
 import { tokenMessage } from './token-request.ts';
 
 export type ApprovalsEndpoints = OwnEndpoints<'approvals', ServiceMessage>;
-
-/** Authenticates the caller. Throws `HoldpointError` as `Identity.authenticate` does. */
-export const callerOf = (
-  { identity }: SurfaceDeps,
-  { header, source = BUS }: Caller,
-  scope?: Scope,
-): Promise<Principal> => identity.authenticate({ authorization: header('authorization'), source }, scope);
-
-/** Authenticates the caller of one of this service's endpoints, with the scope that the endpoint needs. */
-export const callerFor = (
-  deps: SurfaceDeps,
-  caller: Caller,
-  endpoint: keyof (typeof ENDPOINT_SCOPES)['approvals'],
-): Promise<Principal> => {
-  const needed: Needed = ENDPOINT_SCOPES.approvals[endpoint];
-  return callerOf(deps, caller, needed === 'any' ? undefined : needed);
-};
 
 const viaOf = ({ header, source }: Caller): Via => ({
   surface: surfaceOf(header(SURFACE_HEADER), source === undefined ? 'bus' : 'http'),
@@ -55,10 +39,12 @@ const decisionEndpoints = (
   deps: SurfaceDeps,
 ): Pick<ApprovalsEndpoints, 'decide' | 'decide_many' | 'whoami' | 'identify'> => ({
   decide: {
+    decides: true,
     query: async (payload, caller) =>
       deps.decisions.decide(await callerFor(deps, caller, 'decide'), payload, viaOf(caller)),
   },
   decide_many: {
+    decides: true,
     query: async (payload, caller) =>
       deps.decisions.decideMany(await callerFor(deps, caller, 'decide_many'), payload, viaOf(caller)),
   },
@@ -119,6 +105,7 @@ const ruleEndpoints = (
       },
     },
     rule_add: {
+      decides: true,
       query: async (spec, caller) => {
         const { name, groups, roles, agent } = await callerFor(deps, caller, 'rule_add');
         // An agent with a rule could approve its own requests.
@@ -134,6 +121,7 @@ const ruleEndpoints = (
       },
     },
     rule_revoke: {
+      decides: true,
       query: async ({ id, reason }, caller) => {
         const by = await callerFor(deps, caller, 'rule_revoke');
         const administrator = identity.isAdministrator(by);
@@ -170,6 +158,7 @@ const accessTokenEndpoints = (
   token_create: {
     command: async (payload, caller) => {
       const by = await callerFor(deps, caller, 'token_create');
+      await deps.identity.refreshPeople();
       const message = tokenMessage(deps.identity, by, payload);
       return { kind: 'token', aggregate: accessTokenIdOf(payload.sha256), message };
     },
@@ -205,7 +194,7 @@ const executorEndpoints = (
 ): Pick<ApprovalsEndpoints, 'executor_join' | 'executor_list' | 'executor_revoke' | 'executor_forget'> => ({
   executor_join: {
     command: (request) => {
-      const { name, x } = request;
+      const { name, x, reach } = request;
       const key = publicKeyFrom(x);
       if (key === undefined || !isJoinValid(request, deps.joinSecret()))
         throw new HoldpointError(
@@ -213,7 +202,7 @@ const executorEndpoints = (
           'the join secret or the key is wrong: check join.secret',
         );
       const id = executorKeyIdOf(x);
-      const message = { kind: 'enrol_executor', id, name, key: keyIdOf(key), x } as const;
+      const message = { kind: 'enrol_executor', id, name, key: keyIdOf(key), x, reach } as const;
       return { kind: 'executor', aggregate: id, message };
     },
   },
@@ -250,6 +239,8 @@ export const endpoints = (deps: SurfaceDeps): ApprovalsEndpoints => ({
   ...ruleEndpoints(deps),
   ...policyEndpoints(deps),
   ...accessTokenEndpoints(deps),
+  ...peopleEndpoints(deps),
   ...executorEndpoints(deps),
+  ...capabilityEndpoints(deps),
   ...auditEndpoints(deps),
 });

@@ -1,10 +1,14 @@
+import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
 import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import type { RuleId } from '@holdpoint/contracts/values/ids';
+import { questionOf } from '@holdpoint/contracts/workflow/approval-policy';
 import { consumers } from '@holdpoint/contracts/bus/streams';
 import type { Bindings } from '@holdpoint/runtime/engine/core';
 import { parseCommand, parseFact } from '@holdpoint/runtime/engine/inbound';
 import type { Inbound } from '@holdpoint/runtime/engine/intake';
 import { OUTCOMES } from './approval/outcome.ts';
+import type { Admission } from './capability/admission.ts';
+import type { CallBack } from '@holdpoint/contracts/webhook/callback';
 import type { Member } from '@holdpoint/contracts/workflow/audience';
 import type { AdmittedRequest, AskOutcome, Delivery } from './approval/state.ts';
 import { applyFloor } from './policy/apply-floor.ts';
@@ -19,23 +23,41 @@ export type ApprovalsParts = {
   readonly floor?: () => CompiledFloor;
   /** The people whose groups are known; undefined where an identity provider says more about them. */
   readonly people?: () => readonly Member[] | undefined;
+  /** Why no executor may carry out the effect, by their settings; undefined if one may. */
+  readonly unreachable?: (effect: CanonicalEffect) => string | undefined;
+  /**
+   * Whether the effect agrees with the registry of remote capabilities; undefined for other effects. `later`: the registry has to
+   * be read first. The request has this identity.
+   */
+  readonly admission?: (effect: CanonicalEffect, identity: string) => Admission | 'later' | undefined;
   /** Delivers a notice; the surface's confirmation comes back through `accept`. */
   readonly deliver?: (delivery: Delivery, accept: Accept) => void;
+  /** Sends a callback; its end comes back through `accept`. */
+  readonly callBack?: (order: CallBack, accept: Accept) => void;
   /** Asks the executor for the outcome of an effect; its answer comes back through `accept`. */
   readonly askOutcome?: (question: AskOutcome, accept: Accept) => void;
 };
 
-type Asked = Required<Pick<ApprovalsParts, 'rulesFor' | 'floor' | 'people'>>;
+type Asked = Required<Pick<ApprovalsParts, 'rulesFor' | 'floor' | 'people' | 'unreachable' | 'admission'>>;
 
 const commandOf =
-  ({ rulesFor, floor: inForce, people }: Asked): Inbound<ServiceMessage>['decode'] =>
-  (subject, body) => {
+  ({ rulesFor, floor: inForce, people, unreachable, admission }: Asked): Inbound<ServiceMessage>['decode'] =>
+  (subject, body, { identity }) => {
     const command = parseCommand('approvals', subject, body);
+    if (command.kind === 'call_back')
+      return { kind: 'callback', aggregate: command.payload.id, message: command };
     const to = { kind: 'approval', aggregate: command.payload.id } as const;
     if (command.kind !== 'request') return { ...to, message: command };
+    const { payload } = command;
     const floor = inForce();
-    const rules = rulesFor(applyFloor(command.payload, floor));
-    return { ...to, message: { ...command, rules, floor, people: people() } };
+    const admitted = questionOf(payload) === 'effect' ? admission(payload.effect, identity) : undefined;
+    if (admitted === 'later') return { ...to, message: command, defer: true };
+    const words = admitted !== undefined && 'words' in admitted ? admitted.words : undefined;
+    const refusal =
+      admitted !== undefined && 'refusal' in admitted ? admitted.refusal : unreachable(payload.effect);
+    const rules = rulesFor({ ...applyFloor(payload, floor), ...words });
+    const facts = { rules, floor, people: people(), ...(refusal !== undefined && { refusal }) };
+    return { ...to, message: { ...command, ...facts, ...(words && { words }) } };
   };
 
 const OUTCOME = new RegExp(`\\.(${OUTCOMES.join('|')})\\.[^.]+$`);
@@ -66,10 +88,10 @@ const inboundOf = (asked: Asked): readonly Inbound<ServiceMessage>[] => {
 };
 
 /** Approvals and standing rules exchange messages here, inside the process: no client can send them. */
-type Outward = Required<Pick<ApprovalsParts, 'deliver' | 'askOutcome'>>;
+type Outward = Required<Pick<ApprovalsParts, 'deliver' | 'callBack' | 'askOutcome'>>;
 
 const performWith =
-  ({ deliver, askOutcome }: Outward) =>
+  ({ deliver, callBack, askOutcome }: Outward) =>
   (work: ServiceWork, accept: Accept): void => {
     switch (work.kind) {
       case 'use_rule': {
@@ -92,6 +114,8 @@ const performWith =
         return accept({ kind: 'approval', aggregate: work.approval, message: { kind: 'rule_kept' } });
       case 'deliver':
         return deliver(work, accept);
+      case 'send_callback':
+        return callBack(work.order, accept);
       case 'ask_outcome':
         return askOutcome(work, accept);
     }
@@ -101,9 +125,12 @@ export const approvalsBindings = ({
   rulesFor = () => [],
   floor = () => DEFAULT_FLOOR,
   people = () => undefined,
+  unreachable = () => undefined,
+  admission = () => undefined,
   deliver = () => undefined,
+  callBack = () => undefined,
   askOutcome = () => undefined,
 }: ApprovalsParts): Bindings<ServiceMessage, ServiceWork> => ({
-  inbound: inboundOf({ rulesFor, floor, people }),
-  perform: performWith({ deliver, askOutcome }),
+  inbound: inboundOf({ rulesFor, floor, people, unreachable, admission }),
+  perform: performWith({ deliver, callBack, askOutcome }),
 });

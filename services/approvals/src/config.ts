@@ -10,6 +10,7 @@ import type { CompiledFloor } from './policy/compile-floor.ts';
 import { DiscordEnv, type DiscordSettings, readDiscord } from './surfaces/discord/settings.ts';
 import { ConsoleEnv } from './surfaces/console/settings.ts';
 import { WebEnv } from './surfaces/http/settings.ts';
+import { WebhookEnv, type WebhookSettings, webhookSettings } from './surfaces/webhook/settings.ts';
 
 const isSet = (env: { readonly [name: string]: unknown }, name: string): boolean =>
   env[name] !== undefined && env[name] !== '';
@@ -46,11 +47,17 @@ export const ApprovalsEnv = ServiceEnv.extend({
   ...WebEnv.shape,
   ...ConsoleEnv.shape,
   ...DiscordEnv.shape,
+  ...WebhookEnv.shape,
 }).refine((env) => isSet(env, 'HOLDPOINT_GRANT_KEY_FILE') !== isSet(env, 'HOLDPOINT_GRANT_KEY'), {
   path: ['HOLDPOINT_GRANT_KEY_FILE'],
   message: 'set either this or HOLDPOINT_GRANT_KEY',
   // Checked even when other settings are invalid, so that all problems are reported at once.
   when: () => true,
+});
+
+/** For tests only, so it is no documented setting. */
+const TestEnv = z.object({
+  HOLDPOINT_TEST_NOTICE_RETRY_MS: z.coerce.number().int().min(10).max(60_000).optional(),
 });
 
 export type ApprovalsConfig = {
@@ -62,6 +69,9 @@ export type ApprovalsConfig = {
   readonly oidc: OidcSettings | undefined;
   readonly signIn: SignInSettings | undefined;
   readonly discord: DiscordSettings | undefined;
+  readonly webhooks: WebhookSettings;
+  /** Delay before the first repeat of a notice. Milliseconds. */
+  readonly firstRetryMs?: number;
 };
 
 const readGrantKeys = ({
@@ -76,6 +86,7 @@ export const readConfig = (environment: NodeJS.ProcessEnv): ApprovalsConfig => {
   const env = readEnv(ApprovalsEnv, environment);
   const oidc = oidcSettings(env);
   if (oidc !== undefined) checkJwks(oidc.jwks);
+  const { HOLDPOINT_TEST_NOTICE_RETRY_MS: firstRetryMs } = readEnv(TestEnv, environment);
   return {
     env,
     ...readGrantKeys(env),
@@ -84,5 +95,7 @@ export const readConfig = (environment: NodeJS.ProcessEnv): ApprovalsConfig => {
     oidc,
     signIn: signInSettings(env, oidc),
     discord: readDiscord(env),
+    webhooks: webhookSettings(env),
+    ...(firstRetryMs !== undefined && { firstRetryMs }),
   };
 };

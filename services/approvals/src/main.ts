@@ -1,5 +1,4 @@
 import { runProcess } from '@holdpoint/runtime/service/process';
-import { readConfig } from './config.ts';
-import { startApprovals } from './service.ts';
+import { define } from './service.ts';
 
-await runProcess('approvals', process.env, async (env, log) => startApprovals(readConfig(env), log));
+await runProcess({ approvals: define }, process.env);

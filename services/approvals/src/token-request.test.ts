@@ -9,6 +9,7 @@ const sha256 = 'a'.repeat(64);
 const identity = {
   isAdministrator: (principal: Principal) => isAmong(['operators'], principal),
   knows: (name: string) => name === 'ada' || name === 'grace',
+  isRemoved: (name: string) => name === 'eve',
 };
 const grace: Principal = { name: 'grace', groups: ['operators'] };
 const ada: Principal = { name: 'ada', groups: ['developers'] };
@@ -68,7 +69,18 @@ describe('groups', () => {
       token: { principal: 'release-bot', groups: ['releasers'] },
       by: 'grace',
     });
-    expect(made(grace, { principal: 'release-bot' })).toMatchObject({ token: { groups: [] } });
+    expect(made(grace, { principal: 'release-bot', groups: [] })).toMatchObject({ token: { groups: [] } });
+  });
+
+  test('a token for an unknown name needs groups, so that a typing error gives no token', () => {
+    expect(refusalOf(grace, { principal: 'gracw' })).toMatchObject({ code: 'APPROVALS_UNKNOWN_PERSON' });
+  });
+
+  test('a removed person gets no token, with groups or without', () => {
+    for (const groups of [undefined, ['operators']])
+      expect(refusalOf(grace, { principal: 'eve', groups })).toMatchObject({
+        code: 'APPROVALS_UNKNOWN_PERSON',
+      });
   });
 
   test.each(['user:ada', 'role:lead', 'group:operators', 'a\nb'])(
@@ -84,7 +96,7 @@ describe('groups', () => {
 describe('only an administrator may create a token for another person', () => {
   test.each(['grace', 'release-bot'])('%s is made by administrators alone', (principal) => {
     expect(refusalOf(ada, { principal })).toMatchObject({ code: 'APPROVALS_NOT_ENTITLED' });
-    expect(made(grace, { principal })).toMatchObject({ token: { principal } });
+    expect(made(grace, { principal, groups: [] })).toMatchObject({ token: { principal } });
   });
 });
 
@@ -93,6 +105,11 @@ describe('scopes', () => {
     expect(made(ada, { scopes: [...Scope.options, 'audit:read'] })).toMatchObject({
       token: { scopes: Scope.options },
     });
+  });
+
+  test('a sign-in link opens a session with the scopes of its creator', () => {
+    expect(made(bot, { signIn: true })).toMatchObject({ signIn: true, token: { scopes: bot.scopes } });
+    expect(made(ada, { signIn: true })).toMatchObject({ token: { scopes: Scope.options } });
   });
 
   test.each([
@@ -113,5 +130,32 @@ describe('an agent', () => {
 
   test('an agent cannot create tokens', () => {
     expect(refusalOf({ ...ada, agent: 'claude' }, {})).toMatchObject({ code: 'APPROVALS_NOT_ENTITLED' });
+  });
+});
+
+describe('claims of remote capabilities', () => {
+  test('a token with claims may claim their effects and nothing else by default', () => {
+    expect(made(ada, { claims: ['refund', 'refund', 'mail'] })).toMatchObject({
+      token: { scopes: ['effects:claim'], claims: ['refund', 'mail'] },
+    });
+  });
+
+  test('a token with the scope alone may claim all effects that its creator may claim', () => {
+    const scopes = ['effects:claim'];
+    expect(made(ada, { scopes }).kind === 'create_token' && made(ada, { scopes })).not.toHaveProperty(
+      'token.claims',
+    );
+    expect(made({ ...ada, claims: ['refund'] }, { scopes })).toMatchObject({ token: { claims: ['refund'] } });
+  });
+
+  test('a token with limited claims grants no others', () => {
+    const limited = { ...ada, claims: ['refund'] };
+    expect(made(limited, { claims: ['refund'] })).toMatchObject({ token: { claims: ['refund'] } });
+    expect(refusalOf(limited, { claims: ['refund', 'mail'] })).toMatchObject({ code: 'APPROVALS_SCOPE' });
+  });
+
+  test('claims need the scope for claims', () => {
+    const refusal = refusalOf(ada, { claims: ['refund'], scopes: ['approvals:read'] });
+    expect(refusal).toMatchObject({ code: 'CONTRACT_INVALID' });
   });
 });

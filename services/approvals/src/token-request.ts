@@ -1,13 +1,16 @@
 import { type CreateAccessToken, Scope } from '@holdpoint/contracts/approval/access-token';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { accessTokenIdOf } from '@holdpoint/contracts/values/ids';
-import { GroupName } from './adapters/identity/principals/names.ts';
+import { GroupName } from '@holdpoint/contracts/values/person';
 import type { Identity } from './adapters/identity/identity.ts';
 import type { TokenMessage } from './token/access-token.ts';
 import type { Principal } from './approval/state.ts';
 
-/** Scopes of a token when the request names none. */
+/** Scopes of a token when the request names none. A session has those of its creator. */
 const DEFAULT_SCOPES: readonly Scope[] = ['approvals:read', 'approvals:decide'];
+
+/** Scopes of a token for a program that claims effects. */
+const CLAIM_SCOPES: readonly Scope[] = ['effects:claim'];
 
 const beyond = (wanted: readonly string[], own: readonly string[]): readonly string[] =>
   wanted.filter((each) => !own.includes(each));
@@ -20,10 +23,30 @@ type TokenRequester = { readonly by: Principal; readonly administrator: boolean 
  * No person, not even an administrator, can grant a scope that their own token lacks. A leaked token gains
  * nothing.
  */
-const scopesFor = ({ scopes = [...DEFAULT_SCOPES] }: CreateAccessToken, { by }: TokenRequester): Scope[] => {
+const scopesFor = (wanted: CreateAccessToken, { by }: TokenRequester): Scope[] => {
+  const usual = wanted.claims === undefined ? DEFAULT_SCOPES : CLAIM_SCOPES;
+  const { signIn, scopes = signIn ? (by.scopes ?? Scope.options) : usual } = wanted;
   const [missing] = beyond(scopes, by.scopes ?? Scope.options);
   if (missing === undefined) return [...new Set(scopes)];
   throw new HoldpointError('APPROVALS_SCOPE', `you cannot grant scope ${missing}: your own token lacks it`);
+};
+
+/** A token whose own claims are limited grants no others. */
+const claimsFor = (
+  { claims }: CreateAccessToken,
+  scopes: readonly Scope[],
+  { by }: TokenRequester,
+): readonly string[] | undefined => {
+  if (!scopes.includes('effects:claim')) {
+    if (claims === undefined) return undefined;
+    throw new HoldpointError('CONTRACT_INVALID', 'claims: they need the scope effects:claim');
+  }
+  const [foreign] = by.claims === undefined ? [] : beyond(claims ?? [], by.claims);
+  if (foreign === undefined) return claims ?? by.claims;
+  throw new HoldpointError(
+    'APPROVALS_SCOPE',
+    `you cannot grant claims of ${foreign}: your own token lacks them`,
+  );
 };
 
 const groupsFor = (
@@ -39,9 +62,25 @@ const groupsFor = (
   throw notEntitled(`${by.name} is not in group ${foreign}: ask an administrator to create the token`);
 };
 
+/** A mistyped name would get a token that decides nothing: a name outside of the directory comes with groups. */
+const checkOwner = (
+  { knows, isRemoved }: Pick<Identity, 'knows' | 'isRemoved'>,
+  principal: string,
+  { groups }: CreateAccessToken,
+  { by }: TokenRequester,
+): void => {
+  if (isRemoved(principal))
+    throw new HoldpointError('APPROVALS_UNKNOWN_PERSON', `${principal} was removed: add them again first`);
+  if (principal !== by.name && groups === undefined && !knows(principal))
+    throw new HoldpointError(
+      'APPROVALS_UNKNOWN_PERSON',
+      `unknown person: ${principal}; add them with \`people add\`, or name groups`,
+    );
+};
+
 /** Checks a request for a new token and returns the message for the decider. Throws `HoldpointError`. */
 export const tokenMessage = (
-  identity: Pick<Identity, 'isAdministrator' | 'knows'>,
+  identity: Pick<Identity, 'isAdministrator' | 'knows' | 'isRemoved'>,
   by: Principal,
   wanted: CreateAccessToken,
 ): TokenMessage => {
@@ -49,9 +88,11 @@ export const tokenMessage = (
   const principal = wanted.principal ?? by.name;
   if (principal !== by.name && !asking.administrator)
     throw notEntitled(`only an administrator may create tokens for people other than ${by.name}`);
+  checkOwner(identity, principal, wanted, asking);
   const scopes = scopesFor(wanted, asking);
+  const claims = claimsFor(wanted, scopes, asking);
   const groups = groupsFor(wanted, principal, asking);
-  const { name, sha256, expiresInMs, agent } = wanted;
+  const { name, sha256, expiresInMs, agent, signIn } = wanted;
   // An agent could otherwise create a token without an agent, and decide as its owner.
   if (by.agent !== undefined) throw notEntitled(`${by.agent} is an agent: only a person may create tokens`);
   const token = {
@@ -61,7 +102,8 @@ export const tokenMessage = (
     // For people in the directory, groups come from there alone: they lose them when they leave it.
     groups: identity.knows(principal) ? [] : [...groups],
     scopes,
+    ...(claims && { claims: [...new Set(claims)] }),
     ...(agent !== undefined && { agent }),
   };
-  return { kind: 'create_token', token, sha256, expiresInMs, by: by.name };
+  return { kind: 'create_token', token, sha256, expiresInMs, signIn, by: by.name };
 };

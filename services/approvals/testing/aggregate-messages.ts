@@ -12,6 +12,7 @@ import { DELIVERY_ATTEMPTS_MAX } from '../src/approval/notices.ts';
 import { BUILT_IN, ROLLBACK_RULE } from '../src/rule/rollback-rule.ts';
 import type { AuditMessage } from '../src/audit/audit-log.ts';
 import type { RuleMessage } from '../src/rule/decide.ts';
+import type { PeopleMessage } from '../src/people/people.ts';
 import type { TokenMessage } from '../src/token/access-token.ts';
 import {
   ada,
@@ -171,7 +172,7 @@ const messageOn = (request: RequestApproval): fc.Arbitrary<ApprovalMessage> =>
       })
       .map((fact): ApprovalMessage => ({ kind: 'outcome', fact: { id: APPROVAL, ...fact } })),
     fc
-      .tuple(fc.constantFrom('remind', 'hand_on'), fc.constantFrom(1, 1, 2, 3, 4))
+      .tuple(fc.constantFrom('expiry', 'hand_on'), fc.constantFrom(1, 1, 2, 3, 4))
       .map(([name, number]) => timer(name, { number })),
     fc
       .tuple(which, fc.constantFrom(0, 1, DELIVERY_ATTEMPTS_MAX - 1, DELIVERY_ATTEMPTS_MAX))
@@ -244,8 +245,8 @@ const SHA = 'ab'.repeat(32);
 const TOKEN = accessTokenIdOf(SHA);
 const tokenMessage: fc.Arbitrary<TokenMessage> = fc.oneof(
   fc
-    .tuple(person, person, fc.option(fc.constant(60_000), { nil: undefined }))
-    .map(([owner, by, expiresInMs]): TokenMessage => ({
+    .tuple(person, person, fc.option(fc.constant(60_000), { nil: undefined }), rarely(fc.constant(true)))
+    .map(([owner, by, expiresInMs, signIn]): TokenMessage => ({
       kind: 'create_token',
       token: {
         id: TOKEN,
@@ -257,7 +258,14 @@ const tokenMessage: fc.Arbitrary<TokenMessage> = fc.oneof(
       sha256: SHA,
       by: by.name,
       ...(expiresInMs !== undefined && { expiresInMs }),
+      ...(signIn && { signIn }),
     })),
+  fc.constantFrom('cd', 'ef').map((secret): TokenMessage => ({
+    kind: 'redeem_code',
+    id: TOKEN,
+    code: SHA,
+    sha256: secret.repeat(32),
+  })),
   fc.tuple(person, fc.boolean()).map(([{ name }, administrator]): TokenMessage => ({
     kind: 'revoke_token',
     id: TOKEN,
@@ -269,5 +277,27 @@ const anchorMessage: fc.Arbitrary<AuditMessage> = fc
   .tuple(fc.integer({ min: 1, max: 9 }), fc.constantFrom('a', 'b'))
   .map(([seq, digit]) => ({ kind: 'anchor', seq, hash: digit.repeat(64) }));
 
+const around = fc.record({
+  isInFile: fc.oneof({ weight: 9, arbitrary: fc.constant(false) }, fc.constant(true)),
+  administrators: fc.constant(['operators']),
+  hasOtherAdministrators: fc.boolean(),
+});
+const groupsOf = fc.uniqueArray(fc.constantFrom('operators', 'auditors', 'release'));
+const peopleMessage: fc.Arbitrary<PeopleMessage> = fc
+  .tuple(
+    fc.constantFrom('add_person', 'change_person', 'remove_person'),
+    person,
+    person,
+    groupsOf,
+    rarely(fc.constant('A. Name')),
+    around,
+  )
+  .map(([kind, { name }, { name: by }, groups, displayName, surroundings]): PeopleMessage =>
+    kind === 'remove_person'
+      ? { kind, name, by, ...surroundings }
+      : { kind, by, ...surroundings, person: { name, groups, ...(displayName && { displayName }) } },
+  );
+
+export const peopleActs = actsOf(peopleMessage);
 export const tokenActs = actsOf(tokenMessage);
 export const anchorActs = actsOf(anchorMessage);

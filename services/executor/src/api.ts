@@ -7,10 +7,12 @@ import { readState } from '@holdpoint/runtime/store/read';
 import type { Pool } from 'pg';
 import type { ArtifactQueries } from './adapters/artifacts/queries.ts';
 import type { WhyWaiting } from './adapters/circuits/why-waiting.ts';
+import type { Claimants } from './adapters/claimants/claimants.ts';
 import { capabilityEndpoints, type CapabilityCatalog } from './queries/capabilities.ts';
 import type { ToEffect } from './adapters/runner/runner.ts';
 import type { EffectMessage, EffectWork } from './effect/decide.ts';
 import type { EffectState } from './effect/state.ts';
+import { claimEndpoints } from './queries/claims.ts';
 import { effectView, listEffects } from './queries/effects.ts';
 import { executorEndpoints, type ExecutorQueries } from './queries/executors.ts';
 
@@ -26,9 +28,11 @@ export const endpoints = (
   whyWaiting: WhyWaiting,
   known: CapabilityCatalog,
   executors: ExecutorQueries,
+  claimants: Claimants,
 ): OwnEndpoints<'executor', ToEffect> => ({
   ...capabilityEndpoints(pool, decider, known),
   ...executorEndpoints(executors),
+  ...claimEndpoints(claimants, executors.verifyIdentity),
   get: {
     query: async ({ id }) => {
       const state = await readState(pool, decider, id);

@@ -1,6 +1,7 @@
 import { DEFAULT_POOL, executorConsumer } from '@holdpoint/contracts/bus/streams';
 import type { CommandOf } from '@holdpoint/contracts/catalog/commands';
 import type { RunEffect } from '@holdpoint/contracts/effect/commands';
+import { isRemote } from '@holdpoint/contracts/effect/remote-name';
 import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import type { Decider } from '@holdpoint/runtime/decider';
 import {
@@ -12,6 +13,7 @@ import {
 import { parseCommand, type Routed } from '@holdpoint/runtime/engine/inbound';
 import type { KindsOf } from '@holdpoint/runtime/engine/kinds';
 import { startSpan } from '@holdpoint/runtime/engine/telemetry';
+import type { Claimants } from './adapters/claimants/claimants.ts';
 import type { Runner, ToEffect } from './adapters/runner/runner.ts';
 import type { Slots } from './adapters/slots/slots.ts';
 import type { EffectMessage, EffectWork } from './effect/decide.ts';
@@ -35,6 +37,8 @@ export const executorKinds = (decider: Decider<EffectState, EffectMessage, Effec
 export type ExecutorParts = {
   readonly slots: Pick<Slots, 'take' | 'free' | 'areOpen'>;
   readonly runner: Runner;
+  /** Programs that carry out remote effects. Left out: remote orders wait. */
+  readonly claimants?: Pick<Claimants, 'take' | 'free' | 'perform'>;
   /** The pools whose orders this executor takes. */
   readonly pools: readonly string[];
   /** Whether the key of a signed text is unknown, but may still arrive. Left out: never. */
@@ -60,7 +64,7 @@ const signatureIn = (command: CommandOf<'executor'>): string | undefined => {
 const decode = (
   subject: string,
   body: unknown,
-  { slots, runner, pools, mayLearnKeyOf = never }: ExecutorParts,
+  { slots, runner, claimants, pools, mayLearnKeyOf = never }: ExecutorParts,
 ): Routed<ToEffect> => {
   const command = parseCommand('executor', subject, body);
   const target = { kind: 'effect', aggregate: command.payload.id } as const;
@@ -70,15 +74,22 @@ const decode = (
   if (command.kind !== 'run') return { ...target, message: command, defer };
   if (defer) return { ...target, message: { ...command, slot: undefined }, defer };
   const payload = inPool(command.payload, subject, pools);
-  const slot = slots.take(payload);
   const waiting = { ...command, payload, slot: undefined };
+  const refresh = (message: EffectMessage) => () => (slots.areOpen() ? message : waiting);
+  if (isRemote(payload.effect.uses)) {
+    const claim = claimants?.take(payload);
+    if (claimants === undefined || claim === undefined) return { ...target, message: waiting };
+    const message = { ...command, payload, slot: claim };
+    return { ...target, message, refresh: refresh(message), onDone: () => claimants.free(claim.slot) };
+  }
+  const slot = slots.take(payload);
   if (slot === undefined) return { ...target, message: waiting };
   const message = { ...command, payload, slot: runner.stamped(slot) };
   return {
     ...target,
     message,
     // The slot counts only while effects may start. A batch that the store refused is then decided without it.
-    refresh: () => (slots.areOpen() ? message : waiting),
+    refresh: refresh(message),
     // A repeated order does not use its slot: the next order gets it.
     onDone: () => (runner.usesSlot(slot.slot) ? undefined : slots.free(slot.slot)),
   };
@@ -126,12 +137,22 @@ const traced = (work: EffectWork, accept: Accept, trace: string | undefined): Ac
   };
 };
 
+/** Claimants have no part in the trace of an effect: their programs have traces of their own. */
+const performRemote = (
+  work: Exclude<EffectWork, { kind: 'abort' }>,
+  { claimants, pools }: ExecutorParts,
+): void => {
+  if (work.kind === 'await_slot' && !pools.includes(work.order.pool ?? DEFAULT_POOL)) return;
+  claimants?.perform(work);
+};
+
 export const executorBindings = (parts: ExecutorParts): Bindings<ToEffect, EffectWork> => ({
   inbound: parts.pools.map((pool) => ({
     consumer: executorConsumer(pool),
     decode: (subject, body) => decode(subject, body, parts),
   })),
   perform: (work, accept, trace) => {
+    if (work.kind !== 'abort' && isRemote(work.order.effect.uses)) return performRemote(work, parts);
     if (work.kind !== 'await_slot') return parts.runner.perform(work, traced(work, accept, trace));
     // The ledger offers waiting orders to every executor. One of another pool leaves the order to the next offer.
     if (!parts.pools.includes(work.order.pool ?? DEFAULT_POOL)) return;

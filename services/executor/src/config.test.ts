@@ -8,7 +8,7 @@ import { silentLogger } from '@holdpoint/runtime/observability/log';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from './config.ts';
 import { effectTiming } from './effect/timing.ts';
-import { startExecutor } from './service.ts';
+import { define } from './service.ts';
 import { scratchFolder } from '../testing/scratch.ts';
 
 let folder: Awaited<ReturnType<typeof scratchFolder>>;
@@ -20,14 +20,14 @@ beforeAll(async () => {
 });
 afterAll(() => folder.remove());
 
-const read = (env: NodeJS.ProcessEnv) =>
-  readConfig({
-    HOLDPOINT_NATS_URL: 'nats://127.0.0.1:4222',
-    HOLDPOINT_DATABASE_URL: 'postgres://hp_executor@127.0.0.1/holdpoint',
-    HOLDPOINT_TRUST_FILE: join(folder.path, 'trust.json'),
-    HOLDPOINT_WORKSPACE: folder.path,
-    ...env,
-  });
+const settings = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({
+  HOLDPOINT_NATS_URL: 'nats://127.0.0.1:4222',
+  HOLDPOINT_DATABASE_URL: 'postgres://hp_executor@127.0.0.1/holdpoint',
+  HOLDPOINT_TRUST_FILE: join(folder.path, 'trust.json'),
+  HOLDPOINT_WORKSPACE: folder.path,
+  ...env,
+});
+const read = (env: NodeJS.ProcessEnv) => readConfig(settings(env));
 
 test('no request may leave without a configured origin', () => {
   expect(read({}).http).toEqual({
@@ -135,8 +135,8 @@ describe('the journal folder', () => {
     const link = `${folder.path}.link`;
     await symlink(folder.path, link);
     try {
-      const config = read({ HOLDPOINT_JOURNAL_DIR: join(link, 'journal') });
-      await expect(startExecutor(config, silentLogger())).rejects.toThrow(ConfigError);
+      const wrong = settings({ HOLDPOINT_JOURNAL_DIR: join(link, 'journal') });
+      await expect(define(wrong, silentLogger())).rejects.toThrow(ConfigError);
     } finally {
       await rm(link);
     }

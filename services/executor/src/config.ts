@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { delimiter, isAbsolute, resolve } from 'node:path';
+import { loginSecrets } from '@holdpoint/contracts/bus/nats-login';
 import { DEFAULT_POOL, Pools } from '@holdpoint/contracts/bus/streams';
 import {
   ADVANCED,
@@ -18,27 +19,11 @@ import type { Retention } from './adapters/journal/segments.ts';
 import { commandEnv, type Environment } from './adapters/process/command-env.ts';
 import type { CommandLimits } from './adapters/process/limits.ts';
 import { type WorkConfig, workConfig, WorkEnv } from './adapters/process/work-settings.ts';
+import { NotifyEnv, Origins } from '@holdpoint/runtime/service/origins';
 import { isWithin } from './adapters/files/real-path.ts';
 import { readSecretTable, type SecretTable } from './adapters/secrets/secret-table.ts';
 import type { HttpTargets } from './capabilities/http/http-request.ts';
 import { type EffectTiming, effectTiming } from './effect/timing.ts';
-
-const isOrigin = (text: string): boolean => {
-  const url = URL.parse(text);
-  // A wildcard would not be one: `*` is an ordinary letter in a host name.
-  return url !== null && /^https?:$/.test(url.protocol) && url.origin === text && !text.includes('*');
-};
-
-/** Exact origins, comma-separated; a trailing slash is not part of an origin. */
-const Origins = z
-  .string()
-  .transform((text) => (text === '' ? [] : text.split(',').map((part) => part.trim())))
-  .refine(
-    (origins) => origins.every(isOrigin),
-    'origins such as https://api.example:8443, with commas between them',
-  )
-  .transform((origins): ReadonlySet<string> => new Set(origins))
-  .default(new Set());
 
 /** The executor's own variables are excluded: they lead to secrets. */
 const isPassable = (name: string): boolean =>
@@ -207,9 +192,7 @@ export const ExecutorEnv = ServiceEnv.extend({
     .enum(['on', 'off'], { error: 'on or off' })
     .default('off')
     .describe('`on`: `cap.http.request` may also call every public host by https on port 443'),
-  HOLDPOINT_NOTIFY_TARGETS: Origins.describe(
-    'Exact origins that `cap.notify.*` may call, comma-separated: `https://discord.com`, `https://hooks.slack.com`, webhook receivers',
-  ),
+  ...NotifyEnv.shape,
 });
 
 /** For tests only, and so not among the documented settings. All executors of one ledger need the same value. */
@@ -316,7 +299,9 @@ const stateFolder = (workspace: string, state = `${resolve(workspace)}.state`): 
 const secretsOf = (env: z.infer<typeof ServiceEnv>): readonly string[] =>
   (['HOLDPOINT_NATS_SEED_FILE', 'HOLDPOINT_DATABASE_PASSWORD_FILE'] as const).flatMap((variable) => {
     const path = env[variable];
-    return path === undefined ? [] : [readSecretFile(variable, path)];
+    if (path === undefined) return [];
+    const text = readSecretFile(variable, path);
+    return variable === 'HOLDPOINT_NATS_SEED_FILE' ? loginSecrets(text) : [text];
   });
 
 const secretFilesOf = (env: z.infer<typeof ExecutorEnv>): readonly string[] =>

@@ -1,5 +1,4 @@
 import { runProcess } from '@holdpoint/runtime/service/process';
-import { readConfig } from './config.ts';
-import { startExecutor } from './service.ts';
+import { define } from './service.ts';
 
-await runProcess('executor', process.env, async (env, log) => startExecutor(readConfig(env), log));
+await runProcess({ executor: define }, process.env);

@@ -1,18 +1,23 @@
 import { mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
+import { subjects } from '@holdpoint/contracts/bus/subjects';
 import { SignedClaims } from '@holdpoint/contracts/effect/grant';
 import { ConfigError } from '@holdpoint/runtime/service/config';
 import { crashHook } from '@holdpoint/runtime/service/crash';
 import { systemClock } from '@holdpoint/runtime/service/system-clock';
 import { errorFields } from '@holdpoint/runtime/engine/error-fields';
+import { parseAs } from '@holdpoint/runtime/engine/inbound';
 import type { Logger } from '@holdpoint/runtime/observability/log';
 import { instanceName } from '@holdpoint/runtime/service/instance';
-import { type Connections, type RunningService, startService } from '@holdpoint/runtime/service/service';
+import { type Connections, defineService, type ServiceDefinition } from '@holdpoint/runtime/service/service';
 import { followJoinSecret } from '@holdpoint/runtime/service/join-secret';
 import { sealSignerOf } from '@holdpoint/runtime/service/seal-key';
-import { startEnrolment } from './adapters/enrolment/enrolment.ts';
+import { reachOf, startEnrolment } from './adapters/enrolment/enrolment.ts';
 import { takeOwnKey } from './adapters/enrolment/own-key.ts';
 import { crashingJournal, allEndedFor } from './adapters/runner/execute.ts';
+import { createClaimants } from './adapters/claimants/claimants.ts';
+import { Hint } from './adapters/claimants/hints.ts';
+import { remoteOrders } from './adapters/claimants/remote-orders.ts';
 import { createArtifacts } from './adapters/artifacts/artifacts.ts';
 import { createCircuits } from './adapters/circuits/circuits.ts';
 import { effectMetrics, pollLedger, pollVolumes, showGauges } from './metrics.ts';
@@ -43,7 +48,7 @@ import { fileWrite } from './capabilities/file/file-write.ts';
 import { httpRequests } from './capabilities/http/http-request.ts';
 import { notices } from './capabilities/notify/notices.ts';
 import { stageCapabilities, startsProcess } from './capabilities/stages.ts';
-import type { ExecutorConfig } from './config.ts';
+import { type ExecutorConfig, readConfig } from './config.ts';
 import type { Verify } from './effect/admission.ts';
 import { classifiersWith } from './effect/custom-traits.ts';
 import { createEffectDecider } from './effect/decide.ts';
@@ -60,6 +65,15 @@ const makeApart = async (folder: string, workspace: string, variable: string): P
   if (isWithin(await realpath(workspace), await realpath(folder)))
     throw new ConfigError(`${variable}: is inside the workspace, where effects write`);
 };
+
+type Places = { readonly open: () => void; readonly close: () => void; readonly drain: () => void };
+
+/** Slots and claims open and close together. */
+const both = (...all: readonly Places[]): Places => ({
+  open: () => all.forEach((each) => each.open()),
+  close: () => all.forEach((each) => each.close()),
+  drain: () => all.forEach((each) => each.drain()),
+});
 
 /** A process that cannot be killed is left to the operator: the executor starts all the same. */
 const endLeftovers = async (records: ProcessRecords, log: Logger): Promise<void> => {
@@ -91,7 +105,9 @@ const capabilitiesOf = (
   }),
 ];
 
-export const startExecutor = async (config: ExecutorConfig, log: Logger): Promise<RunningService> => {
+/** The service as its settings define it, with its journal and its processes. Throws `ConfigError`. */
+export const define = async (settings: NodeJS.ProcessEnv, log: Logger): Promise<ServiceDefinition> => {
+  const config = readConfig(settings);
   const { env, workspace, journal: kept, pools } = config;
   await mkdir(workspace, { recursive: true });
   // Before anything is taken: an operator has to repair a faulty module.
@@ -126,6 +142,7 @@ export const startExecutor = async (config: ExecutorConfig, log: Logger): Promis
   const all = capabilitiesOf(config, records, rules.confinement, custom);
   const capabilities = createHandlerRegistry(all);
   const fence = createLedgerFence(journal);
+  const journalStart = crashingJournal(fence.journalStart, crashHook(env.HOLDPOINT_TEST_CRASH_POINT));
   const self = { worker: instanceName('executor'), journal: journal.id };
 
   const createRunnerOn = async ({ pool, announce, gauge, poll }: Connections) => {
@@ -158,7 +175,7 @@ export const startExecutor = async (config: ExecutorConfig, log: Logger): Promis
       slots,
       clock: systemClock,
       timing: config.timing,
-      journalStart: crashingJournal(fence.journalStart, crashHook(env.HOLDPOINT_TEST_CRASH_POINT)),
+      journalStart,
       allEnded: allEndedFor((id) => id === journal.id),
       guard: circuits.guard,
       deferralOf: whyWaiting.deferralOf,
@@ -179,9 +196,10 @@ export const startExecutor = async (config: ExecutorConfig, log: Logger): Promis
     return { circuits, slots, artifacts, whyWaiting, runner };
   };
 
-  return startService(
+  return defineService(
     {
       service: 'executor',
+      decides: 'every replica',
       migrations: join(import.meta.dirname, '..', 'migrations'),
       seal: { current: () => signer, stop: () => Promise.resolve() },
     },
@@ -201,6 +219,7 @@ export const startExecutor = async (config: ExecutorConfig, log: Logger): Promis
       const enrolment = startEnrolment({
         name: journal.id,
         key,
+        reach: reachOf({ ...config.http, notifyTargets: config.notifyTargets }),
         secret: joinSecret.current(),
         isNamed: () => keys.sealKey(signer.kid) !== 'unknown',
         listener,
@@ -218,18 +237,31 @@ export const startExecutor = async (config: ExecutorConfig, log: Logger): Promis
         onCommitted: effectMetrics(meter),
         commitGuard: fence.guard,
         bind: (engine) => {
+          const hints = subjects.own('executor', 'claims');
+          const claimants = createClaimants(engine, {
+            self,
+            clock: systemClock,
+            now: Date.now,
+            journalStart,
+            ...remoteOrders(pool),
+            announce: (hint) => void connections.announce(hints, JSON.stringify(hint)),
+            mayLearnKeyOf: keys.mayLearnKeyOf,
+            log,
+          });
+          const hearing = listener.listen([hints], (_subject, body) => claimants.hear(parseAs(Hint, body)));
+          const places = both(slots, claimants);
           const reconciler = createReconciler({
             journal,
             journals,
             registry: createExecutorRegistry(pool),
             fence,
-            slots,
+            slots: places,
             report: (entry) => reportJournalled(engine, entry),
             ready: following.asked,
             log,
           });
           return {
-            ...executorBindings({ slots, runner, pools, mayLearnKeyOf: keys.mayLearnKeyOf }),
+            ...executorBindings({ slots, runner, claimants, pools, mayLearnKeyOf: keys.mayLearnKeyOf }),
             endpoints: endpoints(
               pool,
               decider,
@@ -237,11 +269,13 @@ export const startExecutor = async (config: ExecutorConfig, log: Logger): Promis
               waitingForJournals(whyWaiting, reconciler.waitsFor),
               { capabilities: all, classOf, kindOf },
               { pool, verifyIdentity, work: rules.summary, log },
+              claimants,
             ),
             check: { name: 'ledger', ready: () => Promise.resolve(reconciler.isOpen()) },
             // First of all: orders that arrive from now on wait for another executor.
-            drain: () => slots.drain(),
+            drain: () => places.drain(),
             stop: async () => {
+              hearing.stop();
               following.stop();
               enrolment.stop();
               await joinSecret.stop();

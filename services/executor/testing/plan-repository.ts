@@ -9,12 +9,8 @@ import type { Environment } from '../src/adapters/process/command-env.ts';
 import { createRepositories } from '../src/adapters/git/repositories.ts';
 import { createProcessRecords } from '../src/adapters/process/process-records.ts';
 import type { EffectContext } from '../src/ports/capability.ts';
-import {
-  createStages,
-  type RunStage,
-  type StageModule,
-  type StageTools,
-} from '../src/capabilities/stage/stage.ts';
+import { createStages, type RunStage, type StageModule } from '../src/capabilities/stage/stage.ts';
+import type { StageTools } from '../src/capabilities/stage/tools.ts';
 import { contextFor } from './context.ts';
 import { bareOrderFor, workOf } from './orders.ts';
 import { scratchFolder } from './scratch.ts';

@@ -7,7 +7,7 @@ import { commandEnv } from '../src/adapters/process/command-env.ts';
 import { createRepositories } from '../src/adapters/git/repositories.ts';
 import { createProcessRecords } from '../src/adapters/process/process-records.ts';
 import type { Capability, EffectContext } from '../src/ports/capability.ts';
-import type { StageParts } from '../src/capabilities/stage/stage.ts';
+import type { StageParts } from '../src/capabilities/stage/tools.ts';
 import { stageCapabilities } from '../src/capabilities/stages.ts';
 import { contextFor } from './context.ts';
 import { effectOf, orderFor } from './orders.ts';

@@ -1,3 +1,4 @@
+import { createOwnershipTable } from '@holdpoint/runtime/ownership/lease-store';
 import { createBusWatermarkTable } from '@holdpoint/runtime/store/bus-watermark';
 import { createObjectTables } from '@holdpoint/runtime/store/object-store';
 import { createRuntimeTables, currentSchema, tokenIn } from '@holdpoint/runtime/store/tables';
@@ -14,6 +15,7 @@ const unless = sql`(
 
 export const up = async (db: Kysely<unknown>): Promise<void> => {
   await createRuntimeTables(db, { final: ['completed', 'failed', 'cancelled', 'tombstone'], unless });
+  await createOwnershipTable(db);
   await sql`CREATE INDEX heads_latest ON heads (created_at DESC, id DESC)`.execute(db);
   // Also finds the tasks that wait for a circuit.
   await sql`CREATE INDEX heads_phase ON heads (status, created_at DESC, id DESC)`.execute(db);

@@ -6,7 +6,7 @@ import type { ProgramState, ProgramTaskEvent } from '@holdpoint/programs/state';
 import { type Decider, refused, type TimerFired } from '@holdpoint/runtime/decider';
 import { SNAPSHOT_EVERY, snapshotEvery } from '@holdpoint/runtime/engine/core';
 import type { Addressed, KindsOf } from '@holdpoint/runtime/engine/kinds';
-import type { Lane } from '@holdpoint/runtime/engine/lanes';
+import type { Lane } from '@holdpoint/runtime/host/lanes';
 import { createProgramTaskDecider, type TaskRunMessage } from './program/program-task.ts';
 import { programSummary, registrySummary, taskSummary } from './queries/tasks.ts';
 import { createRegistryDecider, type RegistryMessage } from './registry/decide.ts';

@@ -3,7 +3,7 @@ import { consumers } from '@holdpoint/contracts/bus/streams';
 import type { CommandOf } from '@holdpoint/contracts/catalog/commands';
 import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
-import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { hasCode, HoldpointError } from '@holdpoint/contracts/values/errors';
 import { commandIdOf } from '@holdpoint/contracts/values/ids';
 import type { Decider } from '@holdpoint/runtime/decider';
 import type { ServiceLogic } from '@holdpoint/runtime/engine/core';
@@ -49,7 +49,8 @@ const routedTo = (
     }
     case 'circuit_state':
     case 'watch':
-    case 'notify': {
+    case 'notify':
+    case 'callback_taken': {
       const task = command.payload.id;
       return { kind: 'task', aggregate: task, message: { ...command, task } };
     }
@@ -73,7 +74,7 @@ const senderIn = (senderOf: SenderOf, kind: PeopleCommand, { arrived }: Arrival)
   try {
     return senderOf(kind, arrived.header, arrived.at);
   } catch (error) {
-    if (error instanceof HoldpointError && error.code === 'RUNTIME_UNAVAILABLE') return 'later';
+    if (hasCode(error, 'RUNTIME_UNAVAILABLE')) return 'later';
     throw error;
   }
 };

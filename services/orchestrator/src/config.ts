@@ -10,7 +10,7 @@ export const OrchestratorEnv = ServiceEnv.extend({
     .min(1)
     .optional()
     .describe(
-      'File with the nkey seed of the bus user that creates streams and consumers. Unset: they must exist already',
+      'File with the nkey seed or the `.creds` of the bus user that creates streams and consumers. Unset: they must exist already',
     ),
   HOLDPOINT_DEPLOYMENT_POOLS: Pools.default([DEFAULT_POOL]).describe(
     'All executor pools of the deployment, comma-separated; each gets a consumer on the bus. The NATS configuration must list the same pools',

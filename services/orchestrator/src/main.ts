@@ -1,8 +1,4 @@
-import { readEnv } from '@holdpoint/runtime/service/config';
 import { runProcess } from '@holdpoint/runtime/service/process';
-import { OrchestratorEnv, readTiming } from './config.ts';
-import { startOrchestrator } from './service.ts';
+import { define } from './service.ts';
 
-await runProcess('orchestrator', process.env, async (env, log) =>
-  startOrchestrator(readEnv(OrchestratorEnv, env), log, readTiming(env)),
-);
+await runProcess({ orchestrator: define }, process.env);

@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { consumersFor } from '@holdpoint/contracts/bus/streams';
 import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import type { Logger } from '@holdpoint/runtime/observability/log';
-import { sealKeyFile } from '@holdpoint/runtime/service/config';
+import { readEnv, sealKeyFile } from '@holdpoint/runtime/service/config';
 import { followSealKey } from '@holdpoint/runtime/service/seal-key';
 import { startPeriodic } from '@holdpoint/runtime/observability/periodic';
-import { type RunningService, startService } from '@holdpoint/runtime/service/service';
+import { defineService, type ServiceDefinition } from '@holdpoint/runtime/service/service';
 import { systemClock } from '@holdpoint/runtime/service/system-clock';
 import { defaultGate } from '@holdpoint/workflows/files/gate-source';
 import { shippedFiles } from '@holdpoint/workflows/files/shipped';
@@ -13,7 +13,7 @@ import { createProgramCatalog } from './adapters/program-catalog.ts';
 import { createWakeHeld } from './adapters/wake-held.ts';
 import { createWorkflowCircuits } from './adapters/workflow-circuits.ts';
 import { endpoints, values } from './api.ts';
-import type { OrchestratorEnv } from './config.ts';
+import { OrchestratorEnv, readTiming } from './config.ts';
 import { createTaskDecider } from './task/decide.ts';
 import { builtIn, findWorkflow } from './workflows/catalog.ts';
 import { stageWorkflows } from './workflows/stages.ts';
@@ -22,19 +22,15 @@ import type { SubmissionContext } from './submission-context.ts';
 import { orchestratorKinds } from './aggregates.ts';
 import { orchestratorInbound } from './bindings.ts';
 import { createSenders } from './sender.ts';
-import { orchestratorTiming, type Timing } from './timing.ts';
+import type { Timing } from './timing.ts';
 
 const PURGE_VALUES_EVERY_MS = 60_000;
 
-export const startOrchestrator = (
-  env: OrchestratorEnv,
-  log: Logger,
-  timing: Timing = orchestratorTiming(),
-): Promise<RunningService> => {
+const defineOrchestrator = (env: OrchestratorEnv, log: Logger, timing: Timing): ServiceDefinition => {
   const workflows = [...builtIn, ...stageWorkflows(shippedFiles())];
   const kinds = orchestratorKinds(createTaskDecider(workflows, defaultGate(), timing.task), timing);
   const isShipped = ({ workflow }: SubmitTask) => findWorkflow(workflows, workflow) !== undefined;
-  return startService(
+  return defineService(
     {
       service: 'orchestrator',
       migrations: join(import.meta.dirname, '..', 'migrations'),
@@ -48,7 +44,7 @@ export const startOrchestrator = (
         replicas: env.HOLDPOINT_STREAM_REPLICAS,
       },
     },
-    ({ pool, verifyIdentity, listener, meter, assertWorkConsumers }) => ({
+    ({ pool, verifyIdentity, isOwner, listener, meter, assertWorkConsumers }) => ({
       kinds,
       onCommitted: taskMetrics(meter),
       bind: (engine) => {
@@ -60,7 +56,7 @@ export const startOrchestrator = (
           () => values(pool).purge(),
           log,
         );
-        const wake = createWakeHeld(pool, engine, log);
+        const wake = createWakeHeld(pool, engine, isOwner, log);
         const circuits = createWorkflowCircuits(() => void wake());
         const following = circuits.follow(listener, systemClock);
         const senderOf = createSenders(verifyIdentity);
@@ -96,3 +92,7 @@ export const startOrchestrator = (
     log,
   );
 };
+
+/** The service as its settings define it. Throws `ConfigError`. */
+export const define = (env: NodeJS.ProcessEnv, log: Logger): ServiceDefinition =>
+  defineOrchestrator(readEnv(OrchestratorEnv, env), log, readTiming(env));

@@ -4,7 +4,7 @@ import type { NodeId } from '@holdpoint/contracts/values/ids';
 import type { Outgoing } from '@holdpoint/runtime/decider';
 import type { Step } from '@holdpoint/runtime/testing/run';
 import type { TaskMessage } from '../src/task/model/messages.ts';
-import { isTerminal } from '../src/task/model/phases.ts';
+import { isTerminal } from '../src/task/evolve/phases.ts';
 import { findNode, type TaskState } from '../src/task/model/state.ts';
 
 /** The fields of a command that the tests use. */

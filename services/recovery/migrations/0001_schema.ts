@@ -1,3 +1,4 @@
+import { createOwnershipTable } from '@holdpoint/runtime/ownership/lease-store';
 import { createRuntimeTables, currentSchema, unlessTaskNeedsIt } from '@holdpoint/runtime/store/tables';
 import { type Kysely, sql } from 'kysely';
 
@@ -10,6 +11,7 @@ export const up = async (db: Kysely<unknown>): Promise<void> => {
     final: ['assessed', 'circuit_closed'],
     unless: unlessTaskNeedsIt(sql`h.id`),
   });
+  await createOwnershipTable(db);
   await sql`CREATE INDEX heads_stuck ON heads (id) WHERE status = 'stuck'`.execute(db);
   await createFailureCounts(db);
 };

@@ -3,21 +3,21 @@ import { streams } from '@holdpoint/contracts/bus/streams';
 
 /**
  * The cost of a gated task with 500 in flight, from docs/performance.md: CPU milliseconds by process, and KiB
- * on disk once the WAL has reached its size. WAL and messages come from the bench.
+ * that stay on disk. WAL and messages come from the bench.
  */
 export const COST = {
   cpuMs: {
-    orchestrator: 0.739,
-    approvals: 0.409,
-    executor: 0.385,
-    recovery: 0.022,
-    nats: 0.535,
-    postgres: 1.303,
+    orchestrator: 0.709,
+    approvals: 0.412,
+    executor: 0.389,
+    recovery: 0.017,
+    nats: 0.403,
+    postgres: 0.729,
   },
-  walKib: 39,
-  postgresKib: 16,
-  natsKib: 17,
-  messages: 13,
+  walKib: 24,
+  postgresKib: 17.2,
+  natsKib: 12,
+  messages: 10,
 } as const;
 
 type Part = keyof typeof COST.cpuMs;

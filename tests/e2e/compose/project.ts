@@ -8,7 +8,7 @@ import type { Ports } from '@holdpoint/infra/local/ports';
 import { messageOf } from '@holdpoint/infra/local/problem';
 import { z } from 'zod';
 
-const MANIFEST = join(root, 'infra', 'compose', 'compose.yaml');
+export const MANIFEST = join(root, 'infra', 'compose', 'compose.yaml');
 /**
  * The id of the process that created the project follows, so that a later run knows whether the project is
  * still in use.
@@ -16,13 +16,16 @@ const MANIFEST = join(root, 'infra', 'compose', 'compose.yaml');
 const PREFIX = 'holdpoint-e2e-';
 const MINUTE_MS = 60_000;
 /** Enough time to build images and fetch packages and base images. */
-const BUILD_WITHIN_MS = 15 * MINUTE_MS;
+export const BUILD_WITHIN_MS = 15 * MINUTE_MS;
 const OUTPUT_MAX_BYTES = 64 * 1024 * 1024;
 const COMPLAINT_LINES = 15;
 
 type Options = { readonly env?: NodeJS.ProcessEnv; readonly timeoutMs?: number };
 
-const docker = (args: readonly string[], { env, timeoutMs = 2 * MINUTE_MS }: Options = {}): Promise<string> =>
+export const docker = (
+  args: readonly string[],
+  { env, timeoutMs = 2 * MINUTE_MS }: Options = {},
+): Promise<string> =>
   new Promise((resolve, reject) => {
     const options = {
       cwd: root,

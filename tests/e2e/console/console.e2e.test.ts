@@ -43,7 +43,10 @@ describe.skipIf(chromium === undefined)('the console', () => {
       surface: 'web',
       comment: 'as agreed',
     });
-    await page.getByRole('link', { name: new RegExp(task.id) }).click();
+    await page
+      .getByRole('link', { name: new RegExp(task.id) })
+      .first()
+      .click();
     await waitForPhase(system.client, task.id, 'completed');
     await page.locator('.badges').getByText('Done').waitFor();
     await page.getByRole('button', { name: 'Verify the whole log' }).click();

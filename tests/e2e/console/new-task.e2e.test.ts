@@ -81,7 +81,8 @@ describe.skipIf(chromium === undefined)('a new task in the console', () => {
     expect(await submitted(id)).toMatchObject({
       inputs: { url: 'https://api.example/orders', body: { order: 7 } },
     });
-    await ask('orchestrator', 'cancel', { id });
+    // No executor here allows the target, so approvals may have refused it already.
+    await ask('orchestrator', 'cancel', { id, ifOpen: true });
   });
 
   test('a task in a repository gets the repository, and its parameters with their types', async () => {

@@ -54,6 +54,7 @@ describe.skipIf(chromium === undefined)('the console page', () => {
     ['a task', '#/tasks/t-hmd6mtstfwhc'],
     ['recovery', '#/recovery'],
     ['health', '#/health'],
+    ['settings', '#/settings'],
   ] as const;
   const LOOKS = [
     ['light', { colorScheme: 'light' }],
@@ -82,7 +83,7 @@ describe.skipIf(chromium === undefined)('the console page', () => {
     expect(
       await page.evaluate('document.querySelectorAll("#app script, #app img, #app iframe").length'),
     ).toBe(0);
-    expect(await page.title()).toBe('Inbox · Holdpoint');
+    expect(await page.title()).toBe('(6) Inbox · Holdpoint');
     // 300,000 characters, twice, and once more in the arguments.
     expect(((await article.textContent()) ?? '').length).toBeLessThan(40_000);
     await article
@@ -93,7 +94,7 @@ describe.skipIf(chromium === undefined)('the console page', () => {
     await page.goto(`${standIn.url}#/tasks/t-hmd6mtstfwhc`);
     await page.getByRole('log').getByText('64,536 characters more').waitFor();
     expect((await page.getByRole('log').textContent()) ?? '').toContain(HOSTILE.script);
-    expect(await page.title()).toBe('Tasks · Holdpoint');
+    expect(await page.title()).toBe('(6) Tasks · Holdpoint');
   });
 
   test('the page is usable with the keyboard alone', async () => {
@@ -103,6 +104,7 @@ describe.skipIf(chromium === undefined)('the console page', () => {
     await page.getByRole('heading', { level: 2, name: 'Deploy shop 2.4.0 to production' }).waitFor();
     await page.keyboard.press('j');
     await page.getByRole('heading', { level: 2, name: 'Merge draft/greetings into main' }).waitFor();
+    await page.getByRole('article').getByText('/srv/shop', { exact: true }).waitFor();
     await page.keyboard.press('c');
     await page.keyboard.type('one sentence less');
     await page.keyboard.press('Control+Enter');
@@ -117,6 +119,15 @@ describe.skipIf(chromium === undefined)('the console page', () => {
     await page.getByRole('heading', { level: 2, name: 'Health' }).waitFor();
     await page.keyboard.press('?');
     await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+  });
+
+  test('every press of a key counts, also before the page has drawn the one before', async () => {
+    const { page } = await open('#/inbox');
+    await page.getByText('Append one line to greetings.txt').waitFor();
+    const press = 'dispatchEvent(new KeyboardEvent("keydown", { key: "j" }))';
+    await page.evaluate(`${press}; ${press}; ${press}`);
+    await page.getByRole('heading', { level: 2, name: 'Append one line to greetings.txt' }).waitFor();
+    expect(await page.evaluate('location.hash')).toBe('#/inbox/a-write00001');
   });
 
   test('the page shows that a service does not answer', async () => {

@@ -56,7 +56,8 @@ const parseHoldpoint = async (words: readonly string[]): Promise<string | undefi
   });
   // A sentence may name a command without its arguments.
   const isName =
-    !words.some((word) => /[<=-]/.test(word)) && /missing required argument/.test(problems.join(' '));
+    !words.some((word) => /[<=-]/.test(word)) &&
+    /missing required argument|required option/.test(problems.join(' '));
   return parsed || isName ? undefined : problems.join(' ') || 'selects no command';
 };
 
@@ -118,7 +119,7 @@ export const shapeProblem = async (words: readonly string[]): Promise<string | u
       return parseHoldpoint(rest);
     case 'npm': {
       // The packages of an installation are tried in packages.e2e.test.ts.
-      if (['start', 'test', 'install'].includes(rest[0] ?? '')) return undefined;
+      if (['start', 'test', 'install', 'publish'].includes(rest[0] ?? '')) return undefined;
       const name = rest.find((word) => !word.startsWith('-') && word !== 'run') ?? '';
       if (name === 'holdpoint') return parseHoldpoint(rest.slice(rest.indexOf('--') + 1));
       const { scripts } = Manifest.parse(JSON.parse(readSource('package.json')));
@@ -133,6 +134,8 @@ export const shapeProblem = async (words: readonly string[]): Promise<string | u
       return exists(
         rest.some((word) => word === '-f' || word === '-k') ? after(rest, '-f', '-k') : undefined,
       );
+    case 'helm':
+      return exists(rest.find((word) => word.includes('/')));
     default:
       return FOREIGN.has(first) ? undefined : `${first} is unknown to this test`;
   }

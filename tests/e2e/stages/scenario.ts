@@ -62,7 +62,8 @@ const typed = (repository: Repository, ...words: readonly string[]): Promise<str
 /** Runs a workflow until it completes. */
 const follow = async (repository: Repository, id: string, ...words: readonly string[]): Promise<string> => {
   const text = await typed(repository, 'run', ...words, '--id', id, '--follow', '--format', 'json');
-  const { nodes } = await viewOf(repository.stack, id);
+  // A kill may take the service away while it answers.
+  const { nodes } = await until(`${id} is shown`, () => viewOf(repository.stack, id));
   const unfinished = nodes.filter(({ job }) => job !== 'succeeded');
   const about = `${text}${JSON.stringify(unfinished)}`;
   expect(JSON.parse(text), about).toMatchObject({ terminal_state: 'succeeded', run_id: id });

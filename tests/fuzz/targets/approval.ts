@@ -19,10 +19,15 @@ import {
   requestFor,
   TASK,
 } from '@holdpoint/approvals/testing/requests';
+import {
+  type CallbackMessage,
+  type CallbackState,
+  createCallbackDecider,
+} from '@holdpoint/approvals/callback/callback';
 import type { Choice } from '@holdpoint/contracts/approval/commands';
 import { CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import { placeOf } from '@holdpoint/contracts/effect/describe';
-import { effectIdOf } from '@holdpoint/contracts/values/ids';
+import { callbackIdOf, effectIdOf } from '@holdpoint/contracts/values/ids';
 import type { Json } from '@holdpoint/contracts/values/json';
 import type { Loaded } from '@holdpoint/runtime/engine/batch';
 import { runOf } from '@holdpoint/runtime/testing/run';
@@ -60,6 +65,35 @@ const situations = {
   responded: after(wanted, decide('respond', { env: 'prod', percent: 5 })),
 };
 
+const callbacks = createCallbackDecider();
+const callbackAfter = (...messages: readonly CallbackMessage[]): Loaded<CallbackState | undefined> => {
+  const run = runOf(
+    callbacks,
+    messages.map((message) => ({ message, now: REQUESTED_AT })),
+  );
+  return {
+    kind: 'callback',
+    version: run.reduce((count, { made }) => count + made.events.length, 0),
+    state: run.at(-1)?.after,
+  };
+};
+const CALLBACK = callbackIdOf(TASK, 7);
+const callBack: CallbackMessage = {
+  kind: 'call_back',
+  payload: {
+    id: CALLBACK,
+    task: TASK,
+    callback: { url: 'https://ci.example/done' },
+    held: { id: TASK, capability: 'refund', key: 'refund:ch_1', state: 'rejected' },
+    at: REQUESTED_AT,
+  },
+};
+const callbackSituations = {
+  notCalledBack: callbackAfter(),
+  callbackOrdered: callbackAfter(callBack),
+  callbackDelivered: callbackAfter(callBack, { kind: 'called_back' }),
+};
+
 const logic: ServiceLogic<ServiceMessage, ServiceEvent, ServiceWork> = {
   service: 'approvals',
   kinds: createKinds(() => 'signed', {}, decider),
@@ -79,11 +113,28 @@ const consistent = (value: object): object => {
 };
 
 /** Commands to the approvals service on the bus. Decisions come over the API. */
-export const approval = decisionTarget('approval', logic, situations, {
-  'command/approval.request': { consumer: 'approvals', subject: 'hp.cmd.approval.request', link: consistent },
-  'command/approval.cancel': {
-    consumer: 'approvals',
-    subject: 'hp.cmd.approval.cancel',
-    link: (value) => ({ ...value, id: APPROVAL }),
+export const approval = decisionTarget(
+  'approval',
+  logic,
+  { ...situations, ...callbackSituations },
+  {
+    'command/approval.request': {
+      consumer: 'approvals',
+      subject: 'hp.cmd.approval.request',
+      situations: Object.keys(situations),
+      link: consistent,
+    },
+    'command/approval.cancel': {
+      consumer: 'approvals',
+      subject: 'hp.cmd.approval.cancel',
+      situations: Object.keys(situations),
+      link: (value) => ({ ...value, id: APPROVAL }),
+    },
+    'command/approval.call_back': {
+      consumer: 'approvals',
+      subject: 'hp.cmd.approval.call_back',
+      situations: Object.keys(callbackSituations),
+      link: (value) => ({ ...value, id: CALLBACK, task: TASK }),
+    },
   },
-});
+);

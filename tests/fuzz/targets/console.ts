@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { SignIn } from '@holdpoint/approvals/adapters/identity/sign-in/sign-in';
 import type { SurfaceDeps } from '@holdpoint/approvals/surfaces/surface-deps';
-import { forwardedEndpoints } from '@holdpoint/approvals/surfaces/console/endpoint-access';
+import { pageEndpoints } from '@holdpoint/approvals/surfaces/http/endpoint-access';
 import { createEvents } from '@holdpoint/approvals/surfaces/console/events/events';
 import { textOf as eventText } from '@holdpoint/approvals/surfaces/console/events/event-stream';
 import { createPage } from '@holdpoint/approvals/surfaces/console/page';
@@ -76,6 +76,9 @@ const deps = {
         : Promise.resolve({ name: PERSON, groups: [] }),
     isAdministrator: () => false,
     knows: () => true,
+    isRemoved: () => false,
+    around: () => ({ isInFile: false, administrators: [], hasOtherAdministrators: true }),
+    refreshPeople: () => Promise.reject(new HoldpointError('RUNTIME_UNAVAILABLE', 'no store')),
     ofDiscord: () => undefined,
   },
   keyring: { identify: ({ name }: Person) => ({ assertion: assertionOf(name) }) },
@@ -90,6 +93,7 @@ const app = consoleRoutes({
   page: createPage('/nowhere/at/all'),
   origins: [],
   signIn,
+  redeemCode: () => Promise.reject(new HoldpointError('APPROVALS_SIGN_IN_REFUSED', 'unknown')),
 });
 
 /** A path as part of a URL, or undefined when no client could send it. */
@@ -138,7 +142,7 @@ const outcomeOf = async (response: Response): Promise<string> => {
 };
 
 const PAGES: ReadonlySet<string> = new Set([
-  ...forwardedEndpoints(),
+  ...pageEndpoints(),
   ...['orchestrator', 'executor', 'recovery'].flatMap((service) => [
     `${service}.dead_letter_list`,
     `${service}.dead_letter_resolve`,
@@ -146,7 +150,7 @@ const PAGES: ReadonlySet<string> = new Set([
 ]);
 /** Calls that change state carry the signed-in user. */
 const READS =
-  /\.(get|list|history|workflows|artifacts?|capabilities|order|stuck|report|failure_counts|circuits|dead_letter_list)$/;
+  /\.(get|list|history|workflows|artifacts?|capabilities|order|stuck|report|failure_counts|circuits|claimants|dead_letter_list)$/;
 
 const isOwn = (origin: string): boolean => origin === OWN || origin === OWN.replace('http', 'https');
 
@@ -207,7 +211,7 @@ const input = (of: Input['of'], path: fc.Arbitrary<Text>, body: fc.Arbitrary<Byt
 const nothing: fc.Arbitrary<Bytes> = fc.constant([]);
 
 const commands: fc.Arbitrary<Input> = fc
-  .constantFrom(...forwardedEndpoints())
+  .constantFrom(...pageEndpoints())
   .chain((name) =>
     input(
       'command',
@@ -231,7 +235,7 @@ const letters = input(
 );
 const codes = input(
   'command',
-  fc.constantFrom('console/sign-in/oidc', 'console/sign-in'),
+  fc.constantFrom('console/sign-in/oidc', 'console/sign-in/code', 'console/sign-in'),
   bodyFor(
     fc.record({
       code: fc.oneof(fc.constant('a-code'), nastyText.map(textOf)),

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FileWrite } from '@holdpoint/contracts/effect/file-write';
 import { HttpRequest, originOf } from '@holdpoint/contracts/effect/http-request';
-import { addressesOf } from '@holdpoint/executor/adapters/http/address';
+import { AddressRefused, addressesOf } from '@holdpoint/runtime/http/address';
 import { createWorkspace } from '@holdpoint/executor/adapters/files/workspace';
 import { CleanFailure } from '@holdpoint/executor/ports/capability';
 import { fileWrite } from '@holdpoint/executor/capabilities/file/file-write';
@@ -148,7 +148,7 @@ const checkUrl = async (written: string, meant: readonly string[]): Promise<stri
     for (const { address } of addresses) assert.ok(!isInside(address), `${address} is inside`);
     return 'accepted';
   } catch (error) {
-    if (!(error instanceof CleanFailure)) throw error;
+    if (!(error instanceof AddressRefused)) throw error;
     return 'refused';
   }
 };

@@ -103,7 +103,7 @@ export const settings = target<Input>({
       try {
         const { token = 'x', seed } = readSettings(Object.fromEntries(variables), folder);
         assert.match(token, /^\S+$/);
-        if (seed !== undefined) assert.match(new TextDecoder().decode(seed), /^\S+$/);
+        if (typeof seed === 'function') assert.ok(seed().byteLength > 0);
         return 'accepted';
       } catch (error) {
         if (!(error instanceof UsageError)) throw error;

@@ -229,6 +229,7 @@ export const task = decisionTarget(
     'command/task.circuit_state': command('circuit_state', { id: TASK, circuit: CIRCUIT }),
     'command/task.recover': onNode(command('recover', {}), { task: TASK, attempt: 1 }),
     'command/task.watch': command('watch', { id: TASK, node: undefined }),
+    'command/task.callback_taken': command('callback_taken', { id: TASK }),
     'command/task.notify': {
       ...command('notify', {}),
       link: (value, situation) => ({

@@ -242,7 +242,7 @@ test('decided requests are listed in pages, newest first', async () => {
   } while (after !== undefined);
   expect(newest).toEqual(oldest.toReversed());
   expect(newest.length).toBeGreaterThanOrEqual(3);
-  expect(await ask('api/approvals/list', { order: 'newest' })).toMatchObject({
+  expect(await ask('api/approvals/list', { order: 'newest', after: 'o0.1.a-1' })).toMatchObject({
     status: 400,
     body: { code: 'CONTRACT_INVALID' },
   });

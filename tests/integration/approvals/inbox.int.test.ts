@@ -13,7 +13,7 @@ import { type InboxEntry, approvalsPool, keep, listAll, viewOf } from '../../kit
 import { currentRun } from '../../kit/stack/run.ts';
 
 type Filter = ApiRequest<'approvals', 'list'>;
-const ORDERS = ['oldest', 'expiring', 'risk'] as const;
+const ORDERS = ['oldest', 'expiring', 'risk', 'newest'] as const;
 
 let database: Database;
 let pool: Pool;
@@ -90,7 +90,7 @@ describe('a search', () => {
   const filter = fc.record({
     status: fc.oneof(
       { weight: 4, arbitrary: fc.constant('pending' as const) },
-      fc.constant('approved' as const),
+      fc.constantFrom('approved' as const, 'decided' as const),
     ),
     audience: option(fc.uniqueArray(fc.constantFrom(...NAMES, 'nobody', 'nul\u0000'), { maxLength: 4 })),
     kind: option(fc.constantFrom(...SideEffectKind.options)),
@@ -120,7 +120,7 @@ describe('a search', () => {
     const { title, effect } = view;
     const has = new Set([title, effect.target, effect.uses, view.task].flatMap(wordsIn));
     return (
-      view.status === status &&
+      (status === 'decided' ? view.status !== 'pending' : view.status === status) &&
       (audience === undefined || audience.some((name) => view.audience.includes(name))) &&
       (kind === undefined || effect.kind === kind) &&
       (risk === undefined || riskOf(effect) === risk) &&
@@ -133,6 +133,7 @@ describe('a search', () => {
     { effect, requestedAt, expiresAt }: ApprovalView,
     { order, status }: Filter,
   ): readonly number[] => {
+    if (order === 'newest') return [-requestedAt];
     if (status !== 'pending' || order === 'oldest') return [requestedAt];
     return order === 'expiring' ? [expiresAt] : [-Risk.options.indexOf(riskOf(effect)), requestedAt];
   };

@@ -394,6 +394,8 @@ describe.each(SURFACES)('a vote over %s', (name) => {
 
   test('a late vote gets the decision that stands and its author', async () => {
     const { id } = await newRequest();
+    // With the page or message from before the decision: a later one has no choice left.
+    await drivers[name]?.see?.(id);
     await elsewhere(grace, { id, decision: 'reject' });
     expect(await decide(ada, { id, decision: 'approve' })).toMatchObject({
       code: 'APPROVALS_ALREADY_DECIDED',

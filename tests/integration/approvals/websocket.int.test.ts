@@ -118,9 +118,12 @@ describe('a watcher', () => {
     );
     expect(voted.approval.votes).toMatchObject([{ by: 'grace', decision: 'approve' }]);
     await watcher.first('approval.updated', (said) => about(request)(said) && said.change === 'reminded');
-    // The person to whom the request is escalated receives it.
-    const handed = await late.first('approval.updated', about(request));
-    expect(handed).toMatchObject({ change: 'escalated', token: expect.any(String) as string });
+    // The person to whom the request is escalated receives it. A late reminder may come before.
+    const handed = await late.first(
+      'approval.updated',
+      (said) => about(request)(said) && said.change === 'escalated',
+    );
+    expect(handed.token).toEqual(expect.any(String));
     late.say({
       type: 'approval.respond',
       ref: '1',

@@ -90,8 +90,9 @@ describe.concurrent('an order', () => {
         system.start('executor', targetsOf(witness)),
       ]);
       const orders = [approved('opaque'), approved('keyed')];
+      // The ledger records at most 100 prevented attempts of an effect: the copies leave room for a later one.
       const copies = orders.flatMap((order) =>
-        Array.from({ length: 300 }, (_, at): RunEffect => ({ ...order, attempt: 1 + (at % 100) })),
+        Array.from({ length: 300 }, (_, at): RunEffect => ({ ...order, attempt: 1 + (at % 50) })),
       );
       await Promise.all(copies.map(give));
       await untilApplied(orders);

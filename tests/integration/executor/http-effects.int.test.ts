@@ -107,14 +107,27 @@ describe('an HTTP effect', () => {
     });
   });
 
-  test('an HTTP effect on a target that is not allowed is never sent', async () => {
+  test('a target that no executor allows is refused before people are asked, with the setting', async () => {
     const task = taskOf();
-    await submitAndApprove(task, { url: 'http://127.0.0.1:9/' });
-    const failed = await until('the effect has failed', async () => {
-      const view = await system.client.ask('executor', 'get', { id: task.effect });
-      return view.state === 'failed_clean' ? view : undefined;
+    await submit(task, { url: 'http://127.0.0.1:9/' });
+    const { error } = await waitForPhase(system.client, task.id, 'failed');
+    expect(error).toMatchObject({
+      code: 'EXECUTOR_TARGET_NOT_ALLOWED',
+      message:
+        'rejected by policy: EXECUTOR_TARGET_NOT_ALLOWED: add http://127.0.0.1:9 to HOLDPOINT_HTTP_TARGETS of the executor',
     });
-    expect(failed).toMatchObject({ state: 'failed_clean' });
+    const { items } = await system.client.ask('executor', 'list', { task: task.id });
+    expect(items).toEqual([]);
+  });
+
+  test('each service but the executor names the process that decides for it', async () => {
+    const named = await Promise.all(
+      SERVICES.map(async (service) => {
+        const { owner } = await system.client.ask(service, 'info', {});
+        return owner?.process === undefined ? [] : [service];
+      }),
+    );
+    expect(named.flat()).toEqual(SERVICES.filter((service) => service !== 'executor'));
   });
 });
 
@@ -126,6 +139,6 @@ test('a request that cannot be sent is refused at submission, with the name of t
     (error: unknown) => error,
   );
   expect(refusal).toBeInstanceOf(Refusal);
-  expect(refusal).toMatchObject({ code: 'CONTRACT_INVALID' });
-  expect((refusal as Refusal).message).toMatch(/args\.method.*args\.url/);
+  expect(refusal).toMatchObject({ code: 'ORCHESTRATOR_WORKFLOW_INVALID' });
+  expect((refusal as Refusal).message).toMatch(/input method: .*input url: /);
 });

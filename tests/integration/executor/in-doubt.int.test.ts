@@ -131,7 +131,7 @@ describe('an effect whose answer is lost', () => {
       id: doubtIdOf(task.effect, effect.epoch),
       status: 'pending',
       effectId: task.effect,
-      title: expect.stringMatching(/^Did it happen\? tell them: cap\.http\.request on /) as never,
+      title: expect.stringMatching(/^Did it happen\? tell them: http request on /) as never,
       audience: ['operators'],
       inDoubt: { epoch: effect.epoch, reason: effect.reason },
     });

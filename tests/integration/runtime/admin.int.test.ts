@@ -88,6 +88,26 @@ describe('doctor', () => {
     });
   });
 
+  test('upgrade --check names what an upgrade changes, and a database that is newer than the program', async () => {
+    await system.startAll();
+    const upgrade = commandLine(system);
+    expect(await upgrade('upgrade', '--check')).toMatchObject({ code: 0, err: '' });
+    const change = (text: string): Promise<unknown> =>
+      withAdmin(system.database.admin, (client) => client.query(text));
+    await change(`UPDATE recovery.kysely_migration SET name = '0000_older' WHERE name = '0001_schema'`);
+    expect(await upgrade('upgrade', '--check')).toMatchObject({
+      code: 1,
+      out: '',
+      err: expect.stringMatching(
+        /^error CLI_PROGRAM_TOO_OLD: the database of recovery has 0000_older: .*\n$/,
+      ) as unknown,
+    });
+    await change(`DELETE FROM recovery.kysely_migration WHERE name = '0000_older'`);
+    const { code, out } = await upgrade('upgrade', '--check');
+    expect(code).toBe(1);
+    expect(out).toMatch(/^database recovery +apply 0001_schema: .*\nupgrade to .*: 1 changes, /);
+  });
+
   test('doctor finds streams and consumers that are missing or differ from their declaration', async () => {
     await system.stop();
     system = await createSystem({ almightyMonitor: true });

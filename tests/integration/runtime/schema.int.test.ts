@@ -33,6 +33,9 @@ const PARTS: readonly string[] = [
      FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid JOIN pg_class x ON x.oid = i.indexrelid
      JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conindid = i.indexrelid) AND ${OWN} ORDER BY x.relname`,
+  `SELECT format(E'CREATE VIEW %s AS\n%s', c.relname, pg_get_viewdef(c.oid)) AS text
+     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relkind = 'v' AND ${OWN} ORDER BY c.relname`,
   `SELECT rtrim(pg_get_functiondef(p.oid), E'\n') || ';' AS text
      FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = $1 ORDER BY p.proname`,
   `SELECT pg_get_triggerdef(t.oid) || ';' AS text

@@ -126,6 +126,46 @@ describe.each(backings)('a store %s', (_name, open) => {
     });
   });
 
+  describe('a transaction of several parts', () => {
+    test('its parts commit together, and each returns its own outbox row', async () => {
+      const [one, two] = [newId(), newId()];
+      const first = await store.lock([one]);
+      const joined = await store.lock([two], first);
+      const rows = await Promise.all([
+        joined.commit(writeOf({ events: [eventOf(two, 1)] })),
+        first.commit(writeOf({ events: [eventOf(one, 1)] })),
+      ]);
+      expect(new Set(rows).size).toBe(2);
+      for (const id of [one, two]) expect((await read(id)).version).toBe(1);
+    });
+
+    test.each(['first', 'joined'])('a conflict in its %s part leaves nothing of any part', async (bad) => {
+      const [one, two] = [newId(), newId()];
+      await append(store, one);
+      await append(store, two);
+      const first = await store.lock([one]);
+      const joined = await store.lock([two], first);
+      const versionIn = (part: string): number => (part === bad ? 1 : 2);
+      const ends = await Promise.allSettled([
+        joined.commit(writeOf({ events: [eventOf(two, versionIn('joined'))] })),
+        first.commit(writeOf({ events: [eventOf(one, versionIn('first'))] })),
+      ]);
+      expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+      for (const end of ends) expect(end.status === 'rejected' && end.reason).toBeInstanceOf(Conflict);
+      for (const id of [one, two]) expect((await read(id)).version).toBe(1);
+    });
+
+    test('its end releases the locks of all parts', async () => {
+      const [one, two] = [newId(), newId()];
+      const first = await store.lock([one]);
+      await store.lock([two], first);
+      await first.rollback();
+      const next = await backing.replica.lock([one, two].toSorted());
+      await next.rollback();
+      expect(next.locked.size).toBe(0);
+    });
+  });
+
   describe('content that events share', () => {
     const sharing = (id: string, digest: string) => ({
       events: [eventOf(id, 1, { shared: { gate: digest } })],
@@ -330,6 +370,18 @@ describe.each(backings)('a store %s', (_name, open) => {
       expect(await dueTimers([id])).toHaveLength(1);
       await commitTo(store, id, () => ({ timersCleared: [{ aggregate: id, name: 'alarm' }] }));
       expect(await dueTimers([id])).toEqual([]);
+    });
+
+    test('a store says when its first timer is due', async () => {
+      const id = newId();
+      await append(store, id, { timersSet: [timerOf(id, 'alarm', LONG_AGO)] });
+      expect(await store.nextDue()).toBeLessThanOrEqual(0);
+      await commitTo(store, id, () => ({ timersCleared: [{ aggregate: id, name: 'alarm' }] }));
+      expect(await dueTimers([id])).toEqual([]);
+      // Other tests may have left due timers.
+      const { transaction, due } = await store.lockDue(500);
+      await transaction.rollback();
+      expect((await store.nextDue()) <= 0).toBe(due.length > 0);
     });
 
     test('a due timer comes with the version of its aggregate, locked', async () => {

@@ -101,8 +101,9 @@ describe('a submission', () => {
   });
 
   const padded = (task: string, bytes: number): string => {
-    const start = json({ ...good, id: task, inputs: { line: 'x', padding: '' } });
-    return start.replace('"padding":""', `"padding":"${'p'.repeat(bytes - start.length)}"`);
+    const inputs = { url: 'https://api.example/', body: '' };
+    const start = json({ workflow: 'http', goal: 'send it', id: task, inputs });
+    return start.replace('"body":""', `"body":"${'p'.repeat(bytes - start.length)}"`);
   };
 
   /** The body is an input of the task and an argument of its effect. */
@@ -115,7 +116,7 @@ describe('a submission', () => {
     const task = newTaskId();
     await system.client.askRaw(
       subjects.api('orchestrator', 'submit'),
-      padded(task, PAYLOAD_MAX_BYTES - 4_096),
+      json({ ...good, id: task, inputs: { line: 'x'.repeat(60_000) } }),
     );
     await waitForPhase(system.client, task, 'awaiting_approval');
     const { events } = await system.client.ask('orchestrator', 'history', { id: task });

@@ -25,6 +25,6 @@ test.each(['with another seed', 'without a seed'])('a client %s is refused at on
   const options = { url: system.nats.url, ...(how === 'with another seed' && { seedFile }) };
   await expect(connectToBus(options)).rejects.toMatchObject({
     code: 'ERR_FORBIDDEN',
-    message: 'NATS refused the user worker: check the seed',
+    message: 'NATS refused the user worker: check its login file',
   });
 });

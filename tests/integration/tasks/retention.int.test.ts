@@ -4,7 +4,7 @@ import { SERVICES, type ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { TaskPhase } from '@holdpoint/contracts/task/status';
 import { withAdmin } from '@holdpoint/infra/postgres/admin';
 import { setKeep } from '@holdpoint/infra/postgres/schemas';
-import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';
+import { isTerminal } from '@holdpoint/orchestrator/task/evolve/phases';
 import { createPurge } from '@holdpoint/runtime/store/purge';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Pool } from 'pg';
@@ -303,6 +303,15 @@ describe('a purge of a whole task', () => {
   const completed = async (): Promise<SampleTask> => {
     const task = await submitSample(system.client);
     await approveAndComplete(system.client, task);
+    // The outcome of the effect ends the approval once more.
+    await untilTrue('the outcome is recorded', async () => {
+      const rows = await askOwner(
+        system.database,
+        "SELECT FROM approvals.events WHERE aggregate = $1 AND type = 'effect_outcome_recorded'",
+        [task.approval],
+      );
+      return rows.length > 0;
+    });
     return task;
   };
   const codeOf = (asked: Promise<unknown>): Promise<string> =>

@@ -128,6 +128,7 @@ describe('a task list', () => {
         phase: 'completed',
         version: 1,
         createdAt: 1_000,
+        finishedAt: expect.any(Number) as number,
         workflow: 'draft@1',
         goal: 'Greet the reader',
         requestedBy: 'ada',

@@ -1,10 +1,10 @@
 import { jetstream, jetstreamManager, type PubAck } from '@nats-io/jetstream';
-import { headers as createHeaders, type NatsConnection } from '@nats-io/transport-node';
+import type { NatsConnection } from '@nats-io/transport-node';
 import { consumers } from '@holdpoint/contracts/bus/streams';
 import { type ServiceName, SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { currentRun } from '../stack/run.ts';
 import { untilTrue } from '../until.ts';
-import { sealFor } from './seals.ts';
+import { natsHeaders, sealFor } from './seals.ts';
 
 /**
  * Publishes as an independent client, and resolves once JetStream has stored it. The id goes into `ce-id`,
@@ -30,9 +30,7 @@ export const publishWith = (
   body: string | Uint8Array,
   named: Readonly<Record<string, string>>,
 ): Promise<PubAck> => {
-  const headers = createHeaders();
-  for (const [name, value] of Object.entries(named)) headers.set(name, value);
-  return jetstream(connection).publish(subject, body, { headers });
+  return jetstream(connection).publish(subject, body, { headers: natsHeaders(named) });
 };
 
 /**

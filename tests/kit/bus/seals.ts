@@ -9,7 +9,7 @@ import { type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';
 import { layout } from '@holdpoint/infra/credentials/layout';
 import type { SealSigner } from '@holdpoint/runtime/engine/seals';
 import { sealSignerOf } from '@holdpoint/runtime/service/seal-key';
-import type { NatsConnection } from '@nats-io/transport-node';
+import { headers as createHeaders, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node';
 import { untilTrue } from '../until.ts';
 
 const executors = new WeakMap<NatsConnection, SealSigner>();
@@ -42,6 +42,13 @@ export const signerOf = async (
   service === 'executor'
     ? enrolled(connection, credentialsDir)
     : sealSignerOf(createPrivateKey(await readFile(layout(credentialsDir).sealKey(service))));
+
+/** The headers of a message, from their names and values. */
+export const natsHeaders = (named: Readonly<Record<string, string>>): MsgHdrs => {
+  const made = createHeaders();
+  for (const [name, value] of Object.entries(named)) made.set(name, value);
+  return made;
+};
 
 /** The headers by which a service proves that it sent this message. */
 export const sealWith = (

@@ -1,6 +1,7 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { AccessTokenView } from '@holdpoint/contracts/approval/access-token';
 import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import { AUDIT_ROOT, auditHash, type AuditLine } from '@holdpoint/contracts/audit/audit';
 import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
@@ -10,6 +11,7 @@ import { sha256Of } from '@holdpoint/contracts/values/json';
 import { signingKeyOf } from '@holdpoint/contracts/approval/signing-keys';
 import type { TaskView } from '@holdpoint/contracts/task/views';
 import { root } from '@holdpoint/infra/local/folders';
+import { remoteSample } from './remote-sample.ts';
 import type { StandInState } from './stand-in.ts';
 
 const example = (name: string): unknown =>
@@ -87,6 +89,7 @@ const approvals = (): ApprovalView[] =>
         uses: 'cap.git.integrate',
         target: 'branch:main',
         args: {
+          repository: '/srv/shop',
           with: { source: 'draft/greetings', message: 'Greet in three languages' },
           preview: {
             commits: [
@@ -105,6 +108,8 @@ const approvals = (): ApprovalView[] =>
         title: 'Deploy shop 2.4.0 to production',
         risk: 'high',
         requestedBy: 'release-bot',
+        // Of one risk, the older request comes first.
+        requestedAt: Date.now() - 5 * MINUTE,
         expiresAt: Date.now() + 3 * MINUTE,
       },
       {
@@ -311,6 +316,63 @@ export const sampleState = (): StandInState => ({
   more: undefined,
   circuits: (example('recovery.circuits.response') as { items: StandInState['circuits'] }).items.slice(0, 1),
   ...audited(),
+  people: [
+    { name: 'operator', groups: ['operators'], status: 'active', source: 'file', administrator: true },
+    {
+      name: 'grace',
+      displayName: `Grace ${HOSTILE.bidi}`,
+      groups: ['release', 'on-call'],
+      status: 'active',
+      source: 'store',
+      administrator: false,
+      addedBy: 'operator',
+      addedAt: 1_768_469_400_000,
+    },
+  ],
+  tokens: [
+    {
+      ...(example('approvals.token_create.response') as AccessTokenView),
+      principal: 'grace',
+      name: 'laptop of Grace',
+      status: 'active',
+      revokedBy: undefined,
+      agent: undefined,
+      signIn: undefined,
+      expiresAt: undefined,
+      usedAt: 1_768_469_460_000,
+    },
+    {
+      ...(example('approvals.token_create.response') as AccessTokenView),
+      id: 'k-session000' as AccessTokenView['id'],
+      principal: 'operator',
+      name: 'console sign-in',
+      status: 'active',
+      revokedBy: undefined,
+      agent: undefined,
+      expiresAt: Date.now() + 3_600_000,
+    },
+  ],
+  rules: (example('approvals.rule_list.response') as { items: StandInState['rules'] }).items.map((rule) => ({
+    ...rule,
+    status: 'active' as const,
+    author: 'grace',
+  })),
+  scopes: [
+    'approvals:read',
+    'approvals:decide',
+    'rules:write',
+    'tokens:write',
+    'audit:read',
+    'tasks:read',
+    'tasks:write',
+    'operations:write',
+    'tasks:submit',
+    'people:write',
+  ],
+  isAdministrator: true,
+  ...remoteSample(),
+  refusePerson: undefined,
+  code: `hpc_${'a'.repeat(43)}`,
   content: 'only the beginning of it',
   artifacts: (example('executor.artifacts.response') as { items: StandInState['artifacts'] }).items,
   health: {

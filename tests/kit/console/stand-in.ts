@@ -2,12 +2,18 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { extname, join } from 'node:path';
+import { type AccessTokenView, CreateAccessToken } from '@holdpoint/contracts/approval/access-token';
+import { AddPerson, type PersonView } from '@holdpoint/contracts/approval/people';
+import type { RegisteredCapability } from '@holdpoint/contracts/approval/capability';
+import type { RuleView } from '@holdpoint/contracts/approval/standing-rule';
 import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import type { DecideApproval } from '@holdpoint/contracts/approval/commands';
 import type { ApiRequest, ApiResponse } from '@holdpoint/contracts/catalog/api';
 import type { StoredDeadLetter } from '@holdpoint/contracts/bus/dead-letter';
+import type { ClaimantView } from '@holdpoint/contracts/effect/remote';
+import type { EffectView } from '@holdpoint/contracts/effect/views';
 import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
-import { TaskId } from '@holdpoint/contracts/values/ids';
+import { accessTokenIdOf, TaskId } from '@holdpoint/contracts/values/ids';
 import type { FailureCount } from '@holdpoint/contracts/recovery/views';
 import type { TaskView } from '@holdpoint/contracts/task/views';
 import { root } from '@holdpoint/infra/local/folders';
@@ -29,6 +35,19 @@ export type StandInState = {
   more?: string | undefined;
   audit: ApiResponse<'approvals', 'audit'>['items'];
   keys: ApiResponse<'approvals', 'keys'>['keys'];
+  people: PersonView[];
+  tokens: AccessTokenView[];
+  rules: RuleView[];
+  capabilities: RegisteredCapability[];
+  claimants: ClaimantView[];
+  effects: EffectView[];
+  /** Rights of the user. */
+  scopes: readonly string[];
+  isAdministrator: boolean;
+  /** The refusal of the next person. */
+  refusePerson: string | undefined;
+  /** The code of a sign-in link that is not used yet. */
+  code: string;
   artifacts: ApiResponse<'executor', 'artifacts'>['items'];
   /** The content of each artifact. */
   content: string;
@@ -140,21 +159,13 @@ export const startConsoleStandIn = async (state: StandInState): Promise<ConsoleS
       name: 'operator',
       groups: ['operators'],
       roles: [],
-      scopes: [
-        'approvals:read',
-        'approvals:decide',
-        'rules:write',
-        'tokens:write',
-        'audit:read',
-        'tasks:read',
-        'tasks:write',
-        'operations:write',
-        'tasks:submit',
-      ],
-      administrator: true,
+      scopes: state.scopes,
+      administrator: state.isAdministrator,
     }),
     'approvals/list': ({ status = 'pending' }) => ({
-      items: state.approvals.filter((view) => view.status === status),
+      items: state.approvals.filter((view) =>
+        status === 'decided' ? view.status !== 'pending' : view.status === status,
+      ),
     }),
     'approvals/get': ({ id }) => state.approvals.find((view) => view.id === id),
     'approvals/decide_many': ({ items, ...rest }) => ({
@@ -163,6 +174,56 @@ export const startConsoleStandIn = async (state: StandInState): Promise<ConsoleS
         decided: decide({ ...item, ...rest } as DecideApproval).body,
       })),
     }),
+    'approvals/person_list': () => ({ items: state.people }),
+    'approvals/person_add': (person) => {
+      const { name, groups, displayName } = AddPerson.parse(person);
+      const added: PersonView = {
+        name,
+        groups,
+        ...(displayName !== undefined && { displayName }),
+        status: 'active',
+        source: 'store',
+        administrator: false,
+        addedBy: 'operator',
+        addedAt: Date.now(),
+      };
+      state.people = [...state.people, added];
+      return added;
+    },
+    'approvals/person_remove': ({ name }) => {
+      state.people = state.people.map((person) =>
+        person.name === name ? { ...person, status: 'removed' } : person,
+      );
+      state.tokens = state.tokens.filter(({ principal }) => principal !== name);
+      return state.people.find((person) => person.name === name);
+    },
+    'approvals/token_list': () => ({ items: state.tokens }),
+    'approvals/token_create': (asked) => {
+      const { name, principal = 'operator', sha256 } = CreateAccessToken.parse(asked);
+      const token: AccessTokenView = {
+        id: accessTokenIdOf(sha256),
+        name,
+        principal,
+        groups: [],
+        scopes: ['approvals:read', 'approvals:decide'],
+        status: 'active',
+        createdBy: 'operator',
+        createdAt: Date.now(),
+      };
+      state.tokens = [...state.tokens, token];
+      return token;
+    },
+    'approvals/token_revoke': ({ id }) => {
+      const revoked = state.tokens.find((token) => token.id === id);
+      state.tokens = state.tokens.filter((token) => token !== revoked);
+      return revoked;
+    },
+    'approvals/rule_list': () => ({ items: state.rules }),
+    'approvals/rule_revoke': ({ id }) => {
+      const revoked = state.rules.find((rule) => rule.id === id);
+      state.rules = state.rules.filter((rule) => rule !== revoked);
+      return revoked;
+    },
     'approvals/audit': ({ after = 0, about }) => ({
       items: state.audit.filter(
         (line) => line.seq > Number(after) && (about === undefined || line.aggregate === about),
@@ -186,6 +247,7 @@ export const startConsoleStandIn = async (state: StandInState): Promise<ConsoleS
             phase,
             version,
             createdAt: 1_768_469_400_000,
+            ...(phase === 'completed' && { finishedAt: 1_768_469_525_000 }),
             requestedBy,
           })),
         ...(state.more !== undefined && asked['after'] === undefined && { next: state.more }),
@@ -201,6 +263,9 @@ export const startConsoleStandIn = async (state: StandInState): Promise<ConsoleS
       state.tasks = state.tasks.map((task) => (task.id === id ? { ...task, phase: 'paused' } : task));
       return { id, phase: 'paused', version: 1 };
     },
+    'approvals/capability_list': () => ({ items: state.capabilities }),
+    'executor/claimants': () => ({ items: state.claimants }),
+    'executor/list': () => ({ items: state.effects }),
     'executor/artifacts': () => ({ items: state.artifacts }),
     'executor/artifact': ({ uri, offset = 0 }) => ({
       uri,
@@ -248,6 +313,8 @@ export const startConsoleStandIn = async (state: StandInState): Promise<ConsoleS
       if (state.fate === 'lose-after') return void request.socket.destroy();
       return answer(response, status, body);
     }
+    if (name === 'approvals/person_add' && state.refusePerson !== undefined)
+      return answer(response, 400, { code: 'CONTRACT_INVALID', message: state.refusePerson });
     const found = answers[name]?.(requestBody);
     return found === undefined
       ? answer(response, 404, {
@@ -255,6 +322,16 @@ export const startConsoleStandIn = async (state: StandInState): Promise<ConsoleS
           message: 'there is no such thing',
         })
       : answer(response, 200, found);
+  };
+  const redeem = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { code } = (await bodyOf(request)) as { readonly code?: unknown };
+    if (code !== state.code)
+      return answer(response, 401, {
+        code: 'APPROVALS_SIGN_IN_REFUSED',
+        message: 'this sign-in link was used already: get a new one with `holdpoint console`',
+      });
+    state.code = '';
+    return answer(response, 200, { token: state.token });
   };
   const events = (response: ServerResponse, query: URLSearchParams): void => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -281,6 +358,7 @@ export const startConsoleStandIn = async (state: StandInState): Promise<ConsoleS
     const url = new URL(request.url ?? '/', 'http://localhost');
     // With a token only.
     if (url.pathname === '/console/sign-in') return answer(response, 200, {});
+    if (url.pathname === '/console/sign-in/code') return void redeem(request, response);
     const isAsked = url.pathname.startsWith('/console/');
     if (isAsked && request.headers.authorization !== `Bearer ${state.token}`)
       return answer(response, 401, { code: 'APPROVALS_UNAUTHENTICATED', message: 'the token is not known' });

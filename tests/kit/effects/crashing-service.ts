@@ -29,7 +29,7 @@ const stateOf = async (pid: number): Promise<string | undefined> => {
  */
 export const spawnVictim = async (
   system: System,
-  service: ServiceName,
+  service: ServiceName | 'core',
   crash?: Step | `${Step}:freeze`,
   env: Readonly<Record<string, string>> = {},
 ): Promise<Victim> => {

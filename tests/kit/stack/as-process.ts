@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
+import { CORE_SERVICES, type ServiceName } from '@holdpoint/contracts/bus/subjects';
 import type { Exit } from '@holdpoint/infra/local/process/child';
 import { root } from '@holdpoint/infra/local/folders';
 import { serviceCommand } from '@holdpoint/infra/local/process/services';
@@ -29,14 +29,15 @@ let count = 0;
 
 /** The service as a process that is started again after each exit. */
 export const startProcess = async (
-  service: ServiceName,
+  service: ServiceName | 'core',
   { folder, env, envOfLife = () => ({}) }: ProcessOptions,
 ): Promise<ServiceProcess> => {
   count += 1;
   const logFile = join(folder, `${service}-${String(count)}.log`);
   const exits: Exit[] = [];
+  const command = serviceCommand(root, service === 'core' ? CORE_SERVICES : [service], folder);
   const supervised = await supervise(
-    { name: service, logFile, ...serviceCommand(root, service, folder), env },
+    { name: service, logFile, ...command, env: { ...command.env, ...env } },
     {
       say: () => undefined,
       onExit: (_child, exit) => void exits.push(exit),

@@ -1,34 +1,28 @@
-import { readConfig as readApprovalsConfig } from '@holdpoint/approvals/config';
-import { startApprovals } from '@holdpoint/approvals/service';
-import { readConfig as readExecutorConfig } from '@holdpoint/executor/config';
-import { startExecutor } from '@holdpoint/executor/service';
-import { OrchestratorEnv, readTiming } from '@holdpoint/orchestrator/config';
-import { startOrchestrator } from '@holdpoint/orchestrator/service';
-import { RecoveryEnv } from '@holdpoint/recovery/config';
-import { startRecovery } from '@holdpoint/recovery/service';
-import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
-import { readEnv } from '@holdpoint/runtime/service/config';
-import type { Logger } from '@holdpoint/runtime/observability/log';
-import type { RunningService } from '@holdpoint/runtime/service/service';
+import { define as approvals } from '@holdpoint/approvals/service';
+import { define as executor } from '@holdpoint/executor/service';
+import { define as orchestrator } from '@holdpoint/orchestrator/service';
+import { define as recovery } from '@holdpoint/recovery/service';
+import { CORE_SERVICES, type ServiceName } from '@holdpoint/contracts/bus/subjects';
+import { readEnv, ServiceEnv } from '@holdpoint/runtime/service/config';
+import { type Define, settingsOf } from '@holdpoint/runtime/service/process';
+import { startServices } from '@holdpoint/runtime/service/run-services';
+import type { ServiceDefinition } from '@holdpoint/runtime/service/service';
 import { type LogRecord, recordingLogger } from './log-record.ts';
 
-const starters: Readonly<
-  Record<ServiceName, (env: NodeJS.ProcessEnv, log: Logger) => Promise<RunningService>>
-> = {
-  orchestrator: (env, log) => startOrchestrator(readEnv(OrchestratorEnv, env), log, readTiming(env)),
-  approvals: (env, log) => startApprovals(readApprovalsConfig(env), log),
-  executor: (env, log) => startExecutor(readExecutorConfig(env), log),
-  recovery: (env, log) => startRecovery(readEnv(RecoveryEnv, env), log),
-};
+const defines: Readonly<Record<ServiceName, Define>> = { orchestrator, approvals, executor, recovery };
 
 export type ServiceInProcess = LogRecord & { readonly httpPort: number; readonly stop: () => Promise<void> };
 
-/** The service as `main.ts` starts it, in the process of the test. */
+/** The service as `main.ts` starts it, or the core, in the process of the test. */
 export const startInProcess = async (
-  service: ServiceName,
+  service: ServiceName | 'core',
   env: NodeJS.ProcessEnv,
 ): Promise<ServiceInProcess> => {
   const { log, lines } = recordingLogger(service);
-  const { httpPort, stop } = await starters[service](env, log);
+  const names = service === 'core' ? CORE_SERVICES : [service];
+  const definitions: ServiceDefinition[] = [];
+  for (const name of names) definitions.push(await defines[name](settingsOf(env, name), log));
+  const core = service === 'core' ? readEnv(ServiceEnv, settingsOf(env, 'core')) : undefined;
+  const { httpPort, stop } = await startServices(definitions, core);
   return { httpPort, stop, lines };
 };

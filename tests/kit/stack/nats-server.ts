@@ -35,7 +35,11 @@ export type NatsServerOptions = {
   readonly almightyMonitor?: boolean;
   /** The pools that executors may read; the default one if omitted. */
   readonly pools?: readonly string[];
+  /** The lines of operator mode, in place of accounts. */
+  readonly accounts?: string;
 };
+
+const accountsOf = ({ accounts }: NatsServerOptions) => (accounts === undefined ? {} : { accounts });
 
 const accessOf = ({ almightyMonitor = false, pools = [] }: NatsServerOptions): BusAccess =>
   busAccess({ streams, consumers: consumersFor(pools) }, { almighty: almightyMonitor ? ['monitor'] : [] });
@@ -56,6 +60,7 @@ const inContainer = async (run: Run, options: NatsServerOptions): Promise<NatsSe
     storeDir: '/tmp/nats',
     publicKeys: await readPublicNkeys(run.credentialsDir),
     access: accessOf(options),
+    ...accountsOf(options),
   });
   let url = '';
   const ready = (): Promise<true> => untilReady(url, run);
@@ -99,6 +104,7 @@ const asProcess = async (run: Run, folder: string, options: NatsServerOptions): 
     port: (await choosePorts()).nats,
     logFile: join(folder, 'nats.log'),
     access: accessOf(options),
+    ...accountsOf(options),
   });
   const { url, kill, start, stop, wipe, storeDir: store } = server;
   const copy = createMessageCopy(store, join(folder, 'nats-copy'));

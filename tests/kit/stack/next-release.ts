@@ -6,10 +6,10 @@ import { withAdmin } from '@holdpoint/infra/postgres/admin';
 import { provision, type Provisioned } from '@holdpoint/infra/postgres/provision';
 import type { System } from './system.ts';
 
-const NAME = '9999_next_release';
+export const NEXT_MIGRATION = '9999_next_release';
 
 /** An expanding schema change: a column, an index and a table, on tables in use. */
-const MIGRATION = `
+export const MIGRATION = `
 export const up = async (db) => {
   await db.schema.alterTable('events').addColumn('next_release', 'text').execute();
   await db.schema.createIndex('events_next_release').on('events').column('next_release').execute();
@@ -27,7 +27,7 @@ const nextRoot = async (folder: string): Promise<string> => {
     // Imports resolve from the place of the symbolic link.
     await symlink(join(root, 'services', service, 'node_modules'), join(to, '..', 'node_modules'));
     for (const name of await readdir(from)) await symlink(join(from, name), join(to, name));
-    await writeFile(join(to, `${NAME}.ts`), MIGRATION);
+    await writeFile(join(to, `${NEXT_MIGRATION}.ts`), MIGRATION);
   }
   return next;
 };
@@ -50,7 +50,7 @@ export const migrateToNext = async (system: System): Promise<Provisioned> =>
   migrateFrom(system, await nextRoot(system.folder));
 
 /** The migrations that every service has applied. */
-export const APPLIED_BY_NEXT = Object.fromEntries(SERVICES.map((service) => [service, [NAME]]));
+export const APPLIED_BY_NEXT = Object.fromEntries(SERVICES.map((service) => [service, [NEXT_MIGRATION]]));
 
 /** Removes everything that migrations created. */
 export const dropSchemas = ({ database }: System): Promise<void> =>

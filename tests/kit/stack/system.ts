@@ -1,12 +1,13 @@
-import { mkdir, mkdtemp } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type ServiceName, SERVICES } from '@holdpoint/contracts/bus/subjects';
+import { CORE_SERVICES, type ServiceName, SERVICES } from '@holdpoint/contracts/bus/subjects';
 import type { NatsUser } from '@holdpoint/infra/credentials/layout';
 import { root } from '@holdpoint/infra/local/folders';
 import { isReadyAt } from '@holdpoint/infra/local/process/service-processes';
-import { serviceEnvironment } from '@holdpoint/infra/local/process/services';
+import { processEnvironment } from '@holdpoint/infra/local/process/services';
 import { createUndo } from '@holdpoint/infra/local/undo';
 import { connectAs } from '@holdpoint/infra/nats/connect';
+import { operatorMode } from '@holdpoint/infra/testing/operator-mode';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { type ProcessOptions, type ServiceProcess, startProcess } from './as-process.ts';
 import { type Client, connectClient } from '../bus/client.ts';
@@ -26,22 +27,27 @@ export type System = {
   readonly database: Database;
   readonly workspace: string;
   readonly client: Client;
-  readonly environment: (service: ServiceName) => NodeJS.ProcessEnv;
+  /** `core`: of a process that runs orchestrator, approvals and recovery. */
+  readonly environment: (service: ServiceName | 'core') => NodeJS.ProcessEnv;
   /** A service in the process of the test. */
-  readonly start: (service: ServiceName, env?: Env) => Promise<ServiceInProcess>;
+  readonly start: (service: ServiceName | 'core', env?: Env) => Promise<ServiceInProcess>;
   readonly startAll: () => Promise<Readonly<Record<ServiceName, ServiceInProcess>>>;
   /** A service as a process, restarted after each exit. */
   readonly spawn: (
-    service: ServiceName,
+    service: ServiceName | 'core',
     options?: Pick<ProcessOptions, 'envOfLife'> & { readonly env?: Env },
   ) => Promise<ServiceProcess>;
   /** A connection to the bus as one of its users. */
   readonly connect: (user: NatsUser) => Promise<NatsConnection>;
+  /** The login of a user of the other account; only in operator mode. */
+  readonly otherCreds: Uint8Array | undefined;
   /** Ends everything, in any state. */
   readonly stop: () => Promise<void>;
 };
 
-export type SystemOptions = NatsServerOptions & {
+export type SystemOptions = Omit<NatsServerOptions, 'accounts'> & {
+  /** The bus belongs to an operator and is used by another account too; all users of the system log in with `.creds`. */
+  readonly operatorMode?: boolean;
   /** A separate PostgreSQL, prepared with `prepareServer`, instead of the shared one. */
   readonly admin?: Admin;
   /** Shortens leases, resends and acknowledgement waits, for tests that kill services and wait for the repair. */
@@ -56,10 +62,20 @@ const SHORT_RESENDS: Env = {
 };
 const SHORT_TIMERS: Env = { ...SHORT_RESENDS, HOLDPOINT_TEST_LEASE_MS: '6000' };
 
+/** The bus of an operator, with credentials of its own: the shared ones keep their seeds. */
+const underOperator = async (shared: Run, folder: string) => {
+  const credentialsDir = join(folder, 'credentials');
+  await cp(shared.credentialsDir, credentialsDir, { recursive: true });
+  const mode = await operatorMode({ credentialsDir });
+  return { run: { ...shared, credentialsDir }, ...mode };
+};
+
 export const createSystem = async (options: SystemOptions = {}): Promise<System> => {
-  const run = currentRun();
+  const shared = currentRun();
+  const folder = await mkdtemp(join(shared.folder, 'system-'));
+  const operator = options.operatorMode === true ? await underOperator(shared, folder) : undefined;
+  const { run } = operator ?? { run: shared };
   const { credentialsDir } = run;
-  const folder = await mkdtemp(join(run.folder, 'system-'));
   const workspace = join(folder, 'workspace');
   await mkdir(workspace);
 
@@ -73,7 +89,10 @@ export const createSystem = async (options: SystemOptions = {}): Promise<System>
     const admin = options.admin ?? run.admin;
     const database = await cloneDatabase(admin);
     begun(database, database.drop);
-    const nats = await startNatsServer(run, folder, options);
+    const nats = await startNatsServer(run, folder, {
+      ...options,
+      ...(operator && { accounts: operator.accounts }),
+    });
     begun(nats, nats.remove);
     const client = await connectClient(nats.url, credentialsDir);
     begun(client, client.close);
@@ -90,7 +109,8 @@ export const createSystem = async (options: SystemOptions = {}): Promise<System>
       };
       const { shortTimers = false, shortResends = false } = options;
       const timers = shortTimers ? SHORT_TIMERS : shortResends ? SHORT_RESENDS : {};
-      return { ...serviceEnvironment(service, context, process.env), ...timers };
+      const services = service === 'core' ? CORE_SERVICES : [service];
+      return { ...processEnvironment(services, context, process.env), ...timers };
     };
 
     const start: System['start'] = async (service, env) => {
@@ -140,6 +160,7 @@ export const createSystem = async (options: SystemOptions = {}): Promise<System>
       startAll,
       spawn,
       connect,
+      otherCreds: operator?.otherCreds,
       stop: undo.run,
     };
   } catch (error) {

@@ -52,10 +52,14 @@ export const viewOf = ({ kind, effectClass, target, uses, ...asked }: InboxEntry
   };
 };
 
-/** Inserts approvals as the service does. */
+/** Inserts approvals as the service does, except that the head has the request as well: tests delete heads, but no event. */
 export const keep = async (pool: Pool, views: readonly ApprovalView[]): Promise<void> => {
   await pool.query(
-    `INSERT INTO heads (id, kind, version, status, created_at, view)
+    `WITH asked AS (
+       INSERT INTO events (aggregate, version, type, at, data)
+       SELECT id, 1, 'requested', now(), '{"type":"requested"}' FROM unnest($1::text[]) AS id
+       ON CONFLICT DO NOTHING)
+     INSERT INTO heads (id, kind, version, status, created_at, view)
      SELECT id, 'approval', 1, status, at, view FROM unnest($1::text[], $2::text[], $3::bigint[], $4::json[]) AS h(id, status, at, view)
      ON CONFLICT (id) DO UPDATE SET version = heads.version + 1, status = excluded.status, view = excluded.view`,
     [

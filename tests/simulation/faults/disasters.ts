@@ -14,6 +14,7 @@ const KINDS = [
   'all processes die',
   'the database goes away',
   'the clock of a database jumps',
+  'the lease of a service is that of a backup',
   'the bus goes away',
   'the bus forgets everything',
   'the bus loses its tail, consumers keep theirs',
@@ -26,6 +27,8 @@ const LOOK_AFTER_MS = 4_000;
 const MOMENT_MS = 3_000;
 const PAST_LEASE_MS = 45_000;
 const JUMP_MS = 20_000;
+/** Also far more than any lease. */
+const BACKUP_LEASE_MS = 60_000;
 const PAST_WORK_LEASE_MS = 70_000;
 const TARGET_AWAY_MS = 30_000;
 
@@ -61,6 +64,11 @@ export const planDisasters = (
         return databases[service].goAway(upTo(MOMENT_MS));
       case 'the clock of a database jumps':
         return databases[service].jump(upTo(JUMP_MS) - JUMP_MS / 2);
+      case 'the lease of a service is that of a backup': {
+        const { epoch } = databases[service].leases.row();
+        const row = { owner: undefined, epoch: Math.floor(upTo(epoch)), until: databases[service].now() };
+        return databases[service].leases.restore({ ...row, until: row.until + upTo(BACKUP_LEASE_MS) });
+      }
       case 'the bus goes away':
         return bus.goAway(upTo(MOMENT_MS));
       case 'the bus forgets everything':

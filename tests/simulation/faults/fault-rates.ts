@@ -34,6 +34,7 @@ const RATES = {
   'commit is lost, and so is its answer': 0.004,
   'crash before the commit': 0.002,
   'crash after the commit': 0.003,
+  'another process takes over before the commit': 0.004,
   'crash before the publish': 0.002,
   'crash after the publish': 0.002,
   'publish is lost': 0.015,

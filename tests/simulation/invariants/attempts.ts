@@ -1,7 +1,7 @@
 import { type FailureClass, FailureClass as Classes } from '@holdpoint/contracts/workflow/failure-class';
 import type { RecoveryRules } from '@holdpoint/contracts/workflow/recovery-rules';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
-import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';
+import { isTerminal } from '@holdpoint/orchestrator/task/evolve/phases';
 import { nodeState, type Task } from '@holdpoint/orchestrator/task/model/state';
 import { TABLE, THRESHOLDS } from '@holdpoint/recovery/attempts/verdict-table';
 import { taskIn, type TaskChange } from '../event-states.ts';

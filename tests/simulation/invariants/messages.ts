@@ -43,6 +43,7 @@ const taskIn = (body: string): string => /"task":"([^"]+)"/.exec(body)?.[1] ?? '
 /** Only committed messages and public events are published, and finally all of them are. Returns the check for the end. */
 export const watchMessages = ({ watchers, checker, bus, poison }: World): (() => void) => {
   const committed = new Set<string>();
+  const internal = new Map<string, string>();
   /** The last event of each commit of a task, by message id, if it is internal. */
   const changes = new Map<string, string>();
   /** A message between services is never a dead letter, unless a fault poisoned it. People are also refused. */
@@ -55,14 +56,18 @@ export const watchMessages = ({ watchers, checker, bus, poison }: World): (() =>
     );
   });
   watchers.committed.push((service: ServiceName, write: BatchWrite) => {
-    // From the events alone: the engine's own choice is under test.
-    const last = new Map(write.events.map((event) => [event.aggregate, event]));
-    for (const event of write.events) {
-      const { kind, aggregate, version, type } = event;
-      const id = `${AGGREGATES[service]}.${aggregate}.${String(version)}`;
-      const isLastOfTask = TASK_KINDS.has(kind) && last.get(aggregate) === event;
+    const idOf = (aggregate: string, version: number): string =>
+      `${AGGREGATES[service]}.${aggregate}.${String(version)}`;
+    for (const { kind, aggregate, version, type } of write.events) {
+      const id = idOf(aggregate, version);
       if (!isInternal(service, type)) committed.add(id);
-      else if (isLastOfTask) changes.set(id, type);
+      else if (TASK_KINDS.has(kind)) internal.set(id, type);
+    }
+    // From the versions alone: the engine's own choice is under test.
+    for (const { aggregate, version } of write.heads) {
+      const id = idOf(aggregate, version);
+      const type = internal.get(id);
+      if (type !== undefined) changes.set(id, type);
     }
     for (const wire of write.outbox) committed.add(messageIdOf(wire));
   });

@@ -9,7 +9,14 @@ import type { Life } from '../process-life.ts';
 import type { Timeline } from '../timeline.ts';
 import type { Weather } from '../faults/fault-rates.ts';
 
-type Reader = { readonly life: Life; readonly take: (delivery: Delivery) => void };
+type Reader = {
+  readonly life: Life;
+  readonly take: (delivery: Delivery) => void;
+  /** Whether it reads at this moment. Left out: always. */
+  readonly reads?: () => boolean;
+  /** Called when a message waits and no process reads. */
+  readonly isNeeded?: () => void;
+};
 type Stored = {
   readonly name: string;
   readonly sequence: number;
@@ -34,6 +41,8 @@ export type Bus = {
   /** Publishes for an external client. `confirmed` says whether the bus confirmed it. */
   readonly publish: (name: string, wire: WireMessage, confirmed?: (stored: boolean) => void) => void;
   readonly read: (declaration: ConsumerDeclaration, reader: Reader) => void;
+  /** Delivers at once what processes have taken and not acknowledged. */
+  readonly takeBack: (consumer: string) => void;
   /** Deletes all messages and the memory of message ids. */
   readonly wipe: () => void;
   /**
@@ -92,8 +101,11 @@ export const createBus = (
 
   const deliver = (consumer: Consumer, pending: Pending): void => {
     const { name, at, data, wire } = pending.message;
-    const readers = consumer.readers.filter(({ life }) => life.isAlive());
+    const alive = consumer.readers.filter(({ life }) => life.isAlive());
+    const readers = alive.filter(({ reads }) => reads?.() ?? true);
     if (pending.done || !consumer.pending.has(pending)) return;
+    if (!isAway() && readers.length === 0 && alive.length > 0)
+      choices.pick(`needed for ${name} ${String(timeline.now())}`, alive).isNeeded?.();
     if (isAway() || readers.length === 0) return plan(consumer, pending, NOBODY_READS_RETRY_MS);
     const { life, take } = choices.pick(`reader of ${name}`, readers);
     pending.deliveries += 1;
@@ -222,6 +234,13 @@ export const createBus = (
       consumers.set(declaration.name, consumer);
       consumer.readers.push(reader);
       reader.life.atEnd(() => consumer.readers.splice(consumer.readers.indexOf(reader), 1));
+    },
+    takeBack: (name) => {
+      const consumer = consumers.get(name);
+      if (consumer === undefined || isAway()) return;
+      for (const pending of consumer.pending)
+        if (pending.deliveries > 0)
+          plan(consumer, pending, weather.latency(`${name} takes back ${pending.message.name}`));
     },
     reads: (consumer, subject) => consumers.get(consumer)?.reads(subject) === true,
     wipe: () => {

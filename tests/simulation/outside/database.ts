@@ -1,20 +1,37 @@
+import { createMemoryLeases, type MemoryLeases } from '@holdpoint/runtime/memory/leases';
 import { createMemoryStore, memoryDeadLetters, type MemoryTables } from '@holdpoint/runtime/memory/store';
 import {
   type BatchWrite,
   CommitUnknown,
   Conflict,
   type DeadLetterStore,
+  Fenced,
   type Store,
+  type StoredEvent,
   type Transaction,
 } from '@holdpoint/runtime/engine/ports';
+import type { LeaseStore } from '@holdpoint/runtime/ownership/lease';
 import type { Life } from '../process-life.ts';
 import type { Timeline } from '../timeline.ts';
 import type { Weather } from '../faults/fault-rates.ts';
 
+/** What a process of a service with one owner believes: with it the store fences its commits. */
+export type Belief = {
+  readonly owner: string;
+  readonly epoch: () => number | undefined;
+  /** Whether the store lets a commit pass. */
+  readonly passes: (isOwner: boolean) => boolean;
+};
+
+export type Connection = Store & { readonly deadLetters: DeadLetterStore; readonly leases: LeaseStore };
+
 /** A service's schema in PostgreSQL behind a faulty network. */
 export type Database = {
   readonly tables: MemoryTables;
-  readonly connect: (life: Life, crash: () => void) => Store & { readonly deadLetters: DeadLetterStore };
+  /** The lease of the service. */
+  readonly leases: MemoryLeases;
+  /** Without a belief every process may commit. */
+  readonly connect: (life: Life, crash: () => void, belief?: Belief) => Connection;
   /** Epoch milliseconds by the server's clock, which may jump. */
   readonly now: () => number;
   readonly jump: (ms: number) => void;
@@ -36,13 +53,49 @@ const COMMIT_FAULTS = [
 
 const isVerdict = ({ events }: BatchWrite): boolean => events.some(({ type }) => type === 'assessed');
 
+let decisions = 0;
+const places = new WeakMap<StoredEvent, number>();
+/** Notes the order of decisions, because one transaction may hold events of several services. */
+export const noteDecision = (events: readonly StoredEvent[]): void => {
+  for (const event of events) places.set(event, (decisions += 1));
+};
+
+/** The write of one service in a transaction, and the call that shows it. */
+type Shown = { readonly write: BatchWrite; readonly show: (write: BatchWrite) => void };
+/** What services have added to the transactions that others have begun. */
+const joined = new WeakMap<object, Shown[]>();
+
+/** Shows the events of several services in the order of their decisions, and then everything else. */
+const showAll = (all: readonly Shown[]): void => {
+  if (all.length === 1) return all.forEach(({ write, show }) => show(write));
+  const nothing = { outbox: [], outboxConfirmed: [], snapshots: [], timersSet: [], timersCleared: [] };
+  all
+    .flatMap(({ write, show }) => write.events.map((event) => ({ event, write, show })))
+    .toSorted((one, other) => (places.get(one.event) ?? 0) - (places.get(other.event) ?? 0))
+    .forEach(({ event, write, show }) =>
+      show({
+        ...nothing,
+        ...(write.shared !== undefined && { shared: write.shared }),
+        events: [event],
+        heads: [],
+        announced: write.announced.filter((each) => each === event),
+      }),
+    );
+  for (const { write, show } of all) show({ ...write, events: [], announced: [] });
+};
+
+/** Counts the locks that a transaction holds in a database. */
+type Hold = (where: Map<string, number>, ids: readonly string[]) => void;
+/** Of each open transaction, which may reach over several databases: one process has its services in one transaction. */
+const holds = new WeakMap<object, Hold>();
+
 const EPOCH = Date.UTC(2026, 0, 1);
 
 export const createDatabase = (
   service: string,
   timeline: Timeline,
   weather: Weather,
-  committed: (write: BatchWrite, now: number) => void,
+  committed: (write: BatchWrite, now: number, byOwner: boolean) => void,
 ): Database => {
   let skew = 0;
   let awayUntil = 0;
@@ -51,8 +104,15 @@ export const createDatabase = (
   const now = (): number => Math.floor(EPOCH + timeline.now() + skew);
   const memory = createMemoryStore(now);
   const letters = memoryDeadLetters(memory.tables);
+  const leases = createMemoryLeases(now);
 
-  const connect: Database['connect'] = (life, crash) => {
+  const connect: Database['connect'] = (life, crash, belief) => {
+    const own = leases.of(belief?.owner ?? life.name);
+    // The server notices the end of the session.
+    if (belief !== undefined)
+      life.atEnd(
+        () => void timeline.in(weather.latency(`${belief.owner} ends`), () => leases.ended(belief.owner)),
+      );
     const place = (call: string): string => `${life.name} ${call}`;
     let seen: number | undefined;
 
@@ -77,9 +137,15 @@ export const createDatabase = (
 
     const wrap = (transaction: Transaction, aggregates: readonly string[]): Transaction => {
       let open = true;
-      for (const id of aggregates) held.set(id, (held.get(id) ?? 0) + 1);
+      const ends: (() => void)[] = [];
+      const hold: Hold = (where, ids) => {
+        for (const id of ids) where.set(id, (where.get(id) ?? 0) + 1);
+        ends.push(() => ids.forEach((id) => where.set(id, (where.get(id) ?? 0) - 1)));
+      };
+      hold(held, aggregates);
+      holds.set(transaction.unit, hold);
       const release = (): void => {
-        if (open) for (const id of aggregates) held.set(id, (held.get(id) ?? 0) - 1);
+        for (const end of ends.splice(0)) end();
         open = false;
       };
       // As on PostgreSQL: after a purge an id may stand for another history.
@@ -96,7 +162,7 @@ export const createDatabase = (
       if (life.isAlive()) life.atEnd(abandoned);
       else abandoned();
 
-      const commit = async (write: BatchWrite): Promise<string | undefined> => {
+      const commit = async (write: BatchWrite, epoch: number | undefined): Promise<string | undefined> => {
         const what = place(`commit of ${write.heads.map(({ aggregate }) => aggregate).join(' ')}`);
         if (!open) throw new Error('the connection is gone');
         const dies =
@@ -114,8 +180,19 @@ export const createDatabase = (
           await close();
           throw new CommitUnknown('no answer');
         }
+        if (
+          belief !== undefined &&
+          weather.strikes('another process takes over before the commit', `${what} fence`)
+        )
+          leases.restore({ owner: 'another', epoch: leases.row().epoch + 1, until: now() - 1 });
+        const byOwner = belief === undefined || leases.holds(belief.owner, epoch);
+        if (belief?.passes(byOwner) === false) {
+          await close();
+          throw new Fenced('another process owns the service');
+        }
+        const others = joined.get(transaction.unit) ?? [];
         const row = await transaction.commit(write).finally(release);
-        committed(write, transaction.now);
+        showAll([{ write, show: (part) => committed(part, transaction.now, byOwner) }, ...others]);
         if (fault === 'crash after the commit') crash();
         if (fault === 'commit stands, its answer is lost') throw new CommitUnknown('no answer');
         return row;
@@ -124,20 +201,49 @@ export const createDatabase = (
       return {
         now: transaction.now,
         cacheInvalid: anew,
+        unit: transaction.unit,
         locked: transaction.locked,
         load: (aggregates) => call('load', () => transaction.load(aggregates)),
-        commit: (write) =>
-          call('commit', () => commit(write)).catch(async (error: unknown) => {
+        commit: (write) => {
+          const epoch = belief?.epoch();
+          return call('commit', () => commit(write, epoch)).catch(async (error: unknown) => {
             await close();
-            throw error instanceof Conflict ? error : new CommitUnknown('no answer', { cause: error });
-          }),
+            if (error instanceof Conflict || error instanceof Fenced) throw error;
+            throw new CommitUnknown('no answer', { cause: error });
+          });
+        },
         // A broken connection closes its transaction on the server.
         rollback: () => (open ? call('rollback', close).catch(close) : Promise.resolve()),
       };
     };
 
+    /** A part of a transaction that another service of the process has begun. */
+    const join = (transaction: Transaction): Transaction => ({
+      ...transaction,
+      load: (aggregates) => call('load', () => transaction.load(aggregates)),
+      commit: async (write) => {
+        const byOwner = belief === undefined || leases.holds(belief.owner, belief.epoch());
+        if (belief?.passes(byOwner) === false) {
+          await transaction.rollback();
+          throw new Fenced('another process owns the service');
+        }
+        const others = joined.get(transaction.unit) ?? [];
+        others.push({ write, show: (part) => committed(part, transaction.now, byOwner) });
+        joined.set(transaction.unit, others);
+        return transaction.commit(write);
+      },
+    });
+
     return {
-      lock: (aggregates) => call('lock', async () => wrap(await memory.lock(aggregates), aggregates)),
+      lock: (aggregates, within) =>
+        call('lock', async () => {
+          const transaction = await memory.lock(aggregates, within);
+          if (within === undefined) return wrap(transaction, aggregates);
+          // The part ends with the transaction that it joins.
+          holds.get(within.unit)?.(held, aggregates);
+          return join(transaction);
+        }),
+      nextDue: () => call('next due', () => memory.nextDue()),
       lockDue: (limit) =>
         call('lock due', async () => {
           const { transaction, due } = await memory.lockDue(limit);
@@ -147,6 +253,10 @@ export const createDatabase = (
       claimOutbox: (olderThanMs, claimMs, limit) =>
         call('claim outbox', () => memory.claimOutbox(olderThanMs, claimMs, limit)),
       confirmOutbox: (ids) => call('confirm outbox', () => memory.confirmOutbox(ids)),
+      leases: {
+        look: () => call('lease', () => own.look()),
+        release: () => call('release', () => own.release()),
+      },
       deadLetters: {
         find: (place) => call(`dead letter ${String(place)}`, () => letters.find(place)),
         resolve: (place, resolution) =>
@@ -157,6 +267,7 @@ export const createDatabase = (
 
   return {
     tables: memory.tables,
+    leases,
     connect,
     now,
     isLocked: (aggregate) => (held.get(aggregate) ?? 0) > 0,

@@ -1,5 +1,7 @@
+import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { CAPABILITIES } from '@holdpoint/contracts/effect/capabilities';
 import type { ServiceLogic } from '@holdpoint/runtime/engine/core';
+import type { Engine } from '@holdpoint/runtime/engine/engine';
 import { silentLogger } from '@holdpoint/runtime/observability/log';
 import { createApprovalDecider } from '@holdpoint/approvals/approval/decide';
 import {
@@ -37,7 +39,14 @@ import { senderOf } from '../users/identities.ts';
 import { rulesFor } from '../users/standing-rules.ts';
 import { simulatedLook, simulatedSurface } from '../outside/surface.ts';
 import type { Life } from '../process-life.ts';
-import { type LogicFor, type Node, startNode, type Tampering } from './replica.ts';
+import {
+  addNode,
+  createProcess,
+  type LogicFor,
+  type Node,
+  type SimulatedProcess,
+  type Tampering,
+} from './replica.ts';
 import { followWorkflowCircuits } from './workflow-circuits.ts';
 import { simulatedWorkflow } from '../workload/submissions.ts';
 import type { World } from '../world.ts';
@@ -86,16 +95,31 @@ const reporting =
 const log = silentLogger();
 
 /** The four services with their real deciders and intakes, and the executor with its real runner. */
-export const startCluster = (world: World, replicas: number, bug: Bug = {}): Cluster => {
+/** How the services are spread over processes. */
+export type Form = 'apart' | 'core';
+
+export const startCluster = (
+  world: World,
+  replicas: number,
+  bug: Bug = {},
+  form: Form = 'apart',
+): Cluster => {
   const { weather, away, rollbackRule } = world;
   const tasks = (bug.task ?? same<TaskDecider>)(createTaskDecider([simulatedWorkflow, rollback]));
-  const orchestrator = (life: Life, _crash: () => void, accept: (to: OrchestratorMessage) => void) => {
+  const orchestrator = (
+    life: Life,
+    _crash: () => void,
+    engine: Pick<Engine<OrchestratorMessage>, 'accept'>,
+  ) => {
     const wake = (task: string): void =>
-      accept({
-        kind: 'task',
-        aggregate: task,
-        message: { kind: 'timer', name: CIRCUIT_TIMER, data: { attempt: 0 } },
-      });
+      engine.accept(
+        {
+          kind: 'task',
+          aggregate: task,
+          message: { kind: 'timer', name: CIRCUIT_TIMER, data: { attempt: 0 } },
+        },
+        { committed: () => undefined, failed: () => undefined, unavailable: () => undefined },
+      );
     const context = { ...EMPTY_CONTEXT, openCircuits: followWorkflowCircuits(world, life, wake) };
     return orchestratorLogic(tasks, context, bug.sender?.(senderOf) ?? senderOf);
   };
@@ -155,18 +179,29 @@ export const startCluster = (world: World, replicas: number, bug: Bug = {}): Clu
     circuit: circuitDecider,
   });
 
-  const start = <To extends Addressed, Event extends { readonly type: string }, Work>(
-    logicFor: LogicFor<To, Event, Work>,
-    service: string,
-  ): readonly Node<To>[] =>
-    Array.from({ length: replicas }, (_, index) =>
-      startNode(world, `${service}.${String(index + 1)}`, logicFor, bug),
-    );
+  const processesOf = (name: string): readonly SimulatedProcess[] =>
+    Array.from({ length: replicas }, (_, index) => createProcess(world, `${name}.${String(index + 1)}`));
+  const core = form === 'core' ? processesOf('core') : undefined;
+  const all: SimulatedProcess[] = [...(core ?? [])];
 
-  return {
-    orchestrator: start(orchestrator, 'orchestrator'),
-    approvals: start(approvals, 'approvals'),
-    executor: start(executor, 'executor'),
-    recovery: start(() => recovery, 'recovery'),
+  const add = <To extends Addressed, Event extends { readonly type: string }, Work>(
+    logicFor: LogicFor<To, Event, Work>,
+    service: ServiceName,
+  ): readonly Node<To>[] => {
+    const shared = service === 'executor' ? undefined : core;
+    const processes = shared ?? processesOf(service);
+    if (shared === undefined) all.push(...processes);
+    return processes.map((process, index) =>
+      addNode(world, process, `${service}.${String(index + 1)}`, logicFor, bug),
+    );
   };
+
+  const cluster: Cluster = {
+    orchestrator: add(orchestrator, 'orchestrator'),
+    approvals: add(approvals, 'approvals'),
+    executor: add(executor, 'executor'),
+    recovery: add(() => recovery, 'recovery'),
+  };
+  for (const { start } of all) start();
+  return cluster;
 };

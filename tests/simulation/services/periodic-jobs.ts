@@ -2,7 +2,7 @@ import { type ServiceName, SERVICES } from '@holdpoint/contracts/bus/subjects';
 import type { Node } from './replica.ts';
 import type { World } from '../world.ts';
 
-type Nodes = Readonly<Record<ServiceName, readonly Pick<Node<never>, 'isUp' | 'tick' | 'sweep'>[]>>;
+type Nodes = Readonly<Record<ServiceName, readonly Pick<Node<never>, 'isUp' | 'owns' | 'tick' | 'sweep'>[]>>;
 
 const TICK_MS = 240;
 const LONG_AFTER_MS = 90_000;
@@ -18,7 +18,9 @@ export const startHousekeeping = (world: World, nodes: Nodes): void => {
 
   const someNode = (service: ServiceName, place: string): Nodes[ServiceName][number] | undefined => {
     const up = nodes[service].filter((node) => node.isUp());
-    return up.length === 0 ? undefined : choices.pick(place, up);
+    // Without an owner the node takes over, for the look that follows.
+    const owners = up.filter((node) => node.owns());
+    return up.length === 0 ? undefined : choices.pick(place, owners.length > 0 ? owners : up);
   };
 
   const lookAtTimer = (service: ServiceName, key: string, dueAt: number): void => {

@@ -1,4 +1,7 @@
+import { noteDecision } from '../outside/database.ts';
 import { type Core, createCore, type ServiceLogic, snapshotEvery } from '@holdpoint/runtime/engine/core';
+import { createHost, type Host } from '@holdpoint/runtime/host/host';
+import type { Engine } from '@holdpoint/runtime/engine/engine';
 import type { Answer } from '@holdpoint/runtime/decider';
 import type { Seals } from '@holdpoint/runtime/engine/seals';
 import type { Delivery } from '@holdpoint/runtime/engine/intake';
@@ -15,6 +18,8 @@ import { watchRetries } from '../invariants/dead-letters.ts';
 import { POISONED, withPoison } from '../faults/poison.ts';
 import type { DeadLetterReply } from '../users/dead-letter-operators.ts';
 import type { Addressed } from '@holdpoint/runtime/engine/kinds';
+import { createHandOn } from '@holdpoint/runtime/ownership/hand-on';
+import { createSimulatedOwner, type SimulatedOwner } from './owner.ts';
 import { createLife, type Life } from '../process-life.ts';
 import { mapKinds } from './kinds.ts';
 import type { World } from '../world.ts';
@@ -26,6 +31,8 @@ export type Reply = { readonly answer: Answer | undefined } | 'failed' | 'unavai
 export type Node<To extends Addressed> = {
   readonly name: string;
   readonly isUp: () => boolean;
+  /** Whether it decides for its service. */
+  readonly owns: () => boolean;
   /** Calls the service's API. A lost answer calls nothing. */
   readonly call: (to: To, onReply: (reply: Reply) => void) => void;
   /** Calls the service's endpoint for dead letters. */
@@ -41,6 +48,8 @@ export type Tampering = {
   readonly store?: (store: Store, world: World, life: Life) => Store;
   readonly settle?: (settle: DeadLetterResolver) => DeadLetterResolver;
   readonly seals?: (seals: Seals) => Seals;
+  /** What the store makes of the owner of a commit. */
+  readonly passes?: (isOwner: boolean) => boolean;
   readonly take?: (take: (delivery: Delivery) => void) => (delivery: Delivery) => void;
 };
 
@@ -48,7 +57,7 @@ export type Tampering = {
 export type LogicFor<To extends Addressed, Event extends { readonly type: string }, Work> = (
   life: Life,
   crash: () => void,
-  accept: (to: To) => void,
+  engine: Pick<Engine<To>, 'accept'>,
 ) => ServiceLogic<To, Event, Work>;
 
 const RESTARTS_AFTER_MS = [50, 4_000] as const;
@@ -67,16 +76,52 @@ const silent: EngineObserver = {
   callbackFailed: () => undefined,
 };
 
-export const startNode = <To extends Addressed, Event extends { readonly type: string }, Work>(
+/** A process of one or more services. It may die, freeze and restart. */
+export type SimulatedProcess = {
+  readonly life: () => Life;
+  /** Builds a service at each start of the process. */
+  readonly add: (build: (life: Life, host: Host) => void) => void;
+  readonly start: () => void;
+  readonly crash: () => void;
+};
+
+export const createProcess = ({ timeline, choices, trace }: World, name: string): SimulatedProcess => {
+  let life = createLife(name, timeline);
+  const builds: ((life: Life, host: Host) => void)[] = [];
+  const start = (): void => {
+    life = createLife(name, timeline);
+    trace.note(name, '', () => 'starts');
+    // As in `run-services.ts`: the transactions of a core overlap.
+    const overlapMax = name.startsWith('core') ? 2 : 1;
+    const host = createHost({ clock: life.clock, batchMax: BATCH_MAX, overlapMax });
+    for (const build of builds) build(life, host);
+  };
+  return {
+    life: () => life,
+    add: (build) => void builds.push(build),
+    start,
+    crash: () => {
+      if (!life.isAlive()) return;
+      trace.note(name, '', () => 'dies');
+      life.end();
+      timeline.in(choices.between(`restart ${name}`, ...RESTARTS_AFTER_MS), start);
+    },
+  };
+};
+
+/** A service in a process, which starts it. */
+export const addNode = <To extends Addressed, Event extends { readonly type: string }, Work>(
   world: World,
+  { life: lifeNow, add, crash }: SimulatedProcess,
   name: string,
   logicFor: LogicFor<To, Event, Work>,
   tampering: Tampering = {},
 ): Node<To> => {
-  const { timeline, choices, weather, databases, bus, checker, trace } = world;
-  let life = createLife(name, timeline);
+  const { timeline, weather, databases, bus, checker, trace } = world;
   let core: Core<To>;
   let settle: DeadLetterResolver;
+  let owner: SimulatedOwner | undefined;
+  let lives = 0;
 
   const problem = (what: string, error: unknown): void => {
     checker.expect(what, false, '', () =>
@@ -85,6 +130,7 @@ export const startNode = <To extends Addressed, Event extends { readonly type: s
   };
   const observer: EngineObserver = {
     ...silent,
+    decided: noteDecision,
     timerFailed: (_aggregate, _timer, error) => problem('no decider throws', error),
     callbackFailed: (error) => problem('no callback throws', error),
   };
@@ -98,30 +144,25 @@ export const startNode = <To extends Addressed, Event extends { readonly type: s
     },
   };
 
-  const crash = (): void => {
-    if (!life.isAlive()) return;
-    trace.note(name, '', () => 'dies');
-    life.end();
-    timeline.in(choices.between(`restart ${name}`, ...RESTARTS_AFTER_MS), start);
-  };
-
-  const start = (): void => {
-    const born = createLife(name, timeline);
-    life = born;
-    trace.note(name, '', () => 'starts');
-    const accept = (to: To): void =>
-      born.enter(() =>
-        core.engine.accept(to, {
-          committed: () => undefined,
-          failed: () => undefined,
-          unavailable: () => undefined,
-        }),
-      );
-    const plain = logicFor(born, crash, accept);
+  add((born, host) => {
+    const entering: Pick<Engine<To>, 'accept'> = {
+      accept: (routed, callbacks) => born.enter(() => core.engine.accept(routed, callbacks)),
+    };
+    const plain = logicFor(born, crash, entering);
     const { logic: checked, take: watched } = watchAcknowledgements(world, plain);
     const logic = withPoison(world, checked);
     const { service } = logic;
-    const connected = databases[service].connect(born, crash);
+    lives += 1;
+    const own =
+      service === 'executor'
+        ? undefined
+        : createSimulatedOwner(world, service, born, `${name}/${String(lives)}`, () => connected.leases);
+    owner = own;
+    const connected = databases[service].connect(
+      born,
+      crash,
+      own && { owner: own.name, epoch: own.epoch, passes: tampering.passes ?? ((isOwner) => isOwner) },
+    );
     const seals = tampering.seals?.(world.seals.of(service)) ?? world.seals.of(service);
     core = createCore(
       {
@@ -135,11 +176,32 @@ export const startNode = <To extends Addressed, Event extends { readonly type: s
       {
         store: tampering.store?.(connected, world, born) ?? connected,
         publisher: bus.publisher(born, crash),
+        host,
         clock: born.clock,
         seals,
+        ...(own && {
+          isOwner: own.owns,
+          onFenced: own.fenced,
+          route: <Any extends Addressed>(decide: Engine<Any>['accept']) => {
+            const handOn = createHandOn<Any>({
+              service,
+              bus: world.handOns.of(born),
+              seals,
+              isOwner: () => {
+                own.look();
+                return own.owns();
+              },
+              accept: decide,
+              log,
+              lookNow: () => Promise.resolve(own.look()),
+              clock: born.clock,
+            });
+            handOn.serve();
+            return handOn.accept;
+          },
+        }),
         log,
         observer,
-        batchMax: BATCH_MAX,
         cacheMax: CACHE_MAX,
       },
       () => logic,
@@ -153,14 +215,22 @@ export const startNode = <To extends Addressed, Event extends { readonly type: s
     });
     settle = tampering.settle?.(settling) ?? settling;
     for (const { inbound, take } of core.intakes) {
-      bus.read(inbound.consumer, { life: born, take: watched(tampering.take?.(take) ?? take) });
+      const taken = watched(tampering.take?.(take) ?? take);
+      bus.read(inbound.consumer, {
+        life: born,
+        take: (delivery) => {
+          own?.look();
+          taken(delivery);
+        },
+        ...(own && { reads: own.owns, isNeeded: () => born.enter(own.look) }),
+      });
     }
-  };
-  start();
+  });
 
   return {
     name,
-    isUp: () => life.isAlive() && !life.isFrozen(),
+    isUp: () => lifeNow().isAlive() && !lifeNow().isFrozen(),
+    owns: () => owner?.owns() ?? true,
     call: (to, onReply) => {
       const { engine } = core;
       const { aggregate } = to;
@@ -168,7 +238,7 @@ export const startNode = <To extends Addressed, Event extends { readonly type: s
         if (!weather.strikes('caller does not hear the answer', `${name} ${aggregate}`))
           timeline.in(weather.latency(`${name} answers ${aggregate}`), () => onReply(what));
       };
-      life.enter(() =>
+      lifeNow().enter(() =>
         engine.accept(to, {
           committed: (answer) => tell({ answer }),
           failed: () => tell('failed'),
@@ -181,17 +251,23 @@ export const startNode = <To extends Addressed, Event extends { readonly type: s
         if (!weather.strikes('caller does not hear the answer', `${name} ${letter.id}`))
           timeline.in(weather.latency(`${name} answers on ${letter.id}`), () => onReply(what));
       };
-      life.enter(() => {
+      lifeNow().enter(() => {
         settle(letter).then(tell, (error: unknown) => tell({ refused: toErrorBody(error).code }));
       });
     },
-    tick: () => life.enter(() => core.engine.tick()),
+    tick: () =>
+      lifeNow().enter(() => {
+        owner?.look();
+        if (owner?.owns() ?? true) core.engine.tick();
+      }),
     sweep: () =>
-      life.enter(() => {
+      lifeNow().enter(() => {
+        owner?.look();
+        if (owner?.owns() === false) return;
         // The next sweep repeats what the store refuses now.
         core.engine.sweep(OUTBOX_STALE_MS).catch(() => undefined);
       }),
     crash,
-    freeze: (ms) => life.freeze(ms),
+    freeze: (ms) => lifeNow().freeze(ms),
   };
 };

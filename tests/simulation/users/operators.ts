@@ -1,7 +1,7 @@
 import type { TaskRunMessage } from '@holdpoint/orchestrator/program/program-task';
 import { ReviewKind, type ReviewText, ReviewVerdict } from '@holdpoint/contracts/workflow/review';
 import { commandIdOf, type NodeId, type TaskId } from '@holdpoint/contracts/values/ids';
-import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';
+import { isTerminal } from '@holdpoint/orchestrator/task/evolve/phases';
 import { findNode, nodeState, openQuestion } from '@holdpoint/orchestrator/task/model/state';
 import { taskIn, type TaskChange } from '../event-states.ts';
 import type { Principal } from '@holdpoint/approvals/approval/state';

@@ -1,7 +1,7 @@
 import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
 import { TaskId } from '@holdpoint/contracts/values/ids';
 import type { Json } from '@holdpoint/contracts/values/json';
-import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';
+import { isTerminal } from '@holdpoint/orchestrator/task/evolve/phases';
 import { programDecider } from '@holdpoint/programs/decide';
 import { isProgram, type ProgramState, type ProgramTaskEvent } from '@holdpoint/programs/state';
 import { type ProgramChange, programIn } from '../event-states.ts';

@@ -1,5 +1,5 @@
 import { TaskEvent } from '@holdpoint/contracts/task/events';
-import { evolve } from '@holdpoint/orchestrator/task/model/evolve';
+import { evolve } from '@holdpoint/orchestrator/task/evolve/evolve';
 import { absent, nodeState, type TaskState } from '@holdpoint/orchestrator/task/model/state';
 import type { StoredAggregate, TaskEvidence } from '../evidence/evidence.ts';
 import { asksFor, endOf, type GraphPlan, runsOf, standingsOf } from '../workload/graph.ts';

@@ -1,7 +1,7 @@
 import { TaskEvent } from '@holdpoint/contracts/task/events';
 import { ProgramEvent } from '@holdpoint/contracts/program/events';
 import { absent, type TaskState } from '@holdpoint/orchestrator/task/model/state';
-import { evolve } from '@holdpoint/orchestrator/task/model/evolve';
+import { evolve } from '@holdpoint/orchestrator/task/evolve/evolve';
 import { programDecider } from '@holdpoint/programs/decide';
 import type { ProgramTaskEvent } from '@holdpoint/programs/state';
 import type { StoredAggregate } from '../evidence/evidence.ts';

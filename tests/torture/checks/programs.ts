@@ -1,5 +1,5 @@
 import { TaskPhase } from '@holdpoint/contracts/task/status';
-import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';
+import { isTerminal } from '@holdpoint/orchestrator/task/evolve/phases';
 import type { ProgramEvidence, StoredAggregate, StoredEvent } from '../evidence/evidence.ts';
 import { TOKEN_STEP } from '../workload/program.ts';
 import { type Check, takeNotes } from './check.ts';

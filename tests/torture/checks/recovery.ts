@@ -1,5 +1,5 @@
 import { TaskEvent } from '@holdpoint/contracts/task/events';
-import { evolve } from '@holdpoint/orchestrator/task/model/evolve';
+import { evolve } from '@holdpoint/orchestrator/task/evolve/evolve';
 import { absent, nodeState, type TaskState } from '@holdpoint/orchestrator/task/model/state';
 import type { StoredAggregate, StoredEvent } from '../evidence/evidence.ts';
 import { LEFT } from '../workload/agent-failures.ts';

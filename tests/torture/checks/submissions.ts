@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';
+import { isTerminal } from '@holdpoint/orchestrator/task/evolve/phases';
 import { TaskPhase } from '@holdpoint/contracts/task/status';
 import type { Operation } from '../history.ts';
 import type { StoredAggregate, TaskEvidence } from '../evidence/evidence.ts';

@@ -111,7 +111,7 @@ export const openCompose = async (root: string, projectName: string): Promise<De
     containers.flatMap(({ Name: name, Service }) =>
       SERVICES.filter((service) => service === Service).map(async (service) => ({
         name,
-        service,
+        services: [service],
         address: await publishedAt(name, 8080),
         metrics: await publishedAt(name, METRICS_PORT),
       })),
@@ -176,7 +176,7 @@ export const openCompose = async (root: string, projectName: string): Promise<De
           `/workspace/${file}`,
         )
       ).toString('utf8'),
-    instances: instances.map(({ name, service }) => ({ name, service })),
+    instances: instances.map(({ name, services }) => ({ name, services })),
     workers: [],
     // Published ports depend on the deployment.
     consoles: [],

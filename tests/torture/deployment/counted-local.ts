@@ -1,29 +1,22 @@
 import { mkdir } from 'node:fs/promises';
 import { root } from '@holdpoint/infra/local/folders';
-import type { Progress } from '@holdpoint/infra/local/progress';
 import { type CounterTarget, startCounterTarget } from '../workload/counter-target.ts';
 import { bookFolderIn, repositoriesIn } from '../workload/scratch-repository.ts';
 import type { Deployment } from './deployment.ts';
-import { startLocal } from './local.ts';
+import { type LocalOptions, startLocal } from './local.ts';
 
 export type Counted = { readonly deployment: Deployment; readonly target: CounterTarget };
 
 export const startCountedLocal = async (
   folder: string,
   seed: string,
-  {
-    env,
-    progress,
-    workers,
-  }: { readonly env: NodeJS.ProcessEnv; readonly progress: Progress; readonly workers: number },
+  around: Pick<LocalOptions, 'env' | 'progress' | 'workers' | 'form' | 'replicas'>,
 ): Promise<Counted> => {
   let target: CounterTarget | undefined;
   const deployment = await startLocal({
     root,
     folder,
-    env,
-    progress,
-    workers,
+    ...around,
     beforeServices: async ({ register, undo }) => {
       target = await startCounterTarget(folder, seed);
       undo.add(target.stop);

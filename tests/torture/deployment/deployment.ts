@@ -1,7 +1,8 @@
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import type { FaultProxy } from '../fault-proxy.ts';
 
-export type Instance = { readonly name: string; readonly service: ServiceName };
+/** A process, and the services that it runs. */
+export type Instance = { readonly name: string; readonly services: readonly ServiceName[] };
 
 export type Upstream = 'nats' | 'postgres';
 export const UPSTREAMS: readonly Upstream[] = ['nats', 'postgres'];

@@ -7,12 +7,12 @@ import {
   type ServiceProcess,
   startServiceProcess,
 } from '@holdpoint/infra/local/process/service-processes';
+import { type Form, processesOf } from '@holdpoint/infra/local/stack';
 import type { Undo } from '@holdpoint/infra/local/undo';
 import { type FaultProxy, startFaultProxy } from '../fault-proxy.ts';
 import { type Breakable, startBreakable } from './breakable.ts';
 import type { Ended, Instance, Upstream } from './deployment.ts';
 
-const REPLICAS = 2;
 const READY_WITHIN_MS = 90_000;
 
 export type LocalInstance = Omit<ServiceProcess, 'stop'> &
@@ -27,6 +27,9 @@ export type InstancesOptions = {
   readonly workspace: string;
   readonly foundation: Foundation;
   readonly undo: Undo;
+  readonly form: Form;
+  /** Processes of each kind. */
+  readonly replicas: number;
   /** The environment for the services. */
   readonly env: NodeJS.ProcessEnv;
   readonly serviceEnv: Readonly<Record<string, string>>;
@@ -41,7 +44,7 @@ const healthPorts = async (count: number): Promise<readonly number[]> => {
 };
 
 const startInstance = async (
-  { name, service }: Instance,
+  { name, services }: Instance,
   httpPort: number,
   { root, folder, workspace, foundation, env, serviceEnv, onEnded }: InstancesOptions,
 ): Promise<LocalInstance> => {
@@ -58,7 +61,15 @@ const startInstance = async (
     workspace,
     httpPort,
   };
-  const where = { name, service, context, folder, inherited: env, env: serviceEnv, logFile: logFile(name) };
+  const where = {
+    name,
+    services,
+    context,
+    folder,
+    inherited: env,
+    env: serviceEnv,
+    logFile: logFile(name),
+  };
   const instance = await startBreakable(
     (hooks) => startServiceProcess({ ...where, registry, ...hooks }),
     onEnded,
@@ -79,10 +90,13 @@ const startInstance = async (
   };
 };
 
-/** Two instances of each service, each with its own proxy to NATS and to PostgreSQL. */
+/** Several instances of each process, each with its own proxy to NATS and to PostgreSQL. */
 export const startInstances = async (options: InstancesOptions): Promise<readonly LocalInstance[]> => {
-  const all = SERVICES.flatMap((service) =>
-    Array.from({ length: REPLICAS }, (_, i): Instance => ({ name: `${service}-${String(i + 1)}`, service })),
+  const all = processesOf(SERVICES, options.form).flatMap(({ name, services }) =>
+    Array.from({ length: options.replicas }, (_, i): Instance => ({
+      name: `${name}-${String(i + 1)}`,
+      services,
+    })),
   );
   const ports = await healthPorts(all.length);
   const started: LocalInstance[] = [];

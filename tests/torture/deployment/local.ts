@@ -7,6 +7,7 @@ import { layout } from '@holdpoint/infra/credentials/layout';
 import { startFoundation, takeDataDir } from '@holdpoint/infra/local/foundation';
 import { Problem } from '@holdpoint/infra/local/problem';
 import type { Progress } from '@holdpoint/infra/local/progress';
+import type { Form } from '@holdpoint/infra/local/stack';
 import { createUndo, type Undo } from '@holdpoint/infra/local/undo';
 import { DATABASE } from '@holdpoint/infra/postgres/provision';
 import { Pool, type PoolConfig } from 'pg';
@@ -26,6 +27,10 @@ export type LocalOptions = {
   readonly beforeServices: (beside: Beside) => Promise<Readonly<Record<string, string>>>;
   /** The number of processes that run programs. */
   readonly workers: number;
+  /** `core`: orchestrator, approvals and recovery share a process. Default: `apart`. */
+  readonly form?: Form | undefined;
+  /** Processes of each kind. Default: two. */
+  readonly replicas?: number | undefined;
   readonly progress: Progress;
 };
 
@@ -98,7 +103,7 @@ const logText = (name: string, file: string): Text => ({
   parts: () => createReadStream(file) as AsyncIterable<Buffer>,
 });
 
-/** Two processes of each service with their own servers and a proxy on each connection. */
+/** Processes of all services with their own servers and a proxy on each connection. */
 export const startLocal = async (options: LocalOptions): Promise<Deployment> => {
   const undo = createUndo();
   try {
@@ -128,7 +133,14 @@ const startWith = async (options: LocalOptions, undo: Undo): Promise<Deployment>
   const around = { root, folder, foundation, undo, onEnded: (one: Ended) => void ended.push(one) };
   const workspace = join(folder, 'workspace');
   const instances = await progress.step('starting the services', () =>
-    startInstances({ ...around, workspace, env, serviceEnv }),
+    startInstances({
+      ...around,
+      workspace,
+      env,
+      serviceEnv,
+      form: options.form ?? 'apart',
+      replicas: options.replicas ?? 2,
+    }),
   );
   const { workers: count } = options;
   const workers =
@@ -149,9 +161,9 @@ const startWith = async (options: LocalOptions, undo: Undo): Promise<Deployment>
     credentialsDir,
     people,
     readWorkspace: async (file) => (await readIfPresent(join(workspace, file))) ?? '',
-    instances: instances.map(({ name, service }) => ({ name, service })),
+    instances: instances.map(({ name, services }) => ({ name, services })),
     workers: workers.map(({ name }) => name),
-    consoles: instances.filter(({ service }) => service === 'approvals').map(({ url }) => url),
+    consoles: instances.filter(({ services }) => services.includes('approvals')).map(({ url }) => url),
     isReady: (name) => find(name).isReady(),
     kill: async (name) => processOf(name).end('SIGKILL'),
     pause: async (name) => processOf(name).signal('SIGSTOP'),

@@ -9,7 +9,7 @@ import type { SealSigner } from '@holdpoint/runtime/engine/seals';
 import { sealSignerOf } from '@holdpoint/runtime/service/seal-key';
 import { headers, type NatsConnection, RequestError, TimeoutError } from '@nats-io/transport-node';
 import { z } from 'zod';
-import { sealWith, signerOf, strangeSigner } from '../../kit/bus/seals.ts';
+import { natsHeaders, sealWith, signerOf, strangeSigner } from '../../kit/bus/seals.ts';
 import { FORGED, type Recorded } from '../bus-recorder.ts';
 import type { Deployment } from '../deployment/deployment.ts';
 import type { Attack } from '../evidence/attacks.ts';
@@ -125,9 +125,8 @@ export const forgedSeals = defineFault({
       const send = ({ subject, body }: Forged, marks: Readonly<Record<string, string>>): void => {
         const user = senderOf(subject);
         if (user === undefined) return;
-        const marked = headers();
-        for (const [name, value] of Object.entries(marks)) marked.set(name, value);
-        marked.set(HEADERS.messageId, `${FORGED}${String(step)}-${String(tried)}`);
+        const messageId = `${FORGED}${String(step)}-${String(tried)}`;
+        const marked = natsHeaders({ ...marks, [HEADERS.messageId]: messageId });
         senders[user].publish(subject, body, { headers: marked });
         tried += 1;
       };

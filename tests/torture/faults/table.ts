@@ -11,6 +11,7 @@ import { delay, lostAnswer, partition, refuse } from './network.ts';
 import { pauseConsumer, pauseService } from './pause-service.ts';
 import { postgresRestart, terminateSessions } from './postgres-server.ts';
 import { rollingUpgrade } from './rolling-upgrade.ts';
+import { leaseSetBack } from './lease.ts';
 import { slowWatcher } from './slow-watcher.ts';
 import { stopService } from './stop-service.ts';
 import { tokenScopes } from './token-scopes.ts';
@@ -28,6 +29,7 @@ export const FAULTS: readonly Fault[] = [
   natsPause,
   postgresRestart,
   terminateSessions,
+  leaseSetBack,
   delay,
   partition,
   refuse,

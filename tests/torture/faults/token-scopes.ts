@@ -5,8 +5,9 @@ import { IDENTITY_HEADER, IssuedIdentity, takesIdentity } from '@holdpoint/contr
 import { ENDPOINT_SCOPES, type Needed } from '@holdpoint/contracts/catalog/scopes';
 import { type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';
 import { ErrorBody } from '@holdpoint/contracts/values/errors';
-import { headers, type NatsConnection, RequestError, TimeoutError } from '@nats-io/transport-node';
+import { type NatsConnection, RequestError, TimeoutError } from '@nats-io/transport-node';
 import { z } from 'zod';
+import { natsHeaders } from '../../kit/bus/seals.ts';
 import type { Deployment } from '../deployment/deployment.ts';
 import type { Attack } from '../evidence/attacks.ts';
 import { createRandom } from '../random.ts';
@@ -76,8 +77,7 @@ const ERROR_HEADER = 'Nats-Service-Error-Code';
 const onBus =
   (connection: NatsConnection) =>
   async (subject: string, body: string, named: Readonly<Record<string, string>>): Promise<unknown> => {
-    const sent = headers();
-    for (const [name, value] of Object.entries(named)) sent.set(name, value);
+    const sent = natsHeaders(named);
     const reply = await connection.request(subject, body, { timeout: ANSWER_WITHIN_MS, headers: sent });
     return reply.headers?.get(ERROR_HEADER) ? ErrorBody.parse(reply.json()).code : reply.json();
   };

@@ -185,6 +185,8 @@ describe('a question at a terminal', () => {
       canDecide: true,
       call: async (_: string, endpoint: string, payload: unknown) => {
         if (endpoint === 'list') return { items: [asked(input)] };
+        if (endpoint === 'whoami')
+          return { name: 'grace', groups: ['operators'], roles: [], scopes: ['approvals:decide'] };
         said.push((payload as { response: unknown }).response);
         if (decided instanceof Error) throw decided;
         return decided;

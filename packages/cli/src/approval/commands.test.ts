@@ -113,6 +113,14 @@ describe('approval show', () => {
     expect(out).toContain('    "line": "hello"');
   });
 
+  test('approval show names the repository of an effect in one', async () => {
+    const { out } = await type('approval show a-1', { 'approvals.get': pending });
+    expect(out).not.toMatch(/^repository/m);
+    const effect = { ...pending.effect, args: { ...pending.effect.args, repository: '/srv/shop\u202e' } };
+    const merge = await type('approval show a-1', { 'approvals.get': { ...pending, effect } });
+    expect(merge.out).toMatch(/^repository +\/srv\/shop\\u\{202e\}$/m);
+  });
+
   const previous = {
     id: 'a-0',
     status: 'changes_requested',
@@ -378,12 +386,23 @@ describe('an effect that does not match its digest', () => {
 });
 
 describe('approval list --watch', () => {
-  const watching = async (typed: readonly string[], more: object = {}, full?: object) => {
+  const watching = async (typed: readonly string[], more: object = {}, full?: object, who: object = {}) => {
     const prompts: string[] = [];
     const said: unknown[] = [];
     const altered = { ...pending, ...more };
     const item = { ...altered, digest: digestOf(altered.effect) };
-    const answers: Readonly<Record<string, unknown>> = { list: { items: [item] }, get: full ?? item };
+    const answers: Readonly<Record<string, unknown>> = {
+      list: { items: [item] },
+      get: full ?? item,
+      whoami: {
+        name: 'grace',
+        groups: ['operators'],
+        roles: [],
+        scopes: ['approvals:decide'],
+        administrator: false,
+        ...who,
+      },
+    };
     const client = {
       canDecide: true,
       call: (_: string, endpoint: string, payload: { id: string }) => {
@@ -423,6 +442,17 @@ describe('approval list --watch', () => {
     const strict = await watching(['c'], { policy: { decisions: ['approve', 'reject'], rules: false } });
     expect(strict.said).toEqual([]);
     expect(strict.prompts).toEqual(['Approve it? [y: approve, n: reject, other: later] ']);
+  });
+
+  test.each([
+    ['a person outside the audience', {}, { groups: ['guests'] }],
+    ['the requester under four eyes', { requestedBy: 'grace', policy: { fourEyes: true } }, {}],
+    ['a token that may not decide', {}, { scopes: ['approvals:read'] }],
+  ])('approval list --watch shows a request to %s, and asks nothing', async (_, more, who) => {
+    const { out, prompts, said } = await watching(['y'], more, undefined, who);
+    expect(out).toContain('a-');
+    expect(prompts).toEqual([]);
+    expect(said).toEqual([]);
   });
 
   test.each([

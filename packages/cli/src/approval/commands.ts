@@ -1,9 +1,8 @@
 import { type ApprovalView, Risk } from '@holdpoint/contracts/approval/views';
 import { questionOf } from '@holdpoint/contracts/approval/question';
-import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { hasCode } from '@holdpoint/contracts/values/errors';
 import { TaskEvent } from '@holdpoint/contracts/task/events';
 import type { Client } from '../bus/client.ts';
-import { ApprovalStatus } from '@holdpoint/contracts/approval/status';
 import { namesOf } from '@holdpoint/contracts/workflow/audience';
 import type { ApiRequest, ApiResponse } from '@holdpoint/contracts/catalog/api';
 import { ListApprovals } from '@holdpoint/contracts/approval/queries';
@@ -68,11 +67,12 @@ const orderedAt = async (client: Client, approval: ApprovalView): Promise<number
       return event?.type === 'effect_ordered' && event.effectId === effectId;
     })?.at;
   } catch (error) {
-    if (error instanceof HoldpointError && error.code === 'ORCHESTRATOR_UNKNOWN_TASK') return undefined;
+    if (hasCode(error, 'ORCHESTRATOR_UNKNOWN_TASK')) return undefined;
     throw error;
   }
 };
 
+const STATUSES = ListApprovals.shape.status.unwrap().options;
 const ORDERS = ListApprovals.shape.order.unwrap().options;
 
 const addReading = (approval: Command, session: Session): void => {
@@ -83,19 +83,15 @@ const addReading = (approval: Command, session: Session): void => {
     )
       .option(
         '--status <status>',
-        `${ApprovalStatus.options.join(', ')} (default: pending)`,
-        as(ApprovalStatus),
+        `${STATUSES.join(', ')} (default: pending)`,
+        as(ListApprovals.shape.status.unwrap()),
       )
       .option('--kind <kind>', SideEffectKind.options.join(', '), oneOf(SideEffectKind.options))
       .option('--risk <risk>', Risk.options.join(', '), oneOf(Risk.options))
       .option('--task <task>', 'only requests of this task', as(TaskId))
       .option('--requester <name>', 'only requests of this requester')
       .option('--search <words>', 'full-text search in title, target, capability and task')
-      .option(
-        '--order <order>',
-        `${ORDERS.join(', ')} first (default: oldest; newest needs --status)`,
-        oneOf(ORDERS),
-      )
+      .option('--order <order>', `${ORDERS.join(', ')} first (default: oldest)`, oneOf(ORDERS))
       .option('--limit <number>', 'maximum number of requests', wholeNumber(LIST_MAX))
       .option('--after <cursor>', 'continue after this cursor, printed by an earlier list')
       .option('--watch', 'show requests and decisions as they arrive; on a terminal, ask for your decision')

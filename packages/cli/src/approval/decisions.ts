@@ -3,7 +3,7 @@ import type { Choice, DecideApproval } from '@holdpoint/contracts/approval/comma
 import { questionOf } from '@holdpoint/contracts/approval/question';
 import type { ApiResponse } from '@holdpoint/contracts/catalog/api';
 import { digestShown, type Shown } from '@holdpoint/contracts/approval/shown-effect';
-import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { hasCode, HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { EffectId } from '@holdpoint/contracts/values/ids';
 import type { Json } from '@holdpoint/contracts/values/json';
 import type { RuleSpec } from '@holdpoint/contracts/approval/standing-rule';
@@ -21,7 +21,7 @@ const explainLateDecision = async (
   id: ApprovalView['id'],
   error: unknown,
 ): Promise<never> => {
-  if (!(error instanceof HoldpointError) || error.code !== 'APPROVALS_ALREADY_DECIDED') throw error;
+  if (!hasCode(error, 'APPROVALS_ALREADY_DECIDED')) throw error;
   const settled = await client.call('approvals', 'get', { id });
   throw new HoldpointError(error.code, `${id} is already ${decisionText(settled)}`, { cause: error });
 };

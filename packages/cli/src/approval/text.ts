@@ -145,11 +145,16 @@ const fullResponse = ({ response = null }: ApprovalView): readonly string[] => {
 /** The effect, for requests that decide on one. Other requests carry only a name. */
 const hasEffect = (approval: ApprovalView): boolean => ['effect', 'in_doubt'].includes(questionOf(approval));
 
+/** Of a step in a repository, such as a merge: its target names the branch alone. */
+const repositoryRows = ({ args }: ApprovalView['effect']): readonly (readonly string[])[] =>
+  typeof args['repository'] === 'string' ? [['repository', args['repository']]] : [];
+
 const effectRows = (approval: ApprovalView): readonly (readonly string[])[] => {
   const { effect, digest } = approval;
   if (!hasEffect(approval)) return [];
   return [
     ['effect', `${effectLine(effect)}, ${effect.effectClass}`],
+    ...repositoryRows(effect),
     ['key', effect.idempotencyKey],
     ['digest', isAsShown(approval) ? digest : `${digest} does not belong to this effect: decide nothing`],
   ];
@@ -180,6 +185,7 @@ export const approvalText = (approval: ApprovalDetail, now: number, begunAt?: nu
   ...columns([
     ['approval', approval.id],
     ['title', approval.title],
+    ...(approval.description === undefined ? [] : [['', approval.description]]),
     ['status', stateText(approval, now)],
     ['risk', riskText(approval)],
     ['requested by', approval.requestedBy],

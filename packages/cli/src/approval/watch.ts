@@ -1,6 +1,6 @@
 import type { ApprovalView } from '@holdpoint/contracts/approval/views';
-import { questionOf } from '@holdpoint/contracts/approval/question';
-import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { mayDecideNow, questionOf } from '@holdpoint/contracts/approval/question';
+import { hasCode } from '@holdpoint/contracts/values/errors';
 import { setTimeout as pause } from 'node:timers/promises';
 import { askAbout } from './prompt.ts';
 import { approvalText, decisionText, subjectLine } from './text.ts';
@@ -36,8 +36,7 @@ const resolvedLine = async (client: Client, approval: ApprovalView): Promise<str
     const settled = await client.call('approvals', 'get', { id });
     return `${id} is ${decisionText(settled)} (${subjectLine(approval)})`;
   } catch (error) {
-    if (error instanceof HoldpointError && error.code === 'APPROVALS_UNKNOWN')
-      return `${id} no longer exists`;
+    if (hasCode(error, 'APPROVALS_UNKNOWN')) return `${id} no longer exists`;
     throw error;
   }
 };
@@ -54,6 +53,9 @@ export const watchApprovals = async (
   const shown = new Set<string>();
   const waiting = new Map<string, ApprovalView>();
   const terminal = client.canDecide === true ? session.terminal() : undefined;
+  const person = terminal && (await client.call('approvals', 'whoami', {}));
+  const mayAnswer = (approval: ApprovalView): boolean =>
+    person !== undefined && mayDecideNow(person, approval);
   for (;;) {
     const pending = await pendingOf(client, audience);
     const still = new Set(pending.map(({ id }) => id));
@@ -66,7 +68,7 @@ export const watchApprovals = async (
       shown.add(approval.id);
       const full = await inFull(client, approval);
       session.lines(approvalText(full, session.now()));
-      const outcome = terminal && (await askAbout(client, terminal, full));
+      const outcome = terminal && mayAnswer(full) ? await askAbout(client, terminal, full) : undefined;
       if (outcome !== undefined) session.lines(outcome.lines);
       if (outcome?.decided !== true) waiting.set(approval.id, approval);
     }

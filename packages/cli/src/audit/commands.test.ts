@@ -197,14 +197,24 @@ describe('an export of the audit log', () => {
   test.each<[string, (parts: string[]) => string[], string]>([
     ['without its end', (parts) => parts.slice(0, -1), 'its end is missing'],
     ['that lacks a line before its end', (parts) => parts.toSpliced(3, 1), 'expected 3 lines'],
-    ['without its keys', (parts) => parts.slice(1), 'is not an export'],
-    ['with something behind its end', (parts) => [...parts, '{"kind":"end","lines":3}'], 'is not an export'],
-    ['that is no export', () => ['no export'], 'is not an export'],
-    ['that is empty', () => [], 'is truncated'],
-  ])('an export %s is refused', async (_, change, problem) => {
+    ['that is cut in a line', (parts) => [...parts.slice(0, 3), '{"kind":"li'], 'altered or shortened'],
+    ['without its keys', (parts) => parts.slice(1), 'its keys are missing'],
+    [
+      'with something behind its end',
+      (parts) => [...parts, '{"kind":"end","lines":3}'],
+      'altered or shortened',
+    ],
+    ['that is empty', () => [], 'its end is missing'],
+  ])('the verification of an export %s fails with 1', async (_, change, problem) => {
     write('audit.jsonl', change(await exported()).join('\n'));
     const { code, err } = await verify();
-    expect([code, err]).toEqual([2, expect.stringContaining(problem)]);
+    expect([code, err]).toEqual([1, expect.stringContaining(problem)]);
+  });
+
+  test('a file that is no export is a mistake in the command', async () => {
+    write('audit.jsonl', 'no export');
+    const { code, err } = await verify();
+    expect([code, err]).toEqual([2, expect.stringContaining('is not an export')]);
   });
 
   test('an earlier export reveals a rewrite of the whole log', async () => {

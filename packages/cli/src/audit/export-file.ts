@@ -4,6 +4,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { AuditLine } from '@holdpoint/contracts/audit/audit';
 import { PublishedKeys } from '@holdpoint/contracts/approval/signing-keys';
 import { z } from 'zod';
+import { Refusal } from '../kit/refusal.ts';
 import { UsageError } from '../kit/usage-error.ts';
 
 /** One line of an export. Order: keys, external anchors, log lines, end. */
@@ -58,16 +59,24 @@ const partOf = (text: string): Part | undefined => {
   }
 };
 
-/** The parts of an export. Throws `UsageError` for an invalid part or a missing end. */
+/** An altered or shortened file fails the verification: it is no mistake in the command. */
+export const damaged = (name: string): Refusal =>
+  new Refusal('CLI_AUDIT_ALTERED', `${name} is altered or shortened: a line is no part of an export`);
+export const truncated = (name: string, what: string): Refusal =>
+  new Refusal('CLI_AUDIT_ALTERED', `${name} is shortened: ${what}`);
+
+/** The parts of an export. Throws `CLI_AUDIT_ALTERED` for an invalid part or a missing end. */
 export function* exportParts(name: string, directory: string): Generator<Part> {
-  let ended = false;
+  let [ended, started] = [false, false];
   for (const text of fileLines(name, directory)) {
     const part = partOf(text);
-    if (part === undefined || ended) throw new UsageError(`${name} is not an export of the audit log`);
+    if (part === undefined && !started) throw new UsageError(`${name} is not an export of the audit log`);
+    if (part === undefined || ended) throw damaged(name);
+    started = true;
     ended = part.kind === 'end';
     yield part;
   }
-  if (!ended) throw new UsageError(`${name} is truncated: its end is missing`);
+  if (!ended) throw truncated(name, 'its end is missing');
 }
 
 const Anchor = z.object({ statement: z.string() });

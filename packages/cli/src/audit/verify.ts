@@ -6,7 +6,7 @@ import { type PublishedKeys, publicKeysIn, vouchedFor } from '@holdpoint/contrac
 import type { KeyObject } from 'node:crypto';
 import type { Client } from '../bus/client.ts';
 import { UsageError } from '../kit/usage-error.ts';
-import { exportParts } from './export-file.ts';
+import { damaged, exportParts, truncated } from './export-file.ts';
 import { fetchAnchors, fetchLines } from './fetch.ts';
 
 export type Verification = {
@@ -85,8 +85,7 @@ export const verifyExport = (
 ): Verification => {
   const parts = exportParts(name, directory);
   const first = parts.next();
-  if (first.done === true || first.value.kind !== 'keys')
-    throw new UsageError(`${name} is not an export of the audit log`);
+  if (first.done === true || first.value.kind !== 'keys') throw truncated(name, 'its keys are missing');
   const { kind: _, ...published } = first.value;
   const kept: string[] = [...anchors];
   let verification: ReturnType<typeof startVerification> | undefined;
@@ -97,9 +96,8 @@ export const verifyExport = (
       verification ??= startVerification(keys, published, kept);
       verification.verifier.take(part.line);
       count += 1;
-    } else if (part.kind !== 'end') throw new UsageError(`${name} is not an export of the audit log`);
-    else if (part.lines !== count)
-      throw new UsageError(`${name} is truncated: expected ${String(part.lines)} lines`);
+    } else if (part.kind !== 'end') throw damaged(name);
+    else if (part.lines !== count) throw truncated(name, `expected ${String(part.lines)} lines`);
   }
   const verified = (verification ?? startVerification(keys, published, kept)).finish();
   return { ...verified, isSelfSigned: keys === undefined };

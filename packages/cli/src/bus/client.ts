@@ -26,6 +26,8 @@ export interface Client {
   readonly userName?: string;
   /** True if the client has a token to decide with. */
   readonly canDecide?: boolean;
+  /** Address of the console, if a local start is running. */
+  readonly consoleUrl?: string | undefined;
   /** Resolves to the response. Throws `HoldpointError` with the code of the service. */
   call<S extends ServiceName, E extends keyof Api[S] & string>(
     service: S,
@@ -80,5 +82,7 @@ const clientOn = (connection: NatsConnection, token: string | undefined): Client
   };
 };
 
-export const createClient = async (settings: Settings): Promise<Client> =>
-  clientOn(await connectTo(settings), settings.token);
+export const createClient = async (settings: Settings): Promise<Client> => ({
+  ...clientOn(await connectTo(settings), settings.token),
+  consoleUrl: settings.consoleUrl,
+});

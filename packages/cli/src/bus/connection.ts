@@ -1,14 +1,14 @@
 import { clientConnection } from '@holdpoint/contracts/bus/client-connection';
+import { natsLogin } from '@holdpoint/contracts/bus/nats-login';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import {
-  type Authenticator,
   connect,
+  credsAuthenticator,
   errors,
   type NatsConnection,
   nkeyAuthenticator,
 } from '@nats-io/transport-node';
-import { UsageError } from '../kit/usage-error.ts';
 import type { Settings } from './settings.ts';
 
 /** Bus user for operators and their tools. */
@@ -25,23 +25,12 @@ const hostsOf = (natsUrl: string): string =>
     .map((url) => url.trim().replace(/^([a-z]+:\/\/)?([^@/]*@)?/i, ''))
     .join(', ');
 
-/** Signs with the seed. Fails here for an invalid seed, instead of during the login. */
-const authenticatorFor = (seed: Uint8Array): Authenticator => {
-  const authenticator = nkeyAuthenticator(seed);
-  try {
-    authenticator('nonce');
-  } catch (cause) {
-    throw new UsageError('the NATS seed is not the seed of an nkey', { cause });
-  }
-  return authenticator;
-};
-
 export const connectTo = async ({
   natsUrl,
   seed,
   user = DEFAULT_USER,
 }: Settings): Promise<NatsConnection> => {
-  const authenticator = seed && authenticatorFor(seed);
+  const authenticator = seed && natsLogin(seed, { nkeyAuthenticator, credsAuthenticator });
   try {
     return await connect({
       ...clientConnection(natsUrl, user),
@@ -53,7 +42,7 @@ export const connectTo = async ({
     if (error instanceof errors.AuthorizationError) {
       throw new HoldpointError(
         'ERR_FORBIDDEN',
-        `NATS at ${hostsOf(natsUrl)} refused this user: check the seed`,
+        `NATS at ${hostsOf(natsUrl)} refused this user: check its login file`,
         { cause: error },
       );
     }

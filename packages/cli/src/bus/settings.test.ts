@@ -30,7 +30,7 @@ const write = (path: string, text: string): string => {
 
 const readable = ({ natsUrl, seed, token }: Settings) => ({
   natsUrl,
-  seed: seed && new TextDecoder().decode(seed),
+  seed: typeof seed === 'function' ? new TextDecoder().decode(seed()).trim() : seed,
   token,
 });
 const read = (env: Record<string, string> = {}, directory = root) => readable(readSettings(env, directory));
@@ -77,7 +77,7 @@ describe('settings from the environment', () => {
     ['HOLDPOINT_TOKEN_FILE', 'gone', 'cannot be read'],
     ['HOLDPOINT_TOKEN_FILE', 'prose', 'holds no secret'],
   ])('%s with a file that is %s names the file', (name, file, problem) => {
-    write('empty', '\n');
+    write('empty', '');
     write('prose', 'more than one word');
     expect(failure({ HOLDPOINT_NATS_URL: 'nats://a', [name]: join(root, file) })).toBe(
       `${name}: ${join(root, file)} ${problem}`,

@@ -1,5 +1,6 @@
 import { readFileSync, realpathSync } from 'node:fs';
 import { dirname, isAbsolute, join, sep } from 'node:path';
+import type { LoginText } from '@holdpoint/contracts/bus/nats-login';
 import { z } from 'zod';
 import { readOwnFile } from './own-file.ts';
 import { pointerFile } from './running-pointer.ts';
@@ -8,12 +9,14 @@ import { UsageError } from '../kit/usage-error.ts';
 /** Address and credentials. */
 export type Settings = {
   readonly natsUrl: string;
-  /** The nkey seed of the bus user; undefined if the server needs none. */
-  readonly seed?: Uint8Array | undefined;
+  /** The nkey seed or the `.creds` of the bus user; undefined if the server needs none. */
+  readonly seed?: LoginText | undefined;
   /** Bearer token of the user; public endpoints need none. */
   readonly token?: string | undefined;
   /** The bus user of the seed (default: `operator`). */
   readonly user?: string | undefined;
+  /** Address of the console, if a local start is running. */
+  readonly consoleUrl?: string | undefined;
 };
 
 /** The part of `running.json` that the CLI reads. */
@@ -21,6 +24,7 @@ const Running = z.object({
   natsUrl: z.string().optional(),
   natsSeedFile: z.string().optional(),
   tokenFile: z.string().optional(),
+  services: z.object({ approvals: z.string().optional() }).optional(),
 });
 
 const RUNNING_FILE = join('.holdpoint', 'data', 'running.json');
@@ -37,6 +41,19 @@ const readSecret = (path: string, name: string): string => {
   if (text === '' || text.length > SECRET_MAX_BYTES || /\s/.test(text))
     throw new UsageError(`${name}: ${path} holds no secret`);
   return text;
+};
+
+/** Reads the file now, and again at each connection. */
+const readLogin = (path: string, name: string): LoginText => {
+  const read = (): Uint8Array => {
+    try {
+      return readFileSync(path);
+    } catch (cause) {
+      throw new UsageError(`${name}: ${path} cannot be read`, { cause });
+    }
+  };
+  if (read().byteLength === 0) throw new UsageError(`${name}: ${path} holds no secret`);
+  return read;
 };
 
 const isMissing = (error: unknown): boolean =>
@@ -68,8 +85,7 @@ const parseRunning = (file: string, text: string): z.infer<typeof Running> => {
  * A secret named by `running.json`. It must lie below the directory of that file: a `running.json` in an untrusted
  * directory could otherwise make the CLI send any file to an address of its choice.
  */
-const readNearby = (file: string, named: string | undefined, what: string): string | undefined => {
-  if (named === undefined) return undefined;
+const nearby = (file: string, named: string, what: string): string => {
   const folder = realpathSync(dirname(file));
   let path: string;
   try {
@@ -79,13 +95,10 @@ const readNearby = (file: string, named: string | undefined, what: string): stri
   }
   if (!path.startsWith(folder + sep))
     throw new UsageError(`${file}: ${what} ${named} lies outside of ${folder}`);
-  return readSecret(path, what);
+  return path;
 };
 
 type Environment = Readonly<Record<string, string | undefined>>;
-
-const bytes = (seed: string | undefined): Uint8Array | undefined =>
-  seed === undefined ? undefined : new TextEncoder().encode(seed);
 
 const tokenFrom = (env: Environment): string | undefined => {
   const { HOLDPOINT_TOKEN: token, HOLDPOINT_TOKEN_FILE: file } = env;
@@ -119,12 +132,14 @@ const fromRunning = (env: Environment, directory: string, token: string | undefi
   const running = named ? namedRunning(named) : (findRunning(directory) ?? pointedRunning(env));
   if (running === undefined)
     throw new UsageError('no Holdpoint runs here: start one with `npm start`, or set HOLDPOINT_NATS_URL');
-  const { natsUrl, natsSeedFile, tokenFile } = parseRunning(running.file, running.text);
+  const { natsUrl, natsSeedFile, tokenFile, services } = parseRunning(running.file, running.text);
   if (natsUrl === undefined) throw new UsageError('Holdpoint is still starting: try again in a moment');
+  const { file } = running;
   return {
     natsUrl,
-    seed: bytes(readNearby(running.file, natsSeedFile, 'natsSeedFile')),
-    token: token ?? readNearby(running.file, tokenFile, 'tokenFile'),
+    seed: natsSeedFile ? readLogin(nearby(file, natsSeedFile, 'natsSeedFile'), 'natsSeedFile') : undefined,
+    token: token ?? (tokenFile ? readSecret(nearby(file, tokenFile, 'tokenFile'), 'tokenFile') : undefined),
+    ...(services?.approvals !== undefined && { consoleUrl: services.approvals }),
   };
 };
 
@@ -138,7 +153,7 @@ export const readSettings = (env: Environment, directory: string): Settings => {
   if (!natsUrl) return fromRunning(env, directory, token);
   return {
     natsUrl,
-    seed: seedFile ? bytes(readSecret(seedFile, 'HOLDPOINT_NATS_SEED_FILE')) : undefined,
+    seed: seedFile ? readLogin(seedFile, 'HOLDPOINT_NATS_SEED_FILE') : undefined,
     token,
   };
 };

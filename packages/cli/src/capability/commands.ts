@@ -1,15 +1,15 @@
 import type { CapabilityView } from '@holdpoint/contracts/effect/views';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { remoteLabelOf, remoteNameIn, RemoteName } from '@holdpoint/contracts/effect/remote-name';
 import { CapabilityLabel } from '@holdpoint/contracts/workflow/workflow';
 import type { Command } from 'commander';
 import { as } from '../kit/arguments.ts';
+import type { Client } from '../bus/client.ts';
+import { everyPage } from '../bus/every-page.ts';
 import { listing } from '../output/columns.ts';
 import { withExample } from '../kit/example.ts';
 import type { Session } from '../kit/session.ts';
-
-const OPERATIONS = ['preview', 'probe', 'compensate'] as const;
-
-const operationsOf = (view: CapabilityView): string =>
-  OPERATIONS.filter((operation) => view[operation]).join(' ') || '-';
+import { addRegister, addWithdraw, operationsOf, remoteRow, remoteText } from './remote.ts';
 
 const rowOf = (view: CapabilityView): readonly string[] => [
   view.uses,
@@ -24,12 +24,58 @@ const capabilityLines = (view: CapabilityView): readonly string[] => [
   `optional operations: ${operationsOf(view)}`,
 ];
 
-export const addCapability = (program: Command, { use, lines, json }: Session): void => {
+/** A label, or the name of a registered capability. */
+const labelIn = (text: string): string =>
+  RemoteName.safeParse(text).success ? remoteLabelOf(text) : as(CapabilityLabel)(text);
+
+const HEADER = ['Capability', 'Class', 'Kind', 'Use', 'Operations'];
+
+type Shown = { readonly json?: true };
+
+const showAll = async (client: Client, { lines, json }: Session, options: Shown): Promise<void> => {
+  const [answer, remote] = await Promise.all([
+    client.call('executor', 'capabilities', {}),
+    everyPage(Infinity, (cursor) => client.call('approvals', 'capability_list', cursor)),
+  ]);
+  if (options.json) json({ ...answer, remote });
+  else lines(listing(HEADER, [...answer.items.map(rowOf), ...remote.map(remoteRow)]));
+};
+
+const showRemote = async (
+  client: Client,
+  { lines, json }: Session,
+  name: string,
+  options: Shown,
+): Promise<void> => {
+  const {
+    items: [found],
+  } = await client.call('approvals', 'capability_list', { name });
+  if (found === undefined)
+    throw new HoldpointError('APPROVALS_UNKNOWN_CAPABILITY', `unknown capability: ${name}`);
+  if (options.json) return json(found);
+  lines(remoteText(found));
+  json(found.input);
+};
+
+const showOne = async (
+  client: Client,
+  { lines, json }: Session,
+  uses: string,
+  options: Shown,
+): Promise<void> => {
+  const answer = await client.call('executor', 'capabilities', { uses });
+  const [view] = answer.items;
+  if (options.json || view === undefined) return json(answer);
+  lines(capabilityLines(view));
+  if (view.input !== undefined) json(view.input);
+};
+
+export const addCapability = (program: Command, session: Session): void => {
   const capability = withExample(
     program
       .command('capability')
       .alias('capabilities')
-      .description('list and show the capabilities of the executor'),
+      .description('list, show, register and withdraw capabilities'),
     'capability list',
   );
   withExample(
@@ -37,23 +83,21 @@ export const addCapability = (program: Command, { use, lines, json }: Session): 
       .command('list')
       .alias('show')
       .description('list capabilities: label, effect class, kind, use, optional operations; or show one')
-      .argument('[label]', 'show this capability and its arguments', as(CapabilityLabel))
+      .argument('[label]', 'show this capability, by label or registered name, and its arguments', labelIn)
       .option('--json', 'print the API response as JSON')
-      .action((uses: string | undefined, options: { json?: true }) =>
-        use(async (client) => {
-          const answer = await client.call('executor', 'capabilities', { ...(uses && { uses }) });
-          const [view] = answer.items;
-          if (options.json || (uses !== undefined && view === undefined)) json(answer);
-          else if (uses === undefined || view === undefined)
-            lines(listing(['Capability', 'Class', 'Kind', 'Use', 'Operations'], answer.items.map(rowOf)));
-          else {
-            lines(capabilityLines(view));
-            if (view.input !== undefined) json(view.input);
-          }
+      .action((uses: string | undefined, options: Shown) =>
+        session.use(async (client) => {
+          const name = uses === undefined ? undefined : remoteNameIn(uses);
+          if (uses === undefined) await showAll(client, session, options);
+          else if (name === undefined) await showOne(client, session, uses, options);
+          else await showRemote(client, session, name, options);
           return undefined;
         }),
       ),
     'capability list',
     'capability list cap.env.shell.command.run',
+    'capability show refund',
   );
+  addRegister(capability, session);
+  addWithdraw(capability, session);
 };

@@ -6,7 +6,7 @@ import {
   type StoredDeadLetter,
 } from '@holdpoint/contracts/bus/dead-letter';
 import { type ServiceName, SERVICES } from '@holdpoint/contracts/bus/subjects';
-import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { hasCode, HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { Client } from '../bus/client.ts';
 import { UsageError } from '../kit/usage-error.ts';
 import { columns, instant, listing, shorten } from '../output/columns.ts';
@@ -55,8 +55,7 @@ export const listDeadLetters = async (client: Caller, limit: number): Promise<Li
   const silent: ServiceName[] = [];
   found.forEach((each, index) => {
     if (each.status === 'fulfilled') items.push(...each.value);
-    else if (each.reason instanceof HoldpointError && each.reason.code === 'RUNTIME_UNAVAILABLE')
-      silent.push(...SERVICES.slice(index, index + 1));
+    else if (hasCode(each.reason, 'RUNTIME_UNAVAILABLE')) silent.push(...SERVICES.slice(index, index + 1));
     else throw each.reason;
   });
   if (silent.length === SERVICES.length)

@@ -57,6 +57,7 @@ const run = async (line: string, answers: Readonly<Record<string, unknown>>) => 
 describe('effect undo', () => {
   const answers = (change: Partial<EffectOrder> = {}) => ({
     'executor.order': { ...order, ...change },
+    'orchestrator.list': { items: [] },
     'orchestrator.submit': { id: 't-2', phase: 'queued', version: 1 },
   });
   const inputs = {
@@ -68,11 +69,34 @@ describe('effect undo', () => {
     target: 'staging',
   };
 
+  test('effect undo takes the compensation of a function of users from the registry', async () => {
+    const uses = 'cap.remote.refund';
+    const { compensation: _, ...without } = order;
+    const remote = { ...without, effect: { ...order.effect, uses, args: { charge: 'ch_1' } } };
+    const withRegistry = (compensate: boolean) => ({
+      ...answers(),
+      'executor.order': remote,
+      'approvals.capability_list': { items: [{ name: 'refund', effectClass: 'keyed', compensate }] },
+    });
+    const { code, asked } = await run('effect undo e-1', withRegistry(true));
+    expect(code).toBe(0);
+    expect(asked.at(-1)).toMatchObject([
+      'orchestrator.submit',
+      { inputs: { uses: `${uses}.compensate`, effectClass: 'keyed', args: { charge: 'ch_1' } } },
+    ]);
+    const refused = await run('effect undo e-1', withRegistry(false));
+    expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('has no compensation') as string });
+  });
+
   test('effect undo submits a task with the arguments and outputs of the effect', async () => {
     const { code, out, asked } = await run('effect undo e-1', answers());
     expect(asked).toEqual([
       ['executor.order', { id: 'e-1' }],
-      ['orchestrator.submit', { workflow: 'undo', goal: 'undo e-1', inputs }],
+      ['orchestrator.list', { workflow: 'undo', search: 'e-1' }],
+      [
+        'orchestrator.submit',
+        { workflow: 'undo', goal: 'undo e-1: cap.env.shell.command.run on staging', inputs },
+      ],
     ]);
     expect(code).toBe(0);
     expect(out).toContain('task t-2 is queued: approve cap.env.shell.command.run.compensate');
@@ -80,7 +104,7 @@ describe('effect undo', () => {
 
   test('effect undo uses the pool of the effect, unless another one is named', async () => {
     const poolOf = async (line: string, pool?: string) =>
-      (await run(line, answers(pool === undefined ? {} : { pool }))).asked[1]?.[1];
+      (await run(line, answers(pool === undefined ? {} : { pool }))).asked[2]?.[1];
     expect(await poolOf('effect undo e-1', 'gpu')).toMatchObject({ inputs: { pool: 'gpu' } });
     expect(await poolOf('effect undo e-1 --pool cpu', 'gpu')).toMatchObject({ inputs: { pool: 'cpu' } });
     expect(await poolOf('effect undo e-1 --pool cpu')).toMatchObject({ inputs: { pool: 'cpu' } });
@@ -110,9 +134,45 @@ describe('effect undo', () => {
   });
 });
 
+describe('a second undo', () => {
+  const earlier = (phase: string, goal = 'undo e-1: cap.x on y') => ({
+    'executor.order': order,
+    'orchestrator.list': { items: [{ id: 't-2', phase, goal }] },
+    'orchestrator.submit': { id: 't-3', phase: 'queued', version: 1 },
+  });
+
+  test.each([
+    ['completed', 'error CLI_UNDONE: e-1 was undone by task t-2'],
+    ['awaiting_approval', 'error CLI_UNDONE: task t-2 undoes e-1 already: it is awaiting_approval'],
+  ])('while the first one is %s, it is refused with the task', async (phase, said) => {
+    const { code, err, asked } = await run('effect undo e-1', earlier(phase));
+    expect({ code, err }).toEqual({ code: 1, err: `${said}\n` });
+    expect(asked.map(([endpoint]) => endpoint)).not.toContain('orchestrator.submit');
+  });
+
+  test.each([
+    ['failed', 'undo e-1: cap.x on y'],
+    ['completed', 'undo e-10: cap.x on y'],
+  ])('it is submitted after a %s task with the goal %s', async (phase, goal) => {
+    const { code, asked } = await run('effect undo e-1', earlier(phase, goal));
+    expect(code).toBe(0);
+    expect(asked.at(-1)?.[0]).toBe('orchestrator.submit');
+  });
+
+  test('the goal of an undo names the commit of a merge', async () => {
+    const merged = { ...order, outputs: { commit: '0123456789abcdef' } };
+    const { asked } = await run('effect undo e-1', { ...earlier('failed'), 'executor.order': merged });
+    expect(asked.at(-1)?.[1]).toMatchObject({
+      goal: expect.stringMatching(/, commit 0123456789ab$/) as string,
+    });
+  });
+});
+
+const noRemote = { 'approvals.capability_list': { items: [] } };
+
 describe('capabilities', () => {
   test('capability list shows label, class, kind, effect or work, and operations', async () => {
-    const { out } = await run('capability list', { 'executor.capabilities': { items: [view] } });
+    const { out } = await run('capability list', { 'executor.capabilities': { items: [view] }, ...noRemote });
     expect(out).toMatch(/^Capability .*\ncap\.custom\.set_flag +probeable +deploy +effect +preview probe\n$/);
   });
 

@@ -1,15 +1,33 @@
 import { randomUUID } from 'node:crypto';
 import { argumentProblems } from '@holdpoint/contracts/effect/arguments';
+import { compensationOf } from '@holdpoint/contracts/effect/capabilities';
+import { remoteNameIn } from '@holdpoint/contracts/effect/remote-name';
 import type { EffectOrder } from '@holdpoint/contracts/effect/views';
 import { EffectId, TOKEN } from '@holdpoint/contracts/values/ids';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import type { UndoInputs } from '@holdpoint/contracts/effect/undo';
+import type { TaskPhase } from '@holdpoint/contracts/task/status';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { as } from '../kit/arguments.ts';
+import type { Client } from '../bus/client.ts';
 import { withExample } from '../kit/example.ts';
 import type { Session } from '../kit/session.ts';
+import { Refusal } from '../kit/refusal.ts';
 import { UsageError } from '../kit/usage-error.ts';
+
+/** The registry knows the compensation of a program of users. */
+const remoteCompensation = async (
+  client: Client,
+  { effect }: EffectOrder,
+): Promise<Pick<EffectOrder, 'compensation'>> => {
+  const name = remoteNameIn(effect.uses);
+  if (name === undefined) return {};
+  const { items } = await client.call('approvals', 'capability_list', { name });
+  const definition = items.find((each) => each.name === name);
+  if (definition?.compensate !== true) return {};
+  return { compensation: { uses: compensationOf(effect.uses), effectClass: definition.effectClass } };
+};
 
 /** Inputs of the `undo` workflow. Throws `UsageError` for an effect that cannot be undone. */
 const inputsFor = (order: EffectOrder, named: string | undefined): UndoInputs => {
@@ -30,6 +48,33 @@ const inputsFor = (order: EffectOrder, named: string | undefined): UndoInputs =>
   };
 };
 
+const OVER: ReadonlySet<TaskPhase> = new Set(['failed', 'cancelled']);
+
+/** Goals of undo tasks begin with this. */
+const goalOf = (id: EffectId): string => `undo ${id}`;
+
+/** Refuses a second undo while the first one is open or has succeeded. */
+const refuseTwice = async (client: Client, id: EffectId): Promise<void> => {
+  const { items } = await client.call('orchestrator', 'list', { workflow: 'undo', search: id });
+  const earlier = items.find(
+    ({ goal, phase }) => !OVER.has(phase) && (goal === goalOf(id) || goal.startsWith(`${goalOf(id)}:`)),
+  );
+  if (earlier === undefined) return;
+  throw new Refusal(
+    'CLI_UNDONE',
+    earlier.phase === 'completed'
+      ? `${id} was undone by task ${earlier.id}`
+      : `task ${earlier.id} undoes ${id} already: it is ${earlier.phase}`,
+  );
+};
+
+/** The commit of a merge tells its approver more than the id of the effect. */
+const goalFor = (id: EffectId, { effect, outputs }: EffectOrder): string => {
+  const commit = outputs?.['commit'];
+  const what = typeof commit === 'string' ? `, commit ${commit.slice(0, 12)}` : '';
+  return `${goalOf(id)}: ${effect.uses} on ${effect.target}${what}`;
+};
+
 const Pool = z.string().regex(TOKEN, 'letters, digits, - and _');
 
 export const addUndo = (effect: Command, { use, lines, json }: Session): void => {
@@ -42,8 +87,13 @@ export const addUndo = (effect: Command, { use, lines, json }: Session): void =>
       .option('--json', 'print the API response as JSON')
       .action((id: EffectId, { pool, json: asJson }: { pool?: string; json?: true }) =>
         use(async (client) => {
-          const inputs = inputsFor(await client.call('executor', 'order', { id }), pool);
-          const request = { workflow: 'undo', goal: `undo ${id}`, inputs: inputs as JsonObject };
+          const found = await client.call('executor', 'order', { id });
+          const order = found.compensation
+            ? found
+            : { ...found, ...(await remoteCompensation(client, found)) };
+          const inputs = inputsFor(order, pool);
+          await refuseTwice(client, id);
+          const request = { workflow: 'undo', goal: goalFor(id, order), inputs: inputs as JsonObject };
           const answer = await client.call('orchestrator', 'submit', request, { requestId: randomUUID() });
           if (asJson) json(answer);
           else lines([`task ${answer.id} is ${answer.phase}: approve ${inputs.uses} to revert the effect`]);

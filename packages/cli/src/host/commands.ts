@@ -5,15 +5,37 @@ import { withExample } from '../kit/example.ts';
 import { Refusal } from '../kit/refusal.ts';
 import type { Session } from '../kit/session.ts';
 
+const SERVABLE = [...SERVICES, 'core', 'all'] as const;
+
+/** What `holdpoint nats export` writes, and where. */
+export type NatsExport = {
+  /** An accounts block with nkeys, or JWTs of operator mode. */
+  readonly as: 'config' | 'jwt';
+  readonly out: string;
+  /** The credentials folder. Missing credentials are made. */
+  readonly credentials: string;
+  /** Stands before each account name. */
+  readonly name: string;
+  readonly pools: string;
+  readonly streamReplicas: number;
+  /** `<account>=<prefix>` each. */
+  readonly guests: readonly string[];
+  readonly operatorSeed?: string | undefined;
+};
+
 /** Runs the servers and services of Holdpoint. The command line alone has none. */
 export type Host = {
   /** Starts everything in the current directory. Ends with the process. */
   readonly dev: (options: { readonly sample: boolean }) => Promise<number>;
-  /** Runs one service from its settings. Ends with the process. */
-  readonly serve: (service: ServiceName) => Promise<void>;
+  /** Runs services from their settings; without names those of `HOLDPOINT_SERVICES`. Ends with the process. */
+  readonly serve: (services: readonly string[]) => Promise<void>;
+  /** Writes files for the administrator of NATS. Returns the lines to print. */
+  readonly exportNats: (options: NatsExport) => Promise<readonly string[]>;
+  /** The migrations of this release, oldest first. */
+  readonly migrations: (service: ServiceName) => readonly string[];
 };
 
-const hostOf = ({ host }: Session): Host => {
+export const hostOf = ({ host }: Session): Host => {
   if (host !== undefined) return host;
   throw new Refusal(
     'CLI_WITHOUT_SERVICES',
@@ -36,9 +58,15 @@ export const addHost = (program: Command, session: Session): void => {
   withExample(
     program
       .command('serve')
-      .description('run one service from its settings')
-      .argument('<service>', SERVICES.join(', '), oneOf(SERVICES))
-      .action((service: ServiceName) => hostOf(session).serve(service)),
-    'serve orchestrator',
+      .description('run services from their settings, in one process')
+      .argument(
+        '[services...]',
+        `${SERVICES.join(', ')}, core (all but the executor) or all; HOLDPOINT_SERVICES by default`,
+        (name: string, before: readonly string[]) => [...before, oneOf(SERVABLE)(name)],
+        [],
+      )
+      .action((services: readonly string[]) => hostOf(session).serve(services)),
+    'serve core',
+    'serve executor',
   );
 };

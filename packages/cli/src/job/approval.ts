@@ -1,13 +1,12 @@
 import type { ApprovalView } from '@holdpoint/contracts/approval/views';
-import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { hasCode } from '@holdpoint/contracts/values/errors';
 import type { ApprovalId } from '@holdpoint/contracts/values/ids';
 import type { Client } from '../bus/client.ts';
 import { Refusal } from '../kit/refusal.ts';
 import type { Job } from './job.ts';
 import { waitText } from './record.ts';
 
-const isUnknown = (error: unknown): boolean =>
-  error instanceof HoldpointError && error.code === 'APPROVALS_UNKNOWN';
+const isUnknown = (error: unknown): boolean => hasCode(error, 'APPROVALS_UNKNOWN');
 
 /** The approval of a job; undefined while the request is on its way. */
 export const findApproval = async (

@@ -1,4 +1,4 @@
-import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { hasCode, HoldpointError } from '@holdpoint/contracts/values/errors';
 import { WorkflowFileError } from '@holdpoint/workflows/files/file-error';
 import { CommanderError } from 'commander';
 import { printable } from '../output/printable.ts';
@@ -26,5 +26,4 @@ export const reportFailure = (error: unknown): { readonly code: number; readonly
 };
 
 /** True for a temporary failure. */
-export const isUnavailable = (error: unknown): boolean =>
-  error instanceof HoldpointError && error.code === 'RUNTIME_UNAVAILABLE';
+export const isUnavailable = (error: unknown): boolean => hasCode(error, 'RUNTIME_UNAVAILABLE');

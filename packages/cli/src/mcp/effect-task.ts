@@ -4,6 +4,7 @@ import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import { JsonObject } from '@holdpoint/contracts/values/json';
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
+import { DECISION_MS } from '@holdpoint/contracts/workflow/side-effect';
 import {
   CapabilityLabel,
   Pool,
@@ -67,7 +68,9 @@ export const ApprovalInput = {
     .min(1_000)
     .max(WAIT_MAX_MS)
     .optional()
-    .describe('time limit for the decision, in milliseconds'),
+    .describe(
+      'time limit for the decision, in milliseconds; the effect fails then (default: seven days, then a person decides)',
+    ),
   pool: Pool.optional().describe('executor pool'),
 } as const;
 
@@ -98,8 +101,6 @@ const GOAL_MAX = 10_000;
 
 /** The node of the effect. */
 export const EFFECT = 'effect' as NodeId;
-
-const TIMEOUT_MS = 24 * 3_600_000;
 
 const capability = async (client: Client, uses: EffectTaskRequest['uses']): Promise<CapabilityView> => {
   const { items } = await client.call('executor', 'capabilities', { uses });
@@ -150,7 +151,8 @@ export const effectWorkflow = async (
           ...(request.rollback_hint !== undefined && { rollbackHint: request.rollback_hint }),
           pool: request.pool ?? DEFAULT_POOL,
           audience: request.audience ?? [],
-          approvalTimeoutMs: request.timeoutMs ?? TIMEOUT_MS,
+          approvalTimeoutMs: request.timeoutMs ?? DECISION_MS,
+          ...(request.timeoutMs !== undefined && { endsOnExpiry: true }),
           ...((quorum !== undefined || fourEyes !== undefined) && { gate: { ...gate, policy } }),
         },
       },

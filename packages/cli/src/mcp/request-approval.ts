@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { TaskView } from '@holdpoint/contracts/task/views';
-import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { hasCode, HoldpointError } from '@holdpoint/contracts/values/errors';
 import { type ApprovalId, taskIdFrom } from '@holdpoint/contracts/values/ids';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import type { Client } from '../bus/client.ts';
@@ -24,7 +24,7 @@ const requestOf = async (
     try {
       return requestDocument(await client.call('approvals', 'get', { id }));
     } catch (error) {
-      const mayCome = error instanceof HoldpointError && error.code === 'APPROVALS_UNKNOWN';
+      const mayCome = hasCode(error, 'APPROVALS_UNKNOWN');
       if (!mayCome) throw error;
       if (signal.aborted || performance.now() >= overAt) return undefined;
     }

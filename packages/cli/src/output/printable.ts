@@ -13,6 +13,10 @@ export const printable = (text: string): string => text.replaceAll(UNSAFE, visib
 export const printableLines = (text: string): readonly string[] =>
   text.split(/\r?\n/).map((line) => printable(line));
 
+/** The text of Markdown lines: without the escapes and the stars of bold text. */
+export const withoutMarkdown = (line: string): string =>
+  line.replaceAll('**', '').replace(/\\([!-/:-@[-`{-~])/g, '$1');
+
 const escaped = (character: string): string =>
   Array.from(
     { length: character.length },

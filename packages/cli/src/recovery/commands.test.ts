@@ -185,6 +185,17 @@ describe('recovery report', () => {
     expect({ out, err }).toEqual({ out: '# t-1/build is stuck\n\n- one\n\\u{1b}[2J\n', err: '' });
   });
 
+  test('recovery report prints the text on a terminal, without Markdown escapes', async () => {
+    const marked = '- Class: **UNKNOWN**, ERR\\_FORBIDDEN: a \\> b\n';
+    const terminal = { columns: 80, ansi: false, colour: false, ask: () => Promise.resolve(undefined) };
+    const { out } = await typeLine(
+      ['recovery', 'report', 't-1/build'],
+      { 'recovery.report': { job: stuck, stuck: true, report: marked } },
+      { terminal },
+    );
+    expect(out).toBe('- Class: UNKNOWN, ERR_FORBIDDEN: a > b\n');
+  });
+
   test('recovery report says when the job is no longer stuck', async () => {
     const { err } = await type(['t-1/build'], { job: stuck, stuck: false, report });
     expect(err).toBe('t-1/build is no longer stuck\n');

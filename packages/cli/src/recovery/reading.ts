@@ -11,6 +11,7 @@ import { historyJson, historyLines } from './history.ts';
 import { jobName, type JobName, type Target, targetName } from '../job/target.ts';
 import { resolveCommand } from './stuck.ts';
 import type { Session } from '../kit/session.ts';
+import { withoutMarkdown } from '../output/printable.ts';
 import { table } from '../output/table.ts';
 
 const addHistory = (recovery: Command, { use, lines, json }: Session): void => {
@@ -63,11 +64,13 @@ const printReport = async (
   client: Client,
   { task, node, id }: JobName,
   asJson: boolean,
-  { lines, json, warn }: Session,
+  { lines, json, warn, terminal }: Session,
 ): Promise<void> => {
   const answer = await client.call('recovery', 'report', { task, node });
   if (asJson) return json(answer);
-  lines(answer.report.trimEnd().split(/\r?\n/));
+  const report = answer.report.trimEnd().split(/\r?\n/);
+  // A file or a program gets the Markdown.
+  lines(terminal() === undefined ? report : report.map(withoutMarkdown));
   if (!answer.stuck) warn(`${id} is no longer stuck`);
   return undefined;
 };

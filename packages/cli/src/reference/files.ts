@@ -1,4 +1,5 @@
 import { createProgram } from '../program.ts';
+import { httpReference } from './http.ts';
 import { commandReference, errorReference } from './markdown.ts';
 
 const silent = {
@@ -13,4 +14,5 @@ export const referenceFiles = (): ReadonlyMap<string, string> =>
   new Map([
     ['docs/reference/cli.md', commandReference(createProgram(silent, []).program)],
     ['docs/reference/errors.md', errorReference()],
+    ['docs/reference/http-api.md', httpReference()],
   ]);

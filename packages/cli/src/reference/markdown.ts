@@ -4,7 +4,7 @@ import type { Argument, Command, Option } from 'commander';
 export const GENERATE_COMMAND = 'node packages/cli/generate.ts';
 
 /** Escapes the text of a table cell. */
-const cell = (text: string): string =>
+export const cell = (text: string): string =>
   text.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('\n', ' ');
 
 const table = (
@@ -35,6 +35,7 @@ const optionText = ({ description, defaultValue, mandatory }: Option): string =>
 /** Groups that only repeat commands of other groups, and the command behind each alias. */
 const ALIASES: Readonly<Record<string, string>> = {
   run: 'workflow run',
+  init: 'workflow init',
   'jobs list': 'task jobs',
   'jobs show': 'task show',
   'jobs status': 'task show --brief',
@@ -125,6 +126,7 @@ const SIDES: Readonly<Record<string, string>> = {
   ERR: 'all services',
   CONTRACT: 'message format',
   RUNTIME: 'service runtime',
+  BUS: 'NATS: logins, accounts, limits',
   ORCHESTRATOR: 'tasks',
   NODE: 'node outcomes',
   APPROVALS: 'approvals, tokens, rules',

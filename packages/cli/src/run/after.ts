@@ -1,4 +1,4 @@
-import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { hasCode, HoldpointError } from '@holdpoint/contracts/values/errors';
 import { jobOf, type TaskId, TaskId as TaskIdSchema } from '@holdpoint/contracts/values/ids';
 import { JobReference } from '@holdpoint/contracts/task/commands';
 import type { TaskView } from '@holdpoint/contracts/task/views';
@@ -30,7 +30,7 @@ const load = async (client: Client, reference: string): Promise<TaskView> => {
   try {
     return await client.call('orchestrator', 'get', { id });
   } catch (error) {
-    if (!(error instanceof HoldpointError) || error.code !== 'ORCHESTRATOR_UNKNOWN_TASK') throw error;
+    if (!hasCode(error, 'ORCHESTRATOR_UNKNOWN_TASK')) throw error;
     const message = `--after ${reference}: no task ${id}${hintFor(reference)}`;
     throw new HoldpointError(error.code, message, { cause: error });
   }

@@ -1,4 +1,6 @@
+import { basename, extname } from 'node:path';
 import type { Client } from '../bus/client.ts';
+import { shorten } from '../output/columns.ts';
 import { EXIT } from '../kit/failure.ts';
 import { watchRun } from '../job/watch-run.ts';
 import { loadTask } from '../job/job.ts';
@@ -38,13 +40,21 @@ export type Order = {
 
 const GOAL_MAX = 100_000;
 
+/** Characters of an input in the default goal: it becomes the title of requests. */
+const INPUT_SHOWN = 60;
+
+/** A template as people call it: its alias, or the name of its file. */
+const nameOf = ({ alias, selector }: Order['workflow']['found']): string =>
+  alias ?? (selector.startsWith('file:') ? basename(selector, extname(selector)) : selector);
+
 const goalOf = ({ goal, workflow }: Order, { params }: Item): string => {
   if (goal !== undefined) return goal;
-  const { alias, selector } = workflow.found;
+  const name = nameOf(workflow.found);
+  if (params['slug']) return `${name}: ${params['slug']}`.slice(0, GOAL_MAX);
   const inputs = Object.entries(params).filter(
-    ([name, value]) => value !== '' && value !== workflow.template.params.get(name),
+    ([input, value]) => value !== '' && value !== workflow.template.params.get(input),
   );
-  return [alias ?? selector, ...inputs.map(([name, value]) => `${name}=${value}`)]
+  return [name, ...inputs.map(([input, value]) => `${input}=${shorten(value, INPUT_SHOWN)}`)]
     .join(' ')
     .slice(0, GOAL_MAX);
 };

@@ -93,6 +93,14 @@ describe('a run is submitted', () => {
     expect(submitted(done)[0]?.inputs).toMatchObject(inputs);
   });
 
+  test.each([
+    ['run .holdpoint/workflows/demo.toml cats', 'demo topic=cats'],
+    [`run demo ${'c'.repeat(100)}`, `demo topic=${'c'.repeat(59)}…`],
+    ['run demo cats --goal mine', 'mine'],
+  ])('`%s` has the goal %j, which people read as a title', async (line, goal) => {
+    expect(submitted(await run(line))[0]?.goal).toBe(goal);
+  });
+
   test("the repository's recovery rules are submitted, unless they are invalid", async () => {
     expect(submitted(await run('run demo x'))[0]?.definition).not.toHaveProperty('recovery');
     const file = join(root, '.holdpoint/recovery.toml');

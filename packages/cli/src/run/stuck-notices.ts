@@ -3,6 +3,7 @@ import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { type ApprovalId, jobOf } from '@holdpoint/contracts/values/ids';
 import type { NodeView, TaskView } from '@holdpoint/contracts/task/views';
 import { indented } from '../approval/changes.ts';
+import { withoutMarkdown } from '../output/printable.ts';
 import { QUESTION_LABELS } from '../output/question-labels.ts';
 import type { Client } from '../bus/client.ts';
 import { findApproval } from '../job/approval.ts';
@@ -16,7 +17,8 @@ const beginningOf = (report: string): readonly string[] =>
   report
     .split(/\r?\n/)
     .filter((line) => line.trim() !== '')
-    .slice(0, LINES_SHOWN);
+    .slice(0, LINES_SHOWN)
+    .map(withoutMarkdown);
 
 /** The first lines of a job's report; empty without a report. */
 const excerpt = async (client: Client, run: TaskView, node: NodeView): Promise<readonly string[]> => {

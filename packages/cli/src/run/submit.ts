@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ApiRequest } from '@holdpoint/contracts/catalog/api';
-import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { hasCode, HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { TaskView } from '@holdpoint/contracts/task/views';
 import type { Client } from '../bus/client.ts';
 import { Refusal } from '../kit/refusal.ts';
@@ -9,7 +9,7 @@ export type Submission = ApiRequest<'orchestrator', 'submit'>;
 
 /** A workflow that does not fit into one message cannot be submitted. */
 const tooLarge = (error: unknown, { workflow, definition }: Submission): unknown =>
-  error instanceof HoldpointError && error.code === 'CONTRACT_PAYLOAD_TOO_LARGE'
+  hasCode(error, 'CONTRACT_PAYLOAD_TOO_LARGE')
     ? new HoldpointError(
         error.code,
         `${workflow} with ${String(definition?.nodes.length ?? 0)} nodes is too large: ${error.message}; split it and chain the parts with --after`,

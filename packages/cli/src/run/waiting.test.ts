@@ -233,7 +233,10 @@ describe('a stuck job of a run', () => {
   });
   const about = (answers: Answers): Answers => ({
     'approvals.get': { ...approval, id: 'a-9', stuck: { class: verdict.class, reason: 'r' } },
-    'recovery.report': { report: '# t-1/check\n\nIt has failed.\n\u001b[2J', stuck: true },
+    'recovery.report': {
+      report: '# t-1/check\n\nIt has **failed**: ERR\\_FORBIDDEN, a \\> b.\n\u001b[2J',
+      stuck: true,
+    },
     ...answers,
   });
 
@@ -242,7 +245,7 @@ describe('a stuck job of a run', () => {
     expect(out.split('\n')).toEqual([
       't-1/check is stuck: VERIFICATION_FAILED: the check failed as often as the limit allows: holdpoint recovery resolve t-1/check retry|skip|done|cancel',
       '  # t-1/check',
-      '  It has failed.',
+      '  It has failed: ERR_FORBIDDEN, a > b.',
       '  \\u{1b}[2J',
       '  … holdpoint recovery report t-1/check',
       '',

@@ -88,6 +88,17 @@ describe('token create', () => {
     ]);
   });
 
+  test('--claims limits a token to the effects of some capabilities', async () => {
+    const claims = ['refund', 'mail'];
+    const { out, calls } = await typeLine(
+      ['token', 'create', 'refunds', '--claims', 'refund,mail'],
+      { 'approvals.token_create': { ...token, scopes: ['effects:claim'], claims } },
+      { terminal },
+    );
+    expect(calls).toMatchObject([['approvals.token_create', { name: 'refunds', claims }]]);
+    expect(out).toContain('scopes effects:claim (refund, mail); no expiry');
+  });
+
   test('--out writes the secret to a private file and prints it nowhere', async () => {
     const line = ['token', 'create', 'laptop', '--out', 'token'];
     const { code, out, err, calls } = await typeLine(line, making, { directory: folder });
@@ -133,6 +144,7 @@ describe('token create', () => {
     ['--for', 'oidc:ada'],
     ['--for', 'ada,eve'],
     ['--group', ''],
+    ['--claims', 'Refund'],
   ])('token create refuses %s %j', async (option, value) => {
     const { code, calls } = await typeLine(['token', 'create', 'laptop', option, value], making);
     expect({ code, calls }).toEqual({ code: 2, calls: [] });
@@ -152,7 +164,9 @@ describe('token list', () => {
     });
     expect(calls).toHaveLength(2);
     expect(out.split('\n').slice(1, 5)).toEqual([
-      expect.stringMatching(/^k-7h2k9m1x4c +ada +laptop +no expiry +approvals:read, approvals:decide$/),
+      expect.stringMatching(
+        /^k-7h2k9m1x4c +ada +laptop +no expiry +never +approvals:read, approvals:decide$/,
+      ),
       expect.stringContaining('revoked by grace'),
       expect.stringContaining('expired 2026-01-15 09:30:59Z'),
       expect.stringContaining('expires 2026-01-15 09:32:00Z'),

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { type AccessTokenView, CreateAccessToken, Scope } from '@holdpoint/contracts/approval/access-token';
 import type { ApiResponse } from '@holdpoint/contracts/catalog/api';
 import { AccessTokenId } from '@holdpoint/contracts/values/ids';
@@ -6,27 +5,25 @@ import { sha256Of } from '@holdpoint/contracts/values/json';
 import type { Command } from 'commander';
 import { InvalidArgumentError } from 'commander';
 import type { z } from 'zod';
-import { fileSink, type Sink } from '../kit/sinks.ts';
+import { fileSink } from '../kit/sinks.ts';
 import { as, collect, duration } from '../kit/arguments.ts';
 import type { Client } from '../bus/client.ts';
 import { columns, instant, listing } from '../output/columns.ts';
 import { everyPage } from '../bus/every-page.ts';
 import { withExample } from '../kit/example.ts';
 import type { Session } from '../kit/session.ts';
-
-const SECRET_BYTES = 32;
-
-const newSecret = (): string => `hpt_${randomBytes(SECRET_BYTES).toString('base64url')}`;
+import { newSecret, showSecret, writeInto } from './secret.ts';
 
 const {
   name: Name,
   principal: Principal,
   groups: Groups,
+  claims: Claims,
   agent: Agent,
   expiresInMs: Expires,
 } = CreateAccessToken.shape;
 
-const asScope = (text: string, before: readonly Scope[] = []): readonly Scope[] => {
+export const asScope = (text: string, before: readonly Scope[] = []): readonly Scope[] => {
   const { success, data } = Scope.safeParse(text);
   if (success) return [...before, data];
   throw new InvalidArgumentError(`expected one of ${Scope.options.join(', ')}`);
@@ -42,12 +39,15 @@ const fit = <Value>(schema: z.ZodType<Value>, value: unknown): Value => {
 const asGroups = (text: string, before?: readonly string[]): readonly string[] =>
   fit(Groups.unwrap(), collect(text, before));
 
-const asExpiry = (text: string): number => fit(Expires.unwrap(), duration(text));
+const asClaims = (text: string): string[] => fit(Claims.unwrap(), text.split(','));
+
+export const asExpiry = (text: string): number => fit(Expires.unwrap(), duration(text));
 
 type Create = {
   readonly for?: string;
   readonly scope?: readonly Scope[];
   readonly group?: readonly string[];
+  readonly claims?: readonly string[];
   readonly agent?: string;
   readonly expires?: number;
   readonly out?: string;
@@ -59,58 +59,44 @@ const requestFor = (name: string, sha256: string, options: Create): CreateAccess
   sha256,
   ...(options.for !== undefined && { principal: options.for }),
   ...(options.scope !== undefined && { scopes: [...options.scope] }),
+  ...(options.claims !== undefined && { claims: [...options.claims] }),
   ...(options.group !== undefined && { groups: [...options.group] }),
   ...(options.agent !== undefined && { agent: options.agent }),
   ...(options.expires !== undefined && { expiresInMs: options.expires }),
 });
 
-const stateText = ({ status, expiresAt, revokedBy }: AccessTokenView, now: number): string => {
+export const stateText = ({ status, expiresAt, revokedBy, signIn }: AccessTokenView, now: number): string => {
   if (status === 'revoked') return `revoked by ${revokedBy ?? 'unknown'}`;
   if (expiresAt === undefined) return 'no expiry';
-  return expiresAt <= now ? `expired ${instant(expiresAt)}` : `expires ${instant(expiresAt)}`;
+  const what = signIn === undefined ? '' : signIn === 'code' ? 'sign-in link, ' : 'console session, ';
+  return `${what}${expiresAt <= now ? 'expired' : 'expires'} ${instant(expiresAt)}`;
 };
+
+/** Uses of sessions are not recorded. */
+export const usedText = ({ usedAt, signIn }: AccessTokenView): string =>
+  usedAt === undefined ? (signIn === undefined ? 'never' : '-') : instant(usedAt);
+
+/** With the capabilities to which the scope `effects:claim` is limited. */
+const scopesText = ({ scopes, claims }: AccessTokenView): string =>
+  scopes
+    .map((scope) => (scope === 'effects:claim' && claims ? `${scope} (${claims.join(', ')})` : scope))
+    .join(', ');
 
 const createdText = (token: AccessTokenView, now: number): readonly string[] => [
   `${token.id} ${token.name}: token of ${token.agent === undefined ? '' : `the agent ${token.agent} of `}${token.principal}`,
-  `  scopes ${token.scopes.join(', ')}; ${stateText(token, now)}`,
+  `  scopes ${scopesText(token)}; ${stateText(token, now)}`,
 ];
 
-const KEEP_IT =
-  'The secret is shown only once. Store it safely and pass it as HOLDPOINT_TOKEN or HOLDPOINT_TOKEN_FILE.';
-
-/** Writes the file first: a token whose secret cannot be stored must not exist. */
-const writeInto = async <Result>(
-  sink: Sink | undefined,
-  secret: string,
-  make: () => Promise<Result>,
-): Promise<Result> => {
-  try {
-    sink?.write(Buffer.from(`${secret}\n`));
-    const result = await make();
-    sink?.done();
-    return result;
-  } catch (error) {
-    sink?.failed();
-    throw error;
-  }
-};
-
 const addCreate = (group: Command, session: Session): void => {
-  const { use, lines, json, warn, directory, now, terminal } = session;
+  const { use, json, directory, now } = session;
   const create = async (client: Client, name: string, options: Create): Promise<undefined> => {
     const secret = newSecret();
     const sink = options.out === undefined ? undefined : fileSink(options.out, directory());
     const token = await writeInto(sink, secret, () =>
       client.call('approvals', 'token_create', requestFor(name, sha256Of(secret), options)),
     );
-    const text = createdText(token, now());
     if (options.json) json(sink === undefined ? { ...token, secret } : token);
-    else if (sink !== undefined) lines([...text, `  the secret is in ${options.out ?? ''}`]);
-    else if (terminal() === undefined) {
-      // A pipe gets only the secret.
-      for (const line of text) warn(line);
-      lines([secret]);
-    } else lines([...text, `  ${secret}`, KEEP_IT]);
+    else showSecret(session, createdText(token, now()), secret, options.out);
     return undefined;
   };
   withExample(
@@ -124,6 +110,11 @@ const addCreate = (group: Command, session: Session): void => {
         as(Principal.unwrap()),
       )
       .option('--scope <scope>', `${Scope.options.join(', ')} (repeatable)`, asScope)
+      .option(
+        '--claims <names>',
+        'remote capabilities whose effects the token may claim, separated by commas (default: all)',
+        asClaims,
+      )
       .option('--group <group>', 'group of an owner who is not in the directory (repeatable)', asGroups)
       .option(
         '--agent <name>',
@@ -135,13 +126,14 @@ const addCreate = (group: Command, session: Session): void => {
       .option('--json', 'print the API response as JSON, including the secret unless --out is used')
       .action((name: string, options: Create) => use((client) => create(client, name, options))),
     'token create laptop --expires 30d --out token',
+    'token create refunds --claims refund --out token',
     'token create release-bot --for release-bot --group releasers --scope approvals:decide',
   );
 };
 
 const PAGES_MAX = 40;
 
-const allTokens = (client: Client): Promise<readonly AccessTokenView[]> =>
+export const allTokens = (client: Client): Promise<readonly AccessTokenView[]> =>
   everyPage(PAGES_MAX, (cursor) => client.call('approvals', 'token_list', cursor));
 
 const addListAndRevoke = (token: Command, { use, lines, json, now }: Session): void => {
@@ -158,13 +150,14 @@ const addListAndRevoke = (token: Command, { use, lines, json, now }: Session): v
           else
             lines(
               listing(
-                ['Token', 'Owner', 'Name', 'State', 'Scopes'],
+                ['Token', 'Owner', 'Name', 'State', 'Last used', 'Scopes'],
                 items.map((token) => [
                   token.id,
                   token.principal,
                   token.name,
                   stateText(token, now()),
-                  token.scopes.join(', '),
+                  usedText(token),
+                  scopesText(token),
                 ]),
               ),
             );

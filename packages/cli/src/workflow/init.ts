@@ -1,7 +1,7 @@
 import { initRepository } from '@holdpoint/workflows/files/init';
 import { openRepository } from '@holdpoint/workflows/files/repository';
 import type { Command } from 'commander';
-import { withExample } from '../kit/example.ts';
+import { commandPath, withExample } from '../kit/example.ts';
 import { EXIT } from '../kit/failure.ts';
 import type { Line } from '../output/painted.ts';
 import type { Session } from '../kit/session.ts';
@@ -28,11 +28,13 @@ const unusedLine = (file: string): Line => [
 ];
 
 export const addInit = (workflow: Command, { local, lines, json, directory }: Session): void => {
+  const group = commandPath(workflow);
+  const path = group === '' ? '' : `${group} `;
   withExample(
     workflow
       .command('init')
       .description(
-        'add the stage templates and a configuration to a repository; existing files stay unchanged and in use',
+        'add a first workflow, the stage templates and a configuration to a repository; existing files stay unchanged and in use',
       )
       .option('-C, --repository <directory>', 'repository to use (default: the current directory)')
       .option('--check', 'only list missing files; exit code 1 if any are missing')
@@ -72,7 +74,7 @@ export const addInit = (workflow: Command, { local, lines, json, directory }: Se
             return check && written.length > 0 ? EXIT.failed : EXIT.ok;
           }),
       ),
-    'workflow init',
-    'workflow init --check',
+    `${path}init`,
+    `${path}init --check`,
   );
 };

@@ -6,6 +6,7 @@ import { textOfError, useLoad } from '../parts/use-load.ts';
 import { createKey, mayDo, useSession } from '../session/context.ts';
 import { textFor } from '../tasks/labels.ts';
 import { size } from '../text/time.ts';
+import { RemoteEffects } from './remote-effects.tsx';
 import { healthOf, type Letter, lettersOf } from './health-view.ts';
 
 const LOOK_EVERY_MS = 5_000;
@@ -172,6 +173,7 @@ export const HealthPage = () => {
           </table>
         </div>
       </Section>
+      <RemoteEffects />
       <DeadLetters />
     </div>
   );

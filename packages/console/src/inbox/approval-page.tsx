@@ -17,6 +17,7 @@ import { DecideForm } from './decide-form.tsx';
 import { EffectView, SinceLast } from './effect-view.tsx';
 import { riskShown } from './inbox-order.ts';
 import { askedOf } from './question.ts';
+import { Result } from './result.tsx';
 
 /** The entries of the organisation's floor, and the demands that it added. */
 const floorText = (approval: ApprovalDetail): string => {
@@ -144,6 +145,7 @@ export const ApprovalPage = ({ id }: { readonly id: string }) => {
   const {
     value: approval,
     error,
+    isMissing,
     reload,
   } = useLoad((signal) => caller.ask('approvals', 'get', { id }, { signal }), [id]);
   useEffect(
@@ -156,7 +158,8 @@ export const ApprovalPage = ({ id }: { readonly id: string }) => {
       }),
     [id, watch, reload],
   );
-  if (approval === undefined) return error === undefined ? <Busy /> : <Problem text={error} retry={reload} />;
+  if (approval === undefined)
+    return error === undefined ? <Busy /> : <Problem text={error} retry={isMissing ? undefined : reload} />;
   const policy = policyOf(approval);
   const isStuck = questionOf(approval) === 'stuck';
   return (
@@ -166,28 +169,32 @@ export const ApprovalPage = ({ id }: { readonly id: string }) => {
       </a>
       {error !== undefined && <Problem text={error} retry={reload} />}
       <p class="kicker">
-        <Short text={approval.requestedBy} max={60} /> requests approval {askedOf(approval)}
+        <Short text={approval.requestedBy} max={60} /> asks: {askedOf(approval)}
       </p>
       <h2 id="approval-title" tabIndex={-1}>
         <Short text={approval.title} max={500} />
       </h2>
+      {approval.description !== undefined && (
+        <Long text={approval.description} block={false} characters={600} />
+      )}
       <p class="badges">
         <Badge word={wordFor(STATUSES, approval.status)} />
         <Risk approval={approval} />
         {approval.status === 'pending' && <TimeLeft expiresAt={approval.expiresAt} />}
       </p>
       <DecideForm key={approval.id} approval={approval} onSettled={reload} />
+      <Result key={`${approval.id} ${approval.status}`} approval={approval} />
       <Decided approval={approval} />
       <Votes votes={approval.votes} />
       <Why approval={approval} />
+      <SinceLast previous={approval.previous} />
+      <EffectView approval={approval} />
       {approval.body !== undefined && approval.body !== '' && (
         <Section title={isStuck ? 'Report' : 'Message from the gate'}>
           {isStuck ? <Markdown text={approval.body} /> : <Long text={approval.body} />}
         </Section>
       )}
       <TaskFacts facts={approval.facts} />
-      <SinceLast previous={approval.previous} />
-      <EffectView approval={approval} />
       <Section title="Requester">
         <Facts
           rows={[

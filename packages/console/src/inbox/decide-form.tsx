@@ -3,6 +3,7 @@ import type { Choice } from '@holdpoint/contracts/approval/commands';
 import { mayDecide } from '@holdpoint/contracts/workflow/audience';
 import { policyOf } from '@holdpoint/contracts/workflow/approval-policy';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { DaysField } from '../parts/days-field.tsx';
 import { useKeys } from '../parts/use-keys.ts';
 import { mayDo, useSession } from '../session/context.ts';
 import { InputForm } from './input-form.tsx';
@@ -164,18 +165,7 @@ export const DecideForm = ({
                       onInput={({ currentTarget }) => setTarget(currentTarget.value)}
                     />
                   </label>
-                  <label>
-                    Days
-                    <input
-                      type="number"
-                      min={1}
-                      max={360}
-                      value={days}
-                      onInput={({ currentTarget }) =>
-                        setDays(Math.max(1, Math.min(360, currentTarget.valueAsNumber || 1)))
-                      }
-                    />
-                  </label>
+                  <DaysField days={days} onDays={setDays} />
                 </div>
               )}
               {isIncomplete && <p class="note refused">The rule would not match this request.</p>}

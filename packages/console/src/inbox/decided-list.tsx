@@ -8,7 +8,9 @@ import { useSession } from '../session/context.ts';
 import { hrefOf } from '../text/route.ts';
 import { STATUSES, SURFACES, textFor, wordFor } from '../tasks/labels.ts';
 
-const KINDS: readonly ApprovalStatus[] = [
+/** `decided` stands for all of them. */
+type Outcome = Exclude<ApprovalStatus, 'pending'> | 'decided';
+const KINDS: readonly Exclude<ApprovalStatus, 'pending'>[] = [
   'approved',
   'rejected',
   'changes_requested',
@@ -22,7 +24,7 @@ type Page = { readonly items: readonly ApprovalView[]; readonly next?: string | 
 
 export const DecidedList = ({ openId }: { readonly openId: string | undefined }) => {
   const { caller, watch } = useSession();
-  const [status, setStatus] = useState<ApprovalStatus>('approved');
+  const [status, setStatus] = useState<Outcome>('decided');
   const [words, setWords] = useState('');
   const [more, setMore] = useState<readonly Page[]>([]);
   const request = (after?: string) => ({
@@ -41,7 +43,8 @@ export const DecidedList = ({ openId }: { readonly openId: string | undefined })
     () =>
       watch.subscribe({
         approval: (updated) => {
-          if (updated.status === status) first.reload();
+          if (updated.status === status || (status === 'decided' && updated.status !== 'pending'))
+            first.reload();
         },
         gap: first.reload,
       }),
@@ -63,8 +66,9 @@ export const DecidedList = ({ openId }: { readonly openId: string | undefined })
         <select
           aria-label="Outcome"
           value={status}
-          onChange={({ currentTarget }) => setStatus(currentTarget.value as ApprovalStatus)}
+          onChange={({ currentTarget }) => setStatus(currentTarget.value as Outcome)}
         >
+          <option value="decided">Any outcome</option>
           {KINDS.map((each) => (
             <option key={each} value={each}>
               {STATUSES[each][0]}

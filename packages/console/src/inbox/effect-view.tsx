@@ -30,7 +30,8 @@ const Part = ({ part }: { readonly part: EffectPart }) => {
 
 /** The complete effect: users decide on exactly this. */
 export const EffectView = ({ approval }: { readonly approval: ApprovalView }) => {
-  if (questionOf(approval) === 'stuck') return null;
+  // A question has no effect of its own.
+  if (['stuck', 'input'].includes(questionOf(approval))) return null;
   const { effect, digest } = approval;
   const parts = partsOf(effect);
   return (
@@ -52,6 +53,10 @@ export const EffectView = ({ approval }: { readonly approval: ApprovalView }) =>
               <code class="target">
                 <Safe text={effect.target} />
               </code>,
+            ],
+            [
+              'In repository',
+              typeof effect.args['repository'] === 'string' && <Safe text={effect.args['repository']} />,
             ],
             ['If interrupted', textFor(INTERRUPTED, effect.effectClass)],
             [

@@ -1,11 +1,10 @@
 import type { ApprovalView, Risk as RiskName } from '@holdpoint/contracts/approval/views';
 import { questionOf } from '@holdpoint/contracts/workflow/approval-policy';
 import { isAmong } from '@holdpoint/contracts/workflow/audience';
-import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { Busy, Empty, Problem } from '../parts/bits.tsx';
 import { Short } from '../parts/safe.tsx';
-import { useKeys } from '../parts/use-keys.ts';
-import { textOfError } from '../parts/use-load.ts';
+import { moveAmong, useKeys } from '../parts/use-keys.ts';
 import { useNow } from '../parts/use-now.ts';
 import { useSession } from '../session/context.ts';
 import { hrefOf } from '../text/route.ts';
@@ -14,53 +13,8 @@ import { KINDS } from '../tasks/labels.ts';
 import { ApprovalPage, Risk, TimeLeft } from './approval-page.tsx';
 import { BulkBar } from './bulk-bar.tsx';
 import { DecidedList } from './decided-list.tsx';
-import { inOrder, type InboxOrder, riskShown, withUpdate } from './inbox-order.ts';
+import { inOrder, type InboxOrder, riskShown } from './inbox-order.ts';
 import { inputOf } from './question.ts';
-
-const PAGE = 200;
-const PAGES_MAX = 10;
-
-/** The pending requests, kept up to date. */
-const usePending = () => {
-  const { caller, watch } = useSession();
-  const [items, setItems] = useState<readonly ApprovalView[]>();
-  const [error, setError] = useState<string>();
-  const [isCut, setCut] = useState(false);
-  const load = useCallback(async (): Promise<void> => {
-    const found: ApprovalView[] = [];
-    // Updates during the load are newer than the loaded list.
-    const meanwhile: ApprovalView[] = [];
-    const stop = watch.subscribe({ approval: (view) => void meanwhile.push(view), gap: () => undefined });
-    try {
-      let after: string | undefined;
-      for (let page = 0; page < PAGES_MAX; page += 1) {
-        const answer = await caller.ask('approvals', 'list', {
-          limit: PAGE,
-          order: 'risk',
-          ...(after !== undefined && { after }),
-        });
-        found.push(...answer.items);
-        after = answer.next;
-        if (after === undefined) break;
-      }
-      setCut(after !== undefined);
-      setItems(meanwhile.reduce<readonly ApprovalView[]>(withUpdate, found));
-      setError(undefined);
-    } catch (failed) {
-      setError(textOfError(failed));
-    } finally {
-      stop();
-    }
-  }, [caller, watch]);
-  useEffect(() => {
-    void load();
-    return watch.subscribe({
-      approval: (view) => setItems((last) => last && withUpdate(last, view)),
-      gap: () => void load(),
-    });
-  }, [load, watch]);
-  return { items, error, isCut, load };
-};
 
 const Row = ({
   approval,
@@ -107,8 +61,8 @@ const goTo = (href: string): void => {
 
 /** The list of requests, with one request beside it. */
 export const InboxPage = ({ rest: [id, ...more] }: { readonly rest: readonly string[] }) => {
-  const { me } = useSession();
-  const { items, error, isCut, load } = usePending();
+  const { me, pending } = useSession();
+  const { items, error, isCut, load } = pending;
   const [order, setOrder] = useState<InboxOrder>('risk');
   const [risk, setRisk] = useState<RiskName | ''>('');
   const [isMine, setMine] = useState(false);
@@ -130,20 +84,15 @@ export const InboxPage = ({ rest: [id, ...more] }: { readonly rest: readonly str
   // Requests decided meanwhile leave the selection.
   const selected = shown.filter(({ id: each }) => chosen.has(each));
 
-  const move = (by: number): void => {
-    const at = shown.findIndex(({ id: each }) => each === openId);
-    const next =
-      shown[at < 0 ? (by > 0 ? 0 : shown.length - 1) : Math.max(0, Math.min(shown.length - 1, at + by))];
-    if (next) goTo(hrefOf('inbox', next.id));
-  };
+  const ids = shown.map(({ id: each }) => each);
   const toggle = (each: string): void => {
     const next = new Set(chosen);
     if (!next.delete(each)) next.add(each);
     setChosen(next);
   };
   useKeys({
-    j: () => move(1),
-    k: () => move(-1),
+    j: () => moveAmong('inbox', ids, 1),
+    k: () => moveAmong('inbox', ids, -1),
     x: () => openId !== undefined && toggle(openId),
     '/': () => document.querySelector<HTMLInputElement>('#inbox-search')?.focus(),
     Escape: () => goTo(hrefOf('inbox')),

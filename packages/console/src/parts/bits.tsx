@@ -14,7 +14,13 @@ export const When = ({ at }: { readonly at: number }) => (
   </time>
 );
 
-export const Problem = ({ text, retry }: { readonly text: string; readonly retry?: () => void }) => (
+export const Problem = ({
+  text,
+  retry,
+}: {
+  readonly text: string;
+  readonly retry?: (() => void) | undefined;
+}) => (
   <div class="problem" role="alert">
     <span>{text}</span>
     {retry && (

@@ -1,4 +1,5 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { hrefOf, type Page, routeOf } from '../text/route.ts';
 
 type Keys = Readonly<Record<string, (event: KeyboardEvent) => void>>;
 
@@ -24,4 +25,12 @@ export const useKeys = (keys: Keys): void => {
     addEventListener('keydown', press);
     return () => removeEventListener('keydown', press);
   }, []);
+};
+
+/** Opens the next or the previous row of a list; without an open row the first or the last one. */
+export const moveAmong = (page: Page, ids: readonly string[], by: 1 | -1): void => {
+  // The address, because the page may not have drawn the row of the last press yet.
+  const at = ids.indexOf(routeOf(location.hash).rest[0] ?? '');
+  const next = ids.at(at < 0 ? Math.min(0, by) : Math.max(0, Math.min(ids.length - 1, at + by)));
+  if (next !== undefined) location.hash = hrefOf(page, next);
 };

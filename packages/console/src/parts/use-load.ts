@@ -5,6 +5,8 @@ export type LoadState<Value> = {
   readonly value: Value | undefined;
   /** Why the shown data may be outdated. */
   readonly error: string | undefined;
+  /** The thing does not exist: loading it again does not help. */
+  readonly isMissing: boolean;
   readonly busy: boolean;
   readonly reload: () => void;
 };
@@ -26,7 +28,9 @@ export const useLoad = <Value>(
   keys: readonly unknown[],
   version?: unknown,
 ): LoadState<Value> => {
-  const [shown, setShown] = useState<{ value?: Value; error?: string; busy: boolean }>({ busy: true });
+  const [shown, setShown] = useState<{ value?: Value; error?: string; isMissing?: boolean; busy: boolean }>({
+    busy: true,
+  });
   const [round, setRound] = useState(0);
   const latest = useRef(load);
   latest.current = load;
@@ -43,10 +47,13 @@ export const useLoad = <Value>(
         if (!over.signal.aborted) setShown({ value, busy: false });
       })
       .catch((error: unknown) => {
-        if (!over.signal.aborted) setShown((last) => ({ ...last, error: textOfError(error), busy: false }));
+        if (over.signal.aborted) return;
+        const isMissing = error instanceof CallError && error.status === 404;
+        setShown((last) => ({ ...last, error: textOfError(error), isMissing, busy: false }));
       });
     return () => over.abort();
   }, [keyed, round, version]);
   const reload = useCallback(() => setRound((n) => n + 1), []);
-  return { value: shown.value, error: shown.error, busy: shown.busy, reload };
+  const { value, error, isMissing = false, busy } = shown;
+  return { value, error, isMissing, busy, reload };
 };

@@ -30,6 +30,18 @@ const waysToSignIn = async (signal?: AbortSignal): Promise<SignInWays> =>
 export const redeem = async (code: OidcCode): Promise<string> =>
   ((await nobody.post('console/sign-in/oidc', code)) as SignedIn).token;
 
+/** Exchanges the code of a sign-in link for the token of a session. Throws `CallError`. */
+export const redeemLink = async (code: string): Promise<string> =>
+  ((await nobody.post('console/sign-in/code', { code })) as SignedIn).token;
+
+/** Why a sign-in link failed. */
+export const linkProblem = (error: unknown): string => {
+  if (error instanceof CallError && error.status === 429) return 'Too many attempts. Wait a moment.';
+  if (error instanceof CallError && error.code === 'APPROVALS_SIGN_IN_REFUSED')
+    return `${error.message.charAt(0).toUpperCase()}${error.message.slice(1).replaceAll('`', '')}.`;
+  return 'Holdpoint cannot be reached. Open a new link: this one may be used.';
+};
+
 /** Why the sign-in failed. */
 export const redeemProblem = (error: unknown, name: string): string => {
   if (!(error instanceof CallError)) return 'Sign-in failed. Sign in again.';
@@ -162,8 +174,8 @@ export const SignIn = ({
       </form>
       {way !== undefined && <OidcButton way={way} />}
       <p class="hint">
-        Ask your administrator for a token, or create one with <code>holdpoint token create</code>. It is kept
-        in this tab only, until you close it.
+        <code>holdpoint console</code> prints a link that signs you in. Or ask your administrator for a token.
+        It is kept in this tab only, until you close it.
       </p>
     </main>
   );

@@ -13,6 +13,7 @@ import { AttemptsTable } from './attempts.tsx';
 import { AuditTrail } from './audit-trail.tsx';
 import { eventText, eventWord } from './event-text.ts';
 import { LogView } from './log-view.tsx';
+import { RemoteEffects } from './remote-effects.tsx';
 import { type TaskSnapshot, taskAt } from './replay.ts';
 import { TaskActions } from './task-actions.tsx';
 import { TaskGraph } from './task-graph.tsx';
@@ -46,6 +47,21 @@ const Phases = ({ events }: { readonly events: readonly HistoryEntry[] }) => {
     </ol>
   );
 };
+
+/** The inputs of the submission, if there are any. */
+const inputsShown = (inputs: unknown) =>
+  typeof inputs === 'object' && inputs !== null && Object.keys(inputs).length > 0 ? (
+    <Facts
+      rows={Object.entries(inputs).map(([name, value]) => [
+        name,
+        <Long
+          text={typeof value === 'string' ? value : JSON.stringify(value)}
+          block={false}
+          characters={300}
+        />,
+      ])}
+    />
+  ) : undefined;
 
 const EVENTS_SHOWN = 100;
 
@@ -223,6 +239,34 @@ const Steps = ({
   );
 };
 
+const hasResult = ({ job, detail, outputs }: Node): boolean =>
+  job === 'succeeded' && (detail !== undefined || Object.keys(outputs ?? {}).length > 0);
+
+/** What the last steps of a task gave, or else the latest step with a result. */
+const Outputs = ({ task }: { readonly task: TaskView }) => {
+  if (task.phase !== 'completed') return null;
+  const ends = task.nodes.filter((node) => task.sinks.includes(node.id) && hasResult(node));
+  const latest = task.nodes.findLast(hasResult);
+  const last = ends.length > 0 || latest === undefined ? ends : [latest];
+  return last.length === 0 ? null : (
+    <Section title="Result">
+      {last.map(({ id, name, detail, outputs }) => (
+        <div key={id}>
+          {last.length > 1 && (
+            <h4>
+              <Safe text={name ?? id} />
+            </h4>
+          )}
+          {detail !== undefined && <Long text={detail} block={false} characters={800} />}
+          {outputs !== undefined && Object.keys(outputs).length > 0 && (
+            <Long text={JSON.stringify(outputs, undefined, 2)} lines={8} />
+          )}
+        </div>
+      ))}
+    </Section>
+  );
+};
+
 const ASKS = new Set(['approval_requested', 'in_doubt_asked', 'stuck_asked']);
 
 /** The latest requests of a task. */
@@ -266,8 +310,10 @@ export const TaskPage = ({ id }: { readonly id: string }) => {
     [events, version],
   );
   const approvals = useMemo(() => approvalsIn(events), [events]);
-  const { value: task, error, reload } = view;
-  if (task === undefined) return error === undefined ? <Busy /> : <Problem text={error} retry={reload} />;
+  const { value: task, error, isMissing, reload } = view;
+  if (task === undefined)
+    return error === undefined ? <Busy /> : <Problem text={error} retry={isMissing ? undefined : reload} />;
+  const inputs = events.find(({ version: first }) => first === 1)?.data['inputs'];
   const waiting = task.nodes.filter(({ job }) => job === 'waiting_on_approval' || job === 'escalated');
   return (
     <article class="task" aria-labelledby="task-title">
@@ -305,6 +351,7 @@ export const TaskPage = ({ id }: { readonly id: string }) => {
       })}
       {task.error !== undefined && <Problem text={task.error.message} />}
       <TaskActions task={task} version={version ?? task.version} onDone={reload} />
+      <Outputs task={task} />
       <Section title="Workflow">
         <Replay events={events} version={version} onVersion={setVersion} />
         <TaskGraph task={task} events={events} then={then} selected={selected} onSelect={setSelected} />
@@ -337,6 +384,7 @@ export const TaskPage = ({ id }: { readonly id: string }) => {
                 </a>
               ),
             ],
+            ['Inputs', inputsShown(inputs)],
             ['Workflow', <Safe text={task.selector ?? task.workflow} />],
             ['Requested by', <Safe text={task.requestedBy} />],
             ['Repository', task.repository && <Safe text={task.repository} />],
@@ -363,6 +411,7 @@ export const TaskPage = ({ id }: { readonly id: string }) => {
           onNode={setLogNode}
         />
       </Section>
+      <RemoteEffects task={task} />
       <Attempts id={task.id} version={task.version} />
       <Artifacts task={task.id} version={task.version} />
       <Section title="Checkpoints" open={false} aside={String(task.checkpoints?.length ?? 0)}>

@@ -76,6 +76,7 @@ export const SURFACES: Readonly<Record<Surface, string>> = {
   web: 'this page',
   websocket: 'a watcher',
   discord: 'Discord',
+  webhook: 'a webhook',
   rule: 'a standing rule',
   policy: 'the policy floor',
   clock: 'the deadline',

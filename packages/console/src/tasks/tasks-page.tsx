@@ -3,10 +3,11 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { followEvents } from '../live/events.ts';
 import { Badge, Busy, Empty, Problem, When } from '../parts/bits.tsx';
 import { Short } from '../parts/safe.tsx';
-import { useKeys } from '../parts/use-keys.ts';
+import { moveAmong, useKeys } from '../parts/use-keys.ts';
 import { useLoad } from '../parts/use-load.ts';
 import { mayDo, useSession } from '../session/context.ts';
 import { hrefOf } from '../text/route.ts';
+import { span } from '../text/time.ts';
 import { NewTask } from '../new-task/new-task.tsx';
 import { askedFor, endOf, NO_FILTER, type TaskFilter } from './task-filter.ts';
 import { TaskFilters } from './task-filters.tsx';
@@ -35,6 +36,7 @@ const Row = ({ task, isOpen }: { readonly task: TaskSummary; readonly isOpen: bo
       <span class="row-meta">
         <Badge word={wordFor(PHASES, task.phase)} />
         <When at={task.createdAt} />
+        {task.finishedAt !== undefined && <span>took {span(task.finishedAt - task.createdAt)}</span>}
       </span>
     </a>
   </li>
@@ -81,14 +83,10 @@ const TaskList = ({ openId }: { readonly openId: string | undefined }) => {
   }, [caller, isFirst, reload]);
   const shown = value?.items ?? [];
   const end = value && endOf(shown.length, shown.length === PAGE, value.next !== undefined);
-  const move = (by: number): void => {
-    const at = shown.findIndex(({ id }) => id === openId);
-    const next = shown[Math.max(0, Math.min(shown.length - 1, at < 0 ? 0 : at + by))];
-    if (next) location.hash = hrefOf('tasks', next.id);
-  };
+  const ids = shown.map(({ id }) => id);
   useKeys({
-    j: () => move(1),
-    k: () => move(-1),
+    j: () => moveAmong('tasks', ids, 1),
+    k: () => moveAmong('tasks', ids, -1),
     '/': () => document.querySelector<HTMLInputElement>('#task-search')?.focus(),
     Escape: () => {
       location.hash = hrefOf('tasks');

@@ -1,6 +1,6 @@
 /** The current page: `#/tasks/t-1/log` is `tasks` with the rest as parts. */
 export type Route = { readonly page: Page; readonly rest: readonly string[] };
-export const PAGES = ['inbox', 'tasks', 'recovery', 'health'] as const;
+export const PAGES = ['inbox', 'tasks', 'recovery', 'health', 'settings'] as const;
 export type Page = (typeof PAGES)[number];
 
 const isPage = (name: string): name is Page => (PAGES as readonly string[]).includes(name);

@@ -23,6 +23,15 @@ export const ServiceInfo = z.object({
     /** Size of the whole database on disk. */
     bytes: z.int(),
   }),
+  /** The process that decides for this service. The executor has none: each replica decides for its own journal. */
+  owner: z
+    .object({
+      /** The process; left out while no process holds the lease. */
+      process: z.string().optional(),
+      /** Number of takeovers. */
+      epoch: z.int(),
+    })
+    .optional(),
   migrations: z.object({
     applied: z.array(z.string()),
     /** Migrations of this release that the database lacks. */

@@ -18,6 +18,14 @@ describe('the enrolment of an executor', () => {
     ['another secret', request, 'another secret of the deployment'],
     ['another name', { ...request, name: 'host-2' }, SECRET],
     ['the key of another executor', { ...request, x: rawPublicKeyOf(other.publicKey) }, SECRET],
+    [
+      'other targets than the signed ones',
+      {
+        ...request,
+        reach: { request: ['https://evil.example'], keyed: [], idempotent: [], anyPublic: false },
+      },
+      SECRET,
+    ],
     ['a proof without the key', joinRequest(joining, SECRET, other.privateKey), SECRET],
     [
       'a signature of another request',

@@ -1,6 +1,7 @@
 import { createHmac, type KeyObject, sign, timingSafeEqual, verify } from 'node:crypto';
 import { z } from 'zod';
 import { ExecutorKeyId } from '../values/ids.ts';
+import { canonicalJson } from '../values/json.ts';
 import { ExecutorName, publicKeyFrom, RawPublicKey } from './signing-keys.ts';
 
 /** Epoch milliseconds, by the database's clock. */
@@ -8,10 +9,26 @@ const Time = z.int();
 const Signature = z.string().regex(/^[A-Za-z0-9_-]{86}$/, '64 bytes in base64url');
 const Mac = z.string().regex(/^[A-Za-z0-9_-]{43}$/, '32 bytes in base64url');
 
+const Origins = z.array(z.string().max(300)).max(200);
+
+/** Origins that effects may call, from the settings of an executor. */
+export const ExecutorReach = z.object({
+  request: Origins,
+  keyed: Origins,
+  idempotent: Origins,
+  /** Of notices. Left out by an executor of an earlier release: then it alone refuses a target. */
+  notify: Origins.optional(),
+  /** `cap.http.request` also calls every public host by https. */
+  anyPublic: z.boolean(),
+});
+export type ExecutorReach = z.infer<typeof ExecutorReach>;
+
 /** Enrols the key of an executor. Repeating it changes nothing. */
 export const JoinExecutor = z.object({
   name: ExecutorName,
   x: RawPublicKey,
+  /** Left out when there are too many origins: then the executor alone refuses a target. */
+  reach: ExecutorReach.optional(),
   /** HMAC-SHA256 with the join secret: the executor belongs to the deployment. */
   proof: Mac,
   /** Signature with the key itself: the executor has it. */
@@ -26,6 +43,7 @@ export const ExecutorKeyView = z.object({
   name: ExecutorName,
   /** Key id in seals. */
   key: z.string(),
+  reach: ExecutorReach.optional(),
   status: z.enum(['enrolled', 'revoked']),
   enrolledAt: Time,
   revokedBy: z.string().optional(),
@@ -42,6 +60,7 @@ export const ExecutorEnrolled = z.object({
   name: ExecutorName,
   key: z.string(),
   x: RawPublicKey,
+  reach: ExecutorReach.optional(),
   at: Time,
 });
 export const ExecutorRevoked = z.object({
@@ -64,10 +83,11 @@ export const EnrolmentEvent = z.discriminatedUnion('type', [
 ]);
 export type EnrolmentEvent = z.infer<typeof EnrolmentEvent>;
 
-type Joining = Pick<JoinExecutor, 'name' | 'x'>;
+type Joining = Pick<JoinExecutor, 'name' | 'x' | 'reach'>;
 
 /** Its first word keeps it apart from seals and from every JWS of the same key. */
-const textOf = ({ name, x }: Joining): Buffer => Buffer.from(`holdpoint-join/1 ${name}\n${x}`);
+const textOf = ({ name, x, reach }: Joining): Buffer =>
+  Buffer.from(`holdpoint-join/1 ${name}\n${x}${reach === undefined ? '' : `\n${canonicalJson(reach)}`}`);
 
 const macOf = (joining: Joining, secret: string): Buffer =>
   createHmac('sha256', secret).update(textOf(joining)).digest();
@@ -79,13 +99,13 @@ export const joinRequest = (joining: Joining, secret: string, key: KeyObject): J
 });
 
 /** Whether the sender knows the join secret and has the key. */
-export const isJoinValid = ({ name, x, proof, signature }: JoinExecutor, secret: string): boolean => {
-  const [wanted, given] = [macOf({ name, x }, secret), Buffer.from(proof, 'base64url')];
-  const key = publicKeyFrom(x);
+export const isJoinValid = ({ proof, signature, ...joining }: JoinExecutor, secret: string): boolean => {
+  const [wanted, given] = [macOf(joining, secret), Buffer.from(proof, 'base64url')];
+  const key = publicKeyFrom(joining.x);
   return (
     key !== undefined &&
     given.length === wanted.length &&
     timingSafeEqual(given, wanted) &&
-    verify(null, textOf({ name, x }), key, Buffer.from(signature, 'base64url'))
+    verify(null, textOf(joining), key, Buffer.from(signature, 'base64url'))
   );
 };

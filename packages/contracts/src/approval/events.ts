@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Digest } from '../effect/canonical-effect.ts';
+import { Risk } from '../effect/describe.ts';
 import { Grant } from '../effect/grant.ts';
 import { AgentName } from '../values/agent.ts';
 import { ApprovalId, EffectId, NodeId, RuleId, TaskId } from '../values/ids.ts';
@@ -15,8 +16,11 @@ export const ApprovalRequested = z.object({
   type: z.literal('requested'),
   ...RequestApproval.shape,
   expiresAt: Time,
-  /** The policy floor, and what it raised: the other fields are in force. */
+  /** The policy floor and its changes. The other fields are in force. */
   floor: RequestFloor.optional(),
+  /** Of a remote effect: the description of its capability, and the risk if the definition raises it. */
+  description: z.string().max(2_000).optional(),
+  risk: Risk.optional(),
 });
 export const ApprovalResolved = z.object({
   type: z.literal('resolved'),

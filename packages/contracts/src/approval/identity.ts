@@ -28,6 +28,8 @@ export const IdentityClaims = z.object({
   groups: z.array(z.string()),
   roles: z.array(z.string()),
   scopes: z.array(Scope),
+  /** Names of the remote capabilities whose effects the token may claim; absent: all. */
+  claims: z.array(z.string().max(64)).max(50).optional(),
   /** The token that was shown, if approvals stores it. */
   token: AccessTokenId.optional(),
   iat: z.int(),
@@ -65,7 +67,7 @@ export const isPeopleCommand = (command: string): command is PeopleCommand =>
   Object.hasOwn(COMMAND_SCOPES, command);
 
 /** Requests that only a verified person may send, beside the commands above. */
-const PERSONAL: ReadonlySet<string> = new Set(['recovery.circuit', 'executor.forget']);
+const PERSONAL: ReadonlySet<string> = new Set(['recovery.circuit', 'executor.forget', 'executor.claim']);
 
 /** Whether requests to this endpoint carry the assertion. */
 export const takesIdentity = (service: string, endpoint: string): boolean =>

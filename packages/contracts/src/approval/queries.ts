@@ -32,7 +32,8 @@ export type DecideMany = z.infer<typeof DecideMany>;
 
 /** Filters and order of the list of approvals. */
 export const ListApprovals = Page.extend({
-  status: ApprovalStatus.default('pending'),
+  /** `decided` stands for every status but `pending`. */
+  status: z.enum([...ApprovalStatus.options, 'decided']).default('pending'),
   /** Approvals for any of these; default: for everybody. */
   audience: z.array(z.string().min(1).max(200)).max(100).optional(),
   kind: SideEffectKind.optional(),

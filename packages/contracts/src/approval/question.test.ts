@@ -53,7 +53,7 @@ describe('a policy', () => {
       fourEyes: false,
       veto: true,
       onExpiry: 'expire',
-      remindMs: [],
+      remindMs: [3_600_000, 86_400_000],
       handOn: [],
       rules: true,
     });

@@ -1,4 +1,6 @@
 import { Answer, type Choice, type RequestApproval, StuckAnswer } from './commands.ts';
+import { type Member, mayDecide } from '../workflow/audience.ts';
+import type { ApprovalView } from './views.ts';
 import { policyOf, type Question, questionOf } from '../workflow/approval-policy.ts';
 import { InDoubtAnswer } from '../effect/grant.ts';
 
@@ -19,6 +21,16 @@ export const choicesOf = (
       return ['respond'];
   }
 };
+
+/** Whether a decision of this person would count now. Four eyes hold for agents of every request. */
+export const mayDecideNow = (
+  person: Member & { readonly scopes?: readonly string[] | undefined; readonly agent?: string | undefined },
+  { status, audience, floor, requestedBy, ...question }: ApprovalView,
+): boolean =>
+  status === 'pending' &&
+  (person.scopes?.includes('approvals:decide') ?? true) &&
+  mayDecide({ audience, floor }, person) &&
+  !((policyOf(question).fourEyes || person.agent !== undefined) && requestedBy === person.name);
 
 /** The answer to a question; undefined for decisions on effects, whose outcome says everything. */
 export const answerIn = (choice: Choice): Answer | undefined => Answer.safeParse(choice).data;

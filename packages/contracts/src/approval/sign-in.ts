@@ -37,6 +37,9 @@ export const OidcCode = z.object({
 });
 export type OidcCode = z.infer<typeof OidcCode>;
 
+/** The code of a sign-in link, from `holdpoint console`. */
+export const SignInCode = z.object({ code: Visible(200) });
+
 /** Token for later calls. */
 export const SignedIn = z.object({ token: z.string() });
 export type SignedIn = z.infer<typeof SignedIn>;

@@ -22,6 +22,7 @@ export const Surface = z.enum([
   'web',
   'websocket',
   'discord',
+  'webhook',
   'rule',
   'policy',
   'clock',

@@ -15,7 +15,7 @@ export { Risk, riskOf };
 /** One approval as the API shows it. */
 export const ApprovalView = z.object({
   ...RequestApproval.shape,
-  /** The policy floor, and what it raised: the other fields are in force. */
+  /** The policy floor and its changes. The other fields are in force. */
   floor: RequestFloor.optional(),
   status: ApprovalStatus,
   requestedAt: Time,
@@ -27,7 +27,9 @@ export const ApprovalView = z.object({
   comment: z.string().optional(),
   answer: Answer.optional(),
   response: Json.optional(),
-  /** Possible harm, derived from kind and class. */
+  /** Description of the remote capability, as it is registered. */
+  description: z.string().optional(),
+  /** Possible harm, derived from kind and class; a remote capability can raise it. */
   risk: Risk.optional(),
   /** Votes so far, when several are needed. */
   votes: z.array(Vote).optional(),

@@ -29,6 +29,9 @@ export const traceOf = (header: string | undefined): string | undefined =>
 
 export type HeaderPairs = readonly (readonly [name: string, value: string])[];
 
+export const headerIn = (headers: HeaderPairs, name: string): string | undefined =>
+  headers.find(([each]) => each === name)?.[1];
+
 export type CloudEvent = {
   readonly id: string;
   readonly source: ServiceName | 'client';

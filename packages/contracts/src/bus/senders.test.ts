@@ -54,6 +54,12 @@ describe('who may send a message', () => {
     ]);
   });
 
+  test.each(SERVICES)('only replicas of the %s service hand decisions on to its owner', (service) => {
+    const subject = subjects.own(service, 'decide');
+    expect([senderOf(subject), isSealed(subject)]).toEqual([service, true]);
+    expect(isSealed(subjects.ownAnswer(service, 'x'))).toBe(false);
+  });
+
   test('only the orchestrator orders work and effects', () => {
     expect([
       senderOf('hp.work.abc'),

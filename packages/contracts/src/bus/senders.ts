@@ -6,8 +6,9 @@ export const COMMAND_SENDERS = {
     /** To itself: between tasks, and with the registry of their repository. A rollback is a task that it submits. */
     orchestrator: ['watch', 'notify', 'registry', 'submit', 'cancel'],
     recovery: ['recover', 'circuit_state'],
+    approvals: ['callback_taken'],
   },
-  approval: { orchestrator: ['request', 'cancel'] },
+  approval: { orchestrator: ['request', 'cancel', 'call_back'] },
   effect: { orchestrator: ['run', 'cancel', 'resolve'] },
   recovery: {
     orchestrator: ['assess', 'record_attempt', 'job_unstuck', 'circuit_acquire'],
@@ -36,6 +37,7 @@ export const sentBy = (service: ServiceName): readonly string[] => [
 const senders = new Map<string, ServiceName>();
 for (const service of SERVICES) senders.set(`evt.${AGGREGATES[service]}`, service);
 senders.set('work', 'orchestrator');
+for (const service of SERVICES) senders.set(`own.${service}`, service);
 for (const service of SERVICES)
   for (const [aggregate, command] of commandsOf(service)) senders.set(`cmd.${aggregate}.${command}`, service);
 
@@ -52,8 +54,8 @@ const FROM_PEOPLE = `${PREFIX}.in.`;
 export const isFromPeople = (subject: string): boolean => subject.startsWith(FROM_PEOPLE);
 
 /**
- * The only events that services decide on. All others inform clients, and wake followers, which then read what has changed:
- * a message that nobody believes needs no seal.
+ * The only events that services decide on. All others inform clients, and wake followers, which then read the
+ * changes from the services. No decision rests on them, so they need no seal.
  */
 const DECIDED_ON: Readonly<Record<string, (event: string) => boolean>> = {
   task: () => false,
@@ -62,9 +64,12 @@ const DECIDED_ON: Readonly<Record<string, (event: string) => boolean>> = {
   recovery: () => true,
 };
 
-/** Whether a service acts on messages of this subject, so that they carry a seal: all commands and orders, and some events. */
+/**
+ * Whether a service acts on messages of this subject, so that they carry a seal: all commands and orders, what a replica hands
+ * on to the owner of its service, and some events.
+ */
 export const isSealed = (subject: string): boolean => {
   const [, kind, aggregate = '', name = ''] = subject.split('.');
   if (kind === 'evt') return DECIDED_ON[aggregate]?.(name) ?? true;
-  return kind === 'cmd' || kind === 'work';
+  return kind === 'cmd' || kind === 'work' || (kind === 'own' && name === 'decide');
 };

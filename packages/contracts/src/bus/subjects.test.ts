@@ -14,6 +14,7 @@ const builders: readonly (readonly [name: string, build: (token: string) => stri
   ['fact by its id', (id) => subjects.event('task', 'submitted', id)],
   ['filter of the facts about an id', (id) => filters.eventsAbout('task', id).replace('*', 'any')],
   ['log by its node', (node) => subjects.log('t-1', node)],
+  ['answer of an owner', (id) => subjects.ownAnswer('approvals', id)],
   ['api', (endpoint) => subjects.api('orchestrator', endpoint)],
 ];
 

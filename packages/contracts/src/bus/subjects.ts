@@ -5,9 +5,22 @@ export type Subject = string & { readonly Subject: unique symbol };
 
 export const PREFIX = 'hp';
 
+/** The server answers each user with its own account and permissions. */
+export const USER_INFO = '$SYS.REQ.USER.INFO';
+
 /** The four services. Each has its own schema, bus user and API. */
 export const SERVICES = ['orchestrator', 'approvals', 'executor', 'recovery'] as const;
 export type ServiceName = (typeof SERVICES)[number];
+
+/**
+ * The services that share their transactions when one process runs all of them. The executor has its own: it confirms each start
+ * in its journal before the work begins.
+ */
+export const CORE_SERVICES = [
+  'orchestrator',
+  'approvals',
+  'recovery',
+] as const satisfies readonly ServiceName[];
 
 /** The aggregate of each service, as in the subjects of its events. */
 export const AGGREGATES = {
@@ -38,8 +51,12 @@ export const subjects = {
   work: (hash: string) => subject('work', hash),
   log: (task: string, node: string) => subject('log', task, node),
   api: (service: ServiceName, endpoint: string) => subject('api', service, endpoint),
-  /** `$SRV.PING` of the services in other accounts, for a service. */
-  ping: subject('ping'),
+  /** Between the replicas of one service: what a standby hands on to the owner, that the owner stops, and hints about claims. */
+  own: (service: ServiceName, what: 'decide' | 'stopped' | 'claims') => subject('own', service, what),
+  /** Where the answer of the owner arrives. */
+  ownAnswer: (service: ServiceName, id: string) => subject('own', service, 'answer', id),
+  /** `$SRV.PING` of a service in another account, for a service. */
+  ping: (service: ServiceName) => subject('ping', service),
 } as const;
 
 /** Filters of consumers and permissions. Only here are wildcards allowed. */
@@ -66,5 +83,18 @@ export const filters = {
   work: `${PREFIX}.work.>`,
   logs: `${PREFIX}.log.>`,
   apiOf: (service: ServiceName) => `${PREFIX}.api.${service}.>`,
+  ownOf: (service: ServiceName) => `${PREFIX}.own.${service}.>`,
   logsOf: (task: string) => `${PREFIX}.log.${checked(task)}.*`,
 } as const;
+
+/** Whether a filter with wildcards matches a subject. */
+export const matches = (filter: string, subject: string): boolean => matcherOf(filter)(subject.split('.'));
+
+/** The same for many subjects, which are split into their tokens: the filter is taken apart once. */
+export const matcherOf = (filter: string): ((tokens: readonly string[]) => boolean) => {
+  const wanted = filter.split('.');
+  const isOpen = wanted.at(-1) === '>';
+  return (tokens) =>
+    (isOpen ? tokens.length >= wanted.length : tokens.length === wanted.length) &&
+    wanted.every((token, i) => token === '>' || token === '*' || token === tokens[i]);
+};

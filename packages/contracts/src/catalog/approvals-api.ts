@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AccessTokenView, CreateAccessToken, Scope } from '../approval/access-token.ts';
+import { CapabilityDefinition, RegisteredCapability } from '../approval/capability.ts';
 import { DecideApproval } from '../approval/commands.ts';
 import { IssuedIdentity } from '../approval/identity.ts';
 import {
@@ -9,6 +10,7 @@ import {
   DecideMany,
   ListApprovals,
 } from '../approval/queries.ts';
+import { AddPerson, ChangePerson, PersonView, RemovePerson } from '../approval/people.ts';
 import { ExecutorKeyView, JoinExecutor } from '../approval/enrolment.ts';
 import { PolicyImpacts, PolicyView, TestPolicy } from '../approval/policy-floor.ts';
 import { KeysNonce, PublishedKeys } from '../approval/signing-keys.ts';
@@ -16,6 +18,7 @@ import { RuleMatch, RuleSpec, RuleView } from '../approval/standing-rule.ts';
 import { ApprovalStatus } from '../approval/status.ts';
 import { ApprovalView } from '../approval/views.ts';
 import { AuditLine } from '../audit/audit.ts';
+import { RemoteName } from '../effect/remote-name.ts';
 import { ErrorBody } from '../values/errors.ts';
 import { AccessTokenId, ApprovalId, ExecutorKeyId, RuleId } from '../values/ids.ts';
 import { Page, pageOf } from '../values/page.ts';
@@ -112,6 +115,41 @@ export const approvalsApi = {
     AccessTokenView,
   ),
   token_list: endpoint('API tokens, oldest first; needs the header', Page, pageOf(AccessTokenView)),
+  person_list: endpoint(
+    'People, by name; only yourself unless you are an administrator; needs the header',
+    z.object({}),
+    z.object({ items: z.array(PersonView) }),
+  ),
+  person_add: endpoint(
+    'Add a person who may receive tokens; administrators only; needs the header',
+    AddPerson,
+    PersonView,
+  ),
+  person_change: endpoint(
+    'Replace the groups or the display name of a person; administrators only; needs the header',
+    ChangePerson,
+    PersonView,
+  ),
+  capability_register: endpoint(
+    'Register a remote capability, or its next definition; needs the header',
+    CapabilityDefinition,
+    RegisteredCapability,
+  ),
+  capability_withdraw: endpoint(
+    'Withdraw a remote capability: further requests for its effects are refused; needs the header',
+    z.object({ name: RemoteName }),
+    RegisteredCapability,
+  ),
+  capability_list: endpoint(
+    'Registered remote capabilities by name; one with `name`',
+    Page.extend({ name: RemoteName.optional(), after: RemoteName.optional() }),
+    pageOf(RegisteredCapability),
+  ),
+  person_remove: endpoint(
+    'Remove a person and revoke their tokens and rules; administrators only; needs the header',
+    RemovePerson,
+    PersonView,
+  ),
   audit: endpoint(
     'Lines of the audit log, in order; needs the header',
     z.object({

@@ -18,6 +18,7 @@ import {
   SubmitTask,
   WatchTask,
 } from '../task/commands.ts';
+import { CallBack, CallbackTaken } from '../webhook/callback.ts';
 import { RegistryCommand, NotifyTask } from '../task/registry.ts';
 
 /** Every command on the bus by receiving service: `hp.cmd.<aggregate>.<command>`. */
@@ -37,8 +38,9 @@ export const commands = {
     watch: WatchTask,
     notify: NotifyTask,
     registry: RegistryCommand,
+    callback_taken: CallbackTaken,
   },
-  approvals: { request: RequestApproval, cancel: CancelApproval },
+  approvals: { request: RequestApproval, cancel: CancelApproval, call_back: CallBack },
   executor: { run: RunEffect, cancel: CancelEffect, resolve: ResolveEffect },
   recovery: {
     assess: AssessFailure,

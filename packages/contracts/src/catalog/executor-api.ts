@@ -6,6 +6,7 @@ import {
   StoredArtifact,
 } from '../effect/stored-artifact.ts';
 import { CapabilityView, EffectOrder, EffectView, ExecutorView } from '../effect/views.ts';
+import { Beat, BeatAnswer, Claim, ClaimAnswer, ClaimantView, EndAnswer, EndClaim } from '../effect/remote.ts';
 import { EffectId, TaskId } from '../values/ids.ts';
 import { Page, pageOf } from '../values/page.ts';
 import { CapabilityLabel } from '../workflow/workflow.ts';
@@ -32,6 +33,14 @@ export const executorApi = {
     'Declare the journal of an executor lost, so that no effect waits for it; needs a verified identity',
     z.object({ name: z.string().min(1).max(200), reason: z.string().min(1).max(1_000) }),
     ExecutorView,
+  ),
+  claim: endpoint('Claim orders of remote effects; waits for one', Claim, ClaimAnswer),
+  beat: endpoint('Extend the leases of claimed orders', Beat, BeatAnswer),
+  end: endpoint('Record the result of a claimed order', EndClaim, EndAnswer),
+  claimants: endpoint(
+    'Programs that claim remote effects, and the orders in their hands',
+    z.object({}),
+    z.object({ items: z.array(ClaimantView) }),
   ),
   artifacts: endpoint(
     'Artifacts of one task: full logs and large outputs, oldest first',

@@ -35,10 +35,19 @@ export const ENDPOINT_SCOPES = {
     token_list: 'approvals:read',
     token_create: 'tokens:write',
     token_revoke: 'tokens:write',
+    person_list: 'approvals:read',
+    person_add: 'people:write',
+    person_change: 'people:write',
+    person_remove: 'people:write',
+    // Programs that request effects read definitions.
+    capability_list: 'any',
+    capability_register: 'capabilities:write',
+    capability_withdraw: 'capabilities:write',
     executor_revoke: 'executors:write',
     executor_forget: 'executors:write',
     audit: 'audit:read',
-    keys: 'approvals:read',
+    // Claimants verify grants with them.
+    keys: 'any',
     whoami: 'any',
     identify: 'any',
   },
@@ -60,6 +69,10 @@ export const ENDPOINT_SCOPES = {
     order: 'tasks:read',
     executors: 'tasks:read',
     forget: 'executors:write',
+    claim: 'effects:claim',
+    beat: 'effects:claim',
+    end: 'effects:claim',
+    claimants: 'tasks:read',
   },
   recovery: {
     ...deadLetters,
@@ -79,6 +92,16 @@ export const CONSOLE_SCOPES = {
   dead_letters: deadLetters.dead_letter_list,
   resolve_dead_letter: deadLetters.dead_letter_resolve,
 } as const satisfies Readonly<Record<string, Scope>>;
+
+/** Endpoints over HTTP alone. Without a scope, no token is needed. */
+export const HTTP_SCOPES = {
+  effect_hold: COMMAND_SCOPES.submit,
+  effect_get: ENDPOINT_SCOPES.orchestrator.get,
+  effect_cancel: COMMAND_SCOPES.cancel,
+  task_events: ENDPOINT_SCOPES.orchestrator.history,
+  artifact_content: ENDPOINT_SCOPES.executor.artifact,
+  openapi: undefined,
+} as const satisfies Readonly<Record<string, Needed | undefined>>;
 
 /** Tools of the MCP server. A tool that changes something takes the scope of the endpoint that it calls. */
 export const MCP_TOOL_SCOPES = {

@@ -4,6 +4,7 @@ import type { SideEffectKind } from '../workflow/side-effect.ts';
 import type { CanonicalEffect } from './canonical-effect.ts';
 import { CAPABILITIES, CONTROLS, effectClassOf, isCustom, namesProbe } from './capabilities.ts';
 import { HttpUrl, originOf } from './http-request.ts';
+import { isRemote } from './remote-name.ts';
 import { plainPath } from './plain-path.ts';
 
 /** `high`: the effect cannot easily be undone, or changes a running system. */
@@ -47,11 +48,11 @@ const startsWork = ({ uses, effectClass }: DescribedEffect): boolean =>
 
 /**
  * The kind of an effect. A capability has one kind, or a least kind that a requester may raise. The executor alone
- * knows the kind of a custom capability, and refuses any other.
+ * knows the kind of a custom capability, and refuses any other; the registry of approvals that of a remote one.
  */
 const kindOf = (effect: DescribedEffect): DescribedEffect['kind'] => {
   const { uses, kind } = effect;
-  if (kind === 'work' || isCustom(uses)) return kind;
+  if (kind === 'work' || isCustom(uses) || isRemote(uses)) return kind;
   const fixed = factsOf(uses)?.kind;
   if (fixed !== undefined) return fixed;
   const least = startsWork(effect) ? 'other' : 'write_external';
@@ -132,7 +133,9 @@ const targetIn = (uses: string, args: JsonObject): string | undefined => {
 export const placeOf = (effect: DescribedEffect): Omit<Description, 'risk'> => {
   const { uses, args } = effect;
   const target = startsWork(effect) ? undefined : targetIn(uses, args)?.slice(0, TARGET_MAX).toWellFormed();
-  return { kind: kindOf(effect), target: target ?? effect.target, isTargetClaimed: target === undefined };
+  // Approvals refuses a remote effect with another target than the registered one.
+  const isTargetClaimed = target === undefined && !isRemote(uses);
+  return { kind: kindOf(effect), target: target ?? effect.target, isTargetClaimed };
 };
 
 /**

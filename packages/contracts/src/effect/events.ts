@@ -3,8 +3,9 @@ import { ErrorBody } from '../values/errors.ts';
 import { ApprovalId, EffectId, NodeId, TaskId } from '../values/ids.ts';
 import { Json, JsonObject } from '../values/json.ts';
 import { RunEffect } from './commands.ts';
-import { InDoubtAnswer } from './grant.ts';
+import { Grant, InDoubtAnswer } from './grant.ts';
 import { InDoubtCause } from './in-doubt-cause.ts';
+import { RemoteHolder } from './remote.ts';
 
 const about = {
   id: EffectId,
@@ -26,7 +27,20 @@ export const EffectStarted = z.object({
   worker: z.string(),
   /** The journal of the start; its owner survived the worker. */
   journal: z.string().max(200).optional(),
+  /** The claimant that carries it out, for remote effects. */
+  remote: RemoteHolder.optional(),
 });
+/** A claimant has the order: again, because it repeated its claim, or for a probe of the target. */
+export const EffectClaimed = z.object({
+  type: z.literal('claimed'),
+  ...about,
+  epoch: z.int().min(1),
+  to: z.enum(['run', 'probe']),
+  /** The journal of the executor that answered the claim. */
+  journal: z.string().max(200).optional(),
+  remote: RemoteHolder,
+});
+export type EffectClaimed = z.infer<typeof EffectClaimed>;
 export const EffectApplied = z.object({
   type: z.literal('applied'),
   ...about,
@@ -42,7 +56,7 @@ export const EffectFailedClean = z.object({
 });
 
 /**
- * It is unknown whether the effect happened. `next` says what follows: a repeat, a probe of the target, or
+ * It is unknown whether the effect happened. `next` is the next step: a repeat, a probe of the target, or
  * a question to a person.
  */
 export const EffectInDoubt = z.object({
@@ -73,6 +87,8 @@ export const EffectAnswered = z.object({
   approval: ApprovalId,
   /** With `retry`: the latest start. Epoch milliseconds. */
   until: z.int().optional(),
+  /** With `retry` of a remote effect: the signed answer, for its claimant. */
+  statement: Grant.optional(),
 });
 export type EffectAnswered = z.infer<typeof EffectAnswered>;
 /** The in-doubt effect turned out not to have happened, according to the target or a person. */
@@ -132,6 +148,7 @@ export const EffectEvent = z.discriminatedUnion('type', [
   EffectDeferred,
   EffectUndeferred,
   EffectStarted,
+  EffectClaimed,
   EffectApplied,
   EffectFailedClean,
   EffectInDoubt,

@@ -118,3 +118,17 @@ export const originOf = (text: string): string => {
   if (url === undefined) throw new TypeError('not the URL of a target');
   return url.origin;
 };
+
+/** The setting of the executor that lists the origins of a capability. */
+export const targetSetting = (uses: string): string => {
+  switch (uses) {
+    case 'cap.http.keyed_request':
+      return 'HOLDPOINT_HTTP_KEYED_TARGETS';
+    case 'cap.http.idempotent_request':
+      return 'HOLDPOINT_HTTP_IDEMPOTENT_TARGETS';
+    case 'cap.http.request':
+      return 'HOLDPOINT_HTTP_TARGETS';
+    default:
+      return 'HOLDPOINT_NOTIFY_TARGETS';
+  }
+};

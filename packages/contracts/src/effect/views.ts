@@ -6,6 +6,7 @@ import { CanonicalEffect, Digest } from './canonical-effect.ts';
 import { EffectInDoubt } from './events.ts';
 import { InDoubtAnswer } from './grant.ts';
 import { InDoubtCause } from './in-doubt-cause.ts';
+import { RemoteHolder } from './remote.ts';
 
 /** One effect of the ledger. */
 export const EffectView = z.object({
@@ -34,6 +35,8 @@ export const EffectView = z.object({
   answeredBy: z.string().optional(),
   /** Why the start is deferred: its target fails. */
   deferredReason: z.string().max(1_000).optional(),
+  /** The claimant that has the order. */
+  remote: RemoteHolder.optional(),
 });
 export type EffectView = z.infer<typeof EffectView>;
 

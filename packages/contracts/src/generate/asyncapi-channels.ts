@@ -39,8 +39,9 @@ const COMMAND_SENDERS: {
     watch: 'orchestrator',
     notify: 'orchestrator',
     registry: 'orchestrator',
+    callback_taken: 'approvals',
   },
-  approvals: { request: 'orchestrator', cancel: 'orchestrator' },
+  approvals: { request: 'orchestrator', cancel: 'orchestrator', call_back: 'orchestrator' },
   executor: { run: 'orchestrator', cancel: 'orchestrator', resolve: 'orchestrator' },
   recovery: {
     assess: 'orchestrator',

@@ -20,11 +20,13 @@ export const commandDescriptions: {
     watch: 'Ask a task to notify another task when it, or one of its nodes, ends.',
     notify: 'Notify a task about its locks, about artifacts, or about the end of another task.',
     registry: 'Request to the registry of a repository: locks, and reports about artifacts.',
+    callback_taken: 'Approvals has stored the callback of a held effect.',
     recover: 'A verdict on a failed attempt. The orchestrator executes or refuses it.',
   },
   approvals: {
     request: 'Request a decision on one exact effect.',
     cancel: 'Withdraw a request, also before it arrives.',
+    call_back: 'Deliver the callback of a held effect that ended or is in doubt.',
   },
   executor: {
     run: 'Execute one effect, once. The executor trusts nothing in the order and checks digest and grant.',

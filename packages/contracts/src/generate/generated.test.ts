@@ -12,7 +12,12 @@ const PACKAGE = join(import.meta.dirname, '../..');
 const checkedIn = (): ReadonlyMap<string, string> => {
   const entries = readdirSync(join(PACKAGE, 'schemas'), { withFileTypes: true, recursive: true });
   const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-  const paths = [...files.map((file) => relative(PACKAGE, file).split(sep).join('/')), 'asyncapi.json'];
+  const paths = [
+    ...files.map((file) => relative(PACKAGE, file).split(sep).join('/')),
+    'asyncapi.json',
+    'openapi.json',
+    'vectors/remote-effects.json',
+  ];
   return new Map(paths.map((path) => [path, readFileSync(join(PACKAGE, path), 'utf8')]));
 };
 

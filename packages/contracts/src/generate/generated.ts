@@ -1,5 +1,7 @@
 import { asyncApiDocument } from './asyncapi.ts';
 import { jsonSchemaOf, messages, schemaFile } from './json-schema.ts';
+import { openApiDocument } from './openapi.ts';
+import { remoteVectors } from './vectors.ts';
 
 /** Command that regenerates the files. */
 export const GENERATE_COMMAND = 'node packages/contracts/generate.ts';
@@ -11,6 +13,8 @@ export const generatedFiles = (): ReadonlyMap<string, string> =>
   new Map([
     ...messages.map((message) => [`schemas/${schemaFile(message)}`, textOf(jsonSchemaOf(message))] as const),
     ['asyncapi.json', textOf(asyncApiDocument())],
+    ['openapi.json', textOf(openApiDocument())],
+    ['vectors/remote-effects.json', textOf(remoteVectors())],
   ]);
 
 /** Differences between the checked-in files (`found`) and the generated ones. */

@@ -5,7 +5,7 @@ import { digestOf } from '../values/json.ts';
 import { InputKind } from '../workflow/input.ts';
 import { OnError, Outcome } from '../workflow/workflow.ts';
 
-/** Reaction to a failed phase. `recover` is missing: only the workflow's own code knows what it did. */
+/** Reaction to a failed phase. `recover` is missing: recovery cannot know the work of the code. */
 export const ProgramOnError = OnError.extend({ strategy: OnError.shape.strategy.exclude(['recover']) });
 export type ProgramOnError = z.infer<typeof ProgramOnError>;
 
@@ -33,7 +33,7 @@ export const ProgramDefinition = z.object({
   version: z
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/, 'letters, digits, dots, - and _, at most 64'),
-  /** SHA-256 of the source: a task keeps the code that it started with. */
+  /** SHA-256 of the declared shape: data and schemas, and of each function only that there is one. */
   code: Digest,
   initial: NodeId,
   phases: z.array(ProgramPhase).min(1).max(100),

@@ -13,6 +13,8 @@ export const TaskSummary = z.object({
   version: z.int(),
   /** Submission time. Epoch milliseconds. */
   createdAt: z.int(),
+  /** End of the task. Epoch milliseconds. */
+  finishedAt: z.int().optional(),
   requestedBy: z.string().optional(),
 });
 export type TaskSummary = z.infer<typeof TaskSummary>;

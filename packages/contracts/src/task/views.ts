@@ -27,6 +27,8 @@ export const NodeView = z.object({
   detail: z.string().optional(),
   exitCode: z.int().optional(),
   approval: ApprovalId.optional(),
+  /** The effect of its latest request for approval. */
+  effect: EffectId.optional(),
   /** Open question about an in-doubt effect or a stuck job. */
   question: ApprovalId.optional(),
   /** Verdict that is being executed, or that waits for an operator. */

@@ -11,6 +11,11 @@ export const ERRORS = {
   CONTRACT_INVALID: 400,
   CONTRACT_PAYLOAD_TOO_LARGE: 413,
   CONTRACT_UNKNOWN_SUBJECT: 404,
+  /** The HTTP path exists, with other methods. */
+  CONTRACT_METHOD_NOT_ALLOWED: 405,
+  /** The range lies outside of the content. */
+  CONTRACT_RANGE_INVALID: 416,
+  CONTRACT_TOO_MANY_REQUESTS: 429,
   /** A message between services without a seal. */
   SEAL_MISSING: 401,
   /** The seal does not fit the message, its subject or its key. */
@@ -25,6 +30,17 @@ export const ERRORS = {
   RUNTIME_DEAD_LETTER_UNKNOWN: 404,
   /** The dead letter does not contain enough of its message for a retry. */
   RUNTIME_DEAD_LETTER_TRUNCATED: 422,
+  /** The login file of a bus user: no nkey seed and no `.creds`. */
+  BUS_LOGIN_INVALID: 401,
+  BUS_LOGIN_EXPIRED: 401,
+  /** The login belongs to another bus user, or its permissions are of another release. */
+  BUS_USER_WRONG: 403,
+  /** The account of the bus user lacks an import of `holdpoint nats export`. */
+  BUS_IMPORT_MISSING: 503,
+  BUS_JETSTREAM_MISSING: 503,
+  /** The JetStream limits of the account are too low. */
+  BUS_LIMITS_TOO_LOW: 507,
+  BUS_SERVER_TOO_OLD: 505,
   /** The identity assertion of a command: forged, expired, or without the scope. */
   IDENTITY_INVALID: 401,
   IDENTITY_EXPIRED: 401,
@@ -76,7 +92,7 @@ export const ERRORS = {
   APPROVALS_EFFECT_ALTERED: 409,
   /** Kind or target of the effect differ from those that its arguments name. */
   APPROVALS_EFFECT_MISDESCRIBED: 422,
-  /** Nobody is in the audience of the request and in that of the policy floor. */
+  /** The audience of the request and that of the policy floor have no person in common. */
   APPROVALS_FLOOR_AUDIENCE: 403,
   /** The request does not allow this decision. */
   APPROVALS_NO_CHOICE: 422,
@@ -97,10 +113,24 @@ export const ERRORS = {
   APPROVALS_RULE_REFUSED: 422,
   APPROVALS_UNKNOWN_TOKEN: 404,
   APPROVALS_TOKEN_CONFLICT: 409,
+  APPROVALS_UNKNOWN_PERSON: 404,
+  /** The name exists already, or the principals file lists it. */
+  APPROVALS_PERSON_CONFLICT: 409,
+  /** The change would remove its author or the last administrator, or exceed the limit. */
+  APPROVALS_PERSON_REFUSED: 422,
   /** The executor does not prove that it knows the join secret and has its key. */
   APPROVALS_JOIN_REFUSED: 403,
   APPROVALS_EXECUTOR_REVOKED: 403,
   APPROVALS_UNKNOWN_EXECUTOR: 404,
+  APPROVALS_UNKNOWN_CAPABILITY: 404,
+  /** The definition of a capability is invalid, such as its JSON Schema. */
+  APPROVALS_CAPABILITY_INVALID: 422,
+  /** The capability is withdrawn: approvals refuses requests for its effects. */
+  APPROVALS_CAPABILITY_WITHDRAWN: 409,
+  /** The arguments do not fit the JSON Schema of the capability. */
+  APPROVALS_ARGUMENTS_INVALID: 422,
+  /** The origin of a callback is not among `HOLDPOINT_NOTIFY_TARGETS`. */
+  APPROVALS_CALLBACK_NOT_ALLOWED: 422,
   EXECUTOR_UNKNOWN_EFFECT: 404,
   EXECUTOR_UNKNOWN_INSTANCE: 404,
   EXECUTOR_UNKNOWN_CAPABILITY: 422,
@@ -129,7 +159,19 @@ export const ERRORS = {
   EXECUTOR_UNKNOWN_ARTIFACT: 404,
   /** The executor takes no work, or cannot confine it. */
   EXECUTOR_WORK_REFUSED: 403,
+  /** The token may not claim effects of this capability. */
+  EXECUTOR_CLAIM_REFUSED: 403,
+  /** The signature of a beat or an end is not that of the claim's key. */
+  EXECUTOR_CLAIM_SIGNATURE: 401,
+  /** The claim has ended: its lease expired, or another start replaced it. */
+  EXECUTOR_CLAIM_LOST: 409,
+  /** Another result of this claim was recorded before. */
+  EXECUTOR_CLAIM_ENDED: 409,
+  EXECUTOR_OUTPUTS_TOO_LARGE: 413,
+  EXECUTOR_TOO_MANY_CLAIMS: 429,
   RECOVERY_UNKNOWN: 404,
+  /** Found by the receiver: no key of approvals has signed the webhook, or it is too old. */
+  WEBHOOK_SIGNATURE_INVALID: 401,
 } as const;
 
 export type ErrorCode = keyof typeof ERRORS;
@@ -161,6 +203,10 @@ export class HoldpointError extends Error {
     this.details = options.details;
   }
 }
+
+/** Whether an error has this code. */
+export const hasCode = (error: unknown, code: ErrorCode): error is HoldpointError =>
+  error instanceof HoldpointError && error.code === code;
 
 export const errorBody = (code: ErrorCode, message: string, details?: ErrorBody['details']): ErrorBody => ({
   code,

@@ -12,6 +12,8 @@ const CIRCUIT = /^o-[0-9a-z]{16}$/;
 const RULE = /^u-[0-9a-z]{10}$/;
 const ACCESS_TOKEN = /^k-[0-9a-z]{10}$/;
 const EXECUTOR_KEY = /^x-[0-9a-z]{10}$/;
+const CAPABILITY = /^p-[0-9a-z]{10}$/;
+const CALLBACK = /^w-[0-9a-z]{16}$/;
 
 /** Task ids share stores with registry and circuit ids, so they must not look like those. */
 export const TaskId = token<'TaskId'>()
@@ -22,12 +24,17 @@ export const NodeId = token<'NodeId'>();
 export type NodeId = z.infer<typeof NodeId>;
 /** Id of the audit log among approvals. */
 export const AUDIT_ID = 'audit-log';
+/** Id of the people among approvals. */
+export const PEOPLE_ID = 'people';
 /** Approval ids share a store with rules, tokens and the audit log, so they must not look like those. */
 export const ApprovalId = token<'ApprovalId'>()
   .refine((id) => !RULE.test(id), 'not the id of a rule')
   .refine((id) => !ACCESS_TOKEN.test(id), 'not the id of a token')
   .refine((id) => !EXECUTOR_KEY.test(id), 'not the id of an executor key')
-  .refine((id) => id !== AUDIT_ID, 'not the audit log');
+  .refine((id) => !CAPABILITY.test(id), 'not the id of a capability')
+  .refine((id) => !CALLBACK.test(id), 'not the id of a callback')
+  .refine((id) => id !== AUDIT_ID, 'not the audit log')
+  .refine((id) => id !== PEOPLE_ID, 'not the people');
 export type ApprovalId = z.infer<typeof ApprovalId>;
 /** Permanent id of an effect: hash of task, node and the author's key. */
 export const EffectId = token<'EffectId'>();
@@ -65,6 +72,17 @@ export const ExecutorKeyId = z
   .regex(EXECUTOR_KEY, 'x- and 10 letters or digits')
   .brand<'ExecutorKeyId'>();
 export type ExecutorKeyId = z.infer<typeof ExecutorKeyId>;
+
+/** A remote capability, by its name. */
+export const CapabilityId = z
+  .string()
+  .regex(CAPABILITY, 'p- and 10 letters or digits')
+  .brand<'CapabilityId'>();
+export type CapabilityId = z.infer<typeof CapabilityId>;
+
+/** A callback of a held effect. */
+export const CallbackId = z.string().regex(CALLBACK, 'w- and 16 letters or digits').brand<'CallbackId'>();
+export type CallbackId = z.infer<typeof CallbackId>;
 
 // Crockford's alphabet: no letter looks like a digit, so ids can be typed.
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
@@ -112,6 +130,10 @@ export const inputIdOf = (task: TaskId, question: number): ApprovalId =>
 export const effectTaskIdOf = (task: TaskId, idempotencyKey: string, asked: number): TaskId =>
   `t-${shortHash(['effect', task, idempotencyKey, String(asked)], 12)}` as TaskId;
 
+/** The task of an effect that is held without a workflow: the same for the same key of a capability. */
+export const heldTaskIdOf = (capability: string, key: string): TaskId =>
+  `t-${shortHash(['held', capability, key], 12)}` as TaskId;
+
 /** Without the attempt on purpose: otherwise each retry would apply the effect again. */
 export const effectIdOf = (task: TaskId, node: NodeId, idempotencyKey: string): EffectId =>
   `e-${shortHash([task, node, idempotencyKey], 16)}` as EffectId;
@@ -137,6 +159,14 @@ export const accessTokenIdOf = (sha256: string): AccessTokenId =>
 /** Derived from the public key: one key is enrolled once. */
 export const executorKeyIdOf = (publicKey: string): ExecutorKeyId =>
   `x-${shortHash(['executor key', publicKey], 10)}` as ExecutorKeyId;
+
+/** Derived from the name: one name is one capability. */
+export const capabilityIdOf = (name: string): CapabilityId =>
+  `p-${shortHash(['capability', name], 10)}` as CapabilityId;
+
+/** The callback about one version of a task: a restarted task ends again. */
+export const callbackIdOf = (task: TaskId, version: number): CallbackId =>
+  `w-${shortHash(['callback', task, String(version)], 16)}` as CallbackId;
 
 /** A node within a task, as shown to users. */
 export const jobOf = (task: string, node: string): string => `${task}/${node}`;

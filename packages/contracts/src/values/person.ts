@@ -22,6 +22,23 @@ export const NAME_RULE = "Latin letters, digits, spaces and . _ - @ ' +";
 /** The name of a person, in its normal form. */
 export const PersonName = z.string().min(1).max(NAME_MAX).overwrite(normalName).regex(PLAIN, NAME_RULE);
 
+/** Invisible characters and line breaks: a name with them could be mistaken for another. */
+const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
+
+/** Prefixes with a meaning in audiences. */
+const OF_AUDIENCES = /^(user|group|role):/i;
+
+export const isPlainText = (text: string): boolean => text.trim() === text && !HIDDEN.test(text);
+
+export const PlainText = (max: number) =>
+  z.string().min(1).max(max).refine(isPlainText, 'no invisible characters, and no spaces around it');
+
+/** A group or a role. */
+export const GroupName = PlainText(100).refine(
+  (name) => !OF_AUDIENCES.test(name),
+  'the prefixes user:, group: and role: are reserved for audiences',
+);
+
 /** Prefix for people of an OIDC provider who are not in the directory. */
 export const OIDC_PREFIX = 'oidc:';
 

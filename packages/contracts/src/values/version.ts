@@ -1,2 +1,2 @@
 /** Version of this release, shown by services and command line. */
-export const VERSION = '0.1.0';
+export const VERSION = '0.2.0';

@@ -21,9 +21,9 @@ export const ApprovalPolicy = z.object({
   fourEyes: z.boolean().optional(),
   /** One rejection ends the request; otherwise the quorum applies to rejections too. Default: true. */
   veto: z.boolean().optional(),
-  /** Reaction to the timeout; default: `expire`, which refuses the effect. */
+  /** Reaction to the timeout; default: `expire`, which pauses the job. */
   onExpiry: z.enum(['expire', 'reject', 'request_changes']).optional(),
-  /** Times of reminders; default: none. */
+  /** Times of reminders; default: after an hour and after a day. Those at the timeout or later have no effect. */
   remindMs: z.array(After).max(10).optional(),
   /** Further approvers after a time; default: none. */
   handOn: z
@@ -47,6 +47,9 @@ export const questionOf = ({ inDoubt: doubt, stuck, input }: Asking): Question =
   return stuck === undefined ? 'effect' : 'stuck';
 };
 
+/** Default times of reminders. */
+const REMIND_MS: readonly number[] = [3_600_000, 86_400_000];
+
 /** Questions have one answer by one person, without rules or quorum; an expired question is asked again. */
 const FOR_ANSWERS: ApprovalPolicy = { rules: false };
 
@@ -62,7 +65,7 @@ export const policyOf = ({
   requestedBy = '',
   ...asking
 }: Asking & { readonly policy?: ApprovalPolicy | undefined; readonly requestedBy?: string | undefined }) => {
-  const { fourEyes = false, remindMs = [], handOn = [] } = policy;
+  const { fourEyes = false, remindMs = REMIND_MS, handOn = [] } = policy;
   const {
     decisions = Verb.options,
     quorum: wanted = 1,

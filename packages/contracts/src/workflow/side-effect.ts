@@ -26,5 +26,8 @@ export const CapabilityLabel = z
   .max(128)
   .regex(/^(cap|control)(\.[a-z0-9_]+)+$/, 'a label such as cap.file.append');
 
+/** Default time for a decision or an answer. */
+export const DECISION_MS = 7 * 86_400_000;
+
 /** Maximum wait: added to any time, it stays within the range of clocks and stores. */
 export const WAIT_MAX_MS = 30 * 86_400_000;

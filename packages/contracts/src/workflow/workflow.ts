@@ -28,12 +28,16 @@ export const EffectDeclaration = z.object({
   audience: z.array(AudienceMember).max(50),
   /** Timeout of the request. */
   approvalTimeoutMs: Wait,
+  /** An expired request ends the node as blocked; by default the job waits for a person. */
+  endsOnExpiry: z.literal(true).optional(),
   /** The gate; default: a plain request. */
   gate: Gate.optional(),
   /** Commands that help operators to probe or undo; shown with the request. */
   probe: z.string().max(65_536).optional(),
   compensate: z.string().max(65_536).optional(),
   rollbackHint: z.string().max(10_000).optional(),
+  /** The capability of a user previews it: `<uses>.preview` is ordered as work before the request. */
+  previews: z.literal(true).optional(),
 });
 export type EffectDeclaration = z.infer<typeof EffectDeclaration>;
 

@@ -34,7 +34,11 @@ type Output<S extends ServiceName, E extends keyof (typeof api)[S], Side extends
 /** An endpoint sends a message to an aggregate, or reads the store. */
 export type Endpoint<To extends Addressed, Request, Response> =
   | { readonly command: (request: Request, caller: Caller) => Routed<To> | Promise<Routed<To>> }
-  | { readonly query: (request: Request, caller: Caller) => Promise<Response> };
+  | {
+      readonly query: (request: Request, caller: Caller) => Promise<Response>;
+      /** Its answer is a decision. */
+      readonly decides?: true;
+    };
 
 export type Endpoints<S extends ServiceName, To extends Addressed> = {
   readonly [E in keyof (typeof api)[S]]: Endpoint<To, Output<S, E, 'request'>, Output<S, E, 'response'>>;
@@ -45,6 +49,14 @@ export type OwnEndpoints<S extends ServiceName, To extends Addressed> = Omit<
   Endpoints<S, To>,
   AdminEndpoint | DeadLetterEndpoint
 >;
+
+/** Those that any replica answers: the owner of the service answers the others. */
+export const queriesOf = <E extends object>(endpoints: E): E =>
+  Object.fromEntries(
+    Object.entries(endpoints as Record<string, object>).filter(
+      ([, endpoint]) => !('command' in endpoint) && !('decides' in endpoint),
+    ),
+  ) as E;
 
 type AnyEndpoint<To extends Addressed> = Endpoint<To, unknown, unknown>;
 

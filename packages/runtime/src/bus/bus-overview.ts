@@ -106,7 +106,7 @@ export const createBusOverview = (connection: NatsConnection, user: string): Bus
         });
         // Replicas of this service, and the services in other accounts. The subscription receives the first response as
         // well. A request fails when no service responds.
-        for (const subject of ['$SRV.PING', subjects.ping])
+        for (const subject of ['$SRV.PING', ...SERVICES.filter((each) => each !== user).map(subjects.ping)])
           connection
             .request(subject, undefined, { timeout: withinMs, noMux: true, reply })
             .catch(() => undefined);

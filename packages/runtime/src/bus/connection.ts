@@ -1,11 +1,13 @@
-import { connect, type NatsConnection, nkeyAuthenticator } from '@nats-io/transport-node';
+import { type LoginText, natsLogin } from '@holdpoint/contracts/bus/nats-login';
+import { connect, credsAuthenticator, type NatsConnection, nkeyAuthenticator } from '@nats-io/transport-node';
 import { errorFields } from '../engine/error-fields.ts';
 import type { Logger } from '../observability/log.ts';
+import { examineBus } from './examine-bus.ts';
 
 export type BusSettings = {
   readonly url: string;
-  /** The nkey seed of the user; undefined for a server without authentication. */
-  readonly seed: Uint8Array | undefined;
+  /** The nkey seed or the `.creds` of the user; undefined for a server without authentication. */
+  readonly seed: LoginText | undefined;
   /** The bus user. Its name is the inbox prefix, outside of which it may not subscribe. */
   readonly user: string;
 };
@@ -22,11 +24,17 @@ const WRITES = { pendingLimit: 512 * 1024 };
 
 /**
  * Connects, and reconnects without end. A ping notices a frozen server within 15 seconds. The first connection
- * only checks the credentials, and fails when the server refuses them. Later refusals do not end the
+ * only checks server, account and credentials, and fails when they cannot serve. Later refusals do not end the
  * connection: behind a network partition a server also reports missing credentials.
  */
 export const connectBus = async (settings: BusSettings, log: Logger): Promise<NatsConnection> => {
-  await (await open(settings, { ignoreAuthErrorAbort: false })).close();
+  const first = await open(settings, { ignoreAuthErrorAbort: false });
+  try {
+    const { user, seed } = settings;
+    await examineBus(first, user, { inboxPrefix: inboxPrefixOf(user), hasLogin: seed !== undefined });
+  } finally {
+    await first.close();
+  }
   const connection = await open(settings, { ignoreAuthErrorAbort: true });
   void watch(connection, log);
   return connection;
@@ -41,7 +49,7 @@ const open = (
     servers: url.split(','),
     name: user,
     inboxPrefix: inboxPrefixOf(user),
-    ...(seed !== undefined && { authenticator: nkeyAuthenticator(seed) }),
+    ...(seed !== undefined && { authenticator: natsLogin(seed, { nkeyAuthenticator, credsAuthenticator }) }),
     maxReconnectAttempts: -1,
     reconnectTimeWait: 250,
     reconnectJitter: 250,

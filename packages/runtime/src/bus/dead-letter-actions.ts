@@ -5,7 +5,7 @@ import {
 } from '@holdpoint/contracts/bus/dead-letter';
 import { type ErrorBody, ErrorCode, HoldpointError } from '@holdpoint/contracts/values/errors';
 import { sha256Of } from '@holdpoint/contracts/values/json';
-import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
+import { matches, type ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { headerIn, identityIn } from '../engine/dead-letter.ts';
 import type { Engine } from '../engine/engine.ts';
 import { parseJson, type Routed } from '../engine/inbound.ts';
@@ -30,15 +30,6 @@ export type DeadLetterOptions<To extends Addressed> = {
   readonly engine: Pick<Engine<To>, 'accept'>;
   readonly now: () => number;
   readonly checkSeal: CheckSeal;
-};
-
-/** Whether a filter with wildcards matches a subject. */
-const passes = (filter: string, subject: string): boolean => {
-  const [wanted, tokens] = [filter.split('.'), subject.split('.')];
-  return (
-    (wanted.at(-1) === '>' ? tokens.length >= wanted.length : tokens.length === wanted.length) &&
-    wanted.every((token, i) => token === '>' || token === '*' || token === tokens[i])
-  );
 };
 
 export const unknownDeadLetter = (id: string): HoldpointError =>
@@ -74,7 +65,7 @@ export const createDeadLetterActions = <To extends Addressed>({
     const header = (name: string): string | undefined => headerIn(headers, name);
     const problem = sealRefusal(checkSeal, { subject, data: body, header });
     if (problem !== undefined) throw refusal(problem);
-    const reader = inbound.find(({ consumer }) => passes(consumer.filter, subject));
+    const reader = inbound.find(({ consumer }) => matches(consumer.filter, subject));
     if (reader?.wants?.(subject) === false) return undefined;
     // Without its time and headers: its sender is no longer proven.
     return reader?.decode(subject, parseJson(body), { identity: identityIn(headers) ?? id });

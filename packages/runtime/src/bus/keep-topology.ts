@@ -10,6 +10,7 @@ import type { streams } from '@holdpoint/contracts/bus/streams';
 import { errorFields } from '../engine/error-fields.ts';
 import type { Logger } from '../observability/log.ts';
 import type { StreamMark, Watermark } from '../store/bus-watermark.ts';
+import { withRemedy } from './examine-bus.ts';
 import {
   type ConsumerLook,
   type Displacement,
@@ -30,8 +31,8 @@ import {
 
 const WORK: (typeof streams)[number]['name'] = 'HP_WORK';
 
-/** The interval of the looks: the time until a vanished or displaced consumer is recreated. */
-export const LOOK_EVERY_MS = 2_000;
+/** The interval of the looks: the time until a vanished consumer is recreated. After a reconnection a look follows at once. */
+export const LOOK_EVERY_MS = 5_000;
 /** Without a complete look for this long, the service that keeps the topology is not ready. */
 const LOOK_OVERDUE_MS = 15_000;
 
@@ -100,7 +101,7 @@ const workConsumers = async (manager: JetStreamManager): Promise<readonly Consum
 };
 
 /**
- * Creates the topology at the start, and looks at it every two seconds, because the bus may lose it. A bus that has lost the
+ * Creates the topology at the start, and looks at it every five seconds and after each reconnection, because the bus may lose it. A bus that has lost the
  * tail of its streams, but not the positions of its consumers, would skip all messages up to these positions: such consumers
  * are recreated.
  */
@@ -153,19 +154,36 @@ export const keepTopology = async ({
       log.warn(errorFields(error), 'streams and consumers could not be checked'),
     );
 
-  await assert();
-  await updateTopology(manager, topology);
+  try {
+    await assert();
+    await updateTopology(manager, topology);
+  } catch (error) {
+    throw withRemedy(error);
+  }
   await lookSafely();
   let busy = false;
-  const timer = setInterval(() => {
-    if (busy) return;
+  let isStopped = false;
+  const lookNow = (): void => {
+    if (busy || isStopped) return;
     busy = true;
     void lookSafely().finally(() => (busy = false));
-  }, LOOK_EVERY_MS);
+  };
+  const timer = setInterval(lookNow, LOOK_EVERY_MS);
+  // A server that has lost something has ended before.
+  const follow = async (): Promise<void> => {
+    for await (const { type } of connection.status()) {
+      if (isStopped) return;
+      if (type === 'reconnect') lookNow();
+    }
+  };
+  void follow();
   const ageMs = (): number => performance.now() - lastLook;
   return {
     ageSeconds: () => ageMs() / 1_000,
     check: { name: 'topology', ready: () => Promise.resolve(ageMs() < LOOK_OVERDUE_MS) },
-    stop: () => clearInterval(timer),
+    stop: () => {
+      isStopped = true;
+      clearInterval(timer);
+    },
   };
 };

@@ -54,8 +54,8 @@ export interface Listener {
     payload: Request<S, E>,
   ): Promise<Response<S, E> | undefined>;
   /**
-   * Sends a request for a caller who needs the refusal. `RUNTIME_UNAVAILABLE` when the service does not answer
-   * within 5 s; it may have done the work nevertheless.
+   * Sends a request for a caller who needs the refusal. `RUNTIME_UNAVAILABLE` when the service does not answer in time; it may
+   * have done the work nevertheless.
    */
   call(service: ServiceName, endpoint: string, payload: unknown, sent?: Sent): Promise<Answer>;
 }
@@ -66,6 +66,8 @@ export type Sent = {
   readonly trace?: string | undefined;
   /** The identity assertion of the person for whom the service asks. */
   readonly identity?: string | undefined;
+  /** Time for the answer; default 5 s. Milliseconds. */
+  readonly withinMs?: number | undefined;
 };
 
 const ANSWER_WITHIN_MS = 2_000;
@@ -143,7 +145,8 @@ export const createListener = (
     },
     call: async (service, endpoint, payload, sent) => {
       try {
-        const msg = await request(subjects.api(service, endpoint), payload, CALL_WITHIN_MS, sent);
+        const { withinMs = CALL_WITHIN_MS } = sent ?? {};
+        const msg = await request(subjects.api(service, endpoint), payload, withinMs, sent);
         const body = parseJson(msg.data);
         return msg.headers?.get(REFUSED) ? { error: parseAs(ErrorBody, body) } : { ok: body };
       } catch (error) {

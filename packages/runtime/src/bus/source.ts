@@ -9,6 +9,8 @@ import type { Logger } from '../observability/log.ts';
 /** Messages that the client buffers: a few batches, so that the next is ready after each commit. */
 const BUFFERED_MAX = 1_000;
 const OPEN_RETRY_MS = 500;
+const PULL_MS = 10_000;
+const HEARTBEAT_MS = 1_000;
 const UNTAKEN_RETRY_MS = 30_000;
 
 export type Source = { readonly stop: () => Promise<void>; readonly open: () => boolean };
@@ -19,6 +21,8 @@ export const startSource = (
   consumer: ConsumerDeclaration,
   take: (delivery: Delivery) => void,
   log: Logger,
+  /** How long the bus may still deliver to a process that has frozen. */
+  pullMs = PULL_MS,
 ): Source => {
   let messages: ConsumerMessages | undefined;
   let stopped = false;
@@ -41,8 +45,8 @@ export const startSource = (
         messages = await source.consume({
           callback: (msg) => handOver(msg),
           max_messages: BUFFERED_MAX,
-          expires: 10_000,
-          idle_heartbeat: 1_000,
+          expires: pullMs,
+          idle_heartbeat: Math.min(HEARTBEAT_MS, pullMs / 2),
         });
         // The service opens it again after any end.
         void messages.closed().then((cause) => {

@@ -19,7 +19,7 @@ const kinds = { task: counting, registry: silent } as Kinds<Event, never>;
 
 /** The announced events of a batch with these decisions: aggregate and types of the events. */
 const announced = (...decisions: readonly (readonly [aggregate: string, types: string])[]) => {
-  const batch = createBatch<Event, never>('orchestrator', kinds, 0, ({ kind }) => ({
+  const batch = createBatch<Event, never>('orchestrator', kinds, { now: 0 }, ({ kind }) => ({
     kind,
     version: 0,
     state: 0,

@@ -15,7 +15,7 @@ const batchOf = (every = 1_000, versions: Readonly<Record<string, number>> = {})
   createBatch(
     'executor',
     { tally: { ...tallyKind, snapshotDue: snapshotEvery(every) }, other: tallyKind },
-    NOW,
+    { now: NOW },
     ({ kind, aggregate }) => ({ kind, version: versions[aggregate] ?? 0, state: tallyKind.decider.initial }),
   );
 const to = (aggregate: string, kind = 'tally') => ({ kind, aggregate });
@@ -58,7 +58,7 @@ describe('a batch', () => {
       return tallyKind.decider.evolve(state, event);
     };
     const kind = { ...tallyKind, decider: { ...tallyKind.decider, evolve } };
-    const batch = createBatch('executor', { tally: kind }, NOW, () => ({
+    const batch = createBatch('executor', { tally: kind }, { now: NOW }, () => ({
       kind: 'tally',
       version: 0,
       state: kind.decider.initial,
@@ -73,7 +73,7 @@ describe('a batch', () => {
   test('a field that events share is stored once, and the events name it by its digest', () => {
     const gate = { id: 'release', inputs: {} };
     const kind = { ...tallyKind, sharedFields: ['gate', 'absent'] };
-    const batch = createBatch('executor', { tally: kind }, NOW, () => ({
+    const batch = createBatch('executor', { tally: kind }, { now: NOW }, () => ({
       kind: 'tally',
       version: 0,
       state: kind.decider.initial,
@@ -128,7 +128,7 @@ describe('a batch', () => {
       tally: { ...tallyKind, idSpace: 'shared' },
       other: { ...tallyKind, idSpace: 'shared', summarise: () => ({ status: 'other', view: null }) },
     };
-    const batch = createBatch('executor', kinds, NOW, ({ kind }) => ({
+    const batch = createBatch('executor', kinds, { now: NOW }, ({ kind }) => ({
       kind,
       version: 0,
       state: tallyKind.decider.initial,

@@ -4,7 +4,7 @@ import { CHANGED, type TaskChanged } from '@holdpoint/contracts/task/changed';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/bus/streams';
 import { type Aggregate, type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';
-import type { Decision, TimerChange } from '../decider.ts';
+import type { Decision, Moment, TimerChange } from '../decider.ts';
 import { checkKind, kindNamed, type Kinds, type Target } from './kinds.ts';
 import type {
   AggregateTimes,
@@ -56,8 +56,11 @@ export type CommittedEvent<Event> = Target & {
 export const createBatch = <Event extends { readonly type: string }, Work>(
   service: ServiceName,
   kinds: Kinds<Event, Work>,
-  now: number,
+  /** The clock of the store, at the latest lock. */
+  moment: Moment,
   load: (target: Target) => Loaded,
+  /** Takes a message whose receiver decides it in the same transaction. All others go over the bus. */
+  deliver: (message: WireMessage) => boolean = () => false,
 ) => {
   const current = new Map<string, Loaded>();
   const events: StoredEvent[] = [];
@@ -67,6 +70,8 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
   const shared = new Map<string, SharedContent>();
   const deadLetters: DeadLetterRow[] = [];
   const timers = new Map<string, TimerRow | { aggregate: string; name: string }>();
+  /** Aggregates that did not exist before this batch: no timer of theirs is stored. */
+  const born = new Set<string>();
 
   /** The public events, and the last event of each aggregate that announces its changes. */
   const announced = (): readonly StoredEvent[] => {
@@ -89,11 +94,13 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
     { events: added, after }: Decision<Event, Work>,
     trace: string | undefined,
     sealKey: string | undefined,
-  ): void => {
+  ): readonly StoredEvent[] => {
     const { aggregate } = target;
+    const { now } = moment;
     const before = stateOf(target);
     const kind = kindNamed(kinds, before.kind);
     let { version, state } = before;
+    if (version === 0) born.add(aggregate);
     const contents: SharedContent[] = [];
     const stored = added.map((event) => {
       version += 1;
@@ -128,6 +135,7 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
       snapshots.set(aggregate, { aggregate, version, state: JSON.stringify(state) });
     }
     current.set(aggregate, { kind: before.kind, version, state, times: { since, at: now, trace } });
+    return stored;
   };
 
   const setTimer = (aggregate: string, change: TimerChange, trace: string | undefined): void => {
@@ -136,18 +144,28 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
     timers.set(`${aggregate}/${name}`, { aggregate, name, ...row });
   };
 
-  /** `sealKey`: the key that sealed the message. The stored events name it, as the proof of their cause. */
-  const apply = (target: Target, made: Decision<Event, Work>, trace?: string, sealKey?: string): void => {
+  /**
+   * Returns the events as they are stored. `sealKey`: the key that sealed the message. The stored events name it, as the proof of
+   * their cause.
+   */
+  const apply = (
+    target: Target,
+    made: Decision<Event, Work>,
+    trace?: string,
+    sealKey?: string,
+  ): readonly StoredEvent[] => {
     const { aggregate } = target;
+    const { now } = moment;
     // Before the events: a message that is too large leaves nothing of its decision behind.
     const messages = made.send.map(({ subject, id, type, data }): WireMessage => {
       const body = withinLimit(type, JSON.stringify(data), SENT_MAX_BYTES);
       const headers = cloudEventHeaders({ id, source: service, type, subject: aggregate, time: now, trace });
       return { subject, headers, body };
     });
-    if (made.events.length > 0) append(target, made, trace, sealKey);
-    outbox.push(...messages);
+    const stored = made.events.length > 0 ? append(target, made, trace, sealKey) : [];
+    outbox.push(...messages.filter((message) => !deliver(message)));
     for (const change of made.timers) setTimer(aggregate, change, trace);
+    return stored;
   };
 
   return {
@@ -156,9 +174,11 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
     committedEvents: (): readonly CommittedEvent<Event>[] => committedEvents,
     decide: (target: Target, message: unknown): Decision<Event, Work> => {
       const { kind, state } = stateOf(target);
-      return kindNamed(kinds, kind).decider.decide(state, message, { now });
+      return kindNamed(kinds, kind).decider.decide(state, message, moment);
     },
     apply,
+    /** Sends a message over the bus. */
+    send: (message: WireMessage): void => void outbox.push(message),
     setTimer,
     keepDeadLetter: (row: DeadLetterRow): void => void deadLetters.push(row),
     write: (outboxConfirmed: readonly string[]): BatchWrite => ({
@@ -168,7 +188,9 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
       outboxConfirmed,
       snapshots: [...snapshots.values()],
       timersSet: [...timers.values()].filter((timer): timer is TimerRow => 'dueAt' in timer),
-      timersCleared: [...timers.values()].filter((timer) => !('dueAt' in timer)),
+      timersCleared: [...timers.values()].filter(
+        (timer) => !('dueAt' in timer) && !born.has(timer.aggregate),
+      ),
       heads: [...current].map(([aggregate, { kind, version, state }]) => ({
         aggregate,
         kind,
@@ -182,15 +204,26 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
   };
 };
 
+type Announced = { readonly publishedAs: Aggregate; readonly message: WireMessage };
+const made = new WeakMap<StoredEvent, Announced>();
+
 /**
  * The message that announces an event: the event itself, or `changed` in the place of an internal one. The same event always
- * makes the same message.
+ * makes the same message. Services of the process see it before it is published, so it is made once.
  */
 export const eventMessage = (
   service: ServiceName,
   publishedAs: Aggregate,
   event: StoredEvent,
 ): WireMessage => {
+  const known = made.get(event);
+  if (known?.publishedAs === publishedAs) return known.message;
+  const message = announce(service, publishedAs, event);
+  made.set(event, { publishedAs, message });
+  return message;
+};
+
+const announce = (service: ServiceName, publishedAs: Aggregate, event: StoredEvent): WireMessage => {
   const { aggregate, version, trace } = event;
   const internal = isInternal(service, event.type);
   const type = internal ? CHANGED : event.type;

@@ -2,7 +2,8 @@ import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import type { CommittedEvent } from './batch.ts';
 import type { Clock } from './clock.ts';
 import type { CoreLog } from './core-log.ts';
-import { createEngine, type Engine, type EngineOptions } from './engine.ts';
+import type { Engine, EngineOptions } from './engine.ts';
+import type { Host } from '../host/host.ts';
 import type { Routed } from './inbound.ts';
 import { createIntake, type Delivery, type Inbound } from './intake.ts';
 import type { Addressed, KindsOf } from './kinds.ts';
@@ -41,11 +42,15 @@ export type ServiceLogic<
 /** The infrastructure of a service, as the core needs it. */
 export type CorePorts = Pick<
   EngineOptions<never, never>,
-  'store' | 'publisher' | 'observer' | 'crash' | 'yieldToEventLoop' | 'batchMax' | 'gatherMs' | 'cacheMax'
+  'store' | 'publisher' | 'observer' | 'cacheMax' | 'isOwner' | 'onFenced'
 > & {
+  /** Runs the service together with the others of its process. */
+  readonly host: Host;
   readonly clock: Clock;
   readonly log: CoreLog;
   readonly seals: Seals;
+  /** Lets the owner of the service decide what this process wants decided. Left out: this process decides it. */
+  readonly route?: <To extends Addressed>(accept: Engine<To>['accept']) => Engine<To>['accept'];
   /** Runs a step so that its log lines carry this context. Left out: they carry none. */
   readonly withLogContext?: (context: LogContext, step: () => void) => void;
 };
@@ -85,7 +90,16 @@ export const createCore = <
   B extends Bindings<To, Work>,
 >(
   { service, kinds }: ServiceKinds<To, Event, Work>,
-  { clock, log, seals, publisher, withLogContext = (_context, step) => step(), ...ports }: CorePorts,
+  {
+    host,
+    clock,
+    log,
+    seals,
+    publisher,
+    route = (accept) => accept,
+    withLogContext = (_context, step) => step(),
+    ...ports
+  }: CorePorts,
   bind: (engine: Engine<To>) => B,
   onCommitted?: (events: readonly CommittedEvent<Event>[]) => void,
 ): Core<To, B> => {
@@ -111,31 +125,32 @@ export const createCore = <
     accept();
   };
 
-  const engine = createEngine<To, Event, Work>({
+  const own = host.add<To, Event, Work>({
     ...ports,
     // At each publish, so that messages of an earlier process get a seal of a present key.
     publisher: { publish: (messages) => publisher.publish(seals.seal(messages)) },
     service,
     kinds,
-    clock,
     onCommitted,
     perform: (work, trace, task) =>
       withLogContext({ ...traceFields(trace), ...(task !== undefined && { task }) }, () =>
         bindings.perform?.(work, (routed) => acceptLocal(routed, trace), trace, task),
       ),
   });
+  const engine: Engine<To> = { ...own, accept: route<To>(own.accept) };
   const checkSeal: CheckSeal = (message) => {
     const finding = seals.check(message);
     if ('error' in finding) ports.observer.sealRefused?.(finding.error.code);
     return finding;
   };
   const bindings = bind(engine);
+  engine.receive(bindings.inbound);
   return {
     engine,
     bindings,
     intakes: bindings.inbound.map((each) => ({
       inbound: each,
-      take: createIntake(each, engine, log, checkSeal),
+      take: createIntake(each, own, log, checkSeal),
     })),
   };
 };

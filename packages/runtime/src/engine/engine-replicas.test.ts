@@ -83,7 +83,7 @@ test("replicas agree with the record in any order of the store's answers", async
       const { store, tables } = engineInMemory();
       const slow: Store = {
         ...store,
-        lock: (ids) => scheduler.schedule(Promise.resolve()).then(() => store.lock(ids)),
+        lock: (ids, within) => scheduler.schedule(Promise.resolve()).then(() => store.lock(ids, within)),
       };
       const [one, two] = [engineOver(slow, { batchMax: 3 }), engineOver(slow, { batchMax: 3 })];
       const fates = sent.map(([first, id, key]) => (first ? one : two).send(id, add(key)));

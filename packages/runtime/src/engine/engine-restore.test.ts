@@ -10,8 +10,8 @@ test('cached states do not count on a new connection: the same version may be an
   let anew = true;
   const store: Store = {
     ...before,
-    lock: async (aggregates) => {
-      const transaction = await current.lock(aggregates);
+    lock: async (aggregates, within) => {
+      const transaction = await current.lock(aggregates, within);
       const answer = { ...transaction, cacheInvalid: anew };
       anew = false;
       return answer;

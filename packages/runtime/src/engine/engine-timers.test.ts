@@ -33,6 +33,28 @@ describe('a timer', () => {
     expect(keysOf('e-1')).toHaveLength(2);
   });
 
+  test('a tick without a due timer begins no transaction', async () => {
+    const clock = stillClock();
+    const memory = createMemoryStore(clock.now);
+    const looks: string[] = [];
+    const store = {
+      ...memory,
+      lockDue: (limit: number) => {
+        looks.push('lockDue');
+        return memory.lockDue(limit);
+      },
+    };
+    const { engine, send } = engineOver(store);
+    await send('e-1', { kind: 'set', name: 'wake', dueAt: clock.now() + 1 });
+    engine.tick();
+    await engine.idle();
+    expect(looks).toEqual([]);
+    clock.advance(1);
+    engine.tick();
+    await engine.idle();
+    expect(looks).toEqual(['lockDue']);
+  });
+
   test('setting a timer again moves it', async () => {
     const { set, tick, clock, keysOf } = setup();
     await set('e-1', 'wake', 1_000);

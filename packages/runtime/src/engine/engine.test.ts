@@ -99,6 +99,15 @@ describe('while one batch commits', () => {
   });
 });
 
+test('a transaction that writes neither an event nor a dead letter passes no crash point', async () => {
+  const { send, log } = engineInMemory();
+  await send('e-1', add('a'));
+  const before = log.length;
+  await send('e-1', add('a'));
+  expect(before).toBeGreaterThan(0);
+  expect(log.slice(before)).not.toContain('before_commit');
+});
+
 describe('in one batch', () => {
   const batchOf = async (...messages: Parameters<ReturnType<typeof engineInMemory>['send']>[]) => {
     const run = engineInMemory();

@@ -29,12 +29,20 @@ type Arriving = {
   readonly subject?: string;
   readonly deliveries?: number;
   readonly finding?: SealFinding;
+  /** It was decided in the transaction of its cause. */
+  readonly decidedBefore?: boolean;
 };
 
 /** Takes one message in, and notes what is said to its consumer, and what is given to the engine. */
 const taking = (
   body: string,
-  { subject = 'hp.cmd.recovery.assess', deliveries = 1, finding = SEALED, headers = {} }: Arriving = {},
+  {
+    subject = 'hp.cmd.recovery.assess',
+    deliveries = 1,
+    finding = SEALED,
+    headers = {},
+    decidedBefore = false,
+  }: Arriving = {},
 ) => {
   const said: string[] = [];
   const accepted: Item[] = [];
@@ -53,6 +61,7 @@ const taking = (
   const engine = {
     accept: (routed: Routed<To>, callbacks: Callbacks) => void accepted.push({ ...routed, ...callbacks }),
     keepDeadLetter: (row: DeadLetterRow, stored: () => void) => void buried.push({ row, stored }),
+    hasDecided: () => decidedBefore,
   };
   createIntake(inbound, engine, { warn: () => undefined, error: () => undefined }, () => finding)(delivery);
   const [item] = accepted;
@@ -70,6 +79,11 @@ describe('a message', () => {
     expect(said).toEqual([]);
     item?.committed({ ok: {} });
     expect(said).toEqual(['ack']);
+  });
+
+  test('a message that was decided in the transaction of its cause is acknowledged unread', () => {
+    const { said, accepted } = taking(GOOD, { decidedBefore: true });
+    expect({ said, accepted }).toEqual({ said: ['ack'], accepted: [] });
   });
 
   test('a deferred message is delivered again with growing delay, and never becomes a dead letter', () => {
@@ -174,6 +188,7 @@ test.each(['committed', 'failed', 'unavailable'] as const)(
       {
         accept: (routed, callbacks) => void items.push({ ...routed, ...callbacks }),
         keepDeadLetter: () => undefined,
+        hasDecided: () => false,
       },
       { warn: () => undefined, error: () => undefined },
       () => SEALED,

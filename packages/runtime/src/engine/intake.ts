@@ -56,7 +56,7 @@ export const unsealedIdentity = ({ identity, data }: Pick<Delivery, 'identity' |
  */
 export const createIntake = <To extends Addressed>(
   inbound: Inbound<To>,
-  engine: Pick<Engine<To>, 'accept' | 'keepDeadLetter'>,
+  engine: Pick<Engine<To>, 'accept' | 'keepDeadLetter' | 'hasDecided'>,
   log: CoreLog,
   checkSeal: CheckSeal,
 ): ((delivery: Delivery) => void) => {
@@ -88,6 +88,7 @@ export const createIntake = <To extends Addressed>(
 
   return (delivery) => {
     if (inbound.wants?.(delivery.subject) === false) return delivery.ack();
+    if (engine.hasDecided(delivery.identity)) return delivery.ack();
     const seal = isFromPeople(delivery.subject) ? undefined : checkSeal(delivery);
     if (seal !== undefined && 'error' in seal)
       return deadLetter(delivery, seal.error, unsealedIdentity(delivery));

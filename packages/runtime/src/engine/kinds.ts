@@ -1,6 +1,6 @@
 import type { Aggregate } from '@holdpoint/contracts/bus/subjects';
 import type { Decider, TimerFired } from '../decider.ts';
-import type { Lane } from './lanes.ts';
+import type { Lane } from '../host/lanes.ts';
 import type { Summary } from './ports.ts';
 
 /** One kind of aggregate, as the engine runs it. */

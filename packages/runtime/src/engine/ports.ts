@@ -98,8 +98,13 @@ export type AggregateTimes = {
   readonly trace: string | undefined;
 };
 
-/** An open transaction that holds the locks of its aggregates. It ends with `commit` or `rollback`. */
+/**
+ * The part of an open transaction in the schema of one service. It holds the locks of its aggregates, and ends with `commit` or
+ * `rollback`. Parts of several services make one transaction: the first part ends it for all.
+ */
 export interface Transaction {
+  /** What the parts of one transaction have in common. Only their stores know what it is. */
+  readonly unit: object;
   /** The store's clock, read after the locks were held. Epoch milliseconds. */
   readonly now: number;
   /**
@@ -110,7 +115,10 @@ export interface Transaction {
   /** The locked aggregates. An id that is missing here does not exist yet. */
   readonly locked: ReadonlyMap<string, Locked>;
   load(aggregates: readonly string[]): Promise<ReadonlyMap<string, History>>;
-  /** Returns the id of the outbox row. Throws `Conflict` or `CommitUnknown`. */
+  /**
+   * Returns the id of the outbox row. Throws `Conflict`, `DataRefused` or `CommitUnknown`. The write of a joined part takes effect
+   * with the commit of the first part, which has to be called after it, in the same turn.
+   */
   commit(write: BatchWrite): Promise<string | undefined>;
   rollback(): Promise<void>;
 }
@@ -122,9 +130,12 @@ export type OutboxRow = {
   readonly events: readonly StoredEvent[];
 };
 
-/** The store of record, as the engine needs it. */
+/** The schema of one service in the store of record, as the engine needs it. */
 export interface Store {
-  lock(aggregates: readonly string[]): Promise<Transaction>;
+  /** Begins a transaction; with `within` joins one that another service of the process, or this one, has begun. */
+  lock(aggregates: readonly string[], within?: Transaction): Promise<Transaction>;
+  /** Milliseconds until the first timer is due, by the store's clock: infinity without one. Asked without a transaction. */
+  nextDue(): Promise<number>;
   /** Locks aggregates with due timers, skips those that another transaction holds, and reads the timers behind the lock. */
   lockDue(limit: number): Promise<{ readonly transaction: Transaction; readonly due: readonly TimerRow[] }>;
   /** Claims outbox rows that have waited longer than `olderThanMs`, for `claimMs`. */
@@ -151,6 +162,10 @@ export class Conflict extends Error {
 /** The commit was sent, but not answered: it may or may not have happened. */
 export class CommitUnknown extends Error {
   override readonly name = 'CommitUnknown';
+}
+/** Another process owns the service: nothing was committed, and the same batch never will be by this process. */
+export class Fenced extends Error {
+  override readonly name = 'Fenced';
 }
 /** The store refuses the data itself: the same batch will never commit. */
 export class DataRefused extends Error {

@@ -1,4 +1,4 @@
-import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
+import { headerIn, HEADERS } from '@holdpoint/contracts/bus/cloudevents';
 import {
   isSigned,
   leafOf,
@@ -74,7 +74,7 @@ const TREES_MAX = 16;
 
 const refused = (code: ErrorCode, message: string): SealFinding => ({ error: errorBody(code, message) });
 
-const idOf = ({ headers }: WireMessage): string => headers.find(([name]) => name === HEADERS.id)?.[1] ?? '';
+const idOf = ({ headers }: WireMessage): string => headerIn(headers, HEADERS.id) ?? '';
 
 const isVerified = ({ size, signature }: Seal, root: Uint8Array, { key }: SealKey): boolean =>
   isSigned(key, size, root, signature);

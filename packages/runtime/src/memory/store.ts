@@ -30,6 +30,34 @@ export type MemoryTables = {
   readonly deadLetters: KeptDeadLetter[];
 };
 
+/** The parts of one transaction in the schemas of several services. */
+type Group = {
+  readonly writes: {
+    readonly check: () => void;
+    readonly apply: () => void;
+    readonly reject: (error: unknown) => void;
+  }[];
+  readonly releases: (() => void)[];
+  ended: boolean;
+};
+const end = (group: Group): void => {
+  group.ended = true;
+  for (const release of group.releases.splice(0)) release();
+};
+
+/** All writes of a transaction, or none. */
+const commitAll = (group: Group): void => {
+  const writes = group.writes.splice(0);
+  try {
+    for (const { check } of writes) check();
+    for (const { apply } of writes) apply();
+  } catch (error) {
+    for (const { reject } of writes) reject(error);
+  } finally {
+    end(group);
+  }
+};
+
 const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 const byDueTime = (a: TimerRow, b: TimerRow): number =>
   a.dueAt - b.dueAt || compare(a.aggregate, b.aggregate) || compare(a.name, b.name);
@@ -61,11 +89,14 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
     return { snapshot, events, times: times.get(aggregate) };
   };
 
-  const apply = (write: BatchWrite, now: number): string | undefined => {
+  const check = (write: BatchWrite): void => {
     for (const { aggregate, version } of write.events) {
       if (version <= versionOf(aggregate))
         throw new Conflict(`version ${String(version)} of ${aggregate} exists`);
     }
+  };
+
+  const apply = (write: BatchWrite, now: number): string | undefined => {
     for (const { digest, body } of write.shared ?? []) tables.shared.set(digest, JSON.parse(body) as unknown);
     for (const { aggregate, body, at, trace } of write.events) {
       const event = JSON.parse(body) as unknown;
@@ -96,18 +127,13 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
     return id;
   };
 
-  const begin = (aggregates: readonly string[], release: () => void): Transaction => {
+  /** A part of the group, which is its first part unless it joins. */
+  const begin = (aggregates: readonly string[], release: () => void, joined?: Group): Transaction => {
     const now = clock();
-    const end = <R>(body: () => R): Promise<R> => {
-      try {
-        return Promise.resolve(body());
-      } catch (error) {
-        return Promise.reject(error);
-      } finally {
-        release();
-      }
-    };
+    const group = joined ?? { writes: [], releases: [], ended: false };
+    group.releases.push(release);
     return {
+      unit: group,
       now,
       locked: new Map(
         aggregates.flatMap((id) => {
@@ -116,9 +142,23 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
         }),
       ),
       load: (ids) => Promise.resolve(new Map(ids.map((id) => [id, historyOf(id)]))),
-      commit: (write) => end(() => apply(write, now)),
-      rollback: () => end(() => undefined),
+      commit: (write) =>
+        new Promise((resolve, reject) => {
+          if (group.ended) return reject(new Error('the transaction has ended'));
+          group.writes.push({ check: () => check(write), apply: () => resolve(apply(write, now)), reject });
+          if (joined === undefined) commitAll(group);
+        }),
+      rollback: () => Promise.resolve(end(group)),
     };
+  };
+
+  const join = (aggregates: readonly string[], group: Group): Transaction => {
+    if (group.ended) throw new Error('the transaction has ended');
+    const { taken, release } = locks.acquireFree(new Set(aggregates));
+    if (taken.length === aggregates.length) return begin(aggregates, release, group);
+    release();
+    // Waiting here could wait for another transaction that waits for this one.
+    throw new Conflict('another transaction holds a lock');
   };
 
   const dueAt = (now: number): readonly TimerRow[] =>
@@ -126,7 +166,12 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
 
   return {
     tables,
-    lock: async (aggregates) => begin(aggregates, await locks.acquire(aggregates)),
+    lock: async (aggregates, within) =>
+      within === undefined
+        ? begin(aggregates, await locks.acquire(aggregates))
+        : join(aggregates, within.unit as Group),
+    nextDue: () =>
+      Promise.resolve(Math.min(...[...tables.timers.values()].map(({ dueAt: at }) => at)) - clock()),
     lockDue: (limit) => {
       const wanted = dueAt(clock())
         .slice(0, limit)

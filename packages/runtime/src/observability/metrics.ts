@@ -41,9 +41,14 @@ const prefixed = ({ counter, histogram, gauge }: Meter): Meter => ({
 });
 
 /** The activity of the engine as Prometheus metrics; failures also as log lines. */
-export const createMetrics = (service: string, log: Logger): Metrics => {
+export const createMetrics = (
+  service: string,
+  log: Logger,
+  /** Also those of the process: of several services in one process, one shows them. */
+  showsProcess = true,
+): Metrics => {
   const { exposition, ...instruments } = createMeter(service);
-  const shown = registerProcessMetrics(instruments);
+  const shown = showsProcess ? registerProcessMetrics(instruments) : undefined;
   const meter = prefixed(instruments);
   const batchSize = meter.histogram(
     'batch_messages',
@@ -87,7 +92,7 @@ export const createMetrics = (service: string, log: Logger): Metrics => {
     exposition,
     meter,
     gauge: meter.gauge,
-    stop: shown.stop,
+    stop: () => shown?.stop(),
     purged: (aggregates) => purged(aggregates),
     pollFailed: () => unread(1),
     showBacklog: (read) =>

@@ -26,7 +26,8 @@ export type PolledMetrics = {
 export const createPolledMetrics = (gauge: AddGauge, failed: () => void, log: Logger): PolledMetrics => {
   const readers: (() => Promise<void>)[] = [];
   const readAll = async (): Promise<void> => {
-    await Promise.all(readers.map((read) => read()));
+    // One after another: readings at once would open a connection to the database for each, time and again.
+    for (const read of readers) await read();
   };
   const polling = startPeriodic('metrics', POLL_EVERY_MS, readAll, log);
   return {

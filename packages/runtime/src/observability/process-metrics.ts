@@ -4,7 +4,8 @@ import type { Meter } from './meter.ts';
 
 const NANOS = 1e9;
 const MICROS = 1e6;
-const RESOLUTION_MS = 10;
+/** Finer steps would wake a process at rest more often than all of its work. */
+const RESOLUTION_MS = 100;
 const OPEN_FILES = '/proc/self/fd';
 
 /** Open file descriptors, where the system provides them. */
@@ -73,15 +74,17 @@ export const registerProcessMetrics = ({ gauge, histogram }: Meter): { readonly 
 const showEventLoop = (gauge: Meter['gauge']): ReturnType<typeof monitorEventLoopDelay> => {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delay.enable();
+  // Each sample is the time between two steps.
+  const beyondStep = (nanos: number): number => Math.max(0, nanos - (RESOLUTION_MS / 1_000) * NANOS);
   // A scrape reads all of them; the last one resets the measurement.
   const figures: readonly [string, string, () => number][] = [
-    ['min', 'least', () => delay.min],
-    ['max', 'most', () => delay.max],
-    ['mean', 'mean', () => delay.mean],
+    ['min', 'least', () => beyondStep(delay.min)],
+    ['max', 'most', () => beyondStep(delay.max)],
+    ['mean', 'mean', () => beyondStep(delay.mean)],
     ['stddev', 'standard deviation', () => delay.stddev],
-    ['p50', 'median', () => delay.percentile(50)],
-    ['p90', '90th percentile', () => delay.percentile(90)],
-    ['p99', '99th percentile', () => delay.percentile(99)],
+    ['p50', 'median', () => beyondStep(delay.percentile(50))],
+    ['p90', '90th percentile', () => beyondStep(delay.percentile(90))],
+    ['p99', '99th percentile', () => beyondStep(delay.percentile(99))],
   ];
   figures.forEach(([name, help, read], index) => {
     gauge(

@@ -8,6 +8,7 @@ import type { Pool } from 'pg';
 import type { Endpoints } from '../bus/api.ts';
 import { type DeadLetterResolver, unknownDeadLetter } from '../bus/dead-letter-actions.ts';
 import type { Addressed } from '../engine/kinds.ts';
+import { readOwner } from '../ownership/lease-store.ts';
 import { appliedMigrations, readCounts, readDatabase, readRetention } from '../store/admin.ts';
 import { listDeadLetters, readDeadLetter } from '../store/dead-letters.ts';
 import { requirePerson, type VerifyIdentity } from './identity.ts';
@@ -41,7 +42,11 @@ export const adminEndpoints = <S extends ServiceName, To extends Addressed>({
   const admin: Pick<Endpoints<'recovery', To>, AdminEndpoint> = {
     info: {
       query: async () => {
-        const [database, applied] = await Promise.all([readDatabase(pool), appliedMigrations(pool)]);
+        const [database, applied, owner] = await Promise.all([
+          readDatabase(pool),
+          appliedMigrations(pool),
+          service === 'executor' ? undefined : readOwner(pool),
+        ]);
         return {
           service,
           version: VERSION,
@@ -50,6 +55,7 @@ export const adminEndpoints = <S extends ServiceName, To extends Addressed>({
           startedAt,
           clock: Date.now(),
           database,
+          ...(owner && { owner }),
           migrations: {
             applied: [...applied],
             pending: known.filter((name) => !applied.includes(name)),
@@ -94,6 +100,7 @@ export const deadLetterEndpoints = <S extends ServiceName, To extends Addressed>
       },
     },
     dead_letter_resolve: {
+      decides: true,
       query: (request, { header }) => {
         const { sub: by } = requirePerson(verify, header, RESOLVE, Date.now());
         return resolve({ ...request, by });

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { type LoginText, natsLogin } from '@holdpoint/contracts/bus/nats-login';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { formerSettings } from '@holdpoint/contracts/values/former-settings';
-import { fromSeed } from '@nats-io/nkeys';
+import { credsAuthenticator, nkeyAuthenticator } from '@nats-io/transport-node';
 import { z } from 'zod';
 import { CRASH_POINTS } from '../engine/ports.ts';
 
@@ -32,7 +34,9 @@ export const ServiceEnv = z.object({
     .string()
     .min(1)
     .optional()
-    .describe("File with the nkey seed of the service's bus user"),
+    .describe(
+      "File with the nkey seed or the `.creds` of the service's bus user; read again at each connection",
+    ),
   HOLDPOINT_DATABASE_URL: z
     .string()
     .regex(/^postgres(ql)?:\/\//, 'a URL such as postgres://hp_orchestrator@127.0.0.1:5432/holdpoint')
@@ -142,14 +146,15 @@ export const readEnv = <Schema extends z.ZodType>(
   throw new ConfigError(problems.join('; '));
 };
 
-/** The nkey seed in a file that a variable names. Throws `ConfigError`. */
-export const readSeedFile = (variable: string, path: string): Uint8Array => {
-  const seed = new TextEncoder().encode(readSecretFile(variable, path));
+/** The login of a bus user in a file that a variable names: an nkey seed or `.creds`. Throws `ConfigError`. */
+export const readSeedFile = (variable: string, path: string): LoginText => {
+  const read = (): Uint8Array => new TextEncoder().encode(readSecretFile(variable, path));
   try {
-    fromSeed(seed);
-    return seed;
-  } catch (cause) {
-    throw new ConfigError(`${variable}: the file holds no nkey seed`, { cause });
+    natsLogin(read, { nkeyAuthenticator, credsAuthenticator });
+    return read;
+  } catch (error) {
+    if (!(error instanceof HoldpointError)) throw error;
+    throw new ConfigError(`${variable}: ${error.code}: ${error.message}`);
   }
 };
 
@@ -161,3 +166,12 @@ export const readSecretFile = (variable: string, path: string): string => {
     throw new ConfigError(`${variable}: the file cannot be read`, { cause });
   }
 };
+
+/** Where the database is, and the password of the role that the URL names. Throws `ConfigError`. */
+export const databaseSettings = ({
+  HOLDPOINT_DATABASE_URL: url,
+  HOLDPOINT_DATABASE_PASSWORD_FILE: file,
+}: Pick<ServiceEnv, 'HOLDPOINT_DATABASE_URL' | 'HOLDPOINT_DATABASE_PASSWORD_FILE'>) => ({
+  url,
+  password: file && readSecretFile('HOLDPOINT_DATABASE_PASSWORD_FILE', file),
+});

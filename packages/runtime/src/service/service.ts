@@ -3,20 +3,21 @@ import { HEADERS, type HeaderPairs } from '@holdpoint/contracts/bus/cloudevents'
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Pool } from 'pg';
 import { createAnnouncer } from '../bus/announcer.ts';
-import { type Endpoints, type OwnEndpoints, serveApi } from '../bus/api.ts';
+import { type Endpoints, type OwnEndpoints, queriesOf, serveApi } from '../bus/api.ts';
 import { type BusOverview, createBusOverview } from '../bus/bus-overview.ts';
 import { connectBus, inboxPrefixOf } from '../bus/connection.ts';
 import { createDeadLetterActions, type DeadLetterResolver } from '../bus/dead-letter-actions.ts';
 import { createListener, type Listener } from '../bus/listener.ts';
 import { pollConsumerMetrics, pollStreamMetrics } from '../bus/polled-metrics.ts';
 import { createNatsPublisher } from '../bus/publisher.ts';
-import { startSource } from '../bus/source.ts';
+import { type Source, startSource } from '../bus/source.ts';
 import { DISPLACEMENTS } from '../bus/consumer-positions.ts';
 import { keepTopology, type TopologyKeeper } from '../bus/keep-topology.ts';
 import type { Topology } from '../bus/topology.ts';
 import { type AssertWorkConsumers, workConsumersOn } from '../bus/work-consumers.ts';
 import type { CommittedEvent } from '../engine/batch.ts';
 import { type Bindings, type CorePorts, createCore } from '../engine/core.ts';
+import type { Host } from '../host/host.ts';
 import type { Engine } from '../engine/engine.ts';
 import { errorFields } from '../engine/error-fields.ts';
 import type { Addressed, KindsOf } from '../engine/kinds.ts';
@@ -24,7 +25,7 @@ import { createSeals, type Seals } from '../engine/seals.ts';
 import type { Announce } from '../engine/ports.ts';
 import { withLogContext } from '../observability/log-context.ts';
 import type { Logger } from '../observability/log.ts';
-import type { AddGauge, Meter } from '../observability/meter.ts';
+import type { AddGauge, Exposition, Meter } from '../observability/meter.ts';
 import { createMetrics, type Metrics } from '../observability/metrics.ts';
 import { startPeriodic } from '../observability/periodic.ts';
 import { type AddPolledMetrics, createPolledMetrics } from '../observability/polled-metrics.ts';
@@ -34,13 +35,14 @@ import { pollStoreMetrics } from '../store/polled-metrics.ts';
 import { createWatermarkStore, hurryResends } from '../store/bus-watermark.ts';
 import { createPool } from '../store/pool.ts';
 import { createPurge } from '../store/purge.ts';
+import { statementsIn } from '../store/statements.ts';
 import { createPostgresStore } from '../store/store.ts';
 import { adminEndpoints, deadLetterEndpoints, migrationsIn } from './admin.ts';
-import { readSecretFile, readSeedFile, type ServiceEnv } from './config.ts';
-import { crashHook } from './crash.ts';
-import { type Check, serveHttp, type Web } from './http.ts';
+import { databaseSettings, readSecretFile, readSeedFile, type ServiceEnv } from './config.ts';
+import type { Check, Web } from './http.ts';
 import { createIdentityVerifier, type VerifyIdentity } from './identity.ts';
 import { instanceName } from './instance.ts';
+import { everyReplica, oneOwner } from './owner.ts';
 import type { SealSource } from './seal-key.ts';
 import { systemClock } from './system-clock.ts';
 import {
@@ -62,6 +64,8 @@ export type ServiceIdentity<S extends ServiceName> = {
   readonly topology?: Topology;
   /** The key that seals its messages. */
   readonly seal: SealSource;
+  /** Which of its replicas decide. Left out: one at a time. */
+  readonly decides?: 'every replica';
 };
 
 /** The open connections of a service, and the adapters of the runtime on them. */
@@ -71,6 +75,8 @@ export type Connections = {
   /** The keys of the other services, and of people's identity assertions. */
   readonly keys: TrustedKeys;
   readonly verifyIdentity: VerifyIdentity;
+  /** Whether this process decides for the service at this moment. */
+  readonly isOwner: () => boolean;
   readonly listener: Listener;
   /** The bus as a whole, for users who may see it. */
   readonly overview: BusOverview;
@@ -114,7 +120,36 @@ export type ServiceParts<S extends ServiceName, To extends Addressed, Work> = Bi
   readonly stopWork?: () => Promise<void>;
 };
 
-export type RunningService = { readonly httpPort: number; readonly stop: () => Promise<void> };
+/** A service that a process runs, alone or beside others. */
+export type ServiceDefinition = {
+  readonly service: ServiceName;
+  readonly env: ServiceEnv;
+  readonly log: Logger;
+  readonly start: (shared: Shared) => Promise<RunningPart>;
+};
+
+/** What a service gets of its process. */
+export type Shared = {
+  readonly host: Host;
+  /** The connections on which services share their transactions. Left out: the service has transactions of its own. */
+  readonly transactions?: Pool | undefined;
+  /** One service of a process shows the metrics of the process. */
+  readonly showsProcess: boolean;
+};
+
+/** A service that runs. A process stops all of its services step by step. */
+export type RunningPart = {
+  readonly service: ServiceName;
+  readonly checks: readonly Check[];
+  readonly exposition: Exposition;
+  readonly web: Web | undefined;
+  /** No message is taken in from now on. */
+  readonly quiet: () => Promise<void>;
+  /** Ends the work under way. Its results are still recorded. */
+  readonly finish: () => Promise<void>;
+  /** Publishes what is left, and ends the connections. */
+  readonly close: () => Promise<void>;
+};
 
 /** The interval of the look for due timers: the precision of every deadline in the system. */
 const TICK_MS = 200;
@@ -124,6 +159,8 @@ const PURGE_MS = 30_000;
 /** An outbox row of this age was left by a crash, or by a bus that did not confirm. */
 const OUTBOX_STALE_MS = 5_000;
 const STATES_CACHED_MAX = 10_000;
+/** Below the time in which a standby takes over from a frozen owner. */
+const OWNER_PULL_MS = 1_500;
 /** Database connections of one process. */
 export const CONNECTIONS_MAX = 8;
 
@@ -137,6 +174,8 @@ const sealedAlone =
 
 type Links = {
   readonly pool: Pool;
+  /** One connection, which ends with the process. */
+  readonly leases: Pool;
   readonly connection: NatsConnection;
   readonly topology: NatsConnection | undefined;
 };
@@ -146,63 +185,61 @@ const connect = async (
   env: ServiceEnv,
   log: Logger,
 ): Promise<Links> => {
-  const seedFrom = (variable: string, path: string | undefined): Uint8Array | undefined =>
+  const seedFrom = (variable: string, path: string | undefined) =>
     path === undefined ? undefined : readSeedFile(variable, path);
   const seed = seedFrom('HOLDPOINT_NATS_SEED_FILE', env.HOLDPOINT_NATS_SEED_FILE);
   const topologySeed = seedFrom('HOLDPOINT_NATS_TOPOLOGY_SEED_FILE', topologySeedFile);
   const bus = { url: env.HOLDPOINT_NATS_URL, seed, user: service };
-  const passwordFile = env.HOLDPOINT_DATABASE_PASSWORD_FILE;
-  const pool = createPool(
-    {
-      url: env.HOLDPOINT_DATABASE_URL,
-      password: passwordFile && readSecretFile('HOLDPOINT_DATABASE_PASSWORD_FILE', passwordFile),
-      schema: service,
-      name: `holdpoint-${service}`,
-      max: CONNECTIONS_MAX,
-    },
-    log,
-  );
+  const database = { ...databaseSettings(env), schema: service, name: `holdpoint-${service}` };
+  const pool = createPool({ ...database, max: CONNECTIONS_MAX - 1 }, log);
+  const leases = createPool({ ...database, max: 1, isLasting: true }, log);
   const connection = await connectBus(bus, log);
   const topology =
     topologySeed === undefined
       ? undefined
       : await connectBus({ ...bus, seed: topologySeed, user: 'topology' }, log);
-  return { pool, connection, topology };
+  return { pool, leases, connection, topology };
 };
 
-const keepPositions = async (
+/** Returns a function that starts the keeper of the topology. */
+const keepPositions = (
   connection: NatsConnection,
   topology: Topology | undefined,
   pool: Pool,
   { meter, gauge }: Metrics,
   log: Logger,
-): Promise<TopologyKeeper> => {
+): (() => Promise<TopologyKeeper>) => {
+  let current: TopologyKeeper | undefined;
   const displaced = meter.counter(
     'consumers_displaced_total',
     'Consumers that were recreated because the bus had lost messages, or may have',
     DISPLACEMENTS.map((reason) => ({ reason })),
   );
-  const keeper = await keepTopology({
-    connection,
-    log,
-    topology,
-    positions: {
-      ...createWatermarkStore(pool),
-      onLoss: async () => log.warn({ resends: await hurryResends(pool) }, 'bus may have lost messages'),
-      onDisplaced: (_consumer, _stream, reason) => displaced(1, { reason }),
-    },
-  });
-  gauge('topology_age_seconds', 'Time since streams and consumers were last checked', [], () => [
-    { labels: {}, value: keeper.ageSeconds() },
-  ]);
-  return keeper;
+  gauge('topology_age_seconds', 'Time since streams and consumers were last checked', [], () =>
+    current === undefined ? [] : [{ labels: {}, value: current.ageSeconds() }],
+  );
+  return async () => {
+    const keeper = await keepTopology({
+      connection,
+      log,
+      topology,
+      positions: {
+        ...createWatermarkStore(pool),
+        onLoss: async () => log.warn({ resends: await hurryResends(pool) }, 'bus may have lost messages'),
+        onDisplaced: (_consumer, _stream, reason) => displaced(1, { reason }),
+      },
+    });
+    current = keeper;
+    const stop = (): void => {
+      keeper.stop();
+      current = undefined;
+    };
+    return { ...keeper, stop };
+  };
 };
 
-/**
- * Starts a service on NATS and PostgreSQL: connects, builds the service on the connections, and takes in messages.
- * `stop` finishes the current batch, publishes, acknowledges and drains.
- */
-export const startService = async <
+/** Defines a service: how it connects, builds itself on the connections, and takes in messages. */
+export const defineService = <
   S extends ServiceName,
   To extends Addressed,
   Event extends { readonly type: string },
@@ -214,141 +251,206 @@ export const startService = async <
   ) => ServiceSpec<S, To, Event, Work> | Promise<ServiceSpec<S, To, Event, Work>>,
   env: ServiceEnv,
   log: Logger,
-): Promise<RunningService> => {
+): ServiceDefinition => {
   const { service } = identity;
-  const { pool, connection, topology } = await connect(identity, env, log);
-  const metrics = createMetrics(service, log);
-  const polled = createPolledMetrics(metrics.gauge, metrics.pollFailed, log);
-  const keeper = topology && (await keepPositions(topology, identity.topology, pool, metrics, log));
-  const keys = createTrustedKeys({
-    trust: parseTrust(readSecretFile(TRUST_FILE, env.HOLDPOINT_TRUST_FILE)),
-    path: env.HOLDPOINT_TRUST_FILE,
-    clock: systemClock,
-    log,
-  });
-  const verifyIdentity = createIdentityVerifier(keys);
-  const seals = createSeals(identity.seal.current, keys);
-  const listener = createListener(connection, service, log, seals.check);
-  const spec = await build({
-    pool,
-    announce: createAnnouncer(connection, sealedAlone(seals)),
-    keys,
-    verifyIdentity,
-    listener,
-    overview: createBusOverview(connection, service),
-    assertWorkConsumers: workConsumersOn(topology),
-    meter: metrics.meter,
-    gauge: metrics.gauge,
-    poll: polled.add,
-  });
-  const ports: CorePorts = {
-    store: createPostgresStore(pool, spec.commitGuard),
-    publisher: createNatsPublisher(connection, inboxPrefixOf(service)),
-    clock: systemClock,
-    log,
-    seals,
-    observer: metrics.observer,
-    crash: crashHook(env.HOLDPOINT_TEST_CRASH_POINT),
-    yieldToEventLoop: () => new Promise((resolve) => setImmediate(resolve)),
-    batchMax: env.HOLDPOINT_BATCH_MAX,
-    gatherMs: env.HOLDPOINT_TEST_GATHER_MS,
-    cacheMax: STATES_CACHED_MAX,
-    withLogContext,
-  };
-  const { onCommitted } = spec;
-  const { engine, bindings, intakes } = createCore(
-    { service, kinds: spec.kinds },
-    ports,
-    (running: Engine<To>) => spec.bind(running, (letter) => resolveDeadLetter(letter)),
-    onCommitted && ((events) => events.forEach(onCommitted)),
-  );
-  const resolveDeadLetter: DeadLetterResolver = createDeadLetterActions({
-    service,
-    letters: createDeadLetterStore(pool),
-    inbound: bindings.inbound,
-    engine,
-    now: () => Date.now(),
-    checkSeal: seals.check,
-  });
-  keys.learnFrom(spec.askForKeys ?? ((nonce) => listener.ask('approvals', 'keys', { nonce })));
-  metrics.showBacklog(() => engine.backlog());
-  const sources = intakes.map(({ inbound, take }) => startSource(connection, inbound.consumer, take, log));
-  pollStoreMetrics(pool, polled.add, Date.now);
-  pollConsumerMetrics(
-    connection,
-    intakes.map(({ inbound }) => inbound.consumer),
-    polled.add,
-  );
-  if (topology !== undefined) pollStreamMetrics(topology, polled.add);
-  const firstPoll = polled.readAll();
-  const purge = createPurge(pool);
-  const purgeNow = async (): Promise<number> => {
-    const purged = await purge.run();
-    metrics.purged(purged);
-    await purgeDeadLetters(pool);
-    return purged;
-  };
-  const admin = adminEndpoints<S, To>({
-    service,
-    instance: instanceName(service),
-    pool,
-    migrations: migrationsIn(identity.migrations),
-    purge: purgeNow,
-  });
-  const endpoints = {
-    ...bindings.endpoints,
-    ...admin,
-    ...deadLetterEndpoints<S, To>(service, pool, resolveDeadLetter, verifyIdentity),
-  } as Endpoints<S, To>;
-  const api = await serveApi(connection, service, endpoints, engine, log);
-  const jobs = [
-    startPeriodic('timers', TICK_MS, () => engine.tick(), log),
-    startPeriodic('outbox', SWEEP_MS, () => engine.sweep(OUTBOX_STALE_MS), log),
-    startPeriodic('purge', PURGE_MS, purgeNow, log),
-  ];
-  const checks: readonly Check[] = [
-    { name: 'postgres', ready: async () => (await pool.query('SELECT 1')).rowCount === 1 },
-    { name: 'nats', ready: async () => (await connection.flush(), !connection.isClosed()) },
-    { name: 'consumers', ready: () => Promise.resolve(sources.every((source) => source.open())) },
-    ...(keeper === undefined ? [] : [keeper.check]),
-    ...(bindings.check === undefined ? [] : [bindings.check]),
-  ];
-  const http = await serveHttp(
-    {
-      host: env.HOLDPOINT_HTTP_HOST,
-      port: env.HOLDPOINT_HTTP_PORT,
-      metricsPort: env.HOLDPOINT_METRICS_PORT,
-    },
-    checks,
-    metrics.exposition,
-    bindings.web,
-  );
-  log.info({ httpPort: http.port }, 'service started');
 
-  const stopAll = async (): Promise<void> => {
-    bindings.drain?.();
-    keeper?.stop();
-    purge.stop();
-    await api.stop();
-    await Promise.all(sources.map((source) => source.stop()));
-    await bindings.stop?.();
-    await engine.idle();
-    await bindings.stopWork?.();
-    await engine.idle();
-    await firstPoll;
-    await Promise.all([...jobs, polled].map((job) => job.stop()));
-    metrics.stop();
-    await keys.stop();
-    await identity.seal.stop();
-    await engine
-      .flush()
-      .catch((error: unknown) => log.warn(errorFields(error), 'outbox rows are left for the next start'));
-    await connection.drain();
-    await topology?.drain();
-    await http.stop();
-    await pool.end();
-    log.info({}, 'service stopped');
+  const start = async ({ host, transactions, showsProcess }: Shared): Promise<RunningPart> => {
+    const { pool, leases, connection, topology } = await connect(identity, env, log);
+    const metrics = createMetrics(service, log, showsProcess);
+    const polled = createPolledMetrics(metrics.gauge, metrics.pollFailed, log);
+    const startKeeper = topology && keepPositions(topology, identity.topology, pool, metrics, log);
+    const keys = createTrustedKeys({
+      trust: parseTrust(readSecretFile(TRUST_FILE, env.HOLDPOINT_TRUST_FILE)),
+      path: env.HOLDPOINT_TRUST_FILE,
+      clock: systemClock,
+      log,
+    });
+    const verifyIdentity = createIdentityVerifier(keys);
+    const seals = createSeals(identity.seal.current, keys);
+    const listener = createListener(connection, service, log, seals.check);
+    const owner =
+      identity.decides === 'every replica'
+        ? everyReplica()
+        : oneOwner({
+            service,
+            leases,
+            transactions: transactions ?? pool,
+            connection,
+            seals,
+            consumers: () => intakes.map(({ inbound }) => inbound.consumer),
+            log,
+          });
+    metrics.gauge('owner', '1 while this process decides for the service', [], () => [
+      { labels: {}, value: Number(owner.isOwner()) },
+    ]);
+    const spec = await build({
+      pool,
+      isOwner: owner.isOwner,
+      announce: createAnnouncer(connection, sealedAlone(seals)),
+      keys,
+      verifyIdentity,
+      listener,
+      overview: createBusOverview(connection, service),
+      assertWorkConsumers: workConsumersOn(topology),
+      meter: metrics.meter,
+      gauge: metrics.gauge,
+      poll: polled.add,
+    });
+    const ports: CorePorts = {
+      store: createPostgresStore(transactions ?? pool, {
+        guards: [owner.fence, spec.commitGuard].filter((guard) => guard !== undefined),
+        ...(transactions !== undefined && { statements: statementsIn(service) }),
+      }),
+      publisher: createNatsPublisher(connection, inboxPrefixOf(service)),
+      host,
+      clock: systemClock,
+      log,
+      seals,
+      isOwner: owner.isOwner,
+      onFenced: owner.onFenced,
+      route: owner.route,
+      observer: metrics.observer,
+      cacheMax: STATES_CACHED_MAX,
+      withLogContext,
+    };
+    const { onCommitted } = spec;
+    const { engine, bindings, intakes } = createCore(
+      { service, kinds: spec.kinds },
+      ports,
+      (running: Engine<To>) => spec.bind(running, (letter) => resolveDeadLetter(letter)),
+      onCommitted && ((events) => events.forEach(onCommitted)),
+    );
+    const resolveDeadLetter: DeadLetterResolver = createDeadLetterActions({
+      service,
+      letters: createDeadLetterStore(pool),
+      inbound: bindings.inbound,
+      engine,
+      now: () => Date.now(),
+      checkSeal: seals.check,
+    });
+    keys.learnFrom(spec.askForKeys ?? ((nonce) => listener.ask('approvals', 'keys', { nonce })));
+    metrics.showBacklog(() => engine.backlog());
+    pollStoreMetrics(pool, polled.add, Date.now);
+    pollConsumerMetrics(
+      connection,
+      intakes.map(({ inbound }) => inbound.consumer),
+      polled.add,
+    );
+    if (topology !== undefined) pollStreamMetrics(topology, polled.add);
+    const firstPoll = polled.readAll();
+    const purge = createPurge(pool);
+    const purgeNow = async (): Promise<number> => {
+      const purged = await purge.run();
+      metrics.purged(purged);
+      await purgeDeadLetters(pool);
+      return purged;
+    };
+    const admin = adminEndpoints<S, To>({
+      service,
+      instance: instanceName(service),
+      pool,
+      migrations: migrationsIn(identity.migrations),
+      purge: purgeNow,
+    });
+    const endpoints = {
+      ...bindings.endpoints,
+      ...admin,
+      ...deadLetterEndpoints<S, To>(service, pool, resolveDeadLetter, verifyIdentity),
+    } as Endpoints<S, To>;
+    let api: { readonly stop: () => Promise<void> } | undefined;
+    let sources: readonly Source[] = [];
+    let keeper: TopologyKeeper | undefined;
+    await owner.start({
+      answer: async (which) => {
+        const earlier = api;
+        const answered = which === 'all' ? endpoints : queriesOf(endpoints);
+        api = await serveApi(connection, service, answered, engine, log);
+        await earlier?.stop();
+      },
+      begin: async () => {
+        keeper ??= await startKeeper?.();
+        engine.lookAnew();
+        // An earlier process has left these rows. What another replica of an executor publishes too, the bus takes once.
+        await engine.sweep(0).catch((error: unknown) => log.warn(errorFields(error), 'the outbox waits'));
+        sources = intakes.map(({ inbound, take }) =>
+          startSource(connection, inbound.consumer, take, log, owner.fence && OWNER_PULL_MS),
+        );
+      },
+      end: async () => {
+        keeper?.stop();
+        keeper = undefined;
+        const open = sources;
+        sources = [];
+        await Promise.all(open.map((source) => source.stop()));
+      },
+    });
+    const ifOwner = (job: () => void | Promise<unknown>) => () => (owner.isOwner() ? job() : undefined);
+    const jobs = [
+      startPeriodic(
+        'timers',
+        TICK_MS,
+        ifOwner(() => engine.tick()),
+        log,
+      ),
+      startPeriodic(
+        'outbox',
+        SWEEP_MS,
+        ifOwner(() => engine.sweep(OUTBOX_STALE_MS)),
+        log,
+      ),
+      startPeriodic('purge', PURGE_MS, ifOwner(purgeNow), log),
+    ];
+    const checks: readonly Check[] = [
+      { name: 'postgres', ready: async () => (await pool.query('SELECT 1')).rowCount === 1 },
+      { name: 'nats', ready: async () => (await connection.flush(), !connection.isClosed()) },
+      {
+        name: 'consumers',
+        ready: () =>
+          Promise.resolve(
+            owner.standsBy() || (sources.length > 0 && sources.every((source) => source.open())),
+          ),
+      },
+      ...(startKeeper === undefined
+        ? []
+        : [
+            {
+              name: 'topology',
+              ready: async () => owner.standsBy() || (await keeper?.check.ready()) === true,
+            },
+          ]),
+      ...(bindings.check === undefined ? [] : [bindings.check]),
+    ];
+
+    return {
+      service,
+      checks,
+      exposition: metrics.exposition,
+      web: bindings.web,
+      quiet: async () => {
+        bindings.drain?.();
+        purge.stop();
+        if (owner.fence === undefined) await api?.stop();
+        await owner.quiet();
+        await bindings.stop?.();
+      },
+      finish: async () => bindings.stopWork?.(),
+      close: async () => {
+        await owner.leave();
+        await api?.stop();
+        await host.idle();
+        await firstPoll;
+        await Promise.all([...jobs, polled].map((job) => job.stop()));
+        metrics.stop();
+        await keys.stop();
+        await identity.seal.stop();
+        await engine
+          .flush()
+          .catch((error: unknown) => log.warn(errorFields(error), 'outbox rows are left for the next start'));
+        await connection.drain();
+        await topology?.drain();
+        await Promise.all([pool.end(), leases.end()]);
+      },
+    };
   };
-  let stopping: Promise<void> | undefined;
-  return { httpPort: http.port, stop: () => (stopping ??= stopAll()) };
+  return { service, env, log, start };
 };

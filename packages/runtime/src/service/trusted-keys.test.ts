@@ -31,9 +31,13 @@ const answerOf =
 const createHands = () => {
   let now = 0;
   const steps: (() => void)[] = [];
+  let soon: { readonly at: number; readonly step: () => void }[] = [];
   const clock: Clock = {
     now: () => now,
-    after: () => () => undefined,
+    after: (ms, step) => {
+      soon.push({ at: now + ms, step });
+      return () => undefined;
+    },
     every: (_, step) => {
       steps.push(step);
       return () => undefined;
@@ -41,6 +45,14 @@ const createHands = () => {
   };
   return {
     clock,
+    /** Passes a moment without the periodic steps. */
+    moment: async (ms: number): Promise<void> => {
+      now += ms;
+      const due = soon.filter(({ at }) => at <= now);
+      soon = soon.filter(({ at }) => at > now);
+      for (const { step } of due) step();
+      await turn();
+    },
     pass: async (ms: number): Promise<void> => {
       now += ms;
       for (const step of steps) step();
@@ -97,6 +109,17 @@ describe('trusted keys of an executor', () => {
     approvals.answer = answerOf(two, three);
     await hands.pass(30_000);
     expect([one, two, three].map(isTrusted)).toEqual([true, true, true]);
+  });
+
+  test('a service asks again after a moment until approvals has answered once', async () => {
+    const approvals = await learn(() => undefined);
+    await hands.moment(200);
+    expect(approvals.asked).toBe(2);
+    approvals.answer = answerOf(one, two);
+    await hands.moment(200);
+    expect(isTrusted(two)).toBe(true);
+    await hands.moment(200);
+    expect(approvals.asked).toBe(3);
   });
 
   test('a service drops a key that the others no longer name', async () => {

@@ -43,6 +43,8 @@ export type AskForKeys = (nonce: string) => Promise<PublishedKeys | undefined>;
 const ASK_EVERY_MS = 30_000;
 /** Limits how often unknown keys in messages trigger a request. */
 const ASK_AT_MOST_EVERY_MS = 1_000;
+/** While nothing has answered yet: approvals may start at the same time. */
+const FIRST_ASK_AGAIN_MS = 200;
 /**
  * How long a token with an unknown key is deferred after the key was first seen: by then each replica of the
  * approvals service has read its file. A key counts as new again after far longer than the longest wait for a redelivery:
@@ -124,6 +126,7 @@ export const createTrustedKeys = ({
   const vanished = new Map<string, number>();
   let ask: AskForKeys | undefined;
   let asking = false;
+  let stopAgain = (): void => undefined;
   let lastAsked = -Infinity;
   /** When the latest answered request was sent. */
   let answered = -Infinity;
@@ -158,7 +161,8 @@ export const createTrustedKeys = ({
 
   const learn = async (): Promise<void> => {
     const now = clock.now();
-    if (ask === undefined || asking || now - lastAsked < ASK_AT_MOST_EVERY_MS) return;
+    const pause = answered === -Infinity ? FIRST_ASK_AGAIN_MS : ASK_AT_MOST_EVERY_MS;
+    if (ask === undefined || asking || now - lastAsked < pause) return;
     asking = true;
     lastAsked = now;
     const nonce = randomUUID();
@@ -171,7 +175,11 @@ export const createTrustedKeys = ({
     } finally {
       asking = false;
     }
-    if (said === undefined) return;
+    if (said === undefined) {
+      stopAgain();
+      if (answered === -Infinity) stopAgain = clock.after(FIRST_ASK_AGAIN_MS, () => void learn());
+      return;
+    }
     answered = now;
     take(said, nonce);
   };
@@ -232,6 +240,7 @@ export const createTrustedKeys = ({
     },
     stop: async () => {
       stopAsking();
+      stopAgain();
       ask = undefined;
       await followed.stop();
     },

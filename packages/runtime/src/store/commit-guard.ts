@@ -12,4 +12,6 @@ export interface CommitGuard {
   passed(rows: readonly unknown[]): void;
   /** Whether the error comes from this statement. The batch is then decided again. */
   isRefusal(error: unknown): boolean;
+  /** The error that a refusal leads to. Left out: a conflict, so that the batch is decided again. */
+  refusal?(cause: unknown): Error;
 }

@@ -1,7 +1,8 @@
 import { Conflict, DataRefused } from '../engine/ports.ts';
 import { codeOf } from './pool.ts';
 
-const RETRY = new Set(['40001', '40P01', '55P03', '23505']);
+/** 25P02: another part of the transaction has failed, and reports the cause. */
+const RETRY = new Set(['40001', '40P01', '55P03', '23505', '25P02']);
 
 /** Maps a database error for the engine. An SQLSTATE proves that nothing was committed. */
 export const classify = (error: unknown): unknown => {

@@ -9,7 +9,8 @@ const socketOf = (client: PoolClient): Socket | undefined =>
     ? (client as unknown as { readonly connection: { readonly stream?: Socket } }).connection.stream
     : undefined;
 
-const corked = <R>(client: PoolClient, send: () => R): R => {
+/** Hands over queries so that they leave as one write. */
+export const corked = <R>(client: PoolClient, send: () => R): R => {
   const socket = socketOf(client);
   socket?.cork();
   try {
@@ -24,10 +25,3 @@ export const pipelined = <const Queries extends readonly Promise<unknown>[]>(
   client: PoolClient,
   send: () => Queries,
 ): Promise<{ -readonly [I in keyof Queries]: Awaited<Queries[I]> }> => Promise.all(corked(client, send));
-
-/** Sends several queries as one write; returns the result of each. */
-export const pipelinedSettled = <const Queries extends readonly Promise<unknown>[]>(
-  client: PoolClient,
-  send: () => Queries,
-): Promise<{ -readonly [I in keyof Queries]: PromiseSettledResult<Awaited<Queries[I]>> }> =>
-  Promise.allSettled(corked(client, send));

@@ -8,13 +8,18 @@ export type PoolSettings = {
   /** Shown in `pg_stat_activity`. */
   readonly name: string;
   readonly max: number;
+  /** A connection that shows by its end that the process has ended: it is never closed for its age. */
+  readonly isLasting?: boolean;
 };
 
 /**
  * Connections to the service's own schema. Queries on one connection are pipelined.
  * After a client-side timeout a connection is destroyed, never handed out again.
  */
-export const createPool = ({ url, password, schema, name, max }: PoolSettings, log: Logger): pg.Pool => {
+export const createPool = (
+  { url, password, schema, name, max, isLasting = false }: PoolSettings,
+  log: Logger,
+): pg.Pool => {
   const pool = new pg.Pool({
     connectionString: withPassword(url, password),
     options: [`search_path=${schema}`, ...PLANNING].map((setting) => `-c ${setting}`).join(' '),
@@ -23,9 +28,11 @@ export const createPool = ({ url, password, schema, name, max }: PoolSettings, l
     pipeline: true,
     keepAlive: true,
     connectionTimeoutMillis: 3_000,
+    // Above the intervals of periodic reads: to connect costs more than all of them.
+    idleTimeoutMillis: 60_000,
     // Above the role's statement_timeout of 5 s, so that normally the server reports the timeout.
     query_timeout: 7_000,
-    maxLifetimeSeconds: 1_800,
+    ...(isLasting ? { idleTimeoutMillis: 0 } : { maxLifetimeSeconds: 1_800 }),
   });
   const lost = (error: Error): void => log.warn({ code: codeOf(error) }, 'database connection lost');
   pool.on('error', lost);

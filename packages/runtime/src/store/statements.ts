@@ -1,98 +1,105 @@
 /** A statement that is prepared once per connection: pg prepares statements with a name. */
 export type Statement = { readonly name: string; readonly text: string };
 
-const statement = (name: string, text: string): Statement => ({ name: `hp_${name}`, text });
-
 const MILLIS = (time: string): string => `(extract(epoch FROM ${time}) * 1000)::bigint::text`;
 const CLOCK = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint::text';
 /** Grows with each purge: afterwards an id may be used again. */
-const PURGED = '(SELECT purged FROM retention)::text';
+const purgedIn = (at: string): string => `(SELECT purged FROM ${at}retention)::text`;
 
-const HISTORY = `SELECT h.id, s.version AS snapshot_version, s.state AS snapshot_state,
-         (SELECT coalesce(json_agg(e.data ORDER BY e.version), '[]') FROM events e
+const historyIn = (
+  at: string,
+): string => `SELECT h.id, s.version AS snapshot_version, s.state AS snapshot_state,
+         (SELECT coalesce(json_agg(e.data ORDER BY e.version), '[]') FROM ${at}events e
            WHERE e.aggregate = h.id AND e.version > coalesce(s.version, 0)) AS events,
-         (SELECT ${MILLIS('e.at')} FROM events e WHERE e.aggregate = h.id AND e.version = 1) AS since,
+         (SELECT ${MILLIS('e.at')} FROM ${at}events e WHERE e.aggregate = h.id AND e.version = 1) AS since,
          l.at, l.trace
-    FROM unnest($1::text[]) AS h(id) LEFT JOIN snapshots s ON s.aggregate = h.id
-    LEFT JOIN LATERAL (SELECT ${MILLIS('e.at')} AS at, e.trace FROM events e
+    FROM unnest($1::text[]) AS h(id) LEFT JOIN ${at}snapshots s ON s.aggregate = h.id
+    LEFT JOIN LATERAL (SELECT ${MILLIS('e.at')} AS at, e.trace FROM ${at}events e
                         WHERE e.aggregate = h.id ORDER BY e.version DESC LIMIT 1) l ON true`;
 
-export const statements = {
+const statementsAt = (at: string, statement: (name: string, text: string) => Statement) => ({
   // The aggregate function runs over all locked rows before the target list, so the clock is read after the
   // locks.
   lock: statement(
     'lock',
-    `WITH locked AS MATERIALIZED (SELECT id, version, kind FROM heads WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE)
-     SELECT coalesce(json_object_agg(id, json_build_array(version, kind)), '{}') AS locked, ${CLOCK} AS now, ${PURGED} AS purged FROM locked`,
+    `WITH locked AS MATERIALIZED (SELECT id, version, kind FROM ${at}heads WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE)
+     SELECT coalesce(json_object_agg(id, json_build_array(version, kind)), '{}') AS locked, ${CLOCK} AS now, ${purgedIn(at)} AS purged FROM locked`,
+  ),
+  nextDue: statement(
+    'next_due',
+    `SELECT (extract(epoch FROM due_at - clock_timestamp()) * 1000)::float8 AS left FROM ${at}timers ORDER BY due_at LIMIT 1`,
   ),
   lockDue: statement(
     'lock_due',
     `WITH locked AS MATERIALIZED (
-       SELECT id, version, kind FROM heads
-        WHERE id IN (SELECT aggregate FROM timers WHERE due_at <= now() ORDER BY due_at LIMIT $1)
+       SELECT id, version, kind FROM ${at}heads
+        WHERE id IN (SELECT aggregate FROM ${at}timers WHERE due_at <= now() ORDER BY due_at LIMIT $1)
         FOR UPDATE SKIP LOCKED)
-     SELECT coalesce(json_object_agg(id, json_build_array(version, kind)), '{}') AS locked, ${CLOCK} AS now, ${PURGED} AS purged FROM locked`,
+     SELECT coalesce(json_object_agg(id, json_build_array(version, kind)), '{}') AS locked, ${CLOCK} AS now, ${purgedIn(at)} AS purged FROM locked`,
   ),
   due: statement(
     'due',
     `SELECT aggregate, name, (extract(epoch FROM due_at) * 1000)::bigint::text AS due_at, data, trace
-       FROM timers WHERE aggregate = ANY($1::text[]) AND due_at <= clock_timestamp() ORDER BY due_at, aggregate, name`,
+       FROM ${at}timers WHERE aggregate = ANY($1::text[]) AND due_at <= clock_timestamp() ORDER BY due_at, aggregate, name`,
   ),
-  history: statement('history', HISTORY),
+  history: statement('history', historyIn(at)),
   /** The same with the kind of the aggregate; no row when there is none. */
-  aggregate: statement('aggregate', `SELECT x.*, d.kind FROM (${HISTORY}) x JOIN heads d ON d.id = x.id`),
+  aggregate: statement(
+    'aggregate',
+    `SELECT x.*, d.kind FROM (${historyIn(at)}) x JOIN ${at}heads d ON d.id = x.id`,
+  ),
   // All writes of a batch in one statement. Each parameter is a JSON array.
   write: statement(
     'write',
     `WITH
       added AS (
-        INSERT INTO events (aggregate, version, type, at, trace, data)
+        INSERT INTO ${at}events (aggregate, version, type, at, trace, data)
         SELECT aggregate, version, type, to_timestamp(at / 1000.0), trace, data
           FROM json_to_recordset($1::json) AS e(aggregate text, version int, type text, at bigint, trace text, data json)),
       headed AS (
-        INSERT INTO heads (id, kind, version, status, view)
+        INSERT INTO ${at}heads (id, kind, version, status, view)
         SELECT aggregate, kind, version, status, view
           FROM json_to_recordset($2::json) AS h(aggregate text, kind text, version int, status text, view json)
         ON CONFLICT (id) DO UPDATE SET version = excluded.version, status = excluded.status, view = excluded.view),
       cleared AS (
-        DELETE FROM timers t USING json_to_recordset($3::json) AS c(aggregate text, name text)
+        DELETE FROM ${at}timers t USING json_to_recordset($3::json) AS c(aggregate text, name text)
          WHERE t.aggregate = c.aggregate AND t.name = c.name),
       timed AS (
-        INSERT INTO timers (aggregate, name, due_at, data, trace)
+        INSERT INTO ${at}timers (aggregate, name, due_at, data, trace)
         SELECT aggregate, name, to_timestamp("dueAt" / 1000.0), data, trace
           FROM json_to_recordset($4::json) AS t(aggregate text, name text, "dueAt" bigint, data json, trace text)
         ON CONFLICT (aggregate, name) DO UPDATE
           SET due_at = excluded.due_at, data = excluded.data, trace = excluded.trace),
       snapped AS (
-        INSERT INTO snapshots (aggregate, version, state)
+        INSERT INTO ${at}snapshots (aggregate, version, state)
         SELECT aggregate, version, state FROM json_to_recordset($5::json) AS s(aggregate text, version int, state json)
         ON CONFLICT (aggregate) DO UPDATE SET version = excluded.version, state = excluded.state),
-      confirmed AS (DELETE FROM outbox WHERE id = ANY($6::bigint[]))
-      INSERT INTO outbox (messages, event_ranges) SELECT $7::json, $8::json WHERE $7::text <> '[]' OR $8::text <> '[]'
+      confirmed AS (DELETE FROM ${at}outbox WHERE id = ANY($6::bigint[]))
+      INSERT INTO ${at}outbox (messages, event_ranges) SELECT $7::json, $8::json WHERE $7::text <> '[]' OR $8::text <> '[]'
       RETURNING id::text`,
   ),
   // Before the events that name the content: of two batches with the same new content, one waits here.
   share: statement(
     'share',
-    `INSERT INTO shared_content (digest, content)
+    `INSERT INTO ${at}shared_content (digest, content)
      SELECT digest, content FROM json_to_recordset($1::json) AS s(digest text, content json)
      ON CONFLICT (digest) DO NOTHING`,
   ),
   sharedContent: statement(
     'shared_content',
-    'SELECT digest, content FROM shared_content WHERE digest = ANY($1::text[])',
+    `SELECT digest, content FROM ${at}shared_content WHERE digest = ANY($1::text[])`,
   ),
   // Only the batches that have dead letters send it. A letter that is known, or resolved, stays as it is.
   deadLetters: statement(
     'dead_letters',
-    `INSERT INTO dead_letters (id, letter, body)
+    `INSERT INTO ${at}dead_letters (id, letter, body)
      SELECT id, letter, decode(body, 'base64') FROM json_to_recordset($1::json) AS d(id text, letter json, body text)
      ON CONFLICT (id) DO NOTHING`,
   ),
   claimOutbox: statement(
     'claim_outbox',
-    `UPDATE outbox SET claimed_until = now() + $2 * interval '1 millisecond'
-      WHERE id IN (SELECT id FROM outbox
+    `UPDATE ${at}outbox SET claimed_until = now() + $2 * interval '1 millisecond'
+      WHERE id IN (SELECT id FROM ${at}outbox
                     WHERE created_at < now() - $1 * interval '1 millisecond' AND coalesce(claimed_until, '-infinity') < now()
                     ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED)
       RETURNING id::text, messages,
@@ -100,8 +107,17 @@ export const statements = {
                   'kind', h.kind, 'aggregate', e.aggregate, 'version', e.version, 'type', e.type, 'trace', e.trace, 'data', e.data,
                   'at', (extract(epoch FROM e.at) * 1000)::bigint) ORDER BY e.aggregate, e.version), '[]')
            FROM json_to_recordset(event_ranges) AS f(aggregate text, first int, last int)
-           JOIN heads h ON h.id = f.aggregate
-           JOIN events e ON e.aggregate = f.aggregate AND e.version BETWEEN f.first AND f.last) AS events`,
+           JOIN ${at}heads h ON h.id = f.aggregate
+           JOIN ${at}events e ON e.aggregate = f.aggregate AND e.version BETWEEN f.first AND f.last) AS events`,
   ),
-  confirmOutbox: statement('confirm_outbox', 'DELETE FROM outbox WHERE id = ANY($1::bigint[])'),
-} as const;
+  confirmOutbox: statement('confirm_outbox', `DELETE FROM ${at}outbox WHERE id = ANY($1::bigint[])`),
+});
+
+export type Statements = ReturnType<typeof statementsAt>;
+
+/** The statements of a service whose connections search its own schema alone. */
+export const statements: Statements = statementsAt('', (name, text) => ({ name: `hp_${name}`, text }));
+
+/** The statements of a service on connections that several services share. */
+export const statementsIn = (schema: string): Statements =>
+  statementsAt(`${schema}.`, (name, text) => ({ name: `hp_${schema}_${name}`, text }));

@@ -15,9 +15,9 @@ import {
 import type { CommitGuard } from './commit-guard.ts';
 import { deadLettersJson, sharedJson, writeParameters } from './encode.ts';
 import { classify, isSqlState } from './errors.ts';
-import { pipelined, pipelinedSettled } from './pipelined.ts';
+import { corked, pipelined } from './pipelined.ts';
 import { completeEvents } from './shared-content.ts';
-import { type Statement, statements } from './statements.ts';
+import { type Statement, type Statements, statements as ownStatements } from './statements.ts';
 
 type LockRow = {
   readonly locked: Readonly<Record<string, readonly [version: number, kind: string]>>;
@@ -51,38 +51,73 @@ type StoredOutboxRow = {
 
 const Millis = z.coerce.number().int();
 
-/** PostgreSQL as the store of record. A batch commits only when the guard, if any, allows it. */
-export const createPostgresStore = (pool: Pool, condition?: CommitGuard): Store => {
+export type StoreOptions = {
+  /** A batch commits only when every guard allows it. */
+  readonly guards?: readonly CommitGuard[];
+  /** Left out: those of a pool whose connections search the schema of the service alone. */
+  readonly statements?: Statements;
+};
+
+/** The schema of a service in PostgreSQL. Stores of several services on one pool can share their transactions. */
+export const createPostgresStore = (
+  pool: Pool,
+  { guards = [], statements = ownStatements }: StoreOptions = {},
+): Store => {
   /** The connections, each with the digests of shared content that it has committed. */
   const known = new WeakMap<PoolClient, Set<string>>();
   let purged: string | undefined;
 
-  const open = async (lock: Statement, parameters: readonly unknown[]): Promise<Session> => {
-    const client = await pool.connect();
-    const first = !known.has(client);
-    const shared = known.get(client) ?? new Set();
+  const partOf = (connection: Connection, isFirst: boolean, lock: () => Promise<LockRow | undefined>) => {
+    const { client } = connection;
+    const anew = !known.has(client);
+    const shared = known.get(client) ?? new Set<string>();
     known.set(client, shared);
-    const session = createSession(client, shared, condition);
-    try {
-      const [, locked] = await pipelined(client, () => [
-        client.query('BEGIN'),
-        client.query<LockRow>({ ...lock, values: [...parameters] }),
-      ]);
-      const row = locked.rows[0];
-      const anew = first || row?.purged !== purged;
+    return lock().then((row): Transaction => {
+      const cacheInvalid = anew || row?.purged !== purged;
       purged = row?.purged;
-      return { ...session, transaction: { ...session.begin(row), cacheInvalid: anew } };
+      const part = createPart({ connection, isFirst, row, statements, guards, shared });
+      return { ...part, cacheInvalid };
+    });
+  };
+
+  const open = async (lock: Statement, parameters: readonly unknown[]): Promise<Transaction> => {
+    const connection = createConnection(await pool.connect());
+    const { client } = connection;
+    try {
+      return await partOf(connection, true, async () => {
+        const [, locked] = await pipelined(client, () => [
+          client.query('BEGIN'),
+          client.query<LockRow>({ ...lock, values: [...parameters] }),
+        ]);
+        return locked.rows[0];
+      });
     } catch (error) {
-      await session.abandon(error);
+      await connection.abandon(error);
+      throw classify(error);
+    }
+  };
+
+  const join = async (aggregates: readonly string[], within: Transaction): Promise<Transaction> => {
+    const connection = connectionOf(within);
+    const { client } = connection;
+    try {
+      return await partOf(connection, false, async () => {
+        const { rows } = await client.query<LockRow>({ ...statements.lock, values: [aggregates] });
+        return rows[0];
+      });
+    } catch (error) {
       throw classify(error);
     }
   };
 
   return {
-    lock: async (aggregates) => (await open(statements.lock, [aggregates])).transaction,
+    lock: (aggregates, within) =>
+      within === undefined ? open(statements.lock, [aggregates]) : join(aggregates, within),
+    nextDue: async () => (await pool.query<{ left: number }>(statements.nextDue)).rows[0]?.left ?? Infinity,
     lockDue: async (limit) => {
-      const { transaction, client } = await open(statements.lockDue, [limit]);
+      const transaction = await open(statements.lockDue, [limit]);
       if (transaction.locked.size === 0) return { transaction, due: [] };
+      const { client } = connectionOf(transaction);
       try {
         const { rows } = await client.query<DueRow>({
           ...statements.due,
@@ -135,16 +170,15 @@ const historyOf = (row: HistoryRow, events: readonly unknown[]): History => ({
       : { since: Millis.parse(row.since), at: Millis.parse(row.at), trace: row.trace ?? undefined },
 });
 
-type Session = { readonly transaction: Transaction; readonly client: PoolClient };
-
-const NOTHING_ASKED = Promise.resolve({ rows: [] });
-
 /**
  * One transaction on one connection. After an error that did not come from the server the connection is
  * discarded.
  */
-const createSession = (client: PoolClient, shared: Set<string>, condition: CommitGuard | undefined) => {
+const createConnection = (client: PoolClient) => {
   let open = true;
+  const ended = Promise.withResolvers<void>();
+  // A part that fails does not wait for the end of the transaction.
+  ended.promise.catch(() => undefined);
   const close = (broken: boolean): void => {
     if (open) client.release(broken);
     open = false;
@@ -158,65 +192,111 @@ const createSession = (client: PoolClient, shared: Set<string>, condition: Commi
     );
   };
 
-  const abandon = async (error: unknown): Promise<void> => (isSqlState(error) ? rollback() : close(true));
+  return {
+    client,
+    close,
+    rollback,
+    abandon: async (error: unknown): Promise<void> => (isSqlState(error) ? rollback() : close(true)),
+    /** Sends the commit, behind all writes. */
+    end: (): void => {
+      client.query('COMMIT').then(
+        ({ command }) => {
+          close(false);
+          // The server answers COMMIT of a failed transaction with ROLLBACK, as a success.
+          if (command === 'COMMIT') ended.resolve();
+          else ended.reject(new Conflict('the transaction was rolled back'));
+        },
+        (cause: unknown) => {
+          close(true);
+          ended.reject(new CommitUnknown('no answer to COMMIT', { cause }));
+        },
+      );
+    },
+    /** Resolves once the transaction is committed. Throws `Conflict` or `CommitUnknown`. */
+    ended: ended.promise,
+  };
+};
+type Connection = ReturnType<typeof createConnection>;
+const connectionOf = ({ unit }: Transaction): Connection => unit as Connection;
 
-  /** The error to throw for a failed statement of the batch. */
-  const failed = async (reason: unknown): Promise<unknown> => {
-    await abandon(reason);
-    if (!isSqlState(reason)) return new CommitUnknown('connection lost', { cause: reason });
-    return condition?.isRefusal(reason) === true
-      ? new Conflict('the condition of the batch does not hold', { cause: reason })
-      : classify(reason);
+type PartOptions = {
+  readonly connection: Connection;
+  /** The part that ends the transaction for all. */
+  readonly isFirst: boolean;
+  readonly row: LockRow | undefined;
+  readonly statements: Statements;
+  readonly guards: readonly CommitGuard[];
+  /** The digests of shared content that this connection has committed. */
+  readonly shared: Set<string>;
+};
+
+const NOTHING_ASKED = Promise.resolve({ rows: [] });
+
+/** The part of a service in a transaction. */
+const createPart = ({ connection, isFirst, row, statements, guards, shared }: PartOptions): Transaction => {
+  const { client } = connection;
+
+  /** The error to throw for a failed statement of the batch. The server rolls back when it reads the commit. */
+  const errorOf = (reason: unknown): unknown => {
+    if (!isSqlState(reason)) {
+      connection.close(true);
+      return new CommitUnknown('connection lost', { cause: reason });
+    }
+    const guard = guards.find((each) => each.isRefusal(reason));
+    if (guard === undefined) return classify(reason);
+    return (
+      guard.refusal?.(reason) ?? new Conflict('the condition of the batch does not hold', { cause: reason })
+    );
   };
 
   const commit = async (batch: BatchWrite): Promise<string | undefined> => {
-    const check = condition?.statement(batch);
     const { deadLetters } = batch;
     const contents = (batch.shared ?? []).filter(({ digest }) => !shared.has(digest));
-    const [stored, written, kept, checked, committed] = await pipelinedSettled(client, () => [
-      contents.length === 0
-        ? NOTHING_ASKED
-        : client.query({ ...statements.share, values: [sharedJson(contents)] }),
-      client.query<{ id: string }>({ ...statements.write, values: [...writeParameters(batch)] }),
-      deadLetters === undefined
-        ? NOTHING_ASKED
-        : client.query({ ...statements.deadLetters, values: [deadLettersJson(deadLetters)] }),
-      check === undefined ? NOTHING_ASKED : client.query({ ...check, values: [...check.values] }),
-      client.query('COMMIT'),
-    ]);
-    if (stored.status === 'rejected') throw await failed(stored.reason);
-    if (written.status === 'rejected') throw await failed(written.reason);
-    if (kept.status === 'rejected') throw await failed(kept.reason);
-    if (checked.status === 'rejected') throw await failed(checked.reason);
-    if (committed.status === 'rejected') {
-      close(true);
-      throw new CommitUnknown('no answer to COMMIT', { cause: committed.reason });
-    }
-    close(false);
-    // The server answers COMMIT of a failed transaction with ROLLBACK, as a success.
-    if (committed.value.command !== 'COMMIT') throw new Conflict('the transaction was rolled back');
+    const checks = guards.flatMap((guard) => {
+      const statement = guard.statement(batch);
+      return statement === undefined ? [] : [{ guard, statement }];
+    });
+    const { written, checked, queries } = corked(client, () => {
+      const sharing =
+        contents.length === 0
+          ? NOTHING_ASKED
+          : client.query({ ...statements.share, values: [sharedJson(contents)] });
+      const writing = client.query<{ id: string }>({
+        ...statements.write,
+        values: [...writeParameters(batch)],
+      });
+      const keeping =
+        deadLetters === undefined
+          ? NOTHING_ASKED
+          : client.query({ ...statements.deadLetters, values: [deadLettersJson(deadLetters)] });
+      const checking = checks.map(({ statement }) =>
+        client.query({ ...statement, values: [...statement.values] }),
+      );
+      if (isFirst) connection.end();
+      return { written: writing, checked: checking, queries: [sharing, writing, keeping, ...checking] };
+    });
+    for (const result of await Promise.allSettled(queries))
+      if (result.status === 'rejected') throw errorOf(result.reason);
+    await connection.ended;
     for (const { digest } of contents) shared.add(digest);
-    if (check !== undefined) condition?.passed(checked.value.rows);
-    return written.value.rows[0]?.id;
+    for (const [index, { guard }] of checks.entries()) guard.passed((await checked[index])?.rows ?? []);
+    return (await written).rows[0]?.id;
   };
 
   return {
-    client,
-    abandon,
-    begin: (locked: LockRow | undefined): Transaction => ({
-      now: Millis.parse(locked?.now),
-      locked: new Map(
-        Object.entries(locked?.locked ?? {}).map(([id, [version, kind]]) => [id, { kind, version }]),
-      ),
-      load: async (aggregates) => {
-        const { rows } = await client.query<HistoryRow>({ ...statements.history, values: [aggregates] });
-        const histories = new Map<string, History>();
-        for (const row of rows)
-          histories.set(row.id, historyOf(row, await completeEvents(client, row.events)));
-        return histories;
-      },
-      commit,
-      rollback,
-    }),
+    unit: connection,
+    now: Millis.parse(row?.now),
+    locked: new Map(
+      Object.entries(row?.locked ?? {}).map(([id, [version, kind]]) => [id, { kind, version }]),
+    ),
+    load: async (aggregates) => {
+      const { rows } = await client.query<HistoryRow>({ ...statements.history, values: [aggregates] });
+      const histories = new Map<string, History>();
+      for (const each of rows)
+        histories.set(each.id, historyOf(each, await completeEvents(client, each.events, statements)));
+      return histories;
+    },
+    commit,
+    rollback: connection.rollback,
   };
 };

@@ -1,9 +1,10 @@
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { clientConnection } from '@holdpoint/contracts/bus/client-connection';
+import { natsLogin } from '@holdpoint/contracts/bus/nats-login';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import {
-  type Authenticator,
   connect,
+  credsAuthenticator,
   errors,
   type NatsConnection,
   nkeyAuthenticator,
@@ -12,7 +13,7 @@ import {
 export type ConnectOptions = {
   /** `nats://host:port`; separate several with commas. */
   readonly url: string;
-  /** File with the nkey seed of the NATS user; leave it out for a server without authentication. */
+  /** File with the nkey seed or the `.creds` of the NATS user; leave it out for a server without authentication. */
   readonly seedFile?: string;
   /**
    * The NATS user: `worker` for workers, `operator` for clients. It receives answers below `_INBOX_<user>`
@@ -25,24 +26,21 @@ export type ConnectOptions = {
 
 const CONNECT_TIMEOUT_MS = 5_000;
 
-const unusable = (seedFile: string, cause: unknown): HoldpointError =>
-  new HoldpointError('ERR_FORBIDDEN', `${seedFile} contains no valid nkey seed`, { cause });
-
-/** Reads the seed and signs once, so that a bad seed fails here and not during the login. */
-const authenticatorFrom = async (seedFile: string): Promise<Authenticator> => {
-  try {
-    const seed = (await readFile(seedFile, 'utf8')).trim();
-    const authenticator = nkeyAuthenticator(new TextEncoder().encode(seed));
-    authenticator('nonce');
-    return authenticator;
-  } catch (cause) {
-    throw unusable(seedFile, cause);
-  }
-};
+/** Reads the file now, and again at each connection. */
+const loginIn =
+  (seedFile: string): (() => Uint8Array) =>
+  () => {
+    try {
+      return readFileSync(seedFile);
+    } catch (cause) {
+      throw new HoldpointError('BUS_LOGIN_INVALID', `${seedFile} cannot be read`, { cause });
+    }
+  };
 
 /**
  * Connects as a NATS user and reconnects without limit after the first login. Throws `HoldpointError`:
- * `ERR_FORBIDDEN` for refused credentials, `RUNTIME_UNAVAILABLE` without a server.
+ * `BUS_LOGIN_INVALID` or `BUS_LOGIN_EXPIRED` for the file, `ERR_FORBIDDEN` for refused credentials,
+ * `RUNTIME_UNAVAILABLE` without a server.
  */
 export const connectToBus = async ({
   url,
@@ -50,7 +48,10 @@ export const connectToBus = async ({
   user = 'worker',
   name = `holdpoint ${user}`,
 }: ConnectOptions): Promise<NatsConnection> => {
-  const authenticator = seedFile === undefined ? undefined : await authenticatorFrom(seedFile);
+  const authenticator =
+    seedFile === undefined
+      ? undefined
+      : natsLogin(loginIn(seedFile), { nkeyAuthenticator, credsAuthenticator });
   try {
     return await connect({
       ...clientConnection(url, user),
@@ -60,7 +61,7 @@ export const connectToBus = async ({
     });
   } catch (cause) {
     if (cause instanceof errors.AuthorizationError)
-      throw new HoldpointError('ERR_FORBIDDEN', `NATS refused the user ${user}: check the seed`, {
+      throw new HoldpointError('ERR_FORBIDDEN', `NATS refused the user ${user}: check its login file`, {
         cause,
       });
     throw new HoldpointError('RUNTIME_UNAVAILABLE', 'NATS does not answer: check that it runs', { cause });

@@ -97,7 +97,7 @@ export type ClientOptions = {
 };
 
 /** Commands to the orchestrator say who the owner of the token is. */
-const askAs = (ask: AskService, token: string | undefined): AskService => {
+export const askAs = (ask: AskService, token: string | undefined): AskService => {
   if (token === undefined) return ask;
   const headers = { authorization: `Bearer ${token}` };
   const source = createIdentitySource(() => ask('approvals', 'identify', {}, { headers }));

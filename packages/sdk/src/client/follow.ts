@@ -1,6 +1,6 @@
 import type { Clock } from '@holdpoint/runtime/engine/clock';
 import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
-import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { hasCode } from '@holdpoint/contracts/values/errors';
 import type { TaskId } from '@holdpoint/contracts/values/ids';
 import type { ClientPort } from './port.ts';
 
@@ -31,8 +31,7 @@ const createBell = (clock: Pick<Clock, 'after'>) => {
 /** Polling interval while the bus is silent, for lost messages. */
 const ASK_EVERY_MS = 3_000;
 
-const isUnavailable = (error: unknown): boolean =>
-  error instanceof HoldpointError && error.code === 'RUNTIME_UNAVAILABLE';
+const isUnavailable = (error: unknown): boolean => hasCode(error, 'RUNTIME_UNAVAILABLE');
 
 const PAGE = 500;
 

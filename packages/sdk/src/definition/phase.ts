@@ -38,9 +38,9 @@ export type HumanSpec<State, Name extends string, Response, Given extends readon
   readonly prompt: Prompt | ((state: Frozen<State>, ...given: Given) => Prompt | undefined);
   /** Who may answer: `user:ada`, `group:support`, `role:lead`; `operators` by default. */
   readonly audience?: readonly string[];
-  /** The question expires after this many milliseconds; seven days by default. */
+  /** The question expires after this many milliseconds. By default it is asked again after seven days. */
   readonly expiresMs?: number;
-  /** The next phase after expiry; by default the phase fails with `PROGRAM_INPUT_EXPIRED`. */
+  /** The next phase after expiry; after `expiresMs` alone the phase fails with `PROGRAM_INPUT_EXPIRED`. */
   readonly onExpired?: Name;
   /** Stores the response in a draft of the state. */
   readonly onResponse: (response: Response, draft: Draft<State>) => void;

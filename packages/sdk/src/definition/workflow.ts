@@ -1,7 +1,7 @@
 import type { Frozen } from './frozen.ts';
 import { type ProgramDefinition, programHash } from '@holdpoint/contracts/program/definition';
 import type { z } from 'zod';
-import { codeDigest } from './code-digest.ts';
+import { shapeDigest } from './shape-digest.ts';
 import { checkDefinition } from './check.ts';
 import type { AnyPhase, Phase } from './phase.ts';
 import { phaseData } from './phase-data.ts';
@@ -11,7 +11,10 @@ import type { ResultOf, ValidWorkflow } from './valid-workflow.ts';
 export type WorkflowSpec<Schema extends z.ZodObject, Initial extends string, Phases> = {
   /** 1 to 100 letters, digits, dots, `-` and `_`. */
   readonly id: string;
-  /** For readers. A hash of the whole workflow, including its code, identifies what runs. */
+  /**
+   * Change it with the meaning of the code. Tasks keep the version that they started with, and workers of another version
+   * leave them alone. The source of functions is no part of the identity.
+   */
   readonly version: string;
   /**
    * The state after every phase must fit this schema. It is stored as JSON, so the schema may have defaults
@@ -22,10 +25,7 @@ export type WorkflowSpec<Schema extends z.ZodObject, Initial extends string, Pha
   readonly phases: Phases;
   /** Takes a checkpoint after this many phases. */
   readonly snapshotEvery?: number;
-  /**
-   * Distinguishes versions with equal code: the hash cannot see imports and closures. For example a commit,
-   * or the digest of a lock file.
-   */
+  /** Distinguishes builds of one version, for example by commit. Client and worker must state the same one. */
   readonly build?: string;
 };
 
@@ -33,7 +33,7 @@ export type WorkflowSpec<Schema extends z.ZodObject, Initial extends string, Pha
 export type Workflow<State = unknown, Input = never, Result = unknown> = {
   readonly id: string;
   readonly version: string;
-  /** Identifies this version with its code: 40 hexadecimal digits. */
+  /** Identifies this version by its declared shape, the same in every build: 40 hexadecimal digits. */
   readonly hash: string;
   readonly definition: ProgramDefinition;
   readonly schema: z.ZodObject;
@@ -63,7 +63,7 @@ export const defineWorkflow = <
   const definition = checkDefinition(state, phases, {
     id,
     version,
-    code: codeDigest({ ...spec, phases: spec.phases }),
+    code: shapeDigest({ ...spec, phases: spec.phases }),
     initial,
     phases: [...phases].map(([name, phase]) => phaseData(name, phase)),
     ...(snapshotEvery !== undefined && { snapshotEvery }),

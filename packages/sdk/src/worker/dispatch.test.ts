@@ -46,18 +46,24 @@ const start = (concurrency: number, names: readonly string[]) => {
   const sources = new Map(names.map((name) => [name, source()]));
   const working = new Map<string, () => void>();
   const troubles: string[] = [];
+  const fresh: string[] = [];
+  const recoveries: string[] = [];
   const dispatch = createDispatch({
     sources: new Map([...sources].map(([name, { from }]) => [name, from])),
     concurrency,
     take: (_hash, order) => new Promise((resolve) => void working.set(order as unknown as string, resolve)),
-    onTrouble: (hash) => void troubles.push(hash),
+    onTrouble: (hash, _error, again) => {
+      troubles.push(hash);
+      if (!again) fresh.push(hash);
+    },
+    onRecovery: (hash) => void recoveries.push(hash),
   });
   const of = (name: string) => {
     const found = sources.get(name);
     if (found === undefined) throw new Error(name);
     return found;
   };
-  return { dispatch, of, working, troubles };
+  return { dispatch, of, working, troubles, fresh, recoveries };
 };
 
 describe('pulling orders', () => {
@@ -152,6 +158,25 @@ describe('pulling orders', () => {
     vi.advanceTimersByTime(300);
     await turn();
     expect([of('a').open(), of('b').open()]).toEqual([[1], []]);
+  });
+
+  test('an outage is reported once, and so is its end', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { of, fresh, recoveries } = start(2, ['a']);
+    for (let failures = 0; failures < 3; failures += 1) {
+      of('a').pulls[0]?.end(new Error('timeout'));
+      await turn();
+      vi.advanceTimersByTime(5_000);
+      await turn();
+    }
+    expect(fresh).toEqual(['a']);
+    of('a').pulls[0]?.end();
+    await turn();
+    expect(recoveries).toEqual(['a']);
+    of('a').pulls[0]?.end(new Error('timeout'));
+    await turn();
+    expect(fresh).toEqual(['a', 'a']);
   });
 
   test('no orders are pulled after the stop', async () => {

@@ -38,7 +38,10 @@ export type DispatchParts = {
   readonly concurrency: number;
   /** Executes an order; resolves when its slot is free again. */
   readonly take: (hash: string, order: JsMsg) => Promise<void>;
-  readonly onTrouble: (hash: string, error: unknown) => void;
+  /** A pull failed. `again`: so did the one before it. */
+  readonly onTrouble: (hash: string, error: unknown, again: boolean) => void;
+  /** The first pull that works after such a failure. */
+  readonly onRecovery: (hash: string) => void;
 };
 
 type PullState = {
@@ -52,13 +55,15 @@ type PullState = {
   turn: number;
   retryMs: number;
   away: boolean;
+  /** The latest pull failed. */
+  failing: boolean;
 };
 
 /**
  * Pulls orders of several versions, in total at most as many as there are free slots. With enough slots, each
  * version always has a running phase or an open pull, so that a busy version never delays another one.
  */
-export const createDispatch = ({ sources, concurrency, take, onTrouble }: DispatchParts) => {
+export const createDispatch = ({ sources, concurrency, take, onTrouble, onRecovery }: DispatchParts) => {
   const wantsAtRest = sources.size === 1 ? concurrency : 1;
   const versions: PullState[] = [...sources].map(([hash, source]) => ({
     hash,
@@ -69,6 +74,7 @@ export const createDispatch = ({ sources, concurrency, take, onTrouble }: Dispat
     turn: 0,
     retryMs: FIRST_RETRY_MS,
     away: false,
+    failing: false,
   }));
   const isScarce = concurrency < versions.length;
   const withinMs = isScarce ? TURN_MS : PULL_MS;
@@ -115,6 +121,8 @@ export const createDispatch = ({ sources, concurrency, take, onTrouble }: Dispat
         });
       });
       of.retryMs = FIRST_RETRY_MS;
+      if (of.failing) onRecovery(of.hash);
+      of.failing = false;
     } catch (error) {
       if (!stopped && !of.away) later(of, error);
     }
@@ -126,7 +134,8 @@ export const createDispatch = ({ sources, concurrency, take, onTrouble }: Dispat
 
   const later = (of: PullState, error: unknown): void => {
     of.away = true;
-    onTrouble(of.hash, error);
+    onTrouble(of.hash, error, of.failing);
+    of.failing = true;
     const retry = setTimeout(() => {
       retries.delete(retry);
       of.away = false;

@@ -1,4 +1,4 @@
-import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { hasCode } from '@holdpoint/contracts/values/errors';
 import type { ProgramDefinition } from '@holdpoint/contracts/program/definition';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { AskService } from '../bus/ask-service.ts';
@@ -41,7 +41,7 @@ export const keepRegistered = (
       isFirst = false;
       retryMs = FIRST_RETRY_MS;
     } catch (error) {
-      const isPassing = error instanceof HoldpointError && error.code === 'RUNTIME_UNAVAILABLE';
+      const isPassing = hasCode(error, 'RUNTIME_UNAVAILABLE');
       if (!isPassing) settle.refused(error);
       if (!isPassing || isFirst) onTrouble(error);
       isFirst = false;

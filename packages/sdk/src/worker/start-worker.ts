@@ -84,6 +84,8 @@ export const startWorker = (options: WorkerOptions): Worker => {
     log({ level: 'warn', message, fields: { code, text } });
   };
 
+  const nameOf = (hash: string): string => byHash.get(hash)?.id ?? hash;
+
   const orderIn = (message: JsMsg): WorkOrder | undefined => {
     try {
       return WorkOrder.parse(parseJson(message.data));
@@ -130,10 +132,16 @@ export const startWorker = (options: WorkerOptions): Worker => {
       const workflow = byHash.get(hash);
       if (workflow !== undefined) await workOff(workflow, message);
     },
-    onTrouble: (hash, error) => {
-      trouble(`cannot pull orders of ${byHash.get(hash)?.id ?? hash}`, error);
+    onTrouble: (hash, error, again) => {
+      // One line for an outage, however long it lasts.
+      if (!again) {
+        const text = error instanceof Error ? error.message : String(error);
+        const fields = { code: 'RUNTIME_UNAVAILABLE', text };
+        log({ level: 'warn', message: `no orders of ${nameOf(hash)}: trying until NATS answers`, fields });
+      }
       registered.again();
     },
+    onRecovery: (hash) => log({ level: 'info', message: `orders of ${nameOf(hash)} are pulled again` }),
   });
 
   const allDone = (): Promise<unknown> => Promise.all([...running].map(({ done }) => done));

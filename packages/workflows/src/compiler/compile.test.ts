@@ -8,6 +8,13 @@ const note = (options: Partial<CompileOptions> = {}) =>
 const command = (id: string, more: string): string =>
   `[[nodes]]\nid = "${id}"\nuses = "cap.env.shell.command.run"\nargs = { command = "true" }\n${more}\n`;
 
+test('an effect of a program of a user can be previewed before its request', () => {
+  const effect = 'side_effect_kind = "deploy"\nidempotency_key = "k"\ntarget = "t"\npreviews = true\n';
+  const made = compiled(flow(`[[nodes]]\nid = "a"\nuses = "cap.remote.release"\n[nodes.effect]\n${effect}`));
+  expect(errorsIn(made)).toEqual([]);
+  expect(nodeIn(made, 'a').effect).toMatchObject({ previews: true, effectClass: 'opaque' });
+});
+
 test('a template becomes a definition in which every placeholder is resolved', () => {
   const made = note({ set: { tries: 5 } });
   expect(made.problems).toEqual([]);
@@ -140,7 +147,7 @@ describe('a merge', () => {
       target: 'branch:main',
       pool: 'default',
       audience: ['operators'],
-      approvalTimeoutMs: 300_000,
+      approvalTimeoutMs: 604_800_000,
     });
   });
 
@@ -368,7 +375,7 @@ target = "t"
 describe('gates', () => {
   test('an approval gate holds the start of a node', () => {
     const made = compiled(flow(command('a', 'gates = [{ kind = "approval", required = "yes" }]')));
-    expect(nodeIn(made, 'a').approval).toEqual({ audience: ['operators'], timeoutMs: 86_400_000 });
+    expect(nodeIn(made, 'a').approval).toEqual({ audience: ['operators'], timeoutMs: 604_800_000 });
     const free = compiled(flow(command('a', 'gates = [{ kind = "approval" }]')));
     expect(nodeIn(free, 'a')).not.toHaveProperty('approval');
   });

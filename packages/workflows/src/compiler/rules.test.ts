@@ -695,6 +695,12 @@ const extensions: readonly Row[] = [
   ],
   [
     'effect',
+    'a preview of a capability that no program of a user has',
+    flow(command('a', `${EFFECT}previews = true\n`)),
+    ['WORKFLOW_EFFECT_USES nodes[a].effect.previews'],
+  ],
+  [
+    'effect',
     'an unknown class',
     flow(node('a', 'cap.custom.x', `${EFFECT}class = "safe"\n`)),
     ['WORKFLOW_VALUE_INVALID nodes[a].effect.class'],

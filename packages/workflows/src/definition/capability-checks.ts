@@ -6,6 +6,7 @@ import {
   namesProbe,
   type CapabilityFacts,
 } from '@holdpoint/contracts/effect/capabilities';
+import { isRemote } from '@holdpoint/contracts/effect/remote-name';
 import { Outcome, type EffectDeclaration, type NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
 import type { Collector } from './collector.ts';
 
@@ -19,7 +20,7 @@ export const factsOf = (uses: string): CapabilityFacts | undefined =>
   Object.hasOwn(CAPABILITIES, uses) ? CAPABILITIES[uses] : undefined;
 
 const checkLabel = (uses: string, path: string, { error }: Collector): boolean => {
-  if (LABELS.has(uses) || isCustom(uses)) return true;
+  if (LABELS.has(uses) || isCustom(uses) || isRemote(uses)) return true;
   const notYet = NOT_YET.test(uses);
   error({
     code: notYet ? 'WORKFLOW_USES_NOT_YET' : 'WORKFLOW_USES_UNKNOWN',
@@ -91,9 +92,12 @@ const checkRepeated = ({ id, uses, forEach, until }: NodeDefinition, { error }: 
   });
 };
 
+/** A program of a user acts on the world: it is an effect. */
+const REMOTE: Pick<CapabilityFacts, 'work' | 'kind'> = {};
+
 /** Anything beyond plain work needs a declared effect, because only declared effects wait for approval. */
 const checkUndeclared = ({ id, uses }: NodeDefinition, { error }: Collector): void => {
-  const facts = factsOf(uses);
+  const facts = isRemote(uses) && !uses.endsWith('.preview') ? REMOTE : factsOf(uses);
   if (facts === undefined || (facts.work === true && facts.kind === undefined)) return;
   error({
     code: 'WORKFLOW_EFFECT_MISSING',

@@ -15,6 +15,7 @@ const ALL = [
   '.holdpoint/.gitignore',
   '.holdpoint/config.toml',
   '.holdpoint/recovery.toml',
+  '.holdpoint/workflows/hello.toml',
   '.holdpoint/workflows/draft.toml',
   '.holdpoint/workflows/approve.toml',
   '.holdpoint/workflows/merge.toml',
@@ -123,7 +124,7 @@ test('every shipped alias leads to a shipped template', () => {
   const { config, problems } = readWorkflowConfig(text, '.holdpoint/config.toml');
   expect(problems).toEqual([]);
   if (config === undefined) throw new Error('no configuration');
-  const names = ['draft', 'approve', 'merge', 'develop'];
+  const names = ['hello', 'draft', 'approve', 'merge', 'develop'];
   expect([...config.commands.keys()]).toEqual(names);
   for (const name of names)
     expect(findWorkflow(root, name, config).workflow?.file).toBe(`.holdpoint/workflows/${name}.toml`);

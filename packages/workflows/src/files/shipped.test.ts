@@ -25,7 +25,7 @@ const compiled = (
   return { definition, codes: problems.map(({ code, severity }) => `${severity} ${code}`) };
 };
 
-const ID: Readonly<Record<string, string>> = { develop: 'template.develop@v1' };
+const ID: Readonly<Record<string, string>> = { hello: 'example.hello@v1', develop: 'template.develop@v1' };
 const configText = (name: string): string =>
   `[commands]\n${name} = "${ID[name] ?? `template.stage.${name}@v1`}"\n`;
 
@@ -214,6 +214,16 @@ test('each stage waits for the artifacts of the stage before', () => {
   expect(labels(draft, 'succeeded')).toEqual(expect.arrayContaining(waited));
   expect(labels(merge, 'needs')).toEqual(['custom:stage_token:approve:my-slug']);
   expect(labels(approve, 'succeeded')).toContain('custom:stage_token:approve:my-slug');
+});
+
+test('hello is a complete workflow without an agent, accepted without warnings', () => {
+  const { definition, codes } = compiled('hello', ['Ada']);
+  expect(codes).toEqual([]);
+  expect(definition.nodes.map(({ id, uses, effect }) => [id, uses, effect?.kind])).toEqual([
+    ['greet', 'cap.file.append', 'write_external'],
+    ['done', 'control.terminal', undefined],
+  ]);
+  expect(nodeOf(definition, 'greet').args).toEqual({ file: 'hello.txt', line: 'Hello, Ada.' });
 });
 
 describe('develop', () => {

@@ -8,12 +8,12 @@ export type ShippedFile = {
   readonly text: string;
 };
 
-const TEMPLATES = ['draft', 'approve', 'merge', 'develop'] as const;
+const TEMPLATES = ['hello', 'draft', 'approve', 'merge', 'develop'] as const;
 
 const textOf = (name: string): string =>
   readFileSync(fileURLToPath(new URL(`../shipped/${name}`, import.meta.url)), 'utf8');
 
-/** The files that `init` writes: stage templates, a configuration with their aliases, and recovery rules. */
+/** The files that `init` writes: a small example, stage templates, a configuration with their aliases, and recovery rules. */
 export const shippedFiles = (): readonly ShippedFile[] => [
   { path: '.holdpoint/config.toml', text: textOf('config.toml') },
   { path: '.holdpoint/recovery.toml', text: textOf('recovery.toml') },

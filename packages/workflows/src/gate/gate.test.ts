@@ -153,7 +153,7 @@ describe('problems of gates', () => {
     ],
     [
       'a reminder after the default timeout',
-      request('{ remind: [5m] }'),
+      request('{ remind: [7d] }'),
       ['WORKFLOW_GATE_TIME approval_request.remind[0]'],
     ],
     [

@@ -9,7 +9,7 @@ import {
 } from '@holdpoint/contracts/workflow/gate';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import type { Json } from '@holdpoint/contracts/values/json';
-import { SideEffectKind } from '@holdpoint/contracts/workflow/side-effect';
+import { DECISION_MS, SideEffectKind } from '@holdpoint/contracts/workflow/side-effect';
 import { checkExpression, checkTemplate } from '../expression/expression.ts';
 import type { Problem } from '../problems/problem.ts';
 import { listed, shown } from '../problems/report.ts';
@@ -27,11 +27,6 @@ type Nodes = Names & { has(node: NodeId): boolean };
 
 /** The input that receives the kind of the effect. */
 export const KIND_INPUT = 'side_effect_kind';
-
-/**
- * The default timeout. It is short, because the person who submits an effect is usually there to approve it.
- */
-export const GATE_TIMEOUT_MS = 300_000;
 
 /** The names that the inputs of a gate may use; the workflow's author writes these. */
 export const INPUT_NAMES: ReadonlySet<string> = new Set(['inputs', 'nodes', 'task', 'node', 'effect']);
@@ -196,7 +191,7 @@ const unused = (gate: Gate): readonly GateProblem[] => {
 };
 
 const timesOf = ({ timeoutMs }: Gate): number =>
-  Math.max(...Object.values(timeoutMs), ...('default' in timeoutMs ? [] : [GATE_TIMEOUT_MS]));
+  Math.max(...Object.values(timeoutMs), ...('default' in timeoutMs ? [] : [DECISION_MS]));
 
 const times = (gate: Gate, timeoutMs: number): readonly GateProblem[] => {
   const { remindMs = [], handOn = [] } = gate.policy;

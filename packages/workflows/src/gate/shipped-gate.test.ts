@@ -67,20 +67,21 @@ test('the shipped gate compiles to the expected definition', () => {
       veto: true,
       onExpiry: 'expire',
       rules: true,
+      remindMs: [3_600_000, 86_400_000],
     },
-    timeoutMs: { default: 300_000 },
+    timeoutMs: { default: 604_800_000 },
     onDecision: {
       approve: { emit: 'resume_executor' },
       reject: { emit: 'return_to_orchestrator', phase: 'blocked' },
       request_changes: { emit: 'return_to_orchestrator', phase: 'paused' },
-      expire: { emit: 'return_to_orchestrator', phase: 'blocked' },
+      expire: { emit: 'return_to_orchestrator' },
     },
     resumePolicy: 'branches',
     resumeBranches: [
       { when: `decision.outcome == 'approved'`, emit: 'resume_executor' },
       { when: `decision.outcome == 'changes_requested'`, emit: 'return_to_orchestrator', phase: 'paused' },
       {
-        when: `decision.outcome in ['rejected', 'expired']`,
+        when: `decision.outcome == 'rejected'`,
         emit: 'return_to_orchestrator',
         phase: 'blocked',
       },
@@ -103,25 +104,26 @@ test('the shipped gate compiles to the expected definition', () => {
 const rendered = (of: JsonObject): string => renderTemplate(gate.request.body ?? '', of);
 
 test('the body contains all known facts and no empty sections', () => {
-  expect(rendered(scope())).toBe(`Capability:  cap.env.shell.command.run (node deploy, attempt 2)
-Kind, class: deploy, opaque
-Key:         deploy:1
-Digest:      ${'ab'.repeat(32)}
-Phase:       awaiting_approval
+  expect(rendered(scope())).toBe(`Goal, by ada:
+> Ship it
+> Digest: of mine
+
 Target:
 > staging
 
 Rollback hint:
 > none provided
 
-Goal, by ada:
-> Ship it
-> Digest: of mine
-
 Acceptance criteria: none
 Spec review:    none
 Quality review: none
 Artifact:       none
+
+Capability:  cap.env.shell.command.run (node deploy, attempt 2)
+Kind, class: deploy, opaque
+Phase:       awaiting_approval
+Key:         deploy:1
+Digest:      ${'ab'.repeat(32)}
 `);
   const full = rendered(
     scope(

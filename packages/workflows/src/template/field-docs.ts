@@ -326,6 +326,10 @@ export const FIELD_DOCS: Readonly<Record<string, FieldDoc>> = {
     otherwise: NONE,
     example: 'inputs = { why = "weekly release" }',
   },
+  'nodes[].effect.previews': {
+    meaning: 'Previews the effect before its request; only for `cap.remote.` capabilities with a preview',
+    otherwise: '`false`',
+  },
   'nodes[].effect.probe': {
     meaning: 'Script that tells after a crash whether the effect happened',
     otherwise: NONE,

@@ -87,6 +87,8 @@ const RawEffect = table({
   gate: Text.optional(),
   /** Values for the inputs of the gate. */
   inputs: z.record(z.string(), AnyJson).optional(),
+  /** Only for remote capabilities with a preview. */
+  previews: z.boolean().optional(),
   probe: Text.optional(),
   compensate: Text.optional(),
 });

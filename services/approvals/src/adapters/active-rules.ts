@@ -22,13 +22,18 @@ export type ActiveRules = ReturnType<typeof createActiveRules>;
  * The active standing rules, possibly a moment out of date. Each rule decides for itself when it is asked. A
  * rule missing here only leaves the decision to a person.
  */
-export const createActiveRules = (now: () => number, log: Logger) => {
+export const createActiveRules = (
+  now: () => number,
+  log: Logger,
+  /** A rule that its author added during their own removal may not be revoked. */
+  isRemoved: (author: string) => boolean = () => false,
+) => {
   let rules: readonly Rule[] | undefined;
   const missed: AdmittedRequest[] = [];
 
   const fitting = (request: AdmittedRequest): readonly RuleId[] =>
     (rules ?? [])
-      .filter((rule) => ruleDecides(rule, request, now()))
+      .filter((rule) => ruleDecides(rule, request, now()) && !isRemoved(rule.author.name))
       .slice(0, ASKED_MAX)
       .map(({ id }) => id);
 

@@ -46,7 +46,7 @@ export const readViews = async (
   if (ids.length === 0) return new Map();
   const { rows } = await pool.query<{ id: string; view: unknown }>({
     name: 'feed-views',
-    text: 'SELECT id, view FROM heads WHERE id = ANY($1)',
+    text: 'SELECT id, view FROM requests WHERE id = ANY($1)',
     values: [ids],
   });
   return new Map(

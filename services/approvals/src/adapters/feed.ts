@@ -192,7 +192,12 @@ export const createFeed = (pool: Pool, listener: Pick<Listener, 'wake'>, log: Lo
   listener.wake([filters.eventsOf('approval')], () => {
     if (members.size > 0) wake();
   });
-  const polling = startPeriodic('feed', POLL_MS, wake, log);
+  const poll = (): void => {
+    if (members.size > 0) wake();
+    // The head is read again for the next follower: the log may have been restored meanwhile.
+    else if (running === undefined) position = undefined;
+  };
+  const polling = startPeriodic('feed', POLL_MS, poll, log);
 
   return {
     seq: async () => {

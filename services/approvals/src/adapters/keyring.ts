@@ -1,4 +1,4 @@
-import { createPublicKey, type KeyObject } from 'node:crypto';
+import { createPublicKey, type KeyObject, sign } from 'node:crypto';
 import type { AuditClaims } from '@holdpoint/contracts/audit/audit';
 import { Scope } from '@holdpoint/contracts/approval/access-token';
 import {
@@ -60,6 +60,7 @@ export const parseGrantKeys = (text: string, variable = KEY_FILE): GrantKeys => 
 
 type LoadedKeys = {
   readonly sign: (claims: object) => string;
+  readonly signText: (text: Buffer) => Buffer;
   readonly signers: readonly ((claims: object) => string)[];
   readonly keys: readonly SigningKey[];
   readonly retired: readonly SigningKey[];
@@ -69,6 +70,7 @@ type LoadedKeys = {
 
 const loadKeys = ({ signing, retired }: GrantKeys): LoadedKeys => ({
   sign: createSigner(signing[0]),
+  signText: (text) => sign(null, text, signing[0]),
   signers: signing.map(createSigner),
   keys: signing.map((key) => signingKeyOf(createPublicKey(key.export({ type: 'pkcs8', format: 'pem' })))),
   retired: retired.map(signingKeyOf),
@@ -79,6 +81,8 @@ const loadKeys = ({ signing, retired }: GrantKeys): LoadedKeys => ({
 export type Keyring = {
   /** With the first key. */
   readonly sign: (claims: SignedClaims | AuditClaims) => string;
+  /** Signs the text of a webhook with the first key. */
+  readonly signText: (text: Buffer) => Buffer;
   readonly tokens: ApprovalTokens;
   /** Says who the owner of a token is. `now` in epoch milliseconds. */
   readonly identify: (person: Principal, now: number) => IssuedIdentity;
@@ -110,7 +114,7 @@ const followKeys = (first: GrantKeys, path: string, log: Logger): Keys =>
   );
 
 const identityOf = (
-  { name, groups, roles = [], scopes = Scope.options, agent, token }: Principal,
+  { name, groups, roles = [], scopes = Scope.options, claims, agent, token }: Principal,
   at: number,
 ): IdentityClaims => {
   const iat = Math.floor(at / 1_000);
@@ -121,6 +125,7 @@ const identityOf = (
     groups: [...groups],
     roles: [...roles],
     scopes: [...scopes],
+    ...(claims && { claims: [...claims] }),
     ...(token !== undefined && { token }),
     iat,
     exp: iat + IDENTITY_MS / 1_000,
@@ -133,6 +138,7 @@ export const createKeyring = (first: GrantKeys, path: string | undefined, log: L
   const now = (): LoadedKeys => followed.current();
   return {
     sign: (claims) => now().sign(claims),
+    signText: (text) => now().signText(text),
     tokens: {
       of: (id) => now().tokens.of(id),
       is: (id, token) => now().tokens.is(id, token),

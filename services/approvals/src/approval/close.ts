@@ -5,14 +5,13 @@ import { type ErrorBody, errorBody } from '@holdpoint/contracts/values/errors';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
 import { type Answer, type Decision, decision } from '@holdpoint/runtime/decider';
 import type { ApprovalWork, Resolution, Finished, Pending, Withdrawn } from './state.ts';
-import { clearReminderTimers } from './reminders.ts';
+import { clearDeadlineTimers } from './reminders.ts';
 import { type Notifications, notifySurfaces, notifySurfacesByTimer } from './notices.ts';
 import { awaitOutcome } from './outcome.ts';
 import { shortResponse } from './response.ts';
 
 export type ApprovalDecision = Decision<ApprovalEvent, ApprovalWork>;
 
-export const EXPIRY = 'expiry';
 /** `by` of a request that expired. */
 const EXPIRY_ACTOR = 'expiry';
 
@@ -33,7 +32,6 @@ export const close = (
   more: { readonly answer?: Answer; readonly also?: Pick<ApprovalDecision, 'timers' | 'work'> } = {},
 ): ApprovalDecision => {
   const { request } = state;
-  const { remindMs, handOn } = policyOf(request);
   // A refused decision starts no work itself: timers that are due at once send the notices.
   const isRefusal = more.answer !== undefined && 'error' in more.answer;
   const notices = (isRefusal ? notifySurfacesByTimer : notifySurfaces)(
@@ -46,8 +44,7 @@ export const close = (
   return decision<ApprovalEvent, ApprovalWork>({
     events: [resolution({ ...state, status: 'closed', decided: { ...decided, digest: request.digest } })],
     timers: [
-      { clear: EXPIRY },
-      ...(remindMs.length + handOn.length > 0 ? clearReminderTimers : []),
+      ...clearDeadlineTimers(request),
       ...(decided.grant === undefined ? [] : [awaitOutcome(now)]),
       ...notices.timers,
       ...(more.also?.timers ?? []),
@@ -62,7 +59,11 @@ export const alreadyDecided = (state: Finished): ErrorBody => {
   const { outcome: status, by, at, answer, response } = state.decided;
   const what = response === undefined ? answer : shortResponse(response);
   const result = what === undefined ? status : `${status} with ${what}`;
-  const text = `approval ${aboutOf(state).id} is ${result}, by ${by}`;
+  const { id } = aboutOf(state);
+  const text =
+    status === 'expired'
+      ? `approval ${id} has expired: ${state.decided.comment ?? 'no decision before the deadline'}`
+      : `approval ${id} is ${result}, by ${by}`;
   return errorBody('APPROVALS_ALREADY_DECIDED', text, { status, by, at });
 };
 
@@ -83,10 +84,25 @@ export const repeatAnswer = (state: Finished, now: number): ApprovalDecision => 
 
 const ON_EXPIRY = { expire: 'expired', reject: 'rejected', request_changes: 'changes_requested' } as const;
 
+const UNITS = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1_000],
+] as const;
+
+/** The largest unit that divides the time, such as `7 days`. */
+const durationText = (ms: number): string => {
+  const [unit, length] = UNITS.find(([, each]) => ms >= each && ms % each === 0) ?? UNITS[3];
+  const count = Math.floor(ms / length);
+  return `${String(count)} ${unit}${count === 1 ? '' : 's'}`;
+};
+
 /** Outcome of an undecided request by its policy. The requester decides whether to ask again. */
 export const expired = ({ request, expiresAt }: Pending): Resolution => ({
   outcome: ON_EXPIRY[policyOf(request).onExpiry],
   by: EXPIRY_ACTOR,
   surface: 'clock',
+  comment: `no decision within ${durationText(request.timeoutMs)}`,
   at: expiresAt,
 });

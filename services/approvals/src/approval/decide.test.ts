@@ -1,8 +1,10 @@
 import type { ApprovalEvent } from '@holdpoint/contracts/approval/events';
 import { ApprovalStatus } from '@holdpoint/contracts/approval/status';
+import { ApprovalView } from '@holdpoint/contracts/approval/views';
 import type { Verb } from '@holdpoint/contracts/workflow/approval-policy';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';
+import { approvalView } from '../queries/requests.ts';
 import { approvalSummary } from '../queries/summary.ts';
 import {
   ada,
@@ -49,6 +51,7 @@ const expired = {
   outcome: 'expired',
   by: 'expiry',
   surface: 'clock',
+  comment: 'no decision within 1 minute',
   digest,
   at: DEADLINE,
 } as const;
@@ -291,7 +294,7 @@ describe('the view for lists', () => {
   test('lists show requests with their status, and no withdrawn ones', () => {
     expect(approvalSummary(stateAfter(requested))).toMatchObject({
       status: 'pending',
-      view: { id: APPROVAL },
+      view: { status: 'pending', task: requested.task },
     });
     expect(approvalSummary(stateAfter(requested, rejected))).toMatchObject({
       status: 'rejected',
@@ -301,4 +304,22 @@ describe('the view for lists', () => {
     expect(view).toBeNull();
     expect(ApprovalStatus.options).not.toContain(status);
   });
+
+  test.each<[string, readonly ApprovalEvent[]]>([
+    ['is pending', [requested]],
+    ['is decided', [requested, rejected]],
+  ])(
+    'the stored view of a request that %s completes its event, and repeats none of its content',
+    (_, events) => {
+      const state = stateAfter(...events);
+      if (state.status !== 'pending' && state.status !== 'closed') throw new Error('it has no request');
+      const { view } = approvalSummary(state);
+      const joined: unknown = JSON.parse(JSON.stringify({ ...requested, ...(view as object) }));
+      expect(ApprovalView.parse(joined)).toEqual(
+        ApprovalView.parse(JSON.parse(JSON.stringify(approvalView(state)))),
+      );
+      for (const text of [requested.title, requested.digest])
+        expect(JSON.stringify(view)).not.toContain(text);
+    },
+  );
 });

@@ -9,8 +9,8 @@ import { type Decider, decision, refused } from '@holdpoint/runtime/decider';
 import { applyFloor, isReachable } from '../policy/apply-floor.ts';
 import { DEFAULT_FLOOR } from '../policy/default-floor.ts';
 import type { AdmittedRequest, ApprovalMessage, ApprovalState, ApprovalWork, Resolution } from './state.ts';
-import { close, expired, EXPIRY, type ApprovalDecision, repeatAnswer } from './close.ts';
-import { reminderTimerFired, reminderTimers, isReminderTimer } from './reminders.ts';
+import { close, expired, type ApprovalDecision, repeatAnswer } from './close.ts';
+import { deadlineTimers, escalate, EXPIRY, isEscalationTimer, remind } from './reminders.ts';
 import { type SignGrant } from './grant.ts';
 import { type ApprovalTools, decideByPerson, decideByRule } from './decide-request.ts';
 import { evolveApproval } from './evolve.ts';
@@ -60,11 +60,19 @@ const descriptionError = (asked: RequestApproval): ErrorBody | undefined => {
     : errorBody('APPROVALS_EFFECT_MISDESCRIBED', `${asked.effect.uses}: ${wrong}`);
 };
 
-/** The policy floor leaves no approver, so that the request ends before anybody is notified. */
-const refuseUnreachable = (request: AdmittedRequest, expiresAt: number, now: number): ApprovalDecision => {
-  const { id, task, node, revision, audience, digest, floor } = request;
+const floorRefusal = ({ audience, floor }: AdmittedRequest): string => {
   const within = (floor?.within ?? []).map((names) => names.join(', ')).join('; ');
-  const comment = `APPROVALS_FLOOR_AUDIENCE: the policy needs members of ${within}; the request names only ${audience.join(', ')}`;
+  return `APPROVALS_FLOOR_AUDIENCE: the policy needs members of ${within}; the request names only ${audience.join(', ')}`;
+};
+
+/** No approver may decide, or the effect cannot be carried out: the request ends before anybody is notified. */
+const refuseAtOnce = (
+  request: AdmittedRequest,
+  comment: string,
+  expiresAt: number,
+  now: number,
+): ApprovalDecision => {
+  const { id, task, node, revision, digest } = request;
   return decision<ApprovalEvent, ApprovalWork>({
     events: [
       { type: 'requested', ...request, expiresAt },
@@ -92,6 +100,8 @@ const request = (
     rules = [],
     floor = DEFAULT_FLOOR,
     people,
+    refusal,
+    words,
   }: Extract<ApprovalMessage, { kind: 'request' }>,
   now: number,
   { notifications, rollbackRule }: ApprovalTools,
@@ -99,21 +109,18 @@ const request = (
   const wrong = requestError(asked) ?? (state.status === 'absent' ? descriptionError(asked) : undefined);
   if (wrong !== undefined) return refused(wrong);
   if (state.status === 'absent') {
-    const payload = applyFloor(asked, floor);
+    const payload = applyFloor({ ...asked, ...words }, floor);
     const expiresAt = now + payload.timeoutMs;
-    if (questionOf(asked) === 'effect' && !isReachable(payload, people))
-      return refuseUnreachable(payload, expiresAt, now);
+    if (questionOf(asked) === 'effect') {
+      const comment = refusal ?? (isReachable(payload, people) ? undefined : floorRefusal(payload));
+      if (comment !== undefined) return refuseAtOnce(payload, comment, expiresAt, now);
+    }
     const builtIn = rollbackRule && decidesRollback(payload) ? [ROLLBACK_RULE] : [];
     const consulted = consultRules(payload, [...builtIn, ...rules], now);
     const notices = notifySurfaces(payload.id, notifications, 'requested', 1, now);
     return decision<ApprovalEvent, ApprovalWork>({
       events: [{ type: 'requested', ...payload, expiresAt }],
-      timers: [
-        { set: EXPIRY, dueAt: expiresAt },
-        ...reminderTimers(payload, now),
-        ...consulted.timers,
-        ...notices.timers,
-      ],
+      timers: [...deadlineTimers(payload, now), ...consulted.timers, ...notices.timers],
       work: [...consulted.work, ...notices.work],
     });
   }
@@ -174,10 +181,9 @@ const timerFired = (
   if (isConsultTimer(name)) return rulesTimerFired(state, data, now);
   if (isOutcomeTimer(name)) return outcomeTimerFired(state, data, now);
   if (state.status === 'closed') return decision({});
-  if (isReminderTimer(name) && now < state.expiresAt)
-    return reminderTimerFired(state, name, data, notifications, now);
+  if (isEscalationTimer(name) && now < state.expiresAt) return escalate(state, data, notifications, now);
   if (name !== EXPIRY) return decision({});
-  if (now < state.expiresAt) return decision({ timers: [{ set: EXPIRY, dueAt: state.expiresAt }] });
+  if (now < state.expiresAt) return remind(state, notifications, now);
   return close(state, expired(state), notifications, now);
 };
 

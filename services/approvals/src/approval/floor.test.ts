@@ -74,6 +74,16 @@ describe('a requester of a deploy cannot choose who decides', () => {
       .thenTimes();
   });
 
+  test('a request that no executor may carry out is refused before anybody is notified', () => {
+    const refusal =
+      'EXECUTOR_TARGET_NOT_ALLOWED: add https://a.example to HOLDPOINT_HTTP_TARGETS of the executor';
+    const allowed = requestOf(DEPLOY);
+    expect(endsOf(asks(allowed, { refusal }))).toMatchObject([
+      { outcome: 'rejected', by: 'policy', surface: 'policy', comment: refusal },
+    ]);
+    given().when(asks(allowed, { refusal }), REQUESTED_AT).thenStarts().thenTimes();
+  });
+
   test('a request of an operator for themselves alone needs another operator', () => {
     const asked = requestOf(DEPLOY, { requestedBy: 'linus', audience: ['user:linus', 'user:ada'] });
     given(requestedBy(asked)).when(decides(linus, 'approve'), NOW).thenAnswersError('APPROVALS_FOUR_EYES');

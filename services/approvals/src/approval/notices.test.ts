@@ -69,7 +69,7 @@ describe('notices to every surface', () => {
     const work = (notice: 'reminded' | 'escalated', number: number) =>
       SURFACES.map((surface) => ({ kind: 'deliver', approval: APPROVAL, surface, notice, number }) as const);
     given(due, { type: 'reminded', id: APPROVAL, reminder: 1, at: REQUESTED_AT + 1_000 })
-      .when(timer('remind', { number: 2 }), REQUESTED_AT + 2_000)
+      .when(timer('expiry'), REQUESTED_AT + 2_000)
       .thenStarts(...work('reminded', 2));
     given(due)
       .when(timer('hand_on', { number: 1 }), REQUESTED_AT + 1_000)

@@ -29,16 +29,22 @@ export const noticeName = ({ surface, notice, number }: NoticeKey): string =>
   `${surface}/${notice}/${String(number)}`;
 const PREFIX = 'notice/';
 
+/** The delay after attempt number `tries`, counted from one. */
+export const retryDelayMs = (
+  tries: number,
+  { firstRetryMs, longestRetryMs }: Pick<Notifications, 'firstRetryMs' | 'longestRetryMs'>,
+): number => Math.min(firstRetryMs * 2 ** (tries - 1), longestRetryMs);
+
 const attempt = (
   approval: ApprovalId,
   which: NoticeKey,
   tries: number,
   now: number,
-  { firstRetryMs, longestRetryMs }: Notifications,
+  notifications: Notifications,
 ): { readonly timer: TimerChange; readonly work: ApprovalWork } => ({
   timer: {
     set: PREFIX + noticeName(which),
-    dueAt: now + Math.min(firstRetryMs * 2 ** (tries - 1), longestRetryMs),
+    dueAt: now + retryDelayMs(tries, notifications),
     data: { ...which, tries },
   },
   work: { kind: 'deliver', approval, ...which },
@@ -71,6 +77,10 @@ export const isNoticeTimer = (name: string): boolean => name.startsWith(PREFIX);
 
 type OpenOrClosed = Pending | Closed;
 
+/** A notice that was delivered, or that a closed request needs no more: only the one about its resolution remains. */
+export const isPointless = (state: OpenOrClosed, which: NoticeKey): boolean =>
+  state.notified.includes(noticeName(which)) || (state.status === 'closed' && which.notice !== 'resolved');
+
 export const retryNotice = (
   state: OpenOrClosed,
   name: string,
@@ -80,10 +90,7 @@ export const retryNotice = (
 ): Decision<ApprovalEvent, ApprovalWork> => {
   const { tries, ...which } = timerData(data) as NoticeKey & { readonly tries: number };
   const { id } = state.request;
-  // A closed request needs no further notices except the one about its resolution.
-  const isPointless = state.status === 'closed' && which.notice !== 'resolved';
-  if (state.notified.includes(noticeName(which)) || isPointless)
-    return decision({ timers: [{ clear: name }] });
+  if (isPointless(state, which)) return decision({ timers: [{ clear: name }] });
   if (tries >= DELIVERY_ATTEMPTS_MAX) {
     const problem = `gave up after ${String(tries)} attempts`;
     return decision({

@@ -29,7 +29,7 @@ const POLICY = {
 const payload = requestUnder(POLICY, { audience: ['user:ada'] });
 const asked = requestedBy(payload);
 const FIRST = REQUESTED_AT + 10_000;
-const remind = (number: number) => timer('remind', { number });
+const remind = timer('expiry');
 const handOn = (number: number) => timer('hand_on', { number });
 const reminded = (reminder: number, at: number): ApprovalEvent => ({
   type: 'reminded',
@@ -47,26 +47,50 @@ const handedOn = (step: number, audience: readonly string[], at: number): Approv
 });
 
 describe('an undecided request', () => {
-  test('a request sets its expiry, its first reminder and its first escalation', () => {
+  test('a request sets one timer for its first reminder and its deadline, and one for its first escalation', () => {
     given()
       .when({ kind: 'request', payload }, REQUESTED_AT)
       .thenEmits(asked)
       .thenTimes(
-        { set: 'expiry', dueAt: DEADLINE },
-        { set: 'remind', dueAt: FIRST, data: { number: 1 } },
+        { set: 'expiry', dueAt: FIRST },
         { set: 'hand_on', dueAt: REQUESTED_AT + 20_000, data: { number: 1 } },
       );
   });
 
   test('each reminder sets the next one', () => {
     given(asked)
-      .when(remind(1), FIRST + 5)
+      .when(remind, FIRST + 5)
       .thenEmits(reminded(1, FIRST + 5))
-      .thenTimes({ set: 'remind', dueAt: REQUESTED_AT + 30_000, data: { number: 2 } });
+      .thenTimes({ set: 'expiry', dueAt: REQUESTED_AT + 30_000 });
     given(asked, reminded(1, FIRST))
-      .when(remind(2), REQUESTED_AT + 30_000)
+      .when(remind, REQUESTED_AT + 30_000)
       .thenEmits(reminded(2, REQUESTED_AT + 30_000))
-      .thenTimes();
+      .thenTimes({ set: 'expiry', dueAt: DEADLINE });
+  });
+
+  test('reminders that were due during an outage are sent as one', () => {
+    given(asked)
+      .when(remind, REQUESTED_AT + 31_000)
+      .thenEmits(reminded(2, REQUESTED_AT + 31_000))
+      .thenTimes({ set: 'expiry', dueAt: DEADLINE });
+  });
+
+  test('a request without a policy is reminded after an hour and after a day', () => {
+    const week = requestFor('hello', { timeoutMs: 7 * 86_400_000 });
+    given()
+      .when({ kind: 'request', payload: week }, REQUESTED_AT)
+      .thenTimes({ set: 'expiry', dueAt: REQUESTED_AT + 3_600_000 });
+    given(requestedBy(week), reminded(1, REQUESTED_AT + 3_600_000))
+      .when(remind, REQUESTED_AT + 86_400_000)
+      .thenEmits(reminded(2, REQUESTED_AT + 86_400_000))
+      .thenTimes({ set: 'expiry', dueAt: REQUESTED_AT + 7 * 86_400_000 });
+  });
+
+  test('a gate may do without reminders', () => {
+    const silent = requestUnder({ remindMs: [] }, { timeoutMs: 7 * 86_400_000 });
+    given()
+      .when({ kind: 'request', payload: silent }, REQUESTED_AT)
+      .thenTimes({ set: 'expiry', dueAt: REQUESTED_AT + 7 * 86_400_000 });
   });
 
   test('an escalation adds people to the audience', () => {
@@ -97,9 +121,9 @@ describe('an undecided request', () => {
 describe('a timer', () => {
   test('a duplicated timer changes nothing and keeps the next one', () => {
     given(asked, reminded(1, FIRST))
-      .when(remind(1), FIRST + 1)
+      .when(remind, FIRST + 1)
       .thenEmits()
-      .thenTimes({ set: 'remind', dueAt: REQUESTED_AT + 30_000, data: { number: 2 } });
+      .thenTimes({ set: 'expiry', dueAt: REQUESTED_AT + 30_000 });
     given(asked, handedOn(1, STEP_ONE, REQUESTED_AT + 20_000))
       .when(handOn(1), REQUESTED_AT + 20_001)
       .thenEmits()
@@ -108,9 +132,9 @@ describe('a timer', () => {
 
   test('a duplicate of the last timer changes nothing', () => {
     given(asked, reminded(1, FIRST), reminded(2, REQUESTED_AT + 30_000))
-      .when(remind(2), REQUESTED_AT + 30_001)
+      .when(remind, REQUESTED_AT + 30_001)
       .thenEmits()
-      .thenTimes({ clear: 'remind' });
+      .thenTimes({ set: 'expiry', dueAt: DEADLINE });
   });
 
   test('a timer with an unexpected number changes nothing', () => {
@@ -120,16 +144,16 @@ describe('a timer', () => {
         .thenEmits()
         .thenTimes({ set: 'hand_on', dueAt: REQUESTED_AT + 20_000, data: { number: 1 } });
     given(requestedBy(requestFor()))
-      .when(remind(1), REQUESTED_AT + 45_000)
+      .when(handOn(1), REQUESTED_AT + 45_000)
       .thenEmits()
-      .thenTimes({ clear: 'remind' });
+      .thenTimes({ clear: 'hand_on' });
   });
 
   test('an early timer is set again and adds nobody', () => {
     given(asked)
-      .when(remind(1), FIRST - 1)
+      .when(remind, FIRST - 1)
       .thenEmits()
-      .thenTimes({ set: 'remind', dueAt: FIRST, data: { number: 1 } });
+      .thenTimes({ set: 'expiry', dueAt: FIRST });
     given(asked)
       .when(handOn(1), REQUESTED_AT + 19_999)
       .thenEmits()
@@ -137,9 +161,9 @@ describe('a timer', () => {
   });
 
   test.each([
-    ['remind', remind(1)],
-    ['hand_on', handOn(1)],
-  ])('the timer %s changes nothing after the decision or the deadline', (_, message) => {
+    ['expiry', remind, FIRST],
+    ['hand_on', handOn(1), DEADLINE],
+  ])('the timer %s changes nothing after the decision', (_, message, late) => {
     const rejected = {
       type: 'resolved',
       id: APPROVAL,
@@ -153,13 +177,13 @@ describe('a timer', () => {
     given(asked, rejected).when(message, FIRST).thenNothing();
     given(rejected).when(message, FIRST).thenNothing();
     given().when(message, FIRST).thenNothing();
-    given(asked).when(message, DEADLINE).thenNothing();
+    if (late === DEADLINE) given(asked).when(message, DEADLINE).thenNothing();
   });
 
   test('a decision clears the timers of reminders and escalations', () => {
     given(asked)
       .when(decides(ada, 'reject'), REQUESTED_AT + 1)
-      .thenTimes({ clear: 'expiry' }, { clear: 'remind' }, { clear: 'hand_on' });
+      .thenTimes({ clear: 'expiry' }, { clear: 'hand_on' });
   });
 });
 

@@ -6,7 +6,9 @@ import type { Scope } from '@holdpoint/contracts/approval/access-token';
 import type { AccessTokenId, RuleId } from '@holdpoint/contracts/values/ids';
 import type { RequestFloor } from '@holdpoint/contracts/approval/policy-floor';
 import type { RuleSpec } from '@holdpoint/contracts/approval/standing-rule';
+import type { Risk } from '@holdpoint/contracts/effect/describe';
 import type { TimerFired } from '@holdpoint/runtime/decider';
+import type { RegisteredWords } from '../capability/admission.ts';
 import type { CompiledFloor } from '../policy/compile-floor.ts';
 
 export type Resolution = Omit<ApprovalResolved, 'type' | 'id' | 'task' | 'node' | 'revision'>;
@@ -29,7 +31,12 @@ type RequestProgress = {
 };
 
 /** A request under the policy floor: its demands are those in force. */
-export type AdmittedRequest = RequestApproval & { readonly floor?: RequestFloor | undefined };
+export type AdmittedRequest = RequestApproval & {
+  readonly floor?: RequestFloor | undefined;
+  readonly description?: string | undefined;
+  /** Of a remote effect. Left out: it follows from kind and class. */
+  readonly risk?: Risk | undefined;
+};
 
 type RequestRecord = RequestProgress & {
   readonly request: AdmittedRequest;
@@ -53,6 +60,8 @@ export type Finished = Closed | Withdrawn;
 export type Principal = Member & {
   /** Scopes of the credentials; all when undefined. */
   readonly scopes?: readonly Scope[] | undefined;
+  /** Remote capabilities whose effects the credentials may claim; all when undefined. */
+  readonly claims?: readonly string[] | undefined;
   /** The agent that acts for this person, if any. */
   readonly agent?: string | undefined;
   /** The stored token of the call, if any. */
@@ -69,6 +78,10 @@ export type ApprovalMessage =
       readonly floor?: CompiledFloor | undefined;
       /** The people whose groups are known; undefined where an identity provider says more about them. */
       readonly people?: readonly Member[] | undefined;
+      /** Why the effect cannot be carried out, or does not agree with the registry of capabilities. */
+      readonly refusal?: string | undefined;
+      /** The words of the registry about a remote effect. */
+      readonly words?: RegisteredWords | undefined;
     }
   | {
       readonly kind: 'decide';

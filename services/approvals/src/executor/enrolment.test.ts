@@ -30,6 +30,14 @@ describe('the key of an executor', () => {
     expect(answer).toMatchObject({ ok: { status: 'enrolled', enrolledAt: 0 } });
   });
 
+  test('an executor with other targets announces them, once, and keeps its enrolment', () => {
+    const targets = { request: ['https://a.example'], keyed: [], idempotent: [], anyPublic: false };
+    const { events, state } = run(enrol, { ...enrol, reach: targets }, { ...enrol, reach: { ...targets } });
+    expect(events).toMatchObject([{ at: 0 }, { type: 'executor_enrolled', reach: targets, at: 1 }]);
+    expect(state).toMatchObject({ enrolledAt: 0, reach: targets });
+    expect(run(enrol, { ...enrol, reach: targets }, enrol).state?.reach).toBeUndefined();
+  });
+
   test('a revoked key names the person and cannot enrol again', () => {
     const { events, answer } = run(enrol, revoke, revoke, enrol);
     expect(events.map(({ type }) => type)).toEqual(['executor_enrolled', 'executor_revoked']);

@@ -1,7 +1,7 @@
-import type { EnrolmentEvent, ExecutorKeyView } from '@holdpoint/contracts/approval/enrolment';
+import type { EnrolmentEvent, ExecutorKeyView, ExecutorReach } from '@holdpoint/contracts/approval/enrolment';
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import type { ExecutorKeyId } from '@holdpoint/contracts/values/ids';
-import { asSent } from '@holdpoint/contracts/values/json';
+import { asSent, canonicalJson } from '@holdpoint/contracts/values/json';
 import { type Decider, type Decision, decision, refused } from '@holdpoint/runtime/decider';
 
 /** The key of an executor. Another key of the same executor is another one of these. */
@@ -14,6 +14,7 @@ export type EnrolmentMessage =
       readonly name: string;
       readonly key: string;
       readonly x: string;
+      readonly reach?: ExecutorReach | undefined;
     }
   | {
       readonly kind: 'revoke_executor';
@@ -32,8 +33,8 @@ type EnrolmentDecision = Decision<EnrolmentEvent>;
 
 export const evolveExecutor = (state: ExecutorKey | undefined, event: EnrolmentEvent): ExecutorKey => {
   if (event.type === 'executor_enrolled') {
-    const { id, name, key, x, at } = event;
-    return { id, name, key, x, status: 'enrolled', enrolledAt: at };
+    const { type: _, at, ...enrolled } = event;
+    return { ...enrolled, status: 'enrolled', enrolledAt: state?.enrolledAt ?? at };
   }
   if (state === undefined) throw new Error(`executor key ${event.id} was never enrolled`);
   if (event.type === 'executor_forgotten')
@@ -49,16 +50,25 @@ const answered = (key: ExecutorKey): Pick<EnrolmentDecision, 'answer'> => ({
 
 const enrol = (
   state: ExecutorKey | undefined,
-  { id, name, key, x }: Extract<EnrolmentMessage, { kind: 'enrol_executor' }>,
+  { id, name, key, x, reach }: Extract<EnrolmentMessage, { kind: 'enrol_executor' }>,
   now: number,
 ): EnrolmentDecision => {
   if (state?.status === 'revoked')
     return refused(
       errorBody('APPROVALS_EXECUTOR_REVOKED', `the key of ${name} is revoked: delete it on the executor`),
     );
-  if (state !== undefined) return decision(answered(state));
-  const event: EnrolmentEvent = { type: 'executor_enrolled', id, name, key, x, at: now };
-  return decision({ events: [event], ...answered(evolveExecutor(undefined, event)) });
+  if (state !== undefined && canonicalJson(state.reach ?? null) === canonicalJson(reach ?? null))
+    return decision(answered(state));
+  const event: EnrolmentEvent = {
+    type: 'executor_enrolled',
+    id,
+    name,
+    key,
+    x,
+    ...(reach && { reach }),
+    at: now,
+  };
+  return decision({ events: [event], ...answered(evolveExecutor(state, event)) });
 };
 
 const unknown = (id: ExecutorKeyId): EnrolmentDecision =>

@@ -1,3 +1,4 @@
+import { ApprovalStatus } from '@holdpoint/contracts/approval/status';
 import type { ListApprovals } from '@holdpoint/contracts/approval/queries';
 import {
   type Scan,
@@ -34,10 +35,13 @@ const textFor = (behind: '<' | '>', direction: 'ASC' | 'DESC'): string => `SELEC
     AND ($9::text IS NULL OR inbox_words(view) @@ lower($9)::tsquery)) AS fits
   FROM (
     SELECT created_at AS at, id, view, count(*) OVER () AS read,
-           sum(pg_column_size(view)) OVER (ORDER BY created_at ${direction}, id ${direction}) - pg_column_size(view) AS bytes_before
-      FROM (SELECT created_at, id, view FROM heads
-             WHERE status = $1 AND (created_at, id) ${behind} ($2, $3)
-             ORDER BY created_at ${direction}, id ${direction} LIMIT $10) AS heads) AS looked
+           sum(bytes) OVER (ORDER BY created_at ${direction}, id ${direction}) - bytes AS bytes_before
+      FROM (SELECT created_at, id, view, bytes
+              FROM unnest($1::text[]) AS wanted,
+                   LATERAL (SELECT created_at, id, view, pg_column_size(asked) AS bytes FROM requests
+                             WHERE status = wanted AND (created_at, id) ${behind} ($2, $3)
+                             ORDER BY created_at ${direction}, id ${direction} LIMIT $10) AS each
+             ORDER BY created_at ${direction}, id ${direction} LIMIT $10) AS found) AS looked
   WHERE bytes_before < ${String(BYTES_MAX)}
   ORDER BY at ${direction}, id ${direction}`;
 
@@ -46,6 +50,8 @@ const QUERIES = {
   newest: { name: 'hp_decided_newest', text: textFor('<', 'DESC') },
 } as const;
 type Direction = keyof typeof QUERIES;
+
+const DECIDED = ApprovalStatus.options.filter((status) => status !== 'pending');
 
 const lookAt =
   (
@@ -57,7 +63,7 @@ const lookAt =
     const { rows } = await pool.query({
       ...QUERIES[direction],
       values: [
-        status,
+        status === 'decided' ? DECIDED : [status],
         at,
         id,
         kind ?? null,

@@ -7,12 +7,13 @@ import { START } from './inbox-cursor.ts';
 /** Rank of a risk in the database: the highest is 0. */
 export const rankOf = (risk: Risk): number => Risk.options.toReversed().indexOf(risk);
 
-/** Every kind with each risk that it can have. */
+/** Every kind with each risk that it can have. The definition of a remote capability can raise it. */
 const PAIRS: readonly { readonly kind: string; readonly rank: number }[] = [
   ...SideEffectKind.options,
   'work' as const,
 ].flatMap((kind) => {
   const ranks = new Set(EffectClass.options.map((effectClass) => rankOf(riskOf({ kind, effectClass }))));
+  if (kind !== 'work') ranks.add(rankOf('high'));
   return [...ranks].map((rank) => ({ kind, rank }));
 });
 

@@ -25,12 +25,16 @@ const FoundRows = z.object({ counted: z.int(), rows: z.array(Row) });
 
 const columnOf = (order: Order): string => (order === 'expiring' ? 'expires_at' : 'requested_at');
 
+const wayOf = (order: Order): { readonly after: '<' | '>'; readonly sort: 'ASC' | 'DESC' } =>
+  order === 'newest' ? { after: '<', sort: 'DESC' } : { after: '>', sort: 'ASC' };
+
 /**
  * Reads each branch as far as needed and merges them. A request with entries under several names appears
  * once.
  */
 const branchText = (order: Order, classed: boolean, filter: Filter, searched: boolean): string => {
   const column = columnOf(order);
+  const { after, sort } = wayOf(order);
   return `WITH page AS (
     SELECT DISTINCT b.rank, x.at, x.id
       FROM unnest($1::text[], $2::smallint[], $3::text[], $4::smallint[], $5::bigint[], $6::text[])
@@ -39,12 +43,12 @@ const branchText = (order: Order, classed: boolean, filter: Filter, searched: bo
        SELECT e.${column} AS at, e.id FROM inbox_entries e
         WHERE e.member = b.member ${classed ? 'AND e.risk = b.risk AND e.kind = b.kind' : ''}
               ${filter.requester === undefined ? 'AND $8::text IS NULL' : 'AND e.requester = $8'}
-          AND (e.${column}, e.id) > (b.at, b.id)
-        ORDER BY e.${column}, e.id LIMIT $7) x
-     ORDER BY 1, 2, 3 LIMIT $7)
+          AND (e.${column}, e.id) ${after} (b.at, b.id)
+        ORDER BY e.${column} ${sort}, e.id ${sort} LIMIT $7) x
+     ORDER BY 1, 2 ${sort}, 3 ${sort} LIMIT $7)
   SELECT rank, at, id,
          ${searched ? '(SELECT i.words @@ lower($9)::tsquery FROM inbox i WHERE i.id = page.id)' : '$9::text IS NULL'} AS fits
-    FROM page ORDER BY rank, at, id`;
+    FROM page ORDER BY rank, at ${sort}, id ${sort}`;
 };
 
 /** The next rows that match the filter, each with whether the search words match. */
@@ -54,7 +58,13 @@ const lookAt =
     const branches = branchesOf(filter, order, from);
     if (branches.length === 0) return { rows: [], ended: true };
     const classed = needsKindAndRisk(filter, order);
-    const parts = [columnOf(order), classed, filter.requester !== undefined, query !== undefined];
+    const parts = [
+      columnOf(order),
+      wayOf(order).sort,
+      classed,
+      filter.requester !== undefined,
+      query !== undefined,
+    ];
     const { rows } = await pool.query({
       name: `hp_inbox_${parts.map(String).join('_')}`,
       text: branchText(order, classed, filter, query !== undefined),
@@ -82,6 +92,7 @@ const findBy = async (
   most: number | null,
 ): Promise<CursorPage<Cursor> | undefined> => {
   const rank = order === 'risk' ? 'risk' : '0::smallint';
+  const { after, sort } = wayOf(order);
   const by = [
     ...(task === undefined ? [] : ['i.task = $1']),
     ...(query === undefined ? [] : ['i.words @@ lower($2)::tsquery']),
@@ -92,14 +103,14 @@ const findBy = async (
         SELECT i.id, i.${columnOf(order)} AS at, i.risk, i.kind, i.requester FROM inbox i WHERE ${by} LIMIT $3),
       page AS (
         SELECT ${rank} AS rank, f.at, f.id FROM found f
-         WHERE (${rank}, f.at, f.id) > ($4, $5, $6)
+         WHERE (${rank}, f.at, f.id) ${after} ($4, $5, $6)
            AND ($7::text IS NULL OR f.kind = $7) AND ($8::smallint IS NULL OR f.risk = $8)
            AND ($9::text IS NULL OR f.requester = $9)
            AND ($10::text[] IS NULL OR EXISTS (
                  SELECT FROM inbox_entries e WHERE e.id = f.id AND e.member = ANY ($10)))
-         ORDER BY 1, 2, 3 LIMIT $11)
+         ORDER BY 1, 2 ${sort}, 3 ${sort} LIMIT $11)
       SELECT (SELECT count(*)::int FROM found) AS counted,
-             (SELECT coalesce(json_agg(page ORDER BY rank, at, id), '[]') FROM page) AS rows,
+             (SELECT coalesce(json_agg(page ORDER BY rank, at ${sort}, id ${sort}), '[]') FROM page) AS rows,
              $1::text, $2::text`,
     values: [
       task ?? null,

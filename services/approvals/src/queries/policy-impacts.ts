@@ -17,12 +17,11 @@ const Row = z.object({ id: z.string(), at: z.coerce.number(), view: ApprovalView
 
 const REQUESTS = `
   SELECT id, at::text, view, more OR bytes_before + bytes > $5 AS more FROM (
-    SELECT id, created_at AS at, view, pg_column_size(view) AS bytes,
-           sum(pg_column_size(view)) OVER (ORDER BY created_at DESC, id DESC) - pg_column_size(view) AS bytes_before,
+    SELECT id, created_at AS at, view, bytes,
+           sum(bytes) OVER (ORDER BY created_at DESC, id DESC) - bytes AS bytes_before,
            count(*) OVER () > $4 AS more, row_number() OVER (ORDER BY created_at DESC, id DESC) AS place
-      FROM (SELECT id, created_at, view FROM heads
-             WHERE kind = 'approval' AND status <> 'withdrawn' AND view IS NOT NULL
-               AND created_at >= (extract(epoch FROM clock_timestamp()) * 1000)::bigint - $3::bigint
+      FROM (SELECT id, created_at, view, pg_column_size(asked) AS bytes FROM requests
+             WHERE created_at >= (extract(epoch FROM clock_timestamp()) * 1000)::bigint - $3::bigint
                AND ($1::bigint IS NULL OR (created_at, id) < ($1, $2))
              ORDER BY created_at DESC, id DESC LIMIT $4 + 1) AS latest) AS looked
    WHERE bytes_before < $5 AND place <= $4

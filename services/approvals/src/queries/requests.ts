@@ -2,7 +2,6 @@ import { ApprovalView, riskOf } from '@holdpoint/contracts/approval/views';
 import type { ListApprovals } from '@holdpoint/contracts/approval/queries';
 import { describeEffect } from '@holdpoint/contracts/effect/describe';
 import { questionOf } from '@holdpoint/contracts/workflow/approval-policy';
-import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { Pool } from 'pg';
 import { z } from 'zod';
 import type { Closed, Pending } from '../approval/state.ts';
@@ -12,16 +11,20 @@ import { decodeCursor, encodeCursor, type Order, firstCursor } from './inbox-cur
 
 /** The effect of a question about a job only names the job. */
 const riskIn = (request: Pending['request']): ApprovalView['risk'] =>
-  ['effect', 'in_doubt'].includes(questionOf(request))
+  request.risk ??
+  (['effect', 'in_doubt'].includes(questionOf(request))
     ? describeEffect(request.effect).risk
-    : riskOf(request.effect);
+    : riskOf(request.effect));
 
-/** An approval as the API shows it. */
-export const approvalView = (state: Pending | Closed): ApprovalView => {
+type Progress = Omit<ApprovalView, Exclude<keyof Pending['request'], 'risk'>> &
+  Pick<ApprovalView, 'task' | 'audience'>;
+
+/** What an approval shows beside its request. */
+export const approvalProgress = (state: Pending | Closed): Progress => {
   const { request, requestedAt, expiresAt, audience, votes, outcome } = state;
   const decided = state.status === 'closed' ? state.decided : undefined;
   return {
-    ...request,
+    task: request.task,
     audience: [...audience],
     risk: riskIn(request),
     status: decided?.outcome ?? 'pending',
@@ -41,6 +44,12 @@ export const approvalView = (state: Pending | Closed): ApprovalView => {
   };
 };
 
+/** An approval as the API shows it. */
+export const approvalView = (state: Pending | Closed): ApprovalView => ({
+  ...state.request,
+  ...approvalProgress(state),
+});
+
 const Row = z.object({ id: z.string(), view: ApprovalView });
 
 /** Bytes of one page, well below the limit of an answer. A single approval always fits. */
@@ -51,8 +60,6 @@ const withRisk = (view: ApprovalView): ApprovalView => ({ risk: riskOf(view.effe
 
 const orderOf = ({ status, order }: Pick<ListApprovals, 'status' | 'order'>): Order => {
   if (status !== 'pending') return order === 'newest' ? 'newest' : 'decided';
-  if (order === 'newest')
-    throw new HoldpointError('CONTRACT_INVALID', 'order: pending approvals cannot be listed newest first');
   return order;
 };
 
@@ -68,7 +75,7 @@ export const listRequests = async (
   const order = orderOf(query);
   const from = after === undefined ? firstCursor(order) : decodeCursor(order, after);
   const { places, next } =
-    order === 'decided' || order === 'newest'
+    order === 'decided' || (order === 'newest' && query.status !== 'pending')
       ? await decidedPage(pool, order, query, from)
       : await pendingPage(pool, { ...query, order }, from);
   if (places.length === 0) return { items: [], ...(next && { next: encodeCursor(order, next) }) };
@@ -80,7 +87,9 @@ export const listRequests = async (
   const end = isCut ? places.find(({ id }) => id === last) : next;
   return {
     // Decided after the list was read.
-    items: taken.map(({ view }) => withRisk(view)).filter(({ status }) => status === query.status),
+    items: taken
+      .map(({ view }) => withRisk(view))
+      .filter(({ status }) => (query.status === 'decided' ? status !== 'pending' : status === query.status)),
     ...(end && { next: encodeCursor(order, end) }),
   };
 };

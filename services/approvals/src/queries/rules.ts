@@ -70,11 +70,9 @@ export const testRule = async (
   match: RuleMatch,
   last: number,
 ): Promise<ApiResponse<'approvals', 'rule_test'>> => {
-  const { rows } = await pool.query(
-    `SELECT view FROM heads WHERE kind = 'approval' AND status <> 'withdrawn'
-      ORDER BY created_at DESC, id DESC LIMIT $1`,
-    [last],
-  );
+  const { rows } = await pool.query('SELECT view FROM requests ORDER BY created_at DESC, id DESC LIMIT $1', [
+    last,
+  ]);
   const views = z.array(z.object({ view: ApprovalView })).parse(rows);
   return {
     examined: views.length,

@@ -1,18 +1,13 @@
 import { Scope } from '@holdpoint/contracts/approval/access-token';
-import {
-  allows,
-  CONSOLE_SCOPES,
-  ENDPOINT_SCOPES,
-  scopeOfEndpoint,
-} from '@holdpoint/contracts/catalog/scopes';
+import { allows, CONSOLE_SCOPES, HTTP_SCOPES, scopeOfEndpoint } from '@holdpoint/contracts/catalog/scopes';
+import { HTTP_ROUTES, type HttpRoute } from '@holdpoint/contracts/catalog/http-api';
 import type { ErrorBody } from '@holdpoint/contracts/values/errors';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { describe, expect, test } from 'vitest';
 import { type ConsoleParts, consoleRoutes } from './console/routes.ts';
-import { forwardedEndpoints } from './console/endpoint-access.ts';
-import { createApi } from './http/api.ts';
+import { pageEndpoints } from './http/endpoint-access.ts';
 import { createOrigins } from './http/origins.ts';
-import { ROUTES } from './http/routes.ts';
+import { createApi } from './http/routes.ts';
 import { createSourceOf } from './http/source.ts';
 import type { SurfaceDeps } from './surface-deps.ts';
 
@@ -27,6 +22,10 @@ const behind: unknown = new Proxy(() => undefined, {
 const depsFor = (scopes: readonly Scope[]): SurfaceDeps => {
   const identity = {
     isAdministrator: () => false,
+    around: () => ({}),
+    refreshPeople: async () => {
+      throw new HoldpointError('RUNTIME_UNAVAILABLE', 'reached');
+    },
     authenticate: async (_: unknown, scope?: Scope) => {
       if (scope !== undefined && !scopes.includes(scope))
         throw new HoldpointError('APPROVALS_SCOPE', `the token lacks scope ${scope}`);
@@ -64,16 +63,29 @@ const refusedFor = async (ask: (scopes: readonly Scope[]) => Promise<string>): P
 const expected = (needed: Scope | 'any'): readonly string[] =>
   TOKENS.filter((scopes) => !allows(scopes, needed)).map((scopes) => scopes.join());
 
+const scopeOfRoute = ({ to }: HttpRoute): Scope | 'any' => {
+  const [service = '', endpoint = ''] = to.split('.');
+  const scope =
+    service === 'http'
+      ? HTTP_SCOPES[endpoint as keyof typeof HTTP_SCOPES]
+      : scopeOfEndpoint(service, endpoint);
+  return scope ?? 'any';
+};
+
+const httpFor = (scopes: readonly Scope[]) =>
+  createApi({ deps: depsFor(scopes), listener: behind, attend: behind } as never, createOrigins([]));
+
 describe('over HTTP', () => {
-  test.each(ROUTES.map((route) => [`${route.method} ${route.path}`, route] as const))(
+  test.each(HTTP_ROUTES.map((route) => [`${route.method} ${route.path}`, route] as const))(
     'an HTTP route answers only a token with its scope: %s',
-    async (_, { method, path, endpoint }) => {
-      const url = path.replace(':id', 'a-1');
+    async (_, route) => {
+      const url = route.path.replaceAll(/:\w+/g, 'a-1');
+      const { method } = route;
       const body = method === 'POST' ? { body: '{}', headers: { 'content-type': 'application/json' } } : {};
       const refused = await refusedFor((scopes) =>
-        codeOf(createApi(depsFor(scopes), createOrigins([])).request(url, { method, ...body }, SOCKET)),
+        codeOf(httpFor(scopes).request(url, { method, ...body }, SOCKET)),
       );
-      expect(refused).toEqual(expected(ENDPOINT_SCOPES.approvals[endpoint]));
+      expect(refused).toEqual(expected(scopeOfRoute(route)));
     },
   );
 });
@@ -91,9 +103,9 @@ describe('in the console', () => {
         SOCKET,
       ),
     );
-  const own = ROUTES.map(({ endpoint }) => `approvals.${endpoint}`);
+  const own = HTTP_ROUTES.map(({ to }) => to).filter((to) => to.startsWith('approvals.'));
 
-  test.each([...own, ...forwardedEndpoints()])(
+  test.each([...own, ...pageEndpoints()])(
     'a console call answers only a token with its scope: %s',
     async (name) => {
       const [service = '', endpoint = ''] = name.split('.');
@@ -117,7 +129,13 @@ describe('in the console', () => {
   });
 
   test('an endpoint outside the table is refused for every token', async () => {
-    for (const path of ['orchestrator/purge', 'executor/dead_letter_resolve', 'approvals/purge', 'x/y'])
+    for (const path of [
+      'orchestrator/purge',
+      'executor/dead_letter_resolve',
+      'executor/claim',
+      'approvals/purge',
+      'x/y',
+    ])
       for (const scopes of TOKENS)
         expect(['CONTRACT_UNKNOWN_SUBJECT', 'APPROVALS_SCOPE']).toContain(await post(path)(scopes));
   });

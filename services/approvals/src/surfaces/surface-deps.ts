@@ -6,18 +6,19 @@ import type { Pool } from 'pg';
 import type { ApprovalTokens } from '../adapters/approval-token.ts';
 import type { PolicySource } from '../adapters/policy-file.ts';
 import type { Keyring } from '../adapters/keyring.ts';
-import type { Identity } from '../adapters/identity/identity.ts';
+import type { RunningIdentity } from '../adapters/identity/start-identity.ts';
 import type { DecisionSubmitter } from '../submit-decision.ts';
 import type { ServiceMessage } from '../aggregates.ts';
 import type { ApprovalDecider } from '../approval/decide.ts';
 import type { SourceOf } from './http/source.ts';
+import type { Webhooks } from './webhook/webhooks.ts';
 
 /** Dependencies of every surface. */
 export type SurfaceDeps = {
   readonly pool: Pool;
   readonly engine: Pick<Engine<ServiceMessage>, 'accept'>;
   readonly decider: ApprovalDecider;
-  readonly identity: Identity;
+  readonly identity: RunningIdentity;
   readonly decisions: DecisionSubmitter;
   readonly tokens: ApprovalTokens;
   readonly keyring: Keyring;
@@ -29,6 +30,7 @@ export type SurfaceDeps = {
   readonly policy: PolicySource;
   /** The people whose groups are known; undefined where an identity provider says more about them. */
   readonly people: () => readonly Member[] | undefined;
+  readonly webhooks: Pick<Webhooks, 'assertAllowed'>;
   /** The address of the client of an HTTP request. */
   readonly sourceOf: SourceOf;
   readonly log: Logger;

@@ -1,6 +1,10 @@
 import { accessTokenIdOf } from '@holdpoint/contracts/values/ids';
-import type { TokenEvent } from '@holdpoint/contracts/approval/access-token';
-import { TokenEvent as TokenEventSchema } from '@holdpoint/contracts/approval/access-token';
+import {
+  SESSION_MS,
+  SIGN_IN_CODE_MS,
+  type TokenEvent,
+  TokenEvent as TokenEventSchema,
+} from '@holdpoint/contracts/approval/access-token';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';
 import { REQUESTED_AT } from '../../testing/requests.ts';
@@ -100,5 +104,66 @@ describe('an access token', () => {
 
   test('revoking an unknown token is refused', () => {
     given().when(revoke('root', true), REQUESTED_AT).thenRefuses('APPROVALS_UNKNOWN_TOKEN');
+  });
+});
+
+describe('a sign-in link', () => {
+  const session = 'cd'.repeat(32);
+  const begun: TokenEvent = {
+    ...created,
+    signIn: true,
+    expiresAt: REQUESTED_AT + SIGN_IN_CODE_MS,
+  };
+  const opened: TokenEvent = {
+    type: 'token_redeemed',
+    id,
+    sha256: session,
+    expiresAt: REQUESTED_AT + 9 + SESSION_MS,
+    at: REQUESTED_AT + 9,
+  };
+  const redeem = (change: Partial<Extract<TokenMessage, { kind: 'redeem_code' }>> = {}): TokenMessage => ({
+    kind: 'redeem_code',
+    id,
+    code: sha256,
+    sha256: session,
+    ...change,
+  });
+
+  test('the code of a sign-in link is valid for five minutes, whatever lifetime was asked for', () => {
+    given()
+      .when(create({ signIn: true, expiresInMs: 86_400_000 }), REQUESTED_AT)
+      .thenEmits(begun)
+      .thenAnswers({ signIn: 'code' });
+  });
+
+  test('the code of a sign-in link is no token', () => {
+    const state = tokenDecider.evolve(undefined, begun);
+    expect(state).toMatchObject({ code: sha256 });
+    expect(state).not.toHaveProperty('sha256');
+    expect(JSON.stringify(state && tokenView(state))).not.toContain(sha256);
+  });
+
+  test('the code of a sign-in link opens a session with a secret of its own', () => {
+    given(begun)
+      .when(redeem(), REQUESTED_AT + 9)
+      .thenEmits(opened)
+      .thenAnswers({ signIn: 'session', expiresAt: REQUESTED_AT + 9 + SESSION_MS });
+    expect(tokenDecider.evolve(tokenDecider.evolve(undefined, begun), opened)).toMatchObject({
+      sha256: session,
+    });
+  });
+
+  test.each([
+    ['a second time', [begun, opened], redeem({ sha256: 'ef'.repeat(32) }), REQUESTED_AT + 10],
+    ['after five minutes', [begun], redeem(), REQUESTED_AT + SIGN_IN_CODE_MS],
+    ['after its revocation', [begun, revoked], redeem(), REQUESTED_AT + 9],
+    ['when a session was revoked', [begun, opened, revoked], redeem(), REQUESTED_AT + 10],
+    ['with another code', [begun], redeem({ code: 'ef'.repeat(32) }), REQUESTED_AT + 9],
+    ['of a token that is no link', [created], redeem(), REQUESTED_AT + 9],
+    ['that was never made', [], redeem(), REQUESTED_AT + 9],
+  ])('the code of a sign-in link is refused %s', (_, history, message, now) => {
+    given(...history)
+      .when(message, now)
+      .thenRefuses('APPROVALS_SIGN_IN_REFUSED');
   });
 });

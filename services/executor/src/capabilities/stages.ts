@@ -12,7 +12,8 @@ import { persistPlan } from './plan/persist.ts';
 import { promptFromScript, promptFromText } from './prompt/resolve.ts';
 import { inspectRepository } from './repository/inspect.ts';
 import { shellCicd, shellCommand } from './shell/command.ts';
-import { createStages, type StageModule, type StageParts } from './stage/stage.ts';
+import { createStages, type StageModule } from './stage/stage.ts';
+import type { StageParts } from './stage/tools.ts';
 import { cleanUpWorktree } from './worktree/cleanup.ts';
 import { prepareWorktree } from './worktree/prepare.ts';
 

@@ -2,6 +2,7 @@ import { CAPABILITIES, effectClassOf, namesProbe } from '@holdpoint/contracts/ef
 import { effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import { misstated } from '@holdpoint/contracts/effect/describe';
 import type { RunEffect } from '@holdpoint/contracts/effect/commands';
+import { isRemote, remoteLabelOf, remoteNameIn } from '@holdpoint/contracts/effect/remote-name';
 import type { SignedClaims } from '@holdpoint/contracts/effect/grant';
 import { type ErrorBody, errorBody } from '@holdpoint/contracts/values/errors';
 import { effectIdOf } from '@holdpoint/contracts/values/ids';
@@ -18,6 +19,16 @@ export type ClassOf = (
 /** Classes of the capabilities that every executor has. */
 export const classOfEffect: ClassOf = ({ uses, kind, args }) =>
   effectClassOf(uses, kind, { probe: namesProbe(args) });
+
+/**
+ * The class of a remote order. A grant proves the class of an effect: approvals compares it with the registered capability before
+ * it signs. Only a preview is work.
+ */
+export const remoteClassOf = ({ uses, kind, effectClass }: RunEffect['effect']): EffectClass | undefined => {
+  const isPreview = uses === `${remoteLabelOf(remoteNameIn(uses) ?? '')}.preview`;
+  if (kind === 'work') return isPreview ? 'idempotent' : undefined;
+  return isPreview ? undefined : effectClass;
+};
 
 /** The only kind that effects of a label may have, if there is only one. */
 export type KindOf = (uses: string) => SideEffectKind | undefined;
@@ -57,11 +68,12 @@ const workProblem = (order: RunEffect, classOf: ClassOf, refusesWork: WorkRefusa
   if (effectDigest(effect) !== digest) return without('the digest does not match the effect');
   if (effectIdOf(effect.task, effect.node, effect.idempotencyKey) !== id)
     return without('the id does not match the effect');
-  const effectClass = classOf(effect);
+  const effectClass = isRemote(effect.uses) ? remoteClassOf(effect) : classOf(effect);
   if (effectClass === undefined) return without(`${effect.uses} cannot be ordered as work`);
   if (effectClass !== effect.effectClass)
     return without(`${effect.uses} is ${effectClass} as work, not ${effect.effectClass}`);
-  const refusal = refusesWork(effect.uses);
+  // A claimant does the work of a remote preview.
+  const refusal = isRemote(effect.uses) ? undefined : refusesWork(effect.uses);
   return refusal === undefined ? undefined : errorBody('EXECUTOR_WORK_REFUSED', refusal);
 };
 
@@ -92,7 +104,7 @@ const grantProblem = (
 const effectProblem = (order: RunEffect, classOf: ClassOf, kindOf: KindOf): ErrorBody | undefined => {
   const { uses, kind, effectClass } = order.effect;
   if (isWork(order)) return errorBody('EXECUTOR_GRANT_INVALID', 'A grant is for an effect, and this is work');
-  const known = classOf(order.effect);
+  const known = isRemote(uses) ? remoteClassOf(order.effect) : classOf(order.effect);
   if (known === undefined) return errorBody('EXECUTOR_UNKNOWN_CAPABILITY', `Unknown capability: ${uses}`);
   if (known !== effectClass)
     return errorBody('EXECUTOR_CLASS_MISMATCH', `${uses} is ${known}, not ${effectClass}`);

@@ -9,7 +9,8 @@ import { claim, defer, run } from './order.ts';
 import { journalled, outcome } from './outcome.ts';
 import { finalEvent, repeatOutcome } from './recorded-outcome.ts';
 import { resolve } from './resolve.ts';
-import { awaitSlot, nothing } from './start.ts';
+import { beat, end, notGiven } from './remote.ts';
+import { nothing, offer } from './start.ts';
 import { type EffectState, entryIn, isWaiting } from './state.ts';
 import { DEFAULT_TIMING, type EffectTiming, type Moment } from './timing.ts';
 
@@ -78,11 +79,14 @@ const KEY_RETRY_MS = 1_000;
 
 const timerFired = (state: EffectState, name: string, at: Moment): EffectDecision => {
   if (name === 'lease' && state.status === 'started') {
-    const reason = `worker ${state.worker} sent no heartbeat for ${String(at.timing.leaseMs)} ms`;
+    const reason =
+      state.remote === undefined
+        ? `worker ${state.worker} sent no heartbeat for ${String(at.timing.leaseMs)} ms`
+        : `claimant ${state.worker} sent no beat for ${String(state.remote.leaseMs)} ms`;
     return startUnresolved(state, reason, 'worker_lost', at);
   }
   if (name !== 'slot' || !isWaiting(state)) return nothing;
-  return decision(awaitSlot(state.entry.order, at, state.entry.deferred !== undefined));
+  return decision(offer(state, state.entry.order, at, state.entry.deferred !== undefined));
 };
 
 export type EffectDeciderOptions = {
@@ -129,6 +133,12 @@ export const createEffectDecider = ({
           return heartbeat(state, message.epoch, at);
         case 'outcome':
           return outcome(state, message.epoch, message.outcome, at);
+        case 'beat':
+          return beat(state, message, at);
+        case 'end':
+          return end(state, message, at);
+        case 'not_given':
+          return notGiven(state, message, at);
         case 'journalled':
           return journalled(state, message.order, message.epoch, at);
         case 'timer':

@@ -1,5 +1,6 @@
 import type { EffectAnswered, EffectEvent, EffectInDoubt } from '@holdpoint/contracts/effect/events';
 import type { RunEffect } from '@holdpoint/contracts/effect/commands';
+import { endedBy, endedLate, givenAgain, lostStart, startedBy } from './remote-state.ts';
 import { type EffectState, type Entry, entryIn, type Unended } from './state.ts';
 
 const emptyEntry = (order: RunEffect): Entry => ({
@@ -34,31 +35,46 @@ export const evolve = (state: EffectState, event: EffectEvent): EffectState => {
         error: event.error,
       };
     case 'started': {
-      const { epoch, journal, worker } = event;
+      const { epoch, journal, worker, remote } = event;
       const entry = orderedAs(state, event.order);
       const starts = entry.starts + 1;
       // An operator's "retry" allows one start.
       const started = { ...entry, epoch, journal, starts, probes: 0, repeatUntil: undefined };
-      return { status: 'started', entry: started, worker };
+      return remote === undefined
+        ? { status: 'started', entry: started, worker }
+        : startedBy(remote, started, worker);
     }
-    case 'applied':
-      return { status: 'applied', entry: { ...entryOf(state), epoch: event.epoch }, outputs: event.outputs };
+    case 'claimed':
+      return givenAgain(state, event);
+    case 'applied': {
+      const entry = { ...endedBy(state, 'applied'), epoch: event.epoch };
+      return { status: 'applied', entry, outputs: event.outputs };
+    }
     case 'failed_clean': {
       const { epoch, error } = event;
-      return { status: 'failed_clean', entry: { ...entryOf(state), epoch, settled: epoch }, error };
+      return {
+        status: 'failed_clean',
+        entry: { ...endedBy(state, 'failed_clean'), epoch, settled: epoch },
+        error,
+      };
     }
     case 'in_doubt': {
       const { epoch, reason, next, cause } = event;
       const unended = unendedAfter(state, event);
       // An operator's answer holds for one doubt only.
       const doubtful = { epoch, mayHaveHappened: true, unended, repeatUntil: undefined, deferred: undefined };
-      const entry = { ...entryOf(state), ...doubtful, lost: lostAfter(state, event) };
+      const before = cause === 'outcome_unknown' ? endedBy(state, 'unknown') : entryOf(state);
+      const entry = { ...before, ...doubtful, lost: lostAfter(state, event) };
       return { status: 'in_doubt', entry, reason, next, cause };
     }
     case 'probed': {
       const entry = entryOf(state);
       const probes = (entry.probes ?? 0) + 1;
-      return { ...state, entry: { ...entry, probes, deferred: undefined } } as EffectState;
+      const prober = entry.prober && { ...entry.prober, found: event.found };
+      return {
+        ...state,
+        entry: { ...entry, probes, deferred: undefined, ...(prober && { prober }) },
+      } as EffectState;
     }
     case 'answered':
       return answered(state, event);
@@ -91,7 +107,7 @@ export const evolve = (state: EffectState, event: EffectEvent): EffectState => {
       const unended = (entry.unended ?? []).filter(
         ({ epoch }) => event.observed === 'journalled' || epoch !== event.epoch,
       );
-      return { ...state, entry: { ...entry, evidence, unended } } as EffectState;
+      return { ...state, entry: { ...endedLate(entry, event), evidence, unended } } as EffectState;
     }
   }
 };
@@ -114,19 +130,23 @@ const unendedAfter = (state: EffectState, { epoch, cause }: EffectInDoubt): read
   const lost = state.status === 'started' && cause !== 'outcome_unknown';
   return [
     ...known,
-    ...(lost ? [{ epoch: entry.epoch, journal: entry.journal }] : []),
+    ...(lost ? [lostStart(entry)] : []),
     // A skipped epoch belongs to a start that the ledger has lost.
     ...(epoch > entry.epoch + 1 ? [{ epoch: epoch - 1 }] : []),
   ];
 };
 
 /** "retry" withdraws a cancellation. */
-const answered = (state: EffectState, { answer, by, until, attempt }: EffectAnswered): EffectState => {
+const answered = (
+  state: EffectState,
+  { answer, by, until, attempt, statement }: EffectAnswered,
+): EffectState => {
   if (state.status !== 'in_doubt') return state;
   const { order: began } = state.entry;
   // The order of the attempt that asked may come again, and must not count as newer than the answer.
   const order = { ...began, attempt: Math.max(began.attempt, attempt) };
   const entry = { ...state.entry, order, answered: { answer, by } };
   if (answer !== 'retry') return { ...state, entry };
-  return { ...state, next: 'repeat', entry: { ...entry, cancelRequested: false, repeatUntil: until } };
+  const retried = { ...entry, cancelRequested: false, repeatUntil: until };
+  return { ...state, next: 'repeat', entry: statement === undefined ? retried : { ...retried, statement } };
 };

@@ -119,15 +119,27 @@ export const repeatOrProbe = (
   }
 };
 
-/** A probe changes nothing, so that two may run at once: it has no start and no lease. */
+/** A probe changes nothing, so that two may run at once: it has no start and no lease. A claimant's probe is recorded. */
 const probe = (
   { entry: { order, epoch, unended = [] } }: InDoubt,
-  { slot }: Slot,
+  { slot, remote }: Slot,
   { now, timing }: Moment,
 ): EffectDecision =>
   decision<EffectEvent, EffectWork>({
-    timers: [{ set: 'slot', dueAt: now + timing.reprobeMs }],
-    work: [{ kind: 'probe', order, epoch, slot, unended }],
+    events:
+      remote === undefined
+        ? []
+        : [
+            {
+              type: 'claimed',
+              ...attemptRef(order),
+              epoch,
+              to: 'probe',
+              remote: { ...remote.holder, since: now },
+            },
+          ],
+    timers: [{ set: 'slot', dueAt: now + (remote?.holder.leaseMs ?? timing.reprobeMs) }],
+    work: [{ kind: 'probe', order, epoch, slot, unended, ...(remote && { remote: true as const }) }],
   });
 
 /** The result of a probe. It counts only for the epoch that was probed. */

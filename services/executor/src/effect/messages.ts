@@ -1,10 +1,11 @@
 import type { CancelEffect, ResolveEffect, RunEffect } from '@holdpoint/contracts/effect/commands';
 import type { EffectEvent, EffectProbed } from '@holdpoint/contracts/effect/events';
+import type { RemoteFinding, RemoteHolder, RemoteOutcome } from '@holdpoint/contracts/effect/remote';
 import type { ErrorBody } from '@holdpoint/contracts/values/errors';
 import type { EffectId } from '@holdpoint/contracts/values/ids';
 import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
 import type { Decision } from '@holdpoint/runtime/decider';
-import type { Deferral, EffectState, Unended } from './state.ts';
+import type { Deferral, EffectState, RemoteHold, Unended } from './state.ts';
 
 /** The result of one start. `unknown` covers every result that proves neither of the others. */
 export type Outcome =
@@ -27,6 +28,15 @@ export type Slot = {
   readonly journal?: string;
   /** When the slot was taken, by the executor's monotonic clock: the lease of the start counts from then. */
   readonly since?: number;
+  /** A claimant takes the place of the slot. */
+  readonly remote?: RemoteSlot;
+};
+
+/** A claim that waits for an order. */
+export type RemoteSlot = {
+  /** It takes the order of a run, or of a probe. */
+  readonly to: 'run' | 'probe';
+  readonly holder: Omit<RemoteHolder, 'since'>;
 };
 
 export type EffectMessage =
@@ -46,6 +56,17 @@ export type EffectMessage =
   | ({ readonly kind: 'deferred'; readonly attempt: number } & Deferral)
   | { readonly kind: 'heartbeat'; readonly epoch: number }
   | { readonly kind: 'outcome'; readonly epoch: number; readonly outcome: Outcome }
+  /** A claimant extends its lease. */
+  | { readonly kind: 'beat'; readonly epoch: number; readonly x: string }
+  /** A claimant reports the result of its run or probe. */
+  | {
+      readonly kind: 'end';
+      readonly epoch: number;
+      readonly x: string;
+      readonly result: RemoteOutcome | RemoteFinding;
+    }
+  /** An executor could not give a start to its claimant. `given`: how often it was given out before. */
+  | { readonly kind: 'not_given'; readonly epoch: number; readonly given: number; readonly error: ErrorBody }
   /** A journal has a start that the ledger may have lost when the database was restored. */
   | { readonly kind: 'journalled'; readonly order: RunEffect; readonly epoch: number }
   | { readonly kind: 'timer'; readonly name: string; readonly data: Json };
@@ -58,6 +79,7 @@ export type EffectWork =
       readonly epoch: number;
       readonly slot: number;
       readonly since?: number;
+      readonly remote?: RemoteHold;
     }
   /** Probes the target. "Not applied" counts only when all starts in `unended` are known to be over. */
   | {
@@ -66,9 +88,15 @@ export type EffectWork =
       readonly epoch: number;
       readonly slot: number;
       readonly unended: readonly Unended[];
+      readonly remote?: true;
     }
-  /** `deferred`: the ledger has already stated that the order waits for its target. */
-  | { readonly kind: 'await_slot'; readonly order: RunEffect; readonly deferred?: true }
+  /** `deferred`: the ledger has already stated that the order waits for its target. `probe`: it waits for a probe. */
+  | {
+      readonly kind: 'await_slot';
+      readonly order: RunEffect;
+      readonly deferred?: true;
+      readonly probe?: true;
+    }
   /** Ends one start; another may be under way. */
   | { readonly kind: 'abort'; readonly id: EffectId; readonly epoch: number };
 

@@ -1,13 +1,15 @@
 import { effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import type { RunEffect } from '@holdpoint/contracts/effect/commands';
+import { isRemote } from '@holdpoint/contracts/effect/remote-name';
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import { decision } from '@holdpoint/runtime/decider';
 import { repeatOrProbe } from './in-doubt.ts';
 import type { Admission, EffectDecision, EffectMessage, EffectWork, Slot } from './messages.ts';
 import { deferredEvent, prevented, recordedOutcome, repeatOutcome } from './recorded-outcome.ts';
-import { awaitSlot, nothing, start } from './start.ts';
-import { attemptRef, type EffectState, entryIn, isWaiting } from './state.ts';
+import { giveAgain } from './remote.ts';
+import { nothing, offer, start } from './start.ts';
+import { attemptRef, type EffectState, type Entry, entryIn, isWaiting } from './state.ts';
 import type { Moment } from './timing.ts';
 
 /** A custom capability may return a target name of any length. */
@@ -31,7 +33,7 @@ const admit = (
   if (slot !== undefined) return start(state, order, slot, at);
   return decision<EffectEvent, EffectWork>({
     events: [{ type: 'prepared', ...attemptRef(order), order }],
-    ...awaitSlot(order, at),
+    ...offer(state, order, at),
   });
 };
 
@@ -96,17 +98,27 @@ export const defer = (
   });
 };
 
+/** Whether a slot is of the kind that the order waits for: an executor never runs a remote order. */
+const fits = (state: EffectState, { order }: Entry, { remote }: Slot): boolean => {
+  if (!isRemote(order.effect.uses)) return remote === undefined;
+  return remote?.to === (state.status === 'in_doubt' && state.next === 'probe' ? 'probe' : 'run');
+};
+
 /** A waiting effect has a slot. */
 export const claim = (state: EffectState, slot: Slot, at: Moment, admission: Admission): EffectDecision => {
+  // It waits for something else by now.
+  if (isWaiting(state) && !fits(state, state.entry, slot))
+    return decision(offer(state, state.entry.order, at));
   switch (state.status) {
     case 'prepared':
       return admit(state, state.entry.order, slot, at, admission);
     case 'in_doubt':
       return repeatOrProbe(state, slot, at, admission);
+    case 'started':
+      return slot.remote === undefined ? nothing : giveAgain(state, slot.remote, slot, at);
     case 'absent':
     case 'cancelled':
     case 'refused':
-    case 'started':
     case 'applied':
     case 'failed_clean':
     case 'not_applied':

@@ -1,12 +1,13 @@
 import type { AnswerClaims } from '@holdpoint/contracts/effect/grant';
 import type { EffectEvent } from '@holdpoint/contracts/effect/events';
-import type { ResolveEffect, RunEffect } from '@holdpoint/contracts/effect/commands';
+import type { ResolveEffect } from '@holdpoint/contracts/effect/commands';
+import { isRemote } from '@holdpoint/contracts/effect/remote-name';
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import { decision, refused } from '@holdpoint/runtime/decider';
 import type { Verify } from './admission.ts';
-import type { EffectDecision, EffectWork } from './messages.ts';
+import type { EffectDecision, EffectWork, InDoubt } from './messages.ts';
 import { recordedOutcome, repeatOutcome } from './recorded-outcome.ts';
-import { awaitSlot, nothing } from './start.ts';
+import { nothing, offer } from './start.ts';
 import { attemptRef, type EffectState, entryIn } from './state.ts';
 import type { Moment } from './timing.ts';
 
@@ -36,14 +37,20 @@ export const resolve = (
       errorBody('EXECUTOR_STATEMENT_INVALID', 'The statement is about another effect of this key'),
     );
   if (state.status === 'in_doubt' && state.next === 'person' && entry.epoch === claims.epoch)
-    return answered(entry.order, claims, message.attempt, at);
+    return answered(state, message, claims, at);
   // The requester does not know the present outcome yet.
   const event = recordedOutcome(state, { ...entry.order, attempt: message.attempt });
   return event === undefined ? nothing : repeatOutcome(event, at.now);
 };
 
 /** Addressed to the attempt that asked: the effect may have been ordered again since it began. */
-const answered = (order: RunEffect, claims: AnswerClaims, attempt: number, at: Moment): EffectDecision => {
+const answered = (
+  state: InDoubt,
+  { attempt, statement }: ResolveEffect,
+  claims: AnswerClaims,
+  at: Moment,
+): EffectDecision => {
+  const { order } = state.entry;
   const { epoch, answer, by, jti: approval, exp } = claims;
   const ref = { ...attemptRef(order), attempt };
   const recorded: EffectEvent = { type: 'answered', ...ref, epoch, answer, by, approval };
@@ -58,8 +65,9 @@ const answered = (order: RunEffect, claims: AnswerClaims, attempt: number, at: M
       return decision({ events: [recorded, { type: 'not_applied', ...ref, epoch, reason, by: 'person' }] });
     case 'retry':
       return decision<EffectEvent, EffectWork>({
-        events: [{ ...recorded, until: exp * 1_000 }],
-        ...awaitSlot(order, at),
+        // A claimant verifies the answer itself: the grant may have expired.
+        events: [{ ...recorded, until: exp * 1_000, ...(isRemote(order.effect.uses) && { statement }) }],
+        ...offer({ ...state, next: 'repeat' }, order, at),
       });
   }
 };

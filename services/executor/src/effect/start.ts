@@ -1,31 +1,59 @@
 import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import type { RunEffect } from '@holdpoint/contracts/effect/commands';
+import { isRemote } from '@holdpoint/contracts/effect/remote-name';
 import { type Decision, decision } from '@holdpoint/runtime/decider';
 import type { EffectDecision, EffectWork, Slot } from './messages.ts';
-import { attemptRef, type EffectState, entryIn } from './state.ts';
+import { attemptRef, type EffectState, entryIn, type RemoteHold } from './state.ts';
 import type { Moment } from './timing.ts';
 
 export const nothing: EffectDecision = decision({});
 
+/** The work of a start, for the owner of its slot. */
+export const startWork = (
+  order: RunEffect,
+  epoch: number,
+  { slot, since }: Pick<Slot, 'slot' | 'since'>,
+  remote: RemoteHold | undefined,
+): EffectWork => ({
+  kind: 'start',
+  order,
+  epoch,
+  slot,
+  ...(since !== undefined && { since }),
+  ...(remote && { remote }),
+});
+
 export const start = (
   state: EffectState,
   order: RunEffect,
-  { worker, journal, slot, since }: Slot,
+  place: Slot,
   { now, timing }: Moment,
 ): EffectDecision => {
+  const { worker, journal, remote } = place;
   const epoch = (entryIn(state)?.epoch ?? 0) + 1;
+  const holder = remote && { ...remote.holder, since: now };
+  const statement = entryIn(state)?.statement;
+  const hold = holder && { ...holder, given: 1, ...(statement !== undefined && { statement }) };
   return decision<EffectEvent, EffectWork>({
     events: [
       ...(entryIn(state)?.deferred === undefined
         ? []
         : [{ type: 'undeferred' as const, ...attemptRef(order) }]),
-      { type: 'started', ...attemptRef(order), order, epoch, worker, journal },
+      {
+        type: 'started',
+        ...attemptRef(order),
+        order,
+        epoch,
+        worker,
+        journal,
+        ...(holder && { remote: holder }),
+      },
     ],
     timers: [
-      { set: 'lease', dueAt: now + timing.leaseMs },
+      { set: 'lease', dueAt: now + (holder?.leaseMs ?? timing.leaseMs) },
       ...(state.status === 'absent' ? [] : [{ clear: 'slot' }]),
     ],
-    work: [{ kind: 'start', order, epoch, slot, ...(since !== undefined && { since }) }],
+    work: [startWork(order, epoch, place, hold)],
   });
 };
 
@@ -37,3 +65,20 @@ export const awaitSlot = (
   timers: [{ set: 'slot', dueAt: now + timing.reofferMs }],
   work: [{ kind: 'await_slot', order, ...(isDeferred && { deferred: true }) }],
 });
+
+/** A remote order waits for a claimant, perhaps for days. A claimant finds it in the ledger, so that it needs no timer. */
+export const awaitClaimant = (
+  state: EffectState,
+  order: RunEffect,
+  { now, timing }: Moment,
+): Pick<Decision<EffectEvent, EffectWork>, 'timers' | 'work'> => {
+  const isDoubt = state.status === 'in_doubt';
+  return {
+    timers: isDoubt ? [{ set: 'slot', dueAt: now + timing.reofferRemoteMs }] : [],
+    work: [{ kind: 'await_slot', order, ...(isDoubt && state.next === 'probe' && { probe: true as const }) }],
+  };
+};
+
+/** Offers a waiting order to executors, or to claimants. */
+export const offer = (state: EffectState, order: RunEffect, at: Moment, isDeferred = false) =>
+  isRemote(order.effect.uses) ? awaitClaimant(state, order, at) : awaitSlot(order, at, isDeferred);

@@ -1,5 +1,11 @@
 import type { InDoubtCause } from '@holdpoint/contracts/effect/in-doubt-cause';
-import type { EffectAnswered, EffectInDoubt, EffectNotApplied } from '@holdpoint/contracts/effect/events';
+import type {
+  EffectAnswered,
+  EffectInDoubt,
+  EffectNotApplied,
+  EffectProbed,
+} from '@holdpoint/contracts/effect/events';
+import type { RemoteHolder } from '@holdpoint/contracts/effect/remote';
 import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import type { ErrorBody } from '@holdpoint/contracts/values/errors';
 import type { EffectId, NodeId, TaskId } from '@holdpoint/contracts/values/ids';
@@ -35,13 +41,47 @@ export type Entry = {
   readonly lost?: number;
   /** Why the present order may not begin, as it was stated. Its next event clears it. */
   readonly deferred?: Deferral | undefined;
+  /** Its latest starts by claimants. */
+  readonly claims?: readonly RemoteStart[];
+  /** The latest claimant that probed its target. */
+  readonly prober?: Prober;
+  /** The operator's signed "retry", for the claimant of the next start. */
+  readonly statement?: string | undefined;
+};
+
+/** A start by a claimant. `ended`: what it reported itself. */
+export type RemoteStart = {
+  readonly epoch: number;
+  readonly x: string;
+  readonly principal: string;
+  readonly seat?: string | undefined;
+  readonly ended?: 'applied' | 'failed_clean' | 'unknown';
+};
+
+/** `epoch` is that of the doubt. */
+export type Prober = {
+  readonly epoch: number;
+  readonly x: string;
+  readonly principal: string;
+  readonly seat?: string | undefined;
+  readonly leaseMs: number;
+  readonly found?: EffectProbed['found'];
 };
 
 /** An admitted order waits for the circuit of its target. */
 export type Deferral = { readonly target: string; readonly reason: string };
 
-/** A start whose worker was lost. The owner of its journal has outlived that worker; a start that the ledger lost has no journal. */
-export type Unended = { readonly epoch: number; readonly journal?: string | undefined };
+/**
+ * A start whose worker was lost. The owner of its journal, or of its seat, has outlived that worker; a start that the ledger
+ * lost has neither.
+ */
+export type Unended = {
+  readonly epoch: number;
+  readonly journal?: string | undefined;
+  readonly seat?: string | undefined;
+  readonly principal?: string;
+  readonly x?: string;
+};
 
 export type EffectState =
   | { readonly status: 'absent' }
@@ -53,7 +93,12 @@ export type EffectState =
     }
   | { readonly status: 'refused'; readonly entry: Entry; readonly error: ErrorBody }
   | { readonly status: 'prepared'; readonly entry: Entry }
-  | { readonly status: 'started'; readonly entry: Entry; readonly worker: string }
+  | {
+      readonly status: 'started';
+      readonly entry: Entry;
+      readonly worker: string;
+      readonly remote?: RemoteHold | undefined;
+    }
   | { readonly status: 'applied'; readonly entry: Entry; readonly outputs: JsonObject }
   | { readonly status: 'failed_clean'; readonly entry: Entry; readonly error: ErrorBody }
   /** It was in doubt, and certainly did not happen. */
@@ -70,6 +115,14 @@ export type EffectState =
       readonly next: Next;
       readonly cause?: InDoubtCause | undefined;
     };
+
+/** A start that a claimant holds. */
+export type RemoteHold = RemoteHolder & {
+  /** How often it was given out: a claim may be repeated. */
+  readonly given: number;
+  /** The operator's answer that ordered it. */
+  readonly statement?: string | undefined;
+};
 
 export type Waiting = Extract<EffectState, { status: 'prepared' | 'in_doubt' }>;
 

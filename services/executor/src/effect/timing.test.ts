@@ -12,6 +12,7 @@ test('the default lease lasts ten seconds, and the other durations derive from i
     beginBeforeMs: 2_500,
     inForceMs: 7_500,
     reofferMs: 5_000,
+    reofferRemoteMs: 30_000,
     reprobeMs: 120_000,
     firstRepeatMs: 1_000,
     lastRepeatMs: 8_000,

@@ -16,6 +16,8 @@ export type EffectTiming = {
   readonly inForceMs: number;
   /** An order that waits for a slot is offered again after this, in case the executor that queued it is gone. */
   readonly reofferMs: number;
+  /** The same for a remote order in doubt, which may wait for a claimant for days. */
+  readonly reofferRemoteMs: number;
   /** A probe without a result is started again after this, in case the executor that ran it is gone. */
   readonly reprobeMs: number;
   readonly firstRepeatMs: number;
@@ -32,6 +34,7 @@ export const effectTiming = (leaseMs: number = LEASE_MS): EffectTiming => ({
   beginBeforeMs: leaseMs / 4,
   inForceMs: (leaseMs * 3) / 4,
   reofferMs: leaseMs / 2,
+  reofferRemoteMs: leaseMs * 3,
   reprobeMs: leaseMs * 12,
   firstRepeatMs: leaseMs / 10,
   lastRepeatMs: (leaseMs * 4) / 5,

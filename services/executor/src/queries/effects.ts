@@ -1,8 +1,10 @@
 import { EffectView } from '@holdpoint/contracts/effect/views';
+import type { RemoteHolder } from '@holdpoint/contracts/effect/remote';
+import { isRemote } from '@holdpoint/contracts/effect/remote-name';
 import type { Summary } from '@holdpoint/runtime/engine/ports';
 import type { Pool } from 'pg';
 import { z } from 'zod';
-import { type EffectState, entryIn } from '../effect/state.ts';
+import { type EffectState, entryIn, type RemoteHold } from '../effect/state.ts';
 
 /** The reason for the state, if it has one. */
 const reasonOf = (state: EffectState): string | undefined => {
@@ -21,6 +23,8 @@ const reasonOf = (state: EffectState): string | undefined => {
       return undefined;
   }
 };
+
+const holderOf = ({ given: _, statement: __, ...holder }: RemoteHold): RemoteHolder => holder;
 
 /** The view of an effect; undefined before the first order. */
 export const effectView = (state: EffectState): EffectView | undefined => {
@@ -47,12 +51,20 @@ export const effectView = (state: EffectState): EffectView | undefined => {
     ...(state.status === 'in_doubt' && { next: state.next }),
     ...(state.status === 'in_doubt' && state.cause !== undefined && { cause: state.cause }),
     ...(answered && { answer: answered.answer, answeredBy: answered.by }),
+    ...(state.status === 'started' && state.remote !== undefined && { remote: holderOf(state.remote) }),
   };
+};
+
+/** Statuses of their own let an index find remote orders, while starts of executors touch none. */
+const statusOf = (state: EffectState): string => {
+  const entry = state.status === 'prepared' || state.status === 'started' ? state.entry : undefined;
+  if (entry === undefined || !isRemote(entry.order.effect.uses)) return state.status;
+  return state.status === 'prepared' ? 'offered' : 'claimed';
 };
 
 /** Lists show the whole view. */
 export const summarise = (state: EffectState): Summary => ({
-  status: state.status,
+  status: statusOf(state),
   view: effectView(state) ?? null,
 });
 

@@ -7,7 +7,7 @@ import type { Pool } from 'pg';
 import { type ProgramRow, programsAfter, registerPrograms } from '../queries/programs.ts';
 
 /** Programs that another replica registered are known here after this time. */
-const READ_EVERY_MS = 2_000;
+const READ_EVERY_MS = 5_000;
 const PAGE = 200;
 /** The sequence number is drawn before the commit, so recent rows are read again. */
 const OVERLAP = 100;

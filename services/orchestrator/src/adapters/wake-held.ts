@@ -11,7 +11,12 @@ import { tasksHeldUp } from '../queries/tasks.ts';
 const WOKEN_MAX = 1_000;
 
 /** A circuit closed: tasks that wait for it ask now instead of by their timers. */
-export const createWakeHeld = (pool: Pool, engine: Engine<OrchestratorMessage>, log: Logger) => {
+export const createWakeHeld = (
+  pool: Pool,
+  engine: Pick<Engine<OrchestratorMessage>, 'accept'>,
+  isOwner: () => boolean,
+  log: Logger,
+) => {
   const wake = (task: TaskId): void =>
     engine.accept(
       {
@@ -26,6 +31,8 @@ export const createWakeHeld = (pool: Pool, engine: Engine<OrchestratorMessage>, 
       },
     );
   return async (): Promise<void> => {
+    // Each replica hears of the circuit.
+    if (!isOwner()) return;
     try {
       for (const task of await tasksHeldUp(pool, WOKEN_MAX)) wake(task);
     } catch (error) {

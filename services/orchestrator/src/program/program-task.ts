@@ -56,6 +56,8 @@ const asProgramMessage = (
         watcher: message.payload.watcher,
         ...(message.payload.node !== undefined && { node: message.payload.node }),
       };
+    case 'callback_taken':
+      return 'ignored';
     case 'notify':
       return { kind: 'notify', notification: message.payload.notification };
     case 'approval':

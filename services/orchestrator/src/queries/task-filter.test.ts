@@ -1,6 +1,6 @@
 import { TaskPhase } from '@holdpoint/contracts/task/status';
 import { describe, expect, test } from 'vitest';
-import { isTerminal } from '../task/model/phases.ts';
+import { isTerminal } from '../task/evolve/phases.ts';
 import { type Filter, flowOf, isExact, pathFor, startOf } from './task-filter.ts';
 
 describe('the index of a task list', () => {

@@ -1,7 +1,7 @@
 import type { ListTasks } from '@holdpoint/contracts/task/queries';
 import type { TaskPhase } from '@holdpoint/contracts/task/status';
 import type { Cursor } from '@holdpoint/runtime/store/page';
-import { isTerminal } from '../task/model/phases.ts';
+import { isTerminal } from '../task/evolve/phases.ts';
 
 export type Filter = Pick<
   ListTasks,

@@ -106,6 +106,7 @@ const nodeView = (task: Task, node: NodeDefinition): NodeView => {
     wait: state.wait ?? graphWait(task, node, state),
     exitCode,
     approval: gate?.approval,
+    effect: gate?.effectId,
     ...(question !== undefined && { question }),
     ...('kind' in verdict && { verdict }),
     ...(state.session !== undefined && { session: state.session }),

@@ -38,6 +38,7 @@ const Row = z.object({
   phase: TaskPhase,
   version: z.int(),
   createdAt: z.coerce.number(),
+  finishedAt: z.coerce.number().nullable(),
   view: z.object({ workflow: z.string(), goal: z.string() }),
   requestedBy: z.string().nullable(),
 });
@@ -47,6 +48,7 @@ const summariesOf = async (pool: Pool, ids: readonly string[]): Promise<TaskSumm
   const { rows } = await pool.query({
     name: 'hp_tasks_listed',
     text: `SELECT h.id, h.status AS phase, h.version, h.created_at AS "createdAt", h.view,
+                  (extract(epoch FROM h.finished_at) * 1000)::bigint AS "finishedAt",
                   nullif(l.requester, '') AS "requestedBy"
              FROM unnest($1::text[]) WITH ORDINALITY AS w(id, place)
              JOIN heads h ON h.id = w.id LEFT JOIN listed l ON l.id = h.id ORDER BY w.place`,
@@ -55,9 +57,10 @@ const summariesOf = async (pool: Pool, ids: readonly string[]): Promise<TaskSumm
   return z
     .array(Row)
     .parse(rows)
-    .map(({ view, requestedBy, ...head }) => ({
+    .map(({ view, requestedBy, finishedAt, ...head }) => ({
       ...head,
       ...view,
+      ...(finishedAt !== null && { finishedAt }),
       ...(requestedBy !== null && { requestedBy }),
     }));
 };

@@ -10,21 +10,12 @@ import {
   refused,
   resendsOf,
 } from '@holdpoint/runtime/decider';
-import {
-  requestApproval,
-  requireArtifacts,
-  requestInDoubtAnswer,
-  acquireLocks,
-  assessFailure,
-  requestStuckAnswer,
-  CIRCUIT_TIMER,
-  orderEffect,
-  orderStep,
-  PEERS_TIMER,
-  REPORT_TIMER,
-  replyTimer,
-  resolveInDoubt,
-} from './outgoing/outgoing.ts';
+import { requestApproval, requestInDoubtAnswer, requestStuckAnswer } from './outgoing/approval-requests.ts';
+import { requireArtifacts, acquireLocks } from './outgoing/registry-requests.ts';
+import { assessFailure } from './outgoing/recovery-requests.ts';
+import { CIRCUIT_TIMER, PEERS_TIMER, REPORT_TIMER, replyTimer } from './outgoing/outgoing.ts';
+import { orderEffect, orderStep, resolveInDoubt } from './outgoing/effect-orders.ts';
+import { CALLBACK_TIMER, callbackTaken, resendCallback } from './outgoing/callback.ts';
 import { onCircuitState, requestCircuit } from './outgoing/circuits.ts';
 import { cancel, done, pause, resume, retry, skip } from './operator/commands.ts';
 import { commandRefusal } from './operator/may-command.ts';
@@ -32,11 +23,11 @@ import { recordNote } from './operator/record-checkpoint.ts';
 import { recordReview } from './operator/record-review.ts';
 import { createDecisionBuilder, type DecisionBuilder } from './model/decision-builder.ts';
 import { sendArtifactReport } from './graph/ending.ts';
-import { evolve } from './model/evolve.ts';
+import { evolve } from './evolve/evolve.ts';
 import { onNotification, watchAbsent, onWatch } from './replies/on-peer-changed.ts';
 import type { OperatorCommand, ForkTask, TaskMessage } from './model/messages.ts';
 import { watchPeers } from './outgoing/watch-peers.ts';
-import { isTerminal } from './model/phases.ts';
+import { isTerminal } from './evolve/phases.ts';
 import { failOnExpressionError, inspectRepository } from './graph/start-when-ready.ts';
 import { onApprovalResolved } from './replies/on-approval-resolved.ts';
 import { onVerdict, onRetryDue, stuckJobReply, replyStuckJob } from './replies/on-verdict.ts';
@@ -129,6 +120,7 @@ const onTimer = (builder: DecisionBuilder, name: string, data: Json): void => {
   const [purpose = '', node = '', of] = name.split(':') as [string?, NodeId?, string?];
   if (purpose === REPORT_TIMER) return sendArtifactReport(builder, resendsOf(data));
   if (purpose === 'withdraw') return withdraw(builder, node as NodeId, resendsOf(data), of);
+  if (purpose === CALLBACK_TIMER) return resendCallback(builder, node, of ?? '', resendsOf(data));
   if (isTerminal(builder.task().phase)) return undefined;
   if (purpose === PEERS_TIMER) return watchPeers(builder, resendsOf(data));
   if (purpose === CIRCUIT_TIMER) return requestCircuit(builder, resendsOf(data));
@@ -161,6 +153,8 @@ const decideReply = (builder: DecisionBuilder, message: Reply): void => {
       return onCircuitState(builder, message.payload);
     case 'watch':
       return onWatch(builder, message.payload);
+    case 'callback_taken':
+      return callbackTaken(builder, message.payload.callback);
     case 'notify':
       return onNotification(builder, message.payload.notification);
     case 'timer':
@@ -221,6 +215,7 @@ const decide = (
     case 'circuit_state':
     case 'watch':
     case 'notify':
+    case 'callback_taken':
     case 'timer': {
       if (state.phase === 'absent') return decideAbsent(state, message, now);
       const builder = createDecisionBuilder(state, state.id, now, shipped.timing);

@@ -1,6 +1,6 @@
 import type { TaskId } from '@holdpoint/contracts/values/ids';
 import type { CarriedNode, TaskEvent } from '@holdpoint/contracts/task/events';
-import { evolve } from './model/evolve.ts';
+import { evolve } from './evolve/evolve.ts';
 import type { ForkTask } from './model/messages.ts';
 import { absent, nodeState, type Task, type TaskState } from './model/state.ts';
 

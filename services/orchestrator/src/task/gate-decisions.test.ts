@@ -401,12 +401,32 @@ describe("a gate's suggestion for a decision", () => {
   test('running a rejected effect is refused and recorded', () => {
     const always = [{ when: 'true', emit: 'resume_executor' as const }];
     const over = gated({}, { resumePolicy: 'branches', resumeBranches: always });
-    for (const said of [rejects, expires]) {
+    for (const [said, status] of [
+      [rejects, 'blocked'],
+      [expires, 'recovering'],
+    ] as const) {
       const ended = over.when(said('a'));
       expect(ended.sent('effect.run')).toEqual([]);
       expect(refusals(ended)).toHaveLength(1);
-      expect(ended.node('a').error).toMatchObject({ code: 'ERR_FORBIDDEN' });
+      expect(ended.statusOf('a')).toEqual([status]);
     }
+  });
+
+  test('an expired request pauses the job, and its retry asks again', () => {
+    const paused = play([gatedEffect('a')]).when(expires('a'), givesUp('a'));
+    expect(paused.node('a').failure?.paused).toBe('expired: no decision before the deadline');
+    expect(decided(paused)).toMatchObject([{ reason: 'expired: no decision before the deadline' }]);
+    expect(paused.said).toEqual(['node_escalated a', 'stuck_asked a']);
+    expect(paused.task.phase).toBe('paused');
+    expect(paused.when(byHand('retry')).said).toEqual(['node_retrying a#2', 'approval_requested a#2']);
+  });
+
+  test('an effect that gives up at its deadline is blocked', () => {
+    const over = play([effect('a', {}, { endsOnExpiry: true })]).when(expires('a'));
+    expect(over.node('a')).toMatchObject({
+      status: 'blocked',
+      error: { code: 'ERR_FORBIDDEN', message: 'expired: no decision before the deadline' },
+    });
   });
 
   test('running an effect without a grant is refused and recorded', () => {

@@ -9,8 +9,8 @@ import { submissions } from '../../testing/graph-arbitrary.ts';
 import { createWorld, type Decided, type Move, type World } from '../../testing/graph-world.ts';
 import { brief } from '../../testing/graphs.ts';
 import { taskDecider } from './decide.ts';
-import { advanceBy } from './model/evolve.ts';
-import { isTerminal, mayGo, mayReopen } from './model/phases.ts';
+import { advanceBy } from './evolve/evolve.ts';
+import { isTerminal, mayGo, mayReopen } from './evolve/phases.ts';
 import { nodeDefinition, nodeState, outcomeOf, type Task, type TaskState } from './model/state.ts';
 
 const RUNS = Number(process.env['HOLDPOINT_TEST_GRAPHS'] ?? 50);

@@ -63,7 +63,6 @@ describe('a refused effect', () => {
   test.each([
     ['rejected', undefined, 'rejected by grace'],
     ['rejected', 'not on a Friday', 'rejected by grace: not on a Friday'],
-    ['expired', undefined, 'expired by grace'],
     ['cancelled', 'withdrawn', 'cancelled by grace: withdrawn'],
   ] as const)('a refusal (%s, %s) fails the task as forbidden', (outcome, comment, message) => {
     const error = { code: 'ERR_FORBIDDEN', message };
@@ -77,6 +76,38 @@ describe('a refused effect', () => {
       .thenSends()
       .thenTimes({ clear: `reply:${NODE}` });
   });
+
+  test.each([
+    ['policy', 'APPROVALS_ARGUMENTS_INVALID: cents: is missing', 'APPROVALS_ARGUMENTS_INVALID'],
+    ['policy', 'no code of ours', 'ERR_FORBIDDEN'],
+    ['web', 'APPROVALS_ARGUMENTS_INVALID: says a person', 'ERR_FORBIDDEN'],
+  ] as const)('a rejection by %s (%s) fails the task with the code %s', (surface, comment, code) => {
+    const error = { code, message: `rejected by grace: ${comment}` };
+    givenTask('awaiting')
+      .when(resolved('rejected', { surface, comment }), NOW)
+      .thenEmitsLike(
+        { ...closed, phase: 'awaiting_approval', outcome: 'rejected' },
+        { type: 'node_blocked', phase: 'executing', node: NODE, attempt: 1, error },
+        { type: 'failed', phase: 'failed', error: { ...error, details: { node: NODE } } },
+      )
+      .thenSends()
+      .thenTimes({ clear: `reply:${NODE}` });
+  });
+
+  test.each([
+    [undefined, 'expired: no decision before the deadline'],
+    ['no decision within 7 days', 'expired: no decision within 7 days'],
+  ])(
+    'an expired request (%s) hands the job to an operator, and the task does not fail',
+    (comment, reason) => {
+      givenTask('awaiting')
+        .when(resolved('expired', { by: 'expiry', surface: 'clock', comment }), NOW)
+        .thenEmitsLike(
+          { ...closed, phase: 'awaiting_approval', outcome: 'expired', by: 'expiry' },
+          { type: 'node_failed', phase: 'recovering', node: NODE, attempt: 1, paused: reason },
+        );
+    },
+  );
 
   test('a refusal of a paused task counts when it is resumed', () => {
     givenTask('pausedAwaiting')

@@ -78,7 +78,7 @@ describe('an effect in doubt', () => {
           effectId: EFFECT,
           effect: expect.any(Object) as never,
           digest: expect.any(String) as never,
-          title: 'Did it happen? say hello: cap.file.append on file:sample.txt',
+          title: 'Did it happen? say hello: file append on file:sample.txt',
           requestedBy: 'linus',
           audience: ['operators'],
           timeoutMs: WAIT_MAX_MS,

@@ -11,9 +11,9 @@ import { EFFECT_NODES, gatedDecider, parallelDecider } from '../../testing/paral
 import { keyOf, openQuestions } from '../../testing/questions.ts';
 import { NODE, NOW, submit } from '../../testing/tasks.ts';
 import { taskDecider } from './decide.ts';
-import { advanceBy } from './model/evolve.ts';
+import { advanceBy } from './evolve/evolve.ts';
 import type { TaskMessage } from './model/messages.ts';
-import { isTerminal, mayGo } from './model/phases.ts';
+import { isTerminal, mayGo } from './evolve/phases.ts';
 import { findNode, nodeState, type NodeStatus, type Task, type TaskState } from './model/state.ts';
 
 /** A task at its gate, or a task with several gates before its start. */

@@ -13,7 +13,7 @@ import {
   submit,
   TASK,
 } from '../../testing/tasks.ts';
-import { requestApproval } from './outgoing/outgoing.ts';
+import { requestApproval } from './outgoing/approval-requests.ts';
 import { taskDecider } from './decide.ts';
 import type { Submission } from './model/messages.ts';
 import type { Task } from './model/state.ts';
@@ -110,7 +110,7 @@ describe('a submission', () => {
           digest,
           requestedBy: 'linus',
           audience: ['operators'],
-          timeoutMs: 300_000,
+          timeoutMs: 604_800_000,
         },
       });
   });

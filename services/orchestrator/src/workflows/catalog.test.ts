@@ -1,3 +1,4 @@
+import { isRemote } from '@holdpoint/contracts/effect/remote-name';
 import { effectClassOf } from '@holdpoint/contracts/effect/capabilities';
 import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
@@ -21,6 +22,14 @@ const argumentsFor = (change: Partial<SubmitTask>) =>
 /** Inputs for every built-in workflow. */
 const inputs: Readonly<Record<string, SubmitTask['inputs']>> = {
   'http@1': { url: 'https://api.example/' },
+  'effect@1': {
+    capability: 'refund',
+    args: {},
+    key: 'refund:ch_1',
+    kind: 'write_external',
+    class: 'opaque',
+    target: 'payments',
+  },
   'undo@1': {
     effect: 'e-1',
     uses: 'cap.env.builtin.git.integrate_plan_branch.compensate',
@@ -66,12 +75,29 @@ describe('every built-in workflow', () => {
     }
   });
 
+  test.each(workflowNames(builtIn))('%s waits seven days for each decision', (name) => {
+    const effects = definedBy(findWorkflow(builtIn, name), neededBy(name)).nodes.flatMap(
+      ({ effect }) => effect ?? [],
+    );
+    expect(effects.length).toBeGreaterThan(0);
+    // The job that needs a rollback handles its expiry, and so does the requester of a single effect.
+    const endsOnExpiry = name === 'rollback@1' || name === 'effect@1' ? true : undefined;
+    for (const effect of effects)
+      expect({ approvalTimeoutMs: 604_800_000, endsOnExpiry }).toEqual({
+        approvalTimeoutMs: effect.approvalTimeoutMs,
+        endsOnExpiry: effect.endsOnExpiry,
+      });
+  });
+
   test.each(workflowNames(builtIn))('%s gives its effects the class of their capability', (name) => {
     const nodes = definedBy(findWorkflow(builtIn, name), neededBy(name)).nodes;
     const effects = nodes.flatMap(({ uses, effect }) =>
       effect === undefined ? [] : [[uses, effect.kind, effect.effectClass] as const],
     );
-    expect(effects).toEqual(effects.map(([uses, kind]) => [uses, kind, effectClassOf(uses, kind)]));
+    // Only approvals knows the class of a registered capability.
+    expect(effects).toEqual(
+      effects.map(([uses, kind, given]) => [uses, kind, isRemote(uses) ? given : effectClassOf(uses, kind)]),
+    );
   });
 });
 
@@ -80,13 +106,19 @@ describe('the sample workflow', () => {
     [{}, { file: 'sample.txt', line: 'say hello' }],
     [{ inputs: { file: 'a.txt' } }, { file: 'a.txt', line: 'say hello' }],
     [{ inputs: { line: 'hi' } }, { file: 'sample.txt', line: 'hi' }],
-    [{ inputs: { file: 7, line: ['x'] } }, { file: 'sample.txt', line: 'say hello' }],
     [{ inputs: { file: '', line: '' } }, { file: 'sample.txt', line: 'say hello' }],
     // The file takes one line.
     [{ goal: 'say hello\nto everybody' }, { file: 'sample.txt', line: 'say hello' }],
     [{ goal: 'say hello\r\nto everybody' }, { file: 'sample.txt', line: 'say hello' }],
   ])('the goal %j appends %j', (change, args) => {
     expect(argumentsFor(change)).toEqual([args, args, {}]);
+  });
+
+  test.each([
+    [{ nosuch: 1 }, ['unknown input nosuch; known: file, line']],
+    [{ file: 7, line: { a: 1 } }, ['input file: a text', 'input line: a text']],
+  ])('the inputs %j are refused, each with its name', (given, problems) => {
+    expect(sample.define(submission({ inputs: given }))).toEqual({ problems });
   });
 
   test('a repeated submission makes the same effect', () => {

@@ -1,6 +1,7 @@
 import type { OfferedWorkflow } from '@holdpoint/contracts/workflow/offered-workflow';
 import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import type { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
+import { heldEffect } from './held-effect.ts';
 import { http } from './http.ts';
 import { rollback } from './rollback.ts';
 import { sample } from './sample.ts';
@@ -20,7 +21,7 @@ export type Offer = Pick<OfferedWorkflow, 'title' | 'repository' | 'inputs'>;
 /** The definition, or the problems of the submission. */
 export type Defined = WorkflowDefinition | { readonly problems: readonly string[] };
 
-export const builtIn: readonly BuiltInWorkflow[] = [sample, http, undo, rollback];
+export const builtIn: readonly BuiltInWorkflow[] = [sample, http, heldEffect, undo, rollback];
 
 export const workflowNames = (workflows: readonly BuiltInWorkflow[]): readonly string[] =>
   workflows.map(({ id, version }) => `${id}@${version}`);

@@ -1,31 +1,12 @@
 import { HttpMethod, HttpRequest, originOf } from '@holdpoint/contracts/effect/http-request';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
-import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
+import type { JsonObject } from '@holdpoint/contracts/values/json';
+import { httpProblems } from '@holdpoint/contracts/task/built-in-inputs';
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
-import type { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
+import { DECISION_MS } from '@holdpoint/contracts/workflow/side-effect';
 import type { BuiltInWorkflow } from './catalog.ts';
 
 const node = (id: string): NodeId => id as NodeId;
-
-/** The contract rejects such an input anyway; here the problem names it. */
-const REFUSED = undefined as unknown as Json;
-
-type HttpTask = { readonly args: JsonObject; readonly origin: string };
-
-/** Every invalid or unknown input. */
-const wrongIn = (inputs: JsonObject): readonly string[] => [
-  ...(HttpRequest.safeParse(inputs).error?.issues.map(({ path }) => String(path[0])) ?? []),
-  ...Object.keys(inputs).filter((name) => name !== 'keyed' && !Object.hasOwn(HttpRequest.shape, name)),
-  ...(typeof (inputs['keyed'] ?? false) === 'boolean' ? [] : ['keyed']),
-];
-
-const ask = (inputs: JsonObject): HttpTask => {
-  const wrong = wrongIn(inputs);
-  if (wrong.length > 0)
-    return { args: Object.fromEntries(wrong.map((name) => [name, REFUSED])), origin: 'nowhere' };
-  const args = HttpRequest.parse(inputs);
-  return { args: args as JsonObject, origin: originOf(args.url) };
-};
 
 /**
  * One gated HTTP request. Inputs: `url`, `method` (POST), `headers`, `body`, and `keyed` (false): true for a
@@ -71,8 +52,10 @@ export const http: BuiltInWorkflow = {
       },
     ],
   },
-  define: ({ inputs = {} }): WorkflowDefinition => {
-    const { args, origin } = ask(inputs);
+  define: ({ inputs = {} }) => {
+    const problems = httpProblems(inputs);
+    if (problems.length > 0) return { problems };
+    const args = HttpRequest.parse(inputs);
     const keyed = inputs['keyed'] === true;
     return {
       id: 'http',
@@ -83,15 +66,15 @@ export const http: BuiltInWorkflow = {
           id: node('request'),
           uses: keyed ? 'cap.http.keyed_request' : 'cap.http.request',
           after: [node('prepare')],
-          args,
+          args: args as JsonObject,
           effect: {
             kind: 'write_external',
             effectClass: keyed ? 'keyed' : 'opaque',
             idempotencyKey: 'request',
-            target: origin,
+            target: originOf(args.url),
             pool: DEFAULT_POOL,
             audience: ['operators'],
-            approvalTimeoutMs: 5 * 60_000,
+            approvalTimeoutMs: DECISION_MS,
           },
         },
         { id: node('done'), uses: 'control.terminal', after: [node('request')], args: {} },

@@ -1,23 +1,27 @@
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import { RollbackInputs } from '@holdpoint/contracts/recovery/rollback';
+import { DECISION_MS } from '@holdpoint/contracts/workflow/side-effect';
 import type { NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
 import type { BuiltInWorkflow } from './catalog.ts';
 import { undoNode } from './undo.ts';
 
 const id = (name: string): NodeId => name as NodeId;
 
-/** A rollback of a shared checkout needs a person. In the task's own worktree, a standing rule may decide. */
-const APPROVAL_MS = 24 * 3_600_000;
-
 /** The target as people and rules see it: a worktree of the task, or the shared checkout. */
 const targetOf = ({ place }: RollbackInputs, repository: string | undefined): string =>
   place.worktree === undefined ? `checkout:${repository ?? ''}` : `worktree:${place.worktree}`;
 
+/** The job that needs the rollback handles its expiry. */
 const chained = (nodes: readonly Omit<NodeDefinition, 'after'>[]): NodeDefinition[] =>
   nodes.map((node, i) => {
     const before = nodes[i - 1];
-    return { ...node, after: before === undefined ? [] : [before.id] };
+    const { effect } = node;
+    return {
+      ...node,
+      after: before === undefined ? [] : [before.id],
+      ...(effect && { effect: { ...effect, endsOnExpiry: true } }),
+    };
   });
 
 /**
@@ -59,7 +63,7 @@ export const rollback: BuiltInWorkflow = {
             target: targetOf(data, repository),
             pool: DEFAULT_POOL,
             audience: ['operators'],
-            approvalTimeoutMs: APPROVAL_MS,
+            approvalTimeoutMs: DECISION_MS,
           },
         },
         { id: id('done'), uses: 'control.terminal', args: {} },

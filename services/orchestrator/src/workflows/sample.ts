@@ -1,16 +1,12 @@
 import type { NodeId } from '@holdpoint/contracts/values/ids';
-import type { JsonObject } from '@holdpoint/contracts/values/json';
+import { SampleInputs, sampleProblems } from '@holdpoint/contracts/task/built-in-inputs';
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
-import type { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
+import { DECISION_MS } from '@holdpoint/contracts/workflow/side-effect';
 import type { BuiltInWorkflow } from './catalog.ts';
 
 const node = (id: string): NodeId => id as NodeId;
-const text = (inputs: JsonObject, name: string, otherwise: string): string => {
-  const value = inputs[name];
-  return typeof value === 'string' && value !== '' ? value : otherwise;
-};
-
 const LINE_MAX = 1_000;
+
 /** One line of text. A goal of two lines would otherwise fail after its approval. */
 const firstLine = (goal: string): string =>
   /^[^\r\n\0]*/.exec(goal)?.[0].slice(0, LINE_MAX).toWellFormed() ?? '';
@@ -44,9 +40,12 @@ export const sample: BuiltInWorkflow = {
       },
     ],
   },
-  define: ({ goal, inputs = {} }): WorkflowDefinition => {
-    const file = text(inputs, 'file', 'sample.txt');
-    const line = text(inputs, 'line', firstLine(goal));
+  define: ({ goal, inputs = {} }) => {
+    const problems = sampleProblems(inputs);
+    if (problems.length > 0) return { problems };
+    const given = SampleInputs.parse(inputs);
+    const file = given.file || 'sample.txt';
+    const line = given.line || firstLine(goal);
     return {
       id: 'sample',
       version: '1',
@@ -64,7 +63,7 @@ export const sample: BuiltInWorkflow = {
             target: `file:${file}`,
             pool: DEFAULT_POOL,
             audience: ['operators'],
-            approvalTimeoutMs: 5 * 60_000,
+            approvalTimeoutMs: DECISION_MS,
           },
         },
         { id: node('done'), uses: 'control.terminal', after: [node('append')], args: {} },

@@ -28,6 +28,23 @@ describe('the stage workflows', () => {
     expect(definitionProblems(made).filter(({ severity }) => severity === 'error')).toEqual([]);
   });
 
+  test.each([
+    [{ slug: ['x'] }, ['input slug: a text, a number, true or false']],
+    [{ agent: 'my-agent' }, ['input agent: a list of texts']],
+    [
+      { slug: null, agent: [7] },
+      ['input slug: a text, a number, true or false', 'input agent: a list of texts'],
+    ],
+  ])('the ill-typed inputs %j are refused, each with its name', (inputs, problems) => {
+    expect(asked('draft', { ...AGENT, ...inputs })).toEqual({ problems });
+  });
+
+  test('an unknown input of a stage is refused', () => {
+    expect(asked('draft', { ...AGENT, nosuch: 1 })).toEqual({
+      problems: [expect.stringContaining('nosuch') as string],
+    });
+  });
+
   test('the goal is the default specification', () => {
     expect(JSON.stringify(asked('draft', AGENT))).toContain('greet people');
     const other = JSON.stringify(asked('draft', { ...AGENT, spec_text: 'say goodbye' }));

@@ -9,6 +9,8 @@ type TemplateFile = { readonly path: string; readonly text: string };
 
 const FOLDER = '.holdpoint/workflows/';
 const ENDING = '.toml';
+/** An example to copy into a repository; `sample` is its counterpart here. */
+const EXAMPLE = `${FOLDER}hello${ENDING}`;
 
 /** Parameters as on a command line: texts, numbers and booleans only. */
 const parametersIn = (inputs: JsonObject): Record<string, string> =>
@@ -30,7 +32,16 @@ const withGoal = (template: Template, goal: string, given: Record<string, string
     ? { ...given, spec_text: goal }
     : given;
 
+const wrongTypes = ({ agent, ...inputs }: JsonObject): readonly string[] => [
+  ...Object.entries(inputs).flatMap(([name, value]) =>
+    typeof value === 'object' ? [`input ${name}: a text, a number, true or false`] : [],
+  ),
+  ...(agent !== undefined && commandIn(agent) === undefined ? ['input agent: a list of texts'] : []),
+];
+
 const define = (template: Template, { goal, inputs = {} }: SubmitTask): Defined => {
+  const wrong = wrongTypes(inputs);
+  if (wrong.length > 0) return { problems: wrong };
   const { agent, ...rest } = inputs;
   const command = commandIn(agent);
   const { definition, problems } = compileTemplate(template, {
@@ -50,7 +61,7 @@ const define = (template: Template, { goal, inputs = {} }: SubmitTask): Defined 
 export const stageWorkflows = (files: readonly TemplateFile[]): readonly BuiltInWorkflow[] => {
   const texts = new Map(files.map(({ path, text }) => [path, text]));
   return files.flatMap(({ path, text }): readonly BuiltInWorkflow[] => {
-    if (!path.startsWith(FOLDER)) return [];
+    if (!path.startsWith(FOLDER) || path === EXAMPLE) return [];
     const id = path.slice(FOLDER.length, -ENDING.length);
     const { template, problems } = loadTemplate(path, (name) => texts.get(name));
     if (template === undefined) throw new Error(`${path}: ${problems.map(problemText).join('; ')}`);

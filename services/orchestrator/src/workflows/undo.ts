@@ -2,6 +2,7 @@ import type { NodeId } from '@holdpoint/contracts/values/ids';
 import { argumentProblems } from '@holdpoint/contracts/effect/arguments';
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import { UndoInputs } from '@holdpoint/contracts/effect/undo';
+import { DECISION_MS } from '@holdpoint/contracts/workflow/side-effect';
 import type { NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
 import type { BuiltInWorkflow } from './catalog.ts';
 
@@ -22,7 +23,7 @@ export const undoNode = (
     target,
     pool,
     audience: ['operators'],
-    approvalTimeoutMs: 5 * 60_000,
+    approvalTimeoutMs: DECISION_MS,
   },
 });
 

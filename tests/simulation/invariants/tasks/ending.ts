@@ -1,5 +1,5 @@
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
-import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';
+import { isTerminal } from '@holdpoint/orchestrator/task/evolve/phases';
 import { programIn, taskIn, tasksIn } from '../../event-states.ts';
 import type { World } from '../../world.ts';
 import { checkQuietBoards } from './registries.ts';

@@ -1,5 +1,5 @@
 import { CIRCUIT_TIMER, replyTimer, retryTimer } from '@holdpoint/orchestrator/task/outgoing/outgoing';
-import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';
+import { isTerminal } from '@holdpoint/orchestrator/task/evolve/phases';
 import { type NodeState, nodeState, openQuestion, type Task } from '@holdpoint/orchestrator/task/model/state';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import { stuckAt } from '@holdpoint/recovery/attempts/history';

@@ -3,7 +3,7 @@ import type { Json } from '@holdpoint/contracts/values/json';
 import type { Entry } from '@holdpoint/contracts/program/recording';
 import type { WorkRequest, WorkAnswer } from '@holdpoint/contracts/program/work';
 import { entryIn } from '@holdpoint/executor/effect/state';
-import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';
+import { isTerminal } from '@holdpoint/orchestrator/task/evolve/phases';
 import { effectsOf, entryOf, hasEnded, type Program, type ProgramTaskEvent } from '@holdpoint/programs/state';
 import { type ProgramChange, programsIn, taskIn, type TaskChange } from '../../event-states.ts';
 import { ProgramState } from '../../workload/programs.ts';
@@ -325,7 +325,9 @@ export const checkMovingProgram = ({ checker, databases, books }: World, task: P
     );
   for (const { task: child, ended, key } of effectsOf(task)) {
     const peer = taskIn(books, child);
-    if (ended !== undefined || (peer !== undefined && isTerminal(peer.phase))) continue;
+    // A tombstone refuses the submission of the effect: there is nothing to withdraw any more.
+    const isBuried = 'tombstone' in books.orchestrator.stateOf(child);
+    if (ended !== undefined || isBuried || (peer !== undefined && isTerminal(peer.phase))) continue;
     checker.expect(
       task.status === 'ended'
         ? 'an ended program withdraws its effects'

@@ -7,7 +7,8 @@ import {
   outcomeOf,
   type Task,
 } from '@holdpoint/orchestrator/task/model/state';
-import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';
+import { isCommit, workflowIndex } from '@holdpoint/orchestrator/task/model/workflow-index';
+import { isTerminal } from '@holdpoint/orchestrator/task/evolve/phases';
 import { graphOf } from '@holdpoint/workflows/graph/graph';
 import { circuitIdOf, type NodeId } from '@holdpoint/contracts/values/ids';
 import { isCircuit, taskIn, tasksIn } from '../../event-states.ts';
@@ -59,12 +60,20 @@ const peerIsOpen = ({ books }: World, task: Task): string | undefined =>
     ? 'another task waits'
     : undefined;
 
+/** Other tasks see an artifact of the repository in a commit: it is open until the next commit has ended. */
+const isUncommitted = (task: Task, maker: NodeId): boolean =>
+  workflowIndex(task.definition)
+    .giversAfter(maker)
+    .some((id) => isCommit(nodeDefinition(task, id)) && !hasEnded(nodeState(task, id)));
+
 const makersOf = (task: Task, label: string): readonly { readonly made: boolean; readonly open: boolean }[] =>
   task.definition.nodes.flatMap(({ id, produces = {} }) =>
     Object.entries(produces).flatMap(([on, artifacts]) => {
-      if (artifacts?.some((each) => artifactLabel(each) === label) !== true) return [];
+      const artifact = artifacts?.find((each) => artifactLabel(each) === label);
+      if (artifact === undefined) return [];
       const state = nodeState(task, id);
-      return [{ made: outcomeOf(state) === on, open: !hasEnded(state) }];
+      const open = !hasEnded(state) || (scopeOf(artifact) === 'repository' && isUncommitted(task, id));
+      return [{ made: outcomeOf(state) === on, open }];
     }),
   );
 

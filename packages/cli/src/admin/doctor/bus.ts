@@ -1,4 +1,10 @@
 import {
+  accountProblem,
+  type BusProblem,
+  serverProblem,
+  unansweredProblem,
+} from '@holdpoint/contracts/bus/server-needs';
+import {
   consumers,
   type ConsumerDeclaration,
   executorConsumer,
@@ -11,7 +17,7 @@ import {
   jetstreamManager,
   type StreamInfo,
 } from '@nats-io/jetstream';
-import { type NatsConnection, PermissionViolationError, RequestError } from '@nats-io/transport-node';
+import { errors, type NatsConnection, PermissionViolationError, RequestError } from '@nats-io/transport-node';
 import { fail, type Finding, ok, sizeText, warn } from './finding.ts';
 
 /** State of the bus, as far as this user may read it. */
@@ -23,12 +29,15 @@ export type BusReport = {
   readonly account?: JetStreamAccountStats;
   readonly streams: ReadonlyMap<string, StreamInfo>;
   readonly consumers: ReadonlyMap<string, readonly ConsumerInfo[]>;
+  readonly maxPayload: number;
   /** Queries that failed, with the reason. */
   readonly refused: readonly string[];
+  /** Faults of the account. */
+  readonly problems: readonly BusProblem[];
 };
 
 /** Every stream of Holdpoint with its limits. */
-const DECLARED = streams.map(({ name, maxBytes, maxAgeMs, subjects }) => ({
+export const DECLARED = streams.map(({ name, maxBytes, maxAgeMs, subjects }) => ({
   name,
   maxBytes,
   maxAgeMs,
@@ -42,15 +51,34 @@ const isForbidden = (error: unknown): boolean =>
   error instanceof PermissionViolationError ||
   (error instanceof RequestError && error.cause instanceof PermissionViolationError);
 
+/** The bus user of the command line. */
+const USER = 'operator';
+
+/** The client wraps the errors of the server. */
+const reasonsOf = (error: unknown): readonly unknown[] =>
+  error instanceof Error && error.cause !== undefined ? [error, ...reasonsOf(error.cause)] : [error];
+
+const problemOf = (error: unknown, serverHasJetStream: boolean): BusProblem | undefined => {
+  const reasons = reasonsOf(error);
+  const refused = reasons.find((reason) => reason instanceof JetStreamApiError);
+  if (refused !== undefined) return accountProblem(refused.code, USER);
+  return reasons.some((reason) => reason instanceof errors.NoRespondersError)
+    ? unansweredProblem(USER, serverHasJetStream)
+    : undefined;
+};
+
 /** Reads every declared stream and consumer. Missing permissions are recorded, not thrown. */
 export const inspectBus = async (connection: NatsConnection): Promise<BusReport> => {
   const manager = await jetstreamManager(connection, { checkAPI: false });
   const refused: string[] = [];
+  const problems = new Map<string, BusProblem>();
   const ask = async <Answer>(what: string, question: () => Promise<Answer>): Promise<Answer | undefined> => {
     try {
       return await question();
     } catch (error) {
-      if (!isMissing(error))
+      const problem = problemOf(error, connection.info?.jetstream === true);
+      if (problem !== undefined) problems.set(problem.message, problem);
+      else if (!isMissing(error))
         refused.push(isForbidden(error) ? `${what}: no permission` : `${what}: ${messageOf(error)}`);
       return undefined;
     }
@@ -67,7 +95,7 @@ export const inspectBus = async (connection: NatsConnection): Promise<BusReport>
     seen.set(name, info);
     if (list !== undefined) readers.set(name, list);
   }
-  const { version = 'unknown', jetstream = false } = connection.info ?? {};
+  const { version = 'unknown', jetstream = false, max_payload: maxPayload = 0 } = connection.info ?? {};
   return {
     url: connection.getServer(),
     server: version,
@@ -76,7 +104,9 @@ export const inspectBus = async (connection: NatsConnection): Promise<BusReport>
     ...(account && { account }),
     streams: seen,
     consumers: readers,
+    maxPayload,
     refused,
+    problems: [...problems.values()],
   };
 };
 
@@ -88,13 +118,39 @@ const everyConsumer = async (pages: AsyncIterable<ConsumerInfo>): Promise<readon
   return all;
 };
 
-const serverFinding = ({ url, server, jetstream, roundTripMs }: BusReport): Finding => {
-  const [major = 0, minor = 0] = server.split('.').map(Number);
+const serverFinding = ({ url, server, jetstream, roundTripMs, maxPayload }: BusReport): Finding => {
   const message = `NATS ${server} at ${url}, round trip ${String(roundTripMs)} ms`;
-  if (!jetstream) return fail('nats', `${message}, without JetStream`, 'start the server with JetStream');
-  return major < 2 || (major === 2 && minor < 11)
-    ? fail('nats', message, 'Holdpoint needs NATS 2.11 or later')
-    : ok('nats', message);
+  const problem = serverProblem(server, maxPayload);
+  if (problem !== undefined) return failOf('nats', problem);
+  return jetstream
+    ? ok('nats', message)
+    : fail('nats', `${message}, without JetStream`, 'start the server with JetStream');
+};
+
+/** A problem states its remedy after the colon. */
+const failOf = (check: string, { code, message }: BusProblem): Finding => {
+  const [fault = message, remedy = ''] = message.split(/: (.*)/s);
+  return fail(check, `${code}: ${fault}`, remedy);
+};
+
+const limitFindings = ({ account }: BusReport): readonly Finding[] => {
+  if (account === undefined) return [];
+  const { max_storage: bytes, max_streams: most, max_consumers: readers } = account.limits;
+  const isBelow = (limit: number, needed: number): boolean => limit >= 0 && limit < needed;
+  const tooLow = [
+    ...(isBelow(
+      bytes,
+      streams.reduce((sum, { maxBytes }) => sum + maxBytes, 0),
+    )
+      ? [10_047]
+      : []),
+    ...(isBelow(most, streams.length) ? [10_027] : []),
+    ...(isBelow(readers, consumers.length) ? [10_026] : []),
+  ];
+  return tooLow.flatMap((code) => {
+    const problem = accountProblem(code, USER);
+    return problem === undefined ? [] : [failOf('jetstream limits', problem)];
+  });
 };
 
 const FULL_WARN = 0.8;
@@ -124,10 +180,18 @@ const storageFinding = ({ account }: BusReport): readonly Finding[] => {
 const NS_PER_MS = 1_000_000;
 const RECREATE = 'start the orchestrator: it creates and updates streams and consumers';
 
-const streamFinding = (
-  { name, maxBytes, maxAgeMs, subjects }: (typeof DECLARED)[number],
-  seen: BusReport,
-): Finding | undefined => {
+/** The settings of a stream that differ from its declaration. */
+export const streamDifferences = (
+  { maxBytes, maxAgeMs, subjects }: (typeof DECLARED)[number],
+  { config }: Pick<StreamInfo, 'config'>,
+): readonly string[] => [
+  ...(config.max_bytes === maxBytes ? [] : ['max_bytes']),
+  ...(config.max_age === maxAgeMs * NS_PER_MS ? [] : ['max_age']),
+  ...(String(config.subjects) === String(subjects) ? [] : ['subjects']),
+];
+
+const streamFinding = (declared: (typeof DECLARED)[number], seen: BusReport): Finding | undefined => {
+  const { name, maxBytes } = declared;
   const check = `stream ${name}`;
   const info = seen.streams.get(name);
   if (info === undefined)
@@ -135,11 +199,7 @@ const streamFinding = (
       ? undefined
       : fail(check, 'does not exist', RECREATE);
   const { config, state, cluster } = info;
-  const differs = [
-    ...(config.max_bytes === maxBytes ? [] : ['max_bytes']),
-    ...(config.max_age === maxAgeMs * NS_PER_MS ? [] : ['max_age']),
-    ...(subjects === undefined || String(config.subjects) === String(subjects) ? [] : ['subjects']),
-  ];
+  const differs = streamDifferences(declared, info);
   if (differs.length > 0) return warn(check, `differs from its declaration: ${differs.join(', ')}`, RECREATE);
   if (config.num_replicas > 1 && cluster?.leader === undefined)
     return fail(check, 'has no leader', 'check the other servers of the NATS cluster');
@@ -195,12 +255,14 @@ const declaredConsumers = (seen: BusReport): readonly ConsumerDeclaration[] => {
 
 export const busFindings = (seen: BusReport): readonly Finding[] => [
   serverFinding(seen),
+  ...seen.problems.map((problem) => failOf('nats account', problem)),
+  ...limitFindings(seen),
   ...storageFinding(seen),
   ...seen.refused.map((text) =>
     warn(
       'permissions',
       text,
-      'use the bus user `operator`, or regenerate its configuration with `node infra/nats/main.ts`',
+      'use the bus user `operator`, or export its permissions again with `holdpoint nats export`',
     ),
   ),
   ...DECLARED.flatMap((declared) => streamFinding(declared, seen) ?? []),

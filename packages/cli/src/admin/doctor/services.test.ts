@@ -41,6 +41,17 @@ test('another release is a warning, pending migrations are an error, both with a
   ).toEqual([]);
 });
 
+test('the owner of a service is shown with its takeovers, and a service without an owner is an error', () => {
+  const shown = (owner: NonNullable<ServiceReport['about']>['owner']) =>
+    serviceFindings([heard({ owner })]).find(({ check }) => check === 'owner recovery');
+  expect(shown({ process: 'core-1', epoch: 3 })).toMatchObject({
+    status: 'ok',
+    message: 'core-1, takeover 3',
+  });
+  expect(shown({ epoch: 3 })).toMatchObject({ status: 'fail', message: 'no process holds the lease' });
+  expect(shown(undefined)).toBeUndefined();
+});
+
 test('unresolved dead letters are a warning with advice', () => {
   const [finding] = serviceFindings([{ ...heard(), deadLetters: 3 }]).filter(({ check }) =>
     check.startsWith('dead letters'),

@@ -78,6 +78,15 @@ const migrationsFinding = ({ service, about }: ServiceReport): Finding | undefin
   return ok(check, `${String(applied.length)} applied, none pending`);
 };
 
+const ownerFinding = ({ service, about }: ServiceReport): Finding | undefined => {
+  if (about?.owner === undefined) return undefined;
+  const { process, epoch } = about.owner;
+  const check = `owner ${service}`;
+  return process === undefined
+    ? fail(check, 'no process holds the lease', 'check the logs of its replicas and /readyz')
+    : ok(check, `${process}, takeover ${String(epoch)}`);
+};
+
 /** OIDC tolerates thirty seconds of skew between issuer and service; smaller differences are not noticeable. */
 const SKEW_WARN_MS = 2_000;
 const SKEW_FAIL_MS = 30_000;
@@ -110,6 +119,7 @@ const databaseFindings = (reports: readonly ServiceReport[]): readonly Finding[]
 
 export const serviceFindings = (reports: readonly ServiceReport[]): readonly Finding[] => [
   ...reports.map(serviceFinding),
+  ...reports.flatMap((each) => ownerFinding(each) ?? []),
   ...reports.flatMap((each) => migrationsFinding(each) ?? []),
   ...reports.flatMap((each) => deadLettersFinding(each) ?? []),
   ...databaseFindings(reports),

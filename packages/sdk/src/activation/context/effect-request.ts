@@ -1,36 +1,15 @@
-import { type ErrorBody, type ErrorCode, HoldpointError } from '@holdpoint/contracts/values/errors';
-import { originOf } from '@holdpoint/contracts/effect/http-request';
+import { type ErrorCode, HoldpointError } from '@holdpoint/contracts/values/errors';
+import { placeOf } from '@holdpoint/contracts/effect/describe';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import { type EffectEnd, ProgramEffect } from '@holdpoint/contracts/program/recording';
 import { z } from 'zod';
 import type { EffectRequest } from '../../definition/context.ts';
+import { EffectFailed, EffectRejected } from '../../remote/effect-errors.ts';
 import { toJson } from './json-value.ts';
 
-/** An approver rejected the effect, or the request expired. Its code is `ERR_FORBIDDEN`. */
-export class EffectRejected extends HoldpointError {
-  override readonly name = 'EffectRejected';
-  constructor(message: string, details?: ErrorBody['details']) {
-    super('ERR_FORBIDDEN', message, { ...(details && { details }) });
-  }
-}
-
-/** The effect failed or was cancelled. Its code is that of the failure. */
-export class EffectFailed extends HoldpointError {
-  override readonly name = 'EffectFailed';
-}
-
-const TARGET_MAX = 512;
-
-const targetOf = ({ capability, args }: EffectRequest<unknown>): string => {
-  const { url } = args;
-  if (typeof url !== 'string') return capability;
-  try {
-    return originOf(url).slice(0, TARGET_MAX);
-  } catch {
-    // The check of the arguments reports a bad URL.
-    return capability;
-  }
-};
+/** The target that the arguments name, else the capability. */
+const targetOf = ({ capability: uses, args, kind }: EffectRequest<unknown>): string =>
+  placeOf({ uses, args, kind, effectClass: 'opaque', target: uses }).target;
 
 /** The recorded form of an effect. Throws `CONTRACT_INVALID` with the problems. */
 export const programEffect = (request: EffectRequest<unknown>): ProgramEffect => {

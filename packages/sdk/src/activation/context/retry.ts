@@ -1,4 +1,4 @@
-import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { hasCode } from '@holdpoint/contracts/values/errors';
 import type { Clock } from '@holdpoint/runtime/engine/clock';
 
 const FIRST_RETRY_MS = 100;
@@ -16,7 +16,7 @@ export const retryWhileUnavailable = async <Value>(
     try {
       return await work();
     } catch (error) {
-      const isPassing = error instanceof HoldpointError && error.code === 'RUNTIME_UNAVAILABLE';
+      const isPassing = hasCode(error, 'RUNTIME_UNAVAILABLE');
       if (!isPassing || clock.now() + retryMs > until) throw error;
     }
     await new Promise<void>((resolve) => void clock.after(retryMs, resolve));

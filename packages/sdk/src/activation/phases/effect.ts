@@ -1,6 +1,6 @@
 import type { PhaseEnd } from '@holdpoint/contracts/program/work';
 import type { AnyEffect } from '../../definition/phase.ts';
-import { EffectRejected } from '../context/effect-request.ts';
+import { EffectRejected } from '../../remote/effect-errors.ts';
 import { StageError } from './failure.ts';
 import {
   contextOf,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { PhaseContext } from '../../definition/context.ts';
-import { EffectFailed, EffectRejected } from '../context/effect-request.ts';
+import { EffectFailed, EffectRejected } from '../../remote/effect-errors.ts';
 import { agentPhase, effectPhase, play, type State } from '../../testing/fixture.ts';
 
 const request = (idempotencyKey = 'k', text = 'x') =>
@@ -27,7 +27,7 @@ describe('an effect of a phase', () => {
       },
     );
     expect(await ended()).toMatchObject({ count: 4 });
-    expect(env.effects()).toMatchObject([{ target: 'cap.file.append', audience: [] }]);
+    expect(env.effects()).toMatchObject([{ target: 'file:out.txt', audience: [] }]);
   });
 
   test('the target of an effect defaults to the origin of its URL', async () => {

@@ -1,5 +1,6 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { ProgramQuestion } from '@holdpoint/contracts/program/work';
+import { DECISION_MS } from '@holdpoint/contracts/workflow/side-effect';
 import { z } from 'zod';
 import { inputRequest, type Prompt } from '../../definition/ask.ts';
 import type { AnyAsk } from '../../definition/phase.ts';
@@ -26,7 +27,13 @@ export const shownPrompt = ({ title, body }: Prompt): Pick<ProgramQuestion, 'tit
  */
 export const questionFor = (
   run: PhaseRun,
-  { prompt, input, audience, expiresMs }: AnyAsk,
+  {
+    prompt,
+    input,
+    audience,
+    onExpired,
+    expiresMs = onExpired === undefined ? undefined : DECISION_MS,
+  }: AnyAsk,
   stage: Stage,
   ...given: readonly unknown[]
 ): Promise<ProgramQuestion | undefined> =>

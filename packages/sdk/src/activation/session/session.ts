@@ -1,4 +1,4 @@
-import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { hasCode, HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { TaskId } from '@holdpoint/contracts/values/ids';
 import type { Entry, WorkRecord } from '@holdpoint/contracts/program/recording';
 import type {
@@ -94,11 +94,11 @@ export const createSession = ({ port, clock, task, lease, worker, onLost }: Sess
       try {
         return await once(what);
       } catch (error) {
-        if (error instanceof HoldpointError && error.code === 'ORCHESTRATOR_WORK_LOST') {
+        if (hasCode(error, 'ORCHESTRATOR_WORK_LOST')) {
           isRefused = true;
           throw lose(error.message);
         }
-        if (error instanceof HoldpointError && error.code === 'RUNTIME_POISON') poisoned += 1;
+        if (hasCode(error, 'RUNTIME_POISON')) poisoned += 1;
         if (!isPassing(error, poisoned)) throw error;
         if (clock.now() + retryMs >= goodUntil)
           throw lose('the lease expired: the orchestrator does not answer');

@@ -49,7 +49,7 @@ describe('the default gate', () => {
       effectClass: 'opaque',
       pool: 'default',
       audience: ['operators'],
-      approvalTimeoutMs: 300_000,
+      approvalTimeoutMs: 604_800_000,
       idempotencyKey: 'k',
       target: 'staging',
     });
@@ -60,7 +60,7 @@ describe('the default gate', () => {
     const gate = forKind(defaultGate(), kind);
     expect(gate.given).toEqual({ side_effect_kind: kind });
     expect(gate.request.audience).toEqual(['operators']);
-    expect(gate.timeoutMs).toEqual({ default: 300_000 });
+    expect(gate.timeoutMs).toEqual({ default: 604_800_000 });
   });
 
   test('the default gate with inputs is part of the definition', () => {
@@ -71,8 +71,18 @@ describe('the default gate', () => {
     });
   });
 
+  test('a gate of five minutes is valid for five minutes', () => {
+    const short = {
+      '.holdpoint/gates/short.yaml': 'id: short\nversion: "1"\napproval_request: { timeout: 5m }\n',
+    };
+    expect(effectIn(made('gate = "short"', short)).approvalTimeoutMs).toBe(300_000);
+  });
+
   test("a repository's default gate replaces the shipped one, also for merges", () => {
-    const own = (shippedGate('approval_recovery_v2') ?? '').replace('timeout: 5m', 'timeout: 1h');
+    const own = (shippedGate('approval_recovery_v2') ?? '').replace(
+      'timeout: 7d\n  remind: [1h, 1d]',
+      'timeout: 1h',
+    );
     const files = { '.vizier/gates/approval_recovery_v2.yaml': own };
     expect(effectIn(made('', files))).toMatchObject({
       approvalTimeoutMs: 3_600_000,

@@ -1,3 +1,4 @@
+import { DECISION_MS } from '@holdpoint/contracts/workflow/side-effect';
 import type { Gate } from '@holdpoint/contracts/workflow/gate';
 import type { Json } from '@holdpoint/contracts/values/json';
 import type { EffectDeclaration, SideEffectKind } from '@holdpoint/contracts/workflow/workflow';
@@ -6,7 +7,7 @@ import { AUDIENCE } from '../node/node-gates.ts';
 import { shown } from '../../problems/report.ts';
 import { DEFAULT_GATE, type FindGate } from '../../gate/find-gate.ts';
 import { gateInputs } from './gate-inputs.ts';
-import { GATE_TIMEOUT_MS, hasExpressions } from '../../gate/problems.ts';
+import { hasExpressions } from '../../gate/problems.ts';
 
 type GateChoice = {
   /** The name in `effect.gate`. */
@@ -15,7 +16,7 @@ type GateChoice = {
 };
 type GateFields = Pick<EffectDeclaration, 'audience' | 'approvalTimeoutMs' | 'gate'>;
 
-const DEFAULT_FIELDS: GateFields = { audience: [...AUDIENCE], approvalTimeoutMs: GATE_TIMEOUT_MS };
+const DEFAULT_FIELDS: GateFields = { audience: [...AUDIENCE], approvalTimeoutMs: DECISION_MS };
 
 /** Drops reminders and escalation steps that come after the request has expired. */
 const within = (policy: Gate['policy'], timeoutMs: number): Gate['policy'] => {
@@ -52,7 +53,7 @@ export const gateFor = (
   const { gate, shipped } = found;
   const given = gateInputs(gate, inputs, kind, fields);
   const names = (gate.request.audience ?? []).filter((one) => !hasExpressions(one));
-  const approvalTimeoutMs = gate.timeoutMs[kind] ?? gate.timeoutMs.default ?? GATE_TIMEOUT_MS;
+  const approvalTimeoutMs = gate.timeoutMs[kind] ?? gate.timeoutMs.default ?? DECISION_MS;
   return {
     audience: names.length > 0 ? names : [...AUDIENCE],
     approvalTimeoutMs,

@@ -1,4 +1,5 @@
 import { effectClassOf, isCustom, namesProbe } from '@holdpoint/contracts/effect/capabilities';
+import { isRemote } from '@holdpoint/contracts/effect/remote-name';
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import type { EffectClass, EffectDeclaration, SideEffectKind } from '@holdpoint/contracts/workflow/workflow';
 import type { NodeDraft } from '../node/node-draft.ts';
@@ -55,9 +56,13 @@ const declaredEffect = (
     optional('compensate'),
     optional('rollback_hint'),
   ];
-  if (raw.class !== undefined && !isCustom(uses)) {
+  if (raw.class !== undefined && !isCustom(uses) && !isRemote(uses)) {
     const expected = `no class: the class of ${uses} is fixed`;
     fields.error('WORKFLOW_EFFECT_CLASS', 'effect.class', shown(raw.class), expected);
+  }
+  if (raw.previews === true && !isRemote(uses)) {
+    const expected = `no previews: only a cap.remote. capability has them (uses ${uses})`;
+    fields.error('WORKFLOW_EFFECT_USES', 'effect.previews', 'true', expected);
   }
   return {
     // A probe counts no matter whether the effect or the arguments name it: the executor treats both alike.
@@ -68,6 +73,7 @@ const declaredEffect = (
     ...gateFor(raw, raw.side_effect_kind, findGate, fields),
     idempotencyKey: text('idempotency_key'),
     target: text('target'),
+    ...(raw.previews === true && { previews: true as const }),
     ...(probe !== undefined && { probe }),
     ...(compensate !== undefined && { compensate }),
     ...(rollbackHint !== undefined && { rollbackHint }),
@@ -82,7 +88,7 @@ const refusal = ({
   source: { effect },
 }: NodeDraft): readonly [code: string, expected: string] | undefined => {
   if (effect === undefined) {
-    return takesJson(uses) && !isCustom(uses)
+    return takesJson(uses) && !isCustom(uses) && !uses.endsWith('.preview')
       ? ['WORKFLOW_EFFECT_MISSING', 'an effect table: this capability changes external state']
       : undefined;
   }

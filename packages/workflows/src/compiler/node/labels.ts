@@ -1,4 +1,5 @@
 import { CAPABILITIES, compensationOf, CONTROLS, isCustom } from '@holdpoint/contracts/effect/capabilities';
+import { isRemote } from '@holdpoint/contracts/effect/remote-name';
 import type { RawNode } from '../../template/schema.ts';
 
 type Kind = NonNullable<RawNode['kind']>;
@@ -51,8 +52,9 @@ type Fault = { readonly code: string; readonly found: string; readonly expected:
 
 const CANONICAL = 'a canonical label such as cap.env.builtin.git.commit';
 
-/** A custom capability or its preview. Compensations are ordered by hand and have no node. */
-const isOwn = (label: string): boolean => isCustom(label) && !label.endsWith('.compensate');
+/** A custom or remote capability, or its preview. Compensations are ordered by hand and have no node. */
+const isOwn = (label: string): boolean =>
+  (isCustom(label) || isRemote(label)) && !label.endsWith('.compensate');
 
 export const isLabel = (label: string): boolean => LABELS.has(label) || isOwn(label);
 
@@ -89,7 +91,7 @@ export const kindsOf = (label: string): readonly Kind[] => {
 };
 
 /** These capabilities take any JSON as arguments; all others take texts. */
-export const takesJson = (label: string): boolean => /^cap\.(?:file|http|notify|custom)\./.test(label);
+export const takesJson = (label: string): boolean => /^cap\.(?:file|http|notify|custom|remote)\./.test(label);
 
 /**
  * Whether a node with this label may declare an effect: a change outside of the run that the run cannot undo.

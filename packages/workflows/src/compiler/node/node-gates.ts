@@ -1,3 +1,4 @@
+import { DECISION_MS } from '@holdpoint/contracts/workflow/side-effect';
 import type { NodeDefinition, Step } from '@holdpoint/contracts/workflow/workflow';
 import { parseBool } from '../../reading/coerce.ts';
 import type { NodeDraft } from './node-draft.ts';
@@ -7,7 +8,6 @@ import { firstText, textArg } from './node-args.ts';
 
 /** Every operator may approve. */
 export const AUDIENCE = ['operators'];
-const APPROVAL_MS = 86_400_000;
 
 type Gates = Pick<
   NodeDefinition,
@@ -36,7 +36,7 @@ const approval = ({ gates, fields }: NodeDraft): Pick<Gates, 'approval'> => {
     const field = `gates[${String(asked)}].policy`;
     fields.error('WORKFLOW_GATE_POLICY', field, gate.policy, 'block: a missing approval always blocks');
   }
-  return { approval: { audience: [...AUDIENCE], timeoutMs: APPROVAL_MS } };
+  return { approval: { audience: [...AUDIENCE], timeoutMs: DECISION_MS } };
 };
 
 const cicd = (draft: NodeDraft, gate: Gate | undefined): Gates => {

@@ -3,6 +3,7 @@ import type { Scope } from '@holdpoint/contracts/approval/access-token';
 import { accessTokenIdOf } from '@holdpoint/contracts/values/ids';
 import { silentLogger } from '@holdpoint/runtime/observability/log';
 import { describe, expect, test } from 'vitest';
+import type { StoredPerson } from '../../people/people.ts';
 import type { StoredToken } from '../../queries/tokens.ts';
 import { createAttempts, FAILURES_MAX } from './attempts.ts';
 import { createIdentity, type IdentityParts } from './create-identity.ts';
@@ -23,6 +24,9 @@ const stored = (secret: string, more: Partial<StoredToken> = {}): StoredToken =>
   scopes: ['approvals:read'],
   revoked: false,
   expired: false,
+  createdAt: 1_000,
+  peopleVersion: 0,
+  isSession: false,
   ...more,
 });
 
@@ -149,6 +153,65 @@ describe('a stored token', () => {
   ] as const)('a token that is %s is refused, with the reason', async (state, message) => {
     const error = await errorFor('Bearer s', identityWith([stored('s', { [state]: true })]));
     expect(error).toMatchObject({ code: 'APPROVALS_UNAUTHENTICATED', message });
+  });
+
+  describe('of a person of the store', () => {
+    const eve = { name: 'eve', groups: ['releasers'], addedBy: 'ada', addedAt: 500 };
+    const withPeople = (...people: readonly StoredPerson[]) =>
+      identityWith([stored('s', { principal: 'eve' })], { directory: () => createDirectory(known, people) });
+
+    test('a token of a person in the store has the groups of the person, not its own', async () => {
+      expect(await shown(withPeople(eve), 'Bearer s')).toMatchObject({ name: 'eve', groups: ['releasers'] });
+    });
+
+    test('a token of a removed person is refused, also if it was not revoked', async () => {
+      const removed = { ...eve, removedBy: 'ada', removedAt: 2_000 };
+      expect(await errorFor('Bearer s', withPeople(removed))).toMatchObject({
+        code: 'APPROVALS_UNAUTHENTICATED',
+        message: 'the token was revoked',
+      });
+    });
+
+    test('an old token stays refused when its person is added again', async () => {
+      const again = { ...eve, addedAt: 3_000, removedAt: 1_000 };
+      expect(await errorFor('Bearer s', withPeople(again))).toMatchObject({
+        message: 'the token was revoked',
+      });
+      const earlier = { ...again, removedAt: 999 };
+      expect(await shown(withPeople(earlier), 'Bearer s')).toMatchObject({ name: 'eve' });
+    });
+
+    test('the principals file wins over the store', async () => {
+      const identity = identityWith([stored('s', { principal: 'grace' })], {
+        directory: () =>
+          createDirectory(known, [
+            { ...eve, name: 'grace', groups: ['none'], removedBy: 'ada', removedAt: 9_000 },
+          ]),
+      });
+      expect(await shown(identity, 'Bearer s')).toMatchObject({ groups: ['auditors', 'operators'] });
+      expect([identity.knows('grace'), identity.isRemoved('grace')]).toEqual([true, false]);
+    });
+
+    test('people newer than the directory are read before the token counts', async () => {
+      let people: readonly StoredPerson[] = [eve];
+      const identity = identityWith([stored('s', { principal: 'eve', peopleVersion: 2 })], {
+        directory: () => createDirectory(known, people),
+        catchUp: async (version) => {
+          if (version === 2) people = [{ ...eve, removedBy: 'ada', removedAt: 2_000 }];
+        },
+      });
+      expect(await errorFor('Bearer s', identity)).toMatchObject({ code: 'APPROVALS_UNAUTHENTICATED' });
+    });
+
+    test('only the use of a valid token is reported', async () => {
+      const used: string[] = [];
+      const onUse = ({ principal }: StoredToken) => void used.push(principal);
+      const tokens = [stored('s'), stored('t', { principal: 'gone', revoked: true })];
+      const identity = identityWith(tokens, { onUse });
+      await shown(identity, 'Bearer s');
+      await errorFor('Bearer t', identity);
+      expect(used).toEqual(['bot']);
+    });
   });
 
   test('a token for an OIDC name is refused once the directory lists the person', async () => {

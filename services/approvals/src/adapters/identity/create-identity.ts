@@ -19,6 +19,10 @@ export type IdentityParts = {
   readonly oidc?: (OidcTokens & { readonly settings: OidcSettings }) | undefined;
   /** By the SHA-256 of its secret, in hexadecimal. */
   readonly findToken: (sha256: string) => Promise<StoredToken | undefined>;
+  /** Reads the people of the store if the directory has an older version of them. Throws `RUNTIME_UNAVAILABLE`. */
+  readonly catchUp?: (peopleVersion: number) => Promise<void>;
+  /** A stored token was used. */
+  readonly onUse?: (token: StoredToken) => void;
   readonly attempts: Attempts;
 };
 
@@ -31,8 +35,8 @@ const FAILURE_TEXTS: Readonly<Partial<Record<Failure, string>>> = {
 };
 
 const ownerOf = (token: StoredToken, directory: Directory): Principal | undefined => {
-  const { id, principal: name, groups, scopes, agent } = token;
-  const acting = { token: id, ...(agent !== undefined && { agent }) };
+  const { id, principal: name, groups, scopes, claims, agent } = token;
+  const acting = { token: id, ...(claims && { claims }), ...(agent !== undefined && { agent }) };
   const known = directory.ofName(name);
   if (known !== undefined) return { ...known, scopes, ...acting };
   // The token was created before the directory listed this subject under another name: its owner would count
@@ -46,6 +50,9 @@ const proofOf = (token: StoredToken | undefined, hash: Buffer, directory: Direct
     return { failure: 'unknown' };
   if (token.revoked) return { failure: 'revoked' };
   if (token.expired) return { failure: 'expired' };
+  const { principal: name, createdAt } = token;
+  // A token that the removal has not revoked yet, or that was created for the removed name.
+  if (directory.isRemoved(name) || directory.wasRemovedSince(name, createdAt)) return { failure: 'revoked' };
   const principal = ownerOf(token, directory);
   return principal === undefined ? { failure: 'revoked' } : { principal };
 };
@@ -55,14 +62,23 @@ export const createIdentity = ({
   administrators,
   oidc,
   findToken,
+  catchUp = () => Promise.resolve(),
+  onUse = () => undefined,
   attempts,
 }: IdentityParts): Identity => {
+  const proveStored = async (hash: Buffer): Promise<Proof> => {
+    const found = await findToken(hash.toString('hex'));
+    if (found !== undefined) await catchUp(found.peopleVersion);
+    const proof = proofOf(found, hash, directory());
+    if (found !== undefined && 'principal' in proof) onUse(found);
+    return proof;
+  };
+
   const prove = async (token: string): Promise<Proof> => {
     const hash = createHash('sha256').update(token).digest();
     const listed = directory().ofToken(hash);
     if (listed !== undefined) return { principal: listed };
-    if (oidc === undefined || !looksLikeJwt(token))
-      return proofOf(await findToken(hash.toString('hex')), hash, directory());
+    if (oidc === undefined || !looksLikeJwt(token)) return proveStored(hash);
     const claims = await oidc.claimsOf(token);
     const principal = claims && personOf(claims, oidc.settings, directory());
     return principal === undefined ? { failure: 'oidc' } : { principal };
@@ -98,5 +114,6 @@ export const createIdentity = ({
     ofDiscord: (user) => directory().ofDiscord(user),
     isAdministrator: (principal) => isAmong(administrators, principal),
     knows: (name) => directory().ofName(normalName(name)) !== undefined,
+    isRemoved: (name) => directory().isRemoved(normalName(name)),
   };
 };

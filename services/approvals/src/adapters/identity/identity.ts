@@ -23,4 +23,6 @@ export interface Identity {
   isAdministrator(principal: Principal): boolean;
   /** Whether the directory lists this name. Its entry then replaces the groups of tokens. */
   knows(name: string): boolean;
+  /** Whether this person was removed and not added again. */
+  isRemoved(name: string): boolean;
 }

@@ -16,7 +16,7 @@ import type { Pool } from 'pg';
 import { z } from 'zod';
 import type { Keyring } from '../../adapters/keyring.ts';
 import type { Principal } from '../../approval/state.ts';
-import { errorFrom } from './gateway.ts';
+import { errorFrom } from '../http/forward.ts';
 
 const ListRequest = z.object({ limit: z.int().min(1).max(100).default(20) });
 const Named = z.object({ id: Id });

@@ -6,8 +6,9 @@ import type { Listener } from '@holdpoint/runtime/bus/listener';
 import type { BusOverview } from '@holdpoint/runtime/bus/bus-overview';
 import type { DeadLetterResolver } from '@holdpoint/runtime/bus/dead-letter-actions';
 import { type Context, Hono } from 'hono';
+import type { RedeemCode } from '../../adapters/identity/sign-in/code.ts';
 import type { SignIn } from '../../adapters/identity/sign-in/sign-in.ts';
-import { callerOf } from '../../api.ts';
+import { callerOf } from '../../callers.ts';
 import type { SurfaceDeps } from '../surface-deps.ts';
 import { callerIn, type Env, PRIVATE, withTimeout } from '../http/api.ts';
 import { readBody } from '../http/body.ts';
@@ -29,6 +30,8 @@ export type ConsoleParts = {
   readonly events: Events;
   readonly page: Page;
   readonly origins: readonly string[];
+  /** Exchanges the code of a sign-in link for the token of a session. */
+  readonly redeemCode: RedeemCode;
   /** The OIDC sign-in, if configured. */
   readonly signIn?: SignIn | undefined;
 };
@@ -84,7 +87,7 @@ export const consoleRoutes = (parts: ConsoleParts): Hono<Env> => {
     });
     return RESPONSE_ALREADY_SENT;
   });
-  api.route('/sign-in', signInRoutes(parts.signIn, origins, deps.sourceOf));
+  api.route('/sign-in', signInRoutes(parts.signIn, parts.redeemCode, origins, deps.sourceOf));
   api.all('*', (context) => context.json(errorBody('CONTRACT_UNKNOWN_SUBJECT', 'no such path'), 404));
   api.onError((error, context) => {
     const { status, body, headers } = httpErrorOf(error, deps.log);

@@ -1,7 +1,8 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
-import { OidcCode } from '@holdpoint/contracts/approval/sign-in';
+import { OidcCode, SignInCode } from '@holdpoint/contracts/approval/sign-in';
 import { parseAs } from '@holdpoint/runtime/engine/inbound';
 import { Hono } from 'hono';
+import type { RedeemCode } from '../../adapters/identity/sign-in/code.ts';
 import type { SignIn } from '../../adapters/identity/sign-in/sign-in.ts';
 import { type Env, withTimeout } from '../http/api.ts';
 import { readBody } from '../http/body.ts';
@@ -22,7 +23,12 @@ const isOwnPage = (
 };
 
 /** Routes before the sign-in. They need no token and reveal only public settings. */
-export const signInRoutes = (signIn: SignIn | undefined, origins: Origins, sourceOf: SourceOf): Hono<Env> => {
+export const signInRoutes = (
+  signIn: SignIn | undefined,
+  redeemCode: RedeemCode,
+  origins: Origins,
+  sourceOf: SourceOf,
+): Hono<Env> => {
   const app = new Hono<Env>({ strict: true });
   app.get('/', async (context) => context.json(signIn === undefined ? {} : await withTimeout(signIn.ways())));
   app.post('/oidc', async ({ req, env, json }) => {
@@ -33,6 +39,10 @@ export const signInRoutes = (signIn: SignIn | undefined, origins: Origins, sourc
     if (!isOwnPage(code.redirectUri, req.header('origin'), mayConnect))
       throw new HoldpointError('APPROVALS_ORIGIN_REFUSED', 'redirect_uri is not allowed');
     return json(await withTimeout(signIn.redeem(code, sourceOf(env.incoming))));
+  });
+  app.post('/code', async ({ req, env, json }) => {
+    const { code } = parseAs(SignInCode, await readBody(req.raw));
+    return json(await withTimeout(redeemCode(code, sourceOf(env.incoming))));
   });
   return app;
 };

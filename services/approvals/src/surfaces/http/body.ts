@@ -1,9 +1,10 @@
+import { REMOTE_OUTPUTS_MAX_BYTES } from '@holdpoint/contracts/effect/remote';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { JsonObject } from '@holdpoint/contracts/values/json';
 import { parseAs, parseJson } from '@holdpoint/runtime/engine/inbound';
 
-/** Far more than any request needs. */
-export const BODY_MAX_BYTES = 262_144;
+/** The largest outputs of a remote effect, and the fields around them. */
+export const BODY_MAX_BYTES = REMOTE_OUTPUTS_MAX_BYTES + 16_384;
 
 const tooLarge = (): HoldpointError =>
   new HoldpointError('CONTRACT_PAYLOAD_TOO_LARGE', `the body is larger than ${String(BODY_MAX_BYTES)} bytes`);

@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http';
 import {
   type ErrorBody,
   ErrorCode,
@@ -41,5 +42,25 @@ export const httpErrorOf = (error: unknown, log: Logger): HttpError => {
       ...hints[status],
       ...(typeof retryAfterSeconds === 'number' && { 'retry-after': String(retryAfterSeconds) }),
     },
+  };
+};
+
+/** An error by RFC 9457. `code` and `message` are those of the bus. */
+export type Problem = ErrorBody & {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+};
+
+/** The answer of the HTTP API to an error. */
+export const problemOf = (error: unknown, log: Logger): HttpError & { readonly body: Problem } => {
+  const { status, body, headers } = httpErrorOf(error, log);
+  const { code, message } = body;
+  const title = STATUS_CODES[status] ?? 'Error';
+  return {
+    status,
+    headers,
+    body: { type: `urn:holdpoint:error:${code}`, title, status, detail: message, ...body },
   };
 };

@@ -1,7 +1,7 @@
 import type { RawData } from 'ws';
 import type { ApprovalView } from '@holdpoint/contracts/approval/views';
-import { policyOf } from '@holdpoint/contracts/workflow/approval-policy';
-import { isAmong, mayDecide } from '@holdpoint/contracts/workflow/audience';
+import { mayDecideNow } from '@holdpoint/contracts/approval/question';
+import { isAmong } from '@holdpoint/contracts/workflow/audience';
 import type { WatchMessage } from '@holdpoint/contracts/approval/watch';
 import type { FeedEvent } from '../../adapters/feed.ts';
 import type { Principal } from '../../approval/state.ts';
@@ -30,16 +30,6 @@ const messageOf = (
       return undefined;
   }
 };
-
-/** Whether a decision of this person would count now. */
-const mayDecideNow = (
-  person: Principal,
-  { status, audience, floor, requestedBy, ...question }: ApprovalView,
-): boolean =>
-  status === 'pending' &&
-  (person.scopes?.includes('approvals:decide') ?? true) &&
-  mayDecide({ audience, floor }, person) &&
-  !((policyOf(question).fourEyes || person.agent !== undefined) && requestedBy === person.name);
 
 /**
  * The text for one person about an event; undefined when they are not in the audience. It is serialized once

@@ -14,9 +14,13 @@ const REFUSED: Answer = { error: errorBody('APPROVALS_JOIN_REFUSED', 'the join s
 const start = async ({ answer, isNamed }: { answer: Answer; isNamed: boolean }) => {
   const state = { answer, isNamed, asked: 0 };
   let step = (): void => undefined;
+  const soon: (readonly [ms: number, next: () => void])[] = [];
   const clock: Clock = {
     now: () => 0,
-    after: () => () => undefined,
+    after: (ms, next) => {
+      soon.push([ms, next]);
+      return () => undefined;
+    },
     every: (_, next) => {
       step = next;
       return () => undefined;
@@ -47,8 +51,25 @@ const start = async ({ answer, isNamed }: { answer: Answer; isNamed: boolean }) 
     }
     return state.asked - before;
   };
-  return { state, askedIn, enrolment };
+  return { state, askedIn, enrolment, soon };
 };
+
+test('an executor asks again after a moment while nothing answers, until it is enrolled', async () => {
+  const { state, enrolment, soon } = await start({ answer: AWAY, isNamed: false });
+  expect(soon.map(([ms]) => ms)).toEqual([200]);
+  soon[0]?.[1]();
+  await turn();
+  expect(soon).toHaveLength(2);
+  state.answer = JOINED;
+  soon[1]?.[1]();
+  await turn();
+  expect([state.asked, soon.length, enrolment.isEnrolled()]).toEqual([3, 2, true]);
+});
+
+test('an executor that approvals refuses does not hurry', async () => {
+  const { soon } = await start({ answer: REFUSED, isNamed: false });
+  expect(soon).toEqual([]);
+});
 
 test.each([
   ['is away', AWAY],

@@ -29,7 +29,8 @@ export const createLedgerFence = (journal: Pick<Journal, 'id' | 'position' | 're
 
   const guard: CommitGuard = {
     statement: ({ events }: BatchWrite) => {
-      if (!events.some(({ type }) => type === 'started')) return undefined;
+      // A claim that is answered again is journalled again, by the executor that answers it.
+      if (!events.some(({ type }) => type === 'started' || type === 'claimed')) return undefined;
       requested = span;
       return {
         name: 'hp_pass',

@@ -31,6 +31,8 @@ export type ReconcilerParts = {
 
 /** How soon an idle executor notices a restore and lets the others continue. A refused start is noticed at once. */
 const LOOK_EVERY_MS = 1_000;
+/** An executor counts as missing only after minutes. */
+const REPORT_SEEN_EVERY_MS = 20_000;
 /** More steps than a pass needs. An unfinished pass continues with the next one. */
 const STEPS_MAX = 20;
 const REPORTS_AT_ONCE = 200;
@@ -50,6 +52,7 @@ export const createReconciler = (parts: ReconcilerParts) => {
   let left: readonly HeldJournal[] | undefined;
   let logged = '';
   let isOpen = false;
+  let reportSeenAt = -Infinity;
   /** The ledger as it was when effects last could start. */
   let trusted: LedgerStatus | undefined;
   let waitsFor: readonly string[] = [];
@@ -176,7 +179,9 @@ export const createReconciler = (parts: ReconcilerParts) => {
   const pass = async (): Promise<void> => {
     try {
       for (let steps = 0; steps < STEPS_MAX && (await step());) steps += 1;
+      if (performance.now() < reportSeenAt) return;
       await registry.reportSeen(journal.id);
+      reportSeenAt = performance.now() + REPORT_SEEN_EVERY_MS;
     } catch (error) {
       // Only an operator can repair a journal. A database that is away comes back.
       const level = error instanceof JournalTooShort || error instanceof JournalDamaged ? 'error' : 'warn';

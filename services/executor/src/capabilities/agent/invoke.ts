@@ -5,14 +5,10 @@ import type { Payload, StepInput, StepResult } from '@holdpoint/contracts/task/s
 import { filesTree } from '../../adapters/git/snapshot.ts';
 import type { CommandResult } from '../../adapters/process/run-command.ts';
 import { orWarn } from '../stage/or-warn.ts';
-import {
-  failed,
-  invalid,
-  type RunStage,
-  type StageModule,
-  type StageTools,
-  succeeded,
-} from '../stage/stage.ts';
+import { failed, succeeded } from '../stage/results.ts';
+import { invalid } from '../stage/arguments.ts';
+import type { RunStage, StageModule } from '../stage/stage.ts';
+import type { StageTools } from '../stage/tools.ts';
 import { askingForReport, readReply, type Reply } from './reply.ts';
 
 /** Including the note about omitted bytes. */

@@ -1,7 +1,7 @@
 import type { StepResult } from '@holdpoint/contracts/task/step';
 import { orWarn } from '../stage/or-warn.ts';
 import { isOurs } from '../repository/inspect.ts';
-import type { StageTools } from '../stage/stage.ts';
+import type { StageTools } from '../stage/tools.ts';
 
 /** Adds the commit that passed a check: a rollback may target it. */
 export const withCommit = (result: StepResult, commit: string | undefined): StepResult =>

@@ -1,14 +1,11 @@
 import type { StepInput, StepResult } from '@holdpoint/contracts/task/step';
 import { isCommitId } from '../../adapters/git/ref-name.ts';
 import { endOf, outputsOf, resultOf, runScript, type ScriptRun, tookSoLong } from '../shell/run-script.ts';
-import {
-  invalid,
-  type RunStage,
-  type StageModule,
-  type StageTools,
-  succeeded,
-  WORKTREES,
-} from '../stage/stage.ts';
+import { invalid } from '../stage/arguments.ts';
+import type { RunStage, StageModule } from '../stage/stage.ts';
+import type { StageTools } from '../stage/tools.ts';
+import { succeeded } from '../stage/results.ts';
+import { WORKTREES } from '../stage/worktree.ts';
 import { recordCommit, withCommit } from './checked-commit.ts';
 import { NO_GATE } from './stop-condition.ts';
 import { keepOutOfStatus } from '../worktree/prepare.ts';

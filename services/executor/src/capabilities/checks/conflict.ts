@@ -8,15 +8,10 @@ import { conflictsOf } from '../git/integrate/merge.ts';
 import { freshWorktree, mergeInto, removeWorktree } from '../git/integrate/worktree.ts';
 import { readInside } from '../prompt/resolve.ts';
 import { clearSentinelFile, mergeSlug, readSentinel, sentinelPath } from '../merge/sentinel.ts';
-import {
-  argOf,
-  blocked,
-  failed,
-  type RunStage,
-  type StageModule,
-  type StageTools,
-  succeeded,
-} from '../stage/stage.ts';
+import { argOf } from '../stage/arguments.ts';
+import { blocked, failed, succeeded } from '../stage/results.ts';
+import type { RunStage, StageModule } from '../stage/stage.ts';
+import type { StageTools } from '../stage/tools.ts';
 
 /** The tips of two branches that conflict. */
 type Conflict = {

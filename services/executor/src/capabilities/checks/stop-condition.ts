@@ -1,6 +1,7 @@
 import { recordCommit } from './checked-commit.ts';
 import { resultOf, runScript } from '../shell/run-script.ts';
-import { type RunStage, type StageModule, succeeded } from '../stage/stage.ts';
+import type { RunStage, StageModule } from '../stage/stage.ts';
+import { succeeded } from '../stage/results.ts';
 
 export const NO_GATE = 'gate: none configured';
 

@@ -1,7 +1,7 @@
 import { HttpIdempotentRequest, HttpRequest, originOf } from '@holdpoint/contracts/effect/http-request';
 import { canonicalJson, type Json, type JsonObject } from '@holdpoint/contracts/values/json';
 import type { z } from 'zod';
-import type { HttpResponse } from '../../adapters/http/exchange.ts';
+import type { HttpResponse } from '@holdpoint/runtime/http/exchange';
 import { type Capability, type EffectContext, OutcomeUnknown } from '../../ports/capability.ts';
 import { fillHeaders, fillBody } from './fill-secrets.ts';
 import { assertAllowed, clean, type HttpLimits, type Reach, sendRequest } from './send-request.ts';

@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net';
+import { targetSetting } from '@holdpoint/contracts/effect/http-request';
 import { type ErrorBody, type ErrorCode, errorBody } from '@holdpoint/contracts/values/errors';
-import { addressesOf, type Resolve } from '../../adapters/http/address.ts';
-import { openConnection, type Trust } from '../../adapters/http/connection.ts';
-import { type HttpResponse, exchange, type OutgoingRequest } from '../../adapters/http/exchange.ts';
+import { AddressRefused, addressesOf, type Resolve } from '@holdpoint/runtime/http/address';
+import { openConnection, type Trust } from '@holdpoint/runtime/http/connection';
+import { type HttpResponse, exchange, type OutgoingRequest } from '@holdpoint/runtime/http/exchange';
 import { CleanFailure, type EffectContext, OutcomeUnknown } from '../../ports/capability.ts';
 
 export type HttpLimits = Trust & {
@@ -49,7 +50,10 @@ export const assertAllowed = (
 ): boolean => {
   if (origins.has(origin)) return true;
   if (anyPublic === true && protocol === 'https:' && port === '') return false;
-  throw clean('EXECUTOR_TARGET_NOT_ALLOWED', `${uses} may not reach ${origin}`);
+  throw clean(
+    'EXECUTOR_TARGET_NOT_ALLOWED',
+    `${uses} may not reach ${origin}: add it to ${targetSetting(uses)}`,
+  );
 };
 
 const connected = async (
@@ -64,7 +68,7 @@ const connected = async (
     const addresses = await addressesOf(url, isListed, signal, limits.resolve);
     return await openConnection(url, addresses, signal, limits);
   } catch (cause) {
-    if (cause instanceof CleanFailure) throw cause;
+    if (cause instanceof AddressRefused) throw clean('EXECUTOR_TARGET_NOT_ALLOWED', cause.message);
     if (context.signal.aborted) throw clean('EXECUTOR_CANCELLED', 'cancelled before it began', { cause });
     const why = signal.aborted ? `timed out after ${String(withinMs)} ms` : codeOf(cause);
     throw clean('EXECUTOR_TARGET_UNAVAILABLE', `Cannot reach the target: ${why}`, { cause });

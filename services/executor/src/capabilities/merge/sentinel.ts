@@ -7,7 +7,10 @@ import { z } from 'zod';
 import { replaceFile } from '../../adapters/files/durable-file.ts';
 import type { Repository } from '../../adapters/git/repositories.ts';
 import { CleanFailure } from '../../ports/capability.ts';
-import { argOf, type RunStage, type StageModule, type StageTools, succeeded } from '../stage/stage.ts';
+import { argOf } from '../stage/arguments.ts';
+import type { RunStage, StageModule } from '../stage/stage.ts';
+import type { StageTools } from '../stage/tools.ts';
+import { succeeded } from '../stage/results.ts';
 import { keepOutOfStatus } from '../worktree/prepare.ts';
 
 const FOLDER = '.holdpoint/tmp/merge-conflicts';

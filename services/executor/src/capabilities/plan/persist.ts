@@ -7,15 +7,10 @@ import { moveBranch } from '../git/branches/checkout.ts';
 import { editTree, writeBlob } from '../git/branches/tree.ts';
 import { PLAN_FOLDERS, type Plan, planDocument, planIdOf, slugOf, slugOfSpec } from './plan-document.ts';
 import { readInside } from '../prompt/resolve.ts';
-import {
-  argOf,
-  failed,
-  invalid,
-  type RunStage,
-  type StageModule,
-  type StageTools,
-  succeeded,
-} from '../stage/stage.ts';
+import { argOf, invalid } from '../stage/arguments.ts';
+import { failed, succeeded } from '../stage/results.ts';
+import type { RunStage, StageModule } from '../stage/stage.ts';
+import type { StageTools } from '../stage/tools.ts';
 
 const SOURCES = ['inline', 'stdin', 'file'];
 const TRIES = 5;

@@ -3,15 +3,10 @@ import { type Artifact, artifactLabel } from '@holdpoint/contracts/workflow/arti
 import type { StepInput, StepResult } from '@holdpoint/contracts/task/step';
 import { CleanFailure } from '../../ports/capability.ts';
 import { PROMPT_BYTES_MAX, renderPrompt } from './prompt-text.ts';
-import {
-  argOf,
-  failed,
-  invalid,
-  type RunStage,
-  type StageModule,
-  type StageTools,
-  succeeded,
-} from '../stage/stage.ts';
+import { argOf, invalid } from '../stage/arguments.ts';
+import { failed, succeeded } from '../stage/results.ts';
+import type { RunStage, StageModule } from '../stage/stage.ts';
+import type { StageTools } from '../stage/tools.ts';
 
 type PromptArtifact = Extract<Artifact, { type: 'custom' }>;
 

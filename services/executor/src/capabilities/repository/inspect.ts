@@ -5,7 +5,9 @@ import type { Git } from '../../adapters/git/git.ts';
 import { isBranchName } from '../../adapters/git/ref-name.ts';
 import { PLAN_FOLDERS, slugOf } from '../plan/plan-document.ts';
 import { sentinelPath } from '../merge/sentinel.ts';
-import { type RunStage, type StageModule, type StageTools, succeeded } from '../stage/stage.ts';
+import type { RunStage, StageModule } from '../stage/stage.ts';
+import type { StageTools } from '../stage/tools.ts';
+import { succeeded } from '../stage/results.ts';
 
 /** Files of tasks do not count as uncommitted changes. */
 const OURS = /^(\.holdpoint\/(worktrees|tmp)|\.vizier\/(worktrees|tmp|tmp-worktrees))(\/|$)/;

@@ -6,14 +6,10 @@ import {
   OutcomeUnknown,
   type ProbeResult,
 } from '../../ports/capability.ts';
-import {
-  argOf,
-  foundApplied,
-  invalid,
-  type RunStage,
-  type StageModule,
-  type StageTools,
-} from '../stage/stage.ts';
+import { argOf, invalid } from '../stage/arguments.ts';
+import { foundApplied } from '../stage/results.ts';
+import type { RunStage, StageModule } from '../stage/stage.ts';
+import type { StageTools } from '../stage/tools.ts';
 import { endOf, resultOf, runScript, type ScriptRun } from './run-script.ts';
 
 /** A probe only reads. */

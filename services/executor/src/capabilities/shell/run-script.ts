@@ -1,7 +1,8 @@
 import type { AttemptReport } from '@holdpoint/contracts/workflow/attempt';
 import type { StepResult } from '@holdpoint/contracts/task/step';
 import type { CommandResult } from '../../adapters/process/run-command.ts';
-import { failed, type StageTools, succeeded, type ToolCommand } from '../stage/stage.ts';
+import { failed, succeeded } from '../stage/results.ts';
+import type { StageTools, ToolCommand } from '../stage/tools.ts';
 
 /** The end of the output usually explains a failure. */
 const HINT_BYTES_MAX = 16_384;

@@ -1,4 +1,4 @@
-import type { StageTools } from './stage.ts';
+import type { StageTools } from './tools.ts';
 
 /** Optional information about a step: on an error a warning is logged. */
 export const orWarn = async <Result>(

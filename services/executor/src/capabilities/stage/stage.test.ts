@@ -13,7 +13,8 @@ import {
   stagesOf,
 } from '../../../testing/stage-repository.ts';
 import { CleanFailure, OutcomeUnknown } from '../../ports/capability.ts';
-import { createStages, failed, type RunStage, succeeded } from './stage.ts';
+import { createStages, type RunStage } from './stage.ts';
+import { failed, succeeded } from './results.ts';
 
 let repository: StageRepository;
 beforeEach(async () => {

@@ -3,7 +3,9 @@ import { forgetAttempts, keptRef } from '../../adapters/git/attempts.ts';
 import type { Git } from '../../adapters/git/git.ts';
 import { GitError } from '../../adapters/git/git-error.ts';
 import { keepFiles } from '../../adapters/git/snapshot.ts';
-import { failed, type RunStage, type StageModule, type StageTools, succeeded } from '../stage/stage.ts';
+import { failed, succeeded } from '../stage/results.ts';
+import type { RunStage, StageModule } from '../stage/stage.ts';
+import type { StageTools } from '../stage/tools.ts';
 
 /** Removes the task's worktree. Uncommitted changes are kept on a ref, which the result names. */
 const cleanUp: RunStage = async ({ context }, tools) => {

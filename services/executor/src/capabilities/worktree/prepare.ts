@@ -4,15 +4,11 @@ import { sha256Of } from '@holdpoint/contracts/values/json';
 import type { StepInput } from '@holdpoint/contracts/task/step';
 import { isBranchName } from '../../adapters/git/ref-name.ts';
 import type { Repository } from '../../adapters/git/repositories.ts';
-import {
-  argOf,
-  failed,
-  type RunStage,
-  type StageModule,
-  type StageTools,
-  succeeded,
-  WORKTREES,
-} from '../stage/stage.ts';
+import { argOf } from '../stage/arguments.ts';
+import { failed, succeeded } from '../stage/results.ts';
+import type { RunStage, StageModule } from '../stage/stage.ts';
+import type { StageTools } from '../stage/tools.ts';
+import { WORKTREES } from '../stage/worktree.ts';
 import { takeOver } from './takeover.ts';
 
 const EXCLUDED = [`/${WORKTREES}/`, '/.holdpoint/tmp/'];

@@ -1,7 +1,8 @@
 import { relative, sep } from 'node:path';
 import { forgetAttempts } from '../../adapters/git/attempts.ts';
 import { checkoutsOf, gitFolder } from '../git/branches/checkout.ts';
-import { type StageTools, WORKTREES } from '../stage/stage.ts';
+import type { StageTools } from '../stage/tools.ts';
+import { WORKTREES } from '../stage/worktree.ts';
 
 /** Whether a path is a task worktree: other worktrees never lose their branch. */
 export const isOfATask = ({ repository }: Pick<StageTools, 'repository'>, path: string): boolean =>

@@ -3,7 +3,7 @@ import type { NodeId } from '@holdpoint/contracts/values/ids';
 import { activationOf } from './activation.ts';
 import type { DecisionBuilder } from '../model/decision-builder.ts';
 import { endTaskIfDone, endNode, failOnFailedNode } from './ending.ts';
-import { isTerminal } from '../model/phases.ts';
+import { isTerminal } from '../evolve/phases.ts';
 import { failOnExpressionError, continueAttempt, startWhenReady } from './start-when-ready.ts';
 import { nodeDefinition, nodeState } from '../model/state.ts';
 import { guardHolds } from './steps.ts';

@@ -1,4 +1,4 @@
-import { type ErrorBody, errorBody } from '@holdpoint/contracts/values/errors';
+import { type ErrorBody, type ErrorCode, errorBody } from '@holdpoint/contracts/values/errors';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import type { StuckResolution } from '@holdpoint/contracts/recovery/commands';
@@ -8,15 +8,14 @@ import {
   notifyTask,
   lookTimer,
   PEERS_TIMER,
-  releaseLocks,
-  reportArtifacts,
   REPORT_TIMER,
   replyTimer,
   retryTimer,
-  reportUnstuck,
 } from '../outgoing/outgoing.ts';
+import { releaseLocks, reportArtifacts } from '../outgoing/registry-requests.ts';
+import { reportUnstuck } from '../outgoing/recovery-requests.ts';
 import type { DecisionBuilder } from '../model/decision-builder.ts';
-import type { TaskChange } from '../model/evolve.ts';
+import type { TaskChange } from '../evolve/evolve.ts';
 import { allNodes } from '../model/nodes.ts';
 import {
   countOf,
@@ -28,6 +27,7 @@ import {
   type Task,
   type Withdrawal,
 } from '../model/state.ts';
+import { sendCallback } from '../outgoing/callback.ts';
 import { reportTrial } from '../outgoing/circuits.ts';
 import { waitsForOwnRun } from '../model/artifact-status.ts';
 import { withdraw } from '../outgoing/withdraw.ts';
@@ -154,9 +154,14 @@ export const endNode = (builder: DecisionBuilder, end: NodeEnd): void => {
 };
 
 /** Ends a node as forbidden. */
-export const blockNode = (builder: DecisionBuilder, node: NodeId, message: string): void => {
+export const blockNode = (
+  builder: DecisionBuilder,
+  node: NodeId,
+  message: string,
+  code: ErrorCode = 'ERR_FORBIDDEN',
+): void => {
   const { attempt } = nodeState(builder.task(), node);
-  endNode(builder, { type: 'node_blocked', node, attempt, error: errorBody('ERR_FORBIDDEN', message) });
+  endNode(builder, { type: 'node_blocked', node, attempt, error: errorBody(code, message) });
 };
 
 /** Ends the task. From here on it only waits for its withdrawals to be confirmed. */
@@ -178,6 +183,7 @@ export const endTask = (
   reportTrial(builder);
   sendArtifactReport(builder);
   notifyWatchers(builder, undefined, builder.task().outcome);
+  sendCallback(builder, 'ended');
 };
 
 const OPEN = ['awaiting_approval', 'running', 'recovering', 'retrying', 'escalated'] as const;

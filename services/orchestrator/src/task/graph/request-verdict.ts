@@ -2,7 +2,7 @@ import type { InDoubtCause } from '@holdpoint/contracts/effect/in-doubt-cause';
 import { PAUSE_REASON_MAX } from '@holdpoint/contracts/recovery/commands';
 import type { ErrorBody } from '@holdpoint/contracts/values/errors';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
-import { assessFailure } from '../outgoing/outgoing.ts';
+import { assessFailure } from '../outgoing/recovery-requests.ts';
 import type { DecisionBuilder } from '../model/decision-builder.ts';
 import { releaseAttempt } from './ending.ts';
 import { type InDoubtEffect, type FailedStep, nodeState } from '../model/state.ts';

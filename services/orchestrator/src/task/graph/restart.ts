@@ -4,7 +4,7 @@ import { downstreamOf } from '@holdpoint/workflows/graph/graph';
 import type { DecisionBuilder } from '../model/decision-builder.ts';
 import { releaseNode, sendArtifactReport } from './ending.ts';
 import { watchPeers } from '../outgoing/watch-peers.ts';
-import { isTerminal } from '../model/phases.ts';
+import { isTerminal } from '../evolve/phases.ts';
 import { nodeState } from '../model/state.ts';
 import { workflowIndex } from '../model/workflow-index.ts';
 

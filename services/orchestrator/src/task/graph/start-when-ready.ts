@@ -1,5 +1,4 @@
 import { artifactLabel, scopeOf } from '@holdpoint/contracts/workflow/artifact';
-import { CAPABILITIES } from '@holdpoint/contracts/effect/capabilities';
 import { argumentProblems } from '@holdpoint/contracts/effect/arguments';
 import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import { errorBody } from '@holdpoint/contracts/values/errors';
@@ -8,12 +7,13 @@ import type { WaitKind } from '@holdpoint/contracts/task/status';
 import { evidenceOf } from '@holdpoint/contracts/workflow/review';
 import type { NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { ExpressionError } from '@holdpoint/workflows/expression/expression';
-import { requestApproval, requireArtifacts, acquireLocks, titleOf } from '../outgoing/outgoing.ts';
+import { requestApproval, titleOf } from '../outgoing/approval-requests.ts';
+import { requireArtifacts, acquireLocks } from '../outgoing/registry-requests.ts';
 import { extendBudget, isBudgetGranted, needsBudget } from '../model/budget.ts';
 import { recordCheckpoint } from '../model/checkpoints.ts';
 import { controlResult, isControlNode } from '../model/control-nodes.ts';
 import type { DecisionBuilder } from '../model/decision-builder.ts';
-import { gatedEffect, inspectionEffect, workEffect } from '../outgoing/node-effects.ts';
+import { gatedEffect, inspectionEffect, previewOf, workEffect } from '../outgoing/node-effects.ts';
 import { endNode } from './ending.ts';
 import { finishAttempt } from './finish.ts';
 import { openGate, bytesLeftBeside } from '../outgoing/gate-request.ts';
@@ -138,7 +138,7 @@ export const inspectRepository = (builder: DecisionBuilder, id: NodeId): void =>
 
 /** An effect with a preview is previewed before its approval is requested. */
 const isPreviewed = (builder: DecisionBuilder, node: NodeDefinition): boolean => {
-  const preview = node.effect && CAPABILITIES[node.uses]?.preview;
+  const preview = previewOf(node);
   const { preview: seen, orders } = nodeState(builder.task(), node.id);
   if (preview === undefined || seen !== undefined) return true;
   const plan = { step: 'preview', uses: preview, args: node.args };

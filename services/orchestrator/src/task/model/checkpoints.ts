@@ -2,8 +2,8 @@ import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import type { Checkpoint } from '@holdpoint/contracts/task/status';
 import type { DecisionBuilder } from './decision-builder.ts';
-import { checkpointMark } from './evolve.ts';
-import { REASON_MAX } from './node-ends.ts';
+import { checkpointMark } from '../evolve/task-changes.ts';
+import { REASON_MAX } from '../evolve/node-ends.ts';
 import { type NodeState, nodeState, type Task } from './state.ts';
 
 type CheckpointFields = Omit<Checkpoint, 'node' | 'attempt'>;

@@ -1,4 +1,5 @@
 import { CAPABILITIES, isCustom } from '@holdpoint/contracts/effect/capabilities';
+import { isRemote } from '@holdpoint/contracts/effect/remote-name';
 import type { StepResult } from '@holdpoint/contracts/task/step';
 import type { NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { parseBool } from '@holdpoint/workflows/reading/coerce';
@@ -6,7 +7,7 @@ import { parseBool } from '@holdpoint/workflows/reading/coerce';
 /** Whether the orchestrator ends the node without an executor. */
 export const isControlNode = ({ uses, script, until, forEach }: NodeDefinition): boolean => {
   if (forEach !== undefined || until !== undefined) return false;
-  if (CAPABILITIES[uses] === undefined && !isCustom(uses)) return true;
+  if (CAPABILITIES[uses] === undefined && !isCustom(uses) && !isRemote(uses)) return true;
   return GATES_WITH_SCRIPT.has(uses) && (script === undefined || script.trim() === '');
 };
 

@@ -8,8 +8,8 @@ import {
   resendTimer,
   type TimerChange,
 } from '@holdpoint/runtime/decider';
-import { advanceBy, type TaskChange } from './evolve.ts';
-import { mayGo, mayReopen } from './phases.ts';
+import { advanceBy, type TaskChange } from '../evolve/evolve.ts';
+import { mayGo, mayReopen } from '../evolve/phases.ts';
 import { allNodes } from './nodes.ts';
 import type { TaskTiming } from './timing.ts';
 import { hasEnded, type Task, type TaskState } from './state.ts';

@@ -14,7 +14,9 @@ const EARLIER_KEPT = 20;
 const MESSAGE_MAX = 2_000;
 
 export const decisionText = ({ outcome, by, comment }: GateDecision): string =>
-  `${outcome.replace('_', ' ')} by ${by}${comment === undefined ? '' : `: ${comment}`}`;
+  outcome === 'expired'
+    ? `expired: ${comment ?? 'no decision before the deadline'}`
+    : `${outcome.replace('_', ' ')} by ${by}${comment === undefined ? '' : `: ${comment}`}`;
 
 const maySkipDuplicates = (gate: GateTemplate): boolean =>
   suggestionsOf(gate).some(([, { emit }]) => emit === 'skip_duplicate_effect');

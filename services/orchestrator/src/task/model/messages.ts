@@ -11,7 +11,7 @@ import type { Task } from './state.ts';
 type Command = Exclude<CommandOf<'orchestrator'>, { readonly kind: 'registry' }> & { readonly task: TaskId };
 /** A repeat of such a command finds its change in the state. */
 type IdempotentCommand =
-  | Extract<Command, { readonly kind: 'recover' | 'circuit_state' | 'watch' | 'notify' }>
+  | Extract<Command, { readonly kind: 'recover' | 'circuit_state' | 'watch' | 'notify' | 'callback_taken' }>
   | Submission;
 
 /** A submission, with the circuits that were open when it was received. Its payload names the sender. */
@@ -27,7 +27,7 @@ export type Submission = Extract<Command, { readonly kind: 'submit' }> & {
 /** A command of an operator. `pause` after `resume` is no repeat, so only the command id identifies one. */
 export type OperatorCommand = Exclude<
   Command,
-  { readonly kind: 'submit' | 'recover' | 'circuit_state' | 'watch' | 'notify' }
+  { readonly kind: 'submit' | 'recover' | 'circuit_state' | 'watch' | 'notify' | 'callback_taken' }
 > & {
   readonly commandId: CommandId;
   /** Left out: unverified. */

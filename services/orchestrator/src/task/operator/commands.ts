@@ -6,7 +6,7 @@ import type { Answer, Decision } from '@holdpoint/runtime/decider';
 import { recordResumeGrant } from '../model/checkpoints.ts';
 import { type DecisionBuilder, enqueueOpenNodes } from '../model/decision-builder.ts';
 import { endNode, endTask, type NodeEnd } from '../graph/ending.ts';
-import { isTerminal } from '../model/phases.ts';
+import { isTerminal } from '../evolve/phases.ts';
 import { restartNodes, restartSet } from '../graph/restart.ts';
 import { advance } from '../graph/advance.ts';
 import { retryByPerson } from '../replies/stuck-job.ts';

@@ -4,7 +4,7 @@ import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import type { Decision } from '@holdpoint/runtime/decider';
 import { recordCheckpoint } from '../model/checkpoints.ts';
 import type { DecisionBuilder } from '../model/decision-builder.ts';
-import { isTerminal } from '../model/phases.ts';
+import { isTerminal } from '../evolve/phases.ts';
 import { findNode, nodeState } from '../model/state.ts';
 
 /** Limit per attempt, so that notes cannot fill a task. */

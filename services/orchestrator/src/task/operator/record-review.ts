@@ -4,7 +4,7 @@ import type { RecordReview } from '@holdpoint/contracts/task/commands';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import type { Decision } from '@holdpoint/runtime/decider';
 import type { DecisionBuilder } from '../model/decision-builder.ts';
-import { isTerminal } from '../model/phases.ts';
+import { isTerminal } from '../evolve/phases.ts';
 import { findNode } from '../model/state.ts';
 
 /** Records a review of the work of a task. Approvers see the latest of each kind; it decides nothing. */

@@ -1,7 +1,8 @@
 import type { ReportCircuitState } from '@holdpoint/contracts/task/commands';
-import { CIRCUIT_TIMER, acquireCircuit, type Trial } from './outgoing.ts';
+import { CIRCUIT_TIMER } from './outgoing.ts';
+import { acquireCircuit, type Trial } from './recovery-requests.ts';
 import { type DecisionBuilder, enqueueOpenNodes } from '../model/decision-builder.ts';
-import { isTerminal } from '../model/phases.ts';
+import { isTerminal } from '../evolve/phases.ts';
 import type { Task } from '../model/state.ts';
 
 /** The circuit of the workflow is open as far as known, so recovery must allow the start. */

@@ -46,7 +46,7 @@ const expression = (message: string) => ({
 describe('a request', () => {
   test('a request without a gate names its effect and workflow', () => {
     expect(request(play([effect('a')]))).toMatchObject({
-      title: 'all of it: cap.file.append on file:somewhere',
+      title: 'all of it: file append on file:somewhere',
       audience: ['operators'],
       timeoutMs: 60_000,
       workflow: 'graph',

@@ -118,7 +118,15 @@ const argumentsOf = (task: Task, node: NodeDefinition, plan: StepPlan): JsonObje
   const args = argsOf(task, node, plan);
   const { preview } = nodeState(task, node.id);
   // The preview is approved with the effect, which must not be applied to anything else.
-  return facts?.preview === undefined || preview === undefined ? args : { ...args, preview };
+  return plan.step !== 'run' || previewOf(node) === undefined || preview === undefined
+    ? args
+    : { ...args, preview };
+};
+
+/** The capability that previews the effect of a node. */
+export const previewOf = ({ uses, effect }: NodeDefinition): string | undefined => {
+  if (effect === undefined) return undefined;
+  return effect.previews === true ? `${uses}.preview` : CAPABILITIES[uses]?.preview;
 };
 
 const work = (task: Task, node: NodeId, { step, uses }: StepPlan, args: JsonObject): CanonicalEffect => ({

@@ -1,9 +1,50 @@
 import type { ApprovalResolved } from '@holdpoint/contracts/approval/events';
+import { subjects } from '@holdpoint/contracts/bus/subjects';
 import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import type { NodeId, TaskId } from '@holdpoint/contracts/values/ids';
-import { withdrawCommands, withdrawTimer } from './outgoing.ts';
+import type { Outgoing } from '@holdpoint/runtime/decider';
 import type { DecisionBuilder } from '../model/decision-builder.ts';
-import { findNode, nodeState } from '../model/state.ts';
+import { findNode, nodeState, type Task } from '../model/state.ts';
+import { poolOf } from './effect-orders.ts';
+import { command, withdrawTimer } from './outgoing.ts';
+import { cancelRollback } from './recovery-requests.ts';
+
+/** One message per withdrawn request or order, by its id. */
+const withdrawCommands = (
+  task: Task,
+  node: NodeId,
+  resends: number,
+): readonly { readonly of: string; readonly messages: readonly Outgoing[] }[] => {
+  const { withdrawn } = nodeState(task, node);
+  if (withdrawn === undefined) return [];
+  const { approval, questions = [], effects, rollbacks = [], reason } = withdrawn;
+  const about = { task: task.id, node };
+  const pool = poolOf(task, node);
+  const take = (
+    of: 'approval' | 'effect',
+    subject: Outgoing['subject'],
+    id: string,
+    which: { readonly revision: number } | { readonly attempt: number },
+    why = reason,
+  ) => {
+    // A request belongs to one revision, but an effect may be ordered and withdrawn in several attempts.
+    const key = 'attempt' in which ? `${id}.${String(which.attempt)}` : id;
+    const data = { id, ...about, ...which, reason: why };
+    return { of: id, messages: [command(of, 'cancel', subject, `${key}.${String(resends)}`, data)] };
+  };
+  return [
+    ...(approval === undefined ? [] : [approval]).map(({ id, revision }) =>
+      take('approval', subjects.approvalCommand('cancel'), id, { revision }),
+    ),
+    ...questions.map(({ id, revision, reason: why }) =>
+      take('approval', subjects.approvalCommand('cancel'), id, { revision }, why),
+    ),
+    ...effects.map(({ id, attempt }) =>
+      take('effect', subjects.effectCommand('cancel', pool), id, { attempt }),
+    ),
+    ...rollbacks.map((by) => ({ of: by, messages: cancelRollback(task, node, by, resends) })),
+  ];
+};
 
 /** Withdraws the requests and orders of a node, and resends until each is confirmed. */
 export const withdraw = (builder: DecisionBuilder, node: NodeId, resends = 0, only?: string): void => {

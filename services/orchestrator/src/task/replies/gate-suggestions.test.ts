@@ -33,19 +33,23 @@ const situations: readonly GateFacts[] = ApprovalOutcome.options.flatMap((outcom
     granted && outcome !== 'approved'
       ? []
       : both.flatMap((applied) =>
-          [undefined, AGENT].map((agent) => ({
-            outcome,
-            granted,
-            applied,
-            agent,
-            leadsHere: (to: string) => to === HERE,
-          })),
+          both.flatMap((endsOnExpiry) =>
+            [undefined, AGENT].map((agent) => ({
+              outcome,
+              granted,
+              applied,
+              endsOnExpiry,
+              agent,
+              leadsHere: (to: string) => to === HERE,
+            })),
+          ),
         ),
   ),
 );
 
 /** The table of the specification in reverse. */
-const usual = ({ outcome, granted, agent }: GateFacts): GateRoute => {
+const usual = ({ outcome, granted, agent, endsOnExpiry }: GateFacts): GateRoute => {
+  if (outcome === 'expired' && !endsOnExpiry) return { kind: 'paused' };
   if (outcome === 'changes_requested') return agent ? { kind: 'back', to: agent } : { kind: 'paused' };
   return { kind: outcome === 'approved' && granted ? 'resume' : 'blocked' };
 };

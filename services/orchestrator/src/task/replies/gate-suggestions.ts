@@ -28,6 +28,8 @@ export type GateFacts = {
   readonly outcome: ApprovalOutcome;
   /** Approved, with a grant. */
   readonly granted: boolean;
+  /** The effect gives up when its request expires. */
+  readonly endsOnExpiry: boolean;
   /** The effect was applied in an earlier attempt. */
   readonly applied: boolean;
   /** The agent whose work the effect belongs to. */
@@ -58,8 +60,9 @@ export const suggestionFor = (
 };
 
 /** The route without a usable suggestion. */
-export const defaultRoute = ({ outcome, granted, agent }: GateFacts): GateRoute => {
+export const defaultRoute = ({ outcome, granted, agent, endsOnExpiry }: GateFacts): GateRoute => {
   if (outcome === 'approved' && granted) return { kind: 'resume' };
+  if (outcome === 'expired') return { kind: endsOnExpiry ? 'blocked' : 'paused' };
   if (outcome !== 'changes_requested') return { kind: 'blocked' };
   return agent === undefined ? { kind: 'paused' } : { kind: 'back', to: agent };
 };

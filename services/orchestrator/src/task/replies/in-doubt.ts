@@ -3,7 +3,9 @@ import { InDoubtAnswer } from '@holdpoint/contracts/effect/grant';
 import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import { type ErrorBody, errorBody } from '@holdpoint/contracts/values/errors';
 import { doubtIdOf, type NodeId } from '@holdpoint/contracts/values/ids';
-import { requestInDoubtAnswer, resolveInDoubt } from '../outgoing/outgoing.ts';
+import { sendCallback } from '../outgoing/callback.ts';
+import { requestInDoubtAnswer } from '../outgoing/approval-requests.ts';
+import { resolveInDoubt } from '../outgoing/effect-orders.ts';
 import { recordCheckpoint } from '../model/checkpoints.ts';
 import type { DecisionBuilder } from '../model/decision-builder.ts';
 import { releaseAttempt, reportStuckJobEnd } from '../graph/ending.ts';
@@ -42,6 +44,7 @@ export const askInDoubt = (
   recordCheckpoint(builder, node, { kind: 'resume_blocked', epoch, reason });
   builder.send(requestInDoubtAnswer(builder.task(), node, 0));
   startReplyTimer(builder, node);
+  sendCallback(builder, 'in_doubt');
 };
 
 /** Applies the answer. An unanswered question is asked again: the node cannot continue without an answer. */

@@ -1,5 +1,5 @@
 import type { ApprovalResolved } from '@holdpoint/contracts/approval/events';
-import { errorBody } from '@holdpoint/contracts/values/errors';
+import { type ErrorCode, errorBody, isErrorCode } from '@holdpoint/contracts/values/errors';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import { evaluateCondition, ExpressionError } from '@holdpoint/workflows/expression/expression';
@@ -68,6 +68,7 @@ const judged = (
   const facts: GateFacts = {
     outcome,
     granted: grantIn(event) !== undefined,
+    endsOnExpiry: nodeDefinition(task, node).effect?.endsOnExpiry === true,
     applied: state.appliedBefore?.effectId === gate.effectId,
     agent: outcome === 'approved' ? undefined : nearestAgent(task, node),
     leadsHere: (to) => isDownstreamOf(task, to, node),
@@ -155,7 +156,7 @@ const applyRoute = (
     case 'blocked':
       close(builder, resolution, closing);
       note();
-      return blockNode(builder, node, said);
+      return blockNode(builder, node, said, refusalCodeOf(event));
     case 'paused':
       close(builder, resolution, { ...closing, keepsGrant: true });
       note();
@@ -178,6 +179,12 @@ const applyRoute = (
       return finishAttempt(builder, node, { ...appliedBefore?.result, outcome: 'succeeded' }, 'run');
     }
   }
+};
+
+/** A request that was refused before anybody was asked names the code of its problem. */
+const refusalCodeOf = ({ surface, comment = '' }: ApprovalResolved): ErrorCode | undefined => {
+  const [code = ''] = comment.split(':', 1);
+  return surface === 'policy' && isErrorCode(code) ? code : undefined;
 };
 
 /** Why the node does not continue. */

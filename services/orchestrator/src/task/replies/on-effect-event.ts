@@ -2,16 +2,17 @@ import { CAPABILITIES } from '@holdpoint/contracts/effect/capabilities';
 import { effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import type { RunEffect } from '@holdpoint/contracts/effect/commands';
+import { HELD_WORKFLOW } from '@holdpoint/contracts/effect/hold';
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import { InspectOutputs, StepResult } from '@holdpoint/contracts/task/step';
 import { lookTimer, replyTimer } from '../outgoing/outgoing.ts';
 import type { DecisionBuilder } from '../model/decision-builder.ts';
-import { releaseNode } from '../graph/ending.ts';
+import { endNode, releaseNode } from '../graph/ending.ts';
 import { requestVerdict, type AttemptFailure } from '../graph/request-verdict.ts';
 import { finishAttempt } from '../graph/finish.ts';
-import { DEFERRED_MARK, HANDOFF_STEP } from '../model/evolve.ts';
+import { DEFERRED_MARK, HANDOFF_STEP } from '../evolve/evolve.ts';
 import { finishHandoff } from './session-handoff.ts';
 import { failOnExpressionError, continueAttempt, openApproval } from '../graph/start-when-ready.ts';
 import { outsideNeeds } from '../model/artifact-status.ts';
@@ -81,11 +82,19 @@ export const onEffectEvent = (builder: DecisionBuilder, event: EffectEvent): voi
   const problem = problemIn(event);
   if (problem === undefined) return onDeferral(builder, event);
   if (pauseFailedRepeat(builder, event.node, problem.error)) return;
+  // The program said itself that nothing happened: an effect without a workflow ends, and its requester decides.
+  if (isHeld(builder.task()) && problem.error.code.startsWith('REMOTE_')) {
+    const { error } = problem;
+    return endNode(builder, { type: 'node_ended', node: event.node, attempt, outcome: 'failed', error });
+  }
   const doubt = event.type === 'in_doubt' ? inDoubtIn(event) : undefined;
   if (doubt !== undefined && skipsRecovery(builder, event))
     return askInDoubt(builder, event.node, doubt, problem.error.message);
   requestVerdict(builder, event.node, 'run', { ...problem, ...(doubt && { doubt }) });
 };
+
+const isHeld = ({ definition }: ReturnType<DecisionBuilder['task']>): boolean =>
+  definition.id === HELD_WORKFLOW;
 
 /** Records that an order is deferred by a circuit, or no longer is. Once per attempt. */
 const onDeferral = (builder: DecisionBuilder, event: EffectEvent): void => {
@@ -119,6 +128,7 @@ const problemIn = (event: EffectEvent): AttemptFailure | undefined => {
     case 'undeferred':
     case 'cancel_requested':
     case 'started':
+    case 'claimed':
     case 'superseded':
     case 'probed':
     case 'answered':

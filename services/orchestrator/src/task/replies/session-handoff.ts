@@ -6,7 +6,7 @@ import { hasWorktree } from '../model/context.ts';
 import type { DecisionBuilder } from '../model/decision-builder.ts';
 import { workEffect } from '../outgoing/node-effects.ts';
 import { releaseNode } from '../graph/ending.ts';
-import { HANDOFF_STEP } from '../model/evolve.ts';
+import { HANDOFF_STEP } from '../evolve/evolve.ts';
 import { workPlaceOf, attemptReport } from '../outgoing/evidence.ts';
 import { nodeState, type Task } from '../model/state.ts';
 import { orderWork } from '../graph/steps.ts';

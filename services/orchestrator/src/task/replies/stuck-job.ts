@@ -4,7 +4,8 @@ import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import { type CommandId, effectIdOf, jobOf, type NodeId, stuckIdOf } from '@holdpoint/contracts/values/ids';
 import { HINT_MAX } from '@holdpoint/contracts/recovery/verdict';
-import { requestStuckAnswer, replyTimer, retryTimer } from '../outgoing/outgoing.ts';
+import { requestStuckAnswer } from '../outgoing/approval-requests.ts';
+import { replyTimer, retryTimer } from '../outgoing/outgoing.ts';
 import type { DecisionBuilder } from '../model/decision-builder.ts';
 import { endNode, releaseNode } from '../graph/ending.ts';
 import { type NodeState, nodeDefinition, nodeState, type Task } from '../model/state.ts';

@@ -33,13 +33,17 @@ export const isSafeUrl = (text: string): boolean => {
 
 /**
  * Scopes of OIDC tokens exclude `tokens:write`, because tokens outlast the person's account, and operating
- * the system, removing executors, and starting tasks, whose inputs decide what executors run.
+ * the system, removing executors, changing people, registering capabilities, carrying out effects, and starting tasks, whose
+ * inputs decide what executors run.
  */
 const NOT_FOR_EVERYBODY: readonly Scope[] = [
   'tokens:write',
   'operations:write',
   'tasks:submit',
   'executors:write',
+  'people:write',
+  'capabilities:write',
+  'effects:claim',
 ];
 const OIDC_SCOPES = Scope.options.filter((scope) => !NOT_FOR_EVERYBODY.includes(scope));
 
@@ -51,12 +55,12 @@ export const IdentityEnv = z.object({
     .string()
     .min(1)
     .describe(
-      'The directory, who may decide: `{"principals":[{"name","groups","roles","tokenSha256","discord","oidc"}]}`, of which `name` and `groups` are needed. Read again within seconds of a change; a broken file is logged, and the last valid content stays',
+      'People as configuration, beside [those of the store](../approvals.md#people): `{"principals":[{"name","groups","roles","tokenSha256","discord","oidc"}]}`, of which `name` and `groups` are needed. Read again within seconds of a change; a broken file is logged, and the last valid content stays',
     ),
   HOLDPOINT_ADMINISTRATORS: orNothing(
     ListOf(Audience, 'groups, user:<name> or role:<name>, comma-separated').default(['operators']),
   ).describe(
-    'Administrators, who may create and revoke tokens and rules of others; comma-separated groups, `user:<name>`, `role:<name>`',
+    'Administrators, who may change people, and create and revoke tokens and rules of others; comma-separated groups, `user:<name>`, `role:<name>`',
   ),
   HOLDPOINT_OIDC_ISSUER: orNothing(
     z.string().max(500).regex(/^\S+$/, 'the issuer, equal to `iss` in its tokens').optional(),
@@ -86,9 +90,7 @@ export const IdentityEnv = z.object({
   HOLDPOINT_OIDC_SCOPES: orNothing(
     ListOf(z.array(Scope).min(1), Scope.options.join(', ')).default(OIDC_SCOPES),
   )
-    .describe(
-      'Scopes of OIDC tokens, comma-separated; default: all but `tokens:write`, `operations:write`, `tasks:submit` and `executors:write`',
-    )
+    .describe('Scopes of OIDC tokens, comma-separated')
     .meta(ADVANCED),
 });
 export type IdentityEnv = z.infer<typeof IdentityEnv>;

@@ -2,8 +2,7 @@ import { errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
 import { z } from 'zod';
 import type { Principal } from '../../../approval/state.ts';
 import type { Directory } from '../principals/directory.ts';
-import { OIDC_PREFIX, PrincipalName } from '@holdpoint/contracts/values/person';
-import { GroupName, isPlain } from '../principals/names.ts';
+import { GroupName, isPlainText, OIDC_PREFIX, PrincipalName } from '@holdpoint/contracts/values/person';
 import type { OidcSettings } from './settings.ts';
 
 /** Asymmetric algorithms only: neither `none`, nor HMAC with a public key as its secret. */
@@ -36,7 +35,7 @@ const Name = z
   .pipe(PrincipalName);
 const Groups = z
   .union([z.array(z.string()), z.string().transform((group) => [group])])
-  .pipe(z.array(z.string().min(1).max(100).refine(isPlain)).max(GROUPS_MAX))
+  .pipe(z.array(z.string().min(1).max(100).refine(isPlainText)).max(GROUPS_MAX))
   // Such a group would read as a person in an audience, and grants nothing.
   .transform((groups) => [...new Set(groups)].filter((group) => GroupName.safeParse(group).success))
   .default([]);

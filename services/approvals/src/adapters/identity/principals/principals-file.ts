@@ -1,7 +1,6 @@
 import { ConfigError, readSecretFile } from '@holdpoint/runtime/service/config';
 import { z } from 'zod';
-import { PersonName } from '@holdpoint/contracts/values/person';
-import { GroupName } from './names.ts';
+import { GroupName, PersonName } from '@holdpoint/contracts/values/person';
 
 const Principal = z.object({
   name: PersonName,

@@ -1,6 +1,6 @@
 import { ADVANCED, ConfigError, readSecretFile } from '@holdpoint/runtime/service/config';
 import { z } from 'zod';
-import { isPlain } from '../principals/names.ts';
+import { isPlainText } from '@holdpoint/contracts/values/person';
 import { isSafeUrl, ListOf, type OidcSettings, orNothing } from '../oidc/settings.ts';
 
 /** Characters of a scope in RFC 6749. */
@@ -31,7 +31,7 @@ export const SignInEnv = z.object({
     )
     .meta(ADVANCED),
   HOLDPOINT_OIDC_PROVIDER_NAME: orNothing(
-    z.string().max(60).refine(isPlain, 'a name without invisible characters').optional(),
+    z.string().max(60).refine(isPlainText, 'a name without invisible characters').optional(),
   )
     .describe("Provider name on the sign-in button; default: the issuer's host")
     .meta(ADVANCED),

@@ -1,4 +1,4 @@
-import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { hasCode, HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { OidcCode, SignedIn, SignInWays } from '@holdpoint/contracts/approval/sign-in';
 import type { Logger } from '@holdpoint/runtime/observability/log';
 import { type Attempts, tooManyAttempts } from '../attempts.ts';
@@ -76,7 +76,7 @@ export const createSignIn = ({
         return { oidc: { ...oidc, authorizationEndpoint } };
       } catch (error) {
         // Logged already. Users with a token do not need the provider.
-        if (error instanceof HoldpointError && error.code === 'RUNTIME_UNAVAILABLE') return { oidc };
+        if (hasCode(error, 'RUNTIME_UNAVAILABLE')) return { oidc };
         throw error;
       }
     },

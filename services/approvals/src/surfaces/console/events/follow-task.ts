@@ -4,7 +4,7 @@ import type { TaskId } from '@holdpoint/contracts/values/ids';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
 import { parseAs } from '@holdpoint/runtime/engine/inbound';
 import type { Listener } from '@holdpoint/runtime/bus/listener';
-import { errorFrom } from '../gateway.ts';
+import { errorFrom } from '../../http/forward.ts';
 import type { TaskEvent, TaskEvents } from './task-events.ts';
 
 type Page = ApiResponse<'orchestrator', 'history'>;

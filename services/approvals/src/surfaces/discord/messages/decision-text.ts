@@ -29,6 +29,7 @@ const WHERE: Readonly<Record<Surface, string>> = {
   web: 'in the console',
   websocket: 'over a WebSocket',
   discord: 'on Discord',
+  webhook: 'by webhook',
   rule: 'by standing rule',
   policy: 'by the policy floor',
   clock: 'by timeout',

@@ -83,14 +83,17 @@ const deadlineOf = (state: Pending): readonly Field[] => [
   ...votesOf(state),
 ];
 
+const riskIn = ({ risk, effect }: AdmittedRequest): Risk => risk ?? riskOf(effect);
+
 /** Heading of the subject: the whole effect, or only a name for jobs and questions of programs. */
-const subjectOf = ({ id, effect, stuck, input }: RequestApproval): readonly Field[] => {
+const subjectOf = (request: AdmittedRequest): readonly Field[] => {
+  const { id, effect, stuck, input } = request;
   if (input !== undefined) return [field('Asks for', WANTED[input.kind], true)];
   return stuck === undefined
     ? [
         field('Action', inline(effect.uses, NAME_MAX), true),
         field('Kind', inline(effect.kind, NAME_MAX), true),
-        field('Risk', riskOf(effect), true),
+        field('Risk', riskIn(request), true),
         field('Target', inline(effect.target, TARGET_MAX, seeAll(id))),
       ]
     : [field('Failure', inline(stuck.class, NAME_MAX), true)];
@@ -199,8 +202,7 @@ export const messageOf = (state: Pending | Closed, token: string): Message => {
   const components = state.status === 'pending' ? buttonsOf(request, token) : [];
   const embed = {
     title: titleOf(state),
-    color:
-      state.status === 'pending' ? PENDING_COLORS[riskOf(request.effect)] : COLORS[state.decided.outcome],
+    color: state.status === 'pending' ? PENDING_COLORS[riskIn(request)] : COLORS[state.decided.outcome],
     fields: fieldsOf(state, components.length > 0),
     footer: { text: `approval ${request.id}, revision ${String(request.revision)}` },
   };

@@ -7,7 +7,7 @@ import { branchRef } from '../../../adapters/git/ref-name.ts';
 import { refuseFilters } from '../../../adapters/git/staging.ts';
 import { CleanFailure } from '../../../ports/capability.ts';
 import { changesBetween, type FileChange, isBetween } from './changes.ts';
-import type { StageTools } from '../../stage/stage.ts';
+import type { StageTools } from '../../stage/tools.ts';
 
 const NAMED_MAX = 5;
 const UNDER_WAY = [

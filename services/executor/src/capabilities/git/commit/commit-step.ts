@@ -3,14 +3,10 @@ import { planBranch } from '@holdpoint/contracts/workflow/artifact';
 import type { StepInput, StepResult } from '@holdpoint/contracts/task/step';
 import type { Git } from '../../../adapters/git/git.ts';
 import { PLAN_FOLDERS, slugOf } from '../../plan/plan-document.ts';
-import {
-  argOf,
-  failed,
-  type RunStage,
-  type StageModule,
-  type StageTools,
-  succeeded,
-} from '../../stage/stage.ts';
+import { argOf } from '../../stage/arguments.ts';
+import { failed, succeeded } from '../../stage/results.ts';
+import type { RunStage, StageModule } from '../../stage/stage.ts';
+import type { StageTools } from '../../stage/tools.ts';
 
 const DEFAULT_MESSAGE = 'chore: workflow stage commit';
 const SELECTOR = /^read_payload\(\s*(.*?)\s*\)$/s;

@@ -1,15 +1,10 @@
 import type { StepInput, StepResult } from '@holdpoint/contracts/task/step';
 import type { Git } from '../../../adapters/git/git.ts';
 import { isCommitId } from '../../../adapters/git/ref-name.ts';
-import {
-  argOf,
-  failed,
-  invalid,
-  type RunStage,
-  type StageModule,
-  type StageTools,
-  succeeded,
-} from '../../stage/stage.ts';
+import { argOf, invalid } from '../../stage/arguments.ts';
+import { failed, succeeded } from '../../stage/results.ts';
+import type { RunStage, StageModule } from '../../stage/stage.ts';
+import type { StageTools } from '../../stage/tools.ts';
 import { commitsBetween } from './commit-list.ts';
 import { commitWith, isElsewhere, messageOf } from './commit-step.ts';
 

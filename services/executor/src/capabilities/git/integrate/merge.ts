@@ -3,7 +3,7 @@ import type { Git } from '../../../adapters/git/git.ts';
 import { editTree, Identity, lastCommitTime, writeCommit } from '../branches/tree.ts';
 import { mergeCommits } from './worktree.ts';
 import { PLAN_FOLDERS, slugOf } from '../../plan/plan-document.ts';
-import type { StageTools } from '../../stage/stage.ts';
+import type { StageTools } from '../../stage/tools.ts';
 
 /** The inputs of a merge: the same inputs always give the same commit ids. */
 export const MergeFacts = z.object({

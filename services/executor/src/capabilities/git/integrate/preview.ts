@@ -7,15 +7,10 @@ import { obstacleTo } from '../branches/checkout.ts';
 import { MergeFacts, computeMerge } from './merge.ts';
 import { identityOf } from '../branches/tree.ts';
 import { mergeSlug, sourceBranchOf, targetBranchOf, writeSentinelFile } from '../../merge/sentinel.ts';
-import {
-  argOf,
-  blocked,
-  failed,
-  invalid,
-  type RunStage,
-  type StageTools,
-  succeeded,
-} from '../../stage/stage.ts';
+import { argOf, invalid } from '../../stage/arguments.ts';
+import { blocked, failed, succeeded } from '../../stage/results.ts';
+import type { RunStage } from '../../stage/stage.ts';
+import type { StageTools } from '../../stage/tools.ts';
 
 const COMMITS_SHOWN_MAX = 50;
 const SUBJECT_CHARACTERS_MAX = 200;

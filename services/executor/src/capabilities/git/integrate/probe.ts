@@ -1,6 +1,7 @@
 import type { StepInput } from '@holdpoint/contracts/task/step';
 import type { ProbeResult } from '../../../ports/capability.ts';
-import { foundApplied, type StageTools, succeeded } from '../../stage/stage.ts';
+import { foundApplied, succeeded } from '../../stage/results.ts';
+import type { StageTools } from '../../stage/tools.ts';
 import { computeMerge } from './merge.ts';
 import { MergePreview } from './preview.ts';
 import { short } from './target.ts';

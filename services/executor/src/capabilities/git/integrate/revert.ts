@@ -1,7 +1,8 @@
 import type { StepInput, StepResult } from '@holdpoint/contracts/task/step';
 import type { Git } from '../../../adapters/git/git.ts';
 import type { AppliedEffect } from '../../../ports/capability.ts';
-import { type StageTools, succeeded } from '../../stage/stage.ts';
+import type { StageTools } from '../../stage/tools.ts';
+import { succeeded } from '../../stage/results.ts';
 import { followMove, type Move, obstacleTo } from '../branches/checkout.ts';
 import type { MergePreview } from './preview.ts';
 import { cleanly, moveTarget, previewIn, refused, short } from './target.ts';

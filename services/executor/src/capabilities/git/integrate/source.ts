@@ -2,7 +2,7 @@ import type { Git } from '../../../adapters/git/git.ts';
 import { checkoutsOf, moveBranch } from '../branches/checkout.ts';
 import { planRemoval } from './merge.ts';
 import type { MergePreview } from './preview.ts';
-import type { StageTools } from '../../stage/stage.ts';
+import type { StageTools } from '../../stage/tools.ts';
 import { detach, isOfATask } from '../../worktree/takeover.ts';
 
 export type CleanupResult = { readonly deleted: boolean; readonly notes: readonly string[] };

@@ -4,7 +4,8 @@ import type { Git } from '../../../adapters/git/git.ts';
 import { GitError, GitStopped } from '../../../adapters/git/git-error.ts';
 import { branchRef } from '../../../adapters/git/ref-name.ts';
 import { CleanFailure } from '../../../ports/capability.ts';
-import { invalid, type StageTools } from '../../stage/stage.ts';
+import { invalid } from '../../stage/arguments.ts';
+import type { StageTools } from '../../stage/tools.ts';
 import type { Move } from '../branches/checkout.ts';
 import { MergePreview } from './preview.ts';
 

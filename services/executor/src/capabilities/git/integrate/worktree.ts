@@ -3,7 +3,8 @@ import { mkdir, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Git } from '../../../adapters/git/git.ts';
 import { GitError } from '../../../adapters/git/git-error.ts';
-import { type StageTools, WORKTREES } from '../../stage/stage.ts';
+import type { StageTools } from '../../stage/tools.ts';
+import { WORKTREES } from '../../stage/worktree.ts';
 import { keepOutOfStatus } from '../../worktree/prepare.ts';
 
 /** The exit code of git for an unknown option. */

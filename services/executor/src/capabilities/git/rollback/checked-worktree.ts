@@ -4,7 +4,9 @@ import type { StepInput } from '@holdpoint/contracts/task/step';
 import { z } from 'zod';
 import type { Git } from '../../../adapters/git/git.ts';
 import { isBranchName, isCommitId } from '../../../adapters/git/ref-name.ts';
-import { checkWorktree, invalid, refusedWorktree, type StageTools, WORKTREES } from '../../stage/stage.ts';
+import { checkWorktree, refusedWorktree, WORKTREES } from '../../stage/worktree.ts';
+import { invalid } from '../../stage/arguments.ts';
+import type { StageTools } from '../../stage/tools.ts';
 import { refused } from '../integrate/target.ts';
 
 export const RollbackArgs = z.object({

@@ -1,0 +1,3 @@
+module example.com/holdpoint-claimant
+
+go 1.22

@@ -1,0 +1,56 @@
+import type { ClaimantView } from '@holdpoint/contracts/effect/remote';
+import type { Command } from 'commander';
+import { withExample } from '../kit/example.ts';
+import type { Session } from '../kit/session.ts';
+import { columns, instant, span } from '../output/columns.ts';
+
+const agoText = (at: number, now: number): string => span(Math.max(0, now - at));
+
+const claimantText = (
+  { claimant, principal, token, uses, isWaiting, since, seenAt, holds }: ClaimantView,
+  now: number,
+): readonly string[] => [
+  ...columns([
+    [
+      claimant,
+      isWaiting ? 'waits for an order' : holds.length > 0 ? 'works' : 'away',
+      `since ${instant(since)}`,
+      `seen ${agoText(seenAt, now)} ago`,
+    ],
+  ]),
+  ...columns(
+    [
+      ['claims', uses.join(', ')],
+      ['as', token === undefined ? principal : `${principal}, by token ${token}`],
+    ],
+    '  ',
+  ),
+  ...columns(
+    holds.map(({ id, epoch, uses: label, startedAt }) => [
+      `holds ${id}`,
+      label,
+      `start ${String(epoch)}`,
+      `for ${agoText(startedAt, now)}`,
+    ]),
+    '  ',
+  ),
+];
+
+export const addClaimants = (group: Command, { use, lines, json, now }: Session): void => {
+  withExample(
+    group
+      .command('claimants')
+      .description('list the programs that claim effects, and the orders that they hold')
+      .option('--json', 'print the API response as JSON')
+      .action((options: { json?: true }) =>
+        use(async (client) => {
+          const answer = await client.call('executor', 'claimants', {});
+          if (options.json) json(answer);
+          else if (answer.items.length === 0) lines(['no program claims effects']);
+          else lines(answer.items.flatMap((claimant) => claimantText(claimant, now())));
+          return undefined;
+        }),
+      ),
+    'effect claimants',
+  );
+};

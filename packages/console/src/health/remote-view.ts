@@ -1,0 +1,38 @@
+import type { ClaimantView } from '@holdpoint/contracts/effect/remote';
+import type { EffectView } from '@holdpoint/contracts/effect/views';
+import { remoteNameIn } from '@holdpoint/contracts/effect/remote-name';
+import type { Word } from '../tasks/labels.ts';
+
+/** The programs that claim effects of a capability. */
+export const claimantsOf = (name: string, claimants: readonly ClaimantView[]): readonly ClaimantView[] =>
+  claimants.filter(({ uses }) => uses.some((label) => remoteNameIn(label) === name));
+
+export const claimantWord = ({ isWaiting, holds }: Pick<ClaimantView, 'isWaiting' | 'holds'>): Word => {
+  if (holds.length > 0) return [holds.length === 1 ? '1 order' : `${String(holds.length)} orders`, 'busy'];
+  return isWaiting ? ['Waits for an order', 'good'] : ['Away', 'warn'];
+};
+
+const STATES: Readonly<Record<string, Word>> = {
+  prepared: ['Waits for a program', 'warn'],
+  started: ['Running', 'busy'],
+  applied: ['Applied', 'good'],
+  failed_clean: ['Failed, nothing happened', 'bad'],
+  in_doubt: ['Unknown outcome', 'warn'],
+  not_applied: ['Did not happen', 'quiet'],
+  refused: ['Refused', 'bad'],
+  cancelled: ['Cancelled', 'quiet'],
+};
+
+/** The state of an effect that a program carries out. */
+export const remoteStateWord = (state: string): Word =>
+  STATES[state] ?? [state.replaceAll('_', ' '), 'quiet'];
+
+const NEXT: Readonly<Record<NonNullable<EffectView['next']>, string>> = {
+  repeat: 'Another program claims it again.',
+  probe: 'A program looks whether it happened.',
+  person: 'A person says whether it happened.',
+};
+
+/** The next step of an effect whose program went silent. */
+export const nextText = ({ state, next }: Pick<EffectView, 'state' | 'next'>): string | undefined =>
+  state === 'in_doubt' && next !== undefined ? NEXT[next] : undefined;

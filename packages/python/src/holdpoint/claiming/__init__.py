@@ -1,0 +1,1 @@
+"""The claiming side: programs that carry out approved effects."""

@@ -1,0 +1,93 @@
+import { CORE_SERVICES } from '@holdpoint/contracts/bus/subjects';
+import type { Pool } from 'pg';
+import { createHost, type Host } from '../host/host.ts';
+import type { Logger } from '../observability/log.ts';
+import { mergeExpositions } from '../observability/merge-expositions.ts';
+import { createPool } from '../store/pool.ts';
+import { databaseSettings, type ServiceEnv } from './config.ts';
+import { crashHook } from './crash.ts';
+import { type Check, serveHttp } from './http.ts';
+import type { RunningPart, ServiceDefinition } from './service.ts';
+import { systemClock } from './system-clock.ts';
+
+export type RunningServices = { readonly httpPort: number; readonly stop: () => Promise<void> };
+
+/** Database connections for the transactions of a core: one decides, one commits, one sweeps, one may be lost. */
+const CORE_CONNECTIONS_MAX = 4;
+
+/** In a core one transaction decides while another one commits. */
+const CORE_OVERLAP_MAX = 2;
+
+const createHostOf = (env: ServiceEnv, overlapMax = 1): Host =>
+  createHost({
+    clock: systemClock,
+    crash: crashHook(env.HOLDPOINT_TEST_CRASH_POINT),
+    yieldToEventLoop: () => new Promise((resolve) => setImmediate(resolve)),
+    batchMax: env.HOLDPOINT_BATCH_MAX,
+    gatherMs: env.HOLDPOINT_TEST_GATHER_MS,
+    overlapMax,
+  });
+
+const corePool = (env: ServiceEnv, log: Logger): Pool =>
+  createPool(
+    {
+      ...databaseSettings(env),
+      // Every statement names its schema.
+      schema: 'pg_catalog',
+      name: 'holdpoint-core',
+      max: CORE_CONNECTIONS_MAX,
+    },
+    log,
+  );
+
+const named = ({ service, checks }: RunningPart, several: boolean): readonly Check[] =>
+  checks.map(({ name, ready }) => ({ name: several ? `${service} ${name}` : name, ready }));
+
+/**
+ * Starts services in this process, on NATS and PostgreSQL. `core`: the settings with which the services of the core share their
+ * transactions. `stop` finishes the current batch, publishes, acknowledges and drains.
+ */
+export const startServices = async (
+  definitions: readonly ServiceDefinition[],
+  core?: ServiceEnv,
+): Promise<RunningServices> => {
+  const [main] = definitions;
+  if (main === undefined) throw new Error('a process needs a service');
+  const { env, log } = main;
+  const sharing = core && { host: createHostOf(core, CORE_OVERLAP_MAX), transactions: corePool(core, log) };
+  const hosts: Host[] = sharing === undefined ? [] : [sharing.host];
+  const parts: readonly RunningPart[] = await Promise.all(
+    definitions.map((definition) => {
+      const joins = sharing !== undefined && CORE_SERVICES.some((each) => each === definition.service);
+      const shared = joins ? sharing : { host: createHostOf(definition.env) };
+      if (!joins) hosts.push(shared.host);
+      return definition.start({ ...shared, showsProcess: definition === main });
+    }),
+  );
+  const webs = parts.flatMap(({ web }) => web ?? []);
+  const http = await serveHttp(
+    {
+      host: env.HOLDPOINT_HTTP_HOST,
+      port: env.HOLDPOINT_HTTP_PORT,
+      metricsPort: env.HOLDPOINT_METRICS_PORT,
+    },
+    parts.flatMap((part) => named(part, parts.length > 1)),
+    mergeExpositions(parts.map(({ exposition }) => exposition)),
+    webs[0],
+  );
+  for (const definition of definitions) definition.log.info({ httpPort: http.port }, 'service started');
+
+  const idle = (): Promise<unknown> => Promise.all(hosts.map((host) => host.idle()));
+  const stopAll = async (): Promise<void> => {
+    await Promise.all(parts.map((part) => part.quiet()));
+    await idle();
+    await Promise.all(parts.map((part) => part.finish()));
+    await idle();
+    await Promise.all(parts.map((part) => part.close()));
+    await http.stop();
+    await sharing?.transactions.end();
+    for (const definition of definitions) definition.log.info({}, 'service stopped');
+  };
+  let stopping: Promise<void> | undefined;
+  return { httpPort: http.port, stop: () => (stopping ??= stopAll()) };
+};

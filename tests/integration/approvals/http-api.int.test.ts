@@ -1,0 +1,300 @@
+import { execFile } from 'node:child_process';
+import { createHash, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { promisify } from 'node:util';
+import { api } from '@holdpoint/contracts/catalog/api';
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
+import { HeldEffect } from '@holdpoint/contracts/effect/hold';
+import { ClaimAnswer, type RemoteOutcome, signed } from '@holdpoint/contracts/effect/remote';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { documentedIn } from '../../e2e/documents/command-lines.ts';
+import { type Call, callHttp } from '../../kit/console/web.ts';
+import { type TestPrincipal, writePrincipals } from '../../kit/stack/principals.ts';
+import { createSystem, type System } from '../../kit/stack/system.ts';
+import { until, untilTrue } from '../../kit/until.ts';
+import { readSource } from '../../repo/source-tree.ts';
+
+let system: System;
+let port: number;
+beforeAll(async () => {
+  system = await createSystem();
+  const operator: TestPrincipal = { name: 'operator', groups: ['operators'], token: system.client.token };
+  const approver: TestPrincipal = { name: 'grace', groups: ['operators'], token: 'hpt_grace' };
+  const settings = { HOLDPOINT_PRINCIPALS_FILE: await writePrincipals(system.folder, [operator, approver]) };
+  const started = await Promise.all(
+    SERVICES.map((service) => system.start(service, service === 'approvals' ? settings : {})),
+  );
+  port = started[SERVICES.indexOf('approvals')]?.httpPort ?? 0;
+});
+afterAll(() => system.stop());
+
+const call = (path: string, more: Call = {}) =>
+  callHttp(port, `/api/v1${path}`, { token: system.client.token, ...more });
+const post = (path: string, body: unknown, more: Call = {}) => call(path, { method: 'POST', body, ...more });
+
+const submit = async (): Promise<string> => {
+  const { status, body } = await post('/tasks', { workflow: 'sample', goal: 'Say hello' });
+  expect(status).toBe(200);
+  return String(body['id']);
+};
+
+describe('tasks over HTTP', () => {
+  test('a task is submitted as the owner of the token, shown, listed and cancelled', async () => {
+    const id = await submit();
+    const shown = await call(`/tasks/${id}`);
+    expect(api.orchestrator.get.response.parse(shown.body)).toMatchObject({ id, requestedBy: 'operator' });
+    const listed = await call('/tasks?limit=5&requestedBy=operator');
+    expect(listed.body['items']).toContainEqual(expect.objectContaining({ id }));
+    expect(await post(`/tasks/${id}/cancel`, { by: 'grace', reason: 'a mistake' })).toMatchObject({
+      status: 200,
+      body: { id },
+    });
+    const { body } = await call(`/tasks/${id}/history`);
+    expect(JSON.stringify(body)).toContain('"by":"operator"');
+  });
+
+  test('an unchanged task is answered with 304, and a changed one in full', async () => {
+    const id = await submit();
+    await until(
+      `${id} waits`,
+      async () => (await call(`/tasks/${id}`)).body['phase'] === 'awaiting_approval',
+    );
+    const etag = (await call(`/tasks/${id}`)).headers.get('etag') ?? '';
+    expect(etag).toMatch(/^"\d+"$/);
+    const headers = { 'if-none-match': etag };
+    expect(await call(`/tasks/${id}`, { headers })).toMatchObject({ status: 304, body: {} });
+    await post(`/tasks/${id}/cancel`, {});
+    expect((await call(`/tasks/${id}`, { headers })).status).toBe(200);
+  });
+
+  test('a client cannot bring its own workflow', async () => {
+    const refused = await post('/tasks', {
+      workflow: 'own',
+      goal: 'x',
+      definition: { id: 'own', nodes: [] },
+    });
+    expect(refused).toMatchObject({ status: 400, body: { code: 'CONTRACT_INVALID' } });
+  });
+
+  test('server-sent events bring the history of a task and its next events', async () => {
+    const id = await submit();
+    const over = new AbortController();
+    const answer = await fetch(`http://127.0.0.1:${String(port)}/api/v1/tasks/${id}/events`, {
+      headers: { authorization: `Bearer ${system.client.token}` },
+      signal: over.signal,
+    });
+    expect(answer.headers.get('content-type')).toContain('text/event-stream');
+    let text = '';
+    let isCancelled = false;
+    for await (const part of answer.body ?? []) {
+      text += Buffer.from(part).toString();
+      if (!isCancelled && text.includes('"type":"submitted"')) {
+        isCancelled = true;
+        await post(`/tasks/${id}/cancel`, {});
+      }
+      if (text.includes('"type":"cancelled"')) break;
+    }
+    over.abort();
+    expect(text).toMatch(/^id: 1\.0$/m);
+  });
+
+  test('an error is a problem document with the code of the bus', async () => {
+    const missing = await call('/tasks/t-none');
+    expect(missing.headers.get('content-type')).toBe('application/problem+json');
+    expect(missing).toMatchObject({
+      status: 404,
+      body: {
+        type: 'urn:holdpoint:error:ORCHESTRATOR_UNKNOWN_TASK',
+        title: 'Not Found',
+        status: 404,
+        code: 'ORCHESTRATOR_UNKNOWN_TASK',
+        detail: missing.body['message'],
+      },
+    });
+    const stream = await call('/tasks/t-none/events');
+    expect(stream).toMatchObject({ status: 404, body: { code: 'ORCHESTRATOR_UNKNOWN_TASK' } });
+  });
+
+  test('the document of the API needs no token', async () => {
+    expect(await call('/openapi.json', { token: undefined })).toMatchObject({
+      status: 200,
+      body: { openapi: '3.1.0' },
+    });
+  });
+});
+
+const REFUND = {
+  name: 'refund',
+  title: 'Refund ${cents} cents of ${charge}',
+  effectClass: 'keyed',
+  target: 'payments:${charge}',
+  input: {
+    type: 'object',
+    required: ['charge', 'cents'],
+    properties: { charge: { type: 'string' }, cents: { type: 'integer', minimum: 1 } },
+  },
+} as const;
+
+const createClaimant = () => {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  return { key: privateKey, x: String(publicKey.export({ format: 'jwk' }).x) };
+};
+
+const end = (key: KeyObject, x: string, of: { id: string; epoch: number }, result: RemoteOutcome) =>
+  post('/claims/ends', signed({ x, ...of, result } as never, key));
+
+describe('effects over HTTP', () => {
+  const hold = (key: string, args: object = { charge: 'ch_1', cents: 500 }) =>
+    post('/effects', { capability: 'refund', key, args });
+  const approve = async (held: HeldEffect): Promise<void> => {
+    const { body } = await call(`/approvals/${String(held.approval)}`);
+    const decision = { decision: 'approve', digest: body['digest'], comment: 'as agreed' };
+    const decided = await post(`/approvals/${String(held.approval)}/decisions`, decision, {
+      token: 'hpt_grace',
+    });
+    expect(decided).toMatchObject({ status: 200, body: { status: 'approved' } });
+  };
+
+  beforeAll(async () => {
+    await post('/capabilities', REFUND);
+  });
+
+  test('bad requests are refused before approvers see them', async () => {
+    expect(await hold('bad:1', { charge: 'ch_1' })).toMatchObject({
+      status: 422,
+      body: { code: 'APPROVALS_ARGUMENTS_INVALID' },
+    });
+    const unknown = await post('/effects', { capability: 'unknown', key: 'k', args: {} });
+    expect(unknown).toMatchObject({ status: 404, body: { code: 'APPROVALS_UNKNOWN_CAPABILITY' } });
+    expect(await call('/effects/t-none')).toMatchObject({
+      status: 404,
+      body: { code: 'EXECUTOR_UNKNOWN_EFFECT' },
+    });
+    const task = await submit();
+    expect(await call(`/effects/${task}`)).toMatchObject({
+      status: 404,
+      body: { code: 'EXECUTOR_UNKNOWN_EFFECT' },
+    });
+  });
+
+  test('a held effect waits for its approver, is claimed by long poll, and ends applied', async () => {
+    const { key, x } = createClaimant();
+    const first = await hold('refund:ch_1');
+    expect(first.status).toBe(201);
+    const { id } = HeldEffect.parse(first.body);
+    expect(await hold('refund:ch_1')).toMatchObject({ status: 200, body: { id } });
+    expect(await hold('refund:ch_1', { charge: 'ch_1', cents: 501 })).toMatchObject({
+      status: 409,
+      body: { code: 'ORCHESTRATOR_TASK_CONFLICT' },
+    });
+
+    const waiting = await until('approvers are asked', async () => {
+      const { body } = await call(`/effects/${id}?waitMs=25000&not=requested`);
+      const held = HeldEffect.parse(body);
+      return held.state === 'waiting' ? held : undefined;
+    });
+    const claim = crypto.randomUUID().replaceAll('-', '');
+    const claiming = post('/claims', {
+      claim,
+      claimant: 'refunds on a test machine',
+      x,
+      uses: ['cap.remote.refund'],
+      waitMs: 25_000,
+    });
+    await approve(waiting);
+    const { status, body } = await claiming;
+    expect({ status, body }).toMatchObject({ status: 200 });
+    const [order] = ClaimAnswer.parse(body).items;
+    expect(order).toMatchObject({ kind: 'run', order: { effect: { args: { charge: 'ch_1', cents: 500 } } } });
+
+    const final = call(`/effects/${id}?waitMs=25000`);
+    const of = { id: order?.order.id ?? '', epoch: order?.epoch ?? 0 };
+    expect(await end(key, x, of, { kind: 'applied', outputs: { refund: 're_1' } })).toMatchObject({
+      status: 200,
+      body: { status: 'recorded' },
+    });
+    expect((await final).body).toMatchObject({
+      id,
+      state: 'applied',
+      outputs: { refund: 're_1' },
+      by: 'grace',
+      comment: 'as agreed',
+    });
+  });
+
+  test('a held effect is cancelled before its decision', async () => {
+    const { body } = await hold('refund:cancelled');
+    const id = String(body['id']);
+    expect(await post(`/effects/${id}/cancel`, { reason: 'a mistake' })).toMatchObject({ status: 200 });
+    expect((await call(`/effects/${id}?waitMs=25000`)).body).toMatchObject({ id, state: 'cancelled' });
+  });
+
+  test('a claimant that goes away ends its wait', async () => {
+    const { x } = createClaimant();
+    const isWaiting = async (): Promise<boolean> => {
+      const { body } = await call('/claimants');
+      return api.executor.claimants.response.parse(body).items.some((each) => each.x === x && each.isWaiting);
+    };
+    const over = new AbortController();
+    const gone = fetch(`http://127.0.0.1:${String(port)}/api/v1/claims`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${system.client.token}` },
+      body: JSON.stringify({
+        claim: crypto.randomUUID().replaceAll('-', ''),
+        claimant: 'gone',
+        x,
+        uses: ['cap.remote.nothing'],
+        waitMs: 25_000,
+      }),
+      signal: over.signal,
+    }).catch(() => 'gone');
+    await untilTrue('the claim waits', isWaiting);
+    over.abort();
+    expect(await gone).toBe('gone');
+    await untilTrue('the wait has ended', async () => !(await isWaiting()));
+  });
+
+  test('a claim takes a token with the scope', async () => {
+    const secret = `hpt_${crypto.randomUUID()}`;
+    const sha256 = createHash('sha256').update(secret).digest('hex');
+    await post('/tokens', { name: 'reader', sha256, scopes: ['tasks:read'] });
+    expect(await post('/claims', {}, { token: secret })).toMatchObject({
+      status: 403,
+      body: { code: 'APPROVALS_SCOPE' },
+    });
+  });
+});
+
+test('the curl calls of the guide hold an effect and submit a task', async () => {
+  const run = promisify(execFile);
+  const calls = documentedIn('docs/http-api.md', readSource('docs/http-api.md'));
+  const values: Record<string, string> = { token: system.client.token };
+  const curl = async (words: readonly string[]): Promise<{ readonly id?: string }> => {
+    const args = words
+      .slice(1)
+      .map((word) =>
+        word
+          .replaceAll('127.0.0.1:8702', `127.0.0.1:${String(port)}`)
+          .replaceAll(/<([a-z]+)>/g, (_, name: string) => values[name] ?? name),
+      );
+    const { stdout } = await run('curl', ['--silent', '--show-error', '--fail-with-body', ...args]);
+    return JSON.parse(stdout) as { readonly id?: string };
+  };
+  const answers: { readonly id?: string }[] = [];
+  for (const { words } of calls) {
+    const answer = await curl(words);
+    answers.push(answer);
+    if (words.at(-1)?.endsWith('/effects') === true) values['effect'] = answer.id ?? '';
+    if (words.at(-1)?.endsWith('/tasks') === true) values['task'] = answer.id ?? '';
+  }
+  const expectSome: unknown = expect.arrayContaining([expect.objectContaining({ workflow: 'sample@1' })]);
+  expect(answers).toMatchObject([
+    { name: 'payout' },
+    { capability: 'payout', key: 'payout:7' },
+    { id: values['effect'] },
+    { id: values['effect'] },
+    { id: values['task'] },
+    { id: values['task'], workflow: 'sample@1' },
+    { items: expectSome },
+    { id: values['task'] },
+  ]);
+});
