@@ -104,10 +104,18 @@ const numberOf = ({
 
 type Definitions = Readonly<Record<string, Schema>>;
 
+const URLS: fc.Arbitrary<string> = fc.webUrl({ validSchemes: ['http', 'https'] });
+
+/** JSON Schema does not say that a text is a URL, and random text never is one. */
+const fieldOf = (name: string, schema: Schema, definitions: Definitions): fc.Arbitrary<unknown> => {
+  const made = fromSchema(schema, definitions);
+  return name === 'url' && schema.type === 'string' ? fc.oneof({ weight: 3, arbitrary: URLS }, made) : made;
+};
+
 const recordOf = (schema: Schema, definitions: Definitions): fc.Arbitrary<object> => {
   const { properties = {}, required = [], additionalProperties, propertyNames } = schema;
   const known = fc.record(
-    Object.fromEntries(Object.entries(properties).map(([key, of]) => [key, fromSchema(of, definitions)])),
+    Object.fromEntries(Object.entries(properties).map(([key, of]) => [key, fieldOf(key, of, definitions)])),
     { requiredKeys: [...required] },
   );
   if (typeof additionalProperties !== 'object') return known;
@@ -157,11 +165,26 @@ const fromSchema = (schema: Schema, definitions: Definitions): fc.Arbitrary<unkn
   }
 };
 
-/** Values that a schema accepts, from its JSON Schema. The schema itself filters the rest. */
+/** More refusals in a row than any schema with a fitting generator has. */
+const REFUSED_MAX = 10_000;
+
+/**
+ * Values that a schema accepts, from its JSON Schema. The schema itself filters the rest.
+ * Throws for a schema that refuses everything generated: the filter would search for ever.
+ */
 export const validFor = (
   schema: z.ZodType,
   jsonSchema: Readonly<Record<string, unknown>>,
 ): fc.Arbitrary<unknown> => {
   const described = jsonSchema as Schema;
-  return fromSchema(described, described.$defs ?? {}).filter((value) => schema.safeParse(value).success);
+  let refused = 0;
+  return fromSchema(described, described.$defs ?? {}).filter((value) => {
+    const { success, error } = schema.safeParse(value);
+    refused = success ? 0 : refused + 1;
+    if (refused === REFUSED_MAX)
+      throw new Error(
+        `the schema refuses ${String(refused)} generated values in a row; the last one because: ${error?.message ?? ''}`,
+      );
+    return success;
+  });
 };
