@@ -130,7 +130,7 @@ export const decideFully = (
   // The bus may deliver it again at any time.
   assert.deepEqual(batch.decide(to, to.message).events, []);
   if (made.answer !== undefined && 'error' in made.answer) return made.answer.error.code;
-  return made.events.length === 0 ? 'nothing' : 'decided';
+  return made.events.length === 0 && made.timers.length === 0 ? 'nothing' : 'decided';
 };
 
 const handle = <To extends Addressed, Event extends AnyEvent, Work>(
