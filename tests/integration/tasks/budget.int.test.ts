@@ -28,7 +28,7 @@ const TOLERANCE: Readonly<Record<string, number>> = {
   walBytes: 0.1,
   tableBytes: 0.15,
 };
-/** Background transactions may fall between the tasks: three in 100 tasks. In transactions of 1, one more per task is above it. */
+/** Allows three background transactions in 100 tasks. One more per task exceeds it. */
 const BACKGROUND: Readonly<Record<string, number>> = { commits: 0.03, statements: 0.03 };
 const PER_TASK = z.record(z.string(), z.number());
 const Budget = z.record(z.string(), PER_TASK);

@@ -64,7 +64,7 @@ describe('a policy', () => {
   });
 
   test.each([{ inDoubt: doubt }, { stuck }, { input }])(
-    'says of a question who is asked and may decide: %j',
+    'names the audience of a question and its quorum: %j',
     (asked) => {
       expect(policyOf({ policy, ...asked })).toMatchObject({
         quorum: 1,
