@@ -1,4 +1,4 @@
-import { clientConnection } from '@holdpoint/contracts/bus/client-connection';
+import { clientConnection, isLateLogin } from '@holdpoint/contracts/bus/client-connection';
 import { natsLogin } from '@holdpoint/contracts/bus/nats-login';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
@@ -39,7 +39,7 @@ export const connectTo = async ({
       timeout: CONNECT_TIMEOUT_MS,
     });
   } catch (error) {
-    if (error instanceof errors.AuthorizationError) {
+    if (error instanceof errors.AuthorizationError && !isLateLogin(error)) {
       throw new HoldpointError(
         'ERR_FORBIDDEN',
         `NATS at ${hostsOf(natsUrl)} refused this user: check its login file`,

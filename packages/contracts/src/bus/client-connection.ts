@@ -11,3 +11,7 @@ export const clientConnection = (url: string, user: string) => ({
   pingInterval: 5_000,
   maxPingOut: 2,
 });
+
+/** NATS closed the connection because the login arrived too late. The login itself may be valid: try again. */
+export const isLateLogin = (error: unknown): boolean =>
+  error instanceof Error && /authentication timeout/i.test(error.message);

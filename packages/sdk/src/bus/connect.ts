@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { clientConnection } from '@holdpoint/contracts/bus/client-connection';
+import { clientConnection, isLateLogin } from '@holdpoint/contracts/bus/client-connection';
 import { natsLogin } from '@holdpoint/contracts/bus/nats-login';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import {
@@ -60,7 +60,7 @@ export const connectToBus = async ({
       timeout: CONNECT_TIMEOUT_MS,
     });
   } catch (cause) {
-    if (cause instanceof errors.AuthorizationError)
+    if (cause instanceof errors.AuthorizationError && !isLateLogin(cause))
       throw new HoldpointError('ERR_FORBIDDEN', `NATS refused the user ${user}: check its login file`, {
         cause,
       });
