@@ -124,8 +124,6 @@ max_subscriptions: 4096
 ping_interval: "10s"
 ping_max: 2
 write_deadline: "5s"
-# A busy machine needs more than the default of 2 s between the greeting and the login.
-authorization { timeout: 10 }
 
 jetstream {
 ${[`  store_dir: ${JSON.stringify(storeDir)}`, '  max_memory_store: 64MB', ...fileStore, ...sync].join('\n')}
