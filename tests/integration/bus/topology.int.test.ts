@@ -27,6 +27,7 @@ test('streams and consumers match their declaration for every user', async () =>
       duplicate_window: duplicateWindowMs * MS,
       retention: 'limits',
       discard: 'old',
+      compression: 's2',
       deny_delete: true,
     });
   }
@@ -71,6 +72,7 @@ test('streams of an earlier release are updated and keep their messages', async 
   expect((await manager.streams.info(command.name)).config).toMatchObject({
     description: command.description,
     max_age: command.maxAgeMs * MS,
+    compression: 's2',
   });
   expect((await manager.consumers.info(command.name, reader.name)).config).toMatchObject({
     description: reader.description,
