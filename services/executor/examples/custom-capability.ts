@@ -28,7 +28,7 @@ const setFlag = defineCapability({
   effectClass: 'probeable',
   kind: 'deploy',
   input: Flag,
-  // Ordered as work, before the approval: `cap.custom.set_flag.preview`.
+  // Where the node says `previews = true`: ordered as work, before the approval.
   preview: async (flag) => ({ before: (await read(flag)) ?? null, after: flag.value }),
   run: async (flag, { assertInForce }) => {
     const before = await read(flag);

@@ -40,7 +40,7 @@ const taskOf = (node: string, key: string): SampleTask => {
 };
 
 /** As the template of the documentation. */
-const flagFlow = (folder: string, effectClass: string): string => `
+const flagFlow = (folder: string, options: string): string => `
 id = "flag"
 version = "1"
 [[nodes]]
@@ -51,7 +51,7 @@ args = { folder = "${folder}", name = "sale", value = "on" }
 side_effect_kind = "deploy"
 idempotency_key = "sale:on"
 target = "flag:sale"
-class = "${effectClass}"
+${options}
 `;
 
 const compiled = (text: string): WorkflowDefinition => {
@@ -68,19 +68,23 @@ const submit = async (task: SampleTask, workflow: string, more: Partial<SubmitTa
   );
 };
 
-const setFlag = async (folder: string, effectClass = 'probeable'): Promise<SampleTask> => {
+const setFlag = async (folder: string, options: string): Promise<SampleTask> => {
   const task = taskOf('sale', 'sale:on');
-  await submit(task, 'flag', { definition: compiled(flagFlow(folder, effectClass)) });
+  await submit(task, 'flag', { definition: compiled(flagFlow(folder, options)) });
   return task;
 };
 
 describe("a capability of the operator's own", () => {
-  test('an operator’s own capability runs once it is approved, and an approved effect undoes it', async () => {
+  test('an operator’s own capability is previewed, runs once it is approved, and an approved effect undoes it', async () => {
     const folder = join(system.folder, 'flags');
     const file = join(folder, 'sale.flag');
-    const task = await setFlag(folder);
-    await waitForPhase(system.client, task.id, 'awaiting_approval');
+    const submitted = await setFlag(folder, 'class = "probeable"\npreviews = true');
+    await waitForPhase(system.client, submitted.id, 'awaiting_approval');
     expect(existsSync(file)).toBe(false);
+    const request = await system.client.ask('approvals', 'get', { id: submitted.approval });
+    expect(request.effect.args['preview']).toEqual({ before: null, after: 'on' });
+    // The preview is part of the effect, and of its id.
+    const task = { ...submitted, effect: request.effectId };
     await approveAndComplete(system.client, task, system.client.approver);
     expect(readFileSync(file, 'utf8')).toBe('on');
 
@@ -110,7 +114,7 @@ describe("a capability of the operator's own", () => {
 
   test('an operator’s own capability is refused in another class than its module declares', async () => {
     const folder = join(system.folder, 'other-flags');
-    const task = await setFlag(folder, 'idempotent');
+    const task = await setFlag(folder, 'class = "idempotent"');
     await approve(system.client, task, system.client.approver);
     const view = await until(`${task.effect} is refused`, async () => {
       const found = await system.client.ask('executor', 'get', { id: task.effect });

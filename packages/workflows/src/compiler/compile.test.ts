@@ -8,12 +8,15 @@ const note = (options: Partial<CompileOptions> = {}) =>
 const command = (id: string, more: string): string =>
   `[[nodes]]\nid = "${id}"\nuses = "cap.env.shell.command.run"\nargs = { command = "true" }\n${more}\n`;
 
-test('an effect of a program of a user can be previewed before its request', () => {
-  const effect = 'side_effect_kind = "deploy"\nidempotency_key = "k"\ntarget = "t"\npreviews = true\n';
-  const made = compiled(flow(`[[nodes]]\nid = "a"\nuses = "cap.remote.release"\n[nodes.effect]\n${effect}`));
-  expect(errorsIn(made)).toEqual([]);
-  expect(nodeIn(made, 'a').effect).toMatchObject({ previews: true, effectClass: 'opaque' });
-});
+test.each(['cap.custom.set_flag', 'cap.remote.release'])(
+  'an effect of %s can be previewed before its request',
+  (uses) => {
+    const effect = 'side_effect_kind = "deploy"\nidempotency_key = "k"\ntarget = "t"\npreviews = true\n';
+    const made = compiled(flow(`[[nodes]]\nid = "a"\nuses = "${uses}"\n[nodes.effect]\n${effect}`));
+    expect(errorsIn(made)).toEqual([]);
+    expect(nodeIn(made, 'a').effect).toMatchObject({ previews: true, effectClass: 'opaque' });
+  },
+);
 
 test('a template becomes a definition in which every placeholder is resolved', () => {
   const made = note({ set: { tries: 5 } });

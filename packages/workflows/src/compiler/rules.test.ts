@@ -695,7 +695,7 @@ const extensions: readonly Row[] = [
   ],
   [
     'effect',
-    'a preview of a capability that no program of a user has',
+    'a preview of a capability that is not the user’s own',
     flow(command('a', `${EFFECT}previews = true\n`)),
     ['WORKFLOW_EFFECT_USES nodes[a].effect.previews'],
   ],

@@ -327,7 +327,8 @@ export const FIELD_DOCS: Readonly<Record<string, FieldDoc>> = {
     example: 'inputs = { why = "weekly release" }',
   },
   'nodes[].effect.previews': {
-    meaning: 'Previews the effect before its request; only for `cap.remote.` capabilities with a preview',
+    meaning:
+      'Previews the effect before its request; only for `cap.custom.` and `cap.remote.` capabilities with a preview',
     otherwise: '`false`',
   },
   'nodes[].effect.probe': {

@@ -60,8 +60,8 @@ const declaredEffect = (
     const expected = `no class: the class of ${uses} is fixed`;
     fields.error('WORKFLOW_EFFECT_CLASS', 'effect.class', shown(raw.class), expected);
   }
-  if (raw.previews === true && !isRemote(uses)) {
-    const expected = `no previews: only a cap.remote. capability has them (uses ${uses})`;
+  if (raw.previews === true && !isCustom(uses) && !isRemote(uses)) {
+    const expected = `no previews: only cap.custom. and cap.remote. capabilities take it (uses ${uses})`;
     fields.error('WORKFLOW_EFFECT_USES', 'effect.previews', 'true', expected);
   }
   return {
