@@ -73,13 +73,22 @@ afterEach(async () => {
 });
 afterAll(() => system.stop());
 
-const quiet = (): void => undefined;
+const warnings: string[] = [];
+const keepWarnings = ({ level, message }: { readonly level: string; readonly message: string }): void => {
+  if (level === 'warn' || level === 'error') warnings.push(message);
+};
 const startOne = async (
   workflow: ReturnType<typeof reply>,
   options: { readonly parkMs?: number; readonly drainMs?: number } = {},
 ): Promise<Worker> => {
   const connection = await system.connect('worker');
-  const worker = startWorker({ connection, workflows: [workflow], signals: false, log: quiet, ...options });
+  const worker = startWorker({
+    connection,
+    workflows: [workflow],
+    signals: false,
+    log: keepWarnings,
+    ...options,
+  });
   workers.push(worker);
   await worker.ready;
   return worker;
@@ -133,6 +142,8 @@ test('a phase of code, a request and an effect each happen once, and the effect 
   const names: string[] = [];
   for await (const event of handle.events()) names.push(event.name);
   expect(names).toContain('phase:completed');
+  // A version that is registered for the first time has no consumer before.
+  expect(warnings).toEqual([]);
   expect(names.at(-1)).toBe('workflow:completed');
 });
 

@@ -18,7 +18,12 @@ const openConsumer = (connection: NatsConnection, hash: string): Promise<Consume
   return jetstream(connection, { checkAPI: false, timeout: API_TIMEOUT_MS }).consumers.get(stream, name);
 };
 
-export const createOrderSource = (connection: NatsConnection, hash: string): OrderSource => {
+/** Pulls nothing before `registered`: until then a new version has no consumer, which would look like an outage. */
+export const createOrderSource = (
+  connection: NatsConnection,
+  hash: string,
+  registered: Promise<unknown>,
+): OrderSource => {
   let opened: Promise<Consumer> | undefined;
   let stopped = false;
   const open = new Set<ConsumerMessages>();
@@ -26,7 +31,7 @@ export const createOrderSource = (connection: NatsConnection, hash: string): Ord
   return {
     pull: async (most, withinMs, take) => {
       try {
-        const consumer = await (opened ??= openConsumer(connection, hash));
+        const consumer = await (opened ??= registered.then(() => openConsumer(connection, hash)));
         if (stopped) return;
         const messages = await consumer.fetch({ max_messages: most, expires: withinMs });
         open.add(messages);

@@ -124,7 +124,11 @@ export const startWorker = (options: WorkerOptions): Worker => {
   const registered = keepRegistered(connection, ask, definitions, (error) =>
     trouble('the workflows could not be registered', error),
   );
-  const sources = new Map([...byHash.keys()].map((hash) => [hash, createOrderSource(connection, hash)]));
+  // A version that is refused now may have orders from before.
+  const isRegistered = registered.ready.catch(() => undefined);
+  const sources = new Map(
+    [...byHash.keys()].map((hash) => [hash, createOrderSource(connection, hash, isRegistered)]),
+  );
   const dispatch = createDispatch({
     sources,
     concurrency,
