@@ -95,6 +95,34 @@ const holdpoint = async (...args: readonly string[]): Promise<string> => {
   return stdout;
 };
 
+/** The program that `holdpoint init` leaves, against the start in this folder. */
+const runInitProgram = async (env: NodeJS.ProcessEnv): Promise<void> => {
+  const here = { cwd: folder, env };
+  await run('git', ['init', '--quiet'], here);
+  const cli = async (...args: readonly string[]): Promise<string> => {
+    const { stdout, stderr } = await run(installed('node'), [installed('holdpoint'), ...args], here);
+    expect(stderr).toBe('');
+    return stdout;
+  };
+  await cli('init');
+  await cli('workflow', 'validate', 'hello', 'draft', 'approve', 'merge', 'develop');
+  const program = join('.holdpoint', 'programs', 'hello.mjs');
+  const checked = ['--noEmit', '--allowJs', '--module', 'nodenext', '--types', 'node', program];
+  await run(installed('tsc'), checked, here);
+  const leave = new AbortController();
+  const started = run(installed('node'), [program, 'Ada'], { ...here, signal: leave.signal });
+  // Its failure is the failure of the steps below.
+  started.catch(() => undefined);
+  try {
+    await decideNext(cli, 'approve');
+    const { stdout, stderr } = await started;
+    expect(stdout.trim().split('\n').at(-1)).toBe('Hello, Ada.');
+    expect(stderr).toBe('');
+  } finally {
+    leave.abort();
+  }
+};
+
 describe('packages in a folder of a new user', () => {
   test.each([
     ['the oldest TypeScript', 'nodenext', () => installed('tsc')],
@@ -156,7 +184,7 @@ describe('packages in a folder of a new user', () => {
     expect(await hashOf(await bundle('hash.ts'))).toBe(hash);
   });
 
-  test('holdpoint dev runs everything in the folder, with the oldest Node.js', async () => {
+  test('holdpoint dev runs everything in the folder, and the program of holdpoint init, with the oldest Node.js', async () => {
     const { PATH, HOME } = process.env;
     const env = { PATH, HOME, XDG_STATE_HOME: folder };
     const dev = spawn(installed('node'), [installed('holdpoint'), 'dev', '--no-sample'], {
@@ -180,6 +208,7 @@ describe('packages in a folder of a new user', () => {
       expect(stdout).toMatch(/ 0 errors$/m);
       const page = /console +(\S+)/.exec(printed)?.[1] ?? '';
       expect(await (await fetch(page)).text()).toContain('<title>');
+      await runInitProgram(env);
     } finally {
       dev.kill('SIGINT');
     }

@@ -34,7 +34,7 @@ export const addInit = (workflow: Command, { local, lines, json, directory }: Se
     workflow
       .command('init')
       .description(
-        'add a first workflow, the stage templates and a configuration to a repository; existing files stay unchanged and in use',
+        'add a first workflow and program, the stage templates and a configuration to a repository; existing files stay unchanged and in use',
       )
       .option('-C, --repository <directory>', 'repository to use (default: the current directory)')
       .option('--check', 'only list missing files; exit code 1 if any are missing')

@@ -20,6 +20,7 @@ const ALL = [
   '.holdpoint/workflows/approve.toml',
   '.holdpoint/workflows/merge.toml',
   '.holdpoint/workflows/develop.toml',
+  '.holdpoint/programs/hello.mjs',
 ];
 
 test('init writes templates, a configuration and ignore rules once', () => {
