@@ -15,6 +15,10 @@ export type Job = {
 export const jobsOf = (run: TaskView, createdAt?: number): readonly Job[] =>
   run.nodes.map((node) => ({ id: jobOf(run.id, node.id), run, node, createdAt }));
 
+/** Nothing of the task happens without a retry. */
+export const hasEnded = ({ phase }: Pick<TaskView, 'phase'>): boolean =>
+  phase === 'completed' || phase === 'failed' || phase === 'cancelled';
+
 /** Dependencies in the graph; for entry jobs, also those of the task. */
 export const comesAfter = ({ run, node }: Job): readonly string[] => [
   ...node.after.map((other) => jobOf(run.id, other)),

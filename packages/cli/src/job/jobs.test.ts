@@ -1,4 +1,5 @@
 import { digestOf } from '@holdpoint/contracts/values/json';
+import { ApprovalId, NodeId } from '@holdpoint/contracts/values/ids';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { TaskView } from '@holdpoint/contracts/task/views';
 import { describe, expect, test } from 'vitest';
@@ -115,6 +116,43 @@ describe('jobs list', () => {
     expect(await ids('list --run t-old')).toEqual(['t-old/only']);
   });
 
+  test('jobs of ended tasks are listed and scheduled only with --all, or for their task', async () => {
+    const gone = runView(
+      't-gone',
+      [
+        nodeView('ask', 'blocked_by_approval', { gated: true, approval: 'a-9' }),
+        nodeView('then', 'blocked_by_dependency', { after: ['ask'] }),
+        nodeView('other', 'failed'),
+      ],
+      {
+        phase: 'failed',
+        latestApproval: {
+          id: ApprovalId.parse('a-9'),
+          node: NodeId.parse('ask'),
+          attempt: 1,
+          status: 'expired',
+        },
+      },
+    );
+    const answers: Answers = {
+      'orchestrator.list': { items: [summary(gone, NOW), summary(old, EARLIER)] },
+      'orchestrator.get': ({ id }: { id: string }) => (id === 't-gone' ? gone : old),
+    };
+    const listed = (line: string) => parsed(`${line} --format json`, answers);
+    expect(await listed('list')).toMatchObject({
+      header: { outcome: '1 job', hidden: '3' },
+      jobs: [{ job: 't-old/only' }],
+    });
+    expect((await listed('list --all'))['jobs']).toHaveLength(4);
+    expect((await listed('list --run t-gone'))['jobs']).toMatchObject([
+      { job: 't-gone/ask', approval_state: 'expired' },
+      { job: 't-gone/then' },
+      { job: 't-gone/other' },
+    ]);
+    expect((await listed('schedule'))['jobs']).toMatchObject([{ job_id: 't-old/only' }]);
+    expect((await listed('schedule --all'))['jobs']).toHaveLength(4);
+  });
+
   test('every job has the same keys with text values', async () => {
     const [first] = (await parsed('list --format json'))['jobs'] as Record<string, unknown>[];
     expect(first).toEqual({
@@ -140,7 +178,8 @@ describe('jobs list', () => {
     expect((await jobs('list --format table')).out).toMatch(
       /^t-new\/test +failed +.* NODE_FAILED: exit 3 +cap\./m,
     );
-    expect((await jobs('list')).out).toMatch(/^status +waiting_on_approval$/m);
+    expect((await jobs('list')).out).toMatch(/^Job +Status /m);
+    expect((await jobs('list --format block')).out).toMatch(/^status +waiting_on_approval$/m);
     expect((await jobs('list', { 'orchestrator.list': { items: [] } })).out).toBe('no jobs\n');
   });
 

@@ -2,11 +2,16 @@ import type { ListDisplay } from '@holdpoint/workflows/config/config';
 import type { Line } from '../output/painted.ts';
 import { table } from '../output/table.ts';
 import { chosenFields } from './chosen-fields.ts';
-import type { Job } from './job.ts';
+import { hasEnded, type Job } from './job.ts';
 import { type JobRecord, listRecord } from './record.ts';
 import { isEnded, endedWell, statusSpan } from './status.ts';
 
-export type Filter = { readonly all: boolean; readonly dismissFailures: boolean };
+export type Filter = {
+  readonly all: boolean;
+  readonly dismissFailures: boolean;
+  /** The list is of one task, which may have ended. */
+  readonly ofTask: boolean;
+};
 
 export type Selection = {
   readonly jobs: readonly Job[];
@@ -17,11 +22,11 @@ export type Selection = {
 
 const counted = (count: number): string => `${count.toLocaleString('en-US')} ${count === 1 ? 'job' : 'jobs'}`;
 
-/** The jobs that still need attention, or all jobs. */
-export const select = (jobs: readonly Job[], { all, dismissFailures }: Filter): Selection => {
-  const wanted = jobs.filter(({ node: { job } }) => {
+/** The jobs of open tasks that still need attention, or all jobs. */
+export const select = (jobs: readonly Job[], { all, dismissFailures, ofTask }: Filter): Selection => {
+  const wanted = jobs.filter(({ run, node: { job } }) => {
     if (all) return true;
-    if (endedWell(job)) return false;
+    if (endedWell(job) || (!ofTask && hasEnded(run))) return false;
     return !(dismissFailures && isEnded(job));
   });
   const outcome = wanted.length === 0 ? 'no jobs' : counted(wanted.length);

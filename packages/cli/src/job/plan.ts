@@ -1,5 +1,5 @@
 import { jobOf } from '@holdpoint/contracts/values/ids';
-import type { Job } from './job.ts';
+import { hasEnded, type Job } from './job.ts';
 import { isBlocked, isEnded } from './status.ts';
 
 /** Reason for the order of two jobs. */
@@ -70,10 +70,12 @@ const edgesOf = (jobs: readonly Job[]): readonly Edge[] => {
   return jobs.flatMap((job) => [...afterEdges(job, sinks), ...artifactEdges(job, byArtifact)]);
 };
 
-/** Running and waiting jobs with the failures that block them; with `all`, every job. */
+/** Running and waiting jobs of open tasks with the failures that block them; with `all`, every job. */
 export const planOf = (jobs: readonly Job[], all: boolean): Plan => {
   const edges = edgesOf(jobs);
-  const open = jobs.filter(({ node: { job } }) => all || !isEnded(job) || isBlocked(job));
+  const open = jobs.filter(
+    ({ run, node: { job } }) => all || !isEnded(job) || (isBlocked(job) && !hasEnded(run)),
+  );
   const shown = new Set(open.map(({ id }) => id));
   const blocking = new Set(edges.filter(({ to }) => shown.has(to)).map(({ from }) => from));
   const failed = jobs.filter(({ id, node: { job } }) => blocking.has(id) && job === 'failed');

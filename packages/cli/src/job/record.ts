@@ -26,9 +26,12 @@ export const waitText = (node: NodeView, run?: Pick<TaskView, 'phase' | 'circuit
 };
 
 /** Fields that need no request to the approvals service. */
-const approvalState = ({ gated, job, approval }: NodeView): string => {
+const approvalState = ({ run, node: { gated, job, approval } }: Job): string => {
   if (job === 'waiting_on_approval') return 'pending';
-  if (job === 'blocked_by_approval') return 'rejected';
+  const { latestApproval: latest } = run;
+  const outcome = latest !== undefined && latest.id === approval ? latest.status : undefined;
+  if (job === 'blocked_by_approval') return outcome ?? 'rejected';
+  if (outcome === 'expired') return outcome;
   if (!gated) return '';
   return approval === undefined ? 'not_asked' : 'decided';
 };
@@ -51,7 +54,7 @@ export const listRecord = (job: Job, timeline?: Timeline): JobRecord => {
     wait: waitText(node, run),
     waited_on: joined(timeline?.waitedOn ?? waitKinds(node)),
     approval_required: String(node.gated),
-    approval_state: approvalState(node),
+    approval_state: approvalState(job),
     approval_decided_by: '',
     pinned_head: '',
     artifacts: joined(node.produces),

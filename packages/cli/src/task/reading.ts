@@ -63,27 +63,24 @@ export const addJobList = (parent: Command, name: 'jobs' | 'list', session: Sess
   withExample(
     parent
       .command(name)
-      .description('list jobs, newest task first; succeeded jobs only with --all')
-      .option('-a, --all', 'include jobs that succeeded')
+      .description('list jobs of open tasks, newest task first; ended ones only with --all')
+      .option('-a, --all', 'include jobs that succeeded, and jobs of ended tasks')
       .option('--dismiss-failures', 'hide jobs that failed, were cancelled or are blocked')
       .option('--run <task>', 'only jobs of this task', as(TaskId))
       .option('--limit <tasks>', 'number of tasks to read', wholeNumber(RUNS_MAX), RUNS)
-      .option(
-        '--format <format>',
-        `${FORMATS.join(', ')} (default: table on a terminal, else block)`,
-        oneOf(FORMATS),
-      )
+      .option('--format <format>', `${FORMATS.join(', ')} (default: table)`, oneOf(FORMATS))
       .option('--json', 'print the jobs as JSON')
       .option(...RAW)
       .action((options: List) => {
         const display = readDisplay(session).jobs;
-        const shown = options.format ?? display.format ?? (terminal() === undefined ? 'block' : 'table');
+        const shown = options.format ?? display.format ?? 'table';
         const format = options.json ? 'json' : shown;
         checkRaw(options.raw, format === 'json');
         return use(async (client) => {
           const filter = {
             all: options.all === true || display.showSucceeded === true,
             dismissFailures: options.dismissFailures === true,
+            ofTask: options.run !== undefined,
           };
           const selection = select(await listJobs(client, options, session), filter);
           if (options.raw) json({ ...envelope(now()), jobs: selection.jobs.map((job) => rawJob(job)) });
