@@ -28,6 +28,7 @@ const approval = {
   expiresAt: NOW + 1_000,
   effect,
 };
+const ADA = { name: 'ada', groups: ['operators'], roles: [] };
 const waiting = runView(
   't-1',
   [nodeView('deploy', 'waiting_on_approval', { approval: 'a-1', gated: true })],
@@ -50,7 +51,8 @@ const follow = async (
     canDecide,
     call: async (service: string, endpoint: string, payload: unknown) => {
       calls.push([`${service}.${endpoint}`, payload]);
-      const answer = answers[`${service}.${endpoint}`];
+      const known: Answers = { 'approvals.whoami': ADA, ...answers };
+      const answer = known[`${service}.${endpoint}`];
       if (answer instanceof Error) throw answer;
       return answer;
     },
@@ -125,6 +127,20 @@ describe('a run that waits for a decision', () => {
     expect(decided).toEqual([{ id: 'a-1', decision: 'respond', digest: approval.digest, response: 'retry' }]);
     expect(out).toContain('t-1/review waits for a decision: holdpoint approval answer a-1\n');
     expect(out + err).not.toContain('stuck');
+  });
+
+  test.each([
+    [
+      'the requester under four eyes',
+      { ...approval, requestedBy: 'ada', policy: { quorum: 1, fourEyes: true } },
+    ],
+    ['a person outside of the audience', { ...approval, audience: ['release'] }],
+  ])('%s gets no prompt, and reads that another person decides', async (_, request) => {
+    const { out, asked } = await follow({ canDecide: true, answer: 'y' }, [waiting], {
+      'approvals.get': request,
+    });
+    expect(out).toBe('t-1/deploy waits for the decision of another person: holdpoint approval approve a-1\n');
+    expect(asked).toBe(0);
   });
 
   test.each(['', 'n', 'yess', undefined])('a request stays pending after the answer %s', async (answer) => {

@@ -1,5 +1,7 @@
 import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import type { ApprovalId } from '@holdpoint/contracts/values/ids';
+import { mayDecideNow } from '@holdpoint/contracts/approval/question';
+import type { ApiResponse } from '@holdpoint/contracts/catalog/api';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { jobOf } from '@holdpoint/contracts/values/ids';
 import type { NodeView, TaskView } from '@holdpoint/contracts/task/views';
@@ -75,14 +77,24 @@ export const createPendingNotices = (
 ): ((run: TaskView) => Promise<boolean>) => {
   const reported = new Set<string>();
   const here = json || client.canDecide !== true ? undefined : terminal();
+  let person: Promise<ApiResponse<'approvals', 'whoami'>> | undefined;
+
+  /** Without a token another surface decides, as anybody entitled. */
+  const mayDecide = async (approval: ApprovalView): Promise<boolean> => {
+    if (client.canDecide !== true) return true;
+    person ??= client.call('approvals', 'whoami', {});
+    return mayDecideNow(await person, approval);
+  };
 
   const report = async (node: NodeView, run: TaskView, approval: ApprovalView): Promise<void> => {
     const { id, input } = approval;
     const verb = input === undefined ? 'approve' : 'answer';
-    const how = `${jobOf(run.id, node.id)} waits for a decision: holdpoint approval ${verb} ${id}`;
+    const isMine = await mayDecide(approval);
+    const decision = isMine ? 'a decision' : 'the decision of another person';
+    const how = `${jobOf(run.id, node.id)} waits for ${decision}: holdpoint approval ${verb} ${id}`;
     if (json) return warn(how);
     lines([[{ text: how, paint: 'waits' }]]);
-    if (here === undefined) return;
+    if (here === undefined || !isMine) return;
     lines(indented(approvalText(approval, now())));
     if (input !== undefined) {
       const pending = await askHere(client, here, id, (ask) => askFor(client, ask, approval));
