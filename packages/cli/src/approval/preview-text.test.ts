@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest';
 import { previewText } from './preview-text.ts';
 
+const uses = 'cap.env.builtin.git.integrate_plan_branch';
 const preview = {
   commits: [{ sha: '828529a8233a4a23a9d33886197d3d75b1a7f6ac', subject: 'work\u001b[2J' }],
   diffstat: ' hello.txt | 1 +\n 1 file changed, 1 insertion(+)',
 };
 
 test('a merge is shown with its commits and files, as escaped text', () => {
-  const lines = previewText({ args: { preview } });
+  const lines = previewText({ uses, args: { preview } });
   expect(lines).toHaveLength(4);
   expect(lines[1]).toMatch(/^ {2}828529a8233a work/);
   expect(lines.join('')).not.toContain('\u001b');
@@ -16,7 +17,7 @@ test('a merge is shown with its commits and files, as escaped text', () => {
 
 test('a merge is shown with its patch, line by line', () => {
   const patch = 'diff --git a/x b/x\n@@ -1 +1 @@\n-a\n+  b\n';
-  expect(previewText({ args: { preview: { ...preview, patch } } }).slice(4)).toEqual([
+  expect(previewText({ uses, args: { preview: { ...preview, patch } } }).slice(4)).toEqual([
     '  diff --git a/x b/x',
     '  @@ -1 +1 @@',
     '  -a',
@@ -25,7 +26,17 @@ test('a merge is shown with its patch, line by line', () => {
 });
 
 test('an unknown preview is shown as arguments only', () => {
-  expect(previewText({ args: {} })).toEqual([]);
-  expect(previewText({ args: { preview: 'soon' } })).toEqual([]);
-  expect(previewText({ args: { preview: { tree: 'x' } } })).toEqual([]);
+  expect(previewText({ uses, args: {} })).toEqual([]);
+  expect(previewText({ uses, args: { preview: 'soon' } })).toEqual([]);
+  expect(previewText({ uses, args: { preview: { tree: 'x' } } })).toEqual([]);
+});
+
+test('an undo shows the commit that it reverts, and its changes', () => {
+  const merged = { ...preview, commit: '74dc213bc9ddf94d8468202a56bf25475143499d', message: 'feat: greet' };
+  const args = { effect: 'e-1', args: { preview: merged }, outputs: {} };
+  expect(previewText({ uses: `${uses}.compensate`, args }).slice(0, 3)).toEqual([
+    'reverts',
+    '  74dc213bc9dd feat: greet',
+    'changes',
+  ]);
 });

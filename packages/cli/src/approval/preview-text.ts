@@ -1,24 +1,35 @@
 import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
+import { knownArgs } from '@holdpoint/contracts/effect/capabilities';
 import { z } from 'zod';
 import { printableLines } from '../output/printable.ts';
 
 const SHA_SHOWN = 12;
 
 const Changes = z.object({
+  commit: z.string().default(''),
+  message: z.string().default(''),
   commits: z.array(z.object({ sha: z.string(), subject: z.string() })).default([]),
   diffstat: z.string().default(''),
   patch: z.string().default(''),
 });
 
-/** The preview in git's format; the arguments contain it too. */
-export const previewText = ({ args }: Pick<CanonicalEffect, 'args'>): readonly string[] => {
-  const preview = Changes.safeParse(args['preview']);
+const indentedBy2 = (line: string): string => `  ${line}`;
+
+const commitLine = (sha: string, subject: string): readonly string[] =>
+  printableLines(`${sha.slice(0, SHA_SHOWN)} ${subject}`);
+
+/** The preview in git's format, also of an effect that is undone; the arguments contain it too. */
+export const previewText = ({ uses, args }: Pick<CanonicalEffect, 'uses' | 'args'>): readonly string[] => {
+  const known = knownArgs(uses, args);
+  const preview = Changes.safeParse(known['preview']);
   if (!preview.success) return [];
-  const { commits, diffstat, patch } = preview.data;
+  const { commit, message, commits, diffstat, patch } = preview.data;
+  const reverted =
+    known === args || commit === '' ? [] : ['reverts', ...commitLine(commit, message).map(indentedBy2)];
   const lines = [
-    ...commits.flatMap(({ sha, subject }) => printableLines(`${sha.slice(0, SHA_SHOWN)} ${subject}`)),
+    ...commits.flatMap(({ sha, subject }) => commitLine(sha, subject)),
     ...printableLines(diffstat).map((line) => line.trim()),
     ...printableLines(patch.trimEnd()),
   ].filter((line) => line !== '');
-  return lines.length === 0 ? [] : ['changes', ...lines.map((line) => `  ${line}`)];
+  return [...reverted, ...(lines.length === 0 ? [] : ['changes', ...lines.map(indentedBy2)])];
 };

@@ -16,6 +16,7 @@ import { columns, instant, listing, shorten, span } from '../output/columns.ts';
 import type { Line } from '../output/painted.ts';
 import { printableLines } from '../output/printable.ts';
 import { effectLine } from '../output/event-text.ts';
+import { knownArgs } from '@holdpoint/contracts/effect/capabilities';
 import { previewText } from './preview-text.ts';
 
 const TITLE_SHOWN = 60;
@@ -146,8 +147,10 @@ const fullResponse = ({ response = null }: ApprovalView): readonly string[] => {
 const hasEffect = (approval: ApprovalView): boolean => ['effect', 'in_doubt'].includes(questionOf(approval));
 
 /** Of a step in a repository, such as a merge: its target names the branch alone. */
-const repositoryRows = ({ args }: ApprovalView['effect']): readonly (readonly string[])[] =>
-  typeof args['repository'] === 'string' ? [['repository', args['repository']]] : [];
+const repositoryRows = ({ uses, args }: ApprovalView['effect']): readonly (readonly string[])[] => {
+  const { repository } = knownArgs(uses, args);
+  return typeof repository === 'string' ? [['repository', repository]] : [];
+};
 
 const effectRows = (approval: ApprovalView): readonly (readonly string[])[] => {
   const { effect, digest } = approval;

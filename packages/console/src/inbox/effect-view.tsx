@@ -1,5 +1,6 @@
 import type { ApprovalDetail } from '@holdpoint/contracts/approval/queries';
 import { isAsShown } from '@holdpoint/contracts/approval/shown-effect';
+import { knownArgs } from '@holdpoint/contracts/effect/capabilities';
 import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import { questionOf } from '@holdpoint/contracts/workflow/approval-policy';
 import { Facts, Section } from '../parts/bits.tsx';
@@ -34,6 +35,7 @@ export const EffectView = ({ approval }: { readonly approval: ApprovalView }) =>
   if (['stuck', 'input'].includes(questionOf(approval))) return null;
   const { effect, digest } = approval;
   const parts = partsOf(effect);
+  const { repository } = knownArgs(effect.uses, effect.args);
   return (
     <>
       <Section title="What will happen">
@@ -54,10 +56,7 @@ export const EffectView = ({ approval }: { readonly approval: ApprovalView }) =>
                 <Safe text={effect.target} />
               </code>,
             ],
-            [
-              'In repository',
-              typeof effect.args['repository'] === 'string' && <Safe text={effect.args['repository']} />,
-            ],
+            ['In repository', typeof repository === 'string' && <Safe text={repository} />],
             ['If interrupted', textFor(INTERRUPTED, effect.effectClass)],
             [
               'Effect key',

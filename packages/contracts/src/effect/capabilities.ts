@@ -88,6 +88,10 @@ export const CAPABILITIES: Readonly<Record<string, CapabilityFacts>> = {
 /** Label of the capability that undoes another one. */
 export const compensationOf = (uses: string): string => `${uses}.compensate`;
 
+/** The arguments of the effect, or of the effect that a compensation undoes: those that people know. */
+export const knownArgs = (uses: string, args: JsonObject): JsonObject =>
+  uses.endsWith('.compensate') ? (JsonObject.safeParse(args['args']).data ?? args) : args;
+
 const CUSTOM = /^cap\.custom\.[a-z0-9_]+(\.preview|\.compensate)?$/;
 
 /**
