@@ -8,6 +8,7 @@ export const addCompletions = (program: Command, { local, verbatim }: Session): 
   withExample(
     program
       .command('completions')
+      .alias('completion')
       .description('print a shell script that completes commands and options')
       .argument('<shell>', SHELLS.join(', '), oneOf(SHELLS))
       .action((name: Shell) =>

@@ -46,6 +46,10 @@ test.each(['zsh', 'fish'])('the %s completion knows the same commands', async (s
   expect(text).toContain('--dismiss-failures');
 });
 
+test('the singular is an alias', async () => {
+  expect((await typeLine(['completion', 'bash'])).out).toBe(await script('bash'));
+});
+
 test('an unknown shell is a usage error', async () => {
   expect(await typeLine(['completions', 'tcsh'])).toMatchObject({ code: 2, out: '' });
 });
