@@ -15,7 +15,7 @@ import { parseCommand, parseFact, parseJson, type Routed } from '@holdpoint/runt
 import { type Addressed, checkKind, kindNamed, type Kinds } from '@holdpoint/runtime/engine/kinds';
 import { wireHeaders } from '@holdpoint/runtime/bus/headers';
 import type { BatchWrite, WireMessage } from '@holdpoint/runtime/engine/ports';
-import { writeParameters } from '@holdpoint/runtime/store/encode';
+import { writeParts } from '@holdpoint/runtime/store/encode';
 import fc from 'fast-check';
 import { bodyFor } from './hostile/body.ts';
 import { nastyString } from './hostile/strings.ts';
@@ -59,8 +59,9 @@ export const checkReceivable = ({ subject, body }: Pick<WireMessage, 'subject' |
 };
 
 const checkWritable = (write: BatchWrite): void => {
-  for (const parameter of writeParameters(write))
-    assert.ok(isStorable(typeof parameter === 'string' ? JSON.parse(parameter) : parameter));
+  for (const parameter of writeParts(write).flatMap(({ values }) => values))
+    if (typeof parameter === 'string') assert.ok(isStorable(JSON.parse(parameter)));
+  for (const { body } of write.events) assert.ok(isStorable(JSON.parse(body)));
   for (const { dueAt } of write.timersSet) assert.ok(Number.isSafeInteger(dueAt));
 };
 

@@ -298,10 +298,9 @@ export const RUNTIME_BUGS: readonly Bug[] = [
   },
   {
     name: 'a version conflict is ignored',
-    file: 'packages/runtime/src/store/statements.ts',
-    find: `AS e(aggregate text, version int, type text, at bigint, trace text, data json)),`,
-    replace: `AS e(aggregate text, version int, type text, at bigint, trace text, data json)
-        ON CONFLICT DO NOTHING),`,
+    file: 'packages/runtime/src/store/write-statement.ts',
+    find: `AS e(aggregate, version, type, at, trace, data))`,
+    replace: `AS e(aggregate, version, type, at, trace, data) ON CONFLICT DO NOTHING)`,
     caughtBy: [store('a commit of an existing version is a conflict and leaves nothing')],
   },
   {

@@ -1,18 +1,39 @@
 import type { BatchWrite, DeadLetterRow, Head, StoredEvent, WireMessage } from '../engine/ports.ts';
 import type { SharedContent } from '../engine/shared-content.ts';
+import type { WritePart } from './write-statement.ts';
 
 // Bodies are JSON text already: inserting them as they are avoids building every message twice.
 
 const quoted = (text: string): string => JSON.stringify(text);
 
-export const eventsJson = (events: readonly StoredEvent[]): string =>
+/** The events without their bodies. */
+const eventsJson = (events: readonly StoredEvent[]): string =>
   `[${events
     .map(
-      ({ aggregate, version, type, at, trace, body }) =>
+      ({ aggregate, version, type, at, trace }) =>
         `{"aggregate":${quoted(aggregate)},"version":${String(version)},"type":${quoted(type)},"at":${String(at)},` +
-        `"trace":${trace === undefined ? 'null' : quoted(trace)},"data":${body}}`,
+        `"trace":${trace === undefined ? 'null' : quoted(trace)}}`,
     )
     .join(',')}]`;
+
+const JSON_TYPE = 114;
+const ARRAY_HEAD_BYTES = 20;
+const LENGTH_BYTES = 4;
+
+/** A `json[]` as the server sends and receives it: as text, every quotation mark would be escaped. */
+const jsonArray = (bodies: readonly string[]): Buffer => {
+  const sizes = bodies.map((body) => Buffer.byteLength(body));
+  const size = sizes.reduce((sum, bytes) => sum + LENGTH_BYTES + bytes, ARRAY_HEAD_BYTES);
+  const array = Buffer.allocUnsafe(size);
+  // Dimensions, no nulls, type; the length of the dimension and its first index.
+  let end = 0;
+  for (const field of [1, 0, JSON_TYPE, bodies.length, 1]) end = array.writeInt32BE(field, end);
+  for (const [index, body] of bodies.entries()) {
+    end = array.writeInt32BE(sizes[index] ?? 0, end);
+    end += array.write(body, end);
+  }
+  return array;
+};
 
 /** In one order everywhere, so that no two batches deadlock. */
 const headsJson = (heads: readonly Head[]): string =>
@@ -57,16 +78,31 @@ export const deadLettersJson = (rows: readonly DeadLetterRow[]): string =>
     rows.map(({ id, letter, body }) => ({ id, letter, body: Buffer.from(body).toString('base64') })),
   );
 
-export const writeParameters = (write: BatchWrite): readonly unknown[] => {
+/** The parts that a batch has, in the order of their parameters. */
+export const writeParts = (
+  write: BatchWrite,
+): readonly { readonly part: WritePart; readonly values: readonly unknown[] }[] => {
   const announced = ranges(write.announced);
-  return [
-    eventsJson(write.events),
-    headsJson(write.heads),
-    JSON.stringify(write.timersCleared),
-    JSON.stringify(write.timersSet),
-    snapshotsJson(write.snapshots),
-    write.outboxConfirmed,
-    outboxJson(write.outbox),
-    JSON.stringify(announced),
-  ];
+  const parts = [
+    {
+      part: 'events',
+      rows: write.events.length,
+      values: () => [eventsJson(write.events), jsonArray(write.events.map(({ body }) => body))],
+    },
+    { part: 'heads', rows: write.heads.length, values: () => [headsJson(write.heads)] },
+    {
+      part: 'cleared',
+      rows: write.timersCleared.length,
+      values: () => [JSON.stringify(write.timersCleared)],
+    },
+    { part: 'timed', rows: write.timersSet.length, values: () => [JSON.stringify(write.timersSet)] },
+    { part: 'snapped', rows: write.snapshots.length, values: () => [snapshotsJson(write.snapshots)] },
+    { part: 'outboxConfirmed', rows: write.outboxConfirmed.length, values: () => [write.outboxConfirmed] },
+    {
+      part: 'outbox',
+      rows: write.outbox.length + announced.length,
+      values: () => [outboxJson(write.outbox), JSON.stringify(announced)],
+    },
+  ] as const;
+  return parts.filter(({ rows }) => rows > 0).map(({ part, values }) => ({ part, values: values() }));
 };

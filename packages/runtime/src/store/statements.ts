@@ -1,3 +1,5 @@
+import { createWriteStatement } from './write-statement.ts';
+
 /** A statement that is prepared once per connection: pg prepares statements with a name. */
 export type Statement = { readonly name: string; readonly text: string };
 
@@ -48,36 +50,7 @@ const statementsAt = (at: string, statement: (name: string, text: string) => Sta
     'aggregate',
     `SELECT x.*, d.kind FROM (${historyIn(at)}) x JOIN ${at}heads d ON d.id = x.id`,
   ),
-  // All writes of a batch in one statement. Each parameter is a JSON array.
-  write: statement(
-    'write',
-    `WITH
-      added AS (
-        INSERT INTO ${at}events (aggregate, version, type, at, trace, data)
-        SELECT aggregate, version, type, to_timestamp(at / 1000.0), trace, data
-          FROM json_to_recordset($1::json) AS e(aggregate text, version int, type text, at bigint, trace text, data json)),
-      headed AS (
-        INSERT INTO ${at}heads (id, kind, version, status, view)
-        SELECT aggregate, kind, version, status, view
-          FROM json_to_recordset($2::json) AS h(aggregate text, kind text, version int, status text, view json)
-        ON CONFLICT (id) DO UPDATE SET version = excluded.version, status = excluded.status, view = excluded.view),
-      cleared AS (
-        DELETE FROM ${at}timers t USING json_to_recordset($3::json) AS c(aggregate text, name text)
-         WHERE t.aggregate = c.aggregate AND t.name = c.name),
-      timed AS (
-        INSERT INTO ${at}timers (aggregate, name, due_at, data, trace)
-        SELECT aggregate, name, to_timestamp("dueAt" / 1000.0), data, trace
-          FROM json_to_recordset($4::json) AS t(aggregate text, name text, "dueAt" bigint, data json, trace text)
-        ON CONFLICT (aggregate, name) DO UPDATE
-          SET due_at = excluded.due_at, data = excluded.data, trace = excluded.trace),
-      snapped AS (
-        INSERT INTO ${at}snapshots (aggregate, version, state)
-        SELECT aggregate, version, state FROM json_to_recordset($5::json) AS s(aggregate text, version int, state json)
-        ON CONFLICT (aggregate) DO UPDATE SET version = excluded.version, state = excluded.state),
-      confirmed AS (DELETE FROM ${at}outbox WHERE id = ANY($6::bigint[]))
-      INSERT INTO ${at}outbox (messages, event_ranges) SELECT $7::json, $8::json WHERE $7::text <> '[]' OR $8::text <> '[]'
-      RETURNING id::text`,
-  ),
+  write: createWriteStatement(at, statement),
   // Before the events that name the content: of two batches with the same new content, one waits here.
   share: statement(
     'share',

@@ -13,7 +13,7 @@ import {
   type WireMessage,
 } from '../engine/ports.ts';
 import type { CommitGuard } from './commit-guard.ts';
-import { deadLettersJson, sharedJson, writeParameters } from './encode.ts';
+import { deadLettersJson, sharedJson, writeParts } from './encode.ts';
 import { classify, isSqlState } from './errors.ts';
 import { corked, pipelined } from './pipelined.ts';
 import { completeEvents } from './shared-content.ts';
@@ -256,15 +256,19 @@ const createPart = ({ connection, isFirst, row, statements, guards, shared }: Pa
       const statement = guard.statement(batch);
       return statement === undefined ? [] : [{ guard, statement }];
     });
+    const parts = writeParts(batch);
     const { written, checked, queries } = corked(client, () => {
       const sharing =
         contents.length === 0
           ? NOTHING_ASKED
           : client.query({ ...statements.share, values: [sharedJson(contents)] });
-      const writing = client.query<{ id: string }>({
-        ...statements.write,
-        values: [...writeParameters(batch)],
-      });
+      const writing: Promise<{ readonly rows: readonly { readonly id: string }[] }> =
+        parts.length === 0
+          ? NOTHING_ASKED
+          : client.query({
+              ...statements.write(parts.map(({ part }) => part)),
+              values: parts.flatMap(({ values }) => values),
+            });
       const keeping =
         deadLetters === undefined
           ? NOTHING_ASKED
