@@ -4,10 +4,10 @@ CREATE TABLE audit (
   aggregate text NOT NULL,
   version integer NOT NULL,
   type text NOT NULL,
-  event_sha256 text NOT NULL,
+  event_sha256 bytea NOT NULL,
   entry text NOT NULL,
-  previous text NOT NULL,
-  hash text NOT NULL
+  previous bytea NOT NULL,
+  hash bytea NOT NULL
 );
 
 CREATE TABLE audit_head (
@@ -42,7 +42,7 @@ CREATE TABLE heads (
   created_at bigint NOT NULL DEFAULT ((EXTRACT(epoch FROM now()) * (1000)::numeric))::bigint,
   finished_at timestamp with time zone,
   view json
-) WITH (fillfactor=70);
+) WITH (fillfactor=100);
 
 CREATE TABLE inbox (
   id text NOT NULL,
@@ -381,7 +381,7 @@ AS $function$
     DECLARE
       lines audit[] := ARRAY(
         SELECT ROW(0, (extract(epoch FROM e.at) * 1000)::bigint, e.aggregate, e.version, e.type,
-                   encode(sha256(convert_to(e.data::text, 'UTF8')), 'hex'),
+                   sha256(convert_to(e.data::text, 'UTF8')),
                    json_strip_nulls(row_to_json(entry))::text, '', '')::audit
           FROM added e
          CROSS JOIN LATERAL json_to_record(e.data) AS said(
@@ -406,13 +406,13 @@ AS $function$
       FOR place IN 1 .. cardinality(lines) LOOP
         line := lines[place];
         line.seq := head.seq + 1;
-        line.previous := head.hash;
-        line.hash := encode(sha256(convert_to(concat_ws(E'
-', line.previous, line.seq, line.at, line.aggregate,
-          line.version, line.type, line.event_sha256, line.entry), 'UTF8')), 'hex');
+        line.previous := decode(head.hash, 'hex');
+        line.hash := sha256(convert_to(concat_ws(E'
+', head.hash, line.seq, line.at, line.aggregate,
+          line.version, line.type, encode(line.event_sha256, 'hex'), line.entry), 'UTF8'));
         lines[place] := line;
         head.seq := line.seq;
-        head.hash := line.hash;
+        head.hash := encode(line.hash, 'hex');
       END LOOP;
       INSERT INTO audit SELECT * FROM unnest(lines);
       UPDATE audit_head SET seq = head.seq, hash = head.hash;

@@ -45,7 +45,7 @@ CREATE TABLE heads (
   created_at bigint NOT NULL DEFAULT ((EXTRACT(epoch FROM now()) * (1000)::numeric))::bigint,
   finished_at timestamp with time zone,
   view json
-) WITH (fillfactor=70);
+) WITH (fillfactor=100);
 
 CREATE TABLE instances (
   id text NOT NULL,

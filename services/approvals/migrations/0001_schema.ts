@@ -18,6 +18,7 @@ export const up = async (db: Kysely<unknown>): Promise<void> => {
     unless: unlessTaskNeedsIt(),
     // The outcome of an effect that is polled keeps no approval.
     idle: ['outcome'],
+    indexesViews: true,
   });
   await createOwnershipTable(db);
   await sql`CREATE INDEX heads_by_age ON heads (status, created_at, id)`.execute(db);
@@ -42,10 +43,10 @@ const createAudit = async (db: Kysely<unknown>): Promise<void> => {
     aggregate text NOT NULL,
     version int NOT NULL,
     type text NOT NULL,
-    event_sha256 text NOT NULL,
+    event_sha256 bytea NOT NULL,
     entry text NOT NULL,
-    previous text NOT NULL,
-    hash text NOT NULL
+    previous bytea NOT NULL,
+    hash bytea NOT NULL
   )`.execute(db);
   await sql`CREATE INDEX audit_about ON audit (aggregate, seq)`.execute(db);
   // A writer locks this row until its commit, so that lines become visible in their order.
@@ -64,7 +65,7 @@ const createAudit = async (db: Kysely<unknown>): Promise<void> => {
     DECLARE
       lines audit[] := ARRAY(
         SELECT ROW(0, (extract(epoch FROM e.at) * 1000)::bigint, e.aggregate, e.version, e.type,
-                   encode(sha256(convert_to(e.data::text, 'UTF8')), 'hex'),
+                   sha256(convert_to(e.data::text, 'UTF8')),
                    json_strip_nulls(row_to_json(entry))::text, '', '')::audit
           FROM added e
          CROSS JOIN LATERAL json_to_record(e.data) AS said(
@@ -89,12 +90,12 @@ const createAudit = async (db: Kysely<unknown>): Promise<void> => {
       FOR place IN 1 .. cardinality(lines) LOOP
         line := lines[place];
         line.seq := head.seq + 1;
-        line.previous := head.hash;
-        line.hash := encode(sha256(convert_to(concat_ws(E'\n', line.previous, line.seq, line.at, line.aggregate,
-          line.version, line.type, line.event_sha256, line.entry), 'UTF8')), 'hex');
+        line.previous := decode(head.hash, 'hex');
+        line.hash := sha256(convert_to(concat_ws(E'\n', head.hash, line.seq, line.at, line.aggregate,
+          line.version, line.type, encode(line.event_sha256, 'hex'), line.entry), 'UTF8'));
         lines[place] := line;
         head.seq := line.seq;
-        head.hash := line.hash;
+        head.hash := encode(line.hash, 'hex');
       END LOOP;
       INSERT INTO audit SELECT * FROM unnest(lines);
       UPDATE audit_head SET seq = head.seq, hash = head.hash;

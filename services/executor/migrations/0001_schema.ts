@@ -9,7 +9,7 @@ import { type Kysely, sql } from 'kysely';
 const FINAL = ['applied', 'failed_clean', 'not_applied', 'in_doubt', 'cancelled', 'refused'];
 
 export const up = async (db: Kysely<unknown>): Promise<void> => {
-  await createRuntimeTables(db, { final: FINAL, unless: unlessTaskNeedsIt() });
+  await createRuntimeTables(db, { final: FINAL, unless: unlessTaskNeedsIt(), indexesViews: true });
   await sql`CREATE INDEX heads_of_task ON heads ((view->>'task'))`.execute(db);
   await createLedger(db);
   await createArtifacts(db);

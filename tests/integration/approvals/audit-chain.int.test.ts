@@ -280,8 +280,8 @@ describe('the owner of the database', () => {
       'changes a line together with its hash',
       [
         `UPDATE audit SET entry = '{"by":"eve"}' WHERE seq = 3`,
-        `UPDATE audit SET hash = encode(sha256(convert_to(concat_ws(E'\\n', previous, seq, at, aggregate, version, type,
-           event_sha256, entry), 'UTF8')), 'hex') WHERE seq = 3`,
+        `UPDATE audit SET hash = sha256(convert_to(concat_ws(E'\\n', encode(previous, 'hex'), seq, at, aggregate, version, type,
+           encode(event_sha256, 'hex'), entry), 'UTF8')) WHERE seq = 3`,
       ],
       [[4, 'unlinked']],
     ],

@@ -151,7 +151,9 @@ describe('the audit log of running services', () => {
       (await wholeLog()).findLast(({ type }) => type === 'audit_anchored')?.entry ?? '',
     ) as { seq: number; hash: string };
     await approvals.stop();
-    await asOwner(`UPDATE audit SET hash = repeat('f', 64) WHERE seq = ${String(seq)} AND hash = '${hash}'`);
+    await asOwner(
+      `UPDATE audit SET hash = decode(repeat('f', 64), 'hex') WHERE seq = ${String(seq)} AND hash = '\\x${hash}'`,
+    );
     await asOwner(`INSERT INTO events VALUES ('a-strange', 1, 'voted', now(), null, '{"type":"voted"}')`);
     approvals = await system.start('approvals');
     const line = await until('it is logged', async () =>

@@ -654,7 +654,7 @@ test('watchers learn that the store was restored, and receive the later events',
     // As after a restore: the latest lines are missing, and others will take their numbers.
     await client.query('DELETE FROM audit WHERE seq > $1', [seq - 2]);
     await client.query(
-      'UPDATE audit_head SET (seq, hash) = (SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1)',
+      "UPDATE audit_head SET (seq, hash) = (SELECT seq, encode(hash, 'hex') FROM audit ORDER BY seq DESC LIMIT 1)",
     );
   });
   const reset = await watcher.first('reset');

@@ -48,7 +48,8 @@ export const lookAtAudit = async (
   const { take, finish } = createAuditVerifier({ anchors: heard, verify: createVerifier(keys) });
   for (let after = 0, more = true; more;) {
     const rows = await query(
-      `SELECT a.seq::text, a.at::text, a.aggregate, a.version, a.type, a.event_sha256 AS "eventSha256", a.entry, a.previous, a.hash,
+      `SELECT a.seq::text, a.at::text, a.aggregate, a.version, a.type, encode(a.event_sha256, 'hex') AS "eventSha256", a.entry,
+              encode(a.previous, 'hex') AS previous, encode(a.hash, 'hex') AS hash,
               encode(sha256(convert_to(e.data::text, 'UTF8')), 'hex') AS "storedSha256",
               e.aggregate IS NULL AND EXISTS (SELECT FROM approvals.heads h
                                                WHERE h.id = a.aggregate AND h.created_at <= a.at) AS "eventGone"

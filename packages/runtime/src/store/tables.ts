@@ -13,6 +13,11 @@ export type Retention = {
   readonly idle?: readonly string[];
 };
 
+export type RuntimeTables = Retention & {
+  /** An index of the service reads the view of `heads`, so that no update is heap-only: pages keep no room for one. */
+  readonly indexesViews?: boolean;
+};
+
 /** A token in the JSON of an event, unquoted. Other fields may hold characters that the server cannot turn into text. */
 export const tokenIn = (field: string): RawBuilder<string> =>
   sql<string>`btrim((e.data->${sql.lit(field)})::text, '"')`;
@@ -35,14 +40,17 @@ export const currentSchema = async (db: Kysely<unknown>): Promise<RawBuilder<unk
 };
 
 /** The tables that every service has in its own schema, and the purge of ended aggregates. */
-export const createRuntimeTables = async (db: Kysely<unknown>, retention: Retention): Promise<void> => {
-  await createAggregates(db);
+export const createRuntimeTables = async (
+  db: Kysely<unknown>,
+  { indexesViews = false, ...retention }: RuntimeTables,
+): Promise<void> => {
+  await createAggregates(db, indexesViews ? 100 : 70);
   await createQueues(db);
   await createEnds(db, retention.final);
   await createPurge(db, retention);
 };
 
-const createAggregates = async (db: Kysely<unknown>): Promise<void> => {
+const createAggregates = async (db: Kysely<unknown>, fillfactor: number): Promise<void> => {
   // `finished_at` is null until the end, so that the many updates before it touch no index.
   await sql`CREATE TABLE heads (
     id text PRIMARY KEY,
@@ -52,7 +60,7 @@ const createAggregates = async (db: Kysely<unknown>): Promise<void> => {
     created_at bigint NOT NULL DEFAULT (extract(epoch FROM now()) * 1000)::bigint,
     finished_at timestamptz,
     view json
-  ) WITH (fillfactor = 70)`.execute(db);
+  ) WITH (fillfactor = ${sql.lit(fillfactor)})`.execute(db);
   await sql`CREATE INDEX heads_finished ON heads (finished_at) WHERE finished_at IS NOT NULL`.execute(db);
   // For counts of open aggregates. Of its columns only the end changes, so that updates before it stay heap-only.
   await sql`CREATE INDEX heads_open ON heads (created_at) WHERE finished_at IS NULL`.execute(db);

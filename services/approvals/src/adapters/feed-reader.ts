@@ -32,7 +32,7 @@ export const readHead = async (pool: Pool): Promise<LogPosition> => {
 export const readLines = async (pool: Pool, from: number, limit: number): Promise<readonly LogLine[]> => {
   const { rows } = await pool.query({
     name: 'feed-lines',
-    text: 'SELECT seq, hash, at, aggregate, type, entry FROM audit WHERE seq >= $1 ORDER BY seq LIMIT $2',
+    text: "SELECT seq, encode(hash, 'hex') AS hash, at, aggregate, type, entry FROM audit WHERE seq >= $1 ORDER BY seq LIMIT $2",
     values: [from, limit],
   });
   return z.array(Row).parse(rows);

@@ -10,7 +10,8 @@ const MILLIS = (column: string): string => `(extract(epoch FROM ${column}) * 100
  * aggregate itself is gone it was purged; a later aggregate of the same id is a different one.
  */
 const LINES = `
-  SELECT a.seq::text, a.at::text, a.aggregate, a.version, a.type, a.event_sha256 AS "eventSha256", a.entry, a.previous, a.hash,
+  SELECT a.seq::text, a.at::text, a.aggregate, a.version, a.type, encode(a.event_sha256, 'hex') AS "eventSha256", a.entry,
+         encode(a.previous, 'hex') AS previous, encode(a.hash, 'hex') AS hash,
          encode(sha256(convert_to(e.data::text, 'UTF8')), 'hex') AS "storedSha256",
          e.aggregate IS NULL AND EXISTS (SELECT FROM heads h WHERE h.id = a.aggregate AND h.created_at <= a.at) AS "eventGone"
     FROM audit a
@@ -105,7 +106,7 @@ export const readAuditHead = async (pool: Pool): Promise<AuditHead> => {
 export const readAuditHash = async (pool: Pool, seq: number): Promise<string | undefined> => {
   const { rows } = await pool.query({
     name: 'hp_audit_hash',
-    text: 'SELECT hash FROM audit WHERE seq = $1',
+    text: "SELECT encode(hash, 'hex') AS hash FROM audit WHERE seq = $1",
     values: [seq],
   });
   return z.array(z.object({ hash: z.string() })).parse(rows)[0]?.hash;
