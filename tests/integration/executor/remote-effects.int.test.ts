@@ -2,7 +2,12 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { join } from 'node:path';
 import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
 import type { RunEffect } from '@holdpoint/contracts/effect/commands';
-import { type Claim, type RemoteOutcome, signed } from '@holdpoint/contracts/effect/remote';
+import {
+  type Claim,
+  CLAIM_WAIT_MAX_MS,
+  type RemoteOutcome,
+  signed,
+} from '@holdpoint/contracts/effect/remote';
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
 import type { NatsConnection } from '@nats-io/transport-node';
@@ -42,7 +47,14 @@ const program = (uses: string) => {
   const claim = (change: Partial<Claim> = {}) => {
     names += 1;
     const name = `claim-${String(process.pid)}-${String(names)}`.padEnd(16, '-');
-    const request = { claim: name, claimant: 'test program', x, uses: [uses], waitMs: 4_000, ...change };
+    const request = {
+      claim: name,
+      claimant: 'test program',
+      x,
+      uses: [uses],
+      waitMs: CLAIM_WAIT_MAX_MS,
+      ...change,
+    };
     return system.client.ask('executor', 'claim', request);
   };
   return {
@@ -135,7 +147,7 @@ test('an order that one executor has reaches a program that waits at another', a
   const uses = newLabel();
   const other = await startExecutor('third');
   const programs = Array.from({ length: 4 }, () => program(uses));
-  const waiting = programs.map((each) => each.claim({ waitMs: 4_000 }));
+  const waiting = programs.map((each) => each.claim());
   const orders = Array.from({ length: 4 }, () => orderOf(uses));
   await Promise.all(orders.map(give));
   const answers = await Promise.all(waiting);

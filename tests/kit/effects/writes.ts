@@ -70,11 +70,14 @@ export const commitTo = async (
   const transaction = await store.lock([aggregate]);
   const version = transaction.locked.get(aggregate)?.version ?? 0;
   const write = writeOf(make(version, transaction.now));
-  return {
-    row: await transaction.commit(write),
-    version: version + write.events.length,
-    now: transaction.now,
-  };
+  try {
+    const row = await transaction.commit(write);
+    return { row, version: version + write.events.length, now: transaction.now };
+  } catch (error) {
+    // A failed commit does not wait until the server has freed the locks. A rollback does, as in the host.
+    await transaction.rollback();
+    throw error;
+  }
 };
 
 /** Adds one event; `text` becomes the summary of the aggregate. */

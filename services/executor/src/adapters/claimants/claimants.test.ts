@@ -39,23 +39,24 @@ const handClock = () => {
   return { clock, pass };
 };
 
-/** Executors on one ledger, which decides at once. */
-const ledger = () => {
+/** Executors on one ledger, which decides at once, or at a later turn. */
+const ledger = (atTurn: (decide: () => void) => void = (decide) => decide()) => {
   const states = new Map<string, EffectState>();
   const { clock, pass } = handClock();
   const desks: Claimants[] = [];
   const accept =
     (own: () => Claimants): Engine<ToEffect>['accept'] =>
-    (routed, { committed }) => {
-      const before = states.get(routed.aggregate) ?? decider.initial;
-      const made = decider.decide(before, routed.refresh?.() ?? routed.message, { now: NOW + clock.now() });
-      states.set(
-        routed.aggregate,
-        made.events.reduce((state, event) => decider.evolve(state, event), before),
-      );
-      for (const work of made.work) if (work.kind !== 'abort') own().perform(work);
-      committed?.(made.answer);
-    };
+    (routed, { committed }) =>
+      atTurn(() => {
+        const before = states.get(routed.aggregate) ?? decider.initial;
+        const made = decider.decide(before, routed.refresh?.() ?? routed.message, { now: NOW + clock.now() });
+        states.set(
+          routed.aggregate,
+          made.events.reduce((state, event) => decider.evolve(state, event), before),
+        );
+        for (const work of made.work) if (work.kind !== 'abort') own().perform(work);
+        committed?.(made.answer);
+      });
   const executor = (change: Partial<ClaimantsParts> = {}): Claimants => {
     const desk: Claimants = createClaimants(
       { accept: accept(() => desk) },
@@ -64,11 +65,14 @@ const ledger = () => {
         clock,
         now: () => NOW + clock.now(),
         journalStart: () => Promise.resolve(),
-        find: ({ claim }) => {
+        find: ({ claim, limit }) => {
           const all = [...states].map(([id, state]) => ({ id: id as RunEffect['id'], state }));
           const held = all.filter(({ state }) => state.status === 'started' && state.remote?.claim === claim);
           const offered = all.filter(({ state }) => state.status === 'prepared');
-          return Promise.resolve({ held: held.map(({ id }) => id), offered: offered.map(({ id }) => id) });
+          return Promise.resolve({
+            held: held.map(({ id }) => id),
+            offered: offered.map(({ id }) => id).slice(0, limit),
+          });
         },
         claimed: () => Promise.resolve([]),
         announce: (hint) => desks.forEach((each) => each.hear(hint)),
@@ -178,6 +182,58 @@ test('an order that comes while a claim takes another reaches the claim if that 
   expect(reserved).toBeDefined();
   expect(stateOf(orderOf('next'))).toBe('started');
   expect(keysIn(await answer)).toEqual(['next']);
+});
+
+test('claims that look at the same time at two executors share the orders that wait', async () => {
+  const { executor, give, pass } = ledger();
+  const [one, other] = [executor(), executor()];
+  for (const key of ['a', 'b']) give(one, orderOf(key));
+  const answers = [one, other].map((desk, index) =>
+    desk.claim(claimOf({ claim: `claim-000000000${String(index)}`, waitMs: 25_000 }), who),
+  );
+  await settled();
+  pass(1_000);
+  await settled();
+  pass(24_000);
+  expect((await Promise.all(answers)).flatMap(keysIn).toSorted()).toEqual(['a', 'b']);
+});
+
+test('claims that look at the same time at one executor share the orders of another', async () => {
+  const { executor, give, pass } = ledger((decide) => void setImmediate(decide));
+  const [one, other] = [executor(), executor()];
+  for (const key of ['a', 'b', 'c']) give(one, orderOf(key));
+  await settled();
+  const answers = [1, 2, 3].map((number) =>
+    other.claim(claimOf({ claim: `claim-000000000${String(number)}` }), who),
+  );
+  for (let turn = 0; turn < 5; turn += 1) await settled();
+  pass(1_000);
+  expect((await Promise.all(answers)).flatMap(keysIn).toSorted()).toEqual(['a', 'b', 'c']);
+});
+
+test('a waiting claim looks again after a failure of the ledger, and gives no order twice', async () => {
+  const { executor, give, pass } = ledger();
+  const one = executor();
+  for (const key of ['a', 'b']) give(one, orderOf(key));
+  const finds: string[] = [];
+  const [a, b] = [orderOf('a').id, orderOf('b').id];
+  const other = executor({
+    find: () => {
+      finds.push('');
+      if (finds.length === 2) return Promise.reject(new Error('away'));
+      return Promise.resolve({ held: [], offered: [finds.length === 1 ? a : b] });
+    },
+  });
+  expect(keysIn(await one.claim(claimOf(), who))).toEqual(['a']);
+  const answer = other.claim(claimOf({ claim: 'claim-0000000002', waitMs: 25_000 }), who);
+  for (let second = 0; second < 3; second += 1) {
+    await settled();
+    pass(1_000);
+  }
+  expect(keysIn(await answer)).toEqual(['b']);
+  pass(5_000);
+  await settled();
+  expect(finds).toHaveLength(3);
 });
 
 test('no claim is served while effects may not start, and all are answered when the executor stops', async () => {

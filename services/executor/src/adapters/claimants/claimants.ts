@@ -95,6 +95,8 @@ export const createClaimants = (
   const me = self.journal ?? self.worker;
   const reserved = new Map<number, Reserved>();
   let lastSlot = 0;
+  /** Claims that look in the ledger at this moment. */
+  let looking = 0;
   let open = false;
   let drained = false;
 
@@ -259,13 +261,18 @@ export const createClaimants = (
   /** Gives orders that started under this claim again, or offers it orders that wait. */
   const look = async (desk: Desk): Promise<void> => {
     desk.pending += 1;
+    const underWay = reserved.size + known.size + looking;
+    looking += 1;
     try {
       const { claim } = desk.holder;
       const uses = desk.wants.filter(({ to }) => to === 'run').map((each) => each.uses);
       // Those under way are among the oldest.
-      const limit = desk.max + Math.min(reserved.size, UNDER_WAY_MAX);
+      const limit = desk.max + Math.min(underWay, UNDER_WAY_MAX);
       const { held, offered } = await find({ claim, uses, limit });
       desk.ready = true;
+      if (offered.length > 0) lookAgain(desk);
+      // It got an order meanwhile, so that what it holds is not lost.
+      if (desk.reserved > 0) return;
       if (held.length > 0) {
         for (const id of held.slice(0, desk.max))
           ask(desk, { id, task: '', uses: '', to: 'run', bytes: 0, grant: undefined });
@@ -273,7 +280,7 @@ export const createClaimants = (
       }
       serve(desk);
       const asked = new Set([...reserved.values()].map(({ order }) => order.id));
-      const others = offered.filter((id) => !asked.has(id) && !matching.isKnown(id));
+      const others = offered.filter((id) => !asked.has(id) && !matching.isKnown(id) && !known.has(id));
       if (desk.hasRoom(0)) {
         matching.join(desk);
         for (const id of others.slice(0, desk.max)) {
@@ -285,9 +292,22 @@ export const createClaimants = (
         }
       }
     } finally {
+      looking -= 1;
       desk.pending -= 1;
+      settle(desk);
     }
-    settle(desk);
+  };
+
+  /** Claims that look at the same time find the same orders, and each order goes to one of them. The others look again. */
+  const lookAgain = (desk: Desk): void => {
+    clock.after(RETRY_MS, () => {
+      if (desks.get(desk.key) !== desk) return;
+      if (!open || desk.pending > 0) return lookAgain(desk);
+      look(desk).catch((error: unknown) => {
+        log.warn(errorFields(error), 'a waiting claim found no ledger: it looks again');
+        lookAgain(desk);
+      });
+    });
   };
 
   /** When the store is away, the claim fails: its repeat finds the orders under way. */
