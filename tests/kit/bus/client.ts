@@ -8,6 +8,7 @@ import {
 } from '@holdpoint/contracts/approval/identity';
 import type { DecideApproval } from '@holdpoint/contracts/approval/commands';
 import type { DecideMany } from '@holdpoint/contracts/approval/queries';
+import { CLAIM_WAIT_MAX_MS } from '@holdpoint/contracts/effect/remote';
 import { api, type Api, type ApiRequest, type ApiResponse } from '@holdpoint/contracts/catalog/api';
 import { ErrorBody } from '@holdpoint/contracts/values/errors';
 import { type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';
@@ -64,7 +65,10 @@ const unlessUnknown = (error: unknown): undefined => {
   throw error;
 };
 
-const ANSWER_WITHIN_MS = 5_000;
+/** Short enough that a wait asks many times, because a frozen replica takes requests and gives no answer. */
+const ANSWER_WITHIN_MS = 10_000;
+const withinMsOf = (subject: string): number =>
+  subject === subjects.api('executor', 'claim') ? CLAIM_WAIT_MAX_MS + ANSWER_WITHIN_MS : ANSWER_WITHIN_MS;
 
 export const connectClient = async (url: string, credentialsDir: string): Promise<Client> => {
   const connection = await connectAs({ url, credentialsDir, user: 'operator' });
@@ -77,7 +81,7 @@ export const connectClient = async (url: string, credentialsDir: string): Promis
     if (as !== undefined) authorization.set('authorization', `Bearer ${as}`);
     if (identity !== undefined) authorization.set(IDENTITY_HEADER, identity);
     const reply = await connection.request(subject, body, {
-      timeout: ANSWER_WITHIN_MS,
+      timeout: withinMsOf(subject),
       headers: authorization,
     });
     const status = reply.headers?.get('Nats-Service-Error-Code');

@@ -271,7 +271,7 @@ export const createClaimants = (
       const { held, offered } = await find({ claim, uses, limit });
       desk.ready = true;
       if (offered.length > 0) lookAgain(desk);
-      // It got an order meanwhile, so that what it holds is not lost.
+      // An order came during a later look: what the claim holds is on its way.
       if (desk.reserved > 0) return;
       if (held.length > 0) {
         for (const id of held.slice(0, desk.max))
