@@ -8,12 +8,11 @@ import { headersFor } from './headers.ts';
 import { type LogSource, logSource } from './logs.ts';
 import type { Settings } from './settings.ts';
 import { readStored } from './stored.ts';
+import { sendInTries, sumOf, triesFor } from './tries.ts';
 import { type Watch, watchSubjects } from './watch.ts';
 
-/** Time to wait for an answer. Every endpoint answers after one commit or one query. */
-const ANSWER_TIMEOUT_MS = 5_000;
-
 export type CallOptions = {
+  /** Time for one try; several tries if omitted. */
   readonly timeoutMs?: number;
   /** Request ID: a resubmission with the same ID finds the same task. */
   readonly requestId?: string;
@@ -52,17 +51,18 @@ const clientOn = (connection: NatsConnection, token: string | undefined): Client
     service: S,
     endpoint: E,
     payload: ApiRequest<S, E>,
-    { timeoutMs = ANSWER_TIMEOUT_MS, requestId }: CallOptions = {},
+    options: CallOptions = {},
     identity?: string,
   ): Promise<ApiResponse<S, E>> => {
     const body = encodeRequest(payload);
-    const headers = headersFor(service, endpoint, { requestId, token, identity });
+    const headers = headersFor(service, endpoint, { requestId: options.requestId, token, identity });
     const subject = subjects.api(service, endpoint);
-    const reply = await connection
-      .request(subject, body, { timeout: timeoutMs, headers })
-      .catch((error: unknown) => {
-        throw toHoldpointError(error, service, timeoutMs);
-      });
+    const tries = triesFor(service, endpoint, options);
+    const reply = await sendInTries(tries, (timeout) =>
+      connection.request(subject, body, { timeout, headers }),
+    ).catch((error: unknown) => {
+      throw toHoldpointError(error, service, sumOf(tries));
+    });
     return readAnswer(service, endpoint, reply);
   };
   const source =

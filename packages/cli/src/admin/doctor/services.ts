@@ -17,6 +17,9 @@ export type ServiceReport = {
   readonly to: number;
 };
 
+/** A service that takes longer is worth a finding. */
+const ANSWER_WITHIN_MS = 5_000;
+
 /** Asks every service. A service that does not answer is reported and does not block the others. */
 export const askServices = (
   client: Pick<Client, 'call'>,
@@ -26,7 +29,7 @@ export const askServices = (
     SERVICES.map(async (service): Promise<ServiceReport> => {
       const from = now();
       try {
-        const about = await client.call(service, 'info', {});
+        const about = await client.call(service, 'info', {}, { timeoutMs: ANSWER_WITHIN_MS });
         const to = now();
         const { open } = await client.call(service, 'dead_letter_list', { limit: 1 });
         return { service, about, deadLetters: open, from, to };
