@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
-import { LEVELS, REST } from './levels.ts';
+import { delimiter, dirname, join, relative } from 'node:path';
+import { LEVELS, type Project, projectOf, REST } from './levels.ts';
 import { root } from './local/folders.ts';
-import { add, countReport, totalLine } from './test-report.ts';
-import type { Total } from './test-report.ts';
+import { OUTSIDE_ERRORS } from './outside-errors.ts';
+import { add, countReport, filesToRepeat, totalLine, unstableIn, withoutUnstable } from './test-report.ts';
+import type { Counted, Failure, Total } from './test-report.ts';
 
 /**
  * `npm run check`, `npm test`, `npm run test:all` and `npm run prove`: each level runs the static checks and some projects
@@ -90,29 +91,78 @@ const runProgram = async ({ name, script, args, env }: Program): Promise<boolean
   return code === 0;
 };
 
-const runTests = async (args: readonly string[]): Promise<Total> => {
+/** Undefined without a report. */
+const runVitest = async (args: readonly string[]): Promise<Counted | undefined> => {
   const scratch = await mkdtemp(join(tmpdir(), 'holdpoint-test-'));
   const report = join(scratch, 'report.json');
+  const outside = join(scratch, 'outside');
   try {
-    say('tests ...');
-    const started = performance.now();
-    const code = await run(process.execPath, [
-      join(root, VITEST),
-      'run',
-      '--reporter=default',
-      '--reporter=json',
-      `--outputFile.json=${report}`,
-      ...args,
-    ]);
-    const total = countReport(JSON.parse(await readFile(report, 'utf8')), code);
-    say(`tests: ${totalLine(total)} (${seconds(started)})`);
-    return total;
+    const code = await run(
+      process.execPath,
+      [
+        join(root, VITEST),
+        'run',
+        '--reporter=default',
+        '--reporter=json',
+        `--reporter=${join(root, 'infra/outside-errors.ts')}`,
+        `--outputFile.json=${report}`,
+        ...args,
+      ],
+      { [OUTSIDE_ERRORS]: outside },
+    );
+    return countReport(
+      JSON.parse(await readFile(report, 'utf8')),
+      code,
+      Number(await readFile(outside, 'utf8')),
+    );
   } catch (error) {
     say(`tests: there is no report (${error instanceof Error ? error.message : String(error)})`);
-    return { passed: 0, failed: 1 };
+    return undefined;
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
+};
+
+const LOST: Total = { passed: 0, failed: 1 };
+
+const runTests = async (args: readonly string[]): Promise<Counted | undefined> => {
+  say('tests ...');
+  const started = performance.now();
+  const counted = await runVitest(args);
+  say(`tests: ${totalLine(counted?.total ?? LOST)} (${seconds(started)})`);
+  return counted;
+};
+
+/** Tests of real servers and processes share the machine with other tests. A pure test fails only by its own fault. */
+const REPEATED: readonly Project[] = ['adapters', 'quick', 'int', 'e2e'];
+const mayRepeat = (file: string): boolean => REPEATED.includes(projectOf(relative(root, file)));
+/** For all second runs of a level: continuous integration has a limit of its own. */
+const REPEAT_WITHIN_MS = 300_000;
+
+/** Runs a few failed files again, each alone. The failures that do not repeat are unstable. */
+const repeatFailed = async (first: Counted): Promise<readonly Failure[]> => {
+  const unstable: Failure[] = [];
+  const deadline = performance.now() + REPEAT_WITHIN_MS;
+  for (const file of filesToRepeat(first, mayRepeat)) {
+    const left = deadline - performance.now();
+    if (interrupted || left <= 0) break;
+    say(`again, alone: ${relative(root, file)}`);
+    const timer = setTimeout(() => current?.kill('SIGTERM'), left);
+    const second = await runVitest(['--project', projectOf(relative(root, file)), '--maxWorkers=1', file]);
+    clearTimeout(timer);
+    if (second !== undefined) unstable.push(...unstableIn(first, file, second));
+  }
+  return unstable;
+};
+
+const runStable = async (args: readonly string[]): Promise<Total> => {
+  const first = await runTests(args);
+  if (first === undefined || interrupted) return first?.total ?? LOST;
+  const unstable = await repeatFailed(first);
+  for (const { file, title, error } of unstable)
+    say(`unstable: ${relative(root, file)} > ${title}\n  ${error}`);
+  if (unstable.length > 0) say(`tests: ${String(unstable.length)} unstable: mend each of them`);
+  return withoutUnstable(first.total, unstable);
 };
 
 /** A level stops at the first static check that fails; the long programs of `prove` all run. */
@@ -129,7 +179,7 @@ const runLevel = async (
     if (interrupted || (!passed && name !== 'prove')) return total;
   }
   if (projects.length === 0) return total;
-  return add(total, await runTests([...projects.flatMap((project) => ['--project', project]), ...args]));
+  return add(total, await runStable([...projects.flatMap((project) => ['--project', project]), ...args]));
 };
 
 const isLevel = (name: string): name is keyof typeof LEVELS => Object.hasOwn(LEVELS, name);
@@ -143,7 +193,7 @@ const isPart = args.some((arg) => !arg.startsWith('--shard'));
 // The first shard has the static checks.
 const isLaterShard = args.some((arg) => /^--shard=(?!1\/)/.test(arg));
 const total = isPart
-  ? await runTests(args)
+  ? ((await runTests(args))?.total ?? LOST)
   : await runLevel(
       wanted,
       isRest ? REST : LEVELS[wanted],
