@@ -16,7 +16,8 @@ export type Work = {
 };
 
 /** The statements of a transaction that decides. Others are periodic, read for a caller, or load a history on a new connection. */
-const OF_A_BATCH = /^hp_((orchestrator|approvals|recovery)_)?(lock|share|write_[a-z]+|pass|dead_letters)$/;
+const OF_A_BATCH =
+  /^hp_((orchestrator|approvals|recovery)_)?(lock|share|compare|write_[a-z]+|pass|dead_letters)$/;
 const COMMIT = 'COMMIT';
 
 type Query = (this: pg.Client, ...args: unknown[]) => unknown;

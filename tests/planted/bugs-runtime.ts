@@ -9,6 +9,7 @@ import {
   engineOutbox,
   engineRest,
   enginePostgres,
+  engineReplicas,
   engineTimers,
   enrolment,
   forgedOrder,
@@ -265,10 +266,10 @@ export const RUNTIME_BUGS: readonly Bug[] = [
   },
   {
     name: 'shared content counts as stored before its commit',
-    file: 'packages/runtime/src/store/store.ts',
-    find: `    const { written, checked, queries } =`,
+    file: 'packages/runtime/src/store/transaction/transaction.ts',
+    find: `    const own = await Promise.allSettled([...before, written, ...kept]);`,
     replace: `    for (const { digest } of contents) shared.add(digest);
-    const { written, checked, queries } =`,
+    const own = await Promise.allSettled([...before, written, ...kept]);`,
     caughtBy: [store('a batch that fails leaves its shared content to the next one')],
   },
   {
@@ -299,15 +300,31 @@ export const RUNTIME_BUGS: readonly Bug[] = [
   {
     name: 'a version conflict is ignored',
     file: 'packages/runtime/src/store/write-statement.ts',
-    find: `AS e(aggregate, version, type, at, trace, data))`,
-    replace: `AS e(aggregate, version, type, at, trace, data) ON CONFLICT DO NOTHING)`,
-    caughtBy: [store('a commit of an existing version is a conflict and leaves nothing')],
+    find: `(SELECT count(*) FROM changed) = `,
+    replace: `(SELECT count(*) FROM changed) <= `,
+    caughtBy: [store('%s is a conflict that leaves nothing, with events and without')],
+  },
+  {
+    name: 'a decision without a lock and without events compares no version',
+    file: 'packages/runtime/src/store/transaction/transaction.ts',
+    find: `    if (assumed === undefined) return [];
+`,
+    replace: `    if (assumed !== undefined) return [];
+`,
+    caughtBy: [store('%s is a conflict that leaves nothing, with events and without')],
+  },
+  {
+    name: 'a repetition assumes the same states again',
+    file: 'packages/runtime/src/host/host.ts',
+    find: `const assumes = mayAssume && tries === 1;`,
+    replace: `const assumes = mayAssume;`,
+    caughtBy: [engineReplicas("two engines see each other's changes in spite of their caches")],
   },
   {
     name: 'a lost answer to COMMIT counts as a rollback',
-    file: 'packages/runtime/src/store/store.ts',
-    find: `          ended.reject(new CommitUnknown('no answer to COMMIT', { cause }));`,
-    replace: `          ended.reject(cause);`,
+    file: 'packages/runtime/src/store/transaction/transaction.ts',
+    find: `        ended.reject(new CommitUnknown('no answer to COMMIT', { cause }));`,
+    replace: `        ended.reject(cause);`,
     caughtBy: [
       enginePostgres('a commit without an answer is unknown and may have succeeded'),
       enginePostgres('a message whose commit has no answer %s is decided again without duplicates'),

@@ -78,6 +78,11 @@ export const unreliable = (store: Store) => {
         up();
         return wrap(await store.lock(aggregates, within));
       },
+      assume: async (known, within) => {
+        up();
+        const transaction = await store.assume(known, within);
+        return transaction && wrap(transaction);
+      },
       lockDue: async (limit) => {
         up();
         const { transaction, due } = await store.lockDue(limit);

@@ -82,6 +82,7 @@ export const createKinds = (
       decider: approvals,
       summarise: approvalSummary,
       taskOf: (_id: string, state: ApprovalState) => taskOf(state),
+      creates: ({ kind }) => kind === 'request',
       laneOf,
     },
     rule: { ...common, decider: createRuleDecider(options), summarise: ruleSummary },

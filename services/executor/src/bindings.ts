@@ -30,6 +30,7 @@ export const executorKinds = (decider: Decider<EffectState, EffectMessage, Effec
       decider,
       summarise,
       taskOf: (_id: string, state: EffectState) => entryIn(state)?.order.effect.task,
+      creates: ({ kind }: { readonly kind: string }) => kind === 'run',
       snapshotDue: snapshotEvery(SNAPSHOT_EVERY),
     },
   }) satisfies KindsOf<ToEffect, EffectEvent, EffectWork>;

@@ -45,6 +45,7 @@ const taskOf = (id: string, { phase }: TaskState | ProgramState): string | undef
   phase === 'absent' ? undefined : id;
 /** A submission waits for the tasks that are under way. */
 const laneOf = ({ kind }: { readonly kind: string }): Lane => (kind === 'submit' ? 'next' : 'first');
+const creates = ({ kind }: { readonly kind: string }): boolean => kind === 'submit';
 const statusOf = ({ phase }: TaskState | ProgramState): string => phase;
 
 /** The three kinds of aggregates of this service. */
@@ -62,6 +63,7 @@ export const orchestratorKinds = (
       summarise: taskSummary,
       snapshotDue,
       taskOf,
+      creates,
       laneOf,
       statusOf,
     },
@@ -73,6 +75,7 @@ export const orchestratorKinds = (
       summarise: programSummary,
       snapshotDue: snapshotEvery(SNAPSHOT_EVERY),
       taskOf,
+      creates,
       laneOf,
       statusOf,
     },

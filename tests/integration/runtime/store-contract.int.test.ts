@@ -1,4 +1,10 @@
-import { Conflict, type Store, type Transaction } from '@holdpoint/runtime/engine/ports';
+import {
+  CLOCK_LAG_MAX_MS,
+  Conflict,
+  type Locked,
+  type Store,
+  type Transaction,
+} from '@holdpoint/runtime/engine/ports';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { memoryBacking, postgresBacking, type StoreBacking } from '../../kit/stack/store-backing.ts';
 import { Hopeless, until, untilTrue } from '../../kit/until.ts';
@@ -163,6 +169,104 @@ describe.each(backings)('a store %s', (_name, open) => {
       const next = await backing.replica.lock([one, two].toSorted());
       await next.rollback();
       expect(next.locked.size).toBe(0);
+    });
+  });
+
+  describe('a transaction without locks', () => {
+    const head = (version: number): Locked => ({ kind: 'notes', version });
+
+    /** The store has to be asked until its connection has had a transaction, and its clock a quick answer. */
+    const assume = (known: Readonly<Record<string, Locked | undefined>>, within?: Transaction) =>
+      until('the store assumes what the caller knows', async () => {
+        const transaction = await store.assume(new Map(Object.entries(known)), within);
+        if (transaction === undefined) await read(newId());
+        return transaction;
+      });
+
+    test('it commits on the versions that it assumes', async () => {
+      const [known, unknown] = [newId(), newId()];
+      await append(store, known);
+      const transaction = await assume({ [known]: head(1), [unknown]: undefined });
+      expect(Object.fromEntries(transaction.locked)).toEqual({ [known]: head(1) });
+      const row = await transaction.commit(writeOf({ events: [eventOf(known, 2), eventOf(unknown, 1)] }));
+      expect(row).toBeDefined();
+      expect([(await read(known)).version, (await read(unknown)).version]).toEqual([2, 1]);
+    });
+
+    test('its clock lags at most by what the contract allows', async () => {
+      const before = await backing.now();
+      const transaction = await assume({});
+      expect(transaction.now).toBeGreaterThanOrEqual(Math.floor(before) - CLOCK_LAG_MAX_MS);
+      expect(transaction.now).toBeLessThanOrEqual(Math.ceil(await backing.now()));
+      await transaction.rollback();
+    });
+
+    test('it holds up no other transaction', async () => {
+      const id = newId();
+      await append(store, id);
+      const transaction = await assume({ [id]: head(1) });
+      const other = await backing.replica.lock([id]);
+      await Promise.all([transaction.rollback(), other.rollback()]);
+      expect(other.locked.get(id)).toEqual(head(1));
+    });
+
+    test.each([
+      ['a later version', 2, head(1)],
+      ['an earlier version', 2, head(3)],
+      ['a version of an unknown aggregate', 0, head(1)],
+      ['the absence of an aggregate', 1, undefined],
+    ])('%s is a conflict that leaves nothing, with events and without', async (_case, stored, assumed) => {
+      const id = newId();
+      for (let version = 0; version < stored; version += 1) await append(store, id);
+      const wrong = (assumed?.version ?? 0) + 1;
+      const writes = [
+        writeOf({ events: [eventOf(id, wrong)] }),
+        writeOf({ timersSet: [timerOf(id, 'alarm', LONG_AGO)] }),
+        writeOf({}),
+      ];
+      for (const write of writes) {
+        const transaction = await assume({ [id]: assumed });
+        await expect(transaction.commit(write)).rejects.toBeInstanceOf(Conflict);
+      }
+      expect((await read(id)).version ?? 0).toBe(stored);
+      expect(await dueTimers([id])).toEqual([]);
+    });
+
+    test('a wrong version in one part leaves nothing of any part', async () => {
+      const [one, two] = [newId(), newId()];
+      await append(store, one);
+      await append(store, two);
+      const first = await assume({ [one]: head(1) });
+      const joined = await assume({ [two]: head(2) }, first);
+      const ends = await Promise.allSettled([
+        joined.commit(writeOf({})),
+        first.commit(writeOf({ events: [eventOf(one, 2)] })),
+      ]);
+      for (const end of ends) expect(end.status === 'rejected' && end.reason).toBeInstanceOf(Conflict);
+      expect((await read(one)).version).toBe(1);
+    });
+
+    test('a part with locks and one without commit together', async () => {
+      const [one, two] = [newId(), newId()];
+      await append(store, two);
+      const first = await assume({ [one]: undefined });
+      const joined = await store.lock([two], first);
+      await Promise.all([
+        joined.commit(writeOf({ events: [eventOf(two, 2)] })),
+        first.commit(writeOf({ events: [eventOf(one, 1)] })),
+      ]);
+      expect([(await read(one)).version, (await read(two)).version]).toEqual([1, 2]);
+    });
+
+    test('of several that assume the same version, one commits', async () => {
+      const id = newId();
+      await append(store, id);
+      const all = await Promise.all([1, 2, 3].map(() => assume({ [id]: head(1) })));
+      const ends = await Promise.allSettled(
+        all.map((transaction) => transaction.commit(writeOf({ events: [eventOf(id, 2)] }))),
+      );
+      expect(ends.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+      expect((await read(id)).version).toBe(2);
     });
   });
 

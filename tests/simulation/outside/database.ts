@@ -199,6 +199,7 @@ export const createDatabase = (
       };
 
       return {
+        ...(transaction.isAssumed === true && { isAssumed: true as const }),
         now: transaction.now,
         cacheInvalid: anew,
         unit: transaction.unit,
@@ -243,6 +244,13 @@ export const createDatabase = (
           holds.get(within.unit)?.(held, aggregates);
           return join(transaction);
         }),
+      // Nothing crosses the network before the commit. After a purge an id may stand for another history.
+      assume: async (known, within) => {
+        if (seen === undefined || retired !== seen) return undefined;
+        const transaction = await memory.assume(known, within);
+        if (transaction === undefined) return undefined;
+        return within === undefined ? wrap(transaction, []) : join(transaction);
+      },
       nextDue: () => call('next due', () => memory.nextDue()),
       lockDue: (limit) =>
         call('lock due', async () => {

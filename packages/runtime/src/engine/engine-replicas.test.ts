@@ -47,6 +47,47 @@ describe('two engines over one store', () => {
     }
   });
 
+  test('an engine locks what its cache lacks, and what another engine has changed', async () => {
+    const { store } = engineInMemory();
+    const locked: (readonly string[])[] = [];
+    const counted: Store = {
+      ...store,
+      lock: (aggregates, within) => {
+        locked.push(aggregates);
+        return store.lock(aggregates, within);
+      },
+    };
+    const { send } = engineOver(counted);
+    const other = engineOver(store);
+    await send('e-1', add('a'));
+    expect(locked).toEqual([['e-1']]);
+    await send('e-1', add('b'));
+    await send('e-1', add('b'));
+    expect(locked).toHaveLength(1);
+    await other.send('e-1', add('c'));
+    expect(await send('e-1', add('c'))).toEqual({ settled: { ok: { total: 3 } } });
+    expect(locked).toEqual([['e-1'], ['e-1']]);
+  });
+
+  test('a message that creates its aggregate takes no lock, unless the aggregate exists', async () => {
+    const { store, tables } = engineInMemory();
+    let locks = 0;
+    const counted: Store = {
+      ...store,
+      lock: (...asked) => {
+        locks += 1;
+        return store.lock(...asked);
+      },
+    };
+    const { send } = engineOver(counted, { kind: { ...tallyKind, creates: () => true } });
+    await engineOver(store).send('e-2', add('a'));
+    await send('e-1', add('a'));
+    expect(locks).toBe(0);
+    expect(await send('e-2', add('b'))).toEqual({ settled: { ok: { total: 1 } } });
+    expect(locks).toBe(1);
+    expect(tables.events.get('e-2')).toHaveLength(2);
+  });
+
   test('two engines fire each timer once', async () => {
     const { store, send, clock, engine, tables } = engineInMemory();
     const other = engineOver(store);

@@ -18,6 +18,11 @@ export interface AggregateKind<State, Message, Event extends { readonly type: st
   summarise(state: State): Summary;
   /** Whether to take a snapshot of the state at this version, to which the events of one decision have led. */
   snapshotDue(state: State, version: number, events: readonly Event[]): boolean;
+  /**
+   * Whether the message, as a rule, creates its aggregate. Of an aggregate that the cache lacks the engine then assumes that it
+   * does not exist. A wrong answer costs a repetition, and nothing else.
+   */
+  creates?(message: Message | TimerFired): boolean;
   /** In which order a message is decided among those that wait. Left out: it moves work on, and goes first. */
   laneOf?(message: Message | TimerFired): Lane;
   /** A label of the state, for metrics that count how often each is entered. */

@@ -56,6 +56,9 @@ export interface DeadLetterStore {
   resolve(place: number, resolution: DeadLetterResolved): Promise<DeadLetterResolved | undefined>;
 }
 
+/** The clock of a transaction without locks may lag by so much. Milliseconds. */
+export const CLOCK_LAG_MAX_MS = 50;
+
 /** Everything that one batch changes. */
 export type BatchWrite = {
   readonly events: readonly StoredEvent[];
@@ -112,8 +115,10 @@ export interface Transaction {
    * server or to a restored one, and a purged id may be used again: cached states do not count.
    */
   readonly cacheInvalid?: boolean;
-  /** The locked aggregates. An id that is missing here does not exist yet. */
+  /** The locked or assumed aggregates. An id that is missing here does not exist yet. */
   readonly locked: ReadonlyMap<string, Locked>;
+  /** It holds no lock: every commit, also of an empty write, compares the versions of its aggregates. */
+  readonly isAssumed?: true;
   load(aggregates: readonly string[]): Promise<ReadonlyMap<string, History>>;
   /**
    * Returns the id of the outbox row. Throws `Conflict`, `DataRefused` or `CommitUnknown`. The write of a joined part takes effect
@@ -134,6 +139,16 @@ export type OutboxRow = {
 export interface Store {
   /** Begins a transaction; with `within` joins one that another service of the process, or this one, has begun. */
   lock(aggregates: readonly string[], within?: Transaction): Promise<Transaction>;
+  /**
+   * Begins or joins a transaction on aggregates whose states the caller knows, without a lock and without a round trip.
+   * `undefined` stands for an aggregate that does not exist. The commit throws `Conflict` when a version differs. `now` is the
+   * latest reading of the store's clock plus the time since then: it lags by at most `CLOCK_LAG_MAX_MS`. Returns undefined when
+   * the store has to be asked: on a connection without an earlier transaction, or without a recent reading.
+   */
+  assume(
+    known: ReadonlyMap<string, Locked | undefined>,
+    within?: Transaction,
+  ): Promise<Transaction | undefined>;
   /** Milliseconds until the first timer is due, by the store's clock: infinity without one. Asked without a transaction. */
   nextDue(): Promise<number>;
   /** Locks aggregates with due timers, skips those that another transaction holds, and reads the timers behind the lock. */

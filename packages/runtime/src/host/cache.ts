@@ -9,6 +9,8 @@ export const createCache = (capacity: number) => {
       const entry = entries.get(aggregate);
       return entry?.version === version ? entry : undefined;
     },
+    /** The latest known state, which may be out of date. */
+    latest: (aggregate: string): Loaded | undefined => entries.get(aggregate),
     put: (aggregate: string, loaded: Loaded): void => {
       entries.delete(aggregate);
       entries.set(aggregate, loaded);

@@ -3,9 +3,9 @@ import { isEmpty } from '../engine/batch.ts';
 import type { Clock } from '../engine/clock.ts';
 import type { AnyService, Engine, EngineOptions } from '../engine/engine.ts';
 import { createGathering } from './gathering.ts';
-import { addressees, type Batch, createJointTransaction, type Part } from './joint-transaction.ts';
+import { type Batch, createJointTransaction, type Part } from './joint-transaction.ts';
 import type { Addressed } from '../engine/kinds.ts';
-import { createMember, type Member } from './member.ts';
+import { addressees, createMember, type Member } from './member.ts';
 import { createUnderWay, type Hold, type Turn } from './under-way.ts';
 import {
   type BatchWrite,
@@ -43,6 +43,8 @@ const ATTEMPTS_MAX = 5;
 /** From this attempt on every service decides only its own messages, so that none can hold up another. */
 const ALONE_FROM = 3;
 const DUE_TIMERS_MAX = 500;
+/** After a conflict so many batches lock, because another process decides on the same aggregates. */
+const LOCKING_BATCHES = 16;
 
 /** How a transaction begins: by the service that opens it, with its timers that are due. */
 type Opening = {
@@ -55,6 +57,8 @@ type Opening = {
   readonly passOn: Turn;
   /** No service decides messages of another in this transaction. */
   readonly alone?: boolean;
+  /** Whether states of the cache may do in place of locks. */
+  readonly mayAssume: boolean;
 };
 
 /**
@@ -75,10 +79,11 @@ export const createHost = (options: HostOptions) => {
   let busy = false;
   /** A store that does not answer gets no further batch before the next message or tick. */
   let isHalted = false;
+  let lockingBatches = 0;
 
   /** Decides everything inside the transaction and commits. Returns the steps that follow the commit. */
   const decideAll = async (
-    { member: first, transaction, own, due, hold, passOn, alone = false }: Opening,
+    { member: first, transaction, own, due, hold, passOn, alone = false, mayAssume }: Opening,
     batches: readonly Batch[],
     began: number,
   ): Promise<() => void> => {
@@ -86,6 +91,7 @@ export const createHost = (options: HostOptions) => {
       localMax: alone ? 0 : batchMax,
       now,
       hold,
+      mayAssume,
     });
     const undo: (() => void)[] = [joint.release];
     try {
@@ -139,7 +145,7 @@ export const createHost = (options: HostOptions) => {
 
   const attempt = async (
     batches: readonly Batch[],
-    { hold, alone }: Pick<Opening, 'hold' | 'alone'>,
+    { hold, alone, mayAssume }: Pick<Opening, 'hold' | 'alone' | 'mayAssume'>,
     passOn: Turn,
   ): Promise<void> => {
     const began = now();
@@ -148,8 +154,8 @@ export const createHost = (options: HostOptions) => {
       if (first === undefined) return;
       const { member, items } = first;
       const own = addressees(items);
-      const transaction = await member.store.lock(own);
-      const opening: Opening = { member, transaction, own, due: [], hold, passOn, alone: alone ?? false };
+      const transaction = await member.reach(items, mayAssume);
+      const opening = { member, transaction, own, due: [], hold, passOn, alone: alone ?? false, mayAssume };
       (await guarded(transaction, () => decideAll(opening, batches, began)))();
     } finally {
       passOn();
@@ -163,13 +169,18 @@ export const createHost = (options: HostOptions) => {
     turn: Promise<Turn>,
     alone = false,
   ): Promise<boolean> => {
+    const mayAssume = lockingBatches === 0;
+    if (!mayAssume) lockingBatches -= 1;
     for (let tries = 1; ; tries += 1) {
       try {
         const passOn = await (tries === 1 ? turn : underWay.turn());
-        await attempt(batches, { hold, alone: alone || tries >= ALONE_FROM }, passOn);
+        // A repetition locks: what it then reads stays as it is.
+        const assumes = mayAssume && tries === 1;
+        await attempt(batches, { hold, alone: alone || tries >= ALONE_FROM, mayAssume: assumes }, passOn);
         return true;
       } catch (error) {
         const again = error instanceof Conflict || error instanceof CommitUnknown;
+        if (error instanceof Conflict) lockingBatches = LOCKING_BATCHES;
         if (again)
           for (const { member } of batches) {
             member.observer.retried?.(error instanceof Conflict ? 'conflict' : 'commit_unknown');
@@ -216,7 +227,16 @@ export const createHost = (options: HostOptions) => {
       const free = due.filter(({ aggregate }) => hold.isFree(member, aggregate));
       const own = [...new Set(free.map(({ aggregate }) => aggregate))];
       // Alone: a timer fires at the latest moment, so that what it leads to must not hold it up.
-      const opening: Opening = { member, transaction, own, due: free, hold, passOn, alone: true };
+      const opening = {
+        member,
+        transaction,
+        own,
+        due: free,
+        hold,
+        passOn,
+        alone: true,
+        mayAssume: false,
+      };
       (await guarded(transaction, () => decideAll(opening, [], began)))();
       if (due.length === DUE_TIMERS_MAX) member.wantTimers(true);
     } finally {
@@ -345,13 +365,12 @@ const commit = async <P extends Written>(
 ): Promise<readonly (P & { readonly row: string | undefined })[]> => {
   const [first, ...joined] = parts;
   if (first === undefined) return [];
-  if (parts.every(({ write }) => isEmpty(write))) {
+  const isIdle = ({ write, session }: P): boolean => isEmpty(write) && session.transaction.isAssumed !== true;
+  if (parts.every(isIdle)) {
     await first.session.transaction.rollback();
     return [];
   }
-  const rows = joined.map(({ session, write }) =>
-    isEmpty(write) ? undefined : session.transaction.commit(write),
-  );
+  const rows = joined.map((part) => (isIdle(part) ? undefined : part.session.transaction.commit(part.write)));
   // The first part commits for all, so its call comes last.
   const own = first.session.transaction.commit(first.write);
   const all = await Promise.all([own, ...rows]);

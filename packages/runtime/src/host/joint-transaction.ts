@@ -3,7 +3,7 @@ import { exchangeFor, type LocalItem } from './local-delivery.ts';
 import type { Answer } from '../decider.ts';
 import type { Routed } from '../engine/inbound.ts';
 import type { Addressed } from '../engine/kinds.ts';
-import type { Item, Member } from './member.ts';
+import { addressees, type Item, type Member } from './member.ts';
 import type { TimerRow, Transaction } from '../engine/ports.ts';
 import type { Moment, Session } from './session.ts';
 import type { Hold } from './under-way.ts';
@@ -18,15 +18,13 @@ export type Batch = { readonly member: Member; readonly items: readonly Item[] }
 /** A service in the transaction, and how many of its messages and timers were decided. */
 export type Part = { readonly member: Member; readonly session: Session; messages: number };
 
-/** The aggregates of messages, in the one order in which every transaction locks. */
-export const addressees = (items: readonly { readonly aggregate: string }[]): readonly string[] =>
-  [...new Set(items.map(({ aggregate }) => aggregate))].toSorted();
-
 export type JointOptions = {
   /** Maximum messages between its services that a transaction decides. */
   readonly localMax: number;
   readonly now: () => number;
   readonly hold: Hold;
+  /** Whether services may join without locks. */
+  readonly mayAssume: boolean;
 };
 
 /**
@@ -37,7 +35,7 @@ export const createJointTransaction = (
   members: readonly Member[],
   first: Member,
   transaction: Transaction,
-  { localMax, now, hold }: JointOptions,
+  { localMax, now, hold, mayAssume }: JointOptions,
 ) => {
   const parts = new Map<Member, Part>();
   const moment: Moment = { now: transaction.now };
@@ -73,12 +71,12 @@ export const createJointTransaction = (
   };
 
   /** Locks and reads aggregates of a service, which joins the transaction with its first ones. */
-  const enter = async (member: Member, items: readonly { readonly aggregate: string }[]): Promise<void> => {
+  const enter = async (member: Member, items: readonly Addressed[]): Promise<void> => {
     const ids = addressees(items);
     hold.add(member, ids);
     const known = parts.get(member);
     if (known !== undefined) return known.session.extend(ids);
-    await add(member, ids, await member.store.lock(ids, transaction));
+    await add(member, ids, await member.reach(items, mayAssume, transaction));
   };
 
   const decide = (part: Part, item: Routed<Addressed>): Answer | undefined => {

@@ -7,7 +7,7 @@ import type { Inbound } from '../engine/intake.ts';
 import { type Addressed, kindNamed } from '../engine/kinds.ts';
 import { createLanes, type Lane } from './lanes.ts';
 import type { Routed } from '../engine/inbound.ts';
-import type { DeadLetterRow, OutboxRow, TimerRow, Transaction } from '../engine/ports.ts';
+import type { DeadLetterRow, Locked, OutboxRow, TimerRow, Transaction } from '../engine/ports.ts';
 import { createLooks } from './looks.ts';
 import { createPreparation } from './preparation.ts';
 import { createSession, type Exchange, type Moment, type Session } from './session.ts';
@@ -16,6 +16,10 @@ import { createSession, type Exchange, type Moment, type Session } from './sessi
 export type Item = Routed<Addressed> & Callbacks & { readonly since: number };
 
 export type Buried = { readonly row: DeadLetterRow; readonly stored: () => void };
+
+/** The aggregates of messages, in the one order in which every transaction locks. */
+export const addressees = (items: readonly { readonly aggregate: string }[]): readonly string[] =>
+  [...new Set(items.map(({ aggregate }) => aggregate))].toSorted();
 
 /** What a service needs of its host. */
 export type MemberHost = {
@@ -91,6 +95,18 @@ export const createMember = (options: AnyService, { clock, yieldToEventLoop, arr
     underWay.add(publishing);
   };
 
+  /** What the cache knows of the addressees. Undefined when it lacks one that may exist. */
+  const assumptions = (items: readonly Addressed[]): ReadonlyMap<string, Locked | undefined> | undefined => {
+    const known = new Map<string, Locked | undefined>();
+    for (const { kind, aggregate, message } of items) {
+      const cached = cache.latest(aggregate);
+      if (cached !== undefined) known.set(aggregate, { kind: cached.kind, version: cached.version });
+      else if (kinds[kind]?.creates?.(message) === true) known.set(aggregate, undefined);
+      else if (!known.has(aggregate)) return undefined;
+    }
+    return known;
+  };
+
   const removeConfirmed = async (): Promise<void> => {
     const done = confirmed.splice(0);
     await store.confirmOutbox(done).catch((error: unknown) => {
@@ -109,6 +125,16 @@ export const createMember = (options: AnyService, { clock, yieldToEventLoop, arr
     onCommitted: options.onCommitted,
     isOwner: (): boolean => options.isOwner?.() ?? true,
     fenced: (): void => options.onFenced?.(),
+    /** Begins or joins a transaction on the addressees: without locks if it may and the cache knows all of them. */
+    reach: async (
+      items: readonly Addressed[],
+      mayAssume: boolean,
+      within?: Transaction,
+    ): Promise<Transaction> => {
+      const known = mayAssume ? assumptions(items) : undefined;
+      const assumed = known && (await store.assume(known, within));
+      return assumed ?? store.lock(addressees(items), within);
+    },
     session: (transaction: Transaction, moment: Moment, exchange: Exchange, after: (() => void)[]): Session =>
       createSession(options, cache, transaction, moment, exchange, after),
     accept: (item: Omit<Item, 'since'>): void => preparation.accept({ ...item, since: now() }),

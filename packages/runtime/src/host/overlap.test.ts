@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { add, engineOver, stillClock, unreliable } from '../../testing/engine-run.ts';
-import { CommitUnknown, Conflict, type Store } from '../engine/ports.ts';
+import { CommitUnknown, Conflict, type Store, type Transaction } from '../engine/ports.ts';
 import { createMemoryStore } from '../memory/store.ts';
 
 const turns = async (): Promise<void> => {
@@ -136,18 +136,20 @@ describe('transactions that overlap', () => {
     const clock = stillClock();
     const memory = createMemoryStore(clock.now);
     let answered = Promise.resolve();
+    const late = (transaction: Transaction): Transaction => ({
+      ...transaction,
+      commit: async (write) => {
+        const row = await transaction.commit(write);
+        await answered;
+        return row;
+      },
+    });
     const store: Store = {
       ...memory,
-      lock: async (aggregates, within) => {
-        const transaction = await memory.lock(aggregates, within);
-        return {
-          ...transaction,
-          commit: async (write) => {
-            const row = await transaction.commit(write);
-            await answered;
-            return row;
-          },
-        };
+      lock: async (...asked) => late(await memory.lock(...asked)),
+      assume: async (...asked) => {
+        const transaction = await memory.assume(...asked);
+        return transaction && late(transaction);
       },
     };
     const { send, engine } = engineOver(store, { overlapMax: 2 });

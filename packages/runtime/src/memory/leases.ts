@@ -58,6 +58,10 @@ export const fencedStore = (store: Store, holds: () => boolean): Store => {
   return {
     ...store,
     lock: async (...asked) => fenced(await store.lock(...asked)),
+    assume: async (...asked) => {
+      const transaction = await store.assume(...asked);
+      return transaction && fenced(transaction);
+    },
     lockDue: async (limit) => {
       const { transaction, due } = await store.lockDue(limit);
       return { transaction: fenced(transaction), due };

@@ -21,6 +21,7 @@ export const createLocks = () => {
   };
 
   return {
+    isHeld: (name: string): boolean => held.has(name),
     acquire: async (names: readonly string[]): Promise<() => void> => {
       while (!free(names)) await new Promise<void>((resolve) => queue.push(resolve));
       return take(names);

@@ -5,6 +5,7 @@ import {
   type KeptDeadLetter,
   type AggregateTimes,
   type History,
+  type Locked,
   type OutboxRow,
   type Head,
   type Store,
@@ -127,6 +128,20 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
     return id;
   };
 
+  /** Adds a write to the group. The first part commits all of them. */
+  const commitIn = (
+    group: Group,
+    isFirst: boolean,
+    write: BatchWrite,
+    checkWrite: () => void,
+    now: number,
+  ): Promise<string | undefined> =>
+    new Promise((resolve, reject) => {
+      if (group.ended) return reject(new Error('the transaction has ended'));
+      group.writes.push({ check: checkWrite, apply: () => resolve(apply(write, now)), reject });
+      if (isFirst) commitAll(group);
+    });
+
   /** A part of the group, which is its first part unless it joins. */
   const begin = (aggregates: readonly string[], release: () => void, joined?: Group): Transaction => {
     const now = clock();
@@ -142,12 +157,30 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
         }),
       ),
       load: (ids) => Promise.resolve(new Map(ids.map((id) => [id, historyOf(id)]))),
-      commit: (write) =>
-        new Promise((resolve, reject) => {
-          if (group.ended) return reject(new Error('the transaction has ended'));
-          group.writes.push({ check: () => check(write), apply: () => resolve(apply(write, now)), reject });
-          if (joined === undefined) commitAll(group);
-        }),
+      commit: (write) => commitIn(group, joined === undefined, write, () => check(write), now),
+      rollback: () => Promise.resolve(end(group)),
+    };
+  };
+
+  /** Compares the versions when the transaction commits. Another transaction that holds a lock goes first, as on PostgreSQL. */
+  const assume = (known: ReadonlyMap<string, Locked | undefined>, joined?: Group): Transaction => {
+    if (joined?.ended === true) throw new Error('the transaction has ended');
+    const now = clock();
+    const group = joined ?? { writes: [], releases: [], ended: false };
+    const checkAll = (write: BatchWrite): void => {
+      for (const [id, head] of known) {
+        if (versionOf(id) !== (head?.version ?? 0) || locks.isHeld(id))
+          throw new Conflict(`${id} has another version, or is locked`);
+      }
+      check(write);
+    };
+    return {
+      unit: group,
+      now,
+      isAssumed: true,
+      locked: new Map([...known].flatMap(([id, head]) => (head === undefined ? [] : [[id, head] as const]))),
+      load: (ids) => Promise.resolve(new Map(ids.map((id) => [id, historyOf(id)]))),
+      commit: (write) => commitIn(group, joined === undefined, write, () => checkAll(write), now),
       rollback: () => Promise.resolve(end(group)),
     };
   };
@@ -170,6 +203,7 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
       within === undefined
         ? begin(aggregates, await locks.acquire(aggregates))
         : join(aggregates, within.unit as Group),
+    assume: (known, within) => Promise.resolve(assume(known, within?.unit as Group | undefined)),
     nextDue: () =>
       Promise.resolve(Math.min(...[...tables.timers.values()].map(({ dueAt: at }) => at)) - clock()),
     lockDue: (limit) => {

@@ -1,4 +1,4 @@
-import type { BatchWrite, DeadLetterRow, Head, StoredEvent, WireMessage } from '../engine/ports.ts';
+import type { BatchWrite, DeadLetterRow, StoredEvent, WireMessage } from '../engine/ports.ts';
 import type { SharedContent } from '../engine/shared-content.ts';
 import type { WritePart } from './write-statement.ts';
 
@@ -35,9 +35,19 @@ const jsonArray = (bodies: readonly string[]): Buffer => {
   return array;
 };
 
-/** In one order everywhere, so that no two batches deadlock. */
-const headsJson = (heads: readonly Head[]): string =>
-  JSON.stringify(heads.toSorted((a, b) => (a.aggregate < b.aggregate ? -1 : 1)));
+type Heads = { readonly created: readonly object[]; readonly changed: readonly object[] };
+
+/** In one order everywhere, so that no two batches deadlock. `before` is the version that the batch has found. */
+const headsOf = ({ heads, events }: BatchWrite): Heads => {
+  const before = new Map<string, number>();
+  for (const { aggregate, version } of events) if (!before.has(aggregate)) before.set(aggregate, version - 1);
+  const all = heads
+    .toSorted((a, b) => (a.aggregate < b.aggregate ? -1 : 1))
+    .map((head) => ({ ...head, before: before.get(head.aggregate) ?? head.version }));
+  return { created: all.filter((head) => head.before === 0), changed: all.filter((head) => head.before > 0) };
+};
+
+const headsJson = (heads: readonly object[]): readonly unknown[] => [JSON.stringify(heads), heads.length];
 
 type Range = { readonly aggregate: string; readonly first: number; readonly last: number };
 
@@ -78,18 +88,21 @@ export const deadLettersJson = (rows: readonly DeadLetterRow[]): string =>
     rows.map(({ id, letter, body }) => ({ id, letter, body: Buffer.from(body).toString('base64') })),
   );
 
-/** The parts that a batch has, in the order of their parameters. */
+/** The parts that a batch has, in the order of their parameters. `purged`: what a batch without locks assumes of the purges. */
 export const writeParts = (
   write: BatchWrite,
+  purged?: string,
 ): readonly { readonly part: WritePart; readonly values: readonly unknown[] }[] => {
   const announced = ranges(write.announced);
+  const { created, changed } = headsOf(write);
   const parts = [
     {
       part: 'events',
       rows: write.events.length,
       values: () => [eventsJson(write.events), jsonArray(write.events.map(({ body }) => body))],
     },
-    { part: 'heads', rows: write.heads.length, values: () => [headsJson(write.heads)] },
+    { part: 'created', rows: created.length, values: () => headsJson(created) },
+    { part: 'changed', rows: changed.length, values: () => headsJson(changed) },
     {
       part: 'cleared',
       rows: write.timersCleared.length,
@@ -103,6 +116,7 @@ export const writeParts = (
       rows: write.outbox.length + announced.length,
       values: () => [outboxJson(write.outbox), JSON.stringify(announced)],
     },
+    { part: 'assumed', rows: purged === undefined ? 0 : 1, values: () => [purged] },
   ] as const;
   return parts.filter(({ rows }) => rows > 0).map(({ part, values }) => ({ part, values: values() }));
 };

@@ -1,8 +1,11 @@
 import { Conflict, DataRefused } from '../engine/ports.ts';
 import { codeOf } from './pool.ts';
 
-/** 25P02: another part of the transaction has failed, and reports the cause. */
-const RETRY = new Set(['40001', '40P01', '55P03', '23505', '25P02']);
+/**
+ * 25P02: another part of the transaction has failed, and reports the cause. 22012: a version differs from the one that the batch
+ * was decided on (`demanded` in the statements).
+ */
+const RETRY = new Set(['40001', '40P01', '55P03', '23505', '25P02', '22012']);
 
 /** Maps a database error for the engine. An SQLSTATE proves that nothing was committed. */
 export const classify = (error: unknown): unknown => {

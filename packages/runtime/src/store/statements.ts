@@ -4,9 +4,12 @@ import { createWriteStatement } from './write-statement.ts';
 export type Statement = { readonly name: string; readonly text: string };
 
 const MILLIS = (time: string): string => `(extract(epoch FROM ${time}) * 1000)::bigint::text`;
-const CLOCK = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint::text';
+export const CLOCK = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint::text';
 /** Grows with each purge: afterwards an id may be used again. */
-const purgedIn = (at: string): string => `(SELECT purged FROM ${at}retention)::text`;
+export const purgedIn = (at: string): string => `(SELECT purged FROM ${at}retention)::text`;
+
+/** Raises an error, and so ends the transaction, unless the condition holds. */
+export const demanded = (condition: string): string => `1 / (${condition})::int AS demanded`;
 
 const historyIn = (
   at: string,
@@ -51,6 +54,16 @@ const statementsAt = (at: string, statement: (name: string, text: string) => Sta
     `SELECT x.*, d.kind FROM (${historyIn(at)}) x JOIN ${at}heads d ON d.id = x.id`,
   ),
   write: createWriteStatement(at, statement),
+  // Of the aggregates of a transaction without locks that its write does not change.
+  compare: statement(
+    'compare',
+    `WITH same AS MATERIALIZED (
+       SELECT h.id FROM unnest($1::text[], $2::int[]) AS e(id, version) JOIN ${at}heads h ON h.id = e.id AND h.version = e.version
+        ORDER BY h.id FOR UPDATE OF h)
+     SELECT ${CLOCK} AS now,
+       ${demanded(`count(*) = cardinality($1::text[]) AND NOT EXISTS (SELECT FROM ${at}heads WHERE id = ANY($3::text[]))
+         AND $4 = ${purgedIn(at)}`)} FROM same`,
+  ),
   // Before the events that name the content: of two batches with the same new content, one waits here.
   share: statement(
     'share',

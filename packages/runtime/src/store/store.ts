@@ -1,37 +1,29 @@
 import type { Pool, PoolClient } from 'pg';
-import { z } from 'zod';
-import {
-  CommitUnknown,
-  Conflict,
-  type BatchWrite,
-  type History,
-  type OutboxRow,
-  type Store,
-  type StoredEvent,
-  type TimerRow,
-  type Transaction,
-  type WireMessage,
+import type {
+  Locked,
+  OutboxRow,
+  Store,
+  StoredEvent,
+  TimerRow,
+  Transaction,
+  WireMessage,
 } from '../engine/ports.ts';
 import type { CommitGuard } from './commit-guard.ts';
-import { deadLettersJson, sharedJson, writeParts } from './encode.ts';
-import { classify, isSqlState } from './errors.ts';
-import { corked, pipelined } from './pipelined.ts';
-import { completeEvents } from './shared-content.ts';
+import { classify } from './errors.ts';
+import { createServerClock } from './transaction/server-clock.ts';
 import { type Statement, type Statements, statements as ownStatements } from './statements.ts';
+import {
+  type Connection,
+  connectionOf,
+  createConnection,
+  createPart,
+  Millis,
+} from './transaction/transaction.ts';
 
 type LockRow = {
   readonly locked: Readonly<Record<string, readonly [version: number, kind: string]>>;
   readonly now: string;
   readonly purged: string;
-};
-type HistoryRow = {
-  readonly id: string;
-  readonly snapshot_version: number | null;
-  readonly snapshot_state: unknown;
-  readonly events: readonly unknown[];
-  readonly since: string | null;
-  readonly at: string | null;
-  readonly trace: string | null;
 };
 type DueRow = {
   readonly aggregate: string;
@@ -49,8 +41,6 @@ type StoredOutboxRow = {
   })[];
 };
 
-const Millis = z.coerce.number().int();
-
 export type StoreOptions = {
   /** A batch commits only when every guard allows it. */
   readonly guards?: readonly CommitGuard[];
@@ -65,32 +55,37 @@ export const createPostgresStore = (
 ): Store => {
   /** The connections, each with the digests of shared content that it has committed. */
   const known = new WeakMap<PoolClient, Set<string>>();
+  const clock = createServerClock();
   let purged: string | undefined;
 
-  const partOf = (connection: Connection, isFirst: boolean, lock: () => Promise<LockRow | undefined>) => {
+  const partOf = async (
+    connection: Connection,
+    isFirst: boolean,
+    { name, text }: Statement,
+    parameters: readonly unknown[],
+  ): Promise<Transaction> => {
     const { client } = connection;
     const anew = !known.has(client);
     const shared = known.get(client) ?? new Set<string>();
     known.set(client, shared);
-    return lock().then((row): Transaction => {
-      const cacheInvalid = anew || row?.purged !== purged;
-      purged = row?.purged;
-      const part = createPart({ connection, isFirst, row, statements, guards, shared });
-      return { ...part, cacheInvalid };
-    });
+    const { rows } = await clock.timed((): Promise<{ rows: LockRow[] }> =>
+      connection.ask(() => client.query<LockRow>({ name, text, values: [...parameters] })),
+    );
+    const [row] = rows;
+    const cacheInvalid = anew || row?.purged !== purged;
+    purged = row?.purged;
+    const locked = Object.entries(row?.locked ?? {}).map(
+      ([id, [version, kind]]) => [id, { kind, version }] as const,
+    );
+    const now = Millis.parse(row?.now);
+    const part = createPart({ connection, isFirst, now, locked, clock, statements, guards, shared });
+    return { ...part, cacheInvalid };
   };
 
   const open = async (lock: Statement, parameters: readonly unknown[]): Promise<Transaction> => {
     const connection = createConnection(await pool.connect());
-    const { client } = connection;
     try {
-      return await partOf(connection, true, async () => {
-        const [, locked] = await pipelined(client, () => [
-          client.query('BEGIN'),
-          client.query<LockRow>({ ...lock, values: [...parameters] }),
-        ]);
-        return locked.rows[0];
-      });
+      return await partOf(connection, true, lock, parameters);
     } catch (error) {
       await connection.abandon(error);
       throw classify(error);
@@ -98,21 +93,35 @@ export const createPostgresStore = (
   };
 
   const join = async (aggregates: readonly string[], within: Transaction): Promise<Transaction> => {
-    const connection = connectionOf(within);
-    const { client } = connection;
     try {
-      return await partOf(connection, false, async () => {
-        const { rows } = await client.query<LockRow>({ ...statements.lock, values: [aggregates] });
-        return rows[0];
-      });
+      return await partOf(connectionOf(within), false, statements.lock, [aggregates]);
     } catch (error) {
       throw classify(error);
     }
   };
 
+  /** A connection that is new may lead to another server or to a restored one. */
+  const assume = async (
+    aggregates: ReadonlyMap<string, Locked | undefined>,
+    within: Transaction | undefined,
+  ): Promise<Transaction | undefined> => {
+    const connection = within ? connectionOf(within) : createConnection(await pool.connect());
+    const shared = known.get(connection.client);
+    const now = clock.now();
+    if (shared === undefined || now === undefined || purged === undefined) {
+      if (within === undefined) connection.close(false);
+      return undefined;
+    }
+    const locked = [...aggregates].flatMap(([id, head]) => (head === undefined ? [] : [[id, head] as const]));
+    const assumed = { aggregates, purged };
+    const isFirst = within === undefined;
+    return createPart({ connection, isFirst, now, locked, assumed, clock, statements, guards, shared });
+  };
+
   return {
     lock: (aggregates, within) =>
       within === undefined ? open(statements.lock, [aggregates]) : join(aggregates, within),
+    assume,
     nextDue: async () => (await pool.query<{ left: number }>(statements.nextDue)).rows[0]?.left ?? Infinity,
     lockDue: async (limit) => {
       const transaction = await open(statements.lockDue, [limit]);
@@ -159,148 +168,3 @@ const outboxRowOf = ({ id, messages, events }: StoredOutboxRow): OutboxRow => ({
     body: JSON.stringify(data),
   })),
 });
-
-const historyOf = (row: HistoryRow, events: readonly unknown[]): History => ({
-  snapshot:
-    row.snapshot_version === null ? undefined : { version: row.snapshot_version, state: row.snapshot_state },
-  events,
-  times:
-    row.since === null || row.at === null
-      ? undefined
-      : { since: Millis.parse(row.since), at: Millis.parse(row.at), trace: row.trace ?? undefined },
-});
-
-/**
- * One transaction on one connection. After an error that did not come from the server the connection is
- * discarded.
- */
-const createConnection = (client: PoolClient) => {
-  let open = true;
-  const ended = Promise.withResolvers<void>();
-  // A part that fails does not wait for the end of the transaction.
-  ended.promise.catch(() => undefined);
-  const close = (broken: boolean): void => {
-    if (open) client.release(broken);
-    open = false;
-  };
-
-  const rollback = async (): Promise<void> => {
-    if (!open) return;
-    await client.query('ROLLBACK').then(
-      () => close(false),
-      () => close(true),
-    );
-  };
-
-  return {
-    client,
-    close,
-    rollback,
-    abandon: async (error: unknown): Promise<void> => (isSqlState(error) ? rollback() : close(true)),
-    /** Sends the commit, behind all writes. */
-    end: (): void => {
-      client.query('COMMIT').then(
-        ({ command }) => {
-          close(false);
-          // The server answers COMMIT of a failed transaction with ROLLBACK, as a success.
-          if (command === 'COMMIT') ended.resolve();
-          else ended.reject(new Conflict('the transaction was rolled back'));
-        },
-        (cause: unknown) => {
-          close(true);
-          ended.reject(new CommitUnknown('no answer to COMMIT', { cause }));
-        },
-      );
-    },
-    /** Resolves once the transaction is committed. Throws `Conflict` or `CommitUnknown`. */
-    ended: ended.promise,
-  };
-};
-type Connection = ReturnType<typeof createConnection>;
-const connectionOf = ({ unit }: Transaction): Connection => unit as Connection;
-
-type PartOptions = {
-  readonly connection: Connection;
-  /** The part that ends the transaction for all. */
-  readonly isFirst: boolean;
-  readonly row: LockRow | undefined;
-  readonly statements: Statements;
-  readonly guards: readonly CommitGuard[];
-  /** The digests of shared content that this connection has committed. */
-  readonly shared: Set<string>;
-};
-
-const NOTHING_ASKED = Promise.resolve({ rows: [] });
-
-/** The part of a service in a transaction. */
-const createPart = ({ connection, isFirst, row, statements, guards, shared }: PartOptions): Transaction => {
-  const { client } = connection;
-
-  /** The error to throw for a failed statement of the batch. The server rolls back when it reads the commit. */
-  const errorOf = (reason: unknown): unknown => {
-    if (!isSqlState(reason)) {
-      connection.close(true);
-      return new CommitUnknown('connection lost', { cause: reason });
-    }
-    const guard = guards.find((each) => each.isRefusal(reason));
-    if (guard === undefined) return classify(reason);
-    return (
-      guard.refusal?.(reason) ?? new Conflict('the condition of the batch does not hold', { cause: reason })
-    );
-  };
-
-  const commit = async (batch: BatchWrite): Promise<string | undefined> => {
-    const { deadLetters } = batch;
-    const contents = (batch.shared ?? []).filter(({ digest }) => !shared.has(digest));
-    const checks = guards.flatMap((guard) => {
-      const statement = guard.statement(batch);
-      return statement === undefined ? [] : [{ guard, statement }];
-    });
-    const parts = writeParts(batch);
-    const { written, checked, queries } = corked(client, () => {
-      const sharing =
-        contents.length === 0
-          ? NOTHING_ASKED
-          : client.query({ ...statements.share, values: [sharedJson(contents)] });
-      const writing: Promise<{ readonly rows: readonly { readonly id: string }[] }> =
-        parts.length === 0
-          ? NOTHING_ASKED
-          : client.query({
-              ...statements.write(parts.map(({ part }) => part)),
-              values: parts.flatMap(({ values }) => values),
-            });
-      const keeping =
-        deadLetters === undefined
-          ? NOTHING_ASKED
-          : client.query({ ...statements.deadLetters, values: [deadLettersJson(deadLetters)] });
-      const checking = checks.map(({ statement }) =>
-        client.query({ ...statement, values: [...statement.values] }),
-      );
-      if (isFirst) connection.end();
-      return { written: writing, checked: checking, queries: [sharing, writing, keeping, ...checking] };
-    });
-    for (const result of await Promise.allSettled(queries))
-      if (result.status === 'rejected') throw errorOf(result.reason);
-    await connection.ended;
-    for (const { digest } of contents) shared.add(digest);
-    for (const [index, { guard }] of checks.entries()) guard.passed((await checked[index])?.rows ?? []);
-    return (await written).rows[0]?.id;
-  };
-
-  return {
-    unit: connection,
-    now: Millis.parse(row?.now),
-    locked: new Map(
-      Object.entries(row?.locked ?? {}).map(([id, [version, kind]]) => [id, { kind, version }]),
-    ),
-    load: async (aggregates) => {
-      const { rows } = await client.query<HistoryRow>({ ...statements.history, values: [aggregates] });
-      const histories = new Map<string, History>();
-      for (const each of rows)
-        histories.set(each.id, historyOf(each, await completeEvents(client, each.events, statements)));
-      return histories;
-    },
-    commit,
-    rollback: connection.rollback,
-  };
-};

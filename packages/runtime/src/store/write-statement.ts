@@ -1,60 +1,103 @@
-import type { Statement } from './statements.ts';
+import { CLOCK, demanded, purgedIn, type Statement } from './statements.ts';
 
-/** The parts of a batch. Most batches have some of them. */
-export type WritePart = 'events' | 'heads' | 'cleared' | 'timed' | 'snapped' | 'outboxConfirmed' | 'outbox';
+/** The parts of a write. Most have some of them. */
+export type WritePart =
+  | 'events'
+  | 'created'
+  | 'changed'
+  | 'cleared'
+  | 'timed'
+  | 'snapped'
+  | 'outboxConfirmed'
+  | 'outbox'
+  | 'assumed';
 
 type Next = () => string;
 
-/** All parts but the last, which ends the statement. Each takes its parameters in the order of `writeParts`. */
-const changesIn = (at: string): Readonly<Record<Exclude<WritePart, 'outbox'>, (next: Next) => string>> => ({
+/** What a part does, and what has to hold afterwards. */
+type Step = { readonly change?: string; readonly demand?: string };
+
+/** BEGIN comes in the same packet: had it failed, each statement would commit by itself, and the two times would be equal. */
+const IN_TRANSACTION = 'now() < statement_timestamp()';
+
+const headsIn = (next: Next): string =>
+  `json_to_recordset(${next()}::json) AS n(aggregate text, kind text, before int, version int, status text, view json)`;
+
+/** Each takes its parameters in the order of `writeParts`. */
+const stepsIn = (at: string): Readonly<Record<WritePart, (next: Next) => Step>> => ({
   // The bodies are an array of their own: as fields of a JSON array each was read three times.
-  events: (next) => `added AS (
+  events: (next) => ({
+    change: `added AS (
         INSERT INTO ${at}events (aggregate, version, type, at, trace, data)
         SELECT aggregate, version, type, to_timestamp(at / 1000.0), trace, data
           FROM ROWS FROM (
             json_to_recordset(${next()}::json) AS (aggregate text, version int, type text, at bigint, trace text),
             unnest(${next()}::json[])) AS e(aggregate, version, type, at, trace, data))`,
-  heads: (next) => `headed AS (
+  }),
+  created: (next) => ({
+    change: `created AS (
         INSERT INTO ${at}heads (id, kind, version, status, view)
-        SELECT aggregate, kind, version, status, view
-          FROM json_to_recordset(${next()}::json) AS h(aggregate text, kind text, version int, status text, view json)
-        ON CONFLICT (id) DO UPDATE SET version = excluded.version, status = excluded.status, view = excluded.view)`,
-  cleared: (next) => `cleared AS (
+        SELECT aggregate, kind, version, status, view FROM ${headsIn(next)} ON CONFLICT (id) DO NOTHING RETURNING 1)`,
+    demand: `(SELECT count(*) FROM created) = ${next()}::int`,
+  }),
+  // A head changes only from the version that its decision has seen.
+  changed: (next) => ({
+    change: `changed AS (
+        UPDATE ${at}heads h SET version = n.version, status = n.status, view = n.view
+          FROM ${headsIn(next)} WHERE h.id = n.aggregate AND h.version = n.before RETURNING 1)`,
+    demand: `(SELECT count(*) FROM changed) = ${next()}::int`,
+  }),
+  cleared: (next) => ({
+    change: `cleared AS (
         DELETE FROM ${at}timers t USING json_to_recordset(${next()}::json) AS c(aggregate text, name text)
          WHERE t.aggregate = c.aggregate AND t.name = c.name)`,
-  timed: (next) => `timed AS (
+  }),
+  timed: (next) => ({
+    change: `timed AS (
         INSERT INTO ${at}timers (aggregate, name, due_at, data, trace)
         SELECT aggregate, name, to_timestamp("dueAt" / 1000.0), data, trace
           FROM json_to_recordset(${next()}::json) AS t(aggregate text, name text, "dueAt" bigint, data json, trace text)
         ON CONFLICT (aggregate, name) DO UPDATE
           SET due_at = excluded.due_at, data = excluded.data, trace = excluded.trace)`,
-  snapped: (next) => `snapped AS (
+  }),
+  snapped: (next) => ({
+    change: `snapped AS (
         INSERT INTO ${at}snapshots (aggregate, version, state)
         SELECT aggregate, version, state
           FROM json_to_recordset(${next()}::json) AS s(aggregate text, version int, state json)
         ON CONFLICT (aggregate) DO UPDATE SET version = excluded.version, state = excluded.state)`,
-  outboxConfirmed: (next) => `confirmed AS (DELETE FROM ${at}outbox WHERE id = ANY(${next()}::bigint[]))`,
+  }),
+  outboxConfirmed: (next) => ({
+    change: `confirmed AS (DELETE FROM ${at}outbox WHERE id = ANY(${next()}::bigint[]))`,
+  }),
+  outbox: (next) => ({
+    change: `sent AS (
+        INSERT INTO ${at}outbox (messages, event_ranges) VALUES (${next()}::json, ${next()}::json) RETURNING id::text)`,
+  }),
+  assumed: (next) => ({ demand: `${next()} = ${purgedIn(at)} AND ${IN_TRANSACTION}` }),
 });
 
 /**
- * All writes of a batch in one statement, which returns the id of its outbox row. It has only the parts that the batch has: the
- * server prepares each table of a statement anew in each run, also when no row changes.
+ * All writes of a batch in one statement, which returns the id of its outbox row and the clock. It has only the parts that the
+ * batch has: the server prepares each table of a statement anew in each run, also when no row changes.
  */
 export const createWriteStatement = (
   at: string,
   statement: (name: string, text: string) => Statement,
 ): ((parts: readonly WritePart[]) => Statement) => {
-  const changes = changesIn(at);
+  const stepOf = stepsIn(at);
   const known = new Map<string, Statement>();
 
   const create = (parts: readonly WritePart[], name: string): Statement => {
     let used = 0;
     const next = (): string => `$${String((used += 1))}`;
-    const changing = parts.flatMap((part) => (part === 'outbox' ? [] : [changes[part](next)]));
-    const end = parts.includes('outbox')
-      ? `INSERT INTO ${at}outbox (messages, event_ranges) VALUES (${next()}::json, ${next()}::json) RETURNING id::text`
-      : 'SELECT NULL AS id WHERE false';
-    return statement(name, changing.length === 0 ? end : `WITH ${changing.join(', ')} ${end}`);
+    const steps = parts.map((part) => stepOf[part](next));
+    const changes = steps.flatMap(({ change }) => change ?? []);
+    const demands = steps.flatMap(({ demand }) => demand ?? []);
+    const id = parts.includes('outbox') ? '(SELECT id FROM sent)' : 'NULL';
+    const holds = demands.length > 0 ? `, ${demanded(demands.join(' AND '))}` : '';
+    const before = changes.length > 0 ? `WITH ${changes.join(', ')} ` : '';
+    return statement(name, `${before}SELECT ${id} AS id, ${CLOCK} AS now${holds}`);
   };
 
   return (parts) => {
@@ -68,10 +111,12 @@ export const createWriteStatement = (
 /** Short names: the server keeps 63 characters of the name of a statement. */
 const LETTERS: Readonly<Record<WritePart, string>> = {
   events: 'e',
-  heads: 'h',
+  created: 'n',
+  changed: 'h',
   cleared: 'c',
   timed: 't',
   snapped: 's',
   outboxConfirmed: 'd',
   outbox: 'o',
+  assumed: 'a',
 };

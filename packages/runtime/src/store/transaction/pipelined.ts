@@ -9,14 +9,14 @@ const socketOf = (client: PoolClient): Socket | undefined =>
     ? (client as unknown as { readonly connection: { readonly stream?: Socket } }).connection.stream
     : undefined;
 
-/** Hands over queries so that they leave as one write. */
+/** Hands over queries so that they leave as one write, together with all others of this turn. */
 export const corked = <R>(client: PoolClient, send: () => R): R => {
   const socket = socketOf(client);
   socket?.cork();
   try {
     return send();
   } finally {
-    socket?.uncork();
+    if (socket !== undefined) process.nextTick(() => socket.uncork());
   }
 };
 
