@@ -43,6 +43,19 @@ test('a folder that cannot be there is refused in one line, with the remedy', as
   );
 });
 
+test.skipIf(process.platform !== 'linux')(
+  'a folder in a system that takes none is refused, not awaited',
+  async () => {
+    await expect(claimDataDir('/proc/holdpoint/data')).rejects.toThrow(
+      /^cannot write to \/proc\/holdpoint\/data \(ENOENT\): start in a folder of your own, or set HOLDPOINT_DATA$/,
+    );
+  },
+);
+
+test('missing folders are made', async () => {
+  expect(await claimDataDir(join(dir, 'one', 'two', 'data'))).toHaveProperty('claim');
+});
+
 test('the record of a killed process is ignored, even if its process id is reused', async () => {
   const gone = spawn('true');
   await once(gone, 'exit');

@@ -1,4 +1,4 @@
-import { access, constants, link, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { access, constants, link, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { readIfPresent } from '../credentials/keep.ts';
@@ -62,6 +62,25 @@ export type Claim = {
   readonly release: () => Promise<void>;
 };
 
+const makeFolder = async (path: string): Promise<void> => {
+  try {
+    await mkdir(path);
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST' || !(await stat(path)).isDirectory()) throw error;
+  }
+};
+
+/** `mkdir` with `recursive` never ends where a folder that exists refuses a new one with ENOENT, as `/proc` does. */
+const makeFolders = async (path: string): Promise<void> => {
+  try {
+    await makeFolder(path);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT' || dirname(path) === path) throw error;
+    await makeFolders(dirname(path));
+    await makeFolder(path);
+  }
+};
+
 /**
  * Takes the data folder for this process, or returns who has it. Of two that start at once one gets it: the file appears
  * whole, and is never overwritten.
@@ -70,7 +89,7 @@ export const claimDataDir = async (
   dataDir: string,
 ): Promise<{ readonly claim: Claim } | { readonly running: Running }> => {
   try {
-    await mkdir(dataDir, { recursive: true });
+    await makeFolders(dataDir);
     await access(dataDir, constants.W_OK);
   } catch (error) {
     const code = codeOf(error) ?? 'unknown error';
