@@ -1,4 +1,5 @@
 import { mkdir } from 'node:fs/promises';
+import { errors } from '@nats-io/transport-node';
 import { join } from 'node:path';
 import { generateCredentials } from '../credentials/generate.ts';
 import { DATABASE, provision } from '../postgres/provision.ts';
@@ -90,6 +91,11 @@ const checkBus = async (url: string, credentialsDir: string): Promise<undefined>
   try {
     await (await connectAs({ url, credentialsDir, user: 'operator' })).close();
   } catch (error) {
+    if (!(error instanceof errors.AuthorizationError))
+      throw new Problem(
+        `NATS at ${url} cannot be reached (${messageOf(error)}): start it, or correct or unset HOLDPOINT_NATS_URL`,
+        { cause: error },
+      );
     const remedy = `\`holdpoint nats export --as config --credentials ${credentialsDir} --out <folder>\` writes its accounts`;
     throw new Problem(`NATS at ${url} does not let in Holdpoint's users (${messageOf(error)}): ${remedy}`, {
       cause: error,

@@ -236,7 +236,7 @@ describe('an external NATS server', () => {
       const started = launch('infra/local/start.ts', [], { HOLDPOINT_NATS_URL: 'nats://127.0.0.1:1' });
       expect(await started.exited).toBe(1);
       expect(started.output()).toMatch(
-        /\nholdpoint: NATS at nats:\/\/127\.0\.0\.1:1 does not let in Holdpoint's users \(.+\): `holdpoint nats export --as config --credentials .+ --out <folder>` writes its accounts\n$/,
+        /\nholdpoint: NATS at nats:\/\/127\.0\.0\.1:1 cannot be reached \(.+\): start it, or correct or unset HOLDPOINT_NATS_URL\n$/,
       );
     },
   );

@@ -160,7 +160,7 @@ describe('a second undo', () => {
   });
 
   test('the goal of an undo names the commit of a merge', async () => {
-    const merged = { ...order, outputs: { commit: '0123456789abcdef' } };
+    const merged = { ...order, outputs: { outcome: 'succeeded', outputs: { commit: '0123456789abcdef' } } };
     const { asked } = await run('effect undo e-1', { ...earlier('failed'), 'executor.order': merged });
     expect(asked.at(-1)?.[1]).toMatchObject({
       goal: expect.stringMatching(/, commit 0123456789ab$/) as string,

@@ -4,7 +4,7 @@ import { compensationOf } from '@holdpoint/contracts/effect/capabilities';
 import { remoteNameIn } from '@holdpoint/contracts/effect/remote-name';
 import type { EffectOrder } from '@holdpoint/contracts/effect/views';
 import { EffectId, TOKEN } from '@holdpoint/contracts/values/ids';
-import type { JsonObject } from '@holdpoint/contracts/values/json';
+import { JsonObject } from '@holdpoint/contracts/values/json';
 import type { UndoInputs } from '@holdpoint/contracts/effect/undo';
 import type { TaskPhase } from '@holdpoint/contracts/task/status';
 import type { Command } from 'commander';
@@ -68,9 +68,9 @@ const refuseTwice = async (client: Client, id: EffectId): Promise<void> => {
   );
 };
 
-/** The commit of a merge tells its approver more than the id of the effect. */
+/** The commit of a merge tells its approver more than the id of the effect. A stage wraps its outputs in its result. */
 const goalFor = (id: EffectId, { effect, outputs }: EffectOrder): string => {
-  const commit = outputs?.['commit'];
+  const { commit } = JsonObject.safeParse(outputs?.['outputs']).data ?? {};
   const what = typeof commit === 'string' ? `, commit ${commit.slice(0, 12)}` : '';
   return `${goalOf(id)}: ${effect.uses} on ${effect.target}${what}`;
 };
