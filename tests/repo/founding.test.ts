@@ -5,7 +5,7 @@ import { checkFounding, type TestFile } from './founding.ts';
 import { factsOf } from './source-facts.ts';
 import { readSource, ROOT } from './source-tree.ts';
 
-const PAGE = 'docs/reference/founding.md';
+const PAGES = ['docs/reference/founding.md', 'docs/reference/newcomer.md'];
 
 const readTest = (file: string): TestFile | undefined => {
   if (!existsSync(join(ROOT, file))) return undefined;
@@ -13,9 +13,9 @@ const readTest = (file: string): TestFile | undefined => {
   return { titles: factsOf(file, text).tests, text };
 };
 
-test('every founding requirement has a test that exists, or a reason', () => {
-  const { open, problems } = checkFounding(PAGE, readSource(PAGE), readTest);
-  if (open.length > 0) process.stderr.write(`open founding rows:\n${open.join('\n')}\n`);
+test.each(PAGES)('every requirement of %s has a test that exists, or a reason', (page) => {
+  const { open, problems } = checkFounding(page, readSource(page), readTest);
+  if (open.length > 0) process.stderr.write(`open rows of ${page}:\n${open.join('\n')}\n`);
   expect(problems).toEqual([]);
 });
 

@@ -18,7 +18,7 @@ let dir = '';
 let server: Server;
 let release: Release;
 let body: Buffer;
-let answer: 'archive' | 'tampered' | 'missing' | 'silence' = 'archive';
+let answer: 'archive' | 'tampered' | 'missing' | 'silence' | 'half' = 'archive';
 
 const makeArchive = async (): Promise<Buffer> => {
   const folder = archiveName({ ...natsRelease, version: '9.9.9' }, PLATFORM).replace('.tar.gz', '');
@@ -36,6 +36,11 @@ beforeAll(async () => {
     if (answer === 'silence') return;
     if (answer === 'missing' || request.url !== `/${archiveName(release, PLATFORM)}`) {
       response.writeHead(404).end();
+      return;
+    }
+    if (answer === 'half') {
+      response.writeHead(200, { 'content-length': body.length });
+      response.write(body.subarray(0, body.length / 2), () => response.destroy());
       return;
     }
     const tampered = Buffer.from(body);
@@ -75,6 +80,12 @@ describe('the download of a release', () => {
     await expect(downloadRelease(release, PLATFORM, target)).rejects.toThrow(
       /has SHA-256 \w{64} instead of \w{64}: it was thrown away/,
     );
+    expect(await readdir(cache)).toEqual([]);
+  });
+
+  test('that breaks off in the middle leaves nothing behind', async () => {
+    answer = 'half';
+    await expect(downloadRelease(release, PLATFORM, target)).rejects.toThrow(/nats-server-.*: terminated/);
     expect(await readdir(cache)).toEqual([]);
   });
 
