@@ -292,7 +292,7 @@ export const RUNTIME_BUGS: readonly Bug[] = [
   },
   {
     name: 'the clock is read before the wait for the lock',
-    file: 'packages/runtime/src/store/statements.ts',
+    file: 'packages/runtime/src/store/write-statement.ts',
     find: `const CLOCK = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint::text';`,
     replace: `const CLOCK = '(extract(epoch FROM now()) * 1000)::bigint::text';`,
     caughtBy: [store('a transaction that waited for a lock sees a clock after the wait')],

@@ -1,15 +1,9 @@
-import { createWriteStatement } from './write-statement.ts';
+import { CLOCK, createWriteStatement, demanded, purgedIn } from './write-statement.ts';
 
 /** A statement that is prepared once per connection: pg prepares statements with a name. */
 export type Statement = { readonly name: string; readonly text: string };
 
 const MILLIS = (time: string): string => `(extract(epoch FROM ${time}) * 1000)::bigint::text`;
-export const CLOCK = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint::text';
-/** Grows with each purge: afterwards an id may be used again. */
-export const purgedIn = (at: string): string => `(SELECT purged FROM ${at}retention)::text`;
-
-/** Raises an error, and so ends the transaction, unless the condition holds. */
-export const demanded = (condition: string): string => `1 / (${condition})::int AS demanded`;
 
 const historyIn = (
   at: string,

@@ -1,4 +1,11 @@
-import { CLOCK, demanded, purgedIn, type Statement } from './statements.ts';
+import type { Statement } from './statements.ts';
+
+export const CLOCK = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint::text';
+/** Grows with each purge: afterwards an id may be used again. */
+export const purgedIn = (at: string): string => `(SELECT purged FROM ${at}retention)::text`;
+
+/** Raises an error, and so ends the transaction, unless the condition holds. */
+export const demanded = (condition: string): string => `1 / (${condition})::int AS demanded`;
 
 /** The parts of a write. Most have some of them. */
 export type WritePart =
