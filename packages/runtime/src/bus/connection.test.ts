@@ -1,8 +1,9 @@
+import { errors } from '@nats-io/transport-node';
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { silentLogger } from '../observability/log.ts';
-import { connectBus } from './connection.ts';
+import { connectBus, isStandstill } from './connection.ts';
 
 const INFO = JSON.stringify({ server_id: 'old', version: '2.2.0', max_payload: 2_097_152, headers: true });
 
@@ -46,4 +47,12 @@ test('a login that reaches the bus too late is tried again', async () => {
 test('a login that the bus refuses ends the start', async () => {
   const { url } = await startServer('Authorization Violation', 4);
   expect(String(await failureOf(url))).toContain('Authorization Violation');
+});
+
+test('an error after a standstill of the process is no refusal', () => {
+  expect(isStandstill(new errors.ProtocolError('Stale Connection'))).toBe(true);
+  expect(isStandstill(new errors.ProtocolError('Maximum Payload Violation'))).toBe(false);
+  expect(isStandstill(new errors.PermissionViolationError('Stale Connection', 'publish', 'hp.evt.a'))).toBe(
+    false,
+  );
 });

@@ -1,6 +1,12 @@
 import { isLateLogin } from '@holdpoint/contracts/bus/client-connection';
 import { type LoginText, natsLogin } from '@holdpoint/contracts/bus/nats-login';
-import { connect, credsAuthenticator, type NatsConnection, nkeyAuthenticator } from '@nats-io/transport-node';
+import {
+  connect,
+  credsAuthenticator,
+  errors,
+  type NatsConnection,
+  nkeyAuthenticator,
+} from '@nats-io/transport-node';
 import { errorFields } from '../engine/error-fields.ts';
 import type { Logger } from '../observability/log.ts';
 import { examineBus } from './examine-bus.ts';
@@ -71,9 +77,18 @@ const open = (
     ...WRITES,
   });
 
+/** The server ends the connection of a process that has stood still. The process connects again. */
+export const isStandstill = (error: Error): boolean =>
+  error instanceof errors.ProtocolError && error.message === 'Stale Connection';
+
 const watch = async (connection: NatsConnection, log: Logger): Promise<void> => {
   for await (const status of connection.status()) {
-    if (status.type === 'error') log.error(errorFields(status.error), 'bus refused something');
+    if (status.type === 'error' && isStandstill(status.error))
+      log.warn(
+        errorFields(status.error),
+        'the bus ended the connection: this process did not answer in time',
+      );
+    else if (status.type === 'error') log.error(errorFields(status.error), 'bus refused something');
     else if (status.type === 'disconnect' || status.type === 'reconnect')
       log.warn({ status: status.type }, 'bus connection');
   }
