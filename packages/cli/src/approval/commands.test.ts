@@ -85,6 +85,20 @@ describe('approval list', () => {
     expect(out).toMatch(/^a-1 .*medium +expires in 4 min, 1 of 2 approved +cap\.file\.append/m);
   });
 
+  test('the list fits the terminal, and a pipe gets it whole', async () => {
+    const item = { ...pending, title: 'a title that is longer than a row of a narrow terminal' };
+    const answers = { 'approvals.list': { items: [item], next: 'c'.repeat(60) } };
+    const terminal = { columns: 50, ansi: true, colour: false, ask: async () => undefined };
+    const [header = '', row = '', more = ''] = (
+      await typeLine(['approval', 'list'], answers, { terminal })
+    ).out.split('\n');
+    expect([header.length, row.length]).toEqual([50, 50]);
+    expect(row).toMatch(/^a-1 /);
+    // A cut cursor would be useless.
+    expect(more).toBe(`more: --after ${'c'.repeat(60)}`);
+    expect((await typeLine(['approval', 'list'], answers)).out).toContain('narrow terminal');
+  });
+
   test('the list continues after empty pages', async () => {
     const pages = (asked: { after?: string }) => {
       const number = Number(asked.after ?? 0);

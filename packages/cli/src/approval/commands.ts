@@ -109,7 +109,7 @@ const addReading = (approval: Command, session: Session): void => {
           }
           const answer = await listPage(client, { ...page, ...(names && { audience: [...names] }) });
           if (asJson) json(answer);
-          else lines(approvalListText(answer, now()));
+          else lines(approvalListText(answer, now(), session.terminal()));
           return undefined;
         });
       }),

@@ -13,7 +13,8 @@ import { inputText, inputWants, responseLine, responseText } from './input.ts';
 import { QUESTION_LABELS } from '../output/question-labels.ts';
 import { floorText, policyText, votesShort, voteTexts } from './votes.ts';
 import { columns, instant, listing, shorten, span } from '../output/columns.ts';
-import type { Line } from '../output/painted.ts';
+import type { Terminal } from '../kit/environment.ts';
+import { fitLines, type Line } from '../output/painted.ts';
 import { printableLines } from '../output/printable.ts';
 import { effectLine } from '../output/event-text.ts';
 import { knownArgs } from '@holdpoint/contracts/effect/capabilities';
@@ -220,19 +221,23 @@ const stateCell = (approval: ApprovalView, now: number): string => {
 export const approvalListText = (
   { items, next }: ApiResponse<'approvals', 'list'>,
   now: number,
-): readonly string[] => [
+  terminal: Terminal | undefined,
+): readonly Line[] => [
   ...(items.length === 0 ? ['no approvals'] : []),
-  ...listing(
-    ['Approval', 'Job', 'Question', 'Risk', 'State', 'Subject', 'Title'],
-    items.map((approval) => [
-      approval.id,
-      `${approval.task}/${approval.node}`,
-      QUESTION_LABELS[questionOf(approval)],
-      riskText(approval),
-      stateCell(approval, now),
-      subjectLine(approval),
-      shorten(approval.title, TITLE_SHOWN),
-    ]),
+  ...fitLines(
+    listing(
+      ['Approval', 'Job', 'Question', 'Risk', 'State', 'Subject', 'Title'],
+      items.map((approval) => [
+        approval.id,
+        `${approval.task}/${approval.node}`,
+        QUESTION_LABELS[questionOf(approval)],
+        riskText(approval),
+        stateCell(approval, now),
+        subjectLine(approval),
+        shorten(approval.title, TITLE_SHOWN),
+      ]),
+    ),
+    terminal,
   ),
   ...(next === undefined ? [] : [`more: --after ${next}`]),
 ];

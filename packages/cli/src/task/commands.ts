@@ -64,7 +64,7 @@ const addSubmit = (task: Command, { use, lines, json }: Session): void => {
 
 type Listing = ApiRequest<'orchestrator', 'list'> & { readonly json?: true };
 
-const addList = (task: Command, { use, lines, json }: Session): void => {
+const addList = (task: Command, { use, lines, json, terminal }: Session): void => {
   withExample(
     task
       .command('list')
@@ -82,7 +82,7 @@ const addList = (task: Command, { use, lines, json }: Session): void => {
         use(async (client) => {
           const answer = await client.call('orchestrator', 'list', page);
           if (asJson) json(answer);
-          else lines(taskListText(answer));
+          else lines(taskListText(answer, terminal()));
           return undefined;
         }),
       ),

@@ -11,6 +11,8 @@ import { TaskEvent } from '@holdpoint/contracts/task/events';
 import type { TaskPhase } from '@holdpoint/contracts/task/status';
 import type { TaskView } from '@holdpoint/contracts/task/views';
 import { QUESTION_LABELS } from '../output/question-labels.ts';
+import type { Terminal } from '../kit/environment.ts';
+import { fitLines, type Line } from '../output/painted.ts';
 import { clock, columns, instant, listing, shorten } from '../output/columns.ts';
 import { eventText } from '../output/event-text.ts';
 import { programText } from './program-text.ts';
@@ -94,17 +96,23 @@ export const taskText = (task: TaskView): readonly string[] => [
   ),
 ];
 
-export const taskListText = ({ items, next }: ApiResponse<'orchestrator', 'list'>): readonly string[] => [
+export const taskListText = (
+  { items, next }: ApiResponse<'orchestrator', 'list'>,
+  terminal: Terminal | undefined,
+): readonly Line[] => [
   ...(items.length === 0 ? [next === undefined ? 'no tasks' : 'no matching tasks on this page'] : []),
-  ...listing(
-    ['Task', 'Phase', 'Workflow', 'Created', 'Goal'],
-    items.map(({ id, phase, workflow, createdAt, goal }) => [
-      id,
-      phase,
-      workflow,
-      instant(createdAt),
-      shorten(goal, GOAL_SHOWN),
-    ]),
+  ...fitLines(
+    listing(
+      ['Task', 'Phase', 'Workflow', 'Created', 'Goal'],
+      items.map(({ id, phase, workflow, createdAt, goal }) => [
+        id,
+        phase,
+        workflow,
+        instant(createdAt),
+        shorten(goal, GOAL_SHOWN),
+      ]),
+    ),
+    terminal,
   ),
   ...(next === undefined ? [] : [`more: --after ${next}`]),
 ];

@@ -9,6 +9,7 @@ import { fileSink } from '../kit/sinks.ts';
 import { as, collect, duration } from '../kit/arguments.ts';
 import type { Client } from '../bus/client.ts';
 import { columns, instant, listing } from '../output/columns.ts';
+import { fitLines } from '../output/painted.ts';
 import { everyPage } from '../bus/every-page.ts';
 import { withExample } from '../kit/example.ts';
 import type { Session } from '../kit/session.ts';
@@ -136,7 +137,7 @@ const PAGES_MAX = 40;
 export const allTokens = (client: Client): Promise<readonly AccessTokenView[]> =>
   everyPage(PAGES_MAX, (cursor) => client.call('approvals', 'token_list', cursor));
 
-const addListAndRevoke = (token: Command, { use, lines, json, now }: Session): void => {
+const addListAndRevoke = (token: Command, { use, lines, json, now, terminal }: Session): void => {
   withExample(
     token
       .command('list')
@@ -149,16 +150,19 @@ const addListAndRevoke = (token: Command, { use, lines, json, now }: Session): v
           else if (items.length === 0) lines(['no tokens']);
           else
             lines(
-              listing(
-                ['Token', 'Owner', 'Name', 'State', 'Last used', 'Scopes'],
-                items.map((token) => [
-                  token.id,
-                  token.principal,
-                  token.name,
-                  stateText(token, now()),
-                  usedText(token),
-                  scopesText(token),
-                ]),
+              fitLines(
+                listing(
+                  ['Token', 'Owner', 'Name', 'State', 'Last used', 'Scopes'],
+                  items.map((token) => [
+                    token.id,
+                    token.principal,
+                    token.name,
+                    stateText(token, now()),
+                    usedText(token),
+                    scopesText(token),
+                  ]),
+                ),
+                terminal(),
               ),
             );
           return undefined;
