@@ -117,6 +117,23 @@ const approveEffect = async (handle: Pick<Handle, 'id'>): Promise<string> => {
 const linesOf = async (file: string): Promise<readonly string[]> =>
   (await readFile(join(system.workspace, file), 'utf8')).split('\n').filter((line) => line !== '');
 
+test('a worker that waits for the orchestrator ends with SIGINT', async () => {
+  const empty = await createSystem();
+  try {
+    const connection = await empty.connect('worker');
+    const earlier = process.listeners('SIGINT');
+    const worker = startWorker({ connection, workflows: [reply('never.txt')], log: keepWarnings });
+    const added = process.listeners('SIGINT').filter((listener) => !earlier.includes(listener));
+    expect(added).toHaveLength(1);
+    for (const listener of added) listener('SIGINT');
+    await worker.ready;
+    await worker.stopped;
+    expect(process.listeners('SIGINT')).toEqual(earlier);
+  } finally {
+    await empty.stop();
+  }
+});
+
 test('a phase of code, a request and an effect each happen once, and the effect stops at its gate', async () => {
   const workflow = reply('replies.txt');
   await startOne(workflow, { parkMs: 200 });

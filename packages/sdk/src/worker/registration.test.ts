@@ -68,3 +68,11 @@ test('many workflows register in several requests', async () => {
   expect(asked).toEqual([20, 20, 5]);
   kept.stop();
 });
+
+test('a registration that stops before an answer holds up no caller', async () => {
+  const { kept, asked } = start([away(), away(), away(), away()]);
+  await turn();
+  kept.stop();
+  await kept.ready;
+  expect(asked).toHaveLength(1);
+});

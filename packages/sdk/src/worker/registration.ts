@@ -61,6 +61,7 @@ export const keepRegistered = (
   void watch();
   void run();
   return {
+    /** Resolves with the first registration, or when it stops. Rejects when the orchestrator refuses it. */
     ready,
     /** Registers now: the orders of a version cannot be pulled, perhaps because the bus has lost its consumer. */
     again: (): void => {
@@ -69,6 +70,7 @@ export const keepRegistered = (
     stop: (): void => {
       stopped = true;
       clearTimeout(timer);
+      settle.done();
     },
   };
 };

@@ -40,7 +40,7 @@ export type WorkerOptions = {
 };
 
 export type Worker = {
-  /** Resolves once all workflows are registered; rejects when the orchestrator refuses one. */
+  /** Resolves once all workflows are registered, or the worker stops; rejects when the orchestrator refuses one. */
   readonly ready: Promise<void>;
   /** Of the workflows, in order. */
   readonly hashes: readonly string[];
@@ -53,7 +53,7 @@ export type Worker = {
 const CONCURRENCY = 10;
 const PARK_MS = 30_000;
 const DRAIN_MS = 30_000;
-/** Time for handing phases back when the orchestrator does not answer. */
+/** Time for handing phases back when the orchestrator or NATS does not answer. */
 const FAREWELL_MS = 5_000;
 const NAME_MAX = 60;
 
@@ -155,8 +155,12 @@ export const startWorker = (options: WorkerOptions): Worker => {
     await within(drainMs, allDone());
     for (const activation of running) activation.giveBack('the worker stops');
     await within(FAREWELL_MS, allDone());
-    // Includes pending acknowledgements.
-    if (!connection.isClosed()) await connection.flush().catch(() => undefined);
+    // Includes pending acknowledgements. Without NATS it would wait for the next connection.
+    if (!connection.isClosed())
+      await within(
+        FAREWELL_MS,
+        connection.flush().catch(() => undefined),
+      );
   };
   let tellStopped = (): void => undefined;
   const stopped = new Promise<void>((resolve) => (tellStopped = resolve));
